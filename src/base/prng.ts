@@ -1,0 +1,38 @@
+import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
+import { uniformInt } from "pure-rand/distribution/uniformInt";
+import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
+import type { RandomGenerator } from "pure-rand/types/RandomGenerator";
+import { fnv1a } from "./hash.ts";
+
+/** The one source of randomness: a seeded generator (xoroshiro128+). */
+export class Prng {
+  readonly #generator: RandomGenerator;
+
+  /** @param seed an integer; equal seeds give equal sequences */
+  constructor(readonly seed: number) {
+    if (!Number.isSafeInteger(seed)) {
+      throw new RangeError(`A seed is an integer, got ${seed}`);
+    }
+    this.#generator = xoroshiro128plus(seed | 0);
+  }
+
+  /** An independent stream for one purpose, so that adding a draw here never moves another. */
+  fork(label: string): Prng {
+    return new Prng(fnv1a(`${this.seed}/${label}`) | 0);
+  }
+
+  /** Uniform in [0, 1). */
+  float(): number {
+    return uniformFloat64(this.#generator);
+  }
+
+  /** Uniform integer in [0, below). */
+  int(below: number): number {
+    return uniformInt(this.#generator, 0, below - 1);
+  }
+
+  /** Exponentially distributed with the given mean: the gaps of a Poisson process. */
+  exponential(mean: number): number {
+    return -mean * Math.log(1 - this.float());
+  }
+}

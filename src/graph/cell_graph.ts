@@ -1,0 +1,205 @@
+import type { Dtype, TensorData } from "../tensor/tensor.ts";
+import type { Cell } from "./cell.ts";
+import type { Model } from "./model.ts";
+
+/** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
+export const NODE = { waiting: 0, submitted: 1, done: 2, void: 3 } as const;
+
+/** Where an input row of a node comes from. */
+export type Source =
+  | NodeOutput
+  /** Element or row `index` of data the request brought along. */
+  | { readonly kind: "input"; readonly data: InputData; readonly index: number; readonly width: number }
+  /** A row of zeros: the initial state. */
+  | { readonly kind: "zeros"; readonly width: number };
+
+export interface NodeOutput {
+  readonly kind: "node";
+  readonly node: CellNode;
+  readonly port: number;
+}
+
+/** Data a request brings along; lives in its slot from arrival to departure. */
+export interface InputData {
+  readonly data: TensorData;
+  /** Byte offset within the slot; assigned by the slot plan. */
+  offset: number;
+}
+
+const NONE: readonly number[] = [];
+
+/** One node of a request's cell graph: one application of one cell. */
+export class CellNode {
+  readonly predecessors: CellNode[] = [];
+  readonly successors: CellNode[] = [];
+  /** One of NODE; written by the engine only. */
+  state: number = NODE.waiting;
+  /** The worker it was submitted to; -1 before. */
+  worker = -1;
+  /** A result row: kept until the request departs, never reused. One flag per output port, as bits. */
+  keptPorts = 0;
+  /** Byte offset of each output within the slot; assigned by the slot plan, empty before. */
+  offsets: readonly number[] = NONE;
+  /** Belongs to the policy: whatever it needs to find again for a node. */
+  tag: unknown = undefined;
+  /** Belongs to the policy: a counter, such as predecessors not yet submitted. */
+  pending = 0;
+  /** Belongs to the slot plan: offsets of buffers that a descendant may take over. */
+  reusable: number[] | undefined = undefined;
+
+  constructor(
+    readonly graph: CellGraph,
+    readonly index: number,
+    readonly cell: Cell,
+    /** One source per input port of the cell. */
+    readonly inputs: readonly Source[],
+  ) {
+    for (const input of inputs) {
+      if (input.kind !== "node" || this.predecessors.includes(input.node)) continue;
+      this.predecessors.push(input.node);
+      input.node.successors.push(this);
+    }
+  }
+
+  /** Whether every input is done, or queued on `worker` before this node would be. */
+  readyFor(worker: number): boolean {
+    if (this.state !== NODE.waiting) return false;
+    for (const before of this.predecessors) {
+      if (before.state === NODE.done) continue;
+      if (before.state !== NODE.submitted || before.worker !== worker) return false;
+    }
+    return true;
+  }
+}
+
+/** A named result of a request: the rows of its sources, in order. */
+export interface ResultRows {
+  readonly dtype: Dtype;
+  readonly width: number;
+  readonly sources: NodeOutput[];
+}
+
+/**
+ * One request unfolded into nodes of cells and their dependencies; also the builder that a model's
+ * `unfold` and `grow` write to. Nodes are appended in a topological order.
+ */
+export class CellGraph {
+  readonly nodes: CellNode[] = [];
+  readonly inputs: InputData[] = [];
+  readonly results: Map<string, ResultRows> = new Map();
+  /** Nodes still neither done nor void; kept by the engine. */
+  remaining = 0;
+  /** The graph grows no more: static, stopped, or at its limit. */
+  closed = true;
+  /** Most growing steps this request may take; 0 for a static graph. */
+  stepsMax = 0;
+  /** Elements each growing step keeps as results. */
+  keptPerStep = 0;
+
+  constructor(readonly model: Model) {}
+
+  /** Token ids, to be picked one per step with `id`. */
+  ids(ids: ArrayLike<number>): InputData {
+    return this.#bring(Int32Array.from(ids));
+  }
+
+  /** Rows of floats, to be picked with `row`. */
+  rows(values: ArrayLike<number>): InputData {
+    return this.#bring(Float32Array.from(values));
+  }
+
+  /** Element `index` of token ids. */
+  id(data: InputData, index: number): Source {
+    return { kind: "input", data, index, width: 1 };
+  }
+
+  /** Row `index` of rows of `width` floats. */
+  row(data: InputData, index: number, width: number): Source {
+    return { kind: "input", data, index, width };
+  }
+
+  zeros(width: number): Source {
+    return { kind: "zeros", width };
+  }
+
+  /**
+   * Appends a node.
+   * @throws TypeError when an input is missing, unknown, or of another type or width than the port
+   */
+  node(cell: Cell, inputs: Readonly<Record<string, Source>>): CellNode {
+    const sources: Source[] = [];
+    for (const port of cell.inputs) {
+      const source = inputs[port.name];
+      if (source === undefined) throw new TypeError(`A node of cell "${cell.name}" lacks its input "${port.name}"`);
+      const { dtype, width } = describe(source);
+      if (width !== port.width || (dtype !== undefined && dtype !== port.dtype)) {
+        throw new TypeError(
+          `Input "${port.name}" of cell "${cell.name}" is ${port.dtype}[${port.width}], got ${dtype ?? "zeros"}[${width}]`,
+        );
+      }
+      if (source.kind === "node" && source.node.graph !== this) {
+        throw new TypeError(`Input "${port.name}" of cell "${cell.name}" belongs to another request's graph`);
+      }
+      sources.push(source);
+    }
+    const node = new CellNode(this, this.nodes.length, cell, sources);
+    this.nodes.push(node);
+    this.remaining++;
+    return node;
+  }
+
+  /** Output `port` of a node, as a source for others. */
+  output(node: CellNode, port: string): NodeOutput {
+    const index = node.cell.outputs.findIndex((output) => output.name === port);
+    if (index < 0) throw new TypeError(`Cell "${node.cell.name}" has no output "${port}"`);
+    return { kind: "node", node, port: index };
+  }
+
+  /** Declares a row of the request's result; repeated calls with one name append rows. */
+  result(name: string, source: NodeOutput): void {
+    const { dtype, width } = source.node.cell.outputs[source.port]!;
+    let rows = this.results.get(name);
+    if (rows === undefined) {
+      rows = { dtype, width, sources: [] };
+      this.results.set(name, rows);
+    }
+    if (rows.width !== width || rows.dtype !== dtype) {
+      throw new TypeError(`Result "${name}" is ${rows.dtype}[${rows.width}], got a row ${dtype}[${width}]`);
+    }
+    source.node.keptPorts |= 1 << source.port;
+    rows.sources.push(source);
+  }
+
+  /**
+   * Declares that the graph grows (see Model.grow), by at most `stepsMax` steps. Steps are counted
+   * over the nodes of cells that have a stop rule.
+   * @param keptPerStep elements that each step declares as results; the slot is planned for them
+   */
+  grows(stepsMax: number, keptPerStep = 1): void {
+    if (!Number.isInteger(stepsMax) || stepsMax < 1) {
+      throw new RangeError(`A growing graph takes at least one step, got a limit of ${stepsMax}`);
+    }
+    this.closed = false;
+    this.stepsMax = stepsMax;
+    this.keptPerStep = keptPerStep;
+  }
+
+  #bring(data: TensorData): InputData {
+    const input = { data, offset: -1 };
+    this.inputs.push(input);
+    return input;
+  }
+}
+
+function describe(source: Source): { dtype: Dtype | undefined; width: number } {
+  switch (source.kind) {
+    case "node": {
+      const { dtype, width } = source.node.cell.outputs[source.port]!;
+      return { dtype, width };
+    }
+    case "input":
+      return { dtype: source.data.data instanceof Int32Array ? "i32" : "f32", width: source.width };
+    case "zeros":
+      return { dtype: undefined, width: source.width };
+  }
+}

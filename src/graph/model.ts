@@ -1,0 +1,34 @@
+import type { Cell } from "./cell.ts";
+import type { CellGraph, CellNode } from "./cell_graph.ts";
+
+/** The shape of a model's cell graphs; says which policies can batch it. */
+export type GraphShape =
+  /** Per request, the nodes of each cell form one chain, and cells follow in the order of `cells`. */
+  | "chain"
+  /** Anything else without cycles: padding to a common shape is impossible. */
+  | "dag";
+
+/** A network: its cells, and the function that unfolds a request into a graph of them. */
+// deno-lint-ignore no-explicit-any -- a registry holds models of different inputs
+export interface Model<Input = any> {
+  readonly name: string;
+  /** In the order in which a request passes through them. */
+  readonly cells: readonly Cell[];
+  readonly shape: GraphShape;
+  /**
+   * Checks a request's input at the boundary, before anything is queued.
+   * @throws TypeError or RangeError naming the offending value
+   */
+  check(input: unknown): asserts input is Input;
+  /** Unfolds a checked input. May declare growth with `graph.grows`. */
+  unfold(input: Input, graph: CellGraph): void;
+  /**
+   * Appends what follows `node`, a node of a cell with a stop rule. Called when `node` is submitted,
+   * before its values exist (Cellular Batching's Algorithm 1, line 18): a step that turns out to lie
+   * behind the end is void. May refer to `node` and to results only. Required by growing graphs.
+   */
+  grow?(node: CellNode, graph: CellGraph): void;
+}
+
+/** The i32/f32 rows of each named result, concatenated in order. */
+export type Result = Record<string, Float32Array | Int32Array>;

@@ -1,0 +1,65 @@
+import type { Dtype, Tensor } from "../tensor/tensor.ts";
+
+/** Activations a Gemm may carry fused and an RNN operator may name. */
+export type Activation = "Relu" | "Sigmoid" | "Tanh";
+
+/** One value inside a cell: a row of `width` elements per request, produced once. */
+export interface Value {
+  /** Number of the value within its cell; the cell's input ports come first. */
+  readonly id: number;
+  readonly dtype: Dtype;
+  /** Elements per row. */
+  readonly width: number;
+}
+
+interface Base {
+  readonly inputs: readonly Value[];
+  readonly outputs: readonly Value[];
+}
+
+/**
+ * The operators a cell is made of. Names and semantics are ONNX's, per row: the batch axis is the
+ * row and is not written. `TreeLSTM*` are not in ONNX (Tai, Socher and Manning 2015, N-ary form).
+ */
+export type Operator =
+  /** Row `id` of `table` [count][width]; the id is an i32. */
+  | Base & { readonly op: "Gather"; readonly table: Tensor }
+  /** y = W x + b with W [n][k], i.e. ONNX Gemm with transB = 1. */
+  | Base & { readonly op: "Gemm"; readonly weight: Tensor; readonly bias?: Tensor }
+  /** One step of ONNX LSTM: inputs x, h, c; outputs h', c'. W [4h][x], R [4h][h], B [8h], gates i, o, f, c. */
+  | Base & {
+    readonly op: "LSTM";
+    readonly w: Tensor;
+    readonly r: Tensor;
+    readonly b?: Tensor;
+  }
+  /** One step of ONNX GRU, linear_before_reset = 1: inputs x, h; output h'. W [3h][x], R [3h][h], B [6h], gates z, r, h. */
+  | Base & {
+    readonly op: "GRU";
+    readonly w: Tensor;
+    readonly r: Tensor;
+    readonly b?: Tensor;
+  }
+  /** Leaf: input x; outputs h, c. W [3h][x], b [3h], gates i, o, u. */
+  | Base & { readonly op: "TreeLSTMLeaf"; readonly w: Tensor; readonly b?: Tensor }
+  /**
+   * Internal node of `arity` children: inputs h_1..h_n, c_1..c_n; outputs h, c.
+   * U [(3 + n)h][n h] over the concatenated children's h, b [(3 + n)h], gates i, o, u, f_1..f_n.
+   */
+  | Base & {
+    readonly op: "TreeLSTMNode";
+    readonly arity: number;
+    readonly u: Tensor;
+    readonly b?: Tensor;
+  }
+  | Base & { readonly op: "Add" | "Sub" | "Mul" }
+  | Base & { readonly op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Softmax" }
+  | Base & { readonly op: "Concat" }
+  /** Elements [start, start + width) of the input. */
+  | Base & { readonly op: "Slice"; readonly start: number }
+  /** Index (i32) of the largest element; the lowest index wins ties. */
+  | Base & { readonly op: "ArgMax" }
+  /** A row that is the same for every request. */
+  | Base & { readonly op: "Constant"; readonly value: Tensor };
+
+export type OperatorName = Operator["op"];

@@ -1,0 +1,46 @@
+import type { Cell } from "../graph/cell.ts";
+import type { CellNode } from "../graph/cell_graph.ts";
+import type { Request } from "./request.ts";
+
+/** One batched task: rows of one cell. */
+export interface Step {
+  readonly cell: Cell;
+  readonly nodes: readonly CellNode[];
+  /** Rows computed into scratch only to fill the batch to its shape; timed like any other. */
+  readonly padding: number;
+}
+
+/** The part of a run whose length nobody knows: one step of `cell` for every request, until all are done. */
+export interface Tail {
+  readonly cell: Cell;
+  readonly requests: readonly Request[];
+  /** Every step has this many rows: requests that are done turn into padding. */
+  readonly rows: number;
+}
+
+/** A decision to occupy a worker with a run of steps, as data. */
+export interface Launch {
+  readonly worker: number;
+  /** Executed in order; the worker is not given back between them. */
+  readonly steps: readonly Step[];
+  readonly tail?: Tail;
+  /**
+   * "step": a request departs as soon as its last node is done;
+   * "end": nobody departs before the whole run has ended (graph batching).
+   */
+  readonly release: "step" | "end";
+  /** The rule that fired, for the decision log. */
+  readonly why: string;
+}
+
+/** One task of a launch, as the engine hands it to an executor and reports it back. */
+export interface Task {
+  readonly id: number;
+  readonly launchId: number;
+  readonly worker: number;
+  readonly cell: Cell;
+  readonly nodes: readonly CellNode[];
+  readonly padding: number;
+  /** Rows of requests that are done are computed into scratch (true) or left out (false). */
+  readonly padsDone: boolean;
+}

@@ -1,0 +1,48 @@
+import type { Model } from "../graph/model.ts";
+import type { Launch, Task } from "./launch.ts";
+import type { Request } from "./request.ts";
+
+/** What a worker is doing, as a policy may know it. */
+export interface WorkerView {
+  readonly id: number;
+  /** Tasks submitted and not completed, the running one included; runs count all their steps. */
+  readonly queued: number;
+}
+
+/** Read-only state of the engine at a scheduling point. */
+export interface EngineView {
+  readonly nowNs: number;
+  readonly workers: readonly WorkerView[];
+}
+
+/** What to do now. */
+export type Decision =
+  | { readonly kind: "launch"; readonly launch: Launch }
+  /** Nothing yet; ask again at `untilNs` even if nothing else happens (a batching time window). */
+  | { readonly kind: "wait"; readonly untilNs: number }
+  /** Nothing until the next event. */
+  | { readonly kind: "idle" };
+
+/**
+ * Decides which requests advance together, through which nodes, on which worker. A policy never
+ * reads a clock, never waits, never touches a tensor; one instance sees all models of an engine.
+ * The engine asks `schedule` again after every launch until it answers `wait` or `idle`.
+ */
+export interface Policy {
+  readonly name: string;
+  /** Why this policy cannot batch the model; undefined when it can. */
+  supports(model: Model): string | undefined;
+  /** A request arrived: store it, decide nothing. */
+  enqueue(request: Request): void;
+  schedule(view: EngineView): Decision;
+  /** The launch is queued on its worker: its nodes are submitted, growing graphs have their next nodes. */
+  submitted?(launch: Launch): void;
+  /** A task is done: its nodes are done or void, requests may have ended (see `ended`). */
+  completed?(task: Task): void;
+  /** The last task of a run is done: the worker is free. */
+  finished?(launch: Launch): void;
+  /** The request needs nothing more: completed, stopped, failed or cancelled. Nothing of it may be launched again. */
+  ended?(request: Request): void;
+}
+
+export const IDLE: Decision = { kind: "idle" };
