@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { calcReport, userReport } from "../../src/npu/scalesim/report.ts";
+import { significant } from "../../src/npu/scalesim/format.ts";
+import { traceText } from "../../src/npu/scalesim/trace.ts";
+import {
+  csvRows,
+  layerOf,
+  machineOf,
+  referenceRows,
+  type Row,
+} from "./reference.ts";
+import { BANDWIDTH_ROWS, COMPUTE_ROWS, TRACE_ROWS } from "./scalesim_rows.ts";
+
+const digits10 = (value: number) => significant(value, 10);
+
+function assertRow(row: Row, got: Record<string, number | string>): void {
+  const want = Object.fromEntries(
+    Object.keys(got).map((column) => [column, row[column]]),
+  );
+  const text = Object.fromEntries(
+    Object.entries(got).map(([column, v]) => [column, String(v)]),
+  );
+  const case_ = `${row.layer} ${row.rows}x${row.cols} ${row.dataflow}`;
+  assert.deepEqual(text, want, case_);
+}
+
+function assertComputeRow(row: Row): void {
+  const report = calcReport(layerOf(row), machineOf(row));
+  assertRow(row, {
+    total_cycles: report.totalCycles,
+    total_cycles_incl_prefetch: report.totalCyclesInclPrefetch,
+    overall_util_pct: digits10(report.overallUtilizationPct),
+    mapping_eff_pct: digits10(report.mappingEfficiencyPct),
+    compute_util_pct: digits10(report.computeUtilizationPct),
+    sram_ifmap_reads: report.ifmapReads,
+    sram_filter_reads: report.filterReads,
+    sram_ofmap_writes: report.ofmapWrites,
+    dram_ifmap_reads: report.dramIfmapReads,
+    dram_filter_reads: report.dramFilterReads,
+    dram_ofmap_writes: report.dramOfmapWrites,
+  });
+}
+
+function assertBandwidthRow(row: Row): void {
+  const report = userReport(layerOf(row), machineOf(row), {
+    bandwidthWords: +row.bandwidth_words_per_cycle,
+  });
+  assertRow(row, {
+    total_cycles: report.totalCycles,
+    stall_cycles: report.stallCycles,
+    overall_util_pct: digits10(report.overallUtilizationPct),
+    mapping_eff_pct: digits10(report.mappingEfficiencyPct),
+    compute_util_pct: digits10(report.computeUtilizationPct),
+    dram_ifmap_reads: report.dramIfmapReads,
+    dram_filter_reads: report.dramFilterReads,
+    dram_ofmap_writes: report.dramOfmapWrites,
+    dram_ofmap_last: report.dramOfmapLastCycle,
+  });
+}
+
+function assertTraceRow(row: Row): void {
+  const array = { rows: +row.rows, cols: +row.cols };
+  const { dataflow } = machineOf(row);
+  const hashes = Object.fromEntries(
+    (["ifmap", "filter", "ofmap"] as const).map((operand) => {
+      const text = traceText(layerOf(row), array, { dataflow, operand });
+      return [
+        `sha256_${operand}`,
+        createHash("sha256").update(text).digest("hex"),
+      ];
+    }),
+  );
+  assertRow(row, hashes);
+}
+
+Deno.test("calcReport() equals embedded SCALE-Sim rows to the digit", () => {
+  csvRows(COMPUTE_ROWS).forEach(assertComputeRow);
+});
+
+Deno.test("userReport() equals embedded SCALE-Sim v2 rows to the digit", () => {
+  csvRows(BANDWIDTH_ROWS).forEach(assertBandwidthRow);
+});
+
+Deno.test("traceText() hashes equal to embedded SCALE-Sim traces", () => {
+  csvRows(TRACE_ROWS).forEach(assertTraceRow);
+});
+
+for (const file of ["compute.csv", "resnet50_network.csv"]) {
+  Deno.test(`calcReport() equals every row of ${file} to the digit`, () => {
+    referenceRows(file)?.forEach(assertComputeRow);
+  });
+}
+
+Deno.test("userReport() equals every row of bandwidth_v2.csv to the digit", () => {
+  referenceRows("bandwidth_v2.csv")?.forEach(assertBandwidthRow);
+});
+
+Deno.test("traceText() hashes equal to every trace of trace_hashes.csv", () => {
+  referenceRows("trace_hashes.csv")?.forEach(assertTraceRow);
+});
