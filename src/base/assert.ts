@@ -7,6 +7,9 @@ export class AssertionError extends Error {
  * Checks an internal invariant; stays on in production.
  * Bad input is not an assertion: the boundary throws RangeError or TypeError for it.
  */
-export function assert(condition: unknown, message = "invariant broken"): asserts condition {
+export function assert(
+  condition: unknown,
+  message = "invariant broken",
+): asserts condition {
   if (!condition) throw new AssertionError(message);
 }

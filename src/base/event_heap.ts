@@ -49,7 +49,9 @@ export class EventHeap<T extends TimedEvent> {
       for (;;) {
         let child = 2 * at + 1;
         if (child >= size) break;
-        if (child + 1 < size && before(entries[child + 1]!, entries[child]!)) child++;
+        if (child + 1 < size && before(entries[child + 1]!, entries[child]!)) {
+          child++;
+        }
         if (!before(entries[child]!, last)) break;
         entries[at] = entries[child]!;
         at = child;

@@ -5,7 +5,9 @@
  * @returns NaN when there are no values
  */
 export function percentile(sorted: ArrayLike<number>, p: number): number {
-  if (!(p > 0 && p <= 1)) throw new RangeError(`A percentile is in (0, 1], got ${p}`);
+  if (!(p > 0 && p <= 1)) {
+    throw new RangeError(`A percentile is in (0, 1], got ${p}`);
+  }
   if (sorted.length === 0) return NaN;
   return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)]!;
 }

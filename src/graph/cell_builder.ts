@@ -1,4 +1,9 @@
-import { type Dtype, elementCount, type Tensor, tensor } from "../tensor/tensor.ts";
+import {
+  type Dtype,
+  elementCount,
+  type Tensor,
+  tensor,
+} from "../tensor/tensor.ts";
 import { checkFinite } from "../tensor/weights.ts";
 import type { Cell, Phase, Port } from "./cell.ts";
 import type { Operator, Value } from "./operator.ts";
@@ -40,11 +45,17 @@ export function defineCell<I extends string, O extends string>(
   }
   const outputs: Port[] = [];
   const results: Value[] = [];
-  for (const [name, value] of Object.entries<Value>(definition.body(builder, values))) {
+  for (
+    const [name, value] of Object.entries<Value>(
+      definition.body(builder, values),
+    )
+  ) {
     outputs.push({ name, dtype: value.dtype, width: value.width });
     results.push(value);
   }
-  if (outputs.length === 0) throw new RangeError(`Cell "${definition.name}" has no output`);
+  if (outputs.length === 0) {
+    throw new RangeError(`Cell "${definition.name}" has no output`);
+  }
   return {
     name: definition.name,
     phase: definition.phase ?? "static",
@@ -54,7 +65,8 @@ export function defineCell<I extends string, O extends string>(
     outputs,
     operators: builder.operators,
     results,
-    ...(definition.stop && { stop: stopRule(definition.name, definition.stop, outputs) }),
+    ...(definition.stop &&
+      { stop: stopRule(definition.name, definition.stop, outputs) }),
   };
 }
 
@@ -65,7 +77,9 @@ function stopRule(
 ): { port: number; token: number | null } {
   const port = outputs.findIndex((output) => output.name === stop.output);
   if (port < 0 || outputs[port]!.dtype !== "i32") {
-    throw new RangeError(`Cell "${cell}" stops on "${stop.output}", which is not one of its i32 outputs`);
+    throw new RangeError(
+      `Cell "${cell}" stops on "${stop.output}", which is not one of its i32 outputs`,
+    );
   }
   return { port, token: stop.token };
 }
@@ -80,17 +94,30 @@ export class Operators {
   /** A new value; used for input ports and by the operators themselves. */
   declare(dtype: Dtype, width: number): Value {
     if (!Number.isInteger(width) || width < 1) {
-      throw new RangeError(`Cell "${this.cell}": a row's width is a positive integer, got ${width}`);
+      throw new RangeError(
+        `Cell "${this.cell}": a row's width is a positive integer, got ${width}`,
+      );
     }
     return { id: this.#values++, dtype, width };
   }
 
   /** Row `id` of `table` [count][width]. */
   Gather(table: Tensor, id: Value): Value {
-    this.#expect(id.dtype === "i32" && id.width === 1, "Gather takes one i32 id");
-    this.#expect(table.shape.length === 2, "Gather takes a table of shape [count, width]");
+    this.#expect(
+      id.dtype === "i32" && id.width === 1,
+      "Gather takes one i32 id",
+    );
+    this.#expect(
+      table.shape.length === 2,
+      "Gather takes a table of shape [count, width]",
+    );
     this.#finite("Gather table", table);
-    return this.#emit({ op: "Gather", table, inputs: [id], outputs: [this.declare("f32", table.shape[1]!)] });
+    return this.#emit({
+      op: "Gather",
+      table,
+      inputs: [id],
+      outputs: [this.declare("f32", table.shape[1]!)],
+    });
   }
 
   /** W x + b, W of shape [n, k]. */
@@ -108,34 +135,62 @@ export class Operators {
   }
 
   /** One step; W [4h, x], R [4h, h], B [8h]; gates i, o, f, c. */
-  LSTM(x: Value, h: Value, c: Value, weights: { w: Tensor; r: Tensor; b?: Tensor }): { h: Value; c: Value } {
+  LSTM(
+    x: Value,
+    h: Value,
+    c: Value,
+    weights: { w: Tensor; r: Tensor; b?: Tensor },
+  ): { h: Value; c: Value } {
     this.#float("LSTM", x, h, c);
-    this.#expect(h.width === c.width, `LSTM h (${h.width}) and c (${c.width}) have one width`);
+    this.#expect(
+      h.width === c.width,
+      `LSTM h (${h.width}) and c (${c.width}) have one width`,
+    );
     this.#shape("LSTM W", weights.w, [4 * h.width, x.width]);
     this.#shape("LSTM R", weights.r, [4 * h.width, h.width]);
     if (weights.b) this.#shape("LSTM B", weights.b, [8 * h.width]);
-    const outputs = [this.declare("f32", h.width), this.declare("f32", h.width)];
+    const outputs = [
+      this.declare("f32", h.width),
+      this.declare("f32", h.width),
+    ];
     this.operators.push({ op: "LSTM", ...weights, inputs: [x, h, c], outputs });
     return { h: outputs[0]!, c: outputs[1]! };
   }
 
   /** One step, linear_before_reset = 1; W [3h, x], R [3h, h], B [6h]; gates z, r, h. */
-  GRU(x: Value, h: Value, weights: { w: Tensor; r: Tensor; b?: Tensor }): Value {
+  GRU(
+    x: Value,
+    h: Value,
+    weights: { w: Tensor; r: Tensor; b?: Tensor },
+  ): Value {
     this.#float("GRU", x, h);
     this.#shape("GRU W", weights.w, [3 * h.width, x.width]);
     this.#shape("GRU R", weights.r, [3 * h.width, h.width]);
     if (weights.b) this.#shape("GRU B", weights.b, [6 * h.width]);
-    return this.#emit({ op: "GRU", ...weights, inputs: [x, h], outputs: [this.declare("f32", h.width)] });
+    return this.#emit({
+      op: "GRU",
+      ...weights,
+      inputs: [x, h],
+      outputs: [this.declare("f32", h.width)],
+    });
   }
 
   /** W [3h, x], b [3h]; gates i, o, u. */
-  TreeLSTMLeaf(x: Value, weights: { w: Tensor; b?: Tensor }): { h: Value; c: Value } {
+  TreeLSTMLeaf(
+    x: Value,
+    weights: { w: Tensor; b?: Tensor },
+  ): { h: Value; c: Value } {
     this.#float("TreeLSTMLeaf", x);
     const hidden = weights.w.shape[0]! / 3;
     this.#shape("TreeLSTMLeaf W", weights.w, [3 * hidden, x.width]);
     if (weights.b) this.#shape("TreeLSTMLeaf b", weights.b, [3 * hidden]);
     const outputs = [this.declare("f32", hidden), this.declare("f32", hidden)];
-    this.operators.push({ op: "TreeLSTMLeaf", ...weights, inputs: [x], outputs });
+    this.operators.push({
+      op: "TreeLSTMLeaf",
+      ...weights,
+      inputs: [x],
+      outputs,
+    });
     return { h: outputs[0]!, c: outputs[1]! };
   }
 
@@ -146,14 +201,31 @@ export class Operators {
     weights: { u: Tensor; b?: Tensor },
   ): { h: Value; c: Value } {
     const arity = h.length;
-    this.#expect(arity >= 1 && arity <= 8 && c.length === arity, "TreeLSTMNode takes 1 to 8 children, each h and c");
+    this.#expect(
+      arity >= 1 && arity <= 8 && c.length === arity,
+      "TreeLSTMNode takes 1 to 8 children, each h and c",
+    );
     this.#float("TreeLSTMNode", ...h, ...c);
     const hidden = h[0]!.width;
-    this.#expect([...h, ...c].every((value) => value.width === hidden), "TreeLSTMNode children have one width");
-    this.#shape("TreeLSTMNode U", weights.u, [(3 + arity) * hidden, arity * hidden]);
-    if (weights.b) this.#shape("TreeLSTMNode b", weights.b, [(3 + arity) * hidden]);
+    this.#expect(
+      [...h, ...c].every((value) => value.width === hidden),
+      "TreeLSTMNode children have one width",
+    );
+    this.#shape("TreeLSTMNode U", weights.u, [
+      (3 + arity) * hidden,
+      arity * hidden,
+    ]);
+    if (weights.b) {
+      this.#shape("TreeLSTMNode b", weights.b, [(3 + arity) * hidden]);
+    }
     const outputs = [this.declare("f32", hidden), this.declare("f32", hidden)];
-    this.operators.push({ op: "TreeLSTMNode", arity, ...weights, inputs: [...h, ...c], outputs });
+    this.operators.push({
+      op: "TreeLSTMNode",
+      arity,
+      ...weights,
+      inputs: [...h, ...c],
+      outputs,
+    });
     return { h: outputs[0]!, c: outputs[1]! };
   }
 
@@ -193,24 +265,42 @@ export class Operators {
     this.#float("Concat", ...parts);
     this.#expect(parts.length > 0, "Concat takes at least one row");
     const width = parts.reduce((sum, part) => sum + part.width, 0);
-    return this.#emit({ op: "Concat", inputs: parts, outputs: [this.declare("f32", width)] });
+    return this.#emit({
+      op: "Concat",
+      inputs: parts,
+      outputs: [this.declare("f32", width)],
+    });
   }
 
   /** Elements [start, end). */
   Slice(x: Value, start: number, end: number): Value {
     this.#float("Slice", x);
-    this.#expect(start >= 0 && end > start && end <= x.width, `Slice [${start}, ${end}) of a row of ${x.width}`);
-    return this.#emit({ op: "Slice", start, inputs: [x], outputs: [this.declare("f32", end - start)] });
+    this.#expect(
+      start >= 0 && end > start && end <= x.width,
+      `Slice [${start}, ${end}) of a row of ${x.width}`,
+    );
+    return this.#emit({
+      op: "Slice",
+      start,
+      inputs: [x],
+      outputs: [this.declare("f32", end - start)],
+    });
   }
 
   ArgMax(x: Value): Value {
     this.#float("ArgMax", x);
-    return this.#emit({ op: "ArgMax", inputs: [x], outputs: [this.declare("i32", 1)] });
+    return this.#emit({
+      op: "ArgMax",
+      inputs: [x],
+      outputs: [this.declare("i32", 1)],
+    });
   }
 
   /** A row given as numbers or as a tensor of one axis. */
   Constant(value: Tensor | readonly number[]): Value {
-    const row = "shape" in value ? value : tensor([value.length], Float32Array.from(value));
+    const row = "shape" in value
+      ? value
+      : tensor([value.length], Float32Array.from(value));
     this.#finite("Constant", row);
     return this.#emit({
       op: "Constant",
@@ -222,13 +312,24 @@ export class Operators {
 
   #binary(op: "Add" | "Sub" | "Mul", a: Value, b: Value): Value {
     this.#float(op, a, b);
-    this.#expect(a.width === b.width, `${op} of rows of ${a.width} and ${b.width} elements`);
-    return this.#emit({ op, inputs: [a, b], outputs: [this.declare("f32", a.width)] });
+    this.#expect(
+      a.width === b.width,
+      `${op} of rows of ${a.width} and ${b.width} elements`,
+    );
+    return this.#emit({
+      op,
+      inputs: [a, b],
+      outputs: [this.declare("f32", a.width)],
+    });
   }
 
   #unary(op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Softmax", x: Value): Value {
     this.#float(op, x);
-    return this.#emit({ op, inputs: [x], outputs: [this.declare("f32", x.width)] });
+    return this.#emit({
+      op,
+      inputs: [x],
+      outputs: [this.declare("f32", x.width)],
+    });
   }
 
   #emit(operator: Operator): Value {
@@ -237,12 +338,23 @@ export class Operators {
   }
 
   #float(what: string, ...values: Value[]): void {
-    for (const value of values) this.#expect(value.dtype === "f32", `${what} takes f32 rows, got ${value.dtype}`);
+    for (const value of values) {
+      this.#expect(
+        value.dtype === "f32",
+        `${what} takes f32 rows, got ${value.dtype}`,
+      );
+    }
   }
 
   #shape(what: string, given: Tensor, expected: readonly number[]): void {
-    const fits = given.shape.length === expected.length && given.shape.every((size, i) => size === expected[i]);
-    this.#expect(fits, `${what} has shape [${given.shape.join(", ")}], expected [${expected.join(", ")}]`);
+    const fits = given.shape.length === expected.length &&
+      given.shape.every((size, i) => size === expected[i]);
+    this.#expect(
+      fits,
+      `${what} has shape [${given.shape.join(", ")}], expected [${
+        expected.join(", ")
+      }]`,
+    );
     this.#finite(what, given);
   }
 

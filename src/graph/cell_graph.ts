@@ -9,7 +9,12 @@ export const NODE = { waiting: 0, submitted: 1, done: 2, void: 3 } as const;
 export type Source =
   | NodeOutput
   /** Element or row `index` of data the request brought along. */
-  | { readonly kind: "input"; readonly data: InputData; readonly index: number; readonly width: number }
+  | {
+    readonly kind: "input";
+    readonly data: InputData;
+    readonly index: number;
+    readonly width: number;
+  }
   /** A row of zeros: the initial state. */
   | { readonly kind: "zeros"; readonly width: number };
 
@@ -55,7 +60,9 @@ export class CellNode {
     readonly inputs: readonly Source[],
   ) {
     for (const input of inputs) {
-      if (input.kind !== "node" || this.predecessors.includes(input.node)) continue;
+      if (input.kind !== "node" || this.predecessors.includes(input.node)) {
+        continue;
+      }
       this.predecessors.push(input.node);
       input.node.successors.push(this);
     }
@@ -66,7 +73,9 @@ export class CellNode {
     if (this.state !== NODE.waiting) return false;
     for (const before of this.predecessors) {
       if (before.state === NODE.done) continue;
-      if (before.state !== NODE.submitted || before.worker !== worker) return false;
+      if (before.state !== NODE.submitted || before.worker !== worker) {
+        return false;
+      }
     }
     return true;
   }
@@ -89,6 +98,8 @@ export class CellGraph {
   readonly results: Map<string, ResultRows> = new Map();
   /** Nodes still neither done nor void; kept by the engine. */
   remaining = 0;
+  /** The request this graph is of; set by the engine. */
+  owner: unknown = undefined;
   /** The graph grows no more: static, stopped, or at its limit. */
   closed = true;
   /** Most growing steps this request may take; 0 for a static graph. */
@@ -130,15 +141,25 @@ export class CellGraph {
     const sources: Source[] = [];
     for (const port of cell.inputs) {
       const source = inputs[port.name];
-      if (source === undefined) throw new TypeError(`A node of cell "${cell.name}" lacks its input "${port.name}"`);
-      const { dtype, width } = describe(source);
-      if (width !== port.width || (dtype !== undefined && dtype !== port.dtype)) {
+      if (source === undefined) {
         throw new TypeError(
-          `Input "${port.name}" of cell "${cell.name}" is ${port.dtype}[${port.width}], got ${dtype ?? "zeros"}[${width}]`,
+          `A node of cell "${cell.name}" lacks its input "${port.name}"`,
+        );
+      }
+      const { dtype, width } = describe(source);
+      if (
+        width !== port.width || (dtype !== undefined && dtype !== port.dtype)
+      ) {
+        throw new TypeError(
+          `Input "${port.name}" of cell "${cell.name}" is ${port.dtype}[${port.width}], got ${
+            dtype ?? "zeros"
+          }[${width}]`,
         );
       }
       if (source.kind === "node" && source.node.graph !== this) {
-        throw new TypeError(`Input "${port.name}" of cell "${cell.name}" belongs to another request's graph`);
+        throw new TypeError(
+          `Input "${port.name}" of cell "${cell.name}" belongs to another request's graph`,
+        );
       }
       sources.push(source);
     }
@@ -151,7 +172,9 @@ export class CellGraph {
   /** Output `port` of a node, as a source for others. */
   output(node: CellNode, port: string): NodeOutput {
     const index = node.cell.outputs.findIndex((output) => output.name === port);
-    if (index < 0) throw new TypeError(`Cell "${node.cell.name}" has no output "${port}"`);
+    if (index < 0) {
+      throw new TypeError(`Cell "${node.cell.name}" has no output "${port}"`);
+    }
     return { kind: "node", node, port: index };
   }
 
@@ -164,7 +187,9 @@ export class CellGraph {
       this.results.set(name, rows);
     }
     if (rows.width !== width || rows.dtype !== dtype) {
-      throw new TypeError(`Result "${name}" is ${rows.dtype}[${rows.width}], got a row ${dtype}[${width}]`);
+      throw new TypeError(
+        `Result "${name}" is ${rows.dtype}[${rows.width}], got a row ${dtype}[${width}]`,
+      );
     }
     source.node.keptPorts |= 1 << source.port;
     rows.sources.push(source);
@@ -177,7 +202,9 @@ export class CellGraph {
    */
   grows(stepsMax: number, keptPerStep = 1): void {
     if (!Number.isInteger(stepsMax) || stepsMax < 1) {
-      throw new RangeError(`A growing graph takes at least one step, got a limit of ${stepsMax}`);
+      throw new RangeError(
+        `A growing graph takes at least one step, got a limit of ${stepsMax}`,
+      );
     }
     this.closed = false;
     this.stepsMax = stepsMax;
@@ -198,7 +225,10 @@ function describe(source: Source): { dtype: Dtype | undefined; width: number } {
       return { dtype, width };
     }
     case "input":
-      return { dtype: source.data.data instanceof Int32Array ? "i32" : "f32", width: source.width };
+      return {
+        dtype: source.data.data instanceof Int32Array ? "i32" : "f32",
+        width: source.width,
+      };
     case "zeros":
       return { dtype: undefined, width: source.width };
   }

@@ -25,7 +25,11 @@ export type Operator =
   /** Row `id` of `table` [count][width]; the id is an i32. */
   | Base & { readonly op: "Gather"; readonly table: Tensor }
   /** y = W x + b with W [n][k], i.e. ONNX Gemm with transB = 1. */
-  | Base & { readonly op: "Gemm"; readonly weight: Tensor; readonly bias?: Tensor }
+  | Base & {
+    readonly op: "Gemm";
+    readonly weight: Tensor;
+    readonly bias?: Tensor;
+  }
   /** One step of ONNX LSTM: inputs x, h, c; outputs h', c'. W [4h][x], R [4h][h], B [8h], gates i, o, f, c. */
   | Base & {
     readonly op: "LSTM";
@@ -41,7 +45,11 @@ export type Operator =
     readonly b?: Tensor;
   }
   /** Leaf: input x; outputs h, c. W [3h][x], b [3h], gates i, o, u. */
-  | Base & { readonly op: "TreeLSTMLeaf"; readonly w: Tensor; readonly b?: Tensor }
+  | Base & {
+    readonly op: "TreeLSTMLeaf";
+    readonly w: Tensor;
+    readonly b?: Tensor;
+  }
   /**
    * Internal node of `arity` children: inputs h_1..h_n, c_1..c_n; outputs h, c.
    * U [(3 + n)h][n h] over the concatenated children's h, b [(3 + n)h], gates i, o, u, f_1..f_n.

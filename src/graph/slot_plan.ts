@@ -46,7 +46,9 @@ export class SlotPlan {
   readonly #sizes = new Map<number, number>();
 
   constructor(readonly graph: CellGraph) {
-    for (const input of graph.inputs) input.offset = this.#take(alignUp(input.data.byteLength));
+    for (const input of graph.inputs) {
+      input.offset = this.#take(alignUp(input.data.byteLength));
+    }
     for (const node of graph.nodes) this.#assign(node);
     this.bytes = this.#used + (graph.closed ? 0 : growthBytes(graph));
   }
@@ -69,15 +71,21 @@ export class SlotPlan {
     assert(node.offsets.length === 0, "a node is placed once");
     const free: number[] = [];
     for (const parent of node.predecessors) {
-      if (parent.successors.length === 1 && parent.reusable) free.push(...parent.reusable.splice(0));
-      for (const grandparent of parent.predecessors) this.#retire(grandparent, node, free);
+      if (parent.successors.length === 1 && parent.reusable) {
+        free.push(...parent.reusable.splice(0));
+      }
+      for (const grandparent of parent.predecessors) {
+        this.#retire(grandparent, node, free);
+      }
     }
     const { outputs } = node.cell;
     const offsets = new Array<number>(outputs.length);
     for (let port = 0; port < outputs.length; port++) {
       const bytes = rowBytes(node.cell, port);
       const kept = (node.keptPorts >> port) & 1;
-      const found = kept ? -1 : free.findIndex((offset) => this.#sizes.get(offset) === bytes);
+      const found = kept
+        ? -1
+        : free.findIndex((offset) => this.#sizes.get(offset) === bytes);
       offsets[port] = found < 0 ? this.#take(bytes) : free.splice(found, 1)[0]!;
     }
     node.offsets = offsets;
@@ -87,7 +95,11 @@ export class SlotPlan {
   /** Adds the outputs of `node` to `free` once no one but parents of `descendant` reads them. */
   #retire(node: CellNode, descendant: CellNode, free: number[]): void {
     if (node.reusable === RETIRED) return;
-    if (!node.successors.every((consumer) => descendant.predecessors.includes(consumer))) return;
+    if (
+      !node.successors.every((consumer) =>
+        descendant.predecessors.includes(consumer)
+      )
+    ) return;
     node.reusable = RETIRED;
     node.offsets.forEach((offset, port) => {
       if (!((node.keptPorts >> port) & 1)) free.push(offset);
@@ -107,6 +119,9 @@ const RETIRED: number[] = [];
 /** A chain needs two states; a third covers the step between the static part and the growing one. */
 function growthBytes(graph: CellGraph): number {
   let states = 0;
-  for (const cell of graph.model.cells) cell.outputs.forEach((_, port) => states += rowBytes(cell, port));
-  return 3 * states + graph.stepsMax * (graph.keptPerStep * BYTES_PER_ELEMENT + ROW_ALIGNMENT);
+  for (const cell of graph.model.cells) {
+    cell.outputs.forEach((_, port) => states += rowBytes(cell, port));
+  }
+  return 3 * states +
+    graph.stepsMax * (graph.keptPerStep * BYTES_PER_ELEMENT + ROW_ALIGNMENT);
 }

@@ -5,17 +5,14 @@ import type { Request } from "./request.ts";
 /** One batched task: rows of one cell. */
 export interface Step {
   readonly cell: Cell;
+  /** May be empty in a padded run: a step that only padding takes. */
   readonly nodes: readonly CellNode[];
-  /** Rows computed into scratch only to fill the batch to its shape; timed like any other. */
-  readonly padding: number;
 }
 
 /** The part of a run whose length nobody knows: one step of `cell` for every request, until all are done. */
 export interface Tail {
   readonly cell: Cell;
   readonly requests: readonly Request[];
-  /** Every step has this many rows: requests that are done turn into padding. */
-  readonly rows: number;
 }
 
 /** A decision to occupy a worker with a run of steps, as data. */
@@ -24,6 +21,11 @@ export interface Launch {
   /** Executed in order; the worker is not given back between them. */
   readonly steps: readonly Step[];
   readonly tail?: Tail;
+  /**
+   * Every step has this many rows: what requests leave open, also by being done before others, is
+   * padding, computed and timed. Without it a step has the rows that its requests still need.
+   */
+  readonly paddedRows?: number;
   /**
    * "step": a request departs as soon as its last node is done;
    * "end": nobody departs before the whole run has ended (graph batching).
@@ -40,6 +42,7 @@ export interface Task {
   readonly worker: number;
   readonly cell: Cell;
   readonly nodes: readonly CellNode[];
+  /** Rows computed into scratch only to fill the batch to its shape; timed like any other. */
   readonly padding: number;
   /** Rows of requests that are done are computed into scratch (true) or left out (false). */
   readonly padsDone: boolean;

@@ -15,16 +15,23 @@ interface Entry {
  * @param label what to call the file in messages
  * @throws RangeError or TypeError naming the file and the tensor when it is truncated or malformed
  */
-export function readSafetensors(bytes: Uint8Array, label: string): Map<string, Tensor> {
+export function readSafetensors(
+  bytes: Uint8Array,
+  label: string,
+): Map<string, Tensor> {
   const fail = (what: string): never => {
     throw new RangeError(`Cannot read weights from ${label}: ${what}`);
   };
-  if (bytes.byteLength < 8) fail(`${bytes.byteLength} bytes are too few for a safetensors header`);
+  if (bytes.byteLength < 8) {
+    fail(`${bytes.byteLength} bytes are too few for a safetensors header`);
+  }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const headerBytes = Number(view.getBigUint64(0, true));
   const dataStart = 8 + headerBytes;
   if (dataStart > bytes.byteLength) {
-    fail(`the header claims ${headerBytes} bytes, the file has ${bytes.byteLength} (truncated?)`);
+    fail(
+      `the header claims ${headerBytes} bytes, the file has ${bytes.byteLength} (truncated?)`,
+    );
   }
   let header: Record<string, Entry>;
   try {
@@ -35,13 +42,23 @@ export function readSafetensors(bytes: Uint8Array, label: string): Map<string, T
   const tensors = new Map<string, Tensor>();
   for (const [name, entry] of Object.entries(header)) {
     if (name === "__metadata__") continue;
-    if (entry.dtype !== "F32") fail(`tensor "${name}" is ${entry.dtype}, expected F32`);
+    if (entry.dtype !== "F32") {
+      fail(`tensor "${name}" is ${entry.dtype}, expected F32`);
+    }
     const [start, end] = entry.data_offsets;
     if (end - start !== 4 * elementCount(entry.shape)) {
-      fail(`tensor "${name}" has ${end - start} bytes, its shape [${entry.shape}] needs another number`);
+      fail(
+        `tensor "${name}" has ${
+          end - start
+        } bytes, its shape [${entry.shape}] needs another number`,
+      );
     }
     if (dataStart + end > bytes.byteLength) {
-      fail(`tensor "${name}" ends at byte ${dataStart + end}, the file at ${bytes.byteLength} (truncated?)`);
+      fail(
+        `tensor "${name}" ends at byte ${
+          dataStart + end
+        }, the file at ${bytes.byteLength} (truncated?)`,
+      );
     }
     // Copied: the data of a safetensors file need not be 4-byte aligned.
     const raw = bytes.slice(dataStart + start, dataStart + end);

@@ -5,7 +5,11 @@ import { elementCount, type Tensor, tensor } from "./tensor.ts";
  * Where a model gets its parameters from: asked once per tensor, by name and shape.
  * @param fanIn number of inputs summed into one output; scales seeded weights
  */
-export type WeightSource = (name: string, shape: readonly number[], fanIn: number) => Tensor;
+export type WeightSource = (
+  name: string,
+  shape: readonly number[],
+  fanIn: number,
+) => Tensor;
 
 /**
  * Weights uniform in ±1/sqrt(fanIn), each tensor from its own stream of the seed, so that
@@ -16,7 +20,9 @@ export function seededWeights(seed: number): WeightSource {
     const random = new Prng(seed).fork(name);
     const scale = 1 / Math.sqrt(fanIn);
     const data = new Float32Array(elementCount(shape));
-    for (let i = 0; i < data.length; i++) data[i] = (2 * random.float() - 1) * scale;
+    for (let i = 0; i < data.length; i++) {
+      data[i] = (2 * random.float() - 1) * scale;
+    }
     return tensor(shape, data);
   };
 }
@@ -25,19 +31,27 @@ export function seededWeights(seed: number): WeightSource {
  * Weights from named tensors, for instance of a `.safetensors` file.
  * @throws RangeError when a tensor is missing, has another shape, or holds a NaN or an infinity
  */
-export function namedWeights(tensors: ReadonlyMap<string, Tensor>, label: string): WeightSource {
+export function namedWeights(
+  tensors: ReadonlyMap<string, Tensor>,
+  label: string,
+): WeightSource {
   return (name, shape) => {
     const found = tensors.get(name);
     if (found === undefined) {
       throw new RangeError(
-        `${label} has no tensor "${name}"; it has ${[...tensors.keys()].join(", ")}`,
+        `${label} has no tensor "${name}"; it has ${
+          [...tensors.keys()].join(", ")
+        }`,
       );
     }
-    if (found.shape.length !== shape.length || found.shape.some((size, i) => size !== shape[i])) {
+    if (
+      found.shape.length !== shape.length ||
+      found.shape.some((size, i) => size !== shape[i])
+    ) {
       throw new RangeError(
-        `Tensor "${name}" of ${label} has shape [${found.shape.join(", ")}], the model needs [${
-          shape.join(", ")
-        }]`,
+        `Tensor "${name}" of ${label} has shape [${
+          found.shape.join(", ")
+        }], the model needs [${shape.join(", ")}]`,
       );
     }
     checkFinite(name, found);
@@ -49,6 +63,10 @@ export function namedWeights(tensors: ReadonlyMap<string, Tensor>, label: string
 export function checkFinite(name: string, weights: Tensor): void {
   const at = weights.data.findIndex((value) => !Number.isFinite(value));
   if (at >= 0) {
-    throw new RangeError(`Tensor "${name}" holds ${weights.data[at]} at element ${at}; weights must be finite`);
+    throw new RangeError(
+      `Tensor "${name}" holds ${
+        weights.data[at]
+      } at element ${at}; weights must be finite`,
+    );
   }
 }

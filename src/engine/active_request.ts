@@ -1,0 +1,50 @@
+import type { CellGraph } from "../graph/cell_graph.ts";
+import type { Model, Result } from "../graph/model.ts";
+import type { Outcome } from "../policy/records.ts";
+import type { Request } from "../policy/request.ts";
+
+/** How a request ended; `result` when done, `error` otherwise. */
+export interface Ending {
+  readonly outcome: Outcome;
+  readonly result?: Result;
+  readonly error?: Error;
+}
+
+/** A request inside the engine: what a policy sees, and the engine's own books. */
+export class ActiveRequest implements Request {
+  tag: unknown = undefined;
+  /** Start of its first task. */
+  startNs = NaN;
+  /** Rows submitted and not settled; the slot stays until this is 0. */
+  inFlight = 0;
+  /** Ended, or about to at the end of its run: further rows are void. */
+  over = false;
+  /** The ending waits for the end of its run (graph batching). */
+  held: Ending | undefined = undefined;
+  /** Departed: nothing more is reported about it. */
+  departed = false;
+  nodesDone = 0;
+  /** Growing steps submitted, and settled. */
+  stepsSubmitted = 0;
+  stepsSettled = 0;
+  /** Belongs to the executor. */
+  slot: unknown = undefined;
+
+  constructor(
+    readonly id: number,
+    readonly model: Model,
+    readonly graph: CellGraph,
+    readonly arrivalNs: number,
+    readonly deadlineNs: number,
+    /** Growing steps after which the workload ends the request; hidden from policies. */
+    readonly stepsFixed: number | undefined,
+    readonly onEnd: ((ending: Ending) => void) | undefined,
+  ) {
+    graph.owner = this;
+  }
+
+  /** Growing steps after which the request is done even without a stop token. */
+  get stepsLimit(): number {
+    return Math.min(this.graph.stepsMax, this.stepsFixed ?? Infinity);
+  }
+}

@@ -1,0 +1,428 @@
+/**
+ * The engine core: synchronous, driven by events, without a clock of its own. A driver reports
+ * arrivals and completions with their times and then calls `pump`, which asks the policy until it
+ * has nothing more to launch. Every check here costs O(rows) and stays on.
+ */
+import { assert } from "../base/assert.ts";
+import { EventHeap, RANK } from "../base/event_heap.ts";
+import { CellGraph, type CellNode, NODE } from "../graph/cell_graph.ts";
+import type { Model } from "../graph/model.ts";
+import type { Launch, Step, Task } from "../policy/launch.ts";
+import type { EngineView, Policy } from "../policy/policy.ts";
+import type { Observer } from "../policy/records.ts";
+import { ActiveRequest, type Ending } from "./active_request.ts";
+import { ClosedError, DeadlineError, QueueFullError } from "./errors.ts";
+import type { Executor } from "./executor.ts";
+
+export interface EngineOptions {
+  models: readonly Model[];
+  policy: Policy;
+  executor: Executor;
+  observer?: Observer;
+  /** Requests that may be in the system at once; default 1,000,000. */
+  queueMax?: number;
+}
+
+/** A request on its way into the engine. */
+export interface Submission {
+  model: Model;
+  input: unknown;
+  /** When it was due to arrive; latency counts from here. */
+  arrivalNs: number;
+  /** Latest useful completion; default Infinity. */
+  deadlineNs?: number;
+  /** The workload ends growth after this many steps; policies do not see it. */
+  stepsFixed?: number;
+  onEnd?: (ending: Ending) => void;
+}
+
+/** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
+const TAIL_AHEAD = 2;
+
+interface Run {
+  readonly launch: Launch;
+  readonly id: number;
+  inFlight: number;
+  /** Requests that end with the run. */
+  readonly held: ActiveRequest[];
+}
+
+interface WorkerState {
+  readonly id: number;
+  queued: number;
+}
+
+export class EngineCore {
+  readonly #policy: Policy;
+  readonly #executor: Executor;
+  readonly #observer: Observer | undefined;
+  readonly #queueMax: number;
+  readonly #active = new Set<ActiveRequest>();
+  readonly #workers: WorkerState[];
+  readonly #view: { nowNs: number; workers: readonly WorkerState[] };
+  readonly #runs = new Map<number, Run>();
+  readonly #deadlines = new EventHeap<
+    { atNs: number; rank: number; request: ActiveRequest }
+  >();
+  readonly #models: ReadonlySet<Model>;
+  /** Errors of rows in the task being settled. */
+  readonly #failures = new Map<ActiveRequest, Error>();
+  #requests = 0;
+  #launches = 0;
+  #tasks = 0;
+
+  /** @throws RangeError when the policy cannot batch one of the models */
+  constructor(options: EngineOptions) {
+    this.#policy = options.policy;
+    this.#executor = options.executor;
+    this.#observer = options.observer;
+    this.#queueMax = options.queueMax ?? 1_000_000;
+    this.#models = new Set(options.models);
+    for (const model of options.models) {
+      const reason = options.policy.supports(model);
+      if (reason !== undefined) {
+        throw new RangeError(
+          `Policy "${options.policy.name}" cannot batch model "${model.name}": ${reason}`,
+        );
+      }
+    }
+    this.#workers = Array.from(
+      { length: options.executor.workers },
+      (_, id) => ({ id, queued: 0 }),
+    );
+    this.#view = { nowNs: 0, workers: this.#workers };
+  }
+
+  /** Requests in the system. */
+  get active(): number {
+    return this.#active.size;
+  }
+
+  /**
+   * Takes a request in. The caller pumps afterwards.
+   * @throws TypeError or RangeError on bad input, QueueFullError when the queue is full; nothing is queued then
+   */
+  submit(submission: Submission): ActiveRequest {
+    const { input } = submission;
+    const model: Model = submission.model;
+    if (!this.#models.has(model)) {
+      throw new RangeError(
+        `Model "${model.name}" is not one of this engine's models`,
+      );
+    }
+    model.check(input);
+    if (this.#active.size >= this.#queueMax) {
+      throw new QueueFullError(
+        `${this.#active.size} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
+      );
+    }
+    const graph = new CellGraph(model);
+    model.unfold(input, graph);
+    const { arrivalNs, deadlineNs = Infinity, stepsFixed, onEnd } = submission;
+    const request = new ActiveRequest(
+      this.#requests++,
+      model,
+      graph,
+      arrivalNs,
+      deadlineNs,
+      stepsFixed,
+      onEnd,
+    );
+    this.#executor.admit(request);
+    this.#active.add(request);
+    if (deadlineNs !== Infinity) {
+      this.#deadlines.push({ atNs: deadlineNs, rank: RANK.schedule, request });
+    }
+    this.#policy.enqueue(request);
+    return request;
+  }
+
+  /** Ends a request early. Rows already submitted become void or are wasted; batch-mates do not notice. */
+  cancel(request: ActiveRequest, nowNs: number, reason: Error): void {
+    this.#endEarly(request, nowNs, { outcome: "cancelled", error: reason });
+  }
+
+  /** Fails every request, e.g. when the workers are gone. */
+  failAll(nowNs: number, error: Error): void {
+    for (const request of [...this.#active]) {
+      this.#endEarly(request, nowNs, { outcome: "failed", error });
+    }
+  }
+
+  /** Refuses everything that has not started and waits for nothing. */
+  rejectWaiting(nowNs: number): void {
+    for (const request of [...this.#active]) {
+      if (Number.isNaN(request.startNs) && request.inFlight === 0) {
+        this.#endEarly(request, nowNs, {
+          outcome: "cancelled",
+          error: new ClosedError("The engine is closing"),
+        });
+      }
+    }
+  }
+
+  /**
+   * Asks the policy for launches until it has none.
+   * @returns when to pump again at the latest; Infinity when only an event can change anything
+   */
+  pump(nowNs: number): number {
+    this.#view.nowNs = nowNs;
+    this.#expire(nowNs);
+    for (;;) {
+      const decision = this.#policy.schedule(this.#view as EngineView);
+      switch (decision.kind) {
+        case "launch":
+          this.#launch(decision.launch, nowNs);
+          continue;
+        case "wait":
+          assert(decision.untilNs > nowNs, "a policy waits for a time to come");
+          this.#observer?.waited?.(nowNs, decision.untilNs);
+          return Math.min(decision.untilNs, this.#nextDeadlineNs());
+        case "idle":
+          return this.#nextDeadlineNs();
+        default:
+          decision satisfies never;
+      }
+    }
+  }
+
+  /** A task was executed from `startNs` to `endNs`. */
+  completed(task: Task, startNs: number, endNs: number): void {
+    const run = this.#runs.get(task.launchId);
+    assert(run !== undefined, "a task of a run that is under way");
+    const { nodes } = task;
+    let rows = 0;
+    const ended: ActiveRequest[] = [];
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i]!;
+      const request = node.graph.owner as ActiveRequest;
+      request.inFlight--;
+      const wasOver = request.over;
+      if (this.#settle(task, node, request, startNs)) rows++;
+      if (request.over && !wasOver) ended.push(request);
+      if (request.departed && request.inFlight === 0) {
+        this.#executor.release(request);
+      }
+    }
+    this.#workers[task.worker]!.queued--;
+    run.inFlight--;
+    const voided = nodes.length - rows;
+    this.#observer?.task?.(task, {
+      id: task.id,
+      launchId: task.launchId,
+      worker: task.worker,
+      cell: task.cell.name,
+      rows,
+      padding: task.padding + (task.padsDone && rows > 0 ? voided : 0),
+      speculative: task.padsDone ? 0 : voided,
+      startNs,
+      endNs,
+      requests: nodes.map((node) => (node.graph.owner as ActiveRequest).id),
+    });
+    this.#policy.completed?.(task);
+    for (const request of ended) this.#end(request, run, endNs);
+    this.#continue(run);
+    if (run.inFlight === 0) this.#finish(run, endNs);
+  }
+
+  /** @returns whether the row was executed for its request */
+  #settle(
+    task: Task,
+    node: CellNode,
+    request: ActiveRequest,
+    startNs: number,
+  ): boolean {
+    const { graph } = node;
+    assert(node.state === NODE.submitted, "a node is completed once");
+    const settlement = request.over
+      ? "void"
+      : this.#executor.settle(task, node, request);
+    if (node.cell.stop) request.stepsSettled++;
+    if (settlement === "void") {
+      node.state = NODE.void;
+      graph.remaining--;
+      return false;
+    }
+    if (Number.isNaN(request.startNs)) request.startNs = startNs;
+    if (settlement instanceof Error) {
+      node.state = NODE.void;
+      graph.remaining--;
+      request.over = true;
+      this.#failures.set(request, settlement);
+      return false;
+    }
+    node.state = NODE.done;
+    request.nodesDone++;
+    graph.remaining--;
+    if (settlement === "last") graph.closed = true;
+    if (settlement === "last" || (graph.closed && graph.remaining === 0)) {
+      request.over = true;
+    }
+    return true;
+  }
+
+  #end(request: ActiveRequest, run: Run, nowNs: number): void {
+    const error = this.#failures.get(request);
+    if (error) {
+      this.#failures.delete(request);
+      this.#depart(request, nowNs, { outcome: "failed", error });
+      return;
+    }
+    const ending: Ending = {
+      outcome: "done",
+      result: this.#executor.result(request),
+    };
+    if (run.launch.release === "end") {
+      request.held = ending;
+      run.held.push(request);
+    } else {
+      this.#depart(request, nowNs, ending);
+    }
+  }
+
+  #endEarly(request: ActiveRequest, nowNs: number, ending: Ending): void {
+    if (request.departed) return;
+    request.over = true;
+    request.held = undefined;
+    this.#executor.abandon(request);
+    this.#depart(request, nowNs, ending);
+  }
+
+  #depart(request: ActiveRequest, nowNs: number, ending: Ending): void {
+    if (request.departed) return;
+    request.departed = true;
+    this.#active.delete(request);
+    this.#policy.ended?.(request);
+    this.#observer?.request?.(request, {
+      id: request.id,
+      model: request.model.name,
+      arrivalNs: request.arrivalNs,
+      startNs: request.startNs,
+      endNs: nowNs,
+      deadlineNs: request.deadlineNs,
+      outcome: ending.outcome,
+      nodes: request.nodesDone,
+    });
+    if (request.inFlight === 0) this.#executor.release(request);
+    request.onEnd?.(ending);
+  }
+
+  #expire(nowNs: number): void {
+    for (;;) {
+      const next = this.#deadlines.peek();
+      if (next === undefined || next.atNs > nowNs) return;
+      this.#deadlines.pop();
+      const { request } = next;
+      const waiting = Number.isNaN(request.startNs) && request.inFlight === 0;
+      if (!waiting || request.departed) continue;
+      const error = new DeadlineError(
+        `Request ${request.id} was not started before its deadline`,
+      );
+      this.#endEarly(request, nowNs, { outcome: "expired", error });
+    }
+  }
+
+  #nextDeadlineNs(): number {
+    for (;;) {
+      const next = this.#deadlines.peek();
+      if (next === undefined) return Infinity;
+      if (!next.request.departed && Number.isNaN(next.request.startNs)) {
+        return next.atNs;
+      }
+      this.#deadlines.pop();
+    }
+  }
+
+  #launch(launch: Launch, nowNs: number): void {
+    const worker = this.#workers[launch.worker];
+    assert(
+      worker !== undefined,
+      `worker ${launch.worker} of ${this.#workers.length}`,
+    );
+    assert(launch.steps.length > 0, "a launch has a step");
+    const run: Run = { launch, id: this.#launches++, inFlight: 0, held: [] };
+    this.#runs.set(run.id, run);
+    this.#observer?.decided?.(nowNs, launch, run.id);
+    for (const step of launch.steps) this.#submit(run, step);
+    this.#continue(run);
+    this.#policy.submitted?.(launch);
+  }
+
+  #submit(run: Run, step: Step): void {
+    const { worker, paddedRows = 0 } = run.launch;
+    const { cell, nodes } = step;
+    const padding = Math.max(0, paddedRows - nodes.length);
+    assert(nodes.length + padding > 0, "a step has rows");
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i]!;
+      assert(node.cell === cell, "rows of a step are of its cell");
+      assert(
+        node.readyFor(worker),
+        "a row's inputs are done or queued before it",
+      );
+      const request = node.graph.owner as ActiveRequest;
+      assert(!request.departed, "a row of a request that is there");
+      node.state = NODE.submitted;
+      node.worker = worker;
+      request.inFlight++;
+      if (cell.stop) this.#grow(node, request);
+    }
+    const task: Task = {
+      id: this.#tasks++,
+      launchId: run.id,
+      worker,
+      cell,
+      nodes,
+      padding,
+      padsDone: paddedRows > 0,
+    };
+    run.inFlight++;
+    this.#workers[worker]!.queued++;
+    this.#executor.push(task);
+  }
+
+  #grow(node: CellNode, request: ActiveRequest): void {
+    const { graph } = node;
+    request.stepsSubmitted++;
+    if (graph.closed) return;
+    if (request.stepsSubmitted >= graph.stepsMax) {
+      graph.closed = true;
+      return;
+    }
+    const before = graph.nodes.length;
+    const { model } = graph;
+    assert(model.grow !== undefined, `model "${model.name}" grows`);
+    model.grow(node, graph);
+    for (let i = before; i < graph.nodes.length; i++) {
+      this.#executor.grew(request, graph.nodes[i]!);
+    }
+  }
+
+  /** Submits the next steps of a run's tail while some request of it still goes on. */
+  #continue(run: Run): void {
+    const { tail } = run.launch;
+    if (tail === undefined) return;
+    while (run.inFlight < TAIL_AHEAD) {
+      const nodes: CellNode[] = [];
+      let alive = false;
+      for (const request of tail.requests as readonly ActiveRequest[]) {
+        if (request.over) continue;
+        alive = true;
+        const node = request.graph.nodes[request.graph.nodes.length - 1]!;
+        if (node.cell === tail.cell && node.state === NODE.waiting) {
+          nodes.push(node);
+        }
+      }
+      if (!alive || nodes.length === 0) return;
+      this.#submit(run, { cell: tail.cell, nodes });
+    }
+  }
+
+  #finish(run: Run, nowNs: number): void {
+    this.#runs.delete(run.id);
+    this.#policy.finished?.(run.launch);
+    for (const request of run.held) {
+      if (request.held) this.#depart(request, nowNs, request.held);
+    }
+  }
+}

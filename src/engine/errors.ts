@@ -1,0 +1,19 @@
+/** The bounded queue is full: slow down, or make `queueMax` larger. */
+export class QueueFullError extends Error {
+  override name = "QueueFullError";
+}
+
+/** The deadline passed before the request was started. */
+export class DeadlineError extends Error {
+  override name = "DeadlineError";
+}
+
+/** The engine was closed, or its workers are gone. */
+export class ClosedError extends Error {
+  override name = "ClosedError";
+}
+
+/** A cell failed on this request's row. */
+export class CellError extends Error {
+  override name = "CellError";
+}

@@ -1,0 +1,67 @@
+import { assert } from "../base/assert.ts";
+import { RANK } from "../base/event_heap.ts";
+import type { EngineCore } from "./engine.ts";
+import type { Submission } from "./engine.ts";
+import type { ActiveRequest } from "./active_request.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** Something that happens to the engine from outside, at a time: arrivals and cancellations. */
+export interface VirtualArrival extends Submission {
+  /** The request is cancelled at this time unless it has ended. */
+  cancelAtNs?: number;
+}
+
+/**
+ * Runs an engine on virtual time until every arrival has departed.
+ * @param arrivals in ascending order of arrivalNs
+ * @param onRefused called when the engine refuses a request at the boundary
+ * @throws AssertionError when requests are left but nothing will ever happen again (a policy that lost one)
+ */
+export function driveVirtual(
+  engine: EngineCore,
+  timeline: Timeline,
+  arrivals: Iterable<VirtualArrival>,
+  onRefused: (arrival: VirtualArrival, error: Error) => void = (_, error) => {
+    throw error;
+  },
+): void {
+  const source = arrivals[Symbol.iterator]();
+  const arriveNext = (): void => {
+    const next = source.next();
+    if (next.done) return;
+    const arrival = next.value;
+    timeline.at(arrival.arrivalNs, RANK.arrival, () => {
+      let request: ActiveRequest | undefined;
+      try {
+        request = engine.submit(arrival);
+      } catch (error) {
+        onRefused(arrival, error as Error);
+      }
+      const { cancelAtNs } = arrival;
+      if (request && cancelAtNs !== undefined) {
+        const cancelled = request;
+        timeline.at(Math.max(cancelAtNs, timeline.nowNs), RANK.arrival, () => {
+          engine.cancel(
+            cancelled,
+            timeline.nowNs,
+            new DOMException("Cancelled", "AbortError"),
+          );
+        });
+      }
+      arriveNext();
+    });
+  };
+  arriveNext();
+  let wakeNs = Infinity;
+  while (timeline.advance()) {
+    const nextNs = engine.pump(timeline.nowNs);
+    if (nextNs < Infinity && (nextNs < wakeNs || wakeNs <= timeline.nowNs)) {
+      wakeNs = nextNs;
+      timeline.at(nextNs, RANK.schedule, () => {});
+    }
+  }
+  assert(
+    engine.active === 0,
+    `${engine.active} requests are left, and nothing will ever happen to them`,
+  );
+}

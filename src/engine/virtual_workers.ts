@@ -1,0 +1,74 @@
+import { RANK } from "../base/event_heap.ts";
+import type { CostModel } from "../cost/cost_model.ts";
+import type { Task } from "../policy/launch.ts";
+import type { ActiveRequest } from "./active_request.ts";
+import type { Timeline } from "./timeline.ts";
+
+export interface VirtualWorkersOptions {
+  timeline: Timeline;
+  cost: CostModel;
+  /** Devices, each executing one task at a time; default 1. */
+  workers?: number;
+  /** Reports a completion; the driver passes it on to the engine. */
+  onCompleted: (task: Task, startNs: number, endNs: number) => void;
+}
+
+/** Workers on virtual time: each takes its tasks first in first out, for as long as the cost model says. */
+export class VirtualWorkers {
+  readonly count: number;
+  readonly #options: VirtualWorkersOptions;
+  readonly #isDone: (request: ActiveRequest) => boolean;
+  readonly #execute: (task: Task) => void;
+  readonly #queues: Task[][];
+
+  /**
+   * @param isDone whether rows of a request that start now are void
+   * @param execute called at the end of a task's time, before its completion is reported
+   */
+  constructor(
+    options: VirtualWorkersOptions,
+    isDone: (request: ActiveRequest) => boolean,
+    execute: (task: Task) => void,
+  ) {
+    this.count = options.workers ?? 1;
+    if (!Number.isInteger(this.count) || this.count < 1) {
+      throw new RangeError(
+        `"workers" is a positive integer, got ${this.count}`,
+      );
+    }
+    this.#options = options;
+    this.#isDone = isDone;
+    this.#execute = execute;
+    this.#queues = Array.from({ length: this.count }, () => []);
+  }
+
+  push(task: Task): void {
+    const queue = this.#queues[task.worker]!;
+    queue.push(task);
+    if (queue.length === 1) this.#start(task);
+  }
+
+  #start(task: Task): void {
+    const { timeline, cost, onCompleted } = this.#options;
+    const startNs = timeline.nowNs;
+    const rows = this.#rows(task);
+    const endNs = startNs + (rows === 0 ? 0 : cost.latencyNs(task.cell, rows));
+    timeline.at(endNs, RANK.completion, () => {
+      this.#execute(task);
+      const queue = this.#queues[task.worker]!;
+      queue.shift();
+      if (queue.length > 0) this.#start(queue[0]!);
+      onCompleted(task, startNs, endNs);
+    });
+  }
+
+  /** Rows computed for a task: all that are alive, and padding unless every row's request has ended. */
+  #rows(task: Task): number {
+    let alive = 0;
+    for (const node of task.nodes) {
+      if (!this.#isDone(node.graph.owner as ActiveRequest)) alive++;
+    }
+    if (task.nodes.length > 0 && alive === 0) return 0;
+    return task.padding + (task.padsDone ? task.nodes.length : alive);
+  }
+}

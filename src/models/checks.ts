@@ -1,0 +1,84 @@
+/** Checks of request inputs shared by the models: errors name the value and the way out. */
+
+export function checkObject(
+  model: string,
+  input: unknown,
+): asserts input is Record<string, unknown> {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    throw new TypeError(
+      `A request to "${model}" is an object, got ${describe(input)}`,
+    );
+  }
+}
+
+export function checkKeys(
+  model: string,
+  input: Record<string, unknown>,
+  known: readonly string[],
+): void {
+  for (const key of Object.keys(input)) {
+    if (!known.includes(key)) {
+      throw new TypeError(
+        `A request to "${model}" has no field "${key}"; it takes ${
+          known.join(", ")
+        }`,
+      );
+    }
+  }
+}
+
+/** A non-empty sequence of token ids in [0, vocabulary). */
+export function checkTokens(
+  model: string,
+  tokens: unknown,
+  vocabulary: number,
+): asserts tokens is ArrayLike<number> {
+  if (!Array.isArray(tokens) && !(tokens instanceof Int32Array)) {
+    throw new TypeError(
+      `"tokens" of a request to "${model}" is an array of ids, got ${
+        describe(tokens)
+      }`,
+    );
+  }
+  if (tokens.length === 0) {
+    throw new RangeError(
+      `"tokens" of a request to "${model}" is empty; a sequence has at least one id`,
+    );
+  }
+  for (let i = 0; i < tokens.length; i++) {
+    checkToken(model, tokens[i], vocabulary, `tokens[${i}]`);
+  }
+}
+
+export function checkToken(
+  model: string,
+  id: unknown,
+  vocabulary: number,
+  where: string,
+): void {
+  if (
+    !Number.isInteger(id) || (id as number) < 0 || (id as number) >= vocabulary
+  ) {
+    throw new RangeError(
+      `${where} of a request to "${model}" is ${
+        describe(id)
+      }; ids are integers from 0 to ${vocabulary - 1}`,
+    );
+  }
+}
+
+/** A size option of a model: a positive integer, or the default. */
+export function checkSize(model: string, name: string, value: number): number {
+  if (!Number.isInteger(value) || value < 1) {
+    throw new RangeError(
+      `"${name}" of model "${model}" is a positive integer, got ${
+        describe(value)
+      }`,
+    );
+  }
+  return value;
+}
+
+function describe(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

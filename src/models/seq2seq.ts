@@ -1,0 +1,183 @@
+/**
+ * Sequence to sequence with a "feed previous" decoder: encoder steps over the source, then decoder
+ * steps that feed back the arg-max over the vocabulary until `<eos>` or the length limit.
+ * Source: Cellular Batching, section 7.4 and Fig. 12 (hidden 1024, vocabulary 30K, LSTM cells,
+ * encoder and decoder do not share weights).
+ */
+import { defineCell, i32 } from "../graph/cell_builder.ts";
+import type { CellNode } from "../graph/cell_graph.ts";
+import type { Model } from "../graph/model.ts";
+import { seededWeights, type WeightSource } from "../tensor/weights.ts";
+import { checkKeys, checkObject, checkSize, checkTokens } from "./checks.ts";
+import { pickState, type RnnKind, rnnStep, stateSources } from "./rnn_cell.ts";
+
+export interface Seq2SeqOptions {
+  /** Recurrent cell of encoder and decoder; default "lstm". */
+  rnn?: RnnKind;
+  /** Default 1024. */
+  hidden?: number;
+  /** Default: `hidden`. */
+  embedding?: number;
+  /** Token ids of the source; default 30,000. */
+  sourceVocabulary?: number;
+  /** Token ids of the target; default: `sourceVocabulary`. */
+  targetVocabulary?: number;
+  /** Id that starts decoding; default 1. */
+  go?: number;
+  /** Id that ends decoding; null: only the length limit does. Default 2. */
+  eos?: number | null;
+  /**
+   * Steps beyond the source length before decoding is cut off, where a request names no limit.
+   * Default 50 (section 7.4: "input sequence length plus a fixed threshold of extra steps").
+   */
+  extraSteps?: number;
+  /** Default: seeded with 1. */
+  weights?: WeightSource;
+}
+
+export interface Seq2SeqInput {
+  readonly tokens: ArrayLike<number>;
+  /** Most decoder steps; default: source length + `extraSteps`. */
+  readonly maxSteps?: number;
+}
+
+/** Results: `tokens`, one id per decoder step, the final `<eos>` included. */
+export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
+  const name = "seq2seq";
+  const hidden = checkSize(name, "hidden", options.hidden ?? 1024);
+  const embedding = checkSize(name, "embedding", options.embedding ?? hidden);
+  const sourceVocabulary = checkSize(
+    name,
+    "sourceVocabulary",
+    options.sourceVocabulary ?? 30_000,
+  );
+  const targetVocabulary = checkSize(
+    name,
+    "targetVocabulary",
+    options.targetVocabulary ?? sourceVocabulary,
+  );
+  const extraSteps = checkSize(name, "extraSteps", options.extraSteps ?? 50);
+  const go = options.go ?? 1;
+  const eos = options.eos === undefined ? 2 : options.eos;
+  for (const [option, id] of [["go", go], ["eos", eos]] as const) {
+    if (
+      id !== null && !(Number.isInteger(id) && id >= 0 && id < targetVocabulary)
+    ) {
+      throw new RangeError(
+        `"${option}" of model "${name}" is an id below ${targetVocabulary}, got ${id}`,
+      );
+    }
+  }
+  const weights = options.weights ?? seededWeights(1);
+  const kind = options.rnn ?? "lstm";
+
+  const sourceTable = weights("encoder.embedding", [
+    sourceVocabulary,
+    embedding,
+  ], hidden);
+  const encoderStep = rnnStep(kind, "encoder", embedding, hidden, weights);
+  const encoder = defineCell({
+    name: "encoder",
+    phase: "encoder",
+    recurrent: true,
+    inputs: pickInputs(encoderStep.state, {
+      token: i32(),
+      ...encoderStep.ports,
+    }),
+    body: (op, { token, h, c }) =>
+      pickState(
+        encoderStep,
+        encoderStep.apply(op, op.Gather(sourceTable, token), { h, c }),
+      ),
+  });
+
+  const targetTable = weights("decoder.embedding", [
+    targetVocabulary,
+    embedding,
+  ], hidden);
+  const decoderStep = rnnStep(kind, "decoder", embedding, hidden, weights);
+  const projection = weights(
+    "projection.W",
+    [targetVocabulary, hidden],
+    hidden,
+  );
+  const bias = weights("projection.b", [targetVocabulary], hidden);
+  const decoder = defineCell({
+    name: "decoder",
+    phase: "decoder",
+    recurrent: true,
+    priority: 1,
+    inputs: pickInputs(decoderStep.state, {
+      token: i32(),
+      ...decoderStep.ports,
+    }),
+    body: (op, { token, h, c }) => {
+      const next = decoderStep.apply(op, op.Gather(targetTable, token), {
+        h,
+        c,
+      });
+      return {
+        ...pickState(decoderStep, next),
+        next: op.ArgMax(op.Gemm(next.h, projection, bias)),
+      };
+    },
+    stop: { output: "next", token: eos },
+  });
+
+  return {
+    name,
+    cells: [encoder, decoder],
+    shape: "chain",
+    check(input): asserts input is Seq2SeqInput {
+      checkObject(name, input);
+      checkKeys(name, input, ["tokens", "maxSteps"]);
+      checkTokens(name, input["tokens"], sourceVocabulary);
+      const maxSteps = input["maxSteps"];
+      if (
+        maxSteps !== undefined &&
+        !(Number.isInteger(maxSteps) && (maxSteps as number) >= 1)
+      ) {
+        throw new RangeError(
+          `"maxSteps" of a request to "${name}" is a positive integer, got ${maxSteps}`,
+        );
+      }
+    },
+    unfold({ tokens, maxSteps }, graph) {
+      const ids = graph.ids(tokens);
+      let last: CellNode | undefined;
+      for (let t = 0; t < tokens.length; t++) {
+        last = graph.node(encoder, {
+          token: graph.id(ids, t),
+          ...stateSources(encoderStep, graph, last),
+        });
+      }
+      const start = graph.id(graph.ids([go]), 0);
+      const first = graph.node(decoder, {
+        token: start,
+        ...stateSources(decoderStep, graph, last),
+      });
+      graph.result("tokens", graph.output(first, "next"));
+      graph.grows(maxSteps ?? tokens.length + extraSteps);
+    },
+    grow(node, graph) {
+      const next = graph.node(decoder, {
+        token: graph.output(node, "next"),
+        ...stateSources(decoderStep, graph, node),
+      });
+      graph.result("tokens", graph.output(next, "next"));
+    },
+  };
+}
+
+/** The token and the state ports that the cell has. */
+function pickInputs<T>(
+  state: readonly ("h" | "c")[],
+  all: Record<"token" | "h" | "c", T>,
+): Record<"token" | "h" | "c", T> {
+  return Object.fromEntries(
+    ["token" as const, ...state].map((name) => [name, all[name]]),
+  ) as Record<
+    "token" | "h" | "c",
+    T
+  >;
+}

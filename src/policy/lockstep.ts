@@ -1,0 +1,75 @@
+/**
+ * Runs that carry requests of a chain-shaped model side by side from their first node to their last,
+ * padded to a common shape: what serial execution (one request) and graph batching share.
+ */
+import type { CellNode } from "../graph/cell_graph.ts";
+import type { Cell } from "../graph/cell.ts";
+import type { Launch, Step, Tail } from "./launch.ts";
+import type { Request } from "./request.ts";
+
+export interface LockstepOptions {
+  worker: number;
+  requests: readonly Request[];
+  /** Steps each recurrent static cell is padded to, from the longest request's; default: that length. */
+  padTo?: (longest: number) => number;
+  why: string;
+}
+
+/**
+ * Cell by cell, step by step: step t of a cell holds the t-th node of every request that has one and
+ * padding for the others. A growing cell goes on in the tail until all are done.
+ */
+export function lockstep(
+  { worker, requests, padTo = (longest) => longest, why }: LockstepOptions,
+): Launch {
+  const { model } = requests[0]!;
+  const steps: Step[] = [];
+  let tail: Tail | undefined;
+  const byCell = requests.map((request) => nodesByCell(request));
+  for (const cell of model.cells) {
+    const chains = byCell.map((cells) => cells.get(cell) ?? []);
+    const longest = Math.max(...chains.map((chain) => chain.length));
+    if (longest === 0) continue;
+    const length = cell.recurrent && !cell.stop ? padTo(longest) : longest;
+    for (let t = 0; t < length; t++) {
+      const nodes: CellNode[] = [];
+      for (const chain of chains) if (t < chain.length) nodes.push(chain[t]!);
+      steps.push({ cell, nodes });
+    }
+    if (cell.stop) tail = { cell, requests };
+  }
+  return {
+    worker,
+    steps,
+    ...(tail && { tail }),
+    paddedRows: requests.length,
+    release: "end",
+    why,
+  };
+}
+
+function nodesByCell(request: Request): Map<Cell, CellNode[]> {
+  const cells = new Map<Cell, CellNode[]>();
+  for (const node of request.graph.nodes) {
+    const chain = cells.get(node.cell);
+    if (chain) chain.push(node);
+    else cells.set(node.cell, [node]);
+  }
+  return cells;
+}
+
+/** Steps of the request's recurrent input part: what padding and bucketing go by. */
+export function inputLength(request: Request): number {
+  let length = 0;
+  for (const { cell } of request.graph.nodes) {
+    if (cell.recurrent && !cell.stop) length++;
+  }
+  return length;
+}
+
+/** Why a model cannot be padded; undefined when it can. */
+export function paddingObstacle(model: Request["model"]): string | undefined {
+  return model.shape === "chain"
+    ? undefined
+    : "padding needs chain-shaped requests (Cellular Batching, section 2.3); use merged or cellular";
+}

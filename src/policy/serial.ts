@@ -1,0 +1,47 @@
+/**
+ * Serial execution: one request at a time per worker, in order of arrival, node by node.
+ * Source: LazyBatching, section VI ("Serial"). The reference that every other policy's results
+ * must equal bit for bit.
+ */
+import type { Launch, Step } from "./launch.ts";
+import { type EngineView, IDLE, type Policy } from "./policy.ts";
+import { knownOptions } from "./options.ts";
+import type { Request } from "./request.ts";
+
+export function serial(options: Record<string, never> = {}): Policy {
+  knownOptions("serial", options, []);
+  const queue = new Set<Request>();
+  return {
+    name: "serial",
+    supports: () => undefined,
+    enqueue: (request) => void queue.add(request),
+    schedule(view: EngineView) {
+      const worker = view.workers.find(({ queued }) => queued === 0);
+      if (worker === undefined) return IDLE;
+      for (const request of queue) {
+        queue.delete(request);
+        return { kind: "launch", launch: alone(request, worker.id) };
+      }
+      return IDLE;
+    },
+    ended: (request) => void queue.delete(request),
+  };
+}
+
+/** All nodes of one request, in the graph's (topological) order. */
+function alone(request: Request, worker: number): Launch {
+  const steps: Step[] = request.graph.nodes.map((node) => ({
+    cell: node.cell,
+    nodes: [node],
+  }));
+  const growing = request.graph.closed
+    ? undefined
+    : request.model.cells.find((cell) => cell.stop);
+  return {
+    worker,
+    steps,
+    ...(growing && { tail: { cell: growing, requests: [request] } }),
+    release: "end",
+    why: `request ${request.id} is first in the queue`,
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * Subgraphs of a cell graph: connected nodes of one cell that may be scheduled once everything
+ * outside them that they need is done.
+ * Source: Cellular Batching, section 4.3 ("Priority refers to ...", "A subgraph contains ...") and 4.4.
+ * Assumption: the paper does not say how to cut a graph in which a cell recurs with another one in
+ * between (A -> B -> A, with A -> A as well); taken as one, the two A would wait for B, which waits for
+ * them. Here every node has a segment, the most changes of cell on a path to it, and only nodes of
+ * equal segment join: dependencies between subgraphs then lead to larger segments, never in a circle.
+ */
+import { type CellNode, NODE } from "../graph/cell_graph.ts";
+import type { Cell } from "../graph/cell.ts";
+
+export class Subgraph {
+  /** Submittable nodes in order of becoming so; those before `head` are gone. */
+  readonly ready: CellNode[] = [];
+  head = 0;
+  /** Predecessors outside, counted per edge, that are not done. */
+  externals = 0;
+  /** In its cell type's queue: all externals are done. */
+  released = false;
+  /** The request ended; nothing of it is scheduled any more. */
+  dead = false;
+  /** Worker that must execute its next nodes; -1: any. */
+  pinned = -1;
+  /** Tasks under way that contain nodes of it. */
+  tasks = 0;
+  /** Neighbours in its cell type's queue. */
+  before: Subgraph | undefined = undefined;
+  after: Subgraph | undefined = undefined;
+  #mergedInto: Subgraph | undefined = undefined;
+
+  constructor(readonly cell: Cell, readonly segment: number) {}
+
+  get readyCount(): number {
+    return this.ready.length - this.head;
+  }
+
+  /** The subgraph this one has become part of. */
+  root(): Subgraph {
+    let root: Subgraph = this;
+    while (root.#mergedInto) root = root.#mergedInto;
+    if (this !== root) this.#mergedInto = root;
+    return root;
+  }
+
+  joinInto(other: Subgraph): void {
+    const root = other.root();
+    if (this.root() !== root) this.root().#mergedInto = root;
+  }
+}
+
+/** Most changes of cell on a path to the node. */
+function segmentOf(node: CellNode): number {
+  let segment = 0;
+  for (const before of node.predecessors) {
+    const theirs = (before.tag as Subgraph).segment;
+    segment = Math.max(
+      segment,
+      before.cell === node.cell ? theirs : theirs + 1,
+    );
+  }
+  return segment;
+}
+
+/** Finds or makes the subgraph of a node whose predecessors all have theirs (in `tag`). */
+function assignSubgraph(node: CellNode): void {
+  const segment = segmentOf(node);
+  let own: Subgraph | undefined;
+  for (const before of node.predecessors) {
+    const theirs = before.tag as Subgraph;
+    if (before.cell !== node.cell || theirs.segment !== segment) continue;
+    if (own) theirs.joinInto(own);
+    else own = theirs.root();
+  }
+  node.tag = own ?? new Subgraph(node.cell, segment);
+}
+
+/**
+ * Subgraph of a node that growth appended: that of its predecessor when nothing else holds it back,
+ * or one of its own.
+ */
+export function joinGrown(node: CellNode): Subgraph {
+  const waitingFor = new Set<Subgraph>();
+  for (const before of node.predecessors) {
+    if (before.state !== NODE.done) waitingFor.add(before.tag as Subgraph);
+  }
+  const [only] = waitingFor;
+  const segment = segmentOf(node);
+  const joins = waitingFor.size === 1 && only!.cell === node.cell &&
+    only!.segment === segment;
+  const own = joins ? only! : new Subgraph(node.cell, segment);
+  node.tag = own;
+  countExternals(node);
+  return own;
+}
+
+/** Splits a whole graph; every node's `tag` is its subgraph afterwards. */
+export function partition(nodes: readonly CellNode[]): Set<Subgraph> {
+  for (const node of nodes) assignSubgraph(node);
+  const subgraphs = new Set<Subgraph>();
+  for (const node of nodes) {
+    const subgraph = (node.tag as Subgraph).root();
+    node.tag = subgraph;
+    subgraphs.add(subgraph);
+  }
+  for (const node of nodes) countExternals(node);
+  return subgraphs;
+}
+
+/** Adds the node's unfinished inputs from other subgraphs to its subgraph's count. */
+function countExternals(node: CellNode): void {
+  const subgraph = node.tag as Subgraph;
+  for (const before of node.predecessors) {
+    if (before.tag !== subgraph && before.state !== NODE.done) {
+      subgraph.externals++;
+    }
+  }
+}
