@@ -1,0 +1,204 @@
+/**
+ * Arrival processes: when requests are due, whatever the server does (open loop). Times are integer
+ * nanoseconds, ascending, and those of one seed at two rates are the same pattern at two scales.
+ */
+import type { Prng } from "../base/prng.ts";
+import { NS_PER_S, secondsToNs } from "../base/units.ts";
+import { readTrace } from "./trace.ts";
+
+export interface Arrivals {
+  readonly name: string;
+  /** Requests it has times for; undefined without a limit. */
+  readonly requestsMax?: number;
+  /** Scheduled arrival of each of the first `requests` requests. */
+  timesNs(requests: number, prng: Prng): number[];
+}
+
+/** Independent users: exponential gaps (MLPerf's server scenario, used by all five papers). */
+export function poisson(options: { ratePerS: number }): Arrivals {
+  const ratePerS = checkPositive("ratePerS", options.ratePerS);
+  return {
+    name: `poisson ${ratePerS}/s`,
+    timesNs: (requests, prng) =>
+      accumulate(requests, () => prng.exponential(1) / ratePerS),
+  };
+}
+
+/** One request every 1/rate seconds, the first at 0. */
+export function interval(options: { ratePerS: number }): Arrivals {
+  const ratePerS = checkPositive("ratePerS", options.ratePerS);
+  return {
+    name: `interval ${ratePerS}/s`,
+    timesNs: (requests) =>
+      Array.from({ length: requests }, (_, i) => secondsToNs(i / ratePerS)),
+  };
+}
+
+/** Everything at time 0: what a machine can do when it never waits for requests. */
+export function atOnce(): Arrivals {
+  return {
+    name: "at once",
+    timesNs: (requests) => new Array<number>(requests).fill(0),
+  };
+}
+
+export interface TraceOptions {
+  /** The trace's text: a header `t_seconds,input_tokens,output_tokens` and a line per request. */
+  csv: string;
+  /** Names the trace in errors and reports; default "trace". */
+  file?: string;
+  /** Requests arrive this many times faster than recorded; default 1. */
+  rateScale?: number;
+}
+
+/** The recorded times of a request log, the first at 0. */
+export function traceReplay(options: TraceOptions): Arrivals {
+  const { csv, file = "trace" } = options;
+  const rateScale = checkPositive("rateScale", options.rateScale ?? 1);
+  const rows = readTrace(csv, file);
+  const startS = rows[0]!.atSeconds;
+  const times = rows.map((row) =>
+    secondsToNs((row.atSeconds - startS) / rateScale)
+  );
+  return {
+    name: `${file} x${rateScale}`,
+    requestsMax: times.length,
+    timesNs(requests) {
+      if (requests > times.length) {
+        throw new RangeError(
+          `${file} holds ${times.length} requests, ${requests} were asked for`,
+        );
+      }
+      return times.slice(0, requests);
+    },
+  };
+}
+
+export interface SteppingOptions {
+  /** Rate of the first step; not with `ratesPerS`. */
+  startRatePerS?: number;
+  /** The rate is multiplied by this at each step; not with `ratesPerS`. */
+  factor?: number;
+  /** Rate of each step; the last one holds on. */
+  ratesPerS?: readonly number[];
+  /** Requests of one step. */
+  every: number;
+  /** Default "poisson". */
+  gaps?: "poisson" | "interval";
+}
+
+/**
+ * A load that steps up: from 66/s, a step every 2,000 requests (DVABatch, section 8.3), or 150
+ * requests at a low rate and then a high one (E2bird's diurnal pattern).
+ */
+export function stepping(options: SteppingOptions): Arrivals {
+  const { startRatePerS, factor, ratesPerS, gaps = "poisson" } = options;
+  const every = checkPositive("every", options.every);
+  if (!Number.isInteger(every)) {
+    throw new RangeError(`"every" is a number of requests, got ${every}`);
+  }
+  if (gaps !== "poisson" && gaps !== "interval") {
+    throw new RangeError(
+      `"gaps" is "poisson" or "interval", got ${JSON.stringify(gaps)}`,
+    );
+  }
+  if (
+    (ratesPerS === undefined) ===
+      (startRatePerS === undefined && factor === undefined)
+  ) {
+    throw new TypeError(
+      `A stepping load takes either "ratesPerS" or "startRatePerS" and "factor"`,
+    );
+  }
+  let rateOf: (step: number) => number;
+  if (ratesPerS !== undefined) {
+    if (!Array.isArray(ratesPerS) || ratesPerS.length === 0) {
+      throw new TypeError(
+        `"ratesPerS" is a list of rates, got ${JSON.stringify(ratesPerS)}`,
+      );
+    }
+    ratesPerS.forEach((rate, i) => checkPositive(`ratesPerS[${i}]`, rate));
+    rateOf = (step) => ratesPerS[Math.min(step, ratesPerS.length - 1)]!;
+  } else {
+    const start = checkPositive("startRatePerS", startRatePerS);
+    const by = checkPositive("factor", factor);
+    rateOf = (step) => start * by ** step;
+  }
+  return {
+    name: `stepping from ${rateOf(0)}/s every ${every}`,
+    timesNs: (requests, prng) =>
+      accumulate(requests, (i) => {
+        const gap = gaps === "poisson" ? prng.exponential(1) : 1;
+        return gap / rateOf(Math.floor(i / every));
+      }),
+  };
+}
+
+interface ArrivalsEntry {
+  readonly options: readonly string[];
+  // deno-lint-ignore no-explicit-any -- a registry holds processes of different options
+  build(options: any): Arrivals;
+}
+
+/** Every arrival process by name: one line adds one. */
+export const ARRIVALS: Readonly<Record<string, ArrivalsEntry>> = {
+  poisson: { options: ["ratePerS"], build: poisson },
+  interval: { options: ["ratePerS"], build: interval },
+  "at-once": { options: [], build: atOnce },
+  trace: { options: ["csv", "file", "rateScale"], build: traceReplay },
+  stepping: {
+    options: ["startRatePerS", "factor", "ratesPerS", "every", "gaps"],
+    build: stepping,
+  },
+};
+
+/**
+ * An arrival process as a configuration names it.
+ * @throws TypeError or RangeError naming what is unknown or out of range
+ */
+export function arrivals(
+  name: string,
+  options: Readonly<Record<string, unknown>> = {},
+): Arrivals {
+  const entry = Object.hasOwn(ARRIVALS, name) ? ARRIVALS[name] : undefined;
+  if (entry === undefined) {
+    throw new RangeError(
+      `No arrival process "${name}"; there are ${
+        Object.keys(ARRIVALS).join(", ")
+      }`,
+    );
+  }
+  for (const key of Object.keys(options)) {
+    if (!entry.options.includes(key)) {
+      throw new TypeError(
+        `Arrival process "${name}" has no option "${key}"; it takes ${
+          entry.options.join(", ") || "none"
+        }`,
+      );
+    }
+  }
+  return entry.build(options);
+}
+
+/** Rounds once per arrival, so that errors do not add up. */
+function accumulate(
+  requests: number,
+  gapSeconds: (i: number) => number,
+): number[] {
+  const times = new Array<number>(requests);
+  let seconds = 0;
+  for (let i = 0; i < requests; i++) {
+    seconds += gapSeconds(i);
+    times[i] = Math.round(seconds * NS_PER_S);
+  }
+  return times;
+}
+
+function checkPositive(name: string, value: unknown): number {
+  if (typeof value !== "number" || !(value > 0 && value < Infinity)) {
+    throw new RangeError(
+      `"${name}" is a positive number, got ${JSON.stringify(value) ?? value}`,
+    );
+  }
+  return value;
+}

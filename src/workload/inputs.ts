@@ -1,0 +1,128 @@
+/** Inputs of requests: token ids uniform below the vocabulary, lengths and shapes from samplers. */
+import type { Prng } from "../base/prng.ts";
+import {
+  type LengthSampler,
+  lengthSampler,
+  type LengthsSpec,
+} from "./lengths.ts";
+import { treeSampler, type TreesSpec } from "./trees.ts";
+
+/** What a model's requests are made of. */
+export type InputKind = "tokens" | "seq2seq" | "tree";
+
+/** A request's input, as the model takes it. */
+export interface GeneratedInput {
+  readonly input: unknown;
+  /** Decoder steps after which the request ends; for the engine only, policies never see it. */
+  readonly stepsFixed?: number;
+}
+
+export interface InputGenerator {
+  /** Where lengths or shapes come from. */
+  readonly name: string;
+  next(prng: Prng): GeneratedInput;
+}
+
+export interface InputOptions {
+  kind: InputKind;
+  /** Token ids are below this. */
+  vocabulary: number;
+  /** For "tokens" and "seq2seq"; default "europarl-v7.de-en", the corpus of Cellular Batching. */
+  lengths?: LengthsSpec;
+  /** For "tree"; default "sst". */
+  trees?: TreesSpec;
+  /**
+   * For "seq2seq": decoder steps allowed beyond the source length; default 50 (Cellular Batching,
+   * section 7.4: "input sequence length plus a fixed threshold of extra steps").
+   * Assumption: the threshold's value, which the paper does not give.
+   */
+  extraSteps?: number;
+}
+
+export const DEFAULT_LENGTHS = "europarl-v7.de-en";
+export const DEFAULT_TREES = "sst";
+export const DEFAULT_EXTRA_STEPS = 50;
+
+/**
+ * "tokens" gives `{ tokens }` as long as the corpus's English side; "seq2seq" gives
+ * `{ tokens, maxSteps }` with the source's length, and ends after the target's; "tree" gives `{ tree }`.
+ */
+export function inputGenerator(options: InputOptions): InputGenerator {
+  const { kind, vocabulary } = options;
+  if (!Number.isInteger(vocabulary) || vocabulary < 1) {
+    throw new RangeError(
+      `"vocabulary" of a workload is a positive integer, got ${vocabulary}`,
+    );
+  }
+  switch (kind) {
+    case "tokens": {
+      const lengths = lengthSampler(options.lengths ?? DEFAULT_LENGTHS);
+      return {
+        name: lengths.name,
+        next: (prng) => ({
+          input: {
+            tokens: randomTokens(
+              lengths.sample(prng)[lengths.english],
+              vocabulary,
+              prng,
+            ),
+          },
+        }),
+      };
+    }
+    case "seq2seq":
+      return seq2seqInputs(
+        lengthSampler(options.lengths ?? DEFAULT_LENGTHS),
+        vocabulary,
+        options.extraSteps ?? DEFAULT_EXTRA_STEPS,
+      );
+    case "tree": {
+      const trees = treeSampler(options.trees ?? DEFAULT_TREES);
+      return {
+        name: trees.name,
+        next: (prng) => ({
+          input: { tree: trees.sample(prng, () => prng.int(vocabulary)) },
+        }),
+      };
+    }
+    default:
+      throw new RangeError(
+        `A workload's "kind" is tokens, seq2seq or tree, got ${
+          JSON.stringify(kind satisfies never)
+        }`,
+      );
+  }
+}
+
+function seq2seqInputs(
+  lengths: LengthSampler,
+  vocabulary: number,
+  extraSteps: number,
+): InputGenerator {
+  if (!Number.isInteger(extraSteps) || extraSteps < 0) {
+    throw new RangeError(
+      `"extraSteps" of a workload is an integer from 0, got ${extraSteps}`,
+    );
+  }
+  return {
+    name: lengths.name,
+    next(prng) {
+      const { source, target } = lengths.sample(prng);
+      const maxSteps = source + extraSteps;
+      return {
+        input: { tokens: randomTokens(source, vocabulary, prng), maxSteps },
+        stepsFixed: Math.min(target, maxSteps),
+      };
+    },
+  };
+}
+
+function randomTokens(
+  length: number,
+  vocabulary: number,
+  prng: Prng,
+): number[] {
+  const tokens = new Array<number>(length);
+  for (let i = 0; i < length; i++) tokens[i] = prng.int(vocabulary);
+  return tokens;
+}

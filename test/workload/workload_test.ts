@@ -1,0 +1,156 @@
+import { deepEqual, equal, ok, throws } from "node:assert/strict";
+import type { ParseTree } from "../../src/graph/parse_tree.ts";
+import { mean } from "../../src/base/statistics.ts";
+import { interval, poisson, traceReplay } from "../../src/workload/arrivals.ts";
+import { inputGenerator, type InputKind } from "../../src/workload/inputs.ts";
+import { formatTreeShape } from "../../src/workload/tree_shape.ts";
+import { workload } from "../../src/workload/workload.ts";
+
+const KINDS: readonly InputKind[] = ["tokens", "seq2seq", "tree"];
+
+function make(kind: InputKind, seed: number, ratePerS = 100, requests = 200) {
+  return workload({
+    arrivals: poisson({ ratePerS }),
+    inputs: inputGenerator({ kind, vocabulary: 50 }),
+    requests,
+    seed,
+  });
+}
+
+Deno.test("workload() is identical for equal seeds and differs for others", () => {
+  for (const kind of KINDS) {
+    const text = (seed: number) => JSON.stringify(make(kind, seed));
+    equal(text(1), text(1));
+    ok(text(1) !== text(2));
+  }
+});
+
+Deno.test("workload() gives the same inputs at every rate", () => {
+  for (const kind of KINDS) {
+    const inputs = (ratePerS: number) =>
+      make(kind, 1, ratePerS).map(({ input }) => input);
+    deepEqual(inputs(10), inputs(5000));
+  }
+});
+
+Deno.test("workload() takes English lengths for one sentence, the pair for two", () => {
+  const tokens = make("tokens", 3, 100, 10_000) as {
+    input: { tokens: number[] };
+  }[];
+  ok(
+    Math.abs(mean(tokens.map(({ input }) => input.tokens.length)) / 26.51 - 1) <
+      0.03,
+  );
+  const pairs = make("seq2seq", 3, 100, 10_000) as {
+    input: { tokens: number[]; maxSteps: number };
+    stepsFixed: number;
+  }[];
+  ok(
+    Math.abs(mean(pairs.map(({ input }) => input.tokens.length)) / 24.27 - 1) <
+      0.03,
+  );
+  ok(
+    Math.abs(mean(pairs.map(({ stepsFixed }) => stepsFixed)) / 26.51 - 1) <
+      0.03,
+  );
+  for (const { input, stepsFixed } of pairs) {
+    equal(input.maxSteps, input.tokens.length + 50);
+    ok(stepsFixed >= 1 && stepsFixed <= input.maxSteps);
+  }
+});
+
+Deno.test("workload() hides the target length from the input", () => {
+  for (const { input } of make("seq2seq", 1)) {
+    deepEqual(Object.keys(input as object), ["tokens", "maxSteps"]);
+  }
+});
+
+Deno.test("workload() draws ids over the whole vocabulary and none beyond", () => {
+  for (const kind of KINDS) {
+    const ids = new Set<number>();
+    const visit = (tree: ParseTree): void =>
+      typeof tree === "number" ? void ids.add(tree) : tree.forEach(visit);
+    for (const { input } of make(kind, 1)) {
+      visit(
+        kind === "tree"
+          ? (input as { tree: ParseTree }).tree
+          : (input as { tokens: number[] }).tokens,
+      );
+    }
+    deepEqual(
+      [...ids].sort((a, b) => a - b),
+      Array.from({ length: 50 }, (_, id) => id),
+    );
+  }
+});
+
+Deno.test("workload() takes fixed lengths, clipped lengths and complete trees", () => {
+  const one = (
+    options: Partial<Parameters<typeof inputGenerator>[0]> & {
+      kind: InputKind;
+    },
+  ) =>
+    workload({
+      arrivals: interval({ ratePerS: 1 }),
+      inputs: inputGenerator({ vocabulary: 9, ...options }),
+      requests: 1,
+      seed: 1,
+    })[0]!;
+  equal(
+    (one({ kind: "tokens", lengths: { fixed: 24 } }).input as {
+      tokens: number[];
+    }).tokens.length,
+    24,
+  );
+  equal(
+    one({ kind: "seq2seq", lengths: { fixed: 24 }, extraSteps: 0 }).stepsFixed,
+    24,
+  );
+  equal(
+    formatTreeShape(
+      (one({ kind: "tree", trees: { complete: 4 } }).input as {
+        tree: ParseTree;
+      }).tree,
+    ),
+    "((..)(..))",
+  );
+});
+
+Deno.test("workload() replays a whole trace unless told how much of it", () => {
+  const arrivals = traceReplay({
+    csv: "t_seconds,input_tokens,output_tokens\n0,1,1\n2,1,1\n3,1,1\n",
+  });
+  const inputs = inputGenerator({ kind: "tokens", vocabulary: 5 });
+  deepEqual(workload({ arrivals, inputs, seed: 1 }).map(({ atNs }) => atNs), [
+    0,
+    2e9,
+    3e9,
+  ]);
+  equal(workload({ arrivals, inputs, seed: 1, requests: 2 }).length, 2);
+});
+
+Deno.test("workload() names what is out of range", () => {
+  const inputs = inputGenerator({ kind: "tokens", vocabulary: 5 });
+  const arrivals = poisson({ ratePerS: 1 });
+  throws(
+    () => workload({ arrivals, inputs, seed: 1 }),
+    /"requests" .* got undefined/,
+  );
+  throws(() => workload({ arrivals, inputs, seed: 1, requests: 0 }), /got 0/);
+  throws(
+    () => workload({ arrivals, inputs, seed: 0.5, requests: 1 }),
+    /seed is an integer, got 0.5/,
+  );
+  throws(
+    () => inputGenerator({ kind: "tokens", vocabulary: 0 }),
+    /"vocabulary" .* got 0/,
+  );
+  throws(
+    () => inputGenerator({ kind: "image" as never, vocabulary: 5 }),
+    /got "image"/,
+  );
+  throws(
+    () => inputGenerator({ kind: "seq2seq", vocabulary: 5, extraSteps: -1 }),
+    /got -1/,
+  );
+});
