@@ -1,0 +1,41 @@
+// Argument checks of the debug builds. Release builds carry none of this: the host
+// checks at its boundary (src/kernels/).
+
+/** Traps unless `table` is a table of `count` row addresses, each row `bytes` long and inside memory. */
+// @ts-ignore: decorator
+@inline export function checkRows(table: usize, count: i32, bytes: usize): void {
+  if (!ASC_NO_ASSERT) {
+    assert(count >= 0, "row count is negative");
+    assert((table & 3) == 0, "row table is not 4-byte aligned");
+    checkSpan(table, <usize>count << 2);
+    for (let i = 0; i < count; ++i) {
+      const address = <usize>load<u32>(table + (<usize>i << 2));
+      assert((address & 3) == 0, "row is not 4-byte aligned");
+      checkSpan(address, bytes);
+    }
+  }
+}
+
+/** Traps unless packed weights of `panels` panels, `panelBytes` each, lie aligned inside memory. */
+// @ts-ignore: decorator
+@inline export function checkPacked(w: usize, panels: i32, panelBytes: usize): void {
+  if (!ASC_NO_ASSERT) {
+    assert((w & 15) == 0, "packed weights are not 16-byte aligned");
+    checkSpan(w, <usize>panels * panelBytes);
+  }
+}
+
+/** Traps unless [address, address + bytes) lies above the static data and inside memory. */
+// @ts-ignore: decorator
+@inline export function checkSpan(address: usize, bytes: usize): void {
+  if (!ASC_NO_ASSERT) {
+    assert(address >= __heap_base, "address lies in the static data");
+    assert(<u64>address + <u64>bytes <= <u64>memory.size() << 16, "operand ends outside memory");
+  }
+}
+
+/** Traps unless `value` is at least `least`. */
+// @ts-ignore: decorator
+@inline export function checkLeast(value: i32, least: i32): void {
+  if (!ASC_NO_ASSERT) assert(value >= least, "dimension is too small");
+}

@@ -1,0 +1,153 @@
+// What happens to a finished row of sums. A microkernel hands over the 8 columns of
+// one panel while they are in registers: activation, gate arithmetic and the store
+// to the output row happen here, and pre-activations are never stored. Where a cell
+// needs gates from several panels, the running value (one float per hidden unit)
+// waits in the output row itself, which never aliases an input.
+import { sigmoid4, tanh4 } from "./math";
+import { get, put, row } from "./simd";
+
+export namespace op {
+  // Activations: the numbers are part of the ABI.
+  // p0 = act(sum)
+  export const NONE = 0;
+  export const RELU = 1;
+  export const SIGMOID = 2;
+  export const TANH = 3;
+  // Panels of 4 + 4 columns, `lo` and `hi` being two gates of the same 4 units.
+  export const PRODUCT = 4; // p0 = sigmoid(lo) * tanh(hi)
+  export const LSTM = 5; // p0 = sigmoid(lo) * p1 + p0, p2 = sigmoid(hi) * tanh(p0)
+  // Panels of 8 units of one gate.
+  export const FORGET = 6; // p0 = sigmoid(sum) * p1 + p0
+  export const OUTPUT = 7; // p2 = sigmoid(sum) * tanh(p0)
+  export const SCALE = 8; // p0 = sum * p0
+  export const CANDIDATE = 9; // p0 = tanh(sum + p0)
+  export const BLEND = 10; // p0 = (1 - z) * p0 + z * p1, z = sigmoid(sum)
+  export const ARGMAX = 11; // *p0 = column of the greatest sum; p1 = sums if p1 != 0
+}
+
+/**
+ * Ends columns col.. of one row; lo and hi hold 4 sums each. Row tables p0, p1, p2
+ * are read at byte offset `at`; columns from n on are padding and left alone. For
+ * ARGMAX p2 is not a row table but the array of running maxima, one f32 per row.
+ */
+export function finish(
+  code: i32, lo: v128, hi: v128, at: usize, col: i32, n: i32, p0: usize, p1: usize, p2: usize
+): void {
+  const left = n - col;
+  if (left <= 0) return;
+  const offset = <usize>col << 2;
+  const d = row(p0, at) + offset;
+  switch (code) {
+    case op.NONE: break;
+    case op.RELU: {
+      lo = relu4(lo);
+      hi = relu4(hi);
+      break;
+    }
+    case op.SIGMOID: {
+      lo = sigmoid4(lo);
+      hi = sigmoid4(hi);
+      break;
+    }
+    case op.TANH: {
+      lo = tanh4(lo);
+      hi = tanh4(hi);
+      break;
+    }
+    case op.PRODUCT: {
+      put(d, f32x4.mul(sigmoid4(lo), tanh4(hi)), left);
+      return;
+    }
+    case op.LSTM: {
+      const c = keep(lo, get(d, left), get(row(p1, at) + offset, left));
+      put(d, c, left);
+      put(row(p2, at) + offset, f32x4.mul(sigmoid4(hi), tanh4(c)), left);
+      return;
+    }
+    case op.FORGET: {
+      const c = row(p1, at) + offset;
+      lo = keep(lo, get(d, left), get(c, left));
+      hi = keep(hi, get(d + 16, left - 4), get(c + 16, left - 4));
+      break;
+    }
+    case op.OUTPUT: {
+      const h = row(p2, at) + offset;
+      put(h, f32x4.mul(sigmoid4(lo), tanh4(get(d, left))), left);
+      put(h + 16, f32x4.mul(sigmoid4(hi), tanh4(get(d + 16, left - 4))), left - 4);
+      return;
+    }
+    case op.SCALE: {
+      lo = f32x4.mul(lo, get(d, left));
+      hi = f32x4.mul(hi, get(d + 16, left - 4));
+      break;
+    }
+    case op.CANDIDATE: {
+      lo = tanh4(f32x4.add(lo, get(d, left)));
+      hi = tanh4(f32x4.add(hi, get(d + 16, left - 4)));
+      break;
+    }
+    case op.BLEND: {
+      const h = row(p1, at) + offset;
+      lo = blend(lo, get(d, left), get(h, left));
+      hi = blend(hi, get(d + 16, left - 4), get(h + 16, left - 4));
+      break;
+    }
+    default: {
+      if (p1) {
+        const logits = row(p1, at) + offset;
+        put(logits, lo, left);
+        put(logits + 16, hi, left - 4);
+      }
+      track(lo, hi, col, left, row(p0, at), p2 + at);
+      return;
+    }
+  }
+  put(d, lo, left);
+  put(d + 16, hi, left - 4);
+}
+
+/** max(x, 0) with 0 for -0 and NaN kept. */
+// @ts-ignore: decorator
+@inline export function relu4(x: v128): v128 {
+  return f32x4.pmax(x, v128.splat<f32>(0));
+}
+
+// @ts-ignore: decorator
+@inline function keep(gate: v128, sum: v128, c: v128): v128 {
+  return f32x4.add(f32x4.mul(sigmoid4(gate), c), sum);
+}
+
+// @ts-ignore: decorator
+@inline function blend(gate: v128, candidate: v128, h: v128): v128 {
+  const z = sigmoid4(gate);
+  return f32x4.add(f32x4.mul(f32x4.sub(v128.splat<f32>(1), z), candidate), f32x4.mul(z, h));
+}
+
+/** Keeps the greatest sum so far and its column; the lowest column wins ties, NaN never wins. */
+function track(lo: v128, hi: v128, col: i32, left: i32, id: usize, best: usize): void {
+  const bound = v128.load_splat<f32>(best);
+  let greater = i32x4.bitmask(f32x4.gt(lo, bound)) | (i32x4.bitmask(f32x4.gt(hi, bound)) << 4);
+  if (left < 8) greater &= (1 << left) - 1;
+  if (!greater) return;
+  let max = load<f32>(best);
+  while (greater) {
+    const lane = ctz(greater);
+    greater &= greater - 1;
+    const value = laneOf(lo, hi, lane);
+    if (value > max) {
+      max = value;
+      store<i32>(id, col + lane);
+    }
+  }
+  store<f32>(best, max);
+}
+
+function laneOf(lo: v128, hi: v128, lane: i32): f32 {
+  const half = lane < 4 ? lo : hi;
+  switch (lane & 3) {
+    case 0: return f32x4.extract_lane(half, 0);
+    case 1: return f32x4.extract_lane(half, 1);
+    case 2: return f32x4.extract_lane(half, 2);
+    default: return f32x4.extract_lane(half, 3);
+  }
+}

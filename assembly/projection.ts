@@ -1,0 +1,55 @@
+import { checkLeast, checkPacked, checkRows, checkSpan } from "./checks";
+import { op } from "./epilogue";
+import { row } from "./simd";
+import { panelBytesOf, sweep } from "./sweep";
+
+/**
+ * Projection onto a vocabulary and arg-max in one pass: logits[i][j] = bias[j] +
+ * sum_k a[i][k] * w[k][j] as in gemm_f32. Writes the i32 column of the greatest
+ * logit (the lowest wins ties) to address idOutRows[i] and that logit to bestOut[i]
+ * (m f32). Logits are stored only when logitsRows is not 0; otherwise no m x n buffer
+ * exists. NaN never wins; a row without any logit above -infinity yields column 0.
+ */
+export function projection_argmax_f32(
+  m: i32, n: i32, k: i32, aRows: usize, w: usize, idOutRows: usize, logitsRows: usize, bestOut: usize
+): void {
+  const panels = (n + 7) >> 3;
+  if (!ASC_NO_ASSERT) {
+    checkLeast(n, 1);
+    checkLeast(k, 1);
+    checkRows(aRows, m, <usize>k << 2);
+    checkRows(idOutRows, m, 4);
+    if (logitsRows) checkRows(logitsRows, m, <usize>n << 2);
+    checkSpan(bestOut, <usize>m << 2);
+    checkPacked(w, panels, panelBytesOf(k));
+  }
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    store<f32>(bestOut + at, -Infinity);
+    store<i32>(row(idOutRows, at), 0);
+  }
+  sweep(
+    m, n, panels, 8, op.ARGMAX, op.ARGMAX, k, aRows, 0, 0, 0, w, idOutRows, logitsRows, bestOut
+  );
+}
+
+/** Writes the i32 column of each row's greatest element to address idOutRows[i]; ties and NaN as above. */
+export function argmax_rows_f32(m: i32, n: i32, aRows: usize, idOutRows: usize): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(n, 1);
+    checkRows(aRows, m, <usize>n << 2);
+    checkRows(idOutRows, m, 4);
+  }
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    const a = row(aRows, at);
+    let best: f32 = -Infinity;
+    let id = 0;
+    for (let j = 0; j < n; ++j) {
+      const value = load<f32>(a + (<usize>j << 2));
+      if (value > best) {
+        best = value;
+        id = j;
+      }
+    }
+    store<i32>(row(idOutRows, at), id);
+  }
+}

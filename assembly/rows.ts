@@ -1,0 +1,41 @@
+// Row moves: lookups that only write addresses, and copies.
+import { checkLeast, checkRows, checkSpan } from "./checks";
+import { row } from "./simd";
+
+/**
+ * Embedding lookup without a copy: outRows[i] = table + id * rowBytes, where id is the
+ * i32 at address idRows[i]. The result is a row table for the next kernel. Returns
+ * -1, or the index of the first row whose id is not in 0..count-1 (rows before it are
+ * written, it and those after it are not).
+ */
+export function gather_rows(
+  m: i32, idRows: usize, table: usize, rowBytes: i32, count: i32, outRows: usize
+): i32 {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(count, 1);
+    assert((rowBytes & 3) == 0 && rowBytes > 0, "rows must be a positive multiple of 4 bytes");
+    assert((table & 3) == 0, "table is not 4-byte aligned");
+    checkRows(idRows, m, 4);
+    checkSpan(table, <usize>rowBytes * <usize>count);
+    checkSpan(outRows, <usize>m << 2);
+  }
+  for (let i = 0; i < m; ++i) {
+    const at = <usize>i << 2;
+    const id = load<u32>(row(idRows, at));
+    if (id >= <u32>count) return i;
+    store<u32>(outRows + at, <u32>(table + <usize>id * <usize>rowBytes));
+  }
+  return -1;
+}
+
+/** Copies `bytes` bytes from each row of aRows to the same row of outRows. */
+export function copy_rows(m: i32, bytes: i32, aRows: usize, outRows: usize): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(bytes, 0);
+    checkRows(aRows, m, bytes);
+    checkRows(outRows, m, bytes);
+  }
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    memory.copy(row(outRows, at), row(aRows, at), bytes);
+  }
+}

@@ -1,0 +1,78 @@
+// N-ary TreeLSTM cells (Tai, Socher, Manning 2015, section 3.2). Leaves see only x,
+// internal nodes only their children, as in the paper's sentiment model.
+import { checkLeast, checkPacked, checkRows, checkSpan } from "./checks";
+import { op } from "./epilogue";
+import { panelBytesOf, sweep } from "./sweep";
+
+/**
+ * Leaf: i, o, u = gates of x (kx columns); c = sigmoid(i) * tanh(u), h = sigmoid(o) * tanh(c).
+ * Weights: ceil(hidden / 4) panels [i i i i u u u u], then ceil(hidden / 8) panels of o.
+ */
+export function tree_leaf_f32(
+  m: i32, hidden: i32, kx: i32, xRows: usize, w: usize, hOutRows: usize, cOutRows: usize
+): void {
+  const pairs = (hidden + 3) >> 2;
+  const panels = (hidden + 7) >> 3;
+  const panelBytes = panelBytesOf(kx);
+  if (!ASC_NO_ASSERT) {
+    checkLeast(hidden, 1);
+    checkLeast(kx, 1);
+    checkRows(xRows, m, <usize>kx << 2);
+    checkRows(hOutRows, m, <usize>hidden << 2);
+    checkRows(cOutRows, m, <usize>hidden << 2);
+    checkPacked(w, pairs + panels, panelBytes);
+  }
+  sweep(m, hidden, pairs, 4, op.PRODUCT, op.PRODUCT, kx, xRows, 0, 0, 0, w, cOutRows, 0, 0);
+  w += <usize>pairs * panelBytes;
+  sweep(m, hidden, panels, 8, op.OUTPUT, op.OUTPUT, kx, xRows, 0, 0, 0, w, cOutRows, 0, hOutRows);
+}
+
+/**
+ * Internal node with `arity` children (1..8): gates of [h_1 | ... | h_arity];
+ *   c = sigmoid(i) * tanh(u) + sum_l sigmoid(f_l) * c_l (l ascending), h = sigmoid(o) * tanh(c)
+ * hRowsTables and cRowsTables: arrays of `arity` addresses of row tables, one per child.
+ * Weights: ceil(hidden / 4) panels [i i i i u u u u]; for each child ceil(hidden / 8)
+ * panels of its f; ceil(hidden / 8) panels of o. Output rows must not overlap input rows.
+ */
+export function tree_internal_f32(
+  m: i32, hidden: i32, arity: i32, hRowsTables: usize, cRowsTables: usize, w: usize,
+  hOutRows: usize, cOutRows: usize
+): void {
+  const pairs = (hidden + 3) >> 2;
+  const panels = (hidden + 7) >> 3;
+  const panelBytes = panelBytesOf(hidden * arity);
+  if (!ASC_NO_ASSERT) {
+    const bytes = <usize>hidden << 2;
+    checkLeast(hidden, 1);
+    assert(arity >= 1 && arity <= 8, "arity must be 1 to 8");
+    checkSpan(hRowsTables, <usize>arity << 2);
+    checkSpan(cRowsTables, <usize>arity << 2);
+    for (let child = 0; child < arity; ++child) {
+      checkRows(<usize>load<u32>(hRowsTables + (<usize>child << 2)), m, bytes);
+      checkRows(<usize>load<u32>(cRowsTables + (<usize>child << 2)), m, bytes);
+    }
+    checkRows(hOutRows, m, bytes);
+    checkRows(cOutRows, m, bytes);
+    checkPacked(w, pairs + panels * (arity + 1), panelBytes);
+  }
+  const first = <usize>load<u32>(hRowsTables);
+  const extra = arity - 1;
+  // nextRows() takes the second child's table itself when there are two.
+  const others = extra == 1 ? <usize>load<u32>(hRowsTables + 4) : hRowsTables + 4;
+  sweep(
+    m, hidden, pairs, 4, op.PRODUCT, op.PRODUCT,
+    hidden, first, hidden, others, extra, w, cOutRows, 0, 0
+  );
+  w += <usize>pairs * panelBytes;
+  for (let child = 0; child < arity; ++child) {
+    sweep(
+      m, hidden, panels, 8, op.FORGET, op.FORGET, hidden, first, hidden, others, extra, w,
+      cOutRows, <usize>load<u32>(cRowsTables + (<usize>child << 2)), 0
+    );
+    w += <usize>panels * panelBytes;
+  }
+  sweep(
+    m, hidden, panels, 8, op.OUTPUT, op.OUTPUT,
+    hidden, first, hidden, others, extra, w, cOutRows, 0, hOutRows
+  );
+}

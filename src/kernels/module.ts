@@ -1,0 +1,245 @@
+/**
+ * The hot core as a typed object: loads assembly/'s module over a memory the host
+ * owns. What is here knows nothing of files; bytes or a compiled module come in.
+ */
+import { instantiateSync } from "@assemblyscript/loader";
+
+/** Version of the ABI this face was written for; see assembly/abi.ts. */
+export const ABI_VERSION = 1;
+
+/** Activations of {@linkcode KernelExports.gemm_f32}; the numbers are part of the ABI. */
+export const ACTIVATIONS = { none: 0, relu: 1, sigmoid: 2, tanh: 3 } as const;
+
+/** Name of an activation fused into a GEMM. */
+export type Activation = keyof typeof ACTIVATIONS;
+
+/** (m, n, aRows, outRows), rows of n floats. */
+export type UnaryKernel = (
+  m: number,
+  n: number,
+  aRows: number,
+  outRows: number,
+) => void;
+
+/** (m, n, aRows, bRows, outRows), rows of n floats. */
+export type BinaryKernel = (
+  m: number,
+  n: number,
+  aRows: number,
+  bRows: number,
+  outRows: number,
+) => void;
+
+/**
+ * The kernels, raw. Addresses are bytes in linear memory; `*Rows` is the address of a
+ * table of m u32 row addresses. Tables and rows are 4-byte aligned, packed weights (`w`,
+ * see pack.ts) 16-byte aligned. Nothing is checked in release builds, everything in
+ * debug builds. Semantics and layouts stand at each kernel in assembly/.
+ */
+export interface KernelExports {
+  shoal_abi_version(): number;
+  /** First address above the module's static data. */
+  shoal_static_end(): number;
+  gemm_f32(
+    m: number,
+    n: number,
+    k1: number,
+    aRows1: number,
+    k2: number,
+    aRows2: number,
+    w: number,
+    cRows: number,
+    act: number,
+  ): void;
+  lstm_step_f32(
+    m: number,
+    hidden: number,
+    kx: number,
+    xRows: number,
+    hRows: number,
+    cRows: number,
+    w: number,
+    hOutRows: number,
+    cOutRows: number,
+  ): void;
+  gru_step_f32(
+    m: number,
+    hidden: number,
+    kx: number,
+    xRows: number,
+    hRows: number,
+    w: number,
+    hOutRows: number,
+  ): void;
+  tree_leaf_f32(
+    m: number,
+    hidden: number,
+    kx: number,
+    xRows: number,
+    w: number,
+    hOutRows: number,
+    cOutRows: number,
+  ): void;
+  /** hRowsTables, cRowsTables: arrays of `arity` addresses of row tables. */
+  tree_internal_f32(
+    m: number,
+    hidden: number,
+    arity: number,
+    hRowsTables: number,
+    cRowsTables: number,
+    w: number,
+    hOutRows: number,
+    cOutRows: number,
+  ): void;
+  /** Writes i32 ids through idOutRows and m greatest logits to bestOut; logitsRows may be 0. */
+  projection_argmax_f32(
+    m: number,
+    n: number,
+    k: number,
+    aRows: number,
+    w: number,
+    idOutRows: number,
+    logitsRows: number,
+    bestOut: number,
+  ): void;
+  argmax_rows_f32(m: number, n: number, aRows: number, idOutRows: number): void;
+  /** Fills outRows with addresses into `table`; -1, or the first row whose id is out of range. */
+  gather_rows(
+    m: number,
+    idRows: number,
+    table: number,
+    rowBytes: number,
+    count: number,
+    outRows: number,
+  ): number;
+  copy_rows(m: number, bytes: number, aRows: number, outRows: number): void;
+  softmax_rows_f32: UnaryKernel;
+  relu_f32: UnaryKernel;
+  sigmoid_f32: UnaryKernel;
+  tanh_f32: UnaryKernel;
+  exp_f32: UnaryKernel;
+  neg_f32: UnaryKernel;
+  abs_f32: UnaryKernel;
+  add_f32: BinaryKernel;
+  sub_f32: BinaryKernel;
+  mul_f32: BinaryKernel;
+  div_f32: BinaryKernel;
+}
+
+/** Features a build needs beyond WebAssembly 1.0, in the order they are looked for. */
+export type EngineFeature = "simd" | "relaxed-simd" | "threads";
+
+// The smallest modules that use each feature; engines refuse what they do not know.
+const HEADER = [0, 97, 115, 109, 1, 0, 0, 0];
+const PROBES: Record<EngineFeature, readonly number[]> = {
+  // (func (result v128) i32.const 0 i8x16.splat)
+  "simd": [
+    1,
+    5,
+    1,
+    96,
+    0,
+    1,
+    123,
+    3,
+    2,
+    1,
+    0,
+    10,
+    8,
+    1,
+    6,
+    0,
+    65,
+    0,
+    253,
+    15,
+    11,
+  ],
+  // (func (result v128) three splats, f32x4.relaxed_madd)
+  // deno-fmt-ignore
+  "relaxed-simd": [
+    1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0,
+    65, 0, 253, 15, 65, 0, 253, 15, 65, 0, 253, 15, 253, 133, 2, 11,
+  ],
+  // (memory 1 1 shared)
+  "threads": [5, 4, 1, 3, 1, 1],
+};
+
+/** Whether this engine accepts modules that use `feature`. */
+export function supports(feature: EngineFeature): boolean {
+  return WebAssembly.validate(new Uint8Array([...HEADER, ...PROBES[feature]]));
+}
+
+/** Options of {@linkcode instantiateKernels}. */
+export interface InstantiateOptions {
+  /**
+   * Memory the kernels work on, planned by the host above
+   * {@linkcode KernelExports.shoal_static_end}. A shared one needs a `shared` build.
+   */
+  memory: WebAssembly.Memory;
+}
+
+/**
+ * Instantiates a build of the hot core over `options.memory`. One instance per thread;
+ * several may share a memory.
+ *
+ * @param source bytes of build/shoal*.wasm, or a module compiled from them
+ * @throws {Error} if the engine lacks SIMD (or threads, or relaxed SIMD, where the
+ *   build needs them), if memory and build do not fit, or if the ABI differs
+ */
+export function instantiateKernels(
+  source: BufferSource | WebAssembly.Module,
+  options: InstantiateOptions,
+): KernelExports {
+  const { memory } = options;
+  const module = source instanceof WebAssembly.Module
+    ? source
+    : compile(source);
+  let exports: KernelExports;
+  try {
+    // The instance's own exports: the loader's wrap every call to count its arguments.
+    exports = instantiateSync(module, { env: { memory } }).instance
+      .exports as unknown as KernelExports;
+  } catch (cause) {
+    if (!(cause instanceof WebAssembly.LinkError)) throw cause;
+    throw new Error(
+      `Cannot instantiate the kernels over this memory (${memory.buffer.byteLength} bytes, ` +
+        `${
+          isShared(memory) ? "shared" : "not shared"
+        }): a shared memory needs a shared build ` +
+        `and the other way round (${cause.message})`,
+      { cause },
+    );
+  }
+  const version = exports.shoal_abi_version?.();
+  if (version !== ABI_VERSION) {
+    throw new Error(
+      `Cannot use this kernel module: its ABI version is ${version}, expected ${ABI_VERSION}; build it again`,
+    );
+  }
+  return exports;
+}
+
+function compile(bytes: BufferSource): WebAssembly.Module {
+  try {
+    return new WebAssembly.Module(bytes);
+  } catch (cause) {
+    const missing = (["simd", "threads", "relaxed-simd"] as const).filter((f) =>
+      !supports(f)
+    );
+    if (missing.length === 0) throw cause;
+    throw new Error(
+      `Cannot compile the kernels: this engine has no WebAssembly ${
+        missing.join(", no ")
+      }; ` +
+        "use a newer engine or a build without it",
+      { cause },
+    );
+  }
+}
+
+function isShared(memory: WebAssembly.Memory): boolean {
+  return typeof SharedArrayBuffer !== "undefined" &&
+    memory.buffer instanceof SharedArrayBuffer;
+}

@@ -1,0 +1,94 @@
+/**
+ * Weights from plain row-major arrays in ONNX layouts to the panels the kernels stream.
+ * Pure functions; a model's weights are packed once and shared by all workers. Every
+ * function rejects arrays of the wrong length with a RangeError.
+ */
+import {
+  type Column,
+  paddedColumns,
+  panelFloats,
+  panelsFor,
+  type Run,
+  writePanels,
+} from "./panels.ts";
+
+/** Sizes of a GEMM's right operand. */
+export interface GemmSize {
+  /** Columns of the result. */
+  n: number;
+  /** Length of the sums, both segments of the kernel together. */
+  k: number;
+}
+
+/** Options of {@linkcode packGemm}. */
+export interface PackGemmOptions extends GemmSize {
+  weight: Float32Array;
+  /** `"nk"`: weight is [n][k] (ONNX Gemm with transB); `"kn"`: [k][n] (MatMul). */
+  layout: "nk" | "kn";
+  /** [n]; zeros if absent. */
+  bias?: Float32Array;
+}
+
+/** Floats of a packed GEMM operand. */
+export function packedGemmFloats({ n, k }: GemmSize): number {
+  return panelFloats(panelsFor(n), k);
+}
+
+/** Packs for `gemm_f32` and `projection_argmax_f32`. */
+export function packGemm(options: PackGemmOptions): Float32Array {
+  const { n, k, weight, layout, bias } = options;
+  checkSize("n", n, 1);
+  checkSize("k", k, 0);
+  checkLength("weight", weight, n * k);
+  if (bias !== undefined) checkLength("bias", bias, n);
+  const out = new Float32Array(packedGemmFloats({ n, k }));
+  const [start, stride] = layout === "nk" ? [k, 1] : [1, n];
+  writePanels(
+    out,
+    0,
+    paddedColumns(n, (j) => ({
+      bias: bias?.[j] ?? 0,
+      runs: [{ source: weight, start: j * start, stride, count: k }],
+    })),
+  );
+  return out;
+}
+
+/** Row `j` of a row-major matrix with rows of `width` floats. */
+export function rowRun(source: Float32Array, j: number, width: number): Run {
+  return { source, start: j * width, stride: 1, count: width };
+}
+
+/** A column made of rows `j` of `sources`, one after the other, and the sum of `biases` at j. */
+export function rowColumn(
+  j: number,
+  sources: readonly { source: Float32Array; width: number }[],
+  biases: readonly (Float32Array | undefined)[],
+): Column {
+  return {
+    bias: biases.reduce((sum, b) => sum + (b?.[j] ?? 0), 0),
+    runs: sources.map(({ source, width }) => rowRun(source, j, width)),
+  };
+}
+
+/** @throws {RangeError} unless `value` is an integer of at least `least` */
+export function checkSize(name: string, value: number, least: number): void {
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new RangeError(
+      `Cannot pack weights: ${name} must be an integer >= ${least}, is ${value}`,
+    );
+  }
+}
+
+/** @throws {RangeError} unless `array` has `length` elements */
+export function checkLength(
+  name: string,
+  array: Float32Array,
+  length: number,
+): void {
+  if (array.length !== length) {
+    throw new RangeError(
+      `Cannot pack weights: ${name} must have ${length} elements, has ${array.length}`,
+    );
+  }
+}

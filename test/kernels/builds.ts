@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import {
+  instantiateKernels,
+  type KernelExports,
+  supports,
+} from "../../src/kernels/module.ts";
+
+/** Pages of 64 KiB a test's memory has: room for the largest case. */
+const PAGES = 64;
+
+/** A build over a fresh memory. */
+export interface Build {
+  name: string;
+  kernels: KernelExports;
+  memory: WebAssembly.Memory;
+  /** First byte a test may use. */
+  base: number;
+}
+
+/** Bytes of build/`file`, which the test task has compiled before. */
+export function readBuild(file: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(
+    readFileSync(new URL(`../../build/${file}`, import.meta.url)),
+  );
+}
+
+/** Loads one build over a memory of its own. */
+export function loadBuild(file: string, shared = false): Build {
+  const memory = new WebAssembly.Memory(
+    shared ? { initial: PAGES, maximum: PAGES, shared } : { initial: PAGES },
+  );
+  const kernels = instantiateKernels(readBuild(file), { memory });
+  return { name: file, kernels, memory, base: kernels.shoal_static_end() };
+}
+
+/** The deterministic release build. */
+export const release = loadBuild("shoal.wasm");
+
+/** Every build this engine can run, the release build first. */
+export const builds: readonly Build[] = [
+  release,
+  loadBuild("shoal.debug.wasm"),
+  loadBuild("shoal.shared.wasm", true),
+  loadBuild("shoal.debug-shared.wasm", true),
+  ...(supports("relaxed-simd")
+    ? [
+      loadBuild("shoal.relaxed.wasm"),
+      loadBuild("shoal.relaxed-shared.wasm", true),
+    ]
+    : []),
+];
