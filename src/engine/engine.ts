@@ -11,7 +11,7 @@ import type { Launch, Step, Task } from "../policy/launch.ts";
 import type { EngineView, Policy } from "../policy/policy.ts";
 import type { Observer } from "../policy/records.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
-import { ClosedError, DeadlineError, QueueFullError } from "./errors.ts";
+import { DeadlineError, QueueFullError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
 
 export interface EngineOptions {
@@ -98,6 +98,13 @@ export class EngineCore {
     return this.#active.size;
   }
 
+  /** Tasks submitted and not completed. */
+  get tasksInFlight(): number {
+    let tasks = 0;
+    for (const { queued } of this.#workers) tasks += queued;
+    return tasks;
+  }
+
   /**
    * Takes a request in. The caller pumps afterwards.
    * @throws TypeError or RangeError on bad input, QueueFullError when the queue is full; nothing is queued then
@@ -146,18 +153,6 @@ export class EngineCore {
   failAll(nowNs: number, error: Error): void {
     for (const request of [...this.#active]) {
       this.#endEarly(request, nowNs, { outcome: "failed", error });
-    }
-  }
-
-  /** Refuses everything that has not started and waits for nothing. */
-  rejectWaiting(nowNs: number): void {
-    for (const request of [...this.#active]) {
-      if (Number.isNaN(request.startNs) && request.inFlight === 0) {
-        this.#endEarly(request, nowNs, {
-          outcome: "cancelled",
-          error: new ClosedError("The engine is closing"),
-        });
-      }
     }
   }
 

@@ -16,7 +16,7 @@ import type { CellGraph, CellNode } from "./cell_graph.ts";
 export const ROW_ALIGNMENT = 16;
 
 /** Words before the data of a slot; see `SLOT`. */
-export const SLOT_HEADER_BYTES = 16;
+export const SLOT_HEADER_BYTES = 32;
 
 /** Word indices of a slot's header. */
 export const SLOT = {
@@ -28,6 +28,8 @@ export const SLOT = {
   steps: 2,
   /** Growing steps after which the request is done. */
   stepsLimit: 3,
+  /** Number of the call of the cell's program that could not compute the row; -1: it trapped. */
+  failedCall: 4,
 } as const;
 
 export function alignUp(bytes: number): number {

@@ -1,0 +1,68 @@
+/**
+ * A cell compiled to kernel calls: plain data, so that it can be sent to a worker once at start-up.
+ * Rows are addressed through tables of u32 addresses. A task brings one table per port of the cell;
+ * a worker keeps tables and rows for what lies between the operators.
+ */
+import type { KernelExports } from "../kernels/module.ts";
+
+/** Rows a worker computes at once; larger tasks go in pieces, which changes no bit. */
+export const ROWS_PER_CALL = 256;
+
+/** A row table: one the task brings (a port), or one of the worker's own. */
+export type TableRef =
+  | { readonly port: number }
+  /** Byte offset within the program's tables. */
+  | { readonly own: number };
+
+/** An argument of a kernel: a constant, the number of rows, a row table, or scratch memory. */
+export type Argument =
+  | number
+  | "rows"
+  | TableRef
+  /** Byte offset within the worker's scratch rows. */
+  | { readonly scratch: number };
+
+export type Call =
+  | {
+    readonly call: "kernel";
+    readonly kernel: keyof KernelExports;
+    readonly args: readonly Argument[];
+    /** The kernel returns -1, or the first row that it cannot compute. */
+    readonly reports?: boolean;
+  }
+  /** to[i] = from[i] + bytes: a slice of every row. */
+  | {
+    readonly call: "offset";
+    readonly from: TableRef;
+    readonly to: TableRef;
+    readonly bytes: number;
+  }
+  /** Writes the tables' addresses one after the other: an array of operands. */
+  | {
+    readonly call: "list";
+    readonly tables: readonly TableRef[];
+    readonly to: TableRef;
+  };
+
+/** A table that never changes: row i at `base + i * stride`. */
+export interface FixedTable {
+  readonly table: number;
+  /** Address of row 0: in the worker's scratch rows, or absolute. */
+  readonly base: { readonly scratch: number } | number;
+  readonly stride: number;
+}
+
+export interface CellProgram {
+  readonly name: string;
+  readonly inputs: number;
+  /** Element width of each output, for the rows that padding writes to. */
+  readonly outputWidths: readonly number[];
+  readonly calls: readonly Call[];
+  readonly fixedTables: readonly FixedTable[];
+  /** Bytes of the program's own tables. */
+  readonly tableBytes: number;
+  /** Bytes of scratch rows; programs of one worker share them. */
+  readonly scratchBytes: number;
+  /** Growth stops when i32 output `port` equals `token` (-1: never), or at the slot's limit. */
+  readonly stop?: { readonly port: number; readonly token: number };
+}

@@ -1,0 +1,264 @@
+import { assert } from "../base/assert.ts";
+import type { CellNode } from "../graph/cell_graph.ts";
+import type { Model, Result } from "../graph/model.ts";
+import { alignUp } from "../graph/slot_plan.ts";
+import type { Task } from "../policy/launch.ts";
+import type { ActiveRequest } from "./active_request.ts";
+import { fromAbsoluteMs } from "./clock.ts";
+import { ClosedError } from "./errors.ts";
+import type { Executor, Settlement } from "./executor.ts";
+import { readKernels, spawnWorker, type WorkerHandle } from "./runtime.ts";
+import { TaskArena } from "./task_arena.ts";
+import { TensorStore } from "./tensor_store.ts";
+import type { WorkerStart } from "./worker_loop.ts";
+import {
+  ARENA_OFFSET,
+  CONTROL,
+  ENTRY,
+  entryAddress,
+  RING_ENTRIES,
+  STOP_PROGRAM,
+} from "./worker_ring.ts";
+
+export interface TensorOptions {
+  models: readonly Model[];
+  /** Worker threads; default 1. */
+  workers?: number;
+  /** Room for the requests in flight; default 64 MiB. */
+  slotBytes?: number;
+  /** Room per worker for the row tables of queued tasks; default 4 MiB. */
+  taskBytes?: number;
+  /** Kernel build over shared memory; default "shoal.shared". */
+  build?: "shoal.shared" | "shoal.debug-shared" | "shoal.relaxed-shared";
+  /** A worker thread died: nothing it had will ever complete. */
+  onFatal: (error: Error) => void;
+}
+
+/** A task as a worker completed it. */
+export interface Completion {
+  readonly task: Task;
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
+interface WorkerState {
+  readonly handle: WorkerHandle;
+  readonly stopped: Promise<unknown>;
+  readonly control: number;
+  readonly arena: TaskArena;
+  readonly inFlight: Task[];
+  /** Tasks for which ring or arena have no room yet. */
+  readonly backlog: Task[];
+  submitted: number;
+  completed: number;
+}
+
+/** Executes tasks on worker threads over one shared memory. Completions are fetched with `poll`. */
+export class TensorExecutor implements Executor {
+  readonly #store: TensorStore;
+  readonly #workers: WorkerState[];
+  readonly #taskBytes: number;
+  readonly #doorbell: number;
+  #closed = false;
+
+  /** Starts the worker threads; resolves when all are ready. */
+  static async start(options: TensorOptions): Promise<TensorExecutor> {
+    const {
+      models,
+      workers = 1,
+      slotBytes,
+      taskBytes = 4 * 2 ** 20,
+      build = "shoal.shared",
+    } = options;
+    if (!Number.isInteger(workers) || workers < 1) {
+      throw new RangeError(`"workers" is a positive integer, got ${workers}`);
+    }
+    if (typeof SharedArrayBuffer === "undefined") {
+      throw new Error(
+        "This page has no SharedArrayBuffer: serve it with the headers for cross-origin isolation",
+      );
+    }
+    const kernels = await readKernels(build);
+    const store = new TensorStore({
+      models,
+      kernels,
+      shared: true,
+      workers,
+      workerBytes: alignUp(ARENA_OFFSET) + taskBytes,
+      ...(slotBytes !== undefined && { slotBytes }),
+    });
+    const doorbell = store.workerMemory(0) + 4 * CONTROL.doorbell;
+    const states = await Promise.all(
+      Array.from({ length: workers }, async (_, id): Promise<WorkerState> => {
+        const control = store.workerMemory(id);
+        const start: WorkerStart = {
+          memory: store.memory,
+          kernels,
+          programs: store.programs,
+          own: store.runnerMemory(id),
+          control,
+          doorbell,
+        };
+        const handle = await spawnWorker();
+        handle.onError(options.onFatal);
+        let stopped: Promise<unknown> = Promise.resolve();
+        await new Promise<void>((ready, fail) => {
+          handle.onError(fail);
+          stopped = new Promise<void>((resolve) =>
+            handle.onMessage((message) =>
+              message === "ready" ? ready() : resolve()
+            )
+          );
+        });
+        handle.post(start);
+        return {
+          handle,
+          stopped,
+          control,
+          arena: new TaskArena(control + alignUp(ARENA_OFFSET), taskBytes),
+          inFlight: [],
+          backlog: [],
+          submitted: 0,
+          completed: 0,
+        };
+      }),
+    );
+    return new TensorExecutor(store, states, taskBytes, doorbell);
+  }
+
+  private constructor(
+    store: TensorStore,
+    workers: WorkerState[],
+    taskBytes: number,
+    doorbell: number,
+  ) {
+    this.#store = store;
+    this.#workers = workers;
+    this.#taskBytes = taskBytes;
+    this.#doorbell = doorbell;
+  }
+
+  get workers(): number {
+    return this.#workers.length;
+  }
+
+  /** The word that workers advance with every completion; to be read before `poll` and slept on after it. */
+  get doorbell(): { words: Int32Array; index: number } {
+    return { words: this.#store.words, index: this.#doorbell >>> 2 };
+  }
+
+  admit(request: ActiveRequest): void {
+    if (this.#closed) throw new ClosedError("The engine is closed");
+    this.#store.admit(request);
+  }
+
+  grew(request: ActiveRequest, node: CellNode): void {
+    this.#store.grew(request, node);
+  }
+
+  push(task: Task): void {
+    const worker = this.#workers[task.worker]!;
+    const bytes = this.#store.tableBytes(task);
+    if (bytes > this.#taskBytes) {
+      throw new RangeError(
+        `A task of ${
+          task.nodes.length + task.padding
+        } rows needs ${bytes} bytes of tables; give the engine more taskBytes (now ${this.#taskBytes})`,
+      );
+    }
+    if (worker.backlog.length > 0 || !this.#tryPush(worker, task)) {
+      worker.backlog.push(task);
+    }
+  }
+
+  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement {
+    return this.#store.settle(task, node, request);
+  }
+
+  abandon(request: ActiveRequest): void {
+    this.#store.abandon(request);
+  }
+
+  result(request: ActiveRequest): Result {
+    return this.#store.result(request);
+  }
+
+  release(request: ActiveRequest): void {
+    this.#store.release(request);
+  }
+
+  /** Tasks completed since the last call, in order of completion. */
+  poll(): Completion[] {
+    const completions: Completion[] = [];
+    for (const worker of this.#workers) {
+      const completed = Atomics.load(
+        this.#store.words,
+        (worker.control >>> 2) + CONTROL.completed,
+      );
+      while ((worker.completed | 0) !== completed) {
+        const entry = entryAddress(worker.control, worker.completed);
+        worker.completed++;
+        worker.arena.giveBack();
+        const doubles = this.#store.doubles;
+        completions.push({
+          task: worker.inFlight.shift()!,
+          startNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.startMs / 2]!),
+          endNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.endMs / 2]!),
+        });
+      }
+      while (
+        worker.backlog.length > 0 && this.#tryPush(worker, worker.backlog[0]!)
+      ) worker.backlog.shift();
+    }
+    if (this.#workers.length > 1) completions.sort((a, b) => a.endNs - b.endNs);
+    return completions;
+  }
+
+  /** Lets the workers finish what they have, then ends them. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const worker of this.#workers) {
+      assert(
+        worker.inFlight.length === 0,
+        "workers are idle when they are stopped",
+      );
+      const entry = entryAddress(worker.control, worker.submitted);
+      this.#store.words[(entry >>> 2) + ENTRY.program] = STOP_PROGRAM;
+      this.#announce(worker);
+    }
+    await Promise.all(this.#workers.map(async ({ handle, stopped }) => {
+      await stopped;
+      await handle.terminate();
+    }));
+  }
+
+  /** Ends the workers at once, whatever they are doing. */
+  async terminate(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#workers.map(({ handle }) => handle.terminate()));
+  }
+
+  #tryPush(worker: WorkerState, task: Task): boolean {
+    if (worker.inFlight.length === RING_ENTRIES) return false;
+    const tables = worker.arena.take(alignUp(this.#store.tableBytes(task)));
+    if (tables === undefined) return false;
+    this.#store.writeTables(task, tables);
+    const { words } = this.#store;
+    const entry = entryAddress(worker.control, worker.submitted) >>> 2;
+    words[entry + ENTRY.program] = this.#store.programId(task.cell);
+    words[entry + ENTRY.rows] = task.nodes.length + task.padding;
+    words[entry + ENTRY.tables] = tables;
+    words[entry + ENTRY.padsDone] = task.padsDone ? 1 : 0;
+    worker.inFlight.push(task);
+    this.#announce(worker);
+    return true;
+  }
+
+  #announce(worker: WorkerState): void {
+    const submitted = (worker.control >>> 2) + CONTROL.submitted;
+    worker.submitted++;
+    Atomics.store(this.#store.words, submitted, worker.submitted | 0);
+    Atomics.notify(this.#store.words, submitted);
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * Everything that real runs keep in linear memory, and who owns it:
+ *
+ *     | kernels' constants | weights | zeros | per worker: sink, scratch, tables, ring, tasks | slots |
+ *
+ * The host plans all of it once. A request's slot is written at its arrival and read at its departure.
+ */
+import { assert } from "../base/assert.ts";
+import type { Cell } from "../graph/cell.ts";
+import { type CellNode, NODE, type Source } from "../graph/cell_graph.ts";
+import type { Model, Result } from "../graph/model.ts";
+import {
+  alignUp,
+  SLOT,
+  SLOT_HEADER_BYTES,
+  SlotPlan,
+} from "../graph/slot_plan.ts";
+import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
+import type { Task } from "../policy/launch.ts";
+import { BYTES_PER_ELEMENT } from "../tensor/tensor.ts";
+import type { ActiveRequest } from "./active_request.ts";
+import type { CellProgram } from "./cell_program.ts";
+import { type RunnerMemory, TASK_TABLES } from "./cell_runner.ts";
+import { CellError } from "./errors.ts";
+import type { Settlement } from "./executor.ts";
+import { lowerCell } from "./lowering.ts";
+import { SlotPool } from "./slot_pool.ts";
+
+const PAGE_BYTES = 65_536;
+/** WebAssembly's 32-bit address space. */
+const PAGES_MAX = 65_536;
+
+export interface TensorStoreOptions {
+  models: readonly Model[];
+  /** Bytes of a kernel build that imports its memory. */
+  kernels: BufferSource;
+  /** Whether the memory is shared between threads; must fit the build. */
+  shared: boolean;
+  workers: number;
+  /** Room for the requests in flight; default 64 MiB. */
+  slotBytes?: number;
+  /** Room per worker for rings and the tables of queued tasks; default 0. */
+  workerBytes?: number;
+}
+
+interface Slot {
+  readonly address: number;
+  readonly bytes: number;
+  readonly plan: SlotPlan;
+}
+
+export class TensorStore {
+  readonly memory: WebAssembly.Memory;
+  /** An instance of the kernels for the engine's own thread. */
+  readonly kernels: KernelExports;
+  readonly programs: readonly CellProgram[];
+  readonly words: Int32Array;
+  readonly doubles: Float64Array;
+  readonly #addresses: Uint32Array;
+  readonly #floats: Float32Array;
+  readonly #programIds = new Map<Cell, number>();
+  readonly #zeros: number;
+  readonly #workers: { runner: RunnerMemory; extra: number }[];
+  readonly #pool: SlotPool;
+
+  /** @throws RangeError when weights and slots do not fit the 4 GiB that WebAssembly addresses */
+  constructor(options: TensorStoreOptions) {
+    const { models, workers, slotBytes = 64 * 2 ** 20, workerBytes = 0 } =
+      options;
+    const cells = [...new Set(models.flatMap((model) => model.cells))];
+    const constants: { data: Float32Array; address: number }[] = [];
+    const placed = new Map<Float32Array, number>();
+
+    // Where the kernels' own data ends is known only once they are instantiated; they export it, and
+    // a first instance over a small memory tells.
+    let top = staticEnd(options.kernels, options.shared);
+    const take = (bytes: number): number => {
+      const address = top;
+      top = alignUp(top + bytes);
+      return address;
+    };
+    this.programs = cells.map((cell, id) => {
+      this.#programIds.set(cell, id);
+      return lowerCell(cell, (data) => {
+        let address = placed.get(data);
+        if (address === undefined) {
+          placed.set(data, address = take(data.byteLength));
+          constants.push({ data, address });
+        }
+        return address;
+      });
+    });
+    const widths = cells.flatMap(({ inputs, outputs }) =>
+      [...inputs, ...outputs].map(({ width }) => width)
+    );
+    const widest = alignUp(Math.max(...widths) * BYTES_PER_ELEMENT);
+    this.#zeros = take(widest);
+    const scratchBytes = Math.max(
+      0,
+      ...this.programs.map((program) => program.scratchBytes),
+    );
+    const tableBytes = this.programs.reduce(
+      (sum, program) => sum + program.tableBytes,
+      0,
+    );
+    this.#workers = Array.from({ length: workers }, () => ({
+      runner: {
+        sink: take(widest),
+        scratch: take(scratchBytes),
+        tables: take(tableBytes),
+      },
+      extra: take(workerBytes),
+    }));
+    const slots = take(slotBytes);
+
+    const pages = Math.ceil(top / PAGE_BYTES);
+    if (pages > PAGES_MAX) {
+      throw new RangeError(
+        `Weights, scratch and slots need ${top} bytes, more than the 4 GiB that WebAssembly addresses; ` +
+          `give the engine fewer slotBytes (now ${slotBytes}) or smaller models`,
+      );
+    }
+    this.memory = createMemory(pages, options.shared);
+    this.kernels = instantiateKernels(options.kernels, { memory: this.memory });
+    this.words = new Int32Array(this.memory.buffer);
+    this.doubles = new Float64Array(this.memory.buffer);
+    this.#addresses = new Uint32Array(this.memory.buffer);
+    this.#floats = new Float32Array(this.memory.buffer);
+    for (const { data, address } of constants) {
+      this.#floats.set(data, address >>> 2);
+    }
+    this.#pool = new SlotPool(slots, slots + slotBytes);
+  }
+
+  runnerMemory(worker: number): RunnerMemory {
+    return this.#workers[worker]!.runner;
+  }
+
+  /** Address of the `workerBytes` that belong to a worker's rings and tasks. */
+  workerMemory(worker: number): number {
+    return this.#workers[worker]!.extra;
+  }
+
+  programId(cell: Cell): number {
+    return this.#programIds.get(cell)!;
+  }
+
+  /** Plans the request's slot and writes its inputs. */
+  admit(request: ActiveRequest): void {
+    const plan = new SlotPlan(request.graph);
+    const slot: Slot = { ...this.#pool.allocate(plan.bytes), plan };
+    request.slot = slot;
+    const header = slot.address >>> 2;
+    this.words.fill(0, header, header + SLOT_HEADER_BYTES / BYTES_PER_ELEMENT);
+    this.words[header + SLOT.stepsLimit] = request.graph.closed
+      ? 0
+      : request.stepsLimit;
+    for (const { data, offset } of request.graph.inputs) {
+      const at = (slot.address + offset) >>> 2;
+      if (data instanceof Int32Array) this.words.set(data, at);
+      else this.#floats.set(data, at);
+    }
+  }
+
+  grew(request: ActiveRequest, node: CellNode): void {
+    (request.slot as Slot).plan.place(node);
+  }
+
+  isDone(request: ActiveRequest): boolean {
+    return this.words[((request.slot as Slot).address >>> 2) + SLOT.done] !== 0;
+  }
+
+  /** See Executor.settle. A slot's header only ever moves on, so tasks may settle long after they ran. */
+  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement {
+    const slot = (request.slot as Slot).address >>> 2;
+    if (this.words[slot + SLOT.failed] === node.index + 1) {
+      const program = this.programs[this.programId(task.cell)]!;
+      const call = program.calls[this.words[slot + SLOT.failedCall]!];
+      const what = call?.call === "kernel"
+        ? `${call.kernel} met an id outside its table`
+        : "a kernel trapped";
+      return new CellError(
+        `Cell "${task.cell.name}" failed on node ${node.index} of request ${request.id}: ${what}`,
+      );
+    }
+    if (!node.cell.stop) return "done";
+    const step = request.stepsSettled + 1;
+    const steps = this.words[slot + SLOT.steps]!;
+    if (step > steps) return "void";
+    return step === steps && this.words[slot + SLOT.done] !== 0
+      ? "last"
+      : "done";
+  }
+
+  abandon(request: ActiveRequest): void {
+    Atomics.store(
+      this.words,
+      ((request.slot as Slot).address >>> 2) + SLOT.done,
+      1,
+    );
+  }
+
+  result(request: ActiveRequest): Result {
+    const slot = request.slot as Slot;
+    const result: Result = {};
+    for (const [name, { dtype, width, sources }] of request.graph.results) {
+      const done = sources.filter(({ node }) => node.state === NODE.done);
+      const memory = dtype === "i32" ? this.words : this.#floats;
+      const rows = dtype === "i32"
+        ? new Int32Array(done.length * width)
+        : new Float32Array(done.length * width);
+      done.forEach(({ node, port }, i) => {
+        const at = (slot.address + node.offsets[port]!) >>> 2;
+        rows.set(memory.subarray(at, at + width), i * width);
+      });
+      result[name] = rows;
+    }
+    return result;
+  }
+
+  release(request: ActiveRequest): void {
+    this.#pool.release(request.slot as Slot);
+    request.slot = undefined;
+  }
+
+  /** Bytes of a task's tables. */
+  tableBytes(task: Task): number {
+    const { inputs, outputs } = task.cell;
+    return (TASK_TABLES.ports + inputs.length + outputs.length) *
+      (task.nodes.length + task.padding) *
+      BYTES_PER_ELEMENT;
+  }
+
+  /** Writes the addresses of all rows of a task; see CellRunner for the layout. */
+  writeTables(task: Task, address: number): void {
+    const { cell, nodes, padding } = task;
+    const addresses = this.#addresses;
+    const rows = nodes.length + padding;
+    const headers = (address >>> 2) + TASK_TABLES.header * rows;
+    const numbers = (address >>> 2) + TASK_TABLES.node * rows;
+    const ports = (address >>> 2) + TASK_TABLES.ports * rows;
+    const { sink } = this.#workers[task.worker]!.runner;
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i]!;
+      const slot = ((node.graph.owner as ActiveRequest).slot as Slot).address;
+      addresses[headers + i] = slot;
+      addresses[numbers + i] = node.index;
+      let table = ports + i;
+      const { inputs, offsets } = node;
+      for (let p = 0; p < inputs.length; p++, table += rows) {
+        addresses[table] = this.#sourceAddress(inputs[p]!, slot);
+      }
+      for (let p = 0; p < offsets.length; p++, table += rows) {
+        addresses[table] = slot + offsets[p]!;
+      }
+    }
+    for (let i = nodes.length; i < rows; i++) {
+      addresses[headers + i] = 0;
+      let table = ports + i;
+      for (let p = 0; p < cell.inputs.length; p++, table += rows) {
+        addresses[table] = this.#zeros;
+      }
+      for (let p = 0; p < cell.outputs.length; p++, table += rows) {
+        addresses[table] = sink;
+      }
+    }
+  }
+
+  #sourceAddress(source: Source, slot: number): number {
+    switch (source.kind) {
+      case "node":
+        return slot + source.node.offsets[source.port]!;
+      case "input":
+        return slot + source.data.offset +
+          source.index * source.width * BYTES_PER_ELEMENT;
+      case "zeros":
+        return this.#zeros;
+    }
+  }
+}
+
+function createMemory(pages: number, shared: boolean): WebAssembly.Memory {
+  try {
+    return new WebAssembly.Memory({
+      initial: pages,
+      maximum: PAGES_MAX,
+      shared,
+    });
+  } catch (cause) {
+    throw new RangeError(
+      `Cannot reserve ${pages * PAGE_BYTES} bytes${
+        shared ? " of shared memory" : ""
+      }: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+}
+
+function staticEnd(kernels: BufferSource, shared: boolean): number {
+  const probe = instantiateKernels(kernels, {
+    memory: createMemory(4, shared),
+  });
+  const end = probe.shoal_static_end() >>> 0;
+  assert(end % 16 === 0, "the kernels' data end at a multiple of 16");
+  return end;
+}

@@ -1,0 +1,58 @@
+import { instantiateKernels } from "../kernels/module.ts";
+import type { CellProgram } from "./cell_program.ts";
+import { CellRunner, type RunnerMemory } from "./cell_runner.ts";
+import { absoluteMs } from "./clock.ts";
+import { CONTROL, ENTRY, entryAddress, STOP_PROGRAM } from "./worker_ring.ts";
+
+/** What a worker is told once, when it starts. */
+export interface WorkerStart {
+  readonly memory: WebAssembly.Memory;
+  readonly kernels: BufferSource;
+  readonly programs: readonly CellProgram[];
+  readonly own: RunnerMemory;
+  /** Address of its control block. */
+  readonly control: number;
+  /** Address of the engine's doorbell word. */
+  readonly doorbell: number;
+}
+
+/** Loads of `submitted` before a worker goes to sleep: a few microseconds, the price of a wake-up. */
+const SPINS = 2_000;
+
+/** Executes tasks until told to stop. Blocks its thread. */
+export function runWorker(start: WorkerStart): void {
+  const { memory, control, doorbell } = start;
+  const kernels = instantiateKernels(start.kernels, { memory });
+  const runner = new CellRunner(kernels, memory, start.programs, start.own);
+  const words = new Int32Array(memory.buffer);
+  const doubles = new Float64Array(memory.buffer);
+  const submitted = (control >>> 2) + CONTROL.submitted;
+  const completed = (control >>> 2) + CONTROL.completed;
+  for (let done = 0;; done++) {
+    awaitTask(words, submitted, done);
+    const entry = entryAddress(control, done);
+    const program = words[(entry >>> 2) + ENTRY.program]!;
+    if (program === STOP_PROGRAM) return;
+    doubles[(entry >>> 3) + ENTRY.startMs / 2] = absoluteMs();
+    runner.run(
+      program,
+      words[(entry >>> 2) + ENTRY.rows]!,
+      words[(entry >>> 2) + ENTRY.tables]! >>> 0,
+      words[(entry >>> 2) + ENTRY.padsDone] === 1,
+    );
+    doubles[(entry >>> 3) + ENTRY.endMs / 2] = absoluteMs();
+    Atomics.store(words, completed, (done + 1) | 0);
+    Atomics.add(words, doorbell >>> 2, 1);
+    Atomics.notify(words, doorbell >>> 2);
+  }
+}
+
+/** Returns once more than `done` tasks are submitted. */
+function awaitTask(words: Int32Array, submitted: number, done: number): void {
+  for (let spin = 0; spin < SPINS; spin++) {
+    if (Atomics.load(words, submitted) !== (done | 0)) return;
+  }
+  while (Atomics.load(words, submitted) === (done | 0)) {
+    Atomics.wait(words, submitted, done | 0);
+  }
+}

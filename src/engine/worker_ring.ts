@@ -1,0 +1,46 @@
+/**
+ * How the engine and a worker talk: through shared memory alone, one writer per word.
+ *
+ * Per worker: a control block, a ring of task entries, and an arena for the tasks' row tables. The
+ * engine fills an entry and advances `submitted`; the worker executes entries in order and advances
+ * `completed`, the signal variable (Late Batching, section 2, "Signal Operator"; Cellular Batching,
+ * section 5), then rings the engine's doorbell. Who has nothing to do sleeps in `Atomics.wait`.
+ */
+
+/** Word indices within a worker's control block. */
+export const CONTROL = {
+  /** Tasks submitted so far, modulo 2^32; the worker sleeps on it. */
+  submitted: 0,
+  /** Tasks completed so far, modulo 2^32: the signal variable. */
+  completed: 1,
+  /** Rung by every worker, in the first worker's block; the engine sleeps on it. */
+  doorbell: 2,
+} as const;
+
+export const CONTROL_BYTES = 64;
+
+/** Entries of a ring: tasks a worker may have in flight; further ones wait in the engine. */
+export const RING_ENTRIES = 64;
+
+/** Word indices within an entry; times are f64 absolute milliseconds over two words. */
+export const ENTRY = {
+  program: 0,
+  rows: 1,
+  tables: 2,
+  padsDone: 3,
+  startMs: 4,
+  endMs: 6,
+} as const;
+
+export const ENTRY_BYTES = 32;
+
+/** Bytes before the arena. */
+export const ARENA_OFFSET = CONTROL_BYTES + RING_ENTRIES * ENTRY_BYTES;
+
+/** Program of the entry that ends a worker. */
+export const STOP_PROGRAM = -1;
+
+/** Byte address of entry number `n`. */
+export function entryAddress(control: number, n: number): number {
+  return control + CONTROL_BYTES + (n % RING_ENTRIES) * ENTRY_BYTES;
+}
