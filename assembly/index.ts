@@ -21,3 +21,4 @@ export { argmax_rows_f32, projection_argmax_f32 } from "./projection";
 export { copy_rows, gather_rows } from "./rows";
 export { softmax_rows_f32 } from "./softmax";
 export { tree_internal_f32, tree_leaf_f32 } from "./tree_lstm";
+export * from "./npu/index";

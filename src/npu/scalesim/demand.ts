@@ -39,13 +39,13 @@ export class Demand {
   readonly #grid: FoldGrid;
   readonly #timing: FoldTiming;
   readonly #flow: Flow;
-  readonly #portTerm: Int32Array;
-  readonly #otherTerm: Int32Array;
-  readonly #onMap?: (port: number, other: number) => boolean;
-  /** Indices of the last line's first word along the ports' axis and the other one. */
-  #port = 0;
-  #other = 0;
-  #step = 0;
+  /** Word i of a located line is portTerm[port + i] + otherTerm[other + step * i], if on the map. */
+  readonly portTerm: Int32Array;
+  readonly otherTerm: Int32Array;
+  readonly onMap?: (port: number, other: number) => boolean;
+  port = 0;
+  other = 0;
+  step = 0;
 
   constructor(
     operand: Operand,
@@ -64,11 +64,11 @@ export class Demand {
     this.ports = this.#flow === "left" ? grid.array.rows : grid.array.cols;
     this.words = new Int32Array(this.ports);
     const portIsFirst = addresses.axes[0] === portAxis;
-    this.#portTerm = portIsFirst ? addresses.first : addresses.second;
-    this.#otherTerm = portIsFirst ? addresses.second : addresses.first;
+    this.portTerm = portIsFirst ? addresses.first : addresses.second;
+    this.otherTerm = portIsFirst ? addresses.second : addresses.first;
     const onMap = addresses.onMap;
     if (onMap !== undefined) {
-      this.#onMap = portIsFirst ? onMap : (p, o) => onMap(o, p);
+      this.onMap = portIsFirst ? onMap : (p, o) => onMap(o, p);
     }
   }
 
@@ -76,17 +76,17 @@ export class Demand {
   line(cycle: number, rowFold: number, colFold: number): number {
     const count = this.locate(cycle, rowFold, colFold);
     const { words } = this;
-    const portTerm = this.#portTerm;
-    const otherTerm = this.#otherTerm;
-    const port = this.#port;
-    const other = this.#other;
-    const step = this.#step;
+    const portTerm = this.portTerm;
+    const otherTerm = this.otherTerm;
+    const port = this.port;
+    const other = this.other;
+    const step = this.step;
     for (let i = 0; i < count; i++) {
       words[i] = portTerm[port + i] + otherTerm[other + step * i];
     }
-    if (this.#onMap !== undefined) {
+    if (this.onMap !== undefined) {
       for (let i = 0; i < count; i++) {
-        if (!this.#onMap(port + i, other + step * i)) words[i] = NO_ADDRESS;
+        if (!this.onMap(port + i, other + step * i)) words[i] = NO_ADDRESS;
       }
     }
     return count;
@@ -99,10 +99,10 @@ export class Demand {
     const { rows, cols } = this.#grid.array;
     this.firstPort = first;
     this.count = Math.max(0, last - first + 1);
-    this.#port = (this.#flow === "left" ? rowFold * rows : colFold * cols) +
+    this.port = (this.#flow === "left" ? rowFold * rows : colFold * cols) +
       first;
-    this.#other = other;
-    this.#step = step;
+    this.other = other;
+    this.step = step;
     return this.count;
   }
 
