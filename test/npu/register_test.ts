@@ -42,7 +42,7 @@ Deno.test("register level equals the closed form in cycles and traffic, and GEMM
           dataflow,
           mode,
           dtype,
-          logCycles: 30_000,
+          logCycles: LOG_CYCLES,
         });
         const form = closedForm(gemm, shape, { dataflow, mode });
         const foldK = dataflow === "os" ? k : rows;
