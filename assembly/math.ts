@@ -29,6 +29,7 @@ const TABLE = memory.data<f32>([
   0.10499562323093414, 0.10499562323093414, 0.10499562323093414, 0.10499562323093414,
   0.0012758197262883186, 0.0012758197262883186, 0.0012758197262883186, 0.0012758197262883186,
   2.5016511244757567e-06, 2.5016511244757567e-06, 2.5016511244757567e-06, 2.5016511244757567e-06,
+  18, 18, 18, 18, // sigmoid rounds to 1 from 17.33 on
 ], 16);
 
 // @ts-ignore: decorator
@@ -42,40 +43,54 @@ const TABLE = memory.data<f32>([
 }
 
 /**
- * exp for x in [-104, 89]: x = n ln 2 + r, exp(x) = 2^n (1 + r + r^2 q(r)). 2^n is
- * applied as two factors so that subnormal results round once and overflow gives
- * infinity. Reduction after Cody and Waite.
+ * The common part of exp and sigmoid: x = n ln 2 + r (reduction after Cody and Waite),
+ * e^r = 1 + r + r^2 q(r). Takes x * log2(e) rounded to an integer by `shifted`.
  */
 // @ts-ignore: decorator
-@inline function expInRange(x: v128): v128 {
-  const shifted = f32x4.add(f32x4.mul(x, constant(0)), constant(1));
+@inline function shift(x: v128): v128 {
+  return f32x4.add(f32x4.mul(x, constant(0)), constant(1));
+}
+
+/** e^r - 1 for x = n ln 2 + r, n = shifted - 1.5 * 2^23. */
+// @ts-ignore: decorator
+@inline function reducedExpm1(x: v128, shifted: v128): v128 {
   const n = f32x4.sub(shifted, constant(1));
   const r = f32x4.sub(f32x4.sub(x, f32x4.mul(n, constant(2))), f32x4.mul(n, constant(3)));
   let q = f32x4.add(f32x4.mul(constant(4), r), constant(5));
   q = f32x4.add(f32x4.mul(q, r), constant(6));
   q = f32x4.add(f32x4.mul(q, r), constant(7));
   q = f32x4.add(f32x4.mul(q, r), constant(8));
-  const p = f32x4.add(f32x4.add(f32x4.mul(f32x4.mul(r, r), q), r), one());
-  const exponent = i32x4.sub(shifted, constant(1));
-  const half = i32x4.shr_s(exponent, 1);
-  const first = i32x4.add(i32x4.shl(half, 23), one());
-  const second = i32x4.add(i32x4.shl(i32x4.sub(exponent, half), 23), one());
-  return f32x4.mul(f32x4.mul(p, first), second);
+  return f32x4.add(f32x4.mul(f32x4.mul(r, r), q), r);
 }
 
-/** e^x, 1 ulp. */
+/** e^x, 1 ulp. 2^n is applied as two factors: subnormal results round once, overflow gives infinity. */
 // @ts-ignore: decorator
 @inline export function exp4(x: v128): v128 {
   // pmax and pmin keep a NaN that stands first.
-  return expInRange(f32x4.pmin(f32x4.pmax(x, constant(11)), constant(10)));
+  const y = f32x4.pmin(f32x4.pmax(x, constant(11)), constant(10));
+  const shifted = shift(y);
+  const n = i32x4.sub(shifted, constant(1));
+  const half = i32x4.shr_s(n, 1);
+  const first = i32x4.add(i32x4.shl(half, 23), one());
+  const second = i32x4.add(i32x4.shl(i32x4.sub(n, half), 23), one());
+  return f32x4.mul(f32x4.mul(f32x4.add(reducedExpm1(y, shifted), one()), first), second);
 }
 
-/** 1 / (1 + e^-x), 2 ulp: with z = e^-|x| no intermediate overflows, and small results keep their bits. */
+/**
+ * 1 / (1 + e^-x), 2 ulp. With e^-x = 2^n (1 + t) it is 2^-n / ((2^-n + t) + 1): nothing
+ * overflows, and 1 + t is not rounded on its own. 2^-n as two factors keeps the bits of
+ * small results.
+ */
 // @ts-ignore: decorator
 @inline export function sigmoid4(x: v128): v128 {
-  const z = expInRange(f32x4.pmax(f32x4.neg(f32x4.abs(x)), constant(11)));
-  const positive = f32x4.ge(x, v128.splat<f32>(0));
-  return f32x4.div(v128.bitselect(one(), z, positive), f32x4.add(one(), z));
+  const y = f32x4.neg(f32x4.pmin(f32x4.pmax(x, constant(11)), constant(22)));
+  const shifted = shift(y);
+  const n = i32x4.sub(shifted, constant(1));
+  const half = i32x4.shr_s(n, 1);
+  const first = i32x4.sub(one(), i32x4.shl(half, 23));
+  const second = i32x4.sub(one(), i32x4.shl(i32x4.sub(n, half), 23));
+  const sum = f32x4.add(f32x4.add(f32x4.mul(first, second), reducedExpm1(y, shifted)), one());
+  return f32x4.mul(f32x4.div(first, sum), second);
 }
 
 /**

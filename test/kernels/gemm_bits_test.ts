@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { Prng } from "../../src/base/prng.ts";
+import {
+  drawFloats,
+  drawSize,
+  type KernelCase,
+} from "../../src/kernels/kernel_case.ts";
+import { packGemm } from "../../src/kernels/pack.ts";
+import { place } from "../../src/kernels/placement.ts";
+import { gemmRounded } from "../../src/kernels/reference/gemm.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { builds } from "./builds.ts";
+
+Deno.test("gemm_f32() rounds as its contract says: bias first, k ascending, product then sum", () => {
+  const deterministic = builds.filter(({ name }) => !name.includes("relaxed"));
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 2 ** 31 - 1 }), (seed) => {
+      const draw = { prng: new Prng(seed), rows: 0, exact: false };
+      const [m, n, k] = [
+        drawSize(draw.prng),
+        drawSize(draw.prng),
+        drawSize(draw.prng),
+      ];
+      const [a, weight, bias] = [m * k, n * k, n].map((length) =>
+        drawFloats(draw, length)
+      );
+      const kernelCase: KernelCase = {
+        label: `m=${m} n=${n} k=${k}`,
+        rows: m,
+        inputs: { a: { width: k, data: a } },
+        blocks: { w: packGemm({ n, k, weight, layout: "nk", bias }) },
+        results: { c: { width: n, type: "f32" } },
+        call: (kernels, at) =>
+          kernels.gemm_f32(m, n, k, at.a, 0, 0, at.w, at.c, 0),
+        expected: () => ({ c: gemmRounded({ m, n, k, a, weight, bias }) }),
+        tolerance: 0,
+        flops: 0,
+      };
+      const expected = new Uint32Array(
+        gemmRounded({ m, n, k, a, weight, bias }).buffer,
+      );
+      for (const { kernels, memory, base } of deterministic) {
+        const placed = place(memory, kernelCase, { base });
+        placed.run(kernels);
+        assert.deepEqual(placed.bits("c"), expected, kernelCase.label);
+      }
+    }),
+    { numRuns: propertyRuns(50) },
+  );
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { sigmoid } from "../../src/kernels/reference/activation.ts";
+import { release } from "./builds.ts";
+import { ulpError } from "./ulp.ts";
+
+const BATCH = 1 << 14;
+/** Every STRIDE-th f32 is tried; prime, so that all exponents and lanes come up. */
+const STRIDE = 2053;
+
+const { kernels, memory, base } = release;
+const table = (base + 15) & ~15;
+const values = table + 16;
+
+/** Applies an elementwise kernel in place to up to BATCH numbers. */
+function apply(
+  name: "exp_f32" | "sigmoid_f32" | "tanh_f32",
+  input: Float32Array,
+): Float32Array {
+  new Uint32Array(memory.buffer, table, 1)[0] = values;
+  const view = new Float32Array(memory.buffer, values, input.length);
+  view.set(input);
+  kernels[name](1, input.length, table, table);
+  return view.slice();
+}
+
+const functions = [
+  { name: "exp_f32", reference: Math.exp, ulps: 1 },
+  { name: "sigmoid_f32", reference: sigmoid, ulps: 2 },
+  { name: "tanh_f32", reference: Math.tanh, ulps: 5 },
+] as const;
+
+for (const { name, reference, ulps } of functions) {
+  Deno.test(`${name} stays within ${ulps} ulp of float64 over all of f32`, () => {
+    const bits = new Uint32Array(BATCH);
+    let next = 0;
+    while (next < 2 ** 32) {
+      let count = 0;
+      for (; count < BATCH && next < 2 ** 32; next += STRIDE) {
+        bits[count++] = next;
+      }
+      const input = new Float32Array(bits.buffer, 0, count);
+      const got = apply(name, input);
+      for (let i = 0; i < count; ++i) {
+        const x = input[i];
+        if (Number.isNaN(x)) {
+          assert.ok(Number.isNaN(got[i]));
+          continue;
+        }
+        const error = ulpError(got[i], reference(x));
+        if (!(error <= ulps)) {
+          assert.fail(`${name}(${x}) is ${got[i]}, off by ${error} ulp`);
+        }
+      }
+    }
+  });
+}
+
+Deno.test("exp, sigmoid and tanh end where they should", () => {
+  const input = Float32Array.of(0, -0, Infinity, -Infinity, NaN, 1e30, -1e30);
+  assert.deepEqual([...apply("exp_f32", input)], [
+    1,
+    1,
+    Infinity,
+    0,
+    NaN,
+    Infinity,
+    0,
+  ]);
+  assert.deepEqual([...apply("sigmoid_f32", input)], [
+    0.5,
+    0.5,
+    1,
+    0,
+    NaN,
+    1,
+    0,
+  ]);
+  assert.deepEqual([...apply("tanh_f32", input)], [0, -0, 1, -1, NaN, 1, -1]);
+});
+
+Deno.test("tanh and sigmoid never leave their range", () => {
+  const input = Float32Array.from(
+    { length: BATCH },
+    (_, i) => 3 + i * 8 / BATCH,
+  );
+  assert.ok(apply("tanh_f32", input).every((y) => y <= 1));
+  assert.ok(apply("tanh_f32", input.map((x) => -x)).every((y) => y >= -1));
+  assert.ok(apply("sigmoid_f32", input).every((y) => y <= 1));
+});

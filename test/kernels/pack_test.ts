@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import {
+  packedGruFloats,
+  packedLstmFloats,
+  packedTreeInternalFloats,
+  packedTreeLeafFloats,
+  packGru,
+  packLstm,
+  packTreeInternal,
+  packTreeLeaf,
+} from "../../src/kernels/pack_cells.ts";
+import { packedGemmFloats, packGemm } from "../../src/kernels/pack.ts";
+
+/** 1, 2, 3, ... */
+function count(length: number, first = 1): Float32Array {
+  return Float32Array.from({ length }, (_, i) => first + i);
+}
+
+Deno.test("packGemm() lays panels of 8 biases and K rows of 8 weights, padded with zeros", () => {
+  const options = { n: 3, k: 2, bias: Float32Array.of(7, 8, 9) };
+  const nk = packGemm({
+    ...options,
+    layout: "nk",
+    weight: Float32Array.of(1, 2, 3, 4, 5, 6),
+  });
+  // deno-fmt-ignore
+  assert.deepEqual([...nk], [
+    7, 8, 9, 0, 0, 0, 0, 0,
+    1, 3, 5, 0, 0, 0, 0, 0,
+    2, 4, 6, 0, 0, 0, 0, 0,
+  ]);
+  const kn = packGemm({
+    ...options,
+    layout: "kn",
+    weight: Float32Array.of(1, 3, 5, 2, 4, 6),
+  });
+  assert.deepEqual(kn, nk);
+});
+
+Deno.test("packGemm() starts a new panel every 8 columns", () => {
+  const packed = packGemm({
+    n: 9,
+    k: 1,
+    layout: "nk",
+    weight: count(9),
+    bias: count(9, 11),
+  });
+  assert.equal(packed.length, packedGemmFloats({ n: 9, k: 1 }));
+  assert.deepEqual([...packed.subarray(0, 16)], [...count(8, 11), ...count(8)]);
+  assert.deepEqual([...packed.subarray(16)], [
+    19,
+    ...Array(7).fill(0),
+    9,
+    ...Array(7).fill(0),
+  ]);
+});
+
+Deno.test("packLstm() interleaves i with g and f with o and adds the two biases", () => {
+  // One unit: gates i, o, f, c in ONNX order.
+  const packed = packLstm({
+    hidden: 1,
+    inputSize: 1,
+    w: Float32Array.of(1, 2, 3, 4),
+    r: Float32Array.of(5, 6, 7, 8),
+    b: Float32Array.of(10, 20, 30, 40, 1, 2, 3, 4),
+  });
+  const lanes = (low: number, high: number) => [low, 0, 0, 0, high, 0, 0, 0];
+  assert.deepEqual([...packed], [
+    ...[...lanes(11, 44), ...lanes(1, 4), ...lanes(5, 8)],
+    ...[...lanes(33, 22), ...lanes(3, 2), ...lanes(7, 6)],
+  ]);
+});
+
+Deno.test("packGru() keeps the candidate's two products apart", () => {
+  // One unit: gates z, r, h in ONNX order.
+  const packed = packGru({
+    hidden: 1,
+    inputSize: 1,
+    w: Float32Array.of(1, 2, 3),
+    r: Float32Array.of(4, 5, 6),
+    b: Float32Array.of(10, 20, 30, 1, 2, 3),
+  });
+  const first = packed.filter((_, i) => i % 8 === 0);
+  assert.deepEqual([...first], [22, 2, 5, 3, 6, 30, 3, 11, 1, 4]);
+});
+
+Deno.test("packTreeLeaf() and packTreeInternal() order their gates as the kernels finish them", () => {
+  const leaf = packTreeLeaf({
+    hidden: 1,
+    inputSize: 1,
+    w: count(3),
+    b: count(3, 11),
+  });
+  assert.deepEqual([leaf[0], leaf[4], leaf[8], leaf[12]], [11, 13, 1, 3]);
+  assert.deepEqual([leaf[16], leaf[24]], [12, 2]);
+  // Gates i, f1, f2, o, u; each reads two children.
+  const inner = packTreeInternal({
+    hidden: 1,
+    arity: 2,
+    r: count(10),
+    b: count(5, 21),
+  });
+  assert.deepEqual([inner[0], inner[4], inner[8], inner[12]], [21, 25, 1, 9]);
+  const panels = [24, 48, 72].map((
+    at,
+  ) => [inner[at], inner[at + 8], inner[at + 16]]);
+  assert.deepEqual(panels, [[22, 3, 4], [23, 5, 6], [24, 7, 8]]);
+});
+
+Deno.test("packed sizes match what the packers return", () => {
+  for (const hidden of [1, 3, 4, 5, 8, 9, 16, 17]) {
+    for (const inputSize of [1, 6]) {
+      const w = (gates: number) => new Float32Array(gates * hidden * inputSize);
+      const r = (gates: number) => new Float32Array(gates * hidden * hidden);
+      const size = { hidden, inputSize };
+      assert.equal(
+        packLstm({ ...size, w: w(4), r: r(4) }).length,
+        packedLstmFloats(size),
+      );
+      assert.equal(
+        packGru({ ...size, w: w(3), r: r(3) }).length,
+        packedGruFloats(size),
+      );
+      assert.equal(
+        packTreeLeaf({ ...size, w: w(3) }).length,
+        packedTreeLeafFloats(size),
+      );
+    }
+    for (const arity of [1, 2, 8]) {
+      const r = new Float32Array((3 + arity) * hidden * arity * hidden);
+      const size = { hidden, arity };
+      assert.equal(
+        packTreeInternal({ ...size, r }).length,
+        packedTreeInternalFloats(size),
+      );
+    }
+  }
+});
+
+Deno.test("packers name the array whose length is wrong", () => {
+  const none = new Float32Array(0);
+  const size = { hidden: 2, inputSize: 3 };
+  assert.throws(
+    () => packGemm({ n: 2, k: 3, weight: none, layout: "nk" }),
+    new RangeError("Cannot pack weights: weight must have 6 elements, has 0"),
+  );
+  assert.throws(
+    () => packGemm({ n: 0, k: 3, weight: none, layout: "nk" }),
+    new RangeError("Cannot pack weights: n must be an integer >= 1, is 0"),
+  );
+  assert.throws(
+    () => packLstm({ ...size, w: none, r: none }),
+    /w must have 24 elements/,
+  );
+  assert.throws(
+    () => packGru({ ...size, w: count(18), r: none }),
+    /r must have 12 elements/,
+  );
+  assert.throws(
+    () => packTreeLeaf({ ...size, w: count(18), b: none }),
+    /b must have 6 elements/,
+  );
+  assert.throws(
+    () => packTreeInternal({ hidden: 1, arity: 9, r: none }),
+    /arity must be at most 8/,
+  );
+});
