@@ -1,0 +1,27 @@
+import { nsToMs } from "../base/units.ts";
+
+/** What stands for a figure that there is not. */
+export const NO_FIGURE = "–";
+
+/** Three significant digits without an exponent. */
+export function formatNumber(value: number | null): string {
+  if (value === null || !Number.isFinite(value)) return NO_FIGURE;
+  if (value === 0) return "0";
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  return value.toFixed(Math.min(decimals, 6));
+}
+
+export function formatMs(ns: number | null): string {
+  return ns === null ? NO_FIGURE : formatNumber(nsToMs(ns));
+}
+
+/** A share as a percentage, with one decimal. */
+export function formatShare(share: number | null): string {
+  return share === null || !Number.isFinite(share)
+    ? NO_FIGURE
+    : (100 * share).toFixed(1);
+}
+
+export function formatRatio(ratio: number): string {
+  return Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NO_FIGURE;
+}

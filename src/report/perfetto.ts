@@ -1,0 +1,230 @@
+/**
+ * Traces for Perfetto and chrome://tracing, in Chrome's trace event format (JSON): a process per run,
+ * in it a track per worker with a slice per task, and a track per request with a slice per batch it
+ * was in, so that one sees it join, swim along and leave.
+ *
+ * Slices are pairs of B and E events: their times are the same doubles wherever slices touch, so no
+ * rounding of the reader can make neighbours overlap. Times are microseconds from the first arrival.
+ */
+import { NS_PER_US } from "../base/units.ts";
+import type { RequestRecord, TaskRecord } from "../policy/records.ts";
+import type { TraceRecorder } from "./trace_recorder.ts";
+
+/** One run to show. */
+export interface TracedRun {
+  readonly name: string;
+  readonly recorder: TraceRecorder;
+}
+
+export interface TraceEvent {
+  readonly ph: "B" | "E" | "M";
+  readonly pid: number;
+  readonly tid: number;
+  readonly name?: string;
+  readonly ts?: number;
+  readonly args?: Readonly<Record<string, unknown>>;
+}
+
+interface Slice {
+  readonly name: string;
+  readonly startNs: number;
+  readonly endNs: number;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** Tracks of requests come after those of workers. */
+const FIRST_REQUEST_TRACK = 1000;
+
+/** @returns the text of a `.json` trace */
+export function perfettoTrace(runs: readonly TracedRun[]): string {
+  const events = runs.flatMap((run, pid) => traceEvents(run, pid + 1));
+  const lines = events.map((event) => JSON.stringify(event)).join(",\n");
+  return `{"displayTimeUnit":"ms","traceEvents":[\n${lines}\n]}\n`;
+}
+
+function traceEvents({ name, recorder }: TracedRun, pid: number): TraceEvent[] {
+  const { tasks } = recorder;
+  const requests = [...recorder.requests].sort((a, b) => a.id - b.id);
+  let originNs = Infinity;
+  for (const { arrivalNs } of requests) {
+    originNs = Math.min(originNs, arrivalNs);
+  }
+  for (const { startNs } of tasks) originNs = Math.min(originNs, startNs);
+  const track = new Track(pid, originNs);
+  track.events.push({
+    ph: "M",
+    pid,
+    tid: 0,
+    name: "process_name",
+    args: { name },
+  });
+
+  const byWorker = groupBy(tasks, (task) => [task.worker]);
+  for (const worker of [...byWorker.keys()].sort((a, b) => a - b)) {
+    track.open(worker, `worker ${worker}`);
+    for (const task of inOrder(byWorker.get(worker)!)) {
+      track.slice(worker, workerSlice(task));
+    }
+  }
+
+  const byRequest = groupBy(tasks, (task) => new Set(task.requests));
+  let tid = FIRST_REQUEST_TRACK;
+  for (const request of requests) {
+    const own = (byRequest.get(request.id) ?? []).filter((task) =>
+      task.startNs < request.endNs
+    );
+    lanes(inOrder(own)).forEach((lane, k) => {
+      track.open(
+        tid,
+        k === 0
+          ? `request ${request.id}`
+          : `request ${request.id}, side by side ${k}`,
+      );
+      const slices = lane.map((task) => requestSlice(task, request));
+      if (k === 0) track.request(tid, request, slices);
+      else slices.forEach((slice) => track.slice(tid, slice));
+      tid++;
+    });
+  }
+  return track.events;
+}
+
+function workerSlice(task: TaskRecord): Slice {
+  const {
+    cell,
+    startNs,
+    endNs,
+    rows,
+    padding,
+    speculative,
+    requests,
+    launchId,
+  } = task;
+  return {
+    name: cell,
+    startNs,
+    endNs,
+    args: { rows, padding, speculative, launch: launchId, requests },
+  };
+}
+
+function requestSlice(task: TaskRecord, request: RequestRecord): Slice {
+  const own = task.requests.reduce(
+    (count, id) => count + (id === request.id ? 1 : 0),
+    0,
+  );
+  return {
+    name: `${task.cell} (${task.rows} rows)`,
+    startNs: task.startNs,
+    endNs: Math.min(task.endNs, request.endNs),
+    args: {
+      task: task.id,
+      worker: task.worker,
+      rows: task.rows,
+      ownRows: own,
+      padding: task.padding,
+    },
+  };
+}
+
+/** Writes the events of one process. */
+class Track {
+  readonly events: TraceEvent[] = [];
+
+  constructor(readonly pid: number, readonly originNs: number) {}
+
+  open(tid: number, name: string): void {
+    const { pid } = this;
+    this.events.push({
+      ph: "M",
+      pid,
+      tid,
+      name: "thread_name",
+      args: { name },
+    });
+    this.events.push({
+      ph: "M",
+      pid,
+      tid,
+      name: "thread_sort_index",
+      args: { sort_index: tid },
+    });
+  }
+
+  slice(tid: number, { name, startNs, endNs, args }: Slice): void {
+    this.#begin(tid, name, startNs, args);
+    this.#end(tid, endNs);
+  }
+
+  /** From arrival to departure; within, the wait for the first task and every task. */
+  request(tid: number, request: RequestRecord, slices: readonly Slice[]): void {
+    const { arrivalNs, startNs, endNs, outcome, model, nodes } = request;
+    this.#begin(tid, `request ${request.id}`, arrivalNs, {
+      outcome,
+      model,
+      nodes,
+    });
+    const waitedUntilNs = Number.isNaN(startNs) ? endNs : startNs;
+    if (waitedUntilNs > arrivalNs) {
+      this.slice(tid, {
+        name: "queued",
+        startNs: arrivalNs,
+        endNs: waitedUntilNs,
+        args: {},
+      });
+    }
+    for (const slice of slices) this.slice(tid, slice);
+    this.#end(tid, endNs);
+  }
+
+  #begin(tid: number, name: string, atNs: number, args: Slice["args"]): void {
+    this.events.push({
+      ph: "B",
+      pid: this.pid,
+      tid,
+      name,
+      ts: this.#us(atNs),
+      args,
+    });
+  }
+
+  #end(tid: number, atNs: number): void {
+    this.events.push({ ph: "E", pid: this.pid, tid, ts: this.#us(atNs) });
+  }
+
+  #us(atNs: number): number {
+    return (atNs - this.originNs) / NS_PER_US;
+  }
+}
+
+function groupBy(
+  tasks: readonly TaskRecord[],
+  keys: (task: TaskRecord) => Iterable<number>,
+): Map<number, TaskRecord[]> {
+  const groups = new Map<number, TaskRecord[]>();
+  for (const task of tasks) {
+    for (const key of keys(task)) {
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [task]);
+      else group.push(task);
+    }
+  }
+  return groups;
+}
+
+function inOrder(tasks: readonly TaskRecord[]): TaskRecord[] {
+  return [...tasks].sort((a, b) => a.startNs - b.startNs || a.id - b.id);
+}
+
+/** Splits tasks in order of start into lanes without overlap; there is always a first lane. */
+function lanes(tasks: readonly TaskRecord[]): TaskRecord[][] {
+  const all: TaskRecord[][] = [[]];
+  for (const task of tasks) {
+    const free = all.find((lane) =>
+      lane.length === 0 || lane.at(-1)!.endNs <= task.startNs
+    );
+    if (free === undefined) all.push([task]);
+    else free.push(task);
+  }
+  return all;
+}

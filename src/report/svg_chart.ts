@@ -1,0 +1,79 @@
+/**
+ * Charts as SVG text, drawn by ECharts without a DOM. ECharts is loaded when the first chart is
+ * drawn: nothing but a report needs it.
+ */
+import type { EChartsCoreOption } from "echarts/core";
+
+export const CHART_WIDTH = 420;
+export const CHART_HEIGHT = 290;
+
+/** One chart: ECharts options, and words for those who cannot see it. */
+export interface Chart {
+  readonly title: string;
+  readonly label: string;
+  readonly option: EChartsCoreOption;
+}
+
+export type ChartRenderer = (chart: Chart) => string;
+
+/** @throws Error when ECharts is not installed */
+export async function chartRenderer(): Promise<ChartRenderer> {
+  const [core, charts, components, renderers] = await Promise.all([
+    import("echarts/core"),
+    import("echarts/charts"),
+    import("echarts/components"),
+    import("echarts/renderers"),
+  ]).catch((cause) => {
+    throw new Error(
+      "The HTML report draws its charts with the npm package echarts, which is not installed",
+      { cause },
+    );
+  });
+  core.use([
+    charts.LineChart,
+    charts.BarChart,
+    components.GridComponent,
+    renderers.SVGRenderer,
+  ]);
+  let drawn = 0;
+  return (chart) => {
+    const instance = core.init(null, null, {
+      renderer: "svg",
+      ssr: true,
+      width: CHART_WIDTH,
+      height: CHART_HEIGHT,
+    });
+    try {
+      instance.setOption({ animation: false, ...chart.option });
+      return inlineSvg(
+        instance.renderToSVGString(),
+        chart.label,
+        `chart${drawn++}`,
+      );
+    } finally {
+      instance.dispose();
+    }
+  };
+}
+
+/** Fits ECharts' file for a page: no namespaces, no fixed size, no hover rules; ids of its own. */
+function inlineSvg(svg: string, label: string, id: string): string {
+  return svg
+    .replace(
+      /<svg [^>]*>/,
+      `<svg viewBox="0 0 ${CHART_WIDTH} ${CHART_HEIGHT}" role="img" aria-label="${
+        escapeHtml(label)
+      }">`,
+    )
+    .replace(/<style[^>]*>[\s\S]*?<\/style>/g, "")
+    .replace(/ (?:class|ecmeta_\w+|pointer-events)="[^"]*"/g, "")
+    .replace(/zr\d+(?=-)/g, id)
+    .replace(/>\s+</g, "><");
+}
+
+export function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(
+    ">",
+    "&gt;",
+  ).replaceAll('"', "&quot;");
+}

@@ -1,0 +1,154 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import type { BenchResult } from "../../src/report/bench_result.ts";
+import { htmlReport } from "../../src/report/html_report.ts";
+import { Collector } from "../../src/metrics/collector.ts";
+import { summarize } from "../../src/metrics/summarize.ts";
+import { syntheticResult } from "./synthetic_result.ts";
+
+/** Names of the elements, checked to be balanced, with quoted attributes and no stray markup. */
+function elements(xml: string): string[] {
+  const open: string[] = [];
+  const names: string[] = [];
+  const body = xml.replace(/^<!DOCTYPE html>\n/, "");
+  const tag =
+    /<(\/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[\w:-]+="[^"<]*")*)\s*(\/?)>/g;
+  let end = 0;
+  for (const match of body.matchAll(tag)) {
+    const text = body.slice(end, match.index);
+    ok(
+      !/[<]|&(?!amp;|lt;|gt;|quot;)/.test(text),
+      `stray markup in ${JSON.stringify(text.slice(0, 200))}`,
+    );
+    end = match.index + match[0].length;
+    const [, close, name, attributes, empty] = match as unknown as [
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    if (close) {
+      equal(open.pop(), name);
+      equal(attributes, "");
+    } else {
+      names.push(name);
+      if (!empty) open.push(name);
+    }
+  }
+  equal(body.slice(end).trim(), "");
+  deepEqual(open, []);
+  return names;
+}
+
+const html = await htmlReport(syntheticResult());
+
+Deno.test("htmlReport() is well-formed, with a chart for every figure", () => {
+  const names = elements(html);
+  const count = (name: string) =>
+    names.filter((found) => found === name).length;
+  // Per model: three percentiles, three loads twice, two batching curves.
+  equal(count("figure"), 2 * (3 + 3 + 3 + 2));
+  // Those and a mark in the legend per model and policy.
+  equal(count("svg"), count("figure") + 6 + 4);
+  equal(count("section"), 2);
+});
+
+Deno.test("htmlReport() needs nothing but itself", () => {
+  ok(
+    !/https?:|\/\/[a-z]|@import|<script|<link|<img|<iframe|\ssrc=/i.test(html),
+  );
+  for (const [, target] of html.matchAll(/(?:href="|url\()([^")]*)/g)) {
+    ok(target!.startsWith("#"), target);
+  }
+  const ids = new Set(
+    [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id),
+  );
+  for (const [, id] of html.matchAll(/(?:href="|url\()#([^")]*)/g)) {
+    ok(ids.has(id!), `#${id} is there`);
+  }
+});
+
+Deno.test("htmlReport() gives each policy one colour in all charts, and both themes a value for it", () => {
+  const result = syntheticResult();
+  const legend = [
+    ...html.matchAll(
+      /<li><svg [^>]*><path [^>]*stroke="(#\d+)"[^>]*><path [^>]*><\/svg>([^<]+)<\/li>/g,
+    ),
+  ]
+    .map(([, color, policy]) => [policy, color]);
+  const colors = new Map(legend.map(([policy, color]) => [policy!, color!]));
+  equal(
+    legend.length,
+    result.models.reduce(
+      (sum, model) => sum + Object.keys(model.peaksPerS).length,
+      0,
+    ),
+  );
+  for (const [policy, color] of legend) equal(color, colors.get(policy!));
+  equal(new Set(colors.values()).size, colors.size);
+  for (
+    const color of new Set(
+      [...html.matchAll(/(?:fill|stroke)="(#0000\d\d|#0001\d\d)"/g)].map((
+        [, found],
+      ) => found!),
+    )
+  ) {
+    equal(
+      html.split(`--c${color.slice(1)}:`).length - 1,
+      2,
+      `${color} has a light and a dark value`,
+    );
+    ok(html.includes(`svg [fill="${color}"]{fill:var(--c${color.slice(1)})}`));
+  }
+});
+
+Deno.test("htmlReport() shows machine, seed, command, sizes, policies and loads, escaped", () => {
+  for (
+    const text of [
+      "Synthetic &lt;CPU&gt; &amp; co",
+      "deno task bench --seed 42",
+      "<dt>seed</dt><dd>42</dd>",
+      "<dt>hidden</dt><dd>256</dd>",
+      "<dt>vocabulary</dt><dd>5000</dd>",
+      "europarl-v7.de-en, poisson",
+      "window 0, at most 64 requests",
+      "Latency CDF, medium load",
+      "p90/graph",
+      "p90/merged",
+      "made-up",
+    ]
+  ) ok(html.includes(text), text);
+  ok(!/NaN|Infinity|undefined|null/.test(html));
+});
+
+Deno.test("htmlReport() is the same for the same result, also after a way through JSON", async () => {
+  equal(await htmlReport(syntheticResult()), html);
+  equal(
+    await htmlReport(
+      JSON.parse(JSON.stringify(syntheticResult())) as BenchResult,
+    ),
+    html,
+  );
+});
+
+Deno.test("htmlReport() bears runs in which nothing was done", async () => {
+  const result = syntheticResult(10);
+  const [first] = result.models;
+  const empty = { ...first!.points[0]!, metrics: summarize(new Collector()) };
+  for (const points of [[empty], [empty, ...first!.points.slice(1)]]) {
+    const text = await htmlReport(
+      JSON.parse(
+        JSON.stringify({ ...result, models: [{ ...first!, points }] }),
+      ),
+    );
+    elements(text);
+    ok(!/NaN|Infinity|undefined|null/.test(text));
+  }
+});
+
+Deno.test("htmlReport() refuses a result without points", async () => {
+  await rejects(
+    htmlReport({ ...syntheticResult(10), models: [] }),
+    /at least one measured point/,
+  );
+});

@@ -1,0 +1,240 @@
+import { deepEqual, equal, ok, throws } from "node:assert/strict";
+import fc from "fast-check";
+import type { RequestRecord, TaskRecord } from "../../src/policy/records.ts";
+import { perfettoTrace, type TraceEvent } from "../../src/report/perfetto.ts";
+import { TraceRecorder } from "../../src/report/trace_recorder.ts";
+import { propertyRuns } from "../property_runs.ts";
+
+function task(
+  id: number,
+  startNs: number,
+  endNs: number,
+  requests: readonly number[],
+  worker = 0,
+): TaskRecord {
+  return {
+    id,
+    launchId: id,
+    worker,
+    cell: "step",
+    rows: requests.length,
+    padding: 0,
+    speculative: 0,
+    startNs,
+    endNs,
+    requests,
+  };
+}
+
+function request(
+  id: number,
+  arrivalNs: number,
+  startNs: number,
+  endNs: number,
+): RequestRecord {
+  return {
+    id,
+    model: "lstm",
+    arrivalNs,
+    startNs,
+    endNs,
+    deadlineNs: Infinity,
+    outcome: "done",
+    nodes: 2,
+  };
+}
+
+function record(
+  requests: readonly RequestRecord[],
+  tasks: readonly TaskRecord[],
+  requestsMax?: number,
+): TraceRecorder {
+  const recorder = new TraceRecorder(requestsMax);
+  for (const each of tasks) recorder.task(undefined, each);
+  for (const each of requests) recorder.request(undefined, each);
+  return recorder;
+}
+
+function eventsOf(trace: string): TraceEvent[] {
+  return (JSON.parse(trace) as { traceEvents: TraceEvent[] }).traceEvents;
+}
+
+/** Every slice of a run with its depth; fails where begins and ends do not nest. */
+function slices(events: readonly TraceEvent[], pid = 1) {
+  const tracks = new Map<number, string>();
+  const open = new Map<number, { name: string; fromUs: number }[]>();
+  const found: {
+    track: string;
+    name: string;
+    fromUs: number;
+    toUs: number;
+    depth: number;
+  }[] = [];
+  let last = new Map<number, number>();
+  for (const event of events) {
+    if (event.pid !== pid) continue;
+    const { ph, tid, ts } = event;
+    if (ph === "M") {
+      if (event.name === "thread_name") {
+        tracks.set(tid, event.args!["name"] as string);
+        last = last.set(tid, -Infinity);
+      }
+      continue;
+    }
+    const stack = open.get(tid) ?? [];
+    open.set(tid, stack);
+    ok(ts! >= last.get(tid)!, `track ${tid} goes back in time`);
+    last.set(tid, ts!);
+    if (ph === "B") {
+      stack.push({ name: event.name!, fromUs: ts! });
+    } else {
+      const begun = stack.pop();
+      ok(begun !== undefined, "an end without a begin");
+      found.push({
+        track: tracks.get(tid)!,
+        ...begun,
+        toUs: ts!,
+        depth: stack.length,
+      });
+    }
+  }
+  for (const stack of open.values()) deepEqual(stack, []);
+  return found;
+}
+
+Deno.test("perfettoTrace() shows a request join a batch, swim along and leave", () => {
+  const trace = perfettoTrace([{
+    name: "cellular, low",
+    recorder: record(
+      [request(1, 2500, 4000, 6000), request(0, 1000, 2000, 8000)],
+      [
+        task(0, 2000, 4000, [0]),
+        task(1, 4000, 6000, [0, 1]),
+        task(2, 6000, 8000, [0, 1]),
+      ],
+    ),
+  }]);
+  deepEqual(slices(eventsOf(trace)), [
+    { track: "worker 0", name: "step", fromUs: 1, toUs: 3, depth: 0 },
+    { track: "worker 0", name: "step", fromUs: 3, toUs: 5, depth: 0 },
+    { track: "worker 0", name: "step", fromUs: 5, toUs: 7, depth: 0 },
+    { track: "request 0", name: "queued", fromUs: 0, toUs: 1, depth: 1 },
+    { track: "request 0", name: "step (1 rows)", fromUs: 1, toUs: 3, depth: 1 },
+    { track: "request 0", name: "step (2 rows)", fromUs: 3, toUs: 5, depth: 1 },
+    { track: "request 0", name: "step (2 rows)", fromUs: 5, toUs: 7, depth: 1 },
+    { track: "request 0", name: "request 0", fromUs: 0, toUs: 7, depth: 0 },
+    // Its last row lay behind its end and does not show.
+    { track: "request 1", name: "queued", fromUs: 1.5, toUs: 3, depth: 1 },
+    { track: "request 1", name: "step (2 rows)", fromUs: 3, toUs: 5, depth: 1 },
+    { track: "request 1", name: "request 1", fromUs: 1.5, toUs: 5, depth: 0 },
+  ]);
+});
+
+Deno.test("perfettoTrace() names runs and gives rows, padding and requests of a task", () => {
+  const recorder = record([request(0, 0, 0, 9)], [{
+    ...task(0, 0, 9, [0]),
+    padding: 3,
+  }]);
+  const events = eventsOf(
+    perfettoTrace([{ name: "a", recorder }, { name: "b", recorder }]),
+  );
+  deepEqual(
+    events.filter(({ name }) => name === "process_name").map((
+      { pid, args },
+    ) => [pid, args!["name"]]),
+    [[1, "a"], [2, "b"]],
+  );
+  const begun = events.find(({ ph, tid, pid }) =>
+    ph === "B" && tid === 0 && pid === 2
+  )!;
+  deepEqual(begun.args, {
+    rows: 1,
+    padding: 3,
+    speculative: 0,
+    launch: 0,
+    requests: [0],
+  });
+});
+
+Deno.test("perfettoTrace() puts rows of one request that run side by side on tracks of their own", () => {
+  const recorder = record([request(0, 0, 0, 100)], [
+    task(0, 0, 60, [0, 0], 0),
+    task(1, 30, 90, [0], 1),
+    task(2, 90, 100, [0], 1),
+  ]);
+  const found = slices(eventsOf(perfettoTrace([{ name: "tree", recorder }])));
+  deepEqual(
+    found.filter(({ track }) => track.startsWith("request")).map((
+      { track, name },
+    ) => [track, name]),
+    [
+      ["request 0", "step (2 rows)"],
+      ["request 0", "step (1 rows)"],
+      ["request 0", "request 0"],
+      ["request 0, side by side 1", "step (1 rows)"],
+    ],
+  );
+});
+
+Deno.test("TraceRecorder keeps the first requests and the tasks they are in", () => {
+  const tasks = [task(0, 0, 1, [0]), task(1, 1, 2, [2]), task(2, 2, 3, [1, 2])];
+  const recorder = record(
+    [0, 1, 2].map((id) => request(id, 0, id, 9)),
+    tasks,
+    2,
+  );
+  deepEqual(recorder.requests.map(({ id }) => id), [0, 1]);
+  deepEqual(recorder.tasks.map(({ id }) => id), [0, 2]);
+  throws(() => new TraceRecorder(0), /got 0/);
+});
+
+Deno.test("perfettoTrace() nests on every track, whatever the run", () => {
+  const run = fc.array(
+    fc.record({
+      worker: fc.nat(2),
+      startNs: fc.nat(5000),
+      tookNs: fc.nat(400),
+      requests: fc.array(fc.nat(7), { minLength: 1, maxLength: 5 }),
+    }),
+    { maxLength: 40 },
+  );
+  fc.assert(
+    fc.property(run, (drawn) => {
+      const freeNs = [0, 0, 0];
+      const tasks = drawn.map(({ worker, startNs, tookNs, requests }, id) => {
+        const from = Math.max(startNs, freeNs[worker]!);
+        freeNs[worker] = from + tookNs;
+        return task(id, from, from + tookNs, requests, worker);
+      });
+      const requests = Array.from({ length: 8 }, (_, id) => {
+        const own = tasks.filter(({ requests }) => requests.includes(id));
+        const startNs = own.length === 0
+          ? NaN
+          : Math.min(...own.map((each) => each.startNs));
+        return request(
+          id,
+          0,
+          startNs,
+          Math.max(3000, ...own.map((each) => each.endNs)) - (id % 2) * 500,
+        );
+      });
+      const inTime = requests.filter(({ startNs, endNs }) =>
+        !(startNs > endNs)
+      );
+      const found = slices(
+        eventsOf(
+          perfettoTrace([{ name: "any", recorder: record(inTime, tasks) }]),
+        ),
+      );
+      equal(
+        found.filter(({ track }) => track.startsWith("worker")).length,
+        tasks.length,
+      );
+      equal(
+        found.filter(({ name }) => name.startsWith("request")).length,
+        inTime.length,
+      );
+    }),
+    { numRuns: propertyRuns(200) },
+  );
+});

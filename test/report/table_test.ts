@@ -1,0 +1,89 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { benchTable, peaksTable } from "../../src/report/bench_table.ts";
+import {
+  formatMs,
+  formatNumber,
+  formatShare,
+} from "../../src/report/format.ts";
+import { renderTable, type Table, wantsColor } from "../../src/report/table.ts";
+import { syntheticResult } from "./synthetic_result.ts";
+
+const TABLE: Table = {
+  columns: [{ title: "policy", align: "left" }, { title: "p90 ms" }],
+  rows: [
+    [{ text: "cellular" }, { text: "1.25", tone: "better" }],
+    null,
+    [{ text: "graph" }, { text: "17.5", tone: "worse" }],
+  ],
+};
+
+Deno.test("renderTable() aligns columns and rules off groups", () => {
+  equal(
+    renderTable(TABLE, { color: false }),
+    [
+      "policy    p90 ms",
+      "────────────────",
+      "cellular    1.25",
+      "────────────────",
+      "graph       17.5",
+      "",
+    ].join("\n"),
+  );
+});
+
+Deno.test("renderTable() in colour says the same", () => {
+  const colored = renderTable(TABLE, { color: true });
+  ok(colored.includes("\x1b[32m") && colored.includes("\x1b[31m"));
+  const codes = new RegExp(String.raw`\u001b\[\d+m`, "g");
+  equal(colored.replace(codes, ""), renderTable(TABLE, { color: false }));
+});
+
+Deno.test("wantsColor() honours NO_COLOR when it is not empty", () => {
+  equal(wantsColor({}, true), true);
+  equal(wantsColor({ NO_COLOR: "" }, true), true);
+  equal(wantsColor({ NO_COLOR: "1" }, true), false);
+  equal(wantsColor({}, false), false);
+});
+
+Deno.test("numbers have three significant digits and no exponent", () => {
+  deepEqual(
+    [0, 0.01234, 1.2345, 12.345, 123.45, 12345.6, 4e-9, NaN, Infinity, null]
+      .map(formatNumber),
+    ["0", "0.0123", "1.23", "12.3", "123", "12346", "0.000000", "–", "–", "–"],
+  );
+  equal(formatMs(1_234_567), "1.23");
+  deepEqual([formatShare(0.4567), formatShare(NaN)], ["45.7", "–"]);
+});
+
+Deno.test("benchTable() gives ratios to the baselines at the same load", () => {
+  const [model] = syntheticResult().models;
+  const table = benchTable(model!, ["graph", "absent"]);
+  const titles = table.columns.map(({ title }) => title);
+  deepEqual(titles.slice(-2), ["p90/graph", "req/graph"]);
+  const medium = model!.points.filter(({ loadName }) => loadName === "medium");
+  const at = (policy: string) =>
+    medium.find((point) => point.policy === policy)!.metrics;
+  const row = table.rows.find((cells) =>
+    cells?.[0]?.text.startsWith("medium") && cells[1]?.text === "cellular"
+  )!;
+  const ratio = at("cellular").latency.p90Ns / at("graph").latency.p90Ns;
+  deepEqual(row.at(-2), { text: `${ratio.toFixed(2)}x`, tone: "better" });
+  const itself = table.rows.find((cells) => cells?.[1]?.text === "graph")!;
+  deepEqual(itself.slice(-2), [{ text: "" }, { text: "" }]);
+  for (const cells of table.rows) if (cells) equal(cells.length, titles.length);
+});
+
+Deno.test("benchTable() compares with graph and bucketed, or merged where they cannot batch", () => {
+  const ratioTitles = (index: number) =>
+    benchTable(syntheticResult(10).models[index]!).columns.map(({ title }) =>
+      title
+    ).filter((title) => title.includes("/"))
+      .filter((title) => title.startsWith("p90/"));
+  deepEqual(ratioTitles(0), ["p90/graph", "p90/bucketed"]);
+  deepEqual(ratioTitles(1), ["p90/merged"]);
+});
+
+Deno.test("peaksTable() relates peaks to the serial capacity", () => {
+  const [row] = peaksTable(syntheticResult(10).models[0]!).rows;
+  deepEqual(row!.map(({ text }) => text), ["cellular", "900", "4.00x", ""]);
+});
