@@ -13,7 +13,7 @@ import {
 export interface PairedOptions extends VirtualWorkersOptions {
   models: readonly Model[];
   /** Bytes of a kernel build over unshared memory. */
-  kernels: BufferSource;
+  kernels: BufferSource | WebAssembly.Module;
   /** Room for the requests in flight; default 64 MiB. */
   slotBytes?: number;
   /** Most bytes of one task's tables; default 1 MiB. */

@@ -2,7 +2,7 @@ import { msToNs, NS_PER_MS } from "../base/units.ts";
 import type { Model, Result } from "../graph/model.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Observer } from "../policy/records.ts";
-import type { ActiveRequest, Ending } from "./active_request.ts";
+import type { Ending } from "./active_request.ts";
 import { wallNs } from "./clock.ts";
 import { EngineCore } from "./engine.ts";
 import { ClosedError } from "./errors.ts";
@@ -92,7 +92,6 @@ export class ServingEngine {
     }
     return new Promise((resolve, reject) => {
       const arrivalNs = wallNs();
-      let request: ActiveRequest;
       const abort = () => {
         this.#core.cancel(request, wallNs(), signal!.reason);
         this.#pump();
@@ -102,7 +101,7 @@ export class ServingEngine {
         if (outcome === "done") resolve(result!);
         else reject(error!);
       };
-      request = this.#core.submit({
+      const request = this.#core.submit({
         model,
         input,
         arrivalNs,

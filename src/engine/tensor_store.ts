@@ -33,7 +33,7 @@ const PAGES_MAX = 65_536;
 export interface TensorStoreOptions {
   models: readonly Model[];
   /** Bytes of a kernel build that imports its memory. */
-  kernels: BufferSource;
+  kernels: BufferSource | WebAssembly.Module;
   /** Whether the memory is shared between threads; must fit the build. */
   shared: boolean;
   workers: number;
@@ -296,7 +296,10 @@ function createMemory(pages: number, shared: boolean): WebAssembly.Memory {
   }
 }
 
-function staticEnd(kernels: BufferSource, shared: boolean): number {
+function staticEnd(
+  kernels: BufferSource | WebAssembly.Module,
+  shared: boolean,
+): number {
   const probe = instantiateKernels(kernels, {
     memory: createMemory(4, shared),
   });

@@ -1,4 +1,4 @@
-import { EventHeap, RANK } from "../base/event_heap.ts";
+import { EventHeap, type RANK } from "../base/event_heap.ts";
 
 interface Occurrence {
   readonly atNs: number;

@@ -8,7 +8,9 @@ import { type EngineView, IDLE, type Policy } from "./policy.ts";
 import { knownOptions } from "./options.ts";
 import type { Request } from "./request.ts";
 
-export function serial(options: Record<string, never> = {}): Policy {
+export function serial(
+  options: Readonly<Record<string, unknown>> = {},
+): Policy {
   knownOptions("serial", options, []);
   const queue = new Set<Request>();
   return {

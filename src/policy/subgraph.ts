@@ -37,10 +37,8 @@ export class Subgraph {
 
   /** The subgraph this one has become part of. */
   root(): Subgraph {
-    let root: Subgraph = this;
-    while (root.#mergedInto) root = root.#mergedInto;
-    if (this !== root) this.#mergedInto = root;
-    return root;
+    if (this.#mergedInto === undefined) return this;
+    return this.#mergedInto = this.#mergedInto.root();
   }
 
   joinInto(other: Subgraph): void {

@@ -1,0 +1,22 @@
+import { bucketed } from "./bucketed.ts";
+import { cellular } from "./cellular.ts";
+import { graph } from "./graph_batching.ts";
+import { late } from "./late.ts";
+import { merged } from "./merged.ts";
+import type { Policy } from "./policy.ts";
+import { serial } from "./serial.ts";
+
+export interface PolicyEntry {
+  /** @throws TypeError or RangeError on an option that the policy does not have or cannot take */
+  build(options?: Record<string, unknown>): Policy;
+}
+
+/** Every policy by name: one line adds one to the bench, the command line and the property tests. */
+export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
+  serial: { build: serial },
+  graph: { build: graph },
+  bucketed: { build: bucketed },
+  merged: { build: merged },
+  cellular: { build: cellular },
+  late: { build: late },
+};

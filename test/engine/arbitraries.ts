@@ -1,0 +1,150 @@
+/** Random models, requests and policy options for property tests over the registries. */
+import fc from "fast-check";
+import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { ParseTree } from "../../src/graph/parse_tree.ts";
+import { type InputKind, MODELS } from "../../src/models/registry.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { seededWeights } from "../../src/tensor/weights.ts";
+
+const VOCABULARY = 11;
+
+/** Options beyond the sizes that every model has; a model without an entry is tested with its defaults. */
+const MODEL_OPTIONS: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
+  lstm: fc.record({
+    vocabulary: fc.constant(VOCABULARY),
+    head: fc.constantFrom("none", "classifier", "language-model"),
+    classes: fc.integer({ min: 1, max: 9 }),
+  }),
+  seq2seq: fc.record({
+    sourceVocabulary: fc.constant(VOCABULARY),
+    rnn: fc.constantFrom("lstm", "gru"),
+    eos: fc.constantFrom(null, 2, 5),
+    extraSteps: fc.integer({ min: 1, max: 6 }),
+  }),
+  treelstm: fc.record({
+    vocabulary: fc.constant(VOCABULARY),
+    classes: fc.integer({ min: 0, max: 5 }),
+  }),
+};
+
+/** A model of random kind and size with random weights, and its name in the registry. */
+export const anyModel: fc.Arbitrary<{ name: string; model: Model }> = fc
+  .constantFrom(...Object.keys(MODELS)).chain(
+    (name) =>
+      fc.tuple(
+        fc.record({
+          hidden: fc.integer({ min: 1, max: 21 }),
+          embedding: fc.integer({ min: 1, max: 13 }),
+        }),
+        MODEL_OPTIONS[name] ?? fc.constant({}),
+        fc.nat(1000),
+      ).map(([sizes, options, seed]) => ({
+        name,
+        model: MODELS[name]!.build({
+          ...sizes,
+          ...options,
+          weights: seededWeights(seed),
+        }),
+      })),
+  );
+
+const token = fc.nat(VOCABULARY - 1);
+const tokens = fc.array(token, { minLength: 1, maxLength: 9 });
+const { tree } = fc.letrec<{ tree: ParseTree; node: ParseTree }>((tie) => ({
+  tree: fc.oneof({ maxDepth: 5, withCrossShrink: true }, token, tie("node")),
+  node: fc.tuple(tie("tree"), tie("tree")),
+}));
+
+const INPUTS: Record<
+  InputKind,
+  fc.Arbitrary<{ input: unknown; stepsFixed?: number }>
+> = {
+  tokens: tokens.map((tokens) => ({ input: { tokens } })),
+  seq2seq: fc.tuple(
+    tokens,
+    fc.integer({ min: 1, max: 12 }),
+    fc.option(fc.integer({ min: 1, max: 12 })),
+  ).map(
+    ([tokens, maxSteps, stepsFixed]) => ({
+      input: { tokens, maxSteps },
+      ...(stepsFixed !== null && { stepsFixed }),
+    }),
+  ),
+  tree: tree.map((tree) => ({ input: { tree } })),
+};
+
+/** Requests to the given models, in order of arrival; some with a deadline, some cancelled on the way. */
+export function anyArrivals(
+  models: readonly { name: string; model: Model }[],
+): fc.Arbitrary<VirtualArrival[]> {
+  const request = fc.constantFrom(...models).chain(({ name, model }) =>
+    fc.record({
+      gapNs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4000 })),
+      content: INPUTS[MODELS[name]!.input],
+      cancelAfterNs: fc.option(fc.integer({ min: 0, max: 20_000 }), {
+        freq: 8,
+      }),
+      deadlineAfterNs: fc.option(fc.integer({ min: 1, max: 20_000 }), {
+        freq: 8,
+      }),
+    }).map((drawn) => ({ model, ...drawn }))
+  );
+  return fc.array(request, { minLength: 1, maxLength: 14 }).map((requests) => {
+    let atNs = 0;
+    return requests.map(
+      ({ model, gapNs, content, cancelAfterNs, deadlineAfterNs }) => {
+        atNs += gapNs;
+        return {
+          model,
+          arrivalNs: atNs,
+          ...content,
+          ...(cancelAfterNs !== null && { cancelAtNs: atNs + cancelAfterNs }),
+          ...(deadlineAfterNs !== null &&
+            { deadlineNs: atNs + deadlineAfterNs }),
+        };
+      },
+    );
+  });
+}
+
+const batchSizeMax = fc.integer({ min: 1, max: 6 });
+
+/** Options to try a policy with; one without an entry is tested with its defaults. */
+export const POLICY_OPTIONS: Record<
+  string,
+  fc.Arbitrary<Record<string, unknown>>
+> = {
+  graph: fc.record({
+    batchSizeMax,
+    windowNs: fc.constantFrom(0, 1500, 10_000),
+  }),
+  bucketed: fc.record({
+    batchSizeMax,
+    bucketWidth: fc.integer({ min: 1, max: 5 }),
+  }),
+  merged: fc.record({ batchSizeMax }),
+  cellular: fc.record({
+    batchSizeMax,
+    batchSizeMin: fc.integer({ min: 1, max: 3 }),
+    maxTasksToSubmit: fc.integer({ min: 1, max: 6 }),
+    nonRecurrent: fc.constantFrom("batch", "serialize"),
+  }),
+  late: fc.record({ batchSizeMax, pushAhead: fc.integer({ min: 1, max: 4 }) }),
+};
+
+/** One or two models that a policy supports, requests to them, options of the policy, and workers. */
+export function anyCase(policy: string) {
+  const supported = anyModel.filter(({ model }) =>
+    POLICIES[policy]!.build().supports(model) === undefined
+  );
+  return fc.array(supported, { minLength: 1, maxLength: 2 }).chain((models) =>
+    fc.record({
+      models: fc.constant(models.map(({ model }) => model)),
+      arrivals: anyArrivals(models),
+      options: POLICY_OPTIONS[policy] ?? fc.constant({}),
+      workers: fc.integer({ min: 1, max: 3 }),
+      rowNs: fc.integer({ min: 0, max: 300 }),
+    })
+  );
+}

@@ -1,0 +1,97 @@
+/**
+ * The promise: under every policy, whatever arrives when, a request's result is the same bits as when
+ * it is executed alone. A new policy or model is covered by its line in the registry.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
+import type { Model, Result } from "../../src/graph/model.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { serial } from "../../src/policy/serial.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { anyCase } from "./arbitraries.ts";
+import { type RunOutcome, runPaired, runThreads } from "./harness.ts";
+
+/** Results of every request executed alone, without cancellations and deadlines. */
+function alone(
+  models: readonly Model[],
+  arrivals: readonly VirtualArrival[],
+): (Result | undefined)[] {
+  const plain = arrivals.map(({ cancelAtNs: _c, deadlineNs: _d, ...arrival }) =>
+    arrival
+  );
+  const { endings } = runPaired({
+    models,
+    policy: serial(),
+    arrivals: plain,
+    cost: { latencyNs: () => 1000 },
+  });
+  return endings.map((ending) => ending?.result);
+}
+
+function assertEqualBits(
+  arrivals: readonly VirtualArrival[],
+  outcome: RunOutcome,
+  expected: readonly (Result | undefined)[],
+): void {
+  outcome.endings.forEach((ending, i) => {
+    assert(ending !== undefined, `request ${i} ended`);
+    const { cancelAtNs, deadlineNs } = arrivals[i]!;
+    if (ending.outcome === "cancelled") return assert(cancelAtNs !== undefined);
+    if (ending.outcome === "expired") return assert(deadlineNs !== undefined);
+    assert.equal(ending.outcome, "done", ending.error?.message);
+    // deepStrictEqual compares typed arrays element by element with Object.is: -0 is not 0.
+    assert.deepStrictEqual(
+      ending.result,
+      expected[i],
+      `result of request ${i}`,
+    );
+  });
+  assert.equal(
+    outcome.records.length,
+    arrivals.length,
+    "every request is reported once",
+  );
+}
+
+for (const [name, entry] of Object.entries(POLICIES)) {
+  Deno.test(`${name}: every result equals serial execution bit for bit (paired)`, () => {
+    fc.assert(
+      fc.property(
+        anyCase(name),
+        ({ models, arrivals, options, workers, rowNs }) => {
+          const outcome = runPaired({
+            models,
+            policy: entry.build(options),
+            arrivals,
+            workers,
+            cost: { latencyNs: (_cell, rows) => 1000 + rowNs * rows },
+          });
+          assertEqualBits(arrivals, outcome, alone(models, arrivals));
+        },
+      ),
+      { numRuns: propertyRuns(1000) },
+    );
+  });
+
+  Deno.test(`${name}: every result equals serial execution bit for bit (worker threads)`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyCase(name),
+        async ({ models, arrivals, options, workers }) => {
+          const plain = arrivals.map((
+            { cancelAtNs: _c, deadlineNs: _d, ...arrival },
+          ) => arrival);
+          const outcome = await runThreads({
+            models,
+            policy: entry.build(options),
+            arrivals: plain,
+            workers,
+          });
+          assertEqualBits(plain, outcome, alone(models, plain));
+        },
+      ),
+      { numRuns: Math.ceil(propertyRuns(1000) / 100) },
+    );
+  });
+}

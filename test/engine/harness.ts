@@ -1,0 +1,153 @@
+/** Runs an engine to the end, on virtual or real time, and collects what became of every request. */
+import assert from "node:assert/strict";
+import type { CostModel } from "../../src/cost/cost_model.ts";
+import type { Ending } from "../../src/engine/active_request.ts";
+import { EngineCore } from "../../src/engine/engine.ts";
+import { PairedExecutor } from "../../src/engine/paired_executor.ts";
+import { replay } from "../../src/engine/replay.ts";
+import { readKernels } from "../../src/engine/runtime.ts";
+import { SimExecutor } from "../../src/engine/sim_executor.ts";
+import { TensorExecutor } from "../../src/engine/tensor_executor.ts";
+import { Timeline } from "../../src/engine/timeline.ts";
+import {
+  driveVirtual,
+  type VirtualArrival,
+} from "../../src/engine/virtual_driver.ts";
+import { type CellNode, NODE } from "../../src/graph/cell_graph.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import type { Observer, RequestRecord } from "../../src/policy/records.ts";
+import type { Task } from "../../src/policy/launch.ts";
+
+/** Deterministic build over unshared memory, compiled once for all tests. */
+export const kernels: WebAssembly.Module = await WebAssembly.compile(
+  await readKernels("shoal"),
+);
+
+export interface RunOptions {
+  models: readonly Model[];
+  policy: Policy;
+  arrivals: readonly VirtualArrival[];
+  cost: CostModel;
+  workers?: number;
+  observer?: Observer;
+  queueMax?: number;
+}
+
+/** What became of request i of the arrivals. */
+export interface RunOutcome {
+  endings: (Ending | undefined)[];
+  records: RequestRecord[];
+}
+
+/** Real tensors on virtual time. */
+export function runPaired(options: RunOptions): RunOutcome {
+  return runVirtual(
+    options,
+    (timeline, onCompleted) =>
+      new PairedExecutor({
+        ...options,
+        timeline,
+        onCompleted,
+        kernels,
+        slotBytes: 2 ** 20,
+      }),
+  );
+}
+
+/** No tensors, virtual time. */
+export function runSimulated(options: RunOptions): RunOutcome {
+  return runVirtual(
+    options,
+    (timeline, onCompleted) =>
+      new SimExecutor({ ...options, timeline, onCompleted }),
+  );
+}
+
+type OnCompleted = (task: Task, startNs: number, endNs: number) => void;
+
+function runVirtual(
+  options: RunOptions,
+  build: (
+    timeline: Timeline,
+    onCompleted: OnCompleted,
+  ) => PairedExecutor | SimExecutor,
+): RunOutcome {
+  const timeline = new Timeline();
+  const executor = build(
+    timeline,
+    (task, startNs, endNs) => engine.completed(task, startNs, endNs),
+  );
+  const { outcome, arrivals, observer } = watched(options);
+  const engine = new EngineCore({ ...options, executor, observer });
+  driveVirtual(engine, timeline, arrivals);
+  return outcome;
+}
+
+/** Real tensors in worker threads, on the wall clock. */
+export async function runThreads(
+  options: Omit<RunOptions, "cost">,
+): Promise<RunOutcome> {
+  const executor = await TensorExecutor.start({
+    ...options,
+    slotBytes: 2 ** 22,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const { outcome, arrivals, observer } = watched(options);
+  try {
+    await replay(
+      new EngineCore({ ...options, executor, observer }),
+      executor,
+      arrivals,
+    );
+  } finally {
+    await executor.close();
+  }
+  return outcome;
+}
+
+/** Adds the checks that every run must pass: each request ends once, each node runs once and after its inputs. */
+function watched(options: Pick<RunOptions, "arrivals" | "observer">) {
+  const outcome: RunOutcome = {
+    endings: options.arrivals.map(() => undefined),
+    records: [],
+  };
+  const executed = new Set<CellNode>();
+  const observer: Observer = {
+    ...options.observer,
+    task(task, record) {
+      let rows = 0;
+      for (const node of task.nodes) {
+        if (node.state !== NODE.done) continue;
+        rows++;
+        assert(!executed.has(node), "a node runs once");
+        executed.add(node);
+        for (const before of node.predecessors) {
+          assert.equal(before.state, NODE.done, "a node runs after its inputs");
+        }
+      }
+      assert.equal(record.rows, rows);
+      options.observer?.task?.(task, record);
+    },
+    request(request, record) {
+      outcome.records.push(record);
+      if (record.outcome === "done") {
+        const done = request.graph.nodes.filter(({ state }) =>
+          state === NODE.done
+        ).length;
+        assert.equal(record.nodes, done, "all nodes that ran are counted");
+      }
+      options.observer?.request?.(request, record);
+    },
+  };
+  const arrivals = options.arrivals.map((arrival, i) => ({
+    ...arrival,
+    onEnd(ending: Ending) {
+      assert.equal(outcome.endings[i], undefined, "a request ends once");
+      outcome.endings[i] = ending;
+    },
+  }));
+  return { outcome, arrivals, observer };
+}
