@@ -38,7 +38,7 @@ export class Collector implements Observer {
   /** Index into OUTCOMES. */
   readonly outcomes = new Column();
   readonly cells = new Map<string, CellTally>();
-  /** Tasks by their rows. */
+  /** Tasks by their rows; those in which nothing ran, all rows being void, are left out. */
   readonly tasksByRows = new Map<number, number>();
   /** Time each worker spent in tasks. */
   readonly busyNs: number[] = [];
@@ -64,7 +64,9 @@ export class Collector implements Observer {
     tally.padding += record.padding;
     tally.speculative += record.speculative;
     tally.busyNs += tookNs;
-    this.tasksByRows.set(rows, (this.tasksByRows.get(rows) ?? 0) + 1);
+    if (rows + record.padding > 0) {
+      this.tasksByRows.set(rows, (this.tasksByRows.get(rows) ?? 0) + 1);
+    }
     while (this.busyNs.length <= worker) this.busyNs.push(0);
     this.busyNs[worker]! += tookNs;
   }

@@ -41,6 +41,7 @@ export interface Metrics {
   /** Requests done per second of the duration. */
   readonly throughputPerS: number;
   readonly batch: {
+    /** Tasks in which anything ran, be it padding. */
     readonly tasks: number;
     readonly rows: number;
     /** Rows per task: what a task saw. Padding and speculative rows do not count. */

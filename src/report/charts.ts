@@ -215,6 +215,6 @@ function logAxis(name: string, side: "x" | "y", values: readonly number[]) {
 
 function formatTick(value: number | string): string {
   if (typeof value === "string") return value;
-  if (value >= 10_000) return `${Number((value / 1000).toPrecision(3))}k`;
+  if (value >= 1000) return `${Number((value / 1000).toPrecision(3))}k`;
   return `${Number(value.toPrecision(3))}`;
 }

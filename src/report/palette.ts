@@ -50,7 +50,7 @@ export interface PolicyStyle {
 const STYLES: readonly Omit<PolicyStyle, "color">[] = [
   { symbol: "circle", line: "solid" },
   { symbol: "rect", line: "dashed" },
-  { symbol: "triangle", line: "dashed" },
+  { symbol: "triangle", line: "dotted" },
   { symbol: "diamond", line: "solid" },
   { symbol: "roundRect", line: "dashed" },
   { symbol: "arrow", line: "dotted" },

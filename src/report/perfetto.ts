@@ -104,26 +104,27 @@ function workerSlice(task: TaskRecord): Slice {
     name: cell,
     startNs,
     endNs,
-    args: { rows, padding, speculative, launch: launchId, requests },
+    args: {
+      rows,
+      padding,
+      speculative,
+      launch: launchId,
+      requests: requests.join(" "),
+    },
   };
 }
 
 function requestSlice(task: TaskRecord, request: RequestRecord): Slice {
+  const { cell, rows, startNs, endNs, worker } = task;
   const own = task.requests.reduce(
     (count, id) => count + (id === request.id ? 1 : 0),
     0,
   );
   return {
-    name: `${task.cell} (${task.rows} rows)`,
-    startNs: task.startNs,
-    endNs: Math.min(task.endNs, request.endNs),
-    args: {
-      task: task.id,
-      worker: task.worker,
-      rows: task.rows,
-      ownRows: own,
-      padding: task.padding,
-    },
+    name: `${cell} (${rows} rows)`,
+    startNs,
+    endNs: Math.min(endNs, request.endNs),
+    args: { worker, ...(own > 1 && { ownRows: own }) },
   };
 }
 

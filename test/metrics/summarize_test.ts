@@ -162,6 +162,16 @@ Deno.test("summarize() counts idle workers into the utilisation", () => {
   equal(summarize(handMade(), { workers: 4 }).utilisation, 0.25);
 });
 
+Deno.test("summarize() counts a task of padding alone, but none in which every row was void", () => {
+  const collector = handMade();
+  collector.task(undefined, task(5, { rows: 0, speculative: 2 }));
+  equal(summarize(collector).batch.tasks, 5);
+  equal(summarize(collector).speculativeShare, 3 / 18);
+  collector.task(undefined, task(6, { rows: 0, padding: 2 }));
+  equal(summarize(collector).batch.tasks, 6);
+  equal(summarize(collector).batch.meanRows, 2);
+});
+
 Deno.test("summarize() of an empty run has no figures, and no zeros that look like some", () => {
   const metrics = summarize(new Collector());
   equal(metrics.requests.done, 0);

@@ -152,7 +152,7 @@ Deno.test("perfettoTrace() names runs and gives rows, padding and requests of a 
     padding: 3,
     speculative: 0,
     launch: 0,
-    requests: [0],
+    requests: "0",
   });
 });
 
