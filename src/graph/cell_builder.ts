@@ -194,7 +194,7 @@ export class Operators {
     return { h: outputs[0]!, c: outputs[1]! };
   }
 
-  /** U [(3 + n)h, n h], b [(3 + n)h]; gates i, o, u, f_1..f_n. */
+  /** U [(3 + n)h, n h], b [(3 + n)h]; gates i, f_1..f_n, o, u. */
   TreeLSTMNode(
     h: readonly Value[],
     c: readonly Value[],

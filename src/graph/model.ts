@@ -8,6 +8,15 @@ export type GraphShape =
   /** Anything else without cycles: padding to a common shape is impossible. */
   | "dag";
 
+/** What a model's requests are made of; a workload produces it. */
+export type InputKind =
+  /** `{ tokens }`: one sentence. */
+  | "tokens"
+  /** `{ tokens, maxSteps }`: a source sentence to decode from. */
+  | "seq2seq"
+  /** `{ tree }`: a ParseTree. */
+  | "tree";
+
 /** A network: its cells, and the function that unfolds a request into a graph of them. */
 // deno-lint-ignore no-explicit-any -- a registry holds models of different inputs
 export interface Model<Input = any> {

@@ -52,7 +52,7 @@ export type Operator =
   }
   /**
    * Internal node of `arity` children: inputs h_1..h_n, c_1..c_n; outputs h, c.
-   * U [(3 + n)h][n h] over the concatenated children's h, b [(3 + n)h], gates i, o, u, f_1..f_n.
+   * U [(3 + n)h][n h] over the concatenated children's h, b [(3 + n)h], gates i, f_1..f_n, o, u.
    */
   | Base & {
     readonly op: "TreeLSTMNode";

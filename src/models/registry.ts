@@ -1,11 +1,8 @@
-import type { Model } from "../graph/model.ts";
+import type { InputKind, Model } from "../graph/model.ts";
 import type { WeightSource } from "../tensor/weights.ts";
 import { lstm } from "./lstm.ts";
 import { seq2seq } from "./seq2seq.ts";
 import { treeLstm } from "./tree_lstm.ts";
-
-/** What a workload must produce for a model. */
-export type InputKind = "tokens" | "seq2seq" | "tree";
 
 export interface ModelEntry {
   /** Options a configuration may name. */

@@ -14,7 +14,7 @@ const TONE_MARGIN = 0.02;
 
 interface Measure {
   readonly title: string;
-  readonly of: (point: BenchPoint) => string;
+  readonly of: (point: Pick<BenchPoint, "metrics">) => string;
 }
 
 const MEASURES: readonly Measure[] = [
@@ -84,6 +84,24 @@ export function benchTable(
       ) => [{ title: `p90/${name}` }, { title: `req/${name}` }]),
     ],
     rows,
+  };
+}
+
+/** One line per run, without ratios. */
+export function metricsTable(
+  runs: readonly Pick<BenchPoint, "policy" | "metrics">[],
+): Table {
+  return {
+    columns: [
+      { title: "policy", align: "left" },
+      { title: "done" },
+      ...MEASURES.map(({ title }) => ({ title })),
+    ],
+    rows: runs.map((run) => [
+      { text: run.policy },
+      { text: `${run.metrics.requests.done}` },
+      ...MEASURES.map(({ of }) => ({ text: of(run) })),
+    ]),
   };
 }
 

@@ -1,14 +1,12 @@
 /** Inputs of requests: token ids uniform below the vocabulary, lengths and shapes from samplers. */
 import type { Prng } from "../base/prng.ts";
+import type { InputKind } from "../graph/model.ts";
 import {
   type LengthSampler,
   lengthSampler,
   type LengthsSpec,
 } from "./lengths.ts";
 import { treeSampler, type TreesSpec } from "./trees.ts";
-
-/** What a model's requests are made of. */
-export type InputKind = "tokens" | "seq2seq" | "tree";
 
 /** A request's input, as the model takes it. */
 export interface GeneratedInput {

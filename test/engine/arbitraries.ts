@@ -1,9 +1,9 @@
 /** Random models, requests and policy options for property tests over the registries. */
 import fc from "fast-check";
 import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
-import type { Model } from "../../src/graph/model.ts";
+import type { InputKind, Model } from "../../src/graph/model.ts";
 import type { ParseTree } from "../../src/graph/parse_tree.ts";
-import { type InputKind, MODELS } from "../../src/models/registry.ts";
+import { MODELS } from "../../src/models/registry.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { seededWeights } from "../../src/tensor/weights.ts";
 

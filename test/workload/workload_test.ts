@@ -2,7 +2,8 @@ import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import type { ParseTree } from "../../src/graph/parse_tree.ts";
 import { mean } from "../../src/base/statistics.ts";
 import { interval, poisson, traceReplay } from "../../src/workload/arrivals.ts";
-import { inputGenerator, type InputKind } from "../../src/workload/inputs.ts";
+import type { InputKind } from "../../src/graph/model.ts";
+import { inputGenerator } from "../../src/workload/inputs.ts";
 import { formatTreeShape } from "../../src/workload/tree_shape.ts";
 import { workload } from "../../src/workload/workload.ts";
 

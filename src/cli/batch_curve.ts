@@ -1,0 +1,65 @@
+import { percentile } from "../base/statistics.ts";
+import { NS_PER_S } from "../base/units.ts";
+import { EngineCore } from "../engine/engine.ts";
+import { replay } from "../engine/replay.ts";
+import type { TensorExecutor } from "../engine/tensor_executor.ts";
+import type { Model } from "../graph/model.ts";
+import { cellular } from "../policy/cellular.ts";
+import type { BatchCurve } from "../report/bench_result.ts";
+import { atOnce } from "../workload/arrivals.ts";
+import type { InputGenerator } from "../workload/inputs.ts";
+import { workload } from "../workload/workload.ts";
+import { submissions } from "./measure.ts";
+
+/** Full batches of a size that a median is taken over, at least. */
+const SAMPLES = 8;
+
+/**
+ * Throughput of each cell of a model against the rows in its batch: the median time of full batches
+ * while more requests are there than a batch holds.
+ */
+export async function batchCurves(
+  model: Model,
+  executor: TensorExecutor,
+  inputs: InputGenerator,
+  sizes: readonly number[],
+  seed: number,
+): Promise<BatchCurve[]> {
+  const points = new Map(
+    model.cells.map((
+      { name },
+    ) => [name, [] as { rows: number; rowsPerS: number }[]]),
+  );
+  for (const size of sizes) {
+    const timesNs = new Map<string, number[]>();
+    const engine = new EngineCore({
+      models: [model],
+      policy: cellular({ batchSizeMax: size }),
+      executor,
+      observer: {
+        task(_task, { cell, rows, startNs, endNs }) {
+          if (rows !== size) return;
+          const times = timesNs.get(cell) ?? [];
+          timesNs.set(cell, times);
+          times.push(endNs - startNs);
+        },
+      },
+    });
+    const arrivals = workload({
+      arrivals: atOnce(),
+      inputs,
+      requests: 2 * size + 1,
+      seed,
+    });
+    await replay(engine, executor, submissions(model, arrivals));
+    for (const [cell, times] of timesNs) {
+      if (times.length < SAMPLES) continue;
+      const medianNs = percentile(times.sort((a, b) => a - b), 0.5);
+      points.get(cell)!.push({
+        rows: size,
+        rowsPerS: size * NS_PER_S / medianNs,
+      });
+    }
+  }
+  return [...points].map(([cell, points]) => ({ cell, points }));
+}

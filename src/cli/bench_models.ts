@@ -1,0 +1,77 @@
+/** The models of `shoal bench`, and how large they are made. */
+import type { Model } from "../graph/model.ts";
+import { MODELS } from "../models/registry.ts";
+import { seededWeights } from "../tensor/weights.ts";
+import { type InputGenerator, inputGenerator } from "../workload/inputs.ts";
+
+export interface BenchModel {
+  readonly name: string;
+  /** Sizes by option name, for a hidden size. */
+  options(hidden: number): Record<string, number | null>;
+  /** Vocabulary that requests draw from. */
+  vocabulary(hidden: number): number;
+  /** Hidden size of `--full`: the paper's (Cellular Batching, section 7.1). */
+  readonly fullHidden: number;
+  /** Vocabulary of `--full` (section 7.4). */
+  readonly fullVocabulary: number;
+}
+
+/**
+ * Small vocabularies keep the share of the projection as in the paper: decoding is 75 % of the compute
+ * (section 7.4), that is hidden * vocabulary = 16 * hidden^2 multiply-adds beside the decoder's step.
+ */
+export const BENCH_MODELS: readonly BenchModel[] = [
+  {
+    name: "lstm",
+    options: (hidden) => ({ hidden, vocabulary: 2000 }),
+    vocabulary: () => 2000,
+    fullHidden: 1024,
+    fullVocabulary: 30_000,
+  },
+  {
+    name: "seq2seq",
+    // Decoding ends where the workload says: trained weights would stop there by themselves.
+    options: (hidden) => ({ hidden, sourceVocabulary: 16 * hidden, eos: null }),
+    vocabulary: (hidden) => 16 * hidden,
+    fullHidden: 1024,
+    fullVocabulary: 30_000,
+  },
+  {
+    name: "treelstm",
+    options: (hidden) => ({ hidden, vocabulary: 2000 }),
+    vocabulary: () => 2000,
+    fullHidden: 1024,
+    fullVocabulary: 30_000,
+  },
+];
+
+export interface BuiltModel {
+  readonly model: Model;
+  readonly sizes: Record<string, string | number>;
+  readonly inputs: InputGenerator;
+}
+
+export function buildModel(
+  bench: BenchModel,
+  hidden: number,
+  full: boolean,
+  seed: number,
+): BuiltModel {
+  const entry = MODELS[bench.name]!;
+  const options = bench.options(hidden);
+  if (full) {
+    for (const key of Object.keys(options)) {
+      if (/vocabulary/i.test(key)) options[key] = bench.fullVocabulary;
+    }
+  }
+  const vocabulary = full ? bench.fullVocabulary : bench.vocabulary(hidden);
+  const model = entry.build({ ...options, weights: seededWeights(seed) });
+  const sizes = Object.fromEntries(
+    Object.entries(options).map(([key, value]) => [key, value ?? "none"]),
+  );
+  return {
+    model,
+    sizes,
+    inputs: inputGenerator({ kind: entry.input, vocabulary }),
+  };
+}

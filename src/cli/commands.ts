@@ -1,0 +1,21 @@
+/** Runs a command; resolves with the exit code. */
+export type Command = (args: string[]) => Promise<number>;
+
+export interface CommandEntry {
+  readonly summary: string;
+  /** Loaded when it is called for: a simulation does not need the report's charts. */
+  load(): Promise<Command>;
+}
+
+/** Every command by name: one line adds one. */
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  bench: {
+    summary:
+      "run every policy on real tensors under load; table, report, traces",
+    load: async () => (await import("./bench.ts")).bench,
+  },
+  simulate: {
+    summary: "run policies on virtual time with a given cost table",
+    load: async () => (await import("./simulate.ts")).simulate,
+  },
+};

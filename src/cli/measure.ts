@@ -1,0 +1,46 @@
+import { EngineCore, type Submission } from "../engine/engine.ts";
+import { replay } from "../engine/replay.ts";
+import type { TensorExecutor } from "../engine/tensor_executor.ts";
+import type { Model } from "../graph/model.ts";
+import { Collector } from "../metrics/collector.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { summarize } from "../metrics/summarize.ts";
+import { tee } from "../metrics/tee.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Observer } from "../policy/records.ts";
+import type { Arrival } from "../workload/workload.ts";
+
+export interface MeasureOptions {
+  model: Model;
+  policy: Policy;
+  executor: TensorExecutor;
+  arrivals: readonly Arrival[];
+  observer?: Observer;
+}
+
+/** One run of one policy over one workload on the wall clock. */
+export async function measure(options: MeasureOptions): Promise<Metrics> {
+  const { model, policy, executor, arrivals, observer } = options;
+  const collector = new Collector();
+  const engine = new EngineCore({
+    models: [model],
+    policy,
+    executor,
+    observer: observer ? tee(collector, observer) : collector,
+  });
+  await replay(engine, executor, submissions(model, arrivals));
+  return summarize(collector, { workers: executor.workers });
+}
+
+/** A workload's arrivals as an engine takes them. */
+export function submissions(
+  model: Model,
+  arrivals: readonly Arrival[],
+): Submission[] {
+  return arrivals.map(({ atNs, input, stepsFixed }) => ({
+    model,
+    input,
+    arrivalNs: atNs,
+    ...(stepsFixed !== undefined && { stepsFixed }),
+  }));
+}

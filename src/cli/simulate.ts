@@ -1,0 +1,142 @@
+/** `shoal simulate`: policies on virtual time. Equal seed and config give equal bytes. */
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { EngineCore } from "../engine/engine.ts";
+import { SimExecutor } from "../engine/sim_executor.ts";
+import { Timeline } from "../engine/timeline.ts";
+import { driveVirtual } from "../engine/virtual_driver.ts";
+import { Collector } from "../metrics/collector.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { summarize } from "../metrics/summarize.ts";
+import { tee } from "../metrics/tee.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Observer } from "../policy/records.ts";
+import { metricsTable } from "../report/bench_table.ts";
+import { renderTable } from "../report/table.ts";
+import { submissions } from "./measure.ts";
+import { readConfig, type Simulation } from "./simulate_config.ts";
+import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
+
+const HELP = `shoal simulate --config FILE [--json]
+
+Runs policies on virtual time with a given cost table. The configuration is JSON:
+
+  {
+    "seed": 1,
+    "model": { "name": "lstm" },
+    "policies": [{ "name": "cellular", "options": { "batchSizeMax": 64 } }, { "name": "graph" }],
+    "workers": 1,
+    "workload": {
+      "requests": 10000,
+      "arrivals": { "kind": "poisson", "ratePerS": 5000 },
+      "lengths": "europarl-v7.de-en"
+    },
+    "cost": { "tablesNs": { "*": [[1, 50000], [64, 185000], [512, 784000]] } },
+    "log": false
+  }
+
+"cost" is {"constantNs": N} or {"tablesNs": {CELL: [[rows, ns], ...]}}, "*" for any cell.
+With "log": true, --json lists every decision.`;
+
+interface Decision {
+  readonly atNs: number;
+  readonly kind: "launch" | "wait";
+  readonly [detail: string]: unknown;
+}
+
+export function simulate(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      config: { type: "string" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    print(HELP);
+    return Promise.resolve(0);
+  }
+  if (values.config === undefined) {
+    throw new UsageError(`--config FILE is missing\n\n${HELP}`);
+  }
+  const simulation = readConfig(readText(values.config), values.config);
+  const runs = simulation.policies.map(({ name, build }) => {
+    progress(`simulating ${simulation.arrivals.length} requests under ${name}`);
+    return { policy: name, ...run(simulation, build()) };
+  });
+  if (values.json) {
+    print(JSON.stringify({ seed: simulation.seed, runs }));
+  } else {
+    print(renderTable(metricsTable(runs), { color: stdoutColor() }));
+  }
+  return Promise.resolve(0);
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`Cannot read ${path}: ${(error as Error).message}`);
+  }
+}
+
+function run(
+  simulation: Simulation,
+  policy: Policy,
+): { metrics: Metrics; decisions?: Decision[] } {
+  const { model, workers, cost, deadlineNs } = simulation;
+  const collector = new Collector();
+  const decisions: Decision[] = [];
+  const timeline = new Timeline();
+  const executor = new SimExecutor({
+    timeline,
+    cost,
+    workers,
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const observer = simulation.log
+    ? tee(collector, decisionLog(decisions))
+    : collector;
+  const engine = new EngineCore({
+    models: [model],
+    policy,
+    executor,
+    observer,
+  });
+  const arrivals = submissions(model, simulation.arrivals);
+  if (deadlineNs !== undefined) {
+    for (const arrival of arrivals) {
+      arrival.deadlineNs = arrival.arrivalNs + deadlineNs;
+    }
+  }
+  driveVirtual(engine, timeline, arrivals);
+  return {
+    metrics: summarize(collector, { workers }),
+    ...(simulation.log && { decisions }),
+  };
+}
+
+function decisionLog(decisions: Decision[]): Observer {
+  return {
+    decided(atNs, { worker, steps, why }, launchId) {
+      decisions.push({
+        atNs,
+        kind: "launch",
+        launchId,
+        worker,
+        why,
+        steps: steps.map(({ cell, nodes }) => ({
+          cell: cell.name,
+          rows: nodes.map((
+            { graph, index },
+          ) => [(graph.owner as { id: number }).id, index]),
+        })),
+      });
+    },
+    waited(atNs, untilNs) {
+      decisions.push({ atNs, kind: "wait", untilNs });
+    },
+  };
+}
