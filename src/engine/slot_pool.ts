@@ -1,17 +1,24 @@
 /** Bytes of the smallest size class; classes grow by eighths of a power of two. */
 const SMALLEST = 256;
 
+/** A piece of the arena. */
+interface Block {
+  readonly address: number;
+  readonly bytes: number;
+}
+
 /**
- * Allocates the slots of an arena in linear memory. Freed slots are kept by size class and handed out
- * again; what the arena is short of is taken from the next larger class that has a free slot.
+ * Allocates the slots of an arena in linear memory. Freed slots are kept by size and handed out again;
+ * what the arena is short of is cut from a larger free one. Only when that fails are neighbouring free
+ * slots merged, so that a flood of short requests leaves room for long ones.
  */
 export class SlotPool {
-  readonly #free = new Map<number, number[]>();
+  #free = new Map<number, number[]>();
   #top: number;
   #used = 0;
 
   /** @param start address of the arena, 16-byte aligned */
-  constructor(start: number, readonly end: number) {
+  constructor(readonly start: number, readonly end: number) {
     this.#top = start;
   }
 
@@ -24,37 +31,72 @@ export class SlotPool {
    * @returns the slot's address and its real size, to be given back to `release`
    * @throws RangeError when the arena has no room
    */
-  allocate(bytes: number): { address: number; bytes: number } {
+  allocate(bytes: number): Block {
     const size = sizeClass(bytes);
-    let found = this.#free.get(size)?.pop();
-    let taken = size;
-    if (found === undefined && this.#top + size <= this.end) {
-      found = this.#top;
-      this.#top += size;
+    let block = this.#take(size);
+    if (block === undefined && this.end - this.start - this.#used >= size) {
+      this.#merge();
+      block = this.#take(size);
     }
-    if (found === undefined) {
-      for (const larger of [...this.#free.keys()].sort((a, b) => a - b)) {
-        if (larger < size || this.#free.get(larger)!.length === 0) continue;
-        found = this.#free.get(larger)!.pop()!;
-        taken = larger;
-        break;
-      }
-    }
-    if (found === undefined) {
+    if (block === undefined) {
       throw new RangeError(
-        `No room for a slot of ${bytes} bytes: ${this.#used} bytes are in use by requests in flight; ` +
-          `retry later or give the engine more slotBytes`,
+        size > this.end - this.start
+          ? `A request needs a slot of ${bytes} bytes, all slots have ${
+            this.end - this.start
+          }; give the engine more slotBytes`
+          : `No room for a slot of ${bytes} bytes: ${this.#used} bytes are in use by requests in flight; ` +
+            `retry later or give the engine more slotBytes`,
       );
     }
-    this.#used += taken;
-    return { address: found, bytes: taken };
+    this.#used += block.bytes;
+    return block;
   }
 
-  release(slot: { address: number; bytes: number }): void {
-    this.#used -= slot.bytes;
-    const free = this.#free.get(slot.bytes);
-    if (free) free.push(slot.address);
-    else this.#free.set(slot.bytes, [slot.address]);
+  release(block: Block): void {
+    this.#used -= block.bytes;
+    this.#put(block.address, block.bytes);
+  }
+
+  #put(address: number, bytes: number): void {
+    const free = this.#free.get(bytes);
+    if (free) free.push(address);
+    else this.#free.set(bytes, [address]);
+  }
+
+  #take(size: number): Block | undefined {
+    const same = this.#free.get(size)?.pop();
+    if (same !== undefined) return { address: same, bytes: size };
+    if (this.#top + size <= this.end) {
+      const address = this.#top;
+      this.#top += size;
+      return { address, bytes: size };
+    }
+    let best = Infinity;
+    for (const [bytes, free] of this.#free) {
+      if (bytes > size && bytes < best && free.length > 0) best = bytes;
+    }
+    if (best === Infinity) return undefined;
+    const address = this.#free.get(best)!.pop()!;
+    if (best - size < SMALLEST) return { address, bytes: best };
+    this.#put(address + size, best - size);
+    return { address, bytes: size };
+  }
+
+  /** Joins neighbouring free slots, and gives those at the end back to the arena. */
+  #merge(): void {
+    const blocks = [...this.#free].flatMap(([bytes, addresses]) =>
+      addresses.map((address) => ({ address, bytes }))
+    ).sort((a, b) => a.address - b.address);
+    this.#free = new Map();
+    for (let i = 0; i < blocks.length;) {
+      const { address } = blocks[i]!;
+      let end = address;
+      while (i < blocks.length && blocks[i]!.address === end) {
+        end += blocks[i++]!.bytes;
+      }
+      if (end === this.#top) this.#top = address;
+      else this.#put(address, end - address);
+    }
   }
 }
 
