@@ -1,0 +1,249 @@
+/** Random cells over every operator of the cell builder, and a model that applies one cell once. */
+import fc from "fast-check";
+import { Prng } from "../../src/base/prng.ts";
+import type { Cell } from "../../src/graph/cell.ts";
+import {
+  defineCell,
+  f32,
+  i32,
+  type Operators,
+  type PortSpec,
+} from "../../src/graph/cell_builder.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { OperatorName, Value } from "../../src/graph/operator.ts";
+import { elementCount, type Tensor, tensor } from "../../src/tensor/tensor.ts";
+
+/** Ids of an i32 input are below this. */
+const IDS = 5;
+
+const OPERATORS: readonly OperatorName[] = [
+  "Gather",
+  "Gemm",
+  "LSTM",
+  "GRU",
+  "TreeLSTMLeaf",
+  "TreeLSTMNode",
+  "Add",
+  "Sub",
+  "Mul",
+  "Relu",
+  "Sigmoid",
+  "Tanh",
+  "Exp",
+  "Softmax",
+  "Concat",
+  "Slice",
+  "ArgMax",
+  "Constant",
+];
+
+/** One operator to append: which values it takes is counted modulo those that fit. */
+interface Draw {
+  readonly op: OperatorName;
+  readonly takes: readonly number[];
+  readonly size: number;
+  readonly seed: number;
+}
+
+export interface RandomCell {
+  readonly cell: Cell;
+  /** Inputs of one request: a row per port. */
+  rows(seed: number): number[][];
+}
+
+export const anyCell: fc.Arbitrary<RandomCell> = fc.record({
+  widths: fc.array(fc.integer({ min: 1, max: 19 }), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+  ids: fc.nat(2),
+  draws: fc.array(
+    fc.record({
+      op: fc.constantFrom(...OPERATORS),
+      takes: fc.array(fc.nat(40), { minLength: 4, maxLength: 4 }),
+      size: fc.integer({ min: 1, max: 18 }),
+      seed: fc.nat(10_000),
+    }),
+    { minLength: 1, maxLength: 9 },
+  ),
+  results: fc.array(fc.nat(40), { minLength: 1, maxLength: 4 }),
+}).map(({ widths, ids, draws, results }) => {
+  const inputs: Record<string, PortSpec> = {};
+  widths.forEach((width, i) => inputs[`x${i}`] = f32(width));
+  for (let i = 0; i < ids; i++) inputs[`id${i}`] = i32();
+  const cell = defineCell<string, string>({
+    name: "random",
+    inputs,
+    body(op, ports) {
+      const made = new Body(op, Object.values(ports));
+      for (const draw of draws) made.append(draw);
+      // Counted from the end: what was computed last leaves most often.
+      return Object.fromEntries(
+        results.map((
+          back,
+          i,
+        ) => [`y${i}`, made.values.at(-1 - back % made.values.length)!]),
+      );
+    },
+  });
+  return { cell, rows: (seed) => randomRows(cell, seed) };
+});
+
+function randomRows(cell: Cell, seed: number): number[][] {
+  const random = new Prng(seed);
+  return cell.inputs.map(({ dtype, width }) =>
+    Array.from(
+      { length: width },
+      () =>
+        dtype === "i32" ? random.int(IDS) : Math.fround(4 * random.float() - 2),
+    )
+  );
+}
+
+/** The values of a body under way. */
+class Body {
+  readonly values: Value[];
+  /** Ids that an i32 value may take are below this. */
+  readonly #below = new Map<Value, number>();
+
+  constructor(readonly op: Operators, inputs: Value[]) {
+    this.values = [...inputs];
+    for (const value of inputs) {
+      if (value.dtype === "i32") this.#below.set(value, IDS);
+    }
+  }
+
+  append(draw: Draw): void {
+    const { op } = this;
+    const random = new Prng(draw.seed);
+    const [a, b, c, d] = draw.takes as [number, number, number, number];
+    const { size } = draw;
+    const x = this.#float(a);
+    const weight = (...shape: number[]): Tensor => {
+      const data = new Float32Array(elementCount(shape));
+      const scale = 1 / Math.sqrt(shape.at(-1)!);
+      for (let i = 0; i < data.length; i++) {
+        data[i] = (2 * random.float() - 1) * scale;
+      }
+      return tensor(shape, data);
+    };
+    const maybe = (...shape: number[]) =>
+      draw.seed % 2 ? weight(...shape) : undefined;
+    switch (draw.op) {
+      case "Gather": {
+        const ids = this.values.filter(({ dtype }) => dtype === "i32");
+        if (ids.length === 0) return;
+        const id = ids[a % ids.length]!;
+        this.#add(op.Gather(weight(this.#below.get(id)!, size), id));
+        return;
+      }
+      case "Gemm":
+        return this.#add(op.Gemm(x, weight(size, x.width), maybe(size)));
+      case "LSTM": {
+        const h = this.#float(b);
+        const bias = maybe(8 * h.width);
+        const { h: h1, c: c1 } = op.LSTM(x, h, this.#float(c, h.width), {
+          w: weight(4 * h.width, x.width),
+          r: weight(4 * h.width, h.width),
+          ...(bias && { b: bias }),
+        });
+        return this.#add(h1, c1);
+      }
+      case "GRU": {
+        const h = this.#float(b);
+        const bias = maybe(6 * h.width);
+        return this.#add(op.GRU(x, h, {
+          w: weight(3 * h.width, x.width),
+          r: weight(3 * h.width, h.width),
+          ...(bias && { b: bias }),
+        }));
+      }
+      case "TreeLSTMLeaf": {
+        const bias = maybe(3 * size);
+        const { h, c: c1 } = op.TreeLSTMLeaf(x, {
+          w: weight(3 * size, x.width),
+          ...(bias && { b: bias }),
+        });
+        return this.#add(h, c1);
+      }
+      case "TreeLSTMNode": {
+        const arity = 1 + size % 3;
+        const children = Array.from(
+          { length: 2 * arity },
+          (_, k) => this.#float(b + k * d, x.width),
+        );
+        const bias = maybe((3 + arity) * x.width);
+        const { h, c: c1 } = op.TreeLSTMNode(
+          children.slice(0, arity),
+          children.slice(arity),
+          {
+            u: weight((3 + arity) * x.width, arity * x.width),
+            ...(bias && { b: bias }),
+          },
+        );
+        return this.#add(h, c1);
+      }
+      case "Add":
+      case "Sub":
+      case "Mul":
+        return this.#add(op[draw.op](x, this.#float(b, x.width)));
+      case "Relu":
+      case "Sigmoid":
+      case "Tanh":
+      case "Exp":
+      case "Softmax":
+        return this.#add(op[draw.op](x));
+      case "Concat": {
+        const rows = [x, this.#float(b), this.#float(c), this.#float(d)];
+        return this.#add(op.Concat(...rows.slice(0, 1 + size % 4)));
+      }
+      case "Slice": {
+        const start = b % x.width;
+        return this.#add(op.Slice(x, start, start + 1 + c % (x.width - start)));
+      }
+      case "ArgMax": {
+        const id = op.ArgMax(x);
+        this.#below.set(id, x.width);
+        return this.#add(id);
+      }
+      case "Constant":
+        return this.#add(op.Constant([...weight(size, 1).data]));
+    }
+  }
+
+  #add(...values: Value[]): void {
+    this.values.push(...values);
+  }
+
+  /** An f32 value, the latest first, of the given width if any. */
+  #float(back: number, width?: number): Value {
+    const fitting = this.values.filter((value) =>
+      value.dtype === "f32" && (width === undefined || value.width === width)
+    );
+    return fitting.at(-1 - back % fitting.length)!;
+  }
+}
+
+/** Every request is one node of `cell`; its input is a row per port, its results are the cell's outputs. */
+export function onceModel(cell: Cell): Model<number[][]> {
+  return {
+    name: "once",
+    cells: [cell],
+    shape: "dag",
+    check() {},
+    unfold(rows, graph) {
+      const node = graph.node(
+        cell,
+        Object.fromEntries(cell.inputs.map(({ name, dtype, width }, port) => [
+          name,
+          dtype === "i32"
+            ? graph.id(graph.ids(rows[port]!), 0)
+            : graph.row(graph.rows(rows[port]!), 0, width),
+        ])),
+      );
+      for (const { name } of cell.outputs) {
+        graph.result(name, graph.output(node, name));
+      }
+    },
+  };
+}

@@ -1,0 +1,71 @@
+/** Runs requests of one model to the end, in one thread on virtual time, and hands out their results. */
+import { EngineCore } from "../src/engine/engine.ts";
+import { PairedExecutor } from "../src/engine/paired_executor.ts";
+import { readKernels } from "../src/engine/runtime.ts";
+import { Timeline } from "../src/engine/timeline.ts";
+import { driveVirtual } from "../src/engine/virtual_driver.ts";
+import type { Model, Result } from "../src/graph/model.ts";
+import type { Policy } from "../src/policy/policy.ts";
+import { serial } from "../src/policy/serial.ts";
+
+const kernels = await WebAssembly.compile(await readKernels("shoal"));
+
+export interface RunOptions {
+  /** Default: serial. */
+  policy?: Policy;
+  workers?: number;
+  /** Time between two arrivals; a row of any cell takes 100 ns and a batch 1000 ns more. Default 0. */
+  gapNs?: number;
+  slotBytes?: number;
+}
+
+/**
+ * @returns what became of each input, in their order
+ */
+export function endings<Input>(
+  model: Model<Input>,
+  inputs: readonly Input[],
+  options: RunOptions = {},
+): (Result | Error)[] {
+  const { policy = serial(), gapNs = 0, workers = 1, slotBytes = 2 ** 23 } =
+    options;
+  const timeline = new Timeline();
+  const executor = new PairedExecutor({
+    timeline,
+    models: [model],
+    kernels,
+    workers,
+    slotBytes,
+    cost: { latencyNs: (_cell, rows) => 1000 + 100 * rows },
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({ models: [model], policy, executor });
+  const ended: (Result | Error)[] = [];
+  driveVirtual(
+    engine,
+    timeline,
+    inputs.map((input, i) => ({
+      model,
+      input,
+      arrivalNs: i * gapNs,
+      onEnd: ({ result, error }) => ended[i] = error ?? result!,
+    })),
+  );
+  return ended;
+}
+
+/**
+ * @returns results in the order of the inputs
+ * @throws Error of the first request that failed
+ */
+export function runRequests<Input>(
+  model: Model<Input>,
+  inputs: readonly Input[],
+  options: RunOptions = {},
+): Result[] {
+  return endings(model, inputs, options).map((ended) => {
+    if (ended instanceof Error) throw ended;
+    return ended;
+  });
+}
