@@ -1,5 +1,5 @@
 import type { Dtype, TensorData } from "../tensor/tensor.ts";
-import type { Cell } from "./cell.ts";
+import type { Cell, Port } from "./cell.ts";
 import type { Model } from "./model.ts";
 
 /** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
@@ -32,11 +32,23 @@ export interface InputData {
 }
 
 const NONE: readonly number[] = [];
+const NO_NODES: readonly CellNode[] = [];
+
+/** Graphs are unfolded per request: nodes without neighbours share one empty list. */
+function appended(
+  nodes: readonly CellNode[],
+  node: CellNode,
+): readonly CellNode[] {
+  if (nodes === NO_NODES) return [node];
+  (nodes as CellNode[]).push(node);
+  return nodes;
+}
 
 /** One node of a request's cell graph: one application of one cell. */
 export class CellNode {
-  readonly predecessors: CellNode[] = [];
-  readonly successors: CellNode[] = [];
+  /** Nodes whose outputs it reads, each once. */
+  predecessors: readonly CellNode[] = NO_NODES;
+  successors: readonly CellNode[] = NO_NODES;
   /** One of NODE; written by the engine only. */
   state: number = NODE.waiting;
   /** The worker it was submitted to; -1 before. */
@@ -59,12 +71,13 @@ export class CellNode {
     /** One source per input port of the cell. */
     readonly inputs: readonly Source[],
   ) {
-    for (const input of inputs) {
+    for (let i = 0; i < inputs.length; i++) {
+      const input = inputs[i]!;
       if (input.kind !== "node" || this.predecessors.includes(input.node)) {
         continue;
       }
-      this.predecessors.push(input.node);
-      input.node.successors.push(this);
+      this.predecessors = appended(this.predecessors, input.node);
+      input.node.successors = appended(input.node.successors, this);
     }
   }
 
@@ -111,12 +124,12 @@ export class CellGraph {
 
   /** Token ids, to be picked one per step with `id`. */
   ids(ids: ArrayLike<number>): InputData {
-    return this.#bring(Int32Array.from(ids));
+    return this.#bring(new Int32Array(ids));
   }
 
   /** Rows of floats, to be picked with `row`. */
   rows(values: ArrayLike<number>): InputData {
-    return this.#bring(Float32Array.from(values));
+    return this.#bring(new Float32Array(values));
   }
 
   /** Element `index` of token ids. */
@@ -135,25 +148,23 @@ export class CellGraph {
 
   /**
    * Appends a node.
-   * @throws TypeError when an input is missing, unknown, or of another type or width than the port
+   * @throws TypeError when an input is missing, or of another type or width than the port
    */
   node(cell: Cell, inputs: Readonly<Record<string, Source>>): CellNode {
-    const sources: Source[] = [];
-    for (const port of cell.inputs) {
+    const sources = new Array<Source>(cell.inputs.length);
+    for (let i = 0; i < cell.inputs.length; i++) {
+      const port = cell.inputs[i]!;
       const source = inputs[port.name];
       if (source === undefined) {
         throw new TypeError(
           `A node of cell "${cell.name}" lacks its input "${port.name}"`,
         );
       }
-      const { dtype, width } = describe(source);
-      if (
-        width !== port.width || (dtype !== undefined && dtype !== port.dtype)
-      ) {
+      if (!fits(source, port)) {
         throw new TypeError(
           `Input "${port.name}" of cell "${cell.name}" is ${port.dtype}[${port.width}], got ${
-            dtype ?? "zeros"
-          }[${width}]`,
+            describe(source)
+          }`,
         );
       }
       if (source.kind === "node" && source.node.graph !== this) {
@@ -161,7 +172,7 @@ export class CellGraph {
           `Input "${port.name}" of cell "${cell.name}" belongs to another request's graph`,
         );
       }
-      sources.push(source);
+      sources[i] = source;
     }
     const node = new CellNode(this, this.nodes.length, cell, sources);
     this.nodes.push(node);
@@ -171,11 +182,13 @@ export class CellGraph {
 
   /** Output `port` of a node, as a source for others. */
   output(node: CellNode, port: string): NodeOutput {
-    const index = node.cell.outputs.findIndex((output) => output.name === port);
-    if (index < 0) {
-      throw new TypeError(`Cell "${node.cell.name}" has no output "${port}"`);
+    const { outputs } = node.cell;
+    for (let index = 0; index < outputs.length; index++) {
+      if (outputs[index]!.name === port) {
+        return { kind: "node", node, port: index };
+      }
     }
-    return { kind: "node", node, port: index };
+    throw new TypeError(`Cell "${node.cell.name}" has no output "${port}"`);
   }
 
   /** Declares a row of the request's result; repeated calls with one name append rows. */
@@ -218,18 +231,31 @@ export class CellGraph {
   }
 }
 
-function describe(source: Source): { dtype: Dtype | undefined; width: number } {
+function fits(source: Source, port: Port): boolean {
   switch (source.kind) {
     case "node": {
       const { dtype, width } = source.node.cell.outputs[source.port]!;
-      return { dtype, width };
+      return width === port.width && dtype === port.dtype;
     }
     case "input":
-      return {
-        dtype: source.data.data instanceof Int32Array ? "i32" : "f32",
-        width: source.width,
-      };
+      return source.width === port.width &&
+        (source.data.data instanceof Int32Array) === (port.dtype === "i32");
     case "zeros":
-      return { dtype: undefined, width: source.width };
+      return source.width === port.width;
+  }
+}
+
+function describe(source: Source): string {
+  switch (source.kind) {
+    case "node": {
+      const { dtype, width } = source.node.cell.outputs[source.port]!;
+      return `${dtype}[${width}]`;
+    }
+    case "input": {
+      const dtype = source.data.data instanceof Int32Array ? "i32" : "f32";
+      return `${dtype}[${source.width}]`;
+    }
+    case "zeros":
+      return `zeros[${source.width}]`;
   }
 }

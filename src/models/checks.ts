@@ -46,19 +46,25 @@ export function checkTokens(
     );
   }
   for (let i = 0; i < tokens.length; i++) {
-    checkToken(model, tokens[i], vocabulary, `tokens[${i}]`);
+    if (!isToken(tokens[i], vocabulary)) {
+      checkToken(model, tokens[i], vocabulary, `tokens[${i}]`);
+    }
   }
 }
 
+function isToken(id: unknown, vocabulary: number): boolean {
+  return Number.isInteger(id) && (id as number) >= 0 &&
+    (id as number) < vocabulary;
+}
+
+/** @throws RangeError unless the id is one of the vocabulary's */
 export function checkToken(
   model: string,
   id: unknown,
   vocabulary: number,
   where: string,
 ): void {
-  if (
-    !Number.isInteger(id) || (id as number) < 0 || (id as number) >= vocabulary
-  ) {
+  if (!isToken(id, vocabulary)) {
     throw new RangeError(
       `${where} of a request to "${model}" is ${
         describe(id)

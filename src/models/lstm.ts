@@ -8,7 +8,7 @@ import type { Value } from "../graph/operator.ts";
 import type { Model } from "../graph/model.ts";
 import { seededWeights, type WeightSource } from "../tensor/weights.ts";
 import { checkKeys, checkObject, checkSize, checkTokens } from "./checks.ts";
-import { pickState, rnnStep, stateSources } from "./rnn_cell.ts";
+import { pickState, rnnStep, stepInputs } from "./rnn_cell.ts";
 
 export interface LstmOptions {
   /** Default 1024. */
@@ -87,10 +87,7 @@ export function lstm(options: LstmOptions = {}): Model<LstmInput> {
       const ids = graph.ids(tokens);
       let last: CellNode | undefined;
       for (let t = 0; t < tokens.length; t++) {
-        last = graph.node(step, {
-          token: graph.id(ids, t),
-          ...stateSources(rnn, graph, last),
-        });
+        last = graph.node(step, stepInputs(rnn, graph, graph.id(ids, t), last));
       }
       const h = graph.output(last!, "h");
       graph.result("h", h);

@@ -12,6 +12,8 @@ export interface RnnStep {
   /** Names of the state rows: h, and c for LSTM. */
   readonly state: readonly ("h" | "c")[];
   readonly ports: Record<"h" | "c", PortSpec>;
+  /** The initial state. */
+  readonly zeros: Source;
   apply(
     op: Operators,
     x: Value,
@@ -40,16 +42,19 @@ export function rnnStep(
     weights(`${prefix}.Rb`, [rows], hidden),
   );
   const ports = { h: f32(hidden), c: f32(hidden) };
+  const zeros: Source = { kind: "zeros", width: hidden };
   if (kind === "lstm") {
     return {
       state: ["h", "c"],
       ports,
+      zeros,
       apply: (op, x, { h, c }) => op.LSTM(x, h, c, { w, r, b }),
     };
   }
   return {
     state: ["h"],
     ports,
+    zeros,
     apply: (op, x, { h }) => {
       const next = op.GRU(x, h, { w, r, b });
       return { h: next, c: next };
@@ -67,18 +72,17 @@ export function pickState<T>(
   ) as Record<"h" | "c", T>;
 }
 
-/** The state a node hands on, as sources of the next node; zeros at the start. */
-export function stateSources(
+/**
+ * Inputs of the next node of a chain: its token, and the state that the node before hands on (zeros
+ * at the start). Called once per step of every request.
+ */
+export function stepInputs(
   step: RnnStep,
   graph: CellGraph,
+  token: Source,
   before: CellNode | undefined,
 ): Record<string, Source> {
-  return Object.fromEntries(
-    step.state.map((name) => [
-      name,
-      before === undefined
-        ? graph.zeros(step.ports[name].width)
-        : graph.output(before, name),
-    ]),
-  );
+  const h = before ? graph.output(before, "h") : step.zeros;
+  if (step.state.length === 1) return { token, h };
+  return { token, h, c: before ? graph.output(before, "c") : step.zeros };
 }

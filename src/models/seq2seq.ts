@@ -9,7 +9,7 @@ import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import { seededWeights, type WeightSource } from "../tensor/weights.ts";
 import { checkKeys, checkObject, checkSize, checkTokens } from "./checks.ts";
-import { pickState, type RnnKind, rnnStep, stateSources } from "./rnn_cell.ts";
+import { pickState, type RnnKind, rnnStep, stepInputs } from "./rnn_cell.ts";
 
 export interface Seq2SeqOptions {
   /** Recurrent cell of encoder and decoder; default "lstm". */
@@ -146,24 +146,24 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
       const ids = graph.ids(tokens);
       let last: CellNode | undefined;
       for (let t = 0; t < tokens.length; t++) {
-        last = graph.node(encoder, {
-          token: graph.id(ids, t),
-          ...stateSources(encoderStep, graph, last),
-        });
+        last = graph.node(
+          encoder,
+          stepInputs(encoderStep, graph, graph.id(ids, t), last),
+        );
       }
       const start = graph.id(graph.ids([go]), 0);
-      const first = graph.node(decoder, {
-        token: start,
-        ...stateSources(decoderStep, graph, last),
-      });
+      const first = graph.node(
+        decoder,
+        stepInputs(decoderStep, graph, start, last),
+      );
       graph.result("tokens", graph.output(first, "next"));
       graph.grows(maxSteps ?? tokens.length + extraSteps);
     },
     grow(node, graph) {
-      const next = graph.node(decoder, {
-        token: graph.output(node, "next"),
-        ...stateSources(decoderStep, graph, node),
-      });
+      const next = graph.node(
+        decoder,
+        stepInputs(decoderStep, graph, graph.output(node, "next"), node),
+      );
       graph.result("tokens", graph.output(next, "next"));
     },
   };

@@ -16,7 +16,12 @@ import type { Task } from "./launch.ts";
 import { knownOptions, positiveInteger } from "./options.ts";
 import { type Decision, type EngineView, IDLE, type Policy } from "./policy.ts";
 import type { Request } from "./request.ts";
-import { joinGrown, partition, type Subgraph } from "./subgraph.ts";
+import {
+  joinGrown,
+  partition,
+  type Subgraph,
+  type SubgraphQueue,
+} from "./subgraph.ts";
 
 export interface CellularOptions {
   /** Bsizes.Max(), for all cells or by cell name; default 64. */
@@ -34,16 +39,10 @@ export interface CellularOptions {
 }
 
 /** One of Algorithm 1's CellTypes. */
-interface CellType {
+interface CellType extends SubgraphQueue {
   readonly cell: Cell;
   readonly sizeMax: number;
   readonly sizeMin: number;
-  /** Queue of subgraphs, oldest first. */
-  first: Subgraph | undefined;
-  last: Subgraph | undefined;
-  /** Submittable nodes that any worker may take, and those pinned, by worker. */
-  readyAnywhere: number;
-  readonly readyPinned: number[];
   /** NumRunningTasks. */
   tasks: number;
 }
@@ -122,50 +121,14 @@ export function cellular(options: CellularOptions = {}): Policy {
     return type.readyAnywhere + (type.readyPinned[worker] ?? 0);
   }
 
-  function count(subgraph: Subgraph, nodes: number): void {
-    const type = typeFor(subgraph.cell);
-    const { pinned } = subgraph;
-    if (pinned < 0) type.readyAnywhere += nodes;
-    else type.readyPinned[pinned] = (type.readyPinned[pinned] ?? 0) + nodes;
-  }
-
-  function pin(subgraph: Subgraph, worker: number): void {
-    if (subgraph.pinned === worker) return;
-    const counted = subgraph.released ? subgraph.readyCount : 0;
-    count(subgraph, -counted);
-    subgraph.pinned = worker;
-    count(subgraph, counted);
-  }
-
-  function append(subgraph: Subgraph): void {
-    const type = typeFor(subgraph.cell);
-    subgraph.before = type.last;
-    if (type.last) type.last.after = subgraph;
-    else type.first = subgraph;
-    type.last = subgraph;
-    subgraph.released = true;
-    count(subgraph, subgraph.readyCount);
-  }
-
-  function remove(subgraph: Subgraph): void {
-    const type = typeFor(subgraph.cell);
-    count(subgraph, -subgraph.readyCount);
-    subgraph.released = false;
-    if (subgraph.before) subgraph.before.after = subgraph.after;
-    else type.first = subgraph.after;
-    if (subgraph.after) subgraph.after.before = subgraph.before;
-    else type.last = subgraph.before;
-    subgraph.before = subgraph.after = undefined;
-  }
-
   /** A node's inputs are submitted; it may run as soon as its subgraph is in the queue. */
   function makeReady(node: CellNode): void {
-    if (node.tag === undefined) siblings(node).add(joinGrown(node));
+    if (node.tag === undefined) adopt(node);
     const subgraph = node.tag as Subgraph;
     if (subgraph.dead) return;
     subgraph.ready.push(node);
-    if (subgraph.released) count(subgraph, 1);
-    else if (subgraph.externals === 0) append(subgraph);
+    if (subgraph.released) subgraph.count(1);
+    else if (subgraph.externals === 0) subgraph.release();
   }
 
   function admit(request: Request): void {
@@ -175,8 +138,16 @@ export function cellular(options: CellularOptions = {}): Policy {
       if (isReadyAtOnce(node)) (node.tag as Subgraph).ready.push(node);
     }
     for (const subgraph of subgraphs) {
-      if (subgraph.externals === 0) append(subgraph);
+      subgraph.queue = typeFor(subgraph.cell);
+      if (subgraph.externals === 0) subgraph.release();
     }
+  }
+
+  /** A node that growth appended: it joins its predecessor's subgraph or starts one of its own. */
+  function adopt(node: CellNode): void {
+    const subgraph = joinGrown(node);
+    subgraph.queue ??= typeFor(subgraph.cell);
+    ((node.graph.owner as Request).tag as Set<Subgraph>).add(subgraph);
   }
 
   function admitCohorts(): void {
@@ -292,11 +263,11 @@ export function cellular(options: CellularOptions = {}): Policy {
         const subgraph = node.tag as Subgraph;
         if (subgraph !== current) {
           current = subgraph;
-          pin(subgraph, launch.worker);
+          subgraph.pin(launch.worker);
           subgraph.tasks++;
         }
         subgraph.head++;
-        count(subgraph, -1);
+        subgraph.count(-1);
       }
       for (let i = 0; i < nodes.length; i++) {
         advance(nodes[i]!, makeReady);
@@ -306,8 +277,8 @@ export function cellular(options: CellularOptions = {}): Policy {
         const subgraph = nodes[i]!.tag as Subgraph;
         if (subgraph === current) continue;
         current = subgraph;
-        compact(subgraph);
-        if (subgraph.readyCount === 0) remove(subgraph);
+        subgraph.compact();
+        if (subgraph.readyCount === 0) subgraph.withdraw();
       }
     },
     completed({ cell, nodes }: Task) {
@@ -318,7 +289,7 @@ export function cellular(options: CellularOptions = {}): Policy {
         const subgraph = node.tag as Subgraph;
         if (subgraph !== current) {
           current = subgraph;
-          if (--subgraph.tasks === 0 && !subgraph.dead) pin(subgraph, -1);
+          if (--subgraph.tasks === 0 && !subgraph.dead) subgraph.pin(-1);
         }
         const { successors } = node;
         for (let k = 0; k < successors.length; k++) {
@@ -329,7 +300,7 @@ export function cellular(options: CellularOptions = {}): Policy {
           if (
             --theirs.externals === 0 && theirs.readyCount > 0 &&
             !theirs.released
-          ) append(theirs);
+          ) theirs.release();
         }
       }
     },
@@ -337,27 +308,15 @@ export function cellular(options: CellularOptions = {}): Policy {
       const cohort = cohorts.get(request.model);
       if (cohort && !cohort.waiting.delete(request)) cohort.running--;
       for (const subgraph of (request.tag ?? []) as Iterable<Subgraph>) {
-        if (subgraph.released) remove(subgraph);
+        if (subgraph.released) subgraph.withdraw();
         subgraph.dead = true;
       }
     },
   };
 }
 
-/** All subgraphs of the node's request, kept in the request's tag. */
-function siblings(node: CellNode): Set<Subgraph> {
-  return (node.graph.owner as Request).tag as Set<Subgraph>;
-}
-
 function highestPriority(types: readonly CellType[]): CellType {
   return types.reduce((best, type) =>
     type.cell.priority > best.cell.priority ? type : best
   );
-}
-
-/** Forgets nodes that were submitted, now and then, so that a long chain's list stays short. */
-function compact(subgraph: Subgraph): void {
-  if (subgraph.head < 32 && subgraph.head < subgraph.ready.length) return;
-  subgraph.ready.splice(0, subgraph.head);
-  subgraph.head = 0;
 }

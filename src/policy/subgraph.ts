@@ -10,6 +10,16 @@
 import { type CellNode, NODE } from "../graph/cell_graph.ts";
 import type { Cell } from "../graph/cell.ts";
 
+/** What a cell type's queue keeps of its subgraphs, see cellular.ts. */
+export interface SubgraphQueue {
+  /** Queue of subgraphs, oldest first. */
+  first: Subgraph | undefined;
+  last: Subgraph | undefined;
+  /** Submittable nodes that any worker may take, and those pinned, by worker. */
+  readyAnywhere: number;
+  readonly readyPinned: number[];
+}
+
 export class Subgraph {
   /** Submittable nodes in order of becoming so; those before `head` are gone. */
   readonly ready: CellNode[] = [];
@@ -20,7 +30,7 @@ export class Subgraph {
   released = false;
   /** The request ended; nothing of it is scheduled any more. */
   dead = false;
-  /** Worker that must execute its next nodes; -1: any. */
+  /** Worker that must execute its next nodes; -1: any. Changed by `pin` only. */
   pinned = -1;
   /** Tasks under way that contain nodes of it. */
   tasks = 0;
@@ -29,10 +39,61 @@ export class Subgraph {
   after: Subgraph | undefined = undefined;
   #mergedInto: Subgraph | undefined = undefined;
 
+  /** The queue it enters once it is released. */
+  queue: SubgraphQueue | undefined = undefined;
+
   constructor(readonly cell: Cell, readonly segment: number) {}
 
   get readyCount(): number {
     return this.ready.length - this.head;
+  }
+
+  /** Books nodes that became submittable (or, negative, were submitted) in the queue's counts. */
+  count(nodes: number): void {
+    const queue = this.queue!;
+    if (this.pinned < 0) queue.readyAnywhere += nodes;
+    else queue.readyPinned[this.pinned]! += nodes;
+  }
+
+  /** @param worker -1: any */
+  pin(worker: number): void {
+    if (this.pinned === worker) return;
+    const { readyPinned } = this.queue!;
+    while (readyPinned.length <= worker) readyPinned.push(0);
+    const counted = this.released ? this.readyCount : 0;
+    this.count(-counted);
+    this.pinned = worker;
+    this.count(counted);
+  }
+
+  /** Enters its queue, as the last. */
+  release(): void {
+    const queue = this.queue!;
+    this.before = queue.last;
+    if (queue.last) queue.last.after = this;
+    else queue.first = this;
+    queue.last = this;
+    this.released = true;
+    this.count(this.readyCount);
+  }
+
+  /** Leaves its queue. */
+  withdraw(): void {
+    const queue = this.queue!;
+    this.count(-this.readyCount);
+    this.released = false;
+    if (this.before) this.before.after = this.after;
+    else queue.first = this.after;
+    if (this.after) this.after.before = this.before;
+    else queue.last = this.before;
+    this.before = this.after = undefined;
+  }
+
+  /** Forgets nodes that were submitted, now and then, so that a long chain's list stays short. */
+  compact(): void {
+    if (this.head < 32 && this.head < this.ready.length) return;
+    this.ready.splice(0, this.head);
+    this.head = 0;
   }
 
   /** The subgraph this one has become part of. */
