@@ -33,15 +33,24 @@ export function readSafetensors(
       `the header claims ${headerBytes} bytes, the file has ${bytes.byteLength} (truncated?)`,
     );
   }
-  let header: Record<string, Entry>;
+  let header: unknown;
   try {
     header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, dataStart)));
   } catch (error) {
     return fail(`the header is not JSON (${(error as Error).message})`);
   }
+  if (!isRecord(header)) {
+    return fail(`the header is ${JSON.stringify(header)}, expected an object`);
+  }
   const tensors = new Map<string, Tensor>();
   for (const [name, entry] of Object.entries(header)) {
     if (name === "__metadata__") continue;
+    if (!isEntry(entry)) {
+      return fail(
+        `tensor "${name}" is described as ${JSON.stringify(entry)}, ` +
+          `expected dtype, shape of positive integers, data_offsets`,
+      );
+    }
     if (entry.dtype !== "F32") {
       fail(`tensor "${name}" is ${entry.dtype}, expected F32`);
     }
@@ -50,7 +59,9 @@ export function readSafetensors(
       fail(
         `tensor "${name}" has ${
           end - start
-        } bytes, its shape [${entry.shape}] needs another number`,
+        } bytes, its shape [${entry.shape}] needs ${
+          4 * elementCount(entry.shape)
+        }`,
       );
     }
     if (dataStart + end > bytes.byteLength) {
@@ -60,9 +71,26 @@ export function readSafetensors(
         }, the file at ${bytes.byteLength} (truncated?)`,
       );
     }
-    // Copied: the data of a safetensors file need not be 4-byte aligned.
-    const raw = bytes.slice(dataStart + start, dataStart + end);
+    // Copied: the data of a safetensors file need not be 4-byte aligned. Not with slice(), which is a
+    // view where `bytes` is a Node Buffer.
+    const raw = new Uint8Array(
+      bytes.subarray(dataStart + start, dataStart + end),
+    );
     tensors.set(name, tensor(entry.shape, new Float32Array(raw.buffer)));
   }
   return tensors;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isEntry(value: unknown): value is Entry {
+  if (!isRecord(value)) return false;
+  const { dtype, shape, data_offsets: offsets } = value;
+  return typeof dtype === "string" &&
+    Array.isArray(shape) &&
+    shape.every((size) => Number.isInteger(size) && size > 0) &&
+    Array.isArray(offsets) && offsets.length === 2 &&
+    offsets.every((at) => Number.isInteger(at) && at >= 0);
 }

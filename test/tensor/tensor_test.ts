@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { concatenated, elementCount, tensor } from "../../src/tensor/tensor.ts";
+
+Deno.test("tensor() takes data that fills its shape", () => {
+  const data = Float32Array.of(1, 2, 3, 4, 5, 6);
+  assert.deepEqual(tensor([2, 3], data), { shape: [2, 3], data });
+  assert.equal(elementCount([2, 3]), 6);
+  assert.equal(elementCount([]), 1);
+});
+
+Deno.test("tensor() names shape and number of elements when they disagree", () => {
+  assert.throws(() => tensor([2, 3], new Float32Array(5)), {
+    name: "RangeError",
+    message: "A tensor of shape [2, 3] has 6 elements, got 5",
+  });
+});
+
+Deno.test("tensor() refuses sizes that are not positive integers", () => {
+  for (const size of [0, -1, 1.5, NaN]) {
+    assert.throws(() => tensor([2, size], new Float32Array(0)), {
+      name: "RangeError",
+      message: `A tensor's sizes are positive integers, got [2, ${size}]`,
+    });
+  }
+});
+
+Deno.test("concatenated() joins tensors in order", () => {
+  const a = tensor([2], Float32Array.of(1, 2));
+  const b = tensor([1], Float32Array.of(3));
+  assert.deepEqual(concatenated(a, b, a), {
+    shape: [5],
+    data: Float32Array.of(1, 2, 3, 1, 2),
+  });
+});
