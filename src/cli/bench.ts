@@ -5,6 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import { parseArgs } from "node:util";
+import { isoNow } from "../engine/clock.ts";
 import { TensorExecutor } from "../engine/tensor_executor.ts";
 import { POLICIES } from "../policy/registry.ts";
 import type {
@@ -85,7 +86,7 @@ export async function bench(args: string[]): Promise<number> {
     print(HELP);
     return 0;
   }
-  const startedAt = new Date().toISOString();
+  const startedAt = isoNow();
   mkdirSync(settings.out, { recursive: true });
   const models: ModelResult[] = [];
   for (const benchModel of settings.models) {

@@ -18,3 +18,8 @@ export function absoluteMs(): number {
 export function fromAbsoluteMs(ms: number): number {
   return msToNs(ms - performance.timeOrigin);
 }
+
+/** Now, as ISO 8601, for reports. */
+export function isoNow(): string {
+  return new Date().toISOString();
+}

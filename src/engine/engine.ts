@@ -385,7 +385,7 @@ export class EngineCore {
       return;
     }
     const before = graph.nodes.length;
-    const { model } = graph;
+    const { model } = request;
     assert(model.grow !== undefined, `model "${model.name}" grows`);
     model.grow(node, graph);
     for (let i = before; i < graph.nodes.length; i++) {

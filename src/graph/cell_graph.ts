@@ -1,6 +1,5 @@
 import type { Dtype, TensorData } from "../tensor/tensor.ts";
 import type { Cell, Port } from "./cell.ts";
-import type { Model } from "./model.ts";
 
 /** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
 export const NODE = { waiting: 0, submitted: 1, done: 2, void: 3 } as const;
@@ -94,6 +93,12 @@ export class CellNode {
   }
 }
 
+/** What a graph needs to know of its model. */
+export interface GraphModel {
+  readonly name: string;
+  readonly cells: readonly Cell[];
+}
+
 /** A named result of a request: the rows of its sources, in order. */
 export interface ResultRows {
   readonly dtype: Dtype;
@@ -120,7 +125,7 @@ export class CellGraph {
   /** Elements each growing step keeps as results. */
   keptPerStep = 0;
 
-  constructor(readonly model: Model) {}
+  constructor(readonly model: GraphModel) {}
 
   /** Token ids, to be picked one per step with `id`. */
   ids(ids: ArrayLike<number>): InputData {
