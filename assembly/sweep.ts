@@ -2,18 +2,25 @@
 // matrix kernels are one or more sweeps with different epilogues.
 //
 // Packed weights: panels of 8 columns, each 8 biases followed by K x 8 weights,
-// 16-byte aligned. K (all segments) is never split: a block of rows meets one
-// panel after the other, and a panel stays in cache while the block's tiles pass.
+// 16-byte aligned. K (all segments) is never split: a block of rows meets one group
+// of panels after the other, and the group stays in cache while the block's tiles
+// pass. Which tile takes a row is free to choose: all tiles give the same bits.
 import {
-  tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8
+  tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
 } from "./tiles";
 
 /** Rows per block, chosen so that a block of wide rows stays in the second-level cache. */
 const BLOCK_ROWS = 120;
-/** Largest tile. */
-const TILE_ROWS = 5;
+/** Rows of the largest tile: without separate products one more row fits the registers. */
+const TILE_ROWS = ASC_FEATURE_RELAXED_SIMD ? 6 : 5;
+/** Panels that pass side by side where the weights' way from memory is the limit. */
+const GROUP_PANELS = 4;
+/** Weights above this size are taken to come from memory rather than from cache. */
+const STREAM_BYTES: usize = 2 << 20;
+/** Up to so many rows streaming weights meet pairs of rows rather than tall tiles. */
+const PAIR_ROWS = 16;
 
-/** Bytes of one packed panel of K columns-deep weights. */
+/** Bytes of one packed panel over K. */
 // @ts-ignore: decorator
 @inline export function panelBytesOf(k: i32): usize {
   return 32 + (<usize>k << 5);
@@ -30,74 +37,95 @@ export function sweep(
   p0: usize, p1: usize, p2: usize
 ): void {
   const panelBytes = panelBytesOf(k1 + k2 * extra);
-  if (m <= 0) return;
-  if (m <= 2) {
-    thin(m, n, panels, units, op0, op1, k1, rows1, k2, rows2, extra, w, panelBytes, p0, p1, p2);
-    return;
-  }
-  const single = op0 == op1;
+  const streaming = <usize>panels * panelBytes > STREAM_BYTES;
+  const groupUnits = op0 == op1 ? GROUP_PANELS * units : GROUP_PANELS / 2 * units;
   for (let block = 0; block < m; block += BLOCK_ROWS) {
     const rows = min(BLOCK_ROWS, m - block);
-    // Balanced tiles of 3 to 5 rows (fewer only when the block itself has fewer).
-    const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
-    const small = rows / tiles;
-    const large = rows - small * tiles;
+    const at = <usize>block << 2;
+    // The first row pulls a group from memory in four streams, which one panel at a
+    // time cannot; the other rows then find it in cache.
+    const lead = rows == 1 || (streaming && block == 0) ? 1 : 0;
     let panel = w;
     let col = 0;
-    for (let p = 0; p < panels; ++p) {
-      const code = p & 1 ? op1 : op0;
-      let at = <usize>block << 2;
-      for (let t = 0; t < tiles; ++t) {
-        const height = t < large ? small + 1 : small;
-        switch (height) {
-          case 5:
-            tile_5x8(at, k1, rows1, k2, rows2, extra, panel, 0, code, code, units, col, n, p0, p1, p2);
-            break;
-          case 4:
-            tile_4x8(at, k1, rows1, k2, rows2, extra, panel, 0, code, code, units, col, n, p0, p1, p2);
-            break;
-          case 3:
-            tile_3x8(at, k1, rows1, k2, rows2, extra, panel, 0, code, code, units, col, n, p0, p1, p2);
-            break;
-          case 2:
-            tile_2x8(at, k1, rows1, k2, rows2, extra, panel, 0, code, code, units, col, n, p0, p1, p2);
-            break;
-          default:
-            tile_1x8(at, k1, rows1, k2, rows2, extra, panel, 0, code, code, units, col, n, p0, p1, p2);
-        }
-        at += <usize>height << 2;
+    let p = 0;
+    for (; p + GROUP_PANELS <= panels; p += GROUP_PANELS) {
+      if (lead) {
+        tile_1x32(at, k1, rows1, k2, rows2, extra, panel, panelBytes, op0, op1, units, col, n, p0, p1, p2);
       }
-      panel += panelBytes;
-      if (single || p & 1) col += units;
+      const rest = rows - lead;
+      const next = at + (<usize>lead << 2);
+      if (rest <= 2 || (streaming && rest <= PAIR_ROWS)) {
+        pairs(rest, next, n, units, op0, op1, k1, rows1, k2, rows2, extra, panel, panelBytes, col, p0, p1, p2);
+      } else {
+        tall(rest, next, n, GROUP_PANELS, units, op0, op1, k1, rows1, k2, rows2, extra, panel, panelBytes, col, p0, p1, p2);
+      }
+      panel += panelBytes * GROUP_PANELS;
+      col += groupUnits;
     }
+    tall(rows, at, n, panels - p, units, op0, op1, k1, rows1, k2, rows2, extra, panel, panelBytes, col, p0, p1, p2);
   }
 }
 
-/** One or two rows: bound by the weights' way from memory, so several panels stream side by side. */
-function thin(
-  m: i32, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
-  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize,
+/** Rows two at a time against one group; an odd one goes alone. */
+function pairs(
+  rows: i32, at: usize, n: i32, units: i32, op0: i32, op1: i32,
+  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, col: i32,
   p0: usize, p1: usize, p2: usize
 ): void {
-  const wide = m == 1 ? 4 : 2;
-  const single = op0 == op1;
-  const step = single ? wide * units : wide / 2 * units;
-  let col = 0;
-  let p = 0;
-  for (; p + wide <= panels; p += wide) {
-    if (m == 1) {
-      tile_1x32(0, k1, rows1, k2, rows2, extra, w, panelBytes, op0, op1, units, col, n, p0, p1, p2);
-    } else {
-      tile_2x16(0, k1, rows1, k2, rows2, extra, w, panelBytes, op0, op1, units, col, n, p0, p1, p2);
-    }
-    w += panelBytes * wide;
-    col += step;
+  const half = panelBytes * 2;
+  const halfUnits = op0 == op1 ? 2 * units : units;
+  if (rows & 1) {
+    tile_1x32(at, k1, rows1, k2, rows2, extra, w, panelBytes, op0, op1, units, col, n, p0, p1, p2);
+    at += 4;
   }
-  for (; p < panels; ++p) {
+  for (let left = rows >> 1; left > 0; --left) {
+    tile_2x16(at, k1, rows1, k2, rows2, extra, w, panelBytes, op0, op1, units, col, n, p0, p1, p2);
+    tile_2x16(at, k1, rows1, k2, rows2, extra, w + half, panelBytes, op0, op1, units, col + halfUnits, n, p0, p1, p2);
+    at += 8;
+  }
+}
+
+/** Panel after panel (the first of even number), rows in balanced tiles of up to TILE_ROWS. */
+function tall(
+  rows: i32, first: usize, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
+  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, col: i32,
+  p0: usize, p1: usize, p2: usize
+): void {
+  if (rows == 0) return;
+  const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
+  const small = rows / tiles;
+  const large = rows - small * tiles;
+  for (let p = 0; p < panels; ++p) {
     const code = p & 1 ? op1 : op0;
-    if (m == 1) tile_1x8(0, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-    else tile_2x8(0, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+    let at = first;
+    for (let t = 0; t < tiles; ++t) {
+      const height = t < large ? small + 1 : small;
+      if (ASC_FEATURE_RELAXED_SIMD) {
+        if (height == 6) {
+          tile_6x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+          at += 24;
+          continue;
+        }
+      }
+      switch (height) {
+        case 5:
+          tile_5x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+          break;
+        case 4:
+          tile_4x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+          break;
+        case 3:
+          tile_3x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+          break;
+        case 2:
+          tile_2x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+          break;
+        default:
+          tile_1x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+      }
+      at += <usize>height << 2;
+    }
     w += panelBytes;
-    if (single || p & 1) col += units;
+    if (op0 == op1 || p & 1) col += units;
   }
 }

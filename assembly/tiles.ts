@@ -409,3 +409,68 @@ export function tile_5x8(
   finish(op0, lo30, hi30, at + 12, col, n, p0, p1, p2);
   finish(op0, lo40, hi40, at + 16, col, n, p0, p1, p2);
 }
+
+export function tile_6x8(
+  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
+  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
+  p0: usize, p1: usize, p2: usize
+): void {
+  let w0 = w;
+  let b0 = v128.load(w0), d0 = v128.load(w0, 16); w0 += 32;
+  let lo00 = b0, hi00 = d0;
+  let lo10 = b0, hi10 = d0;
+  let lo20 = b0, hi20 = d0;
+  let lo30 = b0, hi30 = d0;
+  let lo40 = b0, hi40 = d0;
+  let lo50 = b0, hi50 = d0;
+  let x: v128;
+  let rows = rows1;
+  let k = k1;
+  for (let segment = 0; ; ) {
+    let a0 = <usize>load<u32>(rows + at);
+    let a1 = <usize>load<u32>(rows + at, 4);
+    let a2 = <usize>load<u32>(rows + at, 8);
+    let a3 = <usize>load<u32>(rows + at, 12);
+    let a4 = <usize>load<u32>(rows + at, 16);
+    let a5 = <usize>load<u32>(rows + at, 20);
+    const end = a0 + (<usize>k << 2);
+    const body = a0 + (<usize>(k & -2) << 2);
+    while (a0 < body) {
+      b0 = v128.load(w0); d0 = v128.load(w0, 16);
+      x = v128.load_splat<f32>(a0); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0);
+      x = v128.load_splat<f32>(a1); lo10 = mac(lo10, x, b0); hi10 = mac(hi10, x, d0);
+      x = v128.load_splat<f32>(a2); lo20 = mac(lo20, x, b0); hi20 = mac(hi20, x, d0);
+      x = v128.load_splat<f32>(a3); lo30 = mac(lo30, x, b0); hi30 = mac(hi30, x, d0);
+      x = v128.load_splat<f32>(a4); lo40 = mac(lo40, x, b0); hi40 = mac(hi40, x, d0);
+      x = v128.load_splat<f32>(a5); lo50 = mac(lo50, x, b0); hi50 = mac(hi50, x, d0);
+      b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
+      x = v128.load_splat<f32>(a0, 4); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0);
+      x = v128.load_splat<f32>(a1, 4); lo10 = mac(lo10, x, b0); hi10 = mac(hi10, x, d0);
+      x = v128.load_splat<f32>(a2, 4); lo20 = mac(lo20, x, b0); hi20 = mac(hi20, x, d0);
+      x = v128.load_splat<f32>(a3, 4); lo30 = mac(lo30, x, b0); hi30 = mac(hi30, x, d0);
+      x = v128.load_splat<f32>(a4, 4); lo40 = mac(lo40, x, b0); hi40 = mac(hi40, x, d0);
+      x = v128.load_splat<f32>(a5, 4); lo50 = mac(lo50, x, b0); hi50 = mac(hi50, x, d0);
+      a0 += 8; a1 += 8; a2 += 8; a3 += 8; a4 += 8; a5 += 8; w0 += 64;
+    }
+    while (a0 < end) {
+      b0 = v128.load(w0); d0 = v128.load(w0, 16);
+      x = v128.load_splat<f32>(a0); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0);
+      x = v128.load_splat<f32>(a1); lo10 = mac(lo10, x, b0); hi10 = mac(hi10, x, d0);
+      x = v128.load_splat<f32>(a2); lo20 = mac(lo20, x, b0); hi20 = mac(hi20, x, d0);
+      x = v128.load_splat<f32>(a3); lo30 = mac(lo30, x, b0); hi30 = mac(hi30, x, d0);
+      x = v128.load_splat<f32>(a4); lo40 = mac(lo40, x, b0); hi40 = mac(hi40, x, d0);
+      x = v128.load_splat<f32>(a5); lo50 = mac(lo50, x, b0); hi50 = mac(hi50, x, d0);
+      a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; a5 += 4; w0 += 32;
+    }
+    if (segment == extra) break;
+    rows = nextRows(rows2, extra, segment);
+    k = k2;
+    ++segment;
+  }
+  finish(op0, lo00, hi00, at, col, n, p0, p1, p2);
+  finish(op0, lo10, hi10, at + 4, col, n, p0, p1, p2);
+  finish(op0, lo20, hi20, at + 8, col, n, p0, p1, p2);
+  finish(op0, lo30, hi30, at + 12, col, n, p0, p1, p2);
+  finish(op0, lo40, hi40, at + 16, col, n, p0, p1, p2);
+  finish(op0, lo50, hi50, at + 20, col, n, p0, p1, p2);
+}
