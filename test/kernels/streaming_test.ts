@@ -108,9 +108,9 @@ for (
 ) {
   Deno.test(`${name} on streaming weights gives a row the same bits in every batch`, () => {
     assert.ok(kernelCase.blocks!.w.byteLength > STREAM_BYTES);
-    const alone = Array.from(
-      { length: ROWS },
-      (_, row) => bits(kernelCase, [row]),
+    const together = bits(
+      kernelCase,
+      Array.from({ length: ROWS }, (_, i) => i),
     );
     for (const rows of BATCHES) {
       // Descending, so that the row which leads a batch differs from batch to batch.
