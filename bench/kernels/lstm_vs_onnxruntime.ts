@@ -218,9 +218,7 @@ for (const batch of batches) {
 
 const machine = {
   cpu: cpus()[0]?.model ?? "unknown",
-  runtime: `${
-    process.release?.name ?? "deno"
-  } ${process.version}, V8 ${process.versions.v8}`,
+  runtime: `${navigator.userAgent}, V8 ${process.versions.v8}`,
   peer: `onnxruntime-web ${ORT_WEB_VERSION}, 1 thread`,
   ...peaks,
 };
