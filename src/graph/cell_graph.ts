@@ -60,6 +60,8 @@ export class CellNode {
   tag: unknown = undefined;
   /** Belongs to the policy: a counter, such as predecessors not yet submitted. */
   pending = 0;
+  /** Belongs to the policy: the node behind it in a list. */
+  next: CellNode | undefined = undefined;
   /** Belongs to the slot plan: offsets of buffers that a descendant may take over. */
   reusable: number[] | undefined = undefined;
 

@@ -126,16 +126,15 @@ export function cellular(options: CellularOptions = {}): Policy {
     if (node.tag === undefined) adopt(node);
     const subgraph = node.tag as Subgraph;
     if (subgraph.dead) return;
-    subgraph.ready.push(node);
-    if (subgraph.released) subgraph.count(1);
-    else if (subgraph.externals === 0) subgraph.release();
+    subgraph.addReady(node);
+    if (!subgraph.released && subgraph.externals === 0) subgraph.release();
   }
 
   function admit(request: Request): void {
     const subgraphs = partition(request.graph.nodes);
     request.tag = subgraphs;
     for (const node of request.graph.nodes) {
-      if (isReadyAtOnce(node)) (node.tag as Subgraph).ready.push(node);
+      if (isReadyAtOnce(node)) (node.tag as Subgraph).addReady(node);
     }
     for (const subgraph of subgraphs) {
       subgraph.queue = typeFor(subgraph.cell);
@@ -197,9 +196,8 @@ export function cellular(options: CellularOptions = {}): Policy {
     const batch: CellNode[] = [];
     for (let subgraph = type.first; subgraph; subgraph = subgraph.after) {
       if (subgraph.pinned >= 0 && subgraph.pinned !== worker) continue;
-      const { ready } = subgraph;
-      for (let i = subgraph.head; i < ready.length; i++) {
-        batch.push(ready[i]!);
+      for (let node = subgraph.firstReady; node; node = node.next) {
+        batch.push(node);
         if (batch.length === type.sizeMax) return batch;
       }
     }
@@ -266,8 +264,7 @@ export function cellular(options: CellularOptions = {}): Policy {
           subgraph.pin(launch.worker);
           subgraph.tasks++;
         }
-        subgraph.head++;
-        subgraph.count(-1);
+        subgraph.takeReady();
       }
       for (let i = 0; i < nodes.length; i++) {
         advance(nodes[i]!, makeReady);
@@ -277,7 +274,6 @@ export function cellular(options: CellularOptions = {}): Policy {
         const subgraph = nodes[i]!.tag as Subgraph;
         if (subgraph === current) continue;
         current = subgraph;
-        subgraph.compact();
         if (subgraph.readyCount === 0) subgraph.withdraw();
       }
     },
@@ -291,6 +287,7 @@ export function cellular(options: CellularOptions = {}): Policy {
           current = subgraph;
           if (--subgraph.tasks === 0 && !subgraph.dead) subgraph.pin(-1);
         }
+        if (!subgraph.feedsOthers) continue;
         const { successors } = node;
         for (let k = 0; k < successors.length; k++) {
           const theirs = successors[k]!.tag as Subgraph | undefined;

@@ -24,7 +24,7 @@ export interface LateOptions {
 }
 
 /** A request's ready blocks, in the order in which they became ready; its tag. */
-type Ready = Set<CellNode>;
+type Ready = CellNode[];
 
 /** The device that late batching drives. */
 const DEVICE = 0;
@@ -60,14 +60,14 @@ export function late(options: LateOptions = {}): Policy {
   }
 
   function addReady(node: CellNode): void {
-    readyOf(node).add(node);
+    readyOf(node).push(node);
   }
 
   return {
     name: "late",
     supports: () => undefined,
     enqueue(request) {
-      request.tag = new Set() satisfies Ready;
+      request.tag = [] satisfies Ready;
       requests.add(request);
       for (const node of request.graph.nodes) {
         if (isReadyAtOnce(node)) addReady(node);
@@ -87,7 +87,8 @@ export function late(options: LateOptions = {}): Policy {
     },
     submitted(launch) {
       for (const node of launch.steps[0]!.nodes) {
-        readyOf(node).delete(node);
+        const ready = readyOf(node);
+        ready.splice(ready.indexOf(node), 1);
         advance(node, addReady);
       }
     },

@@ -21,11 +21,14 @@ export interface SubgraphQueue {
 }
 
 export class Subgraph {
-  /** Submittable nodes in order of becoming so; those before `head` are gone. */
-  readonly ready: CellNode[] = [];
-  head = 0;
+  /** Submittable nodes in order of becoming so, linked by `CellNode.next`. */
+  firstReady: CellNode | undefined = undefined;
+  #lastReady: CellNode | undefined = undefined;
+  #readyCount = 0;
   /** Predecessors outside, counted per edge, that are not done. */
   externals = 0;
+  /** Some other subgraph waits for nodes of it. */
+  feedsOthers = false;
   /** In its cell type's queue: all externals are done. */
   released = false;
   /** The request ended; nothing of it is scheduled any more. */
@@ -45,11 +48,30 @@ export class Subgraph {
   constructor(readonly cell: Cell, readonly segment: number) {}
 
   get readyCount(): number {
-    return this.ready.length - this.head;
+    return this.#readyCount;
+  }
+
+  /** A node became submittable. */
+  addReady(node: CellNode): void {
+    if (this.#lastReady) this.#lastReady.next = node;
+    else this.firstReady = node;
+    this.#lastReady = node;
+    this.#readyCount++;
+    if (this.released) this.#count(1);
+  }
+
+  /** Its oldest submittable node was submitted. */
+  takeReady(): void {
+    const node = this.firstReady!;
+    this.firstReady = node.next;
+    if (node.next === undefined) this.#lastReady = undefined;
+    node.next = undefined;
+    this.#readyCount--;
+    this.#count(-1);
   }
 
   /** Books nodes that became submittable (or, negative, were submitted) in the queue's counts. */
-  count(nodes: number): void {
+  #count(nodes: number): void {
     const queue = this.queue!;
     if (this.pinned < 0) queue.readyAnywhere += nodes;
     else queue.readyPinned[this.pinned]! += nodes;
@@ -61,9 +83,9 @@ export class Subgraph {
     const { readyPinned } = this.queue!;
     while (readyPinned.length <= worker) readyPinned.push(0);
     const counted = this.released ? this.readyCount : 0;
-    this.count(-counted);
+    this.#count(-counted);
     this.pinned = worker;
-    this.count(counted);
+    this.#count(counted);
   }
 
   /** Enters its queue, as the last. */
@@ -74,26 +96,19 @@ export class Subgraph {
     else queue.first = this;
     queue.last = this;
     this.released = true;
-    this.count(this.readyCount);
+    this.#count(this.readyCount);
   }
 
   /** Leaves its queue. */
   withdraw(): void {
     const queue = this.queue!;
-    this.count(-this.readyCount);
+    this.#count(-this.readyCount);
     this.released = false;
     if (this.before) this.before.after = this.after;
     else queue.first = this.after;
     if (this.after) this.after.before = this.before;
     else queue.last = this.before;
     this.before = this.after = undefined;
-  }
-
-  /** Forgets nodes that were submitted, now and then, so that a long chain's list stays short. */
-  compact(): void {
-    if (this.head < 32 && this.head < this.ready.length) return;
-    this.ready.splice(0, this.head);
-    this.head = 0;
   }
 
   /** The subgraph this one has become part of. */
@@ -170,8 +185,9 @@ export function partition(nodes: readonly CellNode[]): Set<Subgraph> {
 function countExternals(node: CellNode): void {
   const subgraph = node.tag as Subgraph;
   for (const before of node.predecessors) {
-    if (before.tag !== subgraph && before.state !== NODE.done) {
-      subgraph.externals++;
-    }
+    const theirs = before.tag as Subgraph;
+    if (theirs === subgraph || before.state === NODE.done) continue;
+    subgraph.externals++;
+    theirs.feedsOthers = true;
   }
 }
