@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { CellNode } from "../../src/graph/cell_graph.ts";
 import type { Model } from "../../src/graph/model.ts";
-import { rnnStep, stateSources } from "../../src/models/rnn_cell.ts";
+import { rnnStep, stepInputs } from "../../src/models/rnn_cell.ts";
 import { seq2seq, type Seq2SeqInput } from "../../src/models/seq2seq.ts";
 import { defineCell, i32 } from "../../src/graph/cell_builder.ts";
 import { readSafetensors } from "../../src/tensor/safetensors.ts";
@@ -137,10 +137,8 @@ function encoderOf(
       const ids = graph.ids(tokens);
       let last: CellNode | undefined;
       for (let t = 0; t < tokens.length; t++) {
-        last = graph.node(cell, {
-          token: graph.id(ids, t),
-          ...stateSources(gru, graph, last),
-        });
+        const inputs = stepInputs(gru, graph, graph.id(ids, t), last);
+        last = graph.node(cell, inputs);
       }
       graph.result("h", graph.output(last!, "h"));
     },
