@@ -13,6 +13,7 @@ import type { Observer } from "../policy/records.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
 import { DeadlineError, QueueFullError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
+import { TokenCheck } from "./token_check.ts";
 
 export interface EngineOptions {
   models: readonly Model[];
@@ -65,6 +66,7 @@ export class EngineCore {
     { atNs: number; rank: number; request: ActiveRequest }
   >();
   readonly #models: ReadonlySet<Model>;
+  readonly #tokens = new TokenCheck();
   /** Errors of rows in the task being settled. */
   readonly #failures = new Map<ActiveRequest, Error>();
   #requests = 0;
@@ -171,7 +173,7 @@ export class EngineCore {
           continue;
         case "wait":
           assert(decision.untilNs > nowNs, "a policy waits for a time to come");
-          this.#observer?.waited?.(nowNs, decision.untilNs);
+          this.#observer?.waited?.(nowNs, decision.untilNs, decision.why);
           return Math.min(decision.untilNs, this.#nextDeadlineNs());
         case "idle":
           return this.#nextDeadlineNs();
@@ -337,6 +339,7 @@ export class EngineCore {
     assert(launch.steps.length > 0, "a launch has a step");
     const run: Run = { launch, id: this.#launches++, inFlight: 0, held: [] };
     this.#runs.set(run.id, run);
+    if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, launch, run.id);
     for (const step of launch.steps) this.#submit(run, step);
     this.#continue(run);
@@ -415,6 +418,7 @@ export class EngineCore {
 
   #finish(run: Run, nowNs: number): void {
     this.#runs.delete(run.id);
+    if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
     this.#policy.finished?.(run.launch);
     for (const request of run.held) {
       if (request.held) this.#depart(request, nowNs, request.held);

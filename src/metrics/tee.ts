@@ -8,8 +8,8 @@ export function tee(...observers: readonly Observer[]): Observer {
         observer.decided?.(atNs, launch, launchId);
       }
     },
-    waited(atNs, untilNs) {
-      for (const observer of observers) observer.waited?.(atNs, untilNs);
+    waited(atNs, untilNs, why) {
+      for (const observer of observers) observer.waited?.(atNs, untilNs, why);
     },
     task(task, record) {
       for (const observer of observers) observer.task?.(task, record);

@@ -15,6 +15,32 @@ export interface Tail {
   readonly requests: readonly Request[];
 }
 
+/**
+ * A resource that a paper models explicitly, such as DVABatch's buffer pairs: one buffer, held from the
+ * start of a run to its end. The engine checks that nobody writes what another run reads or writes.
+ */
+export interface Token {
+  readonly id: string;
+  readonly access: "read" | "write";
+}
+
+/** What a policy did to its own tables on the way to a decision, for the decision log. */
+export interface Note {
+  readonly op:
+    | "push"
+    | "preempt"
+    | "merge"
+    | "refuse"
+    | "new"
+    | "stretch"
+    | "split"
+    | "reconfigure";
+  /** Ids of the requests it is about. */
+  readonly requests: readonly number[];
+  /** The rule that fired, with its figures. */
+  readonly why: string;
+}
+
 /** A decision to occupy a worker with a run of steps, as data. */
 export interface Launch {
   readonly worker: number;
@@ -31,8 +57,12 @@ export interface Launch {
    * "end": nobody departs before the whole run has ended (graph batching).
    */
   readonly release: "step" | "end";
+  /** Buffers that the run holds. */
+  readonly tokens?: readonly Token[];
   /** The rule that fired, for the decision log. */
   readonly why: string;
+  /** What led to it, in order. */
+  readonly notes?: readonly Note[];
 }
 
 /** One task of a launch, as the engine hands it to an executor and reports it back. */

@@ -19,7 +19,12 @@ export interface EngineView {
 export type Decision =
   | { readonly kind: "launch"; readonly launch: Launch }
   /** Nothing yet; ask again at `untilNs` even if nothing else happens (a batching time window). */
-  | { readonly kind: "wait"; readonly untilNs: number }
+  | {
+    readonly kind: "wait";
+    readonly untilNs: number;
+    /** What is waited for, for the decision log. */
+    readonly why?: string;
+  }
   /** Nothing until the next event. */
   | { readonly kind: "idle" };
 

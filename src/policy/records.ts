@@ -39,7 +39,7 @@ export interface TaskRecord {
 /** Called synchronously by the engine; must not call back into it. */
 export interface Observer {
   decided?(atNs: number, launch: Launch, launchId: number): void;
-  waited?(atNs: number, untilNs: number): void;
+  waited?(atNs: number, untilNs: number, why?: string): void;
   task?(task: Task, record: TaskRecord): void;
   request?(request: Request, record: RequestRecord): void;
 }

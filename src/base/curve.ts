@@ -1,0 +1,39 @@
+/** Points of a measured curve: size and value, ascending in size. */
+export type CurvePoints = readonly (readonly [size: number, value: number])[];
+
+/**
+ * @param label what the curve is of, for messages
+ * @throws RangeError when the curve is empty, its sizes are not ascending integers, or a value is negative
+ */
+export function checkCurve(label: string, points: CurvePoints): void {
+  if (!Array.isArray(points) || points.length === 0) {
+    throw new RangeError(`The table of ${label} is empty`);
+  }
+  let before = 0;
+  for (const [size, value] of points) {
+    if (!Number.isInteger(size) || size <= before) {
+      throw new RangeError(
+        `The table of ${label} lists size ${size} after ${before}; sizes are integers that ascend from 1`,
+      );
+    }
+    if (!(value >= 0)) {
+      throw new RangeError(`The table of ${label} has the value ${value}`);
+    }
+    before = size;
+  }
+}
+
+/**
+ * Linear interpolation between measured sizes; below the first one its value, beyond the last one its
+ * value per unit of size times the size (a device that is full).
+ */
+export function onCurve(points: CurvePoints, size: number): number {
+  const last = points[points.length - 1]!;
+  if (size >= last[0]) return last[1] * size / last[0];
+  if (size <= points[0]![0]) return points[0]![1];
+  let above = 1;
+  while (points[above]![0] < size) above++;
+  const [size0, value0] = points[above - 1]!;
+  const [size1, value1] = points[above]!;
+  return value0 + (value1 - value0) * (size - size0) / (size1 - size0);
+}
