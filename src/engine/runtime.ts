@@ -6,9 +6,13 @@
 /** A worker thread as the engine sees it. */
 export interface WorkerHandle {
   post(message: unknown): void;
-  onMessage(listener: (message: unknown) => void): void;
-  onError(listener: (error: Error) => void): void;
   terminate(): void | Promise<unknown>;
+}
+
+/** Who hears of a worker thread. */
+export interface WorkerListeners {
+  onMessage(message: unknown): void;
+  onError(error: Error): void;
 }
 
 /** The engine as a worker thread sees it. */
@@ -26,29 +30,32 @@ function workerUrl(): URL {
   return new URL(extension, import.meta.url);
 }
 
-export async function spawnWorker(): Promise<WorkerHandle> {
+/**
+ * Starts a worker thread. The listeners are there before anything else can happen: Deno drops messages
+ * that nobody listens for, and does not wait for the next turn of the event loop to do so.
+ */
+export async function spawnWorker(
+  { onMessage, onError }: WorkerListeners,
+): Promise<WorkerHandle> {
   const url = workerUrl();
   if (typeof Worker === "function") {
     const worker = new Worker(url, { type: "module" });
+    worker.addEventListener("message", ({ data }) => onMessage(data));
+    worker.addEventListener("error", (event) => {
+      event.preventDefault();
+      onError(new Error(`A worker thread failed: ${event.message}`));
+    });
     return {
       post: (message) => worker.postMessage(message),
-      onMessage: (listener) =>
-        worker.addEventListener("message", ({ data }) => listener(data)),
-      onError: (listener) =>
-        worker.addEventListener("error", (event) => {
-          event.preventDefault();
-          listener(new Error(`A worker thread failed: ${event.message}`));
-        }),
       terminate: () => worker.terminate(),
     };
   }
   const { Worker: NodeWorker } = await import("node:worker_threads");
   const worker = new NodeWorker(url);
+  worker.on("message", onMessage);
+  worker.on("error", (error) => onError(error as Error));
   return {
     post: (message) => worker.postMessage(message),
-    onMessage: (listener) => void worker.on("message", listener),
-    onError: (listener) =>
-      void worker.on("error", (error) => listener(error as Error)),
     terminate: () => worker.terminate(),
   };
 }

@@ -41,9 +41,13 @@ export interface Completion {
   readonly endNs: number;
 }
 
-interface WorkerState {
+interface Thread {
   readonly handle: WorkerHandle;
-  readonly stopped: Promise<unknown>;
+  /** Resolves when it was told to stop and has. */
+  readonly stopped: Promise<void>;
+}
+
+interface WorkerState extends Thread {
   readonly control: number;
   readonly arena: TaskArena;
   readonly inFlight: Task[];
@@ -88,41 +92,29 @@ export class TensorExecutor implements Executor {
       ...(slotBytes !== undefined && { slotBytes }),
     });
     const doorbell = store.workerMemory(0) + 4 * CONTROL.doorbell;
-    const states = await Promise.all(
-      Array.from({ length: workers }, async (_, id): Promise<WorkerState> => {
-        const control = store.workerMemory(id);
-        const start: WorkerStart = {
-          memory: store.memory,
-          kernels,
-          programs: store.programs,
-          own: store.runnerMemory(id),
-          control,
-          doorbell,
-        };
-        const handle = await spawnWorker();
-        handle.onError(options.onFatal);
-        let stopped: Promise<unknown> = Promise.resolve();
-        await new Promise<void>((ready, fail) => {
-          handle.onError(fail);
-          stopped = new Promise<void>((resolve) =>
-            handle.onMessage((message) =>
-              message === "ready" ? ready() : resolve()
-            )
-          );
-        });
-        handle.post(start);
-        return {
-          handle,
-          stopped,
-          control,
-          arena: new TaskArena(control + alignUp(ARENA_OFFSET), taskBytes),
-          inFlight: [],
-          backlog: [],
-          submitted: 0,
-          completed: 0,
-        };
-      }),
+    const threads = await startThreads(
+      Array.from({ length: workers }, (_, id) => ({
+        memory: store.memory,
+        kernels,
+        programs: store.programs,
+        own: store.runnerMemory(id),
+        control: store.workerMemory(id),
+        doorbell,
+      })),
+      options.onFatal,
     );
+    const states = threads.map((thread, id): WorkerState => {
+      const control = store.workerMemory(id);
+      return {
+        ...thread,
+        control,
+        arena: new TaskArena(control + alignUp(ARENA_OFFSET), taskBytes),
+        inFlight: [],
+        backlog: [],
+        submitted: 0,
+        completed: 0,
+      };
+    });
     return new TensorExecutor(store, states, taskBytes, doorbell);
   }
 
@@ -260,5 +252,39 @@ export class TensorExecutor implements Executor {
     worker.submitted++;
     Atomics.store(this.#store.words, submitted, worker.submitted | 0);
     Atomics.notify(this.#store.words, submitted);
+  }
+}
+
+/** Starts one thread per message; all or none. */
+async function startThreads(
+  starts: readonly WorkerStart[],
+  onFatal: (error: Error) => void,
+): Promise<Thread[]> {
+  const handles: WorkerHandle[] = [];
+  const threads = starts.map(async (start): Promise<Thread> => {
+    let onReady = () => {};
+    let onStopped = () => {};
+    let onError = onFatal;
+    const stopped = new Promise<void>((resolve) => onStopped = resolve);
+    const ready = new Promise<void>((resolve, reject) => {
+      onReady = resolve;
+      onError = reject;
+    });
+    const handle = await spawnWorker({
+      onMessage: (message) => message === "ready" ? onReady() : onStopped(),
+      onError: (error) => onError(error),
+    });
+    handles.push(handle);
+    await ready;
+    onError = onFatal;
+    handle.post(start);
+    return { handle, stopped };
+  });
+  try {
+    return await Promise.all(threads);
+  } catch (error) {
+    await Promise.allSettled(threads);
+    await Promise.all(handles.map((handle) => handle.terminate()));
+    throw error;
   }
 }
