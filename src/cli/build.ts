@@ -1,10 +1,12 @@
 /**
- * Compiles every target of asconfig.json whose output is older than its sources:
- * `deno task build`. Progress goes to stderr; `--force` compiles all.
+ * Compiles every target of asconfig.json whose output is older than its sources, and
+ * bundles the TypeScript for Node and Bun: `deno task build`. Progress goes to stderr;
+ * `--force` compiles all.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import process from "node:process";
 import asc from "assemblyscript/asc";
+import { bundle } from "./bundle.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const CONFIG = "asconfig.json";
@@ -57,3 +59,4 @@ for (const [i, target] of stale.entries()) {
   if (!await compile(target)) process.exit(1);
 }
 if (stale.length === 0) process.stderr.write("build: up to date\n");
+await bundle(ROOT);
