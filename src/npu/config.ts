@@ -1,0 +1,109 @@
+/** A machine: array, clock, memories, number format. All the event level needs to know. */
+import { type ArrayShape, type Dataflow, DATAFLOWS } from "./dataflow.ts";
+import { oneOf, positiveInteger, positiveNumber } from "./checks.ts";
+import type { DramConfig } from "./memory/dram.ts";
+
+export const NUMBER_FORMATS = {
+  /** int8 operands, 32-bit sums, results requantised to 8 bits. */
+  int8: { operandBytes: 1, sumBytes: 4 },
+  bf16: { operandBytes: 2, sumBytes: 4 },
+  f32: { operandBytes: 4, sumBytes: 4 },
+} as const;
+export type NumberFormat = keyof typeof NUMBER_FORMATS;
+
+export interface NpuConfig {
+  name: string;
+  /** Where the figures are from, and what is assumed. */
+  source: string;
+  array: ArrayShape;
+  dataflow: Dataflow;
+  mode: "causal" | "overlapped";
+  clockHz: number;
+  format: NumberFormat;
+  /** On-chip bytes for activations (inputs and outputs) and weights. */
+  activationBytes: number;
+  weightBytes: number;
+  /** Bytes of the accumulators below the array; partial sums of a tile stay there (ws, is). */
+  accumulatorBytes: number;
+  /** Elements the vector unit handles per cycle. */
+  vectorLanes: number;
+  dram: DramConfig;
+}
+
+/** Checks every field. Throws a RangeError naming the key. */
+export function checkConfig(config: NpuConfig): NpuConfig {
+  positiveInteger(config.array.rows, "array.rows");
+  positiveInteger(config.array.cols, "array.cols");
+  oneOf(config.dataflow, DATAFLOWS, "dataflow");
+  oneOf(config.mode, ["causal", "overlapped"], "mode");
+  oneOf(config.format, Object.keys(NUMBER_FORMATS), "format");
+  for (
+    const key of [
+      "clockHz",
+      "activationBytes",
+      "weightBytes",
+      "accumulatorBytes",
+      "vectorLanes",
+    ] as const
+  ) positiveInteger(config[key], key);
+  positiveInteger(config.dram.channels, "dram.channels");
+  positiveInteger(config.dram.bytesPerSecond, "dram.bytesPerSecond");
+  positiveInteger(config.dram.burstBytes, "dram.burstBytes");
+  if (config.dram.latencyCycles !== 0) {
+    positiveNumber(config.dram.latencyCycles, "dram.latencyCycles");
+  }
+  return config;
+}
+
+/** Our own JSON form: the fields of NpuConfig, any subset of them over `base`. Unknown keys are refused. */
+export function parseConfigJson(
+  text: string,
+  { file, base }: { file: string; base: NpuConfig },
+): NpuConfig {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new RangeError(`${file}: not JSON (${(cause as Error).message})`, {
+      cause,
+    });
+  }
+  try {
+    return checkConfig(merged(base, value, "") as NpuConfig);
+  } catch (cause) {
+    throw new RangeError(`${file}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function merged(base: unknown, given: unknown, path: string): unknown {
+  if (typeof base !== "object" || base === null) {
+    if (typeof given !== typeof base) {
+      throw new RangeError(
+        `key "${path}" must be a ${typeof base}, got ${JSON.stringify(given)}`,
+      );
+    }
+    return given;
+  }
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new RangeError(
+      `${path === "" ? "the file" : `key "${path}"`} must be an object`,
+    );
+  }
+  const result: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(given)) {
+    if (!(key in base)) {
+      const known = Object.keys(base).join(", ");
+      throw new RangeError(
+        `unknown key "${
+          path === "" ? key : `${path}.${key}`
+        }"; known: ${known}`,
+      );
+    }
+    result[key] = merged(
+      (base as Record<string, unknown>)[key],
+      value,
+      path === "" ? key : `${path}.${key}`,
+    );
+  }
+  return result;
+}

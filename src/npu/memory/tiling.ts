@@ -1,0 +1,190 @@
+/**
+ * Cutting a GEMM into tiles that fit the scratchpads.
+ *
+ * A tile is (copies, m, n, k) large; the k tiles of an (m, n) tile follow each other, so partial
+ * sums never leave the accumulators. Around that, either m or n is the outer loop. An operand is
+ * double-buffered (two tiles) or, if it fits, resident: loaded once and kept.
+ *
+ * The tilings that are tried depend on the layer and the array only; the scratchpads decide which
+ * of them are allowed. So a bigger scratchpad allows a superset, and the best can only get better.
+ */
+import type { ArrayShape } from "../dataflow.ts";
+import type { NpuConfig } from "../config.ts";
+import { NUMBER_FORMATS } from "../config.ts";
+import type { GemmWork } from "../layer_spec.ts";
+import { mapWords } from "../layer_spec.ts";
+
+export interface Tiling {
+  copies: number;
+  m: number;
+  n: number;
+  k: number;
+  /** The slower of the two outer loops. */
+  outer: "m" | "n";
+  ifmapResident: boolean;
+  filterResident: boolean;
+}
+
+/** What stays on chip between layers: no traffic, but room. */
+export interface OnChip {
+  ifmap: boolean;
+  ofmap: boolean;
+}
+
+/** Smallest steps in which m and k can be cut: whole output rows, whole windows. */
+function units({ gemm, window }: GemmWork): { m: number; k: number } {
+  if (window === undefined) return { m: 1, k: 1 };
+  return { m: window.outputW, k: gemm.k / window.channels };
+}
+
+/** Words of the ifmap operand for `m` rows and `k` of the k axis. */
+export function ifmapWords(work: GemmWork, m: number, k: number): number {
+  if (work.window === undefined) return m * k;
+  const unit = units(work);
+  return mapWords(work.window, Math.ceil(m / unit.m), Math.ceil(k / unit.k));
+}
+
+/** Every tiling that is considered, allowed or not. */
+export function* tilings(work: GemmWork, array: ArrayShape): Generator<Tiling> {
+  const { gemm } = work;
+  const unit = units(work);
+  const { rows, cols } = array;
+  const least = {
+    m: Math.max(unit.m, cols, TILE_LEAST),
+    n: Math.max(Math.min(rows, cols), TILE_LEAST),
+    k: Math.max(rows, TILE_LEAST),
+  };
+  for (const copies of cuts(work.copies, { unit: 1, least: 1 })) {
+    for (const k of cuts(gemm.k, { unit: unit.k, least: least.k })) {
+      for (const n of cuts(gemm.n, { unit: least.n, least: least.n })) {
+        for (const m of cuts(gemm.m, { unit: unit.m, least: least.m })) {
+          for (const outer of m < gemm.m && n < gemm.n ? OUTER : ONE_ORDER) {
+            const shape = { copies, m, n, k, outer };
+            yield { ...shape, ifmapResident: false, filterResident: false };
+            if (copies < work.copies) continue;
+            // Keeping an operand only helps where it would be loaded again.
+            const again = { ifmap: n < gemm.n, filter: m < gemm.m };
+            if (again.ifmap) {
+              yield { ...shape, ifmapResident: true, filterResident: false };
+            }
+            if (again.filter) {
+              yield { ...shape, ifmapResident: false, filterResident: true };
+            }
+            if (again.ifmap && again.filter) {
+              yield { ...shape, ifmapResident: true, filterResident: true };
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/** Tiles are not cut finer than this along any axis: requests would be shorter than a burst. */
+const TILE_LEAST = 16;
+const OUTER = ["n", "m"] as const;
+const ONE_ORDER = ["n"] as const;
+
+/** `size`, and its halves, quarters and so on rounded up to whole units, down to `least`. */
+function cuts(
+  size: number,
+  { unit, least }: { unit: number; least: number },
+): number[] {
+  const found = [size];
+  for (let parts = 2; size / parts >= least; parts *= 2) {
+    const cut = Math.min(
+      size,
+      Math.ceil(Math.ceil(size / parts) / unit) * unit,
+    );
+    if (cut < found[found.length - 1]) found.push(cut);
+  }
+  // The finest cut, so that whatever fits at all is found.
+  const finest = Math.min(size, Math.ceil(least / unit) * unit);
+  if (finest < found[found.length - 1]) found.push(finest);
+  return found;
+}
+
+export interface Room {
+  activationBytes: number;
+  weightBytes: number;
+  accumulatorBytes: number;
+}
+
+/** On-chip bytes a tiling takes. */
+export function roomOf(
+  work: GemmWork,
+  tiling: Tiling,
+  { config, onChip }: { config: NpuConfig; onChip: OnChip },
+): Room {
+  const { gemm } = work;
+  const { operandBytes, sumBytes } = NUMBER_FORMATS[config.format];
+  const whole = {
+    ifmap: work.copies * ifmapWords(work, gemm.m, gemm.k),
+    filter: work.copies * gemm.k * gemm.n,
+    ofmap: work.copies * gemm.m * gemm.n,
+  };
+  const tile = {
+    ifmap: tiling.copies * ifmapWords(work, tiling.m, tiling.k),
+    filter: tiling.copies * tiling.k * tiling.n,
+    ofmap: tiling.copies * tiling.m * tiling.n,
+  };
+  const ifmap = tiling.ifmapResident || onChip.ifmap
+    ? whole.ifmap
+    : Math.min(whole.ifmap, 2 * tile.ifmap);
+  const filter = tiling.filterResident
+    ? whole.filter
+    : Math.min(whole.filter, 2 * tile.filter);
+  const ofmap = onChip.ofmap
+    ? whole.ofmap
+    : Math.min(whole.ofmap, 2 * tile.ofmap);
+  return {
+    activationBytes: operandBytes *
+      (ifmap + ofmap + (work.filterIsActivation ? filter : 0)),
+    weightBytes: operandBytes * (work.filterIsActivation ? 0 : filter),
+    accumulatorBytes: config.dataflow === "os" ||
+        tiling.k === gemm.k && gemm.k <= config.array.rows
+      ? 0
+      : sumBytes * Math.min(whole.ofmap, tile.ofmap),
+  };
+}
+
+export function fits(room: Room, config: NpuConfig): boolean {
+  return room.activationBytes <= config.activationBytes &&
+    room.weightBytes <= config.weightBytes &&
+    room.accumulatorBytes <= config.accumulatorBytes;
+}
+
+/** An axis cut into tiles: `full` of `size`, and one of `rest` (0 if there is none). */
+export interface Cut {
+  full: number;
+  size: number;
+  rest: number;
+}
+
+export function cutOf(extent: number, size: number): Cut {
+  const full = Math.floor(extent / size);
+  return { full, size, rest: extent - full * size };
+}
+
+/** Which of a tile's operands are loaded: they change with their own loop and with k. */
+export function loadsOf(
+  tiling: Tiling,
+  { work, outerFirst, innerFirst }: {
+    work: GemmWork;
+    outerFirst: boolean;
+    innerFirst: boolean;
+  },
+): { ifmap: boolean; filter: boolean } {
+  const { gemm } = work;
+  const outerIsM = tiling.outer === "m";
+  const inner = outerIsM ? "n" : "m";
+  const kCut = tiling.k < gemm.k;
+  const innerCut = tiling[inner] < gemm[inner];
+  const outerKept = outerIsM ? tiling.ifmapResident : tiling.filterResident;
+  const innerKept = outerIsM ? tiling.filterResident : tiling.ifmapResident;
+  const loadOuter = innerFirst || (kCut && !outerKept);
+  const loadInner = outerFirst || (!innerKept && (innerCut || kCut));
+  return outerIsM
+    ? { ifmap: loadOuter, filter: loadInner }
+    : { ifmap: loadInner, filter: loadOuter };
+}

@@ -1,0 +1,103 @@
+/**
+ * The NPU as the schedulers and the command line see it: layers in, latencies out, cached.
+ *
+ * A layer starts with nothing on chip and ends with its results in DRAM, because a policy may
+ * preempt after any node (LazyBatching, section VI-D: "the output activations are stored into
+ * DRAM"). `network(layers, { keepOnChip: true })` instead keeps results on chip where they fit.
+ */
+import { NS_PER_S } from "../base/units.ts";
+import { checkConfig, type NpuConfig, NUMBER_FORMATS } from "./config.ts";
+import type { LayerSpec } from "./layer_spec.ts";
+import { type LayerTime, layerTime } from "./memory/layer_time.ts";
+import type { OnChip } from "./memory/tiling.ts";
+
+export interface NetworkTime {
+  layers: readonly { layer: LayerSpec; time: LayerTime }[];
+  cycles: number;
+  latencyNs: number;
+}
+
+export interface Npu {
+  readonly config: NpuConfig;
+  layer(layer: LayerSpec, onChip?: OnChip): LayerTime;
+  network(
+    layers: readonly LayerSpec[],
+    options?: { keepOnChip?: boolean },
+  ): NetworkTime;
+  /** Integer nanoseconds (rounded up) of the layers one after another. */
+  latencyNs(layers: readonly LayerSpec[]): number;
+}
+
+const FROM_DRAM: OnChip = { ifmap: false, ofmap: false };
+
+/** Throws a RangeError naming the field if the configuration is impossible. */
+export function createNpu(config: NpuConfig): Npu {
+  checkConfig(config);
+  const times = new Map<string, LayerTime>();
+
+  const layer = (spec: LayerSpec, onChip: OnChip = FROM_DRAM): LayerTime => {
+    const { name: _name, ...shape } = spec;
+    const key = JSON.stringify([shape, onChip]);
+    let time = times.get(key);
+    if (time === undefined) {
+      time = layerTime(spec, config, onChip);
+      times.set(key, time);
+    }
+    return time;
+  };
+
+  const network: Npu["network"] = (layers, { keepOnChip = false } = {}) => {
+    let ifmap = false;
+    const timed = layers.map((spec, i) => {
+      const next = layers[i + 1];
+      const ofmap = keepOnChip && next !== undefined &&
+        staysOnChip(spec, next, config);
+      const onChip = { ifmap, ofmap };
+      ifmap = ofmap;
+      return { layer: spec, time: layer(spec, onChip) };
+    });
+    const cycles = timed.reduce((sum, { time }) => sum + time.cycles, 0);
+    return {
+      layers: timed,
+      cycles,
+      latencyNs: cyclesToNs(cycles, config.clockHz),
+    };
+  };
+
+  return {
+    config,
+    layer,
+    network,
+    latencyNs: (layers) =>
+      cyclesToNs(
+        layers.reduce((sum, spec) => sum + layer(spec).cycles, 0),
+        config.clockHz,
+      ),
+  };
+}
+
+/** Integer nanoseconds, rounded up: a batch is never done before its last cycle. */
+export function cyclesToNs(cycles: number, clockHz: number): number {
+  return Math.ceil(cycles * NS_PER_S / clockHz);
+}
+
+/**
+ * Do this layer's results wait on chip for the next? Only from one plain GEMM to the next that
+ * reads exactly them, and only if they leave half of the activation scratchpad free.
+ */
+function staysOnChip(
+  layer: LayerSpec,
+  next: LayerSpec,
+  config: NpuConfig,
+): boolean {
+  if (layer.gemms.length !== 1 || next.gemms.length !== 1) return false;
+  const [{ gemm, copies }] = layer.gemms;
+  const words = copies * gemm.m * gemm.n;
+  const { window, gemm: nextGemm, copies: nextCopies } = next.gemms[0];
+  const reads = window === undefined
+    ? nextCopies * nextGemm.m * nextGemm.k
+    : nextCopies * window.batch * window.height * window.width *
+      window.channels;
+  const bytes = words * NUMBER_FORMATS[config.format].operandBytes;
+  return words === reads && 2 * bytes <= config.activationBytes;
+}

@@ -1,0 +1,113 @@
+/**
+ * A model's latencies over batch sizes as a table that policies use, saved and loaded as JSON.
+ * Source of the idea: LazyBatching, section IV-C (node-level latency lookup table).
+ */
+import type { LayerSpec } from "./layer_spec.ts";
+import type { Npu } from "./npu.ts";
+import { positiveInteger } from "./checks.ts";
+
+export interface LatencyProfile {
+  machine: string;
+  model: string;
+  batchSizes: readonly number[];
+  /** Node names in order, and latencyNs[node][batch index]. */
+  nodes: readonly string[];
+  latencyNs: readonly (readonly number[])[];
+}
+
+export interface ProfileOptions {
+  model: string;
+  /** Default: 1 to 64. */
+  batchSizes?: readonly number[];
+}
+
+/** Profiles a model given as a function from batch size to layers. */
+export function profileModel(
+  npu: Npu,
+  layersOf: (batch: number) => readonly LayerSpec[],
+  { model, batchSizes = Array.from({ length: 64 }, (_, i) => i + 1) }:
+    ProfileOptions,
+): LatencyProfile {
+  if (batchSizes.length === 0) {
+    throw new RangeError("batchSizes must not be empty");
+  }
+  batchSizes.forEach((batch) => positiveInteger(batch, "batch size"));
+  const nodes = layersOf(batchSizes[0]).map(({ name }) => name);
+  const perBatch = batchSizes.map((batch) => {
+    const layers = layersOf(batch);
+    if (layers.length !== nodes.length) {
+      throw new RangeError(
+        `${model} has ${layers.length} layers at batch ${batch}, ${nodes.length} at first`,
+      );
+    }
+    return layers.map((layer) => npu.latencyNs([layer]));
+  });
+  return {
+    machine: npu.config.name,
+    model,
+    batchSizes: [...batchSizes],
+    nodes,
+    latencyNs: nodes.map((_, node) =>
+      perBatch.map((latencies) => latencies[node])
+    ),
+  };
+}
+
+/** Nanoseconds of the whole model at a profiled batch size. */
+export function totalNs(profile: LatencyProfile, batch: number): number {
+  const at = profile.batchSizes.indexOf(batch);
+  if (at < 0) {
+    throw new RangeError(
+      `batch size ${batch} is not in the profile (${
+        profile.batchSizes.join(", ")
+      }); profile it first`,
+    );
+  }
+  return profile.latencyNs.reduce((sum, latencies) => sum + latencies[at], 0);
+}
+
+export function saveProfile(profile: LatencyProfile): string {
+  return JSON.stringify(profile, undefined, 1) + "\n";
+}
+
+/** Throws a RangeError naming what is wrong. */
+export function loadProfile(text: string): LatencyProfile {
+  let value: Partial<LatencyProfile>;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new RangeError(`profile: not JSON (${(cause as Error).message})`, {
+      cause,
+    });
+  }
+  const { machine, model, batchSizes, nodes, latencyNs } = value;
+  if (typeof machine !== "string" || typeof model !== "string") {
+    throw new RangeError('profile: "machine" and "model" must be strings');
+  }
+  if (
+    !Array.isArray(batchSizes) || !Array.isArray(nodes) ||
+    !Array.isArray(latencyNs)
+  ) {
+    throw new RangeError(
+      'profile: "batchSizes", "nodes" and "latencyNs" must be arrays',
+    );
+  }
+  batchSizes.forEach((batch) => positiveInteger(batch, "profile: batch size"));
+  if (latencyNs.length !== nodes.length) {
+    throw new RangeError(
+      `profile: ${nodes.length} nodes but ${latencyNs.length} rows of latencies`,
+    );
+  }
+  latencyNs.forEach((row: unknown, i: number) => {
+    const good = Array.isArray(row) && row.length === batchSizes.length &&
+      row.every((ns) => Number.isSafeInteger(ns) && ns >= 0);
+    if (!good) {
+      throw new RangeError(
+        `profile: node "${
+          nodes[i]
+        }" needs ${batchSizes.length} latencies in whole nanoseconds`,
+      );
+    }
+  });
+  return { machine, model, batchSizes, nodes, latencyNs };
+}
