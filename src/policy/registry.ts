@@ -2,6 +2,7 @@ import { bucketed } from "./bucketed.ts";
 import { cellular } from "./cellular.ts";
 import { graph } from "./graph_batching.ts";
 import { late } from "./late.ts";
+import { lazy, oracle } from "./lazy.ts";
 import { merged } from "./merged.ts";
 import type { Policy } from "./policy.ts";
 import { serial } from "./serial.ts";
@@ -19,4 +20,6 @@ export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
   merged: { build: merged },
   cellular: { build: cellular },
   late: { build: late },
+  lazy: { build: lazy },
+  oracle: { build: oracle },
 };

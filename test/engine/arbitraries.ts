@@ -110,6 +110,20 @@ export function anyArrivals(
 
 const batchSizeMax = fc.integer({ min: 1, max: 6 });
 
+const profile = fc.constantFrom(
+  undefined,
+  { "*": [[1, 1000], [4, 1800]] as [number, number][] },
+);
+
+const lazyOptions = fc.record({
+  batchSizeMax,
+  profile,
+  slaNs: fc.constantFrom(0, 20_000, 1e12),
+  decTimesteps: fc.integer({ min: 1, max: 8 }),
+  negativeSlack: fc.constantFrom("refuse", "ignore"),
+  nestedPreemption: fc.boolean(),
+});
+
 /** Options to try a policy with; one without an entry is tested with its defaults. */
 export const POLICY_OPTIONS: Record<
   string,
@@ -131,6 +145,8 @@ export const POLICY_OPTIONS: Record<
     nonRecurrent: fc.constantFrom("batch", "serialize"),
   }),
   late: fc.record({ batchSizeMax, pushAhead: fc.integer({ min: 1, max: 4 }) }),
+  lazy: lazyOptions,
+  oracle: lazyOptions,
 };
 
 /** One or two models that a policy supports, requests to them, options of the policy, and workers. */

@@ -1,0 +1,63 @@
+/**
+ * How long a request takes alone, estimated before it runs.
+ * Source: LazyBatching, section IV-C, Algorithm 1; line numbers below are its. `NodeLatency` is the
+ * profile at batch size 1.
+ */
+import type { Profile } from "./profile.ts";
+import type { Request } from "./request.ts";
+
+/**
+ * How often a request will execute each cell of its model, by the cell's index.
+ * @param decTimesteps steps that every growing decoder is expected to take (line 9); its actual length
+ * is not known yet. What the graph already holds when the request arrives is known and counts as it is.
+ */
+export function expectedWork(request: Request, decTimesteps: number): number[] {
+  const { cells } = request.model;
+  const work = new Array<number>(cells.length).fill(0);
+  const { closed, nodes } = request.graph;
+  let index = 0;
+  for (let i = 0; i < nodes.length; i++) {
+    const { cell } = nodes[i]!;
+    if (cells[index] !== cell) index = cells.indexOf(cell);
+    const grows = !closed && cell.phase === "decoder";
+    work[index]! += grows ? decTimesteps : 1;
+  }
+  return work;
+}
+
+/** Lines 1-14: the sum of NodeLatency over all nodes, in ns. */
+export function singleInputExecNs(
+  request: Request,
+  work: readonly number[],
+  profile: Profile,
+): number {
+  const { cells } = request.model;
+  let graphLatencyNs = 0; // l. 2
+  for (let n = 0; n < cells.length; n++) { // l. 3
+    // Lines 4-10: `work` is 1 per STATIC node, enc_timesteps or dec_timesteps otherwise.
+    if (work[n]! > 0) graphLatencyNs += profile(cells[n]!, 1) * work[n]!;
+  }
+  return graphLatencyNs; // l. 12-14
+}
+
+/**
+ * dec_timesteps that cover a share of a length distribution (section IV-C: 90 %).
+ * @param lengths values with their counts, ascending, e.g. `Histogram.entries()`
+ * @returns the smallest length such that at least `coverage` of all lengths are at most it
+ */
+export function decTimesteps(
+  lengths: Iterable<readonly [length: number, count: number]>,
+  coverage = 0.9,
+): number {
+  if (!(coverage > 0 && coverage <= 1)) {
+    throw new RangeError(`"coverage" is in (0, 1], got ${coverage}`);
+  }
+  const entries = [...lengths];
+  const total = entries.reduce((sum, [, count]) => sum + count, 0);
+  let covered = 0;
+  for (const [length, count] of entries) {
+    covered += count;
+    if (covered >= coverage * total) return length;
+  }
+  throw new RangeError("A length distribution has at least one length");
+}

@@ -1,0 +1,241 @@
+/**
+ * LazyBatching: sub-batches are preempted between two nodes so that new requests catch up and merge,
+ * as long as the slack of everybody concerned allows it. `oracle` predicts slack from the exact curves.
+ * Source: Choi, Kim, Rhu, "LazyBatching: An SLA-aware Batching System for Cloud Machine Learning
+ * Inference" (HPCA 2021), section IV, Fig. 8-10, Eq. 1 and 2, Algorithm 1.
+ * State: InfQ (waiting requests by model), per worker a BatchTable (a stack, its top runs).
+ * Invariant: merged sub-batches stand at the same node; a cell that recurs is one node, whatever the
+ * time step, as it has the same weights.
+ * Assumption: all sub-batches of a model in a table hold at most the maximum together; whoever could
+ * not merge has no reason to preempt.
+ * Assumption: InfQ is served in order of arrival: the longest prefix of one model's requests that slack
+ * allows enters as one sub-batch. With an empty table the first one enters whatever its slack.
+ * Assumption: the paper has one device; each further worker gets a BatchTable of its own.
+ */
+import type { Model } from "../graph/model.ts";
+import { BatchTable, Member, SubBatch } from "./batch_table.ts";
+import { expectedWork, singleInputExecNs } from "./exec_time.ts";
+import type { Note } from "./launch.ts";
+import { knownOptions, nonNegative, positiveInteger } from "./options.ts";
+import { type Decision, type EngineView, IDLE, type Policy } from "./policy.ts";
+import { type Profile, profileOf, type ProfileTable } from "./profile.ts";
+import type { Request } from "./request.ts";
+import { conservative, exact, type SlackPredictor } from "./slack.ts";
+
+export interface LazyOptions {
+  /** Offline profile, NodeLatency; default: every node counts as 0 ns. */
+  profile?: Profile | ProfileTable;
+  /** SLA_target of requests without a deadline of their own, in all or by model name; default 100 ms. */
+  slaNs?: number | Readonly<Record<string, number>>;
+  /** Steps a decoder is expected to take; default 32 (section VI-C; see `decTimesteps`). */
+  decTimesteps?: number;
+  /** Model-allowed maximum batch size; default 64. */
+  batchSizeMax?: number;
+  /**
+   * A request whose slack is negative even alone. "refuse", literally: nothing may be batched with it,
+   * which is serial execution under overload. "ignore": it is lost and limits nobody. Default "refuse".
+   */
+  negativeSlack?: "refuse" | "ignore";
+  /** Whether a sub-batch that preempted another may be preempted (Fig. 10, t = 5); default true. */
+  nestedPreemption?: boolean;
+}
+
+export function lazy(options: LazyOptions = {}): Policy {
+  return lazyBatching("lazy", options, conservative);
+}
+
+/** LazyBatching with precise batch latencies (section VI, "Oracle"). */
+export function oracle(options: LazyOptions = {}): Policy {
+  return lazyBatching(
+    "oracle",
+    options,
+    exact(profileOf("oracle", options.profile)),
+  );
+}
+
+function lazyBatching(
+  name: string,
+  options: LazyOptions,
+  predictor: SlackPredictor,
+): Policy {
+  knownOptions(name, options, [
+    "profile",
+    "slaNs",
+    "decTimesteps",
+    "batchSizeMax",
+    "negativeSlack",
+    "nestedPreemption",
+  ]);
+  const profile = profileOf(name, options.profile);
+  const decTimesteps = positiveInteger(
+    name,
+    "decTimesteps",
+    options.decTimesteps ?? 32,
+  );
+  const batchSizeMax = positiveInteger(
+    name,
+    "batchSizeMax",
+    options.batchSizeMax ?? 64,
+  );
+  const { slaNs: sla = 100_000_000, nestedPreemption = true } = options;
+  for (const ns of typeof sla === "object" ? Object.values(sla) : [sla]) {
+    nonNegative(name, "slaNs", ns);
+  }
+  const { negativeSlack = "refuse" } = options;
+  if (negativeSlack !== "refuse" && negativeSlack !== "ignore") {
+    throw new RangeError(
+      `"negativeSlack" of policy "${name}" is "refuse" or "ignore", got ${negativeSlack}`,
+    );
+  }
+
+  const infQ = new Map<Model, Set<Member>>();
+  const tables: BatchTable[] = [];
+  let notes: Note[] = [];
+
+  function slaOf({ model, arrivalNs, deadlineNs }: Request): number {
+    if (deadlineNs !== Infinity) return deadlineNs - arrivalNs;
+    return typeof sla === "object" ? sla[model.name] ?? Infinity : sla;
+  }
+
+  /** Fixes what the member's slack counts down from (T_wait ends when it is issued). */
+  function limit(member: Member, nowNs: number): void {
+    const { request, execNs } = member;
+    const slaNs = slaOf(request);
+    const alone = slaNs - (nowNs - request.arrivalNs) - execNs; // Eq. 1
+    member.limitNs = alone < 0 && negativeSlack === "ignore"
+      ? Infinity
+      : predictor.limitNs(request.arrivalNs, slaNs, nowNs);
+  }
+
+  /** Section IV-B: preempts the active batch for pending inputs, or lets it complete uninterrupted. */
+  function admit(table: BatchTable, nowNs: number): void {
+    const { top } = table;
+    if (top?.uninterrupted) return;
+    if (!nestedPreemption && table.entries.length > 1) return;
+    for (const [model, queue] of byAge(infQ)) {
+      const room = batchSizeMax - table.rowsOf(model);
+      if (room <= 0) continue;
+      const issued: Member[] = [];
+      let slackNs = Infinity;
+      const { nextCell } = oldest(queue);
+      let pending = new SubBatch(model, nextCell);
+      for (const member of queue) {
+        if (issued.length === room || member.nextCell !== nextCell) break;
+        limit(member, nowNs);
+        pending.begin(member);
+        const leftNs = predictor.slackNs(table, pending, nowNs); // Eq. 2
+        if (leftNs < 0 && (top || issued.length > 0)) {
+          if (top && issued.length === 0) return refuse(top, member, leftNs);
+          pending = new SubBatch(model, nextCell);
+          for (const before of issued) pending.begin(before);
+          break;
+        }
+        issued.push(member);
+        slackNs = leftNs;
+      }
+      for (const member of issued) queue.delete(member);
+      note(top ? "preempt" : "push", issued, `slack ${slackNs} ns`);
+      table.push(pending);
+      return;
+    }
+  }
+
+  function refuse(top: SubBatch, pending: Member, slackNs: number): void {
+    top.uninterrupted = true;
+    note("refuse", [pending], `slack would be ${slackNs} ns`);
+  }
+
+  function note(op: Note["op"], members: readonly Member[], why: string): void {
+    notes.push({ op, requests: members.map(({ request }) => request.id), why });
+  }
+
+  return {
+    name,
+    supports: ({ shape }) =>
+      shape === "chain"
+        ? undefined
+        : "sub-batches catch up along a chain of nodes (LazyBatching, section IV-B); use cellular or merged",
+    enqueue(request) {
+      const work = expectedWork(request, decTimesteps);
+      const member = new Member(
+        request,
+        singleInputExecNs(request, work, profile),
+        work,
+      );
+      request.tag = member;
+      let queue = infQ.get(request.model);
+      if (!queue) infQ.set(request.model, queue = new Set());
+      queue.add(member);
+    },
+    schedule(view: EngineView): Decision {
+      const worker = nextWorker(view);
+      if (worker < 0) return IDLE;
+      const table = tables[worker]!;
+      notes = [];
+      settle(table);
+      admit(table, view.nowNs);
+      settle(table);
+      const top = table.running = table.top!;
+      const nodes = top.members.map(({ request, cursor }) =>
+        request.graph.nodes[cursor]!
+      );
+      const why = top.uninterrupted
+        ? "slack forbids more: the active batch completes uninterrupted"
+        : "the topmost sub-batch's next node";
+      return {
+        kind: "launch",
+        launch: {
+          worker,
+          steps: [{ cell: top.cell, nodes }],
+          release: "step",
+          why,
+          notes,
+        },
+      };
+    },
+    completed({ nodes }) {
+      for (const { graph } of nodes) {
+        ((graph.owner as Request).tag as Member).cursor++;
+      }
+    },
+    ended(request) {
+      const member = request.tag as Member;
+      if (member.table) member.table.remove(member);
+      else infQ.get(request.model)?.delete(member);
+    },
+  };
+
+  /** An idle worker that has something to do, one with an empty table first; -1 when there is none. */
+  function nextWorker({ workers }: EngineView): number {
+    let found = -1;
+    let pending = false;
+    for (const queue of infQ.values()) pending ||= queue.size > 0;
+    for (const { id, queued } of workers) {
+      if (queued > 0) continue;
+      const { top } = tables[id] ??= new BatchTable();
+      if (top === undefined && pending) return id;
+      if (top !== undefined && found < 0) found = id;
+    }
+    return found;
+  }
+
+  /** After a node or a push: entries that now stand at one node become one. */
+  function settle(table: BatchTable): void {
+    table.advance();
+    const merged = table.mergeTop(batchSizeMax);
+    if (merged) note("merge", merged, `at node ${table.top!.cell.name}`);
+  }
+}
+
+function oldest(queue: ReadonlySet<Member>): Member {
+  return queue.values().next().value!;
+}
+
+/** Non-empty queues, the one with the oldest request first. */
+function byAge(
+  infQ: ReadonlyMap<Model, Set<Member>>,
+): [Model, Set<Member>][] {
+  return [...infQ].filter(([, queue]) => queue.size > 0).sort((a, b) =>
+    oldest(a[1]).request.id - oldest(b[1]).request.id
+  );
+}

@@ -1,0 +1,44 @@
+/**
+ * The offline profile that a policy gets when it is made: what a batch of a cell takes on the device.
+ * Source: LazyBatching, section IV-C ("Node-level latency estimation"); DVABatch, section 7.1.
+ */
+import { checkCurve, type CurvePoints, onCurve } from "../base/curve.ts";
+import type { Cell } from "../graph/cell.ts";
+
+/** Integer nanoseconds that `rows` rows of `cell` take as one batch. */
+export type Profile = (cell: Cell, rows: number) => number;
+
+/** A profile as JSON: points [rows, ns] by cell name; "*" serves every cell without an entry. */
+export type ProfileTable = Readonly<Record<string, CurvePoints>>;
+
+/**
+ * @param given a function, a table, or nothing: then every node counts as 0 ns
+ * @throws TypeError or RangeError naming policy and cell when the table is not one
+ */
+export function profileOf(
+  policy: string,
+  given: Profile | ProfileTable | undefined,
+): Profile {
+  if (given === undefined) return () => 0;
+  if (typeof given === "function") return given;
+  if (typeof given !== "object" || given === null) {
+    throw new TypeError(
+      `"profile" of policy "${policy}" is a function or a table by cell, got ${given}`,
+    );
+  }
+  const tables = new Map(Object.entries(given));
+  for (const [cell, points] of tables) {
+    checkCurve(`cell "${cell}" in "profile" of policy "${policy}"`, points);
+  }
+  return (cell, rows) => {
+    const points = tables.get(cell.name) ?? tables.get("*");
+    if (points === undefined) {
+      throw new RangeError(
+        `"profile" of policy "${policy}" has no cell "${cell.name}"; it has ${
+          [...tables.keys()].join(", ")
+        } (use "*" for any cell)`,
+      );
+    }
+    return Math.round(onCurve(points, rows));
+  };
+}

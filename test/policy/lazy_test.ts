@@ -1,0 +1,232 @@
+/** LazyBatching's worked examples, to the digit; inputs that had to be inferred are marked. */
+import assert from "node:assert/strict";
+import { TableCost } from "../../src/cost/table_cost.ts";
+import { Member, SubBatch } from "../../src/policy/batch_table.ts";
+import { BatchTable } from "../../src/policy/batch_table.ts";
+import { cellular } from "../../src/policy/cellular.ts";
+import { decTimesteps } from "../../src/policy/exec_time.ts";
+import { graph } from "../../src/policy/graph_batching.ts";
+import { lazy, oracle } from "../../src/policy/lazy.ts";
+import type { Note } from "../../src/policy/launch.ts";
+import { conservative } from "../../src/policy/slack.ts";
+import {
+  letters,
+  runsAt,
+  simulateStatic,
+  staticChain,
+} from "./static_chain.ts";
+
+const UNLIMITED = Infinity;
+const profile = () => 1;
+
+/**
+ * Fig. 10: eight nodes, one unit each. Stated: Req1 is pushed at 2, Req2 arrives while Req1 executes B
+ * (from 3 to 4), Req3 while Req2 executes A (from 4 to 5); SLA 30, T_wait of Req1 is 2.
+ * Assumption: another request occupies the processor until 2; here it is a chain of one node.
+ */
+const FIG_10 = {
+  model: staticChain({ cells: letters(8) }),
+  before: staticChain({ name: "before", cells: ["Z"] }),
+};
+
+for (const policy of [lazy, oracle]) {
+  Deno.test(`LazyBatching Fig. 10: ${policy.name} pushes at 2, 4, 5 and merges at 6 (B) and 7 (C)`, () => {
+    const { model, before } = FIG_10;
+    const notes: { atNs: number; note: Note }[] = [];
+    const timeline = simulateStatic(
+      policy({ slaNs: UNLIMITED, profile, nestedPreemption: true }),
+      [model, before],
+      [
+        { arrivalNs: 0, model: before },
+        { arrivalNs: 0 },
+        { arrivalNs: 3.5 },
+        { arrivalNs: 4.5 },
+      ],
+      {
+        cost: {
+          latencyNs: (cell) => cell.name === "Z" ? 2 : 1,
+        },
+        observer: {
+          decided: (atNs, { notes: all = [] }) => {
+            for (const note of all) notes.push({ atNs, note });
+          },
+        },
+      },
+    );
+    // Requests are numbered from 1 and the first is the one that occupies the processor: Req n is n + 1.
+    assert.equal(runsAt(timeline, 2), "A:2");
+    assert.equal(runsAt(timeline, 3), "B:2");
+    assert.equal(runsAt(timeline, 4), "A:3");
+    assert.equal(runsAt(timeline, 5), "A:4");
+    assert.equal(runsAt(timeline, 6), "B:3,4");
+    assert.equal(runsAt(timeline, 7), "C:2,3,4");
+    assert.deepEqual(timeline.departNs.slice(2), [13, 13, 13]);
+    const merges = notes.filter(({ note }) => note.op === "merge");
+    assert.deepEqual(
+      merges.map(({ atNs, note }) => [atNs, note.requests]),
+      [[6, [3]], [7, [2, 3]]],
+    );
+  });
+}
+
+Deno.test("LazyBatching Eq. 1: the slack of Req1 in Fig. 10 is 30 - (2 + 8) = 20", () => {
+  const member = { limitNs: conservative.limitNs(0, 30, 2), execNs: 8 };
+  const pending = new SubBatch(FIG_10.model, FIG_10.model.cells[0]!);
+  pending.add(Object.assign(Object.create(Member.prototype), member));
+  assert.equal(conservative.slackNs(new BatchTable(), pending, 2), 20);
+});
+
+Deno.test("LazyBatching Eq. 2: N requests count with the sum of their single-input times", () => {
+  // Eight nodes each: two fit an SLA of 16 when neither waits, a third does not.
+  const timeline = simulateStatic(
+    lazy({ slaNs: 16, profile }),
+    [FIG_10.model],
+    [{ arrivalNs: 0 }, { arrivalNs: 0 }, { arrivalNs: 0 }],
+  );
+  assert.equal(runsAt(timeline, 0), "A:1,2");
+  assert.equal(runsAt(timeline, 7), "H:1,2");
+  assert.equal(runsAt(timeline, 8), "A:3");
+});
+
+Deno.test("lazy() lets the active batch complete uninterrupted once slack has refused", () => {
+  // SLA 17: Req2 would leave Req1 17 - (0 + 16) = 1, Req3 as well would leave -7.
+  const timeline = simulateStatic(
+    lazy({ slaNs: 17, profile }),
+    [FIG_10.model],
+    [{ arrivalNs: 0 }, { arrivalNs: 1 }, { arrivalNs: 2 }],
+  );
+  assert.deepEqual(timeline.departNs.slice(1, 3), [9, 9]);
+  assert.equal(runsAt(timeline, 1), "A:2");
+  assert.equal(runsAt(timeline, 2), "B:1,2");
+  assert.equal(runsAt(timeline, 9), "A:3");
+});
+
+/**
+ * Fig. 8: five nodes A to E. Stated: Req1-2 are preempted at 6, Req3-5 have executed A and B by 8, all go
+ * on with C. Assumption: Req1-2 arrive at 4, Req3-5 at 6; the slack predictor agrees.
+ */
+const FIG_8 = [4, 4, 6, 6, 6].map((arrivalNs) => ({ arrivalNs }));
+
+Deno.test("LazyBatching Fig. 8: Req1-2 are preempted at 6, Req3-5 catch up by 8, all merge at C", () => {
+  const timeline = simulateStatic(
+    lazy({ slaNs: UNLIMITED, profile }),
+    [staticChain({ cells: letters(5) })],
+    FIG_8,
+  );
+  assert.equal(runsAt(timeline, 5), "B:1,2");
+  assert.equal(runsAt(timeline, 6), "A:3,4,5");
+  assert.equal(runsAt(timeline, 7), "B:3,4,5");
+  assert.equal(runsAt(timeline, 8), "C:1,2,3,4,5");
+  assert.deepEqual(timeline.departNs.slice(1), [11, 11, 11, 11, 11]);
+});
+
+Deno.test("LazyBatching Fig. 8: the baseline serializes Req1-2 and Req3-5", () => {
+  const { departNs } = simulateStatic(
+    graph(),
+    [staticChain({ cells: letters(5) })],
+    FIG_8,
+  );
+  assert.deepEqual(departNs.slice(1), [9, 9, 14, 14, 14]);
+});
+
+/**
+ * Fig. 4. Stated: Req2 arrives at 4, Req3 at 12; a window of 4 instead of 2 makes no batch larger and
+ * only delays Req1 and Req2. Assumption: Req1 arrives at 0; a batch executes in 2, so that none is waited
+ * for.
+ */
+Deno.test("LazyBatching Fig. 4: a window of 4 instead of 2 gains nothing and delays Req1 and Req2", () => {
+  const run = (windowNs: number) =>
+    simulateStatic(
+      graph({ windowNs }),
+      [staticChain({ cells: letters(2) })],
+      [0, 4, 12].map((arrivalNs) => ({ arrivalNs })),
+    );
+  const narrow = run(2);
+  const wide = run(3.999);
+  const sizes = ({ tasks }: typeof narrow) =>
+    tasks.map(({ requests }) => requests.length);
+  assert.deepEqual(sizes(narrow), sizes(wide));
+  assert(wide.departNs[1]! > narrow.departNs[1]!);
+  assert(wide.departNs[2]! > narrow.departNs[2]!);
+});
+
+/**
+ * Fig. 7: two convolutions, a recurrent layer, two fully connected layers. Stated: Req3-5 cannot join
+ * Req1-2 and wait until they have ended. Assumption: Req1-2 have 4 steps, Req3-5 arrive at 3 with 4.
+ */
+const FIG_7 = {
+  model: staticChain({ cells: ["CONV1", "CONV2", "RNN*", "FC1", "FC2"] }),
+  requests: [0, 0, 3, 3, 3].map((arrivalNs) => ({ arrivalNs, steps: 4 })),
+};
+
+Deno.test("LazyBatching Fig. 7: cellular batching read so serializes Req1-2 and Req3-5", () => {
+  const { departNs } = simulateStatic(
+    cellular({ nonRecurrent: "serialize", maxTasksToSubmit: 1 }),
+    [FIG_7.model],
+    FIG_7.requests,
+  );
+  assert.deepEqual(departNs.slice(1), [8, 8, 16, 16, 16]);
+});
+
+Deno.test("LazyBatching Fig. 7: BatchMaker's Algorithm 1 itself batches Req3-5 with Req1-2 at the recurrent layer", () => {
+  const timeline = simulateStatic(
+    cellular({ maxTasksToSubmit: 1 }),
+    [FIG_7.model],
+    FIG_7.requests,
+  );
+  const together = timeline.tasks.filter(({ requests }) =>
+    requests.includes(1) && requests.includes(3)
+  );
+  assert.equal(together[0]!.cell, "RNN");
+  assert.deepEqual(timeline.departNs.slice(1), [11, 11, 11, 11, 11]);
+});
+
+Deno.test("LazyBatching Fig. 7: lazy merges Req3-5 into the recurrent layer that Req1-2 stand at", () => {
+  const timeline = simulateStatic(
+    lazy({ slaNs: UNLIMITED, profile }),
+    [FIG_7.model],
+    FIG_7.requests,
+  );
+  assert.equal(runsAt(timeline, 3), "CONV1:3,4,5");
+  assert.equal(runsAt(timeline, 5), "RNN:1,2,3,4,5");
+});
+
+Deno.test("lazy() under overload: slack that is already negative serializes, or is ignored", () => {
+  const model = staticChain({ cells: letters(4) });
+  const late = Array.from({ length: 6 }, () => ({ arrivalNs: 0 }));
+  const first = { arrivalNs: 0, model: FIG_10.before };
+  const sizes = (negativeSlack: "refuse" | "ignore") =>
+    simulateStatic(
+      lazy({ slaNs: { [model.name]: 5 }, profile, negativeSlack }),
+      [model, FIG_10.before],
+      [first, ...late],
+      { cost: new TableCost({ Z: [[1, 2]], "*": [[1, 1]] }) },
+    ).tasks.filter(({ cell }) => cell === "A").map(({ requests }) =>
+      requests.length
+    );
+  assert.deepEqual(sizes("refuse"), [1, 1, 1, 1, 1, 1]);
+  assert.deepEqual(sizes("ignore"), [6]);
+});
+
+Deno.test("lazy() asks for the slack of co-located models' requests", () => {
+  const a = staticChain({ name: "a", cells: letters(4) });
+  const b = staticChain({ name: "b", cells: ["P", "Q"] });
+  const requests = [{ arrivalNs: 0, model: a }, { arrivalNs: 1, model: b }];
+  const run = (slaNs: number) =>
+    simulateStatic(
+      lazy({ slaNs: { a: slaNs, b: 100 }, profile }),
+      [a, b],
+      requests,
+    ).departNs.slice(1);
+  assert.deepEqual(run(6), [6, 3]);
+  assert.deepEqual(run(5), [4, 6]);
+});
+
+Deno.test("decTimesteps() is the smallest length that covers the share", () => {
+  const lengths = [[1, 5], [2, 4], [7, 1]] as const;
+  assert.equal(decTimesteps(lengths, 0.5), 1);
+  assert.equal(decTimesteps(lengths, 0.9), 2);
+  assert.equal(decTimesteps(lengths, 1), 7);
+  assert.throws(() => decTimesteps(lengths, 0), RangeError);
+  assert.throws(() => decTimesteps([], 0.9), RangeError);
+});
