@@ -33,7 +33,8 @@ export const SLOT = {
 } as const;
 
 export function alignUp(bytes: number): number {
-  return (bytes + ROW_ALIGNMENT - 1) & ~(ROW_ALIGNMENT - 1);
+  // Not with bit operations: addresses reach 4 GiB, those end at 2.
+  return Math.ceil(bytes / ROW_ALIGNMENT) * ROW_ALIGNMENT;
 }
 
 function rowBytes(cell: Cell, port: number): number {
