@@ -90,6 +90,16 @@ export class ServingEngine {
         new RangeError(`"deadlineMs" is positive, got ${deadlineMs}`),
       );
     }
+    if (
+      stepsFixed !== undefined &&
+      !(Number.isInteger(stepsFixed) && stepsFixed >= 1)
+    ) {
+      return Promise.reject(
+        new RangeError(
+          `"stepsFixed" is a positive integer, got ${stepsFixed}`,
+        ),
+      );
+    }
     return new Promise((resolve, reject) => {
       const arrivalNs = wallNs();
       const abort = () => {
@@ -117,10 +127,15 @@ export class ServingEngine {
 
   /**
    * Refuses new requests and ends the workers.
-   * @param pending what becomes of requests in the system: "finish" them (default) or "reject" them
+   * @param pending what becomes of requests in the system: "finish" them (default) or "reject" them;
+   * a second call may still reject what the first one would have finished
    */
   close(pending: "finish" | "reject" = "finish"): Promise<void> {
-    this.#closing ??= this.#close(pending);
+    if (pending === "reject") {
+      this.#core.failAll(wallNs(), new ClosedError("The engine was closed"));
+      this.#pump();
+    }
+    this.#closing ??= this.#close();
     return this.#closing;
   }
 
@@ -128,10 +143,7 @@ export class ServingEngine {
     await this.close();
   }
 
-  async #close(pending: "finish" | "reject"): Promise<void> {
-    if (pending === "reject") {
-      this.#core.failAll(wallNs(), new ClosedError("The engine was closed"));
-    }
+  async #close(): Promise<void> {
     if (this.#fatal === undefined && !this.#isIdle()) {
       const idle = new Promise<void>((resolve) => this.#onIdle = resolve);
       this.#pump();
@@ -152,9 +164,20 @@ export class ServingEngine {
     this.#onIdle?.();
   }
 
-  /** Delivers what has happened, asks the policy, and makes sure that somebody comes back. */
+  /**
+   * Delivers what has happened, asks the policy, and makes sure that somebody comes back. What goes
+   * wrong here is nobody's request's fault (a policy, an observer, too few taskBytes): it ends the engine.
+   */
   #pump(): void {
     if (this.#fatal) return;
+    try {
+      this.#turn();
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+  }
+
+  #turn(): void {
     const { words, index } = this.#executor.doorbell;
     const seen = Atomics.load(words, index);
     for (const { task, startNs, endNs } of this.#executor.poll()) {

@@ -7,7 +7,6 @@ import {
 import { CellRunner } from "../../src/engine/cell_runner.ts";
 import { CellError } from "../../src/engine/errors.ts";
 import { readKernels } from "../../src/engine/runtime.ts";
-import type { Cell } from "../../src/graph/cell.ts";
 import { defineCell, f32, i32 } from "../../src/graph/cell_builder.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { SLOT } from "../../src/graph/slot_plan.ts";
@@ -16,29 +15,14 @@ import { cellular } from "../../src/policy/cellular.ts";
 import { graph } from "../../src/policy/graph_batching.ts";
 import { merged } from "../../src/policy/merged.ts";
 import { tensor } from "../../src/tensor/tensor.ts";
-import { seededWeights } from "../../src/tensor/weights.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { endings, runRequests } from "../run_requests.ts";
+import { fragile, fragileChain, fragileRow } from "./fragile_model.ts";
 import { onceModel } from "./random_cells.ts";
 
-const weights = seededWeights(7);
-
-/** A step that fails on rows whose largest element is the last: its row of the table is missing. */
-const fragile: Cell = defineCell({
-  name: "fragile",
-  recurrent: true,
-  inputs: { x: f32(4), h: f32(3) },
-  body: (op, { x, h }) => {
-    const table = weights("table", [3, 5], 5);
-    const row = op.Gather(table, op.ArgMax(x));
-    const w = weights("w", [3, 8], 8);
-    return { h: op.Tanh(op.Gemm(op.Concat(row, h), w)) };
-  },
-});
-
-/** Largest element first, or last (which fails). */
+/** Inputs of one fragile step. */
 const input = (fails: boolean, i: number): number[][] => [
-  fails ? [0, 0, 0, 1] : [1 + i, 0, 0, 1],
+  fragileRow(fails, i),
   [i / 100, -1, 0.5],
 ];
 
@@ -93,36 +77,19 @@ Deno.test("CellRunner names cell, node and kernel of a row that failed", () => {
   );
 });
 
-/** A chain of fragile steps; `x` holds the rows of all steps. */
-const chain: Model<number[][]> = {
-  name: "fragile chain",
-  cells: [fragile],
-  shape: "chain",
-  check() {},
-  unfold(xs, cells) {
-    const rows = cells.rows(xs.flat());
-    let h = cells.zeros(3);
-    xs.forEach((_, t) => {
-      const node = cells.node(fragile, { x: cells.row(rows, t, 4), h });
-      h = cells.output(node, "h");
-      if (t === xs.length - 1) cells.result("h", cells.output(node, "h"));
-    });
-  },
-};
-
 Deno.test("CellRunner pads with rows that touch nobody, also when a row of the padded batch fails", () => {
-  const anyStep = fc.tuple(fc.integer({ min: 0, max: 7 }), fc.nat(9)).map((
-    [kind, value],
-  ) => kind === 0 ? [0, 0, 0, 1] : [value, 0, 2, 1]);
+  const anyStep = fc.tuple(fc.nat(7), fc.nat(9)).map(([kind, i]) =>
+    fragileRow(kind === 0, i)
+  );
   const anyChain = fc.array(anyStep, { minLength: 1, maxLength: 7 });
   fc.assert(
     fc.property(
       fc.array(anyChain, { minLength: 1, maxLength: 9 }),
       (chains) => {
-        const alone = comparable(endings(chain, chains));
+        const alone = comparable(endings(fragileChain, chains));
         for (const policy of [graph(), merged(), cellular()]) {
           assert.deepStrictEqual(
-            comparable(endings(chain, chains, { policy })),
+            comparable(endings(fragileChain, chains, { policy })),
             alone,
             policy.name,
           );
