@@ -119,12 +119,19 @@ export class SlotPlan {
 
 const RETIRED: number[] = [];
 
-/** A chain needs two states; a third covers the step between the static part and the growing one. */
+/**
+ * A chain needs two states; a third covers the step between the static part and the growing one.
+ * What a step keeps lies in at most one row per output, each padded to the alignment.
+ */
 function growthBytes(graph: CellGraph): number {
   let states = 0;
+  let outputs = 0;
   for (const cell of graph.model.cells) {
     cell.outputs.forEach((_, port) => states += rowBytes(cell, port));
+    outputs += cell.outputs.length;
   }
-  return 3 * states +
-    graph.stepsMax * (graph.keptPerStep * BYTES_PER_ELEMENT + ROW_ALIGNMENT);
+  const rows = Math.min(graph.keptPerStep, outputs);
+  const keptBytes = graph.keptPerStep * BYTES_PER_ELEMENT +
+    rows * (ROW_ALIGNMENT - BYTES_PER_ELEMENT);
+  return 3 * states + graph.stepsMax * alignUp(keptBytes);
 }
