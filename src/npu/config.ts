@@ -71,8 +71,19 @@ export function parseConfigJson(
   try {
     return checkConfig(merged(base, value, "") as NpuConfig);
   } catch (cause) {
-    throw new RangeError(`${file}: ${(cause as Error).message}`, { cause });
+    const { message } = cause as Error;
+    throw new RangeError(`${file}${placeOf(message, text)}: ${message}`, {
+      cause,
+    });
   }
+}
+
+/** ":line" of the key that a message names, as far as it stands in the file. */
+function placeOf(message: string, text: string): string {
+  const key = /key "(?:[^"]*\.)?([^".]+)"|^(?:\w+\.)?(\w+) must/.exec(message);
+  const name = key?.[1] ?? key?.[2];
+  const line = text.split("\n").findIndex((one) => one.includes(`"${name}"`));
+  return line < 0 ? "" : `:${line + 1}`;
 }
 
 function merged(base: unknown, given: unknown, path: string): unknown {

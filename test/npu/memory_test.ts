@@ -289,13 +289,13 @@ Deno.test("parseConfigJson() reads a part over a preset and refuses unknown keys
       () => parseConfigJson(text, { file: "a.json", base }),
       message,
     );
-  bad('{"arrray":{}}', /a\.json: unknown key "arrray"; known: name, /);
-  bad('{"array":{"row":1}}', /a\.json: unknown key "array\.row"/);
+  bad('{"arrray":{}}', /a\.json:1: unknown key "arrray"; known: name, /);
+  bad('{"array":{"row":1}}', /a\.json:1: unknown key "array\.row"/);
   bad(
     '{"array":{"rows":0}}',
-    /a\.json: array\.rows must be an integer of at least 1, got 0/,
+    /a\.json:1: array\.rows must be an integer of at least 1, got 0/,
   );
-  bad('{"clockHz":"fast"}', /a\.json: key "clockHz" must be a number/);
+  bad('{\n"clockHz":"fast"}', /a\.json:2: key "clockHz" must be a number/);
   bad("{", /a\.json: not JSON/);
 });
 

@@ -1,0 +1,289 @@
+/**
+ * `shoal npu`: a network on the modelled NPU. Results go to standard output, everything else to
+ * standard error; nothing is printed as a result if any input is bad.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { type ArrayShape, DATAFLOWS, type Gemm } from "../npu/dataflow.ts";
+import { oneOf, positiveInteger } from "../npu/checks.ts";
+import {
+  type NpuConfig,
+  NUMBER_FORMATS,
+  parseConfigJson,
+} from "../npu/config.ts";
+import { preset, PRESETS } from "../npu/presets.ts";
+import { createNpu } from "../npu/npu.ts";
+import { MODES } from "../npu/timing.ts";
+import type { LayerSpec } from "../npu/layer_spec.ts";
+import { resnet50 } from "../npu/networks/resnet50.ts";
+import {
+  parseConfig,
+  type ScaleSimConfig,
+} from "../npu/scalesim/config_cfg.ts";
+import {
+  parseTopology,
+  type TopologyLayer,
+} from "../npu/scalesim/topology_csv.ts";
+import { layerSpecOf, npuConfigOf } from "../npu/scalesim/to_layer.ts";
+import { profileModel, saveProfile } from "../npu/profile.ts";
+import { loadRegisterArray } from "../npu/register/register_array.ts";
+import { wavefrontFrames, wavefrontSvg } from "../npu/chart/wavefront.ts";
+import { page } from "../npu/chart/svg.ts";
+import { layerChartSvg } from "../npu/chart/layer_chart.ts";
+import { rooflineSvg } from "../npu/chart/roofline.ts";
+import {
+  formatNetwork,
+  formatScaleSim,
+  type OutputForm,
+} from "./npu_output.ts";
+
+const HELP =
+  `shoal npu: cycles, traffic and stalls of a network on a systolic array
+
+  shoal npu --topology FILE.csv [--config FILE.cfg|FILE.json | --preset NAME] [options]
+  shoal npu --network resnet50 [options]
+  shoal npu --wavefront FILE.html [--gemm MxNxK] [--array RxC] [--dataflow D] [--mode M]
+
+  --topology FILE     SCALE-Sim topology (convolution or GEMM form)
+  --network NAME      built in: resnet50 (v1.5), resnet50-v1
+  --config FILE       SCALE-Sim .cfg, or JSON over the preset
+  --preset NAME       ${Object.keys(PRESETS).join(", ")} (default lazybatching)
+  --dataflow D        os, ws, is
+  --mode M            overlapped (default of most presets), causal, scalesim
+  --format F          ${Object.keys(NUMBER_FORMATS).join(", ")}
+  --batch N           images or requests at once (default 1)
+  --on-chip           keep results on chip between layers where they fit
+  --csv, --json       instead of a table
+  --report FILE.html  roofline and per-layer chart
+  --profile FILE.json latencies of every layer for batch sizes 1 to 64
+  --wavefront FILE    draw a small GEMM crossing the array, from its registers
+`;
+
+/** Runs the command. Returns the exit code: 0, or 2 for bad input. */
+export async function runNpu(args: string[]): Promise<number> {
+  try {
+    await run(args);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof RangeError || error instanceof TypeError)) {
+      throw error;
+    }
+    process.stderr.write(`shoal npu: ${error.message}\n`);
+    return 2;
+  }
+}
+
+function parse(args: string[]) {
+  return parseArgs({
+    args,
+    strict: true,
+    options: {
+      topology: { type: "string" },
+      network: { type: "string" },
+      config: { type: "string" },
+      preset: { type: "string" },
+      dataflow: { type: "string" },
+      mode: { type: "string" },
+      format: { type: "string" },
+      batch: { type: "string" },
+      "on-chip": { type: "boolean" },
+      csv: { type: "boolean" },
+      json: { type: "boolean" },
+      report: { type: "string" },
+      profile: { type: "string" },
+      wavefront: { type: "string" },
+      gemm: { type: "string" },
+      array: { type: "string" },
+      help: { type: "boolean", short: "h" },
+    },
+  }).values;
+}
+
+type Flags = ReturnType<typeof parse>;
+
+function run(args: string[]): Promise<void> {
+  const flags = parse(args);
+  if (flags.help === true) {
+    process.stdout.write(HELP);
+    return Promise.resolve();
+  }
+  if (flags.csv === true && flags.json === true) {
+    throw new RangeError("give --csv or --json, not both");
+  }
+  if (flags.wavefront !== undefined) {
+    return drawWavefront(flags, flags.wavefront);
+  }
+  const batch = positiveInteger(Number(flags.batch ?? "1"), "--batch");
+  const form: OutputForm = flags.json === true
+    ? "json"
+    : flags.csv === true
+    ? "csv"
+    : "table";
+  const cfg = flags.config !== undefined && !flags.config.endsWith(".json")
+    ? parseConfig(readText(flags.config), flags.config)
+    : undefined;
+  if (flags.mode === "scalesim") runScaleSim(flags, { batch, form, cfg });
+  else runModel(flags, { batch, form, cfg });
+  return Promise.resolve();
+}
+
+interface Context {
+  batch: number;
+  form: OutputForm;
+  cfg: ScaleSimConfig | undefined;
+}
+
+function runScaleSim(flags: Flags, { batch, form, cfg }: Context): void {
+  if (cfg === undefined) {
+    throw new RangeError("--mode scalesim needs --config FILE.cfg");
+  }
+  for (
+    const flag of ["report", "profile", "on-chip", "format", "preset"] as const
+  ) {
+    if (flags[flag] !== undefined) {
+      throw new RangeError(`--${flag} does not go with --mode scalesim`);
+    }
+  }
+  const layers = readTopology(flags).map((layer) => {
+    if (batch === 1) return layer;
+    if (layer.geometry !== undefined) {
+      throw new RangeError(
+        `${layer.name}: SCALE-Sim has no batch; --batch works for GEMM layers only`,
+      );
+    }
+    return { ...layer, gemm: { ...layer.gemm, m: batch * layer.gemm.m } };
+  });
+  const dataflow = flags.dataflow === undefined
+    ? cfg.dataflow
+    : oneOf(flags.dataflow, DATAFLOWS, "--dataflow");
+  process.stdout.write(formatScaleSim(layers, { ...cfg, dataflow }, form));
+}
+
+function runModel(flags: Flags, { batch, form, cfg }: Context): void {
+  const config = machineOf(flags, cfg);
+  const layersOf = networkOf(flags);
+  const npu = createNpu(config);
+  const network = npu.network(layersOf(batch), {
+    keepOnChip: flags["on-chip"] === true,
+  });
+  const output = formatNetwork(network, { config, batch, form });
+  if (flags.report !== undefined) {
+    const title = `${
+      flags.topology ?? flags.network
+    } on ${config.name}, batch ${batch}`;
+    const charts = [
+      "<h2>Roofline</h2>",
+      rooflineSvg(network, config),
+      "<h2>Layers</h2>",
+      layerChartSvg(network),
+    ];
+    write(flags.report, page(title, charts));
+  }
+  if (flags.profile !== undefined) {
+    const model = flags.network ?? flags.topology ?? "";
+    write(flags.profile, saveProfile(profileModel(npu, layersOf, { model })));
+  }
+  process.stdout.write(output);
+}
+
+function machineOf(flags: Flags, cfg: ScaleSimConfig | undefined): NpuConfig {
+  const base = preset(flags.preset ?? "lazybatching");
+  let config = base;
+  if (cfg !== undefined) config = npuConfigOf(cfg, base);
+  else if (flags.config !== undefined) {
+    config = parseConfigJson(readText(flags.config), {
+      file: flags.config,
+      base,
+    });
+  }
+  const dataflow = oneOf(
+    flags.dataflow ?? config.dataflow,
+    DATAFLOWS,
+    "--dataflow",
+  );
+  const mode = oneOf(flags.mode ?? config.mode, MODES, "--mode");
+  const formats = Object.keys(
+    NUMBER_FORMATS,
+  ) as (keyof typeof NUMBER_FORMATS)[];
+  const format = oneOf(flags.format ?? config.format, formats, "--format");
+  if (mode === "scalesim") {
+    throw new RangeError("--mode scalesim needs --config FILE.cfg");
+  }
+  return { ...config, dataflow, mode, format };
+}
+
+function networkOf(flags: Flags): (batch: number) => LayerSpec[] {
+  if ((flags.network === undefined) === (flags.topology === undefined)) {
+    throw new RangeError(
+      "give either --topology FILE.csv or --network NAME (see --help)",
+    );
+  }
+  if (flags.network !== undefined) {
+    const name = oneOf(flags.network, ["resnet50", "resnet50-v1"], "--network");
+    return (batch) => resnet50(batch, name === "resnet50" ? "v1.5" : "v1");
+  }
+  const topology = readTopology(flags);
+  return (batch) => topology.map((layer) => layerSpecOf(layer, batch));
+}
+
+function readTopology(flags: Flags): TopologyLayer[] {
+  if (flags.topology === undefined) {
+    throw new RangeError("--topology FILE.csv is missing");
+  }
+  return parseTopology(readText(flags.topology), flags.topology);
+}
+
+function readText(file: string): string {
+  if (!existsSync(file)) throw new RangeError(`${file}: no such file`);
+  return readFileSync(file, "utf8");
+}
+
+function write(file: string, text: string): void {
+  writeFileSync(file, text);
+  process.stderr.write(`wrote ${file}\n`);
+}
+
+/** "8x6x10" as numbers. */
+function sizes(
+  text: string,
+  { flag, count }: { flag: string; count: number },
+): number[] {
+  const values = text.split("x").map(Number);
+  if (values.length !== count) {
+    throw new RangeError(
+      `--${flag} must be ${count} sizes joined by x, got "${text}"`,
+    );
+  }
+  return values.map((value) => positiveInteger(value, `--${flag}`));
+}
+
+function drawWavefront(flags: Flags, file: string): Promise<void> {
+  const [m, n, k] = sizes(flags.gemm ?? "12x8x16", { flag: "gemm", count: 3 });
+  const [rows, cols] = sizes(flags.array ?? "8x8", { flag: "array", count: 2 });
+  const dataflow = oneOf(flags.dataflow ?? "ws", DATAFLOWS, "--dataflow");
+  const mode = oneOf(
+    flags.mode ?? "overlapped",
+    ["causal", "overlapped"] as const,
+    "--mode",
+  );
+  const gemm: Gemm = { m, n, k };
+  const shape: ArrayShape = { rows, cols };
+  const built = new URL("../../build/shoal.wasm", import.meta.url);
+  if (!existsSync(built)) {
+    throw new RangeError(
+      "build/shoal.wasm is missing: run the build task first",
+    );
+  }
+  const array = loadRegisterArray(readFileSync(built));
+  const operands = {
+    ifmap: Float32Array.from({ length: m * k }, (_, i) => i % 7 - 3),
+    filter: Float32Array.from({ length: k * n }, (_, i) => i % 5 - 2),
+  };
+  const options = { dataflow, mode, dtype: "f32" } as const;
+  const frames = wavefrontFrames(array, { gemm, operands, shape, options });
+  const title =
+    `${m}x${n}x${k} on ${rows}x${cols}, ${dataflow}, ${mode}: ${frames.length} cycles`;
+  write(file, page(title, [wavefrontSvg(frames, shape)]));
+  return Promise.resolve();
+}

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { runNpu } from "../../src/cli/npu.ts";
+
+interface Ran {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Runs the command in a folder of its own, with the standard streams caught. */
+async function shoalNpu(
+  files: Record<string, string>,
+  args: (path: (name: string) => string) => string[],
+  inspect?: (path: (name: string) => string) => void,
+): Promise<Ran> {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-npu-"));
+  const path = (name: string) => join(folder, name);
+  const [out, err]: string[][] = [[], []];
+  const streams = [[process.stdout, out], [process.stderr, err]] as const;
+  const writes = streams.map(([stream]) => stream.write);
+  for (const [stream, texts] of streams) {
+    stream.write = ((text: string) =>
+      texts.push(text) > 0) as typeof stream.write;
+  }
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(path(name), text);
+    }
+    const code = await runNpu(args(path));
+    inspect?.(path);
+    return { code, out: out.join(""), err: err.join("") };
+  } finally {
+    streams.forEach(([stream], i) => stream.write = writes[i]);
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const GEMMS = "Layer,M,N,K,\nqkv,128,2304,768,\n";
+const CFG = `[architecture_presets]
+ArrayHeight: 32
+ArrayWidth: 32
+IfmapSramSzkB: 4096
+FilterSramSzkB: 4096
+OfmapSramSzkB: 4096
+Dataflow: ws
+`;
+
+Deno.test("shoal npu --mode scalesim prints SCALE-Sim's columns as CSV", async () => {
+  const { code, out } = await shoalNpu(
+    { "g.csv": GEMMS, "a.cfg": CFG },
+    (
+      path,
+    ) => [
+      "--topology",
+      path("g.csv"),
+      "--config",
+      path("a.cfg"),
+      "--mode",
+      "scalesim",
+      "--csv",
+    ],
+  );
+  assert.equal(code, 0);
+  const [header, row] = out.trim().split("\n").map((line) => line.split(","));
+  const value = (column: string) => row[header.indexOf(column)];
+  // A row of the reference table.
+  assert.equal(value("total_cycles"), "383615");
+  assert.equal(value("dram_ofmap_writes"), "7077919");
+});
+
+Deno.test("shoal npu --json gives layers and totals, and writes report and profile", async () => {
+  const { code, out, err } = await shoalNpu(
+    { "g.csv": GEMMS },
+    (path) => [
+      ...["--topology", path("g.csv"), "--batch", "2", "--json"],
+      ...["--report", path("r.html"), "--profile", path("p.json")],
+    ],
+    (path) => {
+      assert.match(
+        readFileSync(path("r.html"), "utf8"),
+        /MAC per DRAM byte[\s\S]*cycles per layer/,
+      );
+      assert.equal(
+        JSON.parse(readFileSync(path("p.json"), "utf8")).batchSizes.length,
+        64,
+      );
+    },
+  );
+  assert.equal(code, 0);
+  const { layers, totals } = JSON.parse(out);
+  assert.equal(layers[0].gemm, "256x2304x768");
+  assert.equal(totals.cycles, layers[0].cycles);
+  assert.match(err, /wrote .*r\.html\nwrote .*p\.json\n/);
+});
+
+Deno.test("shoal npu --wavefront draws every cycle of a small GEMM", async () => {
+  const { code } = await shoalNpu(
+    {},
+    (path) => [
+      ...["--wavefront", path("w.html"), "--gemm", "4x3x4", "--array", "4x3"],
+      ...["--mode", "causal"],
+    ],
+    (path) => {
+      const page = readFileSync(path("w.html"), "utf8");
+      // 2R + C + T - 2 cycles.
+      assert.match(page, /4x3x4 on 4x3, ws, causal: 13 cycles/);
+      assert.match(page, /cycle 6: 6 of 12 PEs/);
+    },
+  );
+  assert.equal(code, 0);
+});
+
+const BAD: [string, string[], RegExp][] = [
+  [
+    "a topology that is not there",
+    ["--topology", "none.csv"],
+    /none\.csv: no such file/,
+  ],
+  ["no network", [], /give either --topology FILE\.csv or --network NAME/],
+  [
+    "an unknown preset",
+    ["--network", "resnet50", "--preset", "x"],
+    /unknown preset "x"; known: /,
+  ],
+  [
+    "an unknown dataflow",
+    ["--network", "resnet50", "--dataflow", "rs"],
+    /--dataflow must be one of/,
+  ],
+  [
+    "a batch of 0",
+    ["--network", "resnet50", "--batch", "0"],
+    /--batch must be an integer/,
+  ],
+  ["an unknown flag", ["--topologie", "x"], /--topologie/],
+  [
+    "an array of 0 rows",
+    ["--wavefront", "w", "--array", "0x4"],
+    /--array must be an integer/,
+  ],
+];
+
+for (const [what, args, message] of BAD) {
+  Deno.test(`shoal npu refuses ${what} and prints no result`, async () => {
+    const { code, out, err } = await shoalNpu({}, () => args);
+    assert.equal(code, 2);
+    assert.equal(out, "");
+    assert.match(err, message);
+  });
+}
