@@ -50,6 +50,7 @@ export function defineCell<I extends string, O extends string>(
       definition.body(builder, values),
     )
   ) {
+    builder.own(`output "${name}"`, value);
     outputs.push({ name, dtype: value.dtype, width: value.width });
     results.push(value);
   }
@@ -87,7 +88,7 @@ function stopRule(
 /** The operators a cell's body may apply. Each call appends one operator and returns its value. */
 export class Operators {
   readonly operators: Operator[] = [];
-  #values = 0;
+  readonly #values: Value[] = [];
 
   constructor(readonly cell: string) {}
 
@@ -98,18 +99,32 @@ export class Operators {
         `Cell "${this.cell}": a row's width is a positive integer, got ${width}`,
       );
     }
-    return { id: this.#values++, dtype, width };
+    const value = { id: this.#values.length, dtype, width };
+    this.#values.push(value);
+    return value;
+  }
+
+  /** @throws TypeError when a value is not one of this cell's */
+  own(what: string, value: Value): void {
+    if (this.#values[value?.id] !== value) {
+      throw new TypeError(
+        `Cell "${this.cell}": ${what} is not a value of this cell`,
+      );
+    }
   }
 
   /** Row `id` of `table` [count][width]. */
   Gather(table: Tensor, id: Value): Value {
+    this.own("the id of Gather", id);
     this.#expect(
       id.dtype === "i32" && id.width === 1,
-      "Gather takes one i32 id",
+      `Gather takes one i32 id, got ${id.dtype}[${id.width}]`,
     );
     this.#expect(
       table.shape.length === 2,
-      "Gather takes a table of shape [count, width]",
+      `Gather takes a table of shape [count, width], got [${
+        table.shape.join(", ")
+      }]`,
     );
     this.#finite("Gather table", table);
     return this.#emit({
@@ -182,6 +197,10 @@ export class Operators {
   ): { h: Value; c: Value } {
     this.#float("TreeLSTMLeaf", x);
     const hidden = weights.w.shape[0]! / 3;
+    this.#expect(
+      Number.isInteger(hidden),
+      `TreeLSTMLeaf W has ${weights.w.shape[0]} rows, expected three per unit`,
+    );
     this.#shape("TreeLSTMLeaf W", weights.w, [3 * hidden, x.width]);
     if (weights.b) this.#shape("TreeLSTMLeaf b", weights.b, [3 * hidden]);
     const outputs = [this.declare("f32", hidden), this.declare("f32", hidden)];
@@ -203,13 +222,15 @@ export class Operators {
     const arity = h.length;
     this.#expect(
       arity >= 1 && arity <= 8 && c.length === arity,
-      "TreeLSTMNode takes 1 to 8 children, each h and c",
+      `TreeLSTMNode takes 1 to 8 children, each h and c, got ${arity} h and ${c.length} c`,
     );
     this.#float("TreeLSTMNode", ...h, ...c);
     const hidden = h[0]!.width;
     this.#expect(
       [...h, ...c].every((value) => value.width === hidden),
-      "TreeLSTMNode children have one width",
+      `TreeLSTMNode children have one width, got ${
+        [...h, ...c].map(({ width }) => width).join(", ")
+      }`,
     );
     this.#shape("TreeLSTMNode U", weights.u, [
       (3 + arity) * hidden,
@@ -276,7 +297,8 @@ export class Operators {
   Slice(x: Value, start: number, end: number): Value {
     this.#float("Slice", x);
     this.#expect(
-      start >= 0 && end > start && end <= x.width,
+      Number.isInteger(start) && Number.isInteger(end) &&
+        start >= 0 && end > start && end <= x.width,
       `Slice [${start}, ${end}) of a row of ${x.width}`,
     );
     return this.#emit({
@@ -298,9 +320,11 @@ export class Operators {
 
   /** A row given as numbers or as a tensor of one axis. */
   Constant(value: Tensor | readonly number[]): Value {
+    const count = "shape" in value ? value.data.length : value.length;
+    this.#expect(count > 0, "Constant takes at least one number");
     const row = "shape" in value
       ? value
-      : tensor([value.length], Float32Array.from(value));
+      : tensor([count], Float32Array.from(value));
     this.#finite("Constant", row);
     return this.#emit({
       op: "Constant",
@@ -339,6 +363,7 @@ export class Operators {
 
   #float(what: string, ...values: Value[]): void {
     for (const value of values) {
+      this.own(`an input of ${what}`, value);
       this.#expect(
         value.dtype === "f32",
         `${what} takes f32 rows, got ${value.dtype}`,

@@ -155,7 +155,8 @@ export class CellGraph {
 
   /**
    * Appends a node.
-   * @throws TypeError when an input is missing, or of another type or width than the port
+   * @throws TypeError when an input is missing, or of another type or width than the port;
+   * RangeError when it lies outside the request's data
    */
   node(cell: Cell, inputs: Readonly<Record<string, Source>>): CellNode {
     const sources = new Array<Source>(cell.inputs.length);
@@ -174,6 +175,7 @@ export class CellGraph {
           }`,
         );
       }
+      if (source.kind === "input") checkIndex(source, port, cell);
       if (source.kind === "node" && source.node.graph !== this) {
         throw new TypeError(
           `Input "${port.name}" of cell "${cell.name}" belongs to another request's graph`,
@@ -226,6 +228,11 @@ export class CellGraph {
         `A growing graph takes at least one step, got a limit of ${stepsMax}`,
       );
     }
+    if (!Number.isInteger(keptPerStep) || keptPerStep < 0) {
+      throw new RangeError(
+        `A growing step keeps a whole number of elements, got ${keptPerStep}`,
+      );
+    }
     this.closed = false;
     this.stepsMax = stepsMax;
     this.keptPerStep = keptPerStep;
@@ -236,6 +243,21 @@ export class CellGraph {
     this.inputs.push(input);
     return input;
   }
+}
+
+/** Beyond its data a row would read what happens to lie behind them. */
+function checkIndex(
+  { data, index, width }: Source & { kind: "input" },
+  port: Port,
+  cell: Cell,
+): void {
+  const rows = data.data.length / width;
+  if (index >= 0 && index + 1 <= rows && Number.isInteger(index)) return;
+  throw new RangeError(
+    `Input "${port.name}" of cell "${cell.name}" is row ${index} of data that hold ${
+      Math.floor(rows)
+    }`,
+  );
 }
 
 function fits(source: Source, port: Port): boolean {
