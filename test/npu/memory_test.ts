@@ -32,9 +32,9 @@ const configs: fc.Arbitrary<NpuConfig> = fc.record({
   mode: fc.constantFrom("causal" as const, "overlapped" as const),
   clockHz: fc.constantFrom(200_000_000, 700_000_000, 1_000_000_000),
   format: fc.constantFrom("int8" as const, "bf16" as const, "f32" as const),
-  activationBytes: fc.integer({ min: 16, max: 512 }).map((kib) => kib * KIB),
-  weightBytes: fc.integer({ min: 16, max: 512 }).map((kib) => kib * KIB),
-  accumulatorBytes: fc.integer({ min: 16, max: 512 }).map((kib) => kib * KIB),
+  activationBytes: fc.integer({ min: 32, max: 512 }).map((kib) => kib * KIB),
+  weightBytes: fc.integer({ min: 32, max: 512 }).map((kib) => kib * KIB),
+  accumulatorBytes: fc.integer({ min: 32, max: 512 }).map((kib) => kib * KIB),
   vectorLanes: fc.integer({ min: 1, max: 64 }),
   dram: fc.record({
     channels: fc.integer({ min: 1, max: 8 }),

@@ -50,7 +50,7 @@ export function* tilings(work: GemmWork, array: ArrayShape): Generator<Tiling> {
   const unit = units(work);
   const { rows, cols } = array;
   const least = {
-    m: Math.max(unit.m, cols, TILE_LEAST),
+    m: Math.max(unit.m, work.window === undefined ? cols : 1, TILE_LEAST),
     n: Math.max(Math.min(rows, cols), TILE_LEAST),
     k: Math.max(rows, TILE_LEAST),
   };
