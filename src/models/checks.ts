@@ -85,6 +85,35 @@ export function checkSize(model: string, name: string, value: number): number {
   return value;
 }
 
-function describe(value: unknown): string {
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+/** An option of a model that is one of a few words, or the default. */
+export function checkChoice<T extends string>(
+  model: string,
+  name: string,
+  value: T,
+  choices: readonly T[],
+): T {
+  if (!choices.includes(value)) {
+    throw new RangeError(
+      `"${name}" of model "${model}" is one of ${choices.join(", ")}, got ${
+        describe(value)
+      }`,
+    );
+  }
+  return value;
+}
+
+/** Characters of a value that an error message repeats. */
+const SHOWN = 80;
+
+/** A value as an error message names it. */
+export function describe(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = typeof value === "bigint" ? `${value}n` : JSON.stringify(value);
+  } catch {
+    // Circular: what it is must do.
+    text = Object.prototype.toString.call(value);
+  }
+  if (text === undefined || typeof value === "number") text = String(value);
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }

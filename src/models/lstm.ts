@@ -7,8 +7,16 @@ import type { CellNode } from "../graph/cell_graph.ts";
 import type { Value } from "../graph/operator.ts";
 import type { Model } from "../graph/model.ts";
 import { seededWeights, type WeightSource } from "../tensor/weights.ts";
-import { checkKeys, checkObject, checkSize, checkTokens } from "./checks.ts";
+import {
+  checkChoice,
+  checkKeys,
+  checkObject,
+  checkSize,
+  checkTokens,
+} from "./checks.ts";
 import { pickState, rnnStep, stepInputs } from "./rnn_cell.ts";
+
+const HEADS = ["classifier", "language-model", "none"] as const;
 
 export interface LstmOptions {
   /** Default 1024. */
@@ -21,7 +29,7 @@ export interface LstmOptions {
    * "classifier": logits over `classes`; "language-model": the id of the next token, an arg-max over
    * the vocabulary; "none": only the last state, as in the paper's measurements. Default "none".
    */
-  head?: "classifier" | "language-model" | "none";
+  head?: (typeof HEADS)[number];
   /** Classes of the classifier; default 5. */
   classes?: number;
   /** Default: seeded with 1. */
@@ -44,7 +52,7 @@ export function lstm(options: LstmOptions = {}): Model<LstmInput> {
   );
   const classes = checkSize(name, "classes", options.classes ?? 5);
   const weights = options.weights ?? seededWeights(1);
-  const headKind = options.head ?? "none";
+  const headKind = checkChoice(name, "head", options.head ?? "none", HEADS);
 
   const table = weights("embedding", [vocabulary, embedding], hidden);
   const rnn = rnnStep("lstm", "lstm", embedding, hidden, weights);

@@ -5,7 +5,8 @@ import type { WeightSource } from "../tensor/weights.ts";
 import { concatenated, type Tensor } from "../tensor/tensor.ts";
 
 /** The recurrent cells that sequence models are built from. */
-export type RnnKind = "lstm" | "gru";
+export const RNN_KINDS = ["lstm", "gru"] as const;
+export type RnnKind = (typeof RNN_KINDS)[number];
 
 /** One recurrent step as part of a cell: its state ports, its operator, its initial state. */
 export interface RnnStep {

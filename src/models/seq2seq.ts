@@ -8,8 +8,21 @@ import { defineCell, i32 } from "../graph/cell_builder.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import { seededWeights, type WeightSource } from "../tensor/weights.ts";
-import { checkKeys, checkObject, checkSize, checkTokens } from "./checks.ts";
-import { pickState, type RnnKind, rnnStep, stepInputs } from "./rnn_cell.ts";
+import {
+  checkChoice,
+  checkKeys,
+  checkObject,
+  checkSize,
+  checkTokens,
+  describe,
+} from "./checks.ts";
+import {
+  pickState,
+  RNN_KINDS,
+  type RnnKind,
+  rnnStep,
+  stepInputs,
+} from "./rnn_cell.ts";
 
 export interface Seq2SeqOptions {
   /** Recurrent cell of encoder and decoder; default "lstm". */
@@ -69,7 +82,7 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
     }
   }
   const weights = options.weights ?? seededWeights(1);
-  const kind = options.rnn ?? "lstm";
+  const kind = checkChoice(name, "rnn", options.rnn ?? "lstm", RNN_KINDS);
 
   const sourceTable = weights("encoder.embedding", [
     sourceVocabulary,
@@ -138,7 +151,9 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
         !(Number.isInteger(maxSteps) && (maxSteps as number) >= 1)
       ) {
         throw new RangeError(
-          `"maxSteps" of a request to "${name}" is a positive integer, got ${maxSteps}`,
+          `"maxSteps" of a request to "${name}" is a positive integer, got ${
+            describe(maxSteps)
+          }`,
         );
       }
     },

@@ -8,7 +8,13 @@ import type { CellNode, Source } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import type { ParseTree } from "../graph/parse_tree.ts";
 import { seededWeights, type WeightSource } from "../tensor/weights.ts";
-import { checkKeys, checkObject, checkSize, checkToken } from "./checks.ts";
+import {
+  checkKeys,
+  checkObject,
+  checkSize,
+  checkToken,
+  describe,
+} from "./checks.ts";
 
 export interface TreeLstmOptions {
   /** Default 1024. */
@@ -40,7 +46,9 @@ export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
     options.vocabulary ?? 30_000,
   );
   const arity = checkSize(name, "arity", options.arity ?? 2);
-  const classes = options.classes ?? 0;
+  const classes = options.classes
+    ? checkSize(name, "classes", options.classes)
+    : 0;
   const weights = options.weights ?? seededWeights(1);
 
   const table = weights("embedding", [vocabulary, embedding], hidden);
@@ -162,7 +170,7 @@ function checkTree(
       if (typeof node !== "number") {
         throw new TypeError(
           `${path} of a request to "${model}" is neither a token id nor an array of children, got ${
-            JSON.stringify(node)
+            describe(node)
           }`,
         );
       }
@@ -180,9 +188,10 @@ function checkTree(
       }
       onPath.add(node);
       stack.push({ node, path, leave: true });
-      node.forEach((child: unknown, k: number) =>
-        stack.push({ node: child, path: `${path}[${k}]` })
-      );
+      // Last child first, so that errors name the first offender; by index, as forEach skips holes.
+      for (let k = arity - 1; k >= 0; k--) {
+        stack.push({ node: node[k], path: `${path}[${k}]` });
+      }
     }
   }
 }
