@@ -68,6 +68,9 @@ export class TensorStore {
     const { models, workers, slotBytes = 64 * 2 ** 20, workerBytes = 0 } =
       options;
     const cells = [...new Set(models.flatMap((model) => model.cells))];
+    if (cells.length === 0) {
+      throw new RangeError("An engine needs a model that has a cell, got none");
+    }
     const constants: { data: Float32Array; address: number }[] = [];
     const placed = new Map<Float32Array, number>();
 

@@ -155,10 +155,15 @@ export class CellGraph {
 
   /**
    * Appends a node.
-   * @throws TypeError when an input is missing, or of another type or width than the port;
+   * @throws TypeError when the model does not list the cell, an input is missing, or of another type or width than the port;
    * RangeError when it lies outside the request's data
    */
   node(cell: Cell, inputs: Readonly<Record<string, Source>>): CellNode {
+    if (!this.model.cells.includes(cell)) {
+      throw new TypeError(
+        `Cell "${cell.name}" is not listed in the cells of model "${this.model.name}"`,
+      );
+    }
     const sources = new Array<Source>(cell.inputs.length);
     for (let i = 0; i < cell.inputs.length; i++) {
       const port = cell.inputs[i]!;

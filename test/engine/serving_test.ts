@@ -282,6 +282,10 @@ Deno.test("ServingEngine.create() leaves no worker behind when it fails", async 
       name: "RangeError",
       message: /more than the 4 GiB that WebAssembly addresses/,
     });
+    await assert.rejects(create({ models: [] }), {
+      name: "RangeError",
+      message: "An engine needs a model that has a cell, got none",
+    });
     assert.equal(workers.length, 2, "no other worker was started");
   });
 });

@@ -118,6 +118,17 @@ Deno.test("CellGraph refuses rows outside the data that a request brings", () =>
   graph.node(embed, { id: graph.id(ids, 1) });
 });
 
+Deno.test("CellGraph refuses cells that the model does not list", () => {
+  const graph = new CellGraph({ name: "forgetful", cells: [embed] });
+  assert.throws(
+    () => graph.node(join, { a: graph.zeros(2), b: graph.zeros(2) }),
+    {
+      name: "TypeError",
+      message: 'Cell "join" is not listed in the cells of model "forgetful"',
+    },
+  );
+});
+
 Deno.test("CellGraph refuses nodes of another request", () => {
   const { top } = diamond();
   const graph = new CellGraph(model);

@@ -27,6 +27,8 @@ import { propertyRuns } from "../property_runs.ts";
 const WIDTH = 5;
 
 const cells = new Map<string, Cell>();
+/** The same, as the list that a model has. */
+const listed: Cell[] = [];
 
 /** A cell that reads `arity` rows and writes one of WIDTH and, unless 0, one of `extra`. */
 function cellOf(arity: number, extra: number): Cell {
@@ -47,6 +49,7 @@ function cellOf(arity: number, extra: number): Cell {
       }),
     });
     cells.set(name, cell);
+    listed.push(cell);
   }
   return cell;
 }
@@ -148,7 +151,7 @@ function unfolded(
     keep: number;
   }[],
 ): CellGraph {
-  const graph = new CellGraph({ name: "random", cells: [...cells.values()] });
+  const graph = new CellGraph({ name: "random", cells: listed });
   graph.rows([1, 2, 3]);
   nodes.forEach(({ reads, extra, keep }, i) => {
     const from = i === 0 ? [] : reads;
