@@ -10,6 +10,8 @@ import type { Request } from "./request.ts";
 export interface LockstepOptions {
   worker: number;
   requests: readonly Request[];
+  /** The part of the model's cells that the run executes; default: all. */
+  cells?: readonly Cell[];
   /** Steps each recurrent static cell is padded to, from the longest request's; default: that length. */
   padTo?: (longest: number) => number;
   why: string;
@@ -20,13 +22,18 @@ export interface LockstepOptions {
  * padding for the others. A growing cell goes on in the tail until all are done.
  */
 export function lockstep(
-  { worker, requests, padTo = (longest) => longest, why }: LockstepOptions,
+  {
+    worker,
+    requests,
+    cells = requests[0]!.model.cells,
+    padTo = (longest) => longest,
+    why,
+  }: LockstepOptions,
 ): Launch {
-  const { model } = requests[0]!;
   const steps: Step[] = [];
   let tail: Tail | undefined;
   const byCell = requests.map((request) => nodesByCell(request));
-  for (const cell of model.cells) {
+  for (const cell of cells) {
     const chains = byCell.map((cells) => cells.get(cell) ?? []);
     const longest = Math.max(...chains.map((chain) => chain.length));
     if (longest === 0) continue;

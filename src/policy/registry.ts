@@ -1,5 +1,6 @@
 import { bucketed } from "./bucketed.ts";
 import { cellular } from "./cellular.ts";
+import { dvabatch } from "./dvabatch.ts";
 import { graph } from "./graph_batching.ts";
 import { late } from "./late.ts";
 import { lazy, oracle } from "./lazy.ts";
@@ -22,4 +23,5 @@ export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
   late: { build: late },
   lazy: { build: lazy },
   oracle: { build: oracle },
+  dvabatch: { build: dvabatch },
 };

@@ -147,6 +147,15 @@ export const POLICY_OPTIONS: Record<
   late: fc.record({ batchSizeMax, pushAhead: fc.integer({ min: 1, max: 4 }) }),
   lazy: lazyOptions,
   oracle: lazyOptions,
+  dvabatch: fc.record({
+    batchSizeMax,
+    profile,
+    stages: fc.constantFrom(1, 2, 3, "preferred"),
+    policy: fc.constantFrom("none", "I", "II", "III", "II+III"),
+    windowNs: fc.constantFrom(undefined, 0, 1500, 10_000),
+    compWaitNs: fc.constantFrom(0, 5000, 1e9),
+    pairs: fc.integer({ min: 1, max: 4 }),
+  }),
 };
 
 /** One or two models that a policy supports, requests to them, options of the policy, and workers. */

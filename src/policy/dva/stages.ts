@@ -1,0 +1,81 @@
+/**
+ * Model slicing: a model's cells, in topological order, cut into stages.
+ * Source: DVABatch, section 7.1 ("Identifying Diversities and Slicing Models").
+ */
+import type { Cell } from "../../graph/cell.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Profile } from "../profile.ts";
+
+/** Adjacent cells that an executor runs without interruption. */
+export type Stage = readonly Cell[];
+
+/**
+ * Batch sizes at which operators are profiled (section 7.1).
+ */
+export const PROFILED_SIZES: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
+
+/** Time of cells at a batch size, each executed once, ns. */
+export function durationNs(
+  cells: readonly Cell[],
+  rows: number,
+  profile: Profile,
+): number {
+  let ns = 0;
+  for (const cell of cells) ns += profile(cell, rows);
+  return ns;
+}
+
+/**
+ * Cuts where the time so far comes closest to equal shares.
+ * Assumption: time at the largest batch size; a profile of zeros counts cells.
+ * @returns at most `count` stages, none empty
+ */
+export function timeEven(
+  model: Model,
+  count: number,
+  profile: Profile,
+  rows: number,
+): Stage[] {
+  const { cells } = model;
+  const measured = durationNs(cells, rows, profile);
+  const timeOf = (cell: Cell) => measured > 0 ? profile(cell, rows) : 1;
+  const share = (measured > 0 ? measured : cells.length) / count;
+  const stages: Cell[][] = [[]];
+  let before = 0;
+  cells.forEach((cell, i) => {
+    const middle = before + timeOf(cell) / 2;
+    const current = stages[stages.length - 1]!;
+    const left = cells.length - i;
+    const isDue = middle >= share * stages.length ||
+      left <= count - stages.length;
+    if (current.length > 0 && stages.length < count && isDue) {
+      stages.push([cell]);
+    } else current.push(cell);
+    before += timeOf(cell);
+  });
+  return stages;
+}
+
+/**
+ * A cell's preferred batch size: the smallest profiled one beyond which a row gets no cheaper.
+ * Source: section 1 ("the smallest batch size that fully utilizes the current GPU"), Fig. 5.
+ * Assumption: no cheaper means by less than 5 %.
+ */
+export function preferredBatchSize(cell: Cell, profile: Profile): number {
+  const perRow = (rows: number) => profile(cell, rows) / rows;
+  const best = Math.min(...PROFILED_SIZES.map(perRow));
+  return PROFILED_SIZES.find((rows) => perRow(rows) <= 1.05 * best)!;
+}
+
+/** Cuts between cells of different preferred batch sizes. */
+export function atPreferredSizes(model: Model, profile: Profile): Stage[] {
+  const stages: Cell[][] = [];
+  let before: number | undefined;
+  for (const cell of model.cells) {
+    const preferred = preferredBatchSize(cell, profile);
+    if (preferred === before) stages[stages.length - 1]!.push(cell);
+    else stages.push([cell]);
+    before = preferred;
+  }
+  return stages;
+}

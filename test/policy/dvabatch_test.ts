@@ -1,0 +1,274 @@
+/** DVABatch's worked examples, to the digit; inputs that had to be inferred are marked. */
+import assert from "node:assert/strict";
+import { mean } from "../../src/base/statistics.ts";
+import { BatchTable, type Query } from "../../src/policy/dva/batch_table.ts";
+import { dvaSchedule } from "../../src/policy/dva/schedule.ts";
+import {
+  atPreferredSizes,
+  preferredBatchSize,
+  timeEven,
+} from "../../src/policy/dva/stages.ts";
+import { dvabatch } from "../../src/policy/dvabatch.ts";
+import { graph } from "../../src/policy/graph_batching.ts";
+import type { Note } from "../../src/policy/launch.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import {
+  letters,
+  runsAt,
+  simulateStatic,
+  staticChain,
+  type StaticRequest,
+} from "./static_chain.ts";
+
+/** Units per T: a quarter of it is needed. */
+const T = 4;
+const four = staticChain({ cells: letters(4) });
+
+function meanLatency(
+  requests: readonly StaticRequest[],
+  departNs: readonly number[],
+): number {
+  return mean(
+    requests.map(({ arrivalNs }, i) => departNs[i + 1]! - arrivalNs),
+  ) /
+    T;
+}
+
+/**
+ * Fig. 3, case I: batch size 4, an operator takes 1 T. Stated: 4 T on average become 2.5 T when the three
+ * short queries and the long one form batches of their own that run in parallel. Assumption: the long one
+ * takes 4 operators, the short ones 2.
+ */
+Deno.test("DVABatch Fig. 3 case I: splitting by input length takes 4 T to 2.5 T", () => {
+  const model = staticChain({ cells: ["A*"] });
+  const requests = [2, 2, 2, 4].map((steps) => ({ arrivalNs: 0, steps }));
+  const run = (policy: Policy, workers: number) =>
+    meanLatency(
+      requests,
+      simulateStatic(policy, [model], requests, {
+        workers,
+        cost: { latencyNs: () => T },
+      }).departNs,
+    );
+  assert.equal(run(graph({ batchSizeMax: 4 }), 1), 4);
+  const policyI = dvabatch({
+    policy: "I",
+    stages: 1,
+    windowNs: 0,
+    batchSizeMax: 4,
+  });
+  assert.equal(run(policyI, 2), 2.5);
+});
+
+/**
+ * Fig. 3, case II: A prefers batches of 4, B to D of 1. Stated: 4 T become 2.875 T; the single queries
+ * run one after the other. It takes both halvings, 4 to 2 and 2 to 1, at the one boundary behind A.
+ */
+for (
+  const { workers, pairs } of [{ workers: 1, pairs: 2 }, {
+    workers: 4,
+    pairs: 1,
+  }]
+) {
+  Deno.test(`DVABatch Fig. 3 case II: split behind A takes 4 T to 2.875 T (${workers} workers, ${pairs} pairs)`, () => {
+    const requests = [0, 0, 0, 0].map((arrivalNs) => ({ arrivalNs }));
+    const cost = {
+      latencyNs: ({ name }: { name: string }, rows: number) =>
+        name === "A" ? T : rows * T / 4,
+    };
+    const run = (policy: Policy) =>
+      meanLatency(
+        requests,
+        simulateStatic(policy, [four], requests, { workers, cost }).departNs,
+      );
+    assert.equal(run(graph({ batchSizeMax: 4 })), 4);
+    const options = { profile: cost.latencyNs, batchSizeMax: 4, pairs };
+    assert.equal(run(dvabatch({ ...options, policy: "II" })), 2.875);
+    assert.equal(run(dvabatch({ ...options, policy: "II+III" })), 2.875);
+  });
+}
+
+/**
+ * Fig. 3, case III: window 4 T from the first arrival, queries at 0 and 5 T. Stated: 8 T become 5.25 T:
+ * query 1 waits behind A for the other three.
+ */
+Deno.test("DVABatch Fig. 3 case III: stretching takes 8 T to 5.25 T", () => {
+  const requests = [0, 5, 5, 5].map((at) => ({ arrivalNs: at * T }));
+  const cost = { latencyNs: () => T };
+  const options = { batchSizeMax: 4, windowNs: 4 * T };
+  const before = simulateStatic(graph(options), [four], requests, { cost });
+  assert.equal(meanLatency(requests, before.departNs), 8);
+  const after = simulateStatic(
+    dvabatch({ ...options, policy: "III" }),
+    [four],
+    requests,
+    { cost },
+  );
+  assert.equal(meanLatency(requests, after.departNs), 5.25);
+  assert.equal(runsAt(after, 4 * T), "A:1");
+  assert.equal(runsAt(after, 5 * T), "A:2,3,4");
+  assert.equal(runsAt(after, 6 * T), "B:1,2,3,4");
+});
+
+/** Fig. 8's queries, stages numbered from 0. */
+const queries = (...ids: number[]): Query[] =>
+  ids.map((id) => ({ request: { id } as Query["request"], ended: false }));
+
+Deno.test("DVABatch Fig. 8: new, stretch and split in the batch table and the batch queues", () => {
+  const table = new BatchTable(4);
+  const row = ({ start, num }: { start: number; num: number }) => [start, num];
+  // (a) new: two queries, an item for the first executor.
+  const batch0 = table.new(queries(0, 1), 0);
+  assert.deepEqual(table.queues[0]!.map(row), [[0, 2]]);
+  const first = table.queues[0]!.shift()!;
+  first.pair = 0;
+  table.push(1, table.complete(0, first)!.out);
+  assert.deepEqual(batch0.completed, [2, 0, 0, 0]);
+  // (b) stretch while the second executor runs it: no item for the third, one for the first.
+  const front = table.queues[1]!.shift()!;
+  table.stretch(batch0, queries(2, 3));
+  assert.equal(batch0.queries.length, 4);
+  assert.deepEqual(table.queues[0]!.map(row), [[2, 2]]);
+  assert.equal(table.complete(1, front), undefined);
+  assert.deepEqual(batch0.completed, [2, 2, 0, 0]);
+  assert.deepEqual(table.queues[2], []);
+  const rest = table.queues[0]!.shift()!;
+  rest.pair = 1;
+  table.push(1, table.complete(0, rest)!.out);
+  assert.deepEqual(table.queues[1]!.map(row), [[2, 2]]);
+  const { out, merged } = table.complete(1, table.queues[1]!.shift()!)!;
+  assert.deepEqual(row(out), [0, 4]);
+  assert.deepEqual(merged, [front]);
+  assert.deepEqual(batch0.completed, [4, 4, 0, 0]);
+  // (c) split behind the third stage: two rows instead of one, two items for the fourth.
+  table.push(2, out);
+  const whole = table.complete(2, table.queues[2]!.shift()!)!.out;
+  const children = table.split(2, whole, [2, 2]);
+  assert.deepEqual(children.map(row), [[0, 2], [0, 2]]);
+  assert.deepEqual(
+    [...table.batches].map(({ queries }) => queries.map((q) => q.request.id)),
+    [[0, 1], [2, 3]],
+  );
+  assert(children.every(({ batch }) => batch.fixed));
+});
+
+Deno.test("DVABatch Fig. 8 on the engine, by a Schedule of one's own", () => {
+  const notes: Note[] = [];
+  const requests = [0, 0, 1.5, 1.5].map((arrivalNs) => ({ arrivalNs }));
+  const timeline = simulateStatic(
+    dvabatch({
+      schedule: () => ({
+        admit: (view) => ({
+          op: view.stretchable ? "stretch" : "new",
+          queries: [...view.waiting],
+          groups: [[...view.waiting]],
+          why: "Fig. 8",
+        }),
+        split: (size, stage) => size === 4 && stage === 2 ? [2, 2] : [size],
+      }),
+    }),
+    [four],
+    requests,
+    {
+      workers: 4,
+      observer: { decided: (_at, launch) => notes.push(...launch.notes!) },
+    },
+  );
+  assert.deepEqual(notes.map(({ op }) => op), ["new", "stretch", "split"]);
+  assert.deepEqual(
+    timeline.tasks.map(({ startNs, cell, requests }) =>
+      `${startNs} ${cell}:${requests}`
+    ),
+    [
+      "0 A:1,2",
+      "1 B:1,2",
+      "1.5 A:3,4",
+      "2.5 B:3,4",
+      "3.5 C:1,2,3,4",
+      "4.5 D:1,2",
+      "5.5 D:3,4",
+    ],
+  );
+});
+
+Deno.test("dvabatch() with one buffer pair runs all stages serially, with two they overlap", () => {
+  const requests = [0, 0, 0].map((arrivalNs) => ({ arrivalNs }));
+  const run = (pairs: number) =>
+    simulateStatic(
+      dvabatch({ policy: "none", batchSizeMax: 1, pairs }),
+      [four],
+      requests,
+      { workers: 4 },
+    );
+  assert.deepEqual(run(1).departNs.slice(1), [4, 8, 12]);
+  assert.deepEqual(run(2).departNs.slice(1), [4, 5, 6]);
+});
+
+Deno.test("dvabatch() does not stretch a batch that began T_comp_wait ago", () => {
+  const requests = [0, 2.5].map((arrivalNs) => ({ arrivalNs }));
+  const sizes = (compWaitNs: number) =>
+    simulateStatic(dvabatch({ compWaitNs }), [four], requests).tasks.map((
+      { requests },
+    ) => requests.length);
+  assert.equal(Math.max(...sizes(2.5)), 2);
+  assert.equal(Math.max(...sizes(2.4)), 1);
+});
+
+Deno.test("dvabatch() does not stretch a batch once a split is foreseen, nor its children", () => {
+  const requests = [0, 0, 2.5].map((arrivalNs) => ({ arrivalNs }));
+  const sizes = (splitSize: number, splitStage: number) => {
+    const schedule = dvaSchedule("III", {
+      batchSizeMax: 8,
+      windowNs: 0,
+      compWaitNs: 100,
+      lengthRatio: 2,
+      remainingNs: () => 0,
+    });
+    const split = (size: number, stage: number) =>
+      size === splitSize && stage === splitStage ? [1, size - 1] : [size];
+    return simulateStatic(
+      dvabatch({ schedule: () => ({ ...schedule, split }) }),
+      [four],
+      requests,
+      { workers: 4 },
+    ).tasks.filter(({ requests }) => requests.includes(3)).map((
+      { cell, requests },
+    ) => `${cell}:${requests}`);
+  };
+  assert.deepEqual(sizes(9, 0), ["A:3", "B:3", "C:3", "D:1,2,3"]);
+  assert.deepEqual(sizes(2, 2), ["A:3", "B:3", "C:3", "D:3"]);
+  assert.deepEqual(sizes(2, 0), ["A:3", "B:3", "C:3", "D:3"]);
+});
+
+Deno.test("Policy II halves while T_remain(b) >= 2 T_remain(b / 2), odd batches too", () => {
+  const schedule = (remainingNs: (stage: number, size: number) => number) =>
+    dvaSchedule("II", {
+      batchSizeMax: 64,
+      windowNs: 0,
+      compWaitNs: 0,
+      lengthRatio: 2,
+      remainingNs,
+    });
+  // Fig. 13: full from 32 rows on.
+  const full = schedule((_, size) => Math.max(32, size));
+  assert.deepEqual(full.split(64, 0), [32, 32]);
+  assert.deepEqual(full.split(63, 0), [63]);
+  const linear = schedule((_, size) => size);
+  assert.deepEqual(linear.split(5, 0), [1, 1, 1, 1, 1]);
+  assert.deepEqual(schedule(() => 0).split(8, 0), [8]);
+});
+
+Deno.test("models are sliced into stages of equal time, or where the preferred batch size changes", () => {
+  const model = staticChain({ cells: letters(6) });
+  const names = (stages: readonly (readonly { name: string }[])[]) =>
+    stages.map((cells) => cells.map(({ name }) => name).join(""));
+  assert.deepEqual(names(timeEven(model, 3, () => 0, 64)), ["AB", "CD", "EF"]);
+  assert.deepEqual(names(timeEven(model, 9, () => 1, 64)), letters(6));
+  const heavyA = ({ name }: { name: string }) => name === "A" ? 5 : 1;
+  assert.deepEqual(names(timeEven(model, 2, heavyA, 64)), ["A", "BCDEF"]);
+  const profile = ({ name }: { name: string }, rows: number) =>
+    name < "C" ? Math.max(8, rows) : rows;
+  const [a] = model.cells;
+  assert.equal(preferredBatchSize(a!, profile), 8);
+  assert.deepEqual(names(atPreferredSizes(model, profile)), ["AB", "CDEF"]);
+});
