@@ -10,6 +10,7 @@ import { colsUsed, type FoldGrid, rowsUsed } from "../dataflow.ts";
 import { distinctIfmapWords } from "../conv_geometry.ts";
 import type { FoldTiming } from "../timing.ts";
 import { addressMatrix } from "./addresses.ts";
+import { WalkedBuffer } from "./walked_buffer.ts";
 import { Demand } from "./demand.ts";
 import type { ScaleSimLayer } from "./layer.ts";
 import { WriteBuffer } from "./write_buffer.ts";
@@ -132,54 +133,22 @@ function walkedMisses(layer: ScaleSimLayer, options: MissOptions): number {
   const addresses = addressMatrix(layer, operand);
   const demand = new Demand(operand, { grid, timing, addresses });
   const buffer = new WalkedBuffer(capacity, addresses.span);
+  const streamed = operand === grid.mapping.left && demand.onMap === undefined;
   for (let colFold = 0; colFold < grid.colFolds; colFold++) {
     for (let rowFold = 0; rowFold < grid.rowFolds; rowFold++) {
+      if (streamed) {
+        const first = rowFold * grid.array.rows;
+        const { portTerm, otherTerm } = demand;
+        const ports = portTerm.subarray(first, first + rowsUsed(grid, rowFold));
+        buffer.takeStream(ports, otherTerm);
+        continue;
+      }
       for (let cycle = 0; cycle < timing.foldCycles; cycle++) {
-        if (demand.locate(cycle, rowFold, colFold) > 0) buffer.take(demand);
+        buffer.takeLine(demand.words, demand.line(cycle, rowFold, colFold));
       }
     }
   }
   return buffer.misses;
-}
-
-/** A buffer that is emptied the moment it is full, fed word by word. */
-class WalkedBuffer {
-  misses = 0;
-  #held = 0;
-  /** Per word, the filling (1 to 255, then over again) it was last seen in. */
-  readonly #seenIn: Uint8Array;
-  #filling = 1;
-
-  constructor(readonly capacity: number, span: number) {
-    this.#seenIn = new Uint8Array(span);
-  }
-
-  /** Takes the words of the line that `demand` has located. */
-  take(demand: Demand): void {
-    const { count, port, other, step, portTerm, otherTerm, onMap } = demand;
-    const seenIn = this.#seenIn;
-    let filling = this.#filling;
-    let held = this.#held;
-    let misses = this.misses;
-    for (let i = 0; i < count; i++) {
-      const word = portTerm[port + i] + otherTerm[other + step * i];
-      if (onMap !== undefined && !onMap(port + i, other + step * i)) continue;
-      if (seenIn[word] === filling) continue;
-      seenIn[word] = filling;
-      misses++;
-      held++;
-      if (held < this.capacity) continue;
-      held = 0;
-      filling++;
-      if (filling > 255) {
-        filling = 1;
-        seenIn.fill(0);
-      }
-    }
-    this.#filling = filling;
-    this.#held = held;
-    this.misses = misses;
-  }
 }
 
 /** Runs the write buffer over the layer, jumping from drain to drain. */
