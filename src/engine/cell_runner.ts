@@ -226,10 +226,11 @@ export class CellRunner {
       const header = this.#addresses[headers + i]!;
       if (header === 0) continue;
       const slot = header >>> 2;
-      if (words[slot + SLOT.done] !== 0) continue;
+      const limit = words[slot + SLOT.stepsLimit]!;
+      if (limit === 0 || words[slot + SLOT.done] !== 0) continue;
       const steps = ++words[slot + SLOT.steps]!;
       const token = words[this.#addresses[outputs + i]! >>> 2]!;
-      if (token === stop.token || steps >= words[slot + SLOT.stepsLimit]!) {
+      if (token === stop.token || steps >= limit) {
         words[slot + SLOT.done] = 1;
       }
     }

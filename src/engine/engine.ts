@@ -69,6 +69,8 @@ export class EngineCore {
   readonly #tokens = new TokenCheck();
   /** Errors of rows in the task being settled. */
   readonly #failures = new Map<ActiveRequest, Error>();
+  /** Requests whose growth failed in the launch under way. */
+  readonly #stunted = new Map<ActiveRequest, Error>();
   #requests = 0;
   #launches = 0;
   #tasks = 0;
@@ -127,6 +129,16 @@ export class EngineCore {
     }
     const graph = new CellGraph(model);
     model.unfold(input, graph);
+    if (graph.nodes.length === 0) {
+      throw new RangeError(
+        `Model "${model.name}" unfolded the request into no node at all; a request has at least one`,
+      );
+    }
+    if (!graph.closed && !graph.nodes.some(({ cell }) => cell.stop)) {
+      throw new RangeError(
+        `Model "${model.name}" declares growth, but no node of the request has a stop rule to grow from`,
+      );
+    }
     const { arrivalNs, deadlineNs = Infinity, stepsFixed, onEnd } = submission;
     const request = new ActiveRequest(
       this.#requests++,
@@ -219,6 +231,7 @@ export class EngineCore {
     this.#policy.completed?.(task);
     for (const request of ended) this.#end(request, run, endNs);
     this.#continue(run);
+    this.#endStunted(endNs);
     if (run.inFlight === 0) this.#finish(run, endNs);
   }
 
@@ -344,6 +357,7 @@ export class EngineCore {
     for (const step of launch.steps) this.#submit(run, step);
     this.#continue(run);
     this.#policy.submitted?.(launch);
+    this.#endStunted(nowNs);
   }
 
   #submit(run: Run, step: Step): void {
@@ -379,8 +393,9 @@ export class EngineCore {
     this.#executor.push(task);
   }
 
+  /** Appends what follows a submitted node. What goes wrong there is this request's failure alone. */
   #grow(node: CellNode, request: ActiveRequest): void {
-    const { graph } = node;
+    const { graph, model } = request;
     request.stepsSubmitted++;
     if (graph.closed) return;
     if (request.stepsSubmitted >= graph.stepsMax) {
@@ -388,12 +403,26 @@ export class EngineCore {
       return;
     }
     const before = graph.nodes.length;
-    const { model } = request;
-    assert(model.grow !== undefined, `model "${model.name}" grows`);
-    model.grow(node, graph);
-    for (let i = before; i < graph.nodes.length; i++) {
-      this.#executor.grew(request, graph.nodes[i]!);
+    try {
+      if (model.grow === undefined) {
+        throw new TypeError(`Model "${model.name}" grows, but has no "grow"`);
+      }
+      model.grow(node, graph);
+      for (let i = before; i < graph.nodes.length; i++) {
+        this.#executor.grew(request, graph.nodes[i]!);
+      }
+    } catch (error) {
+      this.#stunted.set(request, error as Error);
     }
+    if (graph.nodes.length === before) graph.closed = true;
+  }
+
+  /** Ends requests whose growth failed, once the policy knows what was submitted. */
+  #endStunted(nowNs: number): void {
+    for (const [request, error] of this.#stunted) {
+      this.#endEarly(request, nowNs, { outcome: "failed", error });
+    }
+    this.#stunted.clear();
   }
 
   /** Submits the next steps of a run's tail while some request of it still goes on. */

@@ -1,10 +1,17 @@
-import { NS_PER_MS } from "../base/units.ts";
+import { NS_PER_MS, NS_PER_S, NS_PER_US } from "../base/units.ts";
 import { wallNs } from "./clock.ts";
 import type { EngineCore, Submission } from "./engine.ts";
+import { parallelism } from "./runtime.ts";
 import type { TensorExecutor } from "./tensor_executor.ts";
 
-/** Longest sleep without letting the event loop report a dead worker. */
-const SLEEP_MS = 200;
+/** Longest time without letting the event loop report a dead worker. */
+const TURN_NS = 5 * NS_PER_S;
+
+/**
+ * Looks at the doorbell for this long before going to sleep while a worker is busy: a wake-up takes
+ * about 50 us, as long as many a task. Only where a core is left for it.
+ */
+const SPIN_NS = 200 * NS_PER_US;
 
 /**
  * Replays a load on the wall clock, open loop: every request enters at its scheduled time whatever the
@@ -23,7 +30,8 @@ export async function replay(
 ): Promise<number> {
   const originNs = wallNs();
   let next = 0;
-  let turnMs = 0;
+  let turnNs = originNs;
+  const spinNs = executor.workers < parallelism() ? SPIN_NS : 0;
   while (
     next < arrivals.length || engine.active > 0 || engine.tasksInFlight > 0
   ) {
@@ -50,12 +58,31 @@ export async function replay(
       wakeNs,
       next < arrivals.length ? arrivals[next]!.arrivalNs + originNs : Infinity,
     );
-    const sleepMs = Math.min(SLEEP_MS, (untilNs - wallNs()) / NS_PER_MS);
-    if (sleepMs > 0) Atomics.wait(words, index, seen, sleepMs);
-    if (wallNs() / NS_PER_MS - turnMs > SLEEP_MS) {
+    const sleepNs = Math.min(TURN_NS, untilNs - wallNs());
+    if (sleepNs > 0) {
+      sleep(words, index, seen, sleepNs, engine.tasksInFlight > 0 ? spinNs : 0);
+    }
+    if (wallNs() - turnNs > TURN_NS) {
       await new Promise((resolve) => setTimeout(resolve, 0));
-      turnMs = wallNs() / NS_PER_MS;
+      turnNs = wallNs();
     }
   }
   return originNs;
+}
+
+/** Returns when the word is no longer `seen`, or after `sleepNs`. */
+function sleep(
+  words: Int32Array,
+  index: number,
+  seen: number,
+  sleepNs: number,
+  spinNs: number,
+): void {
+  const startNs = wallNs();
+  const spinUntilNs = startNs + Math.min(spinNs, sleepNs);
+  while (wallNs() < spinUntilNs) {
+    if (Atomics.load(words, index) !== seen) return;
+  }
+  const leftNs = startNs + sleepNs - wallNs();
+  if (leftNs > 0) Atomics.wait(words, index, seen, leftNs / NS_PER_MS);
 }

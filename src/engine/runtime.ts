@@ -87,6 +87,11 @@ export async function parentChannel(): Promise<ParentChannel> {
   };
 }
 
+/** Cores that the runtime may use; 1 where it does not say. */
+export function parallelism(): number {
+  return globalThis.navigator?.hardwareConcurrency ?? 1;
+}
+
 /** Builds of the kernels; see ARCHITECTURE.md, "Builds of One Source". */
 export type KernelBuild =
   | "shoal"

@@ -41,7 +41,7 @@ export class SimExecutor implements Executor {
   }
 
   settle(_task: Task, node: CellNode, request: ActiveRequest): Settlement {
-    if (!node.cell.stop) return "done";
+    if (!node.cell.stop || request.graph.stepsMax === 0) return "done";
     const { steps, done } = request.slot as SimSlot;
     const step = request.stepsSettled + 1;
     if (step > steps) return "void";
@@ -65,7 +65,7 @@ export class SimExecutor implements Executor {
     for (const node of task.nodes) {
       const request = node.graph.owner as ActiveRequest;
       const slot = request.slot as SimSlot;
-      if (slot.done) continue;
+      if (slot.done || request.graph.stepsMax === 0) continue;
       slot.steps++;
       slot.done = slot.steps >= request.stepsLimit;
     }

@@ -276,7 +276,10 @@ async function startThreads(
     });
     handles.push(handle);
     await ready;
-    onError = onFatal;
+    onError = (error) => {
+      onFatal(error);
+      onStopped();
+    };
     handle.post(start);
     return { handle, stopped };
   });

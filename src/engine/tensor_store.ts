@@ -186,7 +186,7 @@ export class TensorStore {
         `Cell "${task.cell.name}" failed on node ${node.index} of request ${request.id}: ${what}`,
       );
     }
-    if (!node.cell.stop) return "done";
+    if (!node.cell.stop || request.graph.stepsMax === 0) return "done";
     const step = request.stepsSettled + 1;
     const steps = this.words[slot + SLOT.steps]!;
     if (step > steps) return "void";

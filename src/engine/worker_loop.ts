@@ -16,8 +16,11 @@ export interface WorkerStart {
   readonly doorbell: number;
 }
 
-/** Loads of `submitted` before a worker goes to sleep: a few microseconds, the price of a wake-up. */
-const SPINS = 2_000;
+/**
+ * Loads of `submitted` before a worker goes to sleep, some tens of microseconds: the engine answers a
+ * completion within that, while a wake-up takes longer.
+ */
+const SPINS = 10_000;
 
 /** Executes tasks until told to stop. Blocks its thread. */
 export function runWorker(start: WorkerStart): void {

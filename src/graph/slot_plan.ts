@@ -26,7 +26,7 @@ export const SLOT = {
   failed: 1,
   /** Growing steps taken so far. */
   steps: 2,
-  /** Growing steps after which the request is done. */
+  /** Growing steps after which the request is done; 0 when its graph does not grow. */
   stepsLimit: 3,
   /** Number of the call of the cell's program that could not compute the row; -1: it trapped. */
   failedCall: 4,

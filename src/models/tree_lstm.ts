@@ -157,16 +157,14 @@ function checkTree(
   arity: number,
   vocabulary: number,
 ): void {
-  const onPath = new Set<unknown>();
-  const stack: { node: unknown; path: string; leave?: boolean }[] = [{
+  const seen = new Set<unknown>();
+  const stack: { node: unknown; path: string }[] = [{
     node: tree,
     path: "tree",
   }];
   while (stack.length > 0) {
-    const { node, path, leave } = stack.pop()!;
-    if (leave) {
-      onPath.delete(node);
-    } else if (!Array.isArray(node)) {
+    const { node, path } = stack.pop()!;
+    if (!Array.isArray(node)) {
       if (typeof node !== "number") {
         throw new TypeError(
           `${path} of a request to "${model}" is neither a token id nor an array of children, got ${
@@ -181,13 +179,13 @@ function checkTree(
           `${path} of a request to "${model}" has ${node.length} children, expected ${arity}`,
         );
       }
-      if (onPath.has(node)) {
+      if (seen.has(node)) {
+        // Also what keeps a small object from unfolding into an exponentially large graph.
         throw new RangeError(
-          `${path} of a request to "${model}" contains itself: not a tree`,
+          `${path} of a request to "${model}" occurs twice or contains itself: not a tree`,
         );
       }
-      onPath.add(node);
-      stack.push({ node, path, leave: true });
+      seen.add(node);
       // Last child first, so that errors name the first offender; by index, as forEach skips holes.
       for (let k = arity - 1; k >= 0; k--) {
         stack.push({ node: node[k], path: `${path}[${k}]` });

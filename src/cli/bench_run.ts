@@ -1,0 +1,146 @@
+/** The runs of one model: sizing, peaks, points under load. */
+import { writeFileSync } from "node:fs";
+import { TensorExecutor } from "../engine/tensor_executor.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { Policy } from "../policy/policy.ts";
+import { POLICIES } from "../policy/registry.ts";
+import type { BatchCurve, BenchPoint } from "../report/bench_result.ts";
+import { perfettoTrace } from "../report/perfetto.ts";
+import { TraceRecorder } from "../report/trace_recorder.ts";
+import { atOnce, poisson } from "../workload/arrivals.ts";
+import { workload } from "../workload/workload.ts";
+import type { BuiltModel } from "./bench_models.ts";
+import type { BenchSettings } from "./bench_settings.ts";
+import { measure } from "./measure.ts";
+import { progress } from "./terminal.ts";
+
+/** A batch is large enough when it reaches this share of the best throughput on the cell's curve. */
+const NEARLY_BEST = 0.97;
+
+/** Most rows per batch, by cell name. */
+export type BatchSizes = Readonly<Record<string, number>>;
+
+/**
+ * The desired maximum batch size of each cell, "determined through offline benchmarking" (Cellular
+ * Batching, section 4.2): the smallest that reaches nearly the best throughput.
+ */
+export function batchSizes(curves: readonly BatchCurve[]): BatchSizes {
+  return Object.fromEntries(
+    curves.filter(({ points }) => points.length > 0).map(({ cell, points }) => {
+      const best = Math.max(...points.map(({ rowsPerS }) => rowsPerS));
+      const enough = points.find(({ rowsPerS }) =>
+        rowsPerS >= NEARLY_BEST * best
+      )!;
+      return [cell, enough.rows];
+    }),
+  );
+}
+
+/** Starts workers for a model, and ends them whatever happens. */
+export async function withExecutor<T>(
+  { model }: BuiltModel,
+  workers: number,
+  use: (executor: TensorExecutor) => Promise<T>,
+): Promise<T> {
+  const executor = await TensorExecutor.start({
+    models: [model],
+    workers,
+    slotBytes: 2 ** 28,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  try {
+    return await use(executor);
+  } finally {
+    await executor.close();
+  }
+}
+
+export class BenchRun {
+  constructor(
+    readonly built: BuiltModel,
+    readonly executor: TensorExecutor,
+    readonly settings: BenchSettings,
+    readonly sizes: BatchSizes = {},
+  ) {}
+
+  /** Lets the engine optimise every kernel at every batch size before anything is timed. */
+  async warmUp(): Promise<void> {
+    await this.#atOnce("serial", 20);
+    await this.#atOnce("cellular", 100);
+  }
+
+  /** Requests per second when all are there from the start. */
+  async peak(policy: string): Promise<number> {
+    const { throughputPerS } = await this.#atOnce(
+      policy,
+      this.settings.requests,
+    );
+    return throughputPerS;
+  }
+
+  async point(
+    policy: string,
+    loadName: string,
+    offeredPerS: number,
+  ): Promise<BenchPoint> {
+    const { seed, requests, out } = this.settings;
+    const { model, inputs } = this.built;
+    const recorder = new TraceRecorder();
+    const metrics = await measure({
+      model,
+      policy: this.#policy(policy),
+      executor: this.executor,
+      arrivals: workload({
+        arrivals: poisson({ ratePerS: offeredPerS }),
+        inputs,
+        requests,
+        seed,
+      }),
+      observer: recorder,
+    });
+    const name = `${model.name}-${policy}-${loadName}`;
+    writeFileSync(
+      `${out}/${name}.trace.json`,
+      perfettoTrace([{ name, recorder }]),
+    );
+    progress(
+      `${model.name}: ${policy} at ${loadName} load, ${
+        offeredPerS.toFixed(0)
+      }/s: p90 ${(metrics.latency.p90Ns / 1e6).toFixed(1)} ms`,
+    );
+    return { policy, loadName, offeredPerS, metrics };
+  }
+
+  /** How a policy is set up: cell by cell where it can be, else at the largest of the cells' sizes. */
+  options(policy: string): Record<string, unknown> {
+    if (policy === "serial") return {};
+    const { batchSizeMax } = this.settings;
+    if (batchSizeMax !== undefined) return { batchSizeMax };
+    const sizes = Object.values(this.sizes);
+    if (sizes.length === 0) return {};
+    return {
+      batchSizeMax: policy === "cellular" ? this.sizes : Math.max(...sizes),
+    };
+  }
+
+  #atOnce(policy: string, requests: number): Promise<Metrics> {
+    const { model, inputs } = this.built;
+    return measure({
+      model,
+      policy: this.#policy(policy),
+      executor: this.executor,
+      arrivals: workload({
+        arrivals: atOnce(),
+        inputs,
+        requests,
+        seed: this.settings.seed,
+      }),
+    });
+  }
+
+  #policy(name: string): Policy {
+    return POLICIES[name]!.build(this.options(name));
+  }
+}
