@@ -84,6 +84,7 @@ function touched(
   { size, filter, stride }: { size: number; filter: number; stride: number },
 ): number {
   if (stride <= filter) return Math.min(size, (outputs - 1) * stride + filter);
-  return (outputs - 1) * filter +
-    Math.min(filter, size - (outputs - 1) * stride);
+  // The last window may hang over the edge, or lie beyond it.
+  const rest = size - (outputs - 1) * stride;
+  return (outputs - 1) * filter + Math.max(0, Math.min(filter, rest));
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { calcReport, userReport } from "../../src/npu/scalesim/report.ts";
 import { significant } from "../../src/npu/scalesim/format.ts";
+import { convLayer } from "../../src/npu/scalesim/layer.ts";
 import { traceText } from "../../src/npu/scalesim/trace.ts";
 import {
   csvRows,
@@ -98,4 +99,28 @@ Deno.test("userReport() equals every row of bandwidth_v2.csv to the digit", () =
 
 Deno.test("traceText() hashes equal to every trace of trace_hashes.csv", () => {
   referenceRows("trace_hashes.csv")?.forEach(assertTraceRow);
+});
+
+Deno.test("calcReport() counts no words of windows that lie beyond the edge", () => {
+  // SCALE-Sim v2, commit 22f88b1, gives these reads for stride 3 over 1-wide filters.
+  const reads = (height: number, width: number, channelsIn: number) =>
+    calcReport(
+      convLayer("c", {
+        ifmapH: height,
+        ifmapW: width,
+        filterH: 4,
+        filterW: 1,
+        channelsIn,
+        channelsOut: 8,
+        strideH: 3,
+        strideW: 3,
+      }),
+      {
+        array: { rows: 4, cols: 8 },
+        dataflow: "os",
+        buffers: { ifmapKb: 1, filterKb: 1, ofmapKb: 1 },
+      },
+    ).dramIfmapReads;
+  assert.equal(reads(10, 11, 7), 280);
+  assert.equal(reads(11, 2, 9), 99);
 });
