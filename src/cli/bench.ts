@@ -16,7 +16,7 @@ import { htmlReport } from "../report/html_report.ts";
 import { renderTable } from "../report/table.ts";
 import { batchCurves } from "./batch_curve.ts";
 import { type BenchModel, buildModel } from "./bench_models.ts";
-import { batchSizes, BenchRun, withExecutor } from "./bench_run.ts";
+import { BenchRun, withExecutor } from "./bench_run.ts";
 import {
   type BenchSettings,
   benchSettings,
@@ -29,7 +29,7 @@ import { print, progress, stdoutColor } from "./terminal.ts";
 const LOADS = { low: 1 / 4, medium: 3 / 5, high: 9 / 10 } as const;
 
 /** Hidden size at which the machine is tried before sizes are chosen. */
-const TRIAL_HIDDEN = 192;
+const TRIAL_HIDDEN = 128;
 
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64];
 
@@ -78,7 +78,8 @@ async function benchOne(
   const built = buildModel(benchModel, hidden, full, seed);
   progress(`${name}: hidden ${hidden}, ${workers} worker(s), seed ${seed}`);
   return await withExecutor(built, workers, async (executor) => {
-    await new BenchRun(built, executor, settings).warmUp();
+    const run = new BenchRun(built, executor, settings);
+    await run.warmUp();
     const curves = await batchCurves(
       built.model,
       executor,
@@ -86,7 +87,6 @@ async function benchOne(
       BATCH_SIZES,
       seed,
     );
-    const run = new BenchRun(built, executor, settings, batchSizes(curves));
     const policies = settings.policies.filter((policy) =>
       POLICIES[policy]!.build(run.options(policy)).supports(built.model) ===
         undefined
@@ -119,24 +119,12 @@ async function benchOne(
       serialCapacityPerS,
       peaksPerS,
       policies: Object.fromEntries(
-        policies.map((policy) => [policy, describe(run.options(policy))]),
+        policies.map((policy) => [policy, JSON.stringify(run.options(policy))]),
       ),
       points,
       batchCurves: curves,
     };
   });
-}
-
-/** Options in words. */
-function describe(options: Record<string, unknown>): string {
-  return Object.entries(options).map(([key, value]) =>
-    `${key} ${
-      typeof value === "object"
-        ? Object.entries(value!).map(([cell, size]) => `${cell} ${size}`)
-          .join(", ")
-        : value
-    }`
-  ).join("; ");
 }
 
 /** Hidden size, a multiple of 32, at which full batches serve about TARGET_PER_S requests/s. */

@@ -4,7 +4,7 @@ import { TensorExecutor } from "../engine/tensor_executor.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Policy } from "../policy/policy.ts";
 import { POLICIES } from "../policy/registry.ts";
-import type { BatchCurve, BenchPoint } from "../report/bench_result.ts";
+import type { BenchPoint } from "../report/bench_result.ts";
 import { perfettoTrace } from "../report/perfetto.ts";
 import { TraceRecorder } from "../report/trace_recorder.ts";
 import { atOnce, poisson } from "../workload/arrivals.ts";
@@ -13,28 +13,6 @@ import type { BuiltModel } from "./bench_models.ts";
 import type { BenchSettings } from "./bench_settings.ts";
 import { measure } from "./measure.ts";
 import { progress } from "./terminal.ts";
-
-/** A batch is large enough when it reaches this share of the best throughput on the cell's curve. */
-const NEARLY_BEST = 0.97;
-
-/** Most rows per batch, by cell name. */
-export type BatchSizes = Readonly<Record<string, number>>;
-
-/**
- * The desired maximum batch size of each cell, "determined through offline benchmarking" (Cellular
- * Batching, section 4.2): the smallest that reaches nearly the best throughput.
- */
-export function batchSizes(curves: readonly BatchCurve[]): BatchSizes {
-  return Object.fromEntries(
-    curves.filter(({ points }) => points.length > 0).map(({ cell, points }) => {
-      const best = Math.max(...points.map(({ rowsPerS }) => rowsPerS));
-      const enough = points.find(({ rowsPerS }) =>
-        rowsPerS >= NEARLY_BEST * best
-      )!;
-      return [cell, enough.rows];
-    }),
-  );
-}
 
 /** Starts workers for a model, and ends them whatever happens. */
 export async function withExecutor<T>(
@@ -62,7 +40,6 @@ export class BenchRun {
     readonly built: BuiltModel,
     readonly executor: TensorExecutor,
     readonly settings: BenchSettings,
-    readonly sizes: BatchSizes = {},
   ) {}
 
   /** Lets the engine optimise every kernel at every batch size before anything is timed. */
@@ -113,16 +90,10 @@ export class BenchRun {
     return { policy, loadName, offeredPerS, metrics };
   }
 
-  /** How a policy is set up: cell by cell where it can be, else at the largest of the cells' sizes. */
+  /** How a policy is set up. */
   options(policy: string): Record<string, unknown> {
-    if (policy === "serial") return {};
     const { batchSizeMax } = this.settings;
-    if (batchSizeMax !== undefined) return { batchSizeMax };
-    const sizes = Object.values(this.sizes);
-    if (sizes.length === 0) return {};
-    return {
-      batchSizeMax: policy === "cellular" ? this.sizes : Math.max(...sizes),
-    };
+    return policy === "serial" ? {} : { batchSizeMax };
   }
 
   #atOnce(policy: string, requests: number): Promise<Metrics> {

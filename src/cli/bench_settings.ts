@@ -4,8 +4,8 @@ import { POLICIES } from "../policy/registry.ts";
 import { BENCH_MODELS, type BenchModel } from "./bench_models.ts";
 import { integerOption, namesOption, UsageError } from "./terminal.ts";
 
-/** Requests per second that model sizes aim at: a point of 1,000 requests then takes a second or two. */
-export const TARGET_PER_S = 2000;
+/** Requests per second that model sizes aim at: a point of 3,000 requests then takes seconds. */
+export const TARGET_PER_S = 3000;
 
 /** What the recurrent models are usually compared under; "all" adds the rest of the registry. */
 const DEFAULT_POLICIES = "serial,graph,bucketed,merged,cellular,late";
@@ -20,10 +20,9 @@ Finds the capacity of this machine, then runs every policy at low, medium and hi
   --policy NAMES    ${Object.keys(POLICIES).join(", ")} (default:
                     ${DEFAULT_POLICIES}; "all" for every one)
   --seed N          seed of weights, inputs and arrivals (default 1)
-  --requests N      requests per point (default 1000; 200 with --quick)
+  --requests N      requests per point (default 3000; 500 with --quick or --full)
   --workers N       worker threads (default 1: the second core schedules)
-  --batch N         maximum batch size of every policy (default: per cell, the
-                    smallest that reaches nearly the best throughput)
+  --batch N         maximum batch size of every policy (default 64)
   --hidden N        hidden size (default: as this machine allows about ${TARGET_PER_S} requests/s)
   --quick           fewer requests, the medium load only
   --full            the papers' sizes: hidden 1024, vocabulary 30,000
@@ -36,8 +35,7 @@ export interface BenchSettings {
   seed: number;
   requests: number;
   workers: number;
-  /** Batch size of every policy; undefined: as the batch curves say. */
-  batchSizeMax: number | undefined;
+  batchSizeMax: number;
   hidden: number | undefined;
   quick: boolean;
   full: boolean;
@@ -81,12 +79,10 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
     requests: integerOption(
       "requests",
       values.requests,
-      values.quick ? 200 : 1000,
+      values.quick ? 500 : values.full ? 500 : 3000,
     ),
     workers: integerOption("workers", values.workers, 1),
-    batchSizeMax: values.batch === undefined
-      ? undefined
-      : integerOption("batch", values.batch, 0),
+    batchSizeMax: integerOption("batch", values.batch, 64),
     hidden: values.hidden === undefined
       ? undefined
       : integerOption("hidden", values.hidden, 0),
