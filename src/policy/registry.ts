@@ -1,10 +1,12 @@
 import { bucketed } from "./bucketed.ts";
 import { cellular } from "./cellular.ts";
 import { dvabatch } from "./dvabatch.ts";
+import { eEbird } from "./e_ebird.ts";
 import { graph } from "./graph_batching.ts";
 import { late } from "./late.ts";
 import { lazy, oracle } from "./lazy.ts";
 import { merged } from "./merged.ts";
+import { nEbird } from "./n_ebird.ts";
 import type { Policy } from "./policy.ts";
 import { serial } from "./serial.ts";
 
@@ -24,4 +26,6 @@ export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
   lazy: { build: lazy },
   oracle: { build: oracle },
   dvabatch: { build: dvabatch },
+  "n-ebird": { build: nEbird },
+  "e-ebird": { build: eEbird },
 };

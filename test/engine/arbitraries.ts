@@ -147,6 +147,20 @@ export const POLICY_OPTIONS: Record<
   late: fc.record({ batchSizeMax, pushAhead: fc.integer({ min: 1, max: 4 }) }),
   lazy: lazyOptions,
   oracle: lazyOptions,
+  "n-ebird": fc.record({
+    workers: fc.constantFrom([1], [1, 2], [1, 1, 2, 4], [1, 1, 1]),
+    maxInf: fc.integer({ min: 1, max: 6 }),
+    slots: fc.integer({ min: 4, max: 9 }),
+  }),
+  "e-ebird": fc.record({
+    configurations: fc.constantFrom(
+      undefined,
+      { 2: [0, 1], 4: [0, 0, 1] },
+      { 3: [3], 6: [2, 2] },
+    ),
+    maxInf: fc.integer({ min: 1, max: 6 }),
+    slots: fc.integer({ min: 4, max: 9 }),
+  }),
   dvabatch: fc.record({
     batchSizeMax,
     profile,
