@@ -32,9 +32,7 @@ export async function replay(
   let next = 0;
   let turnNs = originNs;
   const spinNs = executor.workers < parallelism() ? SPIN_NS : 0;
-  while (
-    next < arrivals.length || engine.active > 0 || engine.tasksInFlight > 0
-  ) {
+  for (;;) {
     const { words, index } = executor.doorbell;
     const seen = Atomics.load(words, index);
     for (const { task, startNs, endNs } of executor.poll()) {
@@ -54,6 +52,10 @@ export async function replay(
       engine.submit({ ...arrival, arrivalNs: arrival.arrivalNs + originNs });
     }
     const wakeNs = engine.pump(wallNs());
+    if (
+      next === arrivals.length && engine.active === 0 &&
+      engine.tasksInFlight === 0
+    ) return originNs;
     const untilNs = Math.min(
       wakeNs,
       next < arrivals.length ? arrivals[next]!.arrivalNs + originNs : Infinity,
@@ -67,7 +69,6 @@ export async function replay(
       turnNs = wallNs();
     }
   }
-  return originNs;
 }
 
 /** Returns when the word is no longer `seen`, or after `sleepNs`. */
