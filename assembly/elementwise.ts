@@ -3,7 +3,7 @@
 // name the same row many times (broadcast) or point into the middle of rows (slices).
 import { checkLeast, checkRows } from "./checks";
 import { relu4 } from "./epilogue";
-import { exp4, sigmoid4, tanh4 } from "./math";
+import { erf4, exp4, gelu4, geluTanh4, sigmoid4, silu4, tanh4 } from "./math";
 import { get, put, row } from "./simd";
 
 // Type tags: a generic function is compiled once per tag, and the tests below vanish.
@@ -11,12 +11,19 @@ class Relu {}
 class Sigmoid {}
 class Tanh {}
 class Exp {}
+class Erf {}
+class Gelu {}
+class GeluTanh {}
+class Silu {}
+class Sqrt {}
 class Neg {}
 class Abs {}
 class Add {}
 class Sub {}
 class Mul {}
 class Div {}
+class Max {}
+class Min {}
 
 // @ts-ignore: decorator
 @inline function one<T>(x: v128): v128 {
@@ -24,6 +31,11 @@ class Div {}
   if (idof<T>() == idof<Sigmoid>()) return sigmoid4(x);
   if (idof<T>() == idof<Tanh>()) return tanh4(x);
   if (idof<T>() == idof<Exp>()) return exp4(x);
+  if (idof<T>() == idof<Erf>()) return erf4(x);
+  if (idof<T>() == idof<Gelu>()) return gelu4(x);
+  if (idof<T>() == idof<GeluTanh>()) return geluTanh4(x);
+  if (idof<T>() == idof<Silu>()) return silu4(x);
+  if (idof<T>() == idof<Sqrt>()) return f32x4.sqrt(x);
   if (idof<T>() == idof<Neg>()) return f32x4.neg(x);
   return f32x4.abs(x);
 }
@@ -33,6 +45,8 @@ class Div {}
   if (idof<T>() == idof<Add>()) return f32x4.add(a, b);
   if (idof<T>() == idof<Sub>()) return f32x4.sub(a, b);
   if (idof<T>() == idof<Mul>()) return f32x4.mul(a, b);
+  if (idof<T>() == idof<Max>()) return f32x4.max(a, b);
+  if (idof<T>() == idof<Min>()) return f32x4.min(a, b);
   return f32x4.div(a, b);
 }
 
@@ -102,6 +116,26 @@ export function tanh_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
 export function exp_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
   unary<Exp>(m, n, aRows, outRows);
 }
+/** out = erf(a), 3 ulp. */
+export function erf_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
+  unary<Erf>(m, n, aRows, outRows);
+}
+/** out = a (1 + erf(a / sqrt 2)) / 2, within 2^-22 |a|. */
+export function gelu_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
+  unary<Gelu>(m, n, aRows, outRows);
+}
+/** out = a sigmoid(2 sqrt(2 / pi) (a + 0.044715 a^3)), 2^-20 relative for |a| < 6. */
+export function gelu_tanh_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
+  unary<GeluTanh>(m, n, aRows, outRows);
+}
+/** out = a sigmoid(a), 3 ulp. */
+export function silu_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
+  unary<Silu>(m, n, aRows, outRows);
+}
+/** out = sqrt(a), correctly rounded. */
+export function sqrt_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
+  unary<Sqrt>(m, n, aRows, outRows);
+}
 /** out = -a. */
 export function neg_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
   unary<Neg>(m, n, aRows, outRows);
@@ -125,4 +159,12 @@ export function mul_f32(m: i32, n: i32, aRows: usize, bRows: usize, outRows: usi
 /** out = a / b. */
 export function div_f32(m: i32, n: i32, aRows: usize, bRows: usize, outRows: usize): void {
   binary<Div>(m, n, aRows, bRows, outRows);
+}
+/** out = max(a, b); NaN if either is. */
+export function max_f32(m: i32, n: i32, aRows: usize, bRows: usize, outRows: usize): void {
+  binary<Max>(m, n, aRows, bRows, outRows);
+}
+/** out = min(a, b); NaN if either is. */
+export function min_f32(m: i32, n: i32, aRows: usize, bRows: usize, outRows: usize): void {
+  binary<Min>(m, n, aRows, bRows, outRows);
 }

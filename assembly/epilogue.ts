@@ -3,7 +3,7 @@
 // to the output row happen here, and pre-activations are never stored. Where a cell
 // needs gates from several panels, the running value (one float per hidden unit)
 // waits in the output row itself, which never aliases an input.
-import { sigmoid4, tanh4 } from "./math";
+import { gelu4, geluTanh4, sigmoid4, silu4, tanh4 } from "./math";
 import { get, put, row } from "./simd";
 
 export namespace op {
@@ -13,6 +13,11 @@ export namespace op {
   export const RELU = 1;
   export const SIGMOID = 2;
   export const TANH = 3;
+  export const GELU = 16;
+  export const GELU_TANH = 17;
+  export const SILU = 18;
+  /** Added to an activation: p0 = act(sum + p1). */
+  export const RESIDUAL = 32;
   // Panels of 4 + 4 columns, `lo` and `hi` being two gates of the same 4 units.
   export const PRODUCT = 4; // p0 = sigmoid(lo) * tanh(hi)
   export const LSTM = 5; // p0 = sigmoid(lo) * p1 + p0, p2 = sigmoid(hi) * tanh(p0)
@@ -37,21 +42,17 @@ export function finish(
   if (left <= 0) return;
   const offset = <usize>col << 2;
   const d = row(p0, at) + offset;
+  if (code & op.RESIDUAL) {
+    const residual = row(p1, at) + offset;
+    lo = f32x4.add(lo, get(residual, left));
+    hi = f32x4.add(hi, get(residual + 16, left - 4));
+    code ^= op.RESIDUAL;
+  }
   switch (code) {
     case op.NONE: break;
     case op.RELU: {
       lo = relu4(lo);
       hi = relu4(hi);
-      break;
-    }
-    case op.SIGMOID: {
-      lo = sigmoid4(lo);
-      hi = sigmoid4(hi);
-      break;
-    }
-    case op.TANH: {
-      lo = tanh4(lo);
-      hi = tanh4(hi);
       break;
     }
     case op.PRODUCT: {
@@ -92,7 +93,7 @@ export function finish(
       hi = blend(hi, get(d + 16, left - 4), get(h + 16, left - 4));
       break;
     }
-    default: {
+    case op.ARGMAX: {
       if (p1) {
         const logits = row(p1, at) + offset;
         put(logits, lo, left);
@@ -101,9 +102,26 @@ export function finish(
       track(lo, hi, col, left, row(p0, at), p2 + at);
       return;
     }
+    default: {
+      lo = activate(code, lo);
+      hi = activate(code, hi);
+    }
   }
   put(d, lo, left);
   put(d + 16, hi, left - 4);
+}
+
+/** Applies an activation to four numbers. */
+export function activate(code: i32, x: v128): v128 {
+  switch (code) {
+    case op.NONE: return x;
+    case op.RELU: return relu4(x);
+    case op.SIGMOID: return sigmoid4(x);
+    case op.TANH: return tanh4(x);
+    case op.GELU: return gelu4(x);
+    case op.GELU_TANH: return geluTanh4(x);
+    default: return silu4(x);
+  }
 }
 
 /** max(x, 0) with 0 for -0 and NaN kept. */
@@ -150,4 +168,9 @@ function laneOf(lo: v128, hi: v128, lane: i32): f32 {
     case 2: return f32x4.extract_lane(half, 2);
     default: return f32x4.extract_lane(half, 3);
   }
+}
+
+/** Whether `act` is one of the activations a caller may ask for. */
+export function isActivation(act: i32): bool {
+  return (act >= op.NONE && act <= op.TANH) || (act >= op.GELU && act <= op.SILU);
 }

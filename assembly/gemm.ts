@@ -1,5 +1,6 @@
 import { checkLeast, checkPacked, checkRows } from "./checks";
-import { op } from "./epilogue";
+import { isActivation, op } from "./epilogue";
+import { get, row } from "./simd";
 import { panelBytesOf, sweep } from "./sweep";
 
 /**
@@ -7,14 +8,88 @@ import { panelBytesOf, sweep } from "./sweep";
  *   c[i][j] = act(bias[j] + sum_k a[i][k] * w[k][j]),  i < m, j < n
  * a is [a1 | a2], k1 columns behind aRows1 and k2 (may be 0) behind aRows2, so a
  * concatenation costs nothing. The sum starts from the bias and takes k in
- * ascending order. act: 0 none, 1 relu, 2 sigmoid, 3 tanh.
+ * ascending order. act: 0 none, 1 relu, 2 sigmoid, 3 tanh, 16 gelu,
+ * 17 gelu by tanh, 18 silu.
  * w: ceil(n / 8) panels of 8 biases and (k1 + k2) x 8 weights, 16-byte aligned.
  * Columns from n on are never written; c rows must not overlap a rows.
  */
 export function gemm_f32(
   m: i32, n: i32, k1: i32, aRows1: usize, k2: i32, aRows2: usize, w: usize, cRows: usize, act: i32
 ): void {
-  const panels = (n + 7) >> 3;
+  check(m, n, k1, aRows1, k2, aRows2, w, cRows, act);
+  sweep(
+    m, n, (n + 7) >> 3, 8, act, act, k1, aRows1, k2, aRows2, k2 > 0 ? 1 : 0, w, cRows, 0, 0
+  );
+}
+
+/**
+ * gemm_f32 plus a residual: c[i][j] = act(r[i][j] + sum), the sum finished before r is
+ * added. rRows may be cRows: each element is read before it is written.
+ */
+export function gemm_residual_f32(
+  m: i32, n: i32, k1: i32, aRows1: usize, k2: i32, aRows2: usize, w: usize, rRows: usize,
+  cRows: usize, act: i32
+): void {
+  check(m, n, k1, aRows1, k2, aRows2, w, cRows, act);
+  if (!ASC_NO_ASSERT) checkRows(rRows, m, <usize>n << 2);
+  const code = act | op.RESIDUAL;
+  sweep(
+    m, n, (n + 7) >> 3, 8, code, code, k1, aRows1, k2, aRows2, k2 > 0 ? 1 : 0, w, cRows, rRows, 0
+  );
+}
+
+/**
+ * Packs a right operand that is not a constant: n columns of k elements, bias 0, into
+ * the panels gemm_f32 takes. transposed = 1: bRows are n rows of k (a row is a column of
+ * the product, as keys in attention); 0: k rows of n. w: ceil(n / 8) * (k + 1) * 32
+ * bytes, 16-byte aligned; its padding columns become 0.
+ */
+export function pack_gemm_f32(n: i32, k: i32, bRows: usize, transposed: i32, w: usize): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(n, 1);
+    checkLeast(k, 0);
+    checkRows(bRows, transposed ? n : k, <usize>(transposed ? k : n) << 2);
+    checkPacked(w, (n + 7) >> 3, panelBytesOf(k));
+  }
+  for (let col = 0; col < n; col += 8) {
+    v128.store(w, v128.splat<f32>(0));
+    v128.store(w, v128.splat<f32>(0), 16);
+    w += 32;
+    const left = min(8, n - col);
+    if (transposed) packColumns(k, bRows + (<usize>col << 2), left, w);
+    else packRows(k, bRows, <usize>col << 2, left, w);
+    w += <usize>k << 5;
+  }
+}
+
+/** Eight rows of k become eight columns of a panel. */
+function packColumns(k: i32, bRows: usize, left: i32, w: usize): void {
+  for (let lane = 0; lane < 8; ++lane, w += 4) {
+    let to = w;
+    if (lane >= left) {
+      for (let i = 0; i < k; ++i, to += 32) store<f32>(to, 0);
+      continue;
+    }
+    let from = row(bRows, <usize>lane << 2);
+    for (const end = from + (<usize>k << 2); from < end; from += 4, to += 32) {
+      store<f32>(to, load<f32>(from));
+    }
+  }
+}
+
+/** Up to eight columns of k rows. */
+function packRows(k: i32, bRows: usize, offset: usize, left: i32, w: usize): void {
+  for (let i = 0; i < k; ++i, w += 32, bRows += 4) {
+    const from = row(bRows, 0) + offset;
+    v128.store(w, get(from, left));
+    v128.store(w, get(from + 16, left - 4), 16);
+  }
+}
+
+// @ts-ignore: decorator
+@inline function check(
+  m: i32, n: i32, k1: i32, aRows1: usize, k2: i32, aRows2: usize, w: usize, cRows: usize, act: i32
+): void {
   if (!ASC_NO_ASSERT) {
     checkLeast(n, 1);
     checkLeast(k1, 0);
@@ -22,8 +97,7 @@ export function gemm_f32(
     checkRows(aRows1, m, <usize>k1 << 2);
     if (k2 > 0) checkRows(aRows2, m, <usize>k2 << 2);
     checkRows(cRows, m, <usize>n << 2);
-    checkPacked(w, panels, panelBytesOf(k1 + k2));
-    assert(act >= op.NONE && act <= op.TANH, "unknown activation");
+    checkPacked(w, (n + 7) >> 3, panelBytesOf(k1 + k2));
+    assert(isActivation(act), "unknown activation");
   }
-  sweep(m, n, panels, 8, act, act, k1, aRows1, k2, aRows2, k2 > 0 ? 1 : 0, w, cRows, 0, 0);
 }

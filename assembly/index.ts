@@ -12,13 +12,22 @@
 //   its place in the table, nor on the other rows.
 export { shoal_abi_version, shoal_static_end } from "./abi";
 export {
-  abs_f32, add_f32, div_f32, exp_f32, mul_f32, neg_f32, relu_f32, sigmoid_f32, sub_f32, tanh_f32
+  abs_f32, add_f32, div_f32, erf_f32, exp_f32, gelu_f32, gelu_tanh_f32, max_f32, min_f32, mul_f32,
+  neg_f32, relu_f32, sigmoid_f32, silu_f32, sqrt_f32, sub_f32, tanh_f32
 } from "./elementwise";
-export { gemm_f32 } from "./gemm";
+export { attention_append_f32, attention_f32, attention_scratch_bytes } from "./attention";
+export { conv_f32, conv_scratch_bytes, conv_transpose_f32 } from "./conv";
+export { depthwise_f32 } from "./depthwise";
+export { gemm_f32, gemm_residual_f32, pack_gemm_f32 } from "./gemm";
 export { gru_step_f32 } from "./gru";
 export { lstm_step_f32 } from "./lstm";
+export { layer_norm_f32, rms_norm_f32 } from "./norm";
+export { pool_average_f32, pool_max_f32 } from "./pool";
+export { gemm_q8_f32, gemm_q8_i32, gemm_q8_u8, quantize_rows_f32, quantize_static_rows_f32 } from "./q8";
 export { argmax_rows_f32, projection_argmax_f32 } from "./projection";
+export { resize_linear_f32, resize_nearest_f32 } from "./resize";
 export { copy_rows, gather_rows } from "./rows";
 export { softmax_rows_f32 } from "./softmax";
+export { topk_rows_f32 } from "./topk";
 export { tree_internal_f32, tree_leaf_f32 } from "./tree_lstm";
 export * from "./npu/index";

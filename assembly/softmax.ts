@@ -19,7 +19,8 @@ export function softmax_rows_f32(m: i32, n: i32, aRows: usize, outRows: usize): 
   }
 }
 
-function softmaxRow(n: i32, a: usize, out: usize): void {
+/** Softmax of n floats at a, written to out, which may be a. */
+export function softmaxRow(n: i32, a: usize, out: usize): void {
   const max = v128.splat<f32>(greatest(n, a));
   const body = a + (<usize>(n & -4) << 2);
   const left = n & 3;

@@ -10,7 +10,7 @@ import {
 } from "./tiles";
 
 /** Rows per block, chosen so that a block of wide rows stays in the second-level cache. */
-const BLOCK_ROWS = 120;
+export const BLOCK_ROWS = 120;
 /** Rows of the largest tile. */
 const TILE_ROWS = 5;
 /** Panels that pass side by side where the weights' way from memory is the limit. */

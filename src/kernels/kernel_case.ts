@@ -12,6 +12,8 @@ export interface RowOperand {
   width: number;
   /** Row-major, rows x width. */
   data: Float32Array | Int32Array;
+  /** true: one array of rows x width elements instead of rows behind a table. */
+  contiguous?: boolean;
 }
 
 /** A result of `rows` rows of `width` elements. */
@@ -33,7 +35,11 @@ export interface KernelCase {
   rows: number;
   inputs: Readonly<Record<string, RowOperand>>;
   /** Operands that are not per row: packed weights, embedding tables. 16-byte aligned. */
-  blocks?: Readonly<Record<string, Float32Array>>;
+  blocks?: Readonly<Record<string, Float32Array | Int32Array>>;
+  /** Bytes of working memory, 16-byte aligned, whose contents are of no meaning. */
+  scratch?: Readonly<Record<string, number>>;
+  /** Tables of the rows of `width` elements that the named blocks consist of. */
+  tables?: Readonly<Record<string, { block: string; width: number }>>;
   /** Arrays of addresses of the named operands' row tables. */
   lists?: Readonly<Record<string, readonly string[]>>;
   results: Readonly<Record<string, ResultOperand>>;

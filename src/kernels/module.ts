@@ -3,128 +3,18 @@
  * owns. What is here knows nothing of files; bytes or a compiled module come in.
  */
 import { instantiateSync } from "@assemblyscript/loader";
+import type { KernelExports } from "./exports.ts";
+
+export { ACTIVATIONS } from "./exports.ts";
+export type {
+  Activation,
+  BinaryKernel,
+  KernelExports,
+  UnaryKernel,
+} from "./exports.ts";
 
 /** Version of the ABI this face was written for; see assembly/abi.ts. */
-export const ABI_VERSION = 1;
-
-/** Activations of {@linkcode KernelExports.gemm_f32}; the numbers are part of the ABI. */
-export const ACTIVATIONS = { none: 0, relu: 1, sigmoid: 2, tanh: 3 } as const;
-
-/** Name of an activation fused into a GEMM. */
-export type Activation = keyof typeof ACTIVATIONS;
-
-/** (m, n, aRows, outRows), rows of n floats. */
-export type UnaryKernel = (
-  m: number,
-  n: number,
-  aRows: number,
-  outRows: number,
-) => void;
-
-/** (m, n, aRows, bRows, outRows), rows of n floats. */
-export type BinaryKernel = (
-  m: number,
-  n: number,
-  aRows: number,
-  bRows: number,
-  outRows: number,
-) => void;
-
-/**
- * The kernels, raw. Addresses are bytes in linear memory; `*Rows` is the address of a
- * table of m u32 row addresses. Tables and rows are 4-byte aligned, packed weights (`w`,
- * see pack.ts) 16-byte aligned. Nothing is checked in release builds, everything in
- * debug builds. Semantics and layouts stand at each kernel in assembly/.
- */
-export interface KernelExports {
-  shoal_abi_version(): number;
-  /** First address above the module's static data. */
-  shoal_static_end(): number;
-  gemm_f32(
-    m: number,
-    n: number,
-    k1: number,
-    aRows1: number,
-    k2: number,
-    aRows2: number,
-    w: number,
-    cRows: number,
-    act: number,
-  ): void;
-  lstm_step_f32(
-    m: number,
-    hidden: number,
-    kx: number,
-    xRows: number,
-    hRows: number,
-    cRows: number,
-    w: number,
-    hOutRows: number,
-    cOutRows: number,
-  ): void;
-  gru_step_f32(
-    m: number,
-    hidden: number,
-    kx: number,
-    xRows: number,
-    hRows: number,
-    w: number,
-    hOutRows: number,
-  ): void;
-  tree_leaf_f32(
-    m: number,
-    hidden: number,
-    kx: number,
-    xRows: number,
-    w: number,
-    hOutRows: number,
-    cOutRows: number,
-  ): void;
-  /** hRowsTables, cRowsTables: arrays of `arity` addresses of row tables. */
-  tree_internal_f32(
-    m: number,
-    hidden: number,
-    arity: number,
-    hRowsTables: number,
-    cRowsTables: number,
-    w: number,
-    hOutRows: number,
-    cOutRows: number,
-  ): void;
-  /** Writes i32 ids through idOutRows and m greatest logits to bestOut; logitsRows may be 0. */
-  projection_argmax_f32(
-    m: number,
-    n: number,
-    k: number,
-    aRows: number,
-    w: number,
-    idOutRows: number,
-    logitsRows: number,
-    bestOut: number,
-  ): void;
-  argmax_rows_f32(m: number, n: number, aRows: number, idOutRows: number): void;
-  /** Fills outRows with addresses into `table`; -1, or the first row whose id is out of range. */
-  gather_rows(
-    m: number,
-    idRows: number,
-    table: number,
-    rowBytes: number,
-    count: number,
-    outRows: number,
-  ): number;
-  copy_rows(m: number, bytes: number, aRows: number, outRows: number): void;
-  softmax_rows_f32: UnaryKernel;
-  relu_f32: UnaryKernel;
-  sigmoid_f32: UnaryKernel;
-  tanh_f32: UnaryKernel;
-  exp_f32: UnaryKernel;
-  neg_f32: UnaryKernel;
-  abs_f32: UnaryKernel;
-  add_f32: BinaryKernel;
-  sub_f32: BinaryKernel;
-  mul_f32: BinaryKernel;
-  div_f32: BinaryKernel;
-}
+export const ABI_VERSION = 2;
 
 /** Features a build needs beyond WebAssembly 1.0, in the order they are looked for. */
 export type EngineFeature = "simd" | "relaxed-simd" | "threads";

@@ -63,16 +63,22 @@ export function place(
     words.set(addresses, at[name] / 4);
   }
 
-  for (const [name, { width, data }] of Object.entries(kernelCase.inputs)) {
+  for (
+    const [name, { width, data, contiguous }] of Object.entries(
+      kernelCase.inputs,
+    )
+  ) {
     const source = new Uint32Array(data.buffer, data.byteOffset, data.length);
-    table(
-      name,
-      order.map((row) => {
-        const address = reserve(4 * width, 4);
-        words.set(source.subarray(row * width, (row + 1) * width), address / 4);
-        return address;
-      }),
-    );
+    const whole = contiguous ? reserve(4 * width * order.length, 4) : 0;
+    const addresses = order.map((row, i) => {
+      const address = contiguous
+        ? whole + 4 * width * i
+        : reserve(4 * width, 4);
+      words.set(source.subarray(row * width, (row + 1) * width), address / 4);
+      return address;
+    });
+    if (contiguous) at[name] = whole;
+    else table(name, addresses);
   }
   for (const [name, data] of Object.entries(kernelCase.blocks ?? {})) {
     at[name] = reserve(4 * data.length, 16);
@@ -80,6 +86,22 @@ export function place(
       new Uint32Array(data.buffer, data.byteOffset, data.length),
       at[name] / 4,
     );
+  }
+  for (
+    const [name, { block, width }] of Object.entries(kernelCase.tables ?? {})
+  ) {
+    const { length } = kernelCase.blocks![block]!;
+    table(
+      name,
+      Array.from(
+        { length: length / width },
+        (_, i) => at[block]! + 4 * width * i,
+      ),
+    );
+  }
+  for (const [name, size] of Object.entries(kernelCase.scratch ?? {})) {
+    at[name] = reserve(size, 16);
+    writable.push([at[name], at[name] + size]);
   }
   for (
     const [name, { width, contiguous }] of Object.entries(kernelCase.results)

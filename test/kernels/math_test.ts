@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sigmoid } from "../../src/kernels/reference/activation.ts";
+import { erf, sigmoid } from "../../src/kernels/reference/activation.ts";
 import { release } from "./builds.ts";
 import { ulpError } from "./ulp.ts";
 
@@ -13,7 +13,14 @@ const values = table + 16;
 
 /** Applies an elementwise kernel in place to up to BATCH numbers. */
 function apply(
-  name: "exp_f32" | "sigmoid_f32" | "tanh_f32",
+  name:
+    | "exp_f32"
+    | "sigmoid_f32"
+    | "tanh_f32"
+    | "erf_f32"
+    | "gelu_f32"
+    | "gelu_tanh_f32"
+    | "silu_f32",
   input: Float32Array,
 ): Float32Array {
   new Uint32Array(memory.buffer, table, 1)[0] = values;
@@ -27,6 +34,7 @@ const functions = [
   { name: "exp_f32", reference: Math.exp, ulps: 1 },
   { name: "sigmoid_f32", reference: sigmoid, ulps: 2 },
   { name: "tanh_f32", reference: Math.tanh, ulps: 5 },
+  { name: "erf_f32", reference: erf, ulps: 3 },
 ] as const;
 
 for (const { name, reference, ulps } of functions) {
@@ -76,6 +84,19 @@ Deno.test("exp, sigmoid and tanh end where they should", () => {
     0,
   ]);
   assert.deepEqual([...apply("tanh_f32", input)], [0, -0, 1, -1, NaN, 1, -1]);
+});
+
+Deno.test("gelu and silu end where they should", () => {
+  const input = Float32Array.of(0, -0, Infinity, -Infinity, NaN, 1e30, -1e30);
+  for (const name of ["gelu_f32", "gelu_tanh_f32", "silu_f32"] as const) {
+    const got = apply(name, input);
+    // Far below zero there is nothing left but the sign.
+    assert.deepEqual(
+      [...got].map((y) => y === 0 ? 0 : y),
+      [0, 0, Infinity, 0, NaN, Math.fround(1e30), 0],
+      name,
+    );
+  }
 });
 
 Deno.test("tanh and sigmoid never leave their range", () => {

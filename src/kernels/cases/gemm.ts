@@ -5,8 +5,9 @@ import {
   drawSize,
   drawWeights,
 } from "../kernel_case.ts";
-import { type Activation, ACTIVATIONS } from "../module.ts";
-import { packGemm } from "../pack.ts";
+import { type Activation, ACTIVATIONS } from "../exports.ts";
+import { activate } from "../reference/activation.ts";
+import { packedGemmFloats, packGemm } from "../pack.ts";
 import { gemm } from "../reference/gemm.ts";
 import { argmax } from "../reference/rows.ts";
 
@@ -47,6 +48,75 @@ export const gemmCase: CaseGenerator = (draw) => {
         { m: rows, n, k, a: concatenateRows(rows, a1, a2), weight, bias },
         act,
       ),
+    }),
+    tolerance: exact ? 0 : 2 ** -23 * (k + 8),
+    flops: 2 * rows * n * k,
+  };
+};
+
+/** GEMM whose result is added to a residual before the activation. */
+export const gemmResidualCase: CaseGenerator = (draw) => {
+  const { prng, rows, exact } = draw;
+  const [n, k] = [drawSize(prng), drawSize(prng)];
+  const names =
+    (exact ? ["none", "relu"] : Object.keys(ACTIVATIONS)) as Activation[];
+  const act = names[prng.int(names.length)]!;
+  const weight = drawWeights(draw, n * k, k);
+  const bias = drawFloats(draw, n);
+  const a = drawRows(draw, k);
+  const r = drawRows(draw, n);
+  return {
+    label: `m=${rows} n=${n} k=${k} ${act}`,
+    rows,
+    inputs: { a, r },
+    blocks: { w: packGemm({ n, k, weight, layout: "nk", bias }) },
+    results: { c: { width: n, type: "f32" } },
+    call: (kernels, at, m) =>
+      kernels.gemm_residual_f32(
+        m,
+        n,
+        k,
+        at.a,
+        0,
+        0,
+        at.w,
+        at.r,
+        at.c,
+        ACTIVATIONS[act],
+      ),
+    expected: () => ({
+      c: gemm({ m: rows, n, k, a: a.data, weight, bias }, "none")
+        .map((sum, i) => activate(act, sum + r.data[i])),
+    }),
+    tolerance: exact ? 0 : 2 ** -23 * (k + 8),
+    flops: 2 * rows * n * k,
+  };
+};
+
+/** Product of two run-time operands: the right one, as it is or transposed, is packed first. */
+export const packGemmCase: CaseGenerator = (draw) => {
+  const { prng, rows, exact } = draw;
+  const [n, k] = [drawSize(prng), drawSize(prng)];
+  const transposed = prng.int(2);
+  const a = drawRows(draw, k);
+  const b = drawWeights(draw, n * k, k);
+  const weight = transposed
+    ? b
+    : Float32Array.from(b, (_, i) => b[i % k * n + Math.floor(i / k)]);
+  return {
+    label: `m=${rows} n=${n} k=${k} transposed=${transposed}`,
+    rows,
+    inputs: { a },
+    blocks: { b },
+    tables: { bRows: { block: "b", width: transposed ? k : n } },
+    scratch: { w: 4 * packedGemmFloats({ n, k }) },
+    results: { c: { width: n, type: "f32" } },
+    call(kernels, at, m) {
+      kernels.pack_gemm_f32(n, k, at.bRows, transposed, at.w);
+      kernels.gemm_f32(m, n, k, at.a, 0, 0, at.w, at.c, ACTIVATIONS.none);
+    },
+    expected: () => ({
+      c: gemm({ m: rows, n, k, a: a.data, weight }, "none"),
     }),
     tolerance: exact ? 0 : 2 ** -23 * (k + 8),
     flops: 2 * rows * n * k,

@@ -7,7 +7,8 @@ import {
   type KernelCase,
   rowOf,
 } from "../kernel_case.ts";
-import type { BinaryKernel, KernelExports, UnaryKernel } from "../module.ts";
+import type { BinaryKernel, KernelExports, UnaryKernel } from "../exports.ts";
+import { normalize, topk } from "../reference/norm.ts";
 import { argmax, softmax } from "../reference/rows.ts";
 
 /** Names of the exports with signature S. */
@@ -89,6 +90,78 @@ export const softmaxCase: CaseGenerator = (draw) => {
         .flatMap((i) => Array.from(softmax(rowOf(a, i)))),
     }),
     tolerance: 2 ** -23 * (n / 4 + 8),
+    flops: 0,
+  };
+};
+
+/** Layer normalisation (with and without beta) or RMS normalisation. */
+export function normCase(
+  name: "layer_norm_f32" | "rms_norm_f32",
+): CaseGenerator {
+  return (draw) => {
+    const n = drawSize(draw.prng);
+    const a = drawRows(draw, n);
+    const gamma = drawFloats(draw, n);
+    const layer = name === "layer_norm_f32";
+    const beta = layer && draw.prng.int(2) === 1
+      ? drawFloats(draw, n)
+      : undefined;
+    const epsilon = 2 ** -10;
+    return {
+      label: `m=${draw.rows} n=${n}`,
+      rows: draw.rows,
+      inputs: { a },
+      blocks: { gamma, ...(beta && { beta }) },
+      results: { out: { width: n, type: "f32" } },
+      call: (kernels, at, m) =>
+        layer
+          ? kernels.layer_norm_f32(
+            m,
+            n,
+            at.a,
+            at.gamma,
+            at.beta ?? 0,
+            epsilon,
+            at.out,
+          )
+          : kernels.rms_norm_f32(m, n, at.a, at.gamma, epsilon, at.out),
+      expected: () => ({
+        out: Array.from({ length: draw.rows }, (_, i) => i).flatMap((i) =>
+          Array.from(normalize(rowOf(a, i), gamma, beta, epsilon, layer))
+        ),
+      }),
+      // Small integers are no exact case: the mean is rounded, and a deviation of 0 is scaled
+      // by at most epsilon ** -0.5.
+      tolerance: 2 ** -23 * (n / 8 + 16) * (draw.exact ? 128 : 8),
+      flops: 0,
+    };
+  };
+}
+
+/** The k best of a row, with many ties in exact cases. */
+export const topkCase: CaseGenerator = (draw) => {
+  const n = drawSize(draw.prng);
+  const k = 1 + draw.prng.int(Math.min(n, 12));
+  const largest = draw.prng.int(2);
+  const a = drawRows(draw, n);
+  const each = (pick: (best: ReturnType<typeof topk>) => number[]) =>
+    Array.from({ length: draw.rows }, (_, i) => i)
+      .flatMap((i) => pick(topk(rowOf(a, i), k, largest === 1)));
+  return {
+    label: `m=${draw.rows} n=${n} k=${k} largest=${largest}`,
+    rows: draw.rows,
+    inputs: { a },
+    results: {
+      value: { width: k, type: "f32" },
+      id: { width: k, type: "i32" },
+    },
+    call: (kernels, at, m) =>
+      kernels.topk_rows_f32(m, n, k, largest, at.a, at.value, at.id),
+    expected: () => ({
+      value: each(({ values }) => values),
+      id: each(({ ids }) => ids),
+    }),
+    tolerance: 0,
     flops: 0,
   };
 };

@@ -1,6 +1,6 @@
 /** Naive GEMM: the definition, in double precision and in the kernels' own order of roundings. */
-import type { Activation } from "../module.ts";
-import { relu, sigmoid } from "./activation.ts";
+import type { Activation } from "../exports.ts";
+import { activate } from "./activation.ts";
 
 /** Operands of a naive GEMM, plain row-major. */
 export interface NaiveGemm {
@@ -49,19 +49,4 @@ export function gemmRounded(
     }
   }
   return out;
-}
-
-function activate(act: Activation, x: number): number {
-  switch (act) {
-    case "none":
-      return x;
-    case "relu":
-      return relu(x);
-    case "sigmoid":
-      return sigmoid(x);
-    case "tanh":
-      return Math.tanh(x);
-    default:
-      return act satisfies never;
-  }
 }

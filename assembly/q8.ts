@@ -1,0 +1,247 @@
+// int8 GEMM. Activations are quantised per row, so a row never depends on its batch;
+// sums are exact 32-bit integers and the same in every build and engine. Formats stand in
+// q8_epilogue.ts. Activations of 7 bits (levels = 127) may use the relaxed builds' dot
+// product, which is exact only for them; 8 bits (levels = 255) have ONNX's semantics.
+import { checkLeast, checkPacked, checkRows } from "./checks";
+import { isActivation } from "./epilogue";
+import { q8, quantize8, storeBytes } from "./q8_epilogue";
+import {
+  q8_seven_1x32, q8_seven_1x8, q8_seven_2x8, q8_seven_3x8, q8_seven_4x8, q8_seven_5x8,
+  q8_wide_1x16, q8_wide_1x8, q8_wide_2x8, q8_wide_3x8, q8_wide_4x8
+} from "./q8_tiles";
+import { get, row } from "./simd";
+import { BLOCK_ROWS } from "./sweep";
+
+const ROW_HEADER: usize = 16;
+const PANEL_HEADER: usize = 128;
+
+/** Bytes of a quantised row of k elements: its header and k bytes, rounded up to 4. */
+// @ts-ignore: decorator
+@inline function rowBytes(k: i32): usize {
+  return ROW_HEADER + (<usize>(k + 3) & ~3);
+}
+
+/**
+ * Dynamic quantisation of rows of k floats (ONNX DynamicQuantizeLinear, for every row on
+ * its own): scale = (max(a, 0) - min(a, 0)) / levels, zero = round(-min / scale),
+ * q = clamp(round(a / scale) + zero, 0, levels), rounding half to even. A row of zeros
+ * has scale 1. levels: 255, or 127 for the 7-bit path. Quantised rows: 16 bytes of
+ * header, then k bytes, padded to a multiple of 4 with 0; 4-byte aligned.
+ */
+export function quantize_rows_f32(m: i32, k: i32, levels: i32, aRows: usize, qRows: usize): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(k, 1);
+    assert(levels == 127 || levels == 255, "levels must be 127 or 255");
+    checkRows(aRows, m, <usize>k << 2);
+    checkRows(qRows, m, rowBytes(k));
+  }
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    const a = row(aRows, at);
+    const q = row(qRows, at);
+    let low: f32 = 0, high: f32 = 0;
+    let lows = v128.splat<f32>(0), highs = lows;
+    let p = a;
+    for (let left = k; left > 0; left -= 4, p += 16) {
+      const x = get(p, left);
+      lows = f32x4.pmin(lows, x);
+      highs = f32x4.pmax(highs, x);
+    }
+    low = min(min(f32x4.extract_lane(lows, 0), f32x4.extract_lane(lows, 1)),
+      min(f32x4.extract_lane(lows, 2), f32x4.extract_lane(lows, 3)));
+    high = max(max(f32x4.extract_lane(highs, 0), f32x4.extract_lane(highs, 1)),
+      max(f32x4.extract_lane(highs, 2), f32x4.extract_lane(highs, 3)));
+    const scale: f32 = high == low ? 1 : (high - low) / <f32>levels;
+    const zero = <i32>nearest<f32>(-low / scale);
+    store<f32>(q, scale);
+    store<i32>(q, min(max(zero, 0), levels), 4);
+    bytesOf(k, a, scale, min(max(zero, 0), levels), levels, q);
+  }
+}
+
+/** Quantises with a given scale and zero point (ONNX QuantizeLinear to uint8) into rows with headers. */
+export function quantize_static_rows_f32(
+  m: i32, k: i32, scale: f32, zero: i32, aRows: usize, qRows: usize
+): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(k, 1);
+    assert(zero >= 0 && zero <= 255, "zero point is not a byte");
+    checkRows(aRows, m, <usize>k << 2);
+    checkRows(qRows, m, rowBytes(k));
+  }
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    const q = row(qRows, at);
+    store<f32>(q, scale);
+    store<i32>(q, zero, 4);
+    bytesOf(k, row(aRows, at), scale, zero, 255, q);
+  }
+}
+
+function bytesOf(k: i32, a: usize, scale: f32, zero: i32, levels: i32, q: usize): void {
+  const s = v128.splat<f32>(scale);
+  const z = v128.splat<i32>(zero);
+  let to = q + ROW_HEADER;
+  let left = k;
+  for (; left >= 8; left -= 8, a += 32, to += 8) {
+    v128.store_lane<u64>(to, quantize8(v128.load(a), v128.load(a, 16), s, z, levels), 0);
+  }
+  if (left) {
+    storeBytes(to, quantize8(get(a, left), get(a + 16, left - 4), s, z, levels), left);
+  }
+  seal(k, q);
+}
+
+/** Clears the padding bytes and stores the sum of a quantised row. */
+function seal(k: i32, q: usize): void {
+  const a = q + ROW_HEADER;
+  const padded = (k + 3) & ~3;
+  for (let i = k; i < padded; ++i) store<u8>(a + i, 0);
+  let sums = v128.splat<i32>(0);
+  let i = 0;
+  for (; i + 16 <= padded; i += 16) {
+    sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(v128.load(a + i))));
+  }
+  let sum = i32x4.extract_lane(sums, 0) + i32x4.extract_lane(sums, 1) +
+    i32x4.extract_lane(sums, 2) + i32x4.extract_lane(sums, 3);
+  for (; i < padded; ++i) sum += load<u8>(a + i);
+  store<i32>(q, sum, 8);
+  store<i32>(q, 0, 12);
+}
+
+/** c[i][j] = act(scale_i * weightScale_j * exact sum + bias_j), f32. seven = 1: all q are below 128. */
+export function gemm_q8_f32(
+  m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize, cRows: usize, act: i32
+): void {
+  if (!ASC_NO_ASSERT) {
+    check(m, n, k, seven, qRows, w);
+    checkRows(cRows, m, <usize>n << 2);
+    assert(isActivation(act), "unknown activation");
+  }
+  sweepQ8(m, n, k, seven, qRows, w, cRows, act, 0, 0);
+}
+
+/** c[i][j] = exact sum, i32 (ONNX MatMulInteger). */
+export function gemm_q8_i32(m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize, cRows: usize): void {
+  if (!ASC_NO_ASSERT) {
+    check(m, n, k, seven, qRows, w);
+    checkRows(cRows, m, <usize>n << 2);
+  }
+  sweepQ8(m, n, k, seven, qRows, w, cRows, q8.I32, 0, 0);
+}
+
+/**
+ * gemm_q8_f32, requantised with a given scale and zero point (ONNX QLinearMatMul): cRows
+ * are quantised rows of n bytes with their header, ready to be the next one's qRows.
+ */
+export function gemm_q8_u8(
+  m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize, cRows: usize, act: i32, scale: f32, zero: i32
+): void {
+  if (!ASC_NO_ASSERT) {
+    check(m, n, k, seven, qRows, w);
+    checkRows(cRows, m, rowBytes(n));
+    assert(isActivation(act), "unknown activation");
+    assert(zero >= 0 && zero <= 255, "zero point is not a byte");
+  }
+  sweepQ8(m, n, k, seven, qRows, w, cRows, act | q8.U8, scale, zero);
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    const c = row(cRows, at);
+    store<f32>(c, scale);
+    store<i32>(c, zero, 4);
+    seal(n, c);
+  }
+}
+
+function check(m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize): void {
+  checkLeast(n, 1);
+  checkLeast(k, 1);
+  checkRows(qRows, m, rowBytes(k));
+  checkPacked(w, (n + 7) >> 3, panelBytesOf(k));
+  if (seven) {
+    for (let i = 0; i < m; ++i) {
+      const q = row(qRows, <usize>i << 2) + ROW_HEADER;
+      for (let j = 0; j < k; ++j) assert(load<u8>(q + j) < 128, "an activation has more than 7 bits");
+    }
+  }
+}
+
+// @ts-ignore: decorator
+@inline function panelBytesOf(k: i32): usize {
+  return PANEL_HEADER + (<usize>((k + 3) >> 2) << 5);
+}
+
+function sweepQ8(
+  m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize, outRows: usize, kind: i32, scale: f32, zero: i32
+): void {
+  const panelBytes = panelBytesOf(k);
+  const steps = (k + 3) >> 2;
+  const panels = (n + 7) >> 3;
+  for (let block = 0; block < m; block += BLOCK_ROWS) {
+    const rows = min(BLOCK_ROWS, m - block);
+    const at = <usize>block << 2;
+    if (ASC_FEATURE_RELAXED_SIMD) {
+      if (seven) {
+        sevenBits(rows, at, n, panels, steps, qRows, w, panelBytes, outRows, kind, scale, zero);
+        continue;
+      }
+    }
+    eightBits(rows, at, n, panels, steps, qRows, w, panelBytes, outRows, kind, scale, zero);
+  }
+}
+
+function sevenBits(
+  rows: i32, first: usize, n: i32, panels: i32, steps: i32, qRows: usize, w: usize, panelBytes: usize,
+  outRows: usize, kind: i32, scale: f32, zero: i32
+): void {
+  const tiles = (rows + 4) / 5;
+  const small = rows / tiles;
+  const large = rows - small * tiles;
+  let p = 0;
+  if (rows == 1) {
+    for (; p + 4 <= panels; p += 4, w += 4 * panelBytes) {
+      q8_seven_1x32(first, steps, qRows, w, panelBytes, p << 3, n, kind, outRows, scale, zero);
+    }
+  }
+  for (; p < panels; ++p, w += panelBytes) {
+    const col = p << 3;
+    let at = first;
+    for (let t = 0; t < tiles; ++t) {
+      const height = t < large ? small + 1 : small;
+      switch (height) {
+        case 5: { q8_seven_5x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
+        case 4: { q8_seven_4x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
+        case 3: { q8_seven_3x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
+        case 2: { q8_seven_2x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
+        default: q8_seven_1x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero);
+      }
+      at += <usize>height << 2;
+    }
+  }
+}
+
+function eightBits(
+  rows: i32, first: usize, n: i32, panels: i32, steps: i32, qRows: usize, w: usize, panelBytes: usize,
+  outRows: usize, kind: i32, scale: f32, zero: i32
+): void {
+  const tiles = (rows + 3) / 4;
+  const small = rows / tiles;
+  const large = rows - small * tiles;
+  let p = 0;
+  if (rows == 1) {
+    for (; p + 2 <= panels; p += 2, w += 2 * panelBytes) {
+      q8_wide_1x16(first, steps, qRows, w, panelBytes, p << 3, n, kind, outRows, scale, zero);
+    }
+  }
+  for (; p < panels; ++p, w += panelBytes) {
+    const col = p << 3;
+    let at = first;
+    for (let t = 0; t < tiles; ++t) {
+      const height = t < large ? small + 1 : small;
+      switch (height) {
+        case 4: { q8_wide_4x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
+        case 3: { q8_wide_3x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
+        case 2: { q8_wide_2x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
+        default: q8_wide_1x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero);
+      }
+      at += <usize>height << 2;
+    }
+  }
+}

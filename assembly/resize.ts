@@ -1,0 +1,97 @@
+// Resizing of NHWC images. Where an output line or column comes from is the host's
+// choice (all of ONNX Resize's coordinate modes are tables): the kernels only follow it.
+import { checkLeast, checkRows, checkSpan } from "./checks";
+import { get, put, row } from "./simd";
+
+/**
+ * out[y][x] = in[lines[y]][columns[x]]; lines: outHeight i32, columns: outWidth i32,
+ * all inside the image.
+ */
+export function resize_nearest_f32(
+  m: i32, height: i32, width: i32, channels: i32, outHeight: i32, outWidth: i32,
+  inRows: usize, lines: usize, columns: usize, outRows: usize
+): void {
+  if (!ASC_NO_ASSERT) {
+    check(m, height, width, channels, outHeight, outWidth, inRows, outRows);
+    checkIndices(lines, outHeight, height, 4);
+    checkIndices(columns, outWidth, width, 4);
+  }
+  const pixel = <usize>channels << 2;
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    const a = row(inRows, at);
+    let out = row(outRows, at);
+    for (let y = 0; y < outHeight; ++y) {
+      const line = a + <usize>(load<i32>(lines + (<usize>y << 2)) * width) * pixel;
+      for (let x = 0; x < outWidth; ++x, out += pixel) {
+        memory.copy(out, line + <usize>load<i32>(columns + (<usize>x << 2)) * pixel, pixel);
+      }
+    }
+  }
+}
+
+/**
+ * Bilinear: lines and columns hold per output line (column) 16 bytes: two i32 indices
+ * i0, i1 and two f32 weights w0, w1.
+ *   out[y][x] = w0y (w0x a00 + w1x a01) + w1y (w0x a10 + w1x a11)
+ */
+export function resize_linear_f32(
+  m: i32, height: i32, width: i32, channels: i32, outHeight: i32, outWidth: i32,
+  inRows: usize, lines: usize, columns: usize, outRows: usize
+): void {
+  if (!ASC_NO_ASSERT) {
+    check(m, height, width, channels, outHeight, outWidth, inRows, outRows);
+    checkIndices(lines, outHeight, height, 16);
+    checkIndices(lines + 4, outHeight, height, 16);
+    checkIndices(columns, outWidth, width, 16);
+    checkIndices(columns + 4, outWidth, width, 16);
+  }
+  const pixel = <usize>channels << 2;
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    const a = row(inRows, at);
+    let out = row(outRows, at);
+    for (let y = 0; y < outHeight; ++y) {
+      const line = lines + (<usize>y << 4);
+      const upper = a + <usize>(load<i32>(line) * width) * pixel;
+      const lower = a + <usize>(load<i32>(line, 4) * width) * pixel;
+      for (let x = 0; x < outWidth; ++x, out += pixel) {
+        const column = columns + (<usize>x << 4);
+        const first = <usize>load<i32>(column) * pixel;
+        const second = <usize>load<i32>(column, 4) * pixel;
+        blend(
+          channels, upper + first, upper + second, lower + first, lower + second,
+          v128.load_splat<f32>(line, 8), v128.load_splat<f32>(line, 12),
+          v128.load_splat<f32>(column, 8), v128.load_splat<f32>(column, 12), out
+        );
+      }
+    }
+  }
+}
+
+function blend(
+  channels: i32, a: usize, b: usize, c: usize, d: usize,
+  y0: v128, y1: v128, x0: v128, x1: v128, out: usize
+): void {
+  for (let left = channels, i: usize = 0; left > 0; left -= 4, i += 16) {
+    const upper = f32x4.add(f32x4.mul(x0, get(a + i, left)), f32x4.mul(x1, get(b + i, left)));
+    const lower = f32x4.add(f32x4.mul(x0, get(c + i, left)), f32x4.mul(x1, get(d + i, left)));
+    put(out + i, f32x4.add(f32x4.mul(y0, upper), f32x4.mul(y1, lower)), left);
+  }
+}
+
+function check(
+  m: i32, height: i32, width: i32, channels: i32, outHeight: i32, outWidth: i32,
+  inRows: usize, outRows: usize
+): void {
+  checkLeast(height, 1);
+  checkLeast(width, 1);
+  checkLeast(channels, 1);
+  checkRows(inRows, m, <usize>height * width * channels << 2);
+  checkRows(outRows, m, <usize>outHeight * outWidth * channels << 2);
+}
+
+function checkIndices(table: usize, count: i32, size: i32, stride: usize): void {
+  checkSpan(table, <usize>count * stride - (stride - 4));
+  for (let i = 0; i < count; ++i) {
+    assert(load<u32>(table + <usize>i * stride) < <u32>size, "index is outside the image");
+  }
+}

@@ -1,0 +1,40 @@
+/** Naive attention of one query row in double precision. */
+import { softmax } from "./rows.ts";
+
+/** Sizes of an attention. */
+export interface AttentionSize {
+  heads: number;
+  kvHeads: number;
+  headSize: number;
+}
+
+/**
+ * softmax(scale q K^T) V over `length` positions; keys and values [position][kvHeads][headSize].
+ */
+export function attention(
+  { heads, kvHeads, headSize }: AttentionSize,
+  scale: number,
+  q: ArrayLike<number>,
+  keys: ArrayLike<number>,
+  values: ArrayLike<number>,
+  length: number,
+): Float64Array {
+  const out = new Float64Array(heads * headSize);
+  for (let head = 0; head < heads; ++head) {
+    const kv = Math.floor(head / (heads / kvHeads));
+    const at = (t: number, i: number) => (t * kvHeads + kv) * headSize + i;
+    const scores = Array.from({ length }, (_, t) => {
+      let sum = 0;
+      for (let i = 0; i < headSize; ++i) {
+        sum += q[head * headSize + i]! * keys[at(t, i)]!;
+      }
+      return scale * sum;
+    });
+    softmax(scores).forEach((weight, t) => {
+      for (let i = 0; i < headSize; ++i) {
+        out[head * headSize + i]! += weight * values[at(t, i)]!;
+      }
+    });
+  }
+  return out;
+}
