@@ -5,9 +5,10 @@ import type { ActiveRequest } from "./active_request.ts";
 import { CellRunner } from "./cell_runner.ts";
 import type { Executor, Settlement } from "./executor.ts";
 import { TensorStore } from "./tensor_store.ts";
-import {
-  VirtualWorkers,
-  type VirtualWorkersOptions,
+import { virtualDevices } from "./virtual_devices.ts";
+import type {
+  VirtualDevices,
+  VirtualWorkersOptions,
 } from "./virtual_workers.ts";
 
 export interface PairedOptions extends VirtualWorkersOptions {
@@ -24,7 +25,7 @@ export interface PairedOptions extends VirtualWorkersOptions {
 export class PairedExecutor implements Executor {
   readonly #store: TensorStore;
   readonly #runners: CellRunner[];
-  readonly #devices: VirtualWorkers;
+  readonly #devices: VirtualDevices;
   readonly #taskBytes: number;
 
   constructor(options: PairedOptions) {
@@ -46,7 +47,7 @@ export class PairedExecutor implements Executor {
           this.#store.runnerMemory(id),
         ),
     );
-    this.#devices = new VirtualWorkers(
+    this.#devices = virtualDevices(
       options,
       (request) => this.#store.isDone(request),
       (task) => this.#execute(task),

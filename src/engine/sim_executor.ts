@@ -3,9 +3,10 @@ import type { Result } from "../graph/model.ts";
 import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import type { Executor, Settlement } from "./executor.ts";
-import {
-  VirtualWorkers,
-  type VirtualWorkersOptions,
+import { virtualDevices } from "./virtual_devices.ts";
+import type {
+  VirtualDevices,
+  VirtualWorkersOptions,
 } from "./virtual_workers.ts";
 
 /** Growth as a simulation knows it: how far it has gone, and whether it is over. */
@@ -16,10 +17,10 @@ interface SimSlot {
 
 /** Executes nothing: tasks take virtual time, requests grow to the length their workload fixed. */
 export class SimExecutor implements Executor {
-  readonly #devices: VirtualWorkers;
+  readonly #devices: VirtualDevices;
 
   constructor(options: VirtualWorkersOptions) {
-    this.#devices = new VirtualWorkers(
+    this.#devices = virtualDevices(
       options,
       (request) => (request.slot as SimSlot).done,
       (task) => this.#step(task),

@@ -7,6 +7,8 @@ import type { Timeline } from "./timeline.ts";
 
 /** Something that happens to the engine from outside, at a time: arrivals and cancellations. */
 export interface VirtualArrival extends Submission {
+  /** When it enters the engine, after its inputs were copied in; default: arrivalNs. Ascending, too. */
+  enterNs?: number;
   /** The request is cancelled at this time unless it has ended. */
   cancelAtNs?: number;
 }
@@ -30,7 +32,7 @@ export function driveVirtual(
     const next = source.next();
     if (next.done) return;
     const arrival = next.value;
-    timeline.at(arrival.arrivalNs, RANK.arrival, () => {
+    timeline.at(arrival.enterNs ?? arrival.arrivalNs, RANK.arrival, () => {
       let request: ActiveRequest | undefined;
       try {
         request = engine.submit(arrival);
@@ -64,4 +66,21 @@ export function driveVirtual(
     engine.active === 0,
     `${engine.active} requests are left, and nothing will ever happen to them`,
   );
+}
+
+/**
+ * Arrivals whose inputs are copied in one by one as they come, before the engine sees them.
+ * Source: E2bird, section 5.1 (the memory pool's InStream).
+ * @param arrivals in ascending order of arrivalNs
+ * @param copyNs time of one request's copy
+ */
+export function throughInStream(
+  arrivals: readonly VirtualArrival[],
+  copyNs: number,
+): VirtualArrival[] {
+  let freeNs = 0;
+  return arrivals.map((arrival) => {
+    freeNs = Math.max(freeNs, arrival.arrivalNs) + copyNs;
+    return { ...arrival, enterNs: freeNs };
+  });
 }

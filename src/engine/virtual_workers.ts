@@ -13,8 +13,14 @@ export interface VirtualWorkersOptions {
   onCompleted: (task: Task, startNs: number, endNs: number) => void;
 }
 
+/** Devices on virtual time. */
+export interface VirtualDevices {
+  readonly count: number;
+  push(task: Task): void;
+}
+
 /** Workers on virtual time: each takes its tasks first in first out, for as long as the cost model says. */
-export class VirtualWorkers {
+export class VirtualWorkers implements VirtualDevices {
   readonly count: number;
   readonly #options: VirtualWorkersOptions;
   readonly #isDone: (request: ActiveRequest) => boolean;
@@ -30,12 +36,7 @@ export class VirtualWorkers {
     isDone: (request: ActiveRequest) => boolean,
     execute: (task: Task) => void,
   ) {
-    this.count = options.workers ?? 1;
-    if (!Number.isInteger(this.count) || this.count < 1) {
-      throw new RangeError(
-        `"workers" is a positive integer, got ${this.count}`,
-      );
-    }
+    this.count = workerCount(options);
     this.#options = options;
     this.#isDone = isDone;
     this.#execute = execute;
@@ -51,7 +52,7 @@ export class VirtualWorkers {
   #start(task: Task): void {
     const { timeline, cost, onCompleted } = this.#options;
     const startNs = timeline.nowNs;
-    const rows = this.#rows(task);
+    const rows = computedRows(task, this.#isDone);
     const endNs = startNs + (rows === 0 ? 0 : cost.latencyNs(task.cell, rows));
     timeline.at(endNs, RANK.completion, () => {
       this.#execute(task);
@@ -61,14 +62,25 @@ export class VirtualWorkers {
       onCompleted(task, startNs, endNs);
     });
   }
+}
 
-  /** Rows computed for a task: all that are alive, and padding unless every row's request has ended. */
-  #rows(task: Task): number {
-    let alive = 0;
-    for (const node of task.nodes) {
-      if (!this.#isDone(node.graph.owner as ActiveRequest)) alive++;
-    }
-    if (task.nodes.length > 0 && alive === 0) return 0;
-    return task.padding + (task.padsDone ? task.nodes.length : alive);
+/** Rows computed for a task: all that are alive, and padding unless every row's request has ended. */
+export function computedRows(
+  task: Task,
+  isDone: (request: ActiveRequest) => boolean,
+): number {
+  let alive = 0;
+  for (const node of task.nodes) {
+    if (!isDone(node.graph.owner as ActiveRequest)) alive++;
   }
+  if (task.nodes.length > 0 && alive === 0) return 0;
+  return task.padding + (task.padsDone ? task.nodes.length : alive);
+}
+
+/** @throws RangeError on a number of workers that is not one */
+export function workerCount({ workers = 1 }: VirtualWorkersOptions): number {
+  if (!Number.isInteger(workers) || workers < 1) {
+    throw new RangeError(`"workers" is a positive integer, got ${workers}`);
+  }
+  return workers;
 }

@@ -1,0 +1,69 @@
+/**
+ * Concurrent work on one device: while all that runs asks for more than the device has, everything is
+ * slowed down in proportion.
+ * Source: E2bird, section 7.1, Eq. 3: work is done at the rate of the capacity that it gets, shares add up
+ * to the device's at most. Every start and end changes the rates, so completions are told one at a time.
+ * Assumption: shares are in proportion to demands (section 7.2: requests share a GPU equally).
+ */
+export class SharedCapacity<Job> {
+  readonly #jobs = new Map<
+    Job,
+    { remainingNs: number; readonly demand: number }
+  >();
+  #atNs = 0;
+  #demand = 0;
+
+  /** @param aloneNs time the job takes with the device to itself */
+  start(job: Job, aloneNs: number, demand: number, nowNs: number): void {
+    this.#advance(nowNs);
+    this.#jobs.set(job, { remainingNs: aloneNs, demand });
+    this.#demand += demand;
+  }
+
+  /** The job that is done next, and when, unless something starts before. */
+  next(): { job: Job; atNs: number } | undefined {
+    let first: Job | undefined;
+    let leastNs = Infinity;
+    for (const [job, { remainingNs }] of this.#jobs) {
+      if (remainingNs < leastNs) {
+        leastNs = remainingNs;
+        first = job;
+      }
+    }
+    if (first === undefined) return undefined;
+    // A millionth of a nanosecond is rounding, not work.
+    const ns = Math.ceil(Math.max(0, leastNs) * this.#slowdown - 1e-6);
+    return { job: first, atNs: this.#atNs + ns };
+  }
+
+  finish(job: Job, nowNs: number): void {
+    this.#advance(nowNs);
+    this.#demand -= this.#jobs.get(job)!.demand;
+    this.#jobs.delete(job);
+    if (this.#jobs.size === 0) this.#demand = 0;
+  }
+
+  get #slowdown(): number {
+    return Math.max(1, this.#demand);
+  }
+
+  #advance(nowNs: number): void {
+    const doneNs = (nowNs - this.#atNs) / this.#slowdown;
+    for (const job of this.#jobs.values()) job.remainingNs -= doneNs;
+    this.#atNs = nowNs;
+  }
+}
+
+/** When each of several jobs, all started at 0, is done, ns. */
+export function coRunNs(
+  jobs: readonly { readonly aloneNs: number; readonly demand: number }[],
+): number[] {
+  const device = new SharedCapacity<number>();
+  jobs.forEach(({ aloneNs, demand }, i) => device.start(i, aloneNs, demand, 0));
+  const endsNs = jobs.map(() => 0);
+  for (let next = device.next(); next; next = device.next()) {
+    endsNs[next.job] = next.atNs;
+    device.finish(next.job, next.atNs);
+  }
+  return endsNs;
+}

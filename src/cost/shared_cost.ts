@@ -1,0 +1,18 @@
+import type { Cell } from "../graph/cell.ts";
+import type { CostModel } from "./cost_model.ts";
+
+/**
+ * Costs on a device whose slots share its capacity, a GPU with concurrent streams: `latencyNs` is the
+ * time alone. Copies in and out take their engines' time, not the capacity.
+ */
+export interface SharedCost extends CostModel {
+  /** Share of the device, in (0, 1], that a batch fills when it runs alone. */
+  demand(cell: Cell, rows: number): number;
+  /** Time of the batch's copies before and after it, ns; default 0. */
+  htodNs?(cell: Cell, rows: number): number;
+  dtohNs?(cell: Cell, rows: number): number;
+}
+
+export function isShared(cost: CostModel): cost is SharedCost {
+  return "demand" in cost;
+}
