@@ -21,6 +21,8 @@ export class ActiveRequest implements Request {
   over = false;
   /** The ending waits for the end of its run (graph batching). */
   held: Ending | undefined = undefined;
+  /** Where the engine keeps it. */
+  place = -1;
   /** Departed: nothing more is reported about it. */
   departed = false;
   nodesDone = 0;

@@ -48,6 +48,11 @@ interface Run {
   readonly held: ActiveRequest[];
 }
 
+/** A task that knows its run. */
+interface EngineTask extends Task {
+  readonly run: Run;
+}
+
 interface WorkerState {
   readonly id: number;
   queued: number;
@@ -58,10 +63,10 @@ export class EngineCore {
   readonly #executor: Executor;
   readonly #observer: Observer | undefined;
   readonly #queueMax: number;
-  readonly #active = new Set<ActiveRequest>();
+  /** In no particular order; each knows its place. */
+  readonly #active: ActiveRequest[] = [];
   readonly #workers: WorkerState[];
   readonly #view: { nowNs: number; workers: readonly WorkerState[] };
-  readonly #runs = new Map<number, Run>();
   readonly #deadlines = new EventHeap<
     { atNs: number; rank: number; request: ActiveRequest }
   >();
@@ -99,7 +104,7 @@ export class EngineCore {
 
   /** Requests in the system. */
   get active(): number {
-    return this.#active.size;
+    return this.#active.length;
   }
 
   /** Tasks submitted and not completed. */
@@ -122,9 +127,9 @@ export class EngineCore {
       );
     }
     model.check(input);
-    if (this.#active.size >= this.#queueMax) {
+    if (this.#active.length >= this.#queueMax) {
       throw new QueueFullError(
-        `${this.#active.size} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
+        `${this.#active.length} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
       );
     }
     const graph = new CellGraph(model);
@@ -150,7 +155,7 @@ export class EngineCore {
       onEnd,
     );
     this.#executor.admit(request);
-    this.#active.add(request);
+    request.place = this.#active.push(request) - 1;
     if (deadlineNs !== Infinity) {
       this.#deadlines.push({ atNs: deadlineNs, rank: RANK.schedule, request });
     }
@@ -165,7 +170,8 @@ export class EngineCore {
 
   /** Fails every request, e.g. when the workers are gone. */
   failAll(nowNs: number, error: Error): void {
-    for (const request of [...this.#active]) {
+    const inOrder = [...this.#active].sort((a, b) => a.id - b.id);
+    for (const request of inOrder) {
       this.#endEarly(request, nowNs, { outcome: "failed", error });
     }
   }
@@ -197,8 +203,8 @@ export class EngineCore {
 
   /** A task was executed from `startNs` to `endNs`. */
   completed(task: Task, startNs: number, endNs: number): void {
-    const run = this.#runs.get(task.launchId);
-    assert(run !== undefined, "a task of a run that is under way");
+    const { run } = task as EngineTask;
+    assert(run.inFlight > 0, "a task of a run that is under way");
     const { nodes } = task;
     let rows = 0;
     const ended: ActiveRequest[] = [];
@@ -301,7 +307,11 @@ export class EngineCore {
   #depart(request: ActiveRequest, nowNs: number, ending: Ending): void {
     if (request.departed) return;
     request.departed = true;
-    this.#active.delete(request);
+    const last = this.#active.pop()!;
+    if (last !== request) {
+      this.#active[request.place] = last;
+      last.place = request.place;
+    }
     this.#policy.ended?.(request);
     this.#observer?.request?.(request, {
       id: request.id,
@@ -351,7 +361,6 @@ export class EngineCore {
     );
     assert(launch.steps.length > 0, "a launch has a step");
     const run: Run = { launch, id: this.#launches++, inFlight: 0, held: [] };
-    this.#runs.set(run.id, run);
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, launch, run.id);
     for (const step of launch.steps) this.#submit(run, step);
@@ -379,9 +388,10 @@ export class EngineCore {
       request.inFlight++;
       if (cell.stop) this.#grow(node, request);
     }
-    const task: Task = {
+    const task: EngineTask = {
       id: this.#tasks++,
       launchId: run.id,
+      run,
       worker,
       cell,
       nodes,
@@ -446,7 +456,6 @@ export class EngineCore {
   }
 
   #finish(run: Run, nowNs: number): void {
-    this.#runs.delete(run.id);
     if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
     this.#policy.finished?.(run.launch);
     for (const request of run.held) {

@@ -4,8 +4,10 @@
  * a partly filled batch starts as soon as a worker is idle and it is its bucket's turn.
  * Source: Cellular Batching, section 7.1 (MXNet and TensorFlow: width 10, maximum batch 512, no timeout).
  */
+import { Fifo } from "../base/fifo.ts";
 import type { Model } from "../graph/model.ts";
 import { inputLength, lockstep, paddingObstacle } from "./lockstep.ts";
+import { takeOldest } from "./model_queues.ts";
 import { knownOptions, positiveInteger } from "./options.ts";
 import { type Decision, type EngineView, IDLE, type Policy } from "./policy.ts";
 import type { Request } from "./request.ts";
@@ -20,7 +22,7 @@ export interface BucketedOptions {
 interface Bucket {
   /** Steps its batches are padded to. */
   readonly edge: number;
-  readonly requests: Set<Request>;
+  readonly requests: Fifo<Request>;
 }
 
 export function bucketed(options: BucketedOptions = {}): Policy {
@@ -46,7 +48,7 @@ export function bucketed(options: BucketedOptions = {}): Policy {
     const edge = Math.max(1, Math.ceil(inputLength(request) / width)) * width;
     let bucket = edges.get(edge);
     if (!bucket) {
-      edges.set(edge, bucket = { edge, requests: new Set() });
+      edges.set(edge, bucket = { edge, requests: new Fifo() });
       buckets.push(bucket);
     }
     return bucket;
@@ -57,8 +59,8 @@ export function bucketed(options: BucketedOptions = {}): Policy {
     supports: paddingObstacle,
     enqueue(request) {
       const bucket = bucketOf(request);
-      request.tag = bucket;
-      bucket.requests.add(request);
+      request.tag = bucket.requests;
+      bucket.requests.push(request);
     },
     schedule(view: EngineView): Decision {
       const worker = view.workers.find(({ queued }) => queued === 0);
@@ -67,12 +69,7 @@ export function bucketed(options: BucketedOptions = {}): Policy {
         const bucket = buckets[(turn + i) % buckets.length]!;
         if (bucket.requests.size === 0) continue;
         turn = (turn + i + 1) % buckets.length;
-        const requests: Request[] = [];
-        for (const request of bucket.requests) {
-          if (requests.length === batchSizeMax) break;
-          bucket.requests.delete(request);
-          requests.push(request);
-        }
+        const requests = takeOldest(bucket.requests, batchSizeMax);
         const why = `it is the turn of the bucket up to ${bucket.edge}`;
         return {
           kind: "launch",
@@ -86,6 +83,8 @@ export function bucketed(options: BucketedOptions = {}): Policy {
       }
       return IDLE;
     },
-    ended: (request) => void (request.tag as Bucket).requests.delete(request),
+    ended(request) {
+      if (request.tag instanceof Fifo) request.tag.delete(request);
+    },
   };
 }

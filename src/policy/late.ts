@@ -8,6 +8,7 @@
  * `batchSizeMax` is Fig. 1's batch size; `pushAhead` is the number of blocks on the device, the running
  * one included.
  */
+import { Fifo } from "../base/fifo.ts";
 import type { Cell } from "../graph/cell.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import { advance, isReadyAtOnce } from "./frontier.ts";
@@ -42,7 +43,7 @@ export function late(options: LateOptions = {}): Policy {
     options.pushAhead ?? 2,
   );
   /** Requests with ready blocks; in order of arrival, as ids ascend and blocks keep their request's place. */
-  const requests = new Set<Request>();
+  const requests = new Fifo<Request>();
 
   /** Oldest request first; its first ready block says which block is batched. */
   function nextBatch(): CellNode[] {
@@ -68,7 +69,7 @@ export function late(options: LateOptions = {}): Policy {
     supports: () => undefined,
     enqueue(request) {
       request.tag = [] satisfies Ready;
-      requests.add(request);
+      requests.push(request);
       for (const node of request.graph.nodes) {
         if (isReadyAtOnce(node)) addReady(node);
       }

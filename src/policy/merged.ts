@@ -9,8 +9,8 @@
  */
 import type { Cell } from "../graph/cell.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
-import type { Model } from "../graph/model.ts";
 import type { Launch, Step } from "./launch.ts";
+import { ModelQueues, takeOldest } from "./model_queues.ts";
 import { knownOptions, positiveInteger } from "./options.ts";
 import { type Decision, type EngineView, IDLE, type Policy } from "./policy.ts";
 import type { Request } from "./request.ts";
@@ -27,34 +27,24 @@ export function merged(options: MergedOptions = {}): Policy {
     "batchSizeMax",
     options.batchSizeMax ?? 64,
   );
-  const queue = new Set<Request>();
+  const queues = new ModelQueues();
   return {
     name: "merged",
     supports: () => undefined,
-    enqueue: (request) => void queue.add(request),
+    enqueue: (request) => queues.enqueue(request),
     schedule(view: EngineView): Decision {
       const worker = view.workers.find(({ queued }) => queued === 0);
-      if (worker === undefined || queue.size === 0) return IDLE;
-      const requests: Request[] = [];
-      let model: Model | undefined;
-      for (const request of queue) {
-        model ??= request.model;
-        if (request.model !== model) continue;
-        queue.delete(request);
-        requests.push(request);
-        if (requests.length === batchSizeMax) break;
-      }
-      return { kind: "launch", launch: merge(requests, model!, worker.id) };
+      const [oldest] = worker ? queues.byAge() : [];
+      if (oldest === undefined) return IDLE;
+      const requests = takeOldest(oldest, batchSizeMax);
+      return { kind: "launch", launch: merge(requests, worker!.id) };
     },
-    ended: (request) => void queue.delete(request),
+    ended: (request) => queues.ended(request),
   };
 }
 
-function merge(
-  requests: readonly Request[],
-  model: Model,
-  worker: number,
-): Launch {
+function merge(requests: readonly Request[], worker: number): Launch {
+  const { model } = requests[0]!;
   const levels: Map<Cell, CellNode[]>[] = [];
   for (const request of requests) {
     const levelOf: number[] = [];

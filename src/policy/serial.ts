@@ -3,6 +3,7 @@
  * Source: LazyBatching, section VI ("Serial"). The reference that every other policy's results
  * must equal bit for bit.
  */
+import { Fifo } from "../base/fifo.ts";
 import type { Launch, Step } from "./launch.ts";
 import { type EngineView, IDLE, type Policy } from "./policy.ts";
 import { knownOptions } from "./options.ts";
@@ -12,21 +13,24 @@ export function serial(
   options: Readonly<Record<string, unknown>> = {},
 ): Policy {
   knownOptions("serial", options, []);
-  const queue = new Set<Request>();
+  const queue = new Fifo<Request>();
   return {
     name: "serial",
     supports: () => undefined,
-    enqueue: (request) => void queue.add(request),
+    enqueue(request) {
+      request.tag = queue;
+      queue.push(request);
+    },
     schedule(view: EngineView) {
       const worker = view.workers.find(({ queued }) => queued === 0);
-      if (worker === undefined) return IDLE;
-      for (const request of queue) {
-        queue.delete(request);
-        return { kind: "launch", launch: alone(request, worker.id) };
-      }
-      return IDLE;
+      const request = worker && queue.shift();
+      if (request === undefined) return IDLE;
+      request.tag = undefined;
+      return { kind: "launch", launch: alone(request, worker!.id) };
     },
-    ended: (request) => void queue.delete(request),
+    ended(request) {
+      if (request.tag === queue) queue.delete(request);
+    },
   };
 }
 
