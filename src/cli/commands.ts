@@ -14,6 +14,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       "run every policy on real tensors under load; table, report, traces",
     load: async () => (await import("./bench.ts")).bench,
   },
+  explain: {
+    summary: "say why a request waited or a batch was not full",
+    load: async () => (await import("./explain.ts")).explain,
+  },
   simulate: {
     summary: "run policies on virtual time with a given cost table",
     load: async () => (await import("./simulate.ts")).simulate,

@@ -100,13 +100,16 @@ export function simulateStatic(
     })),
     observer: {
       ...observer,
-      task: (_task, { startNs, endNs, cell, requests }) =>
+      task: (task, record) => {
+        const { startNs, endNs, cell, requests } = record;
         tasks.push({
           startNs,
           endNs,
           cell,
           requests: requests.map((id) => id + 1).sort((a, b) => a - b),
-        }),
+        });
+        observer.task?.(task, record);
+      },
     },
   });
   tasks.sort((a, b) =>

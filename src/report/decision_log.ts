@@ -1,0 +1,202 @@
+/**
+ * The decision log: what a policy launched, waited for, preempted, merged, stretched and split, when and
+ * why; and from it, why a request waited and why a batch was not full.
+ */
+import { nsToMs } from "../base/units.ts";
+import type { Launch, Note, Task } from "../policy/launch.ts";
+import type { Observer, RequestRecord, TaskRecord } from "../policy/records.ts";
+import type { Request } from "../policy/request.ts";
+
+export interface LoggedLaunch {
+  readonly id: number;
+  readonly atNs: number;
+  readonly worker: number;
+  /** Names of the cells, in order, each once. */
+  readonly cells: readonly string[];
+  /** Ids, ascending. */
+  readonly requests: readonly number[];
+  readonly paddedRows: number;
+  readonly why: string;
+  readonly notes: readonly Note[];
+  /** End of its last task so far; NaN while none has ended. */
+  endNs: number;
+}
+
+export interface LoggedWait {
+  readonly atNs: number;
+  readonly untilNs: number;
+  readonly why: string;
+}
+
+/** Lines about one gap in a request's life before the rest is only counted. */
+const LINES_MAX = 12;
+
+export class DecisionLog implements Observer {
+  readonly launches: LoggedLaunch[] = [];
+  readonly waits: LoggedWait[] = [];
+  readonly requests = new Map<number, RequestRecord>();
+
+  /** @param policy name of the policy that decides */
+  constructor(readonly policy: string) {}
+
+  decided(atNs: number, launch: Launch, id: number): void {
+    const { worker, steps, tail, paddedRows = 0, why, notes = [] } = launch;
+    const requests = new Set<number>(tail?.requests.map(({ id }) => id));
+    for (const { nodes } of steps) {
+      for (const { graph } of nodes) requests.add((graph.owner as Request).id);
+    }
+    this.launches[id] = {
+      id,
+      atNs,
+      worker,
+      cells: [...new Set(steps.map(({ cell }) => cell.name))],
+      requests: [...requests].sort((a, b) => a - b),
+      paddedRows,
+      why,
+      notes,
+      endNs: NaN,
+    };
+  }
+
+  waited(atNs: number, untilNs: number, why = "no reason given"): void {
+    this.waits.push({ atNs, untilNs, why });
+  }
+
+  task(_task: Task, { launchId, endNs }: TaskRecord): void {
+    this.launches[launchId]!.endNs = endNs;
+  }
+
+  request(_request: Request, record: RequestRecord): void {
+    this.requests.set(record.id, record);
+  }
+
+  /**
+   * Why a request waited: every gap between its arrival and its end in which nothing of it ran, with
+   * what was decided meanwhile.
+   * @throws RangeError when there is no such request
+   */
+  explainRequest(id: number): string[] {
+    const record = this.requests.get(id);
+    if (record === undefined) {
+      throw new RangeError(
+        `No request ${id}; there are 0 to ${this.requests.size - 1}`,
+      );
+    }
+    const { model, arrivalNs, endNs, outcome } = record;
+    const lines = [
+      `${this.policy}: request ${id} (${model}) arrived at ${ms(arrivalNs)}, ` +
+      `${outcome} at ${ms(endNs)}: ${ms(endNs - arrivalNs)} in all`,
+    ];
+    let sinceNs = arrivalNs;
+    let before = "";
+    for (const launch of this.launches) {
+      if (!launch.requests.includes(id)) continue;
+      const at = `at ${ms(launch.atNs)}`;
+      const notes = launch.notes.filter((note) => note.requests.includes(id));
+      const text = describe(launch);
+      const waited = launch.atNs > sinceNs;
+      if (waited) {
+        const waitNs = launch.atNs - sinceNs;
+        lines.push(`waited ${ms(waitNs)} from ${ms(sinceNs)} on:`);
+        lines.push(...this.#between(sinceNs, launch.atNs));
+      }
+      if (waited || notes.length > 0 || text !== before) {
+        lines.push(...notes.map((note) => `${at} ${tell(note)}`));
+        lines.push(`${at} in launch ${launch.id} ${text}`);
+      }
+      before = text;
+      sinceNs = Math.max(sinceNs, launch.endNs);
+    }
+    if (endNs > sinceNs) {
+      lines.push(`held until ${ms(endNs)}, the end of its run`);
+    }
+    return lines;
+  }
+
+  /**
+   * Why a batch was not full: what decided it, and where every other request was at the time.
+   * @throws RangeError when there is no such launch
+   */
+  explainBatch(id: number): string[] {
+    const launch = this.launches[id];
+    if (launch === undefined) {
+      throw new RangeError(
+        `No launch ${id}; there are 0 to ${this.launches.length - 1}`,
+      );
+    }
+    const { atNs } = launch;
+    const lines = [
+      `${this.policy}: at ${ms(atNs)} launch ${id} ${describe(launch)}`,
+      ...launch.notes.map((note) => `  ${tell(note)}`),
+    ];
+    const others = [...this.requests.values()].filter((request) =>
+      request.arrivalNs <= atNs && request.endNs > atNs &&
+      !launch.requests.includes(request.id)
+    ).sort((a, b) => a.id - b.id);
+    for (const { id, arrivalNs } of others) {
+      const running = this.launches.find((other) =>
+        other.atNs <= atNs && other.endNs > atNs && other.id !== launch.id &&
+        other.requests.includes(id)
+      );
+      lines.push(
+        running
+          ? `  request ${id} was in launch ${running.id} until ${
+            ms(running.endNs)
+          }`
+          : `  request ${id} waited, since ${ms(arrivalNs)} in the system`,
+      );
+    }
+    if (others.length === 0) lines.push("  nobody else was in the system");
+    return lines;
+  }
+
+  #between(fromNs: number, untilNs: number): string[] {
+    const events: { atNs: number; text: string }[] = [];
+    for (const launch of this.launches) {
+      const overlaps = launch.atNs < untilNs &&
+        (launch.atNs >= fromNs || launch.endNs > fromNs);
+      if (!overlaps) continue;
+      for (const note of launch.notes) {
+        if (launch.atNs >= fromNs) {
+          events.push({ atNs: launch.atNs, text: tell(note) });
+        }
+      }
+      events.push({ atNs: launch.atNs, text: describe(launch) });
+    }
+    for (const { atNs, untilNs: dueNs, why } of this.waits) {
+      if (atNs < fromNs || atNs >= untilNs) continue;
+      events.push({ atNs, text: `wait until ${ms(dueNs)}: ${why}` });
+    }
+    events.sort((a, b) => a.atNs - b.atNs);
+    const lines: string[] = [];
+    let more = 0;
+    for (let i = 0; i < events.length;) {
+      const { atNs, text } = events[i]!;
+      let times = 1;
+      while (events[i + times]?.text === text) times++;
+      const again = times > 1 ? ` (${times} times)` : "";
+      if (lines.length < LINES_MAX) {
+        lines.push(`  ${ms(atNs)}  ${text}${again}`);
+      } else more += times;
+      i += times;
+    }
+    return more > 0 ? [...lines, `  and ${more} decisions more`] : lines;
+  }
+}
+
+function describe(launch: LoggedLaunch): string {
+  const { worker, cells, requests, paddedRows, why } = launch;
+  const padding = paddedRows > requests.length ? ` of ${paddedRows}` : "";
+  return `on worker ${worker}: ${cells.join(", ")}, ` +
+    `${requests.length}${padding} rows (${why})`;
+}
+
+function tell({ op, requests, why }: Note): string {
+  return requests.length === 0
+    ? `${op}: ${why}`
+    : `${op} of ${requests.join(", ")}: ${why}`;
+}
+
+function ms(ns: number): string {
+  return `${Number(nsToMs(ns).toFixed(6))} ms`;
+}
