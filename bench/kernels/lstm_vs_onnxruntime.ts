@@ -119,10 +119,12 @@ async function peer(
   const session = await createSession(
     ort,
     encodeModel({
-      opType: "LSTM",
-      nodeInputs: ["X", "W", "R", "B", "", "h", "c"],
-      nodeOutputs: ["", "hOut", "cOut"],
-      attributes: { hidden_size: hidden },
+      nodes: [{
+        opType: "LSTM",
+        inputs: ["X", "W", "R", "B", "", "h", "c"],
+        outputs: ["", "hOut", "cOut"],
+        attributes: { hidden_size: hidden },
+      }],
       constants: [
         { name: "W", shape: [1, 4 * hidden, hidden], data: weights.w },
         { name: "R", shape: [1, 4 * hidden, hidden], data: weights.r },

@@ -1,32 +1,46 @@
 /**
- * The smallest ONNX encoder that a one-operator model needs (protobuf wire format; field
- * numbers from onnx.proto3), so that peers can be timed on the very same operator.
+ * The smallest ONNX encoder that small models need (protobuf wire format; field numbers from
+ * onnx.proto3), so that peers can be timed on the very same operators.
  */
 
-/** A constant or a graph input or output. All tensors are f32. */
+/** Element types by their ONNX numbers. */
+export const ELEMENT = { f32: 1, u8: 2, i8: 3, i64: 7 } as const;
+
+/** A constant or a graph input or output; f32 by default. */
 export interface OnnxValue {
   name: string;
   shape: readonly number[];
+  type?: keyof typeof ELEMENT;
 }
 
-/** A model of one node. */
-export interface OneNodeModel {
+/** An operator. */
+export interface OnnxNode {
   opType: string;
+  /** Default domain if absent. */
+  domain?: string;
   /** Input names in the operator's order; "" leaves an optional input out. */
-  nodeInputs: readonly string[];
+  inputs: readonly string[];
   /** Output names in the operator's order; "" leaves an optional output out. */
-  nodeOutputs: readonly string[];
-  /** Integer attributes. */
-  attributes: Readonly<Record<string, number>>;
-  constants: readonly (OnnxValue & { data: Float32Array })[];
+  outputs: readonly string[];
+  /** Integers, lists of integers, and `{ float }`. */
+  attributes?: Readonly<
+    Record<string, number | readonly number[] | { float: number }>
+  >;
+}
+
+/** A model. */
+export interface OnnxModel {
+  nodes: readonly OnnxNode[];
+  constants: readonly (OnnxValue & {
+    data: Float32Array | Int8Array | Uint8Array | BigInt64Array;
+  })[];
   inputs: readonly OnnxValue[];
   outputs: readonly OnnxValue[];
 }
 
-const OPSET_VERSION = 14;
-const IR_VERSION = 8;
-const FLOAT = 1;
-const ATTRIBUTE_INT = 2;
+const OPSET_VERSION = 20;
+const IR_VERSION = 9;
+const ATTRIBUTE = { float: 1, int: 2, ints: 7 } as const;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -66,41 +80,67 @@ function delimited(
   return concatenate([varint(field * 8 + 2), varint(bytes.length), bytes]);
 }
 
-function valueInfo({ name, shape }: OnnxValue): Bytes[] {
+function valueInfo({ name, shape, type = "f32" }: OnnxValue): Bytes[] {
   const dimensions = shape.map((size) => delimited(1, integer(1, size)));
-  const tensorType = [integer(1, FLOAT), delimited(2, dimensions)];
+  const tensorType = [integer(1, ELEMENT[type]), delimited(2, dimensions)];
   return [delimited(1, name), delimited(2, delimited(1, tensorType))];
 }
 
 function tensorProto(
-  { name, shape, data }: OnnxValue & { data: Float32Array },
+  { name, shape, type = "f32", data }: OnnxModel["constants"][number],
 ): Bytes[] {
   const raw = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return [
     ...shape.map((size) => integer(1, size)),
-    integer(2, FLOAT),
+    integer(2, ELEMENT[type]),
     delimited(8, name),
     delimited(9, raw),
   ];
 }
 
-/** Encodes a model of one node as ONNX bytes. */
-export function encodeModel(model: OneNodeModel): Bytes {
-  const node = [
-    ...model.nodeInputs.map((name) => delimited(1, name)),
-    ...model.nodeOutputs.map((name) => delimited(2, name)),
-    delimited(4, model.opType),
-    ...Object.entries(model.attributes).map(([name, value]) =>
-      delimited(5, [
-        delimited(1, name),
-        integer(3, value),
-        integer(20, ATTRIBUTE_INT),
-      ])
+function attribute(
+  name: string,
+  value: number | readonly number[] | { float: number },
+): Bytes {
+  if (typeof value === "number") {
+    return delimited(5, [
+      delimited(1, name),
+      integer(3, value),
+      integer(20, ATTRIBUTE.int),
+    ]);
+  }
+  if ("float" in value) {
+    const bytes = new Uint8Array(Float32Array.of(value.float).buffer);
+    return delimited(5, [
+      delimited(1, name),
+      concatenate([varint(2 * 8 + 5), bytes]),
+      integer(20, ATTRIBUTE.float),
+    ]);
+  }
+  return delimited(5, [
+    delimited(1, name),
+    ...value.map((item) => integer(8, item)),
+    integer(20, ATTRIBUTE.ints),
+  ]);
+}
+
+function nodeProto(node: OnnxNode): Bytes[] {
+  return [
+    ...node.inputs.map((name) => delimited(1, name)),
+    ...node.outputs.map((name) => delimited(2, name)),
+    delimited(4, node.opType),
+    ...Object.entries(node.attributes ?? {}).map(([name, value]) =>
+      attribute(name, value)
     ),
+    ...(node.domain === undefined ? [] : [delimited(7, node.domain)]),
   ];
+}
+
+/** Encodes a model as ONNX bytes. */
+export function encodeModel(model: OnnxModel): Bytes {
   const graph = [
-    delimited(1, node),
-    delimited(2, "one_node"),
+    ...model.nodes.map((node) => delimited(1, nodeProto(node))),
+    delimited(2, "graph"),
     ...model.constants.map((constant) => delimited(5, tensorProto(constant))),
     ...model.inputs.map((input) => delimited(11, valueInfo(input))),
     ...model.outputs.map((output) => delimited(12, valueInfo(output))),
@@ -109,5 +149,6 @@ export function encodeModel(model: OneNodeModel): Bytes {
     integer(1, IR_VERSION),
     delimited(7, graph),
     delimited(8, [delimited(1, ""), integer(2, OPSET_VERSION)]),
+    delimited(8, [delimited(1, "com.microsoft"), integer(2, 1)]),
   ]);
 }

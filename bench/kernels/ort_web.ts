@@ -18,6 +18,7 @@ export interface OrtTensor {
 }
 export interface OrtSession {
   run(feeds: Record<string, OrtTensor>): Promise<Record<string, OrtTensor>>;
+  release(): Promise<void>;
 }
 export interface Ort {
   Tensor: new (

@@ -13,7 +13,29 @@ const LANES = 4;
 export interface Peaks {
   mulAdd: number;
   relaxedMadd?: number;
+  /** i32x4.dot_i16x8_s + add, GOP/s. */
+  dot16: number;
+  /** relaxed int8 dot product, GOP/s. */
+  relaxedDot8?: number;
+  /** Reading memory far larger than the caches, GB/s. */
+  readGBps: number;
 }
+
+const READ_MEGABYTES = 128;
+const READ = `export function probe(turns: i32): f32 {
+  if (turns == 0) memory.fill(65536, 1, (${READ_MEGABYTES} << 20) - 65536);
+  let a = v128.splat<i32>(0), b = a, c = a, d = a;
+  for (let p: usize = 65536, end: usize = ${READ_MEGABYTES} << 20; p < end; p += 256) {
+    ${
+  Array.from(
+    { length: 16 },
+    (_, i) =>
+      `${"abcd"[i % 4]} = v128.or(${"abcd"[i % 4]}, v128.load(p, ${16 * i}));`,
+  ).join("\n")
+}
+  }
+  return f32x4.extract_lane(v128.or(v128.or(a, b), v128.or(c, d)), 0);
+}`;
 
 /** A module whose probe() repeats `steps` for `turns` turns on accumulators a0, a1, ... */
 function source(
@@ -41,6 +63,7 @@ async function compile(
     optimizeLevel: 1,
     runtime: "stub",
     noAssert: true,
+    initialMemory: READ_MEGABYTES * 16,
     enable: ["simd", ...features ? [features] : []],
   });
   if (!binary) throw new Error(`Cannot compile a probe: ${stderr}`);
@@ -67,7 +90,25 @@ export async function measurePeaks(relaxed: boolean): Promise<Peaks> {
   );
   const swap = "last = x; x = y; y = last;";
   const mulAdd = await compile(source(8, 4, [...sums, swap]), "");
-  const peaks: Peaks = { mulAdd: await rate(mulAdd, 8) };
+  const dots = Array.from(
+    { length: 8 },
+    (_, i) =>
+      `a${i} = i32x4.add(a${i}, i32x4.dot_i16x8_s(${i % 2 ? "x" : "y"}, z${
+        i >> 1
+      }));`,
+  );
+  // Integer sums are quick enough to show it when unrolled turns share their products.
+  const drift = "x = i32x4.add(x, z0); y = i32x4.sub(y, z1);";
+  const read = await compile(READ, "");
+  // Untouched memory is one page of zeros: it has to be written first.
+  read(0);
+  const [readNs] = await bestTimesNs([() => void read(1)], { rounds: 5 });
+  const peaks: Peaks = {
+    mulAdd: await rate(mulAdd, 8),
+    // Two products and two sums a lane instead of one of each.
+    dot16: 2 * await rate(await compile(source(8, 4, [...dots, drift]), ""), 8),
+    readGBps: (READ_MEGABYTES * 2 ** 20 - 65536) / readNs!,
+  };
   if (relaxed) {
     const fused = Array.from(
       { length: 12 },
@@ -75,6 +116,14 @@ export async function measurePeaks(relaxed: boolean): Promise<Peaks> {
     );
     peaks.relaxedMadd = await rate(
       await compile(source(12, 0, fused), "relaxed-simd"),
+      12,
+    );
+    const bytes = Array.from(
+      { length: 12 },
+      (_, i) => `a${i} = i32x4.relaxed_dot_i8x16_i7x16_add_s(x, y, a${i});`,
+    );
+    peaks.relaxedDot8 = 4 * await rate(
+      await compile(source(12, 0, bytes), "relaxed-simd"),
       12,
     );
   }
