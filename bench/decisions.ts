@@ -18,33 +18,34 @@ import { nEbird } from "../src/policy/n_ebird.ts";
 import type { Request } from "../src/policy/request.ts";
 import { tensor } from "../src/tensor/tensor.ts";
 
-const NODES = 50;
 const ROUNDS = 300;
 const RUNNING = [1, 4, 16, 64, 256];
 
 const weight = tensor([1, 1], new Float32Array([1]));
-const cells = Array.from({ length: NODES }, (_, i) =>
-  defineCell({
-    name: `layer${i}`,
-    inputs: { x: f32(1) },
-    body: (op, { x }) => ({ y: op.Gemm(x, weight) }),
-  }));
 
-/** A static network of NODES layers. */
-const model: Model<unknown> = {
-  name: "static",
-  cells,
-  shape: "chain",
-  check: (_input): asserts _input is unknown => {},
-  unfold(_input, graph) {
-    let x = graph.row(graph.rows([0]), 0, 1);
-    for (const cell of cells) x = graph.output(graph.node(cell, { x }), "y");
-  },
-};
+/** A static network: a chain of layers. */
+function network(layers: number): Model<unknown> {
+  const cells = Array.from({ length: layers }, (_, i) =>
+    defineCell({
+      name: `layer${i}`,
+      inputs: { x: f32(1) },
+      body: (op, { x }) => ({ y: op.Gemm(x, weight) }),
+    }));
+  return {
+    name: "static",
+    cells,
+    shape: "chain",
+    check: (_input): asserts _input is unknown => {},
+    unfold(_input, graph) {
+      let x = graph.row(graph.rows([0]), 0, 1);
+      for (const cell of cells) x = graph.output(graph.node(cell, { x }), "y");
+    },
+  };
+}
 
 let ids = 0;
 
-function request(): Request {
+function request(model: Model): Request {
   const graph = new CellGraph(model);
   model.unfold({}, graph);
   const made: Request = {
@@ -78,6 +79,8 @@ function complete(policy: Policy, launch: Launch): void {
 
 interface Case {
   readonly name: string;
+  /** Layers of its network: a run lists its steps, which is linear in them and no decision. */
+  readonly layers: number;
   build(running: number): Policy;
   /** Workers of the device, of which the first is idle at the decision. */
   readonly workers: (running: number) => number;
@@ -89,25 +92,29 @@ const sizes = (running: number) =>
 const wide = { profile, slaNs: 1e15, batchSizeMax: 4096 };
 
 const CASES: readonly Case[] = [
-  { name: "lazy", build: () => lazy(wide), workers: () => 1 },
+  { name: "lazy", layers: 50, build: () => lazy(wide), workers: () => 1 },
   {
     name: "lazy, refused",
+    layers: 50,
     build: () => lazy({ ...wide, slaNs: 1 }),
     workers: () => 1,
   },
-  { name: "oracle", build: () => oracle(wide), workers: () => 1 },
+  { name: "oracle", layers: 50, build: () => oracle(wide), workers: () => 1 },
   {
     name: "dvabatch",
+    layers: 4,
     build: () => dvabatch({ profile, batchSizeMax: 4096, compWaitNs: 1e15 }),
     workers: () => 4,
   },
   {
     name: "n-ebird",
+    layers: 1,
     build: (running) => nEbird({ workers: sizes(running), maxInf: 4096 }),
     workers: () => 512,
   },
   {
     name: "e-ebird",
+    layers: 1,
     build: () =>
       eEbird({
         configurations: {
@@ -122,7 +129,8 @@ const CASES: readonly Case[] = [
 ];
 
 /** Median time of a decision with one request more than `running`, microseconds. */
-function measure({ build, workers }: Case, running: number): number {
+function measure({ build, workers, layers }: Case, running: number): number {
+  const model = network(layers);
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const policy = build(running);
@@ -133,7 +141,7 @@ function measure({ build, workers }: Case, running: number): number {
         (_, id) => ({ id, queued: 0 }),
       ),
     };
-    for (let i = 0; i < running; i++) policy.enqueue(request());
+    for (let i = 0; i < running; i++) policy.enqueue(request(model));
     const launches: Launch[] = [];
     for (;;) {
       const decision = policy.schedule(view);
@@ -147,7 +155,7 @@ function measure({ build, workers }: Case, running: number): number {
       view.workers[launch.worker]!.queued--;
       complete(policy, launch);
     }
-    policy.enqueue(request());
+    policy.enqueue(request(model));
     const startMs = performance.now();
     const decision = policy.schedule(view);
     const tookMs = performance.now() - startMs;
@@ -164,7 +172,7 @@ const results = CASES.map((each) => ({
   us: RUNNING.map((running) => measure(each, running)),
 }));
 if (Deno.args.includes("--json")) {
-  console.log(JSON.stringify({ nodes: NODES, running: RUNNING, results }));
+  console.log(JSON.stringify({ running: RUNNING, results }));
 } else {
   console.log("microseconds per decision (median), by running requests");
   console.log(

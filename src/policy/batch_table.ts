@@ -79,6 +79,9 @@ export class BatchTable {
   readonly entries: SubBatch[] = [];
   /** The entry whose node is under way or has just ended. */
   running: SubBatch | undefined = undefined;
+  /** Where its members go on, and whether they may have come apart; see `executed`. */
+  #nextCell: Cell | undefined = undefined;
+  #mayBeApart = false;
   readonly #rows = new Map<Model, number>();
 
   get top(): SubBatch | undefined {
@@ -100,6 +103,19 @@ export class BatchTable {
     this.#sumUp(this.entries.length - 1);
   }
 
+  /** The running entry's node is done for these members; those that leave are still among them. */
+  executed(members: readonly Member[]): void {
+    this.#nextCell = undefined;
+    this.#mayBeApart = false;
+    for (let i = 0; i < members.length; i++) {
+      const member = members[i]!;
+      const next = member.request.graph.nodes[++member.cursor]?.cell;
+      if (next === undefined) continue;
+      if (this.#nextCell === undefined) this.#nextCell = next;
+      else if (this.#nextCell !== next) this.#mayBeApart = true;
+    }
+  }
+
   /**
    * The running entry has executed its node. Members that go on at another cell than others (a longer
    * sentence, a decoder that goes on) come apart: those ahead wait below those behind, who catch up.
@@ -111,9 +127,8 @@ export class BatchTable {
     const { model, members, work } = running;
     const done = model.cells.indexOf(running.cell);
     if (work[done]! > 0) work[done]!--;
-    const cell = members[0]!.nextCell;
-    if (members.every((member) => member.nextCell === cell)) {
-      running.cell = cell;
+    if (!this.#mayBeApart) {
+      running.cell = this.#nextCell!;
       return;
     }
     const groups = new Map<Cell, SubBatch>();

@@ -193,10 +193,10 @@ function lazyBatching(
         },
       };
     },
-    completed({ nodes }) {
-      for (const { graph } of nodes) {
-        ((graph.owner as Request).tag as Member).cursor++;
-      }
+    completed({ worker, nodes }) {
+      tables[worker]!.executed(
+        nodes.map(({ graph }) => (graph.owner as Request).tag as Member),
+      );
     },
     ended(request) {
       const member = request.tag as Member;
