@@ -1,5 +1,12 @@
 /** Shoal's public surface. @module */
 export { constantCost, TableCost } from "./cost/table_cost.ts";
+export { coRunNs } from "./cost/shared_capacity.ts";
+export type { SharedCost } from "./cost/shared_cost.ts";
+export {
+  LSTM_STEP_V100,
+  RESNET_TITAN_RTX,
+  sharedTable,
+} from "./cost/published.ts";
 export type { CostModel } from "./cost/cost_model.ts";
 export type { Ending } from "./engine/active_request.ts";
 export { EngineCore } from "./engine/engine.ts";
@@ -16,7 +23,7 @@ export type { RequestOptions, ServingOptions } from "./engine/serving.ts";
 export { SimExecutor } from "./engine/sim_executor.ts";
 export { TensorExecutor } from "./engine/tensor_executor.ts";
 export { Timeline } from "./engine/timeline.ts";
-export { driveVirtual } from "./engine/virtual_driver.ts";
+export { driveVirtual, throughInStream } from "./engine/virtual_driver.ts";
 export { defineCell, f32, i32 } from "./graph/cell_builder.ts";
 export type { CellDefinition, Operators } from "./graph/cell_builder.ts";
 export type { Cell, Phase, Port } from "./graph/cell.ts";
@@ -31,11 +38,27 @@ export { MODELS } from "./models/registry.ts";
 export { seq2seq } from "./models/seq2seq.ts";
 export { treeLstm } from "./models/tree_lstm.ts";
 export { bucketed } from "./policy/bucketed.ts";
+export { BASELINES, searchWindow } from "./policy/baselines.ts";
 export { cellular } from "./policy/cellular.ts";
+export type { Query } from "./policy/dva/batch_table.ts";
+export type {
+  Admission,
+  AdmitView,
+  DvaSchedule,
+} from "./policy/dva/schedule.ts";
+export { dvabatch } from "./policy/dvabatch.ts";
+export { eEbird } from "./policy/e_ebird.ts";
+export {
+  engineConfiguration,
+  searchConfigurations,
+} from "./policy/ebird/offline.ts";
+export { decTimesteps } from "./policy/exec_time.ts";
 export { graph } from "./policy/graph_batching.ts";
 export { late } from "./policy/late.ts";
-export type { Launch, Step, Task } from "./policy/launch.ts";
+export type { Launch, Note, Step, Task, Token } from "./policy/launch.ts";
+export { lazy, oracle } from "./policy/lazy.ts";
 export { merged } from "./policy/merged.ts";
+export { nEbird } from "./policy/n_ebird.ts";
 export type {
   Decision,
   EngineView,
@@ -43,6 +66,7 @@ export type {
   WorkerView,
 } from "./policy/policy.ts";
 export type { Observer, RequestRecord, TaskRecord } from "./policy/records.ts";
+export type { Profile, ProfileTable } from "./policy/profile.ts";
 export { POLICIES } from "./policy/registry.ts";
 export type { Request } from "./policy/request.ts";
 export { serial } from "./policy/serial.ts";

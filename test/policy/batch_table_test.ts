@@ -1,0 +1,146 @@
+/** LazyBatching's BatchTable against a naive stack whose sums are worked out anew every time. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { CellGraph } from "../../src/graph/cell_graph.ts";
+import { BatchTable, Member, SubBatch } from "../../src/policy/batch_table.ts";
+import type { Request } from "../../src/policy/request.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { staticChain } from "./static_chain.ts";
+
+const MAX = 6;
+/** A cell that recurs, so that members come apart. */
+const model = staticChain({ cells: ["A", "B*", "C"] });
+
+/** Entries from bottom to top: members with the index of their next node. */
+interface Stack {
+  entries: { member: Member; at: number }[][];
+  next: number;
+}
+
+type Command = fc.Command<Stack, BatchTable>;
+
+function nodesOf(member: Member): string[] {
+  return member.request.graph.nodes.map(({ cell }) => cell.name);
+}
+
+/** Members in the naive stack and the table are the same, in the same order, at the same nodes. */
+function assertEqual(stack: Stack, table: BatchTable): void {
+  assert.deepEqual(
+    table.entries.map(({ cell, members }) =>
+      members.map(({ request, cursor }) => [cell.name, request.id, cursor])
+    ),
+    stack.entries.map((entry) =>
+      entry.map((
+        { member, at },
+      ) => [nodesOf(member)[at], member.request.id, at])
+    ),
+  );
+  let execNs = 0;
+  let limitNs = Infinity;
+  table.entries.forEach((entry, i) => {
+    for (const { member } of stack.entries[i]!) {
+      execNs += member.execNs;
+      limitNs = Math.min(limitNs, member.limitNs);
+    }
+    assert.equal(entry.execBelowNs, execNs, "sum of times at and below");
+    assert.equal(entry.limitBelowNs, limitNs, "least limit at and below");
+  });
+  assert.equal(table.rowsOf(model), stack.entries.flat().length);
+}
+
+class Push implements Command {
+  constructor(
+    readonly members: readonly (readonly [steps: number, limitNs: number])[],
+  ) {}
+  check = () => true;
+  run(stack: Stack, table: BatchTable) {
+    const members = this.members.map(([steps, limitNs]) => {
+      const graph = new CellGraph(model);
+      model.unfold({ steps }, graph);
+      const request = { id: stack.next++, model, graph } as unknown as Request;
+      return new Member(request, steps + 2, [1, steps, 1], limitNs);
+    });
+    const entry = new SubBatch(model, model.cells[0]!);
+    for (const member of members) entry.begin(member);
+    table.push(entry);
+    stack.entries.push(members.map((member) => ({ member, at: 0 })));
+    assertEqual(stack, table);
+  }
+  toString = () => `push(${JSON.stringify(this.members)})`;
+}
+
+/** The top executes a node; who is through leaves, others come apart where they must, the top two merge. */
+const runNode: Command = {
+  check: ({ entries }) => entries.length > 0,
+  run(stack, table) {
+    const top = table.running = table.top!;
+    table.executed([...top.members]);
+    const ran = stack.entries.pop()!.map(({ member, at }) => ({
+      member,
+      at: at + 1,
+    }));
+    const through = ran.filter(({ member, at }) =>
+      at === nodesOf(member).length
+    );
+    for (const { member } of through) table.remove(member);
+    const order = ["C", "B", "A"];
+    const apart = order.map((cell) =>
+      ran.filter(({ member, at }) => nodesOf(member)[at] === cell)
+    );
+    stack.entries.push(...apart.filter((entry) => entry.length > 0));
+    table.advance();
+    assertEqual(stack, table);
+    const merged = table.mergeTop(MAX);
+    let expected: number[] | undefined;
+    for (;;) {
+      const { entries } = stack;
+      const [below, above] = entries.slice(-2);
+      if (!below || !above) break;
+      const standsAt = ({ member, at }: Stack["entries"][0][0]) =>
+        nodesOf(member)[at];
+      if (standsAt(below[0]!) !== standsAt(above[0]!)) break;
+      if (below.length + above.length > MAX) break;
+      entries.splice(-2, 2, [...below, ...above]);
+      expected = above.map(({ member }) => member.request.id);
+    }
+    assert.deepEqual(merged?.map(({ request }) => request.id), expected);
+    assertEqual(stack, table);
+  },
+  toString: () => "run",
+};
+
+class Leave implements Command {
+  constructor(readonly which: number) {}
+  check = ({ entries }: Stack) => entries.length > 0;
+  run(stack: Stack, table: BatchTable) {
+    const all = stack.entries.flat();
+    const { member } = all[this.which % all.length]!;
+    table.remove(member);
+    stack.entries = stack.entries.map((entry) =>
+      entry.filter((other) => other.member !== member)
+    ).filter((entry) => entry.length > 0);
+    assertEqual(stack, table);
+  }
+  toString = () => `leave(${this.which})`;
+}
+
+Deno.test("BatchTable does what a naive stack does, and its running sums are those worked out anew", () => {
+  const member = fc.tuple(fc.integer({ min: 1, max: 4 }), fc.nat(50));
+  const commands = fc.commands([
+    fc.array(member, { minLength: 1, maxLength: 3 }).map((members) =>
+      new Push(members)
+    ),
+    fc.constant(runNode),
+    fc.constant(runNode),
+    fc.nat(20).map((which) => new Leave(which)),
+  ], { maxCommands: 40 });
+  fc.assert(
+    fc.property(commands, (commands) => {
+      fc.modelRun(() => ({
+        model: { entries: [], next: 0 },
+        real: new BatchTable(),
+      }), commands);
+    }),
+    { numRuns: propertyRuns(500) },
+  );
+});
