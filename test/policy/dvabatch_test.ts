@@ -272,3 +272,56 @@ Deno.test("models are sliced into stages of equal time, or where the preferred b
   assert.equal(preferredBatchSize(a!, profile), 8);
   assert.deepEqual(names(atPreferredSizes(model, profile)), ["AB", "CDEF"]);
 });
+
+Deno.test("Policy I keeps at most bs_max queries in flight", () => {
+  const model = staticChain({ cells: ["A*", "B"] });
+  const requests = Array.from({ length: 30 }, (_, i) => ({
+    arrivalNs: i >> 2,
+    steps: 1 + i % 7,
+  }));
+  const batchSizeMax = 6;
+  const inFlight = new Set<number>();
+  let most = 0;
+  simulateStatic(
+    dvabatch({ policy: "I", stages: 2, windowNs: 0, batchSizeMax }),
+    [model],
+    requests,
+    {
+      workers: 2,
+      observer: {
+        decided: (_at, { notes = [] }) => {
+          for (const { requests } of notes) {
+            for (const id of requests) inFlight.add(id);
+          }
+          most = Math.max(most, inFlight.size);
+        },
+        request: (_request, { id }) => void inFlight.delete(id),
+      },
+    },
+  );
+  assert.equal(most, batchSizeMax);
+});
+
+Deno.test("Policy I waits for as long as the first stage takes at bs_max", () => {
+  const profile = ({ name }: { name: string }, rows: number) =>
+    name === "A" ? 10 + rows : 100;
+  const { tasks } = simulateStatic(
+    dvabatch({ policy: "I", stages: 2, profile, batchSizeMax: 8 }),
+    [staticChain({ cells: letters(2) })],
+    [{ arrivalNs: 3 }],
+  );
+  assert.equal(tasks[0]!.startNs, 3 + 18);
+});
+
+Deno.test("Policy I batches queries of similar length and pads them to the longest", () => {
+  const model = staticChain({ cells: ["A*"] });
+  const lengths = [3, 9, 4, 16, 3];
+  const { tasks } = simulateStatic(
+    dvabatch({ policy: "I", stages: 1, windowNs: 0 }),
+    [model],
+    lengths.map((steps) => ({ arrivalNs: 0, steps })),
+  );
+  const batches = new Set(tasks.map(({ requests }) => requests.join()));
+  assert.deepEqual(tasks.length, 4 + 16);
+  assert(batches.has("1,3,5") && batches.has("2,4"));
+});

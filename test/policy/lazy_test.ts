@@ -132,7 +132,7 @@ Deno.test("LazyBatching Fig. 8: the baseline serializes Req1-2 and Req3-5", () =
 /**
  * Fig. 4. Stated: Req2 arrives at 4, Req3 at 12; a window of 4 instead of 2 makes no batch larger and
  * only delays Req1 and Req2. Assumption: Req1 arrives at 0; a batch executes in 2, so that none is waited
- * for.
+ * for; a window of 4 is over just before 4, as otherwise Req2 would arrive in time and be batched.
  */
 Deno.test("LazyBatching Fig. 4: a window of 4 instead of 2 gains nothing and delays Req1 and Req2", () => {
   const run = (windowNs: number) =>
