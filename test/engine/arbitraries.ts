@@ -164,7 +164,7 @@ export const POLICY_OPTIONS: Record<
   dvabatch: fc.record({
     batchSizeMax,
     profile,
-    stages: fc.constantFrom(1, 2, 3, "preferred"),
+    stages: fc.constantFrom(1, 2, 3, 6, "preferred"),
     policy: fc.constantFrom("none", "I", "II", "III", "II+III"),
     windowNs: fc.constantFrom(undefined, 0, 1500, 10_000),
     compWaitNs: fc.constantFrom(0, 5000, 1e9),
