@@ -6,13 +6,16 @@
 // of panels after the other, and the group stays in cache while the block's tiles
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
 import {
-  tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8
+  tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
 } from "./tiles";
 
 /** Rows per block, chosen so that a block of wide rows stays in the second-level cache. */
 export const BLOCK_ROWS = 120;
-/** Rows of the largest tile. */
-const TILE_ROWS = 5;
+/** Rows of the largest tile: six where product and sum need no register between them. */
+// @ts-ignore: decorator
+@inline function tileRows(): i32 {
+  return ASC_FEATURE_RELAXED_SIMD ? 6 : 5;
+}
 /** Panels that pass side by side where the weights' way from memory is the limit. */
 const GROUP_PANELS = 4;
 /** Weights above this size are taken to come from memory rather than from cache. */
@@ -85,14 +88,14 @@ function pairs(
   }
 }
 
-/** Panel after panel (the first of even number), rows in balanced tiles of up to 5. */
+/** Panel after panel (the first of even number), rows in balanced tiles of up to tileRows(). */
 function tall(
   rows: i32, first: usize, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
   k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, col: i32,
   p0: usize, p1: usize, p2: usize
 ): void {
   if (rows == 0) return;
-  const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
+  const tiles = (rows + tileRows() - 1) / tileRows();
   const small = rows / tiles;
   const large = rows - small * tiles;
   for (let p = 0; p < panels; ++p) {
@@ -100,6 +103,13 @@ function tall(
     let at = first;
     for (let t = 0; t < tiles; ++t) {
       const height = t < large ? small + 1 : small;
+      if (ASC_FEATURE_RELAXED_SIMD) {
+        if (height == 6) {
+          tile_6x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+          at += 24;
+          continue;
+        }
+      }
       switch (height) {
         case 5:
           tile_5x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
