@@ -95,6 +95,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   }
 
   const pipelines = new Map<Model, Pipeline>();
+  /** Requests from before the first scheduling point, which tells the number of workers. */
   const arrived = new Map<Model, Query[]>();
   const running = new Map<Launch, { pipeline: Pipeline; work: Work }>();
 
@@ -164,11 +165,10 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
       const query: Query = { request, ended: false };
       request.tag = query;
       const pipeline = pipelines.get(request.model);
+      const early = arrived.get(request.model);
       if (pipeline) pipeline.waiting.add(query);
-      else {arrived.set(request.model, [
-          ...arrived.get(request.model) ?? [],
-          query,
-        ]);}
+      else if (early) early.push(query);
+      else arrived.set(request.model, [query]);
     },
     schedule({ nowNs, workers }: EngineView): Decision {
       for (const [model, queries] of arrived) {
