@@ -111,6 +111,8 @@ function admitNew(
 /**
  * Policy I: queries of similar input size share a batch; the batches run in parallel. Queries in flight
  * never exceed the maximum batch size.
+ * Assumption: as under the other policies, batches are formed when the first executor can take one; the
+ * queries of a longer wait share larger ones.
  * Assumption: similar means of one class of lengths, each class `lengthRatio` times as long as the last.
  */
 function admitClusters(
@@ -118,7 +120,7 @@ function admitClusters(
   options: ScheduleOptions,
 ): Admission | undefined {
   const room = options.batchSizeMax - view.inFlight;
-  if (room <= 0) return undefined;
+  if (room <= 0 || !view.canStart) return undefined;
   const open = openWindow(view, options);
   if (open) return open;
   const clusters = new Map<number, Query[]>();
