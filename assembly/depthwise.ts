@@ -6,8 +6,9 @@ import { activate, isActivation } from "./epilogue";
 import { checkImages, endTap, firstTap, image } from "./image";
 import { get, put, row } from "./simd";
 
-/** Output pixels of the 3x3 tile, which share their input columns. */
+/** Output pixels of the tiles under a kernel 3 wide, which share their input columns: strides 1 and 2. */
 const TILE = 4;
+const TILE_STRIDE_2 = 2;
 
 /**
  * out = act(bias + sum over taps of in * w). w: per 4 channels (the last ones padded)
@@ -33,7 +34,7 @@ export function depthwise_f32(
   const first = min(outWidth, (image.padLeft(s) + stride - 1) / stride);
   const room = width - 1 - (kernelWidth - 1) * rightBy + image.padLeft(s);
   const end = max(first, room < 0 ? 0 : min(outWidth, room / stride + 1));
-  const tiled = kernelWidth == 3 && stride == 1 && rightBy == 1;
+  const tile = kernelWidth == 3 && rightBy == 1 ? (stride == 1 ? TILE : stride == 2 ? TILE_STRIDE_2 : 0) : 0;
   for (let at: usize = 0, stop = <usize>m << 2; at < stop; at += 4) {
     const a = row(inRows, at);
     const out = row(outRows, at);
@@ -47,9 +48,11 @@ export function depthwise_f32(
       for (let ox = 0; ox < outWidth; ) {
         const x = ox * stride - image.padLeft(s);
         const o = to + <usize>ox * pixel;
-        if (tiled && ox >= first && ox + TILE <= end) {
-          tile3(channels, from + <usize>x * pixel, rows, <usize>downBy * line, pixel, w, skipped, taps, o, act);
-          ox += TILE;
+        if (tile && ox >= first && ox + tile <= end) {
+          const p = from + <usize>x * pixel;
+          if (stride == 1) tile3(channels, p, rows, <usize>downBy * line, pixel, w, skipped, taps, o, act);
+          else tile3Stride2(channels, p, rows, <usize>downBy * line, pixel, w, skipped, taps, o, act);
+          ox += tile;
           continue;
         }
         const left = firstTap(x, rightBy);
@@ -70,11 +73,34 @@ function onePixel(
   skipped: usize, kernelWidth: i32, taps: i32, out: usize, act: i32
 ): void {
   const block = <usize>(1 + taps) << 4;
-  for (let left = channels; left > 0; left -= 4, a += 16, out += 16, w += block) {
+  const weightLine = <usize>kernelWidth << 4;
+  let left = channels;
+  // Sixteen channels at a time: one sum alone would wait for itself at every tap.
+  for (; left >= 16; left -= 16, a += 64, out += 64, w += 4 * block) {
+    const w1 = w + block, w2 = w1 + block, w3 = w2 + block;
+    let s0 = v128.load(w), s1 = v128.load(w1), s2 = v128.load(w2), s3 = v128.load(w3);
+    let at = 16 + skipped;
+    let line = a;
+    for (let y = 0; y < rows; ++y, line += lineBytes, at += weightLine) {
+      let tap = line;
+      let weight = at;
+      for (let x = 0; x < columns; ++x, tap += tapBytes, weight += 16) {
+        s0 = f32x4.add(s0, f32x4.mul(v128.load(tap), v128.load(w + weight)));
+        s1 = f32x4.add(s1, f32x4.mul(v128.load(tap, 16), v128.load(w1 + weight)));
+        s2 = f32x4.add(s2, f32x4.mul(v128.load(tap, 32), v128.load(w2 + weight)));
+        s3 = f32x4.add(s3, f32x4.mul(v128.load(tap, 48), v128.load(w3 + weight)));
+      }
+    }
+    v128.store(out, activate(act, s0));
+    v128.store(out, activate(act, s1), 16);
+    v128.store(out, activate(act, s2), 32);
+    v128.store(out, activate(act, s3), 48);
+  }
+  for (; left > 0; left -= 4, a += 16, out += 16, w += block) {
     let sum = v128.load(w);
     let weights = w + 16 + skipped;
     let line = a;
-    for (let y = 0; y < rows; ++y, line += lineBytes, weights += <usize>kernelWidth << 4) {
+    for (let y = 0; y < rows; ++y, line += lineBytes, weights += weightLine) {
       let tap = line;
       let weight = weights;
       for (let x = 0; x < columns; ++x, tap += tapBytes, weight += 16) {
@@ -125,6 +151,55 @@ function tile3(
   }
   if (left == 0) return;
   for (let i = 0; i < TILE; ++i, a += pixel, out += pixel) {
+    onePixel(left, a, rows, 3, lineBytes, pixel, w, skipped, 3, taps, out, act);
+  }
+}
+
+/** TILE_STRIDE_2 output pixels, two input columns apart, under a kernel 3 wide; eight channels at a time. */
+function tile3Stride2(
+  channels: i32, a: usize, rows: i32, lineBytes: usize, pixel: usize, w: usize, skipped: usize,
+  taps: i32, out: usize, act: i32
+): void {
+  const block = <usize>(1 + taps) << 4;
+  let left = channels;
+  for (; left >= 8; left -= 8, a += 32, out += 32, w += 2 * block) {
+    let s0 = v128.load(w), s1 = s0;
+    let t0 = v128.load(w + block), t1 = t0;
+    let weight = w + 16 + skipped;
+    let p0 = a, p1 = a + pixel, p2 = p1 + pixel, p3 = p2 + pixel, p4 = p3 + pixel;
+    for (let y = 0; y < rows; ++y, weight += 48) {
+      const other = weight + block;
+      let w0 = v128.load(weight), w2 = v128.load(weight, 32);
+      let x = v128.load(p2);
+      let y0 = f32x4.mul(x, w2), y1 = f32x4.mul(x, w0);
+      s0 = f32x4.add(s0, f32x4.mul(v128.load(p0), w0));
+      s1 = f32x4.add(s1, y1);
+      w0 = v128.load(weight, 16);
+      s0 = f32x4.add(s0, f32x4.mul(v128.load(p1), w0));
+      s1 = f32x4.add(s1, f32x4.mul(v128.load(p3), w0));
+      s0 = f32x4.add(s0, y0);
+      s1 = f32x4.add(s1, f32x4.mul(v128.load(p4), w2));
+      w0 = v128.load(other);
+      w2 = v128.load(other, 32);
+      x = v128.load(p2, 16);
+      y0 = f32x4.mul(x, w2);
+      y1 = f32x4.mul(x, w0);
+      t0 = f32x4.add(t0, f32x4.mul(v128.load(p0, 16), w0));
+      t1 = f32x4.add(t1, y1);
+      w0 = v128.load(other, 16);
+      t0 = f32x4.add(t0, f32x4.mul(v128.load(p1, 16), w0));
+      t1 = f32x4.add(t1, f32x4.mul(v128.load(p3, 16), w0));
+      t0 = f32x4.add(t0, y0);
+      t1 = f32x4.add(t1, f32x4.mul(v128.load(p4, 16), w2));
+      p0 += lineBytes; p1 += lineBytes; p2 += lineBytes; p3 += lineBytes; p4 += lineBytes;
+    }
+    v128.store(out, activate(act, s0));
+    v128.store(out, activate(act, t0), 16);
+    v128.store(out + pixel, activate(act, s1));
+    v128.store(out + pixel, activate(act, t1), 16);
+  }
+  if (left == 0) return;
+  for (let i = 0; i < TILE_STRIDE_2; ++i, a += 2 * pixel, out += pixel) {
     onePixel(left, a, rows, 3, lineBytes, pixel, w, skipped, 3, taps, out, act);
   }
 }

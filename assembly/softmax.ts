@@ -43,13 +43,16 @@ export function softmaxRow(n: i32, a: usize, out: usize): void {
   if (left) put(o, f32x4.div(get(o, left), sum), left);
 }
 
+/** Greatest of n floats, whatever the order. A NaN is passed over here: its e^x makes the whole row NaN. */
 function greatest(n: i32, a: usize): f32 {
   const end = a + (<usize>n << 2);
   let max = load<f32>(a);
-  let lanes = v128.splat<f32>(max);
-  for (const body = a + (<usize>(n & -4) << 2); a < body; a += 16) {
-    lanes = f32x4.max(lanes, v128.load(a));
+  let lanes = v128.splat<f32>(max), others = lanes;
+  for (const body = a + (<usize>(n & -8) << 2); a < body; a += 32) {
+    lanes = f32x4.pmax(lanes, v128.load(a));
+    others = f32x4.pmax(others, v128.load(a, 16));
   }
+  lanes = f32x4.pmax(lanes, others);
   max = f32x4.extract_lane(lanes, 0);
   max = Mathf.max(max, f32x4.extract_lane(lanes, 1));
   max = Mathf.max(max, f32x4.extract_lane(lanes, 2));

@@ -39,7 +39,8 @@ function drawShape(
   const size = (axis: 0 | 1) =>
     (kernel[axis] - 1) * dilation[axis] + 1 + prng.int(5);
   const groups = kind === "pool" || kind === "depthwise" ? 1 : one();
-  const channels = groups * (1 + prng.int(kind === "conv" ? 12 : 9));
+  const channels = groups *
+    (1 + prng.int({ conv: 12, transposed: 9, pool: 9, depthwise: 40 }[kind]));
   const window = {
     height: size(0),
     width: size(1),
