@@ -1,5 +1,6 @@
 /** The runs of one model: sizing, peaks, points under load. */
 import { writeFileSync } from "node:fs";
+import { parallelism } from "../engine/runtime.ts";
 import { TensorExecutor } from "../engine/tensor_executor.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -24,6 +25,8 @@ export async function withExecutor<T>(
     models: [model],
     workers,
     slotBytes: 2 ** 28,
+    // Every thread has a core: nobody sleeps during a run, as BatchMaker polls its signal variable.
+    ...(workers < parallelism() && { spinMs: 100 }),
     onFatal: (error) => {
       throw error;
     },

@@ -1,21 +1,18 @@
-import { NS_PER_MS, NS_PER_S, NS_PER_US } from "../base/units.ts";
+import { msToNs, NS_PER_MS, NS_PER_S, NS_PER_US } from "../base/units.ts";
 import { wallNs } from "./clock.ts";
 import type { EngineCore, Submission } from "./engine.ts";
-import { parallelism } from "./runtime.ts";
 import type { TensorExecutor } from "./tensor_executor.ts";
 
 /** Longest time without letting the event loop report a dead worker. */
 const TURN_NS = 5 * NS_PER_S;
 
-/**
- * Looks at the doorbell for this long before going to sleep while a worker is busy: a wake-up takes
- * about 50 us, as long as many a task. Only where a core is left for it.
- */
-const SPIN_NS = 200 * NS_PER_US;
+/** A sleep ends up to this much late; the rest of the way to an arrival is spent looking at the clock. */
+const OVERSLEEP_NS = 150 * NS_PER_US;
 
 /**
  * Replays a load on the wall clock, open loop: every request enters at its scheduled time whatever the
- * engine is doing, and its latency counts from there. The calling thread sleeps in between
+ * engine is doing, and its latency counts from there. The calling thread polls for as long as the
+ * executor's `spinMs` says and sleeps after that
  * (`Atomics.wait`, about 0.1 ms precise, where a timer has 1 ms), so this is for measurements in Deno,
  * Node and Bun; `ServingEngine` is for serving.
  * @param arrivals in ascending order of arrivalNs, which counts from the start of the replay
@@ -31,7 +28,7 @@ export async function replay(
   const originNs = wallNs();
   let next = 0;
   let turnNs = originNs;
-  const spinNs = executor.workers < parallelism() ? SPIN_NS : 0;
+  const spinNs = msToNs(executor.spinMs);
   for (;;) {
     const { words, index } = executor.doorbell;
     const seen = Atomics.load(words, index);
@@ -61,9 +58,7 @@ export async function replay(
       next < arrivals.length ? arrivals[next]!.arrivalNs + originNs : Infinity,
     );
     const sleepNs = Math.min(TURN_NS, untilNs - wallNs());
-    if (sleepNs > 0) {
-      sleep(words, index, seen, sleepNs, engine.tasksInFlight > 0 ? spinNs : 0);
-    }
+    if (sleepNs > 0) sleep(words, index, seen, sleepNs, spinNs);
     if (wallNs() - turnNs > TURN_NS) {
       await new Promise((resolve) => setTimeout(resolve, 0));
       turnNs = wallNs();
@@ -71,7 +66,7 @@ export async function replay(
   }
 }
 
-/** Returns when the word is no longer `seen`, or after `sleepNs`. */
+/** Returns when the word is no longer `seen`, or after `sleepNs`; looks for `spinNs` before it sleeps. */
 function sleep(
   words: Int32Array,
   index: number,
@@ -80,10 +75,24 @@ function sleep(
   spinNs: number,
 ): void {
   const startNs = wallNs();
-  const spinUntilNs = startNs + Math.min(spinNs, sleepNs);
-  while (wallNs() < spinUntilNs) {
-    if (Atomics.load(words, index) !== seen) return;
+  const endNs = startNs + sleepNs;
+  if (spinUntil(words, index, seen, startNs + Math.min(spinNs, sleepNs))) {
+    return;
   }
-  const leftNs = startNs + sleepNs - wallNs();
+  const leftNs = endNs - OVERSLEEP_NS - wallNs();
   if (leftNs > 0) Atomics.wait(words, index, seen, leftNs / NS_PER_MS);
+  spinUntil(words, index, seen, endNs);
+}
+
+/** @returns whether the word changed before the time was up */
+function spinUntil(
+  words: Int32Array,
+  index: number,
+  seen: number,
+  untilNs: number,
+): boolean {
+  do {
+    if (Atomics.load(words, index) !== seen) return true;
+  } while (wallNs() < untilNs);
+  return false;
 }

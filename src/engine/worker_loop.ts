@@ -14,17 +14,16 @@ export interface WorkerStart {
   readonly control: number;
   /** Address of the engine's doorbell word. */
   readonly doorbell: number;
+  /** How long to look for a next task before going to sleep. */
+  readonly spinMs: number;
 }
 
-/**
- * Loads of `submitted` before a worker goes to sleep, some tens of microseconds: the engine answers a
- * completion within that, while a wake-up takes longer.
- */
-const SPINS = 10_000;
+/** Loads of `submitted` between two looks at the clock. */
+const LOADS_PER_LOOK = 64;
 
 /** Executes tasks until told to stop. Blocks its thread. */
 export function runWorker(start: WorkerStart): void {
-  const { memory, control, doorbell } = start;
+  const { memory, control, doorbell, spinMs } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
   const runner = new CellRunner(kernels, memory, start.programs, start.own);
   const words = new Int32Array(memory.buffer);
@@ -32,7 +31,7 @@ export function runWorker(start: WorkerStart): void {
   const submitted = (control >>> 2) + CONTROL.submitted;
   const completed = (control >>> 2) + CONTROL.completed;
   for (let done = 0;; done++) {
-    awaitTask(words, submitted, done);
+    awaitTask(words, submitted, done, spinMs);
     const entry = entryAddress(control, done);
     const program = words[(entry >>> 2) + ENTRY.program]!;
     if (program === STOP_PROGRAM) return;
@@ -51,10 +50,18 @@ export function runWorker(start: WorkerStart): void {
 }
 
 /** Returns once more than `done` tasks are submitted. */
-function awaitTask(words: Int32Array, submitted: number, done: number): void {
-  for (let spin = 0; spin < SPINS; spin++) {
-    if (Atomics.load(words, submitted) !== (done | 0)) return;
-  }
+function awaitTask(
+  words: Int32Array,
+  submitted: number,
+  done: number,
+  spinMs: number,
+): void {
+  const untilMs = absoluteMs() + spinMs;
+  do {
+    for (let load = 0; load < LOADS_PER_LOOK; load++) {
+      if (Atomics.load(words, submitted) !== (done | 0)) return;
+    }
+  } while (absoluteMs() < untilMs);
   while (Atomics.load(words, submitted) === (done | 0)) {
     Atomics.wait(words, submitted, done | 0);
   }
