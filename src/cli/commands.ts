@@ -18,6 +18,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "say why a request waited or a batch was not full",
     load: async () => (await import("./explain.ts")).explain,
   },
+  npu: {
+    summary: "run a SCALE-Sim topology on the systolic-array model",
+    load: async () => (await import("./npu.ts")).runNpu,
+  },
   simulate: {
     summary: "run policies on virtual time with a given cost table",
     load: async () => (await import("./simulate.ts")).simulate,
