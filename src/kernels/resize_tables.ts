@@ -42,7 +42,8 @@ function coordinate(
     case "asymmetric":
       return i / scale;
     case "align_corners":
-      return output > 1 ? i * (input - 1) / (output - 1) : 0;
+      // ONNX takes the unrounded size where scales are given.
+      return output > 1 ? i * (input - 1) / (scale * input - 1) : 0;
     default:
       return coordinates satisfies never;
   }

@@ -1,0 +1,528 @@
+/**
+ * ONNX operators as calls of our kernels, for the conformance cases. An adapter returns
+ * undefined where a case asks for what the kernels do not claim to do (3-D images, cubic
+ * resizing, masks other than causal, ...).
+ */
+import {
+  type ImageShape,
+  imageShape,
+  shapeWords,
+  transposedShape,
+} from "../../src/kernels/image_shape.ts";
+import { packedGemmFloats } from "../../src/kernels/pack.ts";
+import { packConv, packConvTranspose } from "../../src/kernels/pack_conv.ts";
+import { packQ8 } from "../../src/kernels/pack_q8.ts";
+import {
+  type CoordinateMode,
+  type NearestMode,
+  type ResizeAxis,
+  resizeLinear,
+  resizeNearest,
+} from "../../src/kernels/resize_tables.ts";
+import type { OnnxHost } from "./onnx_host.ts";
+
+/** One tensor of a case. */
+export interface OnnxTensor {
+  name: string;
+  dtype: string;
+  shape: number[];
+  data: number[];
+}
+
+/** One case. */
+export interface OnnxCase {
+  name: string;
+  attributes: Record<string, unknown>;
+  node_inputs: string[];
+  inputs: OnnxTensor[];
+  outputs: OnnxTensor[];
+}
+
+/** Results of the first output, or of the first few. */
+export type Adapter = (
+  host: OnnxHost,
+  given: OnnxCase,
+) => ArrayLike<number>[] | undefined;
+
+type Images = ArrayLike<number>;
+
+const size = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
+
+/** Input i of the operator, or undefined if it is left out. */
+function input({ node_inputs, inputs }: OnnxCase, i: number) {
+  return inputs.find(({ name }) => name !== "" && name === node_inputs[i]);
+}
+
+/** [n][c][pixels] to [n][pixels][c]; the other way round with c and pixels exchanged. */
+function swap(data: Images, n: number, c: number): Float32Array {
+  const pixels = data.length / n / c;
+  return Float32Array.from(data, (_, i) => {
+    const image = Math.floor(i / (c * pixels));
+    const at = i % (c * pixels);
+    return data[image * c * pixels + at % c * pixels + Math.floor(at / c)]!;
+  });
+}
+
+/** Attributes of a window, with 1-D images as images of one line. */
+function window({ attributes, inputs }: OnnxCase, kernel: readonly number[]) {
+  const dims = inputs[0]!.shape.length - 2;
+  if (dims < 1 || dims > 2 || "output_shape" in attributes) return undefined;
+  const line = dims === 1;
+  const pair = (name: string) => {
+    const value = (attributes[name] as number[] | undefined) ?? [1, 1];
+    return (line ? [1, value[0]!] : value) as [number, number];
+  };
+  const [, channels, ...space] = inputs[0]!.shape;
+  const [height, width] = (line ? [1, ...space] : space) as [number, number];
+  const stride = pair("strides");
+  const dilation = pair("dilations");
+  const sizes = (line ? [1, ...kernel] : kernel) as [number, number];
+  let pads = (attributes.pads as number[] | undefined) ?? [0, 0, 0, 0];
+  if (line) pads = [0, pads[0]!, 0, pads[1] ?? 0];
+  const auto = attributes.auto_pad as string | undefined;
+  if (auto !== undefined && auto !== "NOTSET") {
+    if (auto === "VALID") pads = [0, 0, 0, 0];
+    else {
+      const total = [height, width].map((from, axis) =>
+        Math.max(
+          0,
+          (Math.ceil(from / stride[axis]!) - 1) * stride[axis]! +
+            (sizes[axis]! - 1) * dilation[axis]! + 1 - from,
+        )
+      );
+      const before = total.map((pad) =>
+        auto === "SAME_UPPER" ? pad >> 1 : (pad + 1) >> 1
+      );
+      pads = [...before, ...total.map((pad, axis) => pad - before[axis]!)];
+    }
+  }
+  return {
+    height,
+    width,
+    channels: channels!,
+    kernel: sizes,
+    stride,
+    dilation,
+    pads: pads as [number, number, number, number],
+  };
+}
+
+function convolve(transposed: boolean): Adapter {
+  return (host, given) => {
+    const [x, w, b] = [input(given, 0)!, input(given, 1)!, input(given, 2)];
+    const sizes = window(given, w.shape.slice(2));
+    if (sizes === undefined || (transposed && "auto_pad" in given.attributes)) {
+      return undefined;
+    }
+    const groups = (given.attributes.group as number | undefined) ?? 1;
+    const outChannels = transposed ? w.shape[1]! * groups : w.shape[0]!;
+    const shape = (transposed ? transposedShape : imageShape)({
+      ...sizes,
+      groups,
+      outChannels,
+    });
+    const pack = transposed ? packConvTranspose : packConv;
+    const packed = pack(shape, {
+      weight: Float32Array.from(w.data),
+      ...(b && { bias: Float32Array.from(b.data) }),
+    });
+    const m = x.shape[0]!;
+    return images(host, shape, m, x, (at, rows, out) => {
+      const kernel = transposed ? "conv_transpose_f32" : "conv_f32";
+      const scratch = host.alloc(host.kernels.conv_scratch_bytes(at));
+      const weights = host.put(packed);
+      host.kernels[kernel](m, at, rows, weights, 0, out, 0, scratch);
+    });
+  };
+}
+
+function pool(kind: "max" | "average", global: boolean): Adapter {
+  return (host, given) => {
+    const { attributes, inputs: [x] } = given;
+    const kernel = global ? x!.shape.slice(2) : attributes.kernel_shape;
+    const sizes = window(given, kernel as number[]);
+    if (sizes === undefined || attributes.storage_order === 1) return undefined;
+    const shape = imageShape({ ...sizes, ceil: attributes.ceil_mode === 1 });
+    const [lines, columns] = given.outputs[0]!.shape.slice(-2);
+    // ONNX drops a last window that would start in the padding.
+    const clipped = {
+      ...shape,
+      outHeight: given.outputs[0]!.shape.length === 3 ? 1 : lines!,
+      outWidth: columns!,
+    };
+    const m = x!.shape[0]!;
+    return images(host, clipped, m, x!, (at, rows, out) => {
+      if (kind === "max") host.kernels.pool_max_f32(m, at, rows, out);
+      else {
+        const countPadding = attributes.count_include_pad === 1 ? 1 : 0;
+        host.kernels.pool_average_f32(m, at, countPadding, rows, out);
+      }
+    });
+  };
+}
+
+/** Runs a kernel over images and brings layouts there and back. */
+function images(
+  host: OnnxHost,
+  shape: ImageShape,
+  m: number,
+  x: OnnxTensor,
+  call: (shape: number, rows: number, out: number) => void,
+): ArrayLike<number>[] {
+  const { height, width, channels, outHeight, outWidth, outChannels } = shape;
+  const rows = host.rows(
+    m,
+    height * width * channels,
+    swap(x.data, m, channels),
+  );
+  const out = host.rows(m, outHeight * outWidth * outChannels);
+  call(host.put(shapeWords(shape)), rows.table, out.table);
+  return [swap(out.read(), m, outHeight * outWidth)];
+}
+
+const resize: Adapter = (host, given) => {
+  const { attributes, inputs: [x] } = given;
+  const mode = attributes.mode as string;
+  const coordinates = attributes.coordinate_transformation_mode as
+    | string
+    | undefined;
+  const known = [
+    undefined,
+    "half_pixel",
+    "asymmetric",
+    "align_corners",
+    "pytorch_half_pixel",
+  ];
+  if (
+    mode === "cubic" || attributes.antialias || !known.includes(coordinates)
+  ) {
+    return undefined;
+  }
+  const [n, channels, height, width] = x!.shape as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const [lines, columns] = given.outputs[0]!.shape.slice(2) as [number, number];
+  const scales = input(given, 2)?.data.slice(-2);
+  const axis = (from: number, to: number, i: number): ResizeAxis => ({
+    input: from,
+    output: to,
+    ...(scales && { scale: scales[i]! }),
+    ...(coordinates && { coordinates: coordinates as CoordinateMode }),
+  });
+  const make = (a: ResizeAxis) =>
+    mode === "linear"
+      ? resizeLinear(a)
+      : resizeNearest(a, attributes.nearest_mode as NearestMode | undefined);
+  const rows = host.rows(
+    n,
+    height * width * channels,
+    swap(x!.data, n, channels),
+  );
+  const out = host.rows(n, lines * columns * channels);
+  const kernel = mode === "linear" ? "resize_linear_f32" : "resize_nearest_f32";
+  host.kernels[kernel](
+    ...[n, height, width, channels, lines, columns, rows.table] as const,
+    host.put(make(axis(height, lines, 0))),
+    host.put(make(axis(width, columns, 1))),
+    out.table,
+  );
+  return [swap(out.read(), n, lines * columns)];
+};
+
+function norm(kind: "layer" | "rms"): Adapter {
+  return (host, given) => {
+    const { attributes } = given;
+    const [x, w, b] = [input(given, 0)!, input(given, 1)!, input(given, 2)];
+    const axis = (attributes.axis as number | undefined) ?? -1;
+    const n = size(x.shape.slice(axis < 0 ? axis + x.shape.length : axis));
+    const m = x.data.length / n;
+    const epsilon = (attributes.epsilon as number | undefined) ?? 1e-5;
+    const [rows, out] = [host.rows(m, n, x.data), host.rows(m, n)];
+    const gamma = host.put(w.data);
+    if (kind === "rms") {
+      host.kernels.rms_norm_f32(m, n, rows.table, gamma, epsilon, out.table);
+    } else {
+      const beta = b ? host.put(b.data) : 0;
+      host.kernels.layer_norm_f32(
+        ...[m, n, rows.table, gamma, beta, epsilon, out.table] as const,
+      );
+    }
+    return [out.read()];
+  };
+}
+
+function unary(
+  kernel:
+    | "relu_f32"
+    | "sigmoid_f32"
+    | "tanh_f32"
+    | "exp_f32"
+    | "erf_f32"
+    | "neg_f32"
+    | "abs_f32"
+    | "sqrt_f32"
+    | "gelu_f32"
+    | "gelu_tanh_f32",
+): Adapter {
+  return (host, { inputs: [x] }) => {
+    const n = x!.data.length;
+    const [rows, out] = [host.rows(1, n, x!.data), host.rows(1, n)];
+    host.kernels[kernel](1, n, rows.table, out.table);
+    return [out.read()];
+  };
+}
+
+const softmax: Adapter = (host, { attributes, inputs: [x] }) => {
+  const axis = (attributes.axis as number | undefined) ?? -1;
+  if (axis !== -1 && axis !== x!.shape.length - 1) return undefined;
+  const n = x!.shape.at(-1)!;
+  const m = x!.data.length / n;
+  const [rows, out] = [host.rows(m, n, x!.data), host.rows(m, n)];
+  host.kernels.softmax_rows_f32(m, n, rows.table, out.table);
+  return [out.read()];
+};
+
+const topk: Adapter = (host, given) => {
+  const [x, k] = [input(given, 0)!, input(given, 1)!.data[0]!];
+  const axis = (given.attributes.axis as number | undefined) ?? -1;
+  if (axis !== -1 && axis !== x.shape.length - 1) return undefined;
+  const n = x.shape.at(-1)!;
+  const m = x.data.length / n;
+  const largest = (given.attributes.largest as number | undefined) ?? 1;
+  const rows = host.rows(m, n, x.data);
+  const [values, ids] = [host.rows(m, k), host.rows(m, k)];
+  host.kernels.topk_rows_f32(
+    ...[m, n, k, largest, rows.table, values.table, ids.table] as const,
+  );
+  return [values.read(), ids.words()];
+};
+
+/** Two run-time operands, two dimensions. */
+const matmul: Adapter = (host, { inputs: [a, b] }) => {
+  if (a!.shape.length !== 2) return undefined;
+  const [m, k] = a!.shape as [number, number];
+  const n = b!.shape[1]!;
+  const w = host.alloc(4 * packedGemmFloats({ n, k }));
+  host.kernels.pack_gemm_f32(n, k, host.rows(k, n, b!.data).table, 0, w);
+  const [rows, out] = [host.rows(m, k, a!.data), host.rows(m, n)];
+  host.kernels.gemm_f32(m, n, k, rows.table, 0, 0, w, out.table, 0);
+  return [out.read()];
+};
+
+/** Quantised rows as a host writes them. */
+function quantized(
+  host: OnnxHost,
+  m: number,
+  bytes: ArrayLike<number>,
+  scale: number,
+  zero: number,
+) {
+  const k = bytes.length / m;
+  const width = 4 + Math.ceil(k / 4);
+  const words = new Int32Array(m * width);
+  for (let i = 0; i < m; ++i) {
+    const row = words.subarray(i * width, (i + 1) * width);
+    const values = Array.from({ length: k }, (_, j) => bytes[i * k + j]!);
+    new Float32Array(row.buffer, row.byteOffset)[0] = scale;
+    row[1] = zero;
+    row[2] = values.reduce((a, b) => a + b, 0);
+    new Uint8Array(row.buffer, row.byteOffset + 16, k).set(values);
+  }
+  const at = host.put(words);
+  return host.put(
+    Int32Array.from({ length: m }, (_, i) => at + 4 * width * i),
+  );
+}
+
+/** [k][n] bytes to [n][k] signed ones; unsigned ones move by 128, and their zero point with them. */
+function weights(b: OnnxTensor, zero: number, scale: number) {
+  const [k, n] = b.shape as [number, number];
+  const shift = b.dtype === "uint8" ? 128 : 0;
+  const values = Int8Array.from(
+    { length: n * k },
+    (_, i) => b.data[i % k * n + Math.floor(i / k)]! - shift,
+  );
+  return {
+    n,
+    k,
+    packed: packQ8({
+      n,
+      k,
+      values,
+      scale: new Float32Array(n).fill(scale),
+      zero: new Int32Array(n).fill(zero - shift),
+    }),
+  };
+}
+
+const matmulInteger: Adapter = (host, given) => {
+  const [a, b] = [input(given, 0)!, input(given, 1)!];
+  const zeroA = input(given, 2)?.data[0] ?? 0;
+  const { n, k, packed } = weights(b, input(given, 3)?.data[0] ?? 0, 1);
+  const m = a.shape[0]!;
+  const rows = quantized(host, m, a.data, 1, zeroA);
+  const out = host.rows(m, n);
+  host.kernels.gemm_q8_i32(m, n, k, 0, rows, host.put(packed), out.table);
+  return [out.words()];
+};
+
+const qlinearMatmul: Adapter = (host, given) => {
+  const [a, b] = [input(given, 0)!, input(given, 3)!];
+  if (a.dtype !== "uint8" || a.shape.length !== 2) return undefined;
+  const value = (i: number) => input(given, i)!.data[0]!;
+  const { n, k, packed } = weights(b, value(5), value(4));
+  const m = a.shape[0]!;
+  const rows = quantized(host, m, a.data, value(1), value(2));
+  const width = 4 + Math.ceil(n / 4);
+  const out = host.rows(m, width);
+  const w = host.put(packed);
+  host.kernels.gemm_q8_u8(
+    ...[m, n, k, 0, rows, w, out.table, 0, value(6), value(7)] as const,
+  );
+  const bytes = new Uint8Array(out.words().buffer);
+  return [
+    Array.from(
+      { length: m },
+      (_, i) =>
+        Array.from(bytes.subarray(4 * width * i + 16, 4 * width * i + 16 + n)),
+    )
+      .flat(),
+  ];
+};
+
+const dynamicQuantize: Adapter = (host, { inputs: [x] }) => {
+  const k = x!.data.length;
+  const out = host.rows(1, 4 + Math.ceil(k / 4));
+  host.kernels.quantize_rows_f32(
+    ...[1, k, 255, host.rows(1, k, x!.data).table, out.table] as const,
+  );
+  const words = out.words();
+  return [
+    new Uint8Array(words.buffer).slice(16, 16 + k),
+    [new Float32Array(words.buffer)[0]!],
+    [words[1]!],
+  ];
+};
+
+/** Without masks other than the causal one, without past (a past is a longer cache). */
+const attention: Adapter = (host, given) => {
+  const { attributes } = given;
+  const [q, k, v] = [0, 1, 2].map((i) => input(given, i)!) as [
+    OnnxTensor,
+    OnnxTensor,
+    OnnxTensor,
+  ];
+  if (
+    given.inputs.length > 3 || attributes.softcap ||
+    attributes.qk_matmul_output_mode
+  ) {
+    return undefined;
+  }
+  const four = q.shape.length === 4;
+  const heads = four ? q.shape[1]! : attributes.q_num_heads as number;
+  const kvHeads = four ? k.shape[1]! : attributes.kv_num_heads as number;
+  const [tokens, positions] = four
+    ? [q.shape[2]!, k.shape[2]!]
+    : [q.shape[1]!, k.shape[1]!];
+  const batch = q.shape[0]!;
+  const headSize = q.data.length / batch / heads / tokens;
+  if (v.data.length !== k.data.length) return undefined;
+  // [batch][heads][tokens][size] to [batch][tokens][heads][size].
+  const joined = ({ data }: OnnxTensor, count: number, length: number) =>
+    !four ? data : Array.from(data, (_, i) => {
+      const at = Math.floor(i / headSize);
+      const head = at % count;
+      const token = Math.floor(at / count) % length;
+      const image = Math.floor(at / count / length);
+      return data[
+        ((image * count + head) * length + token) * headSize + i % headSize
+      ]!;
+    });
+  const capacity = Math.ceil(positions / 8) * 8;
+  const width = kvHeads * headSize;
+  const caches = [0, 1].map(() =>
+    Array.from({ length: batch }, () => host.alloc(4 * capacity * width))
+  );
+  const each = (
+    count: number,
+    value: (sequence: number, at: number) => number,
+  ) =>
+    host.put(
+      Int32Array.from(
+        { length: batch * count },
+        (_, i) => value(Math.floor(i / count), i % count),
+      ),
+    );
+  const cacheTables = (count: number) =>
+    caches.map((cache) => each(count, (s) => cache[s]!)) as [number, number];
+  host.kernels.attention_append_f32(
+    ...[batch * positions, kvHeads, headSize, capacity] as const,
+    host.rows(batch * positions, width, joined(k, kvHeads, positions)).table,
+    host.rows(batch * positions, width, joined(v, kvHeads, positions)).table,
+    each(positions, (_, t) => t),
+    ...cacheTables(positions),
+  );
+  const rows = host.rows(
+    batch * tokens,
+    heads * headSize,
+    joined(q, heads, tokens),
+  );
+  const out = host.rows(batch * tokens, heads * headSize);
+  const scale = (attributes.scale as number | undefined) ??
+    1 / Math.sqrt(headSize);
+  host.kernels.attention_f32(
+    ...[batch * tokens, heads, kvHeads, headSize, capacity, scale] as const,
+    rows.table,
+    ...cacheTables(tokens),
+    each(
+      tokens,
+      (_, t) =>
+        attributes.is_causal === 1 ? Math.min(positions, t + 1) : positions,
+    ),
+    out.table,
+    host.alloc(host.kernels.attention_scratch_bytes(capacity)),
+  );
+  const got = out.read();
+  if (!four) return [got];
+  return [got.map((_, i) => {
+    const at = Math.floor(i / headSize);
+    const token = at % tokens;
+    const head = Math.floor(at / tokens) % heads;
+    const image = Math.floor(at / tokens / heads);
+    return got[
+      ((image * tokens + token) * heads + head) * headSize + i % headSize
+    ]!;
+  })];
+};
+
+/** Adapters by operator, and the least number of cases that each must take. */
+export const OPERATORS: Record<string, { run: Adapter; least: number }> = {
+  Conv: { run: convolve(false), least: 12 },
+  ConvTranspose: { run: convolve(true), least: 5 },
+  MaxPool: { run: pool("max", false), least: 9 },
+  AveragePool: { run: pool("average", false), least: 8 },
+  GlobalAveragePool: { run: pool("average", true), least: 1 },
+  GlobalMaxPool: { run: pool("max", true), least: 1 },
+  Resize: { run: resize, least: 8 },
+  LayerNormalization: { run: norm("layer"), least: 10 },
+  RMSNormalization: { run: norm("rms"), least: 10 },
+  Softmax: { run: softmax, least: 4 },
+  TopK: { run: topk, least: 3 },
+  MatMul: { run: matmul, least: 1 },
+  MatMulInteger: { run: matmulInteger, least: 1 },
+  QLinearMatMul: { run: qlinearMatmul, least: 1 },
+  DynamicQuantizeLinear: { run: dynamicQuantize, least: 2 },
+  Attention: { run: attention, least: 6 },
+  Relu: { run: unary("relu_f32"), least: 2 },
+  Sigmoid: { run: unary("sigmoid_f32"), least: 2 },
+  Tanh: { run: unary("tanh_f32"), least: 2 },
+  Exp: { run: unary("exp_f32"), least: 1 },
+  Erf: { run: unary("erf_f32"), least: 1 },
+  Neg: { run: unary("neg_f32"), least: 1 },
+  Abs: { run: unary("abs_f32"), least: 1 },
+  Sqrt: { run: unary("sqrt_f32"), least: 2 },
+  Gelu: { run: unary("gelu_tanh_f32"), least: 2 },
+};
