@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { OnnxHost } from "./onnx_host.ts";
-import { type OnnxCase, OPERATORS } from "./onnx_operators.ts";
+import type { OnnxCase } from "./onnx_case.ts";
+import { OPERATORS } from "./onnx_operators.ts";
 
 const FOLDER = new URL(
   "../../../shared/data/onnx-node-tests/json/",
