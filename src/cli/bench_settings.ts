@@ -4,8 +4,8 @@ import { POLICIES } from "../policy/registry.ts";
 import { BENCH_MODELS, type BenchModel } from "./bench_models.ts";
 import { integerOption, namesOption, UsageError } from "./terminal.ts";
 
-/** Requests per second that model sizes aim at: a point of 1,500 requests then takes seconds. */
-export const TARGET_PER_S = 1500;
+/** Requests per second that model sizes aim at: a point of 1,000 requests then takes seconds. */
+export const TARGET_PER_S = 1000;
 
 /** What the recurrent models are usually compared under; "all" adds the rest of the registry. */
 const DEFAULT_POLICIES = "serial,graph,bucketed,merged,cellular,late";
@@ -20,7 +20,7 @@ Finds the capacity of this machine, then runs every policy at low, medium and hi
   --policy NAMES    ${Object.keys(POLICIES).join(", ")} (default:
                     ${DEFAULT_POLICIES}; "all" for every one)
   --seed N          seed of weights, inputs and arrivals (default 1)
-  --requests N      requests per point (default 1500; 500 with --quick or --full)
+  --requests N      requests per point (default 1000; 500 with --quick or --full)
   --workers N       worker threads (default 1: the second core schedules)
   --batch N         maximum batch size of every policy (default 64)
   --hidden N        hidden size (default: as this machine allows about ${TARGET_PER_S} requests/s)
@@ -79,7 +79,7 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
     requests: integerOption(
       "requests",
       values.requests,
-      values.quick ? 500 : values.full ? 500 : 1500,
+      values.quick ? 500 : values.full ? 500 : 1000,
     ),
     workers: integerOption("workers", values.workers, 1),
     batchSizeMax: integerOption("batch", values.batch, 64),
