@@ -9,7 +9,9 @@ export function propertyRuns(defaultRuns: number): number {
   if (text === undefined || text === "") return defaultRuns;
   const runs = Number(text);
   if (!Number.isInteger(runs) || runs < 1) {
-    throw new RangeError(`SHOAL_PROPERTY_RUNS is a positive integer, got ${JSON.stringify(text)}`);
+    throw new RangeError(
+      `SHOAL_PROPERTY_RUNS is a positive integer, got ${JSON.stringify(text)}`,
+    );
   }
   return runs;
 }
