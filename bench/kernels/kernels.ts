@@ -11,6 +11,7 @@ import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { fnv1a } from "../../src/base/hash.ts";
 import { Prng } from "../../src/base/prng.ts";
 import { supports } from "../../src/kernels/module.ts";
 import { encodeLayer } from "./encoder.ts";
@@ -82,6 +83,8 @@ interface Result {
   rates: Record<string, number>;
   /** Ours to the peer, medians of the runs. */
   ratios: Record<string, number>;
+  /** FNV-1a of each build's result bits. */
+  hashes: Record<string, string>;
 }
 
 const results: Result[] = [];
@@ -100,7 +103,7 @@ for (const workload of chosen) {
     build.reset();
     return workload.own(build);
   });
-  own.forEach(({ run, result }, i) => {
+  const hashes = own.map(({ run, result }, i) => {
     run();
     const got = result();
     for (let j = 0; j < expected.length; ++j) {
@@ -112,6 +115,7 @@ for (const workload of chosen) {
         );
       }
     }
+    return fnv1a(Float32Array.from(got)).toString(16).padStart(8, "0");
   });
   const contestants = [
     ...own.map(({ run }) => run),
@@ -139,7 +143,10 @@ for (const workload of chosen) {
     ]),
     ratios: Object.fromEntries(
       builds.map(({ name }, i) => [name, ratios[i]!]),
-    ) as Record<string, number>,
+    ),
+    hashes: Object.fromEntries(
+      builds.map(({ name }, i) => [name, hashes[i]!]),
+    ),
   });
 }
 
@@ -179,14 +186,16 @@ if (args.json) {
         .join(", ")
     }\n`,
   );
-  for (const { area, shape, unit, rates, ratios } of results) {
+  for (const { area, shape, unit, rates, ratios, hashes } of results) {
     const columns = Object.entries(rates)
       .map(([name, rate]) =>
         `${name} ${rate.toFixed(unit === "G elements/s" ? 2 : 1)}` +
         (name in ratios ? ` (${ratios[name]!.toFixed(2)}x)` : "")
       );
     console.log(
-      `${area.padEnd(23)} ${shape.padEnd(26)} ${columns.join("  ")} ${unit}`,
+      `${area.padEnd(23)} ${shape.padEnd(26)} ${columns.join("  ")} ${unit}  ${
+        hashes["deterministic"]
+      }`,
     );
   }
   console.log("\ngeometric means of the ratios to the peer");
