@@ -85,7 +85,9 @@ export class CellNode {
   /** Whether every input is done, or queued on `worker` before this node would be. */
   readyFor(worker: number): boolean {
     if (this.state !== NODE.waiting) return false;
-    for (const before of this.predecessors) {
+    const { predecessors } = this;
+    for (let i = 0; i < predecessors.length; i++) {
+      const before = predecessors[i]!;
       if (before.state === NODE.done) continue;
       if (before.state !== NODE.submitted || before.worker !== worker) {
         return false;

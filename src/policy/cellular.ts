@@ -255,27 +255,21 @@ export function cellular(options: CellularOptions = {}): Policy {
     submitted(launch) {
       const { cell, nodes } = launch.steps[0]!;
       typeFor(cell).tasks++;
+      // Nodes of one subgraph stand together, as formBatchedTask found them.
       let current: Subgraph | undefined;
       for (let i = 0; i < nodes.length; i++) {
         const node = nodes[i]!;
         const subgraph = node.tag as Subgraph;
         if (subgraph !== current) {
+          if (current?.readyCount === 0) current.withdraw();
           current = subgraph;
           subgraph.pin(launch.worker);
           subgraph.tasks++;
         }
         subgraph.takeReady();
+        advance(node, makeReady);
       }
-      for (let i = 0; i < nodes.length; i++) {
-        advance(nodes[i]!, makeReady);
-      }
-      current = undefined;
-      for (let i = 0; i < nodes.length; i++) {
-        const subgraph = nodes[i]!.tag as Subgraph;
-        if (subgraph === current) continue;
-        current = subgraph;
-        if (subgraph.readyCount === 0) subgraph.withdraw();
-      }
+      if (current?.readyCount === 0) current.withdraw();
     },
     completed({ cell, nodes }: Task) {
       typeFor(cell).tasks--;
