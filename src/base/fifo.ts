@@ -18,6 +18,11 @@ export class Fifo<T> {
     return this.#items[this.#head];
   }
 
+  /** The item `index` places behind the first; undefined beyond the last. */
+  at(index: number): T | undefined {
+    return this.#items[this.#head + index];
+  }
+
   push(item: T): void {
     this.#items.push(item);
   }

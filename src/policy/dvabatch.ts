@@ -95,9 +95,12 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   }
 
   const pipelines = new Map<Model, Pipeline>();
+  /** The same, the one whose oldest request waits longest first after `sortByAge`. */
+  const byAge: Pipeline[] = [];
   /** Requests from before the first scheduling point, which tells the number of workers. */
   const arrived = new Map<Model, Query[]>();
-  const running = new Map<Launch, { pipeline: Pipeline; work: Work }>();
+  /** By worker, each of which has one run at a time. */
+  const running: ({ pipeline: Pipeline; work: Work } | undefined)[] = [];
 
   function slice(model: Model): Stage[] {
     return slicing === "preferred"
@@ -133,6 +136,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
         workers,
       });
       pipelines.set(model, pipeline);
+      byAge.push(pipeline);
     }
     return pipeline;
   }
@@ -140,7 +144,10 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   function launch(pipeline: Pipeline, work: Work): Launch {
     const { executor: { stage, worker }, item, queries } = work;
     const buffer = (at: number) => `${pipeline.id}/${at}/${item.pair}`;
-    const launch: Launch = {
+    const { notes } = pipeline;
+    pipeline.notes = [];
+    running[worker] = { pipeline, work };
+    return {
       ...lockstep({
         worker,
         requests: queries.map(({ request }) => request),
@@ -151,34 +158,32 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
         { id: buffer(stage), access: "read" },
         { id: buffer(stage + 1), access: "write" },
       ],
-      notes: pipeline.notes,
+      notes,
     };
-    pipeline.notes = [];
-    running.set(launch, { pipeline, work });
-    return launch;
   }
 
   return {
     name,
     supports: paddingObstacle,
     enqueue(request) {
-      const query: Query = { request, ended: false };
+      const query: Query = { request, batched: false, ended: false };
       request.tag = query;
       const pipeline = pipelines.get(request.model);
       const early = arrived.get(request.model);
-      if (pipeline) pipeline.waiting.add(query);
+      if (pipeline) pipeline.waiting.push(query);
       else if (early) early.push(query);
       else arrived.set(request.model, [query]);
     },
     schedule({ nowNs, workers }: EngineView): Decision {
       for (const [model, queries] of arrived) {
         const { waiting } = pipelineOf(model, workers.length);
-        for (const query of queries) if (!query.ended) waiting.add(query);
+        for (const query of queries) if (!query.ended) waiting.push(query);
       }
-      arrived.clear();
+      if (arrived.size > 0) arrived.clear();
       const isIdle = (worker: number) => workers[worker]!.queued === 0;
       let wait: { untilNs: number; why: string } | undefined;
-      for (const pipeline of byAge(pipelines.values())) {
+      sortByAge(byAge);
+      for (const pipeline of byAge) {
         const next = pipeline.next(nowNs, isIdle);
         if (next === undefined) continue;
         if ("item" in next) {
@@ -188,20 +193,19 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
       }
       return wait ? { kind: "wait", ...wait } : IDLE;
     },
-    finished(launch) {
-      const { pipeline, work } = running.get(launch)!;
-      running.delete(launch);
+    finished({ worker }) {
+      const { pipeline, work } = running[worker]!;
+      running[worker] = undefined;
       pipeline.finish(work);
     },
     ended(request) {
       const query = request.tag as Query;
       query.ended = true;
-      pipelines.get(request.model)?.waiting.delete(query);
+      if (!query.batched) pipelines.get(request.model)?.waiting.delete(query);
     },
   };
 }
 
-function byAge(pipelines: Iterable<Pipeline>): Pipeline[] {
-  const all = [...pipelines];
-  return all.length === 1 ? all : all.sort((a, b) => a.oldest - b.oldest || 0);
+function sortByAge(pipelines: Pipeline[]): void {
+  if (pipelines.length > 1) pipelines.sort((a, b) => a.oldest - b.oldest || 0);
 }

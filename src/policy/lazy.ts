@@ -12,6 +12,7 @@
  * allows enters as one sub-batch. With an empty table the first one enters whatever its slack.
  * Assumption: the paper has one device; each further worker gets a BatchTable of its own.
  */
+import { Fifo } from "../base/fifo.ts";
 import type { Model } from "../graph/model.ts";
 import { BatchTable, Member, SubBatch } from "./batch_table.ts";
 import { expectedWork, singleInputExecNs } from "./exec_time.ts";
@@ -88,7 +89,9 @@ function lazyBatching(
     );
   }
 
-  const infQ = new Map<Model, Set<Member>>();
+  const infQ = new Map<Model, Fifo<Member>>();
+  /** The same queues, the one with the oldest request first after `sortByAge`. */
+  const queues: Fifo<Member>[] = [];
   const tables: BatchTable[] = [];
   let notes: Note[] = [];
 
@@ -112,15 +115,19 @@ function lazyBatching(
     const { top } = table;
     if (top?.uninterrupted) return;
     if (!nestedPreemption && table.entries.length > 1) return;
-    for (const [model, queue] of byAge(infQ)) {
+    sortByAge(queues);
+    for (const queue of queues) {
+      const { first } = queue;
+      if (first === undefined) continue;
+      const { request: { model }, nextCell } = first;
       const room = batchSizeMax - table.rowsOf(model);
       if (room <= 0) continue;
       const issued: Member[] = [];
       let slackNs = Infinity;
-      const { nextCell } = oldest(queue);
       let pending = new SubBatch(model, nextCell);
-      for (const member of queue) {
-        if (issued.length === room || member.nextCell !== nextCell) break;
+      while (issued.length < room) {
+        const member = queue.at(issued.length);
+        if (member?.nextCell !== nextCell) break;
         limit(member, nowNs);
         pending.begin(member);
         const leftNs = predictor.slackNs(table, pending, nowNs); // Eq. 2
@@ -133,7 +140,7 @@ function lazyBatching(
         issued.push(member);
         slackNs = leftNs;
       }
-      for (const member of issued) queue.delete(member);
+      for (let i = 0; i < issued.length; i++) queue.shift();
       note(top ? "preempt" : "push", issued, `slack ${slackNs} ns`);
       table.push(pending);
       return;
@@ -164,8 +171,11 @@ function lazyBatching(
       );
       request.tag = member;
       let queue = infQ.get(request.model);
-      if (!queue) infQ.set(request.model, queue = new Set());
-      queue.add(member);
+      if (!queue) {
+        infQ.set(request.model, queue = new Fifo());
+        queues.push(queue);
+      }
+      queue.push(member);
     },
     schedule(view: EngineView): Decision {
       const worker = nextWorker(view);
@@ -209,7 +219,7 @@ function lazyBatching(
   function nextWorker({ workers }: EngineView): number {
     let found = -1;
     let pending = false;
-    for (const queue of infQ.values()) pending ||= queue.size > 0;
+    for (const queue of queues) pending ||= queue.size > 0;
     for (const { id, queued } of workers) {
       if (queued > 0) continue;
       const { top } = tables[id] ??= new BatchTable();
@@ -227,15 +237,9 @@ function lazyBatching(
   }
 }
 
-function oldest(queue: ReadonlySet<Member>): Member {
-  return queue.values().next().value!;
-}
-
-/** Non-empty queues, the one with the oldest request first. */
-function byAge(
-  infQ: ReadonlyMap<Model, Set<Member>>,
-): [Model, Set<Member>][] {
-  return [...infQ].filter(([, queue]) => queue.size > 0).sort((a, b) =>
-    oldest(a[1]).request.id - oldest(b[1]).request.id
-  );
+/** The queue with the oldest request first, empty ones last. */
+function sortByAge(queues: Fifo<Member>[]): void {
+  if (queues.length === 1) return;
+  const age = ({ first }: Fifo<Member>) => first?.request.id ?? Infinity;
+  queues.sort((a, b) => age(a) < age(b) ? -1 : 1);
 }

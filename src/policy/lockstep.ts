@@ -32,9 +32,10 @@ export function lockstep(
 ): Launch {
   const steps: Step[] = [];
   let tail: Tail | undefined;
-  const byCell = requests.map((request) => nodesByCell(request));
-  for (const cell of cells) {
-    const chains = byCell.map((cells) => cells.get(cell) ?? []);
+  const byCell = chainsByCell(requests, cells);
+  for (let c = 0; c < cells.length; c++) {
+    const cell = cells[c]!;
+    const chains = byCell[c]!;
     const longest = Math.max(...chains.map((chain) => chain.length));
     if (longest === 0) continue;
     const length = cell.recurrent && !cell.stop ? padTo(longest) : longest;
@@ -55,14 +56,25 @@ export function lockstep(
   };
 }
 
-function nodesByCell(request: Request): Map<Cell, CellNode[]> {
-  const cells = new Map<Cell, CellNode[]>();
-  for (const node of request.graph.nodes) {
-    const chain = cells.get(node.cell);
-    if (chain) chain.push(node);
-    else cells.set(node.cell, [node]);
+/** [cell][request]: the request's nodes of the cell, in order. */
+function chainsByCell(
+  requests: readonly Request[],
+  cells: readonly Cell[],
+): CellNode[][][] {
+  const index = new Map<Cell, number>();
+  cells.forEach((cell, c) => index.set(cell, c));
+  const chains = cells.map(() => requests.map((): CellNode[] => []));
+  for (let r = 0; r < requests.length; r++) {
+    const { nodes } = requests[r]!.graph;
+    let cell: Cell | undefined;
+    let c: number | undefined;
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i]!;
+      if (node.cell !== cell) c = index.get(cell = node.cell);
+      if (c !== undefined) chains[c]![r]!.push(node);
+    }
   }
-  return cells;
+  return chains;
 }
 
 /** Steps of the request's recurrent input part: what padding and bucketing go by. */

@@ -264,7 +264,7 @@ function drive(drawn: Drawn, tamper: (pipeline: Pipeline) => void): void {
     if (step.kind === "arrive") {
       for (let i = 0; i < step.count; i++) {
         const request = { id: stand.arrived++ } as Query["request"];
-        pipeline.waiting.add({ request, ended: false });
+        pipeline.waiting.push({ request, batched: false, ended: false });
       }
     } else finish(step.which);
     start();

@@ -112,7 +112,11 @@ Deno.test("DVABatch Fig. 3 case III: stretching takes 8 T to 5.25 T", () => {
 
 /** Fig. 8's queries, stages numbered from 0. */
 const queries = (...ids: number[]): Query[] =>
-  ids.map((id) => ({ request: { id } as Query["request"], ended: false }));
+  ids.map((id) => ({
+    request: { id } as Query["request"],
+    batched: false,
+    ended: false,
+  }));
 
 Deno.test("DVABatch Fig. 8: new, stretch and split in the batch table and the batch queues", () => {
   const table = new BatchTable(4);

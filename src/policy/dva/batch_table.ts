@@ -7,6 +7,8 @@ import type { Request } from "../request.ts";
 /** A request inside a pipeline; its tag. A query that has ended keeps its place in its batch. */
 export interface Query {
   readonly request: Request;
+  /** It is in a batch, not waiting for one. */
+  batched: boolean;
   ended: boolean;
 }
 
@@ -42,7 +44,7 @@ export interface Item {
 
 export class BatchTable {
   /** In order of creation. */
-  readonly batches: Set<Batch> = new Set();
+  readonly batches: Batch[] = [];
   /** Batch queues, by the stage that pulls from them. */
   readonly queues: Item[][];
   /** Items that wait behind a stage until the rest of their stretched batch has caught up. */
@@ -111,7 +113,7 @@ export class BatchTable {
     batch.completed[stage]! += item.num;
     const isWhole = batch.completed[stage] === batch.queries.length;
     if (stage === this.stages - 1) {
-      if (isWhole) this.batches.delete(batch);
+      if (isWhole) this.#remove(batch);
       return undefined;
     }
     if (!isWhole) {
@@ -147,7 +149,7 @@ export class BatchTable {
     { batch, pair }: Item,
     sizes: readonly number[],
   ): Item[] {
-    this.batches.delete(batch);
+    this.#remove(batch);
     let start = 0;
     return sizes.map((size, i) => {
       const queries = batch.queries.slice(start, start += size);
@@ -183,7 +185,11 @@ export class BatchTable {
       pairs: [],
       fixed: false,
     };
-    this.batches.add(batch);
+    this.batches.push(batch);
     return batch;
+  }
+
+  #remove(batch: Batch): void {
+    this.batches.splice(this.batches.indexOf(batch), 1);
   }
 }

@@ -5,6 +5,7 @@
  * workers than stages they share, later stages first. A model that is one stage has an executor on every
  * worker, as its batches cannot overlap otherwise (Fig. 3, case I).
  */
+import { Fifo } from "../../base/fifo.ts";
 import type { Note } from "../launch.ts";
 import {
   type Batch,
@@ -35,7 +36,7 @@ export interface Work {
 }
 
 export class Pipeline {
-  readonly waiting = new Set<Query>();
+  readonly waiting = new Fifo<Query>();
   readonly table: BatchTable;
   readonly pairs: BufferPairs;
   /** By stage. */
@@ -43,6 +44,7 @@ export class Pipeline {
   /** What was done since the last launch. */
   notes: Note[] = [];
   readonly #options: PipelineOptions;
+  readonly #lastToFirst: readonly StageExecutor[];
   #inFlight = 0;
 
   constructor(options: PipelineOptions) {
@@ -55,6 +57,7 @@ export class Pipeline {
     this.executors = stages === 1
       ? [Array.from({ length: workers }, (_, worker) => executor(0, worker))]
       : options.stages.map((_, stage) => [executor(stage, stage % workers)]);
+    this.#lastToFirst = this.executors.toReversed().flat();
   }
 
   get id(): number {
@@ -67,10 +70,11 @@ export class Pipeline {
 
   /** Id of the oldest request that waits for an executor; Infinity when none does. */
   get oldest(): number {
-    const [waiting] = this.waiting;
-    let oldest = waiting?.request.id ?? Infinity;
-    for (const { batch, start } of this.table.queues.flat()) {
-      oldest = Math.min(oldest, batch.queries[start]!.request.id);
+    let oldest = this.waiting.first?.request.id ?? Infinity;
+    for (const queue of this.table.queues) {
+      for (const { batch, start } of queue) {
+        oldest = Math.min(oldest, batch.queries[start]!.request.id);
+      }
     }
     return oldest;
   }
@@ -84,9 +88,7 @@ export class Pipeline {
     isIdle: (worker: number) => boolean,
   ): Work | { untilNs: number; why: string } | undefined {
     for (;;) {
-      for (const stage of this.executors.toReversed()) {
-        for (const executor of stage) executor.wake();
-      }
+      for (const executor of this.#lastToFirst) executor.wake();
       this.#admit(nowNs, isIdle, ["stretch"]);
       let work: Work | undefined;
       for (let stage = this.stages.length - 1; stage > 0 && !work; stage--) {
@@ -189,7 +191,10 @@ export class Pipeline {
   }
 
   #enter(queries: readonly Query[]): void {
-    for (const query of queries) this.waiting.delete(query);
+    for (const query of queries) {
+      query.batched = true;
+      this.waiting.delete(query);
+    }
     this.#inFlight += queries.length;
   }
 

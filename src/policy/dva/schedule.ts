@@ -5,11 +5,17 @@
 import { inputLength } from "../lockstep.ts";
 import type { Query } from "./batch_table.ts";
 
+/** Queries that are in no batch, oldest first. */
+export interface WaitingQueries extends Iterable<Query> {
+  readonly size: number;
+  readonly first: Query | undefined;
+}
+
 /** What a schedule may know when queries wait. */
 export interface AdmitView {
   readonly nowNs: number;
-  /** At least one, oldest first. */
-  readonly waiting: ReadonlySet<Query>;
+  /** At least one. */
+  readonly waiting: WaitingQueries;
   /** Queries in batches. */
   readonly inFlight: number;
   /** A batch formed now could start now. */
@@ -89,7 +95,7 @@ function openWindow(
   { nowNs, waiting }: AdmitView,
   { batchSizeMax, windowNs }: ScheduleOptions,
 ): Admission | undefined {
-  const untilNs = oldest(waiting).request.arrivalNs + windowNs;
+  const untilNs = waiting.first!.request.arrivalNs + windowNs;
   if (waiting.size >= batchSizeMax || nowNs >= untilNs) return undefined;
   return { op: "wait", untilNs, why: "the batch time window is open" };
 }
@@ -181,11 +187,7 @@ function halves(
   return [...halves(large, stage, options), ...halves(small, stage, options)];
 }
 
-function oldest(waiting: ReadonlySet<Query>): Query {
-  return waiting.values().next().value!;
-}
-
-function first(waiting: ReadonlySet<Query>, most: number): Query[] {
+function first(waiting: WaitingQueries, most: number): Query[] {
   const taken: Query[] = [];
   for (const query of waiting) {
     if (taken.length === most) break;

@@ -5,6 +5,7 @@
  * Assumption: a worker of size 2^n is a role, played by any idle worker of the device; a device with as
  * many slots as the engine has workers is the paper's GPU with a stream each.
  */
+import { Fifo } from "../../base/fifo.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Launch, Note } from "../launch.ts";
 import { lockstep, paddingObstacle } from "../lockstep.ts";
@@ -41,7 +42,7 @@ interface Entry {
 interface Service {
   readonly ring: SlotRing<Entry>;
   /** Requests that found the ring full. */
-  readonly outside: Set<Entry>;
+  readonly outside: Fifo<Entry>;
   readonly idle: WorkerQueue;
   /** Alive inferences: sizes of busy workers. */
   curInf: number;
@@ -49,6 +50,7 @@ interface Service {
   notes: Note[];
 }
 
+/** What a worker of the device runs. */
 interface Busy {
   readonly service: Service;
   readonly size: number;
@@ -57,30 +59,33 @@ interface Busy {
 
 export function elasticEngine(options: ElasticOptions): Policy {
   const { name, workers, maxInf, slots, reconfigure } = options;
-  const services = new Map<Model, Service>();
-  const busy = new Map<Launch, Busy>();
+  const byModel = new Map<Model, Service>();
+  const services: Service[] = [];
+  /** By worker of the device, and those that have nothing to do. */
+  const busy: (Busy | undefined)[] = [];
+  let idleWorkers: number[] | undefined;
   let turn = 0;
 
   function serviceOf(model: Model): Service {
-    let service = services.get(model);
+    let service = byModel.get(model);
     if (service === undefined) {
       service = {
         ring: new SlotRing(slots),
-        outside: new Set(),
+        outside: new Fifo(),
         idle: new WorkerQueue(workers),
         curInf: 0,
         load: 0,
         notes: [],
       };
-      services.set(model, service);
+      byModel.set(model, service);
+      services.push(service);
     }
     return service;
   }
 
   function enter({ ring, outside }: Service): void {
-    for (const entry of outside) {
-      if (ring.isFull) return;
-      outside.delete(entry);
+    while (outside.size > 0 && !ring.isFull) {
+      const entry = outside.shift()!;
       entry.place = ring.push(entry);
     }
   }
@@ -120,7 +125,7 @@ export function elasticEngine(options: ElasticOptions): Policy {
       notes: service.notes,
     };
     service.notes = [];
-    busy.set(launch, { service, size, places });
+    busy[worker] = { service, size, places };
     return launch;
   }
 
@@ -130,30 +135,34 @@ export function elasticEngine(options: ElasticOptions): Policy {
     enqueue(request) {
       const entry: Entry = { request, place: -1 };
       request.tag = entry;
-      serviceOf(request.model).outside.add(entry);
+      serviceOf(request.model).outside.push(entry);
     },
     schedule(view: EngineView): Decision {
-      const worker = view.workers.find(({ queued }) => queued === 0);
+      // Kept here, as looking through the view would take time in proportion to the workers.
+      idleWorkers ??= view.workers.map(({ id }) => id).reverse();
+      const worker = idleWorkers[idleWorkers.length - 1];
       if (worker === undefined) return IDLE;
-      const all = [...services.values()];
-      for (let i = 0; i < all.length; i++) {
-        const launch = launchOne(all[(turn + i) % all.length]!, worker.id);
+      const { length } = services;
+      for (let i = 0; i < length; i++) {
+        const launch = launchOne(services[(turn + i) % length]!, worker);
         if (launch === undefined) continue;
-        turn = (turn + i + 1) % all.length;
+        turn = (turn + i + 1) % length;
+        idleWorkers.pop();
         return { kind: "launch", launch };
       }
       return IDLE;
     },
-    finished(launch) {
-      const { service, size, places } = busy.get(launch)!;
-      busy.delete(launch);
+    finished({ worker }) {
+      const { service, size, places } = busy[worker]!;
+      busy[worker] = undefined;
+      idleWorkers!.push(worker);
       service.curInf -= size;
       service.idle.add(size);
       for (const place of places) service.ring.release(place);
     },
     ended(request) {
       const entry = request.tag as Entry;
-      const { outside, ring } = services.get(request.model)!;
+      const { outside, ring } = byModel.get(request.model)!;
       if (!outside.delete(entry) && entry.place >= 0) ring.cancel(entry.place);
     },
   };
