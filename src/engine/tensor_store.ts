@@ -23,7 +23,7 @@ import type { CellProgram } from "./cell_program.ts";
 import { type RunnerMemory, TASK_TABLES } from "./cell_runner.ts";
 import { CellError } from "./errors.ts";
 import type { Settlement } from "./executor.ts";
-import { lowerCell } from "./lowering.ts";
+import { lowerCell } from "./lowering/lower_cell.ts";
 import { SlotPool } from "./slot_pool.ts";
 
 const PAGE_BYTES = 65_536;

@@ -17,11 +17,8 @@ interface Base {
   readonly outputs: readonly Value[];
 }
 
-/**
- * The operators a cell is made of. Names and semantics are ONNX's, per row: the batch axis is the
- * row and is not written. `TreeLSTM*` are not in ONNX (Tai, Socher and Manning 2015, N-ary form).
- */
-export type Operator =
+/** Matrix products and tables. */
+export type DenseOperator =
   /** Row `id` of `table` [count][width]; the id is an i32. */
   | Base & { readonly op: "Gather"; readonly table: Tensor }
   /** y = W x + b with W [n][k], i.e. ONNX Gemm with transB = 1. */
@@ -30,6 +27,11 @@ export type Operator =
     readonly weight: Tensor;
     readonly bias?: Tensor;
   }
+  /** Index (i32) of the largest element; the lowest index wins ties. */
+  | Base & { readonly op: "ArgMax" };
+
+/** Steps of recurrent networks. `TreeLSTM*` are not in ONNX (Tai, Socher and Manning 2015, N-ary form). */
+export type RecurrentOperator =
   /** One step of ONNX LSTM: inputs x, h, c; outputs h', c'. W [4h][x], R [4h][h], B [8h], gates i, o, f, c. */
   | Base & {
     readonly op: "LSTM";
@@ -59,15 +61,43 @@ export type Operator =
     readonly arity: number;
     readonly u: Tensor;
     readonly b?: Tensor;
-  }
+  };
+
+export type ElementwiseOperator =
   | Base & { readonly op: "Add" | "Sub" | "Mul" }
-  | Base & { readonly op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Softmax" }
+  | Base & { readonly op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Softmax" };
+
+/** What only says where rows lie. */
+export type RowOperator =
   | Base & { readonly op: "Concat" }
   /** Elements [start, start + width) of the input. */
   | Base & { readonly op: "Slice"; readonly start: number }
-  /** Index (i32) of the largest element; the lowest index wins ties. */
-  | Base & { readonly op: "ArgMax" }
   /** A row that is the same for every request. */
   | Base & { readonly op: "Constant"; readonly value: Tensor };
 
+/**
+ * The operators a cell is made of, by family. Names and semantics are ONNX's, per row: the batch axis
+ * is the row and is not written. Each family has a file in graph/operators (building and checking),
+ * engine/lowering (kernel calls) and npu/operators (cost); registries there miss nothing listed here.
+ */
+export type Operator =
+  | DenseOperator
+  | RecurrentOperator
+  | ElementwiseOperator
+  | RowOperator;
+
 export type OperatorName = Operator["op"];
+
+/** The operators of one name. */
+export type OperatorOf<Name extends OperatorName> = Operator extends infer O
+  ? O extends { readonly op: infer Names } ? Name extends Names ? O : never
+  : never
+  : never;
+
+/** Something for every operator of a family. */
+export type ByOperator<Family extends Operator, Rest extends unknown[], T> = {
+  readonly [Name in Family["op"]]: (
+    operator: OperatorOf<Name>,
+    ...rest: Rest
+  ) => T;
+};

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Cell } from "../../src/graph/cell.ts";
 import { defineCell, f32, i32 } from "../../src/graph/cell_builder.ts";
-import { lowerCell } from "../../src/engine/lowering.ts";
+import { lowerCell } from "../../src/engine/lowering/lower_cell.ts";
 import { merged } from "../../src/policy/merged.ts";
 import { serial } from "../../src/policy/serial.ts";
 import { tensor } from "../../src/tensor/tensor.ts";

@@ -1,0 +1,207 @@
+import { assert } from "../../base/assert.ts";
+import type { Cell } from "../../graph/cell.ts";
+import type {
+  ByOperator,
+  Operator,
+  OperatorName,
+  Value,
+} from "../../graph/operator.ts";
+import { alignUp } from "../../graph/slot_plan.ts";
+import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
+import {
+  type Argument,
+  type Call,
+  type CellProgram,
+  type FixedTable,
+  ROWS_PER_CALL,
+  type TableRef,
+} from "../cell_program.ts";
+
+/** Puts constant data into the shared memory and says where; 16-byte aligned. */
+export type PlaceConstant = (data: Float32Array) => number;
+
+/** How the operators of a family become calls. */
+export type Lowerings<Family extends Operator> = ByOperator<
+  Family,
+  [Lowering],
+  void
+>;
+
+/** Operators that only say where rows lie: what leaves the cell through them is copied. */
+const VIEWS: ReadonlySet<OperatorName> = new Set([
+  "Gather",
+  "Slice",
+  "Constant",
+]);
+
+/** A cell on its way to a program: where its values are, and the calls so far. */
+export class Lowering {
+  readonly #calls: Call[] = [];
+  readonly #fixedTables: FixedTable[] = [];
+  /** Where each value's rows are, by value id. */
+  readonly #rows = new Map<number, TableRef>();
+  readonly #producers = new Map<number, Operator>();
+  readonly #readers = new Map<number, Operator[]>();
+  /** Operators whose work another one has taken over. */
+  readonly #fused = new Set<Operator>();
+  #tableBytes = 0;
+  #scratchBytes = 0;
+
+  constructor(readonly cell: Cell, readonly place: PlaceConstant) {
+    cell.inputs.forEach((_, port) => this.#rows.set(port, { port }));
+    for (const operator of cell.operators) {
+      for (const output of operator.outputs) {
+        this.#producers.set(output.id, operator);
+      }
+      for (const input of operator.inputs) {
+        const readers = this.#readers.get(input.id);
+        if (readers) readers.push(operator);
+        else this.#readers.set(input.id, [operator]);
+      }
+    }
+    // A value leaves through the first output port that names it; others get a copy.
+    cell.results.forEach((value, port) => {
+      const producer = this.producer(value);
+      const own = producer !== undefined && !VIEWS.has(producer.op);
+      if (own && !this.#rows.has(value.id)) {
+        this.#rows.set(value.id, { port: cell.inputs.length + port });
+      }
+    });
+  }
+
+  /** @param lower makes the calls of one operator */
+  program(lower: (operator: Operator) => void): CellProgram {
+    const { cell } = this;
+    for (const operator of cell.operators) {
+      if (!this.#fused.has(operator)) lower(operator);
+    }
+    cell.results.forEach((value, port) => {
+      const from = this.tableOf(value);
+      const to = { port: cell.inputs.length + port };
+      if (!("port" in from && from.port === to.port)) {
+        this.kernel("copy_rows", [
+          "rows",
+          value.width * BYTES_PER_ELEMENT,
+          from,
+          to,
+        ]);
+      }
+    });
+    return {
+      name: cell.name,
+      inputs: cell.inputs.length,
+      outputWidths: cell.outputs.map(({ width }) => width),
+      calls: this.#calls,
+      fixedTables: this.#fixedTables,
+      tableBytes: this.#tableBytes,
+      scratchBytes: this.#scratchBytes,
+      ...(cell.stop &&
+        { stop: { port: cell.stop.port, token: cell.stop.token ?? -1 } }),
+    };
+  }
+
+  /** The operator that makes a value; none for an input of the cell. */
+  producer(value: Value): Operator | undefined {
+    return this.#producers.get(value.id);
+  }
+
+  readers(value: Value): readonly Operator[] {
+    return this.#readers.get(value.id) ?? [];
+  }
+
+  /** Whether the value is one of the cell's outputs. */
+  leaves(value: Value): boolean {
+    return this.cell.results.some(({ id }) => id === value.id);
+  }
+
+  /** The one operator that reads a value that nobody else needs. */
+  onlyReader(value: Value): Operator | undefined {
+    const readers = this.readers(value);
+    return readers.length === 1 && !this.leaves(value) ? readers[0] : undefined;
+  }
+
+  /** Another operator does the work of this one: it becomes no call. */
+  fuse(operator: Operator): void {
+    this.#fused.add(operator);
+  }
+
+  tableOf(value: Value): TableRef {
+    const rows = this.#rows.get(value.id);
+    assert(
+      rows !== undefined,
+      `value ${value.id} of cell "${this.cell.name}" is produced before it is read`,
+    );
+    return rows;
+  }
+
+  /** The value lies there already. */
+  lies(value: Value, rows: TableRef): void {
+    this.#rows.set(value.id, rows);
+  }
+
+  /** Where a computed value goes: its output port, or scratch rows of the worker. */
+  output(value: Value): TableRef {
+    let rows = this.#rows.get(value.id);
+    if (rows === undefined) {
+      const stride = alignUp(value.width * BYTES_PER_ELEMENT);
+      const base = { scratch: this.scratch(stride * ROWS_PER_CALL) };
+      rows = this.fixedTable(base, stride);
+      this.#rows.set(value.id, rows);
+    }
+    return rows;
+  }
+
+  /** Every row shifted by some bytes. */
+  offset(from: TableRef, bytes: number): TableRef {
+    if (bytes === 0) return from;
+    const to = this.ownTable();
+    this.#calls.push({ call: "offset", from, to, bytes });
+    return to;
+  }
+
+  /** The values' tables as an array of operands. */
+  list(values: readonly Value[]): TableRef {
+    const to = this.ownTable();
+    this.#calls.push({
+      call: "list",
+      tables: values.map((value) => this.tableOf(value)),
+      to,
+    });
+    return to;
+  }
+
+  /** A table that calls of the program fill. */
+  ownTable(): { own: number } {
+    const own = this.#tableBytes;
+    this.#tableBytes += BYTES_PER_ELEMENT * ROWS_PER_CALL;
+    return { own };
+  }
+
+  /** A table of rows that stay where they are: row i at `base + i * stride`. */
+  fixedTable(base: FixedTable["base"], stride: number): TableRef {
+    const table = this.ownTable();
+    this.#fixedTables.push({ table: table.own, base, stride });
+    return table;
+  }
+
+  /** @returns byte offset within the worker's scratch rows */
+  scratch(bytes: number): number {
+    const at = this.#scratchBytes;
+    this.#scratchBytes += bytes;
+    return at;
+  }
+
+  /** @param reports the kernel returns -1, or the first row that it cannot compute */
+  kernel(
+    kernel: (Call & { call: "kernel" })["kernel"],
+    args: readonly Argument[],
+    reports = false,
+  ): void {
+    this.#calls.push({
+      call: "kernel",
+      kernel,
+      args,
+      ...(reports && { reports }),
+    });
+  }
+}

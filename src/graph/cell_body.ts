@@ -1,0 +1,73 @@
+import type { Dtype, Tensor } from "../tensor/tensor.ts";
+import { checkFinite } from "../tensor/weights.ts";
+import type { Operator, Value } from "./operator.ts";
+
+/**
+ * The operators and values of a cell under construction, and the checks that the operators of every
+ * family share. Errors name the cell.
+ */
+export class CellBody {
+  readonly operators: Operator[] = [];
+  readonly #values: Value[] = [];
+
+  constructor(readonly cell: string) {}
+
+  /** A new value; used for input ports and by the operators themselves. */
+  declare(dtype: Dtype, width: number): Value {
+    if (!Number.isInteger(width) || width < 1) {
+      throw new RangeError(
+        `Cell "${this.cell}": a row's width is a positive integer, got ${width}`,
+      );
+    }
+    const value = { id: this.#values.length, dtype, width };
+    this.#values.push(value);
+    return value;
+  }
+
+  /** @throws TypeError when a value is not one of this cell's */
+  own(what: string, value: Value): void {
+    if (this.#values[value?.id] !== value) {
+      throw new TypeError(
+        `Cell "${this.cell}": ${what} is not a value of this cell`,
+      );
+    }
+  }
+
+  /** Appends an operator. @returns its first output */
+  emit(operator: Operator): Value {
+    this.operators.push(operator);
+    return operator.outputs[0]!;
+  }
+
+  /** @throws unless the values are f32 rows of this cell */
+  float(what: string, ...values: Value[]): void {
+    for (const value of values) {
+      this.own(`an input of ${what}`, value);
+      this.expect(
+        value.dtype === "f32",
+        `${what} takes f32 rows, got ${value.dtype}`,
+      );
+    }
+  }
+
+  /** @throws RangeError unless a weight has the shape and is finite */
+  shape(what: string, given: Tensor, expected: readonly number[]): void {
+    const fits = given.shape.length === expected.length &&
+      given.shape.every((size, i) => size === expected[i]);
+    this.expect(
+      fits,
+      `${what} has shape [${given.shape.join(", ")}], expected [${
+        expected.join(", ")
+      }]`,
+    );
+    this.finite(what, given);
+  }
+
+  finite(what: string, given: Tensor): void {
+    checkFinite(`${this.cell}: ${what}`, given);
+  }
+
+  expect(condition: boolean, message: string): void {
+    if (!condition) throw new RangeError(`Cell "${this.cell}": ${message}`);
+  }
+}

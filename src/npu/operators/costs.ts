@@ -1,0 +1,26 @@
+import type { Cell } from "../../graph/cell.ts";
+import type { ByOperator, Operator } from "../../graph/operator.ts";
+import type { LayerSpec, VectorWork } from "../layer_spec.ts";
+
+/** What an operator's cost depends on besides itself. */
+export interface CostContext {
+  /** Name of the operator's layer. */
+  readonly name: string;
+  readonly rows: number;
+  readonly cell: Cell;
+}
+
+/** The layers of the operators of a family. */
+export type Costs<Family extends Operator> = ByOperator<
+  Family,
+  [CostContext],
+  LayerSpec[]
+>;
+
+/** Work of the vector unit on values that stay on chip. */
+export function vectorLayer(
+  name: string,
+  vector: readonly VectorWork[],
+): LayerSpec {
+  return { name, gemms: [], vector, extraReadWords: 0, extraWriteWords: 0 };
+}

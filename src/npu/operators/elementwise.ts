@@ -1,0 +1,24 @@
+import type { ElementwiseOperator, Operator } from "../../graph/operator.ts";
+import type { LayerSpec } from "../layer_spec.ts";
+import { PASSES, SOFTMAX_PASSES } from "../layers.ts";
+import { type CostContext, type Costs, vectorLayer } from "./costs.ts";
+
+/** Passes over every element of the first input. */
+export const onVector =
+  (passes: number) =>
+  ({ op, inputs }: Operator, { name, rows }: CostContext): LayerSpec[] => [
+    vectorLayer(name, [
+      { name: op, elements: rows * inputs[0].width, passes },
+    ]),
+  ];
+
+export const elementwise: Costs<ElementwiseOperator> = {
+  Add: onVector(PASSES.add),
+  Sub: onVector(PASSES.add),
+  Mul: onVector(PASSES.mul),
+  Relu: onVector(PASSES.relu),
+  Sigmoid: onVector(PASSES.transcendental),
+  Tanh: onVector(PASSES.transcendental),
+  Exp: onVector(PASSES.transcendental),
+  Softmax: onVector(SOFTMAX_PASSES),
+};
