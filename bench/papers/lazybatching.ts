@@ -1,115 +1,76 @@
 /**
- * LazyBatching's evaluation for ResNet-50 on the NPU of its Table I: mean latency, throughput and SLA
- * violations of LazyB, Oracle, Serial and GraphB(N) over arrival rates, beside the published figures
- * (section VI-A, Fig. 12 and 13; VI-B, Fig. 15). SLA 100 ms, at most 64 per batch, Poisson arrivals.
+ * LazyBatching's evaluation on the NPU of its Table I: mean latency, throughput, tail and SLA violations of
+ * LazyB, Oracle, Serial and GraphB(N) over arrival rates, beside the published figures (section VI-A,
+ * Fig. 12 to 14; VI-B, Fig. 15); then the same with single rules switched off, and on devices that gain
+ * nothing or more by batching, to see what makes the difference. docs/papers.md says what was found. SLA 100 ms, at most 64 per batch, Poisson arrivals, two simulated seconds per run.
  *
- *     deno run -A bench/papers/lazybatching.ts [--json]
+ *     deno task bench:lazybatching [--network NAME,...] [--quick] [--json] [--seed N] [--runs N]
  */
-import { onCurve } from "../../src/base/curve.ts";
+import { parseArgs } from "node:util";
 import { Prng } from "../../src/base/prng.ts";
-import { ascending, mean, percentile } from "../../src/base/statistics.ts";
-import { NS_PER_MS, NS_PER_S } from "../../src/base/units.ts";
-import { TableCost } from "../../src/cost/table_cost.ts";
-import { EngineCore } from "../../src/engine/engine.ts";
-import { SimExecutor } from "../../src/engine/sim_executor.ts";
-import { Timeline } from "../../src/engine/timeline.ts";
-import { driveVirtual } from "../../src/engine/virtual_driver.ts";
-import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
-import type { Model } from "../../src/graph/model.ts";
-import { createNpu } from "../../src/npu/npu.ts";
-import { resnet50 } from "../../src/npu/networks/resnet50.ts";
-import { preset } from "../../src/npu/presets.ts";
-import { profileModel, totalNs } from "../../src/npu/profile.ts";
+import { NS_PER_MS } from "../../src/base/units.ts";
+import type { CostModel } from "../../src/cost/cost_model.ts";
 import { BASELINES } from "../../src/policy/baselines.ts";
 import { graph } from "../../src/policy/graph_batching.ts";
-import { lazy, oracle } from "../../src/policy/lazy.ts";
+import { lazy, type LazyOptions, oracle } from "../../src/policy/lazy.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { serial } from "../../src/policy/serial.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
+import { factsOf } from "./lazy_facts.ts";
+import {
+  type Point,
+  type PolicyResult,
+  printNetwork,
+  type VariantResult,
+} from "./lazy_report.ts";
+import { flat, type Network, NETWORKS, type NpuMode } from "./lazy_networks.ts";
+import { type Outcome, progress, simulate } from "./simulation.ts";
 
-const SEED = 1;
 const RATES = [16, 64, 250, 500, 1000, 1500, 2000];
+const QUICK_RATES = [16, 250, 1000, 1500];
+/** Rates around the knee, where rules are switched off. */
+const VARIANT_RATES = [500, 1000, 1500, 2000];
+const QUICK_VARIANT_RATES = [1000, 1500];
 const WINDOWS_MS = [5, 25, 50, 75, 95];
 const SLAS_MS = [20, 40, 60, 80, 100];
+const SLA_MS = 100;
+const SLA_RATE = 1000;
 /** Simulated seconds of arrivals, and the least number of requests. */
 const SECONDS = 2;
 const REQUESTS_MIN = 300;
 
-const measured = profileModel(
-  createNpu(preset("lazybatching")),
-  (batch) => resnet50(batch),
-  { model: "ResNet-50" },
-);
-const profile = Object.fromEntries(
-  measured.nodes.map((node, n) =>
-    [
-      node,
-      measured.batchSizes.map((size, i) => [size, measured.latencyNs[n]![i]!]),
-    ] as const
-  ),
-) as Record<string, [number, number][]>;
-const cells = measured.nodes.map((name) =>
-  defineCell({
-    name,
-    inputs: { x: f32(1) },
-    body: (op, { x }) => ({ y: op.Tanh(x) }),
-  })
-);
-const model: Model<unknown> = {
-  name: "resnet50",
-  cells,
-  shape: "chain",
-  check: (_input): asserts _input is unknown => {},
-  unfold(_input, graph) {
-    let x = graph.row(graph.rows([0]), 0, 1);
-    for (const cell of cells) x = graph.output(graph.node(cell, { x }), "y");
+const { values } = parseArgs({
+  args: Deno.args,
+  options: {
+    network: { type: "string", default: Object.keys(NETWORKS).join() },
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    seed: { type: "string", default: "1" },
+    runs: { type: "string" },
   },
-};
-
-interface Outcome {
-  readonly latenciesNs: Float64Array;
-  readonly perS: number;
+});
+const quick = values.quick;
+const seed = Number(values.seed);
+const runs = Number(values.runs ?? (quick ? 1 : 3));
+if (!Number.isInteger(seed) || !(Number.isInteger(runs) && runs > 0)) {
+  throw new RangeError("--seed is an integer, --runs a positive one");
 }
 
-function simulate(policy: Policy, ratePerS: number): Outcome {
-  const requests = Math.max(REQUESTS_MIN, ratePerS * SECONDS);
-  const times = poisson({ ratePerS }).timesNs(requests, new Prng(SEED));
-  const latencies: number[] = [];
-  let lastNs = 0;
-  const timeline = new Timeline();
-  const executor = new SimExecutor({
-    timeline,
-    cost: new TableCost(profile),
-    onCompleted: (task, startNs, endNs) =>
-      engine.completed(task, startNs, endNs),
-  });
-  const engine = new EngineCore({
-    models: [model],
-    policy,
-    executor,
-    observer: {
-      request: (_request, { arrivalNs, endNs }) => {
-        latencies.push(endNs - arrivalNs);
-        lastNs = endNs;
-      },
-    },
-  });
-  driveVirtual(
-    engine,
-    timeline,
-    times.map((arrivalNs) => ({ model, input: {}, arrivalNs })),
-  );
+type Build = (network: Network, slaMs: number) => Policy;
+
+function lazyOptions(network: Network, slaMs: number): LazyOptions {
   return {
-    latenciesNs: ascending(latencies),
-    perS: requests / (lastNs - times[0]!) * NS_PER_S,
+    profile: (cell, rows) => network.cost.latencyNs(cell, rows),
+    slaNs: slaMs * NS_PER_MS,
+    decTimesteps: network.decTimesteps,
   };
 }
 
-const policies: Record<string, (slaMs: number) => Policy> = {
-  LazyB: (slaMs) => lazy({ profile, slaNs: slaMs * NS_PER_MS }),
-  "LazyB, ignoring lost": (slaMs) =>
-    lazy({ profile, slaNs: slaMs * NS_PER_MS, negativeSlack: "ignore" }),
-  Oracle: (slaMs) => oracle({ profile, slaNs: slaMs * NS_PER_MS }),
+const POLICIES: Readonly<Record<string, Build>> = {
+  LazyB: (network, slaMs) => lazy(lazyOptions(network, slaMs)),
+  "LazyB, lost ignored": (network, slaMs) =>
+    lazy({ ...lazyOptions(network, slaMs), negativeSlack: "ignore" }),
+  Oracle: (network, slaMs) => oracle(lazyOptions(network, slaMs)),
   Serial: () => serial(),
   ...Object.fromEntries(WINDOWS_MS.map((ms) => [
     `GraphB(${ms})`,
@@ -117,78 +78,143 @@ const policies: Record<string, (slaMs: number) => Policy> = {
   ])),
 };
 
-const runs = Object.entries(policies).map(([policy, build]) => ({
-  policy,
-  rates: RATES.map((rate) => {
-    const { latenciesNs, perS } = simulate(build(100), rate);
-    return {
-      rate,
-      meanMs: mean(latenciesNs) / NS_PER_MS,
-      p99Ms: percentile(latenciesNs, 0.99) / NS_PER_MS,
-      perS,
-    };
-  }),
-  /** Share of requests over the SLA at 1000/s, by SLA. */
-  violations: SLAS_MS.map((slaMs) => {
-    const { latenciesNs } = simulate(build(slaMs), 1000);
-    const late = latenciesNs.filter((ns) => ns > slaMs * NS_PER_MS).length;
-    return { slaMs, share: late / latenciesNs.length };
-  }),
-}));
+interface Variant {
+  readonly build: Build;
+  readonly mode?: NpuMode;
+  /** Batching neither gains nor loses on the device. */
+  readonly isFlat?: boolean;
+}
 
-const singleMs = totalNs(measured, 1) / NS_PER_MS;
-if (Deno.args.includes("--json")) {
-  console.log(JSON.stringify({ seed: SEED, singleMs, runs }));
-} else {
-  const row = (name: string, values: readonly string[]) =>
-    console.log(name.padEnd(22) + values.map((v) => v.padStart(9)).join(""));
-  console.log(
-    `ResNet-50 on the NPU of Table I, seed ${SEED}: ${
-      singleMs.toFixed(2)
-    } ms alone (published 1.1), ${
-      (onCurve(
-        measured.batchSizes.map((size) => [size, totalNs(measured, size)]),
-        64,
-      ) / NS_PER_MS).toFixed(1)
-    } ms for 64`,
-  );
-  row("mean latency, ms", RATES.map((rate) => `${rate}/s`));
-  for (const { policy, rates } of runs) {
-    row(policy, rates.map(({ meanMs }) => meanMs.toFixed(2)));
-  }
-  row("throughput, req/s", []);
-  for (const { policy, rates } of runs) {
-    row(policy, rates.map(({ perS }) => perS.toFixed(0)));
-  }
-  const windows = runs.filter(({ policy }) => policy.startsWith("GraphB"));
-  const [lazyB] = runs;
-  const at = (r: number) => windows.map(({ rates }) => rates[r]!.meanMs);
-  const gain = (of: (values: number[]) => number) =>
-    RATES.map((_, r) => of(at(r)) / lazyB!.rates[r]!.meanMs);
-  const perRate = gain((values) => Math.min(...values));
-  const overall = windows.map((_, w) =>
-    mean(RATES.map((_, r) => at(r)[w]! / lazyB!.rates[r]!.meanMs))
-  );
-  row("best window / LazyB", perRate.map((x) => `${x.toFixed(2)}x`));
-  row(
-    "mean window / LazyB",
-    gain((values) => mean(values)).map((x) => `${x.toFixed(1)}x`),
-  );
-  console.log(
-    `over all rates: best window overall ${
-      Math.min(...overall).toFixed(1)
-    }x, best per rate ${
-      mean(perRate).toFixed(1)
-    }x (published 5.3x against the best), mean of the windows ${
-      mean(overall).toFixed(1)
-    }x (published 15x over three networks)`,
-  );
-  row("violations at 1000/s", SLAS_MS.map((ms) => `${ms} ms`));
-  for (const { policy, violations } of runs) {
-    row(
-      policy,
-      violations.map(({ share }) => `${(100 * share).toFixed(1)} %`),
+const unlimited: Build = (network) => lazy(lazyOptions(network, 1e9));
+const graphNow: Build = () => graph({ windowNs: 0 });
+const narrow = POLICIES["GraphB(5)"]!;
+
+/** One thing changed at a time. */
+const VARIANTS: Readonly<Record<string, Variant>> = {
+  LazyB: { build: POLICIES["LazyB"]! },
+  "  slack never refuses": { build: unlimited },
+  "  slack by exact curves": { build: POLICIES["Oracle"]! },
+  "  the lost limit nobody": { build: POLICIES["LazyB, lost ignored"]! },
+  "  no nested preemption": {
+    build: (network, slaMs) =>
+      lazy({ ...lazyOptions(network, slaMs), nestedPreemption: false }),
+  },
+  "  no preemption: GraphB(0)": { build: graphNow },
+  "GraphB(5)": { build: narrow },
+  "flat device: LazyB": { build: POLICIES["LazyB"]!, isFlat: true },
+  "flat device: GraphB(0)": { build: graphNow, isFlat: true },
+  "flat device: GraphB(5)": { build: narrow, isFlat: true },
+  "causal folds: LazyB": { build: POLICIES["LazyB"]!, mode: "causal" },
+  "causal folds: GraphB(0)": { build: graphNow, mode: "causal" },
+  "causal folds: GraphB(5)": { build: narrow, mode: "causal" },
+};
+
+interface RunOptions {
+  network: Network;
+  build: Build;
+  ratePerS: number;
+  slaMs?: number;
+  cost?: CostModel;
+}
+
+function run(
+  { network, build, ratePerS, slaMs = SLA_MS, cost = network.cost }: RunOptions,
+): Outcome[] {
+  return Array.from({ length: runs }, (_, i) => {
+    const prng = new Prng(seed).fork(`run ${i}`);
+    const inputs = prng.fork("inputs");
+    const requests = Math.max(REQUESTS_MIN, ratePerS * SECONDS);
+    const arrivals = poisson({ ratePerS }).timesNs(
+      requests,
+      prng.fork("arrivals"),
+    ).map((arrivalNs) => ({ ...network.request(inputs), arrivalNs }));
+    return simulate({ policy: build(network, slaMs), cost, arrivals });
+  });
+}
+
+function point(rate: number, outcomes: readonly Outcome[]): Point {
+  const average = (of: (outcome: Outcome) => number) =>
+    outcomes.reduce((sum, outcome) => sum + of(outcome), 0) / outcomes.length;
+  return {
+    rate,
+    meanMs: average(({ meanMs }) => meanMs),
+    p99Ms: average(({ p99Ms }) => p99Ms),
+    perS: average(({ perS }) => perS),
+    workUs: average(({ workUs }) => workUs),
+    utilisation: average(({ utilisation }) => utilisation),
+    rowsSeen: average(({ rowsSeen }) => rowsSeen),
+    refused: average(({ ops, latenciesNs }) =>
+      (ops.refuse ?? 0) / latenciesNs.length
+    ),
+  };
+}
+
+function evaluate(network: Network): PolicyResult[] {
+  return Object.entries(POLICIES).map(([policy, build]) => {
+    let atSlaRate: Outcome[] | undefined;
+    const points = (quick ? QUICK_RATES : RATES).map((ratePerS) => {
+      progress(`${network.name}: ${policy} at ${ratePerS}/s`);
+      const outcomes = run({ network, build, ratePerS });
+      if (ratePerS === SLA_RATE) atSlaRate = outcomes;
+      return point(ratePerS, outcomes);
+    });
+    const isSlaAware = policy.startsWith("LazyB") || policy === "Oracle";
+    const violations = SLAS_MS.map((slaMs) => {
+      const outcomes = isSlaAware && slaMs !== SLA_MS
+        ? run({ network, build, ratePerS: SLA_RATE, slaMs })
+        : atSlaRate!;
+      let late = 0;
+      let all = 0;
+      for (const { latenciesNs } of outcomes) {
+        all += latenciesNs.length;
+        for (const ns of latenciesNs) if (ns > slaMs * NS_PER_MS) late++;
+      }
+      return { slaMs, share: late / all };
+    });
+    return { policy, points, violations };
+  });
+}
+
+function vary(name: string): VariantResult[] {
+  const networks = {
+    overlapped: NETWORKS[name]!("overlapped"),
+    causal: NETWORKS[name]!("causal"),
+  };
+  return Object.entries(VARIANTS).map(([variant, { build, mode, isFlat }]) => ({
+    variant,
+    points: (quick ? QUICK_VARIANT_RATES : VARIANT_RATES).map((ratePerS) => {
+      progress(`${name}: ${variant.trim()} at ${ratePerS}/s`);
+      const network = networks[mode ?? "overlapped"];
+      const cost = isFlat ? flat(network) : network.cost;
+      return point(ratePerS, run({ network, build, ratePerS, cost }));
+    }),
+  }));
+}
+
+const names = values.network.split(",");
+for (const name of names) {
+  if (!Object.hasOwn(NETWORKS, name)) {
+    throw new RangeError(
+      `--network "${name}" does not exist; there are ${Object.keys(NETWORKS)}`,
     );
   }
-  console.log("(published: LazyB has none down to 20 ms)");
+}
+const results = names.map((name) => {
+  const network = NETWORKS[name]!("overlapped");
+  return {
+    network: name,
+    facts: factsOf(network, seed),
+    policies: evaluate(network),
+    variants: vary(name),
+  };
+});
+if (values.json) {
+  console.log(JSON.stringify({ seed, runs, seconds: SECONDS, results }));
+} else {
+  console.log(
+    `LazyBatching on the NPU of Table I; seed ${seed}, ${runs} runs of ${SECONDS} s per point, SLA ${SLA_MS} ms`,
+  );
+  for (const { network, ...result } of results) {
+    printNetwork(NETWORKS[network]!("overlapped"), result);
+  }
 }

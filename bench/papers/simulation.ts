@@ -1,0 +1,124 @@
+/** What the papers' evaluations share: one simulated run, peaks found by search, and how they are printed. */
+import { ascending, mean, percentile } from "../../src/base/statistics.ts";
+import { NS_PER_MS, NS_PER_S } from "../../src/base/units.ts";
+import type { CostModel } from "../../src/cost/cost_model.ts";
+import { EngineCore } from "../../src/engine/engine.ts";
+import { SimExecutor } from "../../src/engine/sim_executor.ts";
+import { Timeline } from "../../src/engine/timeline.ts";
+import {
+  driveVirtual,
+  type VirtualArrival,
+} from "../../src/engine/virtual_driver.ts";
+import type { Note } from "../../src/policy/launch.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+
+export interface Outcome {
+  /** By order of arrival. */
+  readonly latenciesNs: Float64Array;
+  readonly sortedNs: Float64Array;
+  readonly meanMs: number;
+  readonly p99Ms: number;
+  /** First arrival to last departure. */
+  readonly perS: number;
+  /** Device time that a request took, and the share of the time in which the device was busy. */
+  readonly workUs: number;
+  readonly utilisation: number;
+  /** Rows of the batch that a row was in, on average. */
+  readonly rowsSeen: number;
+  /** Notes of the decisions, by what was done. */
+  readonly ops: Readonly<Partial<Record<Note["op"], number>>>;
+}
+
+export interface SimulateOptions {
+  policy: Policy;
+  cost: CostModel;
+  workers?: number;
+  arrivals: readonly VirtualArrival[];
+}
+
+/** Runs a policy on virtual time; every request must be done. */
+export function simulate(
+  { policy, cost, workers = 1, arrivals }: SimulateOptions,
+): Outcome {
+  const latenciesNs = new Float64Array(arrivals.length);
+  const ops: Partial<Record<Note["op"], number>> = {};
+  let lastNs = 0;
+  let busyNs = 0;
+  let rows = 0;
+  let squares = 0;
+  const timeline = new Timeline();
+  const executor = new SimExecutor({
+    timeline,
+    cost,
+    workers,
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({
+    models: [...new Set(arrivals.map(({ model }) => model))],
+    policy,
+    executor,
+    queueMax: Infinity,
+    observer: {
+      decided(_atNs, { notes = [] }) {
+        for (const { op } of notes) ops[op] = (ops[op] ?? 0) + 1;
+      },
+      task(_task, record) {
+        busyNs += record.endNs - record.startNs;
+        rows += record.rows;
+        squares += record.rows * record.rows;
+      },
+      request(_request, { id, arrivalNs, endNs, outcome }) {
+        if (outcome !== "done") throw new Error(`Request ${id} is ${outcome}`);
+        latenciesNs[id] = endNs - arrivalNs;
+        lastNs = endNs;
+      },
+    },
+  });
+  driveVirtual(engine, timeline, arrivals);
+  const durationNs = lastNs - arrivals[0]!.arrivalNs;
+  const sortedNs = ascending(latenciesNs);
+  return {
+    latenciesNs,
+    sortedNs,
+    meanMs: mean(sortedNs) / NS_PER_MS,
+    p99Ms: percentile(sortedNs, 0.99) / NS_PER_MS,
+    perS: arrivals.length / durationNs * NS_PER_S,
+    workUs: busyNs / arrivals.length / 1000,
+    utilisation: busyNs / (workers * durationNs),
+    rowsSeen: squares / rows,
+    ops,
+  };
+}
+
+/** Highest rate, to half a percent, for which `holds`; it holds at `from`. */
+export function highestRate(
+  from: number,
+  holds: (ratePerS: number) => boolean,
+): number {
+  let low = from;
+  let high = from * 2;
+  while (holds(high)) [low, high] = [high, high * 2];
+  while (high / low > 1.005) {
+    const middle = Math.sqrt(low * high);
+    if (holds(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** A line of a table: a name and values, aligned. */
+export function row(name: string, values: readonly string[], width = 9): void {
+  console.log(
+    name.padEnd(26) + values.map((value) => value.padStart(width)).join(""),
+  );
+}
+
+export function percent(share: number, digits = 1): string {
+  return `${(100 * share).toFixed(digits)} %`;
+}
+
+/** A line of progress on standard error. */
+export function progress(text: string): void {
+  console.error(text);
+}

@@ -1,0 +1,123 @@
+/**
+ * A GPU's times from first principles: every layer is a kernel whose output is cut into tiles, one per
+ * streaming multiprocessor (SM) at a time. The last wave of tiles leaves SMs idle, which is what a larger
+ * batch, or a batch beside it, makes use of.
+ * Source of the execution model: NVIDIA, "Matrix Multiplication Background User's Guide" (tiles, wave
+ * quantization); what cuBLAS and cuDNN choose is not modelled: tiles have one size.
+ */
+import type { Cell } from "../graph/cell.ts";
+import { cellLayers } from "../npu/cell_layers.ts";
+import type { LayerSpec } from "../npu/layer_spec.ts";
+import { mapWords } from "../npu/layer_spec.ts";
+import type { SharedCost } from "./shared_cost.ts";
+
+export interface GpuConfig {
+  name: string;
+  /** Where the figures are from, and what is assumed. */
+  source: string;
+  sms: number;
+  /** Peak of the format that is computed in, operations per second (a multiply-accumulate is two). */
+  flopsPerS: number;
+  /** Share of the peak that an SM reaches while it has a tile. */
+  efficiency: number;
+  bytesPerS: number;
+  wordBytes: number;
+  /** Output rows and columns of a tile. */
+  tile: number;
+  /** Least time of a kernel, ns. */
+  kernelNs: number;
+}
+
+export const TITAN_RTX: GpuConfig = {
+  name: "Titan RTX",
+  source:
+    "NVIDIA, Turing GPU Architecture whitepaper, and E2bird, Table 5: 72 SMs, 16.3 TFLOPS in f32 (4608 " +
+    "cores at 1.77 GHz), 672 GB/s. Assumption: f32; tiles of 64 x 64, the smallest of the guide, as " +
+    "libraries choose small ones for small batches. " +
+    "Assumption: 42.4 % of the peak, so that ResNet-50 takes the 40.1 ms at 32 of E2bird's Table 1; at " +
+    "least 3 us per kernel",
+  sms: 72,
+  flopsPerS: 16.3e12,
+  efficiency: 0.424,
+  bytesPerS: 672e9,
+  wordBytes: 4,
+  tile: 64,
+  kernelNs: 3000,
+};
+
+/** What a kernel takes of the device. */
+export interface KernelTime {
+  readonly ns: number;
+  /** Share of the device that it fills while it runs, in (0, 1]. */
+  readonly demand: number;
+}
+
+/** Time of one layer alone on the device, as one kernel. */
+export function kernelTime(layer: LayerSpec, gpu: GpuConfig): KernelTime {
+  const tileNs = 2e9 * gpu.tile ** 2 * gpu.sms /
+    (gpu.flopsPerS * gpu.efficiency);
+  let computeNs = 0;
+  let filledNs = 0;
+  let words = layer.extraReadWords + layer.extraWriteWords;
+  for (const { gemm: { m, n, k }, copies, window } of layer.gemms) {
+    const tiles = copies * Math.ceil(m / gpu.tile) * Math.ceil(n / gpu.tile);
+    const waves = Math.ceil(tiles / gpu.sms);
+    computeNs += waves * k * tileNs;
+    filledNs += tiles / gpu.sms * k * tileNs;
+    const input = window
+      ? mapWords(window, window.batch * window.outputH, window.channels)
+      : m * k;
+    words += copies * (input + k * n + m * n);
+  }
+  // A layer without products reads and writes every element; behind products that happens on the way.
+  if (layer.gemms.length === 0) {
+    for (const { elements } of layer.vector) words += 2 * elements;
+  }
+  const memoryNs = words * gpu.wordBytes / gpu.bytesPerS * 1e9;
+  const ns = Math.max(computeNs, memoryNs, gpu.kernelNs);
+  return { ns, demand: Math.max(filledNs, memoryNs) / ns };
+}
+
+/** Costs of cells on a GPU whose streams share it. */
+export class GpuCost implements SharedCost {
+  readonly #gpu: GpuConfig;
+  readonly #layersOf: (cell: Cell, rows: number) => readonly LayerSpec[];
+  readonly #known = new WeakMap<Cell, Map<number, KernelTime>>();
+
+  /** @param layersOf layers of a batch; default: the cell's operators */
+  constructor(
+    gpu: GpuConfig,
+    layersOf: (cell: Cell, rows: number) => readonly LayerSpec[] = cellLayers,
+  ) {
+    this.#gpu = gpu;
+    this.#layersOf = layersOf;
+  }
+
+  latencyNs(cell: Cell, rows: number): number {
+    return this.#time(cell, rows).ns;
+  }
+
+  demand(cell: Cell, rows: number): number {
+    return this.#time(cell, rows).demand;
+  }
+
+  #time(cell: Cell, rows: number): KernelTime {
+    let byRows = this.#known.get(cell);
+    if (byRows === undefined) this.#known.set(cell, byRows = new Map());
+    let time = byRows.get(rows);
+    if (time === undefined) {
+      let ns = 0;
+      let filledNs = 0;
+      for (const layer of this.#layersOf(cell, rows)) {
+        const kernel = kernelTime(layer, this.#gpu);
+        ns += kernel.ns;
+        filledNs += kernel.ns * kernel.demand;
+      }
+      time = ns === 0
+        ? { ns: 0, demand: 1 }
+        : { ns: Math.round(ns), demand: Math.min(1, filledNs / ns) };
+      byRows.set(rows, time);
+    }
+    return time;
+  }
+}
