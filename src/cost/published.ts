@@ -39,7 +39,21 @@ function table(
   return [...before, ...ms].map(([rows, ms]) => [rows, msToNs(ms)]);
 }
 
+/**
+ * What streams cost each other on a Titan RTX, beyond sharing it: the factor by which n of them slow
+ * everything down is 1 + 0.0204 (n - 1)^1.417.
+ * Source: E2bird, Fig. 12 and section 7.3.1, ResNet-152: mean latency 85.3 ms for workers of 8, 8 and 16
+ * together, four times as much for mixes of single requests, where equal sharing (`sharedTable`) gives
+ * 81.3 and 93.7 ms. Assumption: the form is a power of the number of others; the mix of four times is that
+ * of 32 workers of size 1. Both figures are the offline profile's, none a result of the evaluation.
+ */
+export function titanRtxInterference(batches: number): number {
+  return 1 + 0.0204 * Math.max(0, batches - 1) ** 1.417;
+}
+
 export interface SharedTableOptions {
+  /** See SharedCost; default: none. */
+  interference?: (batches: number) => number;
   /** Copies to and from the device per row, ns; default 0. */
   htodNs?: number;
   dtohNs?: number;
@@ -52,12 +66,13 @@ export interface SharedTableOptions {
  */
 export function sharedTable(
   points: CurvePoints,
-  { htodNs = 0, dtohNs = 0 }: SharedTableOptions = {},
+  { htodNs = 0, dtohNs = 0, interference = () => 1 }: SharedTableOptions = {},
 ): SharedCost {
   const best = Math.max(...points.map(([rows, ns]) => rows / ns));
   return {
     latencyNs: (_cell, rows) => Math.round(onCurve(points, rows)),
     demand: (_cell, rows) => Math.min(1, rows / onCurve(points, rows) / best),
+    interference,
     htodNs: (_cell, rows) => htodNs * rows,
     dtohNs: (_cell, rows) => dtohNs * rows,
   };

@@ -10,8 +10,14 @@ export class SharedCapacity<Job> {
     Job,
     { remainingNs: number; readonly demand: number }
   >();
+  readonly #interference: (jobs: number) => number;
   #atNs = 0;
   #demand = 0;
+
+  /** @param interference see SharedCost; default: none */
+  constructor(interference: (jobs: number) => number = () => 1) {
+    this.#interference = interference;
+  }
 
   /** @param aloneNs time the job takes with the device to itself */
   start(job: Job, aloneNs: number, demand: number, nowNs: number): void {
@@ -44,7 +50,7 @@ export class SharedCapacity<Job> {
   }
 
   get #slowdown(): number {
-    return Math.max(1, this.#demand);
+    return Math.max(1, this.#demand) * this.#interference(this.#jobs.size);
   }
 
   #advance(nowNs: number): void {
@@ -57,8 +63,9 @@ export class SharedCapacity<Job> {
 /** When each of several jobs, all started at 0, is done, ns. */
 export function coRunNs(
   jobs: readonly { readonly aloneNs: number; readonly demand: number }[],
+  interference?: (jobs: number) => number,
 ): number[] {
-  const device = new SharedCapacity<number>();
+  const device = new SharedCapacity<number>(interference);
   jobs.forEach(({ aloneNs, demand }, i) => device.start(i, aloneNs, demand, 0));
   const endsNs = jobs.map(() => 0);
   for (let next = device.next(); next; next = device.next()) {

@@ -8,6 +8,11 @@ import type { CostModel } from "./cost_model.ts";
 export interface SharedCost extends CostModel {
   /** Share of the device, in (0, 1], that a batch fills when it runs alone. */
   demand(cell: Cell, rows: number): number;
+  /**
+   * Factor by which everything takes longer while this many batches run beside each other, over and above
+   * what their demands say: what streams cost each other. 1 for one batch; default: 1.
+   */
+  interference?(batches: number): number;
   /** Time of the batch's copies before and after it, ns; default 0. */
   htodNs?(cell: Cell, rows: number): number;
   dtohNs?(cell: Cell, rows: number): number;

@@ -45,7 +45,7 @@ export class SharedWorkers implements VirtualDevices {
   readonly #isDone: (request: ActiveRequest) => boolean;
   readonly #execute: (task: Task) => void;
   readonly #queues: Task[][];
-  readonly #capacity = new SharedCapacity<Job>();
+  readonly #capacity: SharedCapacity<Job>;
   readonly #in: CopyEngine;
   readonly #out: CopyEngine;
   /** Counts the starts and ends: a completion that was planned before the last one is out of date. */
@@ -67,6 +67,9 @@ export class SharedWorkers implements VirtualDevices {
     this.#isDone = isDone;
     this.#execute = execute;
     this.#queues = Array.from({ length: this.count }, () => []);
+    this.#capacity = new SharedCapacity((batches) =>
+      cost.interference?.(batches) ?? 1
+    );
     this.#in = new CopyEngine(options.timeline);
     this.#out = new CopyEngine(options.timeline);
   }

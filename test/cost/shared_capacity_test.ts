@@ -11,6 +11,7 @@ import {
   LSTM_STEP_V100,
   RESNET_TITAN_RTX,
   sharedTable,
+  titanRtxInterference,
 } from "../../src/cost/published.ts";
 import { coRunNs, SharedCapacity } from "../../src/cost/shared_capacity.ts";
 import { onCurve } from "../../src/base/curve.ts";
@@ -169,4 +170,24 @@ Deno.test("sharedTable(): any mix of batches does the work of its rows at the be
   const endNs = Math.max(...coRunNs(jobs));
   assert(endNs >= cost.latencyNs(cell!, 32) - 3);
   assert.equal(cost.demand(cell!, 32), 1);
+});
+
+Deno.test("E2bird Fig. 12: interference gives the profile's 85.3 ms and four times as much", () => {
+  const cost = sharedTable(RESNET_TITAN_RTX["resnet152"]!);
+  const [cell] = staticChain({ cells: ["A"] }).cells;
+  const meanMs = (sizes: readonly number[]) => {
+    const ends = coRunNs(
+      sizes.map((rows) => ({
+        aloneNs: cost.latencyNs(cell!, rows),
+        demand: cost.demand(cell!, rows),
+      })),
+      titanRtxInterference,
+    );
+    return ends.reduce((sum, ns) => sum + ns, 0) / ends.length / 1e6;
+  };
+  const best = meanMs([8, 8, 16]);
+  assert(Math.abs(best - 85.3) < 0.1, String(best));
+  const worst = meanMs(new Array(32).fill(1));
+  assert(Math.abs(worst / 85.3 - 4) < 0.02, String(worst));
+  assert.equal(titanRtxInterference(1), 1);
 });
