@@ -37,18 +37,27 @@ export function workerSizes(counts: WorkerCounts): number[] {
   return counts.flatMap((count, n) => new Array<number>(count).fill(2 ** n));
 }
 
-/** What a mix is judged by, of the latencies of workers that start together; the least is best. */
-const OBJECTIVES = {
-  /** The mean over workers, large or small: section 7.3.1, literally. */
-  worker: (ends: readonly number[]) => sum(ends) / ends.length,
-  /** The mean over inferences: a worker counts as often as it has rows. */
-  inference: (ends: readonly number[], sizes: readonly number[]) =>
-    sum(ends.map((ns, i) => ns * sizes[i]!)) / sum(sizes),
-  /** The time until all are done. */
-  last: (ends: readonly number[]) => Math.max(...ends),
-};
+/**
+ * What a mix is judged by, of the latencies of workers that start together; the least is best.
+ * "worker": the mean over workers, large or small (section 7.3.1, literally); "inference": the mean over
+ * inferences, a worker counting as often as it has rows; "last": the time until all are done.
+ */
+export type SearchObjective = "worker" | "inference" | "last";
 
-export type SearchObjective = keyof typeof OBJECTIVES;
+function judge(
+  objective: SearchObjective,
+  latenciesNs: readonly number[],
+  sizes: readonly number[],
+): number {
+  switch (objective) {
+    case "worker":
+      return sum(latenciesNs) / latenciesNs.length;
+    case "inference":
+      return sum(latenciesNs.map((ns, i) => ns * sizes[i]!)) / sum(sizes);
+    case "last":
+      return Math.max(...latenciesNs);
+  }
+}
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
@@ -79,7 +88,7 @@ export function searchConfigurations(
     let bestWorkers = Infinity;
     for (const counts of combinations(totalBS, sizes)) {
       const workers = workerSizes(counts);
-      const ns = OBJECTIVES[objective](latenciesNs(workers), workers);
+      const ns = judge(objective, latenciesNs(workers), workers);
       const isBetter = ns < bestNs ||
         ns === bestNs && workers.length < bestWorkers;
       if (!isBetter) continue;
