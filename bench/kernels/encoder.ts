@@ -3,20 +3,26 @@
  * BERT base: `batch` sequences of `tokens` each; nobody is padded.
  */
 import type { Prng } from "../../src/base/prng.ts";
+import { floatsOf } from "../../src/kernels/equivalent.ts";
 import { ACTIVATIONS } from "../../src/kernels/module.ts";
 import { packGemm } from "../../src/kernels/pack.ts";
-import { draw } from "./matrices.ts";
-import type { Workload } from "./workload.ts";
+import type { Task } from "./task.ts";
 
 const [WIDTH, HEADS, INNER] = [768, 12, 3072];
 const HEAD = WIDTH / HEADS;
 const EPSILON = 1e-5;
 
+/** Numbers in (-scale, scale). */
+function draw(prng: Prng, length: number, scale = 1): Float32Array {
+  return Float32Array.from({ length }, () => (prng.float() * 2 - 1) * scale);
+}
+
+/** The layer as something to time. */
 export function encodeLayer(
   prng: Prng,
   tokens: number,
   batch: number,
-): Workload {
+): Task {
   const m = tokens * batch;
   const x = draw(prng, m * WIDTH);
   const matrix = (n: number, k: number) => ({
@@ -59,8 +65,8 @@ export function encodeLayer(
   });
   return {
     area: "encoder layer",
-    shape: `${tokens} tokens, batch ${batch}`,
-    operations: 2 * m * weights + 4 * m * tokens * WIDTH,
+    label: `${tokens} tokens, batch ${batch}`,
+    count: 2 * m * weights + 4 * m * tokens * WIDTH,
     unit: "GFLOP/s",
     bytes: 4 * (weights + 2 * m * WIDTH),
     own(own) {
@@ -152,10 +158,15 @@ export function encodeLayer(
           gemm("up", first, inner, ACTIVATIONS.geluTanh);
           add("down", inner, first, out);
         },
-        result: () => out.view,
+        bits: () =>
+          new Uint32Array(
+            out.view.buffer,
+            out.view.byteOffset,
+            out.view.length,
+          ),
       };
     },
-    peer: {
+    equivalent: () => ({
       nodes: [
         ...dense("q", "x", "q"),
         ...dense("k", "x", "k"),
@@ -214,11 +225,9 @@ export function encodeLayer(
           data: BigInt64Array.from([batch, tokens, WIDTH].map(BigInt)),
         },
       ],
-      inputs: [{ name: "x", shape }],
-      outputs: [{ name: "y", shape }],
-    },
-    feeds: { x: { shape, data: x } },
-    output: "y",
-    tolerance: 1e-3,
+      inputs: [{ name: "x", shape, data: x }],
+      outputs: [{ name: "y", shape, of: floatsOf("y") }],
+      tolerance: 1e-3,
+    }),
   };
 }

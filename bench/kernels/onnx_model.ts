@@ -3,44 +3,33 @@
  * onnx.proto3), so that peers can be timed on the very same operators.
  */
 
+import type {
+  ElementType,
+  Equivalent,
+  OnnxNode,
+  PlainTensor,
+  PlainValue,
+} from "../../src/kernels/equivalent.ts";
+
 /** Element types by their ONNX numbers. */
-export const ELEMENT = { f32: 1, u8: 2, i8: 3, i64: 7 } as const;
+const ELEMENT: Record<ElementType, number> = {
+  f32: 1,
+  u8: 2,
+  i8: 3,
+  i32: 6,
+  i64: 7,
+};
 
-/** A constant or a graph input or output; f32 by default. */
-export interface OnnxValue {
-  name: string;
-  shape: readonly number[];
-  type?: keyof typeof ELEMENT;
-}
-
-/** An operator. */
-export interface OnnxNode {
-  opType: string;
-  /** Default domain if absent. */
-  domain?: string;
-  /** Input names in the operator's order; "" leaves an optional input out. */
-  inputs: readonly string[];
-  /** Output names in the operator's order; "" leaves an optional output out. */
-  outputs: readonly string[];
-  /** Integers, lists of integers, and `{ float }`. */
-  attributes?: Readonly<
-    Record<string, number | readonly number[] | { float: number }>
-  >;
-}
-
-/** A model. */
-export interface OnnxModel {
-  nodes: readonly OnnxNode[];
-  constants: readonly (OnnxValue & {
-    data: Float32Array | Int8Array | Uint8Array | BigInt64Array;
-  })[];
-  inputs: readonly OnnxValue[];
-  outputs: readonly OnnxValue[];
-}
+/** What a model file holds of an {@linkcode Equivalent}. */
+export type OnnxModel =
+  & {
+    [Part in "nodes" | "constants"]: Equivalent[Part];
+  }
+  & { inputs: readonly PlainValue[]; outputs: readonly PlainValue[] };
 
 const OPSET_VERSION = 20;
 const IR_VERSION = 9;
-const ATTRIBUTE = { float: 1, int: 2, ints: 7 } as const;
+const ATTRIBUTE = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -80,14 +69,14 @@ function delimited(
   return concatenate([varint(field * 8 + 2), varint(bytes.length), bytes]);
 }
 
-function valueInfo({ name, shape, type = "f32" }: OnnxValue): Bytes[] {
+function valueInfo({ name, shape, type = "f32" }: PlainValue): Bytes[] {
   const dimensions = shape.map((size) => delimited(1, integer(1, size)));
   const tensorType = [integer(1, ELEMENT[type]), delimited(2, dimensions)];
   return [delimited(1, name), delimited(2, delimited(1, tensorType))];
 }
 
 function tensorProto(
-  { name, shape, type = "f32", data }: OnnxModel["constants"][number],
+  { name, shape, type = "f32", data }: PlainTensor,
 ): Bytes[] {
   const raw = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return [
@@ -100,8 +89,15 @@ function tensorProto(
 
 function attribute(
   name: string,
-  value: number | readonly number[] | { float: number },
+  value: number | readonly number[] | string | { float: number },
 ): Bytes {
+  if (typeof value === "string") {
+    return delimited(5, [
+      delimited(1, name),
+      delimited(4, value),
+      integer(20, ATTRIBUTE.string),
+    ]);
+  }
   if (typeof value === "number") {
     return delimited(5, [
       delimited(1, name),

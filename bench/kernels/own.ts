@@ -4,6 +4,7 @@ import {
   instantiateKernels,
   type KernelExports,
 } from "../../src/kernels/module.ts";
+import { ROOT } from "./root.ts";
 
 const PAGE = 65536;
 const ALIGN = 64;
@@ -19,6 +20,7 @@ export interface Rows {
 export class Own {
   readonly kernels: KernelExports;
   readonly name: string;
+  readonly memory: WebAssembly.Memory;
   readonly #buffer: ArrayBuffer;
   #top: number;
 
@@ -28,10 +30,11 @@ export class Own {
       initial: megabytes * 2 ** 20 / PAGE,
     });
     const bytes = readFileSync(
-      new URL(`../../build/${file}`, import.meta.url),
+      new URL(`build/${file}`, ROOT),
     );
     this.kernels = instantiateKernels(new Uint8Array(bytes), { memory });
     this.name = file.includes("relaxed") ? "relaxed" : "deterministic";
+    this.memory = memory;
     this.#buffer = memory.buffer as ArrayBuffer;
     this.#top = this.kernels.shoal_static_end();
   }

@@ -1,23 +1,14 @@
 /** The roofline: every kernel and peer against the machine's limits, as one HTML page. */
 import * as echarts from "echarts";
+import type { Result } from "./contest.ts";
 import type { Peaks } from "./probes.ts";
 
-interface Point {
-  area: string;
-  shape: string;
-  unit: string;
-  /** Operations per byte that has to move. */
-  intensity: number;
-  rates: Readonly<Record<string, number>>;
-}
+const [WIDTH, HEIGHT] = [1100, 720];
 
-const [WIDTH, HEIGHT] = [1000, 640];
-
-/** An HTML page with the plot as SVG. */
-export function roofline(points: readonly Point[], peaks: Peaks): string {
-  const counted = points.filter(({ unit }) => unit === "GFLOP/s");
+/** An HTML page: the plot as SVG, and its points as a table. */
+export function roofline(results: readonly Result[], peaks: Peaks): string {
   const names = [
-    ...new Set(counted.flatMap(({ rates }) => Object.keys(rates))),
+    ...new Set(results.flatMap(({ rates }) => Object.keys(rates))),
   ];
   const chart = echarts.init(null, null, {
     renderer: "svg",
@@ -25,27 +16,27 @@ export function roofline(points: readonly Point[], peaks: Peaks): string {
     width: WIDTH,
     height: HEIGHT,
   });
-  const ceiling = (name: string, rate: number | undefined) =>
-    rate === undefined ? [] : [{
-      name: `${name}: ${rate.toFixed(1)}`,
-      yAxis: rate,
-      label: { formatter: "{b}", position: "insideStartTop" as const },
-    }];
-  const slope = Array.from({ length: 60 }, (_, i) => 10 ** (-1 + i / 12))
-    .map((intensity) => [
+  const ceilings = Object.entries({
+    "f32 mul + add": peaks.mulAdd,
+    "f32 relaxed madd": peaks.relaxedMadd,
+    "i16 dot + add": peaks.dot16,
+    "relaxed int8 dot": peaks.relaxedDot8,
+  }).flatMap(([name, rate]) => rate === undefined ? [] : [{ name, rate }]);
+  const roof = Math.max(...ceilings.map(({ rate }) => rate));
+  const slope = Array.from({ length: 73 }, (_, i) => 10 ** (-1.5 + i / 12))
+    .map((
       intensity,
-      Math.min(
-        intensity * peaks.readGBps,
-        Math.max(peaks.mulAdd, peaks.relaxedMadd ?? 0),
-      ),
-    ]);
+    ) => [intensity, Math.min(intensity * peaks.readGBps, roof)]);
   chart.setOption({
     animation: false,
-    title: { text: "Kernels against the machine, one thread" },
-    legend: { top: 30 },
-    grid: { top: 80 },
+    title: {
+      text: "Kernels against the machine, one thread",
+      subtext: "operations: floating-point, int8, elements, or bytes moved",
+    },
+    legend: { top: 44 },
+    grid: { top: 96 },
     xAxis: { type: "log", name: "operations / byte" },
-    yAxis: { type: "log", name: "GFLOP/s", min: 1 },
+    yAxis: { type: "log", name: "G operations/s", min: 0.1 },
     series: [
       {
         name: `read bandwidth ${peaks.readGBps.toFixed(1)} GB/s`,
@@ -54,22 +45,36 @@ export function roofline(points: readonly Point[], peaks: Peaks): string {
         data: slope,
         markLine: {
           symbol: "none",
-          data: [
-            ...ceiling("mul+add", peaks.mulAdd),
-            ...ceiling("relaxed madd", peaks.relaxedMadd),
-          ],
+          data: ceilings.map(({ name, rate }) => ({
+            name: `${name}: ${rate.toFixed(1)}`,
+            yAxis: rate,
+            label: { formatter: "{b}", position: "insideStartTop" as const },
+          })),
         },
       },
       ...names.map((name) => ({
         name,
         type: "scatter" as const,
         symbolSize: 7,
-        data: counted.filter(({ rates }) => name in rates)
-          .map(({ intensity, rates }) => [intensity, rates[name]!]),
+        data: results.filter(({ rates }) => name in rates)
+          .map(({ label, unit, intensity, rates }) => ({
+            name: `${name}, ${label}: ${rates[name]!.toFixed(2)} ${unit}`,
+            value: [intensity, rates[name]!],
+          })),
       })),
     ],
   });
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return `<!doctype html><meta charset="utf-8"><title>Roofline</title>${svg}\n`;
+  const rows = results.map(({ area, label, unit, intensity, rates }) =>
+    `<tr><td>${area}<td>${label}<td>${intensity.toFixed(2)}${
+      names.map((name) => `<td>${rates[name]?.toFixed(2) ?? ""}`).join("")
+    }<td>${unit}`
+  );
+  return `<!doctype html><meta charset="utf-8"><title>Roofline</title>${svg}
+<table><tr><th>area<th>kernel<th>operations / byte${
+    names.map((name) => `<th>${name}`).join("")
+  }<th>unit
+${rows.join("\n")}
+</table>\n`;
 }

@@ -4,7 +4,8 @@
  * time them. Every kernel has a generator of cases in cases/ and a line in registry.ts.
  */
 import type { Prng } from "../base/prng.ts";
-import type { KernelExports } from "./module.ts";
+import type { Equivalent } from "./equivalent.ts";
+import type { KernelExports } from "./exports.ts";
 
 /** An operand of `rows` rows reached through a row table. */
 export interface RowOperand {
@@ -52,8 +53,18 @@ export interface KernelCase {
    * equal numbers.
    */
   tolerance: number;
-  /** Floating-point operations of the call, 0 where bytes count. */
-  flops: number;
+  /** What rates are given in; gigabytes a second if absent. */
+  work?: Work;
+  /** Bytes that have to move at least once; those of all operands if absent. */
+  bytes?: number;
+  /** The same computation in ONNX's words, for peers; absent where they have no such operator. */
+  equivalent?(): Equivalent;
+}
+
+/** How much a call computes. */
+export interface Work {
+  count: number;
+  unit: "GFLOP/s" | "GOP/s" | "G elements/s";
 }
 
 /** What a generator needs: sizes, and numbers to fill operands with. */
@@ -67,6 +78,21 @@ export interface CaseDraw {
 
 /** Makes one case. */
 export type CaseGenerator = (draw: CaseDraw) => KernelCase;
+
+/** Cases of one kernel: called, of drawn sizes; `of` given ones. */
+export interface CaseFamily<Size> extends CaseGenerator {
+  of(draw: CaseDraw, size: Size): KernelCase;
+}
+
+/** A family from what draws its sizes and what makes a case of them. */
+export function caseFamily<Size>(
+  drawSizes: (draw: CaseDraw) => Size,
+  make: (draw: CaseDraw, size: Size) => KernelCase,
+): CaseFamily<Size> {
+  return Object.assign((draw: CaseDraw) => make(draw, drawSizes(draw)), {
+    of: make,
+  });
+}
 
 /** A size around the edges of tiles of 4 and 8, now and then larger; at least `least`. */
 export function drawSize(prng: Prng, least = 1): number {
@@ -98,6 +124,16 @@ export function drawWeights(
   return draw.exact
     ? weights
     : weights.map((value) => value / Math.sqrt(Math.max(1, k)) * 2);
+}
+
+/** One of the names in `record`, or of `exactNames` in exact cases. */
+export function drawName<Name extends string>(
+  { prng, exact }: CaseDraw,
+  record: Readonly<Record<Name, unknown>>,
+  exactNames: readonly Name[],
+): Name {
+  const names = exact ? exactNames : Object.keys(record) as Name[];
+  return names[prng.int(names.length)]!;
 }
 
 /** Rows of `width` drawn numbers. */

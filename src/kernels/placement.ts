@@ -6,6 +6,8 @@ import { assert } from "../base/assert.ts";
 import type { KernelCase } from "./kernel_case.ts";
 import type { KernelExports } from "./module.ts";
 
+/** Alignment of operands that lie dense. */
+const LINE_BYTES = 64;
 const GUARD_BYTES = 32;
 const GUARD = 0xa5;
 
@@ -15,6 +17,11 @@ export interface PlaceOptions {
   base: number;
   /** Row r of the call is row order[r] of the case; all rows in order by default. */
   order?: readonly number[];
+  /**
+   * true: rows of an operand lie one after the other and operands at cache lines, as a host
+   * lays them that cares for speed, without guards; checkUntouched() is not to be had.
+   */
+  dense?: boolean;
 }
 
 /** A case laid out in memory. */
@@ -43,18 +50,21 @@ export function place(
   const at: Record<string, number> = {};
   const writable: [from: number, to: number][] = [];
   const rowsOf: Record<string, number[]> = {};
+  const { dense = false } = options;
+  const guardBytes = dense ? 0 : GUARD_BYTES;
   const start = (options.base + 15) & ~15;
   let top = start;
 
-  function reserve(size: number, alignment: number): number {
-    const address = Math.ceil((top + GUARD_BYTES) / alignment) * alignment;
-    const end = address + size + GUARD_BYTES;
+  function reserve(size: number, least: number): number {
+    const alignment = dense ? LINE_BYTES : least;
+    const address = Math.ceil((top + guardBytes) / alignment) * alignment;
+    const end = address + size + guardBytes;
     if (end > bytes.length) {
       throw new RangeError(
         `The case ${kernelCase.label} needs more than ${bytes.length} bytes`,
       );
     }
-    bytes.fill(GUARD, top, end);
+    if (!dense) bytes.fill(GUARD, top, end);
     top = end;
     return address;
   }
@@ -69,9 +79,11 @@ export function place(
     )
   ) {
     const source = new Uint32Array(data.buffer, data.byteOffset, data.length);
-    const whole = contiguous ? reserve(4 * width * order.length, 4) : 0;
+    const whole = contiguous || dense
+      ? reserve(4 * width * order.length, 4)
+      : 0;
     const addresses = order.map((row, i) => {
-      const address = contiguous
+      const address = contiguous || dense
         ? whole + 4 * width * i
         : reserve(4 * width, 4);
       words.set(source.subarray(row * width, (row + 1) * width), address / 4);
@@ -106,9 +118,11 @@ export function place(
   for (
     const [name, { width, contiguous }] of Object.entries(kernelCase.results)
   ) {
-    const whole = contiguous ? reserve(4 * width * order.length, 4) : 0;
+    const whole = contiguous || dense
+      ? reserve(4 * width * order.length, 4)
+      : 0;
     rowsOf[name] = order.map((_, i) =>
-      contiguous ? whole + 4 * width * i : reserve(4 * width, 4)
+      contiguous || dense ? whole + 4 * width * i : reserve(4 * width, 4)
     );
     for (const address of rowsOf[name]) {
       writable.push([address, address + 4 * width]);
@@ -119,7 +133,7 @@ export function place(
   for (const [name, operands] of Object.entries(kernelCase.lists ?? {})) {
     table(name, operands.map((operand) => at[operand]));
   }
-  const before = bytes.slice(start, top);
+  const before = dense ? undefined : bytes.slice(start, top);
 
   return {
     run: (kernels) => kernelCase.call(kernels, at, order.length),
@@ -132,6 +146,7 @@ export function place(
       return out;
     },
     checkUntouched() {
+      assert(before !== undefined, "dense operands have no guards");
       const after = bytes.slice(start, top);
       for (const [from, to] of writable) {
         after.set(before.subarray(from - start, to - start), from - start);

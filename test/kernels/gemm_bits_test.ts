@@ -35,7 +35,6 @@ Deno.test("gemm_f32() rounds as its contract says: bias first, k ascending, prod
           kernels.gemm_f32(m, n, k, at.a, 0, 0, at.w, at.c, 0),
         expected: () => ({ c: gemmRounded({ m, n, k, a, weight, bias }) }),
         tolerance: 0,
-        flops: 0,
       };
       const expected = new Uint32Array(
         gemmRounded({ m, n, k, a, weight, bias }).buffer,

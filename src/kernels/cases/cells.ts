@@ -1,12 +1,13 @@
 import {
   type CaseDraw,
-  type CaseGenerator,
+  caseFamily,
   drawFloats,
   drawRows,
   drawSize,
   drawWeights,
   rowOf,
 } from "../kernel_case.ts";
+import { type Equivalent, floatsOf } from "../equivalent.ts";
 import {
   packGru,
   packLstm,
@@ -49,15 +50,62 @@ function stateResults(rows: number, state: (row: number) => CellState) {
   };
 }
 
+/** Sizes of a cell case. */
+export interface CellCaseSize {
+  hidden: number;
+  inputSize: number;
+}
+
+const drawCell = ({ prng }: CaseDraw): CellCaseSize => ({
+  hidden: drawSize(prng),
+  inputSize: drawSize(prng),
+});
+
+/** One step of an ONNX recurrent operator; states and results go by h, c, hOut and cOut. */
+function stepEquivalent(
+  opType: "LSTM" | "GRU",
+  rows: number,
+  { hidden, inputSize }: CellCaseSize,
+  { w, r, b }: { w: Float32Array; r: Float32Array; b: Float32Array },
+  inputs: Readonly<Record<string, Float32Array | Int32Array>>,
+): Equivalent {
+  const gates = w.length / hidden / inputSize;
+  const states = Object.keys(inputs).filter((name) => name !== "x");
+  return {
+    nodes: [{
+      opType,
+      inputs: ["x", "w", "r", "b", "", ...states],
+      outputs: ["", ...states.map((name) => `${name}Out`)],
+      attributes: {
+        hidden_size: hidden,
+        ...(opType === "GRU" && { linear_before_reset: 1 }),
+      },
+    }],
+    constants: [
+      { name: "w", shape: [1, gates * hidden, inputSize], data: w },
+      { name: "r", shape: [1, gates * hidden, hidden], data: r },
+      { name: "b", shape: [1, 2 * gates * hidden], data: b },
+    ],
+    inputs: Object.entries(inputs).map(([name, data]) => ({
+      name,
+      shape: [1, rows, data.length / rows],
+      data,
+    })),
+    outputs: states.map((name) => ({
+      name: `${name}Out`,
+      shape: [1, rows, hidden],
+      of: floatsOf(`${name}Out`),
+    })),
+    tolerance: 1e-4,
+  };
+}
+
 /** LSTM step. */
-export const lstmCase: CaseGenerator = (draw) => {
-  const { prng, rows } = draw;
-  const hidden = drawSize(prng);
-  const inputSize = drawSize(prng);
+export const lstmCase = caseFamily(drawCell, (draw, { hidden, inputSize }) => {
+  const { rows } = draw;
   const weights = drawCellWeights(draw, 4, inputSize, hidden);
-  const [x, h, c] = [inputSize, hidden, hidden].map((width) =>
-    drawRows(draw, width)
-  );
+  const x = drawRows(draw, inputSize);
+  const [h, c] = [drawRows(draw, hidden), drawRows(draw, hidden)];
   return {
     label: `m=${rows} hidden=${hidden} input=${inputSize}`,
     rows,
@@ -85,17 +133,21 @@ export const lstmCase: CaseGenerator = (draw) => {
         (i) => lstmStep(weights, rowOf(x, i), rowOf(h, i), rowOf(c, i)),
       ),
     tolerance: cellTolerance(inputSize + hidden),
-    flops: 8 * rows * hidden * (inputSize + hidden),
+    work: { count: 8 * rows * hidden * (inputSize + hidden), unit: "GFLOP/s" },
+    equivalent: () =>
+      stepEquivalent("LSTM", rows, { hidden, inputSize }, weights, {
+        x: x.data,
+        h: h.data,
+        c: c.data,
+      }),
   };
-};
+});
 
 /** GRU step. */
-export const gruCase: CaseGenerator = (draw) => {
-  const { prng, rows } = draw;
-  const hidden = drawSize(prng);
-  const inputSize = drawSize(prng);
+export const gruCase = caseFamily(drawCell, (draw, { hidden, inputSize }) => {
+  const { rows } = draw;
   const weights = drawCellWeights(draw, 3, inputSize, hidden);
-  const [x, h] = [inputSize, hidden].map((width) => drawRows(draw, width));
+  const [x, h] = [drawRows(draw, inputSize), drawRows(draw, hidden)];
   return {
     label: `m=${rows} hidden=${hidden} input=${inputSize}`,
     rows,
@@ -109,15 +161,21 @@ export const gruCase: CaseGenerator = (draw) => {
         .flatMap((i) => Array.from(gruStep(weights, rowOf(x, i), rowOf(h, i)))),
     }),
     tolerance: cellTolerance(inputSize + hidden),
-    flops: 6 * rows * hidden * (inputSize + hidden),
+    work: { count: 6 * rows * hidden * (inputSize + hidden), unit: "GFLOP/s" },
+    equivalent: () =>
+      stepEquivalent("GRU", rows, { hidden, inputSize }, weights, {
+        x: x.data,
+        h: h.data,
+      }),
   };
-};
+});
 
 /** TreeLSTM leaf. */
-export const treeLeafCase: CaseGenerator = (draw) => {
-  const { prng, rows } = draw;
-  const hidden = drawSize(prng);
-  const inputSize = drawSize(prng);
+export const treeLeafCase = caseFamily(drawCell, (
+  draw,
+  { hidden, inputSize },
+) => {
+  const { rows } = draw;
   const w = drawWeights(draw, 3 * hidden * inputSize, inputSize);
   const b = drawFloats(draw, 3 * hidden);
   const x = drawRows(draw, inputSize);
@@ -134,15 +192,18 @@ export const treeLeafCase: CaseGenerator = (draw) => {
       kernels.tree_leaf_f32(m, hidden, inputSize, at.x, at.w, at.hOut, at.cOut),
     expected: () => stateResults(rows, (i) => treeLeaf(w, b, rowOf(x, i))),
     tolerance: cellTolerance(inputSize),
-    flops: 6 * rows * hidden * inputSize,
+    work: { count: 6 * rows * hidden * inputSize, unit: "GFLOP/s" },
   };
-};
+});
 
 /** TreeLSTM internal node, binary half of the time, else of arity 1 to 8. */
-export const treeInternalCase: CaseGenerator = (draw) => {
-  const { prng, rows } = draw;
+export const treeInternalCase = caseFamily<
+  { hidden: number; arity: number }
+>(({ prng }) => {
   const arity = prng.int(2) === 0 ? 2 : 1 + prng.int(8);
-  const hidden = Math.min(drawSize(prng), arity > 2 ? 17 : 70);
+  return { arity, hidden: Math.min(drawSize(prng), arity > 2 ? 17 : 70) };
+}, (draw, { hidden, arity }) => {
+  const { rows } = draw;
   const r = drawWeights(
     draw,
     (3 + arity) * hidden * arity * hidden,
@@ -188,6 +249,9 @@ export const treeInternalCase: CaseGenerator = (draw) => {
           children.map(({ c }) => rowOf(c, i)),
         )),
     tolerance: cellTolerance(arity * hidden),
-    flops: 2 * (3 + arity) * rows * hidden * arity * hidden,
+    work: {
+      count: 2 * (3 + arity) * rows * hidden * arity * hidden,
+      unit: "GFLOP/s",
+    },
   };
-};
+});

@@ -1,0 +1,184 @@
+/** Times one task: our builds and the peers in one process, interleaved, results compared first. */
+import { fnv1a } from "../../src/base/hash.ts";
+import type { Own } from "./own.ts";
+import type { Peer, PeerRun } from "./peers/peer.ts";
+import type { OwnRun, Task } from "./task.ts";
+import { bestTimesNs } from "./timing.ts";
+
+/** How long to measure. */
+export interface Effort {
+  /** Figures are medians over so many runs. */
+  runs: number;
+  /** A run takes the best of so many rounds. */
+  rounds: number;
+  /** A round of our first build takes at least about this long. */
+  roundNs: number;
+}
+
+/** A task's figures. */
+export interface Result {
+  area: string;
+  label: string;
+  unit: Task["unit"];
+  /** Operations, elements or bytes of the unit per byte that has to move. */
+  intensity: number;
+  /** Best rate of every contestant. */
+  rates: Record<string, number>;
+  /** By peer, then by our builds: peer's time over ours, medians of the runs. */
+  ratios: Record<string, Record<string, number>>;
+  /** FNV-1a of each build's result bits. */
+  hashes: Record<string, string>;
+  /** Largest difference between our results and whose they were compared with. */
+  differences: Record<string, number>;
+}
+
+const PROBE_ROUNDS = 3;
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** @throws {Error} if results differ by more than the task allows */
+export async function contest(
+  task: Task,
+  builds: readonly Own[],
+  peers: readonly Peer[],
+  { runs, rounds, roundNs }: Effort,
+): Promise<Result> {
+  const { area, label, count, unit, bytes } = task;
+  const operation = task.equivalent?.();
+  const prepared: { peer: Peer; run: PeerRun }[] = [];
+  if (operation !== undefined) {
+    for (const peer of peers) {
+      const run = await peer.prepare(operation);
+      if (run !== undefined) prepared.push({ peer, run });
+    }
+  }
+  const own = builds.map((build) => {
+    build.reset();
+    return task.own(build);
+  });
+  for (const { run } of own) run();
+  const differences: Record<string, number> = {};
+  for (const { peer, run } of prepared) {
+    await run.run();
+    const outputs = run.outputs();
+    const insists = !operation!.nodes.some(({ opType }) =>
+      peer.inexact?.includes(opType)
+    );
+    differences[peer.name] = Math.max(
+      ...own.flatMap(({ bits }, i) =>
+        operation!.outputs.map(({ name, of }) =>
+          difference(`${label}: ${builds[i]!.name} and ${peer.name}, ${name}`, {
+            got: of(bits),
+            expected: outputs[name]!,
+            tolerance: insists ? operation!.tolerance : Infinity,
+          })
+        )
+      ),
+    );
+  }
+  if (prepared.length === 0 && task.naive !== undefined) {
+    differences["the naive reference"] = compareNaive(label, task.naive, {
+      builds,
+      own,
+    });
+  }
+
+  const contestants = [
+    ...own.map(({ run }) => run),
+    ...prepared.map(({ run }) => () => run.run()),
+  ];
+  const [probeNs] = await bestTimesNs([own[0]!.run], { rounds: PROBE_ROUNDS });
+  const calls = Math.max(1, Math.round(roundNs / probeNs!));
+  const times: number[][] = [];
+  for (let run = 0; run < runs; ++run) {
+    times.push(await bestTimesNs(contestants, { rounds, calls }));
+  }
+  for (const { run } of prepared) await run.release();
+  const names = [...builds, ...prepared.map(({ peer }) => peer)]
+    .map(({ name }) => name);
+  const perBuild = <Value>(value: (i: number) => Value) =>
+    Object.fromEntries(builds.map(({ name }, i) => [name, value(i)]));
+  return {
+    area,
+    label,
+    unit,
+    intensity: count / bytes,
+    rates: Object.fromEntries(
+      names.map((
+        name,
+        i,
+      ) => [name, count / Math.min(...times.map((t) => t[i]!))]),
+    ),
+    ratios: Object.fromEntries(prepared.map(({ peer }, j) => [
+      peer.name,
+      perBuild((i) => median(times.map((t) => t[builds.length + j]! / t[i]!))),
+    ])),
+    hashes: perBuild((i) => hash(task, own[i]!)),
+    differences,
+  };
+}
+
+function resultNames({ naive }: Task): string[] {
+  if (naive === undefined) return ["y"];
+  return Object.entries(naive.results)
+    .filter(([, { type }]) => type !== "address")
+    .map(([name]) => name);
+}
+
+function hash(task: Task, { bits }: OwnRun): string {
+  const all = resultNames(task).map((name) => bits(name));
+  const words = new Uint32Array(all.reduce((sum, b) => sum + b.length, 0));
+  let at = 0;
+  for (const part of all) {
+    words.set(part, at);
+    at += part.length;
+  }
+  return fnv1a(words).toString(16).padStart(8, "0");
+}
+
+function compareNaive(
+  label: string,
+  { results, tolerance, expected }: NonNullable<Task["naive"]>,
+  { builds, own }: { builds: readonly Own[]; own: readonly OwnRun[] },
+): number {
+  const all = Object.entries(expected()).flatMap(([name, wanted]) =>
+    own.map(({ bits }, i) => {
+      const { buffer } = bits(name);
+      return difference(`${label}: ${builds[i]!.name}, ${name}`, {
+        got: results[name]!.type === "f32"
+          ? new Float32Array(buffer)
+          : new Int32Array(buffer),
+        expected: wanted,
+        tolerance,
+      });
+    })
+  );
+  return Math.max(...all);
+}
+
+/** The largest difference; @throws {Error} if it is above the tolerance. */
+function difference(
+  what: string,
+  { got, expected, tolerance }: {
+    got: ArrayLike<number>;
+    expected: ArrayLike<number | bigint>;
+    tolerance: number;
+  },
+): number {
+  if (got.length !== expected.length) {
+    throw new Error(`${what}: ${got.length} and ${expected.length} numbers`);
+  }
+  let greatest = 0;
+  for (let i = 0; i < got.length; ++i) {
+    const wanted = Number(expected[i]);
+    if (Object.is(got[i], wanted)) continue;
+    const apart = Math.abs(got[i]! - wanted);
+    if (!(apart <= tolerance * Math.max(1, Math.abs(wanted)))) {
+      throw new Error(`${what}: ${got[i]} and ${wanted} at ${i}`);
+    }
+    greatest = Math.max(greatest, apart);
+  }
+  return greatest;
+}

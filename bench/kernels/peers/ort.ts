@@ -1,0 +1,114 @@
+/** onnxruntime-web on its WASM backend, and onnxruntime-node, one thread each. */
+import type {
+  ElementArrays,
+  ElementType,
+  Equivalent,
+} from "../../../src/kernels/equivalent.ts";
+import { encodeModel } from "../onnx_model.ts";
+import { folderOf, install, requirePeer } from "./install.ts";
+import type { Peer, PeerRun } from "./peer.ts";
+
+/** Version the figures in the documentation were taken with. */
+export const ORT_VERSION = "1.30.0";
+
+const TYPES = {
+  f32: "float32",
+  u8: "uint8",
+  i8: "int8",
+  i32: "int32",
+  i64: "int64",
+} as const;
+
+/** The part of onnxruntime's interface the benches use. */
+export interface OrtTensor {
+  data: ElementArrays[ElementType];
+}
+export interface OrtSession {
+  run(feeds: Record<string, OrtTensor>): Promise<Record<string, OrtTensor>>;
+  release(): Promise<void>;
+}
+export interface Ort {
+  Tensor: new (
+    type: string,
+    data: ElementArrays[ElementType],
+    shape: readonly number[],
+  ) => OrtTensor;
+  InferenceSession: {
+    create(
+      model: Uint8Array,
+      options: Record<string, unknown>,
+    ): Promise<OrtSession>;
+  };
+  env: { wasm: { numThreads: number; wasmPaths: string }; logLevel: string };
+}
+
+/** Installs onnxruntime-web if needed and loads its WASM backend with one thread. */
+export async function loadOrtWeb(): Promise<Ort> {
+  install({ "onnxruntime-web": ORT_VERSION });
+  const dist = new URL("dist/", folderOf("onnxruntime-web"));
+  const ort = await import(new URL("ort.wasm.min.mjs", dist).href) as Ort;
+  ort.env.wasm.numThreads = 1;
+  ort.env.wasm.wasmPaths = dist.href;
+  ort.env.logLevel = "error";
+  return ort;
+}
+
+/** A session of one thread. */
+export function createSession(
+  ort: Ort,
+  model: Uint8Array,
+  provider: "wasm" | "cpu" = "wasm",
+): Promise<OrtSession> {
+  return ort.InferenceSession.create(model, {
+    executionProviders: [provider],
+    graphOptimizationLevel: "all",
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+    logSeverityLevel: 3,
+  });
+}
+
+/** onnxruntime-web as a peer. */
+export async function ortWeb(): Promise<Peer> {
+  return peer("onnxruntime-web", await loadOrtWeb(), "wasm");
+}
+
+/** onnxruntime-node as a peer: native code, so in Node only. */
+export function ortNode(): Peer {
+  install({ "onnxruntime-node": ORT_VERSION });
+  const ort = requirePeer("onnxruntime-node") as Ort;
+  return {
+    ...peer("onnxruntime-node", ort, "cpu"),
+    // Without VNNI it adds pairs of u8 x i8 products in 16 bits, which saturate (VPMADDUBSW;
+    // ONNX Runtime's documentation on quantisation, "When to use S8S8").
+    inexact: ["DynamicQuantizeMatMul", "MatMulInteger"],
+  };
+}
+
+function peer(name: string, ort: Ort, provider: "wasm" | "cpu"): Peer {
+  return {
+    name,
+    version: ORT_VERSION,
+    async prepare(operation: Equivalent): Promise<PeerRun> {
+      const model = encodeModel(operation);
+      const session = await createSession(ort, model, provider);
+      const feeds = Object.fromEntries(
+        operation.inputs.map(({ name, shape, type = "f32", data }) => [
+          name,
+          new ort.Tensor(TYPES[type], data, shape),
+        ]),
+      );
+      let last: Record<string, OrtTensor> = {};
+      return {
+        async run() {
+          last = await session.run(feeds);
+        },
+        outputs: () =>
+          Object.fromEntries(
+            Object.entries(last).map(([name, { data }]) => [name, data]),
+          ),
+        release: () => session.release(),
+      };
+    },
+  };
+}

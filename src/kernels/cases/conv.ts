@@ -1,0 +1,211 @@
+import { type ImageShape, shapeWords } from "../image_shape.ts";
+import {
+  type CaseFamily,
+  caseFamily,
+  drawFloats,
+  drawName,
+  drawRows,
+  drawWeights,
+  rowOf,
+} from "../kernel_case.ts";
+import { type Activation, ACTIVATIONS } from "../exports.ts";
+import { packConv, packConvTranspose, packDepthwise } from "../pack_conv.ts";
+import { activate } from "../reference/activation.ts";
+import { conv, convTranspose } from "../reference/image.ts";
+import {
+  drawShape,
+  imageEquivalent,
+  images,
+  label,
+  windowAttributes,
+} from "./images.ts";
+
+/** A convolution case: its window, and what is fused into it. */
+export interface ConvCaseSize {
+  shape: ImageShape;
+  act?: Activation;
+  residual?: boolean;
+}
+
+const EXACT_ACTIVATIONS = ["none", "relu"] as const;
+
+/** Tables, zeros, pointers and patches of the largest drawn shape. */
+function scratchBytes({ channels, kernel: [kh, kw] }: ImageShape): number {
+  const taps = kh * kw;
+  return 4 * channels + (taps + 2) * 480 + 4 * taps +
+    480 * taps * Math.min(channels, 64);
+}
+
+/** Convolution or transposed convolution, with and without residual. */
+function convolution(
+  name: "conv_f32" | "conv_transpose_f32",
+): CaseFamily<ConvCaseSize> {
+  const transposed = name === "conv_transpose_f32";
+  return caseFamily<ConvCaseSize>(
+    (draw) => ({
+      shape: drawShape(draw, transposed ? "transposed" : "conv"),
+      act: drawName(draw, ACTIVATIONS, EXACT_ACTIVATIONS),
+      residual: draw.prng.int(2) === 1,
+    }),
+    (draw, { shape, act = "none", residual: adds = false }) => {
+      const { rows, exact } = draw;
+      const { groups, outChannels, kernel: [kh, kw] } = shape;
+      const taps = kh * kw;
+      const own = shape.channels / groups;
+      const k = taps * own;
+      const weight = drawWeights(draw, k * outChannels, k);
+      const bias = drawFloats(draw, outChannels);
+      const a = images(draw, shape);
+      const width = shape.outHeight * shape.outWidth * outChannels;
+      const residual = adds ? drawRows(draw, width) : undefined;
+      const naive = transposed ? convTranspose : conv;
+      // A transposed convolution multiplies every input pixel with every tap.
+      const sums = transposed
+        ? shape.height * shape.width * shape.channels * taps *
+          (outChannels / groups)
+        : width * k;
+      return {
+        label: label(rows, shape),
+        rows,
+        inputs: { a, ...(residual && { residual }) },
+        blocks: {
+          shape: shapeWords(shape),
+          w: (transposed ? packConvTranspose : packConv)(shape, {
+            weight,
+            bias,
+          }),
+        },
+        scratch: { scratch: scratchBytes(shape) },
+        results: { out: { width, type: "f32" } },
+        call: (kernels, at, m) =>
+          kernels[name](
+            m,
+            at.shape!,
+            at.a!,
+            at.w!,
+            at.residual ?? 0,
+            at.out!,
+            ACTIVATIONS[act],
+            at.scratch!,
+          ),
+        expected: () => ({
+          out: Array.from({ length: rows }, (_, i) => i).flatMap((i) =>
+            Array.from(
+              naive(shape, rowOf(a, i), weight, bias),
+              (sum, j) =>
+                activate(act, sum + (residual ? rowOf(residual, i)[j]! : 0)),
+            )
+          ),
+        }),
+        tolerance: exact ? 0 : 2 ** -23 * (k + 8),
+        work: { count: 2 * rows * sums, unit: "GFLOP/s" },
+        ...(act === "none" && !adds && {
+          equivalent: () =>
+            imageEquivalent(
+              rows,
+              shape,
+              a.data as Float32Array,
+              {
+                opType: transposed ? "ConvTranspose" : "Conv",
+                attributes: {
+                  ...windowAttributes(shape),
+                  group: groups,
+                  ...(transposed && { output_padding: extraLines(shape) }),
+                },
+              },
+              [
+                {
+                  name: "w",
+                  shape: transposed
+                    ? [shape.channels, outChannels / groups, kh, kw]
+                    : [outChannels, own, kh, kw],
+                  data: weight,
+                },
+                { name: "b", shape: [outChannels], data: bias },
+              ],
+            ),
+        }),
+      };
+    },
+  );
+}
+
+/** Lines and columns that a transposed convolution adds at the bottom and the right. */
+function extraLines(shape: ImageShape): [number, number] {
+  const { kernel, stride, dilation, pads } = shape;
+  const extra = (input: number, output: number, axis: 0 | 1) =>
+    output - (input - 1) * stride[axis] + pads[axis]! + pads[axis + 2]! -
+    (kernel[axis] - 1) * dilation[axis] - 1;
+  return [
+    extra(shape.height, shape.outHeight, 0),
+    extra(shape.width, shape.outWidth, 1),
+  ];
+}
+
+/** Convolution with groups, strides, dilations and pads. */
+export const convCase = convolution("conv_f32");
+
+/** Transposed convolution. */
+export const convTransposeCase = convolution("conv_transpose_f32");
+
+/** Depthwise convolution. */
+export const depthwiseCase = caseFamily<ConvCaseSize>(
+  (draw) => ({
+    shape: drawShape(draw, "depthwise"),
+    act: drawName(draw, ACTIVATIONS, EXACT_ACTIVATIONS),
+  }),
+  (draw, { shape, act = "none" }) => {
+    const { rows, exact } = draw;
+    const { channels, kernel: [kh, kw] } = shape;
+    const taps = kh * kw;
+    const weight = drawWeights(draw, taps * channels, taps);
+    const bias = drawFloats(draw, channels);
+    const a = images(draw, shape);
+    const width = shape.outHeight * shape.outWidth * channels;
+    return {
+      label: label(rows, shape),
+      rows,
+      inputs: { a },
+      blocks: {
+        shape: shapeWords(shape),
+        w: packDepthwise(shape, { weight, bias }),
+      },
+      results: { out: { width, type: "f32" } },
+      call: (kernels, at, m) =>
+        kernels.depthwise_f32(
+          m,
+          at.shape!,
+          at.a!,
+          at.w!,
+          at.out!,
+          ACTIVATIONS[act],
+        ),
+      expected: () => ({
+        out: Array.from({ length: rows }, (_, i) => i).flatMap((i) =>
+          Array.from(
+            conv(shape, rowOf(a, i), weight, bias),
+            (sum) => activate(act, sum),
+          )
+        ),
+      }),
+      tolerance: exact ? 0 : 2 ** -23 * (taps + 8),
+      work: { count: 2 * rows * width * taps, unit: "GFLOP/s" },
+      ...(act === "none" && {
+        equivalent: () =>
+          imageEquivalent(
+            rows,
+            shape,
+            a.data as Float32Array,
+            {
+              opType: "Conv",
+              attributes: { ...windowAttributes(shape), group: channels },
+            },
+            [
+              { name: "w", shape: [channels, 1, kh, kw], data: weight },
+              { name: "b", shape: [channels], data: bias },
+            ],
+          ),
+      }),
+    };
+  },
+);
