@@ -2,8 +2,8 @@
 //
 // - Memory is imported (env.memory) and belongs to the host. Static data, constants
 //   only, ends at shoal_static_end(); the host plans everything above it. Kernels
-//   allocate nothing, keep no state and call nothing. An instance per thread may
-//   share one memory.
+//   allocate nothing, call nothing, and keep no state but the address of the scratch
+//   memory they were given. An instance per thread may share one memory.
 // - Pointers are 32-bit byte addresses. `*Rows` names the address of a table of m u32
 //   row addresses; tables and rows are 4-byte aligned, packed weights 16-byte aligned.
 // - A row is written from its first to its last element, never beyond; output rows do
@@ -11,6 +11,7 @@
 // - A row's bits depend on that row's inputs and the weights alone: not on m, nor on
 //   its place in the table, nor on the other rows.
 export { shoal_abi_version, shoal_static_end } from "./abi";
+export { shoal_scratch_bytes, shoal_use_scratch } from "./blocked";
 export {
   abs_f32, add_f32, div_f32, erf_f32, exp_f32, gelu_f32, gelu_tanh_f32, max_f32, min_f32, mul_f32,
   neg_f32, relu_f32, sigmoid_f32, silu_f32, sqrt_f32, sub_f32, tanh_f32

@@ -5,6 +5,7 @@
 // 16-byte aligned. K (all segments) is never split: a block of rows meets one group
 // of panels after the other, and the group stays in cache while the block's tiles
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
+import { blocked, blockedRows } from "./blocked";
 import {
   tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
 } from "./tiles";
@@ -42,12 +43,16 @@ export function sweep(
   const panelBytes = panelBytesOf(k1 + k2 * extra);
   const streaming = <usize>panels * panelBytes > STREAM_BYTES;
   const groupUnits = op0 == op1 ? GROUP_PANELS * units : GROUP_PANELS / 2 * units;
-  for (let block = 0; block < m; block += BLOCK_ROWS) {
+  const done = blockedRows(m, panels, k1, k2, extra);
+  if (done > 0) {
+    blocked(done, n, panels, units, op0, op1, k1, rows1, k2, rows2, extra, w, panelBytes, p0, p1, p2);
+  }
+  for (let block = done; block < m; block += BLOCK_ROWS) {
     const rows = min(BLOCK_ROWS, m - block);
     const at = <usize>block << 2;
     // The first row pulls a group from memory in four streams, which one panel at a
     // time cannot; the other rows then find it in cache.
-    const lead = rows == 1 || (streaming && block == 0) ? 1 : 0;
+    const lead = rows == 1 || (streaming && block == done) ? 1 : 0;
     let panel = w;
     let col = 0;
     let p = 0;

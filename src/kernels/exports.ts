@@ -44,6 +44,14 @@ export interface KernelExports {
   shoal_abi_version(): number;
   /** First address above the module's static data. */
   shoal_static_end(): number;
+  /** Bytes of scratch memory that {@linkcode shoal_use_scratch} takes. */
+  shoal_scratch_bytes(): number;
+  /**
+   * Scratch memory of this instance alone, 16-byte aligned; 0 takes it away. Matrix kernels of
+   * deterministic builds then sweep in blocks: the same bits, faster in engines that check bounds
+   * in code (Deno), slower in others.
+   */
+  shoal_use_scratch(address: number): void;
   gemm_f32(
     m: number,
     n: number,

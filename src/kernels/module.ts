@@ -14,7 +14,7 @@ export type {
 } from "./exports.ts";
 
 /** Version of the ABI this face was written for; see assembly/abi.ts. */
-export const ABI_VERSION = 2;
+export const ABI_VERSION = 3;
 
 /** Features a build needs beyond WebAssembly 1.0, in the order they are looked for. */
 export type EngineFeature = "simd" | "relaxed-simd" | "threads";

@@ -33,12 +33,24 @@ export function loadBuild(file: string, shared = false): Build {
   return { name: file, kernels, memory, base: kernels.shoal_static_end() };
 }
 
+/** A build that has scratch memory: its matrix kernels sweep in blocks. */
+export function withScratch(build: Build): Build {
+  const { kernels, base } = build;
+  kernels.shoal_use_scratch(base);
+  return {
+    ...build,
+    name: `${build.name} with scratch memory`,
+    base: base + kernels.shoal_scratch_bytes(),
+  };
+}
+
 /** The deterministic release build. */
 export const release = loadBuild("shoal.wasm");
 
 /** Every build this engine can run, the release build first. */
 export const builds: readonly Build[] = [
   release,
+  withScratch(loadBuild("shoal.wasm")),
   loadBuild("shoal.debug.wasm"),
   loadBuild("shoal.shared.wasm", true),
   loadBuild("shoal.debug-shared.wasm", true),

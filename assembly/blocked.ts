@@ -1,0 +1,140 @@
+// The deterministic sweep for many rows in engines that check every access in code: pieces
+// of K, each for a group of panels and all rows of a block, sums in scratch memory between
+// the pieces. Bits are those of the direct sweep: the bias first, then k ascending.
+import { finish } from "./epilogue";
+import { nextRows } from "./simd";
+import { CHUNK_STEPS, chunk_5x8, rest_5x8 } from "./tiles";
+
+const TILE_ROWS = 5;
+/** Rows whose sums wait in scratch memory. */
+const BLOCK_ROWS = 120;
+/** Panels that meet one piece of the rows; their weights lie in the first- or second-level cache. */
+const GROUP_PANELS = 16;
+const CHUNK_BYTES: usize = CHUNK_STEPS * 32;
+const WEIGHT_BYTES: usize = GROUP_PANELS * CHUNK_BYTES;
+const TILE_BYTES: usize = TILE_ROWS * 32;
+const SUMS_BYTES: usize = (BLOCK_ROWS / TILE_ROWS) * GROUP_PANELS * TILE_BYTES;
+/** With fewer panels, or a shorter K, moving sums and checking rows costs more than it saves. */
+const MIN_PANELS = 8;
+const MIN_STEPS = 2 * CHUNK_STEPS;
+const MIN_ROWS = 3 * TILE_ROWS;
+
+/** Address of this instance's scratch memory; 0: it has none and sweeps directly. */
+let scratch: usize = 0;
+
+/** Bytes that shoal_use_scratch() wants. */
+export function shoal_scratch_bytes(): i32 {
+  return <i32>(SUMS_BYTES + WEIGHT_BYTES);
+}
+
+/**
+ * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
+ * (0). It changes the speed of matrix kernels, no bit: faster where the engine checks
+ * bounds in code, slower where it does not. Relaxed builds have no use for it.
+ */
+export function shoal_use_scratch(address: usize): void {
+  if (!ASC_NO_ASSERT) assert((address & 15) == 0, "scratch memory is 16-byte aligned");
+  scratch = address;
+}
+
+/**
+ * Rows of the batch that blocked() should take; the others are for the direct sweep.
+ * Arguments as in sweep().
+ */
+export function blockedRows(m: i32, panels: i32, k1: i32, k2: i32, extra: i32): i32 {
+  if (ASC_FEATURE_RELAXED_SIMD) return 0;
+  if (scratch == 0 || m < MIN_ROWS || panels < MIN_PANELS) return 0;
+  const whole = k1 / CHUNK_STEPS + k2 / CHUNK_STEPS * extra;
+  const steps = k1 + k2 * extra;
+  // Steps outside of whole pieces are slow.
+  if (steps < MIN_STEPS || whole * CHUNK_STEPS < steps - (steps >> 3)) return 0;
+  return m - m % TILE_ROWS;
+}
+
+/** The first m rows, a multiple of TILE_ROWS; arguments as in sweep(). */
+export function blocked(
+  m: i32, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
+  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize,
+  p0: usize, p1: usize, p2: usize
+): void {
+  const sums = scratch;
+  // Not in front: chunk_5x8() starts from an address below its weights.
+  const weights = scratch + SUMS_BYTES;
+  for (let block = 0; block < m; block += BLOCK_ROWS) {
+    const tiles = min(BLOCK_ROWS, m - block) / TILE_ROWS;
+    const at = <usize>block << 2;
+    let panel = w;
+    let col = 0;
+    for (let p = 0; p < panels; p += GROUP_PANELS) {
+      const group = min(GROUP_PANELS, panels - p);
+      const tileBytes = <usize>group * TILE_BYTES;
+      begin(tiles, group, panel, panelBytes, sums);
+      let piece = panel + 32;
+      let rows = rows1;
+      let k = k1;
+      for (let segment = 0; ; ++segment) {
+        let from: usize = 0;
+        let left = k;
+        for (; left >= CHUNK_STEPS; left -= CHUNK_STEPS) {
+          gather(group, piece, panelBytes, weights);
+          let table = rows + at;
+          for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
+            chunk_5x8(table, from, weights, to, group);
+          }
+          from += CHUNK_STEPS * 4;
+          piece += CHUNK_BYTES;
+        }
+        if (left > 0) {
+          let table = rows + at;
+          for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
+            rest_5x8(table, from, left, piece, panelBytes, to, group);
+          }
+          piece += <usize>left << 5;
+        }
+        if (segment == extra) break;
+        rows = nextRows(rows2, extra, segment);
+        k = k2;
+      }
+      end(tiles, group, sums, at, col, n, units, op0, op1, p0, p1, p2);
+      col += op0 == op1 ? group * units : (group >> 1) * units;
+      panel += <usize>group * panelBytes;
+    }
+  }
+}
+
+/** Sums start from the biases. */
+function begin(tiles: i32, group: i32, panel: usize, panelBytes: usize, sums: usize): void {
+  for (let t = 0; t < tiles; ++t) {
+    for (let p = 0, from = panel; p < group; ++p, from += panelBytes) {
+      const lo = v128.load(from);
+      const hi = v128.load(from, 16);
+      for (let r = 0; r < TILE_ROWS; ++r, sums += 32) {
+        v128.store(sums, lo);
+        v128.store(sums, hi, 16);
+      }
+    }
+  }
+}
+
+/** The panels' pieces side by side: apart by a panel they would share few lines of the cache. */
+function gather(group: i32, piece: usize, panelBytes: usize, to: usize): void {
+  for (let p = 0; p < group; ++p, piece += panelBytes, to += CHUNK_BYTES) {
+    memory.copy(to, piece, CHUNK_BYTES);
+  }
+}
+
+function end(
+  tiles: i32, group: i32, sums: usize, at: usize, first: i32, n: i32, units: i32, op0: i32, op1: i32,
+  p0: usize, p1: usize, p2: usize
+): void {
+  for (let t = 0; t < tiles; ++t, at += TILE_ROWS * 4) {
+    let col = first;
+    for (let p = 0; p < group; ++p) {
+      const code = p & 1 ? op1 : op0;
+      for (let r = 0; r < TILE_ROWS; ++r, sums += 32) {
+        finish(code, v128.load(sums), v128.load(sums, 16), at + (<usize>r << 2), col, n, p0, p1, p2);
+      }
+      if (op0 == op1 || p & 1) col += units;
+    }
+  }
+}
