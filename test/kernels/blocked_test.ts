@@ -66,7 +66,6 @@ function gemm({ rows, n, k1, k2, seed }: {
       ),
     expected: () => ({}),
     tolerance: 0,
-    flops: 0,
   };
 }
 
@@ -100,7 +99,6 @@ function lstm(
       kernels.lstm_step_f32(m, hidden, inputSize, x, h, c, w, hOut, cOut),
     expected: () => ({}),
     tolerance: 0,
-    flops: 0,
   };
 }
 
