@@ -110,7 +110,7 @@ export function highestRate(
 /** A line of a table: a name and values, aligned. */
 export function row(name: string, values: readonly string[], width = 9): void {
   console.log(
-    name.padEnd(26) + values.map((value) => value.padStart(width)).join(""),
+    name.padEnd(30) + values.map((value) => value.padStart(width)).join(""),
   );
 }
 

@@ -48,6 +48,12 @@ export interface DvaBatchOptions {
   compWaitNs?: number;
   /** Buffer pairs; 1: stages run serially. Default 2 (Fig. 19). */
   pairs?: number;
+  /**
+   * Policy II: share by which two halves may take longer than the whole and still are preferred. Default 0,
+   * literally T_remain(b) >= 2 T_remain(b / 2). On a device whose kernels never take more than twice the time
+   * for twice the rows that holds by chance only; on a measured profile noise makes it hold.
+   */
+  splitTolerance?: number;
   /** Policy I: ratio of input lengths from which on queries do not share a batch; default 2. */
   lengthRatio?: number;
 }
@@ -63,6 +69,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
     "windowNs",
     "compWaitNs",
     "pairs",
+    "splitTolerance",
     "lengthRatio",
   ]);
   const profile = profileOf(name, options.profile);
@@ -87,7 +94,12 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   if (options.windowNs !== undefined) {
     nonNegative(name, "windowNs", options.windowNs);
   }
-  const { lengthRatio = 2 } = options;
+  const { lengthRatio = 2, splitTolerance = 0 } = options;
+  if (!(splitTolerance >= 0 && splitTolerance < 1)) {
+    throw new RangeError(
+      `"splitTolerance" of policy "${name}" is in [0, 1), got ${splitTolerance}`,
+    );
+  }
   if (!(lengthRatio > 1)) {
     throw new RangeError(
       `"lengthRatio" of policy "${name}" is above 1, got ${lengthRatio}`,
@@ -116,6 +128,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
       batchSizeMax,
       windowNs,
       compWaitNs,
+      splitTolerance,
       lengthRatio,
       remainingNs: (stage, rows) =>
         durationNs(stages.slice(stage + 1).flat(), rows, profile),

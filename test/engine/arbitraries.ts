@@ -168,6 +168,7 @@ export const POLICY_OPTIONS: Record<
     policy: fc.constantFrom("none", "I", "II", "III", "II+III"),
     windowNs: fc.constantFrom(undefined, 0, 1500, 10_000),
     compWaitNs: fc.constantFrom(0, 5000, 1e9),
+    splitTolerance: fc.constantFrom(0, 0.4),
     pairs: fc.integer({ min: 1, max: 4 }),
   }),
 };

@@ -225,6 +225,7 @@ Deno.test("dvabatch() does not stretch a batch once a split is foreseen, nor its
       batchSizeMax: 8,
       windowNs: 0,
       compWaitNs: 100,
+      splitTolerance: 0,
       lengthRatio: 2,
       remainingNs: () => 0,
     });
@@ -250,6 +251,7 @@ Deno.test("Policy II halves while T_remain(b) >= 2 T_remain(b / 2), odd batches 
       batchSizeMax: 64,
       windowNs: 0,
       compWaitNs: 0,
+      splitTolerance: 0,
       lengthRatio: 2,
       remainingNs,
     });
@@ -260,6 +262,22 @@ Deno.test("Policy II halves while T_remain(b) >= 2 T_remain(b / 2), odd batches 
   const linear = schedule((_, size) => size);
   assert.deepEqual(linear.split(5, 0), [1, 1, 1, 1, 1]);
   assert.deepEqual(schedule(() => 0).split(8, 0), [8]);
+});
+
+Deno.test("Policy II with a tolerance halves when that costs little more", () => {
+  const split = (splitTolerance: number) =>
+    dvaSchedule("II", {
+      batchSizeMax: 64,
+      windowNs: 0,
+      compWaitNs: 0,
+      splitTolerance,
+      lengthRatio: 2,
+      // Halves of 8 take 4 % more than 8 together, halves of 4 take 8 % more than 4 together.
+      remainingNs: (_, size) => size === 8 ? 96 : size === 4 ? 50 : 27,
+    }).split(8, 0);
+  assert.deepEqual(split(0), [8]);
+  assert.deepEqual(split(0.05), [4, 4]);
+  assert.throws(() => dvabatch({ splitTolerance: 1 }), /splitTolerance.*got 1/);
 });
 
 Deno.test("models are sliced into stages of equal time, or where the preferred batch size changes", () => {

@@ -61,6 +61,8 @@ export interface ScheduleOptions {
   remainingNs: (stage: number, size: number) => number;
   /** T_comp_wait: a batch that started longer ago is not stretched. */
   compWaitNs: number;
+  /** Policy II: share by which two halves may take longer than the whole and still are preferred. */
+  splitTolerance: number;
   /** Policy I: input lengths whose ratio is below this share a batch. */
   lengthRatio: number;
 }
@@ -182,7 +184,8 @@ function halves(
   const wholeNs = remainingNs(stage, size);
   if (
     wholeNs === 0 ||
-    wholeNs < remainingNs(stage, large) + remainingNs(stage, small)
+    wholeNs < (1 - options.splitTolerance) *
+        (remainingNs(stage, large) + remainingNs(stage, small))
   ) return [size];
   return [...halves(large, stage, options), ...halves(small, stage, options)];
 }
