@@ -2,10 +2,11 @@
 // and its own length. A row's result is the same whether it comes alone, with other
 // requests, or with its neighbours of the same request (prefill), which share the loads.
 //
-// Cache of one request, per key-value head, one after the other:
-//   keys    capacity / 8 panels of [headSize][8 positions]
-//   values  [capacity][headSize]
-// capacity is a multiple of 8. Padding positions are never read into a sum.
+// Cache of one request, keyWidth and valueWidth floats a position:
+//   keys    panels of 8 positions, [position / 8][keyWidth][position % 8]
+//   values  [position][valueWidth]
+// Neither depends on the room a cache has, so that every request's is as large as it needs. Positions of
+// the last panel that are not filled are never read into a sum.
 import { checkLeast, checkRows, checkSpan } from "./checks";
 import { get, mac, put, row } from "./simd";
 import { softmaxRow } from "./softmax";
@@ -13,50 +14,50 @@ import { softmaxRow } from "./softmax";
 /** Query rows of one cache that go together. */
 const TILE_ROWS = 4;
 
-/** Bytes of scratch memory attention_f32 needs. */
+/** Bytes of scratch memory attention over at most `capacity` positions, a multiple of 8, needs. */
 export function attention_scratch_bytes(capacity: i32): usize {
   return <usize>(TILE_ROWS * capacity) << 2;
 }
 
 /**
- * Writes keys and values of m positions into their caches: row i of kRows and vRows, each
- * kvHeads * headSize floats, to position positions[i] (i32, below capacity) of the caches
- * kCaches[i] and vCaches[i].
+ * Writes keys and values of m positions into their caches: row i of kRows (keyWidth floats) and of vRows
+ * (valueWidth floats) to position positions[i] (i32) of the caches kCaches[i] and vCaches[i].
  */
 export function attention_append_f32(
-  m: i32, kvHeads: i32, headSize: i32, capacity: i32, kRows: usize, vRows: usize,
-  positions: usize, kCaches: usize, vCaches: usize
+  m: i32, keyWidth: i32, valueWidth: i32, kRows: usize, vRows: usize, positions: usize, kCaches: usize,
+  vCaches: usize
 ): void {
+  const keyBytes = <usize>keyWidth << 2;
+  const valueBytes = <usize>valueWidth << 2;
   if (!ASC_NO_ASSERT) {
-    check(m, kvHeads, headSize, capacity, kCaches, vCaches);
-    checkRows(kRows, m, <usize>(kvHeads * headSize) << 2);
-    checkRows(vRows, m, <usize>(kvHeads * headSize) << 2);
+    checkLeast(keyWidth, 1);
+    checkLeast(valueWidth, 1);
+    checkRows(kRows, m, keyBytes);
+    checkRows(vRows, m, valueBytes);
     checkSpan(positions, <usize>m << 2);
+    for (let i = 0; i < m; ++i) {
+      const at = <usize>i << 2;
+      const position = load<i32>(positions + at);
+      assert(position >= 0, "position is negative");
+      checkSpan(row(kCaches, at), <usize>((position >> 3) + 1) * (keyBytes << 3));
+      checkSpan(row(vCaches, at), <usize>(position + 1) * valueBytes);
+    }
   }
-  const headBytes = <usize>headSize << 2;
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     const position = load<i32>(positions + at);
-    if (!ASC_NO_ASSERT) assert(<u32>position < <u32>capacity, "position is outside the cache");
-    let key = row(kRows, at);
-    let value = row(vRows, at);
-    let keys = row(kCaches, at) + <usize>(position >> 3) * (headBytes << 3) + (<usize>(position & 7) << 2);
-    let values = row(vCaches, at) + <usize>position * headBytes;
-    for (let head = 0; head < kvHeads; ++head) {
-      memory.copy(values, value, headBytes);
-      for (let i: usize = 0; i < headBytes; i += 4) store<f32>(keys + (i << 3), load<f32>(key + i));
-      key += headBytes;
-      value += headBytes;
-      keys += <usize>capacity * headBytes;
-      values += <usize>capacity * headBytes;
-    }
+    const key = row(kRows, at);
+    const keys = row(kCaches, at) + <usize>(position >> 3) * (keyBytes << 3) + (<usize>(position & 7) << 2);
+    memory.copy(row(vCaches, at) + <usize>position * valueBytes, row(vRows, at), valueBytes);
+    for (let i: usize = 0; i < keyBytes; i += 4) store<f32>(keys + (i << 3), load<f32>(key + i));
   }
 }
 
 /**
  * out = softmax(scale * q K^T) V for every head. Row i sees positions 0..lengths[i]-1 of
  * its cache (a causal mask is a length that grows from row to row; 0 gives zeros) and has
- * heads * headSize floats; head h reads key-value head h / (heads / kvHeads). Consecutive
- * rows with the same caches share their loads. Sums: over headSize ascending, softmax as
+ * heads * headSize floats; keys and values have kvHeads * headSize, and head h reads key-value head
+ * h / (heads / kvHeads). No length is above capacity, a multiple of 8. Consecutive rows with the same
+ * caches share their loads. Sums: over headSize ascending, softmax as
  * softmax_rows_f32, over positions ascending. Rows of outRows may be rows of qRows.
  * scratch: attention_scratch_bytes(capacity) bytes, 4-byte aligned.
  */
@@ -65,19 +66,21 @@ export function attention_f32(
   kCaches: usize, vCaches: usize, lengths: usize, outRows: usize, scratch: usize
 ): void {
   if (!ASC_NO_ASSERT) {
-    check(m, kvHeads, headSize, capacity, kCaches, vCaches);
+    checkLeast(kvHeads, 1);
+    checkLeast(headSize, 1);
     checkLeast(heads, 1);
+    assert((capacity & 7) == 0, "capacity is not a multiple of 8");
+    checkCaches(m, kvHeads * headSize, kvHeads * headSize, kCaches, vCaches, lengths);
     assert(heads % kvHeads == 0, "key-value heads do not divide the heads");
     checkRows(qRows, m, <usize>(heads * headSize) << 2);
     checkRows(outRows, m, <usize>(heads * headSize) << 2);
-    checkSpan(lengths, <usize>m << 2);
     for (let i = 0; i < m; ++i) {
-      assert(load<u32>(lengths + (<usize>i << 2)) <= <u32>capacity, "length is beyond the cache");
+      assert(load<u32>(lengths + (<usize>i << 2)) <= <u32>capacity, "length is beyond the capacity");
     }
     checkSpan(scratch, attention_scratch_bytes(capacity));
   }
   const stride = <usize>capacity << 2;
-  const cacheBytes = stride * headSize;
+  const rowBytes = <usize>(kvHeads * headSize) << 2;
   const share = heads / kvHeads;
   for (let i = 0; i < m; ) {
     const at = <usize>i << 2;
@@ -88,14 +91,19 @@ export function attention_f32(
       row(vCaches, at + (<usize>rows << 2)) == values) ++rows;
     for (let head = 0; head < heads; ++head) {
       const offset = <usize>(head * headSize) << 2;
-      const cache = <usize>(head / share) * cacheBytes;
+      const part = <usize>(head / share * headSize) << 2;
+      const headKeys = keys + (part << 3);
+      const headValues = values + part;
       if (rows == TILE_ROWS) {
-        four(headSize, scale, qRows + at, offset, keys + cache, values + cache, lengths + at, outRows + at, scratch, stride);
+        four(
+          headSize, scale, qRows + at, offset, headKeys, headValues, rowBytes, lengths + at, outRows + at, scratch,
+          stride
+        );
       } else {
         for (let r = 0; r < rows; ++r) {
           const entry = at + (<usize>r << 2);
           one(
-            headSize, scale, row(qRows, entry) + offset, keys + cache, values + cache,
+            headSize, scale, row(qRows, entry) + offset, headKeys, headValues, rowBytes,
             load<i32>(lengths + entry), row(outRows, entry) + offset, scratch
           );
         }
@@ -105,20 +113,26 @@ export function attention_f32(
   }
 }
 
-function check(m: i32, kvHeads: i32, headSize: i32, capacity: i32, kCaches: usize, vCaches: usize): void {
-  checkLeast(kvHeads, 1);
-  checkLeast(headSize, 1);
-  checkLeast(capacity, 8);
-  assert((capacity & 7) == 0, "capacity is not a multiple of 8");
-  checkRows(kCaches, m, <usize>(kvHeads * headSize * capacity) << 2);
-  checkRows(vCaches, m, <usize>(kvHeads * headSize * capacity) << 2);
+/** Traps unless m caches hold as many positions as are read of them. */
+export function checkCaches(
+  m: i32, keyWidth: i32, valueWidth: i32, kCaches: usize, vCaches: usize, lengths: usize
+): void {
+  checkSpan(lengths, <usize>m << 2);
+  for (let i = 0; i < m; ++i) {
+    const at = <usize>i << 2;
+    const length = load<i32>(lengths + at);
+    assert(length >= 0, "length is negative");
+    checkSpan(row(kCaches, at), <usize>((length + 7) >> 3) * (<usize>keyWidth << 5));
+    checkSpan(row(vCaches, at), <usize>length * (<usize>valueWidth << 2));
+  }
 }
 
 /** One query row, one head. */
 function one(
-  headSize: i32, scale: f32, q: usize, keys: usize, values: usize, length: i32, out: usize, scores: usize
+  headSize: i32, scale: f32, q: usize, keys: usize, values: usize, rowBytes: usize, length: i32, out: usize,
+  scores: usize
 ): void {
-  const panelBytes = <usize>headSize << 5;
+  const panelBytes = rowBytes << 3;
   let p = 0;
   for (; p + 32 <= length; p += 32) {
     dots_1x32(headSize, scale, q, keys, panelBytes, scores + (<usize>p << 2));
@@ -129,13 +143,13 @@ function one(
     keys += panelBytes;
   }
   if (length > 0) softmaxRow(length, scores, scores);
-  mix(headSize, 0, 0, length, scores, values, out);
+  mix(headSize, 0, 0, length, scores, values, rowBytes, out);
 }
 
 /** Four query rows of one cache, one head. */
 function four(
-  headSize: i32, scale: f32, qRows: usize, offset: usize, keys: usize, values: usize, lengths: usize,
-  outRows: usize, scores: usize, stride: usize
+  headSize: i32, scale: f32, qRows: usize, offset: usize, keys: usize, values: usize, rowBytes: usize,
+  lengths: usize, outRows: usize, scores: usize, stride: usize
 ): void {
   const l0 = load<i32>(lengths), l1 = load<i32>(lengths, 4), l2 = load<i32>(lengths, 8), l3 = load<i32>(lengths, 12);
   const longest = max(max(l0, l1), max(l2, l3));
@@ -143,7 +157,7 @@ function four(
   const q0 = <usize>load<u32>(qRows) + offset, q1 = <usize>load<u32>(qRows, 4) + offset;
   const q2 = <usize>load<u32>(qRows, 8) + offset, q3 = <usize>load<u32>(qRows, 12) + offset;
   const s1 = scores + stride, s2 = s1 + stride, s3 = s2 + stride;
-  const panelBytes = <usize>headSize << 5;
+  const panelBytes = rowBytes << 3;
   for (let p = 0; p < longest; p += 8) {
     dots_4x8(headSize, scale, q0, q1, q2, q3, keys, scores + (<usize>p << 2), stride);
     keys += panelBytes;
@@ -156,14 +170,14 @@ function four(
   const o2 = <usize>load<u32>(outRows, 8) + offset, o3 = <usize>load<u32>(outRows, 12) + offset;
   let col: usize = 0;
   for (let left = headSize; left >= 8; left -= 8, col += 32) {
-    mix_4x8(headSize, shortest, scores, stride, values + col, o0 + col, o1 + col, o2 + col, o3 + col);
+    mix_4x8(shortest, scores, stride, values + col, rowBytes, o0 + col, o1 + col, o2 + col, o3 + col);
   }
   // What the longer rows see beyond the shortest is added row by row, in the same order.
   const whole = <i32>(col >> 2);
-  mix(headSize, whole, shortest, l0, scores, values, o0);
-  mix(headSize, whole, shortest, l1, s1, values, o1);
-  mix(headSize, whole, shortest, l2, s2, values, o2);
-  mix(headSize, whole, shortest, l3, s3, values, o3);
+  mix(headSize, whole, shortest, l0, scores, values, rowBytes, o0);
+  mix(headSize, whole, shortest, l1, s1, values, rowBytes, o1);
+  mix(headSize, whole, shortest, l2, s2, values, rowBytes, o2);
+  mix(headSize, whole, shortest, l3, s3, values, rowBytes, o3);
 }
 
 /** scores[0..7] = scale * q K^T for one panel of keys. */
@@ -221,10 +235,9 @@ function dots_4x8(
 
 /** Eight columns of the values, weighted by four rows of scores: positions 0..length-1. */
 function mix_4x8(
-  headSize: i32, length: i32, p0: usize, stride: usize, v: usize, o0: usize, o1: usize, o2: usize, o3: usize
+  length: i32, p0: usize, stride: usize, v: usize, rowBytes: usize, o0: usize, o1: usize, o2: usize, o3: usize
 ): void {
   let lo0 = v128.splat<f32>(0), hi0 = lo0, lo1 = lo0, hi1 = lo0, lo2 = lo0, hi2 = lo0, lo3 = lo0, hi3 = lo0;
-  const rowBytes = <usize>headSize << 2;
   let p1 = p0 + stride, p2 = p1 + stride, p3 = p2 + stride;
   for (const end = p0 + (<usize>length << 2); p0 < end; ) {
     const b = v128.load(v), d = v128.load(v, 16);
@@ -241,11 +254,12 @@ function mix_4x8(
 }
 
 /**
- * The weighted sum of values for one row. Columns below `whole` already hold the sum over
+ * The weighted sum of values for one row of `headSize` columns, a position every `rowBytes`. Columns below `whole` already hold the sum over
  * positions below `from` and go on from it; the others start from 0 at position 0.
  */
-function mix(headSize: i32, whole: i32, from: i32, length: i32, p: usize, values: usize, out: usize): void {
-  const rowBytes = <usize>headSize << 2;
+export function mix(
+  headSize: i32, whole: i32, from: i32, length: i32, p: usize, values: usize, rowBytes: usize, out: usize
+): void {
   let col = 0;
   if (from == length) col = whole;
   for (; col < headSize; ) {

@@ -83,6 +83,7 @@ function complete(policy: Policy, launch: Launch): void {
       nodes,
       padding: 0,
       padsDone: false,
+      paddedLength: 0,
     });
   }
   policy.finished?.(launch);

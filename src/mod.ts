@@ -33,6 +33,7 @@ export type { Operator, Value } from "./graph/operator.ts";
 export type { ParseTree } from "./graph/parse_tree.ts";
 export { instantiateKernels } from "./kernels/module.ts";
 export type { KernelExports } from "./kernels/module.ts";
+export { gnmt, type GnmtOptions, MLPERF_GNMT } from "./models/gnmt.ts";
 export { lstm } from "./models/lstm.ts";
 export { MODELS } from "./models/registry.ts";
 export { seq2seq } from "./models/seq2seq.ts";

@@ -147,7 +147,7 @@ export function encodeLayer(
           gemm("k", input, k);
           gemm("v", input, v);
           kernels.attention_append_f32(
-            ...[m, HEADS, HEAD, capacity, k.table, v.table] as const,
+            ...[m, WIDTH, WIDTH, k.table, v.table] as const,
             ...[positions, keys, values] as const,
           );
           kernels.attention_f32(

@@ -1,26 +1,79 @@
+import type { Extent } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
-import { cellLayers } from "../npu/cell_layers.ts";
-import type { Npu } from "../npu/npu.ts";
+import {
+  batchLayers,
+  cellLayers,
+  checkExtents,
+  extentLayers,
+} from "../npu/cell_layers.ts";
+import type { LayerSpec } from "../npu/layer_spec.ts";
+import { cyclesToNs, type Npu } from "../npu/npu.ts";
 import type { CostModel } from "./cost_model.ts";
 
-/** Latencies of a modelled NPU, computed once per cell and batch size. */
+/** Cycles of a cell, computed once per number of tokens and per extent of a row. */
+interface Known {
+  readonly batch: Map<number, number>;
+  readonly rows: Map<number, number>;
+}
+
+/** Positions of a cache that keys of the memory tell apart. */
+const POSITIONS = 2 ** 16;
+
+/** Latencies of a modelled NPU: those of the batch's tokens together, and of every row's attention. */
 export class NpuCost implements CostModel {
   readonly #npu: Npu;
-  readonly #known = new WeakMap<Cell, Map<number, number>>();
+  readonly #known = new WeakMap<Cell, Known>();
 
   constructor(npu: Npu) {
     this.#npu = npu;
   }
 
-  /** @throws RangeError when `rows` is not a positive integer, or the cell does not fit the machine */
-  latencyNs(cell: Cell, rows: number): number {
-    let byRows = this.#known.get(cell);
-    if (byRows === undefined) this.#known.set(cell, byRows = new Map());
-    let ns = byRows.get(rows);
-    if (ns === undefined) {
-      ns = this.#npu.latencyNs(cellLayers(cell, rows));
-      byRows.set(rows, ns);
+  /**
+   * @throws RangeError when `rows` is not a positive integer, extents are missing, or the cell does not
+   * fit the machine
+   */
+  latencyNs(
+    cell: Cell,
+    rows: number,
+    extents?: readonly Extent[],
+  ): number {
+    let known = this.#known.get(cell);
+    if (known === undefined) {
+      known = { batch: new Map(), rows: new Map() };
+      this.#known.set(cell, known);
     }
-    return ns;
+    if (extents === undefined) {
+      let cycles = known.batch.get(rows);
+      if (cycles === undefined) {
+        cycles = this.#cycles(cellLayers(cell, rows));
+        known.batch.set(rows, cycles);
+      }
+      return cyclesToNs(cycles, this.#npu.config.clockHz);
+    }
+    const { tokens } = checkExtents(cell, rows, extents);
+    let cycles = known.batch.get(tokens);
+    if (cycles === undefined) {
+      cycles = this.#cycles(batchLayers(cell, tokens));
+      known.batch.set(tokens, cycles);
+    }
+    for (const extent of extents) {
+      cycles += this.#rowCycles(cell, extent, known.rows);
+    }
+    return cyclesToNs(cycles, this.#npu.config.clockHz);
+  }
+
+  #rowCycles(cell: Cell, extent: Extent, known: Map<number, number>): number {
+    let key = extent.length;
+    for (const { seen } of extent.caches) key = key * POSITIONS + seen;
+    let cycles = known.get(key);
+    if (cycles === undefined) {
+      cycles = this.#cycles(extentLayers(cell, extent));
+      known.set(key, cycles);
+    }
+    return cycles;
+  }
+
+  #cycles(layers: readonly LayerSpec[]): number {
+    return layers.reduce((sum, spec) => sum + this.#npu.layer(spec).cycles, 0);
   }
 }

@@ -5,10 +5,28 @@
  */
 import type { KernelExports } from "../kernels/module.ts";
 
-/** Rows a worker computes at once; larger tasks go in pieces, which changes no bit. */
+/**
+ * Rows a worker computes at once; larger tasks go in pieces, which changes no bit. A ragged program takes as
+ * many tokens, or the most that one request may have.
+ */
 export const ROWS_PER_CALL = 256;
 
-/** A row table: one the task brings (a port), or one of the worker's own. */
+/**
+ * Tables of a cache: addresses of its keys and of its values, the position that the row's token takes, and
+ * the positions that it sees.
+ */
+export const CACHE_TABLES = {
+  keys: 0,
+  values: 1,
+  position: 2,
+  seen: 3,
+} as const;
+export const TABLES_PER_CACHE = 4;
+
+/**
+ * A row table: one the task brings (a port), or one of the worker's own. Ports are the cell's inputs, its
+ * outputs, then the tables of every cache port; in a ragged program those of its local caches follow.
+ */
 export type TableRef =
   | { readonly port: number }
   /** Byte offset within the program's tables. */
@@ -52,11 +70,27 @@ export interface FixedTable {
   readonly stride: number;
 }
 
+/** A cache that lives in scratch rows while a ragged program runs. */
+export interface LocalCache {
+  readonly keyWidth: number;
+  readonly valueWidth: number;
+  /** Byte offsets within the worker's scratch rows. */
+  readonly keys: number;
+  readonly values: number;
+}
+
 export interface CellProgram {
   readonly name: string;
-  readonly inputs: number;
-  /** Element width of each output, for the rows that padding writes to. */
+  /** Element width of each input and output. */
+  readonly inputWidths: readonly number[];
   readonly outputWidths: readonly number[];
+  /** Most positions of each cache port. */
+  readonly cachePositions: readonly number[];
+  readonly localCaches: readonly LocalCache[];
+  /** Whether the task brings a last table, of lengths: its rows are so many tokens. */
+  readonly ragged: boolean;
+  /** Rows, or tokens, that are computed at once. */
+  readonly rowsPerCall: number;
   readonly calls: readonly Call[];
   readonly fixedTables: readonly FixedTable[];
   /** Bytes of the program's own tables. */
@@ -65,4 +99,10 @@ export interface CellProgram {
   readonly scratchBytes: number;
   /** Growth stops when i32 output `port` equals `token` (-1: never), or at the slot's limit. */
   readonly stop?: { readonly port: number; readonly token: number };
+}
+
+/** Tables that a task of the program brings besides those of TASK_TABLES. */
+export function portTables(program: CellProgram): number {
+  return program.inputWidths.length + program.outputWidths.length +
+    TABLES_PER_CACHE * program.cachePositions.length;
 }

@@ -2,8 +2,8 @@
  * Executes tasks in linear memory: in a worker thread, or in the engine's own thread (paired runs).
  *
  * A task's tables lie one after the other, each `rows` u32: slot headers (0 for padding), node
- * numbers, then one table per input and output port. Rows of requests that are done when the task
- * starts are left out, or sent to scratch where the task is padded. A row that a kernel cannot compute
+ * numbers, one table per input and output port, four per cache port (CACHE_TABLES), and the rows' lengths
+ * where the cell is ragged. Rows of requests that are done when the task starts are left out, or sent to scratch where the task is padded. A row that a kernel cannot compute
  * is marked failed in its slot, and its batch-mates are run again without it: steps never overwrite
  * their inputs, and bits do not depend on the batch.
  */
@@ -11,32 +11,61 @@ import { SLOT } from "../graph/slot_plan.ts";
 import type { KernelExports } from "../kernels/module.ts";
 import {
   type Argument,
+  CACHE_TABLES,
   type Call,
   type CellProgram,
-  ROWS_PER_CALL,
+  portTables,
   type TableRef,
+  TABLES_PER_CACHE,
 } from "./cell_program.ts";
+import { type PaddingRows, TokenTables } from "./token_tables.ts";
 
 /** Tables of a task before those of the ports. */
 export const TASK_TABLES = { header: 0, node: 1, ports: 2 } as const;
 
 /** Memory that one runner has to itself. */
-export interface RunnerMemory {
+export interface RunnerMemory extends PaddingRows {
   /** Scratch rows for what lies between operators. */
   readonly scratch: number;
   /** The programs' own tables, one after the other. */
   readonly tables: number;
+  /** Tables of tokens for ragged programs (tokenTableBytes). */
+  readonly tokens: number;
+  /** A row that padding reads, as wide as the widest input; the same for all. */
+  readonly zeros: number;
   /** A row that padding writes to; as wide as the widest output. */
   readonly sink: number;
+  /** A cache that padding appends to and reads; as large as the largest. */
+  readonly cacheSink: number;
+}
+
+/** What is executed. */
+export interface RunnerTask {
+  readonly program: number;
+  /** Rows of every table of the task, padding included. */
+  readonly rows: number;
+  /** Address of the task's tables. */
+  readonly tables: number;
+  /** What becomes of rows whose request is done: computed into scratch, or left out. */
+  readonly padsDone: boolean;
+  /** Tokens that rows of a ragged program are padded to; 0: none. */
+  readonly paddedLength: number;
 }
 
 type Compiled = (rows: number, ports: number, stride: number) => number;
 
+interface Loaded {
+  readonly program: CellProgram;
+  readonly calls: readonly Compiled[];
+  /** Of a ragged program. */
+  readonly tokens: TokenTables | undefined;
+}
+
 export class CellRunner {
   readonly #words: Int32Array;
   readonly #addresses: Uint32Array;
-  readonly #programs: { program: CellProgram; calls: Compiled[] }[];
-  readonly #sink: number;
+  readonly #programs: Loaded[];
+  readonly #own: RunnerMemory;
 
   constructor(
     readonly kernels: KernelExports,
@@ -46,14 +75,14 @@ export class CellRunner {
   ) {
     this.#words = new Int32Array(memory.buffer);
     this.#addresses = new Uint32Array(memory.buffer);
-    this.#sink = own.sink;
+    this.#own = own;
     let tables = own.tables;
     this.#programs = programs.map((program) => {
       for (const { table, base, stride } of program.fixedTables) {
         const first = typeof base === "number"
           ? base
           : own.scratch + base.scratch;
-        for (let i = 0; i < ROWS_PER_CALL; i++) {
+        for (let i = 0; i < program.rowsPerCall; i++) {
           this.#addresses[((tables + table) >>> 2) + i] = first + i * stride;
         }
       }
@@ -64,30 +93,69 @@ export class CellRunner {
         calls: program.calls.map((call) =>
           this.#compile(call, base, own.scratch)
         ),
+        tokens: program.ragged
+          ? new TokenTables(program, this.#addresses, own.tokens, own.scratch)
+          : undefined,
       };
     });
   }
 
-  /**
-   * @param rows rows of every table of the task, padding included
-   * @param tables address of the task's tables
-   * @param padsDone what becomes of rows whose request is done: computed into scratch, or left out
-   */
-  run(
-    programId: number,
-    rows: number,
-    tables: number,
-    padsDone: boolean,
-  ): void {
-    const { program, calls } = this.#programs[programId]!;
+  run({ program: id, rows, tables, padsDone, paddedLength }: RunnerTask): void {
+    const loaded = this.#programs[id]!;
+    const { program, tokens } = loaded;
     const live = this.#voidDone(program, rows, tables, padsDone);
-    for (let from = 0; from < live;) {
-      const count = Math.min(ROWS_PER_CALL, live - from);
-      this.#runRows(program, calls, tables + 4 * from, 4 * rows, count);
-      from += count;
+    const stride = 4 * rows;
+    if (tokens) {
+      this.#runTokens(loaded, tokens, { tables, stride, live, paddedLength });
+    } else {
+      for (let from = 0; from < live;) {
+        const count = Math.min(program.rowsPerCall, live - from);
+        this.#runRows(loaded, tables + 4 * from, stride, count);
+        from += count;
+      }
     }
     if (program.stop) {
       this.#takeSteps(program, program.stop, live, tables, rows);
+    }
+  }
+
+  /** Rows of whole requests at once, then the padding of all of them. */
+  #runTokens(
+    loaded: Loaded,
+    tokens: TokenTables,
+    { tables, stride, live, paddedLength }: {
+      tables: number;
+      stride: number;
+      live: number;
+      paddedLength: number;
+    },
+  ): void {
+    const { program, calls } = loaded;
+    const lengths = tables +
+      (TASK_TABLES.ports + portTables(program)) * stride;
+    let real = 0;
+    let padding = 0;
+    let longest = paddedLength;
+    for (let i = 0; i < live; i++) {
+      const length = this.#addresses[(lengths >>> 2) + i]!;
+      longest = Math.max(longest, length);
+      if (this.#addresses[(tables >>> 2) + i] === 0) {
+        padding += Math.max(length, paddedLength);
+        continue;
+      }
+      padding += Math.max(0, paddedLength - length);
+      if (i > real) this.#swapRows(program, tables, stride >>> 2, i, real);
+      real++;
+    }
+    for (let from = 0; from < real;) {
+      const count = tokens.fitting(lengths + 4 * from, real - from);
+      this.#runRows(loaded, tables + 4 * from, stride, count);
+      from += count;
+    }
+    while (padding > 0) {
+      const count = tokens.pad(padding, longest, this.#own);
+      this.#call(calls, count, tokens.address, tokens.stride);
+      padding -= count;
     }
   }
 
@@ -129,8 +197,8 @@ export class CellRunner {
     a: number,
     b: number,
   ): void {
-    const count = TASK_TABLES.ports + program.inputs +
-      program.outputWidths.length;
+    const count = TASK_TABLES.ports + portTables(program) +
+      (program.ragged ? 1 : 0);
     for (let t = 0; t < count; t++) {
       const table = (tables >>> 2) + t * stride;
       const moved = this.#addresses[table + a]!;
@@ -145,48 +213,67 @@ export class CellRunner {
     stride: number,
     row: number,
   ): void {
-    this.#addresses[(tables >>> 2) + TASK_TABLES.header * stride + row] = 0;
-    program.outputWidths.forEach((_, port) => {
-      const table = (tables >>> 2) +
-        (TASK_TABLES.ports + program.inputs + port) * stride;
-      this.#addresses[table + row] = this.#sink;
-    });
+    const { inputWidths, outputWidths, cachePositions } = program;
+    const { sink, cacheSink } = this.#own;
+    const at = (table: number) => (tables >>> 2) + table * stride + row;
+    this.#addresses[at(TASK_TABLES.header)] = 0;
+    let table = TASK_TABLES.ports + inputWidths.length;
+    for (let i = 0; i < outputWidths.length; i++) {
+      this.#addresses[at(table++)] = sink;
+    }
+    for (let i = 0; i < cachePositions.length; i++) {
+      this.#addresses[at(table + CACHE_TABLES.keys)] = cacheSink;
+      this.#addresses[at(table + CACHE_TABLES.values)] = cacheSink;
+      table += TABLES_PER_CACHE;
+    }
   }
 
   /** @param stride bytes from one table to the next */
   #runRows(
-    program: CellProgram,
-    calls: readonly Compiled[],
+    loaded: Loaded,
     tables: number,
     stride: number,
     rows: number,
   ): void {
     let left = rows;
     while (left > 0) {
-      const failed = this.#tryRows(calls, tables, stride, left);
+      const failed = this.#tryRows(loaded, tables, stride, left);
       if (failed === undefined) return;
       if (failed.row < 0 && left > 1) {
         // It trapped, and nobody knows on which row: each by itself.
         for (let i = 0; i < left; i++) {
-          this.#runRows(program, calls, tables + 4 * i, stride, 1);
+          this.#runRows(loaded, tables + 4 * i, stride, 1);
         }
         return;
       }
       const row = Math.max(0, failed.row);
       this.#markFailed(tables, stride, row, failed.call);
       left--;
-      this.#swapRows(program, tables, stride >>> 2, row, left);
+      this.#swapRows(loaded.program, tables, stride >>> 2, row, left);
     }
   }
 
   /** @returns the row that failed (-1: unknown) and the call, or undefined when all went well */
   #tryRows(
-    calls: readonly Compiled[],
+    { calls, tokens }: Loaded,
     tables: number,
     stride: number,
     rows: number,
   ): { row: number; call: number } | undefined {
     const ports = tables + TASK_TABLES.ports * stride;
+    if (tokens === undefined) return this.#call(calls, rows, ports, stride);
+    const count = tokens.expand(ports, stride, rows);
+    const failed = this.#call(calls, count, tokens.address, tokens.stride);
+    if (failed === undefined || failed.row < 0) return failed;
+    return { ...failed, row: tokens.rowOf(failed.row) };
+  }
+
+  #call(
+    calls: readonly Compiled[],
+    rows: number,
+    ports: number,
+    stride: number,
+  ): { row: number; call: number } | undefined {
     for (let i = 0; i < calls.length; i++) {
       try {
         const row = calls[i]!(rows, ports, stride);
@@ -221,7 +308,7 @@ export class CellRunner {
     const words = this.#words;
     const headers = tables >>> 2;
     const outputs = headers +
-      (TASK_TABLES.ports + program.inputs + stop.port) * stride;
+      (TASK_TABLES.ports + program.inputWidths.length + stop.port) * stride;
     for (let i = 0; i < rows; i++) {
       const header = this.#addresses[headers + i]!;
       if (header === 0) continue;

@@ -5,6 +5,7 @@
  */
 import { assert } from "../base/assert.ts";
 import { EventHeap, RANK } from "../base/event_heap.ts";
+import type { Cell } from "../graph/cell.ts";
 import { CellGraph, type CellNode, NODE } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import type { Launch, Step, Task } from "../policy/launch.ts";
@@ -44,6 +45,8 @@ interface Run {
   readonly launch: Launch;
   readonly id: number;
   inFlight: number;
+  /** Which of the tail's cells comes next. */
+  tailAt: number;
   /** Requests that end with the run. */
   readonly held: ActiveRequest[];
 }
@@ -360,7 +363,13 @@ export class EngineCore {
       `worker ${launch.worker} of ${this.#workers.length}`,
     );
     assert(launch.steps.length > 0, "a launch has a step");
-    const run: Run = { launch, id: this.#launches++, inFlight: 0, held: [] };
+    const run: Run = {
+      launch,
+      id: this.#launches++,
+      inFlight: 0,
+      tailAt: 0,
+      held: [],
+    };
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, launch, run.id);
     for (const step of launch.steps) this.#submit(run, step);
@@ -370,7 +379,7 @@ export class EngineCore {
   }
 
   #submit(run: Run, step: Step): void {
-    const { worker, paddedRows = 0 } = run.launch;
+    const { worker, paddedRows = 0, paddedLength = 0 } = run.launch;
     const { cell, nodes } = step;
     const padding = Math.max(0, paddedRows - nodes.length);
     assert(nodes.length + padding > 0, "a step has rows");
@@ -397,6 +406,7 @@ export class EngineCore {
       nodes,
       padding,
       padsDone: paddedRows > 0,
+      paddedLength: looksAtInput(cell) ? paddedLength : 0,
     };
     run.inFlight++;
     this.#workers[worker]!.queued++;
@@ -435,23 +445,24 @@ export class EngineCore {
     this.#stunted.clear();
   }
 
-  /** Submits the next steps of a run's tail while some request of it still goes on. */
+  /** Submits what follows in a run's tail while some request of it still goes on. */
   #continue(run: Run): void {
     const { tail } = run.launch;
     if (tail === undefined) return;
     while (run.inFlight < TAIL_AHEAD) {
-      const nodes: CellNode[] = [];
-      let alive = false;
-      for (const request of tail.requests as readonly ActiveRequest[]) {
-        if (request.over) continue;
-        alive = true;
-        const node = request.graph.nodes[request.graph.nodes.length - 1]!;
-        if (node.cell === tail.cell && node.state === NODE.waiting) {
-          nodes.push(node);
+      let step: Step | undefined;
+      for (let tried = 0; tried < tail.cells.length && !step; tried++) {
+        const cell = tail.cells[run.tailAt]!;
+        run.tailAt = (run.tailAt + 1) % tail.cells.length;
+        const nodes: CellNode[] = [];
+        for (const request of tail.requests as readonly ActiveRequest[]) {
+          const node = request.over ? undefined : nextGrown(request, cell);
+          if (node) nodes.push(node);
         }
+        if (nodes.length > 0) step = { cell, nodes };
       }
-      if (!alive || nodes.length === 0) return;
-      this.#submit(run, { cell: tail.cell, nodes });
+      if (step === undefined) return;
+      this.#submit(run, step);
     }
   }
 
@@ -462,4 +473,22 @@ export class EngineCore {
       if (request.held) this.#depart(request, nowNs, request.held);
     }
   }
+}
+
+/** Whether rows of the cell, or what they look back at, are as long as the request's input. */
+function looksAtInput({ tokensMax, caches }: Cell): boolean {
+  return tokensMax !== undefined || caches.some(({ appends }) => !appends);
+}
+
+/** The node of a growing cell that a request executes next: among its last ones, which wait. */
+function nextGrown(
+  { graph: { nodes } }: ActiveRequest,
+  cell: Cell,
+): CellNode | undefined {
+  for (let i = nodes.length - 1; i >= 0; i--) {
+    const node = nodes[i]!;
+    if (node.state !== NODE.waiting) return undefined;
+    if (node.cell === cell) return node;
+  }
+  return undefined;
 }

@@ -95,11 +95,12 @@ export class PairedExecutor implements Executor {
   #execute(task: Task): void {
     const tables = this.#store.workerMemory(task.worker);
     this.#store.writeTables(task, tables);
-    this.#runners[task.worker]!.run(
-      this.#store.programId(task.cell),
-      task.nodes.length + task.padding,
+    this.#runners[task.worker]!.run({
+      program: this.#store.programId(task.cell),
+      rows: task.nodes.length + task.padding,
       tables,
-      task.padsDone,
-    );
+      padsDone: task.padsDone,
+      paddedLength: task.paddedLength,
+    });
   }
 }

@@ -10,7 +10,7 @@ import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import type { Timeline } from "./timeline.ts";
 import {
-  computedRows,
+  computed,
   type VirtualDevices,
   type VirtualWorkersOptions,
   workerCount,
@@ -84,20 +84,20 @@ export class SharedWorkers implements VirtualDevices {
     const { timeline } = this.#options;
     const { cell } = task;
     const startNs = timeline.nowNs;
-    const rows = computedRows(task, this.#isDone);
+    const { rows, extents } = computed(task, this.#isDone);
     if (rows === 0) {
       timeline.at(startNs, RANK.completion, () => this.#end(task, startNs));
       return;
     }
     this.#in.copy(this.#cost.htodNs?.(cell, rows) ?? 0, () => {
-      const computed = () =>
+      const done = () =>
         this.#out.copy(
           this.#cost.dtohNs?.(cell, rows) ?? 0,
           () => this.#end(task, startNs),
         );
       this.#capacity.start(
-        { task, computed },
-        this.#cost.latencyNs(cell, rows),
+        { task, computed: done },
+        this.#cost.latencyNs(cell, rows, extents),
         this.#cost.demand(cell, rows),
         timeline.nowNs,
       );

@@ -255,6 +255,7 @@ export class TensorExecutor implements Executor {
     words[entry + ENTRY.rows] = task.nodes.length + task.padding;
     words[entry + ENTRY.tables] = tables;
     words[entry + ENTRY.padsDone] = task.padsDone ? 1 : 0;
+    words[entry + ENTRY.paddedLength] = task.paddedLength;
     worker.inFlight.push(task);
     this.#announce(worker);
     return true;

@@ -1,11 +1,12 @@
 /**
  * Everything that real runs keep in linear memory, and who owns it:
  *
- *     | kernels' constants | weights | zeros | per worker: sink, scratch, tables, ring, tasks | slots |
+ *     | kernels' constants | weights | zeros | per worker: sinks, scratch, tables, ring, tasks | slots |
  *
  * The host plans all of it once. A request's slot is written at its arrival and read at its departure.
  */
 import { assert } from "../base/assert.ts";
+import { cacheBytes, type CacheUse } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 import { type CellNode, NODE, type Source } from "../graph/cell_graph.ts";
 import type { Model, Result } from "../graph/model.ts";
@@ -19,12 +20,13 @@ import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import type { Task } from "../policy/launch.ts";
 import { BYTES_PER_ELEMENT } from "../tensor/tensor.ts";
 import type { ActiveRequest } from "./active_request.ts";
-import type { CellProgram } from "./cell_program.ts";
+import { type CellProgram, TABLES_PER_CACHE } from "./cell_program.ts";
 import { type RunnerMemory, TASK_TABLES } from "./cell_runner.ts";
 import { CellError } from "./errors.ts";
 import type { Settlement } from "./executor.ts";
 import { lowerCell } from "./lowering/lower_cell.ts";
 import { SlotPool } from "./slot_pool.ts";
+import { tokenTableBytes } from "./token_tables.ts";
 
 const PAGE_BYTES = 65_536;
 /** WebAssembly's 32-bit address space. */
@@ -106,11 +108,24 @@ export class TensorStore {
       (sum, program) => sum + program.tableBytes,
       0,
     );
+    const tokenBytes = Math.max(
+      0,
+      ...this.programs.filter(({ ragged }) => ragged).map(tokenTableBytes),
+    );
+    const cacheSinkBytes = Math.max(
+      0,
+      ...cells.flatMap(({ caches }) =>
+        caches.map((cache) => cacheBytes(cache, cache.positionsMax).all)
+      ),
+    );
     this.#workers = Array.from({ length: workers }, () => ({
       runner: {
+        zeros: this.#zeros,
         sink: take(widest),
+        cacheSink: take(cacheSinkBytes),
         scratch: take(scratchBytes),
         tables: take(tableBytes),
+        tokens: take(tokenBytes),
       },
       extra: take(workerBytes),
     }));
@@ -209,12 +224,19 @@ export class TensorStore {
     for (const [name, { dtype, width, sources }] of request.graph.results) {
       const done = sources.filter(({ node }) => node.state === NODE.done);
       const memory = dtype === "i32" ? this.words : this.#floats;
+      const elements = done.reduce(
+        (sum, { node }) => sum + node.length * width,
+        0,
+      );
       const rows = dtype === "i32"
-        ? new Int32Array(done.length * width)
-        : new Float32Array(done.length * width);
-      done.forEach(({ node, port }, i) => {
+        ? new Int32Array(elements)
+        : new Float32Array(elements);
+      let from = 0;
+      done.forEach(({ node, port }) => {
         const at = (slot.address + node.offsets[port]!) >>> 2;
-        rows.set(memory.subarray(at, at + width), i * width);
+        const count = width * node.length;
+        rows.set(memory.subarray(at, at + count), from);
+        from += count;
       });
       result[name] = rows;
     }
@@ -227,11 +249,11 @@ export class TensorStore {
   }
 
   /** Bytes of a task's tables. */
-  tableBytes(task: Task): number {
-    const { inputs, outputs } = task.cell;
-    return (TASK_TABLES.ports + inputs.length + outputs.length) *
-      (task.nodes.length + task.padding) *
-      BYTES_PER_ELEMENT;
+  tableBytes({ cell, nodes, padding }: Task): number {
+    const { inputs, outputs, caches, tokensMax } = cell;
+    const tables = TASK_TABLES.ports + inputs.length + outputs.length +
+      TABLES_PER_CACHE * caches.length + (tokensMax === undefined ? 0 : 1);
+    return tables * (nodes.length + padding) * BYTES_PER_ELEMENT;
   }
 
   /** Writes the addresses of all rows of a task; see CellRunner for the layout. */
@@ -242,21 +264,63 @@ export class TensorStore {
     const headers = (address >>> 2) + TASK_TABLES.header * rows;
     const numbers = (address >>> 2) + TASK_TABLES.node * rows;
     const ports = (address >>> 2) + TASK_TABLES.ports * rows;
-    const { sink } = this.#workers[task.worker]!.runner;
+    const ragged = cell.tokensMax !== undefined;
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i]!;
       const slot = ((node.graph.owner as ActiveRequest).slot as Slot).address;
       addresses[headers + i] = slot;
       addresses[numbers + i] = node.index;
       let table = ports + i;
-      const { inputs, offsets } = node;
+      const { inputs, offsets, caches } = node;
       for (let p = 0; p < inputs.length; p++, table += rows) {
         addresses[table] = this.#sourceAddress(inputs[p]!, slot);
       }
       for (let p = 0; p < offsets.length; p++, table += rows) {
         addresses[table] = slot + offsets[p]!;
       }
+      for (let c = 0; c < caches.length; c++) {
+        const { cache, position, seen } = caches[c]!;
+        const keys = slot + cache.offset;
+        const values = keys + cacheBytes(cache, cache.positions).keys;
+        table = this.#writeCache(table, rows, { keys, values, position, seen });
+      }
+      if (ragged) addresses[table] = node.length;
     }
+    if (padding > 0) this.#writePadding(task, ports, headers);
+  }
+
+  /** @returns where the row's next table has its entry */
+  #writeCache(
+    table: number,
+    rows: number,
+    { keys, values, position, seen }: {
+      keys: number;
+      values: number;
+      position: number;
+      seen: number;
+    },
+  ): number {
+    this.#addresses[table] = keys;
+    this.#addresses[table + rows] = values;
+    this.#addresses[table + 2 * rows] = position;
+    this.#addresses[table + 3 * rows] = seen;
+    return table + TABLES_PER_CACHE * rows;
+  }
+
+  /** Rows of nobody: as long, and looking back as far, as the longest of the task. */
+  #writePadding(task: Task, ports: number, headers: number): void {
+    const { cell, nodes, padding } = task;
+    const addresses = this.#addresses;
+    const rows = nodes.length + padding;
+    const { sink, cacheSink } = this.#workers[task.worker]!.runner;
+    const length = nodes.reduce((most, node) => Math.max(most, node.length), 1);
+    const uses = cell.caches.map((_, c) =>
+      nodes.reduce(
+        (most: Pick<CacheUse, "position" | "seen">, { caches }) =>
+          caches[c]!.seen > most.seen ? caches[c]! : most,
+        { position: 0, seen: 1 },
+      )
+    );
     for (let i = nodes.length; i < rows; i++) {
       addresses[headers + i] = 0;
       let table = ports + i;
@@ -266,13 +330,21 @@ export class TensorStore {
       for (let p = 0; p < cell.outputs.length; p++, table += rows) {
         addresses[table] = sink;
       }
+      for (const { position, seen } of uses) {
+        const at = { keys: cacheSink, values: cacheSink, position, seen };
+        table = this.#writeCache(table, rows, at);
+      }
+      if (cell.tokensMax !== undefined) addresses[table] = length;
     }
   }
 
   #sourceAddress(source: Source, slot: number): number {
     switch (source.kind) {
-      case "node":
-        return slot + source.node.offsets[source.port]!;
+      case "node": {
+        const { node, port, token = 0 } = source;
+        return slot + node.offsets[port]! +
+          token * node.cell.outputs[port]!.width * BYTES_PER_ELEMENT;
+      }
       case "input":
         return slot + source.data.offset +
           source.index * source.width * BYTES_PER_ELEMENT;

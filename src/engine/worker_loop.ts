@@ -36,12 +36,13 @@ export function runWorker(start: WorkerStart): void {
     const program = words[(entry >>> 2) + ENTRY.program]!;
     if (program === STOP_PROGRAM) return;
     doubles[(entry >>> 3) + ENTRY.startMs / 2] = absoluteMs();
-    runner.run(
+    runner.run({
       program,
-      words[(entry >>> 2) + ENTRY.rows]!,
-      words[(entry >>> 2) + ENTRY.tables]! >>> 0,
-      words[(entry >>> 2) + ENTRY.padsDone] === 1,
-    );
+      rows: words[(entry >>> 2) + ENTRY.rows]!,
+      tables: words[(entry >>> 2) + ENTRY.tables]! >>> 0,
+      padsDone: words[(entry >>> 2) + ENTRY.padsDone] === 1,
+      paddedLength: words[(entry >>> 2) + ENTRY.paddedLength]!,
+    });
     doubles[(entry >>> 3) + ENTRY.endMs / 2] = absoluteMs();
     Atomics.store(words, completed, (done + 1) | 0);
     Atomics.add(words, doorbell >>> 2, 1);

@@ -30,9 +30,10 @@ export const ENTRY = {
   padsDone: 3,
   startMs: 4,
   endMs: 6,
+  paddedLength: 8,
 } as const;
 
-export const ENTRY_BYTES = 32;
+export const ENTRY_BYTES = 48;
 
 /** Bytes before the arena. */
 export const ARENA_OFFSET = CONTROL_BYTES + RING_ENTRIES * ENTRY_BYTES;

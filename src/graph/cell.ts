@@ -1,4 +1,5 @@
 import type { Dtype } from "../tensor/tensor.ts";
+import type { CacheSpec } from "./cache.ts";
 import type { Operator, Value } from "./operator.ts";
 
 /** What LazyBatching's Algorithm 1 needs to know of a cell. */
@@ -10,6 +11,13 @@ export interface Port {
   readonly dtype: Dtype;
   /** Elements per row. */
   readonly width: number;
+}
+
+/** A cache that a cell reads or appends to. */
+export interface CachePort extends CacheSpec {
+  readonly name: string;
+  /** Whether the cell writes its tokens' keys and values into it, before anyone in the cell reads them. */
+  readonly appends: boolean;
 }
 
 /**
@@ -26,6 +34,14 @@ export interface Cell {
   readonly priority: number;
   readonly inputs: readonly Port[];
   readonly outputs: readonly Port[];
+  readonly caches: readonly CachePort[];
+  /** Caches of a node's tokens that only the node itself reads; in a ragged cell. */
+  readonly localCaches: readonly CacheSpec[];
+  /**
+   * Of a ragged cell: most tokens of a node. Its nodes bring a number of tokens each; rows of its ports
+   * are `[tokens][width]`, and its operators are applied to every token by itself, but for attention.
+   */
+  readonly tokensMax?: number;
   readonly operators: readonly Operator[];
   /** The values that become the outputs, by port. */
   readonly results: readonly Value[];

@@ -1,6 +1,7 @@
 import type { Dtype, Tensor } from "../tensor/tensor.ts";
 import { checkFinite } from "../tensor/weights.ts";
-import type { Operator, Value } from "./operator.ts";
+import type { CacheSpec } from "./cache.ts";
+import type { CacheRef, Operator, Value } from "./operator.ts";
 
 /**
  * The operators and values of a cell under construction, and the checks that the operators of every
@@ -9,8 +10,12 @@ import type { Operator, Value } from "./operator.ts";
 export class CellBody {
   readonly operators: Operator[] = [];
   readonly #values: Value[] = [];
+  readonly localCaches: CacheSpec[] = [];
+  /** Cache ports that operators append to. */
+  readonly appended = new Set<number>();
 
-  constructor(readonly cell: string) {}
+  /** @param tokensMax most tokens of a node, if the cell is ragged */
+  constructor(readonly cell: string, readonly tokensMax?: number) {}
 
   /** A new value; used for input ports and by the operators themselves. */
   declare(dtype: Dtype, width: number): Value {
@@ -31,6 +36,22 @@ export class CellBody {
         `Cell "${this.cell}": ${what} is not a value of this cell`,
       );
     }
+  }
+
+  /** A cache of the node's own tokens. */
+  localCache(keyWidth: number, valueWidth: number): CacheRef {
+    const { tokensMax } = this;
+    this.expect(
+      tokensMax !== undefined,
+      "a node attends to its own tokens in a ragged cell; give the cell tokensMax, or a cache",
+    );
+    const spec = { keyWidth, valueWidth, positionsMax: tokensMax! };
+    const index = this.localCaches.push(spec) - 1;
+    return { kind: "local", index, ...spec };
+  }
+
+  appendsTo({ kind, index }: CacheRef): void {
+    if (kind === "port") this.appended.add(index);
   }
 
   /** Appends an operator. @returns its first output */
@@ -65,6 +86,14 @@ export class CellBody {
 
   finite(what: string, given: Tensor): void {
     checkFinite(`${this.cell}: ${what}`, given);
+  }
+
+  /** @throws RangeError unless a size is a positive integer */
+  count(what: string, size: number): void {
+    this.expect(
+      Number.isInteger(size) && size >= 1,
+      `${what} is a positive integer, got ${size}`,
+    );
   }
 
   expect(condition: boolean, message: string): void {

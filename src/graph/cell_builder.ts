@@ -1,7 +1,12 @@
 import type { Dtype } from "../tensor/tensor.ts";
+import type { CacheSpec } from "./cache.ts";
 import { CellBody } from "./cell_body.ts";
 import type { Cell, Phase, Port } from "./cell.ts";
-import type { OperatorName, Value } from "./operator.ts";
+import type { CacheRef, OperatorName, Value } from "./operator.ts";
+import {
+  type AttentionOperators,
+  attentionOperators,
+} from "./operators/attention.ts";
 import { type DenseOperators, denseOperators } from "./operators/dense.ts";
 import {
   type ElementwiseOperators,
@@ -19,7 +24,11 @@ export type PortSpec = { readonly dtype: Dtype; readonly width: number };
 export const f32 = (width: number): PortSpec => ({ dtype: "f32", width });
 export const i32 = (width = 1): PortSpec => ({ dtype: "i32", width });
 
-export interface CellDefinition<I extends string, O extends string> {
+export interface CellDefinition<
+  I extends string,
+  O extends string,
+  C extends string = never,
+> {
   name: string;
   /** Default "static". */
   phase?: Phase;
@@ -28,8 +37,16 @@ export interface CellDefinition<I extends string, O extends string> {
   /** Default 0. */
   priority?: number;
   inputs: Record<I, PortSpec>;
+  /** Caches of the request that it reads or appends to. */
+  caches?: Record<C, CacheSpec>;
+  /** Makes the cell ragged: its nodes bring up to so many tokens each (see Cell.tokensMax). */
+  tokensMax?: number;
   /** Applies operators to the inputs and names the outputs. Called once. */
-  body(op: Operators, inputs: Record<I, Value>): Record<O, Value>;
+  body(
+    op: Operators,
+    inputs: Record<I, Value>,
+    caches: Record<C, CacheRef>,
+  ): Record<O, Value>;
   /** Growth stops when this i32 output equals `token` (null: only at the length limit). */
   stop?: { output: O; token: number | null };
 }
@@ -38,10 +55,30 @@ export interface CellDefinition<I extends string, O extends string> {
  * Builds a cell from operators with ONNX names and semantics.
  * @throws RangeError or TypeError naming cell, operator and shape when widths do not fit or a weight is not finite
  */
-export function defineCell<I extends string, O extends string>(
-  definition: CellDefinition<I, O>,
+export function defineCell<
+  I extends string,
+  O extends string,
+  C extends string = never,
+>(
+  definition: CellDefinition<I, O, C>,
 ): Cell {
-  const builder = new CellBody(definition.name);
+  const { tokensMax } = definition;
+  const builder = new CellBody(definition.name, tokensMax);
+  if (tokensMax !== undefined) {
+    builder.count("tokensMax", tokensMax);
+    builder.expect(
+      definition.phase !== "decoder" && !definition.stop,
+      "a cell that grows takes one row a step; it cannot be ragged",
+    );
+  }
+  const specs = Object.entries<CacheSpec>(definition.caches ?? {});
+  const caches = {} as Record<C, CacheRef>;
+  specs.forEach(([name, spec], index) => {
+    builder.count(`positionsMax of cache "${name}"`, spec.positionsMax);
+    builder.count(`keyWidth of cache "${name}"`, spec.keyWidth);
+    builder.count(`valueWidth of cache "${name}"`, spec.valueWidth);
+    caches[name as C] = { kind: "port", index, ...spec };
+  });
   const inputs: Port[] = [];
   const values = {} as Record<I, Value>;
   for (const [name, spec] of Object.entries<PortSpec>(definition.inputs)) {
@@ -52,14 +89,14 @@ export function defineCell<I extends string, O extends string>(
   const results: Value[] = [];
   for (
     const [name, value] of Object.entries<Value>(
-      definition.body(operatorsOf(builder), values),
+      definition.body(operatorsOf(builder), values, caches),
     )
   ) {
     builder.own(`output "${name}"`, value);
     outputs.push({ name, dtype: value.dtype, width: value.width });
     results.push(value);
   }
-  if (outputs.length === 0) {
+  if (outputs.length === 0 && builder.appended.size === 0) {
     throw new RangeError(`Cell "${definition.name}" has no output`);
   }
   return {
@@ -69,6 +106,13 @@ export function defineCell<I extends string, O extends string>(
     priority: definition.priority ?? 0,
     inputs,
     outputs,
+    caches: specs.map(([name, spec], index) => ({
+      name,
+      ...spec,
+      appends: builder.appended.has(index),
+    })),
+    localCaches: builder.localCaches,
+    ...(tokensMax !== undefined && { tokensMax }),
     operators: builder.operators,
     results,
     ...(definition.stop &&
@@ -95,6 +139,7 @@ export type Operators =
   & DenseOperators
   & RecurrentOperators
   & ElementwiseOperators
+  & AttentionOperators
   & RowOperators;
 
 function operatorsOf(body: CellBody): Operators {
@@ -102,6 +147,7 @@ function operatorsOf(body: CellBody): Operators {
     ...denseOperators(body),
     ...recurrentOperators(body),
     ...elementwiseOperators(body),
+    ...attentionOperators(body),
     ...rowOperators(body),
   } satisfies Record<OperatorName, unknown>;
 }

@@ -1,5 +1,12 @@
 import type { Dtype, TensorData } from "../tensor/tensor.ts";
+import { Cache, type CacheSpec, type CacheUse, type Extent } from "./cache.ts";
 import type { Cell, Port } from "./cell.ts";
+import {
+  cacheUses,
+  checkIndex,
+  checkLength,
+  checkTokens,
+} from "./node_checks.ts";
 
 /** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
 export const NODE = { waiting: 0, submitted: 1, done: 2, void: 3 } as const;
@@ -21,6 +28,16 @@ export interface NodeOutput {
   readonly kind: "node";
   readonly node: CellNode;
   readonly port: number;
+  /** One token of a ragged node's output, as a row of its own. */
+  readonly token?: number;
+}
+
+/** What sets a node apart besides its inputs. */
+export interface NodeOptions {
+  /** Tokens that a node of a ragged cell brings. */
+  readonly length?: number;
+  /** A cache of the request for every cache port of the cell. */
+  readonly caches?: Readonly<Record<string, Cache<CellNode>>>;
 }
 
 /** Data a request brings along; lives in its slot from arrival to departure. */
@@ -32,6 +49,8 @@ export interface InputData {
 
 const NONE: readonly number[] = [];
 const NO_NODES: readonly CellNode[] = [];
+const NO_CACHES: readonly CacheUse<CellNode>[] = [];
+const NO_OPTIONS: NodeOptions = {};
 
 /** Graphs are unfolded per request: nodes without neighbours share one empty list. */
 function appended(
@@ -44,7 +63,7 @@ function appended(
 }
 
 /** One node of a request's cell graph: one application of one cell. */
-export class CellNode {
+export class CellNode implements Extent {
   /** Nodes whose outputs it reads, each once. */
   predecessors: readonly CellNode[] = NO_NODES;
   successors: readonly CellNode[] = NO_NODES;
@@ -64,6 +83,8 @@ export class CellNode {
   next: CellNode | undefined = undefined;
   /** Belongs to the slot plan: offsets of buffers that a descendant may take over. */
   reusable: number[] | undefined = undefined;
+  /** Belongs to the slot plan: which growing step it is part of. */
+  step = 0;
 
   constructor(
     readonly graph: CellGraph,
@@ -71,15 +92,25 @@ export class CellNode {
     readonly cell: Cell,
     /** One source per input port of the cell. */
     readonly inputs: readonly Source[],
+    /** Tokens of its rows; 1 unless the cell is ragged. */
+    readonly length = 1,
+    /** One use per cache port of the cell. */
+    readonly caches: readonly CacheUse<CellNode>[] = NO_CACHES,
   ) {
     for (let i = 0; i < inputs.length; i++) {
       const input = inputs[i]!;
-      if (input.kind !== "node" || this.predecessors.includes(input.node)) {
-        continue;
-      }
-      this.predecessors = appended(this.predecessors, input.node);
-      input.node.successors = appended(input.node.successors, this);
+      if (input.kind === "node") this.#follow(input.node);
     }
+    for (let i = 0; i < caches.length; i++) {
+      const { cache: { writer } } = caches[i]!;
+      if (writer !== undefined) this.#follow(writer);
+    }
+  }
+
+  #follow(before: CellNode): void {
+    if (this.predecessors.includes(before)) return;
+    this.predecessors = appended(this.predecessors, before);
+    before.successors = appended(before.successors, this);
   }
 
   /** Whether every input is done, or queued on `worker` before this node would be. */
@@ -117,6 +148,7 @@ export interface ResultRows {
 export class CellGraph {
   readonly nodes: CellNode[] = [];
   readonly inputs: InputData[] = [];
+  readonly caches: Cache<CellNode>[] = [];
   readonly results: Map<string, ResultRows> = new Map();
   /** Nodes still neither done nor void; kept by the engine. */
   remaining = 0;
@@ -155,17 +187,39 @@ export class CellGraph {
     return { kind: "zeros", width };
   }
 
+  /** A cache with room for `positions`; it lives as long as the request. */
+  cache(
+    { keyWidth, valueWidth, positionsMax }: CacheSpec,
+    positions: number,
+  ): Cache<CellNode> {
+    if (
+      !Number.isInteger(positions) || positions < 1 || positions > positionsMax
+    ) {
+      throw new RangeError(
+        `A cache has room for 1 to ${positionsMax} positions, got ${positions}`,
+      );
+    }
+    const cache = new Cache<CellNode>(keyWidth, valueWidth, positions);
+    this.caches.push(cache);
+    return cache;
+  }
+
   /**
-   * Appends a node.
-   * @throws TypeError when the model does not list the cell, an input is missing, or of another type or width than the port;
-   * RangeError when it lies outside the request's data
+   * Appends a node. It follows the nodes whose outputs it reads, and the last one that appended to its caches.
+   * @throws TypeError when the model does not list the cell, an input or cache is missing, or of another type or width than the port;
+   * RangeError when an input lies outside the request's data, or tokens have no room
    */
-  node(cell: Cell, inputs: Readonly<Record<string, Source>>): CellNode {
+  node(
+    cell: Cell,
+    inputs: Readonly<Record<string, Source>>,
+    options: NodeOptions = NO_OPTIONS,
+  ): CellNode {
     if (!this.model.cells.includes(cell)) {
       throw new TypeError(
         `Cell "${cell.name}" is not listed in the cells of model "${this.model.name}"`,
       );
     }
+    const length = checkLength(cell, options.length);
     const sources = new Array<Source>(cell.inputs.length);
     for (let i = 0; i < cell.inputs.length; i++) {
       const port = cell.inputs[i]!;
@@ -182,7 +236,16 @@ export class CellGraph {
           }`,
         );
       }
-      if (source.kind === "input") checkIndex(source, port, cell);
+      if (source.kind === "input") checkIndex(source, { port, cell, length });
+      else if (source.kind === "node") {
+        checkTokens(source.node, source.token, { port, cell, length });
+      } else if (cell.tokensMax !== undefined) {
+        throw new TypeError(
+          `Input "${port.name}" of ragged cell "${cell.name}" cannot be ${
+            describe(source)
+          }`,
+        );
+      }
       if (source.kind === "node" && source.node.graph !== this) {
         throw new TypeError(
           `Input "${port.name}" of cell "${cell.name}" belongs to another request's graph`,
@@ -190,18 +253,39 @@ export class CellGraph {
       }
       sources[i] = source;
     }
-    const node = new CellNode(this, this.nodes.length, cell, sources);
+    const uses = cell.caches.length === 0
+      ? NO_CACHES
+      : cacheUses(cell, options.caches ?? {}, length);
+    const node = new CellNode(
+      this,
+      this.nodes.length,
+      cell,
+      sources,
+      length,
+      uses,
+    );
+    for (let i = 0; i < uses.length; i++) {
+      if (!cell.caches[i]!.appends) continue;
+      const { cache, seen } = uses[i]!;
+      cache.filled = seen;
+      cache.writer = node;
+    }
     this.nodes.push(node);
     this.remaining++;
     return node;
   }
 
-  /** Output `port` of a node, as a source for others. */
-  output(node: CellNode, port: string): NodeOutput {
+  /**
+   * Output `port` of a node, as a source for others.
+   * @param token which token of a ragged node; default: all
+   */
+  output(node: CellNode, port: string, token?: number): NodeOutput {
     const { outputs } = node.cell;
     for (let index = 0; index < outputs.length; index++) {
       if (outputs[index]!.name === port) {
-        return { kind: "node", node, port: index };
+        return token === undefined
+          ? { kind: "node", node, port: index }
+          : { kind: "node", node, port: index, token };
       }
     }
     throw new TypeError(`Cell "${node.cell.name}" has no output "${port}"`);
@@ -250,21 +334,6 @@ export class CellGraph {
     this.inputs.push(input);
     return input;
   }
-}
-
-/** Beyond its data a row would read what happens to lie behind them. */
-function checkIndex(
-  { data, index, width }: Source & { kind: "input" },
-  port: Port,
-  cell: Cell,
-): void {
-  const rows = data.data.length / width;
-  if (index >= 0 && index + 1 <= rows && Number.isInteger(index)) return;
-  throw new RangeError(
-    `Input "${port.name}" of cell "${cell.name}" is row ${index} of data that hold ${
-      Math.floor(rows)
-    }`,
-  );
 }
 
 function fits(source: Source, port: Port): boolean {

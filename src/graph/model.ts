@@ -3,7 +3,10 @@ import type { CellGraph, CellNode } from "./cell_graph.ts";
 
 /** The shape of a model's cell graphs; says which policies can batch it. */
 export type GraphShape =
-  /** Per request, the nodes of each cell form one chain, and cells follow in the order of `cells`. */
+  /**
+   * Per request, the nodes of each cell form one chain, and cells follow in the order of `cells`; where a
+   * graph grows, its growing cells do so in every step.
+   */
   | "chain"
   /** Anything else without cycles: padding to a common shape is impossible. */
   | "dag";
@@ -34,7 +37,9 @@ export interface Model<Input = any> {
   /**
    * Appends what follows `node`, a node of a cell with a stop rule. Called when `node` is submitted,
    * before its values exist (Cellular Batching's Algorithm 1, line 18): a step that turns out to lie
-   * behind the end is void. May refer to `node` and to results only. Required by growing graphs.
+   * behind the end is void. Required by growing graphs. Appends one node of each growing cell (phase
+   * "decoder"), the one with the stop rule last; each must follow, by way of others, the stop node of the
+   * step before and lead to that of its own, and reads no growing node older than the step before.
    */
   grow?(node: CellNode, graph: CellGraph): void;
 }

@@ -1,4 +1,5 @@
 import type { Dtype, Tensor } from "../tensor/tensor.ts";
+import type { CacheSpec } from "./cache.ts";
 
 /** Activations a Gemm may carry fused and an RNN operator may name. */
 export type Activation = "Relu" | "Sigmoid" | "Tanh";
@@ -10,6 +11,13 @@ export interface Value {
   readonly dtype: Dtype;
   /** Elements per row. */
   readonly width: number;
+}
+
+/** A cache that an operator works on: a port of the cell, or one that lives in the cell alone. */
+export interface CacheRef extends CacheSpec {
+  readonly kind: "port" | "local";
+  /** Among the cell's ports, or its local caches. */
+  readonly index: number;
 }
 
 interface Base {
@@ -65,7 +73,49 @@ export type RecurrentOperator =
 
 export type ElementwiseOperator =
   | Base & { readonly op: "Add" | "Sub" | "Mul" }
-  | Base & { readonly op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Softmax" };
+  | Base & {
+    readonly op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "Softmax";
+  };
+
+/**
+ * Attention. Where it looks is a cache: positions that earlier tokens of the request, and the token
+ * itself, have filled.
+ */
+export type AttentionOperator =
+  /**
+   * Writes a key and a value per token behind what the cache holds: ONNX Attention's `present_key` and
+   * `present_value`. Inputs k, v; no output.
+   */
+  | Base & { readonly op: "CacheAppend"; readonly cache: CacheRef }
+  /**
+   * ONNX Attention (opset 23): softmax(scale q K^T) V for every head, K and V from the cache, head h from
+   * key-value head h / (heads / kvHeads). A token sees all that the cache holds once the node has
+   * appended, or, causal, up to itself.
+   */
+  | Base & {
+    readonly op: "Attention";
+    readonly cache: CacheRef;
+    readonly heads: number;
+    readonly kvHeads: number;
+    readonly scale: number;
+    readonly causal: boolean;
+  }
+  /**
+   * Not in ONNX: the mean of the cache's values weighted by the softmax of v . tanh(q + key)
+   * (Bahdanau, Cho, Bengio 2015, appendix A.1.2, with projected queries and keys).
+   */
+  | Base & {
+    readonly op: "AdditiveAttention";
+    readonly cache: CacheRef;
+    readonly v: Tensor;
+  }
+  /** ONNX LayerNormalization over the row. */
+  | Base & {
+    readonly op: "LayerNormalization";
+    readonly scale: Tensor;
+    readonly bias?: Tensor;
+    readonly epsilon: number;
+  };
 
 /** What only says where rows lie. */
 export type RowOperator =
@@ -84,6 +134,7 @@ export type Operator =
   | DenseOperator
   | RecurrentOperator
   | ElementwiseOperator
+  | AttentionOperator
   | RowOperator;
 
 export type OperatorName = Operator["op"];

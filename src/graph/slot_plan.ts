@@ -1,16 +1,22 @@
 /**
- * Places a request's inputs and node outputs in its slot, reusing buffers whose life is over.
+ * Places a request's inputs, caches and node outputs in its slot, reusing buffers whose life is over.
  *
  * A node never writes over its own inputs (so that a failed batch can be run again). It may take
  * over the outputs of a grandparent all of whose consumers are parents of the node: every order in
  * which the graph may legally run has read them by then, also when parents are only queued on the
  * same worker. What a node does not take it hands to its child if it has only one: a chain lives in
  * two buffers, a binary tree in about its leaves plus its lowest internal nodes.
+ *
+ * Who will read a node of a growing step is not known when it is placed. Every growing cell has two buffers
+ * per output, taken in turns: a step reads its own rows and those of the step before, and all of a step
+ * lies before the next one's first node (see Model.grow). What growing nodes read of static ones stays.
  */
 import { assert } from "../base/assert.ts";
 import { BYTES_PER_ELEMENT } from "../tensor/tensor.ts";
+import { cacheBytes } from "./cache.ts";
 import type { Cell } from "./cell.ts";
 import type { CellGraph, CellNode } from "./cell_graph.ts";
+import { growingCells } from "./growing_cells.ts";
 
 /** Every row starts at a multiple of this: one v128. */
 export const ROW_ALIGNMENT = 16;
@@ -37,8 +43,16 @@ export function alignUp(bytes: number): number {
   return Math.ceil(bytes / ROW_ALIGNMENT) * ROW_ALIGNMENT;
 }
 
-function rowBytes(cell: Cell, port: number): number {
-  return alignUp(cell.outputs[port]!.width * BYTES_PER_ELEMENT);
+function rowBytes({ cell, length }: CellNode, port: number): number {
+  return alignUp(cell.outputs[port]!.width * length * BYTES_PER_ELEMENT);
+}
+
+/** The buffers of a growing cell. */
+interface Turns {
+  /** Steps placed so far. */
+  steps: number;
+  /** Offsets by output port, of even and odd steps. */
+  readonly buffers: readonly (readonly number[])[];
 }
 
 /** Lays out one slot. Offsets are bytes from the slot's start. */
@@ -47,13 +61,29 @@ export class SlotPlan {
   readonly bytes: number;
   #used = SLOT_HEADER_BYTES;
   readonly #sizes = new Map<number, number>();
+  /** Empty for a static graph. */
+  readonly #growing = new Map<Cell, Turns>();
 
   constructor(readonly graph: CellGraph) {
     for (const input of graph.inputs) {
       input.offset = this.#take(alignUp(input.data.byteLength));
     }
+    for (const cache of graph.caches) {
+      cache.offset = this.#take(
+        alignUp(cacheBytes(cache, cache.positions).all),
+      );
+    }
+    if (!graph.closed) {
+      for (const cell of growingCells(graph.model.cells)) {
+        const turn = () =>
+          cell.outputs.map(({ width }) =>
+            this.#take(alignUp(width * BYTES_PER_ELEMENT))
+          );
+        this.#growing.set(cell, { steps: 0, buffers: [turn(), turn()] });
+      }
+    }
     for (const node of graph.nodes) this.#assign(node);
-    this.bytes = this.#used + (graph.closed ? 0 : growthBytes(graph));
+    this.bytes = this.#used + (graph.closed ? 0 : keptBytes(graph));
   }
 
   /**
@@ -72,6 +102,11 @@ export class SlotPlan {
 
   #assign(node: CellNode): void {
     assert(node.offsets.length === 0, "a node is placed once");
+    const turns = this.#growing.get(node.cell);
+    if (turns) {
+      this.#assignGrowing(node, turns);
+      return;
+    }
     const free: number[] = [];
     for (const parent of node.predecessors) {
       if (parent.successors.length === 1 && parent.reusable) {
@@ -84,7 +119,7 @@ export class SlotPlan {
     const { outputs } = node.cell;
     const offsets = new Array<number>(outputs.length);
     for (let port = 0; port < outputs.length; port++) {
-      const bytes = rowBytes(node.cell, port);
+      const bytes = rowBytes(node, port);
       const kept = (node.keptPorts >> port) & 1;
       const found = kept
         ? -1
@@ -95,12 +130,32 @@ export class SlotPlan {
     node.reusable = free;
   }
 
+  /** @throws RangeError when the node reads a growing step before the last one */
+  #assignGrowing(node: CellNode, turns: Turns): void {
+    node.step = turns.steps++;
+    for (const before of node.predecessors) {
+      if (this.#growing.has(before.cell) && before.step < node.step - 1) {
+        throw new RangeError(
+          `Cell "${node.cell.name}" of model "${this.graph.model.name}" reads "${before.cell.name}" of ` +
+            `${
+              node.step - before.step
+            } steps ago; a growing step reads itself and the step before`,
+        );
+      }
+    }
+    const buffers = turns.buffers[node.step % 2]!;
+    node.offsets = buffers.map((offset, port) =>
+      (node.keptPorts >> port) & 1 ? this.#take(rowBytes(node, port)) : offset
+    );
+  }
+
   /** Adds the outputs of `node` to `free` once no one but parents of `descendant` reads them. */
   #retire(node: CellNode, descendant: CellNode, free: number[]): void {
-    if (node.reusable === RETIRED) return;
+    if (node.reusable === RETIRED || this.#growing.has(node.cell)) return;
     if (
       !node.successors.every((consumer) =>
-        descendant.predecessors.includes(consumer)
+        descendant.predecessors.includes(consumer) &&
+        !this.#growing.has(consumer.cell)
       )
     ) return;
     node.reusable = RETIRED;
@@ -119,19 +174,14 @@ export class SlotPlan {
 
 const RETIRED: number[] = [];
 
-/**
- * A chain needs two states; a third covers the step between the static part and the growing one.
- * What a step keeps lies in at most one row per output, each padded to the alignment.
- */
-function growthBytes(graph: CellGraph): number {
-  let states = 0;
-  let outputs = 0;
-  for (const cell of graph.model.cells) {
-    cell.outputs.forEach((_, port) => states += rowBytes(cell, port));
-    outputs += cell.outputs.length;
-  }
+/** What steps keep lies in at most one row per output, each padded to the alignment. */
+function keptBytes(graph: CellGraph): number {
+  const outputs = graph.model.cells.reduce(
+    (sum, cell) => sum + cell.outputs.length,
+    0,
+  );
   const rows = Math.min(graph.keptPerStep, outputs);
-  const keptBytes = graph.keptPerStep * BYTES_PER_ELEMENT +
+  const perStep = graph.keptPerStep * BYTES_PER_ELEMENT +
     rows * (ROW_ALIGNMENT - BYTES_PER_ELEMENT);
-  return 3 * states + graph.stepsMax * alignUp(keptBytes);
+  return graph.stepsMax * alignUp(perStep);
 }

@@ -210,9 +210,8 @@ export interface KernelExports {
   /** positions: m i32. */
   attention_append_f32(
     m: number,
-    kvHeads: number,
-    headSize: number,
-    capacity: number,
+    keyWidth: number,
+    valueWidth: number,
     kRows: number,
     vRows: number,
     positions: number,
@@ -228,6 +227,19 @@ export interface KernelExports {
     capacity: number,
     scale: number,
     qRows: number,
+    kCaches: number,
+    vCaches: number,
+    lengths: number,
+    outRows: number,
+    scratch: number,
+  ): void;
+  /** v: keyWidth f32; lengths: m i32, positions that each row sees. */
+  additive_attention_f32(
+    m: number,
+    keyWidth: number,
+    valueWidth: number,
+    qRows: number,
+    v: number,
     kCaches: number,
     vCaches: number,
     lengths: number,

@@ -4,7 +4,11 @@
  * so a new kernel is covered by its line here.
  */
 import type { Prng } from "../base/prng.ts";
-import { attentionAppendCase, attentionCase } from "./cases/attention.ts";
+import {
+  additiveAttentionCase,
+  attentionAppendCase,
+  attentionCase,
+} from "./cases/attention.ts";
 import {
   gruCase,
   lstmCase,
@@ -184,9 +188,15 @@ export const KERNELS: readonly KernelEntry[] = [
   ),
   kernel("attention_append_f32", "moves", attentionAppendCase, {
     rows: 16,
-    kvHeads: 12,
-    headSize: 64,
+    keyWidth: 768,
+    valueWidth: 768,
   }),
+  kernel(
+    "additive_attention_f32",
+    "attention, one query row",
+    additiveAttentionCase,
+    { rows: 16, keyWidth: 1024, valueWidth: 1024, capacity: 32 },
+  ),
   kernel("softmax_rows_f32", "softmax", softmaxCase, { rows: 64, n: 512 }),
   kernel("layer_norm_f32", NORM, normCase("layer_norm_f32"), ROWS),
   kernel("rms_norm_f32", NORM, normCase("rms_norm_f32"), ROWS),

@@ -27,11 +27,12 @@ export function checkKeys(
   }
 }
 
-/** A non-empty sequence of token ids in [0, vocabulary). */
+/** A sequence of 1 to `tokensMax` token ids in [0, vocabulary). */
 export function checkTokens(
   model: string,
   tokens: unknown,
   vocabulary: number,
+  tokensMax = Infinity,
 ): asserts tokens is ArrayLike<number> {
   if (!Array.isArray(tokens) && !(tokens instanceof Int32Array)) {
     throw new TypeError(
@@ -43,6 +44,11 @@ export function checkTokens(
   if (tokens.length === 0) {
     throw new RangeError(
       `"tokens" of a request to "${model}" is empty; a sequence has at least one id`,
+    );
+  }
+  if (tokens.length > tokensMax) {
+    throw new RangeError(
+      `"tokens" of a request to "${model}" are ${tokens.length} ids; the model takes up to ${tokensMax}`,
     );
   }
   for (let i = 0; i < tokens.length; i++) {

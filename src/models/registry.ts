@@ -1,5 +1,6 @@
 import type { InputKind, Model } from "../graph/model.ts";
 import type { WeightSource } from "../tensor/weights.ts";
+import { gnmt } from "./gnmt.ts";
 import { lstm } from "./lstm.ts";
 import { seq2seq } from "./seq2seq.ts";
 import { treeLstm } from "./tree_lstm.ts";
@@ -31,6 +32,22 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
     ],
     input: "seq2seq",
     build: seq2seq,
+  },
+  gnmt: {
+    options: [
+      "variant",
+      "layers",
+      "hidden",
+      "embedding",
+      "sourceVocabulary",
+      "targetVocabulary",
+      "go",
+      "eos",
+      "tokensMax",
+      "extraSteps",
+    ],
+    input: "seq2seq",
+    build: gnmt,
   },
   treelstm: {
     options: ["hidden", "embedding", "vocabulary", "arity", "classes"],

@@ -8,14 +8,7 @@ import { defineCell, i32 } from "../graph/cell_builder.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import { seededWeights, type WeightSource } from "../tensor/weights.ts";
-import {
-  checkChoice,
-  checkKeys,
-  checkObject,
-  checkSize,
-  checkTokens,
-  describe,
-} from "./checks.ts";
+import { checkChoice, checkSize } from "./checks.ts";
 import {
   pickState,
   RNN_KINDS,
@@ -23,6 +16,7 @@ import {
   rnnStep,
   stepInputs,
 } from "./rnn_cell.ts";
+import { checkEnds, checkSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
 
 export interface Seq2SeqOptions {
   /** Recurrent cell of encoder and decoder; default "lstm". */
@@ -48,12 +42,6 @@ export interface Seq2SeqOptions {
   weights?: WeightSource;
 }
 
-export interface Seq2SeqInput {
-  readonly tokens: ArrayLike<number>;
-  /** Most decoder steps; default: source length + `extraSteps`. */
-  readonly maxSteps?: number;
-}
-
 /** Results: `tokens`, one id per decoder step, the final `<eos>` included. */
 export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
   const name = "seq2seq";
@@ -72,15 +60,7 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
   const extraSteps = checkSize(name, "extraSteps", options.extraSteps ?? 50);
   const go = options.go ?? 1;
   const eos = options.eos === undefined ? 2 : options.eos;
-  for (const [option, id] of [["go", go], ["eos", eos]] as const) {
-    if (
-      id !== null && !(Number.isInteger(id) && id >= 0 && id < targetVocabulary)
-    ) {
-      throw new RangeError(
-        `"${option}" of model "${name}" is an id below ${targetVocabulary}, got ${id}`,
-      );
-    }
-  }
+  checkEnds(name, { go, eos }, targetVocabulary);
   const weights = options.weights ?? seededWeights(1);
   const kind = checkChoice(name, "rnn", options.rnn ?? "lstm", RNN_KINDS);
 
@@ -142,20 +122,7 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
     cells: [encoder, decoder],
     shape: "chain",
     check(input): asserts input is Seq2SeqInput {
-      checkObject(name, input);
-      checkKeys(name, input, ["tokens", "maxSteps"]);
-      checkTokens(name, input["tokens"], sourceVocabulary);
-      const maxSteps = input["maxSteps"];
-      if (
-        maxSteps !== undefined &&
-        !(Number.isInteger(maxSteps) && (maxSteps as number) >= 1)
-      ) {
-        throw new RangeError(
-          `"maxSteps" of a request to "${name}" is a positive integer, got ${
-            describe(maxSteps)
-          }`,
-        );
-      }
+      checkSeq2Seq(name, input, { vocabulary: sourceVocabulary });
     },
     unfold({ tokens, maxSteps }, graph) {
       const ids = graph.ids(tokens);

@@ -32,13 +32,15 @@ export const SOFTMAX_PASSES = 2 * PASSES.compare + PASSES.transcendental +
 export const NORM_PASSES = 2 * PASSES.add + 2 * PASSES.mul + PASSES.add +
   PASSES.mul + PASSES.add;
 
+export const GELU_PASSES = PASSES.transcendental + 4 * PASSES.mul;
+
 export type ActivationName = "none" | "relu" | "sigmoid" | "tanh" | "gelu";
 const ACTIVATION_PASSES: Readonly<Record<ActivationName, number>> = {
   none: 0,
   relu: PASSES.relu,
   sigmoid: PASSES.transcendental,
   tanh: PASSES.transcendental,
-  gelu: PASSES.transcendental + 4 * PASSES.mul,
+  gelu: GELU_PASSES,
 };
 
 export interface ConvOptions {

@@ -9,9 +9,13 @@ export interface Step {
   readonly nodes: readonly CellNode[];
 }
 
-/** The part of a run whose length nobody knows: one step of `cell` for every request, until all are done. */
+/**
+ * The part of a run whose length nobody knows: growing steps of every request, until all are done, each
+ * step cell by cell.
+ */
 export interface Tail {
-  readonly cell: Cell;
+  /** The cells of a growing step, in order. */
+  readonly cells: readonly Cell[];
   readonly requests: readonly Request[];
 }
 
@@ -53,6 +57,11 @@ export interface Launch {
    */
   readonly paddedRows?: number;
   /**
+   * Rows of ragged cells have this many tokens at least: what they leave open is padding, computed and
+   * timed, and masked out of attention.
+   */
+  readonly paddedLength?: number;
+  /**
    * "step": a request departs as soon as its last node is done;
    * "end": nobody departs before the whole run has ended (graph batching).
    */
@@ -76,4 +85,9 @@ export interface Task {
   readonly padding: number;
   /** Rows of requests that are done are computed into scratch (true) or left out (false). */
   readonly padsDone: boolean;
+  /**
+   * Tokens that rows, and what they look back at of the input, are padded to; 0 unless the cell is ragged
+   * or reads a cache of the input, and its run is padded.
+   */
+  readonly paddedLength: number;
 }

@@ -4,15 +4,16 @@
  */
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Cell } from "../graph/cell.ts";
+import { growingCells } from "../graph/growing_cells.ts";
 import type { Launch, Step, Tail } from "./launch.ts";
 import type { Request } from "./request.ts";
 
 export interface LockstepOptions {
   worker: number;
   requests: readonly Request[];
-  /** The part of the model's cells that the run executes; default: all. */
+  /** The part of the model's cells that the run executes, the growing ones all or none; default: all. */
   cells?: readonly Cell[];
-  /** Steps each recurrent static cell is padded to, from the longest request's; default: that length. */
+  /** Steps of recurrent static cells, and tokens of ragged ones, that are padded to, from the longest request's; default: that length. */
   padTo?: (longest: number) => number;
   why: string;
 }
@@ -31,26 +32,34 @@ export function lockstep(
   }: LockstepOptions,
 ): Launch {
   const steps: Step[] = [];
-  let tail: Tail | undefined;
+  const growing = growingCells(requests[0]!.model.cells);
+  const loop = cells.filter((cell) => growing.includes(cell));
+  const tail: Tail = { cells: loop, requests };
+  let longestRow = 0;
   const byCell = chainsByCell(requests, cells);
   for (let c = 0; c < cells.length; c++) {
     const cell = cells[c]!;
     const chains = byCell[c]!;
     const longest = Math.max(...chains.map((chain) => chain.length));
     if (longest === 0) continue;
-    const length = cell.recurrent && !cell.stop ? padTo(longest) : longest;
+    const length = cell.recurrent && !loop.includes(cell)
+      ? padTo(longest)
+      : longest;
     for (let t = 0; t < length; t++) {
       const nodes: CellNode[] = [];
       for (const chain of chains) if (t < chain.length) nodes.push(chain[t]!);
       steps.push({ cell, nodes });
+      for (const node of nodes) {
+        longestRow = Math.max(longestRow, inputPositions(node));
+      }
     }
-    if (cell.stop) tail = { cell, requests };
   }
   return {
     worker,
     steps,
-    ...(tail && { tail }),
+    ...(loop.length > 0 && { tail }),
     paddedRows: requests.length,
+    ...(longestRow > 1 && { paddedLength: padTo(longestRow) }),
     release: "end",
     why,
   };
@@ -77,13 +86,35 @@ function chainsByCell(
   return chains;
 }
 
-/** Steps of the request's recurrent input part: what padding and bucketing go by. */
-export function inputLength(request: Request): number {
-  let length = 0;
-  for (const { cell } of request.graph.nodes) {
-    if (cell.recurrent && !cell.stop) length++;
+/** Positions of the request's input that a node works on or looks back at; 1 for any other node. */
+function inputPositions({ cell, length, caches }: CellNode): number {
+  let positions = length;
+  for (let i = 0; i < caches.length; i++) {
+    if (!cell.caches[i]!.appends) {
+      positions = Math.max(positions, caches[i]!.seen);
+    }
   }
-  return length;
+  return positions;
+}
+
+/**
+ * What padding and bucketing go by: steps of the longest chain of a recurrent cell of the input part, or
+ * tokens of the longest ragged node.
+ */
+export function inputLength(request: Request): number {
+  const growing = growingCells(request.model.cells);
+  let longest = 0;
+  let steps = 0;
+  let before: Cell | undefined;
+  for (const { cell, length } of request.graph.nodes) {
+    steps = cell === before ? steps + 1 : 1;
+    before = cell;
+    if (cell.tokensMax !== undefined) longest = Math.max(longest, length);
+    else if (cell.recurrent && !growing.includes(cell)) {
+      longest = Math.max(longest, steps);
+    }
+  }
+  return longest;
 }
 
 /** Why a model cannot be padded; undefined when it can. */

@@ -9,6 +9,7 @@
  */
 import type { Cell } from "../graph/cell.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
+import { growingCells } from "../graph/growing_cells.ts";
 import type { Launch, Step } from "./launch.ts";
 import { ModelQueues, takeOldest } from "./model_queues.ts";
 import { knownOptions, positiveInteger } from "./options.ts";
@@ -63,11 +64,11 @@ function merge(requests: readonly Request[], worker: number): Launch {
   const steps: Step[] = levels.flatMap((cells) =>
     [...cells].map(([cell, nodes]) => ({ cell, nodes }))
   );
-  const growing = model.cells.find((cell) => cell.stop);
+  const growing = growingCells(model.cells);
   return {
     worker,
     steps,
-    ...(growing && { tail: { cell: growing, requests } }),
+    ...(growing.length > 0 && { tail: { cells: growing, requests } }),
     release: "end",
     why:
       `the ${requests.length} oldest requests, merged into ${levels.length} levels`,

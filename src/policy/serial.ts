@@ -4,6 +4,7 @@
  * must equal bit for bit.
  */
 import { Fifo } from "../base/fifo.ts";
+import { growingCells } from "../graph/growing_cells.ts";
 import type { Launch, Step } from "./launch.ts";
 import { type EngineView, IDLE, type Policy } from "./policy.ts";
 import { knownOptions } from "./options.ts";
@@ -40,13 +41,12 @@ function alone(request: Request, worker: number): Launch {
     cell: node.cell,
     nodes: [node],
   }));
-  const growing = request.graph.closed
-    ? undefined
-    : request.model.cells.find((cell) => cell.stop);
+  const growing = request.graph.closed ? [] : growingCells(request.model.cells);
   return {
     worker,
     steps,
-    ...(growing && { tail: { cell: growing, requests: [request] } }),
+    ...(growing.length > 0 &&
+      { tail: { cells: growing, requests: [request] } }),
     release: "end",
     why: `request ${request.id} is first in the queue`,
   };

@@ -28,6 +28,19 @@ export function seededWeights(seed: number): WeightSource {
 }
 
 /**
+ * Weights of which only the shapes count, as in simulations and for costs: all zero, in memory that all
+ * share, so that the largest networks take the room of their largest tensor.
+ */
+export function shapesOnly(): WeightSource {
+  let zeros = new Float32Array(0);
+  return (_name, shape) => {
+    const count = elementCount(shape);
+    if (count > zeros.length) zeros = new Float32Array(count);
+    return tensor(shape, zeros.subarray(0, count));
+  };
+}
+
+/**
  * Weights from named tensors, for instance of a `.safetensors` file.
  * @throws RangeError when a tensor is missing, has another shape, or holds a NaN or an infinity
  */
@@ -60,13 +73,13 @@ export function namedWeights(
 }
 
 /** @throws RangeError when a weight is NaN or infinite: it would spread to every request */
-export function checkFinite(name: string, weights: Tensor): void {
-  const at = weights.data.findIndex((value) => !Number.isFinite(value));
-  if (at >= 0) {
+export function checkFinite(name: string, { data }: Tensor): void {
+  // A plain loop: findIndex takes seconds over the weights of a large network.
+  for (let i = 0; i < data.length; i++) {
+    const value = data[i]!;
+    if (value - value === 0) continue;
     throw new RangeError(
-      `Tensor "${name}" holds ${
-        weights.data[at]
-      } at element ${at}; weights must be finite`,
+      `Tensor "${name}" holds ${value} at element ${i}; weights must be finite`,
     );
   }
 }

@@ -22,6 +22,14 @@ const MODEL_OPTIONS: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
     eos: fc.constantFrom(null, 2, 5),
     extraSteps: fc.integer({ min: 1, max: 6 }),
   }),
+  gnmt: fc.record({
+    sourceVocabulary: fc.constant(VOCABULARY),
+    variant: fc.constantFrom("gnmt", "gnmt-v2"),
+    layers: fc.integer({ min: 2, max: 4 }),
+    eos: fc.constantFrom(null, 2, 5),
+    tokensMax: fc.constant(9),
+    extraSteps: fc.integer({ min: 1, max: 6 }),
+  }),
   treelstm: fc.record({
     vocabulary: fc.constant(VOCABULARY),
     classes: fc.integer({ min: 0, max: 5 }),

@@ -201,8 +201,12 @@ Deno.test("CellRunner finds the row on which a kernel trapped by running each al
   }
   const program: CellProgram = {
     name: "traps",
-    inputs: 1,
+    inputWidths: [1],
     outputWidths: [1],
+    cachePositions: [],
+    localCaches: [],
+    ragged: false,
+    rowsPerCall: ROWS_PER_CALL,
     calls: [{
       call: "kernel",
       kernel: "relu_f32",
@@ -212,7 +216,14 @@ Deno.test("CellRunner finds the row on which a kernel trapped by running each al
     tableBytes: 0,
     scratchBytes: 0,
   };
-  const own = { scratch: at(5), tables: at(6), sink: at(sink!) };
+  const own = {
+    scratch: at(5),
+    tables: at(6),
+    tokens: at(7),
+    zeros: at(7),
+    sink: at(sink!),
+    cacheSink: at(sink!),
+  };
   const trapping = {
     ...kernels,
     relu_f32(m: number, n: number, a: number, out: number) {
@@ -221,12 +232,13 @@ Deno.test("CellRunner finds the row on which a kernel trapped by running each al
       kernels.relu_f32(m, n, a, out);
     },
   };
-  new CellRunner(trapping, memory, [program], own).run(
-    0,
+  new CellRunner(trapping, memory, [program], own).run({
+    program: 0,
     rows,
-    at(tables!),
-    false,
-  );
+    tables: at(tables!),
+    padsDone: false,
+    paddedLength: 0,
+  });
   for (let i = 0; i < rows; i++) {
     const failed = i === bad;
     const slot = at(slots!, i) / 4;

@@ -1,6 +1,8 @@
 /** The operators of a cell as their definitions say, one row at a time, in double precision. */
 import type { Cell } from "../../src/graph/cell.ts";
 import type { Operator, Value } from "../../src/graph/operator.ts";
+import { gelu } from "../../src/kernels/reference/activation.ts";
+import { normalize } from "../../src/kernels/reference/norm.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 
 export interface NaiveRow {
@@ -136,6 +138,18 @@ function apply(
       return [x.map(Math.tanh)];
     case "Exp":
       return [x.map(Math.exp)];
+    case "Gelu":
+      return [x.map(gelu)];
+    case "LayerNormalization": {
+      const { scale, bias, epsilon } = operator;
+      return [[
+        ...normalize(x, scale.data, bias?.data, epsilon, true),
+      ]];
+    }
+    case "CacheAppend":
+    case "Attention":
+    case "AdditiveAttention":
+      throw new Error(`${operator.op} needs the caches of a request`);
     case "Softmax": {
       const best = Math.max(...x);
       const powers = x.map((a) => Math.exp(a - best));

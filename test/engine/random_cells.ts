@@ -30,6 +30,8 @@ const OPERATORS: readonly OperatorName[] = [
   "Sigmoid",
   "Tanh",
   "Exp",
+  "Gelu",
+  "LayerNormalization",
   "Softmax",
   "Concat",
   "Slice",
@@ -191,8 +193,18 @@ class Body {
       case "Sigmoid":
       case "Tanh":
       case "Exp":
+      case "Gelu":
       case "Softmax":
         return this.#add(op[draw.op](x));
+      case "LayerNormalization": {
+        const bias = maybe(x.width);
+        // Far from 0, so that rows whose elements are nearly equal keep their precision.
+        return this.#add(op.LayerNormalization(x, {
+          scale: weight(x.width),
+          ...(bias && { bias }),
+          epsilon: 1,
+        }));
+      }
       case "Concat": {
         const rows = [x, this.#float(b), this.#float(c), this.#float(d)];
         return this.#add(op.Concat(...rows.slice(0, 1 + size % 4)));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { cacheBytes } from "../../src/graph/cache.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import {
   defineCell,
@@ -18,6 +19,7 @@ import {
   SLOT_HEADER_BYTES,
   SlotPlan,
 } from "../../src/graph/slot_plan.ts";
+import { gnmt } from "../../src/models/gnmt.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
@@ -80,12 +82,21 @@ function rowsOf(graph: CellGraph): Row[] {
       kept: true,
     })
   );
+  graph.caches.forEach((cache, i) =>
+    rows.push({
+      what: `cache ${i}`,
+      start: cache.offset,
+      end: cache.offset + cacheBytes(cache, cache.positions).all,
+      node: undefined,
+      kept: true,
+    })
+  );
   for (const node of graph.nodes) {
     node.offsets.forEach((start, port) =>
       rows.push({
         what: `output ${port} of node ${node.index}`,
         start,
-        end: start + 4 * node.cell.outputs[port]!.width,
+        end: start + 4 * node.length * node.cell.outputs[port]!.width,
         node,
         kept: ((node.keptPorts >> port) & 1) === 1,
       })
@@ -252,6 +263,32 @@ Deno.test("SlotPlan leaves room for all that a growing graph may still need", ()
       },
     ),
     { numRuns: propertyRuns(100) },
+  );
+});
+
+Deno.test("SlotPlan keeps what growing steps of many cells still read", () => {
+  fc.assert(
+    fc.property(
+      fc.record({
+        variant: fc.constantFrom("gnmt" as const, "gnmt-v2" as const),
+        layers: fc.integer({ min: 2, max: 4 }),
+        source: fc.integer({ min: 1, max: 5 }),
+        maxSteps: fc.integer({ min: 1, max: 9 }),
+      }),
+      ({ variant, layers, source, maxSteps }) => {
+        const model = gnmt({
+          variant,
+          layers,
+          hidden: 3,
+          sourceVocabulary: 4,
+          tokensMax: 9,
+        });
+        const tokens = new Array<number>(source).fill(0);
+        const { graph, bytes } = grown(model, { tokens, maxSteps });
+        assertNoOverlap(graph, bytes);
+      },
+    ),
+    { numRuns: propertyRuns(60) },
   );
 });
 

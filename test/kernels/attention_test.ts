@@ -34,9 +34,8 @@ function setUp(file: string, prng: Prng) {
   for (let t = 0; t < capacity; ++t) {
     kernels.attention_append_f32(
       1,
-      kvHeads,
-      headSize,
-      capacity,
+      width,
+      width,
       table([draw(alloc(width), width)]),
       table([draw(alloc(width), width)]),
       table([t]),

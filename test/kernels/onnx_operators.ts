@@ -238,7 +238,7 @@ const attention: Adapter = (host, given) => {
   const cacheTables = (count: number) =>
     caches.map((cache) => each(count, (s) => cache[s]!)) as [number, number];
   host.kernels.attention_append_f32(
-    ...[batch * positions, kvHeads, headSize, capacity] as const,
+    ...[batch * positions, width, width] as const,
     host.rows(batch * positions, width, joined(k, kvHeads, positions)).table,
     host.rows(batch * positions, width, joined(v, kvHeads, positions)).table,
     each(positions, (_, t) => t),

@@ -2,7 +2,6 @@ import type { DenseOperator, OperatorOf, Value } from "../../graph/operator.ts";
 import { ACTIVATIONS } from "../../kernels/module.ts";
 import { packGemm } from "../../kernels/pack.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
-import { ROWS_PER_CALL } from "../cell_program.ts";
 import { fuseActivation } from "./elementwise.ts";
 import type { Lowering, Lowerings } from "./lowering.ts";
 import { readAsSegments } from "./rows.ts";
@@ -59,7 +58,7 @@ function lowerGemm(operator: OperatorOf<"Gemm">, lowering: Lowering): void {
       lowering.place(weights),
       lowering.output(argMax.outputs[0]!),
       stored ? lowering.output(y) : 0,
-      { scratch: lowering.scratch(BYTES_PER_ELEMENT * ROWS_PER_CALL) },
+      { scratch: lowering.scratch(BYTES_PER_ELEMENT * lowering.rowsPerCall) },
     ]);
     return;
   }

@@ -16,6 +16,7 @@ const FUSED: Partial<Record<Operator["op"], Activation>> = {
   Relu: "relu",
   Sigmoid: "sigmoid",
   Tanh: "tanh",
+  Gelu: "gelu",
 };
 
 /** Lets the kernel that computes `value` apply the activation that alone reads it; says what then comes out. */
@@ -70,5 +71,6 @@ export const elementwise: Lowerings<ElementwiseOperator> = {
   Sigmoid: unary("sigmoid_f32"),
   Tanh: unary("tanh_f32"),
   Exp: unary("exp_f32"),
+  Gelu: unary("gelu_f32"),
   Softmax: unary("softmax_rows_f32"),
 };

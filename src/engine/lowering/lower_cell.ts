@@ -6,6 +6,7 @@
 import type { Cell } from "../../graph/cell.ts";
 import type { Operator } from "../../graph/operator.ts";
 import type { CellProgram } from "../cell_program.ts";
+import { attention } from "./attention.ts";
 import { dense } from "./dense.ts";
 import { elementwise } from "./elementwise.ts";
 import { Lowering, type Lowerings, type PlaceConstant } from "./lowering.ts";
@@ -16,6 +17,7 @@ const LOWERINGS: Lowerings<Operator> = {
   ...dense,
   ...recurrent,
   ...elementwise,
+  ...attention,
   ...rows,
 };
 

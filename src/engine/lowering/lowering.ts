@@ -1,7 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import type { Cell } from "../../graph/cell.ts";
+import { wholePanels } from "../../graph/cache.ts";
 import type {
   ByOperator,
+  CacheRef,
   Operator,
   OperatorName,
   Value,
@@ -10,11 +12,14 @@ import { alignUp } from "../../graph/slot_plan.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
 import {
   type Argument,
+  CACHE_TABLES,
   type Call,
   type CellProgram,
   type FixedTable,
+  type LocalCache,
   ROWS_PER_CALL,
   type TableRef,
+  TABLES_PER_CACHE,
 } from "../cell_program.ts";
 
 /** Puts constant data into the shared memory and says where; 16-byte aligned. */
@@ -44,10 +49,23 @@ export class Lowering {
   readonly #readers = new Map<number, Operator[]>();
   /** Operators whose work another one has taken over. */
   readonly #fused = new Set<Operator>();
+  readonly #localCaches: LocalCache[];
+  /** Rows, or tokens, that are computed at once. */
+  readonly rowsPerCall: number;
   #tableBytes = 0;
   #scratchBytes = 0;
 
   constructor(readonly cell: Cell, readonly place: PlaceConstant) {
+    this.rowsPerCall = Math.max(
+      ROWS_PER_CALL,
+      wholePanels(cell.tokensMax ?? 0),
+    );
+    this.#localCaches = cell.localCaches.map(({ keyWidth, valueWidth }) => {
+      const scratch = (width: number) =>
+        this.scratch(width * BYTES_PER_ELEMENT * this.rowsPerCall);
+      const [keys, values] = [scratch(keyWidth), scratch(valueWidth)];
+      return { keyWidth, valueWidth, keys, values };
+    });
     cell.inputs.forEach((_, port) => this.#rows.set(port, { port }));
     for (const operator of cell.operators) {
       for (const output of operator.outputs) {
@@ -89,8 +107,12 @@ export class Lowering {
     });
     return {
       name: cell.name,
-      inputs: cell.inputs.length,
+      inputWidths: cell.inputs.map(({ width }) => width),
       outputWidths: cell.outputs.map(({ width }) => width),
+      cachePositions: cell.caches.map(({ positionsMax }) => positionsMax),
+      localCaches: this.#localCaches,
+      ragged: cell.tokensMax !== undefined,
+      rowsPerCall: this.rowsPerCall,
       calls: this.#calls,
       fixedTables: this.#fixedTables,
       tableBytes: this.#tableBytes,
@@ -144,14 +166,27 @@ export class Lowering {
     let rows = this.#rows.get(value.id);
     if (rows === undefined) {
       const stride = alignUp(value.width * BYTES_PER_ELEMENT);
-      const base = { scratch: this.scratch(stride * ROWS_PER_CALL) };
+      const base = { scratch: this.scratch(stride * this.rowsPerCall) };
       rows = this.fixedTable(base, stride);
       this.#rows.set(value.id, rows);
     }
     return rows;
   }
 
-  /** Every row shifted by some bytes. */
+  /** One of the tables of a cache. */
+  cacheTable(
+    { kind, index }: CacheRef,
+    table: keyof typeof CACHE_TABLES,
+  ): TableRef {
+    const { inputs, outputs, caches } = this.cell;
+    const cache = kind === "port" ? index : caches.length + index;
+    return {
+      port: inputs.length + outputs.length + TABLES_PER_CACHE * cache +
+        CACHE_TABLES[table],
+    };
+  }
+
+  /** Every entry of a table, an address or a count, plus a number. */
   offset(from: TableRef, bytes: number): TableRef {
     if (bytes === 0) return from;
     const to = this.ownTable();
@@ -173,7 +208,7 @@ export class Lowering {
   /** A table that calls of the program fill. */
   ownTable(): { own: number } {
     const own = this.#tableBytes;
-    this.#tableBytes += BYTES_PER_ELEMENT * ROWS_PER_CALL;
+    this.#tableBytes += BYTES_PER_ELEMENT * this.rowsPerCall;
     return { own };
   }
 

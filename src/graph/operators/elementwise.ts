@@ -5,7 +5,7 @@ import type { Value } from "../operator.ts";
 export type ElementwiseOperators =
   & Record<"Add" | "Sub" | "Mul", (a: Value, b: Value) => Value>
   & Record<
-    "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Softmax",
+    "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "Softmax",
     (x: Value) => Value
   >;
 
@@ -23,7 +23,7 @@ export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
     });
   };
   const unary =
-    (op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Softmax") =>
+    (op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "Softmax") =>
     (x: Value): Value => {
       body.float(op, x);
       return body.emit({
@@ -40,6 +40,7 @@ export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
     Sigmoid: unary("Sigmoid"),
     Tanh: unary("Tanh"),
     Exp: unary("Exp"),
+    Gelu: unary("Gelu"),
     Softmax: unary("Softmax"),
   };
 };

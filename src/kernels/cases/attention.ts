@@ -1,13 +1,57 @@
 import {
   caseFamily,
   drawRows,
+  drawWeights,
   rowOf,
   type RowOperand,
 } from "../kernel_case.ts";
 import { floatsOf } from "../equivalent.ts";
-import { attention } from "../reference/attention.ts";
+import { additiveAttention, attention } from "../reference/attention.ts";
 
-const APPENDED = 8;
+/** Caches as assembly/attention.ts lays them out, from rows of [position][width]. */
+function cache(
+  rows: RowOperand,
+  width: number,
+  lengths: ArrayLike<number>,
+  place: (position: number, i: number) => number,
+): RowOperand {
+  // Positions that nobody sees hold what must never enter a sum.
+  const data = new Float32Array(rows.data.length).fill(NaN);
+  for (let row = 0; row < lengths.length; ++row) {
+    const from = rowOf(rows, row);
+    const to = data.subarray(row * rows.width);
+    for (let t = 0; t < lengths[row]!; ++t) {
+      for (let i = 0; i < width; ++i) {
+        to[place(t, i)] = from[t * width + i]!;
+      }
+    }
+  }
+  return { width: rows.width, data };
+}
+
+function keyCache(
+  rows: RowOperand,
+  width: number,
+  lengths: ArrayLike<number>,
+): RowOperand {
+  return cache(
+    rows,
+    width,
+    lengths,
+    (t, i) => (t >> 3) * width * 8 + i * 8 + (t & 7),
+  );
+}
+
+function valueCache(
+  rows: RowOperand,
+  width: number,
+  lengths: ArrayLike<number>,
+): RowOperand {
+  return cache(rows, width, lengths, (t, i) => t * width + i);
+}
+
+/** Positions that the cases append: whole panels, as everything is compared. */
+const APPENDED = 16;
 
 /** Sizes of an attention case. */
 export interface AttentionCaseSize {
@@ -42,41 +86,14 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
       () => full ? capacity : prng.int(capacity + 1),
     );
     const scale = Math.fround(1 / Math.sqrt(headSize));
-    /** Cache layouts of assembly/attention.ts, from [position][kvHeads][headSize]. */
-    const cache = (
-      rowsOf: RowOperand,
-      place: (head: number, position: number, i: number) => number,
-    ): RowOperand => {
-      const data = new Float32Array(rowsOf.data.length);
-      for (let row = 0; row < rows; ++row) {
-        const from = rowOf(rowsOf, row);
-        const to = data.subarray(row * capacity * width);
-        for (let t = 0; t < capacity; ++t) {
-          for (let head = 0; head < kvHeads; ++head) {
-            for (let i = 0; i < headSize; ++i) {
-              // Positions that nobody sees hold what must never enter a sum.
-              to[place(head, t, i)] = t < lengths[row]!
-                ? from[(t * kvHeads + head) * headSize + i]!
-                : NaN;
-            }
-          }
-        }
-      }
-      return { width: capacity * width, data };
-    };
     return {
       label:
         `m=${rows} heads=${heads}/${kvHeads} size=${headSize} capacity=${capacity}`,
       rows,
       inputs: {
         q,
-        keys: cache(
-          k,
-          (head, t, i) =>
-            head * capacity * headSize + (t >> 3) * headSize * 8 + i * 8 +
-            (t & 7),
-        ),
-        values: cache(v, (head, t, i) => (head * capacity + t) * headSize + i),
+        keys: keyCache(k, width, lengths),
+        values: valueCache(v, width, lengths),
         lengths: { width: 1, data: lengths, contiguous: true },
       },
       scratch: { scratch: 16 * capacity },
@@ -143,37 +160,33 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
 
 /** Fills whole caches, position by position. */
 export const attentionAppendCase = caseFamily<
-  { kvHeads: number; headSize: number }
+  { keyWidth: number; valueWidth: number }
 >(({ prng }) => ({
-  kvHeads: 1 + prng.int(3),
-  headSize: 1 + prng.int(20),
-}), (draw, { kvHeads, headSize }) => {
+  keyWidth: 1 + prng.int(60),
+  valueWidth: 1 + prng.int(60),
+}), (draw, { keyWidth, valueWidth }) => {
   const { rows } = draw;
-  const width = kvHeads * headSize;
   const steps = Array.from({ length: APPENDED }, () => ({
-    k: drawRows(draw, width),
-    v: drawRows(draw, width),
+    k: drawRows(draw, keyWidth),
+    v: drawRows(draw, valueWidth),
   }));
   const expected = (
     name: "k" | "v",
+    width: number,
     place: (t: number, i: number) => number,
   ) => {
     const out = new Float64Array(rows * APPENDED * width);
     for (let row = 0; row < rows; ++row) {
       steps.forEach((step, t) => {
-        for (let i = 0; i < width; ++i) {
-          out[row * APPENDED * width + place(t, i)] = rowOf(
-            step[name],
-            row,
-          )[i]!;
-        }
+        rowOf(step[name], row).forEach((x, i) =>
+          out[row * APPENDED * width + place(t, i)] = x
+        );
       });
     }
     return out;
   };
-  const head = (i: number) => Math.floor(i / headSize) * APPENDED * headSize;
   return {
-    label: `m=${rows} kvHeads=${kvHeads} size=${headSize}`,
+    label: `m=${rows} keys=${keyWidth} values=${valueWidth}`,
     rows,
     inputs: Object.fromEntries(steps.flatMap(({ k, v }, t) => [
       [`k${t}`, k],
@@ -185,16 +198,15 @@ export const attentionAppendCase = caseFamily<
       }],
     ])),
     results: {
-      keys: { width: APPENDED * width, type: "f32" },
-      values: { width: APPENDED * width, type: "f32" },
+      keys: { width: APPENDED * keyWidth, type: "f32" },
+      values: { width: APPENDED * valueWidth, type: "f32" },
     },
     call(kernels, at, m) {
       for (let t = 0; t < APPENDED; ++t) {
         kernels.attention_append_f32(
           m,
-          kvHeads,
-          headSize,
-          APPENDED,
+          keyWidth,
+          valueWidth,
           at[`k${t}`]!,
           at[`v${t}`]!,
           at[`position${t}`]!,
@@ -204,9 +216,88 @@ export const attentionAppendCase = caseFamily<
       }
     },
     expected: () => ({
-      keys: expected("k", (t, i) => head(i) + i % headSize * 8 + t),
-      values: expected("v", (t, i) => head(i) + t * headSize + i % headSize),
+      keys: expected(
+        "k",
+        keyWidth,
+        (t, i) => (t >> 3) * keyWidth * 8 + i * 8 + (t & 7),
+      ),
+      values: expected("v", valueWidth, (t, i) => t * valueWidth + i),
     }),
     tolerance: 0,
   };
 });
+
+/** Sizes of an additive attention case. */
+export interface AdditiveAttentionCaseSize {
+  keyWidth: number;
+  valueWidth: number;
+  capacity: number;
+}
+
+/** Additive attention over caches of different lengths; every row has a cache of its own. */
+export const additiveAttentionCase = caseFamily<AdditiveAttentionCaseSize>(
+  ({ prng }) => ({
+    keyWidth: 1 + prng.int(40),
+    valueWidth: [1, 3, 4, 8, 17, 40][prng.int(6)]!,
+    capacity: 8 * (1 + prng.int(5)),
+  }),
+  (draw, { keyWidth, valueWidth, capacity }) => {
+    const { prng, rows } = draw;
+    const q = drawRows(draw, keyWidth);
+    const k = drawRows(draw, capacity * keyWidth);
+    const values = drawRows(draw, capacity * valueWidth);
+    const v = drawWeights(draw, keyWidth, keyWidth);
+    const lengths = Int32Array.from(
+      { length: rows },
+      () => prng.int(capacity + 1),
+    );
+    return {
+      label:
+        `m=${rows} keys=${keyWidth} values=${valueWidth} capacity=${capacity}`,
+      rows,
+      inputs: {
+        q,
+        keys: keyCache(k, keyWidth, lengths),
+        values: valueCache(values, valueWidth, lengths),
+        lengths: { width: 1, data: lengths, contiguous: true },
+      },
+      blocks: { v },
+      scratch: { scratch: 4 * capacity },
+      results: { out: { width: valueWidth, type: "f32" } },
+      call: (kernels, at, m) =>
+        kernels.additive_attention_f32(
+          m,
+          keyWidth,
+          valueWidth,
+          at.q!,
+          at.v!,
+          at.keys!,
+          at.values!,
+          at.lengths!,
+          at.out!,
+          at.scratch!,
+        ),
+      expected: () => ({
+        out: Array.from({ length: rows }, (_, i) => i).flatMap((i) =>
+          Array.from(
+            additiveAttention(
+              rowOf(q, i),
+              v,
+              rowOf(k, i),
+              rowOf(values, i),
+              { length: lengths[i]!, valueWidth },
+            ),
+          )
+        ),
+      }),
+      // No case is exact: tanh is within 5 ulp.
+      tolerance: 2 ** -21 *
+        (draw.exact ? 16 * (keyWidth + capacity) : keyWidth + capacity + 32),
+      work: {
+        count: 2 * (2 * keyWidth + valueWidth) *
+          lengths.reduce((a, b) => a + b, 0),
+        unit: "GFLOP/s",
+      },
+    };
+  },
+);

@@ -38,3 +38,27 @@ export function attention(
   }
   return out;
 }
+
+/** Additive attention: the mean of `length` values weighted by the softmax of v . tanh(q + k). */
+export function additiveAttention(
+  q: ArrayLike<number>,
+  v: ArrayLike<number>,
+  keys: ArrayLike<number>,
+  values: ArrayLike<number>,
+  { length, valueWidth }: { length: number; valueWidth: number },
+): Float64Array {
+  const out = new Float64Array(valueWidth);
+  const scores = Array.from({ length }, (_, t) => {
+    let sum = 0;
+    for (let i = 0; i < q.length; ++i) {
+      sum += v[i]! * Math.tanh(q[i]! + keys[t * q.length + i]!);
+    }
+    return sum;
+  });
+  softmax(scores).forEach((weight, t) => {
+    for (let i = 0; i < valueWidth; ++i) {
+      out[i]! += weight * values[t * valueWidth + i]!;
+    }
+  });
+  return out;
+}

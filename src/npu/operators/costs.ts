@@ -1,3 +1,4 @@
+import type { Extent } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { ByOperator, Operator } from "../../graph/operator.ts";
 import type { LayerSpec, VectorWork } from "../layer_spec.ts";
@@ -6,9 +7,17 @@ import type { LayerSpec, VectorWork } from "../layer_spec.ts";
 export interface CostContext {
   /** Name of the operator's layer. */
   readonly name: string;
+  /** Rows of the batch; of a ragged cell, its tokens. */
   readonly rows: number;
   readonly cell: Cell;
 }
+
+/** Of the operators whose work depends on how far a row looks back: the layers of one row. */
+export type RowCosts<Family extends Operator> = ByOperator<
+  Family,
+  [{ readonly name: string; readonly extent: Extent }],
+  LayerSpec[]
+>;
 
 /** The layers of the operators of a family. */
 export type Costs<Family extends Operator> = ByOperator<

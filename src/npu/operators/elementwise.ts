@@ -1,6 +1,6 @@
 import type { ElementwiseOperator, Operator } from "../../graph/operator.ts";
 import type { LayerSpec } from "../layer_spec.ts";
-import { PASSES, SOFTMAX_PASSES } from "../layers.ts";
+import { GELU_PASSES, PASSES, SOFTMAX_PASSES } from "../layers.ts";
 import { type CostContext, type Costs, vectorLayer } from "./costs.ts";
 
 /** Passes over every element of the first input. */
@@ -20,5 +20,6 @@ export const elementwise: Costs<ElementwiseOperator> = {
   Sigmoid: onVector(PASSES.transcendental),
   Tanh: onVector(PASSES.transcendental),
   Exp: onVector(PASSES.transcendental),
+  Gelu: onVector(GELU_PASSES),
   Softmax: onVector(SOFTMAX_PASSES),
 };

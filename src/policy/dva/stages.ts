@@ -3,6 +3,7 @@
  * Source: DVABatch, section 7.1 ("Identifying Diversities and Slicing Models").
  */
 import type { Cell } from "../../graph/cell.ts";
+import { growingCells } from "../../graph/growing_cells.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Profile } from "../profile.ts";
 
@@ -26,6 +27,20 @@ export function durationNs(
 }
 
 /**
+ * A model's cells, in pieces that no cut goes through: what grows repeats as one.
+ */
+function uncut({ cells }: Model): Cell[][] {
+  const growing = growingCells(cells);
+  const pieces: Cell[][] = [];
+  for (const cell of cells) {
+    if (growing.includes(cell) && cell !== growing[0]) {
+      pieces[pieces.length - 1]!.push(cell);
+    } else pieces.push([cell]);
+  }
+  return pieces;
+}
+
+/**
  * Cuts where the time so far comes closest to equal shares.
  * Assumption: time at the largest batch size; a profile of zeros counts cells.
  * @returns at most `count` stages, none empty
@@ -37,32 +52,37 @@ export function timeEven(
   rows: number,
 ): Stage[] {
   const { cells } = model;
+  const pieces = uncut(model);
   const measured = durationNs(cells, rows, profile);
-  const timeOf = (cell: Cell) => measured > 0 ? profile(cell, rows) : 1;
-  const share = (measured > 0 ? measured : cells.length) / count;
+  const timeOf = (piece: readonly Cell[]) =>
+    measured > 0 ? durationNs(piece, rows, profile) : 1;
+  const share = (measured > 0 ? measured : pieces.length) / count;
   const stages: Cell[][] = [[]];
   let before = 0;
-  cells.forEach((cell, i) => {
-    const middle = before + timeOf(cell) / 2;
+  pieces.forEach((piece, i) => {
+    const middle = before + timeOf(piece) / 2;
     const current = stages[stages.length - 1]!;
-    const left = cells.length - i;
+    const left = pieces.length - i;
     const isDue = middle >= share * stages.length ||
       left <= count - stages.length;
     if (current.length > 0 && stages.length < count && isDue) {
-      stages.push([cell]);
-    } else current.push(cell);
-    before += timeOf(cell);
+      stages.push([...piece]);
+    } else current.push(...piece);
+    before += timeOf(piece);
   });
   return stages;
 }
 
 /**
- * A cell's preferred batch size: the smallest profiled one beyond which a row gets no cheaper.
+ * Cells' preferred batch size: the smallest profiled one beyond which a row gets no cheaper.
  * Source: section 1 ("the smallest batch size that fully utilizes the current GPU"), Fig. 5.
  * Assumption: no cheaper means by less than 5 %.
  */
-export function preferredBatchSize(cell: Cell, profile: Profile): number {
-  const perRow = (rows: number) => profile(cell, rows) / rows;
+export function preferredBatchSize(
+  cells: readonly Cell[],
+  profile: Profile,
+): number {
+  const perRow = (rows: number) => durationNs(cells, rows, profile) / rows;
   const best = Math.min(...PROFILED_SIZES.map(perRow));
   return PROFILED_SIZES.find((rows) => perRow(rows) <= 1.05 * best)!;
 }
@@ -71,10 +91,10 @@ export function preferredBatchSize(cell: Cell, profile: Profile): number {
 export function atPreferredSizes(model: Model, profile: Profile): Stage[] {
   const stages: Cell[][] = [];
   let before: number | undefined;
-  for (const cell of model.cells) {
-    const preferred = preferredBatchSize(cell, profile);
-    if (preferred === before) stages[stages.length - 1]!.push(cell);
-    else stages.push([cell]);
+  for (const piece of uncut(model)) {
+    const preferred = preferredBatchSize(piece, profile);
+    if (preferred === before) stages[stages.length - 1]!.push(...piece);
+    else stages.push([...piece]);
     before = preferred;
   }
   return stages;

@@ -1,0 +1,53 @@
+// Additive attention (Bahdanau, Cho, Bengio 2015) over ragged rows: every row has its own cache and length.
+import { checkCaches, mix } from "./attention";
+import { checkLeast, checkRows, checkSpan } from "./checks";
+import { tanh4 } from "./math";
+import { mac, row } from "./simd";
+import { softmaxRow } from "./softmax";
+
+/**
+ * score_t = sum over i of v_i tanh(q_i + k_ti), out = sum over t of softmax(score)_t value_t. Row i of qRows
+ * has keyWidth floats, of outRows valueWidth; it sees positions 0..lengths[i]-1 of its caches (0 gives
+ * zeros), laid out as attention_append_f32 writes them. v: keyWidth floats. Sums: over keyWidth ascending,
+ * softmax as softmax_rows_f32, over positions ascending. scratch: a quarter of
+ * attention_scratch_bytes(the greatest length, rounded up to a multiple of 8), 4-byte aligned.
+ */
+export function additive_attention_f32(
+  m: i32, keyWidth: i32, valueWidth: i32, qRows: usize, v: usize, kCaches: usize, vCaches: usize, lengths: usize,
+  outRows: usize, scratch: usize
+): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(keyWidth, 1);
+    checkLeast(valueWidth, 1);
+    checkCaches(m, keyWidth, valueWidth, kCaches, vCaches, lengths);
+    checkRows(qRows, m, <usize>keyWidth << 2);
+    checkRows(outRows, m, <usize>valueWidth << 2);
+    checkSpan(v, <usize>keyWidth << 2);
+    for (let i = 0; i < m; ++i) {
+      checkSpan(scratch, <usize>((load<i32>(lengths + (<usize>i << 2)) + 7) & -8) << 2);
+    }
+  }
+  const panelBytes = <usize>keyWidth << 5;
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    const length = load<i32>(lengths + at);
+    let keys = row(kCaches, at);
+    for (let p = 0; p < length; p += 8, keys += panelBytes) {
+      scores_1x8(keyWidth, row(qRows, at), v, keys, scratch + (<usize>p << 2));
+    }
+    if (length > 0) softmaxRow(length, scratch, scratch);
+    mix(valueWidth, 0, 0, length, scratch, row(vCaches, at), <usize>valueWidth << 2, row(outRows, at));
+  }
+}
+
+/** Scores of one panel of keys. */
+function scores_1x8(keyWidth: i32, q: usize, v: usize, k: usize, scores: usize): void {
+  let lo = v128.splat<f32>(0), hi = lo;
+  for (const end = q + (<usize>keyWidth << 2); q < end; q += 4, v += 4, k += 32) {
+    const x = v128.load_splat<f32>(q);
+    const w = v128.load_splat<f32>(v);
+    lo = mac(lo, w, tanh4(f32x4.add(x, v128.load(k))));
+    hi = mac(hi, w, tanh4(f32x4.add(x, v128.load(k, 16))));
+  }
+  v128.store(scores, lo);
+  v128.store(scores, hi, 16);
+}

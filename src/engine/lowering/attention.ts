@@ -1,0 +1,77 @@
+import { wholePanels } from "../../graph/cache.ts";
+import type { AttentionOperator, Value } from "../../graph/operator.ts";
+import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
+import type { Lowerings } from "./lowering.ts";
+
+/** Query rows whose scores attention_f32 keeps at once (attention_scratch_bytes). */
+const TILE_ROWS = 4;
+
+export const attention: Lowerings<AttentionOperator> = {
+  CacheAppend({ cache, inputs }, lowering) {
+    const [k, v] = inputs as [Value, Value];
+    lowering.kernel("attention_append_f32", [
+      "rows",
+      k.width,
+      v.width,
+      lowering.tableOf(k),
+      lowering.tableOf(v),
+      lowering.cacheTable(cache, "position"),
+      lowering.cacheTable(cache, "keys"),
+      lowering.cacheTable(cache, "values"),
+    ]);
+  },
+
+  Attention(
+    { cache, heads, kvHeads, scale, causal, inputs, outputs },
+    lowering,
+  ) {
+    const q = inputs[0]!;
+    const capacity = wholePanels(cache.positionsMax);
+    lowering.kernel("attention_f32", [
+      "rows",
+      heads,
+      kvHeads,
+      q.width / heads,
+      capacity,
+      scale,
+      lowering.tableOf(q),
+      lowering.cacheTable(cache, "keys"),
+      lowering.cacheTable(cache, "values"),
+      causal
+        ? lowering.offset(lowering.cacheTable(cache, "position"), 1)
+        : lowering.cacheTable(cache, "seen"),
+      lowering.output(outputs[0]!),
+      { scratch: lowering.scratch(TILE_ROWS * capacity * BYTES_PER_ELEMENT) },
+    ]);
+  },
+
+  AdditiveAttention({ cache, v, inputs, outputs }, lowering) {
+    const q = inputs[0]!;
+    const scratch = wholePanels(cache.positionsMax) * BYTES_PER_ELEMENT;
+    lowering.kernel("additive_attention_f32", [
+      "rows",
+      cache.keyWidth,
+      cache.valueWidth,
+      lowering.tableOf(q),
+      lowering.place(v.data),
+      lowering.cacheTable(cache, "keys"),
+      lowering.cacheTable(cache, "values"),
+      lowering.cacheTable(cache, "seen"),
+      lowering.output(outputs[0]!),
+      { scratch: lowering.scratch(scratch) },
+    ]);
+  },
+
+  LayerNormalization({ scale, bias, epsilon, inputs, outputs }, lowering) {
+    const x = inputs[0]!;
+    lowering.kernel("layer_norm_f32", [
+      "rows",
+      x.width,
+      lowering.tableOf(x),
+      lowering.place(scale.data),
+      bias ? lowering.place(bias.data) : 0,
+      epsilon,
+      lowering.output(outputs[0]!),
+    ]);
+  },
+};

@@ -1,0 +1,66 @@
+import { BYTES_PER_ELEMENT } from "../tensor/tensor.ts";
+
+/**
+ * Positions that the tokens of a request fill one after the other and later tokens look back at: the keys
+ * and values of an attention. Every cache is a request's own, in its slot.
+ *
+ * Layout: keys in panels of 8 positions, `[position / 8][keyWidth][position % 8]`, then, from the next
+ * multiple of 8 positions on, values `[position][valueWidth]`.
+ */
+export interface CacheSpec {
+  readonly keyWidth: number;
+  readonly valueWidth: number;
+  /** Most positions of any request; scratch memory is planned for them. */
+  readonly positionsMax: number;
+}
+
+/** Positions of a panel of keys. */
+export const PANEL_POSITIONS = 8;
+
+/** Positions rounded up to whole panels. */
+export function wholePanels(positions: number): number {
+  return Math.ceil(positions / PANEL_POSITIONS) * PANEL_POSITIONS;
+}
+
+/** Bytes of the keys, and of keys and values, of a cache with room for `positions`. */
+export function cacheBytes(
+  { keyWidth, valueWidth }: Pick<CacheSpec, "keyWidth" | "valueWidth">,
+  positions: number,
+): { keys: number; all: number } {
+  const keys = wholePanels(positions) * keyWidth * BYTES_PER_ELEMENT;
+  return { keys, all: keys + positions * valueWidth * BYTES_PER_ELEMENT };
+}
+
+/** A cache of one request, written and read by nodes of its graph: see CacheSpec. */
+export class Cache<Node = unknown> {
+  /** Byte offset within the slot; assigned by the slot plan. */
+  offset = -1;
+  /** Positions that hold something once all nodes appended so far have run. */
+  filled = 0;
+  /** The node that appended last. */
+  writer: Node | undefined = undefined;
+
+  constructor(
+    readonly keyWidth: number,
+    readonly valueWidth: number,
+    /** Positions it has room for. */
+    readonly positions: number,
+  ) {}
+}
+
+/** What a node does with a cache. */
+export interface CacheUse<Node = unknown> {
+  readonly cache: Cache<Node>;
+  /** Where its first token is appended. */
+  readonly position: number;
+  /** Positions that hold something once it has appended. */
+  readonly seen: number;
+}
+
+/** How much there is of a row: what a batch of ragged rows or over caches costs depends on it. */
+export interface Extent {
+  /** Tokens. */
+  readonly length: number;
+  /** By cache port: positions seen. */
+  readonly caches: readonly { readonly seen: number }[];
+}

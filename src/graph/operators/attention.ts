@@ -1,0 +1,118 @@
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { CellBody } from "../cell_body.ts";
+import type { CacheRef, Value } from "../operator.ts";
+
+export interface HeadOptions {
+  readonly heads: number;
+  /** Heads of keys and values; default: `heads`. */
+  readonly kvHeads?: number;
+  /** Default: 1 / sqrt of a head's width. */
+  readonly scale?: number;
+  /** Whether a token sees only what comes before it, and itself; default false. */
+  readonly causal?: boolean;
+}
+
+/** Attention, and the normalisation that goes with it. */
+export interface AttentionOperators {
+  /** Fills the positions of the node's tokens. */
+  CacheAppend(k: Value, v: Value, cache: CacheRef): void;
+  /** Attends to a cache, or to the keys and values of the node's own tokens (in a ragged cell). */
+  Attention(
+    q: Value,
+    over: CacheRef | { readonly k: Value; readonly v: Value },
+    options: HeadOptions,
+  ): Value;
+  /** Weight v: one number per element of a key. */
+  AdditiveAttention(q: Value, cache: CacheRef, v: Tensor): Value;
+  /** (x - mean) / sqrt(variance + epsilon) * scale + bias; epsilon as in ONNX 1e-5 by default. */
+  LayerNormalization(
+    x: Value,
+    weights: { scale: Tensor; bias?: Tensor; epsilon?: number },
+  ): Value;
+}
+
+export const attentionOperators = (body: CellBody): AttentionOperators => {
+  const append = (k: Value, v: Value, cache: CacheRef): void => {
+    body.float("CacheAppend", k, v);
+    body.expect(
+      k.width === cache.keyWidth && v.width === cache.valueWidth,
+      `CacheAppend of a key of ${k.width} and a value of ${v.width} to a cache of ${cache.keyWidth} and ${cache.valueWidth}`,
+    );
+    body.appendsTo(cache);
+    body.operators.push({
+      op: "CacheAppend",
+      cache,
+      inputs: [k, v],
+      outputs: [],
+    });
+  };
+  return {
+    CacheAppend: append,
+
+    Attention(q, over, { heads, kvHeads = heads, scale, causal = false }) {
+      body.float("Attention", q);
+      const isCount = (n: number) => Number.isInteger(n) && n >= 1;
+      body.expect(
+        isCount(heads) && isCount(kvHeads) && heads % kvHeads === 0 &&
+          q.width % heads === 0,
+        `Attention of ${heads} heads and ${kvHeads} key-value heads over queries of ${q.width}`,
+      );
+      let cache: CacheRef;
+      if ("kind" in over) cache = over;
+      else {
+        cache = body.localCache(over.k.width, over.v.width);
+        append(over.k, over.v, cache);
+      }
+      const headSize = q.width / heads;
+      body.expect(
+        cache.keyWidth === kvHeads * headSize &&
+          cache.valueWidth === kvHeads * headSize,
+        `Attention of ${kvHeads} key-value heads of ${headSize} over a cache of ${cache.keyWidth} and ${cache.valueWidth}`,
+      );
+      return body.emit({
+        op: "Attention",
+        cache,
+        heads,
+        kvHeads,
+        scale: Math.fround(scale ?? 1 / Math.sqrt(headSize)),
+        causal,
+        inputs: [q],
+        outputs: [body.declare("f32", heads * headSize)],
+      });
+    },
+
+    AdditiveAttention(q, cache, v) {
+      body.float("AdditiveAttention", q);
+      body.expect(
+        q.width === cache.keyWidth,
+        `AdditiveAttention of a query of ${q.width} over keys of ${cache.keyWidth}`,
+      );
+      body.shape("AdditiveAttention v", v, [cache.keyWidth]);
+      return body.emit({
+        op: "AdditiveAttention",
+        cache,
+        v,
+        inputs: [q],
+        outputs: [body.declare("f32", cache.valueWidth)],
+      });
+    },
+
+    LayerNormalization(x, { scale, bias, epsilon = 1e-5 }) {
+      body.float("LayerNormalization", x);
+      body.shape("LayerNormalization scale", scale, [x.width]);
+      if (bias) body.shape("LayerNormalization bias", bias, [x.width]);
+      body.expect(
+        epsilon >= 0,
+        `LayerNormalization epsilon is at least 0, got ${epsilon}`,
+      );
+      return body.emit({
+        op: "LayerNormalization",
+        scale,
+        ...(bias && { bias }),
+        epsilon: Math.fround(epsilon),
+        inputs: [x],
+        outputs: [body.declare("f32", x.width)],
+      });
+    },
+  };
+};

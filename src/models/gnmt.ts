@@ -1,0 +1,180 @@
+/**
+ * GNMT: LSTM layers with residual connections, of which the lowest decoder layer attends to the outputs of
+ * the highest encoder layer. A cell is one layer's step: what LazyBatching calls a node.
+ * Source: Wu et al., "Google's Neural Machine Translation System" (arXiv 1609.08144), section 3: 8 + 8
+ * layers of 1024, the first encoder layer bidirectional, residual connections from the third layer on,
+ * attention by the lowest decoder layer's output of the step before, handed to all decoder layers.
+ * "gnmt-v2" is the network of MLPerf, which LazyBatching takes its GNMT from (section V): see MLPERF_GNMT.
+ * It attends by the lowest layer's output of the step itself, for the layers above, with a normalised v,
+ * and shares one embedding between the languages (NVIDIA's PyTorch implementation).
+ * Assumption: decoding starts from zero states, as in that implementation; the paper does not say.
+ * Assumption: attention has a bias. Deviation: greedy decoding, no beam search.
+ */
+import type { CellGraph, CellNode, Source } from "../graph/cell_graph.ts";
+import type { Model } from "../graph/model.ts";
+import { seededWeights, type WeightSource } from "../tensor/weights.ts";
+import { checkChoice, checkSize } from "./checks.ts";
+import { gnmtCells } from "./gnmt_cells.ts";
+import { checkEnds, checkSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
+
+const VARIANTS = ["gnmt", "gnmt-v2"] as const;
+
+export interface GnmtOptions {
+  /** Default "gnmt". */
+  variant?: (typeof VARIANTS)[number];
+  /** Layers of the encoder and of the decoder, at least 2; default 8. */
+  layers?: number;
+  /** Default 1024. */
+  hidden?: number;
+  /** Default: `hidden`. */
+  embedding?: number;
+  /** Token ids of the source; default 32,000 (section 4.1: 8K to 32K wordpieces). */
+  sourceVocabulary?: number;
+  /** Token ids of the target; default: `sourceVocabulary`; the same in "gnmt-v2". */
+  targetVocabulary?: number;
+  /** Id that starts decoding; default 1. */
+  go?: number;
+  /** Id that ends decoding; null: only the length limit does. Default 2. */
+  eos?: number | null;
+  /** Most tokens of a source; default 512. */
+  tokensMax?: number;
+  /** Steps beyond the source length before decoding is cut off, where a request names no limit; default 50. */
+  extraSteps?: number;
+  /** Default: seeded with 1. */
+  weights?: WeightSource;
+}
+
+/** The GNMT of MLPerf: training's rnn_translator, and inference v0.5 with a vocabulary of 32,000 or so. */
+export const MLPERF_GNMT = {
+  variant: "gnmt-v2",
+  layers: 4,
+  sourceVocabulary: 32_320,
+} as const satisfies GnmtOptions;
+
+/** Results: `tokens`, one id per decoder step, the final `<eos>` included. */
+export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
+  const name = "gnmt";
+  const size = (option: string, value: number) =>
+    checkSize(name, option, value);
+  const variant = checkChoice(
+    name,
+    "variant",
+    options.variant ?? "gnmt",
+    VARIANTS,
+  );
+  const layers = size("layers", options.layers ?? 8);
+  const hidden = size("hidden", options.hidden ?? 1024);
+  const embedding = size("embedding", options.embedding ?? hidden);
+  const sourceVocabulary = size(
+    "sourceVocabulary",
+    options.sourceVocabulary ?? 32_000,
+  );
+  const targetVocabulary = size(
+    "targetVocabulary",
+    options.targetVocabulary ?? sourceVocabulary,
+  );
+  const tokensMax = size("tokensMax", options.tokensMax ?? 512);
+  const extraSteps = size("extraSteps", options.extraSteps ?? 50);
+  const { go = 1, eos = 2 } = options;
+  checkEnds(name, { go, eos }, targetVocabulary);
+  if (layers < 2) {
+    throw new RangeError(
+      `"layers" of model "${name}" is at least 2, got ${layers}`,
+    );
+  }
+  if (variant === "gnmt-v2" && targetVocabulary !== sourceVocabulary) {
+    throw new RangeError(
+      `Model "${name}" of variant "${variant}" has one vocabulary, got ${sourceVocabulary} and ${targetVocabulary}`,
+    );
+  }
+  const cells = gnmtCells({
+    ...{ hidden, embedding, layers, variant, eos, tokensMax },
+    ...{ sourceVocabulary, targetVocabulary },
+  }, options.weights ?? seededWeights(1));
+  const { forward, backward, encoder, attending, decoder, classifier } = cells;
+
+  /** Inputs of a layer's step: its states come from the node before, if there is one. */
+  const state = (graph: CellGraph, before: CellNode | undefined) => {
+    const of = (port: string): Source =>
+      before ? graph.output(before, port) : graph.zeros(hidden);
+    return { h: of("h"), c: of("c") };
+  };
+  const output = (graph: CellGraph, node: CellNode): Source =>
+    graph.output(node, node.cell.outputs.at(-1)!.name === "y" ? "y" : "h");
+
+  /** One decoder step; `before` holds the nodes of the step before by layer. */
+  function step(
+    graph: CellGraph,
+    token: Source,
+    before: readonly CellNode[],
+  ): void {
+    const lowest = graph.node(
+      attending,
+      { token, ...state(graph, before[0]) },
+      { caches: { memory: graph.caches[0]! } },
+    );
+    const context = graph.output(lowest, "context");
+    let x: Source = graph.output(lowest, "h");
+    decoder.forEach((cell, i) => {
+      const inputs = { x, context, ...state(graph, before[i + 1]) };
+      x = output(graph, graph.node(cell, inputs));
+    });
+    const next = graph.node(classifier, { x });
+    graph.result("tokens", graph.output(next, "next"));
+  }
+
+  return {
+    name,
+    cells: [forward, backward, ...encoder, attending, ...decoder, classifier],
+    shape: "chain",
+    check(input): asserts input is Seq2SeqInput {
+      checkSeq2Seq(name, input, { vocabulary: sourceVocabulary, tokensMax });
+    },
+    unfold({ tokens, maxSteps }, graph) {
+      const { length } = tokens;
+      const ids = graph.ids(tokens);
+      const memory = graph.cache(cells.memory, length);
+      const forwards: CellNode[] = [];
+      const backwards: CellNode[] = [];
+      for (let t = 0; t < length; t++) {
+        const inputs = state(graph, forwards[t - 1]);
+        const token = graph.id(ids, t);
+        forwards.push(graph.node(forward, { token, ...inputs }));
+      }
+      for (let t = length - 1; t >= 0; t--) {
+        const inputs = state(graph, backwards[t + 1]);
+        const token = graph.id(ids, t);
+        backwards[t] = graph.node(backward, { token, ...inputs });
+      }
+      let below: CellNode[] = [];
+      encoder.forEach((cell, i) => {
+        const nodes: CellNode[] = [];
+        for (let t = 0; t < length; t++) {
+          const x: Record<string, Source> = i === 0
+            ? {
+              forward: graph.output(forwards[t]!, "h"),
+              backward: graph.output(backwards[t]!, "h"),
+            }
+            : { x: output(graph, below[t]!) };
+          const options = i === encoder.length - 1
+            ? { caches: { memory } }
+            : {};
+          nodes.push(
+            graph.node(cell, { ...x, ...state(graph, nodes[t - 1]) }, options),
+          );
+        }
+        below = nodes;
+      });
+      step(graph, graph.id(graph.ids([go]), 0), []);
+      graph.grows(maxSteps ?? length + extraSteps);
+    },
+    grow(node, graph) {
+      const first = node.index - layers;
+      step(
+        graph,
+        graph.output(node, "next"),
+        graph.nodes.slice(first, node.index),
+      );
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * Attention. What a row costs depends on how many tokens it has and how many positions they see, so every
+ * row has layers of its own.
+ * Assumption: rows are taken one after the other, also where several are of one size; causal attention is
+ * computed in full and masked.
+ */
+import type { AttentionOperator, CacheRef } from "../../graph/operator.ts";
+import type { Extent } from "../../graph/cache.ts";
+import {
+  attention as attentionLayer,
+  layerNorm,
+  PASSES,
+  SOFTMAX_PASSES,
+} from "../layers.ts";
+import type { Costs, RowCosts } from "./costs.ts";
+
+/** Operators that cost by row. */
+type LooksBack = "Attention" | "AdditiveAttention";
+
+export const attention: Costs<
+  Exclude<AttentionOperator, { readonly op: LooksBack }>
+> = {
+  CacheAppend: ({ cache }, { name, rows }) => [{
+    name,
+    gemms: [],
+    vector: [],
+    extraReadWords: 0,
+    extraWriteWords: rows * (cache.keyWidth + cache.valueWidth),
+  }],
+  LayerNormalization: ({ outputs }, { name, rows }) => [
+    {
+      ...layerNorm(name, { width: outputs[0].width }, rows),
+      extraReadWords: 0,
+      extraWriteWords: 0,
+    },
+  ],
+};
+
+export const attentionByRow: RowCosts<
+  Extract<AttentionOperator, { readonly op: LooksBack }>
+> = {
+  Attention: ({ heads, cache, inputs }, { name, extent }) => [
+    attentionLayer(name, {
+      heads,
+      headWidth: inputs[0].width / heads,
+      queries: extent.length,
+      keys: seen(cache, extent),
+    }),
+  ],
+  // Scores are a product with one column, the mean one with one row.
+  AdditiveAttention: ({ cache }, { name, extent }) => {
+    const keys = extent.length * seen(cache, extent);
+    const { keyWidth: k, valueWidth } = cache;
+    return [{
+      name,
+      gemms: [
+        { gemm: { m: keys, n: 1, k }, copies: 1 },
+        {
+          gemm: { m: extent.length, n: valueWidth, k: seen(cache, extent) },
+          copies: 1,
+          filterIsActivation: true,
+        },
+      ],
+      vector: [
+        { name: "add", elements: keys * k, passes: PASSES.add },
+        { name: "tanh", elements: keys * k, passes: PASSES.transcendental },
+        { name: "softmax", elements: keys, passes: SOFTMAX_PASSES },
+      ],
+      extraReadWords: 0,
+      extraWriteWords: 0,
+    }];
+  },
+};
+
+function seen({ kind, index }: CacheRef, extent: Extent): number {
+  return kind === "local" ? extent.length : extent.caches[index].seen;
+}
