@@ -20,14 +20,6 @@ export function nonNegativeInteger(value: number, what: string): number {
   return value;
 }
 
-/** Returns `value` if it is finite and > 0, throws a RangeError naming it otherwise. */
-export function positiveNumber(value: number, what: string): number {
-  if (!Number.isFinite(value) || value <= 0) {
-    throw new RangeError(`${what} must be a number above 0, got ${value}`);
-  }
-  return value;
-}
-
 /** Returns `value` if it is one of `allowed`, throws a RangeError listing them otherwise. */
 export function oneOf<T extends string>(
   value: string,

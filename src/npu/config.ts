@@ -1,6 +1,6 @@
 /** A machine: array, clock, memories, number format. All the event level needs to know. */
 import { type ArrayShape, type Dataflow, DATAFLOWS } from "./dataflow.ts";
-import { oneOf, positiveInteger, positiveNumber } from "./checks.ts";
+import { nonNegativeInteger, oneOf, positiveInteger } from "./checks.ts";
 import type { DramConfig } from "./memory/dram.ts";
 
 export const NUMBER_FORMATS = {
@@ -23,7 +23,10 @@ export interface NpuConfig {
   /** On-chip bytes for activations (inputs and outputs) and weights. */
   activationBytes: number;
   weightBytes: number;
-  /** Bytes of the accumulators below the array; partial sums of a tile stay there (ws, is). */
+  /**
+   * Bytes of the accumulators below the array, where the sums of two tiles stay until the vector unit
+   * has passed over them. In `causal` mode they are counted as part of the ofmap scratchpad.
+   */
   accumulatorBytes: number;
   /** Elements the vector unit handles per cycle. */
   vectorLanes: number;
@@ -49,9 +52,7 @@ export function checkConfig(config: NpuConfig): NpuConfig {
   positiveInteger(config.dram.channels, "dram.channels");
   positiveInteger(config.dram.bytesPerSecond, "dram.bytesPerSecond");
   positiveInteger(config.dram.burstBytes, "dram.burstBytes");
-  if (config.dram.latencyCycles !== 0) {
-    positiveNumber(config.dram.latencyCycles, "dram.latencyCycles");
-  }
+  nonNegativeInteger(config.dram.latencyCycles, "dram.latencyCycles");
   return config;
 }
 
@@ -62,7 +63,7 @@ export function parseConfigJson(
 ): NpuConfig {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {
     throw new RangeError(`${file}: not JSON (${(cause as Error).message})`, {
       cause,
@@ -78,12 +79,14 @@ export function parseConfigJson(
   }
 }
 
-/** ":line" of the key that a message names, as far as it stands in the file. */
+/** ":line:column" of the key that a message names, as far as it stands in the file. */
 function placeOf(message: string, text: string): string {
   const key = /key "(?:[^"]*\.)?([^".]+)"|^(?:\w+\.)?(\w+) must/.exec(message);
   const name = key?.[1] ?? key?.[2];
-  const line = text.split("\n").findIndex((one) => one.includes(`"${name}"`));
-  return line < 0 ? "" : `:${line + 1}`;
+  const lines = text.split("\n");
+  const line = lines.findIndex((one) => one.includes(`"${name}"`));
+  if (line < 0) return "";
+  return `:${line + 1}:${lines[line].indexOf(`"${name}"`) + 1}`;
 }
 
 function merged(base: unknown, given: unknown, path: string): unknown {
@@ -102,7 +105,7 @@ function merged(base: unknown, given: unknown, path: string): unknown {
   }
   const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(given)) {
-    if (!(key in base)) {
+    if (!Object.hasOwn(base, key)) {
       const known = Object.keys(base).join(", ");
       throw new RangeError(
         `unknown key "${

@@ -27,6 +27,8 @@ export type Mode = typeof MODES[number];
 export interface FoldTiming {
   preloadCycles: number;
   drainCycles: number;
+  /** From the start of a fold until its first sum leaves the array. */
+  firstSumCycles: number;
   /** Cycles of one fold by itself. */
   foldCycles: number;
   /** Cycles from the start of a fold to the start of the next. */
@@ -43,5 +45,13 @@ export function foldTiming(grid: FoldGrid, mode: Mode): FoldTiming {
   const periodCycles = mode === "overlapped"
     ? Math.max(grid.t, rows)
     : foldCycles;
-  return { preloadCycles, drainCycles, foldCycles, periodCycles };
+  const firstSumCycles = preloadCycles + rows - 1 +
+    (grid.mapping.topResident ? 0 : grid.t - 1);
+  return {
+    preloadCycles,
+    drainCycles,
+    firstSumCycles,
+    foldCycles,
+    periodCycles,
+  };
 }

@@ -32,6 +32,7 @@ export function lowerBound(tiling: Tiling, context: TileContext): number {
     n: firstSize(cut.n),
     k: firstSize(cut.k),
     loads: { ifmap: true, filter: true },
+    adds: false,
     completes: false,
   }, context);
   const last = step({
@@ -40,6 +41,7 @@ export function lowerBound(tiling: Tiling, context: TileContext): number {
     n: lastSize(cut.n),
     k: lastSize(cut.k),
     loads: lastLoads,
+    adds: count(cut.k) > 1,
     completes: true,
   }, context);
 

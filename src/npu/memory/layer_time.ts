@@ -4,12 +4,23 @@
  */
 import { type NpuConfig, NUMBER_FORMATS } from "../config.ts";
 import { foldGrid } from "../dataflow.ts";
-import { type LayerSpec, macsOf, type VectorWork } from "../layer_spec.ts";
+import type { LayerSpec, VectorWork } from "../layer_spec.ts";
+import type { ScratchpadTraffic } from "../closed_form.ts";
 import { type DramTiming, dramTiming } from "./dram.ts";
 import { type PipelineResult, type Program, runPipeline } from "./pipeline.ts";
+import { streamTime } from "./vector_stream.ts";
 import { type TileContext, tileProgram } from "./tile_program.ts";
+import { programTraffic, sumTraffic } from "./tile_traffic.ts";
 import { lowerBound } from "./bound.ts";
-import { fits, type OnChip, roomOf, type Tiling, tilings } from "./tiling.ts";
+import {
+  fits,
+  leastRoom,
+  type OnChip,
+  type Room,
+  roomOf,
+  type Tiling,
+  tilings,
+} from "./tiling.ts";
 
 export type Bound = "compute" | "memory" | "vector";
 
@@ -29,6 +40,9 @@ export interface LayerTime {
   bytesWritten: number;
   /** DRAM requests. */
   requests: number;
+  /** Words between the array and its scratchpads, counted tile by tile. */
+  scratchpad: ScratchpadTraffic;
+  /** Multiplications, counted tile by tile. */
   macs: number;
   /** Multiplications over (cycles x processing elements), in percent. */
   utilizationPct: number;
@@ -62,8 +76,7 @@ export function layerTime(
   const extra = extraTraffic(layer, {
     config,
     dram,
-    vectorTicks,
-    withGemm: parts.length > 0,
+    vectorTicks: parts.length > 0 ? 0 : vectorTicks,
   });
   if (extra !== undefined) results.push(extra);
   const sum = (of: (result: PipelineResult) => number) =>
@@ -75,7 +88,9 @@ export function layerTime(
   const vector = inCycles(sum((result) => result.vectorTicks));
   const bytesRead = sum((result) => result.bytesRead);
   const bytesWritten = sum((result) => result.bytesWritten);
-  const macs = macsOf(layer);
+  const { macs, ...scratchpad } = sumTraffic(
+    parts.map(({ program }) => programTraffic(program)),
+  );
   const busiest = Math.max(arrayCycles, dramCycles, vector);
   return {
     cycles,
@@ -91,6 +106,7 @@ export function layerTime(
     bytesRead,
     bytesWritten,
     requests: sum((result) => result.requests),
+    scratchpad,
     macs,
     utilizationPct: cycles === 0
       ? 0
@@ -112,50 +128,26 @@ function vectorCycles(
   );
 }
 
-/** Words besides the GEMMs' operands, moved in pieces that flow through the activation scratchpad. */
+/** Words besides the GEMMs' operands: residuals, pooling, rows of tables. */
 function extraTraffic(
   layer: LayerSpec,
-  { config, dram, vectorTicks, withGemm }: {
+  { config, dram, vectorTicks }: {
     config: NpuConfig;
     dram: DramTiming;
+    /** Of a layer without a GEMM; else the tiles have had it. */
     vectorTicks: number;
-    withGemm: boolean;
   },
 ): PipelineResult | undefined {
   const { operandBytes } = NUMBER_FORMATS[config.format];
-  const read = layer.extraReadWords * operandBytes;
-  const write = layer.extraWriteWords * operandBytes;
-  const vector = withGemm ? 0 : vectorTicks;
-  if (read === 0 && write === 0 && vector === 0) return undefined;
-  const pieces = Math.max(
-    1,
-    Math.ceil(Math.max(read, write) / EXTRA_PIECE_BYTES),
-  );
-  const share = (total: number, piece: number) =>
-    Math.floor(total * (piece + 1) / pieces) -
-    Math.floor(total * piece / pieces);
-  const piece = (index: number) => ({
-    ifmapBytes: share(read, index),
-    filterBytes: 0,
-    ofmapBytes: share(write, index),
-    occupancyTicks: 0,
-    durationTicks: 0,
-    vectorTicks: share(vector, index),
-    completes: true,
-  });
-  const program: Program = Array.from(
-    { length: pieces },
-    (_, index) => piece(index),
-  );
-  return runPipeline(program, {
-    dram,
-    preloadTicks: 0,
-    preloaded: "filter",
-  });
+  const stream = {
+    readBytes: layer.extraReadWords * operandBytes,
+    writeBytes: layer.extraWriteWords * operandBytes,
+    vectorTicks,
+  };
+  return Object.values(stream).every((amount) => amount === 0)
+    ? undefined
+    : streamTime(layer.name, { stream, config, dram });
 }
-
-/** Assumption: streams of the vector unit move in pieces of 64 KiB. */
-const EXTRA_PIECE_BYTES = 65_536;
 
 /**
  * The tiling that is done soonest. Candidates are run in the order of their lower bounds, until
@@ -164,17 +156,11 @@ const EXTRA_PIECE_BYTES = 65_536;
 function bestTiling(
   name: string,
   candidate: TileContext,
-): { tiling: Tiling; result: PipelineResult } {
+): { tiling: Tiling; result: PipelineResult; program: Program } {
   const { work, config, onChip } = candidate;
   const bounded: { tiling: Tiling; boundTicks: number }[] = [];
-  let least = Infinity;
   for (const tiling of tilings(work, config.array)) {
-    const room = roomOf(work, tiling, { config, onChip });
-    least = Math.min(
-      least,
-      room.activationBytes + room.weightBytes + room.accumulatorBytes,
-    );
-    if (fits(room, config)) {
+    if (fits(roomOf(work, tiling, { config, onChip }), config)) {
       bounded.push({ tiling, boundTicks: lowerBound(tiling, candidate) });
     }
   }
@@ -188,12 +174,16 @@ function bestTiling(
     }
   }
   if (best === undefined) {
+    const room = leastRoom(work, { config, onChip });
+    const lacking = (Object.keys(room) as (keyof Room)[])
+      .filter((memory) => room[memory] > config[memory])
+      .map((memory) => `${room[memory]} ${memory} (it has ${config[memory]})`);
     throw new RangeError(
-      `${name}: no tiling fits on chip (the smallest needs ${least} bytes); ` +
-        "give the machine larger scratchpads",
+      `${name}: its smallest tile does not fit on ${config.name}; ` +
+        `that needs at least ${lacking.join(" and ")}`,
     );
   }
-  return best;
+  return { ...best, program: tileProgram(best.tiling, candidate) };
 }
 
 /** The event level of one tiling. */
@@ -201,17 +191,10 @@ export function tiledTime(
   tiling: Tiling,
   candidate: TileContext,
 ): PipelineResult {
-  const { work, config, dram, onChip, vectorTicks } = candidate;
+  const { work, config, dram } = candidate;
   const { mapping } = foldGrid(work.gemm, config.array, config.dataflow);
   const shadowed = config.mode === "overlapped" && mapping.topResident;
-  const program = tileProgram(tiling, {
-    work,
-    config,
-    onChip,
-    vectorTicks,
-    dram,
-  });
-  return runPipeline(program, {
+  return runPipeline(tileProgram(tiling, candidate), {
     dram,
     preloadTicks: shadowed ? config.array.rows * dram.ticksPerCycle : 0,
     preloaded: mapping.top,

@@ -4,17 +4,18 @@
  * Four resources work at the same time, each on one thing after another: the DRAM port, the array,
  * the vector unit. A tile's operands are loaded (unless they are still there), it streams through
  * the array, the vector unit passes over its results, they are written back. An operand and the
- * results have two tile slots each: a slot is free again when the array can take the next
- * tile (operands; the skew registers lie between scratchpad and array) or is written back (results). Operands
- * that are kept are fetched no further ahead than that either. The port serves requests in a fixed order: before
- * a tile's loads the write-back of the tile before the last.
+ * results have two tile slots each: a slot is free again when the array can take the next tile (operands;
+ * the skew registers lie between scratchpad and array) or is written back (results). Operands that are kept
+ * are fetched no further ahead than that either. The port serves requests in a fixed order: a tile's loads,
+ * then the write-back of the tile before the last, whose results cannot be there before the loads can start.
  *
  * Because the order is fixed, every time is a maximum of sums of durations: less transfer time, or
  * fewer loads, can never make anything later. And a loop whose times have all moved on by the
- * same amount in two rounds will go on doing so: the rest of its rounds is added in one go, exactly.
+ * same amount in two pairs of rounds will go on doing so: the rest is added in one go, exactly.
  *
  * Assumption: writes are posted; the layer ends when the port has taken the last byte.
  */
+import type { FoldGrid } from "../dataflow.ts";
 import type { DramTiming } from "./dram.ts";
 
 /** One tile, all times in ticks. */
@@ -28,8 +29,24 @@ export interface Step {
   occupancyTicks: number;
   /** From its first streamed word until its last result has left the array. */
   durationTicks: number;
+  /** From its first streamed word until its first sum leaves the array. */
+  firstSumTicks: number;
   vectorTicks: number;
   /** The results are complete after this tile (its last along k). */
+  completes: boolean;
+  /** What the array does; absent for streams of the vector unit. */
+  tile?: TileFolds;
+}
+
+/** A tile as the array sees it. */
+export interface TileFolds {
+  /** The GEMM of one copy, laid on the array. */
+  grid: FoldGrid;
+  copies: number;
+  mode: "causal" | "overlapped";
+  /** Its sums are added to the tile's before along k. */
+  adds: boolean;
+  /** Its sums are complete (the last tile along k). */
   completes: boolean;
 }
 
@@ -135,24 +152,31 @@ class Pipeline {
     };
   }
 
+  /**
+   * Rounds are compared in pairs: where two slots wait for the latency, loads come two by two, and
+   * single rounds are not alike.
+   */
   #loop({ rounds, body }: Loop): void {
+    const pairs = Math.floor(rounds / 2);
     let movedBefore: number | undefined;
-    for (let round = 0; round < rounds; round++) {
+    for (let pair = 0; pair < pairs; pair++) {
       const before = this.#times.slice();
       const sums = this.#sums;
       const waiting = [this.#bytesLast, this.#bytesBefore];
       this.#sums = { ...sums };
+      this.run(body);
       this.run(body);
       const moved =
         waiting[0] === this.#bytesLast && waiting[1] === this.#bytesBefore
           ? this.#moved(before)
           : undefined;
       if (moved !== undefined && moved === movedBefore) {
-        this.#repeat(rounds - round - 1, { moved, before, sums });
-        return;
+        this.#repeat(pairs - pair - 1, { moved, before, sums });
+        break;
       }
       movedBefore = moved;
     }
+    if (rounds % 2 === 1) this.run(body);
   }
 
   /**
@@ -191,28 +215,35 @@ class Pipeline {
   #step(step: Step): void {
     const times = this.#times;
     const { preloadTicks, preloaded } = this.#options;
-    this.#writeBack();
     this.#load(FILTER, step.filterBytes);
     this.#load(IFMAP, step.ifmapBytes);
+    this.#writeBack();
     this.#tail = step.durationTicks - step.occupancyTicks;
     const start = Math.max(
       times[ARRAY_FREE],
       times[IFMAP] + (preloaded === "ifmap" ? preloadTicks : 0),
       times[FILTER] + (preloaded === "filter" ? preloadTicks : 0),
-      // The accumulators hold two tiles: this one's first sums come when the tile before the last has passed.
-      times[PASSED_BEFORE] - this.#tail,
+      // The accumulators hold two tiles: this one's first sum comes when the tile before the last has passed.
+      times[PASSED_BEFORE] - step.firstSumTicks,
     );
     times[ARRAY_FREE] = start + step.occupancyTicks;
     this.#leftArray = start + step.durationTicks;
-    times[IFMAP + 2] = times[ARRAY_FREE];
-    times[FILTER + 2] = times[ARRAY_FREE];
     if (step.completes) {
+      // The write-back of the tile before is still to come if it is the step before: then the slot of
+      // this tile's results is that of the last one written, else of the one before.
+      const slotFree = times[
+        this.#bytesBefore > 0 ? WRITTEN_LAST : WRITTEN_BEFORE
+      ];
       times[VECTOR_FREE] =
-        Math.max(times[VECTOR_FREE], this.#leftArray, times[WRITTEN_BEFORE]) +
+        Math.max(times[VECTOR_FREE], this.#leftArray, slotFree) +
         step.vectorTicks;
       times[PASSED_BEFORE] = times[PASSED_LAST];
       times[PASSED_LAST] = times[VECTOR_FREE];
     }
+    // What the array does not take in, the vector unit reads from the scratchpad.
+    const taken = step.tile === undefined ? VECTOR_FREE : ARRAY_FREE;
+    times[IFMAP + 2] = times[taken];
+    times[FILTER + 2] = times[taken];
     times[RESULT_LAST] = times[VECTOR_FREE];
     this.#bytesLast = step.ofmapBytes;
     this.#sums.arrayTicks += step.occupancyTicks;

@@ -46,11 +46,12 @@ export function tileProgram(tiling: Tiling, context: TileContext): Program {
                 : [innerSize, outerSize];
               return grouped(
                 cutOf(gemm.k, tiling.k),
-                (
-                  k,
-                  _first,
-                  completes,
-                ) => [step({ copies, m, n, k, loads, completes }, context)],
+                (k, isFirst, completes) => [
+                  step(
+                    { copies, m, n, k, loads, adds: !isFirst, completes },
+                    context,
+                  ),
+                ],
               );
             },
           ),
@@ -80,6 +81,8 @@ export interface TileShape {
   n: number;
   k: number;
   loads: { ifmap: boolean; filter: boolean };
+  /** Not the first tile along k, and the last. */
+  adds: boolean;
   completes: boolean;
 }
 
@@ -90,6 +93,7 @@ export function step(tile: TileShape, context: TileContext): Step {
   const grid = foldGrid({ m, n, k }, config.array, config.dataflow);
   const timing = foldTiming(grid, config.mode);
   const folds = copies * grid.folds;
+  // The preload of an overlapped tile is on the pipeline, which lets it run beside the tile before.
   const preloadCycles = config.mode === "overlapped" ? timing.preloadCycles : 0;
   const results = tile.completes ? copies * m * n : 0;
   const allResults = work.copies * work.gemm.m * work.gemm.n;
@@ -103,7 +107,15 @@ export function step(tile: TileShape, context: TileContext): Step {
     durationTicks:
       ((folds - 1) * timing.periodCycles + timing.foldCycles - preloadCycles) *
       dram.ticksPerCycle,
+    firstSumTicks: (timing.firstSumCycles - preloadCycles) * dram.ticksPerCycle,
     vectorTicks: Math.ceil(vectorTicks * results / allResults),
     completes: tile.completes,
+    tile: {
+      grid,
+      copies,
+      mode: config.mode,
+      adds: tile.adds,
+      completes: tile.completes,
+    },
   };
 }

@@ -44,16 +44,24 @@ export function ifmapWords(work: GemmWork, m: number, k: number): number {
   return mapWords(work.window, Math.ceil(m / unit.m), Math.ceil(k / unit.k));
 }
 
-/** Every tiling that is considered, allowed or not. */
-export function* tilings(work: GemmWork, array: ArrayShape): Generator<Tiling> {
-  const { gemm } = work;
+/** The finest cuts: a fold of the array, whole output rows and windows, and no less than 16. */
+function leastCuts(
+  work: GemmWork,
+  { rows, cols }: ArrayShape,
+): Record<"m" | "n" | "k", number> {
   const unit = units(work);
-  const { rows, cols } = array;
-  const least = {
+  return {
     m: Math.max(unit.m, work.window === undefined ? cols : 1, TILE_LEAST),
     n: Math.max(Math.min(rows, cols), TILE_LEAST),
     k: Math.max(rows, TILE_LEAST),
   };
+}
+
+/** Every tiling that is considered, allowed or not. */
+export function* tilings(work: GemmWork, array: ArrayShape): Generator<Tiling> {
+  const { gemm } = work;
+  const unit = units(work);
+  const least = leastCuts(work, array);
   for (const copies of cuts(work.copies, { unit: 1, least: 1 })) {
     for (const k of cuts(gemm.k, { unit: unit.k, least: least.k })) {
       for (const n of cuts(gemm.n, { unit: least.n, least: least.n })) {
@@ -98,10 +106,17 @@ function cuts(
     );
     if (cut < found[found.length - 1]) found.push(cut);
   }
-  // The finest cut, so that whatever fits at all is found.
-  const finest = Math.min(size, Math.ceil(least / unit) * unit);
+  // So that whatever fits at all is found.
+  const finest = finestCut(size, { unit, least });
   if (finest < found[found.length - 1]) found.push(finest);
   return found;
+}
+
+function finestCut(
+  size: number,
+  { unit, least }: { unit: number; least: number },
+): number {
+  return Math.min(size, Math.ceil(least / unit) * unit);
 }
 
 export interface Room {
@@ -141,11 +156,29 @@ export function roomOf(
     activationBytes: operandBytes *
       (ifmap + ofmap + (work.filterIsActivation ? filter : 0)),
     weightBytes: operandBytes * (work.filterIsActivation ? 0 : filter),
-    accumulatorBytes: config.dataflow === "os" ||
-        tiling.k === gemm.k && gemm.k <= config.array.rows
-      ? 0
-      : sumBytes * Math.min(whole.ofmap, tile.ofmap),
+    // The vector unit passes over a tile's sums while the next tile's are added up.
+    accumulatorBytes: sumBytes * Math.min(whole.ofmap, 2 * tile.ofmap),
   };
+}
+
+/** On-chip bytes of the smallest tiling: a machine with less of any of them is refused. */
+export function leastRoom(
+  work: GemmWork,
+  { config, onChip }: { config: NpuConfig; onChip: OnChip },
+): Room {
+  const { gemm } = work;
+  const unit = units(work);
+  const least = leastCuts(work, config.array);
+  const smallest: Tiling = {
+    copies: 1,
+    m: finestCut(gemm.m, { unit: unit.m, least: least.m }),
+    n: finestCut(gemm.n, { unit: least.n, least: least.n }),
+    k: finestCut(gemm.k, { unit: unit.k, least: least.k }),
+    outer: "n",
+    ifmapResident: false,
+    filterResident: false,
+  };
+  return roomOf(work, smallest, { config, onChip });
 }
 
 export function fits(room: Room, config: NpuConfig): boolean {
