@@ -54,7 +54,7 @@ const HELP =
   --format F          ${Object.keys(NUMBER_FORMATS).join(", ")}
   --batch N           images or requests at once (default 1)
   --on-chip           keep results on chip between layers where they fit
-  --csv, --json       instead of a table
+  --csv, --json       instead of a table; with the words between array and scratchpads
   --report FILE.html  roofline and per-layer chart
   --profile FILE.json latencies of every layer for batch sizes 1 to 64
   --wavefront FILE    draw a small GEMM crossing the array, from its registers
@@ -114,7 +114,7 @@ function run(args: string[]): Promise<void> {
   if (flags.wavefront !== undefined) {
     return drawWavefront(flags, flags.wavefront);
   }
-  const batch = positiveInteger(Number(flags.batch ?? "1"), "--batch");
+  const batch = wholeNumber(flags.batch ?? "1", "--batch");
   const form: OutputForm = flags.json === true
     ? "json"
     : flags.csv === true
@@ -236,12 +236,36 @@ function readTopology(flags: Flags): TopologyLayer[] {
 
 function readText(file: string): string {
   if (!existsSync(file)) throw new RangeError(`${file}: no such file`);
-  return readFileSync(file, "utf8");
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new RangeError(
+      `${file}: cannot be read (${(cause as Error).message})`,
+      { cause },
+    );
+  }
 }
 
 function write(file: string, text: string): void {
-  writeFileSync(file, text);
+  try {
+    writeFileSync(file, text);
+  } catch (cause) {
+    throw new RangeError(
+      `${file}: cannot be written (${(cause as Error).message})`,
+      { cause },
+    );
+  }
   process.stderr.write(`wrote ${file}\n`);
+}
+
+/** A flag's text as a number of at least 1. */
+function wholeNumber(text: string, flag: string): number {
+  if (!/^\d+$/.test(text.trim())) {
+    throw new RangeError(
+      `${flag} must be an integer of at least 1, got "${text}"`,
+    );
+  }
+  return positiveInteger(Number(text), flag);
 }
 
 /** "8x6x10" as numbers. */
@@ -249,13 +273,13 @@ function sizes(
   text: string,
   { flag, count }: { flag: string; count: number },
 ): number[] {
-  const values = text.split("x").map(Number);
+  const values = text.split("x");
   if (values.length !== count) {
     throw new RangeError(
       `--${flag} must be ${count} sizes joined by x, got "${text}"`,
     );
   }
-  return values.map((value) => positiveInteger(value, `--${flag}`));
+  return values.map((value) => wholeNumber(value, `--${flag}`));
 }
 
 function drawWavefront(flags: Flags, file: string): Promise<void> {

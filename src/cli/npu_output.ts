@@ -2,7 +2,12 @@
 import type { NpuConfig } from "../npu/config.ts";
 import type { NetworkTime } from "../npu/npu.ts";
 import { significant } from "../npu/scalesim/format.ts";
-import { calcReport, userReport } from "../npu/scalesim/report.ts";
+import {
+  type CalcReport,
+  calcReport,
+  type UserReport,
+  userReport,
+} from "../npu/scalesim/report.ts";
 import type { ScaleSimConfig } from "../npu/scalesim/config_cfg.ts";
 import type { TopologyLayer } from "../npu/scalesim/topology_csv.ts";
 
@@ -32,6 +37,18 @@ export function formatNetwork(
     dram_written_bytes: time.bytesWritten,
     needed_gb_per_s: significant(time.neededBytesPerSecond / 1e9, 4),
   }));
+  const withScratchpads = rows.map((row, i): Row => {
+    const { scratchpad } = network.layers[i].time;
+    return {
+      ...row,
+      sram_ifmap_reads: scratchpad.ifmapReads,
+      sram_filter_reads: scratchpad.filterReads,
+      sram_ofmap_writes: scratchpad.ofmapWrites,
+      sram_ofmap_reads: scratchpad.ofmapReads,
+      accumulator_writes: scratchpad.accumulatorWrites,
+      accumulator_reads: scratchpad.accumulatorReads,
+    };
+  });
   const sum = (of: (time: NetworkTime["layers"][number]["time"]) => number) =>
     network.layers.reduce((total, { time }) => total + of(time), 0);
   const macs = sum((time) => time.macs);
@@ -51,13 +68,13 @@ export function formatNetwork(
   if (form === "json") {
     return `${
       JSON.stringify(
-        { machine: config, batch, layers: rows, totals },
+        { machine: config, batch, layers: withScratchpads, totals },
         undefined,
         1,
       )
     }\n`;
   }
-  if (form === "csv") return csv(rows);
+  if (form === "csv") return csv(withScratchpads);
   const clock = `${config.clockHz / 1e6} MHz`;
   const machine =
     `${config.name}: ${config.array.rows}x${config.array.cols} ${config.dataflow} ` +
@@ -75,9 +92,14 @@ export function formatScaleSim(
   config: ScaleSimConfig,
   form: OutputForm,
 ): string {
-  const rows = layers.flatMap((layer) => {
+  // The tool lists a depthwise layer channel by channel.
+  const rows = layers.flatMap((layer): Row[] => {
     const row = scaleSimRow(layer, config);
-    return Array.from({ length: layer.copies }, () => row);
+    if (layer.copies === 1) return [{ layer: layer.name, ...row }];
+    return Array.from({ length: layer.copies }, (_, channel) => ({
+      layer: `${layer.name}Channel_${channel}`,
+      ...row,
+    }));
   });
   if (form === "json") {
     return `${
@@ -87,14 +109,26 @@ export function formatScaleSim(
   return form === "csv" ? csv(rows) : table(rows);
 }
 
+/** The reference tables' columns; those that only one of the tool's memories has come last. */
 function scaleSimRow(layer: TopologyLayer, config: ScaleSimConfig): Row {
+  const { bandwidthWords } = config;
+  if (bandwidthWords === undefined) {
+    const report = calcReport(layer, config);
+    return {
+      ...scaleSimColumns(layer, { ...report, stallCycles: 0 }),
+      total_cycles_incl_prefetch: report.totalCyclesInclPrefetch,
+    };
+  }
+  return scaleSimColumns(layer, userReport(layer, config, { bandwidthWords }));
+}
+
+function scaleSimColumns(
+  layer: TopologyLayer,
+  report: CalcReport & { stallCycles: number } | UserReport,
+): Row {
   const { m, n, k } = layer.gemm;
-  const bandwidthWords = config.bandwidthWords;
-  const report = bandwidthWords === undefined
-    ? { ...calcReport(layer, config), stallCycles: 0 }
-    : userReport(layer, config, { bandwidthWords });
+  const { ifmap, filter, ofmap } = report.sramCycles;
   return {
-    layer: layer.name,
     M: m,
     N: n,
     K: k,
@@ -109,6 +143,13 @@ function scaleSimRow(layer: TopologyLayer, config: ScaleSimConfig): Row {
     dram_ifmap_reads: report.dramIfmapReads,
     dram_filter_reads: report.dramFilterReads,
     dram_ofmap_writes: report.dramOfmapWrites,
+    sram_ifmap_first: ifmap.first,
+    sram_ifmap_last: ifmap.last,
+    sram_filter_first: filter.first,
+    sram_filter_last: filter.last,
+    sram_ofmap_first: ofmap.first,
+    sram_ofmap_last: ofmap.last,
+    dram_ofmap_last: report.dramOfmapLastCycle,
   };
 }
 

@@ -93,6 +93,11 @@ export function foldGrid(
   for (const axis of ["m", "n", "k"] as const) {
     positiveInteger(gemm[axis], `GEMM dimension ${axis}`);
   }
+  if (!Number.isSafeInteger(gemm.m * gemm.n * gemm.k)) {
+    throw new RangeError(
+      `GEMM ${gemm.m}x${gemm.n}x${gemm.k} has more than 2^53 multiplications; split it`,
+    );
+  }
   positiveInteger(array.rows, "array rows");
   positiveInteger(array.cols, "array columns");
   const sr = gemm[mapping.rows];

@@ -70,6 +70,31 @@ Deno.test("shoal npu --mode scalesim prints SCALE-Sim's columns as CSV", async (
   // A row of the reference table.
   assert.equal(value("total_cycles"), "383615");
   assert.equal(value("dram_ofmap_writes"), "7077919");
+  assert.equal(value("sram_ifmap_first"), "33");
+  assert.equal(Number(value("total_cycles_incl_prefetch")) > 383615, true);
+});
+
+Deno.test("shoal npu --mode scalesim lists a depthwise layer channel by channel, as the tool does", async () => {
+  const topology =
+    "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n" +
+    "DP_1, 16, 16, 3, 3, 3, 1, 1,\n";
+  const { out } = await shoalNpu(
+    {
+      "d.csv": topology,
+      "a.cfg": `${CFG}Bandwidth: 10\n[run_presets]\nInterfaceBandwidth: USER\n`,
+    },
+    (path) => [
+      ...["--topology", path("d.csv"), "--config", path("a.cfg")],
+      ...["--mode", "scalesim", "--json"],
+    ],
+  );
+  const { layers } = JSON.parse(out);
+  assert.deepEqual(layers.map(({ layer }: { layer: string }) => layer), [
+    "DP_1Channel_0",
+    "DP_1Channel_1",
+    "DP_1Channel_2",
+  ]);
+  assert.equal(layers[0].dram_ofmap_last > layers[0].total_cycles, true);
 });
 
 Deno.test("shoal npu --json gives layers and totals, and writes report and profile", async () => {
@@ -94,6 +119,7 @@ Deno.test("shoal npu --json gives layers and totals, and writes report and profi
   const { layers, totals } = JSON.parse(out);
   assert.equal(layers[0].gemm, "256x2304x768");
   assert.equal(totals.cycles, layers[0].cycles);
+  assert.equal(layers[0].sram_filter_reads >= 2304 * 768, true);
   assert.match(err, /wrote .*r\.html\nwrote .*p\.json\n/);
 });
 
@@ -119,6 +145,21 @@ const BAD: [string, string[], RegExp][] = [
     "a topology that is not there",
     ["--topology", "none.csv"],
     /none\.csv: no such file/,
+  ],
+  [
+    "a folder as topology",
+    ["--topology", "."],
+    /\.: cannot be read \(EISDIR/,
+  ],
+  [
+    "a report that cannot be written",
+    ["--network", "resnet50", "--report", "no/such/folder.html"],
+    /no\/such\/folder\.html: cannot be written \(ENOENT/,
+  ],
+  [
+    "an array beyond memory",
+    ["--wavefront", "w", "--array", "100000x100000"],
+    /an array of 100000x100000 does not fit the module's memory/,
   ],
   ["no network", [], /give either --topology FILE\.csv or --network NAME/],
   [

@@ -36,6 +36,20 @@ Deno.test("parseTopology() takes separate strides and depthwise layers", () => {
   assert.deepEqual(layer.gemm, { m: 14 * 8, n: 1, k: 9 });
 });
 
+Deno.test("parseTopology() takes byte-order marks, CRLF, blank and comma-only lines, and dense columns", () => {
+  const [layer, ...others] = parseTopology(
+    "\uFEFFLayer,M,N,K,Sparsity,\r\n\r\n,,,,\r\nqkv, 128,2304,768,1:1,,,\r\n",
+    "g.csv",
+  );
+  assert.deepEqual(others, []);
+  assert.deepEqual(layer.gemm, { m: 128, n: 2304, k: 768 });
+  const [embedding] = parseTopology(
+    CONV_HEADER.trim() + " Batch Size,\nE, 512, 512, 1, 1, 3, 4096, 2, 1,\n",
+    "llama.csv",
+  );
+  assert.deepEqual(embedding.gemm, { m: 257 * 257, n: 4096, k: 3 });
+});
+
 const BAD_TOPOLOGIES: [string, string, RegExp][] = [
   [
     "a missing column",
@@ -73,6 +87,28 @@ const BAD_TOPOLOGIES: [string, string, RegExp][] = [
     /net\.csv:2: column 5 is one too many/,
   ],
   ["no layers", "Layer,M,N,K,\n", /net\.csv: no layers/],
+  ["an empty file", "", /net\.csv:1: the first line must be a header/],
+  ["no header", "a,1,2,3\n", /net\.csv:1: .*header.*got "a, 1, 2, 3"/],
+  [
+    "GEMM columns in another order",
+    "Layer,M,K,N,\na,1,2,3\n",
+    /net\.csv:1: .*header.*got "Layer, M, K, N"/,
+  ],
+  [
+    "sparsity",
+    "Layer,M,N,K,Sparsity,\na,1,2,3,2:4,\n",
+    /net\.csv:2: column 5 \(sparsity\) 2:4 is not modelled/,
+  ],
+  [
+    "a batch",
+    CONV_HEADER.trim() + " Batch Size,\na, 8, 8, 3, 3, 1, 4, 1, 4,\n",
+    /net\.csv:2: column 9 \(batch size\) must be 1, got "4"; batch with --batch/,
+  ],
+  [
+    "too many multiplications",
+    "Layer,M,N,K,\na,9007199254740991,2,3\n",
+    /net\.csv:2: .* more than 2\^53 multiplications/,
+  ],
 ];
 
 for (const [what, text, message] of BAD_TOPOLOGIES) {
@@ -119,6 +155,13 @@ Deno.test("parseConfig() reads a SCALE-Sim configuration", () => {
   );
 });
 
+Deno.test("parseConfig() takes a byte-order mark, CRLF, and the first of a list of bandwidths", () => {
+  const text = "\uFEFF" +
+    CONFIG.replace("Bandwidth : 10", "Bandwidth : 20, 10,10")
+      .replaceAll("\n", "\r\n");
+  assert.equal(parseConfig(text, "a.cfg").bandwidthWords, 20);
+});
+
 const BAD_CONFIGS: [string, string, RegExp][] = [
   [
     "an array of 0 rows",
@@ -129,6 +172,11 @@ const BAD_CONFIGS: [string, string, RegExp][] = [
     "an unknown key",
     CONFIG.replace("MemoryBanks", "Banks"),
     /a\.cfg:15: unknown key "Banks"/,
+  ],
+  [
+    "a key given twice",
+    CONFIG.replace("MemoryBanks:   1", "arraywidth: 3"),
+    /a\.cfg:15: key "arraywidth" was given before, at a\.cfg:6/,
   ],
   [
     "an unknown section",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { calcReport, userReport } from "../../src/npu/scalesim/report.ts";
 import { significant } from "../../src/npu/scalesim/format.ts";
-import { convLayer } from "../../src/npu/scalesim/layer.ts";
+import { convLayer, gemmLayer } from "../../src/npu/scalesim/layer.ts";
 import { traceText } from "../../src/npu/scalesim/trace.ts";
 import {
   csvRows,
@@ -40,6 +40,12 @@ function assertComputeRow(row: Row): void {
     dram_ifmap_reads: report.dramIfmapReads,
     dram_filter_reads: report.dramFilterReads,
     dram_ofmap_writes: report.dramOfmapWrites,
+    sram_ifmap_first: report.sramCycles.ifmap.first,
+    sram_ifmap_last: report.sramCycles.ifmap.last,
+    sram_filter_first: report.sramCycles.filter.first,
+    sram_filter_last: report.sramCycles.filter.last,
+    sram_ofmap_first: report.sramCycles.ofmap.first,
+    sram_ofmap_last: report.sramCycles.ofmap.last,
   });
 }
 
@@ -99,6 +105,28 @@ Deno.test("userReport() equals every row of bandwidth_v2.csv to the digit", () =
 
 Deno.test("traceText() hashes equal to every trace of trace_hashes.csv", () => {
   referenceRows("trace_hashes.csv")?.forEach(assertTraceRow);
+});
+
+Deno.test("userReport() gives the first and last scratchpad accesses with the stalls before them", () => {
+  // SCALE-Sim v2, commit 22f88b1: a 14x68x18 GEMM on 3x16, is, 576 stalls at 1 word per cycle.
+  const { sramCycles, stallCycles } = userReport(
+    gemmLayer("g", { m: 14, n: 68, k: 18 }),
+    {
+      array: { rows: 3, cols: 16 },
+      dataflow: "is",
+      buffers: { ifmapKb: 2, filterKb: 1, ofmapKb: 4 },
+    },
+    { bandwidthWords: 1 },
+  );
+  assert.equal(stallCycles, 576);
+  const spans = Object.entries(sramCycles).map((
+    [operand, { first, last }],
+  ) => [operand, first, last]);
+  assert.deepEqual(spans, [
+    ["ifmap", 1, 738],
+    ["filter", 4, 1089],
+    ["ofmap", 5, 1101],
+  ]);
 });
 
 Deno.test("calcReport() counts no words of windows that lie beyond the edge", () => {

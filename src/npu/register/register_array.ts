@@ -54,6 +54,9 @@ export interface Operands {
   filter: Float32Array | Int8Array;
 }
 
+/** A processing element takes up to 19 bytes, and the module's memory is 4 GiB. */
+const PES_MAX = 2 ** 27;
+
 /** Cycles per call into the module; short enough that the engine swaps in optimised code early. */
 const CYCLES_PER_CALL = 4096;
 
@@ -101,6 +104,12 @@ export class RegisterArray {
       dtype,
       name: "filter",
     });
+    if (shape.rows * shape.cols > PES_MAX) {
+      throw new RangeError(
+        `an array of ${shape.rows}x${shape.cols} does not fit the module's memory; ` +
+          `at most ${PES_MAX} processing elements do`,
+      );
+    }
     const exports = this.#exports;
     const { mapping } = grid;
     const resident = mapping.topResident ? 1 : 0;

@@ -64,13 +64,20 @@ function steps(count: number, stride: number): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => i * stride);
 }
 
+/** Do some windows hang over the bottom or right edge, or lie beyond it? */
+export function overhangs(geometry: ConvGeometry): boolean {
+  const { ifmapH, ifmapW, filterH, filterW, strideH, strideW } = geometry;
+  const { h, w } = outputShape(geometry, "ceil");
+  return (h - 1) * strideH + filterH > ifmapH ||
+    (w - 1) * strideW + filterW > ifmapW;
+}
+
 function convAddresses(
   geometry: ConvGeometry,
   { m, k }: { m: number; k: number },
 ): AddressMatrix {
-  const { ifmapH, ifmapW, filterH, filterW, channelsIn, strideH, strideW } =
-    geometry;
-  const { h, w } = outputShape(geometry, "ceil");
+  const { ifmapH, ifmapW, filterW, channelsIn, strideH, strideW } = geometry;
+  const { w } = outputShape(geometry, "ceil");
   const yOf = Int32Array.from(
     { length: m },
     (_, i) => Math.floor(i / w) * strideH,
@@ -84,15 +91,13 @@ function convAddresses(
     { length: k },
     (_, j) => Math.floor(j / channelsIn) % filterW,
   );
-  const overhangs = (h - 1) * strideH + filterH > ifmapH ||
-    (w - 1) * strideW + filterW > ifmapW;
   return {
     axes: ["m", "k"],
     first: yOf.map((y, i) => (y * ifmapW + xOf[i]) * channelsIn),
     second: dyOf.map((dy, j) =>
       (dy * ifmapW + dxOf[j]) * channelsIn + j % channelsIn
     ),
-    onMap: overhangs
+    onMap: overhangs(geometry)
       ? (i, j) => yOf[i] + dyOf[j] < ifmapH && xOf[i] + dxOf[j] < ifmapW
       : undefined,
     span: ifmapH * ifmapW * channelsIn,

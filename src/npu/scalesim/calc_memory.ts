@@ -11,7 +11,7 @@ import { distinctIfmapWords } from "../conv_geometry.ts";
 import type { FoldTiming } from "../timing.ts";
 import { addressMatrix } from "./addresses.ts";
 import { WalkedBuffer } from "./walked_buffer.ts";
-import { Demand } from "./demand.ts";
+import { busyCycles, Demand } from "./demand.ts";
 import type { ScaleSimLayer } from "./layer.ts";
 import { WriteBuffer } from "./write_buffer.ts";
 
@@ -25,8 +25,10 @@ export interface CalcMemory {
   dramIfmapReads: number;
   dramFilterReads: number;
   dramOfmapWrites: number;
-  /** Cycle, from the start of the layer, in which the last ofmap word reaches DRAM. */
+  /** Cycle, from the start of the layer, that the last line written to DRAM is reported in. */
   dramOfmapLastCycle: number;
+  /** The latest of those cycles: the tool's last flush may begin before the drain before it ends. */
+  dramOfmapEndCycle: number;
   /** Cycles before the layer in which the first read buffer begins to fill, at 10 words a cycle. */
   prefillCycles: number;
 }
@@ -47,7 +49,8 @@ export function calcMemory(
     // A buffer that gets full is filled to end with its first use, any other to end with cycle -1.
     const fits = misses < capacity;
     const fillWords = (fits ? Math.ceil(misses / setWords) : SETS) * setWords;
-    const firstUse = fits ? 0 : firstUseCycle(operand, { grid, timing });
+    const fold = { grid, timing, rowFold: 0, colFold: 0 };
+    const firstUse = fits ? 0 : busyCycles(operand, fold).first;
     return {
       misses,
       prefillCycles: Math.ceil(fillWords / FILL_WORDS_PER_CYCLE) - firstUse,
@@ -59,7 +62,8 @@ export function calcMemory(
     dramIfmapReads: ifmap.misses,
     dramFilterReads: filter.misses,
     dramOfmapWrites: ofmap.dramWrites,
-    dramOfmapLastCycle: ofmap.drainEndCycleMax,
+    dramOfmapLastCycle: ofmap.drainEndCycle,
+    dramOfmapEndCycle: ofmap.drainEndCycleMax,
     prefillCycles: Math.max(ifmap.prefillCycles, filter.prefillCycles),
   };
 }
@@ -68,14 +72,6 @@ export function calcMemory(
 const SETS = 50;
 /** Fixed in the tool, whatever the configuration says. */
 const FILL_WORDS_PER_CYCLE = 10;
-
-function firstUseCycle(
-  operand: "ifmap" | "filter",
-  { grid, timing }: { grid: FoldGrid; timing: FoldTiming },
-): number {
-  if (operand === grid.mapping.left) return timing.preloadCycles;
-  return grid.mapping.topResident ? grid.array.rows - rowsUsed(grid, 0) : 0;
-}
 
 interface MissOptions {
   operand: "ifmap" | "filter";

@@ -36,6 +36,8 @@ const KNOWN = new Set([
   "ofmapoffset",
   "bandwidth",
   "memorybanks",
+  "onchipmemorybanks",
+  "onchipmemorybankports",
   "interfacebandwidth",
   "readrequestbuffer",
   "writerequestbuffer",
@@ -58,7 +60,7 @@ const SWITCHES: Readonly<Record<string, readonly string[]>> = {
 export function parseConfig(text: string, file: string): ScaleSimConfig {
   const values = new Map<string, { value: string; where: string }>();
   let section = "";
-  text.split(/\r?\n/).forEach((raw, index) => {
+  text.replace(/^\uFEFF/, "").split(/\r?\n/).forEach((raw, index) => {
     const line = raw.replace(/[#;].*$/, "").trim();
     const where = `${file}:${index + 1}`;
     if (line === "") return;
@@ -80,6 +82,12 @@ export function parseConfig(text: string, file: string): ScaleSimConfig {
     }
     const key = pair[1].trim();
     checkKey(key, { value: pair[2].trim(), section, where });
+    const before = values.get(key.toLowerCase());
+    if (before !== undefined) {
+      throw new RangeError(
+        `${where}: key "${key}" was given before, at ${before.where}`,
+      );
+    }
     values.set(key.toLowerCase(), { value: pair[2].trim(), where });
   });
   return configOf(values, file);
@@ -111,8 +119,9 @@ function configOf(
       throw new RangeError(`${file}: key "${key}" is missing`);
     }
   }
-  const integer = (key: string): number => {
-    const { value, where } = values.get(key)!;
+  const integer = (key: string, item?: string): number => {
+    const { value: whole, where } = values.get(key)!;
+    const value = item ?? whole;
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
     if (!Number.isSafeInteger(number) || number < 1) {
       throw new RangeError(
@@ -147,7 +156,7 @@ function configOf(
 
 function readBandwidth(
   values: Map<string, { value: string; where: string }>,
-  integer: (key: string) => number,
+  integer: (key: string, item: string) => number,
 ): number | undefined {
   const mode = values.get("interfacebandwidth");
   if (mode === undefined || mode.value.toUpperCase() === "CALC") {
@@ -163,5 +172,9 @@ function readBandwidth(
       `${mode.where}: InterfaceBandwidth is USER but key "Bandwidth" is missing`,
     );
   }
-  return integer("bandwidth");
+  // A list in the tool, which gives its first item to all three ports.
+  const [first] = values.get("bandwidth")!.value.split(",").map((item) =>
+    integer("bandwidth", item.trim())
+  );
+  return first;
 }

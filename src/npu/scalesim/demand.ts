@@ -162,6 +162,38 @@ interface Span {
   step: number;
 }
 
+/** First and last cycle of a fold in which some port of the operand carries a word (on the map or off it). */
+export function busyCycles(
+  operand: Operand,
+  { grid, timing, rowFold, colFold }: {
+    grid: FoldGrid;
+    timing: FoldTiming;
+    rowFold: number;
+    colFold: number;
+  },
+): { first: number; last: number } {
+  const { t, array } = grid;
+  const rows = rowsUsed(grid, rowFold);
+  const cols = colsUsed(grid, colFold);
+  const { preloadCycles, drainCycles } = timing;
+  switch (flowOf(operand, grid)) {
+    case "left":
+      return { first: preloadCycles, last: preloadCycles + t + rows - 2 };
+    case "topStreamed":
+      return { first: 0, last: t + cols - 2 };
+    case "topResident":
+      return { first: array.rows - rows, last: array.rows - 1 };
+    case "bottomSums": {
+      const first = 2 * array.rows - 1;
+      return { first, last: first + t + cols - 2 };
+    }
+    case "bottomResults": {
+      const first = t - 1 + array.rows - rows + drainCycles;
+      return { first, last: first + rows + cols - 2 };
+    }
+  }
+}
+
 /** Port p carries index (cycle - p), if that is within [0, length). */
 function skewed(
   cycle: number,

@@ -7,7 +7,12 @@
  * outputs are not causal, and its stalls bound real hardware in neither direction; the project's
  * own memory model is `memory/`.
  */
-import { type ArrayShape, type Dataflow, foldGrid } from "../dataflow.ts";
+import {
+  type ArrayShape,
+  type Dataflow,
+  foldGrid,
+  type Operand,
+} from "../dataflow.ts";
 import { type ComputeReport, reportOf } from "../closed_form.ts";
 import { foldTiming } from "../timing.ts";
 import {
@@ -15,6 +20,7 @@ import {
   type CalcMemory,
   calcMemory,
 } from "./calc_memory.ts";
+import { type AccessSpan, accessSpan } from "./access_span.ts";
 import type { ScaleSimLayer } from "./layer.ts";
 import { type UserMemory, userMemory } from "./user_memory.ts";
 
@@ -25,6 +31,8 @@ export interface ScaleSimMachine {
 }
 
 export interface CalcReport extends ComputeReport, CalcMemory {
+  /** Cycles of the first and last scratchpad access per operand. */
+  sramCycles: Record<Operand, AccessSpan>;
   /** Version 3's column: with the filling of the read buffers before and the last drain after. */
   totalCyclesInclPrefetch: number;
 }
@@ -41,7 +49,12 @@ export function calcReport(
   return {
     ...reportOf(grid, "scalesim"),
     ...memory,
-    totalCyclesInclPrefetch: memory.dramOfmapLastCycle + memory.prefillCycles,
+    sramCycles: {
+      ifmap: accessSpan(layer, "ifmap", { grid, timing }),
+      filter: accessSpan(layer, "filter", { grid, timing }),
+      ofmap: accessSpan(layer, "ofmap", { grid, timing }),
+    },
+    totalCyclesInclPrefetch: memory.dramOfmapEndCycle + memory.prefillCycles,
   };
 }
 

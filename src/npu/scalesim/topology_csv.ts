@@ -4,9 +4,10 @@
  *     Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,
  *     Layer, M, N, K,
  *
- * The convolution form may give the stride twice (height, width). A trailing comma is allowed. A layer
+ * The convolution form may give the stride twice (height, width). Trailing commas are allowed. A layer
  * whose name contains "DP" is depthwise, as in the tool: one 1-channel layer per channel.
- * Later versions' sparsity column (e.g. `1:2`) is refused: sparsity is not modelled.
+ * Version 3's sparsity column is read when it says dense (`1:1`) and refused otherwise: sparsity is not
+ * modelled. Deviation: a column headed "Batch Size", which the tool takes for the stride's width, must be 1.
  */
 import type { ConvGeometry } from "../conv_geometry.ts";
 import { convLayer, gemmLayer, type ScaleSimLayer } from "./layer.ts";
@@ -22,6 +23,8 @@ const CONV_COLUMNS = [
   "strideW",
 ] as const;
 const GEMM_COLUMNS = ["m", "n", "k"] as const;
+/** Of a convolution line: all but strideW. */
+const CONV_COLUMNS_MIN = CONV_COLUMNS.length - 1;
 
 /** A topology layer; `copies` counts the identical one-channel layers of a depthwise one. */
 export interface TopologyLayer extends ScaleSimLayer {
@@ -30,20 +33,82 @@ export interface TopologyLayer extends ScaleSimLayer {
 
 /** Throws a RangeError naming file, line and column. */
 export function parseTopology(text: string, file: string): TopologyLayer[] {
-  const lines = text.split(/\r?\n/);
-  const isGemm = /^[^,]*,\s*M\s*,\s*N\s*,\s*K\s*(,|$)/i.test(lines[0] ?? "");
+  const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
+  const header = fieldsOf(lines[0]);
+  const form = formOf(header, `${file}:1`);
+  const batchColumn = header.findIndex((name) => /batch/i.test(name));
   const layers: TopologyLayer[] = [];
   lines.forEach((line, index) => {
-    if (index === 0 || line.trim() === "") return;
     const where = `${file}:${index + 1}`;
-    const fields = line.split(",").map((field) => field.trim());
-    if (fields[fields.length - 1] === "") fields.pop();
-    layers.push(isGemm ? readGemm(fields, where) : readConv(fields, where));
+    const fields = fieldsOf(line);
+    if (index === 0 || fields.length === 0) return;
+    dropBatch(fields, { column: batchColumn, where });
+    dropSparsity(fields, where);
+    const layer = form === "gemm"
+      ? readGemm(fields, where)
+      : readConv(fields, where);
+    const { m, n, k } = layer.gemm;
+    if (!Number.isSafeInteger(m * n * k)) {
+      throw new RangeError(
+        `${where}: ${m}x${n}x${k} are more than 2^53 multiplications`,
+      );
+    }
+    layers.push(layer);
   });
   if (layers.length === 0) {
     throw new RangeError(`${file}: no layers after the header line`);
   }
   return layers;
+}
+
+/** The fields of a line up to its last that is not empty. */
+function fieldsOf(line: string): string[] {
+  const fields = line.split(",").map((field) => field.trim());
+  while (fields.length > 0 && fields[fields.length - 1] === "") fields.pop();
+  return fields;
+}
+
+function formOf(header: readonly string[], where: string): "gemm" | "conv" {
+  const names = header.slice(1).map((name) => name.toLowerCase());
+  if (GEMM_COLUMNS.every((column, i) => names[i] === column)) return "gemm";
+  const isLayer = names.length > 0 && names.every((name) => /^\d/.test(name));
+  const axes = GEMM_COLUMNS.every((column) => names.includes(column));
+  if (!isLayer && !axes && names.length >= CONV_COLUMNS_MIN) return "conv";
+  throw new RangeError(
+    `${where}: the first line must be a header, "Layer name, ${
+      CONV_COLUMNS.slice(0, CONV_COLUMNS_MIN).join(", ")
+    }" or "Layer, M, N, K", got ${
+      JSON.stringify(header.join(", ").slice(0, 80))
+    }`,
+  );
+}
+
+function dropBatch(
+  fields: string[],
+  { column, where }: { column: number; where: string },
+): void {
+  if (column < 0 || column >= fields.length) return;
+  if (fields[column] !== "1") {
+    throw new RangeError(
+      `${where}: column ${column + 1} (batch size) must be 1, got "${
+        fields[column]
+      }"; batch with --batch`,
+    );
+  }
+  fields.splice(column, 1);
+}
+
+function dropSparsity(fields: string[], where: string): void {
+  const ratio = /^(\d+):(\d+)$/.exec(fields[fields.length - 1]);
+  if (ratio === null) return;
+  if (ratio[1] !== ratio[2]) {
+    throw new RangeError(
+      `${where}: column ${fields.length} (sparsity) ${
+        ratio[0]
+      } is not modelled; only dense layers (1:1) are`,
+    );
+  }
+  fields.pop();
 }
 
 function readGemm(fields: string[], where: string): TopologyLayer {
@@ -58,10 +123,12 @@ function readGemm(fields: string[], where: string): TopologyLayer {
 function readConv(fields: string[], where: string): TopologyLayer {
   const values = readNumbers(fields, {
     columns: CONV_COLUMNS,
-    needed: 7,
+    needed: CONV_COLUMNS_MIN,
     where,
   });
-  if (values.length === 7) values.push(values[6]);
+  if (values.length === CONV_COLUMNS_MIN) {
+    values.push(values[CONV_COLUMNS_MIN - 1]);
+  }
   const geometry = Object.fromEntries(
     CONV_COLUMNS.map((column, i) => [column, values[i]]),
   ) as unknown as ConvGeometry;

@@ -8,9 +8,10 @@
  * The k-th move is ready at cycle -1 + k * (ceil(half / bandwidth) + 1), whether or not there was
  * room to fetch that early. The stalls of the three ports combine by max.
  */
-import type { FoldGrid } from "../dataflow.ts";
+import type { FoldGrid, Operand } from "../dataflow.ts";
 import type { FoldTiming } from "../timing.ts";
 import { positiveInteger } from "../checks.ts";
+import { type AccessSpan, HIT_LATENCY_CYCLES } from "./access_span.ts";
 import { addressMatrix, NO_ADDRESS } from "./addresses.ts";
 import type { BufferSizes } from "./calc_memory.ts";
 import { Demand } from "./demand.ts";
@@ -27,6 +28,8 @@ export interface UserMemory {
   dramFilterReads: number;
   dramOfmapWrites: number;
   dramOfmapLastCycle: number;
+  /** Cycles, stalls included, of the first and last scratchpad access per operand. */
+  sramCycles: Record<Operand, AccessSpan>;
 }
 
 export interface UserMemoryOptions {
@@ -64,6 +67,7 @@ export function userMemory(
     timing,
     addresses: addressMatrix(layer, "ofmap"),
   });
+  const written = new Span();
   let stallCycles = 0;
   let lastWriteStall = 0;
   let line = 0;
@@ -73,10 +77,9 @@ export function userMemory(
         const now = line + stallCycles;
         const ifmapStall = ifmap.read({ cycle, rowFold, colFold, now });
         const filterStall = filter.read({ cycle, rowFold, colFold, now });
-        lastWriteStall = ofmap.write(
-          outputs.locate(cycle, rowFold, colFold),
-          now,
-        );
+        const words = outputs.locate(cycle, rowFold, colFold);
+        lastWriteStall = ofmap.write(words, now);
+        if (words > 0) written.add(now + lastWriteStall);
         stallCycles += Math.max(ifmapStall, filterStall, lastWriteStall);
         if (cycle === timing.foldCycles - 1) {
           // The last line's own read stalls come after its write.
@@ -94,7 +97,18 @@ export function userMemory(
     dramFilterReads: filter.slotsFetched,
     dramOfmapWrites: ofmap.dramWrites,
     dramOfmapLastCycle: ofmap.drainEndCycle,
+    sramCycles: { ifmap: ifmap.span, filter: filter.span, ofmap: written },
   };
+}
+
+class Span implements AccessSpan {
+  first = Infinity;
+  last = -Infinity;
+
+  add(cycle: number): void {
+    this.first = Math.min(this.first, cycle);
+    this.last = Math.max(this.last, cycle);
+  }
 }
 
 interface ReadBufferOptions {
@@ -106,6 +120,8 @@ interface ReadBufferOptions {
 }
 
 class ReadBuffer {
+  readonly span = new Span();
+
   readonly #demand: Demand;
   /** For word w: the sets that hold it are setIds[setsFrom[w] .. setsFrom[w + 1]). */
   readonly #setsFrom: Int32Array;
@@ -156,13 +172,19 @@ class ReadBuffer {
     const count = this.#demand.line(cycle, rowFold, colFold);
     const { words } = this.#demand;
     const movesBefore = this.#moves;
+    let reads = 0;
     for (let i = 0; i < count; i++) {
       if (words[i] !== NO_ADDRESS) {
         while (!this.#holds(words[i])) this.#move();
+        reads++;
       }
     }
-    if (this.#moves === movesBefore) return 0;
-    return Math.max(0, this.#moves * this.#moveCycles - 1 - (now + 1));
+    const readyCycle = this.#moves * this.#moveCycles - 1;
+    const stall = this.#moves === movesBefore
+      ? 0
+      : Math.max(0, readyCycle - (now + 1));
+    if (reads > 0) this.span.add(now + stall + HIT_LATENCY_CYCLES);
+    return stall;
   }
 
   get slotsFetched(): number {
