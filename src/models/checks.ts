@@ -33,27 +33,28 @@ export function checkTokens(
   tokens: unknown,
   vocabulary: number,
   tokensMax = Infinity,
+  field = "tokens",
 ): asserts tokens is ArrayLike<number> {
   if (!Array.isArray(tokens) && !(tokens instanceof Int32Array)) {
     throw new TypeError(
-      `"tokens" of a request to "${model}" is an array of ids, got ${
+      `"${field}" of a request to "${model}" is an array of ids, got ${
         describe(tokens)
       }`,
     );
   }
   if (tokens.length === 0) {
     throw new RangeError(
-      `"tokens" of a request to "${model}" is empty; a sequence has at least one id`,
+      `"${field}" of a request to "${model}" is empty; a sequence has at least one id`,
     );
   }
   if (tokens.length > tokensMax) {
     throw new RangeError(
-      `"tokens" of a request to "${model}" are ${tokens.length} ids; the model takes up to ${tokensMax}`,
+      `"${field}" of a request to "${model}" are ${tokens.length} ids; the model takes up to ${tokensMax}`,
     );
   }
   for (let i = 0; i < tokens.length; i++) {
     if (!isToken(tokens[i], vocabulary)) {
-      checkToken(model, tokens[i], vocabulary, `tokens[${i}]`);
+      checkToken(model, tokens[i], vocabulary, `${field}[${i}]`);
     }
   }
 }
@@ -89,6 +90,20 @@ export function checkSize(model: string, name: string, value: number): number {
     );
   }
   return value;
+}
+
+/** @throws RangeError unless the heads divide the rows evenly */
+export function checkHeads(
+  model: string,
+  heads: number,
+  hidden: number,
+): number {
+  if (hidden % checkSize(model, "heads", heads) !== 0) {
+    throw new RangeError(
+      `"heads" of model "${model}" divides "hidden" (${hidden}), got ${heads}`,
+    );
+  }
+  return heads;
 }
 
 /** An option of a model that is one of a few words, or the default. */

@@ -1,8 +1,10 @@
 import type { InputKind, Model } from "../graph/model.ts";
 import type { WeightSource } from "../tensor/weights.ts";
+import { bert } from "./bert.ts";
 import { gnmt } from "./gnmt.ts";
 import { lstm } from "./lstm.ts";
 import { seq2seq } from "./seq2seq.ts";
+import { transformer } from "./transformer.ts";
 import { treeLstm } from "./tree_lstm.ts";
 
 export interface ModelEntry {
@@ -48,6 +50,34 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
     ],
     input: "seq2seq",
     build: gnmt,
+  },
+  transformer: {
+    options: [
+      "layers",
+      "hidden",
+      "heads",
+      "inner",
+      "vocabulary",
+      "go",
+      "eos",
+      "tokensMax",
+      "extraSteps",
+    ],
+    input: "seq2seq",
+    build: transformer,
+  },
+  bert: {
+    options: [
+      "layers",
+      "hidden",
+      "heads",
+      "inner",
+      "vocabulary",
+      "tokensMax",
+      "classes",
+    ],
+    input: "tokens",
+    build: bert,
   },
   treelstm: {
     options: ["hidden", "embedding", "vocabulary", "arity", "classes"],

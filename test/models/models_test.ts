@@ -267,7 +267,14 @@ Deno.test("models refuse sizes and choices that make no sense", () => {
 
 Deno.test("models ask for every weight once, and refuse one that is missing, misshapen or not finite", () => {
   for (const [name, { build }] of Object.entries(MODELS)) {
-    const sizes = { hidden: 3, vocabulary: 4, sourceVocabulary: 4 };
+    const sizes = {
+      hidden: 3,
+      heads: 1,
+      layers: 2,
+      vocabulary: 4,
+      sourceVocabulary: 4,
+      tokensMax: 5,
+    };
     const named = new Map<string, Tensor>();
     const seeded = seededWeights(1);
     build({

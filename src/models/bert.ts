@@ -1,0 +1,161 @@
+/**
+ * BERT: an encoder over all tokens of a request at once. A cell is a sub-layer, attention or feed-forward,
+ * and ragged: its rows are the tokens of each request, so that lengths need no padding.
+ * Source: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers" (arXiv 1810.04805),
+ * section 3: base has 12 layers, hidden 768, 12 heads, 110M parameters; appendix and published weights:
+ * feed-forward 3072, GELU, 512 positions, 30,522 word pieces, pooler over the first token.
+ */
+import { defineCell, f32, i32 } from "../graph/cell_builder.ts";
+import type { Cell } from "../graph/cell.ts";
+import type { CellNode } from "../graph/cell_graph.ts";
+import type { Model } from "../graph/model.ts";
+import type { Value } from "../graph/operator.ts";
+import { seededWeights, type WeightSource } from "../tensor/weights.ts";
+import {
+  type BlockOptions,
+  feedForward,
+  layerNorm,
+  linear,
+  selfAttention,
+} from "./attention_blocks.ts";
+import {
+  checkHeads,
+  checkKeys,
+  checkObject,
+  checkSize,
+  checkTokens,
+} from "./checks.ts";
+
+export interface BertOptions {
+  /** Default 12. */
+  layers?: number;
+  /** Default 768. */
+  hidden?: number;
+  /** Default 12; a divisor of `hidden`. */
+  heads?: number;
+  /** Width of the feed-forward sub-layers; default: 4 `hidden`. */
+  inner?: number;
+  /** Token ids; default 30,522. */
+  vocabulary?: number;
+  /** Most tokens of a request: learned positions; default 512. */
+  tokensMax?: number;
+  /** Classes of a classifier over the pooled row; 0 for none. Default 0. */
+  classes?: number;
+  /** Default: seeded with 1. */
+  weights?: WeightSource;
+}
+
+export interface BertInput {
+  /** With what the vocabulary has for [CLS] and [SEP]. */
+  readonly tokens: ArrayLike<number>;
+  /** 0 or 1 per token: which sentence it is of; default: all 0. */
+  readonly segments?: ArrayLike<number>;
+}
+
+const SEGMENTS = 2;
+const EPSILON = 1e-12;
+
+/** Results: `pooled` [hidden], and `logits` [classes] with a classifier. */
+export function bert(options: BertOptions = {}): Model<BertInput> {
+  const name = "bert";
+  const layers = checkSize(name, "layers", options.layers ?? 12);
+  const hidden = checkSize(name, "hidden", options.hidden ?? 768);
+  const heads = checkHeads(name, options.heads ?? 12, hidden);
+  const inner = checkSize(name, "inner", options.inner ?? 4 * hidden);
+  const vocabulary = checkSize(
+    name,
+    "vocabulary",
+    options.vocabulary ?? 30_522,
+  );
+  const tokensMax = checkSize(name, "tokensMax", options.tokensMax ?? 512);
+  const classes = options.classes
+    ? checkSize(name, "classes", options.classes)
+    : 0;
+  const weights = options.weights ?? seededWeights(1);
+  const block: BlockOptions = {
+    ...{ hidden, heads, inner, activation: "Gelu", epsilon: EPSILON },
+  };
+
+  const words = weights("embedding.word", [vocabulary, hidden], hidden);
+  const positions = weights("embedding.position", [tokensMax, hidden], hidden);
+  const types = weights("embedding.segment", [SEGMENTS, hidden], hidden);
+  const norm = layerNorm("embedding.norm", block, weights);
+  const embedding = defineCell({
+    name: "embedding",
+    tokensMax,
+    inputs: { token: i32(), position: i32(), segment: i32() },
+    body: (op, { token, position, segment }) => {
+      const word = op.Add(
+        op.Gather(words, token),
+        op.Gather(types, segment),
+      );
+      return { y: norm(op, op.Add(word, op.Gather(positions, position))) };
+    },
+  });
+  const subLayer = (
+    label: string,
+    body: (op: Parameters<typeof norm>[0], x: Value) => Value,
+  ): Cell =>
+    defineCell({
+      name: label,
+      tokensMax,
+      inputs: { x: f32(hidden) },
+      body: (op, { x }) => ({ y: body(op, x) }),
+    });
+  const encoder = Array.from({ length: layers }, (_, i) => {
+    const attend = selfAttention(`layer.${i + 1}.attention`, block, weights);
+    const forward = feedForward(`layer.${i + 1}.forward`, block, weights);
+    return [
+      subLayer(`attention_${i + 1}`, (op, x) => attend(op, x)),
+      subLayer(`forward_${i + 1}`, forward),
+    ];
+  }).flat();
+  const dense = linear("pooler", hidden, hidden, weights);
+  const classify = classes === 0
+    ? undefined
+    : linear("classifier", hidden, classes, weights);
+  const pooler = defineCell<"x", string>({
+    name: "pooler",
+    inputs: { x: f32(hidden) },
+    body(op, { x }) {
+      const pooled = op.Tanh(dense(op, x));
+      return { pooled, ...(classify && { logits: classify(op, pooled) }) };
+    },
+  });
+
+  return {
+    name,
+    cells: [embedding, ...encoder, pooler],
+    shape: "chain",
+    check(input): asserts input is BertInput {
+      checkObject(name, input);
+      checkKeys(name, input, ["tokens", "segments"]);
+      checkTokens(name, input["tokens"], vocabulary, tokensMax);
+      const { tokens, segments } = input;
+      if (segments === undefined) return;
+      checkTokens(name, segments, SEGMENTS, tokensMax, "segments");
+      if (segments.length !== tokens.length) {
+        throw new RangeError(
+          `"segments" of a request to "${name}" are ${segments.length} numbers, for ${tokens.length} tokens`,
+        );
+      }
+    },
+    unfold({ tokens, segments }, graph) {
+      const { length } = tokens;
+      const ids = (of: (i: number) => number) =>
+        graph.id(graph.ids(Array.from({ length }, (_, i) => of(i))), 0);
+      let last: CellNode = graph.node(embedding, {
+        token: graph.id(graph.ids(tokens), 0),
+        position: ids((i) => i),
+        segment: ids((i) => segments?.[i] ?? 0),
+      }, { length });
+      for (const cell of encoder) {
+        last = graph.node(cell, { x: graph.output(last, "y") }, { length });
+      }
+      const node = graph.node(pooler, { x: graph.output(last, "y", 0) });
+      for (const { name } of pooler.outputs) {
+        graph.result(name, graph.output(node, name));
+      }
+    },
+  };
+}
