@@ -27,8 +27,8 @@ export type Mode = typeof MODES[number];
 export interface FoldTiming {
   preloadCycles: number;
   drainCycles: number;
-  /** From the start of a fold until its first sum leaves the array. */
-  firstSumCycles: number;
+  /** From the start of a fold until the first sum of every column has left the array. */
+  firstSumsCycles: number;
   /** Cycles of one fold by itself. */
   foldCycles: number;
   /** Cycles from the start of a fold to the start of the next. */
@@ -45,12 +45,12 @@ export function foldTiming(grid: FoldGrid, mode: Mode): FoldTiming {
   const periodCycles = mode === "overlapped"
     ? Math.max(grid.t, rows)
     : foldCycles;
-  const firstSumCycles = preloadCycles + rows - 1 +
+  const firstSumsCycles = preloadCycles + rows + cols - 2 +
     (grid.mapping.topResident ? 0 : grid.t - 1);
   return {
     preloadCycles,
     drainCycles,
-    firstSumCycles,
+    firstSumsCycles,
     foldCycles,
     periodCycles,
   };

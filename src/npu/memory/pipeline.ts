@@ -29,8 +29,8 @@ export interface Step {
   occupancyTicks: number;
   /** From its first streamed word until its last result has left the array. */
   durationTicks: number;
-  /** From its first streamed word until its first sum leaves the array. */
-  firstSumTicks: number;
+  /** From its first streamed word until the first sum of every column has left the array. */
+  firstSumsTicks: number;
   vectorTicks: number;
   /** The results are complete after this tile (its last along k). */
   completes: boolean;
@@ -223,8 +223,9 @@ class Pipeline {
       times[ARRAY_FREE],
       times[IFMAP] + (preloaded === "ifmap" ? preloadTicks : 0),
       times[FILTER] + (preloaded === "filter" ? preloadTicks : 0),
-      // The accumulators hold two tiles: this one's first sum comes when the tile before the last has passed.
-      times[PASSED_BEFORE] - step.firstSumTicks,
+      // The accumulators hold two tiles: this one's first sums come when the tile before the last has
+      // passed. Columns are filled and passed with the same skew, so the last one stands for all.
+      times[PASSED_BEFORE] - step.firstSumsTicks,
     );
     times[ARRAY_FREE] = start + step.occupancyTicks;
     this.#leftArray = start + step.durationTicks;

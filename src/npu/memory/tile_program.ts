@@ -107,7 +107,8 @@ export function step(tile: TileShape, context: TileContext): Step {
     durationTicks:
       ((folds - 1) * timing.periodCycles + timing.foldCycles - preloadCycles) *
       dram.ticksPerCycle,
-    firstSumTicks: (timing.firstSumCycles - preloadCycles) * dram.ticksPerCycle,
+    firstSumsTicks: (timing.firstSumsCycles - preloadCycles) *
+      dram.ticksPerCycle,
     vectorTicks: Math.ceil(vectorTicks * results / allResults),
     completes: tile.completes,
     tile: {

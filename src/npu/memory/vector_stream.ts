@@ -103,7 +103,7 @@ function programOf(
     ofmapBytes: writes.at(piece),
     occupancyTicks: 0,
     durationTicks: 0,
-    firstSumTicks: 0,
+    firstSumsTicks: 0,
     vectorTicks: vector.at(piece),
     completes: true,
   });
