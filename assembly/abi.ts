@@ -1,6 +1,6 @@
 /** Version of the ABI: exports, argument order, layout of packed weights. Changes with any of them. */
 export function shoal_abi_version(): i32 {
-  return 3;
+  return 4;
 }
 
 /** First address above the module's static data, 16-byte aligned. */

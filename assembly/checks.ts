@@ -39,3 +39,13 @@
 @inline export function checkLeast(value: i32, least: i32): void {
   if (!ASC_NO_ASSERT) assert(value >= least, "dimension is too small");
 }
+
+/** Traps unless units first .. first + units - 1 are some of `hidden` and start at a panel. */
+// @ts-ignore: decorator
+@inline export function checkUnits(hidden: i32, first: i32, units: i32): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(units, 1);
+    assert(first >= 0 && (first & 7) == 0, "the first unit is not a multiple of 8");
+    assert(first + units <= hidden, "there are not so many units");
+  }
+}

@@ -1,4 +1,4 @@
-import { checkLeast, checkPacked, checkRows } from "./checks";
+import { checkLeast, checkPacked, checkRows, checkUnits } from "./checks";
 import { op } from "./epilogue";
 import { panelBytesOf, sweep } from "./sweep";
 
@@ -12,23 +12,48 @@ import { panelBytesOf, sweep } from "./sweep";
 export function gru_step_f32(
   m: i32, hidden: i32, kx: i32, xRows: usize, hRows: usize, w: usize, hOutRows: usize
 ): void {
-  const panels = (hidden + 7) >> 3;
-  const both = <usize>panels * panelBytesOf(kx + hidden);
-  const overH = <usize>panels * panelBytesOf(hidden);
-  const overX = <usize>panels * panelBytesOf(kx);
+  gru_units_f32(m, hidden, 0, hidden, kx, xRows, hRows, hRows, w, hOutRows);
+}
+
+/**
+ * gru_step_f32 for units first .. first + units - 1 of `hidden` alone; first is a multiple
+ * of 8. Rows of hUnitRows (the same h as hRows) and hOutRows start at unit `first`; xRows,
+ * hRows and w are those of the whole step.
+ */
+export function gru_units_f32(
+  m: i32, hidden: i32, first: i32, units: i32, kx: i32, xRows: usize, hRows: usize,
+  hUnitRows: usize, w: usize, hOutRows: usize
+): void {
+  const all = <usize>((hidden + 7) >> 3);
+  const skipped = <usize>(first >> 3);
+  const panels = (units + 7) >> 3;
+  const both = panelBytesOf(kx + hidden);
+  const overH = panelBytesOf(hidden);
+  const overX = panelBytesOf(kx);
   if (!ASC_NO_ASSERT) {
-    checkLeast(hidden, 1);
+    checkUnits(hidden, first, units);
     checkLeast(kx, 0);
     checkRows(xRows, m, <usize>kx << 2);
     checkRows(hRows, m, <usize>hidden << 2);
-    checkRows(hOutRows, m, <usize>hidden << 2);
-    checkPacked(w, 1, both + overH + overX + both);
+    checkRows(hUnitRows, m, <usize>units << 2);
+    checkRows(hOutRows, m, <usize>units << 2);
+    checkPacked(w, 1, all * (both + overH + overX + both));
   }
-  sweep(m, hidden, panels, 8, op.SIGMOID, op.SIGMOID, kx, xRows, hidden, hRows, 1, w, hOutRows, 0, 0);
-  w += both;
-  sweep(m, hidden, panels, 8, op.SCALE, op.SCALE, hidden, hRows, 0, 0, 0, w, hOutRows, 0, 0);
-  w += overH;
-  sweep(m, hidden, panels, 8, op.CANDIDATE, op.CANDIDATE, kx, xRows, 0, 0, 0, w, hOutRows, 0, 0);
-  w += overX;
-  sweep(m, hidden, panels, 8, op.BLEND, op.BLEND, kx, xRows, hidden, hRows, 1, w, hOutRows, hRows, 0);
+  sweep(
+    m, units, panels, 8, op.SIGMOID, op.SIGMOID, kx, xRows, hidden, hRows, 1, w + skipped * both,
+    hOutRows, 0, 0
+  );
+  w += all * both;
+  sweep(
+    m, units, panels, 8, op.SCALE, op.SCALE, hidden, hRows, 0, 0, 0, w + skipped * overH, hOutRows, 0, 0
+  );
+  w += all * overH;
+  sweep(
+    m, units, panels, 8, op.CANDIDATE, op.CANDIDATE, kx, xRows, 0, 0, 0, w + skipped * overX, hOutRows, 0, 0
+  );
+  w += all * overX;
+  sweep(
+    m, units, panels, 8, op.BLEND, op.BLEND, kx, xRows, hidden, hRows, 1, w + skipped * both,
+    hOutRows, hUnitRows, 0
+  );
 }

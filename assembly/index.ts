@@ -21,8 +21,8 @@ export { attention_append_f32, attention_f32, attention_scratch_bytes } from "./
 export { conv_f32, conv_scratch_bytes, conv_transpose_f32 } from "./conv";
 export { depthwise_f32 } from "./depthwise";
 export { gemm_f32, gemm_residual_f32, pack_gemm_f32 } from "./gemm";
-export { gru_step_f32 } from "./gru";
-export { lstm_step_f32 } from "./lstm";
+export { gru_step_f32, gru_units_f32 } from "./gru";
+export { lstm_step_f32, lstm_units_f32 } from "./lstm";
 export { layer_norm_f32, rms_norm_f32 } from "./norm";
 export { pool_average_f32, pool_max_f32 } from "./pool";
 export { gemm_q8_f32, gemm_q8_i32, gemm_q8_u8, quantize_rows_f32, quantize_static_rows_f32 } from "./q8";
@@ -31,5 +31,7 @@ export { resize_linear_f32, resize_nearest_f32 } from "./resize";
 export { copy_rows, gather_rows } from "./rows";
 export { softmax_rows_f32 } from "./softmax";
 export { topk_rows_f32 } from "./topk";
-export { tree_internal_f32, tree_leaf_f32 } from "./tree_lstm";
+export {
+  tree_internal_f32, tree_internal_units_f32, tree_leaf_f32, tree_leaf_units_f32
+} from "./tree_lstm";
 export * from "./npu/index";

@@ -1,4 +1,4 @@
-import { checkLeast, checkPacked, checkRows } from "./checks";
+import { checkLeast, checkPacked, checkRows, checkUnits } from "./checks";
 import { op } from "./epilogue";
 import { panelBytesOf, sweep } from "./sweep";
 
@@ -15,20 +15,34 @@ export function lstm_step_f32(
   m: i32, hidden: i32, kx: i32, xRows: usize, hRows: usize, cRows: usize, w: usize,
   hOutRows: usize, cOutRows: usize
 ): void {
-  const panels = ((hidden + 3) >> 2) << 1;
+  lstm_units_f32(m, hidden, 0, hidden, kx, xRows, hRows, cRows, w, hOutRows, cOutRows);
+}
+
+/**
+ * lstm_step_f32 for units first .. first + units - 1 of `hidden` alone; first is a multiple
+ * of 8. Rows of cRows, hOutRows and cOutRows start at unit `first`; xRows, hRows and w are
+ * those of the whole step.
+ */
+export function lstm_units_f32(
+  m: i32, hidden: i32, first: i32, units: i32, kx: i32, xRows: usize, hRows: usize, cRows: usize,
+  w: usize, hOutRows: usize, cOutRows: usize
+): void {
+  const panelBytes = panelBytesOf(kx + hidden);
+  const panels = ((units + 3) >> 2) << 1;
+  w += <usize>(first >> 1) * panelBytes;
   if (!ASC_NO_ASSERT) {
-    const bytes = <usize>hidden << 2;
-    checkLeast(hidden, 1);
+    const bytes = <usize>units << 2;
+    checkUnits(hidden, first, units);
     checkLeast(kx, 0);
     checkRows(xRows, m, <usize>kx << 2);
-    checkRows(hRows, m, bytes);
+    checkRows(hRows, m, <usize>hidden << 2);
     checkRows(cRows, m, bytes);
     checkRows(hOutRows, m, bytes);
     checkRows(cOutRows, m, bytes);
-    checkPacked(w, panels, panelBytesOf(kx + hidden));
+    checkPacked(w, panels, panelBytes);
   }
   sweep(
-    m, hidden, panels, 4, op.PRODUCT, op.LSTM,
+    m, units, panels, 4, op.PRODUCT, op.LSTM,
     kx, xRows, hidden, hRows, 1, w, cOutRows, cRows, hOutRows
   );
 }

@@ -1,6 +1,6 @@
 // N-ary TreeLSTM cells (Tai, Socher, Manning 2015, section 3.2). Leaves see only x,
 // internal nodes only their children, as in the paper's sentiment model.
-import { checkLeast, checkPacked, checkRows, checkSpan } from "./checks";
+import { checkLeast, checkPacked, checkRows, checkSpan, checkUnits } from "./checks";
 import { op } from "./epilogue";
 import { panelBytesOf, sweep } from "./sweep";
 
@@ -11,20 +11,35 @@ import { panelBytesOf, sweep } from "./sweep";
 export function tree_leaf_f32(
   m: i32, hidden: i32, kx: i32, xRows: usize, w: usize, hOutRows: usize, cOutRows: usize
 ): void {
-  const pairs = (hidden + 3) >> 2;
-  const panels = (hidden + 7) >> 3;
+  tree_leaf_units_f32(m, hidden, 0, hidden, kx, xRows, w, hOutRows, cOutRows);
+}
+
+/**
+ * tree_leaf_f32 for units first .. first + units - 1 of `hidden` alone; first is a multiple
+ * of 8. Rows of hOutRows and cOutRows start at unit `first`; w is that of the whole leaf.
+ */
+export function tree_leaf_units_f32(
+  m: i32, hidden: i32, first: i32, units: i32, kx: i32, xRows: usize, w: usize,
+  hOutRows: usize, cOutRows: usize
+): void {
+  const allPairs = <usize>((hidden + 3) >> 2);
+  const pairs = (units + 3) >> 2;
+  const panels = (units + 7) >> 3;
   const panelBytes = panelBytesOf(kx);
   if (!ASC_NO_ASSERT) {
-    checkLeast(hidden, 1);
+    checkUnits(hidden, first, units);
     checkLeast(kx, 1);
     checkRows(xRows, m, <usize>kx << 2);
-    checkRows(hOutRows, m, <usize>hidden << 2);
-    checkRows(cOutRows, m, <usize>hidden << 2);
-    checkPacked(w, pairs + panels, panelBytes);
+    checkRows(hOutRows, m, <usize>units << 2);
+    checkRows(cOutRows, m, <usize>units << 2);
+    checkPacked(w, <i32>allPairs + ((hidden + 7) >> 3), panelBytes);
   }
-  sweep(m, hidden, pairs, 4, op.PRODUCT, op.PRODUCT, kx, xRows, 0, 0, 0, w, cOutRows, 0, 0);
-  w += <usize>pairs * panelBytes;
-  sweep(m, hidden, panels, 8, op.OUTPUT, op.OUTPUT, kx, xRows, 0, 0, 0, w, cOutRows, 0, hOutRows);
+  sweep(
+    m, units, pairs, 4, op.PRODUCT, op.PRODUCT, kx, xRows, 0, 0, 0,
+    w + <usize>(first >> 2) * panelBytes, cOutRows, 0, 0
+  );
+  w += (allPairs + <usize>(first >> 3)) * panelBytes;
+  sweep(m, units, panels, 8, op.OUTPUT, op.OUTPUT, kx, xRows, 0, 0, 0, w, cOutRows, 0, hOutRows);
 }
 
 /**
@@ -38,41 +53,55 @@ export function tree_internal_f32(
   m: i32, hidden: i32, arity: i32, hRowsTables: usize, cRowsTables: usize, w: usize,
   hOutRows: usize, cOutRows: usize
 ): void {
-  const pairs = (hidden + 3) >> 2;
-  const panels = (hidden + 7) >> 3;
+  tree_internal_units_f32(m, hidden, 0, hidden, arity, hRowsTables, cRowsTables, w, hOutRows, cOutRows);
+}
+
+/**
+ * tree_internal_f32 for units first .. first + units - 1 of `hidden` alone; first is a
+ * multiple of 8. Rows of the tables in cRowsTables, of hOutRows and cOutRows start at unit
+ * `first`; hRowsTables and w are those of the whole node.
+ */
+export function tree_internal_units_f32(
+  m: i32, hidden: i32, first: i32, units: i32, arity: i32, hRowsTables: usize, cRowsTables: usize,
+  w: usize, hOutRows: usize, cOutRows: usize
+): void {
+  const allPairs = <usize>((hidden + 3) >> 2);
+  const all = <usize>((hidden + 7) >> 3);
+  const pairs = (units + 3) >> 2;
+  const panels = (units + 7) >> 3;
   const panelBytes = panelBytesOf(hidden * arity);
   if (!ASC_NO_ASSERT) {
-    const bytes = <usize>hidden << 2;
-    checkLeast(hidden, 1);
+    const bytes = <usize>units << 2;
+    checkUnits(hidden, first, units);
     assert(arity >= 1 && arity <= 8, "arity must be 1 to 8");
     checkSpan(hRowsTables, <usize>arity << 2);
     checkSpan(cRowsTables, <usize>arity << 2);
     for (let child = 0; child < arity; ++child) {
-      checkRows(<usize>load<u32>(hRowsTables + (<usize>child << 2)), m, bytes);
+      checkRows(<usize>load<u32>(hRowsTables + (<usize>child << 2)), m, <usize>hidden << 2);
       checkRows(<usize>load<u32>(cRowsTables + (<usize>child << 2)), m, bytes);
     }
     checkRows(hOutRows, m, bytes);
     checkRows(cOutRows, m, bytes);
-    checkPacked(w, pairs + panels * (arity + 1), panelBytes);
+    checkPacked(w, <i32>allPairs + <i32>all * (arity + 1), panelBytes);
   }
-  const first = <usize>load<u32>(hRowsTables);
+  const firstRows = <usize>load<u32>(hRowsTables);
   const extra = arity - 1;
   // nextRows() takes the second child's table itself when there are two.
   const others = extra == 1 ? <usize>load<u32>(hRowsTables + 4) : hRowsTables + 4;
   sweep(
-    m, hidden, pairs, 4, op.PRODUCT, op.PRODUCT,
-    hidden, first, hidden, others, extra, w, cOutRows, 0, 0
+    m, units, pairs, 4, op.PRODUCT, op.PRODUCT, hidden, firstRows, hidden, others, extra,
+    w + <usize>(first >> 2) * panelBytes, cOutRows, 0, 0
   );
-  w += <usize>pairs * panelBytes;
+  w += (allPairs + <usize>(first >> 3)) * panelBytes;
   for (let child = 0; child < arity; ++child) {
     sweep(
-      m, hidden, panels, 8, op.FORGET, op.FORGET, hidden, first, hidden, others, extra, w,
+      m, units, panels, 8, op.FORGET, op.FORGET, hidden, firstRows, hidden, others, extra, w,
       cOutRows, <usize>load<u32>(cRowsTables + (<usize>child << 2)), 0
     );
-    w += <usize>panels * panelBytes;
+    w += all * panelBytes;
   }
   sweep(
-    m, hidden, panels, 8, op.OUTPUT, op.OUTPUT,
-    hidden, first, hidden, others, extra, w, cOutRows, 0, hOutRows
+    m, units, panels, 8, op.OUTPUT, op.OUTPUT,
+    hidden, firstRows, hidden, others, extra, w, cOutRows, 0, hOutRows
   );
 }

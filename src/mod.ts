@@ -16,6 +16,8 @@ export {
   DeadlineError,
   QueueFullError,
 } from "./engine/errors.ts";
+export { KernelTeam } from "./engine/kernel_team.ts";
+export type { KernelTeamOptions } from "./engine/kernel_team.ts";
 export { PairedExecutor } from "./engine/paired_executor.ts";
 export { readKernels } from "./engine/runtime.ts";
 export { ServingEngine } from "./engine/serving.ts";

@@ -2,15 +2,24 @@ import { assert } from "../base/assert.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model, Result } from "../graph/model.ts";
 import { alignUp } from "../graph/slot_plan.ts";
+import {
+  prepareTeam,
+  teamBytes,
+  type TeamPlace,
+  type TeamPlan,
+} from "../kernels/team/block.ts";
+import { type TeamWays, teamWays } from "../kernels/team/leader.ts";
 import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
+import { ROWS_PER_CALL } from "./cell_program.ts";
 import { fromAbsoluteMs } from "./clock.ts";
 import { ClosedError } from "./errors.ts";
 import type { Executor, Settlement } from "./executor.ts";
-import { readKernels, spawnWorker, type WorkerHandle } from "./runtime.ts";
+import { readKernels } from "./runtime.ts";
 import { TaskArena } from "./task_arena.ts";
 import { TensorStore } from "./tensor_store.ts";
 import type { WorkerStart } from "./worker_loop.ts";
+import { startThreads, type Thread, type ThreadStart } from "./threads.ts";
 import {
   ARENA_OFFSET,
   CONTROL,
@@ -22,8 +31,15 @@ import {
 
 export interface TensorOptions {
   models: readonly Model[];
-  /** Worker threads; default 1. */
+  /** Workers: each executes one task at a time; default 1. */
   workers?: number;
+  /**
+   * Threads of each worker, default 1. Calls that are worth it are cut among them, with the same bits:
+   * for one large task at a time, where `workers` is for many small ones.
+   */
+  threadsPerWorker?: number;
+  /** When and how a worker's threads share calls. */
+  team?: Partial<TeamWays>;
   /** Room for the requests in flight; default 64 MiB. */
   slotBytes?: number;
   /** Room per worker for the row tables of queued tasks; default 4 MiB. */
@@ -48,13 +64,7 @@ export interface Completion {
   readonly endNs: number;
 }
 
-interface Thread {
-  readonly handle: WorkerHandle;
-  /** Resolves when it was told to stop and has. */
-  readonly stopped: Promise<void>;
-}
-
-interface WorkerState extends Thread {
+interface WorkerState {
   readonly control: number;
   readonly arena: TaskArena;
   readonly inFlight: Task[];
@@ -68,6 +78,7 @@ interface WorkerState extends Thread {
 export class TensorExecutor implements Executor {
   readonly #store: TensorStore;
   readonly #workers: WorkerState[];
+  readonly #threads: readonly Thread[];
   readonly #taskBytes: number;
   readonly #doorbell: number;
   #closed = false;
@@ -77,13 +88,18 @@ export class TensorExecutor implements Executor {
     const {
       models,
       workers = 1,
+      threadsPerWorker = 1,
       slotBytes,
       taskBytes = 4 * 2 ** 20,
       build = "shoal.shared",
       spinMs = 0.05,
     } = options;
-    if (!Number.isInteger(workers) || workers < 1) {
-      throw new RangeError(`"workers" is a positive integer, got ${workers}`);
+    for (
+      const [name, count] of Object.entries({ workers, threadsPerWorker })
+    ) {
+      if (!Number.isInteger(count) || count < 1) {
+        throw new RangeError(`"${name}" is a positive integer, got ${count}`);
+      }
     }
     if (!(spinMs >= 0)) {
       throw new RangeError(`"spinMs" is at least 0, got ${spinMs}`);
@@ -93,32 +109,39 @@ export class TensorExecutor implements Executor {
         "This page has no SharedArrayBuffer: serve it with the headers for cross-origin isolation",
       );
     }
+    const ways = teamWays(options.team);
     const kernels = await readKernels(build);
     const store = new TensorStore({
       models,
       kernels,
       shared: true,
       workers,
-      workerBytes: alignUp(ARENA_OFFSET) + taskBytes,
+      workerBytes: alignUp(ARENA_OFFSET) + taskBytes +
+        teamBytesPerWorker(threadsPerWorker),
       ...(slotBytes !== undefined && { slotBytes }),
     });
     const doorbell = store.workerMemory(0) + 4 * CONTROL.doorbell;
-    const threads = await startThreads(
-      Array.from({ length: workers }, (_, id) => ({
-        memory: store.memory,
-        kernels,
-        programs: store.programs,
-        own: store.runnerMemory(id),
-        control: store.workerMemory(id),
-        doorbell,
-        spinMs,
-      })),
-      options.onFatal,
-    );
-    const states = threads.map((thread, id): WorkerState => {
+    const starts = Array.from({ length: workers }, (_, id) => {
+      const control = store.workerMemory(id);
+      return threadsOf(
+        {
+          memory: store.memory,
+          kernels,
+          programs: store.programs,
+          own: store.runnerMemory(id),
+          control,
+          doorbell,
+          spinMs,
+        },
+        threadsPerWorker,
+        ways,
+        control + alignUp(ARENA_OFFSET) + taskBytes,
+      );
+    });
+    const threads = await startThreads(starts.flat(), options.onFatal);
+    const states = Array.from({ length: workers }, (_, id): WorkerState => {
       const control = store.workerMemory(id);
       return {
-        ...thread,
         control,
         arena: new TaskArena(control + alignUp(ARENA_OFFSET), taskBytes),
         inFlight: [],
@@ -127,18 +150,27 @@ export class TensorExecutor implements Executor {
         completed: 0,
       };
     });
-    return new TensorExecutor(store, states, taskBytes, doorbell, spinMs);
+    return new TensorExecutor(
+      store,
+      states,
+      threads,
+      taskBytes,
+      doorbell,
+      spinMs,
+    );
   }
 
   private constructor(
     store: TensorStore,
     workers: WorkerState[],
+    threads: readonly Thread[],
     taskBytes: number,
     doorbell: number,
     readonly spinMs: number,
   ) {
     this.#store = store;
     this.#workers = workers;
+    this.#threads = threads;
     this.#taskBytes = taskBytes;
     this.#doorbell = doorbell;
   }
@@ -232,7 +264,7 @@ export class TensorExecutor implements Executor {
       this.#store.words[(entry >>> 2) + ENTRY.program] = STOP_PROGRAM;
       this.#announce(worker);
     }
-    await Promise.all(this.#workers.map(async ({ handle, stopped }) => {
+    await Promise.all(this.#threads.map(async ({ handle, stopped }) => {
       await stopped;
       await handle.terminate();
     }));
@@ -241,7 +273,7 @@ export class TensorExecutor implements Executor {
   /** Ends the workers at once, whatever they are doing. */
   async terminate(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#workers.map(({ handle }) => handle.terminate()));
+    await Promise.all(this.#threads.map(({ handle }) => handle.terminate()));
   }
 
   #tryPush(worker: WorkerState, task: Task): boolean {
@@ -269,39 +301,41 @@ export class TensorExecutor implements Executor {
   }
 }
 
-/** Starts one thread per message; all or none. */
-async function startThreads(
-  starts: readonly WorkerStart[],
-  onFatal: (error: Error) => void,
-): Promise<Thread[]> {
-  const handles: WorkerHandle[] = [];
-  const threads = starts.map(async (start): Promise<Thread> => {
-    let onReady = () => {};
-    let onStopped = () => {};
-    let onError = onFatal;
-    const stopped = new Promise<void>((resolve) => onStopped = resolve);
-    const ready = new Promise<void>((resolve, reject) => {
-      onReady = resolve;
-      onError = reject;
-    });
-    const handle = await spawnWorker({
-      onMessage: (message) => message === "ready" ? onReady() : onStopped(),
-      onError: (error) => onError(error),
-    });
-    handles.push(handle);
-    await ready;
-    onError = (error) => {
-      onFatal(error);
-      onStopped();
-    };
-    handle.post(start);
-    return { handle, stopped };
-  });
-  try {
-    return await Promise.all(threads);
-  } catch (error) {
-    await Promise.allSettled(threads);
-    await Promise.all(handles.map((handle) => handle.terminate()));
-    throw error;
-  }
+const LINE_BYTES = 64;
+
+/** Scores of attention over 4096 positions; calls that look back further stay on one thread. */
+const TEAM_SCRATCH_BYTES = 65_536;
+
+function teamPlan(threads: number): TeamPlan {
+  return {
+    threads,
+    rowsMax: ROWS_PER_CALL,
+    scratchBytes: TEAM_SCRATCH_BYTES,
+  };
+}
+
+/** Bytes of a worker's team, whose block starts at a cache line. */
+function teamBytesPerWorker(threads: number): number {
+  return threads === 1 ? 0 : LINE_BYTES + teamBytes(teamPlan(threads));
+}
+
+/** The threads of one worker: itself and its helpers. */
+function threadsOf(
+  worker: WorkerStart,
+  threads: number,
+  ways: TeamWays,
+  free: number,
+): ThreadStart[] {
+  if (threads === 1) return [{ role: "worker", worker }];
+  const { memory, kernels } = worker;
+  const address = Math.ceil(free / LINE_BYTES) * LINE_BYTES;
+  const place: TeamPlace = { ...teamPlan(threads), address };
+  prepareTeam(memory, place);
+  return [
+    { role: "worker", worker: { ...worker, team: { place, ways } } },
+    ...Array.from({ length: threads - 1 }, (_, i): ThreadStart => ({
+      role: "helper",
+      helper: { memory, kernels, place, thread: i + 1, ways },
+    })),
+  ];
 }

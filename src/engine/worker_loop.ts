@@ -1,4 +1,6 @@
 import { instantiateKernels } from "../kernels/module.ts";
+import { TeamLeader, type TeamWays } from "../kernels/team/leader.ts";
+import type { TeamPlace } from "../kernels/team/block.ts";
 import type { CellProgram } from "./cell_program.ts";
 import { CellRunner, type RunnerMemory } from "./cell_runner.ts";
 import { absoluteMs } from "./clock.ts";
@@ -16,6 +18,8 @@ export interface WorkerStart {
   readonly doorbell: number;
   /** How long to look for a next task before going to sleep. */
   readonly spinMs: number;
+  /** The helpers that share its calls. */
+  readonly team?: { readonly place: TeamPlace; readonly ways: TeamWays };
 }
 
 /** Loads of `submitted` between two looks at the clock. */
@@ -25,7 +29,14 @@ const LOADS_PER_LOOK = 64;
 export function runWorker(start: WorkerStart): void {
   const { memory, control, doorbell, spinMs } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
-  const runner = new CellRunner(kernels, memory, start.programs, start.own);
+  const leader = start.team &&
+    new TeamLeader(kernels, memory, start.team.place, start.team.ways);
+  const runner = new CellRunner(
+    leader?.kernels ?? kernels,
+    memory,
+    start.programs,
+    start.own,
+  );
   const words = new Int32Array(memory.buffer);
   const doubles = new Float64Array(memory.buffer);
   const submitted = (control >>> 2) + CONTROL.submitted;
@@ -34,7 +45,7 @@ export function runWorker(start: WorkerStart): void {
     awaitTask(words, submitted, done, spinMs);
     const entry = entryAddress(control, done);
     const program = words[(entry >>> 2) + ENTRY.program]!;
-    if (program === STOP_PROGRAM) return;
+    if (program === STOP_PROGRAM) return leader?.close();
     doubles[(entry >>> 3) + ENTRY.startMs / 2] = absoluteMs();
     runner.run({
       program,

@@ -1,10 +1,14 @@
-/** Entry point of a worker thread in every runtime: waits for its start message, then for tasks. */
+/** Entry point of a thread in every runtime: waits for its start message, then for work. */
+import { runHelper } from "../kernels/team/helper.ts";
 import { parentChannel } from "./runtime.ts";
-import { runWorker, type WorkerStart } from "./worker_loop.ts";
+import type { ThreadStart } from "./threads.ts";
+import { runWorker } from "./worker_loop.ts";
 
 const channel = await parentChannel();
 channel.onMessage((message) => {
-  runWorker(message as WorkerStart);
+  const start = message as ThreadStart;
+  if (start.role === "worker") runWorker(start.worker);
+  else runHelper(start.helper);
   channel.post("stopped");
   channel.close();
 });

@@ -284,12 +284,39 @@ export interface KernelExports {
     hOutRows: number,
     cOutRows: number,
   ): void;
+  /** Units first .. first + units - 1 alone; cRows and result rows start at the first one. */
+  lstm_units_f32(
+    m: number,
+    hidden: number,
+    first: number,
+    units: number,
+    kx: number,
+    xRows: number,
+    hRows: number,
+    cRows: number,
+    w: number,
+    hOutRows: number,
+    cOutRows: number,
+  ): void;
   gru_step_f32(
     m: number,
     hidden: number,
     kx: number,
     xRows: number,
     hRows: number,
+    w: number,
+    hOutRows: number,
+  ): void;
+  /** Units first .. first + units - 1 alone; hUnitRows and hOutRows start at the first one. */
+  gru_units_f32(
+    m: number,
+    hidden: number,
+    first: number,
+    units: number,
+    kx: number,
+    xRows: number,
+    hRows: number,
+    hUnitRows: number,
     w: number,
     hOutRows: number,
   ): void;
@@ -302,10 +329,35 @@ export interface KernelExports {
     hOutRows: number,
     cOutRows: number,
   ): void;
+  /** Units first .. first + units - 1 alone; result rows start at the first one. */
+  tree_leaf_units_f32(
+    m: number,
+    hidden: number,
+    first: number,
+    units: number,
+    kx: number,
+    xRows: number,
+    w: number,
+    hOutRows: number,
+    cOutRows: number,
+  ): void;
   /** hRowsTables, cRowsTables: arrays of `arity` addresses of row tables. */
   tree_internal_f32(
     m: number,
     hidden: number,
+    arity: number,
+    hRowsTables: number,
+    cRowsTables: number,
+    w: number,
+    hOutRows: number,
+    cOutRows: number,
+  ): void;
+  /** Units first .. first + units - 1 alone; rows of c and result rows start at the first one. */
+  tree_internal_units_f32(
+    m: number,
+    hidden: number,
+    first: number,
+    units: number,
     arity: number,
     hRowsTables: number,
     cRowsTables: number,

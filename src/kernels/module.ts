@@ -14,7 +14,7 @@ export type {
 } from "./exports.ts";
 
 /** Version of the ABI this face was written for; see assembly/abi.ts. */
-export const ABI_VERSION = 3;
+export const ABI_VERSION = 4;
 
 /** Features a build needs beyond WebAssembly 1.0, in the order they are looked for. */
 export type EngineFeature = "simd" | "relaxed-simd" | "threads";
@@ -129,7 +129,8 @@ function compile(bytes: BufferSource): WebAssembly.Module {
   }
 }
 
-function isShared(memory: WebAssembly.Memory): boolean {
+/** Whether threads may share this memory. */
+export function isShared(memory: WebAssembly.Memory): boolean {
   return typeof SharedArrayBuffer !== "undefined" &&
     memory.buffer instanceof SharedArrayBuffer;
 }

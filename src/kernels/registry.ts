@@ -39,6 +39,12 @@ import {
 } from "./cases/row_reductions.ts";
 import { binaryCase, unaryCase } from "./cases/rows.ts";
 import {
+  gruUnitsCase,
+  lstmUnitsCase,
+  treeInternalUnitsCase,
+  treeLeafUnitsCase,
+} from "./cases/units.ts";
+import {
   CELLS,
   CONV_TRANSPOSE,
   DEPTHWISE,
@@ -148,9 +154,13 @@ export const KERNELS: readonly KernelEntry[] = [
     { rows: 64, n: 768, k: 768, seven: true },
   ),
   kernel("lstm_step_f32", "LSTM step", lstmCase, ...CELLS),
+  kernel("lstm_units_f32", "LSTM step", lstmUnitsCase),
   kernel("gru_step_f32", "GRU step", gruCase, ...CELLS),
+  kernel("gru_units_f32", "GRU step", gruUnitsCase),
   kernel("tree_leaf_f32", "TreeLSTM", treeLeafCase, ...TREE_CELLS),
+  kernel("tree_leaf_units_f32", "TreeLSTM", treeLeafUnitsCase),
   kernel("tree_internal_f32", "TreeLSTM", treeInternalCase, ...TREE_CELLS),
+  kernel("tree_internal_units_f32", "TreeLSTM", treeInternalUnitsCase),
   kernel("conv_f32", "ResNet-50 convolutions", convCase, ...RESNET50),
   kernel("depthwise_f32", "depthwise 3x3", depthwiseCase, ...DEPTHWISE),
   kernel(

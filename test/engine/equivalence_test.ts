@@ -78,7 +78,8 @@ for (const [name, entry] of Object.entries(POLICIES)) {
     await fc.assert(
       fc.asyncProperty(
         anyCase(name),
-        async ({ models, arrivals, options, workers }) => {
+        fc.integer({ min: 1, max: 2 }),
+        async ({ models, arrivals, options, workers }, threadsPerWorker) => {
           const plain = arrivals.map((
             { cancelAtNs: _c, deadlineNs: _d, ...arrival },
           ) => arrival);
@@ -87,6 +88,9 @@ for (const [name, entry] of Object.entries(POLICIES)) {
             policy: entry.build(options),
             arrivals: plain,
             workers,
+            threadsPerWorker,
+            // Nothing here is large: cut whatever can be cut.
+            team: { leastNs: 0, wakeNs: 0 },
           });
           assertEqualBits(plain, outcome, alone(models, plain));
         },

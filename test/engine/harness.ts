@@ -7,7 +7,10 @@ import { PairedExecutor } from "../../src/engine/paired_executor.ts";
 import { replay } from "../../src/engine/replay.ts";
 import { readKernels } from "../../src/engine/runtime.ts";
 import { SimExecutor } from "../../src/engine/sim_executor.ts";
-import { TensorExecutor } from "../../src/engine/tensor_executor.ts";
+import {
+  TensorExecutor,
+  type TensorOptions,
+} from "../../src/engine/tensor_executor.ts";
 import { Timeline } from "../../src/engine/timeline.ts";
 import {
   driveVirtual,
@@ -33,6 +36,9 @@ export interface RunOptions {
   observer?: Observer;
   queueMax?: number;
 }
+
+/** How the threads of a real run share the work. */
+export type ThreadOptions = Pick<TensorOptions, "threadsPerWorker" | "team">;
 
 /** What became of request i of the arrivals. */
 export interface RunOutcome {
@@ -86,7 +92,7 @@ function runVirtual(
 
 /** Real tensors in worker threads, on the wall clock. */
 export async function runThreads(
-  options: Omit<RunOptions, "cost">,
+  options: Omit<RunOptions, "cost"> & ThreadOptions,
 ): Promise<RunOutcome> {
   const executor = await TensorExecutor.start({
     ...options,

@@ -18,6 +18,7 @@ import { cellular } from "../../src/policy/cellular.ts";
 import { graph } from "../../src/policy/graph_batching.ts";
 import { serial } from "../../src/policy/serial.ts";
 import { runRequests } from "../run_requests.ts";
+import { withWatchedWorkers } from "../watched_workers.ts";
 import { fragileChain, fragileRow } from "./fragile_model.ts";
 
 const model = lstm({ hidden: 24, vocabulary: 20, head: "classifier" });
@@ -48,6 +49,36 @@ Deno.test("ServingEngine gives each of many requests its own bits, over two work
   );
   assert.deepStrictEqual(results, runRequests(model, inputs));
   assert.equal(engine.active, 0);
+});
+
+Deno.test("ServingEngine gives the same bits when workers share their calls with other threads", async () => {
+  const large = lstm({ hidden: 200, vocabulary: 20, head: "classifier" });
+  const trees = treeLstm({ hidden: 72, vocabulary: 20 });
+  const translation = seq2seq({
+    hidden: 40,
+    sourceVocabulary: 20,
+    targetVocabulary: 300,
+    rnn: "gru",
+  });
+  await using engine = await create({
+    models: [large, trees, translation],
+    workers: 2,
+    threadsPerWorker: 2,
+    team: { leastNs: 0, wakeNs: 0 },
+  });
+  const sentences = Array.from({ length: 20 }, (_, i) => ({
+    tokens: Array.from({ length: 1 + i % 7 }, (_, t) => (3 * i + t) % 20),
+  }));
+  const queries = sentences.map((input) => ({ ...input, maxSteps: 9 }));
+  const tree = { tree: [[1, 2], [3, [4, 5]]] };
+  const [chains, translations, [root]] = await Promise.all([
+    Promise.all(sentences.map((input) => engine.run(large, input))),
+    Promise.all(queries.map((input) => engine.run(translation, input))),
+    Promise.all([engine.run(trees, tree)]),
+  ]);
+  assert.deepStrictEqual(chains, runRequests(large, sentences));
+  assert.deepStrictEqual(translations, runRequests(translation, queries));
+  assert.deepStrictEqual([root], runRequests(trees, [tree]));
 });
 
 Deno.test("ServingEngine serves several models at once", async () => {
@@ -180,7 +211,12 @@ Deno.test("ServingEngine refuses bad input before anything is queued", async () 
 });
 
 Deno.test("ServingEngine fails a request whose cell fails, and that request alone", async () => {
-  await using engine = await create({ models: [fragileChain], workers: 2 });
+  await using engine = await create({
+    models: [fragileChain],
+    workers: 2,
+    threadsPerWorker: 2,
+    team: { leastNs: 0, wakeNs: 0 },
+  });
   const inputs = Array.from({ length: 40 }, (_, i) =>
     Array.from(
       { length: 1 + i % 9 },
@@ -278,6 +314,14 @@ Deno.test("ServingEngine.create() leaves no worker behind when it fails", async 
         message: `"workers" is a positive integer, got ${count}`,
       });
     }
+    await assert.rejects(create({ threadsPerWorker: 0 }), {
+      name: "RangeError",
+      message: '"threadsPerWorker" is a positive integer, got 0',
+    });
+    await assert.rejects(create({ team: { spinLoads: -1 } }), {
+      name: "RangeError",
+      message: '"spinLoads" is at least 0, got -1',
+    });
     await assert.rejects(create({ slotBytes: 2 ** 32 }), {
       name: "RangeError",
       message: /more than the 4 GiB that WebAssembly addresses/,
@@ -290,33 +334,37 @@ Deno.test("ServingEngine.create() leaves no worker behind when it fails", async 
   });
 });
 
-Deno.test("ServingEngine ends its workers when it is closed", async () => {
+Deno.test("ServingEngine ends its workers and their helpers when it is closed", async () => {
   await withWatchedWorkers(async (workers) => {
-    const engine = await create({ workers: 2 });
+    const engine = await create({ workers: 2, threadsPerWorker: 3 });
     await engine.run(model, short);
-    assert.deepEqual(workers.map(({ ended }) => ended), [false, false]);
+    assert.equal(workers.length, 6);
+    assert(workers.every(({ ended }) => !ended));
     await engine.close();
-    assert.deepEqual(workers.map(({ ended }) => ended), [true, true]);
+    assert(workers.every(({ ended }) => ended));
   });
 });
 
-Deno.test("ServingEngine rejects everything once a worker has died, and can be closed", async () => {
-  await withWatchedWorkers(async (workers) => {
-    const engine = await create({ workers: 2 });
-    const pending = [engine.run(model, long), engine.run(model, long)];
-    const rejected = pending.map((request) =>
-      assert.rejects(request, /A worker thread failed: out of luck/)
-    );
-    workers[0]!.terminate();
-    workers[0]!.dispatchEvent(
-      new ErrorEvent("error", { message: "out of luck", cancelable: true }),
-    );
-    await Promise.all(rejected);
-    await assert.rejects(engine.run(model, short), /out of luck/);
-    await engine.close();
-    assert.deepEqual(workers.map(({ ended }) => ended), [true, true]);
+for (const who of [0, 1]) {
+  const what = ["worker", "helper"][who];
+  Deno.test(`ServingEngine rejects everything once a ${what} has died, and can be closed`, async () => {
+    await withWatchedWorkers(async (workers) => {
+      const engine = await create({ workers: 2, threadsPerWorker: 2 });
+      const pending = [engine.run(model, long), engine.run(model, long)];
+      const rejected = pending.map((request) =>
+        assert.rejects(request, /A worker thread failed: out of luck/)
+      );
+      workers[who]!.terminate();
+      workers[who]!.dispatchEvent(
+        new ErrorEvent("error", { message: "out of luck", cancelable: true }),
+      );
+      await Promise.all(rejected);
+      await assert.rejects(engine.run(model, short), /out of luck/);
+      await engine.close();
+      assert(workers.every(({ ended }) => ended));
+    });
   });
-});
+}
 
 Deno.test("ServingEngine holds no timer while it is idle", async () => {
   const { setTimeout, clearTimeout } = globalThis;
@@ -360,31 +408,3 @@ Deno.test("two engines work side by side on one model", async () => {
   assert.deepStrictEqual(a, [expectedOf(short), expectedOf(long)]);
   assert.deepStrictEqual(b, a);
 });
-
-type WatchedWorker = Worker & { ended: boolean };
-
-/** Runs `body` with every Worker that is made in it on record. */
-async function withWatchedWorkers(
-  body: (workers: readonly WatchedWorker[]) => Promise<void>,
-): Promise<void> {
-  const { Worker: Original } = globalThis;
-  const workers: WatchedWorker[] = [];
-  globalThis.Worker = class extends Original {
-    ended = false;
-
-    constructor(url: string | URL, options?: WorkerOptions) {
-      super(url, options);
-      workers.push(this);
-    }
-
-    override terminate(): void {
-      this.ended = true;
-      super.terminate();
-    }
-  };
-  try {
-    await body(workers);
-  } finally {
-    globalThis.Worker = Original;
-  }
-}

@@ -22,6 +22,9 @@ export async function smokeLoad(shoal) {
     models: [sentences, translation],
     policy: cellular({ batchSizeMax: 8 }),
     workers: 2,
+    threadsPerWorker: 2,
+    // Nothing here is large: cut whatever can be cut.
+    team: { leastNs: 0, wakeNs: 0 },
     slotBytes: 2 ** 22,
   });
   const requests = Array.from({ length: 60 }, (_, i) => {
@@ -38,7 +41,65 @@ export async function smokeLoad(shoal) {
   await new Promise((resolve) => setTimeout(resolve, 30));
   results.push(await engine.run(sentences, { tokens: [1, 2, 3] }));
   await engine.close();
-  return hash(results.flatMap((result) => Object.values(result)));
+  const product = await teamProduct(shoal);
+  return hash([...results.flatMap((result) => Object.values(result)), product]);
+}
+
+/**
+ * A product of a team of three threads.
+ * @param {typeof import("../../src/mod.ts")} shoal
+ */
+async function teamProduct({ KernelTeam, instantiateKernels, readKernels }) {
+  const [m, n, k] = [40, 900, 70];
+  const panels = Math.ceil(n / 8);
+  const memory = new WebAssembly.Memory({
+    initial: 64,
+    maximum: 64,
+    shared: true,
+  });
+  const kernels = await readKernels("shoal.shared");
+  const end = instantiateKernels(kernels, { memory }).shoal_static_end();
+  const address = Math.ceil(end / 64) * 64;
+  const team = await KernelTeam.start({
+    kernels,
+    memory,
+    address,
+    threads: 3,
+    leastNs: 0,
+    wakeNs: 0,
+  });
+  let top = address + KernelTeam.bytes({ threads: 3 });
+  const floats = (/** @type {number} */ count) => {
+    const data = new Float32Array(memory.buffer, top, count);
+    top += data.byteLength;
+    return data;
+  };
+  const table = (/** @type {number} */ width) => {
+    const data = floats(m * width);
+    const rows = new Int32Array(memory.buffer, top, m);
+    top += rows.byteLength;
+    rows.forEach((_, i) => rows[i] = data.byteOffset + 4 * width * i);
+    return { data, rows: rows.byteOffset };
+  };
+  const weights = floats(panels * 8 * (1 + k));
+  weights.forEach((_, i) => weights[i] = i % 17 / 17 - 0.5);
+  const [a, c] = [table(k), table(n)];
+  a.data.forEach((_, i) => a.data[i] = i % 13 / 13 - 0.5);
+  for (let turn = 0; turn < 20; turn++) {
+    team.kernels.gemm_f32(
+      m,
+      n,
+      k,
+      a.rows,
+      0,
+      0,
+      weights.byteOffset,
+      c.rows,
+      3,
+    );
+  }
+  await team.close();
+  return c.data.slice();
 }
 
 /**

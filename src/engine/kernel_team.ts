@@ -1,0 +1,144 @@
+import {
+  instantiateKernels,
+  isShared,
+  type KernelExports,
+} from "../kernels/module.ts";
+import {
+  prepareTeam,
+  teamBytes,
+  type TeamPlace,
+  type TeamPlan,
+} from "../kernels/team/block.ts";
+import { TeamLeader, type TeamWays, teamWays } from "../kernels/team/leader.ts";
+import { startThreads, type Thread } from "./threads.ts";
+
+export interface KernelTeamOptions extends Partial<TeamPlan & TeamWays> {
+  /** Bytes of a build over shared memory. */
+  kernels: BufferSource;
+  /** A shared memory. */
+  memory: WebAssembly.Memory;
+  /** Where the team's `KernelTeam.bytes` lie, 64-byte aligned. */
+  address: number;
+  /** A helper died: the team is of no use any more. By default the error is thrown. */
+  onFatal?: (error: Error) => void;
+}
+
+const PLAN: TeamPlan = { threads: 2, rowsMax: 1024, scratchBytes: 0 };
+
+/**
+ * The kernels on several threads, for hosts that call them without the engine. `kernels` is used as
+ * what `instantiateKernels` returns: calls that are worth it are cut, with the same bits as on one
+ * thread. Calls block (`Atomics.wait`), so in a browser a team is led from a worker; Deno, Node and Bun
+ * may lead it from anywhere.
+ */
+export class KernelTeam {
+  readonly kernels: KernelExports;
+  readonly #leader: TeamLeader;
+  readonly #threads: readonly Thread[];
+
+  /** Bytes that a team needs in its memory. Defaults: 2 threads, rows cut up to 1024 of them, no scratch. */
+  static bytes(plan: Partial<TeamPlan> = {}): number {
+    return teamBytes(checked(plan));
+  }
+
+  /**
+   * Starts the helpers; resolves when they are there.
+   * @throws RangeError when the plan or the address is of no use
+   * @throws Error when memory is not shared, or calls may not block here
+   */
+  static async start(options: KernelTeamOptions): Promise<KernelTeam> {
+    const { memory, address } = options;
+    const ways = teamWays(options);
+    const place: TeamPlace = { ...checked(options), address };
+    if (!isShared(memory)) {
+      throw new Error("A team's memory is shared between threads; this is not");
+    }
+    if (
+      !Number.isInteger(address) || address < 0 || address % 64 !== 0 ||
+      address + teamBytes(place) > memory.buffer.byteLength
+    ) {
+      throw new RangeError(
+        `A team's ${
+          teamBytes(place)
+        } bytes lie inside memory, 64-byte aligned; ` +
+          `${address} of ${memory.buffer.byteLength} does not do`,
+      );
+    }
+    if (!mayBlock()) {
+      throw new Error(
+        "This thread may not block (a browser's main thread): start the team from a worker",
+      );
+    }
+    const kernels = instantiateKernels(options.kernels, { memory });
+    prepareTeam(memory, place);
+    const leader = new TeamLeader(kernels, memory, place, ways);
+    const threads = await startThreads(
+      Array.from({ length: place.threads - 1 }, (_, i) => ({
+        role: "helper",
+        helper: {
+          memory,
+          kernels: options.kernels,
+          place,
+          thread: i + 1,
+          ways,
+        },
+      })),
+      options.onFatal ?? ((error) => {
+        throw error;
+      }),
+    );
+    return new KernelTeam(leader, threads);
+  }
+
+  private constructor(leader: TeamLeader, threads: readonly Thread[]) {
+    this.kernels = leader.kernels;
+    this.#leader = leader;
+    this.#threads = threads;
+  }
+
+  /** Ends the helpers; `kernels` may still be used, on one thread. */
+  async close(): Promise<void> {
+    this.#leader.close();
+    await Promise.all(this.#threads.map(async ({ handle, stopped }) => {
+      await stopped;
+      await handle.terminate();
+    }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+function checked(plan: Partial<TeamPlan>): TeamPlan {
+  const {
+    threads = PLAN.threads,
+    rowsMax = PLAN.rowsMax,
+    scratchBytes = PLAN.scratchBytes,
+  } = plan;
+  const least = { threads: 1, rowsMax: 1, scratchBytes: 0 };
+  for (
+    const [name, value] of Object.entries({ threads, rowsMax, scratchBytes })
+  ) {
+    if (
+      !Number.isInteger(value) || value < least[name as keyof typeof least]
+    ) {
+      throw new RangeError(
+        `"${name}" is an integer of at least ${
+          least[name as keyof typeof least]
+        }, got ${value}`,
+      );
+    }
+  }
+  return { threads, rowsMax, scratchBytes };
+}
+
+/** Whether `Atomics.wait` is allowed in this thread. */
+function mayBlock(): boolean {
+  try {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 1);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,127 @@
+/** What leader and helpers do alike: take parts of the open call until none is left. */
+import type { KernelExports } from "../exports.ts";
+import {
+  argumentsAt,
+  counterOf,
+  MEETING,
+  PARTS_PER_THREAD,
+  type TeamPlace,
+  ThreadMemory,
+} from "./block.ts";
+import {
+  ARGUMENTS_MAX,
+  chooseCut,
+  type Cut,
+  type KernelName,
+  type Part,
+} from "./cut.ts";
+import { SPLITTINGS } from "./splittings.ts";
+
+/** Any kernel, called with more arguments than it takes: WebAssembly ignores the rest. */
+type AnyKernel = (...args: number[]) => void;
+
+/** Names of the kernels that are cut; their indices are what threads tell each other. */
+export const TEAM_KERNELS: readonly KernelName[] =
+  (Object.keys(SPLITTINGS) as KernelName[])
+    .filter((name) => SPLITTINGS[name] !== null);
+
+/** One thread's way of working on the calls of a team. */
+export class CrewMember {
+  readonly memory: ThreadMemory;
+  readonly words: Int32Array;
+  /** The open call's arguments. */
+  readonly call: Float64Array;
+  readonly #own = new Float64Array(ARGUMENTS_MAX);
+  readonly #part = { index: 0, from: 0, to: 0 };
+
+  constructor(
+    readonly kernels: KernelExports,
+    memory: WebAssembly.Memory,
+    readonly place: TeamPlace,
+    readonly thread: number,
+  ) {
+    this.memory = new ThreadMemory(kernels, memory, place, thread);
+    this.words = new Int32Array(memory.buffer);
+    this.call = argumentsAt(memory, place);
+  }
+
+  /** Word index of a meeting word. */
+  at(offset: number): number {
+    return (this.place.address + offset) >>> 2;
+  }
+
+  /** Computes parts of the open call, its own ones first, while there are any. */
+  work(): void {
+    const { words, place, thread, call, memory } = this;
+    const splitting =
+      SPLITTINGS[TEAM_KERNELS[words[this.at(MEETING.kernel)]!]!]!;
+    const parts = words[this.at(MEETING.parts)]!;
+    const cut = chooseCut(splitting, call, memory);
+    const pieces = cut.pieces(call, memory);
+    const kernel = this
+      .kernels[
+        cut.kernel ?? TEAM_KERNELS[words[this.at(MEETING.kernel)]!]!
+      ] as AnyKernel;
+    for (let i = 0; i < place.threads; i++) {
+      const owner = (thread + i) % place.threads;
+      const counter = counterOf(place, owner);
+      for (;;) {
+        const taken = Atomics.add(words, counter, 1);
+        if (taken >= PARTS_PER_THREAD) break;
+        const index = owner * PARTS_PER_THREAD + taken;
+        if (index >= parts) break;
+        this.#compute(cut, kernel, partOf(this.#part, index, parts, pieces));
+      }
+    }
+  }
+
+  #compute(cut: Cut, kernel: AnyKernel, part: Part): void {
+    const args = this.#own;
+    args.set(this.call);
+    this.memory.reset();
+    cut.narrow(args, part, this.memory);
+    kernel(
+      args[0]!,
+      args[1]!,
+      args[2]!,
+      args[3]!,
+      args[4]!,
+      args[5]!,
+      args[6]!,
+      args[7]!,
+      args[8]!,
+      args[9]!,
+      args[10]!,
+      args[11]!,
+    );
+  }
+
+  /** Lets every part of the call be taken. */
+  open(): void {
+    this.#setCounters(0);
+  }
+
+  /** Lets nobody take another part. */
+  exhaust(): void {
+    this.#setCounters(PARTS_PER_THREAD);
+  }
+
+  #setCounters(taken: number): void {
+    for (let thread = 0; thread < this.place.threads; thread++) {
+      Atomics.store(this.words, counterOf(this.place, thread), taken);
+    }
+  }
+}
+
+/** Pieces of part number `index` of `parts`. */
+export function partOf(
+  part: { -readonly [K in keyof Part]: Part[K] },
+  index: number,
+  parts: number,
+  pieces: number,
+): Part {
+  part.index = index;
+  part.from = Math.floor(pieces * index / parts);
+  part.to = Math.floor(pieces * (index + 1) / parts);
+  return part;
+}
