@@ -7,17 +7,21 @@ import { CHUNK_STEPS, chunk_5x8, rest_5x8 } from "./tiles";
 
 const TILE_ROWS = 5;
 /** Rows whose sums wait in scratch memory. */
-const BLOCK_ROWS = 120;
+const BLOCK_ROWS = 130;
 /** Panels that meet one piece of the rows; their weights lie in the first- or second-level cache. */
-const GROUP_PANELS = 16;
+export const GROUP_PANELS = 16;
 const CHUNK_BYTES: usize = CHUNK_STEPS * 32;
-const WEIGHT_BYTES: usize = GROUP_PANELS * CHUNK_BYTES;
+/** Pieces fetched at a time: short reads from panels far apart are slow where weights come from memory. */
+const FETCH = 4;
+const WEIGHT_BYTES: usize = FETCH * GROUP_PANELS * CHUNK_BYTES;
 const TILE_BYTES: usize = TILE_ROWS * 32;
 const SUMS_BYTES: usize = (BLOCK_ROWS / TILE_ROWS) * GROUP_PANELS * TILE_BYTES;
 /** With fewer panels, or a shorter K, moving sums and checking rows costs more than it saves. */
-const MIN_PANELS = 8;
+export const MIN_PANELS = 8;
 const MIN_STEPS = 2 * CHUNK_STEPS;
 const MIN_ROWS = 3 * TILE_ROWS;
+/** The same for weights from memory: pieces come slower than whole panels. */
+const MIN_ROWS_STREAMING = 12 * TILE_ROWS;
 
 /** Address of this instance's scratch memory; 0: it has none and sweeps directly. */
 let scratch: usize = 0;
@@ -41,9 +45,13 @@ export function shoal_use_scratch(address: usize): void {
  * Rows of the batch that blocked() should take; the others are for the direct sweep.
  * Arguments as in sweep().
  */
-export function blockedRows(m: i32, panels: i32, k1: i32, k2: i32, extra: i32): i32 {
+export function blockedRows(
+  m: i32, panels: i32, k1: i32, k2: i32, extra: i32, streaming: bool
+): i32 {
   if (ASC_FEATURE_RELAXED_SIMD) return 0;
-  if (scratch == 0 || m < MIN_ROWS || panels < MIN_PANELS) return 0;
+  if (scratch == 0 || panels < MIN_PANELS) return 0;
+  const least = streaming ? MIN_ROWS_STREAMING : MIN_ROWS;
+  if (m < least) return 0;
   const whole = k1 / CHUNK_STEPS + k2 / CHUNK_STEPS * extra;
   const steps = k1 + k2 * extra;
   // Steps outside of whole pieces are slow.
@@ -51,54 +59,57 @@ export function blockedRows(m: i32, panels: i32, k1: i32, k2: i32, extra: i32): 
   return m - m % TILE_ROWS;
 }
 
-/** The first m rows, a multiple of TILE_ROWS; arguments as in sweep(). */
+/**
+ * The first m rows, a multiple of TILE_ROWS, against `group` panels at w; the other
+ * arguments as in sweep().
+ */
 export function blocked(
-  m: i32, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
-  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize,
+  m: i32, n: i32, group: i32, units: i32, op0: i32, op1: i32,
+  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, col: i32,
   p0: usize, p1: usize, p2: usize
 ): void {
   const sums = scratch;
   // Not in front: chunk_5x8() starts from an address below its weights.
   const weights = scratch + SUMS_BYTES;
-  for (let block = 0; block < m; block += BLOCK_ROWS) {
-    const tiles = min(BLOCK_ROWS, m - block) / TILE_ROWS;
-    const at = <usize>block << 2;
-    let panel = w;
-    let col = 0;
-    for (let p = 0; p < panels; p += GROUP_PANELS) {
-      const group = min(GROUP_PANELS, panels - p);
-      const tileBytes = <usize>group * TILE_BYTES;
-      begin(tiles, group, panel, panelBytes, sums);
-      let piece = panel + 32;
-      let rows = rows1;
-      let k = k1;
-      for (let segment = 0; ; ++segment) {
-        let from: usize = 0;
-        let left = k;
-        for (; left >= CHUNK_STEPS; left -= CHUNK_STEPS) {
-          gather(group, piece, panelBytes, weights);
+  const tileBytes = <usize>group * TILE_BYTES;
+  const blocks = (m + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  const allTiles = m / TILE_ROWS;
+  const blockTiles = (allTiles + blocks - 1) / blocks;
+  for (let first = 0; first < allTiles; first += blockTiles) {
+    const tiles = min(blockTiles, allTiles - first);
+    const at = <usize>(first * TILE_ROWS) << 2;
+    begin(tiles, group, w, panelBytes, sums);
+    let piece = w + 32;
+    let rows = rows1;
+    let k = k1;
+    for (let segment = 0; ; ++segment) {
+      let from: usize = 0;
+      let left = k;
+      while (left >= CHUNK_STEPS) {
+        const pieces = min(FETCH, left / CHUNK_STEPS);
+        fetch(pieces, group, piece, panelBytes, weights);
+        for (let i = 0, side = weights; i < pieces; ++i, side += <usize>group * CHUNK_BYTES) {
           let table = rows + at;
           for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
-            chunk_5x8(table, from, weights, to, group);
+            chunk_5x8(table, from, side, to, group);
           }
           from += CHUNK_STEPS * 4;
-          piece += CHUNK_BYTES;
         }
-        if (left > 0) {
-          let table = rows + at;
-          for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
-            rest_5x8(table, from, left, piece, panelBytes, to, group);
-          }
-          piece += <usize>left << 5;
-        }
-        if (segment == extra) break;
-        rows = nextRows(rows2, extra, segment);
-        k = k2;
+        piece += <usize>pieces * CHUNK_BYTES;
+        left -= pieces * CHUNK_STEPS;
       }
-      end(tiles, group, sums, at, col, n, units, op0, op1, p0, p1, p2);
-      col += op0 == op1 ? group * units : (group >> 1) * units;
-      panel += <usize>group * panelBytes;
+      if (left > 0) {
+        let table = rows + at;
+        for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
+          rest_5x8(table, from, left, piece, panelBytes, to, group);
+        }
+        piece += <usize>left << 5;
+      }
+      if (segment == extra) break;
+      rows = nextRows(rows2, extra, segment);
+      k = k2;
     }
+    end(tiles, group, sums, at, col, n, units, op0, op1, p0, p1, p2);
   }
 }
 
@@ -117,9 +128,12 @@ function begin(tiles: i32, group: i32, panel: usize, panelBytes: usize, sums: us
 }
 
 /** The panels' pieces side by side: apart by a panel they would share few lines of the cache. */
-function gather(group: i32, piece: usize, panelBytes: usize, to: usize): void {
-  for (let p = 0; p < group; ++p, piece += panelBytes, to += CHUNK_BYTES) {
-    memory.copy(to, piece, CHUNK_BYTES);
+function fetch(pieces: i32, group: i32, from: usize, panelBytes: usize, to: usize): void {
+  const stride = <usize>group * CHUNK_BYTES;
+  for (let p = 0; p < group; ++p, from += panelBytes, to += CHUNK_BYTES) {
+    for (let i = 0, piece = from, place = to; i < pieces; ++i, piece += CHUNK_BYTES, place += stride) {
+      memory.copy(place, piece, CHUNK_BYTES);
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 // 16-byte aligned. K (all segments) is never split: a block of rows meets one group
 // of panels after the other, and the group stays in cache while the block's tiles
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
-import { blocked, blockedRows } from "./blocked";
+import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from "./blocked";
 import {
   tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
 } from "./tiles";
@@ -42,19 +42,39 @@ export function sweep(
 ): void {
   const panelBytes = panelBytesOf(k1 + k2 * extra);
   const streaming = <usize>panels * panelBytes > STREAM_BYTES;
-  const groupUnits = op0 == op1 ? GROUP_PANELS * units : GROUP_PANELS / 2 * units;
-  const done = blockedRows(m, panels, k1, k2, extra);
-  if (done > 0) {
-    blocked(done, n, panels, units, op0, op1, k1, rows1, k2, rows2, extra, w, panelBytes, p0, p1, p2);
+  const done = blockedRows(m, panels, k1, k2, extra, streaming);
+  if (done == 0) {
+    direct(0, m, n, panels, units, op0, op1, k1, rows1, k2, rows2, extra, w, panelBytes, 0, p0, p1, p2);
+    return;
   }
-  for (let block = done; block < m; block += BLOCK_ROWS) {
+  // Group by group, so that weights from memory come once for all blocks and for the rest.
+  let col = 0;
+  for (let p = 0; p < panels; p += BLOCKED_PANELS) {
+    const group = min(BLOCKED_PANELS, panels - p);
+    const rows = group < MIN_PANELS ? 0 : done;
+    if (rows > 0) blocked(rows, n, group, units, op0, op1, k1, rows1, k2, rows2, extra, w, panelBytes, col, p0, p1, p2);
+    direct(rows, m, n, group, units, op0, op1, k1, rows1, k2, rows2, extra, w, panelBytes, col, p0, p1, p2);
+    w += <usize>group * panelBytes;
+    col += op0 == op1 ? group * units : (group >> 1) * units;
+  }
+}
+
+/** Rows first..m - 1 against all panels with whole tiles. */
+function direct(
+  first: i32, m: i32, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
+  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, firstCol: i32,
+  p0: usize, p1: usize, p2: usize
+): void {
+  const streaming = <usize>panels * panelBytes > STREAM_BYTES;
+  const groupUnits = op0 == op1 ? GROUP_PANELS * units : GROUP_PANELS / 2 * units;
+  for (let block = first; block < m; block += BLOCK_ROWS) {
     const rows = min(BLOCK_ROWS, m - block);
     const at = <usize>block << 2;
     // The first row pulls a group from memory in four streams, which one panel at a
     // time cannot; the other rows then find it in cache.
-    const lead = rows == 1 || (streaming && block == done) ? 1 : 0;
+    const lead = rows == 1 || (streaming && block == first) ? 1 : 0;
     let panel = w;
-    let col = 0;
+    let col = firstCol;
     let p = 0;
     for (; p + GROUP_PANELS <= panels; p += GROUP_PANELS) {
       if (lead) {

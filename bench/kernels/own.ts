@@ -4,6 +4,7 @@ import {
   instantiateKernels,
   type KernelExports,
 } from "../../src/kernels/module.ts";
+import { scratchPays } from "../../src/engine/scratch_probe.ts";
 import { ROOT } from "./root.ts";
 
 const PAGE = 65536;
@@ -21,6 +22,8 @@ export class Own {
   readonly kernels: KernelExports;
   readonly name: string;
   readonly memory: WebAssembly.Memory;
+  /** First address for operands: behind static data and, where it pays, scratch memory. */
+  readonly base: number;
   readonly #buffer: ArrayBuffer;
   #top: number;
 
@@ -36,12 +39,16 @@ export class Own {
     this.name = file.includes("relaxed") ? "relaxed" : "deterministic";
     this.memory = memory;
     this.#buffer = memory.buffer as ArrayBuffer;
-    this.#top = this.kernels.shoal_static_end();
+    const end = this.kernels.shoal_static_end();
+    const scratch = this.name === "deterministic" && scratchPays(bytes, false);
+    if (scratch) this.kernels.shoal_use_scratch(end);
+    this.base = end + (scratch ? this.kernels.shoal_scratch_bytes() : 0);
+    this.#top = this.base;
   }
 
   /** Forgets all operands. */
   reset(): void {
-    this.#top = this.kernels.shoal_static_end();
+    this.#top = this.base;
   }
 
   /** Address of `bytes` fresh bytes, aligned to a cache line. */

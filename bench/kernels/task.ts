@@ -49,8 +49,10 @@ function taskOf(area: string, name: string, kernelCase: KernelCase): Task {
     unit: work?.unit ?? "GB/s",
     bytes,
     own(own) {
-      const base = own.kernels.shoal_static_end();
-      const placed = place(own.memory, kernelCase, { base, dense: true });
+      const placed = place(own.memory, kernelCase, {
+        base: own.base,
+        dense: true,
+      });
       return { run: () => placed.run(own.kernels), bits: placed.bits };
     },
     ...(equivalent && { equivalent }),

@@ -1,0 +1,100 @@
+/**
+ * Start-up probe: whether scratch memory pays on this engine. It turns matrix kernels from direct
+ * to blocked sweeps (assembly/blocked.ts), which give the same bits: faster where bounds are checked
+ * in code (Deno), slower where a check costs nothing.
+ */
+import { fnv1a } from "../base/hash.ts";
+import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
+import { packGemm } from "../kernels/pack.ts";
+import { wallNs } from "./clock.ts";
+
+const ROWS = 60;
+const COLUMNS = 256;
+const STEPS = 256;
+const MEMORY_PAGES = 16;
+/** Long enough for the optimizing compiler, which works in the background. */
+const WARM_UP_NS = 12e6;
+const ROUNDS = 20;
+/** Blocks have to win by this much: a tie is decided for the simpler way. */
+const MARGIN = 0.97;
+
+let answer: boolean | undefined;
+
+/**
+ * Times one GEMM both ways, about 15 ms; the answer is kept for the thread.
+ * @param source a deterministic build; @param shared whether it needs a shared memory
+ */
+export function scratchPays(
+  source: BufferSource | WebAssembly.Module,
+  shared: boolean,
+): boolean {
+  return answer ??= measure(source, shared);
+}
+
+function measure(
+  source: BufferSource | WebAssembly.Module,
+  shared: boolean,
+): boolean {
+  const memory = new WebAssembly.Memory(
+    shared
+      ? { initial: MEMORY_PAGES, maximum: MEMORY_PAGES, shared }
+      : { initial: MEMORY_PAGES },
+  );
+  const [direct, blocked] = [0, 1].map(() =>
+    instantiateKernels(source, { memory })
+  ) as [KernelExports, KernelExports];
+  let top = direct.shoal_static_end();
+  const take = (bytes: number): number => {
+    const address = Math.ceil(top / 64) * 64;
+    top = address + bytes;
+    return address;
+  };
+  const floats = new Float32Array(memory.buffer);
+  const addresses = new Uint32Array(memory.buffer);
+  const rows = (width: number): number => {
+    const data = take(4 * ROWS * width);
+    const table = take(4 * ROWS);
+    for (let i = 0; i < ROWS; i++) {
+      addresses[table / 4 + i] = data + 4 * width * i;
+    }
+    for (let i = 0; i < ROWS * width; i++) {
+      floats[data / 4 + i] = pseudoRandom(i);
+    }
+    return table;
+  };
+  const weight = Float32Array.from(
+    { length: COLUMNS * STEPS },
+    (_, i) => pseudoRandom(i),
+  );
+  const packed = packGemm({
+    n: COLUMNS,
+    k: STEPS,
+    weight,
+    layout: "nk",
+  });
+  const w = take(packed.byteLength);
+  floats.set(packed, w / 4);
+  const [a, c] = [rows(STEPS), rows(COLUMNS)];
+  blocked.shoal_use_scratch(take(blocked.shoal_scratch_bytes()));
+  const time = (kernels: KernelExports): number => {
+    const startNs = wallNs();
+    kernels.gemm_f32(ROWS, COLUMNS, STEPS, a, 0, 0, w, c, 0);
+    return wallNs() - startNs;
+  };
+  const startNs = wallNs();
+  while (wallNs() - startNs < WARM_UP_NS) {
+    time(direct);
+    time(blocked);
+  }
+  let [directNs, blockedNs] = [Infinity, Infinity];
+  for (let round = 0; round < ROUNDS; round++) {
+    directNs = Math.min(directNs, time(direct));
+    blockedNs = Math.min(blockedNs, time(blocked));
+  }
+  return blockedNs < MARGIN * directNs;
+}
+
+/** A number in [-0.5, 0.5): operands only have to be no zeros. */
+function pseudoRandom(seed: number): number {
+  return fnv1a(Int32Array.of(seed)) / 2 ** 32 - 0.5;
+}
