@@ -175,7 +175,7 @@ function runModel(flags: Flags, { batch, form, cfg }: Context): void {
     const charts = [
       "<h2>Roofline</h2>",
       rooflineSvg(network, config),
-      "<h2>Layers</h2>",
+      "<h2>Layers: cycles per layer (share of the array's peak)</h2>",
       layerChartSvg(network),
     ];
     write(flags.report, page(title, charts));

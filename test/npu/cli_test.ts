@@ -134,7 +134,7 @@ Deno.test("shoal npu --wavefront draws every cycle of a small GEMM", async () =>
       const page = readFileSync(path("w.html"), "utf8");
       // 2R + C + T - 2 cycles.
       assert.match(page, /4x3x4 on 4x3, ws, causal: 13 cycles/);
-      assert.match(page, /cycle 6: 6 of 12 PEs/);
+      assert.match(page, /cycle 6: 6 of 12 PEs at work/);
     },
   );
   assert.equal(code, 0);

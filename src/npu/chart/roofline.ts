@@ -5,12 +5,16 @@
  */
 import type { NetworkTime } from "../npu.ts";
 import type { NpuConfig } from "../config.ts";
-import { COLORS, escapeText, line, round, svg, text } from "./svg.ts";
+import { COLORS, escapeText, legend, line, round, svg, text } from "./svg.ts";
 
-const WIDTH = 720;
-const HEIGHT = 400;
+const WIDTH = 860;
+const HEIGHT = 440;
 const LEFT = 70;
-const BOTTOM = 50;
+const RIGHT = WIDTH - 30;
+const TOP = 48;
+const BOTTOM = HEIGHT - 50;
+/** An axis shows at least this many powers of ten. */
+const DECADES_MIN = 2;
 
 export function rooflineSvg(network: NetworkTime, config: NpuConfig): string {
   const peak = config.array.rows * config.array.cols * config.clockHz;
@@ -24,65 +28,81 @@ export function rooflineSvg(network: NetworkTime, config: NpuConfig): string {
       rate: time.macs * config.clockHz / time.cycles,
     }));
   const ridge = peak / bandwidth;
-  const xs = [ridge, ...dots.map(({ intensity }) => intensity)];
-  const ys = [peak, ...dots.map(({ rate }) => rate)];
-  const x = scale(decades(xs), [LEFT, WIDTH - 20]);
-  const y = scale(decades(ys), [HEIGHT - BOTTOM, 20]);
-  const [xLow, xHigh] = decades(xs);
-  const [yLow] = decades(ys);
-  const start = Math.max(10 ** xLow, 10 ** yLow / bandwidth);
-  const roof = [[start, start * bandwidth], [ridge, peak], [10 ** xHigh, peak]]
-    .map(([intensity, rate]) => `${round(x(intensity))},${round(y(rate))}`)
+  const xRange = decades([ridge, ...dots.map(({ intensity }) => intensity)]);
+  const yRange = decades([peak, ...dots.map(({ rate }) => rate)]);
+  const x = scale(xRange, [LEFT, RIGHT]);
+  const y = scale(yRange, [BOTTOM, TOP]);
+  const start = Math.max(10 ** xRange[0], 10 ** yRange[0] / bandwidth);
+  const roof = [[start, start * bandwidth], [ridge, peak], [
+    10 ** xRange[1],
+    peak,
+  ]].map(([intensity, rate]) => `${round(x(intensity))},${round(y(rate))}`)
     .join(" ");
+  const slope = {
+    x: (x(start) + x(ridge)) / 2,
+    y: (y(start * bandwidth) + y(peak)) / 2,
+  };
   const body = [
-    ...axis(decades(xs)).map((power) =>
-      line(
-        x(10 ** power),
-        20,
-        x(10 ** power),
-        HEIGHT - BOTTOM,
-        'opacity="0.15"',
-      ) +
-      text(
-        x(10 ** power),
-        HEIGHT - BOTTOM + 18,
-        label(power),
-        'text-anchor="middle"',
-      )
+    ...gridLines(xRange).map(({ value, words }) =>
+      line(x(value), TOP, x(value), BOTTOM, `opacity="${words ? 0.25 : 0.1}"`) +
+      text(x(value), BOTTOM + 18, words, 'text-anchor="middle"')
     ),
-    ...axis(decades(ys)).map((power) =>
-      line(LEFT, y(10 ** power), WIDTH - 20, y(10 ** power), 'opacity="0.15"') +
-      text(LEFT - 8, y(10 ** power) + 4, label(power), 'text-anchor="end"')
+    ...gridLines(yRange).map(({ value, words }) =>
+      line(LEFT, y(value), RIGHT, y(value), `opacity="${words ? 0.25 : 0.1}"`) +
+      text(LEFT - 8, y(value) + 4, words, 'text-anchor="end"')
     ),
     `<polyline points="${roof}" fill="none" stroke="currentColor" stroke-width="1.5"/>`,
+    text(RIGHT, y(peak) - 8, `${rounded(peak)}MAC/s`, 'text-anchor="end"'),
+    text(
+      slope.x - 8,
+      slope.y - 8,
+      `${rounded(bandwidth)}B/s`,
+      'text-anchor="end"',
+    ),
     ...dots.map(({ name, bound, intensity, rate }) =>
-      `<circle cx="${round(x(intensity))}" cy="${round(y(rate))}" r="4" fill="${
+      `<circle cx="${round(x(intensity))}" cy="${
+        round(y(rate))
+      }" r="4.5" fill="${COLORS[bound]}" fill-opacity="0.6" stroke="${
         COLORS[bound]
-      }" ` +
-      `fill-opacity="0.75"><title>${
-        escapeText(name)
-      } (${bound})</title></circle>`
+      }"><title>${escapeText(name)}: ${rounded(rate)}MAC/s, ${
+        intensity.toPrecision(3)
+      } MAC per byte, bound by ${bound}</title></circle>`
     ),
     text(
-      (LEFT + WIDTH) / 2,
+      (LEFT + RIGHT) / 2,
       HEIGHT - 10,
       "MAC per DRAM byte",
       'text-anchor="middle"',
     ),
-    text(LEFT, 14, "MAC per second"),
+    text(LEFT, TOP - 8, "MAC per second"),
+    legend(LEFT, 14, [
+      { words: "layer bound by compute", color: COLORS.compute, opacity: 0.8 },
+      { words: "memory", color: COLORS.memory, opacity: 0.8 },
+      { words: "vector unit", color: COLORS.vector, opacity: 0.8 },
+    ]),
   ];
   return svg(WIDTH, HEIGHT, body.join(""));
 }
 
-/** Whole powers of ten around the values. */
+/** Powers of ten around the values, with some room above the largest. */
 function decades(values: readonly number[]): [number, number] {
   const powers = values.map(Math.log10);
   const low = Math.floor(Math.min(...powers));
-  return [low, Math.max(low + 1, Math.ceil(Math.max(...powers)))];
+  const high = Math.max(low + 1, Math.ceil(Math.max(...powers) + 0.1));
+  return [Math.min(low, high - DECADES_MIN), high];
 }
 
-function axis([low, high]: [number, number]): number[] {
-  return Array.from({ length: high - low + 1 }, (_, i) => low + i);
+/** Powers of ten with their names, and twos and fives without. */
+function gridLines(
+  [low, high]: [number, number],
+): { value: number; words: string }[] {
+  return Array.from({ length: high - low + 1 }, (_, i) => low + i)
+    .flatMap((power) => [
+      { value: 10 ** power, words: rounded(10 ** power) },
+      ...(power < high
+        ? [2, 5].map((factor) => ({ value: factor * 10 ** power, words: "" }))
+        : []),
+    ]);
 }
 
 function scale([low, high]: [number, number], [from, to]: [number, number]) {
@@ -90,15 +110,10 @@ function scale([low, high]: [number, number], [from, to]: [number, number]) {
     from + (Math.log10(value) - low) / (high - low) * (to - from);
 }
 
-function label(power: number): string {
-  const names: Record<number, string> = {
-    0: "",
-    3: "k",
-    6: "M",
-    9: "G",
-    12: "T",
-    15: "P",
-  };
-  const base = Math.floor(power / 3) * 3;
-  return base in names ? `${10 ** (power - base)}${names[base]}` : `1e${power}`;
+/** Three digits and a prefix, "11.5 T"; below 1 as it is. */
+function rounded(value: number): string {
+  const prefixes = ["", " k", " M", " G", " T", " P", " E"];
+  const thousands = Math.max(0, Math.floor(Math.log10(value * 1.0005) / 3));
+  const prefix = prefixes[thousands] ?? "";
+  return `${Number((value / 1000 ** thousands).toPrecision(3))}${prefix}`;
 }

@@ -9,15 +9,15 @@ export function escapeText(text: string): string {
 }
 
 export const COLORS = {
+  array: "#2a78d6",
   compute: "#2a78d6",
   memory: "#c2571a",
   vector: "#7a5cc0",
-  idle: "#8a8f98",
 };
 
 export function svg(width: number, height: number, body: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" ` +
-    `height="${height}" font-family="system-ui, sans-serif" font-size="12" fill="currentColor">` +
+    `height="${height}" font-family="system-ui, sans-serif" font-size="${FONT_SIZE}" fill="currentColor">` +
     `${body}</svg>`;
 }
 
@@ -43,6 +43,31 @@ export function line(
     round(y2)
   }" ` +
     `stroke="currentColor" ${attributes}/>`;
+}
+
+const FONT_SIZE = 12;
+
+/** About how wide words are in the charts' font, generously. */
+export function textWidth(words: string): number {
+  return words.length * FONT_SIZE * 0.58;
+}
+
+/** Coloured squares with their meaning, in a line that begins at (x, y). */
+export function legend(
+  x: number,
+  y: number,
+  entries: readonly { words: string; color: string; opacity: number }[],
+): string {
+  let at = x;
+  return entries.map(({ words, color, opacity }) => {
+    const entry =
+      `<rect x="${round(at)}" y="${
+        y - 10
+      }" width="11" height="11" fill="${color}" ` +
+      `fill-opacity="${opacity}"/>` + text(at + 16, y, words);
+    at += 16 + textWidth(words) + 18;
+    return entry;
+  }).join("");
 }
 
 export function round(value: number): number {
