@@ -1,4 +1,4 @@
-import type { Extent } from "../graph/cache.ts";
+import type { Extents } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 
 /** What a batch costs on a device: the only thing a simulated run knows of hardware. */
@@ -7,5 +7,5 @@ export interface CostModel {
    * Integer nanoseconds to execute `rows` rows of `cell` as one batch.
    * @param extents how much there is of every row; for ragged cells and those that read caches
    */
-  latencyNs(cell: Cell, rows: number, extents?: readonly Extent[]): number;
+  latencyNs(cell: Cell, rows: number, extents?: Extents): number;
 }

@@ -5,6 +5,7 @@
  * Source of the execution model: NVIDIA, "Matrix Multiplication Background User's Guide" (tiles, wave
  * quantization); what cuBLAS and cuDNN choose is not modelled: tiles have one size.
  */
+import { type Extent, type Extents, isUniform } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 import { cellLayers } from "../npu/cell_layers.ts";
 import type { LayerSpec } from "../npu/layer_spec.ts";
@@ -78,37 +79,45 @@ export function kernelTime(layer: LayerSpec, gpu: GpuConfig): KernelTime {
   return { ns, demand: Math.max(filledNs, memoryNs) / ns };
 }
 
-/** Costs of cells on a GPU whose streams share it. */
+/** Layers of a batch of a cell. */
+export type LayersOf = (
+  cell: Cell,
+  rows: number,
+  extents?: Extents,
+) => readonly LayerSpec[];
+
+/** Costs of cells on a GPU whose streams share it; rows of one extent attend in one kernel. */
 export class GpuCost implements SharedCost {
   readonly #gpu: GpuConfig;
-  readonly #layersOf: (cell: Cell, rows: number) => readonly LayerSpec[];
-  readonly #known = new WeakMap<Cell, Map<number, KernelTime>>();
+  readonly #layersOf: LayersOf;
+  readonly #known = new WeakMap<Cell, Map<number | string, KernelTime>>();
 
   /** @param layersOf layers of a batch; default: the cell's operators */
   constructor(
     gpu: GpuConfig,
-    layersOf: (cell: Cell, rows: number) => readonly LayerSpec[] = cellLayers,
+    layersOf: LayersOf = cellLayers,
   ) {
     this.#gpu = gpu;
     this.#layersOf = layersOf;
   }
 
-  latencyNs(cell: Cell, rows: number): number {
-    return this.#time(cell, rows).ns;
+  latencyNs(cell: Cell, rows: number, extents?: Extents): number {
+    return this.#time(cell, rows, extents).ns;
   }
 
-  demand(cell: Cell, rows: number): number {
-    return this.#time(cell, rows).demand;
+  demand(cell: Cell, rows: number, extents?: Extents): number {
+    return this.#time(cell, rows, extents).demand;
   }
 
-  #time(cell: Cell, rows: number): KernelTime {
+  #time(cell: Cell, rows: number, extents?: Extents): KernelTime {
+    const key = extents === undefined ? rows : keyOf(rows, extents);
     let byRows = this.#known.get(cell);
     if (byRows === undefined) this.#known.set(cell, byRows = new Map());
-    let time = byRows.get(rows);
+    let time = byRows.get(key);
     if (time === undefined) {
       let ns = 0;
       let filledNs = 0;
-      for (const layer of this.#layersOf(cell, rows)) {
+      for (const layer of this.#layersOf(cell, rows, extents)) {
         const kernel = kernelTime(layer, this.#gpu);
         ns += kernel.ns;
         filledNs += kernel.ns * kernel.demand;
@@ -116,8 +125,19 @@ export class GpuCost implements SharedCost {
       time = ns === 0
         ? { ns: 0, demand: 1 }
         : { ns: Math.round(ns), demand: Math.min(1, filledNs / ns) };
-      byRows.set(rows, time);
+      byRows.set(key, time);
     }
     return time;
   }
+}
+
+/** Batches of one key cost the same: the order of rows is of no matter. */
+function keyOf(rows: number, extents: Extents): string {
+  const key = ({ length, caches }: Extent): string =>
+    `${length}:${caches.map(({ seen }) => seen)}`;
+  if (isUniform(extents)) return `${rows} of ${key(extents)}`;
+  const keys = extents.map(key);
+  return keys.every((other) => other === keys[0])
+    ? `${rows} of ${keys[0]}`
+    : keys.sort().join();
 }

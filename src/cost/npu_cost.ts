@@ -1,11 +1,6 @@
-import type { Extent } from "../graph/cache.ts";
+import { type Extent, type Extents, isUniform } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
-import {
-  batchLayers,
-  cellLayers,
-  checkExtents,
-  extentLayers,
-} from "../npu/cell_layers.ts";
+import { batchLayers, extentLayers, tokensOf } from "../npu/cell_layers.ts";
 import type { LayerSpec } from "../npu/layer_spec.ts";
 import { cyclesToNs, type Npu } from "../npu/npu.ts";
 import type { CostModel } from "./cost_model.ts";
@@ -19,7 +14,10 @@ interface Known {
 /** Positions of a cache that keys of the memory tell apart. */
 const POSITIONS = 2 ** 16;
 
-/** Latencies of a modelled NPU: those of the batch's tokens together, and of every row's attention. */
+/**
+ * Latencies of a modelled NPU: those of the batch's tokens together, and of every row's attention.
+ * Assumption: rows attend one after the other, also where several are of one size.
+ */
 export class NpuCost implements CostModel {
   readonly #npu: Npu;
   readonly #known = new WeakMap<Cell, Known>();
@@ -32,32 +30,26 @@ export class NpuCost implements CostModel {
    * @throws RangeError when `rows` is not a positive integer, extents are missing, or the cell does not
    * fit the machine
    */
-  latencyNs(
-    cell: Cell,
-    rows: number,
-    extents?: readonly Extent[],
-  ): number {
+  latencyNs(cell: Cell, rows: number, extents?: Extents): number {
     let known = this.#known.get(cell);
     if (known === undefined) {
       known = { batch: new Map(), rows: new Map() };
       this.#known.set(cell, known);
     }
-    if (extents === undefined) {
-      let cycles = known.batch.get(rows);
-      if (cycles === undefined) {
-        cycles = this.#cycles(cellLayers(cell, rows));
-        known.batch.set(rows, cycles);
-      }
-      return cyclesToNs(cycles, this.#npu.config.clockHz);
-    }
-    const { tokens } = checkExtents(cell, rows, extents);
+    const tokens = tokensOf(cell, rows, extents);
     let cycles = known.batch.get(tokens);
     if (cycles === undefined) {
       cycles = this.#cycles(batchLayers(cell, tokens));
       known.batch.set(tokens, cycles);
     }
-    for (const extent of extents) {
-      cycles += this.#rowCycles(cell, extent, known.rows);
+    if (extents !== undefined) {
+      if (isUniform(extents)) {
+        cycles += rows * this.#rowCycles(cell, extents, known.rows);
+      } else {
+        for (const extent of extents) {
+          cycles += this.#rowCycles(cell, extent, known.rows);
+        }
+      }
     }
     return cyclesToNs(cycles, this.#npu.config.clockHz);
   }

@@ -1,3 +1,4 @@
+import type { Extents } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 import type { CostModel } from "./cost_model.ts";
 
@@ -7,7 +8,7 @@ import type { CostModel } from "./cost_model.ts";
  */
 export interface SharedCost extends CostModel {
   /** Share of the device, in (0, 1], that a batch fills when it runs alone. */
-  demand(cell: Cell, rows: number): number;
+  demand(cell: Cell, rows: number, extents?: Extents): number;
   /**
    * Factor by which everything takes longer while this many batches run beside each other, over and above
    * what their demands say: what streams cost each other. 1 for one batch; default: 1.

@@ -98,7 +98,7 @@ export class SharedWorkers implements VirtualDevices {
       this.#capacity.start(
         { task, computed: done },
         this.#cost.latencyNs(cell, rows, extents),
-        this.#cost.demand(cell, rows),
+        this.#cost.demand(cell, rows, extents),
         timeline.nowNs,
       );
       this.#plan();

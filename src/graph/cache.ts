@@ -64,3 +64,20 @@ export interface Extent {
   /** By cache port: positions seen. */
   readonly caches: readonly { readonly seen: number }[];
 }
+
+/** How much there is of the rows of a batch: one by one, or the same of every row. */
+export type Extents = Extent | readonly Extent[];
+
+export function isUniform(extents: Extents): extents is Extent {
+  return !Array.isArray(extents);
+}
+
+/** Whether what a batch of the cell costs depends on extents. */
+export function hasExtents(
+  { tokensMax, caches }: {
+    readonly tokensMax?: number;
+    readonly caches: readonly unknown[];
+  },
+): boolean {
+  return tokensMax !== undefined || caches.length > 0;
+}

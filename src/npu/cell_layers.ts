@@ -5,7 +5,7 @@
  * elementwise operators cost vector work only; GEMMs read their rows and write their results. Moves
  * of rows (Concat, Slice) are addressing and cost nothing; a Constant is a weight.
  */
-import type { Extent } from "../graph/cache.ts";
+import { type Extent, type Extents, isUniform } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 import type { Operator } from "../graph/operator.ts";
 import { positiveInteger } from "./checks.ts";
@@ -31,13 +31,13 @@ const COSTS: Costs<Exclude<Operator, { op: keyof typeof ROW_COSTS }>> = {
 export function cellLayers(
   cell: Cell,
   rows: number,
-  extents?: readonly Extent[],
+  extents?: Extents,
 ): LayerSpec[] {
-  positiveInteger(rows, "batch (rows)");
-  const { given, tokens } = checkExtents(cell, rows, extents);
+  const tokens = tokensOf(cell, rows, extents);
+  const groups = extents === undefined ? [] : grouped(rows, extents);
   return cell.operators.flatMap((_, i) => [
     ...operatorLayers(cell, i, tokens),
-    ...given.flatMap((extent) => rowLayers(cell, i, extent)),
+    ...groups.flatMap(({ extent, count }) => rowLayers(cell, i, extent, count)),
   ]);
 }
 
@@ -48,31 +48,52 @@ export function batchLayers(cell: Cell, tokens: number): LayerSpec[] {
 
 /** The layers that one row adds to those of the batch: attention. */
 export function extentLayers(cell: Cell, extent: Extent): LayerSpec[] {
-  return cell.operators.flatMap((_, i) => rowLayers(cell, i, extent));
+  return cell.operators.flatMap((_, i) => rowLayers(cell, i, extent, 1));
 }
 
 /**
- * Extents of a batch and its tokens.
- * @throws RangeError when the cell's cost depends on extents and there is not one for every row
+ * Tokens of a batch; rows, unless the cell is ragged.
+ * @throws RangeError when the batch is below 1, or the cell's cost depends on extents and they are not those of the rows
  */
-export function checkExtents(
+export function tokensOf(
   cell: Cell,
   rows: number,
-  extents?: readonly Extent[],
-): { given: readonly Extent[]; tokens: number } {
+  extents?: Extents,
+): number {
+  positiveInteger(rows, "batch (rows)");
   if (extents === undefined) {
     const depends = cell.tokensMax !== undefined ||
       cell.operators.some(({ op }) => op in ROW_COSTS);
-    if (!depends) return { given: [], tokens: rows };
+    if (!depends) return rows;
+  } else if (isUniform(extents)) {
+    return rows * extents.length;
   } else if (extents.length === rows) {
-    const tokens = extents.reduce((sum, { length }) => sum + length, 0);
-    return { given: extents, tokens };
+    let tokens = 0;
+    for (const { length } of extents) tokens += length;
+    return tokens;
   }
   throw new RangeError(
-    `The cost of cell "${cell.name}" depends on the lengths of its rows: ${
-      extents?.length ?? "no"
-    } lengths were given for ${rows} rows`,
+    `The cost of cell "${cell.name}" depends on how long its rows are: ${
+      extents === undefined ? "no extents" : `${extents.length} extents`
+    } were given for ${rows} rows`,
   );
+}
+
+/** Rows of one extent together. */
+function grouped(
+  rows: number,
+  extents: Extents,
+): { extent: Extent; count: number }[] {
+  if (isUniform(extents)) return [{ extent: extents, count: rows }];
+  const groups = new Map<string, { extent: Extent; count: number }>();
+  for (const extent of extents) {
+    const key = [extent.length, ...extent.caches.map(({ seen }) => seen)]
+      .join();
+    const group = groups.get(key);
+    if (group) group.count++;
+    else groups.set(key, { extent, count: 1 });
+  }
+  return [...groups.values()];
 }
 
 function operatorLayers(cell: Cell, i: number, tokens: number): LayerSpec[] {
@@ -85,14 +106,20 @@ function operatorLayers(cell: Cell, i: number, tokens: number): LayerSpec[] {
   return layers(operator, { name: nameOf(cell, i), rows: tokens, cell });
 }
 
-function rowLayers(cell: Cell, i: number, extent: Extent): LayerSpec[] {
+/** The layers of `count` rows of one extent. */
+function rowLayers(
+  cell: Cell,
+  i: number,
+  extent: Extent,
+  count: number,
+): LayerSpec[] {
   const operator = cell.operators[i];
   if (!(operator.op in ROW_COSTS)) return [];
   const layers = ROW_COSTS[operator.op as keyof typeof ROW_COSTS] as (
     operator: Operator,
-    context: { name: string; extent: Extent },
+    context: { name: string; extent: Extent; count: number },
   ) => LayerSpec[];
-  return layers(operator, { name: nameOf(cell, i), extent });
+  return layers(operator, { name: nameOf(cell, i), extent, count });
 }
 
 function nameOf({ name, operators }: Cell, i: number): string {

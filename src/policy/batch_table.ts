@@ -5,8 +5,10 @@
  * Every entry carries what a decision needs of everything at or below it, so that a decision looks at
  * the top alone (section VI-D: O(1)).
  */
+import type { Extent } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 import type { Model } from "../graph/model.ts";
+import type { CellExtents } from "./exec_time.ts";
 import type { Request } from "./request.ts";
 
 /** A request in the table; its tag. */
@@ -24,6 +26,8 @@ export class Member {
     readonly work: readonly number[],
     /** What the predictor's slack counts down from, ns; set when it is issued. */
     public limitNs = Infinity,
+    /** Extents of its rows by index of the model's cells, where it has any. */
+    readonly extents?: CellExtents,
   ) {}
 
   get nextCell(): Cell {
@@ -71,6 +75,15 @@ export class SubBatch {
     for (let i = 0; i < work.length; i++) {
       this.work[i] = Math.max(this.work[i] ?? 0, work[i]!);
     }
+  }
+
+  /** The largest extents of any member, by index of cell: looks at all of them, for Oracle only. */
+  largestExtents(): CellExtents | undefined {
+    return this.members.reduce(
+      (largest: CellExtents | undefined, { extents }) =>
+        larger(largest, extents),
+      undefined,
+    );
   }
 }
 
@@ -203,4 +216,22 @@ export class BatchTable {
       );
     }
   }
+}
+
+/** The larger extents, cell by cell. */
+export function larger(
+  a: CellExtents | undefined,
+  b: CellExtents | undefined,
+): CellExtents | undefined {
+  if (a === undefined || b === undefined || a === b) return a ?? b;
+  return a.map((extent, i): Extent | undefined => {
+    const other = b[i];
+    if (extent === undefined || other === undefined) return extent ?? other;
+    return {
+      length: Math.max(extent.length, other.length),
+      caches: extent.caches.map(({ seen }, c) => ({
+        seen: Math.max(seen, other.caches[c]!.seen),
+      })),
+    };
+  });
 }

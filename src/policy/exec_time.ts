@@ -3,6 +3,7 @@
  * Source: LazyBatching, section IV-C, Algorithm 1; line numbers below are its. `NodeLatency` is the
  * profile at batch size 1.
  */
+import { type Extent, hasExtents } from "../graph/cache.ts";
 import type { Profile } from "./profile.ts";
 import type { Request } from "./request.ts";
 
@@ -25,17 +26,55 @@ export function expectedWork(request: Request, decTimesteps: number): number[] {
   return work;
 }
 
+/** How much there is of the rows of each cell of a model, by the cell's index; undefined where it makes no difference. */
+export type CellExtents = readonly (Extent | undefined)[];
+
+/**
+ * The extents of the rows that a request will have.
+ * Assumption: the paper takes a node's time as independent of the input. Rows of tokens and attention are
+ * not: what the request brings is known, and a growing cache counts as full after `decTimesteps` steps.
+ * @returns undefined when no cell of the model has extents
+ */
+export function expectedExtents(
+  request: Request,
+  decTimesteps: number,
+): CellExtents | undefined {
+  const { cells } = request.model;
+  if (!cells.some(hasExtents)) return undefined;
+  const { closed, nodes } = request.graph;
+  const extents = new Array<Extent | undefined>(cells.length);
+  for (const { cell, length, caches } of nodes) {
+    if (!hasExtents(cell)) continue;
+    const index = cells.indexOf(cell);
+    const known = extents[index];
+    const grows = !closed && cell.phase === "decoder";
+    extents[index] = {
+      length: Math.max(length, known?.length ?? 0),
+      caches: caches.map(({ seen }, i) => ({
+        seen: Math.max(
+          grows && cell.caches[i]!.appends ? decTimesteps : seen,
+          known?.caches[i]!.seen ?? 0,
+        ),
+      })),
+    };
+  }
+  return extents;
+}
+
 /** Lines 1-14: the sum of NodeLatency over all nodes, in ns. */
 export function singleInputExecNs(
   request: Request,
   work: readonly number[],
   profile: Profile,
+  extents?: CellExtents,
 ): number {
   const { cells } = request.model;
   let graphLatencyNs = 0; // l. 2
   for (let n = 0; n < cells.length; n++) { // l. 3
     // Lines 4-10: `work` is 1 per STATIC node, enc_timesteps or dec_timesteps otherwise.
-    if (work[n]! > 0) graphLatencyNs += profile(cells[n]!, 1) * work[n]!;
+    if (work[n]! > 0) {
+      graphLatencyNs += profile(cells[n]!, 1, extents?.[n]) * work[n]!;
+    }
   }
   return graphLatencyNs; // l. 12-14
 }

@@ -15,7 +15,11 @@
 import { Fifo } from "../base/fifo.ts";
 import type { Model } from "../graph/model.ts";
 import { BatchTable, Member, SubBatch } from "./batch_table.ts";
-import { expectedWork, singleInputExecNs } from "./exec_time.ts";
+import {
+  expectedExtents,
+  expectedWork,
+  singleInputExecNs,
+} from "./exec_time.ts";
 import type { Note } from "./launch.ts";
 import { knownOptions, nonNegative, positiveInteger } from "./options.ts";
 import { type Decision, type EngineView, IDLE, type Policy } from "./policy.ts";
@@ -164,10 +168,13 @@ function lazyBatching(
         : "sub-batches catch up along a chain of nodes (LazyBatching, section IV-B); use cellular or merged",
     enqueue(request) {
       const work = expectedWork(request, decTimesteps);
+      const extents = expectedExtents(request, decTimesteps);
       const member = new Member(
         request,
-        singleInputExecNs(request, work, profile),
+        singleInputExecNs(request, work, profile, extents),
         work,
+        Infinity,
+        extents,
       );
       request.tag = member;
       let queue = infQ.get(request.model);

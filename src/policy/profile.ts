@@ -3,12 +3,16 @@
  * Source: LazyBatching, section IV-C ("Node-level latency estimation"); DVABatch, section 7.1.
  */
 import { checkCurve, type CurvePoints, onCurve } from "../base/curve.ts";
+import type { Extent } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 
-/** Integer nanoseconds that `rows` rows of `cell` take as one batch. */
-export type Profile = (cell: Cell, rows: number) => number;
+/**
+ * Integer nanoseconds that `rows` rows of `cell` take as one batch.
+ * @param extent how much there is of every row, if the cell is ragged or reads caches and it is known
+ */
+export type Profile = (cell: Cell, rows: number, extent?: Extent) => number;
 
-/** A profile as JSON: points [rows, ns] by cell name; "*" serves every cell without an entry. */
+/** A profile as JSON: points [rows, ns] by cell name, whatever their extent; "*" serves every cell without an entry. */
 export type ProfileTable = Readonly<Record<string, CurvePoints>>;
 
 /**

@@ -2,7 +2,8 @@
  * The two slack predictors of LazyBatching: what pushing more requests onto a BatchTable would leave
  * to the one that has least.
  */
-import type { BatchTable, SubBatch } from "./batch_table.ts";
+import { type BatchTable, larger, type SubBatch } from "./batch_table.ts";
+import type { CellExtents } from "./exec_time.ts";
 import type { Profile } from "./profile.ts";
 
 /** Estimates before anything is decided; never touches the table. */
@@ -45,8 +46,11 @@ export function exact(profile: Profile): SlackPredictor {
   function catchUpNs(
     entry: SubBatch,
     work: number[],
-    rows: number,
-    until: number,
+    { rows, until, extents }: {
+      rows: number;
+      until: number;
+      extents: CellExtents | undefined;
+    },
   ): number {
     const { cells } = entry.model;
     let ns = 0;
@@ -56,7 +60,7 @@ export function exact(profile: Profile): SlackPredictor {
       const waitsInLoop = until < cells.length &&
         cells[until]!.phase === "decoder" && cells[i]!.phase === "decoder";
       const times = waitsInLoop ? 1 : work[i]!;
-      ns += times * profile(cells[i]!, rows);
+      ns += times * profile(cells[i]!, rows, extents?.[i]);
       work[i]! -= times;
     }
     return ns;
@@ -69,6 +73,7 @@ export function exact(profile: Profile): SlackPredictor {
       let ns = 0;
       let rows = pending.members.length;
       let work = [...pending.work];
+      let extents = pending.largestExtents();
       let current = pending;
       for (let i = entries.length - 1; i >= 0; i--) {
         const below = entries[i]!;
@@ -77,13 +82,15 @@ export function exact(profile: Profile): SlackPredictor {
         const until = merges
           ? below.model.cells.indexOf(below.cell)
           : cells.length;
-        ns += catchUpNs(current, work, rows, until);
+        ns += catchUpNs(current, work, { rows, until, extents });
         const rest = merges ? work : [];
         rows = below.members.length + (merges ? rows : 0);
         work = below.work.map((times, c) => Math.max(times, rest[c] ?? 0));
+        extents = larger(below.largestExtents(), merges ? extents : undefined);
         current = below;
       }
-      ns += catchUpNs(current, work, rows, current.model.cells.length);
+      const until = current.model.cells.length;
+      ns += catchUpNs(current, work, { rows, until, extents });
       const limitNs = Math.min(
         table.top?.limitBelowNs ?? Infinity,
         pending.limitNs,

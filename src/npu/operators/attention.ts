@@ -1,8 +1,7 @@
 /**
  * Attention. What a row costs depends on how many tokens it has and how many positions they see, so every
- * row has layers of its own.
- * Assumption: rows are taken one after the other, also where several are of one size; causal attention is
- * computed in full and masked.
+ * row has products of its own.
+ * Assumption: causal attention is computed in full and masked.
  */
 import type { AttentionOperator, CacheRef } from "../../graph/operator.ts";
 import type { Extent } from "../../graph/cache.ts";
@@ -39,32 +38,36 @@ export const attention: Costs<
 export const attentionByRow: RowCosts<
   Extract<AttentionOperator, { readonly op: LooksBack }>
 > = {
-  Attention: ({ heads, cache, inputs }, { name, extent }) => [
+  Attention: ({ heads, cache, inputs }, { name, extent, count }) => [
     attentionLayer(name, {
       heads,
       headWidth: inputs[0].width / heads,
       queries: extent.length,
       keys: seen(cache, extent),
-    }),
+    }, count),
   ],
   // Scores are a product with one column, the mean one with one row.
-  AdditiveAttention: ({ cache }, { name, extent }) => {
+  AdditiveAttention: ({ cache }, { name, extent, count }) => {
     const keys = extent.length * seen(cache, extent);
     const { keyWidth: k, valueWidth } = cache;
     return [{
       name,
       gemms: [
-        { gemm: { m: keys, n: 1, k }, copies: 1 },
+        { gemm: { m: keys, n: 1, k }, copies: count },
         {
           gemm: { m: extent.length, n: valueWidth, k: seen(cache, extent) },
-          copies: 1,
+          copies: count,
           filterIsActivation: true,
         },
       ],
       vector: [
-        { name: "add", elements: keys * k, passes: PASSES.add },
-        { name: "tanh", elements: keys * k, passes: PASSES.transcendental },
-        { name: "softmax", elements: keys, passes: SOFTMAX_PASSES },
+        { name: "add", elements: count * keys * k, passes: PASSES.add },
+        {
+          name: "tanh",
+          elements: count * keys * k,
+          passes: PASSES.transcendental,
+        },
+        { name: "softmax", elements: count * keys, passes: SOFTMAX_PASSES },
       ],
       extraReadWords: 0,
       extraWriteWords: 0,

@@ -12,10 +12,10 @@ export interface CostContext {
   readonly cell: Cell;
 }
 
-/** Of the operators whose work depends on how far a row looks back: the layers of one row. */
+/** Of the operators whose work depends on how far a row looks back: the layers of `count` rows of one extent. */
 export type RowCosts<Family extends Operator> = ByOperator<
   Family,
-  [{ readonly name: string; readonly extent: Extent }],
+  [{ readonly name: string; readonly extent: Extent; readonly count: number }],
   LayerSpec[]
 >;
 

@@ -1,0 +1,165 @@
+/** What batches of ragged rows and over caches cost. */
+import assert from "node:assert/strict";
+import { GpuCost, TITAN_RTX } from "../../src/cost/gpu_cost.ts";
+import { NpuCost } from "../../src/cost/npu_cost.ts";
+import { typicalProfile } from "../../src/cost/typical_profile.ts";
+import type { Extent } from "../../src/graph/cache.ts";
+import type { Cell } from "../../src/graph/cell.ts";
+import type { Model } from "../../src/graph/model.ts";
+import { bert } from "../../src/models/bert.ts";
+import { transformer } from "../../src/models/transformer.ts";
+import { cellLayers } from "../../src/npu/cell_layers.ts";
+import { macsOf } from "../../src/npu/layer_spec.ts";
+import { createNpu } from "../../src/npu/npu.ts";
+import { preset } from "../../src/npu/presets.ts";
+import { bucketed } from "../../src/policy/bucketed.ts";
+import { expectedExtents } from "../../src/policy/exec_time.ts";
+import { graph } from "../../src/policy/graph_batching.ts";
+import { lazy } from "../../src/policy/lazy.ts";
+import { merged } from "../../src/policy/merged.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import type { Request } from "../../src/policy/request.ts";
+import { shapesOnly } from "../../src/tensor/weights.ts";
+import { runSimulated } from "../engine/harness.ts";
+
+const weights = shapesOnly();
+const SIZES = { layers: 2, hidden: 64, heads: 4, vocabulary: 100, weights };
+const encoder = bert(SIZES);
+const translator = transformer(SIZES);
+const npu = () => new NpuCost(createNpu(preset("lazybatching")));
+
+const cellOf = (model: Model, name: string): Cell =>
+  model.cells.find((cell) => cell.name === name)!;
+const tokens = (length: number): Extent => ({ length, caches: [] });
+const macs = (cell: Cell, rows: number, extents: readonly Extent[]) =>
+  cellLayers(cell, rows, extents).reduce((sum, l) => sum + macsOf(l), 0);
+
+Deno.test("ragged rows cost their tokens together, and attention by row", () => {
+  const attention = cellOf(encoder, "attention_1");
+  const of = (n: number) => 4 * n * 64 * 64 + 2 * n * n * 64;
+  const lengths = [3, 17, 17, 40];
+  assert.equal(
+    macs(attention, 4, lengths.map(tokens)),
+    lengths.reduce((sum, n) => sum + of(n), 0),
+  );
+  const forward = cellOf(encoder, "forward_1");
+  const cost = npu();
+  assert.equal(
+    cost.latencyNs(forward, 2, [tokens(3), tokens(29)]),
+    cost.latencyNs(forward, 4, tokens(8)),
+    "feed-forward knows the sum only",
+  );
+  assert(
+    cost.latencyNs(attention, 2, [tokens(3), tokens(61)]) >
+      cost.latencyNs(attention, 2, tokens(32)),
+    "attention grows with the square",
+  );
+});
+
+Deno.test("one extent is the same as that extent for every row", () => {
+  for (const cost of [npu(), new GpuCost(TITAN_RTX)]) {
+    for (const cell of translator.cells) {
+      const extent: Extent = {
+        length: cell.tokensMax === undefined ? 1 : 13,
+        caches: cell.caches.map(() => ({ seen: 21 })),
+      };
+      assert.equal(
+        cost.latencyNs(cell, 5, extent),
+        cost.latencyNs(cell, 5, Array<Extent>(5).fill(extent)),
+        cell.name,
+      );
+    }
+  }
+});
+
+Deno.test("a decoder's step costs more the further it looks back", () => {
+  const cell = cellOf(translator, "decoder_1_attention");
+  const cost = npu();
+  const step = (seen: number) =>
+    cost.latencyNs(cell, 8, { length: 1, caches: [{ seen }] });
+  assert(step(1) < step(200) && step(200) < step(560));
+});
+
+Deno.test("costs that depend on lengths are not had without them", () => {
+  const cell = cellOf(encoder, "attention_1");
+  assert.throws(() => npu().latencyNs(cell, 2), {
+    name: "RangeError",
+    message:
+      /"attention_1" depends on how long its rows are: no extents were given for 2 rows/,
+  });
+  assert.throws(() => npu().latencyNs(cell, 2, [tokens(3)]), {
+    name: "RangeError",
+    message: /1 extents were given for 2 rows/,
+  });
+  const profile = typicalProfile(npu(), { tokens: 20 });
+  assert.equal(profile(cell, 2), npu().latencyNs(cell, 2, tokens(20)));
+  assert.equal(
+    profile(cell, 2, tokens(7)),
+    npu().latencyNs(cell, 2, tokens(7)),
+  );
+});
+
+/** Time of the encoder's cells for requests that arrive at once. */
+function busyNs(policy: Policy, lengths: readonly number[]): number {
+  let sum = 0;
+  runSimulated({
+    models: [encoder],
+    policy,
+    cost: npu(),
+    arrivals: lengths.map((length) => ({
+      model: encoder,
+      arrivalNs: 0,
+      input: { tokens: new Int32Array(length) },
+    })),
+    observer: { task: (_, { startNs, endNs }) => sum += endNs - startNs },
+  });
+  return sum;
+}
+
+Deno.test("padding policies pay for the length that they pad to, others for what there is", () => {
+  const lengths = [4, 9, 61];
+  const equal = (length: number) => busyNs(merged(), lengths.map(() => length));
+  assert.equal(busyNs(graph(), lengths), equal(61));
+  assert.equal(busyNs(bucketed({ bucketWidth: 32 }), [33, 40, 61]), equal(64));
+  assert(busyNs(merged(), lengths) < equal(61));
+});
+
+Deno.test("LazyBatching estimates a request by the length that it brings", () => {
+  const asked = new Map<string, Extent | undefined>();
+  const policy = lazy({
+    decTimesteps: 9,
+    profile(cell, _rows, extent) {
+      asked.set(cell.name, extent);
+      return 1;
+    },
+  });
+  runSimulated({
+    models: [translator],
+    policy,
+    cost: { latencyNs: () => 1 },
+    arrivals: [{
+      model: translator,
+      arrivalNs: 0,
+      input: { tokens: new Int32Array(5), maxSteps: 3 },
+    }],
+  });
+  assert.deepEqual(asked.get("encoder_1_forward"), { length: 5, caches: [] });
+  assert.deepEqual(asked.get("decoder_1_keys"), {
+    length: 5,
+    caches: [{ seen: 5 }],
+  });
+  assert.deepEqual(asked.get("decoder_2_attention"), {
+    length: 1,
+    caches: [{ seen: 9 }],
+  });
+  assert.deepEqual(asked.get("decoder_2_source"), {
+    length: 1,
+    caches: [{ seen: 5 }],
+  });
+  assert.equal(asked.get("decoder_2_forward"), undefined);
+});
+
+Deno.test("models without ragged rows or caches have no extents", () => {
+  const request = { model: { cells: [] } } as unknown as Request;
+  assert.equal(expectedExtents(request, 3), undefined);
+});
