@@ -13,7 +13,8 @@ import {
 import { macsOf } from "../../src/npu/layer_spec.ts";
 import { resnet50 } from "../../src/npu/networks/resnet50.ts";
 import { createNpu, cyclesToNs } from "../../src/npu/npu.ts";
-import { preset } from "../../src/npu/presets.ts";
+import { preset, PRESETS } from "../../src/npu/presets.ts";
+import { DATAFLOWS } from "../../src/npu/dataflow.ts";
 import {
   loadProfile,
   profileModel,
@@ -35,6 +36,18 @@ Deno.test("resnet50() has 53 convolutions, a classifier and 4.1 or 3.9 billion M
     resnet50(1, variant).reduce((sum, layer) => sum + macsOf(layer), 0);
   assert.equal(macs("v1.5"), 4_089_184_256);
   assert.equal(macs("v1"), 3_857_973_248);
+});
+
+Deno.test("every preset runs ResNet-50 in every format and dataflow", () => {
+  for (const name of Object.keys(PRESETS)) {
+    for (const format of ["int8", "bf16"] as const) {
+      for (const dataflow of DATAFLOWS) {
+        const { latencyNs } = createNpu({ ...preset(name), format, dataflow })
+          .network(resnet50());
+        assert.ok(latencyNs > 0 && Number.isSafeInteger(latencyNs));
+      }
+    }
+  }
 });
 
 Deno.test("conv() turns stride, padding, dilation and groups into GEMMs", () => {

@@ -44,7 +44,7 @@ export function ifmapWords(work: GemmWork, m: number, k: number): number {
   return mapWords(work.window, Math.ceil(m / unit.m), Math.ceil(k / unit.k));
 }
 
-/** The finest cuts: a fold of the array, whole output rows and windows, and no less than 16. */
+/** The finest cuts: a fold of the array, but not under 16, in whole output rows and windows. */
 function leastCuts(
   work: GemmWork,
   { rows, cols }: ArrayShape,
@@ -116,7 +116,7 @@ function finestCut(
   size: number,
   { unit, least }: { unit: number; least: number },
 ): number {
-  return Math.min(size, Math.ceil(least / unit) * unit);
+  return Math.min(size, Math.max(1, Math.floor(least / unit)) * unit);
 }
 
 export interface Room {
