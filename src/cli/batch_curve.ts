@@ -5,6 +5,7 @@ import { replay } from "../engine/replay.ts";
 import type { TensorExecutor } from "../engine/tensor_executor.ts";
 import type { Model } from "../graph/model.ts";
 import { cellular } from "../policy/cellular.ts";
+import type { ProfileTable } from "../policy/profile.ts";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { atOnce } from "../workload/arrivals.ts";
 import type { InputGenerator } from "../workload/inputs.ts";
@@ -62,4 +63,15 @@ export async function batchCurves(
     }
   }
   return [...points].map(([cell, points]) => ({ cell, points }));
+}
+
+/** Points [rows, ns] by cell; cells that no full batch was seen of are left out. */
+export function profileTable(curves: readonly BatchCurve[]): ProfileTable {
+  const table: Record<string, [number, number][]> = {};
+  for (const { cell, points } of curves) {
+    for (const { rows, rowsPerS } of points) {
+      (table[cell] ??= []).push([rows, Math.round(rows / rowsPerS * NS_PER_S)]);
+    }
+  }
+  return table;
 }

@@ -14,7 +14,7 @@ import type {
 import { benchTable } from "../report/bench_table.ts";
 import { htmlReport } from "../report/html_report.ts";
 import { renderTable } from "../report/table.ts";
-import { batchCurves } from "./batch_curve.ts";
+import { batchCurves, profileTable } from "./batch_curve.ts";
 import { type BenchModel, buildModel } from "./bench_models.ts";
 import { BenchRun, withExecutor } from "./bench_run.ts";
 import {
@@ -87,6 +87,10 @@ async function benchOne(
       BATCH_SIZES,
       seed,
     );
+    const table = profileTable(curves);
+    if (built.model.cells.every(({ name }) => name in table)) {
+      run.profile = table;
+    }
     const policies = settings.policies.filter((policy) =>
       POLICIES[policy]!.build(run.options(policy)).supports(built.model) ===
         undefined

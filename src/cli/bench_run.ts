@@ -4,6 +4,7 @@ import { parallelism } from "../engine/runtime.ts";
 import { TensorExecutor } from "../engine/tensor_executor.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { ProfileTable } from "../policy/profile.ts";
 import { POLICIES } from "../policy/registry.ts";
 import type { BenchPoint } from "../report/bench_result.ts";
 import { perfettoTrace } from "../report/perfetto.ts";
@@ -13,6 +14,7 @@ import { workload } from "../workload/workload.ts";
 import type { BuiltModel } from "./bench_models.ts";
 import type { BenchSettings } from "./bench_settings.ts";
 import { measure } from "./measure.ts";
+import { policyOptions } from "./policy_options.ts";
 import { progress } from "./terminal.ts";
 
 /** Starts workers for a model, and ends them whatever happens. */
@@ -39,6 +41,9 @@ export async function withExecutor<T>(
 }
 
 export class BenchRun {
+  /** What policies that decide by time are given. */
+  profile: ProfileTable | undefined = undefined;
+
   constructor(
     readonly built: BuiltModel,
     readonly executor: TensorExecutor,
@@ -95,8 +100,10 @@ export class BenchRun {
 
   /** How a policy is set up. */
   options(policy: string): Record<string, unknown> {
-    const { batchSizeMax } = this.settings;
-    return policy === "serial" ? {} : { batchSizeMax };
+    return policyOptions(policy, {
+      batchSizeMax: this.settings.batchSizeMax,
+      ...(this.profile && { profile: this.profile }),
+    });
   }
 
   #atOnce(policy: string, requests: number): Promise<Metrics> {

@@ -14,6 +14,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       "run every policy on real tensors under load; table, report, traces",
     load: async () => (await import("./bench.ts")).bench,
   },
+  ebird: {
+    summary:
+      "find the workers of e-ebird's engine for each load (E2bird, offline phase)",
+    load: async () => (await import("./ebird.ts")).ebird,
+  },
   explain: {
     summary: "say why a request waited or a batch was not full",
     load: async () => (await import("./explain.ts")).explain,
@@ -21,6 +26,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   npu: {
     summary: "run a SCALE-Sim topology on the systolic-array model",
     load: async () => (await import("./npu.ts")).runNpu,
+  },
+  profile: {
+    summary: "measure this machine's kernels per cell and batch size",
+    load: async () => (await import("./profile.ts")).profile,
   },
   simulate: {
     summary: "run policies on virtual time with a given cost table",

@@ -145,7 +145,12 @@ const profile = fc.constantFrom(
 const lazyOptions = fc.record({
   batchSizeMax,
   profile,
-  slaNs: fc.constantFrom(0, 20_000, 1e12),
+  slaNs: fc.constantFrom(
+    0,
+    20_000,
+    1e12,
+    { lstm: 5000, seq2seq: 1e9, recurrent: 20_000 },
+  ),
   decTimesteps: fc.integer({ min: 1, max: 8 }),
   negativeSlack: fc.constantFrom("refuse", "ignore"),
   nestedPreemption: fc.boolean(),
@@ -200,12 +205,15 @@ export const POLICY_OPTIONS: Record<
   }),
 };
 
-/** One or two models that a policy supports, requests to them, options of the policy, and workers. */
+/**
+ * Up to four models that a policy supports (LazyBatching, section VI-C, co-locates four), requests to them,
+ * options of the policy, and workers.
+ */
 export function anyCase(policy: string) {
   const supported = anyModel.filter(({ model }) =>
     POLICIES[policy]!.build().supports(model) === undefined
   );
-  return fc.array(supported, { minLength: 1, maxLength: 2 }).chain((models) =>
+  return fc.array(supported, { minLength: 1, maxLength: 4 }).chain((models) =>
     fc.record({
       models: fc.constant(models.map(({ model }) => model)),
       arrivals: anyArrivals(models),

@@ -6,11 +6,17 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
 import type { Model, Result } from "../../src/graph/model.ts";
+import type { TaskRecord } from "../../src/policy/records.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { serial } from "../../src/policy/serial.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { anyCase } from "./arbitraries.ts";
-import { type RunOutcome, runPaired, runThreads } from "./harness.ts";
+import {
+  type RunOutcome,
+  runPaired,
+  runSimulated,
+  runThreads,
+} from "./harness.ts";
 
 /** Results of every request executed alone, without cancellations and deadlines. */
 function alone(
@@ -71,6 +77,30 @@ for (const [name, entry] of Object.entries(POLICIES)) {
         },
       ),
       { numRuns: propertyRuns(1000) },
+    );
+  });
+
+  Deno.test(`${name}: equal requests in equal order are scheduled the same again`, () => {
+    fc.assert(
+      fc.property(
+        anyCase(name),
+        ({ models, arrivals, options, workers, rowNs }) => {
+          const timeline = () => {
+            const tasks: TaskRecord[] = [];
+            const { records } = runSimulated({
+              models,
+              policy: entry.build(options),
+              arrivals,
+              workers,
+              cost: { latencyNs: (_cell, rows) => 1000 + rowNs * rows },
+              observer: { task: (_task, record) => void tasks.push(record) },
+            });
+            return { tasks, records };
+          };
+          assert.deepEqual(timeline(), timeline());
+        },
+      ),
+      { numRuns: propertyRuns(200) },
     );
   });
 

@@ -1,0 +1,155 @@
+/** `shoal ebird`: E2bird's offline phase, which writes the engine configuration (section 7.3.2, Table 4). */
+import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { type CurvePoints, onCurve } from "../base/curve.ts";
+import {
+  RESNET_TITAN_RTX,
+  sharedTable,
+  titanRtxInterference,
+} from "../cost/published.ts";
+import { coRunNs } from "../cost/shared_capacity.ts";
+import { defineCell, f32 } from "../graph/cell_builder.ts";
+import {
+  engineConfiguration,
+  searchConfigurations,
+  type SearchObjective,
+} from "../policy/ebird/offline.ts";
+import { print, progress, UsageError } from "./terminal.ts";
+
+const OBJECTIVES = ["worker", "inference", "last"] as const;
+
+const HELP = `shoal ebird (--network NAME | --profile FILE) [options]
+
+E2bird's offline phase: tries every combination of workers whose sizes sum to each load, on a device that
+they share, and writes the best ones and the engine that has them all.
+
+  --network NAME    ${
+  Object.keys(RESNET_TITAN_RTX).join(", ")
+}: latencies of E2bird's Table 1
+  --profile FILE    latencies as shoal profile saves them; every cell counts once
+  --totals N,N,...  loads, TotalBS (default 4,8,16,32)
+  --objective NAME  worker (mean over workers, as in the paper; default), inference (mean over
+                    inferences) or last (until all are done)
+  --interference    streams cost each other what the paper's Fig. 12 shows, not only their shares
+  --out FILE        where the JSON goes (default: standard output); "configurations" is what the option of
+                    that name of policy e-ebird takes`;
+
+const PROFILE = z.object({
+  model: z.string(),
+  tablesNs: z.record(
+    z.string(),
+    z.array(z.tuple([z.int().min(1), z.number().min(0)])).min(1),
+  ),
+});
+
+export function ebird(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      network: { type: "string" },
+      profile: { type: "string" },
+      totals: { type: "string", default: "4,8,16,32" },
+      objective: { type: "string", default: "worker" },
+      interference: { type: "boolean", default: false },
+      out: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    print(HELP);
+    return Promise.resolve(0);
+  }
+  if ((values.network === undefined) === (values.profile === undefined)) {
+    throw new UsageError(`One of --network and --profile\n\n${HELP}`);
+  }
+  const objective = values.objective as SearchObjective;
+  if (!OBJECTIVES.includes(objective)) {
+    throw new UsageError(
+      `--objective is ${OBJECTIVES.join(", ")}; got "${values.objective}"`,
+    );
+  }
+  const totals = values.totals.split(",").map(Number);
+  if (totals.some((total) => !Number.isInteger(total) || total < 1)) {
+    throw new UsageError(
+      `--totals are positive integers, got "${values.totals}"`,
+    );
+  }
+  const { source, points } = values.network !== undefined
+    ? published(values.network)
+    : profiled(values.profile!);
+  const interference = values.interference ? titanRtxInterference : undefined;
+  const cost = sharedTable(points);
+  const cell = defineCell({
+    name: "network",
+    inputs: { x: f32(1) },
+    body: (op, { x }) => ({ y: op.Tanh(x) }),
+  });
+  const latenciesNs = (sizes: readonly number[]) =>
+    coRunNs(
+      sizes.map((rows) => ({
+        aloneNs: cost.latencyNs(cell, rows),
+        demand: cost.demand(cell, rows),
+      })),
+      interference,
+    );
+  const sizes = Math.floor(Math.log2(Math.max(...totals))) + 1;
+  const configurations = searchConfigurations({
+    totals,
+    sizes,
+    objective,
+    latenciesNs,
+  });
+  const result = {
+    source,
+    objective,
+    interference: values.interference,
+    configurations,
+    engine: engineConfiguration(configurations),
+  };
+  const text = `${JSON.stringify(result, undefined, 1)}\n`;
+  if (values.out === undefined) print(text);
+  else {
+    writeFileSync(values.out, text);
+    progress(`saved: ${values.out}`);
+  }
+  return Promise.resolve(0);
+}
+
+function published(network: string): { source: string; points: CurvePoints } {
+  if (!Object.hasOwn(RESNET_TITAN_RTX, network)) {
+    throw new UsageError(
+      `--network "${network}" does not exist; there are ${
+        Object.keys(RESNET_TITAN_RTX).join(", ")
+      }`,
+    );
+  }
+  return {
+    source: `${network}, E2bird, Table 1`,
+    points: RESNET_TITAN_RTX[network]!,
+  };
+}
+
+/** The whole network's curve: the sum of its cells', at every size that any of them was measured at. */
+function profiled(path: string): { source: string; points: CurvePoints } {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new UsageError(`Cannot read ${path}: ${(error as Error).message}`);
+  }
+  const checked = PROFILE.safeParse(parsed);
+  if (!checked.success) {
+    throw new UsageError(`${path}: ${z.prettifyError(checked.error)}`);
+  }
+  const { model, tablesNs } = checked.data;
+  const tables = Object.values(tablesNs);
+  const sizes = new Set(tables.flat().map(([rows]) => rows));
+  const points = [...sizes].sort((a, b) => a - b).map((rows) =>
+    [
+      rows,
+      tables.reduce((sum, table) => sum + onCurve(table, rows), 0),
+    ] as const
+  );
+  return { source: `${model}, ${path}`, points };
+}

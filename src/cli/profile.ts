@@ -1,0 +1,133 @@
+/** `shoal profile`: what a batch of each cell of a model takes on this machine, as a table. */
+import { writeFileSync } from "node:fs";
+import os from "node:os";
+import { parseArgs } from "node:util";
+import type { BatchCurve } from "../report/bench_result.ts";
+import { renderTable } from "../report/table.ts";
+import { batchCurves, profileTable } from "./batch_curve.ts";
+import { BENCH_MODELS, buildModel } from "./bench_models.ts";
+import { BenchRun, withExecutor } from "./bench_run.ts";
+import { benchSettings } from "./bench_settings.ts";
+import {
+  integerOption,
+  print,
+  progress,
+  stdoutColor,
+  UsageError,
+} from "./terminal.ts";
+
+const HELP = `shoal profile MODEL [options]
+
+Measures the WASM kernels of a model on this machine, per cell and batch size, and prints the median times.
+
+  MODEL             ${BENCH_MODELS.map(({ name }) => name).join(", ")}
+  --hidden N        hidden size (default 128)
+  --sizes N,N,...   batch sizes (default 1,2,4,8,16,32,64)
+  --seed N          seed of weights and inputs (default 1)
+  --out FILE        save the table as JSON: "tablesNs" is what "cost" of shoal simulate takes, and the
+                    "profile" option of lazy, oracle and dvabatch
+  --json            the same JSON on stdout`;
+
+const SIZES = [1, 2, 4, 8, 16, 32, 64];
+const HIDDEN = 128;
+
+export async function profile(args: string[]): Promise<number> {
+  const { values, positionals: [name, ...others] } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      hidden: { type: "string" },
+      sizes: { type: "string" },
+      seed: { type: "string" },
+      out: { type: "string" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    print(HELP);
+    return 0;
+  }
+  if (name === undefined || others.length > 0) {
+    throw new UsageError(`One MODEL is expected\n\n${HELP}`);
+  }
+  const benchModel = BENCH_MODELS.find((model) => model.name === name);
+  if (benchModel === undefined) {
+    throw new UsageError(
+      `No model "${name}"; there are ${
+        BENCH_MODELS.map(({ name }) => name).join(", ")
+      }`,
+    );
+  }
+  const hidden = integerOption("hidden", values.hidden, HIDDEN);
+  if (hidden === 0) throw new UsageError("--hidden is at least 1");
+  const seed = integerOption("seed", values.seed, 1);
+  const sizes = sizesOption(values.sizes);
+  const built = buildModel(benchModel, hidden, false, seed);
+  const curves = await withExecutor(built, 1, async (executor) => {
+    const settings = benchSettings(["--seed", String(seed)])!;
+    progress(`${name}: warming up`);
+    await new BenchRun(built, executor, settings).warmUp();
+    const curves: BatchCurve[] = [];
+    for (const size of sizes) {
+      progress(`${name}: batches of ${size}`);
+      curves.push(
+        ...await batchCurves(
+          built.model,
+          executor,
+          built.inputs,
+          [size],
+          seed,
+        ),
+      );
+    }
+    return curves;
+  });
+  const result = {
+    model: name,
+    sizes: built.sizes,
+    machine: `${
+      os.cpus()[0]?.model ?? "unknown"
+    }, ${os.platform()} ${os.arch()}, ${navigator.userAgent}`,
+    seed,
+    tablesNs: profileTable(curves),
+  };
+  const text = `${JSON.stringify(result, undefined, 1)}\n`;
+  if (values.out !== undefined) {
+    writeFileSync(values.out, text);
+    progress(`saved: ${values.out}`);
+  }
+  if (values.json) print(text);
+  else {
+    const rows = Object.entries(result.tablesNs).map(([cell, points]) => {
+      const byRows = new Map(points);
+      const times = sizes.map((size) => {
+        const ns = byRows.get(size);
+        return ns === undefined ? "-" : (ns / 1000).toFixed(1);
+      });
+      return [cell, ...times].map((text) => ({ text }));
+    });
+    const columns = [
+      { title: "us per batch of" },
+      ...sizes.map((size) => ({
+        title: String(size),
+        align: "right" as const,
+      })),
+    ];
+    print(renderTable({ columns, rows }, { color: stdoutColor() }));
+  }
+  return 0;
+}
+
+function sizesOption(text: string | undefined): number[] {
+  if (text === undefined) return SIZES;
+  const sizes = text.split(",").map(Number);
+  for (const size of sizes) {
+    if (!Number.isInteger(size) || size < 1) {
+      throw new UsageError(
+        `--sizes are positive integers, got "${text}"`,
+      );
+    }
+  }
+  return [...new Set(sizes)].sort((a, b) => a - b);
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ebird } from "../../src/cli/ebird.ts";
+import { eEbird } from "../../src/policy/e_ebird.ts";
+import { totalBatchSize } from "../../src/policy/ebird/worker_queue.ts";
+
+async function offline(
+  ...args: string[]
+): Promise<
+  { configurations: Record<number, number[]>; engine: number[] }
+> {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-"));
+  try {
+    const out = join(folder, "engine.json");
+    const profile = join(folder, "profile.json");
+    writeFileSync(
+      profile,
+      JSON.stringify({
+        model: "two cells",
+        tablesNs: { a: [[1, 500], [8, 800]], b: [[1, 500], [4, 900]] },
+      }),
+    );
+    const given = args.map((arg) => arg === "PROFILE" ? profile : arg);
+    assert.equal(await ebird([...given, "--out", out]), 0);
+    return JSON.parse(readFileSync(out, "utf8"));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+Deno.test("shoal ebird writes configurations that e-ebird takes and an engine that has them all", async () => {
+  for (
+    const source of [["--network", "resnet152"], ["--profile", "PROFILE"]]
+  ) {
+    for (const objective of ["worker", "inference", "last"]) {
+      const { configurations, engine } = await offline(
+        ...source,
+        "--interference",
+        "--objective",
+        objective,
+      );
+      assert.deepEqual(Object.keys(configurations), ["4", "8", "16", "32"]);
+      for (const [total, counts] of Object.entries(configurations)) {
+        assert.equal(totalBatchSize(counts), Number(total));
+        counts.forEach((count, n) => assert(engine[n]! >= count));
+      }
+      eEbird({ configurations });
+    }
+  }
+});
+
+Deno.test("shoal ebird names what is wrong", () => {
+  const refused = (args: string[], message: RegExp) =>
+    assert.throws(() => void ebird(args), message);
+  refused([], /One of --network and --profile/);
+  refused(["--network", "vgg"], /"vgg" does not exist; there are resnet50/);
+  refused(["--network", "resnet50", "--totals", "4,x"], /--totals.*4,x/);
+  refused(["--network", "resnet50", "--objective", "best"], /got "best"/);
+  refused(["--profile", "nowhere.json"], /Cannot read nowhere.json/);
+});
