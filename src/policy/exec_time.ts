@@ -53,7 +53,7 @@ export function expectedExtents(
       caches: caches.map(({ seen }, i) => ({
         seen: Math.max(
           grows && cell.caches[i]!.appends ? decTimesteps : seen,
-          known?.caches[i]!.seen ?? 0,
+          known?.caches[i]?.seen ?? 0,
         ),
       })),
     };
