@@ -6,7 +6,7 @@ import type { CostModel } from "../cost/cost_model.ts";
 import { MODELS } from "../models/registry.ts";
 import { POLICIES } from "../policy/registry.ts";
 import type { Policy } from "../policy/policy.ts";
-import { seededWeights } from "../tensor/weights.ts";
+import { shapesOnly } from "../tensor/weights.ts";
 import { ARRIVALS, arrivals } from "../workload/arrivals.ts";
 import { inputGenerator } from "../workload/inputs.ts";
 import type { LengthsSpec } from "../workload/lengths.ts";
@@ -64,9 +64,6 @@ export interface Simulation {
   readonly log: boolean;
 }
 
-/** A simulation has no values, so models are built at the smallest size whatever the options say. */
-const SMALLEST = { hidden: 1, embedding: 1 };
-
 /**
  * @param label the file's name, for messages
  * @throws UsageError naming file, key and value
@@ -101,10 +98,10 @@ function simulation(config: SimulateConfig): Simulation {
       );
     }
   }
+  // A simulation has no values: costs and lengths depend on shapes alone.
   const model = entry.build({
     ...config.model.options,
-    ...SMALLEST,
-    weights: seededWeights(seed),
+    weights: shapesOnly(),
   });
   const { kind, ...arrivalOptions } = config.workload.arrivals;
   const { requests, deadlineNs, vocabulary = 1, lengths, trees, extraSteps } =

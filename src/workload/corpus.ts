@@ -19,3 +19,15 @@ export interface Corpus {
   /** Text form of a JointHistogram over (source tokens, target tokens). */
   readonly counts: string;
 }
+
+/** Lengths of the inputs of a task for models of one text: counts only, no text. */
+export interface TaskLengths {
+  readonly name: string;
+  /** Where the lengths come from. */
+  readonly origin: string;
+  readonly licence: string;
+  readonly examples: number;
+  readonly tokens: LengthFacts;
+  /** Text form of a Histogram over tokens. */
+  readonly counts: string;
+}

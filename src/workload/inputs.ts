@@ -102,6 +102,11 @@ function seq2seqInputs(
       `"extraSteps" of a workload is an integer from 0, got ${extraSteps}`,
     );
   }
+  if (lengths.alone) {
+    throw new RangeError(
+      `Lengths "${lengths.name}" are of texts without a translation; a "seq2seq" workload needs pairs`,
+    );
+  }
   return {
     name: lengths.name,
     next(prng) {

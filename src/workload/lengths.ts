@@ -3,12 +3,13 @@
  * Source: Cellular Batching, sections 7.1, 7.3 (Fig. 10, 11) and 7.4.
  */
 import type { Prng } from "../base/prng.ts";
-import type { Corpus } from "./corpus.ts";
+import type { Corpus, TaskLengths } from "./corpus.ts";
 import { EUROPARL_V7_DE_EN } from "./corpora/europarl_v7_de_en.ts";
+import { GLUE } from "./corpora/glue.ts";
 import { MULTI30K_EN_DE } from "./corpora/multi30k_en_de.ts";
 import { WMT15_EN_DE } from "./corpora/wmt15_en_de.ts";
 import { WMT21_MT_EN_DE } from "./corpora/wmt21_mt_en_de.ts";
-import { JointHistogram } from "./histogram.ts";
+import { Histogram, JointHistogram } from "./histogram.ts";
 
 /** Tokens of a sentence and of its translation. */
 export interface PairLengths {
@@ -20,6 +21,8 @@ export interface LengthSampler {
   readonly name: string;
   /** The side that models of one sentence take: the English one. */
   readonly english: "source" | "target";
+  /** Texts without a translation: both lengths are one, and nothing can be decoded to the other. */
+  readonly alone?: boolean;
   sample(prng: Prng): PairLengths;
 }
 
@@ -30,19 +33,41 @@ export const CORPORA: Readonly<Record<string, Corpus>> = Object.fromEntries(
   ) => [corpus.name, corpus]),
 );
 
+/** Every task of single texts by name, e.g. "glue.rte". */
+export const TASKS: Readonly<Record<string, TaskLengths>> = Object.fromEntries(
+  GLUE.map((task) => [task.name, task]),
+);
+
 /** @throws RangeError naming the corpora there are */
 export function corpus(name: string): Corpus {
   const found = Object.hasOwn(CORPORA, name) ? CORPORA[name] : undefined;
   if (found === undefined) {
     throw new RangeError(
-      `No corpus "${name}"; there are ${Object.keys(CORPORA).join(", ")}`,
+      `No corpus "${name}"; there are ${
+        [...Object.keys(CORPORA), ...Object.keys(TASKS)].join(", ")
+      }`,
     );
   }
   return found;
 }
 
-/** Lengths of a corpus's sentence pairs; source and target of one pair stay together. */
+/** Lengths of a task's inputs. */
+function taskLengths({ name, counts }: TaskLengths): LengthSampler {
+  const histogram = new Histogram(counts);
+  return {
+    name,
+    english: "source",
+    alone: true,
+    sample(prng) {
+      const tokens = histogram.sample(prng);
+      return { source: tokens, target: tokens };
+    },
+  };
+}
+
+/** Lengths of a corpus's sentence pairs, source and target of one pair together, or of a task's inputs. */
 export function corpusLengths(name: string): LengthSampler {
+  if (Object.hasOwn(TASKS, name)) return taskLengths(TASKS[name]!);
   const { english, counts } = corpus(name);
   const joint = new JointHistogram(counts);
   return {
@@ -70,9 +95,9 @@ export function fixedLengths(tokens: number): LengthSampler {
  */
 export function clippedLengths(name: string, max: number): LengthSampler {
   checkTokens("A maximum length", max);
-  const { english, counts } = corpus(name);
+  const { english, alone } = corpusLengths(name);
   const kept: [number, number][] = [];
-  for (const [source, target, count] of new JointHistogram(counts).entries()) {
+  for (const [source, target, count] of pairsOf(name)) {
     if (source <= max && target <= max) {
       for (let i = 0; i < count; i++) kept.push([source, target]);
     }
@@ -85,11 +110,23 @@ export function clippedLengths(name: string, max: number): LengthSampler {
   return {
     name: `${name}, at most ${max}`,
     english,
+    ...(alone && { alone }),
     sample(prng) {
       const [source, target] = kept[prng.int(kept.length)]!;
       return { source, target };
     },
   };
+}
+
+function* pairsOf(
+  name: string,
+): Generator<[source: number, target: number, count: number]> {
+  if (!Object.hasOwn(TASKS, name)) {
+    return yield* new JointHistogram(corpus(name).counts).entries();
+  }
+  for (const [tokens, count] of new Histogram(TASKS[name]!.counts).entries()) {
+    yield [tokens, tokens, count];
+  }
 }
 
 /** Lengths as a configuration names them. */

@@ -1,14 +1,18 @@
 /**
  * Derives the embedded histograms of src/workload/corpora from the data sets they count. Run by hand:
  * `deno run -A test/workload/derive_histograms.ts DATA_FOLDER`, where DATA_FOLDER holds
- * `sentence-lengths/*.csv` (src_tokens,src_words,tgt_tokens,tgt_words) and
- * `parse-trees/sst-train-shapes.txt` (one tree shape per line).
+ * `sentence-lengths/*.csv` (src_tokens,src_words,tgt_tokens,tgt_words), `glue-lengths/*.csv`
+ * (words1,words2,bert_input_tokens) and `parse-trees/sst-train-shapes.txt` (one tree shape per line).
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { ascending, mean, percentile } from "../../src/base/statistics.ts";
 import type { ParseTree } from "../../src/graph/parse_tree.ts";
-import type { Corpus, LengthFacts } from "../../src/workload/corpus.ts";
+import type {
+  Corpus,
+  LengthFacts,
+  TaskLengths,
+} from "../../src/workload/corpus.ts";
 import { Histogram, JointHistogram } from "../../src/workload/histogram.ts";
 import { leafCount, parseTreeShape } from "../../src/workload/tree_shape.ts";
 
@@ -68,6 +72,61 @@ export const CORPUS_FILES: readonly CorpusFile[] = [
     },
   },
 ];
+
+/** Training examples of GLUE tasks. */
+export const TASK_FILES: readonly {
+  readonly csv: string;
+  readonly meta: Pick<TaskLengths, "name" | "origin" | "licence">;
+}[] = [
+  ["RTE", "data/RTE of amrnag/Specialized-Transformers fa673a93a5c2"],
+  ["SST-2", "data/SST-2 of forest-snow/alps 3c7ef2c98249, train"],
+  ["MRPC", "data/MRPC of Nstats/my_bert 733d79335044"],
+  ["CoLA", "data/CoLA of amrnag/Specialized-Transformers fa673a93a5c2"],
+].map(([task, from]) => ({
+  csv: `${task}.train.csv`,
+  meta: {
+    name: `glue.${task!.toLowerCase()}`,
+    origin: `GLUE (Wang et al. 2018), ${task}, training examples: ${from}`,
+    licence: "tasks of their own terms; lengths only",
+  },
+}));
+
+/** Tokens that BERT is given for every example: word pieces, [CLS] and a [SEP] per sentence. */
+export function readTaskTokens(dataFolder: string, csv: string): number[] {
+  const lines = readFileSync(`${dataFolder}/glue-lengths/${csv}`, "utf8")
+    .trim().split("\n");
+  return lines.slice(1).map((line) => Number(line.split(",")[2]));
+}
+
+function tasksModule(dataFolder: string): string {
+  const entries = TASK_FILES.map(({ csv, meta }) => {
+    const tokens = readTaskTokens(dataFolder, csv);
+    const counts = new Map<number, number>();
+    for (const n of tokens) counts.set(n, (counts.get(n) ?? 0) + 1);
+    const { mean, p99, max } = lengthFacts(tokens);
+    return `  {
+    name: ${JSON.stringify(meta.name)},
+    origin:
+      ${JSON.stringify(meta.origin)},
+    licence: ${JSON.stringify(meta.licence)},
+    examples: ${tokens.length},
+    tokens: { mean: ${mean}, p99: ${p99}, max: ${max} },
+    counts: \`
+${Histogram.encode(counts).replace(/(.{90}\S*) /g, "$1\n")}
+\`,
+  },`;
+  });
+  return `import type { TaskLengths } from "../corpus.ts";
+
+/**
+ * Tokens that an uncased BERT is given for the examples of GLUE tasks: word pieces, [CLS] and a [SEP] per
+ * sentence, with the vocabulary of Nstats/my_bert 397800c6c7b4. Counts only, no text. ${MADE}
+ */
+export const GLUE: readonly TaskLengths[] = [
+${entries.join("\n")}
+];
+`;
+}
 
 /** (source, target) tokens of every pair. */
 export function readPairs(dataFolder: string, csv: string): [number, number][] {
@@ -185,6 +244,7 @@ function main(dataFolder: string | undefined): void {
   for (const file of CORPUS_FILES) {
     write(file.module, corpusModule(file, readPairs(dataFolder, file.csv)));
   }
+  write("glue", tasksModule(dataFolder));
   write("sst_shapes", treeModule(readTrees(dataFolder, "train")));
 }
 

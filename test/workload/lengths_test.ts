@@ -1,15 +1,23 @@
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import { ascending, mean, percentile } from "../../src/base/statistics.ts";
-import { JointHistogram } from "../../src/workload/histogram.ts";
+import { Histogram, JointHistogram } from "../../src/workload/histogram.ts";
+import { inputGenerator } from "../../src/workload/inputs.ts";
 import {
   clippedLengths,
   CORPORA,
   fixedLengths,
   lengthSampler,
+  TASKS,
 } from "../../src/workload/lengths.ts";
 import { dataFolder } from "./data_folder.ts";
-import { CORPUS_FILES, lengthFacts, readPairs } from "./derive_histograms.ts";
+import {
+  CORPUS_FILES,
+  lengthFacts,
+  readPairs,
+  readTaskTokens,
+  TASK_FILES,
+} from "./derive_histograms.ts";
 
 const SIDES = ["source", "target"] as const;
 
@@ -85,6 +93,45 @@ Deno.test("lengthSampler() keeps source and target of a pair together", () => {
   }
 });
 
+Deno.test("the embedded tasks have the published number of examples, means and percentiles", () => {
+  // Figures of the data set's description: examples, then mean / p99 / max of BERT's input tokens.
+  const published: Record<string, number[]> = {
+    "glue.rte": [2490, 70.2, 197, 289],
+    "glue.sst-2": [60614, 13.31, 44, 66],
+    "glue.mrpc": [3668, 53.24, 83, 103],
+    "glue.cola": [8551, 11.33, 25, 47],
+  };
+  deepEqual(Object.keys(TASKS), Object.keys(published));
+  for (const [name, { examples, tokens, counts }] of Object.entries(TASKS)) {
+    const all = [...new Histogram(counts).entries()].flatMap((
+      [length, count],
+    ) => new Array<number>(count).fill(length));
+    const facts = lengthFacts(all);
+    deepEqual([all.length, ...Object.values(facts)], published[name], name);
+    deepEqual([examples, tokens], [all.length, facts], name);
+    const prng = new Prng(7);
+    const sampler = lengthSampler(name);
+    const drawn = Array.from(
+      { length: 20_000 },
+      () => sampler.sample(prng).source,
+    );
+    ok(Math.abs(mean(drawn) / tokens.mean - 1) < 0.03, name);
+    const short = clippedLengths(name, 64);
+    ok(short.alone && short.sample(prng).source <= 64);
+  }
+});
+
+Deno.test("texts without a translation are no workload of pairs", () => {
+  const options = { vocabulary: 9, lengths: "glue.rte" };
+  const { input } = inputGenerator({ kind: "tokens", ...options })
+    .next(new Prng(1));
+  ok((input as { tokens: number[] }).tokens.length > 0);
+  throws(
+    () => inputGenerator({ kind: "seq2seq", ...options }),
+    /Lengths "glue.rte" are of texts without a translation/,
+  );
+});
+
 Deno.test("fixedLengths() has no variance", () => {
   deepEqual(fixedLengths(24).sample(new Prng(1)), { source: 24, target: 24 });
   deepEqual(lengthSampler({ fixed: 24 }).sample(new Prng(1)), {
@@ -150,5 +197,15 @@ Deno.test("the embedded corpora are what the data sets count", () => {
       meta.name,
     );
     equal(corpus.origin, meta.origin);
+  }
+  for (const { csv, meta } of TASK_FILES) {
+    const { counts, origin } = TASKS[meta.name]!;
+    const counted = new Map(new Histogram(counts).entries());
+    const expected = new Map<number, number>();
+    for (const n of readTaskTokens(data, csv)) {
+      expected.set(n, (expected.get(n) ?? 0) + 1);
+    }
+    deepEqual(counted, new Map([...expected].sort(([a], [b]) => a - b)));
+    equal(origin, meta.origin);
   }
 });
