@@ -1,4 +1,7 @@
 /** Shoal's public surface. @module */
+export { NpuCost } from "./cost/npu_cost.ts";
+export { profileCells } from "./cost/profile_cells.ts";
+export type { CellProfileOptions } from "./cost/profile_cells.ts";
 export { constantCost, TableCost } from "./cost/table_cost.ts";
 export { coRunNs } from "./cost/shared_capacity.ts";
 export type { SharedCost } from "./cost/shared_cost.ts";
@@ -42,6 +45,12 @@ export { MODELS } from "./models/registry.ts";
 export { seq2seq } from "./models/seq2seq.ts";
 export { transformer, type TransformerOptions } from "./models/transformer.ts";
 export { treeLstm } from "./models/tree_lstm.ts";
+export { createNpu } from "./npu/npu.ts";
+export type { Npu } from "./npu/npu.ts";
+export type { NpuConfig } from "./npu/config.ts";
+export { preset } from "./npu/presets.ts";
+export { loadProfile, profileTable, saveProfile } from "./npu/profile.ts";
+export type { LatencyProfile } from "./npu/profile.ts";
 export { bucketed } from "./policy/bucketed.ts";
 export { BASELINES, searchWindow } from "./policy/baselines.ts";
 export { cellular } from "./policy/cellular.ts";

@@ -6,7 +6,7 @@ import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
 import { createNpu } from "../../src/npu/npu.ts";
 import { resnet50 } from "../../src/npu/networks/resnet50.ts";
 import { preset } from "../../src/npu/presets.ts";
-import { profileModel } from "../../src/npu/profile.ts";
+import { profileModel, profileTable } from "../../src/npu/profile.ts";
 import { layerModel } from "./layer_model.ts";
 
 export interface Network {
@@ -39,17 +39,11 @@ function resnet(mode: NpuMode): Network {
     (batch) => resnet50(batch),
     { model: "ResNet-50" },
   );
-  const tables = Object.fromEntries(measured.nodes.map((node, n) => [
-    node,
-    measured.batchSizes.map((size, i) =>
-      [size, measured.latencyNs[n]![i]!] as const
-    ),
-  ]));
   const model = layerModel("resnet50", measured.nodes);
   return {
     name: "ResNet-50",
     workload: "",
-    cost: new TableCost(tables),
+    cost: new TableCost(profileTable(measured)),
     decTimesteps: 1,
     request: () => ({ model, input: {}, arrivalNs: 0 }),
     published: { aloneMs: 1.1, latency: 5.3, throughput: 1.1, slaMs: 20 },

@@ -16,6 +16,12 @@ import { preset, PRESETS } from "../npu/presets.ts";
 import { createNpu } from "../npu/npu.ts";
 import { MODES } from "../npu/timing.ts";
 import type { LayerSpec } from "../npu/layer_spec.ts";
+import { NpuCost } from "../cost/npu_cost.ts";
+import { extentOf, profileCells } from "../cost/profile_cells.ts";
+import type { Cell } from "../graph/cell.ts";
+import { MODELS } from "../models/registry.ts";
+import { cellLayers } from "../npu/cell_layers.ts";
+import { shapesOnly } from "../tensor/weights.ts";
 import { resnet50 } from "../npu/networks/resnet50.ts";
 import {
   parseConfig,
@@ -42,11 +48,15 @@ const HELP =
   `shoal npu: cycles, traffic and stalls of a network on a systolic array
 
   shoal npu --topology FILE.csv [--config FILE.cfg|FILE.json | --preset NAME] [options]
-  shoal npu --network resnet50 [options]
+  shoal npu --network resnet50 | --model NAME [options]
   shoal npu --wavefront FILE.html [--gemm MxNxK] [--array RxC] [--dataflow D] [--mode M]
 
   --topology FILE     SCALE-Sim topology (convolution or GEMM form)
   --network NAME      built in: resnet50 (v1.5), resnet50-v1
+  --model NAME        the operators of a model's cells, each once: ${
+    Object.keys(MODELS).join(", ")
+  }
+  --tokens N          of a row of such a model, where cells take several or look back (default 32)
   --config FILE       SCALE-Sim .cfg, or JSON over the preset
   --preset NAME       ${Object.keys(PRESETS).join(", ")} (default lazybatching)
   --dataflow D        os, ws, is
@@ -56,7 +66,7 @@ const HELP =
   --on-chip           keep results on chip between layers where they fit
   --csv, --json       instead of a table; with the words between array and scratchpads
   --report FILE.html  roofline and per-layer chart
-  --profile FILE.json latencies of every layer for batch sizes 1 to 64
+  --profile FILE.json latencies of every layer, or of a model's cells, for batch sizes 1 to 64
   --wavefront FILE    draw a small GEMM crossing the array, from its registers
 `;
 
@@ -81,6 +91,8 @@ function parse(args: string[]) {
     options: {
       topology: { type: "string" },
       network: { type: "string" },
+      model: { type: "string" },
+      tokens: { type: "string" },
       config: { type: "string" },
       preset: { type: "string" },
       dataflow: { type: "string" },
@@ -162,16 +174,14 @@ function runScaleSim(flags: Flags, { batch, form, cfg }: Context): void {
 
 function runModel(flags: Flags, { batch, form, cfg }: Context): void {
   const config = machineOf(flags, cfg);
-  const layersOf = networkOf(flags);
+  const { name, layersOf, cells, tokens } = networkOf(flags);
   const npu = createNpu(config);
   const network = npu.network(layersOf(batch), {
     keepOnChip: flags["on-chip"] === true,
   });
   const output = formatNetwork(network, { config, batch, form });
   if (flags.report !== undefined) {
-    const title = `${
-      flags.topology ?? flags.network
-    } on ${config.name}, batch ${batch}`;
+    const title = `${name} on ${config.name}, batch ${batch}`;
     const charts = [
       "<h2>Roofline</h2>",
       rooflineSvg(network, config),
@@ -181,8 +191,14 @@ function runModel(flags: Flags, { batch, form, cfg }: Context): void {
     write(flags.report, page(title, charts));
   }
   if (flags.profile !== undefined) {
-    const model = flags.network ?? flags.topology ?? "";
-    write(flags.profile, saveProfile(profileModel(npu, layersOf, { model })));
+    const profile = cells === undefined
+      ? profileModel(npu, layersOf, { model: name })
+      : profileCells(new NpuCost(npu), cells, {
+        machine: config.name,
+        model: name,
+        tokens,
+      });
+    write(flags.profile, saveProfile(profile));
   }
   process.stdout.write(output);
 }
@@ -213,18 +229,49 @@ function machineOf(flags: Flags, cfg: ScaleSimConfig | undefined): NpuConfig {
   return { ...config, dataflow, mode, format };
 }
 
-function networkOf(flags: Flags): (batch: number) => LayerSpec[] {
-  if ((flags.network === undefined) === (flags.topology === undefined)) {
+interface Network {
+  name: string;
+  layersOf(batch: number): LayerSpec[];
+  /** Of a model: what its schedulers launch. */
+  cells?: readonly Cell[];
+  tokens?: number;
+}
+
+function networkOf(flags: Flags): Network {
+  const given = [flags.network, flags.topology, flags.model]
+    .filter((flag) => flag !== undefined);
+  if (given.length !== 1) {
     throw new RangeError(
-      "give either --topology FILE.csv or --network NAME (see --help)",
+      "give one of --topology FILE.csv, --network NAME and --model NAME (see --help)",
     );
+  }
+  if (flags.tokens !== undefined && flags.model === undefined) {
+    throw new RangeError("--tokens goes with --model only");
   }
   if (flags.network !== undefined) {
     const name = oneOf(flags.network, ["resnet50", "resnet50-v1"], "--network");
-    return (batch) => resnet50(batch, name === "resnet50" ? "v1.5" : "v1");
+    const variant = name === "resnet50" ? "v1.5" : "v1";
+    return { name, layersOf: (batch) => resnet50(batch, variant) };
+  }
+  if (flags.model !== undefined) {
+    const name = oneOf(flags.model, Object.keys(MODELS), "--model");
+    const tokens = wholeNumber(flags.tokens ?? "32", "--tokens");
+    const { cells } = MODELS[name].build({ weights: shapesOnly() });
+    return {
+      name,
+      cells,
+      tokens,
+      layersOf: (batch) =>
+        cells.flatMap((cell) =>
+          cellLayers(cell, batch, extentOf(cell, tokens))
+        ),
+    };
   }
   const topology = readTopology(flags);
-  return (batch) => topology.map((layer) => layerSpecOf(layer, batch));
+  return {
+    name: flags.topology ?? "",
+    layersOf: (batch) => topology.map((layer) => layerSpecOf(layer, batch)),
+  };
 }
 
 function readTopology(flags: Flags): TopologyLayer[] {

@@ -15,9 +15,15 @@ export interface LatencyProfile {
   latencyNs: readonly (readonly number[])[];
 }
 
+/** Batch sizes of a profile, unless told: 1 to 64. */
+export const BATCH_SIZES: readonly number[] = Array.from(
+  { length: 64 },
+  (_, i) => i + 1,
+);
+
 export interface ProfileOptions {
   model: string;
-  /** Default: 1 to 64. */
+  /** Default: BATCH_SIZES. */
   batchSizes?: readonly number[];
 }
 
@@ -25,8 +31,7 @@ export interface ProfileOptions {
 export function profileModel(
   npu: Npu,
   layersOf: (batch: number) => readonly LayerSpec[],
-  { model, batchSizes = Array.from({ length: 64 }, (_, i) => i + 1) }:
-    ProfileOptions,
+  { model, batchSizes = BATCH_SIZES }: ProfileOptions,
 ): LatencyProfile {
   if (batchSizes.length === 0) {
     throw new RangeError("batchSizes must not be empty");
@@ -66,13 +71,25 @@ export function totalNs(profile: LatencyProfile, batch: number): number {
   return profile.latencyNs.reduce((sum, latencies) => sum + latencies[at], 0);
 }
 
+/** The profile as policies and `TableCost` take it: points [batch size, ns] by node. */
+export function profileTable(
+  { nodes, batchSizes, latencyNs }: LatencyProfile,
+): Record<string, [batch: number, ns: number][]> {
+  return Object.fromEntries(
+    nodes.map((node, n) => [
+      node,
+      batchSizes.map((batch, i): [number, number] => [batch, latencyNs[n][i]]),
+    ]),
+  );
+}
+
 export function saveProfile(profile: LatencyProfile): string {
   return JSON.stringify(profile, undefined, 1) + "\n";
 }
 
 /** Throws a RangeError naming what is wrong. */
 export function loadProfile(text: string): LatencyProfile {
-  let value: Partial<LatencyProfile>;
+  let value: Partial<LatencyProfile> | null;
   try {
     value = JSON.parse(text);
   } catch (cause) {
@@ -80,7 +97,7 @@ export function loadProfile(text: string): LatencyProfile {
       cause,
     });
   }
-  const { machine, model, batchSizes, nodes, latencyNs } = value;
+  const { machine, model, batchSizes, nodes, latencyNs } = value ?? {};
   if (typeof machine !== "string" || typeof model !== "string") {
     throw new RangeError('profile: "machine" and "model" must be strings');
   }

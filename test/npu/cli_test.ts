@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { runNpu } from "../../src/cli/npu.ts";
+import { loadProfile } from "../../src/npu/profile.ts";
 
 interface Ran {
   code: number;
@@ -140,6 +141,25 @@ Deno.test("shoal npu --wavefront draws every cycle of a small GEMM", async () =>
   assert.equal(code, 0);
 });
 
+Deno.test("shoal npu --model prices a registered model's operators and profiles its cells", async () => {
+  const { code, out } = await shoalNpu(
+    {},
+    (path) => [
+      ...["--model", "transformer", "--tokens", "20", "--batch", "4"],
+      ...["--profile", path("p.json"), "--csv"],
+    ],
+    (path) => {
+      const { machine, model, nodes } = loadProfile(
+        readFileSync(path("p.json"), "utf8"),
+      );
+      assert.deepEqual([machine, model], ["LazyBatching NPU", "transformer"]);
+      assert.ok(nodes.length > 10);
+    },
+  );
+  assert.equal(code, 0);
+  assert.match(out, /^layer,gemm,cycles/);
+});
+
 const BAD: [string, string[], RegExp][] = [
   [
     "a topology that is not there",
@@ -161,7 +181,21 @@ const BAD: [string, string[], RegExp][] = [
     ["--wavefront", "w", "--array", "100000x100000"],
     /an array of 100000x100000 does not fit the module's memory/,
   ],
-  ["no network", [], /give either --topology FILE\.csv or --network NAME/],
+  [
+    "an unknown model",
+    ["--model", "vgg"],
+    /--model must be one of lstm, .*; got "vgg"/,
+  ],
+  [
+    "tokens without a model",
+    ["--network", "resnet50", "--tokens", "3"],
+    /--tokens goes/,
+  ],
+  [
+    "no network",
+    [],
+    /give one of --topology FILE\.csv, --network NAME and --model NAME/,
+  ],
   [
     "an unknown preset",
     ["--network", "resnet50", "--preset", "x"],

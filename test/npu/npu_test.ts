@@ -193,6 +193,10 @@ Deno.test("a profile is the latencies, saved and loaded", () => {
     () => loadProfile(broken),
     /node "fc" needs 3 latencies in whole nanoseconds/,
   );
+  assert.throws(
+    () => loadProfile("null"),
+    /"machine" and "model" must be strings/,
+  );
 });
 
 Deno.test("ResNet-50 on LazyBatching's machine: published 1.1 ms lies between the accountings", () => {
