@@ -26,15 +26,16 @@ const MIN_ROWS_STREAMING = 12 * TILE_ROWS;
 /** Address of this instance's scratch memory; 0: it has none and sweeps directly. */
 let scratch: usize = 0;
 
-/** Bytes that shoal_use_scratch() wants. */
+/** Bytes that shoal_use_scratch() wants; 0 in builds that have no use for them. */
 export function shoal_scratch_bytes(): i32 {
+  if (ASC_FEATURE_RELAXED_SIMD) return 0;
   return <i32>(SUMS_BYTES + WEIGHT_BYTES);
 }
 
 /**
  * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
  * (0). It changes the speed of matrix kernels, no bit: faster where the engine checks
- * bounds in code, slower where it does not. Relaxed builds have no use for it.
+ * bounds in code, slower where it does not. Relaxed builds ignore it.
  */
 export function shoal_use_scratch(address: usize): void {
   if (!ASC_NO_ASSERT) assert((address & 15) == 0, "scratch memory is 16-byte aligned");

@@ -25,6 +25,7 @@ export { PairedExecutor } from "./engine/paired_executor.ts";
 export { readKernels } from "./engine/runtime.ts";
 export { ServingEngine } from "./engine/serving.ts";
 export type { RequestOptions, ServingOptions } from "./engine/serving.ts";
+export { probeScratchBytes } from "./engine/scratch_probe.ts";
 export { SimExecutor } from "./engine/sim_executor.ts";
 export { TensorExecutor } from "./engine/tensor_executor.ts";
 export { Timeline } from "./engine/timeline.ts";

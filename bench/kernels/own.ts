@@ -4,7 +4,7 @@ import {
   instantiateKernels,
   type KernelExports,
 } from "../../src/kernels/module.ts";
-import { scratchPays } from "../../src/engine/scratch_probe.ts";
+import { probeScratchBytes } from "../../src/engine/scratch_probe.ts";
 import { ROOT } from "./root.ts";
 
 const PAGE = 65536;
@@ -40,9 +40,9 @@ export class Own {
     this.memory = memory;
     this.#buffer = memory.buffer as ArrayBuffer;
     const end = this.kernels.shoal_static_end();
-    const scratch = this.name === "deterministic" && scratchPays(bytes, false);
-    if (scratch) this.kernels.shoal_use_scratch(end);
-    this.base = end + (scratch ? this.kernels.shoal_scratch_bytes() : 0);
+    const scratch = probeScratchBytes(bytes, false);
+    if (scratch > 0) this.kernels.shoal_use_scratch(end);
+    this.base = end + scratch;
     this.#top = this.base;
   }
 

@@ -19,6 +19,11 @@ export interface KernelTeamOptions extends Partial<TeamPlan & TeamWays> {
   memory: WebAssembly.Memory;
   /** Where the team's `KernelTeam.bytes` lie, 64-byte aligned. */
   address: number;
+  /**
+   * Where `threads` times `shoal_scratch_bytes()` bytes lie, for engines where scratch memory pays
+   * (`probeScratchBytes`), 16-byte aligned; default 0, none.
+   */
+  kernelScratch?: number;
   /** A helper died: the team is of no use any more. By default the error is thrown. */
   onFatal?: (error: Error) => void;
 }
@@ -71,6 +76,10 @@ export class KernelTeam {
     }
     const kernels = instantiateKernels(options.kernels, { memory });
     prepareTeam(memory, place);
+    const { kernelScratch = 0 } = options;
+    const scratchOf = (thread: number) =>
+      kernelScratch && kernelScratch + thread * kernels.shoal_scratch_bytes();
+    kernels.shoal_use_scratch(scratchOf(0));
     const leader = new TeamLeader(kernels, memory, place, ways);
     const threads = await startThreads(
       Array.from({ length: place.threads - 1 }, (_, i) => ({
@@ -81,6 +90,7 @@ export class KernelTeam {
           place,
           thread: i + 1,
           ways,
+          scratch: scratchOf(i + 1),
         },
       })),
       options.onFatal ?? ((error) => {

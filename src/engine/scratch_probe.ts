@@ -18,23 +18,18 @@ const ROUNDS = 20;
 /** Blocks have to win by this much: a tie is decided for the simpler way. */
 const MARGIN = 0.97;
 
-let answer: boolean | undefined;
+let pays: boolean | undefined;
 
 /**
- * Times one GEMM both ways, about 15 ms; the answer is kept for the thread.
- * @param source a deterministic build; @param shared whether it needs a shared memory
+ * Bytes of scratch memory to give each instance, 0 where it does not pay. Times one GEMM both ways,
+ * about 15 ms; the answer is kept for the thread.
+ * @param source a build; relaxed ones have no use for scratch memory
+ * @param shared whether it needs a shared memory
  */
-export function scratchPays(
+export function probeScratchBytes(
   source: BufferSource | WebAssembly.Module,
   shared: boolean,
-): boolean {
-  return answer ??= measure(source, shared);
-}
-
-function measure(
-  source: BufferSource | WebAssembly.Module,
-  shared: boolean,
-): boolean {
+): number {
   const memory = new WebAssembly.Memory(
     shared
       ? { initial: MEMORY_PAGES, maximum: MEMORY_PAGES, shared }
@@ -43,6 +38,16 @@ function measure(
   const [direct, blocked] = [0, 1].map(() =>
     instantiateKernels(source, { memory })
   ) as [KernelExports, KernelExports];
+  const bytes = direct.shoal_scratch_bytes();
+  if (bytes > 0) pays ??= measure(direct, blocked, memory);
+  return pays ? bytes : 0;
+}
+
+function measure(
+  direct: KernelExports,
+  blocked: KernelExports,
+  memory: WebAssembly.Memory,
+): boolean {
   let top = direct.shoal_static_end();
   const take = (bytes: number): number => {
     const address = Math.ceil(top / 64) * 64;

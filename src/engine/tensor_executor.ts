@@ -16,6 +16,7 @@ import { fromAbsoluteMs } from "./clock.ts";
 import { ClosedError } from "./errors.ts";
 import type { Executor, Settlement } from "./executor.ts";
 import { readKernels } from "./runtime.ts";
+import { probeScratchBytes } from "./scratch_probe.ts";
 import { TaskArena } from "./task_arena.ts";
 import { TensorStore } from "./tensor_store.ts";
 import type { WorkerStart } from "./worker_loop.ts";
@@ -111,18 +112,22 @@ export class TensorExecutor implements Executor {
     }
     const ways = teamWays(options.team);
     const kernels = await readKernels(build);
+    const scratchBytes = probeScratchBytes(kernels, true);
+    const threadBytes = alignUp(ARENA_OFFSET) + taskBytes +
+      teamBytesPerWorker(threadsPerWorker);
     const store = new TensorStore({
       models,
       kernels,
       shared: true,
       workers,
-      workerBytes: alignUp(ARENA_OFFSET) + taskBytes +
-        teamBytesPerWorker(threadsPerWorker),
+      workerBytes: alignUp(threadBytes) + threadsPerWorker * scratchBytes,
       ...(slotBytes !== undefined && { slotBytes }),
     });
     const doorbell = store.workerMemory(0) + 4 * CONTROL.doorbell;
     const starts = Array.from({ length: workers }, (_, id) => {
       const control = store.workerMemory(id);
+      const scratchOf = (thread: number) =>
+        scratchBytes && control + alignUp(threadBytes) + thread * scratchBytes;
       return threadsOf(
         {
           memory: store.memory,
@@ -132,10 +137,12 @@ export class TensorExecutor implements Executor {
           control,
           doorbell,
           spinMs,
+          scratch: scratchOf(0),
         },
         threadsPerWorker,
         ways,
         control + alignUp(ARENA_OFFSET) + taskBytes,
+        scratchOf,
       );
     });
     const threads = await startThreads(starts.flat(), options.onFatal);
@@ -325,6 +332,7 @@ function threadsOf(
   threads: number,
   ways: TeamWays,
   free: number,
+  scratchOf: (thread: number) => number,
 ): ThreadStart[] {
   if (threads === 1) return [{ role: "worker", worker }];
   const { memory, kernels } = worker;
@@ -335,7 +343,14 @@ function threadsOf(
     { role: "worker", worker: { ...worker, team: { place, ways } } },
     ...Array.from({ length: threads - 1 }, (_, i): ThreadStart => ({
       role: "helper",
-      helper: { memory, kernels, place, thread: i + 1, ways },
+      helper: {
+        memory,
+        kernels,
+        place,
+        thread: i + 1,
+        ways,
+        scratch: scratchOf(i + 1),
+      },
     })),
   ];
 }

@@ -18,6 +18,8 @@ export interface WorkerStart {
   readonly doorbell: number;
   /** How long to look for a next task before going to sleep. */
   readonly spinMs: number;
+  /** Scratch memory of its instance of the kernels; 0: it pays not. */
+  readonly scratch: number;
   /** The helpers that share its calls. */
   readonly team?: { readonly place: TeamPlace; readonly ways: TeamWays };
 }
@@ -29,6 +31,7 @@ const LOADS_PER_LOOK = 64;
 export function runWorker(start: WorkerStart): void {
   const { memory, control, doorbell, spinMs } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
+  kernels.shoal_use_scratch(start.scratch);
   const leader = start.team &&
     new TeamLeader(kernels, memory, start.team.place, start.team.ways);
   const runner = new CellRunner(

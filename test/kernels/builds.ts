@@ -6,7 +6,7 @@ import {
 } from "../../src/kernels/module.ts";
 
 /** Pages of 64 KiB a test's memory has: room for the largest case. */
-const PAGES = 64;
+const PAGES = 256;
 
 /** A build over a fresh memory. */
 export interface Build {

@@ -12,12 +12,15 @@ export interface HelperStart {
   /** Its number, from 1 on: the leader is 0. */
   readonly thread: number;
   readonly ways: TeamWays;
+  /** Scratch memory of its instance of the kernels; 0: none. */
+  readonly scratch: number;
 }
 
 /** Works on a team's calls until the team is closed. Blocks its thread. */
 export function runHelper(start: HelperStart): void {
   const { memory, place, thread, ways: { spinLoads } } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
+  kernels.shoal_use_scratch(start.scratch);
   const member = new CrewMember(kernels, memory, place, thread);
   const { words } = member;
   const calls = member.at(MEETING.calls);
