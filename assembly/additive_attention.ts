@@ -1,6 +1,6 @@
 // Additive attention (Bahdanau, Cho, Bengio 2015) over ragged rows: every row has its own cache and length.
 import { checkCaches, mix } from "./attention";
-import { checkLeast, checkRows, checkSpan } from "./checks";
+import { checkArray, checkLeast, checkRows } from "./checks";
 import { tanh4 } from "./math";
 import { mac, row } from "./simd";
 import { softmaxRow } from "./softmax";
@@ -22,9 +22,9 @@ export function additive_attention_f32(
     checkCaches(m, keyWidth, valueWidth, kCaches, vCaches, lengths);
     checkRows(qRows, m, <usize>keyWidth << 2);
     checkRows(outRows, m, <usize>valueWidth << 2);
-    checkSpan(v, <usize>keyWidth << 2);
+    checkArray(v, <usize>keyWidth << 2);
     for (let i = 0; i < m; ++i) {
-      checkSpan(scratch, <usize>((load<i32>(lengths + (<usize>i << 2)) + 7) & -8) << 2);
+      checkArray(scratch, <usize>((load<i32>(lengths + (<usize>i << 2)) + 7) & -8) << 2);
     }
   }
   const panelBytes = <usize>keyWidth << 5;

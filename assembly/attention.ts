@@ -7,7 +7,7 @@
 //   values  [position][valueWidth]
 // Neither depends on the room a cache has, so that every request's is as large as it needs. Positions of
 // the last panel that are not filled are never read into a sum.
-import { checkLeast, checkRows, checkSpan } from "./checks";
+import { checkArray, checkLeast, checkRows, checkSpan, checkTable } from "./checks";
 import { get, mac, put, row } from "./simd";
 import { softmaxRow } from "./softmax";
 
@@ -34,7 +34,9 @@ export function attention_append_f32(
     checkLeast(valueWidth, 1);
     checkRows(kRows, m, keyBytes);
     checkRows(vRows, m, valueBytes);
-    checkSpan(positions, <usize>m << 2);
+    checkArray(positions, <usize>m << 2);
+    checkTable(kCaches, m);
+    checkTable(vCaches, m);
     for (let i = 0; i < m; ++i) {
       const at = <usize>i << 2;
       const position = load<i32>(positions + at);
@@ -77,7 +79,7 @@ export function attention_f32(
     for (let i = 0; i < m; ++i) {
       assert(load<u32>(lengths + (<usize>i << 2)) <= <u32>capacity, "length is beyond the capacity");
     }
-    checkSpan(scratch, attention_scratch_bytes(capacity));
+    checkArray(scratch, attention_scratch_bytes(capacity));
   }
   const stride = <usize>capacity << 2;
   const rowBytes = <usize>(kvHeads * headSize) << 2;
@@ -117,7 +119,9 @@ export function attention_f32(
 export function checkCaches(
   m: i32, keyWidth: i32, valueWidth: i32, kCaches: usize, vCaches: usize, lengths: usize
 ): void {
-  checkSpan(lengths, <usize>m << 2);
+  checkArray(lengths, <usize>m << 2);
+  checkTable(kCaches, m);
+  checkTable(vCaches, m);
   for (let i = 0; i < m; ++i) {
     const at = <usize>i << 2;
     const length = load<i32>(lengths + at);

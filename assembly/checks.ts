@@ -5,13 +5,29 @@
 // @ts-ignore: decorator
 @inline export function checkRows(table: usize, count: i32, bytes: usize): void {
   if (!ASC_NO_ASSERT) {
+    checkTable(table, count);
+    for (let i = 0; i < count; ++i) checkSpan(<usize>load<u32>(table + (<usize>i << 2)), bytes);
+  }
+}
+
+/** Traps unless `address` is an aligned array of `bytes` bytes inside memory. */
+// @ts-ignore: decorator
+@inline export function checkArray(address: usize, bytes: usize): void {
+  if (!ASC_NO_ASSERT) {
+    assert((address & 3) == 0, "array is not 4-byte aligned");
+    checkSpan(address, bytes);
+  }
+}
+
+/** Traps unless `table` is a table of `count` row addresses; the rows are not looked at. */
+// @ts-ignore: decorator
+@inline export function checkTable(table: usize, count: i32): void {
+  if (!ASC_NO_ASSERT) {
     assert(count >= 0, "row count is negative");
     assert((table & 3) == 0, "row table is not 4-byte aligned");
     checkSpan(table, <usize>count << 2);
     for (let i = 0; i < count; ++i) {
-      const address = <usize>load<u32>(table + (<usize>i << 2));
-      assert((address & 3) == 0, "row is not 4-byte aligned");
-      checkSpan(address, bytes);
+      assert((load<u32>(table + (<usize>i << 2)) & 3) == 0, "row is not 4-byte aligned");
     }
   }
 }

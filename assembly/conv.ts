@@ -6,7 +6,7 @@
 // columns and channels in ascending order.
 import { checkPacked, checkRows, checkSpan } from "./checks";
 import { isActivation, op } from "./epilogue";
-import { checkImages, image } from "./image";
+import { checkImages, checkShape, image } from "./image";
 import { row } from "./simd";
 import { BLOCK_ROWS, panelBytesOf, sweep } from "./sweep";
 
@@ -39,6 +39,7 @@ export function conv_f32(
   m: i32, shape: usize, inRows: usize, w: usize, residualRows: usize, outRows: usize, act: i32,
   scratch: usize
 ): void {
+  checkShape(shape);
   const s = shape;
   const groups = image.groups(s);
   const groupChannels = image.channels(s) / groups;
@@ -148,6 +149,7 @@ export function conv_transpose_f32(
   m: i32, shape: usize, inRows: usize, w: usize, residualRows: usize, outRows: usize, act: i32,
   scratch: usize
 ): void {
+  checkShape(shape);
   const s = shape;
   const groups = image.groups(s);
   const groupChannels = image.channels(s) / groups;

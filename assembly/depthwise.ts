@@ -3,7 +3,7 @@
 // in ascending order from the bias on, and those in the padding are left out.
 import { checkPacked } from "./checks";
 import { activate, isActivation } from "./epilogue";
-import { checkImages, endTap, firstTap, image } from "./image";
+import { checkImages, checkShape, endTap, firstTap, image } from "./image";
 import { get, put, row } from "./simd";
 
 /** Output pixels of the tiles under a kernel 3 wide, which share their input columns: strides 1 and 2. */
@@ -17,6 +17,7 @@ const TILE_STRIDE_2 = 2;
 export function depthwise_f32(
   m: i32, shape: usize, inRows: usize, w: usize, outRows: usize, act: i32
 ): void {
+  checkShape(shape);
   const s = shape;
   const channels = image.channels(s);
   const taps = image.kernelHeight(s) * image.kernelWidth(s);

@@ -49,16 +49,23 @@ export namespace image {
   @inline export function padRight(s: usize): i32 { return field(s, 16); }
 }
 
-/** Traps unless the shape is sound and the images lie inside memory. */
+/** Traps unless the shape is sound; before any field is read. */
 // @ts-ignore: decorator
-@inline export function checkImages(
-  m: i32, shape: usize, inRows: usize, outRows: usize, outChannels: i32
-): void {
+@inline export function checkShape(shape: usize): void {
   if (!ASC_NO_ASSERT) {
     assert((shape & 3) == 0, "shape is not 4-byte aligned");
     checkSpan(shape, 17 * 4);
     for (let i = 0; i < 10; ++i) checkLeast(field(shape, i), 1);
     for (let i = 12; i < 15; ++i) checkLeast(field(shape, i), 1);
+  }
+}
+
+/** Traps unless the images lie inside memory. */
+// @ts-ignore: decorator
+@inline export function checkImages(
+  m: i32, shape: usize, inRows: usize, outRows: usize, outChannels: i32
+): void {
+  if (!ASC_NO_ASSERT) {
     checkRows(
       inRows, m, <usize>image.height(shape) * image.width(shape) * image.channels(shape) << 2
     );

@@ -29,7 +29,6 @@ export function lstm_units_f32(
 ): void {
   const panelBytes = panelBytesOf(kx + hidden);
   const panels = ((units + 3) >> 2) << 1;
-  w += <usize>(first >> 1) * panelBytes;
   if (!ASC_NO_ASSERT) {
     const bytes = <usize>units << 2;
     checkUnits(hidden, first, units);
@@ -39,8 +38,9 @@ export function lstm_units_f32(
     checkRows(cRows, m, bytes);
     checkRows(hOutRows, m, bytes);
     checkRows(cOutRows, m, bytes);
-    checkPacked(w, panels, panelBytes);
+    checkPacked(w, ((hidden + 3) >> 2) << 1, panelBytes);
   }
+  w += <usize>(first >> 1) * panelBytes;
   sweep(
     m, units, panels, 4, op.PRODUCT, op.LSTM,
     kx, xRows, hidden, hRows, 1, w, cOutRows, cRows, hOutRows

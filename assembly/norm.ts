@@ -1,7 +1,7 @@
 // Normalisations along a row. Sums run in eight lanes, lane l taking the elements
 // j = l (mod 8) in ascending order; the lanes combine in one fixed order (total()), so a
 // row's bits depend on that row alone.
-import { checkLeast, checkRows, checkSpan } from "./checks";
+import { checkArray, checkLeast, checkRows } from "./checks";
 import { get, put, row } from "./simd";
 
 /**
@@ -13,7 +13,7 @@ export function layer_norm_f32(
   m: i32, n: i32, aRows: usize, gamma: usize, beta: usize, epsilon: f32, outRows: usize
 ): void {
   check(m, n, aRows, gamma, outRows);
-  if (!ASC_NO_ASSERT && beta) checkSpan(beta, <usize>n << 2);
+  if (!ASC_NO_ASSERT && beta) checkArray(beta, <usize>n << 2);
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     const a = row(aRows, at);
     const mean = sum(n, a) / <f32>n;
@@ -40,7 +40,7 @@ export function rms_norm_f32(
     checkLeast(n, 1);
     checkRows(aRows, m, <usize>n << 2);
     checkRows(outRows, m, <usize>n << 2);
-    checkSpan(gamma, <usize>n << 2);
+    checkArray(gamma, <usize>n << 2);
   }
 }
 

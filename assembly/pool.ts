@@ -1,7 +1,7 @@
 // Pooling over NHWC images (see image.ts); outChannels and groups are not looked at.
 // Taps go row by row in ascending order; those outside the image take no part. Global
 // pooling is a kernel as large as the image.
-import { checkImages, endTap, firstTap, image } from "./image";
+import { checkImages, checkShape, endTap, firstTap, image } from "./image";
 import { get, put, row } from "./simd";
 
 class Max {}
@@ -23,6 +23,7 @@ export function pool_average_f32(
 }
 
 function pool<T>(m: i32, s: usize, countPadding: i32, inRows: usize, outRows: usize): void {
+  checkShape(s);
   checkImages(m, s, inRows, outRows, image.channels(s));
   const height = image.height(s), width = image.width(s);
   const outHeight = image.outHeight(s), outWidth = image.outWidth(s);

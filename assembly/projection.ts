@@ -1,4 +1,4 @@
-import { checkLeast, checkPacked, checkRows, checkSpan } from "./checks";
+import { checkArray, checkLeast, checkPacked, checkRows } from "./checks";
 import { op } from "./epilogue";
 import { row } from "./simd";
 import { panelBytesOf, sweep } from "./sweep";
@@ -20,7 +20,7 @@ export function projection_argmax_f32(
     checkRows(aRows, m, <usize>k << 2);
     checkRows(idOutRows, m, 4);
     if (logitsRows) checkRows(logitsRows, m, <usize>n << 2);
-    checkSpan(bestOut, <usize>m << 2);
+    checkArray(bestOut, <usize>m << 2);
     checkPacked(w, panels, panelBytesOf(k));
   }
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {

@@ -1,6 +1,6 @@
 // Resizing of NHWC images. Where an output line or column comes from is the host's
 // choice (all of ONNX Resize's coordinate modes are tables): the kernels only follow it.
-import { checkLeast, checkRows, checkSpan } from "./checks";
+import { checkArray, checkLeast, checkRows } from "./checks";
 import { get, put, row } from "./simd";
 
 /**
@@ -85,12 +85,14 @@ function check(
   checkLeast(height, 1);
   checkLeast(width, 1);
   checkLeast(channels, 1);
+  checkLeast(outHeight, 1);
+  checkLeast(outWidth, 1);
   checkRows(inRows, m, <usize>height * width * channels << 2);
   checkRows(outRows, m, <usize>outHeight * outWidth * channels << 2);
 }
 
 function checkIndices(table: usize, count: i32, size: i32, stride: usize): void {
-  checkSpan(table, <usize>count * stride - (stride - 4));
+  checkArray(table, <usize>count * stride - (stride - 4));
   for (let i = 0; i < count; ++i) {
     assert(load<u32>(table + <usize>i * stride) < <u32>size, "index is outside the image");
   }

@@ -1,5 +1,5 @@
 // Row moves: lookups that only write addresses, and copies.
-import { checkLeast, checkRows, checkSpan } from "./checks";
+import { checkArray, checkLeast, checkRows, checkSpan } from "./checks";
 import { row } from "./simd";
 
 /**
@@ -17,7 +17,7 @@ export function gather_rows(
     assert((table & 3) == 0, "table is not 4-byte aligned");
     checkRows(idRows, m, 4);
     checkSpan(table, <usize>rowBytes * <usize>count);
-    checkSpan(outRows, <usize>m << 2);
+    checkArray(outRows, <usize>m << 2);
   }
   for (let i = 0; i < m; ++i) {
     const at = <usize>i << 2;

@@ -2,6 +2,7 @@ import { assert } from "../base/assert.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model, Result } from "../graph/model.ts";
 import { alignUp } from "../graph/slot_plan.ts";
+import { checkFeatures, type EngineProbe } from "../kernels/features.ts";
 import {
   prepareTeam,
   teamBytes,
@@ -54,6 +55,8 @@ export interface TensorOptions {
    * cores, looking takes time from those that compute.
    */
   spinMs?: number;
+  /** How to ask the runtime for its features; another one stands in for it in tests. */
+  engine?: EngineProbe;
   /** A worker thread died: nothing it had will ever complete. */
   onFatal: (error: Error) => void;
 }
@@ -105,11 +108,7 @@ export class TensorExecutor implements Executor {
     if (!(spinMs >= 0)) {
       throw new RangeError(`"spinMs" is at least 0, got ${spinMs}`);
     }
-    if (typeof SharedArrayBuffer === "undefined") {
-      throw new Error(
-        "This page has no SharedArrayBuffer: serve it with the headers for cross-origin isolation",
-      );
-    }
+    checkFeatures(["simd", "threads"], options.engine);
     const ways = teamWays(options.team);
     const kernels = await readKernels(build);
     const scratchBytes = probeScratchBytes(kernels, true);

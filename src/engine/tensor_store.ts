@@ -16,6 +16,7 @@ import {
   SLOT_HEADER_BYTES,
   SlotPlan,
 } from "../graph/slot_plan.ts";
+import { createMemory } from "../kernels/memory.ts";
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import type { Task } from "../policy/launch.ts";
 import { BYTES_PER_ELEMENT } from "../tensor/tensor.ts";
@@ -138,7 +139,10 @@ export class TensorStore {
           `give the engine fewer slotBytes (now ${slotBytes}) or smaller models`,
       );
     }
-    this.memory = createMemory(pages, options.shared);
+    this.memory = createMemory({
+      bytes: top,
+      shared: options.shared,
+    });
     this.kernels = instantiateKernels(options.kernels, { memory: this.memory });
     this.words = new Int32Array(this.memory.buffer);
     this.doubles = new Float64Array(this.memory.buffer);
@@ -354,29 +358,12 @@ export class TensorStore {
   }
 }
 
-function createMemory(pages: number, shared: boolean): WebAssembly.Memory {
-  try {
-    return new WebAssembly.Memory({
-      initial: pages,
-      maximum: PAGES_MAX,
-      shared,
-    });
-  } catch (cause) {
-    throw new RangeError(
-      `Cannot reserve ${pages * PAGE_BYTES} bytes${
-        shared ? " of shared memory" : ""
-      }: ${(cause as Error).message}`,
-      { cause },
-    );
-  }
-}
-
 function staticEnd(
   kernels: BufferSource | WebAssembly.Module,
   shared: boolean,
 ): number {
   const probe = instantiateKernels(kernels, {
-    memory: createMemory(4, shared),
+    memory: createMemory({ bytes: 4 * PAGE_BYTES, shared }),
   });
   const end = probe.shoal_static_end() >>> 0;
   assert(end % 16 === 0, "the kernels' data end at a multiple of 16");

@@ -3,9 +3,17 @@
  * owns. What is here knows nothing of files; bytes or a compiled module come in.
  */
 import { instantiateSync } from "@assemblyscript/loader";
+import {
+  checkFeatures,
+  type EngineProbe,
+  missingFeatures,
+  THIS_ENGINE,
+} from "./features.ts";
 import type { KernelExports } from "./exports.ts";
 
 export { ACTIVATIONS } from "./exports.ts";
+export { supports } from "./features.ts";
+export type { EngineFeature } from "./features.ts";
 export type {
   Activation,
   BinaryKernel,
@@ -16,51 +24,6 @@ export type {
 /** Version of the ABI this face was written for; see assembly/abi.ts. */
 export const ABI_VERSION = 4;
 
-/** Features a build needs beyond WebAssembly 1.0, in the order they are looked for. */
-export type EngineFeature = "simd" | "relaxed-simd" | "threads";
-
-// The smallest modules that use each feature; engines refuse what they do not know.
-const HEADER = [0, 97, 115, 109, 1, 0, 0, 0];
-const PROBES: Record<EngineFeature, readonly number[]> = {
-  // (func (result v128) i32.const 0 i8x16.splat)
-  "simd": [
-    1,
-    5,
-    1,
-    96,
-    0,
-    1,
-    123,
-    3,
-    2,
-    1,
-    0,
-    10,
-    8,
-    1,
-    6,
-    0,
-    65,
-    0,
-    253,
-    15,
-    11,
-  ],
-  // (func (result v128) three splats, f32x4.relaxed_madd)
-  // deno-fmt-ignore
-  "relaxed-simd": [
-    1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0,
-    65, 0, 253, 15, 65, 0, 253, 15, 65, 0, 253, 15, 253, 133, 2, 11,
-  ],
-  // (memory 1 1 shared)
-  "threads": [5, 4, 1, 3, 1, 1],
-};
-
-/** Whether this engine accepts modules that use `feature`. */
-export function supports(feature: EngineFeature): boolean {
-  return WebAssembly.validate(new Uint8Array([...HEADER, ...PROBES[feature]]));
-}
-
 /** Options of {@linkcode instantiateKernels}. */
 export interface InstantiateOptions {
   /**
@@ -68,6 +31,8 @@ export interface InstantiateOptions {
    * {@linkcode KernelExports.shoal_static_end}. A shared one needs a `shared` build.
    */
   memory: WebAssembly.Memory;
+  /** How to ask the engine for its features; another one stands in for it in tests. */
+  engine?: EngineProbe;
 }
 
 /**
@@ -82,10 +47,10 @@ export function instantiateKernels(
   source: BufferSource | WebAssembly.Module,
   options: InstantiateOptions,
 ): KernelExports {
-  const { memory } = options;
+  const { memory, engine = THIS_ENGINE } = options;
   const module = source instanceof WebAssembly.Module
     ? source
-    : compile(source);
+    : compile(source, engine);
   let exports: KernelExports;
   try {
     // The instance's own exports: the loader's wrap every call to count its arguments.
@@ -111,22 +76,22 @@ export function instantiateKernels(
   return exports;
 }
 
-function compile(bytes: BufferSource): WebAssembly.Module {
-  try {
-    return new WebAssembly.Module(bytes);
-  } catch (cause) {
-    const missing = (["simd", "threads", "relaxed-simd"] as const).filter((f) =>
-      !supports(f)
-    );
-    if (missing.length === 0) throw cause;
-    throw new Error(
-      `Cannot compile the kernels: this engine has no WebAssembly ${
-        missing.join(", no ")
-      }; ` +
-        "use a newer engine or a build without it",
-      { cause },
-    );
+function compile(
+  bytes: BufferSource,
+  engine: EngineProbe,
+): WebAssembly.Module {
+  if (!engine.validate(bytes)) {
+    checkFeatures(["simd"], engine);
+    const missing = missingFeatures(["threads", "relaxed-simd"], engine);
+    if (missing.length > 0) {
+      throw new Error(
+        `This engine refuses the module and has no WebAssembly ${
+          missing.join(", no ")
+        }: take a build that does not need it, as chooseBuild() does`,
+      );
+    }
   }
+  return new WebAssembly.Module(bytes);
 }
 
 /** Whether threads may share this memory. */

@@ -1,0 +1,45 @@
+import { checkFeatures, type EngineProbe, THIS_ENGINE } from "./features.ts";
+
+const PAGE_BYTES = 65_536;
+/** WebAssembly's 32-bit address space. */
+const PAGES_MAX = 65_536;
+
+/** What a memory is for. */
+export interface MemoryOptions {
+  /** Bytes it must hold at least. */
+  bytes: number;
+  /** Shared between threads, for a `shared` build. */
+  shared?: boolean;
+}
+
+/**
+ * A memory for the kernels, of whole pages; it may grow to 4 GiB.
+ * @throws {RangeError} if it would be larger than 4 GiB, or the system has no such room
+ * @throws {Error} if it should be shared and the engine has no threads
+ */
+export function createMemory(
+  { bytes, shared = false }: MemoryOptions,
+  engine: EngineProbe = THIS_ENGINE,
+): WebAssembly.Memory {
+  if (shared) checkFeatures(["threads"], engine);
+  if (!(Number.isSafeInteger(bytes) && bytes >= 0)) {
+    throw new RangeError(`A memory has a whole number of bytes, got ${bytes}`);
+  }
+  const initial = Math.ceil(bytes / PAGE_BYTES);
+  if (initial > PAGES_MAX) {
+    throw new RangeError(
+      `A memory of ${bytes} bytes is more than the 4 GiB that WebAssembly addresses; ` +
+        "use smaller models, fewer requests at once, or several engines",
+    );
+  }
+  try {
+    return new WebAssembly.Memory({ initial, maximum: PAGES_MAX, shared });
+  } catch (cause) {
+    throw new RangeError(
+      `Cannot reserve ${initial * PAGE_BYTES} bytes${
+        shared ? " of shared memory" : ""
+      }: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { serial, ServingEngine } from "../../src/mod.ts";
+import {
+  checkFeatures,
+  chooseBuild,
+  type EngineFeature,
+  type EngineProbe,
+  supports,
+} from "../../src/kernels/features.ts";
+import { createMemory } from "../../src/kernels/memory.ts";
+import { instantiateKernels } from "../../src/kernels/module.ts";
+import { lstm } from "../../src/models/lstm.ts";
+import { readBuild } from "./builds.ts";
+
+/** Opcodes and sections by which a module can be told to use a feature. */
+function uses(bytes: Uint8Array, feature: EngineFeature): boolean {
+  const text = [...bytes].join(",");
+  switch (feature) {
+    // Large modules are ours, and all of them use SIMD.
+    case "simd":
+      return bytes.length > 100 || text.includes(",253,15");
+    case "relaxed-simd":
+      return text.includes(",253,133,2");
+    case "threads":
+      return text.endsWith("5,4,1,3,1,1");
+  }
+}
+
+/** An engine that refuses every module with these features. */
+function engineWithout(...missing: EngineFeature[]): EngineProbe {
+  return {
+    validate(source) {
+      const bytes = new Uint8Array(source as Uint8Array<ArrayBuffer>);
+      return !missing.some((feature) => uses(bytes, feature));
+    },
+    sharedMemory: !missing.includes("threads"),
+  };
+}
+
+Deno.test("supports() asks the engine it is given", () => {
+  for (const feature of ["simd", "relaxed-simd", "threads"] as const) {
+    assert.equal(supports(feature, engineWithout(feature)), false);
+    assert.equal(supports(feature, engineWithout()), true);
+  }
+});
+
+Deno.test("threads need shared memory as well as the instructions", () => {
+  const page = { ...engineWithout(), sharedMemory: false };
+  assert.equal(supports("threads", page), false);
+});
+
+Deno.test("an engine without SIMD is refused, by name and with the way out", () => {
+  const engine = engineWithout("simd", "relaxed-simd");
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  const message = /no WebAssembly simd \(the kernels need it: use Chrome 91/;
+  assert.throws(() => chooseBuild({}, engine), message);
+  assert.throws(
+    () => instantiateKernels(readBuild("shoal.wasm"), { memory, engine }),
+    message,
+  );
+});
+
+Deno.test("an engine without relaxed SIMD is told to take another build", () => {
+  const engine = engineWithout("relaxed-simd");
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  assert.throws(
+    () =>
+      instantiateKernels(readBuild("shoal.relaxed.wasm"), { memory, engine }),
+    /no WebAssembly relaxed-simd: take a build that does not need it/,
+  );
+});
+
+Deno.test("chooseBuild() falls back to one thread and to plain SIMD", () => {
+  const everything = { threads: true, relaxed: true };
+  const file = (...missing: EngineFeature[]) =>
+    chooseBuild(everything, engineWithout(...missing)).file;
+  assert.equal(file(), "shoal.relaxed-shared.wasm");
+  assert.equal(file("threads"), "shoal.relaxed.wasm");
+  assert.equal(file("relaxed-simd"), "shoal.shared.wasm");
+  assert.equal(file("threads", "relaxed-simd"), "shoal.wasm");
+  assert.deepEqual(chooseBuild({}, engineWithout()), {
+    file: "shoal.wasm",
+    shared: false,
+    relaxed: false,
+  });
+});
+
+Deno.test("the chosen build runs over the memory it asks for", () => {
+  for (const missing of [[], ["threads"]] as const) {
+    const { file, shared } = chooseBuild(
+      { threads: true },
+      engineWithout(...missing),
+    );
+    const memory = createMemory({ bytes: 1 << 20, shared });
+    const kernels = instantiateKernels(readBuild(file), { memory });
+    assert.ok(kernels.shoal_static_end() > 0);
+  }
+});
+
+Deno.test("an engine without threads shares no memory and serves nothing on threads", async () => {
+  const engine = engineWithout("threads");
+  const message = /no WebAssembly threads \(run on one thread with a build/;
+  assert.throws(() => checkFeatures(["simd", "threads"], engine), message);
+  assert.throws(
+    () => createMemory({ bytes: 1, shared: true }, engine),
+    message,
+  );
+  assert.doesNotThrow(() => createMemory({ bytes: 1 }, engine));
+  const model = lstm({ hidden: 4, vocabulary: 5, head: "classifier" });
+  await assert.rejects(
+    ServingEngine.create({ models: [model], policy: serial(), engine }),
+    message,
+  );
+});
+
+Deno.test("createMemory() holds what is asked for, up to 4 GiB", () => {
+  assert.equal(createMemory({ bytes: 65_537 }).buffer.byteLength, 131_072);
+  assert.throws(
+    () => createMemory({ bytes: 2 ** 32 + 1 }),
+    /A memory of 4294967297 bytes is more than the 4 GiB that WebAssembly addresses/,
+  );
+  assert.throws(() => createMemory({ bytes: 0.5 }), /whole number of bytes/);
+});
