@@ -8,7 +8,7 @@ import type { Model, Result } from "../src/graph/model.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { serial } from "../src/policy/serial.ts";
 
-const kernels = await WebAssembly.compile(await readKernels("shoal"));
+const release = await WebAssembly.compile(await readKernels("shoal"));
 
 export interface RunOptions {
   /** Default: serial. */
@@ -17,6 +17,8 @@ export interface RunOptions {
   /** Time between two arrivals; a row of any cell takes 100 ns and a batch 1000 ns more. Default 0. */
   gapNs?: number;
   slotBytes?: number;
+  /** A build over unshared memory; default: "shoal". */
+  kernels?: WebAssembly.Module;
 }
 
 /**
@@ -29,6 +31,7 @@ export function endings<Input>(
 ): (Result | Error)[] {
   const { policy = serial(), gapNs = 0, workers = 1, slotBytes = 2 ** 23 } =
     options;
+  const { kernels = release } = options;
   const timeline = new Timeline();
   const executor = new PairedExecutor({
     timeline,

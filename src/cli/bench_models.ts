@@ -3,6 +3,7 @@ import type { Model } from "../graph/model.ts";
 import { MODELS } from "../models/registry.ts";
 import { seededWeights } from "../tensor/weights.ts";
 import { type InputGenerator, inputGenerator } from "../workload/inputs.ts";
+import type { LengthsSpec } from "../workload/lengths.ts";
 
 export interface BenchModel {
   readonly name: string;
@@ -14,6 +15,10 @@ export interface BenchModel {
   readonly fullHidden: number;
   /** Vocabulary of `--full` (section 7.4). */
   readonly fullVocabulary: number;
+  /** Further sizes of `--full`. */
+  readonly full?: Readonly<Record<string, number>>;
+  /** Where lengths come from; default: the workload's. */
+  readonly lengths?: LengthsSpec;
 }
 
 /**
@@ -35,6 +40,35 @@ export const BENCH_MODELS: readonly BenchModel[] = [
     vocabulary: (hidden) => 16 * hidden,
     fullHidden: 1024,
     fullVocabulary: 30_000,
+  },
+  {
+    name: "gnmt",
+    options: (hidden) => ({
+      ...{ layers: 3, hidden, sourceVocabulary: 16 * hidden, eos: null },
+    }),
+    vocabulary: (hidden) => 16 * hidden,
+    fullHidden: 1024,
+    fullVocabulary: 32_000,
+    full: { layers: 8 },
+  },
+  {
+    name: "transformer",
+    options: (hidden) => ({
+      ...{ layers: 2, hidden, heads: 4, vocabulary: 16 * hidden, eos: null },
+    }),
+    vocabulary: (hidden) => 16 * hidden,
+    fullHidden: 512,
+    fullVocabulary: 37_000,
+    full: { layers: 6, heads: 8 },
+  },
+  {
+    name: "bert",
+    options: (hidden) => ({ layers: 2, hidden, heads: 4, vocabulary: 2000 }),
+    vocabulary: () => 2000,
+    fullHidden: 768,
+    fullVocabulary: 30_522,
+    full: { layers: 12, heads: 12 },
+    lengths: "glue.rte",
   },
   {
     name: "treelstm",
@@ -63,6 +97,7 @@ export function buildModel(
     for (const key of Object.keys(options)) {
       if (/vocabulary/i.test(key)) options[key] = bench.fullVocabulary;
     }
+    Object.assign(options, bench.full);
   }
   const vocabulary = full ? bench.fullVocabulary : bench.vocabulary(hidden);
   const model = entry.build({ ...options, weights: seededWeights(seed) });
@@ -72,6 +107,10 @@ export function buildModel(
   return {
     model,
     sizes,
-    inputs: inputGenerator({ kind: entry.input, vocabulary }),
+    inputs: inputGenerator({
+      kind: entry.input,
+      vocabulary,
+      ...(bench.lengths !== undefined && { lengths: bench.lengths }),
+    }),
   };
 }

@@ -1,4 +1,5 @@
-import type { CellGraph } from "../graph/cell_graph.ts";
+import type { Cell } from "../graph/cell.ts";
+import { type CellGraph, type CellNode, NODE } from "../graph/cell_graph.ts";
 import type { Model, Result } from "../graph/model.ts";
 import type { Outcome } from "../policy/records.ts";
 import type { Request } from "../policy/request.ts";
@@ -48,5 +49,16 @@ export class ActiveRequest implements Request {
   /** Growing steps after which the request is done even without a stop token. */
   get stepsLimit(): number {
     return Math.min(this.graph.stepsMax, this.stepsFixed ?? Infinity);
+  }
+
+  /** The node of a growing cell that it executes next: among its last ones, which wait. */
+  nextGrown(cell: Cell): CellNode | undefined {
+    const { nodes } = this.graph;
+    for (let i = nodes.length - 1; i >= 0; i--) {
+      const node = nodes[i]!;
+      if (node.state !== NODE.waiting) return undefined;
+      if (node.cell === cell) return node;
+    }
+    return undefined;
   }
 }

@@ -5,7 +5,6 @@
  */
 import { assert } from "../base/assert.ts";
 import { EventHeap, RANK } from "../base/event_heap.ts";
-import type { Cell } from "../graph/cell.ts";
 import { CellGraph, type CellNode, NODE } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import type { Launch, Step, Task } from "../policy/launch.ts";
@@ -14,6 +13,7 @@ import type { Observer } from "../policy/records.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
 import { DeadlineError, QueueFullError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
+import { computedTokens, looksAtInput } from "./task_extents.ts";
 import { TokenCheck } from "./token_check.ts";
 
 export interface EngineOptions {
@@ -210,13 +210,17 @@ export class EngineCore {
     assert(run.inFlight > 0, "a task of a run that is under way");
     const { nodes } = task;
     let rows = 0;
+    let tokens = 0;
     const ended: ActiveRequest[] = [];
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i]!;
       const request = node.graph.owner as ActiveRequest;
       request.inFlight--;
       const wasOver = request.over;
-      if (this.#settle(task, node, request, startNs)) rows++;
+      if (this.#settle(task, node, request, startNs)) {
+        rows++;
+        tokens += node.length;
+      }
       if (request.over && !wasOver) ended.push(request);
       if (request.departed && request.inFlight === 0) {
         this.#executor.release(request);
@@ -232,6 +236,13 @@ export class EngineCore {
       cell: task.cell.name,
       rows,
       padding: task.padding + (task.padsDone && rows > 0 ? voided : 0),
+      ...(task.cell.tokensMax !== undefined &&
+        {
+          tokens: {
+            done: tokens,
+            padding: rows > 0 ? computedTokens(task, rows) - tokens : 0,
+          },
+        }),
       speculative: task.padsDone ? 0 : voided,
       startNs,
       endNs,
@@ -456,7 +467,7 @@ export class EngineCore {
         run.tailAt = (run.tailAt + 1) % tail.cells.length;
         const nodes: CellNode[] = [];
         for (const request of tail.requests as readonly ActiveRequest[]) {
-          const node = request.over ? undefined : nextGrown(request, cell);
+          const node = request.over ? undefined : request.nextGrown(cell);
           if (node) nodes.push(node);
         }
         if (nodes.length > 0) step = { cell, nodes };
@@ -473,22 +484,4 @@ export class EngineCore {
       if (request.held) this.#depart(request, nowNs, request.held);
     }
   }
-}
-
-/** Whether rows of the cell, or what they look back at, are as long as the request's input. */
-function looksAtInput({ tokensMax, caches }: Cell): boolean {
-  return tokensMax !== undefined || caches.some(({ appends }) => !appends);
-}
-
-/** The node of a growing cell that a request executes next: among its last ones, which wait. */
-function nextGrown(
-  { graph: { nodes } }: ActiveRequest,
-  cell: Cell,
-): CellNode | undefined {
-  for (let i = nodes.length - 1; i >= 0; i--) {
-    const node = nodes[i]!;
-    if (node.state !== NODE.waiting) return undefined;
-    if (node.cell === cell) return node;
-  }
-  return undefined;
 }

@@ -8,9 +8,9 @@ import { SharedCapacity } from "../cost/shared_capacity.ts";
 import type { SharedCost } from "../cost/shared_cost.ts";
 import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
+import { computed } from "./task_extents.ts";
 import type { Timeline } from "./timeline.ts";
 import {
-  computed,
   type VirtualDevices,
   type VirtualWorkersOptions,
   workerCount,

@@ -1,8 +1,8 @@
 import { RANK } from "../base/event_heap.ts";
 import type { CostModel } from "../cost/cost_model.ts";
-import type { Extent } from "../graph/cache.ts";
 import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
+import { computed } from "./task_extents.ts";
 import type { Timeline } from "./timeline.ts";
 
 export interface VirtualWorkersOptions {
@@ -64,55 +64,6 @@ export class VirtualWorkers implements VirtualDevices {
       onCompleted(task, startNs, endNs);
     });
   }
-}
-
-/**
- * What is computed for a task: all rows that are alive, and padding unless every row's request has ended.
- * @returns rows, and how much there is of each where that makes a difference
- */
-export function computed(
-  task: Task,
-  isDone: (request: ActiveRequest) => boolean,
-): { rows: number; extents?: readonly Extent[] } {
-  const { cell, nodes, padding, padsDone } = task;
-  let alive = 0;
-  for (const node of nodes) {
-    if (!isDone(node.graph.owner as ActiveRequest)) alive++;
-  }
-  if (nodes.length > 0 && alive === 0) return { rows: 0 };
-  const rows = padding + (padsDone ? nodes.length : alive);
-  if (cell.tokensMax === undefined && cell.caches.length === 0) return { rows };
-  const real = nodes.filter((node) =>
-    padsDone || !isDone(node.graph.owner as ActiveRequest)
-  ).map((node) => padded(node, task));
-  const largest = real.reduce(
-    larger,
-    padded({ length: 1, caches: cell.caches.map(() => ({ seen: 1 })) }, task),
-  );
-  return { rows, extents: [...real, ...new Array(padding).fill(largest)] };
-}
-
-/** The extent that is computed for a row; what a cell appends itself is as long as it is. */
-function padded(extent: Extent, { cell, paddedLength }: Task): Extent {
-  if (paddedLength === 0) return extent;
-  const ragged = cell.tokensMax !== undefined;
-  return {
-    length: ragged ? Math.max(extent.length, paddedLength) : extent.length,
-    caches: extent.caches.map(({ seen }, i) => ({
-      seen: ragged || !cell.caches[i]!.appends
-        ? Math.max(seen, paddedLength)
-        : seen,
-    })),
-  };
-}
-
-function larger(a: Extent, b: Extent): Extent {
-  return {
-    length: Math.max(a.length, b.length),
-    caches: a.caches.map(({ seen }, i) => ({
-      seen: Math.max(seen, b.caches[i]!.seen),
-    })),
-  };
 }
 
 /** @throws RangeError on a number of workers that is not one */

@@ -26,6 +26,9 @@ export interface CellTally {
   rows: number;
   padding: number;
   speculative: number;
+  /** Tokens that advanced a request, and padding; of a cell that is not ragged, its rows. */
+  tokens: number;
+  paddingTokens: number;
   busyNs: number;
 }
 
@@ -54,7 +57,10 @@ export class Collector implements Observer {
   task(_task: Task | undefined, record: TaskRecord): void {
     let tally = this.cells.get(record.cell);
     if (tally === undefined) {
-      tally = { tasks: 0, rows: 0, padding: 0, speculative: 0, busyNs: 0 };
+      tally = {
+        ...{ tasks: 0, rows: 0, padding: 0, speculative: 0 },
+        ...{ tokens: 0, paddingTokens: 0, busyNs: 0 },
+      };
       this.cells.set(record.cell, tally);
     }
     const { rows, worker } = record;
@@ -63,6 +69,8 @@ export class Collector implements Observer {
     tally.rows += rows;
     tally.padding += record.padding;
     tally.speculative += record.speculative;
+    tally.tokens += record.tokens?.done ?? rows;
+    tally.paddingTokens += record.tokens?.padding ?? record.padding;
     tally.busyNs += tookNs;
     if (rows + record.padding > 0) {
       this.tasksByRows.set(rows, (this.tasksByRows.get(rows) ?? 0) + 1);

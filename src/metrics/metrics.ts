@@ -15,6 +15,9 @@ export interface CellMetrics {
   readonly rows: number;
   readonly padding: number;
   readonly speculative: number;
+  /** Tokens that advanced a request, and padding; of a cell that is not ragged, its rows. */
+  readonly tokens: number;
+  readonly paddingTokens: number;
   readonly busyNs: number;
 }
 
@@ -51,9 +54,9 @@ export interface Metrics {
     /** [rows, tasks with that many], ascending. */
     readonly histogram: readonly (readonly [rows: number, tasks: number])[];
   };
-  /** Padding rows of all rows. */
+  /** Padding of all rows; a row of a ragged cell counts as its tokens. */
   readonly paddingShare: number;
-  /** Rows submitted ahead and void, of all rows. */
+  /** Rows submitted ahead and void, of all rows (or tokens). */
   readonly speculativeShare: number;
   readonly workers: number;
   /** Time in tasks, of all workers' time from first arrival to last departure. */

@@ -88,11 +88,13 @@ function rowMetrics(
   }
   let padding = 0;
   let speculative = 0;
+  let tokens = 0;
   for (const tally of collector.cells.values()) {
-    padding += tally.padding;
+    padding += tally.paddingTokens;
     speculative += tally.speculative;
+    tokens += tally.tokens;
   }
-  const all = rows + padding + speculative;
+  const all = tokens + padding + speculative;
   return {
     batch: {
       tasks,

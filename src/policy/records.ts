@@ -28,6 +28,8 @@ export interface TaskRecord {
   readonly rows: number;
   /** Rows computed only to fill a shape, finished requests included. */
   readonly padding: number;
+  /** Of a ragged cell: tokens that advanced a request, and tokens computed only to fill a shape. */
+  readonly tokens?: { readonly done: number; readonly padding: number };
   /** Rows submitted ahead that turned out to lie behind their request's end. */
   readonly speculative: number;
   readonly startNs: number;

@@ -8,6 +8,8 @@ import type { Cell } from "../../src/graph/cell.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { bert } from "../../src/models/bert.ts";
 import { transformer } from "../../src/models/transformer.ts";
+import { Collector } from "../../src/metrics/collector.ts";
+import { summarize } from "../../src/metrics/summarize.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
 import { macsOf } from "../../src/npu/layer_spec.ts";
 import { createNpu } from "../../src/npu/npu.ts";
@@ -122,6 +124,32 @@ Deno.test("padding policies pay for the length that they pad to, others for what
   assert.equal(busyNs(graph(), lengths), equal(61));
   assert.equal(busyNs(bucketed({ bucketWidth: 32 }), [33, 40, 61]), equal(64));
   assert(busyNs(merged(), lengths) < equal(61));
+});
+
+Deno.test("padding of ragged rows is counted in tokens", () => {
+  const share = (policy: Policy) => {
+    const collector = new Collector();
+    runSimulated({
+      models: [encoder],
+      policy,
+      cost: npu(),
+      arrivals: [4, 9, 61].map((length) => ({
+        model: encoder,
+        arrivalNs: 0,
+        input: { tokens: new Int32Array(length) },
+      })),
+      observer: collector,
+    });
+    const { tokens, paddingTokens } = collector.cells.get("attention_1")!;
+    assert.equal(tokens, 74);
+    return { paddingTokens, share: summarize(collector).paddingShare };
+  };
+  assert.deepEqual(share(merged()), { paddingTokens: 0, share: 0 });
+  // Five ragged cells of 61 tokens a request, and a pooler of three rows.
+  assert.deepEqual(share(graph()), {
+    paddingTokens: 3 * 61 - 74,
+    share: 5 * (3 * 61 - 74) / (5 * 3 * 61 + 3),
+  });
 });
 
 Deno.test("LazyBatching estimates a request by the length that it brings", () => {

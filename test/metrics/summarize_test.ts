@@ -144,6 +144,8 @@ Deno.test("summarize() works out a hand-made run to the digit", () => {
         rows: 8,
         padding: 2,
         speculative: 1,
+        tokens: 8,
+        paddingTokens: 2,
         busyNs: 900,
       },
       {
@@ -152,6 +154,8 @@ Deno.test("summarize() works out a hand-made run to the digit", () => {
         rows: 4,
         padding: 1,
         speculative: 0,
+        tokens: 4,
+        paddingTokens: 1,
         busyNs: 100,
       },
     ],
