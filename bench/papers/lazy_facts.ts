@@ -3,7 +3,11 @@ import { Prng } from "../../src/base/prng.ts";
 import { mean } from "../../src/base/statistics.ts";
 import { NS_PER_MS } from "../../src/base/units.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
-import { expectedWork, singleInputExecNs } from "../../src/policy/exec_time.ts";
+import {
+  expectedExtents,
+  expectedWork,
+  singleInputExecNs,
+} from "../../src/policy/exec_time.ts";
 import type { Request } from "../../src/policy/request.ts";
 import { serial } from "../../src/policy/serial.ts";
 import type { Network } from "./lazy_networks.ts";
@@ -42,11 +46,11 @@ export function factsOf(network: Network, seed: number): Facts {
       deadlineNs: Infinity,
       tag: undefined,
     };
-    const work = expectedWork(request, network.decTimesteps);
     return singleInputExecNs(
       request,
-      work,
-      (cell, rows) => network.cost.latencyNs(cell, rows),
+      expectedWork(request, network.decTimesteps),
+      (cell, rows, extent) => network.cost.latencyNs(cell, rows, extent),
+      expectedExtents(request, network.decTimesteps),
     ) / NS_PER_MS;
   });
   const estimateMs = mean(estimates);
