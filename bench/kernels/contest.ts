@@ -13,6 +13,8 @@ export interface Effort {
   rounds: number;
   /** A round of our first build takes at least about this long. */
   roundNs: number;
+  /** As in {@linkcode bestTimesNs}. */
+  settleMs?: number;
 }
 
 /** A task's figures. */
@@ -26,6 +28,8 @@ export interface Result {
   rates: Record<string, number>;
   /** By peer, then by our builds: peer's time over ours, medians of the runs. */
   ratios: Record<string, Record<string, number>>;
+  /** Best time per call of every contestant in each run, in nanoseconds. */
+  timesNs: Record<string, number[]>;
   /** FNV-1a of each build's result bits. */
   hashes: Record<string, string>;
   /** Largest difference between our results and whose they were compared with. */
@@ -43,7 +47,7 @@ export async function contest(
   task: Task,
   builds: readonly Own[],
   peers: readonly Peer[],
-  { runs, rounds, roundNs }: Effort,
+  { runs, rounds, roundNs, settleMs = 0 }: Effort,
 ): Promise<Result> {
   const { area, label, count, unit, bytes } = task;
   const operation = task.equivalent?.();
@@ -93,11 +97,13 @@ export async function contest(
   const calls = Math.max(1, Math.round(roundNs / probeNs!));
   const times: number[][] = [];
   for (let run = 0; run < runs; ++run) {
-    times.push(await bestTimesNs(contestants, { rounds, calls }));
+    times.push(await bestTimesNs(contestants, { rounds, calls, settleMs }));
   }
   for (const { run } of prepared) await run.release();
   const names = [...builds, ...prepared.map(({ peer }) => peer)]
     .map(({ name }) => name);
+  const perContestant = <Value>(value: (i: number) => Value) =>
+    Object.fromEntries(names.map((name, i) => [name, value(i)]));
   const perBuild = <Value>(value: (i: number) => Value) =>
     Object.fromEntries(builds.map(({ name }, i) => [name, value(i)]));
   return {
@@ -105,12 +111,8 @@ export async function contest(
     label,
     unit,
     intensity: count / bytes,
-    rates: Object.fromEntries(
-      names.map((
-        name,
-        i,
-      ) => [name, count / Math.min(...times.map((t) => t[i]!))]),
-    ),
+    timesNs: perContestant((i) => times.map((t) => t[i]!)),
+    rates: perContestant((i) => count / Math.min(...times.map((t) => t[i]!))),
     ratios: Object.fromEntries(prepared.map(({ peer }, j) => [
       peer.name,
       perBuild((i) => median(times.map((t) => t[builds.length + j]! / t[i]!))),

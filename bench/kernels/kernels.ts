@@ -50,7 +50,7 @@ const runtime = "deno" in process.versions
   ? `Bun ${process.versions["bun"]}`
   : `Node ${process.versions.node}`;
 const AVAILABLE: Record<string, () => Peer | Promise<Peer>> = {
-  "onnxruntime-web": ortWeb,
+  "onnxruntime-web": () => ortWeb(),
   "tfjs-wasm": tfjsWasm,
   ...(runtime.startsWith("Node") && { "onnxruntime-node": ortNode }),
 };
@@ -84,7 +84,7 @@ for (const name of chosenPeers) {
 const relaxed = supports("relaxed-simd");
 const peaks = await measurePeaks(relaxed);
 const builds = ["shoal.wasm", ...relaxed ? ["shoal.relaxed.wasm"] : []]
-  .map((file) => new Own(file, MEGABYTES));
+  .map((file) => Own.load(file, MEGABYTES));
 
 const results: Result[] = [];
 const all = candidates(SEED);

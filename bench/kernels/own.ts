@@ -27,23 +27,33 @@ export class Own {
   readonly #buffer: ArrayBuffer;
   #top: number;
 
-  /** @param file of build/; @param megabytes of memory */
-  constructor(file: string, megabytes: number) {
+  /** @param kernels over `memory`; @param base first address that operands may take */
+  constructor(
+    name: string,
+    memory: WebAssembly.Memory,
+    kernels: KernelExports,
+    base: number,
+  ) {
+    this.name = name;
+    this.memory = memory;
+    this.kernels = kernels;
+    this.#buffer = memory.buffer as ArrayBuffer;
+    this.base = base;
+    this.#top = base;
+  }
+
+  /** @param file of build/, over unshared memory; @param megabytes of memory */
+  static load(file: string, megabytes: number): Own {
     const memory = new WebAssembly.Memory({
       initial: megabytes * 2 ** 20 / PAGE,
     });
-    const bytes = readFileSync(
-      new URL(`build/${file}`, ROOT),
-    );
-    this.kernels = instantiateKernels(new Uint8Array(bytes), { memory });
-    this.name = file.includes("relaxed") ? "relaxed" : "deterministic";
-    this.memory = memory;
-    this.#buffer = memory.buffer as ArrayBuffer;
-    const end = this.kernels.shoal_static_end();
+    const bytes = readFileSync(new URL(`build/${file}`, ROOT));
+    const kernels = instantiateKernels(new Uint8Array(bytes), { memory });
+    const name = file.includes("relaxed") ? "relaxed" : "deterministic";
+    const end = kernels.shoal_static_end();
     const scratch = probeScratchBytes(bytes, false);
-    if (scratch > 0) this.kernels.shoal_use_scratch(end);
-    this.base = end + scratch;
-    this.#top = this.base;
+    if (scratch > 0) kernels.shoal_use_scratch(end);
+    return new Own(name, memory, kernels, end + scratch);
   }
 
   /** Forgets all operands. */

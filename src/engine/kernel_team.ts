@@ -28,7 +28,11 @@ export interface KernelTeamOptions extends Partial<TeamPlan & TeamWays> {
   onFatal?: (error: Error) => void;
 }
 
-const PLAN: TeamPlan = { threads: 2, rowsMax: 1024, scratchBytes: 0 };
+const PLAN: TeamPlan = {
+  threads: 2,
+  rowsMax: 1024,
+  scratchBytes: 0,
+};
 
 /**
  * The kernels on several threads, for hosts that call them without the engine. `kernels` is used as
@@ -120,27 +124,25 @@ export class KernelTeam {
   }
 }
 
-function checked(plan: Partial<TeamPlan>): TeamPlan {
-  const {
-    threads = PLAN.threads,
-    rowsMax = PLAN.rowsMax,
-    scratchBytes = PLAN.scratchBytes,
-  } = plan;
-  const least = { threads: 1, rowsMax: 1, scratchBytes: 0 };
-  for (
-    const [name, value] of Object.entries({ threads, rowsMax, scratchBytes })
-  ) {
-    if (
-      !Number.isInteger(value) || value < least[name as keyof typeof least]
-    ) {
+/** Least value of every size of a plan. */
+const LEAST: TeamPlan = {
+  threads: 1,
+  rowsMax: 1,
+  scratchBytes: 0,
+};
+
+function checked(options: Partial<TeamPlan>): TeamPlan {
+  const plan: { -readonly [K in keyof TeamPlan]: number } = { ...PLAN };
+  for (const name of Object.keys(PLAN) as (keyof TeamPlan)[]) {
+    const value = options[name] ?? PLAN[name];
+    if (!Number.isInteger(value) || value < LEAST[name]) {
       throw new RangeError(
-        `"${name}" is an integer of at least ${
-          least[name as keyof typeof least]
-        }, got ${value}`,
+        `"${name}" is an integer of at least ${LEAST[name]}, got ${value}`,
       );
     }
+    plan[name] = value;
   }
-  return { threads, rowsMax, scratchBytes };
+  return plan;
 }
 
 /** Whether `Atomics.wait` is allowed in this thread. */

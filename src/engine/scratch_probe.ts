@@ -18,11 +18,12 @@ const ROUNDS = 20;
 /** Blocks have to win by this much: a tie is decided for the simpler way. */
 const MARGIN = 0.97;
 
-let pays: boolean | undefined;
+/** Answers by whether memory is shared: in Deno blocks pay on unshared memory alone. */
+const pays = new Map<boolean, boolean>();
 
 /**
  * Bytes of scratch memory to give each instance, 0 where it does not pay. Times one GEMM both ways,
- * about 15 ms; the answer is kept for the thread.
+ * about 15 ms; answers are kept for the thread.
  * @param source a build; relaxed ones have no use for scratch memory
  * @param shared whether it needs a shared memory
  */
@@ -39,8 +40,12 @@ export function probeScratchBytes(
     instantiateKernels(source, { memory })
   ) as [KernelExports, KernelExports];
   const bytes = direct.shoal_scratch_bytes();
-  if (bytes > 0) pays ??= measure(direct, blocked, memory);
-  return pays ? bytes : 0;
+  if (bytes === 0) return 0;
+  let answer = pays.get(shared);
+  if (answer === undefined) {
+    pays.set(shared, answer = measure(direct, blocked, memory));
+  }
+  return answer ? bytes : 0;
 }
 
 function measure(

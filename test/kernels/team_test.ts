@@ -70,7 +70,11 @@ async function startTeam(
     wakeNs: 0,
     ...options,
   });
-  const { threads = 2, rowsMax = 1024, scratchBytes = 0 } = options;
+  const {
+    threads = 2,
+    rowsMax = 1024,
+    scratchBytes = 0,
+  } = options;
   const plan = { threads, rowsMax, scratchBytes };
   return {
     team,

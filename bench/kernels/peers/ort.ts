@@ -1,4 +1,4 @@
-/** onnxruntime-web on its WASM backend, and onnxruntime-node, one thread each. */
+/** onnxruntime-web on its WASM backend, and onnxruntime-node on one thread. */
 import type {
   ElementArrays,
   ElementType,
@@ -10,6 +10,8 @@ import type { Peer, PeerRun } from "./peer.ts";
 
 /** Version the figures in the documentation were taken with. */
 export const ORT_VERSION = "1.30.0";
+
+const THREADED = "ort-wasm-simd-threaded.mjs";
 
 const TYPES = {
   f32: "float32",
@@ -42,18 +44,32 @@ export interface Ort {
   env: { wasm: { numThreads: number; wasmPaths: string }; logLevel: string };
 }
 
-/** Installs onnxruntime-web if needed and loads its WASM backend with one thread. */
-export async function loadOrtWeb(): Promise<Ort> {
+/** Installs onnxruntime-web if needed and loads its WASM backend; the number of threads is the process's. */
+export async function loadOrtWeb(threads = 1): Promise<Ort> {
   install({ "onnxruntime-web": ORT_VERSION });
   const dist = new URL("dist/", folderOf("onnxruntime-web"));
   const ort = await import(new URL("ort.wasm.min.mjs", dist).href) as Ort;
-  ort.env.wasm.numThreads = 1;
+  ort.env.wasm.numThreads = threads;
   ort.env.wasm.wasmPaths = dist.href;
   ort.env.logLevel = "error";
+  if (threads > 1) startThreadsFrom(new URL(THREADED, dist).href);
   return ort;
 }
 
-/** A session of one thread. */
+/**
+ * With several threads onnxruntime-web copies its module into a blob, as pages must that load it from
+ * elsewhere, and its threads start from there. Deno's node:worker_threads, which it takes, loads no blobs:
+ * it is handed the file instead, once.
+ */
+function startThreadsFrom(module: string): void {
+  const { createObjectURL } = URL;
+  URL.createObjectURL = () => {
+    URL.createObjectURL = createObjectURL;
+    return module;
+  };
+}
+
+/** A session; onnxruntime-node's has one thread. */
 export function createSession(
   ort: Ort,
   model: Uint8Array,
@@ -69,8 +85,8 @@ export function createSession(
 }
 
 /** onnxruntime-web as a peer. */
-export async function ortWeb(): Promise<Peer> {
-  return peer("onnxruntime-web", await loadOrtWeb(), "wasm");
+export async function ortWeb(threads = 1): Promise<Peer> {
+  return peer("onnxruntime-web", await loadOrtWeb(threads), "wasm");
 }
 
 /** onnxruntime-node as a peer: native code, so in Node only. */

@@ -1,7 +1,7 @@
 /**
  * Where a team's threads meet: one block of shared memory, planned by the host like everything else.
  *
- *     | meeting words | call | error text | counters | per thread: rewritten tables, scratch | partials |
+ *     | meeting words | call | error text | counters | per thread: tables, scratch | partials |
  *
  * Words that different threads write stand on different cache lines.
  */
@@ -36,11 +36,10 @@ export const MEETING = {
   gate: LINE,
   /** Whether the leader sleeps, or is about to. */
   leaderSleeps: LINE + 4,
-  /** The call: the kernel's number or STOP, its parts, and how a part that failed is reported. */
+  /** The call: the kernel's number or STOP, and how a part that failed is reported. */
   kernel: 2 * LINE,
-  parts: 2 * LINE + 4,
-  failed: 2 * LINE + 8,
-  errorBytes: 2 * LINE + 12,
+  failed: 2 * LINE + 4,
+  errorBytes: 2 * LINE + 8,
   args: 3 * LINE,
   errorText: 5 * LINE,
   /** One line per thread: how many of its parts are taken. */
@@ -53,7 +52,7 @@ export const FAILED = { no: 0, trap: 1, error: 2 } as const;
 /** Longest report of an error. */
 export const ERROR_BYTES = 4 * LINE;
 
-/** Parts that a thread is first in line for. More even out threads that start late; fewer waste less. */
+/** Parts that a thread is first in line for. */
 export const PARTS_PER_THREAD = 4;
 
 /** Tables that one call rewrites at most: those of 8 children and the results. */
@@ -70,14 +69,15 @@ function sizes({ threads, rowsMax, scratchBytes }: TeamPlan) {
   const meeting = MEETING.counters + LINE * threads;
   const tables = align(WORD * (TABLES * rowsMax + LIST_WORDS));
   const scratch = align(scratchBytes);
+  const own = tables + scratch;
   const partial = align(WORD * PARTIAL_WORDS * rowsMax);
-  return { meeting, tables, scratch, partial };
+  return { meeting, tables, scratch, own, partial };
 }
 
 /** Bytes of a team's block. */
 export function teamBytes(plan: TeamPlan): number {
-  const { meeting, tables, scratch, partial } = sizes(plan);
-  return meeting + plan.threads * (tables + scratch) +
+  const { meeting, own, partial } = sizes(plan);
+  return meeting + plan.threads * own +
     plan.threads * PARTS_PER_THREAD * partial;
 }
 
@@ -115,18 +115,16 @@ export class ThreadMemory implements PartMemory {
     place: TeamPlace,
     thread: number,
   ) {
-    const { meeting, tables, scratch, partial } = sizes(place);
+    const { meeting, tables, scratch, own, partial } = sizes(place);
     this.words = new Uint32Array(memory.buffer);
     this.floats = new Float32Array(memory.buffer);
     this.threads = place.threads;
     this.rowsMax = place.rowsMax;
-    const own = place.address + meeting + thread * (tables + scratch);
-    this.#tables = own;
-    this.#tablesEnd = own + tables;
-    this.scratch = own + tables;
+    this.#tables = place.address + meeting + thread * own;
+    this.#tablesEnd = this.#tables + tables;
+    this.scratch = this.#tablesEnd;
     this.scratchBytes = scratch;
-    this.#partials = place.address + meeting +
-      place.threads * (tables + scratch);
+    this.#partials = place.address + meeting + place.threads * own;
     this.#partialBytes = partial;
   }
 

@@ -55,7 +55,6 @@ export class CrewMember {
     const { words, place, thread, call, memory } = this;
     const splitting =
       SPLITTINGS[TEAM_KERNELS[words[this.at(MEETING.kernel)]!]!]!;
-    const parts = words[this.at(MEETING.parts)]!;
     const cut = chooseCut(splitting, call, memory);
     const pieces = cut.pieces(call, memory);
     const kernel = this
@@ -69,8 +68,8 @@ export class CrewMember {
         const taken = Atomics.add(words, counter, 1);
         if (taken >= PARTS_PER_THREAD) break;
         const index = owner * PARTS_PER_THREAD + taken;
-        if (index >= parts) break;
-        this.#compute(cut, kernel, partOf(this.#part, index, parts, pieces));
+        const part = partOf(this.#part, index, place.threads, pieces);
+        if (part.to > part.from) this.#compute(cut, kernel, part);
       }
     }
   }
@@ -113,15 +112,20 @@ export class CrewMember {
   }
 }
 
-/** Pieces of part number `index` of `parts`. */
+/** How much of a thread's share its parts are: small ones come last, and even out when threads are done. */
+const SHARES = [0, 1 / 2, 3 / 4, 7 / 8, 1];
+
+/** Pieces of part number `index`; there may be none. */
 export function partOf(
   part: { -readonly [K in keyof Part]: Part[K] },
   index: number,
-  parts: number,
+  threads: number,
   pieces: number,
 ): Part {
+  const owner = Math.floor(index / PARTS_PER_THREAD);
+  const own = index % PARTS_PER_THREAD;
   part.index = index;
-  part.from = Math.floor(pieces * index / parts);
-  part.to = Math.floor(pieces * (index + 1) / parts);
+  part.from = Math.floor(pieces * (owner + SHARES[own]!) / threads);
+  part.to = Math.floor(pieces * (owner + SHARES[own + 1]!) / threads);
   return part;
 }

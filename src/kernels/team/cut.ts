@@ -55,13 +55,8 @@ export interface Cut {
   narrow(args: Arguments, part: Part, memory: PartMemory): void;
   /** The kernel that computes parts, where it is another one. */
   readonly kernel?: KernelName;
-  /** Puts together what the first `count` of `parts` have left in `partials`. */
-  join?(
-    args: Arguments,
-    parts: readonly Part[],
-    count: number,
-    memory: PartMemory,
-  ): void;
+  /** Puts together what the parts (in order, some of no pieces) have left in `partials`. */
+  join?(args: Arguments, parts: readonly Part[], memory: PartMemory): void;
 }
 
 /** How the calls of one kernel are cut. */

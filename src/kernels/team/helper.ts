@@ -18,7 +18,7 @@ export interface HelperStart {
 
 /** Works on a team's calls until the team is closed. Blocks its thread. */
 export function runHelper(start: HelperStart): void {
-  const { memory, place, thread, ways: { spinLoads } } = start;
+  const { memory, place, thread, ways } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
   kernels.shoal_use_scratch(start.scratch);
   const member = new CrewMember(kernels, memory, place, thread);
@@ -27,7 +27,7 @@ export function runHelper(start: HelperStart): void {
   const gate = member.at(MEETING.gate);
   // The first call may have been announced before this thread had begun.
   for (let seen = 0;;) {
-    seen = awaitCall(words, calls, seen, spinLoads, member);
+    seen = awaitCall(words, calls, seen, ways, member);
     if (!enter(words, gate)) continue;
     const stop = words[member.at(MEETING.kernel)] === STOP;
     if (!stop) {
@@ -50,12 +50,16 @@ function awaitCall(
   words: Int32Array,
   calls: number,
   seen: number,
-  spinLoads: number,
+  { spinLoads, endSpinLoads }: TeamWays,
   member: CrewMember,
 ): number {
-  for (let load = 0; load < spinLoads; load++) {
+  const gate = member.at(MEETING.gate);
+  for (let end = 0, idle = 0; end < endSpinLoads && idle < spinLoads;) {
     const now = Atomics.load(words, calls);
     if (now !== seen) return now;
+    // As long as somebody works on the call that was, the next one is not far.
+    if (Atomics.load(words, gate) !== 0) end++;
+    else idle++;
   }
   const sleepers = member.at(MEETING.sleepers);
   Atomics.add(words, sleepers, 1);

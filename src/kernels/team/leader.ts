@@ -16,19 +16,23 @@ export interface TeamWays {
   readonly leastNs: number;
   /** Helpers that sleep are woken once calls of about this much in all could have used them. */
   readonly wakeNs: number;
-  /** Loads of a shared word before a thread goes to sleep. */
+  /** Loads of a shared word before a helper goes to sleep for want of a call. */
   readonly spinLoads: number;
+  /** Loads before a thread goes to sleep that has done its parts of a call when others have not. */
+  readonly endSpinLoads: number;
   /** How long the leader waits for a part that another thread has taken before it gives the team up. */
   readonly patienceMs: number;
 }
 
 // On the machine of docs/kernels.md calls of 3 us gained from a thread that was awake, and waking one
 // cost the leader 10 to 30 us. Two thousand loads, some microseconds, bridge the time between calls that
-// follow each other without keeping others from a core.
+// follow each other without keeping others from a core; the end of a call is worth a tenth of a millisecond,
+// since who sleeps through it is late for the next.
 const DEFAULT_WAYS: TeamWays = {
   leastNs: 3000,
   wakeNs: 150_000,
   spinLoads: 2000,
+  endSpinLoads: 100_000,
   patienceMs: 30_000,
 };
 
@@ -41,9 +45,10 @@ export function teamWays(ways: Partial<TeamWays> = {}): TeamWays {
     leastNs = DEFAULT_WAYS.leastNs,
     wakeNs = DEFAULT_WAYS.wakeNs,
     spinLoads = DEFAULT_WAYS.spinLoads,
+    endSpinLoads = DEFAULT_WAYS.endSpinLoads,
     patienceMs = DEFAULT_WAYS.patienceMs,
   } = ways;
-  const all = { leastNs, wakeNs, spinLoads, patienceMs };
+  const all = { leastNs, wakeNs, spinLoads, endSpinLoads, patienceMs };
   for (const [name, value] of Object.entries(all)) {
     if (!(value >= 0)) {
       throw new RangeError(`"${name}" is at least 0, got ${value}`);
@@ -144,9 +149,7 @@ export class TeamLeader {
     const cut = chooseCut(splitting, call, memory);
     const pieces = cut.pieces(call, memory);
     if (!(pieces > 1)) return false;
-    const parts = Math.min(pieces, PARTS_PER_THREAD * place.threads);
     words[this.#member.at(MEETING.kernel)] = id;
-    words[this.#member.at(MEETING.parts)] = parts;
     words[this.#member.at(MEETING.failed)] = FAILED.no;
     this.#member.open();
     Atomics.store(words, this.#member.at(MEETING.gate), 1);
@@ -164,10 +167,10 @@ export class TeamLeader {
       throw this.#reported(TEAM_KERNELS[id]!, failed);
     }
     if (cut.join) {
-      for (let i = 0; i < parts; i++) {
-        partOf(this.#parts[i]!, i, parts, pieces);
+      for (let i = 0; i < this.#parts.length; i++) {
+        partOf(this.#parts[i]!, i, place.threads, pieces);
       }
-      cut.join(call, this.#parts, parts, memory);
+      cut.join(call, this.#parts, memory);
     }
     return true;
   }
@@ -191,7 +194,7 @@ export class TeamLeader {
   #awaitHelpers(): void {
     const { words } = this.#member;
     const gate = this.#member.at(MEETING.gate);
-    for (let load = 0; load < this.ways.spinLoads; load++) {
+    for (let load = 0; load < this.ways.endSpinLoads; load++) {
       if (
         Atomics.load(words, gate) === 1 &&
         Atomics.compareExchange(words, gate, 1, 0) === 1

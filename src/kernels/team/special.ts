@@ -56,13 +56,14 @@ export const projectionColumns: Cut = {
     args[5] = table;
     args[7] = ids + WORD * m;
   },
-  join(args, parts, count, { words, floats, partials }) {
+  join(args, parts, { words, floats, partials }) {
     const m = args[0]!;
     const [ids, best] = [args[5]! >>> 2, args[7]! >>> 2];
     for (let i = 0; i < m; i++) {
       let greatest = -Infinity;
       let id = 0;
-      for (let part = 0; part < count; part++) {
+      for (let part = 0; part < parts.length; part++) {
+        if (parts[part]!.from === parts[part]!.to) continue;
         const at = (partials(part) >>> 2) + m + i;
         const value = floats[at + m]!;
         if (value > greatest) {

@@ -1,0 +1,184 @@
+/**
+ * Kernels on several threads against the same kernels on one and onnxruntime-web on as many, in one
+ * process, interleaved; results are compared before anything is timed, and their bits among our own.
+ *
+ * Run: deno task bench:threads [--threads=2] [--only=<text>] [--size=<text>] [--json]
+ *        [--rounds=9] [--runs=3]
+ *
+ * A run times every contestant once a round and takes the best; ratios are medians over the runs. Every
+ * thread needs a core to itself: what else runs here comes off the figures. CPU says how many cores this
+ * process had while our side and the peer ran.
+ */
+import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { KernelTeam } from "../../src/engine/kernel_team.ts";
+import { instantiateKernels, supports } from "../../src/kernels/module.ts";
+import { contest, median, type Result } from "./contest.ts";
+import { Own } from "./own.ts";
+import { ortWeb } from "./peers/ort.ts";
+import type { Peer } from "./peers/peer.ts";
+import { digits } from "./print.ts";
+import { ROOT } from "./root.ts";
+import { candidates } from "./task.ts";
+
+const SEED = 1;
+const PAGES = 192 * 16;
+const ROUND_NS = 1e7;
+/** onnxruntime-web's threads spin for 60 ms after a run, on a core that others then lack. */
+const SETTLE_MS = 100;
+const CORES_MS = 100;
+/** Working memory of convolutions. */
+const SCRATCH_BYTES = 2 ** 20;
+
+const { values: args } = parseArgs({
+  args: process.argv.slice(2),
+  options: {
+    threads: { type: "string", default: "2" },
+    only: { type: "string", default: "gemm_f32" },
+    size: { type: "string", default: "" },
+    rounds: { type: "string", default: "9" },
+    runs: { type: "string", default: "3" },
+    json: { type: "boolean", default: false },
+  },
+});
+const [threads, rounds, runs] = [args.threads, args.rounds, args.runs]
+  .map((text, i) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= 1) return value;
+    const name = ["threads", "rounds", "runs"][i];
+    throw new RangeError(`--${name} is a positive integer, got "${text}"`);
+  }) as [number, number, number];
+
+/** A build on one thread and on a team, over one memory: which of them runs makes no difference to it. */
+async function startBuild(
+  file: string,
+  name: string,
+): Promise<{ team: KernelTeam; one: Own; many: Own }> {
+  const memory = new WebAssembly.Memory({
+    initial: PAGES,
+    maximum: PAGES,
+    shared: true,
+  });
+  const kernels = new Uint8Array(readFileSync(new URL(`build/${file}`, ROOT)));
+  const one = instantiateKernels(kernels, { memory });
+  const address = Math.ceil(one.shoal_static_end() / 64) * 64;
+  const plan = { threads, scratchBytes: SCRATCH_BYTES };
+  const team = await KernelTeam.start({ kernels, memory, address, ...plan });
+  const base = address + KernelTeam.bytes(plan);
+  return {
+    team,
+    one: new Own(`${name}, 1`, memory, one, base),
+    many: new Own(`${name}, ${threads}`, memory, team.kernels, base),
+  };
+}
+
+/** Cores that a contestant keeps busy, over a tenth of a second. */
+async function coresOf(run: () => void | Promise<void>): Promise<number> {
+  const startMs = performance.now();
+  const before = process.cpuUsage();
+  while (performance.now() - startMs < CORES_MS) await run();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / (performance.now() - startMs);
+}
+
+/** The peer; what it kept busy is measured when it is done with. */
+function watched(peer: Peer, onCores: (cores: number) => void): Peer {
+  return {
+    ...peer,
+    name: `${peer.name}, ${threads}`,
+    async prepare(operation) {
+      const run = await peer.prepare(operation);
+      return run && {
+        ...run,
+        async release() {
+          onCores(await coresOf(() => run.run()));
+          await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+          await run.release();
+        },
+      };
+    },
+  };
+}
+
+const builds = [await startBuild("shoal.shared.wasm", "deterministic")];
+if (supports("relaxed-simd")) {
+  builds.push(await startBuild("shoal.relaxed-shared.wasm", "relaxed"));
+}
+let peerCores = 0;
+const peer = watched(await ortWeb(threads), (cores) => peerCores = cores);
+
+/** A task's figures on several threads. */
+interface ThreadsResult extends Result {
+  /** By build: its rate over that of its one thread, medians of the runs. */
+  scaling: Record<string, number>;
+  /** Cores kept busy. */
+  cores: Record<string, number>;
+}
+
+const results: ThreadsResult[] = [];
+for (const { area, name, make } of candidates(SEED)) {
+  if (!`${area} ${name}`.includes(args.only)) continue;
+  const task = make();
+  if (!task.label.includes(args.size)) continue;
+  process.stderr.write(`${area}: ${task.label}\n`);
+  const own = builds.flatMap(({ one, many }) => [one, many]);
+  const result = await contest(task, own, [peer], {
+    rounds,
+    runs,
+    roundNs: ROUND_NS,
+    settleMs: SETTLE_MS,
+  });
+  const scaling: Record<string, number> = {};
+  const cores: Record<string, number> = { [peer.name]: peerCores };
+  for (const { one, many } of builds) {
+    if (result.hashes[one.name] !== result.hashes[many.name]) {
+      throw new Error(`${task.label}: ${many.name} gives other bits`);
+    }
+    scaling[many.name] = median(
+      result.timesNs[one.name]!.map((ns, run) =>
+        ns / result.timesNs[many.name]![run]!
+      ),
+    );
+    cores[many.name] = await coresOf(task.own(many).run);
+  }
+  results.push({ ...result, scaling, cores });
+}
+for (const { team } of builds) await team.close();
+if (results.length === 0) {
+  throw new RangeError(`Nothing to time has "${args.only}" in its name`);
+}
+
+const machine = {
+  cpu: cpus()[0]?.model ?? "unknown",
+  cores: cpus().length,
+  runtime: `Deno ${process.versions["deno"]}, V8 ${process.versions.v8}`,
+  peer: `onnxruntime-web ${peer.version}`,
+  threads,
+};
+if (args.json) {
+  const effort = { seed: SEED, rounds, runs };
+  console.log(JSON.stringify({ ...effort, machine, results }, null, 2));
+} else {
+  console.log(
+    `${machine.cpu}, ${machine.cores} cores; ${machine.runtime}; ${machine.peer}; seed ${SEED}; ` +
+      `medians of ${runs} runs, best of ${rounds} rounds each\n` +
+      `rates; over one thread; over onnxruntime-web on ${threads}; cores kept busy`,
+  );
+  for (const { label, unit, rates, ratios, scaling, cores } of results) {
+    console.log(`\n${label}, ${unit}`);
+    for (const [name, rate] of Object.entries(rates)) {
+      const figures = [rate.toFixed(digits(rate)).padStart(7)];
+      if (name in scaling) {
+        figures.push(
+          `${scaling[name]!.toFixed(2)}x`,
+          ...Object.values(ratios).map((by) => `${by[name]!.toFixed(2)}x`),
+        );
+      }
+      if (name in cores) figures.push(`${cores[name]!.toFixed(2)} cores`);
+      console.log(`  ${name.padEnd(20)} ${figures.join("  ")}`);
+    }
+  }
+}
+process.exit(0);
