@@ -17,7 +17,8 @@ import { createNpu } from "../npu/npu.ts";
 import { MODES } from "../npu/timing.ts";
 import type { LayerSpec } from "../npu/layer_spec.ts";
 import { NpuCost } from "../cost/npu_cost.ts";
-import { extentOf, profileCells } from "../cost/profile_cells.ts";
+import { profileCells } from "../cost/profile_cells.ts";
+import { typicalExtent } from "../cost/typical_profile.ts";
 import type { Cell } from "../graph/cell.ts";
 import { MODELS } from "../models/registry.ts";
 import { cellLayers } from "../npu/cell_layers.ts";
@@ -263,7 +264,7 @@ function networkOf(flags: Flags): Network {
       tokens,
       layersOf: (batch) =>
         cells.flatMap((cell) =>
-          cellLayers(cell, batch, extentOf(cell, tokens))
+          cellLayers(cell, batch, typicalExtent(cell, { tokens }))
         ),
     };
   }

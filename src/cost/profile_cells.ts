@@ -2,11 +2,11 @@
  * A model's cells timed over batch sizes on any device that has costs.
  * Source of the idea: LazyBatching, section IV-C (node-level latency lookup table).
  */
-import { type Extent, hasExtents } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 import { positiveInteger } from "../npu/checks.ts";
 import { BATCH_SIZES, type LatencyProfile } from "../npu/profile.ts";
 import type { CostModel } from "./cost_model.ts";
+import { typicalProfile } from "./typical_profile.ts";
 
 export interface CellProfileOptions {
   machine: string;
@@ -30,6 +30,7 @@ export function profileCells(
   { machine, model, batchSizes = BATCH_SIZES, tokens = 32 }: CellProfileOptions,
 ): LatencyProfile {
   batchSizes.forEach((batch) => positiveInteger(batch, "batch size"));
+  positiveInteger(tokens, "tokens");
   const nodes = cells.map(({ name }) => name);
   const twice = nodes.find((name, i) => nodes.indexOf(name) < i);
   if (twice !== undefined) {
@@ -37,26 +38,14 @@ export function profileCells(
       `${model} has two cells "${twice}": a profile tells them apart by name`,
     );
   }
+  const latencyNs = typicalProfile(cost, { tokens });
   return {
     machine,
     model,
     batchSizes: [...batchSizes],
     nodes,
-    latencyNs: cells.map((cell) => {
-      const extent = extentOf(cell, tokens);
-      return batchSizes.map((batch) => cost.latencyNs(cell, batch, extent));
-    }),
-  };
-}
-
-/** What a row of the cell is where it has `tokens` tokens; undefined where that does not matter. */
-export function extentOf(cell: Cell, tokens: number): Extent | undefined {
-  positiveInteger(tokens, "tokens");
-  if (!hasExtents(cell)) return undefined;
-  return {
-    length: Math.min(tokens, cell.tokensMax ?? 1),
-    caches: cell.caches.map(({ positionsMax }) => ({
-      seen: Math.min(tokens, positionsMax),
-    })),
+    latencyNs: cells.map((cell) =>
+      batchSizes.map((batch) => latencyNs(cell, batch))
+    ),
   };
 }

@@ -10,23 +10,28 @@ export interface TypicalRequest {
   readonly steps?: number;
 }
 
+/** What a row of the cell is like in such a request; fewer tokens where the cell takes fewer. */
+export function typicalExtent(
+  { tokensMax, caches }: Cell,
+  { tokens, steps = tokens }: TypicalRequest,
+): Extent {
+  const ragged = tokensMax !== undefined;
+  return {
+    length: ragged ? Math.min(tokens, tokensMax) : 1,
+    caches: caches.map(({ appends, positionsMax }) => ({
+      seen: Math.min(appends && !ragged ? steps : tokens, positionsMax),
+    })),
+  };
+}
+
 /**
  * A cost model as the profile that policies are made with; what they ask without saying how long rows are
  * (DVABatch, when it slices a model) is answered for a typical request.
  */
 export function typicalProfile(
   cost: CostModel,
-  { tokens, steps = tokens }: TypicalRequest,
+  request: TypicalRequest,
 ): (cell: Cell, rows: number, extent?: Extent) => number {
-  const typical = (cell: Cell): Extent => {
-    const ragged = cell.tokensMax !== undefined;
-    return {
-      length: ragged ? tokens : 1,
-      caches: cell.caches.map(({ appends }) => ({
-        seen: appends && !ragged ? steps : tokens,
-      })),
-    };
-  };
-  return (cell, rows, extent = typical(cell)) =>
+  return (cell, rows, extent = typicalExtent(cell, request)) =>
     cost.latencyNs(cell, rows, extent);
 }

@@ -90,6 +90,14 @@ export function foldGrid(
   dataflow: Dataflow,
 ): FoldGrid {
   const mapping = MAPPINGS[oneOf(dataflow, DATAFLOWS, "dataflow")];
+  checkGemm(gemm);
+  positiveInteger(array.rows, "array rows");
+  positiveInteger(array.cols, "array columns");
+  return gridOf(gemm, array, mapping);
+}
+
+/** Throws a RangeError naming a dimension below 1, or more multiplications than numbers count. */
+export function checkGemm(gemm: Gemm): void {
   for (const axis of ["m", "n", "k"] as const) {
     positiveInteger(gemm[axis], `GEMM dimension ${axis}`);
   }
@@ -98,8 +106,14 @@ export function foldGrid(
       `GEMM ${gemm.m}x${gemm.n}x${gemm.k} has more than 2^53 multiplications; split it`,
     );
   }
-  positiveInteger(array.rows, "array rows");
-  positiveInteger(array.cols, "array columns");
+}
+
+/** The same for sizes that were checked before, as parts of a GEMM on a machine. */
+export function gridOf(
+  gemm: Gemm,
+  array: ArrayShape,
+  mapping: Mapping,
+): FoldGrid {
   const sr = gemm[mapping.rows];
   const sc = gemm[mapping.cols];
   const rowFolds = Math.ceil(sr / array.rows);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { NpuCost } from "../../src/cost/npu_cost.ts";
-import { extentOf, profileCells } from "../../src/cost/profile_cells.ts";
+import { profileCells } from "../../src/cost/profile_cells.ts";
+import { typicalExtent } from "../../src/cost/typical_profile.ts";
 import { TableCost } from "../../src/cost/table_cost.ts";
 import { MODELS } from "../../src/models/registry.ts";
 import { createNpu } from "../../src/npu/npu.ts";
@@ -28,7 +29,11 @@ for (const [model, { build }] of Object.entries(MODELS)) {
     const forSimulations = new TableCost(profileTable(loaded));
     for (const cell of cells) {
       for (const rows of [1, 2, 13, 64]) {
-        const ns = cost.latencyNs(cell, rows, extentOf(cell, 20));
+        const ns = cost.latencyNs(
+          cell,
+          rows,
+          typicalExtent(cell, { tokens: 20 }),
+        );
         assert.ok(Number.isSafeInteger(ns) && ns >= 0, `${cell.name}: ${ns}`);
         assert.equal(forPolicies(cell, rows), ns);
         assert.equal(forSimulations.latencyNs(cell, rows), ns);

@@ -4,7 +4,7 @@
  *  - all loads, and then the last tile's way through array, vector unit and port;
  *  - all traffic at full rate.
  */
-import { foldGrid } from "../dataflow.ts";
+import { gridOf, MAPPINGS } from "../dataflow.ts";
 import { NUMBER_FORMATS } from "../config.ts";
 import { foldTiming } from "../timing.ts";
 import { step, type TileContext } from "./tile_program.ts";
@@ -45,7 +45,7 @@ export function lowerBound(tiling: Tiling, context: TileContext): number {
     completes: true,
   }, context);
 
-  const { mapping } = foldGrid(gemm, config.array, config.dataflow);
+  const mapping = MAPPINGS[config.dataflow];
   const shadowed = config.mode === "overlapped" && mapping.topResident;
   const preload = shadowed ? config.array.rows * dram.ticksPerCycle : 0;
   const filterReady = dram.transferTicks(first.filterBytes) + dram.latencyTicks;
@@ -92,15 +92,11 @@ function occupancyCycles(
   cut: Record<"m" | "n" | "k", Cut>,
   { work, config }: TileContext,
 ): number {
-  const { mapping } = foldGrid(work.gemm, config.array, config.dataflow);
+  const mapping = MAPPINGS[config.dataflow];
   const { rows, cols } = config.array;
-  const period = (time: number) => {
-    const shape = { m: 1, n: 1, k: 1, [mapping.time]: time };
-    return foldTiming(
-      foldGrid(shape, config.array, config.dataflow),
-      config.mode,
-    ).periodCycles;
-  };
+  const grid = gridOf(work.gemm, config.array, mapping);
+  const period = (t: number) =>
+    foldTiming({ ...grid, t }, config.mode).periodCycles;
   return work.copies *
     overTiles(cut[mapping.rows], (size) => Math.ceil(size / rows)) *
     overTiles(cut[mapping.cols], (size) => Math.ceil(size / cols)) *

@@ -3,7 +3,8 @@
  * cycles, stalls, traffic and what bound it.
  */
 import { type NpuConfig, NUMBER_FORMATS } from "../config.ts";
-import { foldGrid } from "../dataflow.ts";
+import { positiveInteger } from "../checks.ts";
+import { checkGemm, MAPPINGS } from "../dataflow.ts";
 import type { LayerSpec, VectorWork } from "../layer_spec.ts";
 import type { ScratchpadTraffic } from "../closed_form.ts";
 import { type DramTiming, dramTiming } from "./dram.ts";
@@ -158,6 +159,8 @@ function bestTiling(
   candidate: TileContext,
 ): { tiling: Tiling; result: PipelineResult; program: Program } {
   const { work, config, onChip } = candidate;
+  positiveInteger(work.copies, `${name}: copies`);
+  checkGemm(work.gemm);
   const bounded: { tiling: Tiling; boundTicks: number }[] = [];
   for (const tiling of tilings(work, config.array)) {
     if (fits(roomOf(work, tiling, { config, onChip }), config)) {
@@ -191,8 +194,8 @@ export function tiledTime(
   tiling: Tiling,
   candidate: TileContext,
 ): PipelineResult {
-  const { work, config, dram } = candidate;
-  const { mapping } = foldGrid(work.gemm, config.array, config.dataflow);
+  const { config, dram } = candidate;
+  const mapping = MAPPINGS[config.dataflow];
   const shadowed = config.mode === "overlapped" && mapping.topResident;
   return runPipeline(tileProgram(tiling, candidate), {
     dram,

@@ -3,7 +3,7 @@
  * Loops keep rounds that are alike together, so that the pipeline can skip through them.
  */
 import { type NpuConfig, NUMBER_FORMATS } from "../config.ts";
-import { foldGrid } from "../dataflow.ts";
+import { gridOf, MAPPINGS } from "../dataflow.ts";
 import type { GemmWork } from "../layer_spec.ts";
 import { foldTiming } from "../timing.ts";
 import type { DramTiming } from "./dram.ts";
@@ -90,7 +90,7 @@ export function step(tile: TileShape, context: TileContext): Step {
   const { work, config, dram, onChip, vectorTicks } = context;
   const { operandBytes } = NUMBER_FORMATS[config.format];
   const { copies, m, n, k } = tile;
-  const grid = foldGrid({ m, n, k }, config.array, config.dataflow);
+  const grid = gridOf({ m, n, k }, config.array, MAPPINGS[config.dataflow]);
   const timing = foldTiming(grid, config.mode);
   const folds = copies * grid.folds;
   // The preload of an overlapped tile is on the pipeline, which lets it run beside the tile before.

@@ -129,14 +129,23 @@ function walkedMisses(layer: ScaleSimLayer, options: MissOptions): number {
   const addresses = addressMatrix(layer, operand);
   const demand = new Demand(operand, { grid, timing, addresses });
   const buffer = new WalkedBuffer(capacity, addresses.span);
-  const streamed = operand === grid.mapping.left && demand.onMap === undefined;
+  const { portTerm, otherTerm } = demand;
+  const { rows, cols } = grid.array;
   for (let colFold = 0; colFold < grid.colFolds; colFold++) {
     for (let rowFold = 0; rowFold < grid.rowFolds; rowFold++) {
-      if (streamed) {
-        const first = rowFold * grid.array.rows;
-        const { portTerm, otherTerm } = demand;
-        const ports = portTerm.subarray(first, first + rowsUsed(grid, rowFold));
-        buffer.takeStream(ports, otherTerm);
+      const firstRow = rowFold * rows;
+      const endRow = firstRow + rowsUsed(grid, rowFold);
+      if (demand.onMap === undefined && operand === grid.mapping.left) {
+        buffer.takeStream(portTerm.subarray(firstRow, endRow), otherTerm);
+        continue;
+      }
+      if (demand.onMap === undefined) {
+        // An ifmap that is not on the left is resident (is).
+        const firstCol = colFold * cols;
+        buffer.takeRows(
+          portTerm.subarray(firstCol, firstCol + colsUsed(grid, colFold)),
+          otherTerm.subarray(firstRow, endRow),
+        );
         continue;
       }
       for (let cycle = 0; cycle < timing.foldCycles; cycle++) {
