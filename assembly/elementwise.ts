@@ -4,17 +4,15 @@
 import { checkLeast, checkRows } from "./checks";
 import { relu4 } from "./epilogue";
 import { erf4, exp4, gelu4, geluTanh4, sigmoid4, silu4, tanh4 } from "./math";
+import { expBody, GeluTanh, Sigmoid, sigmoidBody, Silu, tanhBody } from "./math_rows";
 import { get, put, row } from "./simd";
 
 // Type tags: a generic function is compiled once per tag, and the tests below vanish.
 class Relu {}
-class Sigmoid {}
 class Tanh {}
 class Exp {}
 class Erf {}
 class Gelu {}
-class GeluTanh {}
-class Silu {}
 class Sqrt {}
 class Neg {}
 class Abs {}
@@ -52,6 +50,20 @@ class Min {}
 
 function unaryRow<T>(n: i32, a: usize, out: usize): void {
   const end = a + (<usize>(n & -4) << 2);
+  const body = <usize>(n & -8) << 2;
+  if (idof<T>() == idof<Exp>()) {
+    expBody(n, a, out);
+    a += body;
+    out += body;
+  } else if (idof<T>() == idof<Tanh>()) {
+    tanhBody(n, a, out);
+    a += body;
+    out += body;
+  } else if (idof<T>() == idof<Sigmoid>() || idof<T>() == idof<Silu>() || idof<T>() == idof<GeluTanh>()) {
+    sigmoidBody<T>(n, a, out);
+    a += body;
+    out += body;
+  }
   while (a < end) {
     v128.store(out, one<T>(v128.load(a)));
     a += 16;

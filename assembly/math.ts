@@ -49,50 +49,85 @@ const TABLE = memory.data<f32>([
   0.5, 0.5, 0.5, 0.5,
   1.5957691216057308, 1.5957691216057308, 1.5957691216057308, 1.5957691216057308, // 2 sqrt(2/pi)
   0.07135481627260025, 0.07135481627260025, 0.07135481627260025, 0.07135481627260025, // that times 0.044715
+  -87.3365447505531, -87.3365447505531, -87.3365447505531, -87.3365447505531, // ln(2^-126)
 ], 16);
 
+/** Constant i of the table, in four lanes. */
 // @ts-ignore: decorator
-@inline function constant(i: usize): v128 {
+@inline export function constant(i: usize): v128 {
   return v128.load(TABLE + i * 16);
 }
 
 // @ts-ignore: decorator
-@inline function one(): v128 {
+@inline export function one(): v128 {
   return constant(9);
 }
 
-/**
- * The common part of exp and sigmoid: x = n ln 2 + r (reduction after Cody and Waite),
- * e^r = 1 + r + r^2 q(r). Takes x * log2(e) rounded to an integer by `shifted`.
- */
+/** x * log2(e) rounded to an integer n, as n + 1.5 * 2^23. */
 // @ts-ignore: decorator
-@inline function shift(x: v128): v128 {
-  return f32x4.add(f32x4.mul(x, constant(0)), constant(1));
+@inline function shift(x: v128, log2e: v128, shifter: v128): v128 {
+  return f32x4.add(f32x4.mul(x, log2e), shifter);
 }
 
-/** e^r - 1 for x = n ln 2 + r, n = shifted - 1.5 * 2^23. */
+/**
+ * The common part of exp and sigmoid: e^r - 1 for x = n ln 2 + r (reduction after Cody and
+ * Waite), n = shifted - 1.5 * 2^23, e^r = 1 + r + r^2 q(r).
+ */
 // @ts-ignore: decorator
-@inline function reducedExpm1(x: v128, shifted: v128): v128 {
-  const n = f32x4.sub(shifted, constant(1));
-  const r = f32x4.sub(f32x4.sub(x, f32x4.mul(n, constant(2))), f32x4.mul(n, constant(3)));
-  let q = f32x4.add(f32x4.mul(constant(4), r), constant(5));
-  q = f32x4.add(f32x4.mul(q, r), constant(6));
-  q = f32x4.add(f32x4.mul(q, r), constant(7));
-  q = f32x4.add(f32x4.mul(q, r), constant(8));
+@inline function reducedExpm1(
+  x: v128, shifted: v128, shifter: v128, ln2High: v128, ln2Low: v128,
+  q4: v128, q3: v128, q2: v128, q1: v128, q0: v128
+): v128 {
+  const n = f32x4.sub(shifted, shifter);
+  const r = f32x4.sub(f32x4.sub(x, f32x4.mul(n, ln2High)), f32x4.mul(n, ln2Low));
+  let q = f32x4.add(f32x4.mul(q4, r), q3);
+  q = f32x4.add(f32x4.mul(q, r), q2);
+  q = f32x4.add(f32x4.mul(q, r), q1);
+  q = f32x4.add(f32x4.mul(q, r), q0);
   return f32x4.add(f32x4.mul(f32x4.mul(r, r), q), r);
 }
 
-/** e^x, 1 ulp. 2^n is applied as two factors: subnormal results round once, overflow gives infinity. */
+/**
+ * e^x, 1 ulp. 2^n is applied as two factors: subnormal results round once, overflow gives infinity.
+ * Loops over rows load the constants once and pass them (math_rows.ts).
+ */
+// @ts-ignore: decorator
+@inline export function expWith(
+  x: v128, low: v128, high: v128, log2e: v128, shifter: v128, ln2High: v128, ln2Low: v128,
+  q4: v128, q3: v128, q2: v128, q1: v128, q0: v128, unit: v128
+): v128 {
+  // pmax and pmin keep a NaN that stands first.
+  const y = f32x4.pmin(f32x4.pmax(x, low), high);
+  const shifted = shift(y, log2e, shifter);
+  const n = i32x4.sub(shifted, shifter);
+  const half = i32x4.shr_s(n, 1);
+  const first = i32x4.add(i32x4.shl(half, 23), unit);
+  const second = i32x4.add(i32x4.shl(i32x4.sub(n, half), 23), unit);
+  const t = reducedExpm1(y, shifted, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0);
+  return f32x4.mul(f32x4.mul(f32x4.add(t, unit), first), second);
+}
+
 // @ts-ignore: decorator
 @inline export function exp4(x: v128): v128 {
-  // pmax and pmin keep a NaN that stands first.
-  const y = f32x4.pmin(f32x4.pmax(x, constant(11)), constant(10));
-  const shifted = shift(y);
-  const n = i32x4.sub(shifted, constant(1));
-  const half = i32x4.shr_s(n, 1);
-  const first = i32x4.add(i32x4.shl(half, 23), one());
-  const second = i32x4.add(i32x4.shl(i32x4.sub(n, half), 23), one());
-  return f32x4.mul(f32x4.mul(f32x4.add(reducedExpm1(y, shifted), one()), first), second);
+  return expWith(
+    x, constant(11), constant(10), constant(0), constant(1), constant(2), constant(3),
+    constant(4), constant(5), constant(6), constant(7), constant(8), one()
+  );
+}
+
+/**
+ * e^x for x <= 0, 1 ulp down to 2^-126 and 0 below: what softmax needs, where the greatest
+ * element's power is 1. 2^n is one factor: n lies in the lowest bits of `shifted`.
+ */
+// @ts-ignore: decorator
+@inline export function expNegativeWith(
+  x: v128, least: v128, log2e: v128, shifter: v128, ln2High: v128, ln2Low: v128,
+  q4: v128, q3: v128, q2: v128, q1: v128, q0: v128, unit: v128
+): v128 {
+  const shifted = shift(x, log2e, shifter);
+  const factor = i32x4.add(i32x4.shl(shifted, 23), unit);
+  const t = reducedExpm1(x, shifted, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0);
+  return v128.andnot(f32x4.mul(f32x4.add(t, unit), factor), f32x4.lt(x, least));
 }
 
 /**
@@ -101,15 +136,27 @@ const TABLE = memory.data<f32>([
  * small results.
  */
 // @ts-ignore: decorator
-@inline export function sigmoid4(x: v128): v128 {
-  const y = f32x4.neg(f32x4.pmin(f32x4.pmax(x, constant(11)), constant(22)));
-  const shifted = shift(y);
-  const n = i32x4.sub(shifted, constant(1));
+@inline export function sigmoidWith(
+  x: v128, low: v128, high: v128, log2e: v128, shifter: v128, ln2High: v128, ln2Low: v128,
+  q4: v128, q3: v128, q2: v128, q1: v128, q0: v128, unit: v128
+): v128 {
+  const y = f32x4.neg(f32x4.pmin(f32x4.pmax(x, low), high));
+  const shifted = shift(y, log2e, shifter);
+  const n = i32x4.sub(shifted, shifter);
   const half = i32x4.shr_s(n, 1);
-  const first = i32x4.sub(one(), i32x4.shl(half, 23));
-  const second = i32x4.sub(one(), i32x4.shl(i32x4.sub(n, half), 23));
-  const sum = f32x4.add(f32x4.add(f32x4.mul(first, second), reducedExpm1(y, shifted)), one());
+  const first = i32x4.sub(unit, i32x4.shl(half, 23));
+  const second = i32x4.sub(unit, i32x4.shl(i32x4.sub(n, half), 23));
+  const t = reducedExpm1(y, shifted, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0);
+  const sum = f32x4.add(f32x4.add(f32x4.mul(first, second), t), unit);
   return f32x4.mul(f32x4.div(first, sum), second);
+}
+
+// @ts-ignore: decorator
+@inline export function sigmoid4(x: v128): v128 {
+  return sigmoidWith(
+    x, constant(11), constant(22), constant(0), constant(1), constant(2), constant(3),
+    constant(4), constant(5), constant(6), constant(7), constant(8), one()
+  );
 }
 
 /**
@@ -117,19 +164,30 @@ const TABLE = memory.data<f32>([
  * the doubling damps the fit's rounding errors where tanh is near 1.
  */
 // @ts-ignore: decorator
-@inline export function tanh4(x: v128): v128 {
-  const y = f32x4.pmin(f32x4.pmax(x, constant(13)), constant(12));
+@inline export function tanhWith(
+  x: v128, low: v128, high: v128, a3: v128, a2: v128, a1: v128, a0: v128,
+  d3: v128, d2: v128, d1: v128, d0: v128, unit: v128
+): v128 {
+  const y = f32x4.pmin(f32x4.pmax(x, low), high);
   const t = f32x4.mul(y, y);
-  let a = f32x4.add(f32x4.mul(constant(17), t), constant(16));
-  a = f32x4.add(f32x4.mul(a, t), constant(15));
-  a = f32x4.add(f32x4.mul(a, t), constant(14));
-  let d = f32x4.add(f32x4.mul(constant(21), t), constant(20));
-  d = f32x4.add(f32x4.mul(d, t), constant(19));
-  d = f32x4.add(f32x4.mul(d, t), constant(18));
+  let a = f32x4.add(f32x4.mul(a3, t), a2);
+  a = f32x4.add(f32x4.mul(a, t), a1);
+  a = f32x4.add(f32x4.mul(a, t), a0);
+  let d = f32x4.add(f32x4.mul(d3, t), d2);
+  d = f32x4.add(f32x4.mul(d, t), d1);
+  d = f32x4.add(f32x4.mul(d, t), d0);
   const n = f32x4.mul(y, a);
   const nd = f32x4.mul(n, d);
   const result = f32x4.div(f32x4.add(nd, nd), f32x4.add(f32x4.mul(d, d), f32x4.mul(n, n)));
-  return f32x4.pmin(f32x4.pmax(result, f32x4.neg(one())), one());
+  return f32x4.pmin(f32x4.pmax(result, f32x4.neg(unit)), unit);
+}
+
+// @ts-ignore: decorator
+@inline export function tanh4(x: v128): v128 {
+  return tanhWith(
+    x, constant(13), constant(12), constant(17), constant(16), constant(15), constant(14),
+    constant(21), constant(20), constant(19), constant(18), one()
+  );
 }
 
 /**
@@ -169,8 +227,13 @@ const TABLE = memory.data<f32>([
 /** ONNX Gelu with approximate = tanh: x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)). */
 // @ts-ignore: decorator
 @inline export function geluTanh4(x: v128): v128 {
-  const slope = f32x4.add(f32x4.mul(f32x4.mul(x, x), constant(41)), constant(40));
-  return weigh(x, sigmoid4(f32x4.mul(x, slope)));
+  return weigh(x, sigmoid4(geluSlope(x)));
+}
+
+/** 2 sqrt(2/pi) (x + 0.044715 x^3). */
+// @ts-ignore: decorator
+@inline export function geluSlope(x: v128): v128 {
+  return f32x4.mul(x, f32x4.add(f32x4.mul(f32x4.mul(x, x), constant(41)), constant(40)));
 }
 
 /** x sigmoid(x). */
@@ -181,7 +244,7 @@ const TABLE = memory.data<f32>([
 
 /** x y, where y underflows to 0 before x overflows: infinity times 0 is 0 here. */
 // @ts-ignore: decorator
-@inline function weigh(x: v128, y: v128): v128 {
+@inline export function weigh(x: v128, y: v128): v128 {
   const zero = f32x4.eq(y, v128.splat<f32>(0));
   return v128.andnot(f32x4.mul(x, y), zero);
 }

@@ -58,24 +58,76 @@ function pool<T>(m: i32, s: usize, countPadding: i32, inRows: usize, outRows: us
   }
 }
 
-/** One window, all channels. */
+/** One window, all channels: sixteen at a time, so that one sum does not wait for itself at every tap. */
 function window<T>(
   channels: i32, a: usize, rows: i32, columns: i32, rowBytes: usize, tapBytes: usize, count: f32,
   out: usize
 ): void {
   const start = v128.splat<f32>(idof<T>() == idof<Max>() ? -Infinity : 0);
   const divisor = v128.splat<f32>(count);
-  for (let left = channels; left > 0; left -= 4, a += 16, out += 16) {
-    let sum = start;
+  let left = channels;
+  for (; left >= 16; left -= 16, a += 64, out += 64) {
+    let s0 = start, s1 = start, s2 = start, s3 = start;
+    let n = v128.splat<f32>(0);
     let line = a;
     for (let y = 0; y < rows; ++y, line += rowBytes) {
       let tap = line;
       for (let x = 0; x < columns; ++x, tap += tapBytes) {
-        const value = get(tap, left);
-        if (idof<T>() == idof<Max>()) sum = f32x4.max(sum, value);
-        else sum = f32x4.add(sum, value);
+        const x0 = v128.load(tap), x1 = v128.load(tap, 16), x2 = v128.load(tap, 32), x3 = v128.load(tap, 48);
+        if (idof<T>() == idof<Max>()) n = notNumber(n, x0, x1, x2, x3);
+        s0 = take<T>(s0, x0);
+        s1 = take<T>(s1, x1);
+        s2 = take<T>(s2, x2);
+        s3 = take<T>(s3, x3);
       }
     }
-    put(out, idof<T>() == idof<Max>() ? sum : f32x4.div(sum, divisor), left);
+    if (idof<T>() == idof<Max>() && v128.any_true(n)) {
+      // A NaN somewhere: rare enough to look again, with the slow maximum that keeps it.
+      for (let i: usize = 0; i < 64; i += 16) {
+        fewChannels<T>(4, a + i, rows, columns, rowBytes, tapBytes, start, divisor, out + i);
+      }
+      continue;
+    }
+    v128.store(out, ended<T>(s0, divisor));
+    v128.store(out, ended<T>(s1, divisor), 16);
+    v128.store(out, ended<T>(s2, divisor), 32);
+    v128.store(out, ended<T>(s3, divisor), 48);
   }
+  for (; left > 0; left -= 4, a += 16, out += 16) {
+    fewChannels<T>(left, a, rows, columns, rowBytes, tapBytes, start, divisor, out);
+  }
+}
+
+/** Up to four channels of one window. */
+function fewChannels<T>(
+  left: i32, a: usize, rows: i32, columns: i32, rowBytes: usize, tapBytes: usize, start: v128,
+  divisor: v128, out: usize
+): void {
+  let sum = start;
+  for (let y = 0; y < rows; ++y, a += rowBytes) {
+    let tap = a;
+    for (let x = 0; x < columns; ++x, tap += tapBytes) {
+      const value = get(tap, left);
+      sum = idof<T>() == idof<Max>() ? f32x4.max(sum, value) : f32x4.add(sum, value);
+    }
+  }
+  put(out, ended<T>(sum, divisor), left);
+}
+
+// @ts-ignore: decorator
+@inline function take<T>(sum: v128, value: v128): v128 {
+  return idof<T>() == idof<Max>() ? f32x4.pmax(sum, value) : f32x4.add(sum, value);
+}
+
+// @ts-ignore: decorator
+@inline function ended<T>(sum: v128, divisor: v128): v128 {
+  return idof<T>() == idof<Max>() ? sum : f32x4.div(sum, divisor);
+}
+
+/** Lanes of `before`, and those in which one of the others is NaN. */
+// @ts-ignore: decorator
+@inline function notNumber(before: v128, a: v128, b: v128, c: v128, d: v128): v128 {
+  // A sum is NaN wherever a term is; where it is NaN without (infinities), looking again does no harm.
+  const sum = f32x4.add(f32x4.add(a, b), f32x4.add(c, d));
+  return v128.or(before, f32x4.ne(sum, sum));
 }

@@ -71,11 +71,25 @@ function blend(
   channels: i32, a: usize, b: usize, c: usize, d: usize,
   y0: v128, y1: v128, x0: v128, x1: v128, out: usize
 ): void {
-  for (let left = channels, i: usize = 0; left > 0; left -= 4, i += 16) {
-    const upper = f32x4.add(f32x4.mul(x0, get(a + i, left)), f32x4.mul(x1, get(b + i, left)));
-    const lower = f32x4.add(f32x4.mul(x0, get(c + i, left)), f32x4.mul(x1, get(d + i, left)));
-    put(out + i, f32x4.add(f32x4.mul(y0, upper), f32x4.mul(y1, lower)), left);
+  let left = channels;
+  for (; left >= 8; left -= 8, a += 32, b += 32, c += 32, d += 32, out += 32) {
+    const first = mix(v128.load(a), v128.load(b), v128.load(c), v128.load(d), y0, y1, x0, x1);
+    const second = mix(v128.load(a, 16), v128.load(b, 16), v128.load(c, 16), v128.load(d, 16), y0, y1, x0, x1);
+    v128.store(out, first);
+    v128.store(out, second, 16);
   }
+  for (; left > 0; left -= 4, a += 16, b += 16, c += 16, d += 16, out += 16) {
+    put(out, mix(get(a, left), get(b, left), get(c, left), get(d, left), y0, y1, x0, x1), left);
+  }
+}
+
+// @ts-ignore: decorator
+@inline function mix(
+  a: v128, b: v128, c: v128, d: v128, y0: v128, y1: v128, x0: v128, x1: v128
+): v128 {
+  const upper = f32x4.add(f32x4.mul(x0, a), f32x4.mul(x1, b));
+  const lower = f32x4.add(f32x4.mul(x0, c), f32x4.mul(x1, d));
+  return f32x4.add(f32x4.mul(y0, upper), f32x4.mul(y1, lower));
 }
 
 function check(

@@ -1,12 +1,12 @@
 import { checkLeast, checkRows } from "./checks";
-import { exp4 } from "./math";
+import { constant, expNegativeWith, one } from "./math";
 import { get, put, row } from "./simd";
 
 /**
  * Softmax along each row of n floats: e^(a_j - max a) / sum. Lane l of four sums the
  * elements j = l (mod 4) in ascending order, then the lanes combine as
- * (s0 + s2) + (s1 + s3): the same roundings in every batch. An output row may be
- * its input row.
+ * (s0 + s2) + (s1 + s3): the same roundings in every batch. Powers below 2^-126 are 0. An
+ * output row may be its input row.
  */
 export function softmax_rows_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
   if (!ASC_NO_ASSERT) {
@@ -22,25 +22,50 @@ export function softmax_rows_f32(m: i32, n: i32, aRows: usize, outRows: usize): 
 /** Softmax of n floats at a, written to out, which may be a. */
 export function softmaxRow(n: i32, a: usize, out: usize): void {
   const max = v128.splat<f32>(greatest(n, a));
-  const body = a + (<usize>(n & -4) << 2);
+  const sum = v128.splat<f32>(powers(n, a, max, out));
+  const end = out + (<usize>(n & -4) << 2);
+  for (const body = out + (<usize>(n & -8) << 2); out < body; out += 32) {
+    const first = f32x4.div(v128.load(out), sum);
+    const second = f32x4.div(v128.load(out, 16), sum);
+    v128.store(out, first);
+    v128.store(out, second, 16);
+  }
+  for (; out < end; out += 16) v128.store(out, f32x4.div(v128.load(out), sum));
   const left = n & 3;
-  let o = out;
+  if (left) put(out, f32x4.div(get(out, left), sum), left);
+}
+
+/** e^(a_j - max) of n floats to out; returns their sum. */
+function powers(n: i32, a: usize, max: v128, out: usize): f32 {
+  const least = constant(42), log2e = constant(0), shifter = constant(1);
+  const ln2High = constant(2), ln2Low = constant(3);
+  const q4 = constant(4), q3 = constant(5), q2 = constant(6), q1 = constant(7), q0 = constant(8);
+  const unit = one();
   let sums = v128.splat<f32>(0);
-  for (; a < body; a += 16, o += 16) {
-    const e = exp4(f32x4.sub(v128.load(a), max));
-    v128.store(o, e);
+  const end = a + (<usize>(n & -4) << 2);
+  for (const body = a + (<usize>(n & -8) << 2); a < body; a += 32, out += 32) {
+    const x = f32x4.sub(v128.load(a), max), y = f32x4.sub(v128.load(a, 16), max);
+    const first = expNegativeWith(x, least, log2e, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0, unit);
+    const second = expNegativeWith(y, least, log2e, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0, unit);
+    v128.store(out, first);
+    v128.store(out, second, 16);
+    sums = f32x4.add(f32x4.add(sums, first), second);
+  }
+  for (; a < end; a += 16, out += 16) {
+    const x = f32x4.sub(v128.load(a), max);
+    const e = expNegativeWith(x, least, log2e, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0, unit);
+    v128.store(out, e);
     sums = f32x4.add(sums, e);
   }
+  const left = n & 3;
   if (left) {
-    put(o, exp4(f32x4.sub(get(a, left), max)), left);
+    const x = f32x4.sub(get(a, left), max);
+    put(out, expNegativeWith(x, least, log2e, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0, unit), left);
     // Lanes past the row are read back as 0 and so leave the sums alone.
-    sums = f32x4.add(sums, get(o, left));
+    sums = f32x4.add(sums, get(out, left));
   }
   sums = f32x4.add(sums, i8x16.shuffle(sums, sums, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-  const sum = v128.splat<f32>(f32x4.extract_lane(sums, 0) + f32x4.extract_lane(sums, 1));
-  const end = out + (<usize>(n & -4) << 2);
-  for (o = out; o < end; o += 16) v128.store(o, f32x4.div(v128.load(o), sum));
-  if (left) put(o, f32x4.div(get(o, left), sum), left);
+  return f32x4.extract_lane(sums, 0) + f32x4.extract_lane(sums, 1);
 }
 
 /** Greatest of n floats, whatever the order. A NaN is passed over here: its e^x makes the whole row NaN. */
