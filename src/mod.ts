@@ -3,12 +3,15 @@ export { NpuCost } from "./cost/npu_cost.ts";
 export { profileCells } from "./cost/profile_cells.ts";
 export type { CellProfileOptions } from "./cost/profile_cells.ts";
 export { constantCost, TableCost } from "./cost/table_cost.ts";
+export { GpuCost, TITAN_RTX } from "./cost/gpu_cost.ts";
+export type { GpuConfig } from "./cost/gpu_cost.ts";
 export { coRunNs } from "./cost/shared_capacity.ts";
 export type { SharedCost } from "./cost/shared_cost.ts";
 export {
   LSTM_STEP_V100,
   RESNET_TITAN_RTX,
   sharedTable,
+  titanRtxInterference,
 } from "./cost/published.ts";
 export type { CostModel } from "./cost/cost_model.ts";
 export type { Ending } from "./engine/active_request.ts";
@@ -67,6 +70,7 @@ export type {
   Admission,
   AdmitView,
   DvaSchedule,
+  WaitingQueries,
 } from "./policy/dva/schedule.ts";
 export { dvabatch } from "./policy/dvabatch.ts";
 export { eEbird } from "./policy/e_ebird.ts";

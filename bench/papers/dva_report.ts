@@ -22,31 +22,41 @@ export function printResult(
   for (const { system, loads, peakPerS } of [...systems, ...variants]) {
     row(system, [
       ...LOADS.map((load) => cell(loads[load])),
-      ...(peakPerS === undefined ? [] : [peakPerS.toFixed(0)]),
+      peakPerS.toFixed(0),
     ], 24);
   }
-  const [zero, delay, dva] = systems as [
+  const [zero, delay, whole] = systems as [
     SystemResult,
     SystemResult,
     SystemResult,
   ];
-  for (const base of [zero, delay]) {
-    const less = (of: (result: LoadResult) => number) =>
-      LOADS.map((load) =>
-        percent(1 - of(dva.loads[load]) / of(base.loads[load]))
-      )
-        .join(", ");
-    const published = PUBLISHED[base.system as keyof typeof PUBLISHED];
-    console.log(
-      `DVABatch below ${base.system}: mean ${
-        less(({ meanMs }) => meanMs)
-      } (published over six networks ${published.mean} %), 99th percentile ${
-        less(({ p99Ms }) => p99Ms)
-      } (${published.tail} %); peak ${
-        percent(dva.peakPerS! / base.peakPerS! - 1)
-      } more`,
-    );
+  const compared = [
+    whole,
+    ...variants.filter(({ system }) =>
+      system === "no window" || system === "policy II+III, 5 % tolerance"
+    ),
+  ];
+  for (const dva of compared) {
+    for (const base of [zero, delay]) printReduction(dva, base);
   }
+}
+
+function printReduction(dva: SystemResult, base: SystemResult): void {
+  const less = (of: (result: LoadResult) => number) =>
+    LOADS.map((load) => percent(1 - of(dva.loads[load]) / of(base.loads[load])))
+      .join(", ");
+  const published = PUBLISHED[base.system as keyof typeof PUBLISHED];
+  console.log(
+    `${
+      dva.system === "DVABatch" ? "DVABatch" : `DVABatch, ${dva.system},`
+    } below ${base.system}: mean ${
+      less(({ meanMs }) => meanMs)
+    } (published over six networks ${published.mean} %), 99th percentile ${
+      less(({ p99Ms }) => p99Ms)
+    } (${published.tail} %); peak ${
+      percent(dva.peakPerS / base.peakPerS - 1)
+    } more`,
+  );
 }
 
 function cell({ meanMs, p99Ms, rowsSeen }: LoadResult): string {

@@ -85,7 +85,7 @@ function dva(
 ): System {
   const options: DvaBatchOptions = {
     ...network.options,
-    profile: (cell, rows) => network.cost.latencyNs(cell, rows),
+    profile: network.profile,
     ...changed,
   };
   const { stages } = options;
@@ -111,6 +111,17 @@ const VARIANTS: Readonly<Record<string, DvaBatchOptions>> = {
   "T_comp_wait 0": { compWaitNs: 0 },
 };
 
+/** For input diversity, where Policy I has a window and does neither stretch nor split. */
+const LENGTH_VARIANTS: typeof VARIANTS = {
+  "no window": { windowNs: 0 },
+  "no window, 1 pair": { windowNs: 0, pairs: 1 },
+  "no window, 3 pairs": { windowNs: 0, pairs: 3 },
+  "no window, 1 stage": { windowNs: 0, stages: 1 },
+  "no window, 4 stages": { windowNs: 0, stages: 4 },
+  "no window, classes of 1.25": { windowNs: 0, lengthRatio: 1.25 },
+  "policy none": { policy: "none" },
+};
+
 export interface LoadResult {
   readonly meanMs: number;
   readonly p99Ms: number;
@@ -120,8 +131,7 @@ export interface LoadResult {
 export interface SystemResult {
   readonly system: string;
   readonly loads: Readonly<Record<keyof typeof LOADS, LoadResult>>;
-  /** Only of the three systems that are compared. */
-  readonly peakPerS?: number;
+  readonly peakPerS: number;
 }
 
 export interface NetworkResult {
@@ -158,7 +168,7 @@ function atLoads(
 function evaluate(network: DvaNetwork): NetworkResult {
   const first = network.request(new Prng(seed));
   const wholeNs = first.model.cells.reduce(
-    (sum, cell) => sum + network.cost.latencyNs(cell, 1),
+    (sum, cell) => sum + network.profile(cell, 1),
     0,
   );
   const from = 0.1 * 1e9 / wholeNs;
@@ -185,13 +195,14 @@ function evaluate(network: DvaNetwork): NetworkResult {
   }));
   const changed = [
     { ...baseline("ZeroBatch"), name: "ZeroBatch, 2 streams", workers: 2 },
-    ...Object.entries(VARIANTS).map(([name, options]) =>
-      dva(network, name, options)
-    ),
+    ...Object.entries(
+      network.options.policy === "I" ? LENGTH_VARIANTS : VARIANTS,
+    ).map(([name, options]) => dva(network, name, options)),
   ];
   const variants = quick ? [] : changed.map((system) => ({
     system: system.name,
     loads: atLoads(system, network, delayPeak),
+    peakPerS: peakPerS(system, network, from),
   }));
   return {
     network: network.name,
