@@ -36,6 +36,7 @@ export { driveVirtual, throughInStream } from "./engine/virtual_driver.ts";
 export { defineCell, f32, i32 } from "./graph/cell_builder.ts";
 export type { CellDefinition, Operators } from "./graph/cell_builder.ts";
 export type { Cell, Phase, Port } from "./graph/cell.ts";
+export type { Cache, CacheSpec, Extent } from "./graph/cache.ts";
 export type { CellGraph, CellNode, Source } from "./graph/cell_graph.ts";
 export type { Model, Result } from "./graph/model.ts";
 export type { Operator, Value } from "./graph/operator.ts";
