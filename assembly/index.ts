@@ -28,7 +28,7 @@ export { pool_average_f32, pool_max_f32 } from "./pool";
 export { gemm_q8_f32, gemm_q8_i32, gemm_q8_u8, quantize_rows_f32, quantize_static_rows_f32 } from "./q8";
 export { argmax_rows_f32, projection_argmax_f32 } from "./projection";
 export { resize_linear_f32, resize_nearest_f32 } from "./resize";
-export { copy_rows, gather_rows } from "./rows";
+export { copy_blocks, copy_rows, gather_rows } from "./rows";
 export { softmax_rows_f32 } from "./softmax";
 export { topk_rows_f32 } from "./topk";
 export {

@@ -39,3 +39,32 @@ export function copy_rows(m: i32, bytes: i32, aRows: usize, outRows: usize): voi
     memory.copy(row(outRows, at), row(aRows, at), bytes);
   }
 }
+
+/**
+ * Copies a block of pixels between images of different sizes: in every row `lines` times
+ * `pieces` pieces of `bytes` bytes, so many bytes apart in either image. Cropping an
+ * image, and putting one into some channels of another, are such copies. bytes and
+ * distances are multiples of 4.
+ */
+export function copy_blocks(
+  m: i32, lines: i32, pieces: i32, bytes: i32, aLine: i32, aPiece: i32, outLine: i32, outPiece: i32,
+  aRows: usize, outRows: usize
+): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(lines, 1);
+    checkLeast(pieces, 1);
+    checkLeast(bytes, 0);
+    assert(((bytes | aLine | aPiece | outLine | outPiece) & 3) == 0, "bytes and distances must be multiples of 4");
+    checkRows(aRows, m, <usize>((lines - 1) * aLine + (pieces - 1) * aPiece + bytes));
+    checkRows(outRows, m, <usize>((lines - 1) * outLine + (pieces - 1) * outPiece + bytes));
+  }
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    let from = row(aRows, at);
+    let to = row(outRows, at);
+    for (let y = 0; y < lines; ++y, from += aLine, to += outLine) {
+      for (let x = 0; x < pieces; ++x) {
+        memory.copy(to + <usize>(x * outPiece), from + <usize>(x * aPiece), bytes);
+      }
+    }
+  }
+}

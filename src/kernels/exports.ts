@@ -387,6 +387,19 @@ export interface KernelExports {
     outRows: number,
   ): number;
   copy_rows(m: number, bytes: number, aRows: number, outRows: number): void;
+  /** Distances in bytes from one line or piece to the next. */
+  copy_blocks(
+    m: number,
+    lines: number,
+    pieces: number,
+    bytes: number,
+    aLine: number,
+    aPiece: number,
+    outLine: number,
+    outPiece: number,
+    aRows: number,
+    outRows: number,
+  ): void;
   softmax_rows_f32: UnaryKernel;
   relu_f32: UnaryKernel;
   sigmoid_f32: UnaryKernel;

@@ -1,86 +1,5 @@
-/**
- * What a sliding window does over an image, in the form the kernels take: see
- * assembly/image.ts for the fields. Images are [height][width][channels] (NHWC).
- */
-
-/** A pair for height and width; one number stands for both. */
-export type Pair = number | readonly [height: number, width: number];
-
-/** A window over an image; only sizes are needed, the rest has the usual defaults. */
-export interface ImageWindow {
-  height: number;
-  width: number;
-  channels: number;
-  /** `channels` by default (pooling, depthwise). */
-  outChannels?: number;
-  kernel: Pair;
-  /** 1 by default. */
-  stride?: Pair;
-  /** 1 by default. */
-  dilation?: Pair;
-  /** Top, left, bottom, right; 0 by default. */
-  pads?: readonly [number, number, number, number];
-  /** 1 by default. */
-  groups?: number;
-  /** Output lines and columns are rounded up instead of down (pooling). */
-  ceil?: boolean;
-}
-
-/** Options of a transposed convolution. */
-export interface TransposedWindow extends Omit<ImageWindow, "ceil"> {
-  /** Lines and columns added at the bottom and the right; 0 by default. */
-  outputPadding?: Pair;
-}
-
-/** A window with everything filled in. */
-export interface ImageShape {
-  height: number;
-  width: number;
-  channels: number;
-  outHeight: number;
-  outWidth: number;
-  outChannels: number;
-  kernel: readonly [number, number];
-  stride: readonly [number, number];
-  dilation: readonly [number, number];
-  pads: readonly [number, number, number, number];
-  groups: number;
-}
-
-/**
- * The shape of a convolution or pooling.
- * @throws {RangeError} if a size is not a positive integer, a pad is negative, groups do not
- *   divide the channels, or nothing would come out
- */
-export function imageShape(window: ImageWindow): ImageShape {
-  const shape = complete(window);
-  const { pads: [top, left, bottom, right] } = shape;
-  const size = (input: number, pads: number, axis: 0 | 1) => {
-    const reach = (shape.kernel[axis] - 1) * shape.dilation[axis] + 1;
-    const steps = (input + pads - reach) / shape.stride[axis];
-    return 1 + (window.ceil ? Math.ceil(steps) : Math.floor(steps));
-  };
-  return sized(
-    shape,
-    size(shape.height, top + bottom, 0),
-    size(shape.width, left + right, 1),
-  );
-}
-
-/** The shape of a transposed convolution; throws as {@linkcode imageShape}. */
-export function transposedShape(window: TransposedWindow): ImageShape {
-  const shape = complete(window);
-  const { pads: [top, left, bottom, right] } = shape;
-  const extra = pair(window.outputPadding ?? 0);
-  const size = (input: number, pads: number, axis: 0 | 1) =>
-    (input - 1) * shape.stride[axis] - pads + extra[axis] +
-    (shape.kernel[axis] - 1) * shape.dilation[axis] + 1;
-  return sized(
-    shape,
-    size(shape.height, top + bottom, 0),
-    size(shape.width, left + right, 1),
-  );
-}
+/** Shapes of images in the form the kernels take: see assembly/image.ts for the fields. */
+import type { ImageShape } from "../tensor/image_shape.ts";
 
 /** The 17 words the kernels read. */
 export function shapeWords(shape: ImageShape): Int32Array {
@@ -101,67 +20,17 @@ export function shapeWords(shape: ImageShape): Int32Array {
   );
 }
 
-function pair(value: Pair): readonly [number, number] {
-  return typeof value === "number" ? [value, value] : value;
-}
+/** Output pixels that the convolutions take at once (BLOCK_ROWS), a table of addresses for each tap. */
+const TABLE_BYTES = 4 * 120;
+/** Kernel rows of up to so many floats are taken whole (MERGED_FLOATS). */
+const MERGED_FLOATS = 64;
 
-function complete(window: ImageWindow | TransposedWindow): ImageShape {
-  const { height, width, channels, groups = 1 } = window;
-  const shape = {
-    height,
-    width,
-    channels,
-    outHeight: 0,
-    outWidth: 0,
-    outChannels: window.outChannels ?? channels,
-    kernel: pair(window.kernel),
-    stride: pair(window.stride ?? 1),
-    dilation: pair(window.dilation ?? 1),
-    pads: window.pads ?? [0, 0, 0, 0] as const,
-    groups,
-  };
-  const sizes = {
-    height,
-    width,
-    channels,
-    groups,
-    outChannels: shape.outChannels,
-    kernelHeight: shape.kernel[0],
-    kernelWidth: shape.kernel[1],
-    strideHeight: shape.stride[0],
-    strideWidth: shape.stride[1],
-    dilationHeight: shape.dilation[0],
-    dilationWidth: shape.dilation[1],
-  };
-  for (const [name, size] of Object.entries(sizes)) {
-    if (!Number.isSafeInteger(size) || size < 1) {
-      throw new RangeError(`${name} must be a positive integer, is ${size}`);
-    }
-  }
-  for (const pad of shape.pads) {
-    if (!Number.isSafeInteger(pad) || pad < 0) {
-      throw new RangeError(`Pads must be integers >= 0, got [${shape.pads}]`);
-    }
-  }
-  if (channels % groups !== 0 || shape.outChannels % groups !== 0) {
-    throw new RangeError(
-      `${groups} groups do not divide ${channels} channels into ${shape.outChannels}`,
-    );
-  }
-  return shape;
-}
-
-function sized(
-  shape: ImageShape,
-  outHeight: number,
-  outWidth: number,
-): ImageShape {
-  if (outHeight < 1 || outWidth < 1) {
-    throw new RangeError(
-      `A window of ${shape.kernel.join(" x ")} does not fit an image of ` +
-        `${shape.height} x ${shape.width} with pads [${shape.pads}]: the result would be ` +
-        `${outHeight} x ${outWidth}`,
-    );
-  }
-  return { ...shape, outHeight, outWidth };
+/** What the kernels' `conv_scratch_bytes` says, for plans made before there is a kernel to ask. */
+export function convScratchBytes(shape: ImageShape): number {
+  const { channels, groups, kernel: [height, width], dilation } = shape;
+  const taps = height * width;
+  const merges = groups === 1 && dilation[1] === 1 && width > 1 &&
+    width * channels <= MERGED_FLOATS;
+  const patches = merges ? TABLE_BYTES * taps * channels : 0;
+  return 4 * channels + (taps + 2) * TABLE_BYTES + 4 * taps + patches;
 }

@@ -7,7 +7,8 @@ import { Arena, type Block, type Rows } from "./arena.ts";
 import { checkCall } from "./check_call.ts";
 import { checkNumbers } from "./check_numbers.ts";
 import type { KernelExports } from "./exports.ts";
-import { type ImageShape, shapeWords } from "./image_shape.ts";
+import type { ImageShape } from "../tensor/image_shape.ts";
+import { shapeWords } from "./image_shape.ts";
 import type { ArrayParameter, KernelName, Parameter } from "./signature.ts";
 import { SIGNATURES } from "./signatures.ts";
 

@@ -22,7 +22,7 @@ export type {
 } from "./exports.ts";
 
 /** Version of the ABI this face was written for; see assembly/abi.ts. */
-export const ABI_VERSION = 4;
+export const ABI_VERSION = 5;
 
 /** Options of {@linkcode instantiateKernels}. */
 export interface InstantiateOptions {

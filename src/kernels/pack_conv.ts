@@ -1,5 +1,5 @@
 /** Packing of convolution weights from ONNX layouts, and folding of what follows them. */
-import type { ImageShape } from "./image_shape.ts";
+import type { ImageShape } from "../tensor/image_shape.ts";
 import { checkLength } from "./pack.ts";
 import {
   paddedColumns,

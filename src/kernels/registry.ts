@@ -22,7 +22,7 @@ import {
   packGemmCase,
   projectionCase,
 } from "./cases/gemm.ts";
-import { copyCase, gatherCase } from "./cases/moves.ts";
+import { copyBlocksCase, copyCase, gatherCase } from "./cases/moves.ts";
 import { poolCase } from "./cases/pool.ts";
 import { gemmQ8Case } from "./cases/q8.ts";
 import {
@@ -218,6 +218,11 @@ export const KERNELS: readonly KernelEntry[] = [
     count: 8192,
   }),
   kernel("copy_rows", "moves", copyCase, { rows: 64, n: 1024 }),
+  // A map of 64 channels out of a stack of 128, as U-Net's.
+  kernel("copy_blocks", "moves", copyBlocksCase, {
+    ...{ rows: 4, lines: 56, pieces: 56, n: 64 },
+    ...{ pieceGap: 64, lineGap: 0 },
+  }),
   kernel(
     "exp_f32",
     EXP,

@@ -1,5 +1,9 @@
 /** The sizes at which kernels are timed: layers of known networks and round numbers. */
-import { type ImageShape, imageShape, transposedShape } from "./image_shape.ts";
+import {
+  type ImageShape,
+  imageShape,
+  transposedShape,
+} from "../tensor/image_shape.ts";
 
 /** A size with the rows of its batch. */
 export type Timed<Size> = Size & { rows: number };

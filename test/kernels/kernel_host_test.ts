@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { imageShape } from "../../src/kernels/image_shape.ts";
+import { imageShape } from "../../src/tensor/image_shape.ts";
 import { KernelHost } from "../../src/kernels/kernel_host.ts";
 import { packGemm } from "../../src/kernels/pack.ts";
 import { packConv } from "../../src/kernels/pack_conv.ts";

@@ -1,11 +1,11 @@
 /** ONNX operators over images as calls of our kernels; see onnx_operators.ts. */
+import { shapeWords } from "../../src/kernels/image_shape.ts";
+import { packConv, packConvTranspose } from "../../src/kernels/pack_conv.ts";
 import {
   type ImageShape,
   imageShape,
-  shapeWords,
   transposedShape,
-} from "../../src/kernels/image_shape.ts";
-import { packConv, packConvTranspose } from "../../src/kernels/pack_conv.ts";
+} from "../../src/tensor/image_shape.ts";
 import {
   type CoordinateMode,
   type NearestMode,

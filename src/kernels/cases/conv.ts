@@ -1,4 +1,5 @@
-import { type ImageShape, shapeWords } from "../image_shape.ts";
+import type { ImageShape } from "../../tensor/image_shape.ts";
+import { convScratchBytes, shapeWords } from "../image_shape.ts";
 import {
   type CaseFamily,
   caseFamily,
@@ -28,13 +29,6 @@ export interface ConvCaseSize {
 }
 
 const EXACT_ACTIVATIONS = ["none", "relu"] as const;
-
-/** Tables, zeros, pointers and patches of the largest drawn shape. */
-function scratchBytes({ channels, kernel: [kh, kw] }: ImageShape): number {
-  const taps = kh * kw;
-  return 4 * channels + (taps + 2) * 480 + 4 * taps +
-    480 * taps * Math.min(channels, 64);
-}
 
 /** Convolution or transposed convolution, with and without residual. */
 function convolution(
@@ -75,7 +69,7 @@ function convolution(
             bias,
           }),
         },
-        scratch: { scratch: scratchBytes(shape) },
+        scratch: { scratch: convScratchBytes(shape) },
         results: { out: { width, type: "f32" } },
         call: (kernels, at, m) =>
           kernels[name](

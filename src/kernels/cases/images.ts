@@ -3,7 +3,7 @@ import {
   type ImageShape,
   imageShape,
   transposedShape,
-} from "../image_shape.ts";
+} from "../../tensor/image_shape.ts";
 import { type CaseDraw, drawRows } from "../kernel_case.ts";
 import {
   type Equivalent,

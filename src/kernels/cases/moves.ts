@@ -1,5 +1,11 @@
 import { assert } from "../../base/assert.ts";
-import { caseFamily, drawFloats, drawRows, drawSize } from "../kernel_case.ts";
+import {
+  caseFamily,
+  drawFloats,
+  drawRows,
+  drawSize,
+  rowOf,
+} from "../kernel_case.ts";
 import { floatsOf } from "../equivalent.ts";
 import { drawRowSize, type RowSize } from "./rows.ts";
 
@@ -17,6 +23,65 @@ export const copyCase = caseFamily<RowSize>(drawRowSize, (draw, { n }) => {
     tolerance: 0,
   };
 });
+
+/** Size of a copy of pieces: gaps lie behind the pieces and the lines of the input. */
+export interface BlocksSize {
+  lines: number;
+  pieces: number;
+  n: number;
+  pieceGap: number;
+  lineGap: number;
+}
+
+/** Pieces of some lines, gaps left out, come out ordered by their place in the line. */
+export const copyBlocksCase = caseFamily<BlocksSize>(
+  ({ prng }) => ({
+    lines: 1 + prng.int(5),
+    pieces: 1 + prng.int(5),
+    n: drawSize(prng),
+    pieceGap: prng.int(4),
+    lineGap: prng.int(4),
+  }),
+  (draw, { lines, pieces, n, pieceGap, lineGap }) => {
+    const { rows } = draw;
+    const aPiece = n + pieceGap;
+    const aLine = pieces * aPiece + lineGap;
+    const a = drawRows(draw, (lines - 1) * aLine + (pieces - 1) * aPiece + n);
+    const width = lines * pieces * n;
+    return {
+      label: `m=${rows} lines=${lines} pieces=${pieces} n=${n}`,
+      rows,
+      inputs: { a },
+      results: { out: { width, type: "f32" } },
+      call: (kernels, at, m) =>
+        kernels.copy_blocks(
+          m,
+          lines,
+          pieces,
+          4 * n,
+          4 * aLine,
+          4 * aPiece,
+          4 * n,
+          4 * n * lines,
+          at.a!,
+          at.out!,
+        ),
+      expected: () => ({
+        out: Array.from({ length: rows * width }, (_, i) => {
+          const [at, k] = [i % width, i % n];
+          const piece = Math.floor(at / n / lines);
+          const line = Math.floor(at / n) % lines;
+          return rowOf(a, Math.floor(i / width))[
+            line * aLine + piece * aPiece + k
+          ]!;
+        }),
+      }),
+      tolerance: 0,
+      // Gaps are skipped.
+      bytes: 8 * rows * width,
+    };
+  },
+);
 
 /** Embedding lookup; the addresses it writes are followed by a copy. */
 export const gatherCase = caseFamily<RowSize & { count: number }>(

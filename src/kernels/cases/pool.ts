@@ -1,4 +1,5 @@
-import { type ImageShape, imageShape, shapeWords } from "../image_shape.ts";
+import { type ImageShape, imageShape } from "../../tensor/image_shape.ts";
+import { shapeWords } from "../image_shape.ts";
 import { type CaseFamily, caseFamily, rowOf } from "../kernel_case.ts";
 import { pool } from "../reference/image.ts";
 import {

@@ -1,4 +1,4 @@
-import { imageShape } from "../image_shape.ts";
+import { imageShape } from "../../tensor/image_shape.ts";
 import {
   type CaseFamily,
   caseFamily,

@@ -1,5 +1,5 @@
 /** Naive kernels over NHWC images in double precision, straight from ONNX's definitions. */
-import type { ImageShape } from "../image_shape.ts";
+import type { ImageShape } from "../../tensor/image_shape.ts";
 
 type Numbers = ArrayLike<number>;
 

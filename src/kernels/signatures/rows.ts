@@ -43,6 +43,10 @@ const upToIt = (width: FromSizes): FromSizes => (sizes, kernels) =>
 const keyWidth: FromSizes = (sizes) => sizes.keyWidth!;
 const valueWidth: FromSizes = (sizes) => sizes.valueWidth!;
 const kvWidth = headWidth("kvHeads");
+/** From the first byte of a block to its last. */
+const blocksUpTo = (side: string) => (sizes: Sizes) =>
+  (sizes.lines! - 1) * sizes[`${side}Line`]! +
+  (sizes.pieces! - 1) * sizes[`${side}Piece`]! + sizes.bytes!;
 const indices = (
   name: string,
   limit: (sizes: Sizes) => number = () => 2 ** 31 - 1,
@@ -154,6 +158,18 @@ export const ROWS: Signatures<
     size("bytes", 0),
     rowsIn("aRows", ({ bytes }) => bytes!, { type: "byte" }),
     rowsOut("outRows", ({ bytes }) => bytes!, { type: "byte" }),
+  ],
+  copy_blocks: [
+    m,
+    size("lines"),
+    size("pieces"),
+    size("bytes", 0, { multipleOf: 4 }),
+    size("aLine", 0, { multipleOf: 4 }),
+    size("aPiece", 0, { multipleOf: 4 }),
+    size("outLine", 0, { multipleOf: 4 }),
+    size("outPiece", 0, { multipleOf: 4 }),
+    rowsIn("aRows", blocksUpTo("a"), { type: "byte" }),
+    rowsOut("outRows", blocksUpTo("out"), { type: "byte" }),
   ],
   softmax_rows_f32: unary,
   relu_f32: unary,
