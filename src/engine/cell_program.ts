@@ -6,10 +6,13 @@
 import type { KernelExports } from "../kernels/module.ts";
 
 /**
- * Rows a worker computes at once; larger tasks go in pieces, which changes no bit. A ragged program takes as
+ * Rows a worker computes at once at most; larger tasks go in pieces, which changes no bit. A ragged program takes as
  * many tokens, or the most that one request may have.
  */
 export const ROWS_PER_CALL = 256;
+
+/** A program whose scratch rows would take more than this computes fewer rows at once: images are large. */
+export const SCRATCH_ROWS_BYTES = 16 * 2 ** 20;
 
 /**
  * Tables of a cache: addresses of its keys and of its values, the position that the row's token takes, and
@@ -89,7 +92,7 @@ export interface CellProgram {
   readonly localCaches: readonly LocalCache[];
   /** Whether the task brings a last table, of lengths: its rows are so many tokens. */
   readonly ragged: boolean;
-  /** Rows, or tokens, that are computed at once. */
+  /** Rows, or tokens, that are computed at once, and that scratch has room for. */
   readonly rowsPerCall: number;
   readonly calls: readonly Call[];
   readonly fixedTables: readonly FixedTable[];

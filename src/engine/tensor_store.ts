@@ -19,7 +19,7 @@ import {
 import { createMemory } from "../kernels/memory.ts";
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import type { Task } from "../policy/launch.ts";
-import { BYTES_PER_ELEMENT } from "../tensor/tensor.ts";
+import { BYTES_PER_ELEMENT, type TensorData } from "../tensor/tensor.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import { type CellProgram, TABLES_PER_CACHE } from "./cell_program.ts";
 import { type RunnerMemory, TASK_TABLES } from "./cell_runner.ts";
@@ -74,8 +74,8 @@ export class TensorStore {
     if (cells.length === 0) {
       throw new RangeError("An engine needs a model that has a cell, got none");
     }
-    const constants: { data: Float32Array; address: number }[] = [];
-    const placed = new Map<Float32Array, number>();
+    const constants: { data: TensorData; address: number }[] = [];
+    const placed = new Map<TensorData, number>();
 
     // Where the kernels' own data ends is known only once they are instantiated; they export it, and
     // a first instance over a small memory tells.
@@ -149,7 +149,7 @@ export class TensorStore {
     this.#addresses = new Uint32Array(this.memory.buffer);
     this.#floats = new Float32Array(this.memory.buffer);
     for (const { data, address } of constants) {
-      this.#floats.set(data, address >>> 2);
+      this.#write(data, address);
     }
     this.#pool = new SlotPool(slots, slots + slotBytes);
   }
@@ -178,10 +178,13 @@ export class TensorStore {
       ? 0
       : request.stepsLimit;
     for (const { data, offset } of request.graph.inputs) {
-      const at = (slot.address + offset) >>> 2;
-      if (data instanceof Int32Array) this.words.set(data, at);
-      else this.#floats.set(data, at);
+      this.#write(data, slot.address + offset);
     }
+  }
+
+  #write(data: TensorData, address: number): void {
+    const memory = data instanceof Int32Array ? this.words : this.#floats;
+    memory.set(data, address >>> 2);
   }
 
   grew(request: ActiveRequest, node: CellNode): void {

@@ -1,6 +1,6 @@
 import type { Dtype } from "../tensor/tensor.ts";
 import type { CacheSpec } from "./cache.ts";
-import type { Operator, Value } from "./operator.ts";
+import type { ImageSize, Operator, Value } from "./operator.ts";
 
 /** What LazyBatching's Algorithm 1 needs to know of a cell. */
 export type Phase = "static" | "encoder" | "decoder";
@@ -11,6 +11,8 @@ export interface Port {
   readonly dtype: Dtype;
   /** Elements per row. */
   readonly width: number;
+  /** Present if the row is an image. */
+  readonly image?: ImageSize;
 }
 
 /** A cache that a cell reads or appends to. */

@@ -1,7 +1,7 @@
 import type { Dtype, Tensor } from "../tensor/tensor.ts";
 import { checkFinite } from "../tensor/weights.ts";
 import type { CacheSpec } from "./cache.ts";
-import type { CacheRef, Operator, Value } from "./operator.ts";
+import type { CacheRef, ImageSize, Operator, Value } from "./operator.ts";
 
 /**
  * The operators and values of a cell under construction, and the checks that the operators of every
@@ -18,15 +18,22 @@ export class CellBody {
   constructor(readonly cell: string, readonly tokensMax?: number) {}
 
   /** A new value; used for input ports and by the operators themselves. */
-  declare(dtype: Dtype, width: number): Value {
+  declare(dtype: Dtype, width: number, image?: ImageSize): Value {
     if (!Number.isInteger(width) || width < 1) {
       throw new RangeError(
         `Cell "${this.cell}": a row's width is a positive integer, got ${width}`,
       );
     }
-    const value = { id: this.#values.length, dtype, width };
+    const id = this.#values.length;
+    const value = { id, dtype, width, ...(image && { image }) };
     this.#values.push(value);
     return value;
+  }
+
+  /** A new image. */
+  image({ height, width, channels }: ImageSize): Value {
+    const image = { height, width, channels };
+    return this.declare("f32", height * width * channels, image);
   }
 
   /** @throws TypeError when a value is not one of this cell's */
@@ -99,4 +106,22 @@ export class CellBody {
   expect(condition: boolean, message: string): void {
     if (!condition) throw new RangeError(`Cell "${this.cell}": ${message}`);
   }
+}
+
+/** A row's elements, as messages name them. */
+export function shapeOf(
+  { width, image }: Pick<Value, "width" | "image">,
+): string {
+  return image
+    ? `${image.height} x ${image.width} x ${image.channels}`
+    : `${width}`;
+}
+
+/** Whether two rows are images of one size, or neither is an image. */
+export function sameImage(
+  { image: a }: Pick<Value, "image">,
+  { image: b }: Pick<Value, "image">,
+): boolean {
+  return a?.height === b?.height && a?.width === b?.width &&
+    a?.channels === b?.channels;
 }

@@ -2,7 +2,7 @@ import type { Dtype } from "../tensor/tensor.ts";
 import type { CacheSpec } from "./cache.ts";
 import { CellBody } from "./cell_body.ts";
 import type { Cell, Phase, Port } from "./cell.ts";
-import type { CacheRef, OperatorName, Value } from "./operator.ts";
+import type { CacheRef, ImageSize, OperatorName, Value } from "./operator.ts";
 import {
   type AttentionOperators,
   attentionOperators,
@@ -12,6 +12,7 @@ import {
   type ElementwiseOperators,
   elementwiseOperators,
 } from "./operators/elementwise.ts";
+import { type ImageOperators, imageOperators } from "./operators/images.ts";
 import {
   type RecurrentOperators,
   recurrentOperators,
@@ -19,10 +20,25 @@ import {
 import { type RowOperators, rowOperators } from "./operators/rows.ts";
 
 /** Declares an input of a cell: a row of f32, or (width 1) an i32 such as a token id. */
-export type PortSpec = { readonly dtype: Dtype; readonly width: number };
+export type PortSpec = {
+  readonly dtype: Dtype;
+  readonly width: number;
+  readonly image?: ImageSize;
+};
 
 export const f32 = (width: number): PortSpec => ({ dtype: "f32", width });
 export const i32 = (width = 1): PortSpec => ({ dtype: "i32", width });
+
+/** A row that is an image, [height][width][channels]. */
+export const image = (
+  height: number,
+  width: number,
+  channels: number,
+): PortSpec => ({
+  dtype: "f32",
+  width: height * width * channels,
+  image: { height, width, channels },
+});
 
 export interface CellDefinition<
   I extends string,
@@ -83,7 +99,7 @@ export function defineCell<
   const values = {} as Record<I, Value>;
   for (const [name, spec] of Object.entries<PortSpec>(definition.inputs)) {
     inputs.push({ name, ...spec });
-    values[name as I] = builder.declare(spec.dtype, spec.width);
+    values[name as I] = builder.declare(spec.dtype, spec.width, spec.image);
   }
   const outputs: Port[] = [];
   const results: Value[] = [];
@@ -93,7 +109,8 @@ export function defineCell<
     )
   ) {
     builder.own(`output "${name}"`, value);
-    outputs.push({ name, dtype: value.dtype, width: value.width });
+    const { dtype, width, image } = value;
+    outputs.push({ name, dtype, width, ...(image && { image }) });
     results.push(value);
   }
   if (outputs.length === 0 && builder.appended.size === 0) {
@@ -140,7 +157,8 @@ export type Operators =
   & RecurrentOperators
   & ElementwiseOperators
   & AttentionOperators
-  & RowOperators;
+  & RowOperators
+  & ImageOperators;
 
 function operatorsOf(body: CellBody): Operators {
   return {
@@ -149,5 +167,6 @@ function operatorsOf(body: CellBody): Operators {
     ...elementwiseOperators(body),
     ...attentionOperators(body),
     ...rowOperators(body),
+    ...imageOperators(body),
   } satisfies Record<OperatorName, unknown>;
 }

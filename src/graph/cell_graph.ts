@@ -1,5 +1,6 @@
 import type { Dtype, TensorData } from "../tensor/tensor.ts";
 import { Cache, type CacheSpec, type CacheUse, type Extent } from "./cache.ts";
+import { sameImage, shapeOf } from "./cell_body.ts";
 import type { Cell, Port } from "./cell.ts";
 import {
   cacheUses,
@@ -81,8 +82,8 @@ export class CellNode implements Extent {
   pending = 0;
   /** Belongs to the policy: the node behind it in a list. */
   next: CellNode | undefined = undefined;
-  /** Belongs to the slot plan: offsets of buffers that a descendant may take over. */
-  reusable: number[] | undefined = undefined;
+  /** Belongs to the slot plan: what a descendant may take over. */
+  reusable: unknown = undefined;
   /** Belongs to the slot plan: which growing step it is part of. */
   step = 0;
 
@@ -231,9 +232,9 @@ export class CellGraph {
       }
       if (!fits(source, port)) {
         throw new TypeError(
-          `Input "${port.name}" of cell "${cell.name}" is ${port.dtype}[${port.width}], got ${
-            describe(source)
-          }`,
+          `Input "${port.name}" of cell "${cell.name}" is ${port.dtype}[${
+            shapeOf(port)
+          }], got ${describe(source)}`,
         );
       }
       if (source.kind === "input") checkIndex(source, { port, cell, length });
@@ -339,8 +340,9 @@ export class CellGraph {
 function fits(source: Source, port: Port): boolean {
   switch (source.kind) {
     case "node": {
-      const { dtype, width } = source.node.cell.outputs[source.port]!;
-      return width === port.width && dtype === port.dtype;
+      const output = source.node.cell.outputs[source.port]!;
+      return output.width === port.width && output.dtype === port.dtype &&
+        sameImage(output, port);
     }
     case "input":
       return source.width === port.width &&
@@ -353,8 +355,8 @@ function fits(source: Source, port: Port): boolean {
 function describe(source: Source): string {
   switch (source.kind) {
     case "node": {
-      const { dtype, width } = source.node.cell.outputs[source.port]!;
-      return `${dtype}[${width}]`;
+      const output = source.node.cell.outputs[source.port]!;
+      return `${output.dtype}[${shapeOf(output)}]`;
     }
     case "input": {
       const dtype = source.data.data instanceof Int32Array ? "i32" : "f32";

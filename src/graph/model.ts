@@ -1,5 +1,6 @@
 import type { Cell } from "./cell.ts";
 import type { CellGraph, CellNode } from "./cell_graph.ts";
+import type { ImageSize } from "./operator.ts";
 
 /** The shape of a model's cell graphs; says which policies can batch it. */
 export type GraphShape =
@@ -18,7 +19,9 @@ export type InputKind =
   /** `{ tokens, maxSteps }`: a source sentence to decode from. */
   | "seq2seq"
   /** `{ tree }`: a ParseTree. */
-  | "tree";
+  | "tree"
+  /** `{ image }`: the numbers of an image, [height][width][channels]. */
+  | "image";
 
 /** A network: its cells, and the function that unfolds a request into a graph of them. */
 // deno-lint-ignore no-explicit-any -- a registry holds models of different inputs
@@ -27,6 +30,8 @@ export interface Model<Input = any> {
   /** In the order in which a request passes through them. */
   readonly cells: readonly Cell[];
   readonly shape: GraphShape;
+  /** For input "image": the images that requests bring. */
+  readonly image?: ImageSize;
   /**
    * Checks a request's input at the boundary, before anything is queued.
    * @throws TypeError or RangeError naming the offending value

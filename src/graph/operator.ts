@@ -1,8 +1,16 @@
+import type { ImageShape } from "../tensor/image_shape.ts";
 import type { Dtype, Tensor } from "../tensor/tensor.ts";
 import type { CacheSpec } from "./cache.ts";
 
 /** Activations a Gemm may carry fused and an RNN operator may name. */
 export type Activation = "Relu" | "Sigmoid" | "Tanh";
+
+/** An image as a row: [height][width][channels] of f32 (NHWC). */
+export interface ImageSize {
+  readonly height: number;
+  readonly width: number;
+  readonly channels: number;
+}
 
 /** One value inside a cell: a row of `width` elements per request, produced once. */
 export interface Value {
@@ -11,6 +19,8 @@ export interface Value {
   readonly dtype: Dtype;
   /** Elements per row. */
   readonly width: number;
+  /** Present if the row is an image. */
+  readonly image?: ImageSize;
 }
 
 /** A cache that an operator works on: a port of the cell, or one that lives in the cell alone. */
@@ -119,11 +129,47 @@ export type AttentionOperator =
 
 /** What only says where rows lie. */
 export type RowOperator =
+  /** Rows one after the other; images, all of one height and width, along their channels. */
   | Base & { readonly op: "Concat" }
   /** Elements [start, start + width) of the input. */
   | Base & { readonly op: "Slice"; readonly start: number }
   /** A row that is the same for every request. */
   | Base & { readonly op: "Constant"; readonly value: Tensor };
+
+/** Images: ONNX's operators, the layout of a row apart. */
+export type ImageOperator =
+  /**
+   * Zero padding. Conv: W [out][channels / groups][kernel height][kernel width]; ConvTranspose:
+   * W [channels][out / groups][kernel height][kernel width].
+   */
+  | Base & {
+    readonly op: "Conv" | "ConvTranspose";
+    readonly weight: Tensor;
+    readonly bias?: Tensor;
+    readonly shape: ImageShape;
+  }
+  /** In inference form: scale (x - mean) / sqrt(variance + epsilon) + shift, [channels] each. */
+  | Base & {
+    readonly op: "BatchNormalization";
+    readonly scale: Tensor;
+    readonly shift: Tensor;
+    readonly mean: Tensor;
+    readonly variance: Tensor;
+    readonly epsilon: number;
+  }
+  | Base & {
+    readonly op: "MaxPool" | "GlobalAveragePool";
+    readonly shape: ImageShape;
+  }
+  | Base & {
+    readonly op: "AveragePool";
+    readonly shape: ImageShape;
+    readonly countIncludePad: boolean;
+  }
+  /** The middle of an image; nothing is padded. */
+  | Base & { readonly op: "CenterCropPad" }
+  /** An image of one pixel as a plain row. */
+  | Base & { readonly op: "Flatten" };
 
 /**
  * The operators a cell is made of, by family. Names and semantics are ONNX's, per row: the batch axis
@@ -135,7 +181,8 @@ export type Operator =
   | RecurrentOperator
   | ElementwiseOperator
   | AttentionOperator
-  | RowOperator;
+  | RowOperator
+  | ImageOperator;
 
 export type OperatorName = Operator["op"];
 

@@ -2,10 +2,11 @@
  * Places a request's inputs, caches and node outputs in its slot, reusing buffers whose life is over.
  *
  * A node never writes over its own inputs (so that a failed batch can be run again). It may take
- * over the outputs of a grandparent all of whose consumers are parents of the node: every order in
+ * over the outputs of a grandparent all of whose readers are ancestors of the node: every order in
  * which the graph may legally run has read them by then, also when parents are only queued on the
- * same worker. What a node does not take it hands to its child if it has only one: a chain lives in
- * two buffers, a binary tree in about its leaves plus its lowest internal nodes.
+ * same worker. It takes a piece of its size or, cut off, of the smallest larger one, and hands what it
+ * does not take to the first of its children: a chain lives in two buffers, a binary tree in about its
+ * leaves plus its lowest internal nodes, and a shortcut's map stays until the sum is made.
  *
  * Who will read a node of a growing step is not known when it is placed. Every growing cell has two buffers
  * per output, taken in turns: a step reads its own rows and those of the step before, and all of a step
@@ -55,12 +56,17 @@ interface Turns {
   readonly buffers: readonly (readonly number[])[];
 }
 
+/** A piece of the slot. */
+interface Piece {
+  readonly offset: number;
+  readonly bytes: number;
+}
+
 /** Lays out one slot. Offsets are bytes from the slot's start. */
 export class SlotPlan {
   /** What the whole slot needs; for a growing graph this includes every step it may still take. */
   readonly bytes: number;
   #used = SLOT_HEADER_BYTES;
-  readonly #sizes = new Map<number, number>();
   /** Empty for a static graph. */
   readonly #growing = new Map<Cell, Turns>();
 
@@ -107,11 +113,9 @@ export class SlotPlan {
       this.#assignGrowing(node, turns);
       return;
     }
-    const free: number[] = [];
+    const free: Piece[] = [];
     for (const parent of node.predecessors) {
-      if (parent.successors.length === 1 && parent.reusable) {
-        free.push(...parent.reusable.splice(0));
-      }
+      if (parent.reusable) free.push(...(parent.reusable as Piece[]).splice(0));
       for (const grandparent of parent.predecessors) {
         this.#retire(grandparent, node, free);
       }
@@ -121,10 +125,8 @@ export class SlotPlan {
     for (let port = 0; port < outputs.length; port++) {
       const bytes = rowBytes(node, port);
       const kept = (node.keptPorts >> port) & 1;
-      const found = kept
-        ? -1
-        : free.findIndex((offset) => this.#sizes.get(offset) === bytes);
-      offsets[port] = found < 0 ? this.#take(bytes) : free.splice(found, 1)[0]!;
+      offsets[port] = (kept ? undefined : this.#reuse(free, bytes)) ??
+        this.#take(bytes);
     }
     node.offsets = offsets;
     node.reusable = free;
@@ -149,30 +151,84 @@ export class SlotPlan {
     );
   }
 
-  /** Adds the outputs of `node` to `free` once no one but parents of `descendant` reads them. */
-  #retire(node: CellNode, descendant: CellNode, free: number[]): void {
+  /** Adds the outputs of `node` to `free` once all that read them run before `descendant`. */
+  #retire(node: CellNode, descendant: CellNode, free: Piece[]): void {
     if (node.reusable === RETIRED || this.#growing.has(node.cell)) return;
     if (
-      !node.successors.every((consumer) =>
-        descendant.predecessors.includes(consumer) &&
-        !this.#growing.has(consumer.cell)
+      !node.successors.every((reader) =>
+        !this.#growing.has(reader.cell) && runsBefore(reader, descendant)
       )
     ) return;
     node.reusable = RETIRED;
     node.offsets.forEach((offset, port) => {
-      if (!((node.keptPorts >> port) & 1)) free.push(offset);
+      if (!((node.keptPorts >> port) & 1)) {
+        free.push({ offset, bytes: rowBytes(node, port) });
+      }
     });
+  }
+
+  /** Takes a piece of the size out of `free`, if need be out of the smallest larger one. */
+  #reuse(free: Piece[], bytes: number): number | undefined {
+    let found = free.findIndex((piece) => piece.bytes === bytes);
+    if (found < 0) {
+      if (free.length > 1) merge(free);
+      free.forEach((piece, i) => {
+        const smaller = found < 0 || piece.bytes < free[found]!.bytes;
+        if (piece.bytes >= bytes && smaller) found = i;
+      });
+    }
+    if (found < 0) return undefined;
+    const piece = free.splice(found, 1)[0]!;
+    if (piece.bytes > bytes) {
+      free.push({ offset: piece.offset + bytes, bytes: piece.bytes - bytes });
+    }
+    return piece.offset;
   }
 
   #take(bytes: number): number {
     const offset = this.#used;
     this.#used += bytes;
-    this.#sizes.set(offset, bytes);
     return offset;
   }
 }
 
-const RETIRED: number[] = [];
+const RETIRED: readonly Piece[] = [];
+
+/** Joins pieces that are neighbours. */
+function merge(pieces: Piece[]): void {
+  pieces.sort((a, b) => a.offset - b.offset);
+  let last = 0;
+  for (let i = 1; i < pieces.length; i++) {
+    const { offset, bytes } = pieces[last]!;
+    const next = pieces[i]!;
+    if (offset + bytes === next.offset) {
+      pieces[last] = { offset, bytes: bytes + next.bytes };
+    } else {
+      pieces[++last] = next;
+    }
+  }
+  pieces.length = last + 1;
+}
+
+/** Nodes that a search looks at: plans are made as requests arrive. Beyond it a row is kept for longer. */
+const SEARCHED_MAX = 128;
+
+/** Whether `earlier` has run when `later` starts, in every legal order: it is one of its ancestors. */
+function runsBefore(earlier: CellNode, later: CellNode): boolean {
+  if (later.predecessors.includes(earlier)) return true;
+  const open = [...later.predecessors];
+  const seen = new Set<CellNode>();
+  while (open.length > 0 && seen.size < SEARCHED_MAX) {
+    for (const before of open.pop()!.predecessors) {
+      if (before === earlier) return true;
+      // Nodes are numbered in a topological order.
+      if (before.index < earlier.index || seen.has(before)) continue;
+      seen.add(before);
+      open.push(before);
+    }
+  }
+  return false;
+}
 
 /** What steps keep lies in at most one row per output, each padded to the alignment. */
 function keptBytes(graph: CellGraph): number {

@@ -3,10 +3,12 @@
  *
  * Assumption: values between the operators of a cell stay on chip (a cell is launched as one), so
  * elementwise operators cost vector work only; GEMMs read their rows and write their results. Moves
- * of rows (Concat, Slice) are addressing and cost nothing; a Constant is a weight.
+ * of rows and pixels (Concat, Slice, CenterCropPad) are addressing and cost nothing; a Constant is a
+ * weight. A convolution does what follows it (see convEpilogue) in the same pass.
  */
 import { type Extent, type Extents, isUniform } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
+import { CellUses } from "../graph/cell_uses.ts";
 import type { Operator } from "../graph/operator.ts";
 import { positiveInteger } from "./checks.ts";
 import type { LayerSpec } from "./layer_spec.ts";
@@ -14,6 +16,7 @@ import { attention, attentionByRow } from "./operators/attention.ts";
 import type { CostContext, Costs } from "./operators/costs.ts";
 import { dense } from "./operators/dense.ts";
 import { elementwise } from "./operators/elementwise.ts";
+import { images } from "./operators/images.ts";
 import { recurrent } from "./operators/recurrent.ts";
 import { rows as rowMoves } from "./operators/rows.ts";
 
@@ -25,6 +28,7 @@ const COSTS: Costs<Exclude<Operator, { op: keyof typeof ROW_COSTS }>> = {
   ...elementwise,
   ...attention,
   ...rowMoves,
+  ...images,
 };
 
 /** The layers of a cell, in the order of its operators. Throws RangeError for a batch below 1. */
@@ -35,15 +39,15 @@ export function cellLayers(
 ): LayerSpec[] {
   const tokens = tokensOf(cell, rows, extents);
   const groups = extents === undefined ? [] : grouped(rows, extents);
-  return cell.operators.flatMap((_, i) => [
-    ...operatorLayers(cell, i, tokens),
+  return layersByOperator(cell, tokens).flatMap((layers, i) => [
+    ...layers,
     ...groups.flatMap(({ extent, count }) => rowLayers(cell, i, extent, count)),
   ]);
 }
 
 /** The layers of a cell that depend on the rows, or tokens, of a batch only. */
 export function batchLayers(cell: Cell, tokens: number): LayerSpec[] {
-  return cell.operators.flatMap((_, i) => operatorLayers(cell, i, tokens));
+  return layersByOperator(cell, tokens).flat();
 }
 
 /** The layers that one row adds to those of the batch: attention. */
@@ -96,14 +100,24 @@ function grouped(
   return [...groups.values()];
 }
 
-function operatorLayers(cell: Cell, i: number, tokens: number): LayerSpec[] {
-  const operator = cell.operators[i];
-  if (operator.op in ROW_COSTS) return [];
-  const layers = COSTS[operator.op as keyof typeof COSTS] as (
-    operator: Operator,
-    context: CostContext,
-  ) => LayerSpec[];
-  return layers(operator, { name: nameOf(cell, i), rows: tokens, cell });
+/** Layers of the batch, by operator; none where another one does the work, or rows cost one by one. */
+function layersByOperator(cell: Cell, tokens: number): LayerSpec[][] {
+  const uses = new CellUses(cell);
+  const absorbed = new Set<Operator>();
+  const absorb = (taken: Operator) => void absorbed.add(taken);
+  return cell.operators.map((operator, i) => {
+    if (absorbed.has(operator) || operator.op in ROW_COSTS) return [];
+    const layers = COSTS[operator.op as keyof typeof COSTS] as (
+      operator: Operator,
+      context: CostContext,
+    ) => LayerSpec[];
+    return layers(operator, {
+      name: nameOf(cell, i),
+      rows: tokens,
+      uses,
+      absorb,
+    });
+  });
 }
 
 /** The layers of `count` rows of one extent. */

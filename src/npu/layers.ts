@@ -43,6 +43,12 @@ const ACTIVATION_PASSES: Readonly<Record<ActivationName, number>> = {
   gelu: GELU_PASSES,
 };
 
+/** All sides; vertical and horizontal; or top, left, bottom, right. */
+export type Padding =
+  | number
+  | readonly [vertical: number, horizontal: number]
+  | readonly [top: number, left: number, bottom: number, right: number];
+
 export interface ConvOptions {
   channelsIn: number;
   channelsOut: number;
@@ -51,8 +57,8 @@ export interface ConvOptions {
   width: number;
   filter: number | readonly [number, number];
   stride?: number | readonly [number, number];
-  /** Added on each side. */
-  padding?: number | readonly [number, number];
+  /** Added on each side: one number for all, or as listed. */
+  padding?: Padding;
   dilation?: number | readonly [number, number];
   /** `channelsIn` for depthwise. */
   groups?: number;
@@ -67,12 +73,19 @@ function pair(
   return typeof value === "number" ? [value, value] : value;
 }
 
+/** Lines and columns that padding adds. */
+function padded(padding: Padding): readonly [number, number] {
+  if (typeof padding === "number") return [2 * padding, 2 * padding];
+  const [top, left, bottom = top, right = left] = padding;
+  return [top + bottom, left + right];
+}
+
 /** A convolution over `batch` images; output size rounded down, as in ONNX and PyTorch. */
 export function conv(name: string, options: ConvOptions, batch = 1): LayerSpec {
   positiveInteger(batch, "batch");
   const [fh, fw] = pair(options.filter);
   const [sh, sw] = pair(options.stride ?? 1);
-  const [ph, pw] = pair(options.padding ?? 0);
+  const [ph, pw] = padded(options.padding ?? 0);
   const [dh, dw] = pair(options.dilation ?? 1);
   const groups = positiveInteger(options.groups ?? 1, `${name}: groups`);
   const { channelsIn, channelsOut } = options;
@@ -83,8 +96,8 @@ export function conv(name: string, options: ConvOptions, batch = 1): LayerSpec {
   }
   // A dilated filter touches a larger window; its holes cost neither work nor weights.
   const geometry = checkGeometry({
-    ifmapH: options.height + 2 * ph,
-    ifmapW: options.width + 2 * pw,
+    ifmapH: options.height + ph,
+    ifmapW: options.width + pw,
     filterH: (fh - 1) * dh + 1,
     filterW: (fw - 1) * dw + 1,
     channelsIn: channelsIn / groups,
@@ -114,22 +127,33 @@ export function conv(name: string, options: ConvOptions, batch = 1): LayerSpec {
       outputW: w,
     },
   };
+  return {
+    name,
+    gemms: [work],
+    vector: convVector(outputs, options),
+    extraReadWords: options.residual ? outputs : 0,
+    extraWriteWords: 0,
+  };
+}
+
+/** What the vector unit does to the results of a convolution. */
+export function convVector(
+  outputs: number,
+  { residual, activation = "none" }: Pick<
+    ConvOptions,
+    "residual" | "activation"
+  >,
+): VectorWork[] {
   const vector: VectorWork[] = [{
     name: "bias",
     elements: outputs,
     passes: PASSES.bias,
   }];
-  if (options.residual) {
+  if (residual) {
     vector.push({ name: "add", elements: outputs, passes: PASSES.add });
   }
-  pushActivation(vector, options.activation ?? "none", outputs);
-  return {
-    name,
-    gemms: [work],
-    vector,
-    extraReadWords: options.residual ? outputs : 0,
-    extraWriteWords: 0,
-  };
+  pushActivation(vector, activation, outputs);
+  return vector;
 }
 
 function pushActivation(
@@ -308,29 +332,34 @@ export interface PoolOptions {
   channels: number;
   height: number;
   width: number;
-  filter: number;
-  stride: number;
-  padding?: number;
+  filter: number | readonly [number, number];
+  stride: number | readonly [number, number];
+  padding?: Padding;
+  dilation?: number | readonly [number, number];
 }
 
 /** Maximum or average pooling: one pass per window element. */
 export function pool(name: string, options: PoolOptions, batch = 1): LayerSpec {
-  const { channels, filter, stride, padding = 0 } = options;
+  const { channels } = options;
+  const [fh, fw] = pair(options.filter);
+  const [sh, sw] = pair(options.stride);
+  const [ph, pw] = padded(options.padding ?? 0);
+  const [dh, dw] = pair(options.dilation ?? 1);
   const geometry = checkGeometry({
-    ifmapH: options.height + 2 * padding,
-    ifmapW: options.width + 2 * padding,
-    filterH: filter,
-    filterW: filter,
+    ifmapH: options.height + ph,
+    ifmapW: options.width + pw,
+    filterH: (fh - 1) * dh + 1,
+    filterW: (fw - 1) * dw + 1,
     channelsIn: channels,
     channelsOut: channels,
-    strideH: stride,
-    strideW: stride,
+    strideH: sh,
+    strideW: sw,
   });
   const { h, w } = outputShape(geometry, "floor");
   const outputs = batch * h * w * channels;
   return elementwise(name, {
     elements: outputs,
-    passes: filter * filter,
+    passes: fh * fw,
     reads: Math.min(
       batch * options.height * options.width * channels,
       batch * distinctIfmapWords(geometry, "floor"),

@@ -4,24 +4,26 @@ import { elementCount, type Tensor, tensor } from "./tensor.ts";
 /**
  * Where a model gets its parameters from: asked once per tensor, by name and shape.
  * @param fanIn number of inputs summed into one output; scales seeded weights
+ * @param around what seeded weights lie around; default 0
  */
 export type WeightSource = (
   name: string,
   shape: readonly number[],
   fanIn: number,
+  around?: number,
 ) => Tensor;
 
 /**
- * Weights uniform in ±1/sqrt(fanIn), each tensor from its own stream of the seed, so that
+ * Weights uniform in `around` ±1/sqrt(fanIn), each tensor from its own stream of the seed, so that
  * a tensor's values depend on the seed and its name alone.
  */
 export function seededWeights(seed: number): WeightSource {
-  return (name, shape, fanIn) => {
+  return (name, shape, fanIn, around = 0) => {
     const random = new Prng(seed).fork(name);
     const scale = 1 / Math.sqrt(fanIn);
     const data = new Float32Array(elementCount(shape));
     for (let i = 0; i < data.length; i++) {
-      data[i] = (2 * random.float() - 1) * scale;
+      data[i] = around + (2 * random.float() - 1) * scale;
     }
     return tensor(shape, data);
   };

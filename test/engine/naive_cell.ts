@@ -4,6 +4,7 @@ import type { Operator, Value } from "../../src/graph/operator.ts";
 import { gelu } from "../../src/kernels/reference/activation.ts";
 import { normalize } from "../../src/kernels/reference/norm.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import { applyToImage, isImageOperator, stack } from "./naive_images.ts";
 
 export interface NaiveRow {
   /** One row per output port. */
@@ -79,6 +80,7 @@ function apply(
   given: readonly (readonly number[])[],
 ): (readonly number[])[] {
   const [x = [], second = [], third = []] = given;
+  if (isImageOperator(operator)) return [applyToImage(operator, x)];
   switch (operator.op) {
     case "Gather":
       return [rowOf(operator.table, x[0]!)];
@@ -157,7 +159,11 @@ function apply(
       return [powers.map((power) => power / sum)];
     }
     case "Concat":
-      return [given.flat()];
+      return [
+        operator.outputs[0]!.image
+          ? stack(operator.inputs, given)
+          : given.flat(),
+      ];
     case "Slice":
       return [
         x.slice(operator.start, operator.start + operator.outputs[0]!.width),

@@ -6,12 +6,16 @@ import {
   defineCell,
   f32,
   i32,
+  image,
   type Operators,
   type PortSpec,
 } from "../../src/graph/cell_builder.ts";
+import { sameImage } from "../../src/graph/cell_body.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { OperatorName, Value } from "../../src/graph/operator.ts";
 import { elementCount, type Tensor, tensor } from "../../src/tensor/tensor.ts";
+import { isImageOperator } from "./naive_images.ts";
+import { applyImageOperator, IMAGE_OPERATORS } from "./random_images.ts";
 
 /** Ids of an i32 input are below this. */
 const IDS = 5;
@@ -37,6 +41,7 @@ const OPERATORS: readonly OperatorName[] = [
   "Slice",
   "ArgMax",
   "Constant",
+  ...IMAGE_OPERATORS,
 ];
 
 /** One operator to append: which values it takes is counted modulo those that fit. */
@@ -59,6 +64,14 @@ export const anyCell: fc.Arbitrary<RandomCell> = fc.record({
     maxLength: 3,
   }),
   ids: fc.nat(2),
+  images: fc.array(
+    fc.tuple(
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 5 }),
+    ),
+    { maxLength: 2 },
+  ),
   draws: fc.array(
     fc.record({
       op: fc.constantFrom(...OPERATORS),
@@ -69,9 +82,10 @@ export const anyCell: fc.Arbitrary<RandomCell> = fc.record({
     { minLength: 1, maxLength: 9 },
   ),
   results: fc.array(fc.nat(40), { minLength: 1, maxLength: 4 }),
-}).map(({ widths, ids, draws, results }) => {
+}).map(({ widths, ids, images, draws, results }) => {
   const inputs: Record<string, PortSpec> = {};
   widths.forEach((width, i) => inputs[`x${i}`] = f32(width));
+  images.forEach((size, i) => inputs[`image${i}`] = image(...size));
   for (let i = 0; i < ids; i++) inputs[`id${i}`] = i32();
   const cell = defineCell<string, string>({
     name: "random",
@@ -123,7 +137,7 @@ class Body {
     const x = this.#float(a);
     const weight = (...shape: number[]): Tensor => {
       const data = new Float32Array(elementCount(shape));
-      const scale = 1 / Math.sqrt(shape.at(-1)!);
+      const scale = 1 / Math.sqrt(elementCount(shape.slice(1)));
       for (let i = 0; i < data.length; i++) {
         data[i] = (2 * random.float() - 1) * scale;
       }
@@ -139,8 +153,10 @@ class Body {
         this.#add(op.Gather(weight(this.#below.get(id)!, size), id));
         return;
       }
-      case "Gemm":
-        return this.#add(op.Gemm(x, weight(size, x.width), maybe(size)));
+      case "Gemm": {
+        const row = this.#plain(a);
+        return this.#add(op.Gemm(row, weight(size, row.width), maybe(size)));
+      }
       case "LSTM": {
         const h = this.#float(b);
         const bias = maybe(8 * h.width);
@@ -187,27 +203,38 @@ class Body {
       }
       case "Add":
       case "Sub":
-      case "Mul":
-        return this.#add(op[draw.op](x, this.#float(b, x.width)));
+      case "Mul": {
+        const alike = this.values.filter((value) =>
+          value.dtype === "f32" && value.width === x.width &&
+          sameImage(value, x)
+        );
+        return this.#add(op[draw.op](x, alike.at(-1 - b % alike.length)!));
+      }
       case "Relu":
       case "Sigmoid":
       case "Tanh":
       case "Exp":
       case "Gelu":
-      case "Softmax":
         return this.#add(op[draw.op](x));
+      case "Softmax":
+        return this.#add(op.Softmax(this.#plain(a)));
       case "LayerNormalization": {
-        const bias = maybe(x.width);
+        const row = this.#plain(a);
+        const bias = maybe(row.width);
         // Far from 0, so that rows whose elements are nearly equal keep their precision.
-        return this.#add(op.LayerNormalization(x, {
-          scale: weight(x.width),
+        return this.#add(op.LayerNormalization(row, {
+          scale: weight(row.width),
           ...(bias && { bias }),
           epsilon: 1,
         }));
       }
       case "Concat": {
         const rows = [x, this.#float(b), this.#float(c), this.#float(d)];
-        return this.#add(op.Concat(...rows.slice(0, 1 + size % 4)));
+        const { height, width } = x.image ?? {};
+        const alike = rows.filter(({ image }) =>
+          image?.height === height && image?.width === width
+        );
+        return this.#add(op.Concat(...alike.slice(0, 1 + size % 4)));
       }
       case "Slice": {
         const start = b % x.width;
@@ -220,11 +247,31 @@ class Body {
       }
       case "Constant":
         return this.#add(op.Constant([...weight(size, 1).data]));
+      default: {
+        if (!isImageOperator(draw)) return;
+        const images = this.values.filter(({ image }) => image);
+        if (images.length === 0) return;
+        const from = images.at(-1 - a % images.length)!;
+        const made = applyImageOperator(op, from, {
+          op: draw.op,
+          random,
+          weight,
+        });
+        if (made) this.#add(made);
+      }
     }
   }
 
   #add(...values: Value[]): void {
     this.values.push(...values);
+  }
+
+  /** An f32 value that is no image, the latest first. */
+  #plain(back: number): Value {
+    const fitting = this.values.filter((value) =>
+      value.dtype === "f32" && value.image === undefined
+    );
+    return fitting.at(-1 - back % fitting.length)!;
   }
 
   /** An f32 value, the latest first, of the given width if any. */

@@ -1,7 +1,7 @@
 /**
  * Compiles a cell's operators to kernel calls. What the kernels fuse is fused: Gemm with a following
  * activation, Gemm with ArgMax (no logits are stored unless someone else reads them), Concat into the
- * two segments of a Gemm. Values that leave the cell are written straight into the request's slot.
+ * two segments of a Gemm, convolutions with what convEpilogue() says. Values that leave the cell are written straight into the request's slot.
  */
 import type { Cell } from "../../graph/cell.ts";
 import type { Operator } from "../../graph/operator.ts";
@@ -9,6 +9,7 @@ import type { CellProgram } from "../cell_program.ts";
 import { attention } from "./attention.ts";
 import { dense } from "./dense.ts";
 import { elementwise } from "./elementwise.ts";
+import { images } from "./images.ts";
 import { Lowering, type Lowerings, type PlaceConstant } from "./lowering.ts";
 import { recurrent } from "./recurrent.ts";
 import { rows } from "./rows.ts";
@@ -19,6 +20,7 @@ const LOWERINGS: Lowerings<Operator> = {
   ...elementwise,
   ...attention,
   ...rows,
+  ...images,
 };
 
 export function lowerCell(cell: Cell, place: PlaceConstant): CellProgram {

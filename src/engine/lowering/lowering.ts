@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import type { Cell } from "../../graph/cell.ts";
 import { wholePanels } from "../../graph/cache.ts";
+import { CellUses } from "../../graph/cell_uses.ts";
 import type {
   ByOperator,
   CacheRef,
@@ -9,7 +10,7 @@ import type {
   Value,
 } from "../../graph/operator.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
-import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
+import { BYTES_PER_ELEMENT, type TensorData } from "../../tensor/tensor.ts";
 import {
   type Argument,
   CACHE_TABLES,
@@ -18,12 +19,13 @@ import {
   type FixedTable,
   type LocalCache,
   ROWS_PER_CALL,
+  SCRATCH_ROWS_BYTES,
   type TableRef,
   TABLES_PER_CACHE,
 } from "../cell_program.ts";
 
 /** Puts constant data into the shared memory and says where; 16-byte aligned. */
-export type PlaceConstant = (data: Float32Array) => number;
+export type PlaceConstant = (data: TensorData) => number;
 
 /** How the operators of a family become calls. */
 export type Lowerings<Family extends Operator> = ByOperator<
@@ -37,25 +39,28 @@ const VIEWS: ReadonlySet<OperatorName> = new Set([
   "Gather",
   "Slice",
   "Constant",
+  "Flatten",
 ]);
 
 /** A cell on its way to a program: where its values are, and the calls so far. */
-export class Lowering {
+export class Lowering extends CellUses {
   readonly #calls: Call[] = [];
   readonly #fixedTables: FixedTable[] = [];
   /** Where each value's rows are, by value id. */
   readonly #rows = new Map<number, TableRef>();
-  readonly #producers = new Map<number, Operator>();
-  readonly #readers = new Map<number, Operator[]>();
   /** Operators whose work another one has taken over. */
   readonly #fused = new Set<Operator>();
   readonly #localCaches: LocalCache[];
-  /** Rows, or tokens, that are computed at once. */
+  /** Scratch rows for what lies between operators: their tables, and bytes from one to the next. */
+  readonly #scratchRows: { readonly table: number; readonly stride: number }[] =
+    [];
+  /** Rows, or tokens, that tables have room for. */
   readonly rowsPerCall: number;
   #tableBytes = 0;
   #scratchBytes = 0;
 
-  constructor(readonly cell: Cell, readonly place: PlaceConstant) {
+  constructor(cell: Cell, readonly place: PlaceConstant) {
+    super(cell);
     this.rowsPerCall = Math.max(
       ROWS_PER_CALL,
       wholePanels(cell.tokensMax ?? 0),
@@ -67,16 +72,6 @@ export class Lowering {
       return { keyWidth, valueWidth, keys, values };
     });
     cell.inputs.forEach((_, port) => this.#rows.set(port, { port }));
-    for (const operator of cell.operators) {
-      for (const output of operator.outputs) {
-        this.#producers.set(output.id, operator);
-      }
-      for (const input of operator.inputs) {
-        const readers = this.#readers.get(input.id);
-        if (readers) readers.push(operator);
-        else this.#readers.set(input.id, [operator]);
-      }
-    }
     // A value leaves through the first output port that names it; others get a copy.
     cell.results.forEach((value, port) => {
       const producer = this.producer(value);
@@ -105,6 +100,19 @@ export class Lowering {
         ]);
       }
     });
+    const rowBytes = this.#scratchRows.reduce(
+      (sum, { stride }) => sum + stride,
+      0,
+    );
+    // All tokens of a request at least.
+    const rowsPerCall = Math.max(
+      wholePanels(cell.tokensMax ?? 1),
+      Math.min(this.rowsPerCall, Math.floor(SCRATCH_ROWS_BYTES / rowBytes)),
+    );
+    for (const { table, stride } of this.#scratchRows) {
+      const base = { scratch: this.scratch(stride * rowsPerCall) };
+      this.#fixedTables.push({ table, base, stride });
+    }
     return {
       name: cell.name,
       inputWidths: cell.inputs.map(({ width }) => width),
@@ -112,34 +120,14 @@ export class Lowering {
       cachePositions: cell.caches.map(({ positionsMax }) => positionsMax),
       localCaches: this.#localCaches,
       ragged: cell.tokensMax !== undefined,
-      rowsPerCall: this.rowsPerCall,
       calls: this.#calls,
       fixedTables: this.#fixedTables,
+      rowsPerCall,
       tableBytes: this.#tableBytes,
       scratchBytes: this.#scratchBytes,
       ...(cell.stop &&
         { stop: { port: cell.stop.port, token: cell.stop.token ?? -1 } }),
     };
-  }
-
-  /** The operator that makes a value; none for an input of the cell. */
-  producer(value: Value): Operator | undefined {
-    return this.#producers.get(value.id);
-  }
-
-  readers(value: Value): readonly Operator[] {
-    return this.#readers.get(value.id) ?? [];
-  }
-
-  /** Whether the value is one of the cell's outputs. */
-  leaves(value: Value): boolean {
-    return this.cell.results.some(({ id }) => id === value.id);
-  }
-
-  /** The one operator that reads a value that nobody else needs. */
-  onlyReader(value: Value): Operator | undefined {
-    const readers = this.readers(value);
-    return readers.length === 1 && !this.leaves(value) ? readers[0] : undefined;
   }
 
   /** Another operator does the work of this one: it becomes no call. */
@@ -163,13 +151,12 @@ export class Lowering {
 
   /** Where a computed value goes: its output port, or scratch rows of the worker. */
   output(value: Value): TableRef {
-    let rows = this.#rows.get(value.id);
-    if (rows === undefined) {
-      const stride = alignUp(value.width * BYTES_PER_ELEMENT);
-      const base = { scratch: this.scratch(stride * this.rowsPerCall) };
-      rows = this.fixedTable(base, stride);
-      this.#rows.set(value.id, rows);
-    }
+    const known = this.#rows.get(value.id);
+    if (known !== undefined) return known;
+    const rows = this.ownTable();
+    const stride = alignUp(value.width * BYTES_PER_ELEMENT);
+    this.#scratchRows.push({ table: rows.own, stride });
+    this.#rows.set(value.id, rows);
     return rows;
   }
 
@@ -219,7 +206,7 @@ export class Lowering {
     return table;
   }
 
-  /** @returns byte offset within the worker's scratch rows */
+  /** @returns byte offset of working memory within the worker's scratch; a multiple of 16 stays one */
   scratch(bytes: number): number {
     const at = this.#scratchBytes;
     this.#scratchBytes += bytes;

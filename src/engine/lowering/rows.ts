@@ -1,11 +1,14 @@
-import type { Operator, RowOperator } from "../../graph/operator.ts";
+import type { Operator, RowOperator, Value } from "../../graph/operator.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
+import { stackImages } from "./images.ts";
 import type { Lowering, Lowerings } from "./lowering.ts";
 
 export const rows: Lowerings<RowOperator> = {
   Concat(operator, lowering) {
     if (readAsSegments(operator, lowering)) return;
-    const to = lowering.output(operator.outputs[0]!);
+    const [out] = operator.outputs as [Value];
+    if (out.image) return stackImages(operator.inputs, out, lowering);
+    const to = lowering.output(out);
     let bytes = 0;
     for (const part of operator.inputs) {
       lowering.kernel("copy_rows", [
@@ -35,7 +38,7 @@ export const rows: Lowerings<RowOperator> = {
 /** Whether a Concat is read only by Gemms that take its two parts as they are. */
 export function readAsSegments(concat: Operator, lowering: Lowering): boolean {
   const value = concat.outputs[0]!;
-  return concat.op === "Concat" && concat.inputs.length === 2 &&
+  return concat.op === "Concat" && !value.image && concat.inputs.length === 2 &&
     !lowering.leaves(value) &&
     lowering.readers(value).every((reader) =>
       reader.op === "Gemm" &&

@@ -1,5 +1,5 @@
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { CellBody } from "../cell_body.ts";
+import { type CellBody, shapeOf } from "../cell_body.ts";
 import type { Value } from "../operator.ts";
 
 /** Matrix products and tables. */
@@ -36,6 +36,11 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
 
   Gemm(x, weight, bias) {
     body.float("Gemm", x);
+    body.expect(
+      x.image === undefined || x.image.channels === x.width,
+      `Gemm of an image of ${shapeOf(x)}: it takes plain rows; ` +
+        `pool to one pixel and Flatten it`,
+    );
     body.shape("Gemm weight", weight, [weight.shape[0]!, x.width]);
     if (bias) body.shape("Gemm bias", bias, [weight.shape[0]!]);
     return body.emit({

@@ -1,4 +1,4 @@
-import type { CellBody } from "../cell_body.ts";
+import { type CellBody, sameImage, shapeOf } from "../cell_body.ts";
 import type { Value } from "../operator.ts";
 
 /** Element by element over rows of one width; Softmax over the whole row. */
@@ -13,23 +13,28 @@ export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
   const binary = (op: "Add" | "Sub" | "Mul") => (a: Value, b: Value): Value => {
     body.float(op, a, b);
     body.expect(
-      a.width === b.width,
-      `${op} of rows of ${a.width} and ${b.width} elements`,
+      a.width === b.width && sameImage(a, b),
+      `${op} of rows of ${shapeOf(a)} and ${shapeOf(b)} elements`,
     );
     return body.emit({
       op,
       inputs: [a, b],
-      outputs: [body.declare("f32", a.width)],
+      outputs: [body.declare("f32", a.width, a.image)],
     });
   };
   const unary =
     (op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "Softmax") =>
     (x: Value): Value => {
       body.float(op, x);
+      body.expect(
+        op !== "Softmax" || x.image === undefined,
+        `Softmax of an image of ${shapeOf(x)}: it takes plain rows; ` +
+          `pool to one pixel and Flatten it`,
+      );
       return body.emit({
         op,
         inputs: [x],
-        outputs: [body.declare("f32", x.width)],
+        outputs: [body.declare("f32", x.width, x.image)],
       });
     };
   return {

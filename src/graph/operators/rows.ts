@@ -1,10 +1,10 @@
 import { elementCount, type Tensor, tensor } from "../../tensor/tensor.ts";
-import type { CellBody } from "../cell_body.ts";
-import type { Value } from "../operator.ts";
+import { type CellBody, shapeOf } from "../cell_body.ts";
+import type { ImageSize, Value } from "../operator.ts";
 
 /** What only says where rows lie. */
 export interface RowOperators {
-  /** The rows one after the other. */
+  /** The rows one after the other; images, all of one height and width, along their channels. */
   Concat(...parts: Value[]): Value;
   /** Elements [start, end). */
   Slice(x: Value, start: number, end: number): Value;
@@ -16,11 +16,17 @@ export const rowOperators = (body: CellBody): RowOperators => ({
   Concat(...parts) {
     body.float("Concat", ...parts);
     body.expect(parts.length > 0, "Concat takes at least one row");
-    const width = parts.reduce((sum, part) => sum + part.width, 0);
     return body.emit({
       op: "Concat",
       inputs: parts,
-      outputs: [body.declare("f32", width)],
+      outputs: [
+        parts.some(({ image }) => image)
+          ? body.image(stacked(body, parts))
+          : body.declare(
+            "f32",
+            parts.reduce((sum, { width }) => sum + width, 0),
+          ),
+      ],
     });
   },
 
@@ -54,3 +60,18 @@ export const rowOperators = (body: CellBody): RowOperators => ({
     });
   },
 });
+
+/** Images on top of each other. */
+function stacked(body: CellBody, parts: readonly Value[]): ImageSize {
+  const { height, width } = parts[0]!.image ?? {};
+  body.expect(
+    parts.every(({ image }) =>
+      image !== undefined && image.height === height && image.width === width
+    ),
+    `Concat of images of one height and width, got ${
+      parts.map(shapeOf).join(", ")
+    }; crop the larger ones (CenterCropPad)`,
+  );
+  const channels = parts.reduce((sum, { image }) => sum + image!.channels, 0);
+  return { height: height!, width: width!, channels };
+}

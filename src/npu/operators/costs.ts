@@ -1,5 +1,5 @@
 import type { Extent } from "../../graph/cache.ts";
-import type { Cell } from "../../graph/cell.ts";
+import type { CellUses } from "../../graph/cell_uses.ts";
 import type { ByOperator, Operator } from "../../graph/operator.ts";
 import type { LayerSpec, VectorWork } from "../layer_spec.ts";
 
@@ -9,7 +9,9 @@ export interface CostContext {
   readonly name: string;
   /** Rows of the batch; of a ragged cell, its tokens. */
   readonly rows: number;
-  readonly cell: Cell;
+  readonly uses: CellUses;
+  /** The layer does the work of another operator too, which then costs nothing by itself. */
+  absorb(operator: Operator): void;
 }
 
 /** Of the operators whose work depends on how far a row looks back: the layers of `count` rows of one extent. */

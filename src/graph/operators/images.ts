@@ -1,0 +1,282 @@
+import {
+  type ImageShape,
+  imageShape,
+  type ImageWindow,
+  type Pair,
+  transposedShape,
+} from "../../tensor/image_shape.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { type CellBody, shapeOf } from "../cell_body.ts";
+import type { ImageSize, Value } from "../operator.ts";
+
+/** ONNX's attributes of a sliding window, with ONNX's defaults. */
+export interface WindowAttributes {
+  /** Default 1. */
+  strides?: Pair;
+  /** Top, left, bottom, right, or one number for all; default 0. */
+  pads?: number | readonly [number, number, number, number];
+  /** Default 1. */
+  dilations?: Pair;
+}
+
+export interface ConvAttributes extends WindowAttributes {
+  bias?: Tensor;
+  /** Default 1; as many as channels in and out is a depthwise convolution. */
+  group?: number;
+}
+
+export interface ConvTransposeAttributes extends ConvAttributes {
+  /** Lines and columns added at the bottom and the right; default 0. */
+  outputPadding?: Pair;
+}
+
+export interface PoolAttributes extends WindowAttributes {
+  kernelShape: Pair;
+  /** Output lines and columns are rounded up instead of down; default false. */
+  ceilMode?: boolean;
+}
+
+/** Parameters of a BatchNormalization, [channels] each. */
+export interface BatchNormWeights {
+  scale: Tensor;
+  shift: Tensor;
+  mean: Tensor;
+  variance: Tensor;
+}
+
+/** Images: ONNX's operators over rows that are [height][width][channels]. */
+export interface ImageOperators {
+  /** W [out, channels / group, kernel height, kernel width], bias [out]. */
+  Conv(x: Value, weight: Tensor, attributes?: ConvAttributes): Value;
+  /** W [channels, out / group, kernel height, kernel width], bias [out]. */
+  ConvTranspose(
+    x: Value,
+    weight: Tensor,
+    attributes?: ConvTransposeAttributes,
+  ): Value;
+  /** In inference form. Folded into a convolution before it at no cost. @param epsilon default 1e-5 */
+  BatchNormalization(
+    x: Value,
+    weights: BatchNormWeights,
+    epsilon?: number,
+  ): Value;
+  MaxPool(x: Value, attributes: PoolAttributes): Value;
+  /** @param attributes countIncludePad: the padding counts in the divisor; default false */
+  AveragePool(
+    x: Value,
+    attributes: PoolAttributes & { countIncludePad?: boolean },
+  ): Value;
+  /** One pixel. */
+  GlobalAveragePool(x: Value): Value;
+  /** The middle `height` x `width` pixels. Deviation: crops only; a larger size is refused. */
+  CenterCropPad(x: Value, height: number, width: number): Value;
+  /** An image of one pixel as a plain row. */
+  Flatten(x: Value): Value;
+}
+
+export const imageOperators = (body: CellBody): ImageOperators => {
+  const imageOf = (op: string, x: Value): ImageSize => {
+    body.float(op, x);
+    body.expect(
+      x.image !== undefined,
+      `${op} takes images, got a row of ${x.width}; declare the input as image(height, width, channels)`,
+    );
+    return x.image!;
+  };
+
+  /** The shape of a window over `x`, or what is wrong with it. */
+  const shaped = (
+    op: string,
+    x: Value,
+    rest: Omit<ImageWindow, keyof ImageSize | "stride" | "dilation" | "pads">,
+    { strides = 1, dilations = 1, pads = 0 }: WindowAttributes,
+    shape: (window: ImageWindow) => ImageShape = imageShape,
+  ): ImageShape => {
+    try {
+      return shape({
+        ...imageOf(op, x),
+        ...rest,
+        stride: strides,
+        dilation: dilations,
+        pads: typeof pads === "number" ? [pads, pads, pads, pads] : pads,
+      });
+    } catch (error) {
+      if (!(error instanceof RangeError) || /^Cell "/.test(error.message)) {
+        throw error;
+      }
+      throw new RangeError(
+        `Cell "${body.cell}": ${op} of an image of ${
+          shapeOf(x)
+        }: ${error.message}`,
+      );
+    }
+  };
+
+  const result = ({ outHeight, outWidth, outChannels }: ImageShape): Value =>
+    body.image({ height: outHeight, width: outWidth, channels: outChannels });
+
+  const fourAxes = (op: string, { shape }: Tensor): void =>
+    body.expect(
+      shape.length === 4,
+      `${op} weight has shape [${shape.join(", ")}], expected four axes`,
+    );
+
+  return {
+    Conv(x, weight, attributes = {}) {
+      const { channels } = imageOf("Conv", x);
+      fourAxes("Conv", weight);
+      const { bias, group = 1 } = attributes;
+      const [outChannels, , ...kernel] = weight.shape as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      const shape = shaped(
+        "Conv",
+        x,
+        { outChannels, kernel, groups: group },
+        attributes,
+      );
+      body.shape("Conv weight", weight, [
+        outChannels,
+        channels / group,
+        ...kernel,
+      ]);
+      if (bias) body.shape("Conv bias", bias, [outChannels]);
+      return body.emit({
+        op: "Conv",
+        weight,
+        ...(bias && { bias }),
+        shape,
+        inputs: [x],
+        outputs: [result(shape)],
+      });
+    },
+
+    ConvTranspose(x, weight, attributes = {}) {
+      const { channels } = imageOf("ConvTranspose", x);
+      fourAxes("ConvTranspose", weight);
+      const { bias, group = 1, outputPadding = 0 } = attributes;
+      const [, perGroup, ...kernel] = weight.shape as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      const shape = shaped(
+        "ConvTranspose",
+        x,
+        { outChannels: perGroup * group, kernel, groups: group },
+        attributes,
+        (window) => transposedShape({ ...window, outputPadding }),
+      );
+      body.shape("ConvTranspose weight", weight, [
+        channels,
+        perGroup,
+        ...kernel,
+      ]);
+      if (bias) body.shape("ConvTranspose bias", bias, [shape.outChannels]);
+      return body.emit({
+        op: "ConvTranspose",
+        weight,
+        ...(bias && { bias }),
+        shape,
+        inputs: [x],
+        outputs: [result(shape)],
+      });
+    },
+
+    BatchNormalization(x, weights, epsilon = 1e-5) {
+      const size = imageOf("BatchNormalization", x);
+      for (const name of ["scale", "shift", "mean", "variance"] as const) {
+        body.shape(`BatchNormalization ${name}`, weights[name], [
+          size.channels,
+        ]);
+      }
+      const least = Math.min(...weights.variance.data);
+      body.expect(
+        least >= 0 && least + epsilon > 0,
+        `BatchNormalization variance holds ${least}; variances are at least 0, and above it with epsilon (${epsilon})`,
+      );
+      return body.emit({
+        op: "BatchNormalization",
+        ...weights,
+        epsilon,
+        inputs: [x],
+        outputs: [body.image(size)],
+      });
+    },
+
+    MaxPool(x, attributes) {
+      const { kernelShape: kernel, ceilMode: ceil = false } = attributes;
+      const shape = shaped("MaxPool", x, { kernel, ceil }, attributes);
+      return body.emit({
+        op: "MaxPool",
+        shape,
+        inputs: [x],
+        outputs: [result(shape)],
+      });
+    },
+
+    AveragePool(x, attributes) {
+      const {
+        kernelShape: kernel,
+        ceilMode: ceil = false,
+        countIncludePad = false,
+      } = attributes;
+      const shape = shaped("AveragePool", x, { kernel, ceil }, attributes);
+      return body.emit({
+        op: "AveragePool",
+        shape,
+        countIncludePad,
+        inputs: [x],
+        outputs: [result(shape)],
+      });
+    },
+
+    GlobalAveragePool(x) {
+      const { height, width } = imageOf("GlobalAveragePool", x);
+      const kernel = [height, width] as const;
+      const shape = shaped("GlobalAveragePool", x, { kernel }, {});
+      return body.emit({
+        op: "GlobalAveragePool",
+        shape,
+        inputs: [x],
+        outputs: [result(shape)],
+      });
+    },
+
+    CenterCropPad(x, height, width) {
+      const size = imageOf("CenterCropPad", x);
+      const fits = (side: number, whole: number) =>
+        Number.isInteger(side) && side >= 1 && side <= whole;
+      body.expect(
+        fits(height, size.height) && fits(width, size.width),
+        `CenterCropPad of an image of ${shapeOf(x)} to ${height} x ${width}; ` +
+          `it only crops: pad with a convolution's pads`,
+      );
+      return body.emit({
+        op: "CenterCropPad",
+        inputs: [x],
+        outputs: [body.image({ height, width, channels: size.channels })],
+      });
+    },
+
+    Flatten(x) {
+      const { channels } = imageOf("Flatten", x);
+      body.expect(
+        channels === x.width,
+        `Flatten of an image of ${
+          shapeOf(x)
+        }: its row is not in ONNX's order ` +
+          `unless it is one pixel; pool first (GlobalAveragePool)`,
+      );
+      return body.emit({
+        op: "Flatten",
+        inputs: [x],
+        outputs: [body.declare("f32", channels)],
+      });
+    },
+  };
+};

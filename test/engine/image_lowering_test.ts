@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import {
+  defineCell,
+  f32,
+  image,
+  type Operators,
+} from "../../src/graph/cell_builder.ts";
+import type { Cell } from "../../src/graph/cell.ts";
+import type { Value } from "../../src/graph/operator.ts";
+import { SCRATCH_ROWS_BYTES } from "../../src/engine/cell_program.ts";
+import { lowerCell } from "../../src/engine/lowering/lower_cell.ts";
+import { merged } from "../../src/policy/merged.ts";
+import { serial } from "../../src/policy/serial.ts";
+import { seededWeights } from "../../src/tensor/weights.ts";
+import { runRequests } from "../run_requests.ts";
+import { evaluateNaively } from "./naive_cell.ts";
+import { onceModel } from "./random_cells.ts";
+
+const weights = seededWeights(3);
+const conv = (op: Operators, x: Value, name = "w") =>
+  op.Conv(x, weights(name, [4, 4, 3, 3], 36), {
+    pads: 1,
+    bias: weights(`${name}.b`, [4], 36),
+  });
+const norm = (op: Operators, x: Value) =>
+  op.BatchNormalization(x, {
+    scale: weights("scale", [4], 4, 1),
+    shift: weights("shift", [4], 4),
+    mean: weights("mean", [4], 4),
+    variance: weights("variance", [4], 4, 1),
+  });
+const depthwise = (op: Operators, x: Value) =>
+  op.Conv(x, weights("depthwise", [4, 1, 3, 3], 9), { pads: 1, group: 4 });
+const transposed = (op: Operators, x: Value) =>
+  op.ConvTranspose(x, weights("transposed", [4, 4, 1, 1], 4));
+
+type Body = (op: Operators, x: Value, other: Value) => Record<string, Value>;
+
+const fused: Record<string, { body: Body; kernels: string[] }> = {
+  "a convolution, its normalisation, the shortcut and the activation": {
+    body: (op, x, other) => ({
+      y: op.Relu(op.Add(norm(op, conv(op, x)), other)),
+    }),
+    kernels: ["conv_f32"],
+  },
+  "a shortcut on the left": {
+    body: (op, x, other) => ({ y: op.Add(other, conv(op, x)) }),
+    kernels: ["conv_f32"],
+  },
+  "of two summed convolutions the second with the sum": {
+    body: (op, x, other) => ({
+      y: op.Tanh(op.Add(conv(op, x), conv(op, other, "v"))),
+    }),
+    kernels: ["conv_f32", "conv_f32"],
+  },
+  "a depthwise convolution with normalisation and activation, no shortcut": {
+    body: (op, x, other) => ({
+      y: op.Relu(norm(op, depthwise(op, x))),
+      z: op.Add(depthwise(op, x), other),
+    }),
+    kernels: ["depthwise_f32", "depthwise_f32", "add_f32"],
+  },
+  "a transposed convolution with shortcut and activation, no normalisation": {
+    body: (op, x, other) => ({
+      y: op.Sigmoid(op.Add(transposed(op, x), other)),
+      z: norm(op, transposed(op, x)),
+    }),
+    kernels: ["conv_transpose_f32", "conv_transpose_f32", "depthwise_f32"],
+  },
+  "nothing that others read": {
+    body: (op, x, other) => {
+      const sum = conv(op, x);
+      return { sum, y: op.Relu(norm(op, sum)), z: op.Add(sum, other) };
+    },
+    kernels: ["conv_f32", "depthwise_f32", "add_f32"],
+  },
+  "no sum with itself": {
+    body: (op, x) => {
+      const sum = conv(op, x);
+      return { y: op.Add(sum, sum) };
+    },
+    kernels: ["conv_f32", "add_f32"],
+  },
+};
+
+const SIZE = [5, 4, 4] as const;
+
+function cellOf(body: Body): Cell {
+  return defineCell<"x" | "other", string>({
+    name: "images",
+    inputs: { x: image(...SIZE), other: image(...SIZE) },
+    body: (op, { x, other }) => body(op, x, other),
+  });
+}
+
+/** `count` requests' rows of pixels. */
+function requests(cell: Cell, count: number): number[][][] {
+  return Array.from(
+    { length: count },
+    (_, i) =>
+      cell.inputs.map(({ width }, port) => [
+        ...weights(`request ${i} port ${port}`, [width], 1).data,
+      ]),
+  );
+}
+
+for (const [what, { body, kernels }] of Object.entries(fused)) {
+  Deno.test(`lowerCell() fuses ${what}`, () => {
+    const cell = cellOf(body);
+    const { calls } = lowerCell(cell, () => 0);
+    assert.deepEqual(
+      calls.map((call) => call.call === "kernel" ? call.kernel : call.call),
+      kernels,
+    );
+    const inputs = requests(cell, 3);
+    const model = onceModel(cell);
+    const results = runRequests(model, inputs, {
+      policy: merged({ batchSizeMax: 3 }),
+    });
+    inputs.forEach((rows, i) => {
+      const { outputs } = evaluateNaively(cell, rows);
+      cell.outputs.forEach(({ name }, port) =>
+        results[i]![name]!.forEach((value, k) => {
+          const expected = outputs[port]![k]!;
+          assert(
+            Math.abs(value - expected) <= 1e-5 * (1 + Math.abs(expected)),
+            `${name}[${k}] of request ${i} is ${value}, expected ${expected}`,
+          );
+        })
+      );
+    });
+  });
+}
+
+Deno.test("lowerCell() computes fewer rows at once where scratch rows are large; the bits stay", () => {
+  const width = Math.floor(SCRATCH_ROWS_BYTES / 4 / 5);
+  const cell = defineCell({
+    name: "wide",
+    inputs: { x: f32(3) },
+    body: (op, { x }) => {
+      const wide = op.Constant(new Array<number>(width).fill(0.5));
+      const both = op.Sub(op.Relu(wide), op.Exp(wide));
+      return { y: op.Add(x, op.Slice(both, width - 3, width)) };
+    },
+  });
+  const { rowsPerCall, scratchBytes } = lowerCell(cell, () => 0);
+  assert.equal(rowsPerCall, 1, "three rows of a fifth of what there is");
+  assert(scratchBytes <= SCRATCH_ROWS_BYTES);
+  const small = lowerCell(
+    cellOf((op, x) => ({ y: op.Relu(op.Exp(x)) })),
+    () => 0,
+  );
+  assert.equal(small.rowsPerCall, 256);
+
+  const inputs = requests(cell, 5);
+  const model = onceModel(cell);
+  assert.deepStrictEqual(
+    runRequests(model, inputs, { policy: merged({ batchSizeMax: 5 }) }),
+    runRequests(model, inputs, { policy: serial() }),
+  );
+});
