@@ -128,6 +128,7 @@ function simulation(config: SimulateConfig): Simulation {
       inputs: inputGenerator({
         kind: entry.input,
         vocabulary,
+        image: model.image,
         ...(lengths !== undefined && { lengths: lengths as LengthsSpec }),
         ...(trees !== undefined && { trees: trees as TreesSpec }),
         ...(extraSteps !== undefined && { extraSteps }),

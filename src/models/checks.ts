@@ -1,4 +1,5 @@
 /** Checks of request inputs shared by the models: errors name the value and the way out. */
+import type { ImageSize } from "../graph/operator.ts";
 
 export function checkObject(
   model: string,
@@ -77,6 +78,40 @@ export function checkToken(
         describe(id)
       }; ids are integers from 0 to ${vocabulary - 1}`,
     );
+  }
+}
+
+/** `{ image }`: as many finite numbers as the model's images have. */
+export function checkImageInput(
+  model: string,
+  input: unknown,
+  { height, width, channels }: ImageSize,
+): asserts input is { image: ArrayLike<number> } {
+  checkObject(model, input);
+  checkKeys(model, input, ["image"]);
+  const { image } = input;
+  if (!Array.isArray(image) && !(image instanceof Float32Array)) {
+    throw new TypeError(
+      `"image" of a request to "${model}" is a Float32Array or an array of numbers, got ${
+        describe(image)
+      }`,
+    );
+  }
+  const numbers = height * width * channels;
+  if (image.length !== numbers) {
+    throw new RangeError(
+      `"image" of a request to "${model}" has ${image.length} numbers; ` +
+        `[${height}][${width}][${channels}] (height, width, channels) are ${numbers}`,
+    );
+  }
+  for (let i = 0; i < numbers; i++) {
+    if (!Number.isFinite(image[i])) {
+      throw new RangeError(
+        `image[${i}] of a request to "${model}" is ${
+          describe(image[i])
+        }; pixels are finite numbers`,
+      );
+    }
   }
 }
 

@@ -3,9 +3,11 @@ import type { WeightSource } from "../tensor/weights.ts";
 import { bert } from "./bert.ts";
 import { gnmt } from "./gnmt.ts";
 import { lstm } from "./lstm.ts";
+import { resnet50 } from "./resnet50.ts";
 import { seq2seq } from "./seq2seq.ts";
 import { transformer } from "./transformer.ts";
 import { treeLstm } from "./tree_lstm.ts";
+import { unet } from "./unet.ts";
 
 export interface ModelEntry {
   /** Options a configuration may name. */
@@ -83,5 +85,15 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
     options: ["hidden", "embedding", "vocabulary", "arity", "classes"],
     input: "tree",
     build: treeLstm,
+  },
+  resnet50: {
+    options: ["size", "channels", "width", "blocks", "classes", "variant"],
+    input: "image",
+    build: resnet50,
+  },
+  unet: {
+    options: ["size", "channels", "base", "depth", "classes", "padding"],
+    input: "image",
+    build: unet,
   },
 };

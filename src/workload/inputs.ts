@@ -1,6 +1,7 @@
-/** Inputs of requests: token ids uniform below the vocabulary, lengths and shapes from samplers. */
-import type { Prng } from "../base/prng.ts";
+/** Inputs of requests: token ids uniform below the vocabulary, lengths and shapes from samplers, images. */
+import { Prng } from "../base/prng.ts";
 import type { InputKind } from "../graph/model.ts";
+import type { ImageSize } from "../graph/operator.ts";
 import {
   type LengthSampler,
   lengthSampler,
@@ -23,8 +24,8 @@ export interface InputGenerator {
 
 export interface InputOptions {
   kind: InputKind;
-  /** Token ids are below this. */
-  vocabulary: number;
+  /** Token ids are below this. Needed except for "image". */
+  vocabulary?: number;
   /** For "tokens" and "seq2seq"; default "europarl-v7.de-en", the corpus of Cellular Batching. */
   lengths?: LengthsSpec;
   /** For "tree"; default "sst". */
@@ -35,7 +36,12 @@ export interface InputOptions {
    * Assumption: the threshold's value, which the paper does not give.
    */
   extraSteps?: number;
+  /** For "image": what the model's images are (`Model.image`). */
+  image?: ImageSize | undefined;
 }
+
+/** Different images in a workload. */
+const IMAGES = 16;
 
 export const DEFAULT_LENGTHS = "europarl-v7.de-en";
 export const DEFAULT_TREES = "sst";
@@ -43,10 +49,12 @@ export const DEFAULT_EXTRA_STEPS = 50;
 
 /**
  * "tokens" gives `{ tokens }` as long as the corpus's English side; "seq2seq" gives
- * `{ tokens, maxSteps }` with the source's length, and ends after the target's; "tree" gives `{ tree }`.
+ * `{ tokens, maxSteps }` with the source's length, and ends after the target's; "tree" gives `{ tree }`,
+ * "image" `{ image }`.
  */
 export function inputGenerator(options: InputOptions): InputGenerator {
-  const { kind, vocabulary } = options;
+  const { kind, vocabulary = NaN } = options;
+  if (kind === "image") return imageInputs(options.image);
   if (!Number.isInteger(vocabulary) || vocabulary < 1) {
     throw new RangeError(
       `"vocabulary" of a workload is a positive integer, got ${vocabulary}`,
@@ -85,7 +93,7 @@ export function inputGenerator(options: InputOptions): InputGenerator {
     }
     default:
       throw new RangeError(
-        `A workload's "kind" is tokens, seq2seq or tree, got ${
+        `A workload's "kind" is tokens, seq2seq, tree or image, got ${
           JSON.stringify(kind satisfies never)
         }`,
       );
@@ -117,6 +125,36 @@ function seq2seqInputs(
         stepsFixed: Math.min(target, maxSteps),
       };
     },
+  };
+}
+
+/**
+ * Pixels uniform in [-1, 1). Requests bring one of IMAGES images, the same for every seed: what a network
+ * makes of its pixels takes the same time whatever they are, and thousands of images would not fit.
+ */
+function imageInputs(size: ImageSize | undefined): InputGenerator {
+  if (size === undefined) {
+    throw new RangeError(
+      `A workload of images needs their size: give "image" as the model does`,
+    );
+  }
+  const { height, width, channels } = size;
+  const images = new Map<number, Float32Array>();
+  const imageOf = (number: number): Float32Array => {
+    let image = images.get(number);
+    if (image === undefined) {
+      const prng = new Prng(number).fork("image");
+      image = Float32Array.from(
+        { length: height * width * channels },
+        () => 2 * prng.float() - 1,
+      );
+      images.set(number, image);
+    }
+    return image;
+  };
+  return {
+    name: `images of ${height} x ${width} x ${channels}`,
+    next: (prng) => ({ input: { image: imageOf(prng.int(IMAGES)) } }),
   };
 }
 

@@ -1,7 +1,9 @@
 /** Random models, requests and policy options for property tests over the registries. */
 import fc from "fast-check";
 import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
+import { Prng } from "../../src/base/prng.ts";
 import type { InputKind, Model } from "../../src/graph/model.ts";
+import type { ImageSize } from "../../src/graph/operator.ts";
 import type { ParseTree } from "../../src/graph/parse_tree.ts";
 import { MODELS } from "../../src/models/registry.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
@@ -53,6 +55,28 @@ const MODEL_OPTIONS: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
     vocabulary: fc.constant(VOCABULARY),
     classes: fc.integer({ min: 0, max: 5 }),
   }),
+  resnet50: fc.record({
+    size: fc.integer({ min: 1, max: 18 }),
+    channels: fc.integer({ min: 1, max: 3 }),
+    width: fc.integer({ min: 1, max: 3 }),
+    blocks: fc.array(fc.integer({ min: 1, max: 2 }), {
+      minLength: 1,
+      maxLength: 2,
+    }),
+    classes: fc.integer({ min: 1, max: 9 }),
+    variant: fc.constantFrom("v1", "v1.5"),
+  }),
+  unet: fc.record({
+    form: fc.constantFrom(
+      { size: 4, depth: 2, padding: "same" },
+      { size: 8, depth: 1, padding: "same" },
+      { size: 18, depth: 1, padding: "valid" },
+      { size: 20, depth: 1, padding: "valid" },
+    ),
+    channels: fc.integer({ min: 1, max: 2 }),
+    base: fc.integer({ min: 1, max: 3 }),
+    classes: fc.integer({ min: 1, max: 3 }),
+  }).map(({ form, ...rest }) => ({ ...form, ...rest })),
 };
 
 /** A model of random kind and size with random weights, and its name in the registry. */
@@ -85,21 +109,35 @@ const { tree } = fc.letrec<{ tree: ParseTree; node: ParseTree }>((tie) => ({
 
 const INPUTS: Record<
   InputKind,
-  fc.Arbitrary<{ input: unknown; stepsFixed?: number }>
+  (model: Model) => fc.Arbitrary<{ input: unknown; stepsFixed?: number }>
 > = {
-  tokens: tokens.map((tokens) => ({ input: { tokens } })),
-  seq2seq: fc.tuple(
-    tokens,
-    fc.integer({ min: 1, max: 12 }),
-    fc.option(fc.integer({ min: 1, max: 12 })),
-  ).map(
-    ([tokens, maxSteps, stepsFixed]) => ({
-      input: { tokens, maxSteps },
-      ...(stepsFixed !== null && { stepsFixed }),
-    }),
-  ),
-  tree: tree.map((tree) => ({ input: { tree } })),
+  tokens: () => tokens.map((tokens) => ({ input: { tokens } })),
+  seq2seq: () =>
+    fc.tuple(
+      tokens,
+      fc.integer({ min: 1, max: 12 }),
+      fc.option(fc.integer({ min: 1, max: 12 })),
+    ).map(
+      ([tokens, maxSteps, stepsFixed]) => ({
+        input: { tokens, maxSteps },
+        ...(stepsFixed !== null && { stepsFixed }),
+      }),
+    ),
+  tree: () => tree.map((tree) => ({ input: { tree } })),
+  image: ({ image }) =>
+    fc.nat(1000).map((seed) => ({ input: { image: pixels(image!, seed) } })),
 };
+
+function pixels(
+  { height, width, channels }: ImageSize,
+  seed: number,
+): Float32Array {
+  const prng = new Prng(seed);
+  return Float32Array.from(
+    { length: height * width * channels },
+    () => 2 * prng.float() - 1,
+  );
+}
 
 /** Requests to the given models, in order of arrival; some with a deadline, some cancelled on the way. */
 export function anyArrivals(
@@ -108,7 +146,7 @@ export function anyArrivals(
   const request = fc.constantFrom(...models).chain(({ name, model }) =>
     fc.record({
       gapNs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4000 })),
-      content: INPUTS[MODELS[name]!.input],
+      content: INPUTS[MODELS[name]!.input](model),
       cancelAfterNs: fc.option(fc.integer({ min: 0, max: 20_000 }), {
         freq: 8,
       }),

@@ -213,7 +213,6 @@ Deno.test("CellRunner finds the row on which a kernel trapped by running each al
       args: ["rows", 1, { port: 0 }, { port: 1 }],
     }],
     fixedTables: [],
-    rowsPerCall: 256,
     tableBytes: 0,
     scratchBytes: 0,
   };

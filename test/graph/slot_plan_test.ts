@@ -21,8 +21,10 @@ import {
 } from "../../src/graph/slot_plan.ts";
 import { gnmt } from "../../src/models/gnmt.ts";
 import { lstm } from "../../src/models/lstm.ts";
+import { resnet50 } from "../../src/models/resnet50.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
+import { unet } from "../../src/models/unet.ts";
 import { propertyRuns } from "../property_runs.ts";
 
 /** Width of the rows that nodes hand on. */
@@ -227,6 +229,24 @@ Deno.test("SlotPlan reuses a tree's rows: fewer than it has nodes", () => {
   assertNoOverlap(graph, plan.bytes);
   const rows = new Set(graph.nodes.flatMap(({ offsets }) => offsets));
   assert(rows.size < 0.9 * 2 * graph.nodes.length, `${rows.size} rows`);
+});
+
+Deno.test("SlotPlan gives an image network's maps room once, shortcuts and skips for as long as they are read", () => {
+  const models = [
+    resnet50({ size: 64, width: 2, classes: 3 }),
+    unet({ size: 64, base: 2, padding: "same" }),
+  ];
+  for (const model of models) {
+    const { height, width, channels } = model.image!;
+    const graph = new CellGraph(model);
+    model.unfold({ image: new Float32Array(height * width * channels) }, graph);
+    const { bytes } = new SlotPlan(graph);
+    assertNoOverlap(graph, bytes);
+    const maps = rowsOf(graph).filter(({ node }) => node !== undefined)
+      .reduce((sum, { start, end }) => sum + end - start, 0);
+    const used = bytes - graph.inputs[0]!.data.byteLength;
+    assert(used < 0.4 * maps, `${model.name}: ${used} of ${maps} bytes`);
+  }
 });
 
 /** Grows a graph to its limit as the engine does: a node's successors, then their places. */

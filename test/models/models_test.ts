@@ -274,14 +274,17 @@ Deno.test("models ask for every weight once, and refuse one that is missing, mis
       vocabulary: 4,
       sourceVocabulary: 4,
       tokensMax: 5,
+      width: 1,
+      base: 1,
+      classes: 2,
     };
     const named = new Map<string, Tensor>();
     const seeded = seededWeights(1);
     build({
       ...sizes,
-      weights(asked, shape, fanIn) {
+      weights(asked, shape, fanIn, around) {
         assert(!named.has(asked), `${name} asks for ${asked} once`);
-        const made = seeded(asked, shape, fanIn);
+        const made = seeded(asked, shape, fanIn, around);
         named.set(asked, made);
         return made;
       },

@@ -7,12 +7,14 @@ import { inputGenerator } from "../../src/workload/inputs.ts";
 import { formatTreeShape } from "../../src/workload/tree_shape.ts";
 import { workload } from "../../src/workload/workload.ts";
 
-const KINDS: readonly InputKind[] = ["tokens", "seq2seq", "tree"];
+const WITH_IDS: readonly InputKind[] = ["tokens", "seq2seq", "tree"];
+const KINDS: readonly InputKind[] = [...WITH_IDS, "image"];
+const image = { height: 3, width: 2, channels: 2 };
 
 function make(kind: InputKind, seed: number, ratePerS = 100, requests = 200) {
   return workload({
     arrivals: poisson({ ratePerS }),
-    inputs: inputGenerator({ kind, vocabulary: 50 }),
+    inputs: inputGenerator({ kind, vocabulary: 50, image }),
     requests,
     seed,
   });
@@ -67,7 +69,7 @@ Deno.test("workload() hides the target length from the input", () => {
 });
 
 Deno.test("workload() draws ids over the whole vocabulary and none beyond", () => {
-  for (const kind of KINDS) {
+  for (const kind of WITH_IDS) {
     const ids = new Set<number>();
     const visit = (tree: ParseTree): void =>
       typeof tree === "number" ? void ids.add(tree) : tree.forEach(visit);
@@ -83,6 +85,22 @@ Deno.test("workload() draws ids over the whole vocabulary and none beyond", () =
       Array.from({ length: 50 }, (_, id) => id),
     );
   }
+});
+
+Deno.test("workload() brings images of the model's size, a few different ones", () => {
+  const images = make("image", 1).map(({ input }) =>
+    (input as { image: Float32Array }).image
+  );
+  const different = new Set(images);
+  ok(different.size > 10 && different.size <= 16, `${different.size} images`);
+  for (const pixels of different) {
+    equal(pixels.length, 12);
+    ok(pixels.every((value) => value >= -1 && value < 1));
+  }
+  equal(
+    new Set([...different].map((pixels) => pixels.join())).size,
+    different.size,
+  );
 });
 
 Deno.test("workload() takes fixed lengths, clipped lengths and complete trees", () => {
@@ -147,9 +165,10 @@ Deno.test("workload() names what is out of range", () => {
     /"vocabulary" .* got 0/,
   );
   throws(
-    () => inputGenerator({ kind: "image" as never, vocabulary: 5 }),
-    /got "image"/,
+    () => inputGenerator({ kind: "audio" as never, vocabulary: 5 }),
+    /got "audio"/,
   );
+  throws(() => inputGenerator({ kind: "image" }), /give "image" as the model/);
   throws(
     () => inputGenerator({ kind: "seq2seq", vocabulary: 5, extraSteps: -1 }),
     /got -1/,

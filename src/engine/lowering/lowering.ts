@@ -106,7 +106,7 @@ export class Lowering extends CellUses {
     );
     // All tokens of a request at least.
     const rowsPerCall = Math.max(
-      wholePanels(cell.tokensMax ?? 1),
+      cell.tokensMax === undefined ? 1 : wholePanels(cell.tokensMax),
       Math.min(this.rowsPerCall, Math.floor(SCRATCH_ROWS_BYTES / rowBytes)),
     );
     for (const { table, stride } of this.#scratchRows) {

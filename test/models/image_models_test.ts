@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { Prng } from "../../src/base/prng.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { ImageInput } from "../../src/models/conv_cell.ts";
+import { resnet50 } from "../../src/models/resnet50.ts";
+import { unet } from "../../src/models/unet.ts";
+import { cellLayers } from "../../src/npu/cell_layers.ts";
+import { resnet50 as resnet50Layers } from "../../src/npu/networks/resnet50.ts";
+import { createNpu } from "../../src/npu/npu.ts";
+import { preset } from "../../src/npu/presets.ts";
+import { merged } from "../../src/policy/merged.ts";
+import { elementCount, tensor } from "../../src/tensor/tensor.ts";
+import { seededWeights, type WeightSource } from "../../src/tensor/weights.ts";
+import { runRequests } from "../run_requests.ts";
+import { naiveResNet, naiveUNet, Tensors } from "./naive_networks.ts";
+import { macsPerRow, parametersOf } from "./network_size.ts";
+
+/** Weights that take no time to draw. */
+const constant: WeightSource = (_name, shape, _fanIn, around = 0) =>
+  tensor(shape, new Float32Array(elementCount(shape)).fill(around));
+
+Deno.test("resnet50() has the published parameters and multiply-accumulates", () => {
+  // Source: torchvision.models.resnet50: num_params 25557032, GFLOPS 4.09 (multiply-accumulates).
+  const model = resnet50({ weights: constant });
+  assert.equal(parametersOf(model), 25_557_032);
+  assert.equal(macsPerRow(model), 4_089_184_256);
+  // He et al., table 1: 3.8e9.
+  const v1 = resnet50({ weights: constant, variant: "v1" });
+  assert.equal(parametersOf(v1), 25_557_032);
+  assert.equal(macsPerRow(v1), 3_857_973_248);
+});
+
+Deno.test("resnet50() costs on the NPU of Table I what its layers cost, cell by cell", () => {
+  const npu = createNpu(preset("lazybatching"));
+  for (const variant of ["v1", "v1.5"] as const) {
+    const { cells } = resnet50({ weights: constant, variant });
+    for (const batch of [1, 3, 64]) {
+      const layers = resnet50Layers(batch, variant);
+      assert.deepEqual(
+        cells.map(({ name }) => name),
+        layers.map(({ name }) => name),
+      );
+      cells.forEach((cell, i) => {
+        const costs = cellLayers(cell, batch);
+        assert.equal(costs.length, 1, cell.name);
+        assert.deepEqual(
+          npu.layer(costs[0]!),
+          npu.layer(layers[i]!),
+          `${cell.name} at batch ${batch}`,
+        );
+      });
+    }
+  }
+});
+
+Deno.test("unet() has the paper's layers, sizes and parameters", () => {
+  const model = unet({ weights: constant });
+  // Ronneberger et al., section 2: "23 convolutional layers"; Fig. 1: 388 x 388 x 2 out.
+  const operators = model.cells.flatMap(({ operators }) => operators);
+  const convolutions = operators.filter(({ op }) =>
+    op === "Conv" || op === "ConvTranspose"
+  );
+  assert.equal(convolutions.length, 23);
+  assert.deepEqual(model.cells.at(-1)!.outputs[0]!.image, {
+    height: 388,
+    width: 388,
+    channels: 2,
+  });
+  const sizes = ["down0.c2", "down1.c2", "down2.c2", "down3.c2", "bottom.c2"]
+    .map((name) =>
+      model.cells.find((cell) => cell.name === name)!.outputs[0]!.image
+    );
+  assert.deepEqual(
+    sizes.map((size) => [size?.height, size?.channels]),
+    [[568, 64], [280, 128], [136, 256], [64, 512], [28, 1024]],
+  );
+  assert.equal(parametersOf(model), 31_030_658);
+  // Not printed in the paper: the sum over Fig. 1's maps.
+  assert.equal(macsPerRow(model), 150_428_424_448);
+});
+
+Deno.test("unet() names a size that fits when one does not", () => {
+  assert.throws(() => unet({ size: 570, weights: constant }), {
+    name: "RangeError",
+    message:
+      /"size" 570 of model "unet" \(depth 4, padding valid\) .* the next size that fits is 572/,
+  });
+  assert.throws(
+    () => unet({ size: 20, depth: 3, padding: "same", weights: constant }),
+    /the next size that fits is 24/,
+  );
+  assert.throws(
+    () => unet({ padding: "reflect" as "same", weights: constant }),
+    /"padding" of model "unet" is one of valid, same, got "reflect"/,
+  );
+});
+
+Deno.test("image models refuse sizes that make no sense", () => {
+  const smallest = { size: 4, depth: 1, padding: "same", weights: constant };
+  const options: [string, (options: object) => unknown, string[]][] = [
+    ["resnet50", resnet50, ["size", "channels", "width", "classes"]],
+    ["unet", unet, ["size", "channels", "base", "depth", "classes"]],
+  ];
+  for (const [name, build, names] of options) {
+    for (const option of names) {
+      for (const value of [0, 1.5, "8"]) {
+        assert.throws(() => build({ ...smallest, [option]: value }), {
+          name: "RangeError",
+          message: `"${option}" of model "${name}" is a positive integer, got ${
+            JSON.stringify(value)
+          }`,
+        });
+      }
+    }
+  }
+  const blocks = (blocks: unknown) => () =>
+    resnet50({ blocks: blocks as number[], weights: constant });
+  assert.throws(
+    blocks([]),
+    /"blocks" .* lists the blocks of each stage, got \[\]/,
+  );
+  assert.throws(blocks(3), /"blocks" .* got 3/);
+  assert.throws(blocks([1, 0]), /"blocks\[1\]" .* positive integer, got 0/);
+});
+
+Deno.test("resnet50() asks for torchvision's tensors", () => {
+  const tensors = new Tensors(constant);
+  resnet50({ weights: tensors.recorded });
+  assert.equal(tensors.names.length, 53 * 5 + 2);
+  for (
+    const name of [
+      "conv1.weight",
+      "bn1.running_var",
+      "layer1.0.downsample.1.bias",
+      "layer4.2.conv3.weight",
+      "fc.bias",
+    ]
+  ) assert(tensors.names.includes(name), name);
+});
+
+/** Random pixels for each of `count` requests. */
+function images({ image }: Model, count: number): ImageInput[] {
+  const { height, width, channels } = image!;
+  const prng = new Prng(5);
+  return Array.from({ length: count }, () => ({
+    image: Float32Array.from(
+      { length: height * width * channels },
+      () => 2 * prng.float() - 1,
+    ),
+  }));
+}
+
+function assertNear(
+  model: Model<ImageInput>,
+  naive: (input: ImageInput) => readonly number[],
+): void {
+  const inputs = images(model, 3);
+  const results = runRequests(model, inputs, {
+    policy: merged({ batchSizeMax: 3 }),
+  });
+  inputs.forEach((input, i) => {
+    const logits = [...results[i]!["logits"]!];
+    const expected = naive(input);
+    assert.equal(logits.length, expected.length);
+    const largest = Math.max(...expected.map(Math.abs));
+    assert(largest > 1e-3, "something comes out");
+    logits.forEach((value, k) =>
+      assert(
+        Math.abs(value - expected[k]!) <= 1e-5 * largest,
+        `logits[${k}] of request ${i} is ${value}, expected ${expected[k]}`,
+      )
+    );
+  });
+}
+
+for (const variant of ["v1", "v1.5"] as const) {
+  Deno.test(`resnet50() ${variant} computes what the paper says`, () => {
+    const tensors = new Tensors(seededWeights(11));
+    const options = { width: 3, blocks: [2, 1, 2], variant };
+    const model = resnet50({
+      ...options,
+      size: 33,
+      classes: 7,
+      weights: tensors.recorded,
+    });
+    assertNear(
+      model,
+      ({ image }) =>
+        naiveResNet({ ...model.image!, data: image }, tensors, options),
+    );
+  });
+}
+
+for (
+  const options of [
+    { size: 44, depth: 2, padding: "valid" },
+    { size: 24, depth: 3, padding: "same" },
+  ] as const
+) {
+  Deno.test(`unet() ${options.padding} computes what the paper says`, () => {
+    const tensors = new Tensors(seededWeights(12));
+    const sizes = { ...options, base: 3, classes: 2 };
+    const model = unet({ ...sizes, channels: 2, weights: tensors.recorded });
+    assertNear(
+      model,
+      ({ image }) =>
+        naiveUNet({ ...model.image!, data: image }, tensors, sizes),
+    );
+  });
+}
+
+Deno.test("image models refuse images of another size, type or value", () => {
+  const model: Model<ImageInput> = unet({
+    size: 4,
+    depth: 1,
+    base: 1,
+    padding: "same",
+  });
+  const message = (input: unknown): string => {
+    let thrown: unknown;
+    try {
+      model.check(input);
+    } catch (error) {
+      thrown = error;
+    }
+    assert(thrown instanceof TypeError || thrown instanceof RangeError);
+    return thrown.message;
+  };
+  model.check({ image: new Array<number>(16).fill(0.5) });
+  model.check({ image: new Float32Array(16) });
+  assert.match(
+    message({ image: new Float32Array(15) }),
+    /"image" of a request to "unet" has 15 numbers; \[4\]\[4\]\[1\] \(height, width, channels\) are 16/,
+  );
+  assert.match(message({ image: "x" }), /is a Float32Array or an array/);
+  assert.match(message({ image: new Uint8Array(16) }), /is a Float32Array/);
+  assert.match(message({ tokens: [1] }), /has no field "tokens"/);
+  assert.match(message(null), /is an object, got null/);
+  const pixels = new Array<unknown>(16).fill(0);
+  pixels[3] = NaN;
+  assert.match(
+    message({ image: pixels }),
+    /image\[3\] of a request to "unet" is NaN; pixels are finite numbers/,
+  );
+  assert.match(message({ image: new Array(16) }), /image\[0\] .* undefined/);
+});
