@@ -136,11 +136,11 @@ export function erf_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
 export function gelu_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
   unary<Gelu>(m, n, aRows, outRows);
 }
-/** out = a sigmoid(2 sqrt(2 / pi) (a + 0.044715 a^3)), 2^-20 relative for |a| < 6. */
+/** out = a sigmoid(2 sqrt(2 / pi) (a + 0.044715 a^3)), within 2^-21 |a|. */
 export function gelu_tanh_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
   unary<GeluTanh>(m, n, aRows, outRows);
 }
-/** out = a sigmoid(a), 3 ulp. */
+/** out = a sigmoid(a), within 2^-22 |a|. */
 export function silu_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
   unary<Silu>(m, n, aRows, outRows);
 }

@@ -31,6 +31,7 @@ export { resize_linear_f32, resize_nearest_f32 } from "./resize";
 export { copy_blocks, copy_rows, gather_rows } from "./rows";
 export { softmax_rows_f32 } from "./softmax";
 export { topk_rows_f32 } from "./topk";
+export { transpose_rows_f32 } from "./transpose";
 export {
   tree_internal_f32, tree_internal_units_f32, tree_leaf_f32, tree_leaf_units_f32
 } from "./tree_lstm";

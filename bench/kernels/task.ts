@@ -3,7 +3,7 @@ import { Prng } from "../../src/base/prng.ts";
 import type { Equivalent, OwnResult } from "../../src/kernels/equivalent.ts";
 import type { KernelCase, Work } from "../../src/kernels/kernel_case.ts";
 import { place } from "../../src/kernels/placement.ts";
-import { KERNELS } from "../../src/kernels/registry.ts";
+import { COMPOSITIONS, KERNELS } from "../../src/kernels/registry.ts";
 import { encodeLayer } from "./encoder.ts";
 import type { Own } from "./own.ts";
 
@@ -69,7 +69,9 @@ export interface Candidate {
 
 /** Every kernel of the registry at every size it is timed at, then whole layers. */
 export function candidates(seed: number): Candidate[] {
-  const kernels = KERNELS.flatMap(({ name, area, timed }) =>
+  const kernels = [...KERNELS, ...COMPOSITIONS].flatMap((
+    { name, area, timed },
+  ) =>
     timed.map((make, i): Candidate => ({
       area,
       name,

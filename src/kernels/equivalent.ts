@@ -54,6 +54,8 @@ export interface Equivalent {
   outputs: readonly (PlainValue & { of(own: OwnResult): ArrayLike<number> })[];
   /** Largest difference allowed, relative to the expected number or 1, whichever is greater. */
   tolerance: number;
+  /** Layout changes to and from NCHW are part of our run: a peer with another layout is out. */
+  nchw?: true;
 }
 
 /** A result of f32 as it is. */

@@ -386,6 +386,14 @@ export interface KernelExports {
     count: number,
     outRows: number,
   ): number;
+  /** [height][width] of every row to [width][height]. */
+  transpose_rows_f32(
+    m: number,
+    height: number,
+    width: number,
+    aRows: number,
+    outRows: number,
+  ): void;
   copy_rows(m: number, bytes: number, aRows: number, outRows: number): void;
   /** Distances in bytes from one line or piece to the next. */
   copy_blocks(

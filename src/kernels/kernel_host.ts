@@ -128,6 +128,24 @@ export class KernelHost extends Arena {
     return args;
   }
 
+  /** Scratch memory for attention over at most `capacity` positions, a multiple of 8. */
+  attentionScratch(capacity: number): Block {
+    const bytes = this.#kernels.attention_scratch_bytes(capacity);
+    return this.block("f32", bytes / 4);
+  }
+
+  /** Scratch memory for a convolution. */
+  convScratch(shape: ImageShape): Block {
+    const bytes = this.temporarily(() =>
+      this.#kernels.conv_scratch_bytes(this.#shape(shape).address)
+    );
+    return this.block("f32", bytes / 4);
+  }
+
+  #shape(shape: ImageShape): Block {
+    return this.block(shapeWords(shape));
+  }
+
   #integers(block: unknown): Int32Array {
     const { address, length } = block as Block;
     return new Int32Array(this.memory.buffer, address, length);
@@ -164,7 +182,7 @@ export class KernelHost extends Arena {
       }
       case "shape":
         expect(isRecord(value) && "kernel" in value, "what imageShape() makes");
-        return this.block(shapeWords(value as ImageShape)).address;
+        return this.#shape(value as ImageShape).address;
       case "tables":
         expect(Array.isArray(value), "an array of rows");
         return this.block(

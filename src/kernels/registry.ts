@@ -15,14 +15,24 @@ import {
   treeInternalCase,
   treeLeafCase,
 } from "./cases/cells.ts";
-import { convCase, convTransposeCase, depthwiseCase } from "./cases/conv.ts";
+import {
+  convCase,
+  convTransposeCase,
+  depthwiseCase,
+  nchwConvCase,
+} from "./cases/conv.ts";
 import {
   gemmCase,
   gemmResidualCase,
   packGemmCase,
   projectionCase,
 } from "./cases/gemm.ts";
-import { copyBlocksCase, copyCase, gatherCase } from "./cases/moves.ts";
+import {
+  copyBlocksCase,
+  copyCase,
+  gatherCase,
+  transposeCase,
+} from "./cases/moves.ts";
 import { poolCase } from "./cases/pool.ts";
 import { gemmQ8Case } from "./cases/q8.ts";
 import {
@@ -70,13 +80,18 @@ import {
 /** Makes a case of a fixed size. */
 export type TimedCase = (prng: Prng) => KernelCase;
 
-/** A kernel, how to exercise it and how to time it. */
-export interface KernelEntry {
-  name: keyof KernelExports;
+/** One kernel or several together, how to exercise them and how to time them. */
+export interface CaseEntry {
+  name: string;
   cases: CaseGenerator;
   /** Heading of its figures. */
   area: string;
   timed: readonly TimedCase[];
+}
+
+/** A kernel. */
+export interface KernelEntry extends CaseEntry {
+  name: keyof KernelExports;
 }
 
 /** Cases of given sizes, for benches. */
@@ -135,11 +150,12 @@ export const KERNELS: readonly KernelEntry[] = [
     rows: 16,
     k: 3072,
   }),
-  {
-    ...kernel("gemm_q8_f32", "int8 GEMM", gemmQ8Case("gemm_q8_f32")),
-    // From f32 to f32, quantisation included.
-    timed: at(dynamicQ8Case, ...Q8_GEMMS),
-  },
+  kernel(
+    "gemm_q8_f32",
+    "int8 GEMM, quantised before",
+    gemmQ8Case("gemm_q8_f32"),
+    { rows: 64, n: 768, k: 768, seven: true },
+  ),
   kernel(
     "gemm_q8_i32",
     "int8 GEMM, quantised before",
@@ -216,6 +232,11 @@ export const KERNELS: readonly KernelEntry[] = [
     rows: 64,
     n: 1024,
     count: 8192,
+  }),
+  kernel("transpose_rows_f32", "moves", transposeCase, {
+    rows: 1,
+    height: 256,
+    width: 784,
   }),
   kernel("copy_rows", "moves", copyCase, { rows: 64, n: 1024 }),
   // A map of 64 channels out of a stack of 128, as U-Net's.
@@ -359,4 +380,20 @@ export const KERNELS: readonly KernelEntry[] = [
     binaryCase("div_f32", (a, b) => a / b, "Div"),
     ELEMENTWISE,
   ),
+];
+
+/** What takes several kernels: timed from where a peer's operator starts to where it ends. */
+export const COMPOSITIONS: readonly CaseEntry[] = [
+  {
+    name: "quantize_rows_f32 + gemm_q8_f32",
+    area: "int8 GEMM",
+    cases: dynamicQ8Case,
+    timed: at(dynamicQ8Case, ...Q8_GEMMS),
+  },
+  {
+    name: "conv_f32 in NCHW",
+    area: "ResNet-50 convolutions from and to NCHW",
+    cases: nchwConvCase,
+    timed: at(nchwConvCase, ...RESNET50),
+  },
 ];

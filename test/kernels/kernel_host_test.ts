@@ -180,7 +180,9 @@ Deno.test("KernelHost checks convolutions by their shape", () => {
       inRows: shoal.rows(1, 32, ramp(32)),
       w: shoal.block(change.w ?? packConv(shape, { weight })),
       outRows: shoal.rows(1, 48, "f32"),
-      scratch: shoal.block("f32", change.scratch ?? 3491),
+      scratch: change.scratch
+        ? shoal.block("f32", change.scratch)
+        : shoal.convScratch(shape),
     });
   assert.throws(
     () => call({ scratch: 5 }),

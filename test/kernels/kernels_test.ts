@@ -4,7 +4,7 @@ import { Prng } from "../../src/base/prng.ts";
 import type { KernelCase } from "../../src/kernels/kernel_case.ts";
 import { drawSize } from "../../src/kernels/kernel_case.ts";
 import { place } from "../../src/kernels/placement.ts";
-import { KERNELS } from "../../src/kernels/registry.ts";
+import { COMPOSITIONS, KERNELS } from "../../src/kernels/registry.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { type Build, builds, release } from "./builds.ts";
 
@@ -44,7 +44,7 @@ function check(
   }
 }
 
-for (const { name, cases } of KERNELS) {
+for (const { name, cases } of [...KERNELS, ...COMPOSITIONS]) {
   Deno.test(`${name} agrees with the naive reference and writes its results alone`, () => {
     fc.assert(
       fc.property(seeds, (seed) => {

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { erf, sigmoid } from "../../src/kernels/reference/activation.ts";
+import {
+  erf,
+  gelu,
+  geluTanh,
+  sigmoid,
+  silu,
+} from "../../src/kernels/reference/activation.ts";
 import { release } from "./builds.ts";
 import { ulpError } from "./ulp.ts";
 
@@ -59,6 +65,36 @@ for (const { name, reference, ulps } of functions) {
           assert.fail(`${name}(${x}) is ${got[i]}, off by ${error} ulp`);
         }
       }
+    }
+  });
+}
+
+// Near 0 a weight's relative error counts, not the result's ulp: bounds are relative to |x|.
+for (
+  const { name, reference, bound } of [
+    { name: "gelu_f32", reference: gelu, bound: 2 ** -22 },
+    { name: "gelu_tanh_f32", reference: geluTanh, bound: 2 ** -21 },
+    { name: "silu_f32", reference: silu, bound: 2 ** -22 },
+  ] as const
+) {
+  Deno.test(`${name} stays within 2^${Math.log2(bound)} of |x| over all of f32`, () => {
+    const bits = new Uint32Array(BATCH);
+    let next = 0;
+    while (next < 2 ** 32) {
+      let count = 0;
+      for (; count < BATCH && next < 2 ** 32; next += STRIDE) {
+        bits[count++] = next;
+      }
+      const input = new Float32Array(bits.buffer, 0, count);
+      const got = apply(name, input);
+      input.forEach((x, i) => {
+        if (!Number.isFinite(x)) return;
+        const error = Math.abs(got[i]! - reference(x));
+        // Results below the normal numbers are rounded to their grid.
+        if (!(error <= bound * Math.abs(x) + 2 ** -149)) {
+          assert.fail(`${name}(${x}) is ${got[i]}, off by ${error}`);
+        }
+      });
     }
   });
 }

@@ -55,7 +55,7 @@ function prepare(tf: Tf, operation: Equivalent): PeerRun | undefined {
   const plain = [...operation.inputs, ...operation.constants].every((
     { type = "f32" },
   ) => type === "f32" || type === "i32" || type === "i64");
-  if (more.length > 0 || !plain) return undefined;
+  if (more.length > 0 || !plain || operation.nchw) return undefined;
   const images = IMAGES.includes(node.opType);
   const values = new Map(
     [...operation.inputs, ...operation.constants]

@@ -70,6 +70,7 @@ export interface Tf extends
   maxPool: Pool;
   avgPool: Pool;
   image: { resizeBilinear: Resize; resizeNearestNeighbor: Resize };
+  transpose(x: TfTensor, perm: readonly number[]): TfTensor;
   softmax(x: TfTensor): TfTensor;
   argMax(x: TfTensor, axis: number): TfTensor;
   topk(x: TfTensor, k: number): { values: TfTensor; indices: TfTensor };
@@ -146,6 +147,10 @@ export function translate(
     case "Softmax": {
       const x = feed(node.inputs[0]!);
       return () => [tf.softmax(x)];
+    }
+    case "Transpose": {
+      const x = feed(node.inputs[0]!);
+      return () => [tf.transpose(x, attributes.perm as number[])];
     }
     case "ArgMax": {
       const x = feed(node.inputs[0]!);

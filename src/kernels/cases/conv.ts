@@ -9,6 +9,7 @@ import {
   drawWeights,
   rowOf,
 } from "../kernel_case.ts";
+import { floatsOf, transposed } from "../equivalent.ts";
 import { type Activation, ACTIVATIONS } from "../exports.ts";
 import { packConv, packConvTranspose, packDepthwise } from "../pack_conv.ts";
 import { activate } from "../reference/activation.ts";
@@ -34,10 +35,10 @@ const EXACT_ACTIVATIONS = ["none", "relu"] as const;
 function convolution(
   name: "conv_f32" | "conv_transpose_f32",
 ): CaseFamily<ConvCaseSize> {
-  const transposed = name === "conv_transpose_f32";
+  const turned = name === "conv_transpose_f32";
   return caseFamily<ConvCaseSize>(
     (draw) => ({
-      shape: drawShape(draw, transposed ? "transposed" : "conv"),
+      shape: drawShape(draw, turned ? "transposed" : "conv"),
       act: drawName(draw, ACTIVATIONS, EXACT_ACTIVATIONS),
       residual: draw.prng.int(2) === 1,
     }),
@@ -52,9 +53,9 @@ function convolution(
       const a = images(draw, shape);
       const width = shape.outHeight * shape.outWidth * outChannels;
       const residual = adds ? drawRows(draw, width) : undefined;
-      const naive = transposed ? convTranspose : conv;
+      const naive = turned ? convTranspose : conv;
       // A transposed convolution multiplies every input pixel with every tap.
-      const sums = transposed
+      const sums = turned
         ? shape.height * shape.width * shape.channels * taps *
           (outChannels / groups)
         : width * k;
@@ -64,7 +65,7 @@ function convolution(
         inputs: { a, ...(residual && { residual }) },
         blocks: {
           shape: shapeWords(shape),
-          w: (transposed ? packConvTranspose : packConv)(shape, {
+          w: (turned ? packConvTranspose : packConv)(shape, {
             weight,
             bias,
           }),
@@ -100,17 +101,17 @@ function convolution(
               shape,
               a.data as Float32Array,
               {
-                opType: transposed ? "ConvTranspose" : "Conv",
+                opType: turned ? "ConvTranspose" : "Conv",
                 attributes: {
                   ...windowAttributes(shape),
                   group: groups,
-                  ...(transposed && { output_padding: extraLines(shape) }),
+                  ...(turned && { output_padding: extraLines(shape) }),
                 },
               },
               [
                 {
                   name: "w",
-                  shape: transposed
+                  shape: turned
                     ? [shape.channels, outChannels / groups, kh, kw]
                     : [outChannels, own, kh, kw],
                   data: weight,
@@ -141,6 +142,52 @@ export const convCase = convolution("conv_f32");
 
 /** Transposed convolution. */
 export const convTransposeCase = convolution("conv_transpose_f32");
+
+/** Convolution from and to NCHW: ours with the changes of layout before and after it. */
+export const nchwConvCase = caseFamily<{ shape: ImageShape }>(
+  (draw) => ({ shape: drawShape(draw, "conv") }),
+  (draw, { shape }) => {
+    const { height, width, channels, outHeight, outWidth, outChannels } = shape;
+    const inside = convCase.of(draw, { shape });
+    const [pixels, outPixels] = [height * width, outHeight * outWidth];
+    const plain = inside.equivalent!();
+    return {
+      ...inside,
+      inputs: {
+        planes: {
+          width: pixels * channels,
+          data: plain.inputs[0]!.data as Float32Array,
+        },
+      },
+      results: {
+        a: { width: pixels * channels, type: "f32" },
+        out: inside.results.out!,
+        outPlanes: inside.results.out!,
+      },
+      call(kernels, at, m) {
+        const { planes, a, out, outPlanes } = at;
+        kernels.transpose_rows_f32(m, channels, pixels, planes!, a!);
+        inside.call(kernels, at, m);
+        kernels.transpose_rows_f32(
+          m,
+          outPixels,
+          outChannels,
+          out!,
+          outPlanes!,
+        );
+      },
+      expected() {
+        const { out } = inside.expected() as { out: ArrayLike<number> };
+        return { out, outPlanes: transposed(out, outPixels, outChannels) };
+      },
+      equivalent: () => ({
+        ...plain,
+        outputs: [{ ...plain.outputs[0]!, of: floatsOf("outPlanes") }],
+        nchw: true,
+      }),
+    };
+  },
+);
 
 /** Depthwise convolution. */
 export const depthwiseCase = caseFamily<ConvCaseSize>(

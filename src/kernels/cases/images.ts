@@ -47,7 +47,12 @@ export function drawShape(
       ? { outChannels: groups * (1 + prng.int(18)) }
       : {}),
   };
-  return kind === "transposed" ? transposedShape(window) : imageShape(window);
+  if (kind !== "transposed") return imageShape(window);
+  const [down, right] = window.stride;
+  return transposedShape({
+    ...window,
+    outputPadding: [prng.int(down), prng.int(right)],
+  });
 }
 
 /** Drawn images of a shape. */

@@ -6,7 +6,7 @@ import {
   drawSize,
   rowOf,
 } from "../kernel_case.ts";
-import { floatsOf } from "../equivalent.ts";
+import { floatsOf, transposed } from "../equivalent.ts";
 import { drawRowSize, type RowSize } from "./rows.ts";
 
 /** Copy of rows. */
@@ -129,6 +129,39 @@ export const gatherCase = caseFamily<RowSize & { count: number }>(
         constants: [{ name: "table", shape: [count, n], data: table }],
         inputs: [{ name: "ids", shape: [rows], type: "i32", data: ids }],
         outputs: [{ name: "y", shape: [rows, n], of: floatsOf("out") }],
+        tolerance: 0,
+      }),
+    };
+  },
+);
+
+/** Transposition of the matrix in every row. */
+export const transposeCase = caseFamily<{ height: number; width: number }>(
+  ({ prng }) => ({ height: drawSize(prng), width: drawSize(prng) }),
+  (draw, { height, width }) => {
+    const { rows } = draw;
+    const a = drawRows(draw, height * width);
+    return {
+      label: `m=${rows} ${height}x${width}`,
+      rows,
+      inputs: { a },
+      results: { out: { width: height * width, type: "f32" } },
+      call: (kernels, at, m) =>
+        kernels.transpose_rows_f32(m, height, width, at.a!, at.out!),
+      expected: () => ({ out: transposed(a.data, height, width) }),
+      tolerance: 0,
+      equivalent: () => ({
+        nodes: [{
+          opType: "Transpose",
+          inputs: ["x"],
+          outputs: ["y"],
+          attributes: { perm: [0, 2, 1] },
+        }],
+        constants: [],
+        inputs: [{ name: "x", shape: [rows, height, width], data: a.data }],
+        outputs: [
+          { name: "y", shape: [rows, width, height], of: floatsOf("out") },
+        ],
         tolerance: 0,
       }),
     };

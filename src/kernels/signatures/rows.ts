@@ -171,6 +171,13 @@ export const ROWS: Signatures<
     rowsIn("aRows", blocksUpTo("a"), { type: "byte" }),
     rowsOut("outRows", blocksUpTo("out"), { type: "byte" }),
   ],
+  transpose_rows_f32: [
+    m,
+    size("height"),
+    size("width"),
+    rowsIn("aRows", ({ height, width }) => height! * width!),
+    rowsOut("outRows", ({ height, width }) => height! * width!),
+  ],
   softmax_rows_f32: unary,
   relu_f32: unary,
   sigmoid_f32: unary,

@@ -261,6 +261,11 @@ export const SPLITTINGS: Readonly<Record<KernelName, Splitting | null>> = {
     cuts: [byRows({ tables: [2, 3] })],
     nanoseconds: (a) => a[0]! * a[1]! / BYTES_PER_NS,
   },
+  // m, height, width, a, out.
+  transpose_rows_f32: {
+    cuts: [byRows({ tables: [3, 4] })],
+    nanoseconds: (a) => 4 * a[0]! * a[1]! * a[2]! / BYTES_PER_NS,
+  },
   softmax_rows_f32: rowwise([2, 3]),
   relu_f32: unary,
   sigmoid_f32: unary,

@@ -1,0 +1,58 @@
+import { checkLeast, checkRows } from "./checks";
+import { get, put, row } from "./simd";
+
+/**
+ * Transposes the matrix in every row of aRows: [height][width] becomes [width][height]. An
+ * image's NCHW is height = channels, width = pixels of its NHWC, and the other way round.
+ */
+export function transpose_rows_f32(m: i32, height: i32, width: i32, aRows: usize, outRows: usize): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(height, 1);
+    checkLeast(width, 1);
+    const bytes = <usize>height * width << 2;
+    checkRows(aRows, m, bytes);
+    checkRows(outRows, m, bytes);
+  }
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    matrix(height, width, row(aRows, at), row(outRows, at));
+  }
+}
+
+/** Four columns at a time, all the way down: four rows of the result are written in order. */
+function matrix(height: i32, width: i32, a: usize, out: usize): void {
+  const line = <usize>width << 2;
+  const column = <usize>height << 2;
+  for (let left = width; left > 0; left -= 4, a += 16, out += column << 2) {
+    let from = a;
+    let to = out;
+    let rows = height;
+    if (left >= 4) {
+      for (; rows >= 4; rows -= 4, from += line << 2, to += 16) block(from, line, to, column);
+    }
+    for (; rows > 0; --rows, from += line, to += 4) {
+      const x = get(from, left);
+      put(to, x, 1);
+      if (left > 1) put(to + column, i8x16.shuffle(x, x, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7), 1);
+      if (left > 2) put(to + 2 * column, i8x16.shuffle(x, x, 8, 9, 10, 11, 8, 9, 10, 11, 8, 9, 10, 11, 8, 9, 10, 11), 1);
+      if (left > 3) put(to + 3 * column, i8x16.shuffle(x, x, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15), 1);
+    }
+  }
+}
+
+/** Four by four. */
+// @ts-ignore: decorator
+@inline function block(from: usize, line: usize, to: usize, column: usize): void {
+  const a = v128.load(from), b = v128.load(from + line);
+  from += line << 1;
+  const c = v128.load(from), d = v128.load(from + line);
+  // Pairs of rows interleaved, then pairs of pairs.
+  const ab = i8x16.shuffle(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+  const cd = i8x16.shuffle(c, d, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+  const ef = i8x16.shuffle(a, b, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+  const gh = i8x16.shuffle(c, d, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+  v128.store(to, i8x16.shuffle(ab, cd, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23));
+  v128.store(to + column, i8x16.shuffle(ab, cd, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31));
+  to += column << 1;
+  v128.store(to, i8x16.shuffle(ef, gh, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23));
+  v128.store(to + column, i8x16.shuffle(ef, gh, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31));
+}

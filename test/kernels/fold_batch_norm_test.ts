@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { Prng } from "../../src/base/prng.ts";
+import { imageShape } from "../../src/tensor/image_shape.ts";
+import { drawFloats } from "../../src/kernels/kernel_case.ts";
+import { foldBatchNorm } from "../../src/kernels/pack_conv.ts";
+import { conv } from "../../src/kernels/reference/image.ts";
+
+const CHANNELS = 3;
+const OUT = 5;
+const shape = imageShape({
+  ...{ height: 4, width: 5, channels: CHANNELS, outChannels: OUT, kernel: 3 },
+  pads: [1, 1, 1, 1],
+});
+
+Deno.test("foldBatchNorm() gives the convolution that the two together are", () => {
+  for (const withBias of [true, false]) {
+    const draw = { prng: new Prng(5), rows: 1, exact: false };
+    const floats = (length: number) => drawFloats(draw, length);
+    const image = floats(4 * 5 * CHANNELS);
+    const weight = floats(OUT * CHANNELS * 9);
+    const bias = withBias ? floats(OUT) : undefined;
+    const norm = {
+      scale: floats(OUT),
+      shift: floats(OUT),
+      mean: floats(OUT),
+      variance: floats(OUT).map((x) => x * x),
+      epsilon: 1e-3,
+    };
+    const folded = foldBatchNorm({ weight, ...(bias && { bias }) }, norm);
+    const got = conv(shape, image, folded.weight, folded.bias);
+    conv(shape, image, weight, bias ?? new Float32Array(OUT)).forEach(
+      (value, i) => {
+        const j = i % OUT;
+        const deviation = Math.sqrt(norm.variance[j]! + norm.epsilon);
+        const expected = (value - norm.mean[j]!) / deviation * norm.scale[j]! +
+          norm.shift[j]!;
+        // Every weight and bias is rounded once.
+        const allowed = 2 ** -23 * 30 * (1 + Math.abs(norm.scale[j]!)) /
+          deviation;
+        assert.ok(Math.abs(got[i]! - expected) <= allowed, `element ${i}`);
+      },
+    );
+  }
+});
+
+Deno.test("foldBatchNorm() names the array whose length is wrong", () => {
+  const two = new Float32Array(2);
+  const norm = { scale: two, shift: two, mean: two, variance: two };
+  assert.throws(
+    () =>
+      foldBatchNorm({ weight: two }, { ...norm, mean: new Float32Array(3) }),
+    /mean must have 2 elements, has 3/,
+  );
+  assert.throws(
+    () => foldBatchNorm({ weight: new Float32Array(5) }, norm),
+    /Cannot fold 2 channels into 5 weights/,
+  );
+  assert.throws(
+    () => foldBatchNorm({ weight: two, bias: new Float32Array(1) }, norm),
+    /bias must have 2 elements, has 1/,
+  );
+});
