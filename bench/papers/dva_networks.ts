@@ -4,15 +4,15 @@ import { GpuCost, TITAN_RTX } from "../../src/cost/gpu_cost.ts";
 import type { SharedCost } from "../../src/cost/shared_cost.ts";
 import { typicalProfile } from "../../src/cost/typical_profile.ts";
 import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
+import type { Model } from "../../src/graph/model.ts";
 import { bert, type BertInput } from "../../src/models/bert.ts";
-import type { LayerSpec } from "../../src/npu/layer_spec.ts";
-import { conv, matmul, pool } from "../../src/npu/layers.ts";
-import { resnet50 } from "../../src/npu/networks/resnet50.ts";
+import { resnet50 } from "../../src/models/resnet50.ts";
+import { unet } from "../../src/models/unet.ts";
 import type { DvaBatchOptions } from "../../src/policy/dvabatch.ts";
 import type { Profile } from "../../src/policy/profile.ts";
 import { shapesOnly } from "../../src/tensor/weights.ts";
 import { lengthSampler, TASKS } from "../../src/workload/lengths.ts";
-import { layerModel } from "./layer_model.ts";
+import { withoutImages } from "./layer_model.ts";
 
 export interface DvaNetwork {
   readonly name: string;
@@ -25,21 +25,19 @@ export interface DvaNetwork {
   readonly options: DvaBatchOptions;
 }
 
-function layered(
+/** A network of one image per request. */
+function imageNetwork(
   name: string,
-  layersOf: (batch: number) => readonly LayerSpec[],
+  network: Model,
   options: DvaBatchOptions,
   workload = "",
 ): DvaNetwork {
-  const names = layersOf(1).map(({ name }) => name);
-  const index = new Map(names.map((layer, i) => [layer, i]));
-  const byRows = new Map<number, readonly LayerSpec[]>();
-  const model = layerModel(name, names);
-  const cost = new GpuCost(TITAN_RTX, (cell, rows) => {
-    let layers = byRows.get(rows);
-    if (layers === undefined) byRows.set(rows, layers = layersOf(rows));
-    return [layers[index.get(cell.name)!]!];
-  });
+  const { model, cellOf } = withoutImages(network);
+  const gpu = new GpuCost(TITAN_RTX);
+  const cost: SharedCost = {
+    latencyNs: (cell, rows) => gpu.latencyNs(cellOf(cell), rows),
+    demand: (cell, rows) => gpu.demand(cellOf(cell), rows),
+  };
   return {
     name,
     workload,
@@ -50,66 +48,11 @@ function layered(
   };
 }
 
-/** Side of U-Net's images. */
-const UNET_SIDE = 128;
-const UNET_WIDTHS = [64, 128, 256, 512, 1024];
-
 /**
- * U-Net (Ronneberger et al., MICCAI 2015), with padded convolutions.
- * Assumption: images of 128 x 128; the paper gives no size, and 64 of them at once, its largest batch,
- * take about its QoS target of 200 ms on the device.
+ * Side of U-Net's images. Assumption: the paper gives none; of this size 64, its largest batch, take about
+ * its QoS target of 200 ms on the device.
  */
-function unet(batch: number): LayerSpec[] {
-  const layers: LayerSpec[] = [];
-  let side = UNET_SIDE;
-  let channels = 1;
-  const twice = (name: string, channelsIn: number, width: number) => {
-    for (const [half, from] of [channelsIn, width].entries()) {
-      layers.push(conv(`${name}.c${half + 1}`, {
-        channelsIn: from,
-        channelsOut: width,
-        height: side,
-        width: side,
-        filter: 3,
-        padding: 1,
-        activation: "relu",
-      }, batch));
-    }
-    channels = width;
-  };
-  UNET_WIDTHS.forEach((width, level) => {
-    if (level > 0) {
-      layers.push(pool(`down${level}.pool`, {
-        channels,
-        height: side,
-        width: side,
-        filter: 2,
-        stride: 2,
-      }, batch));
-      side /= 2;
-    }
-    twice(`down${level}`, channels, width);
-  });
-  for (const width of UNET_WIDTHS.toReversed().slice(1)) {
-    const name = `up${Math.log2(width / 64)}`;
-    // A 2 x 2 convolution transposed, stride 2: every pixel gives four.
-    layers.push(matmul(`${name}.transposed`, {
-      rows: side * side,
-      inputs: channels,
-      outputs: 4 * width,
-    }, batch));
-    side *= 2;
-    twice(name, 2 * width, width);
-  }
-  layers.push(conv("classes", {
-    channelsIn: channels,
-    channelsOut: 2,
-    height: side,
-    width: side,
-    filter: 1,
-  }, batch));
-  return layers;
-}
+const UNET_SIDE = 128;
 
 /**
  * BERT base on the lengths of a GLUE task; what is padded is the batch, to its longest query.
@@ -141,15 +84,15 @@ export const DVA_NETWORKS: Readonly<Record<string, () => DvaNetwork>> = {
   "bert-mrpc": () => bertOn("glue.mrpc"),
   /** Load diversity only, as ResNet-152 in the paper. */
   resnet50: () =>
-    layered("ResNet-50", (batch) => resnet50(batch), {
+    imageNetwork("ResNet-50", resnet50({ weights: shapesOnly() }), {
       policy: "III",
       stages: 4,
     }),
   /** Operator and load diversity. */
   unet: () =>
-    layered(
+    imageNetwork(
       "U-Net",
-      unet,
+      unet({ size: UNET_SIDE, padding: "same", weights: shapesOnly() }),
       { policy: "II+III", stages: 4 },
       `${UNET_SIDE} x ${UNET_SIDE}`,
     ),

@@ -1,4 +1,5 @@
 import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
+import type { Cell } from "../../src/graph/cell.ts";
 import type { Model } from "../../src/graph/model.ts";
 
 /** A chain of cells without weights, one per layer: what a simulation needs of a network whose costs it has. */
@@ -23,4 +24,20 @@ export function layerModel(
       for (const cell of cells) x = graph.output(graph.node(cell, { x }), "y");
     },
   };
+}
+
+/**
+ * A network of one node per cell, as a chain whose requests bring no image: a simulation has no use for 600
+ * KB of them each.
+ */
+export interface Imageless {
+  readonly model: Model<unknown>;
+  /** The network's cell that one of the chain stands for: its costs are the chain's. */
+  cellOf(cell: Cell): Cell;
+}
+
+export function withoutImages({ name, cells }: Model): Imageless {
+  const model = layerModel(name, cells.map(({ name }) => name));
+  const original = new Map(model.cells.map((cell, i) => [cell, cells[i]!]));
+  return { model, cellOf: (cell) => original.get(cell)! };
 }

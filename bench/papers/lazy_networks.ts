@@ -2,21 +2,19 @@
 import type { Prng } from "../../src/base/prng.ts";
 import type { CostModel } from "../../src/cost/cost_model.ts";
 import { NpuCost } from "../../src/cost/npu_cost.ts";
-import { TableCost } from "../../src/cost/table_cost.ts";
 import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
 import { type Extent, isUniform } from "../../src/graph/cache.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { gnmt, MLPERF_GNMT } from "../../src/models/gnmt.ts";
+import { resnet50 } from "../../src/models/resnet50.ts";
 import type { Seq2SeqInput } from "../../src/models/seq2seq_input.ts";
 import { transformer } from "../../src/models/transformer.ts";
 import { createNpu } from "../../src/npu/npu.ts";
-import { resnet50 } from "../../src/npu/networks/resnet50.ts";
 import { preset } from "../../src/npu/presets.ts";
-import { profileModel, profileTable } from "../../src/npu/profile.ts";
 import { shapesOnly } from "../../src/tensor/weights.ts";
 import { clippedLengths } from "../../src/workload/lengths.ts";
-import { layerModel } from "./layer_model.ts";
+import { withoutImages } from "./layer_model.ts";
 
 export interface Network {
   readonly name: string;
@@ -45,16 +43,12 @@ export interface Network {
 export type NpuMode = "overlapped" | "causal";
 
 function resnet(mode: NpuMode): Network {
-  const measured = profileModel(
-    createNpu({ ...preset("lazybatching"), mode }),
-    (batch) => resnet50(batch),
-    { model: "ResNet-50" },
-  );
-  const model = layerModel("resnet50", measured.nodes);
+  const { model, cellOf } = withoutImages(resnet50({ weights: shapesOnly() }));
+  const npu = new NpuCost(createNpu({ ...preset("lazybatching"), mode }));
   return {
     name: "ResNet-50",
     workload: "",
-    cost: new TableCost(profileTable(measured)),
+    cost: { latencyNs: (cell, rows) => npu.latencyNs(cellOf(cell), rows) },
     decTimesteps: 1,
     seconds: 2,
     request: () => ({ model, input: {}, arrivalNs: 0 }),
