@@ -33,7 +33,7 @@ import { withWatchedWorkers } from "../watched_workers.ts";
 import { readBuild, release } from "./builds.ts";
 
 const seeds = fc.integer({ min: 0, max: 2 ** 31 - 1 });
-const PAGES = 128;
+const PAGES = 256;
 const PLANS = [1, 2, 3].map((threads) => ({
   threads,
   // Short tables, so that some batches are too long to be cut within rows.
