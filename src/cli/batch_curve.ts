@@ -15,9 +15,12 @@ import { submissions } from "./measure.ts";
 /** Full batches of a size that a median is taken over, at least. */
 const SAMPLES = 8;
 
+/** Full batches of a cell that requests go through once in a round of `2 * size + 1` requests. */
+const LEAST_PER_ROUND = 2;
+
 /**
  * Throughput of each cell of a model against the rows in its batch: the median time of full batches
- * while more requests are there than a batch holds.
+ * while more requests are there than a batch holds. Rounds go on until every cell has enough of them.
  */
 export async function batchCurves(
   model: Model,
@@ -52,7 +55,13 @@ export async function batchCurves(
       requests: 2 * size + 1,
       seed,
     });
-    await replay(engine, executor, submissions(model, arrivals));
+    for (let round = 0; round < SAMPLES / LEAST_PER_ROUND; round++) {
+      const enough = model.cells.every(({ name }) =>
+        (timesNs.get(name)?.length ?? 0) >= SAMPLES
+      );
+      if (enough) break;
+      await replay(engine, executor, submissions(model, arrivals));
+    }
     for (const [cell, times] of timesNs) {
       if (times.length < SAMPLES) continue;
       const medianNs = percentile(times.sort((a, b) => a - b), 0.5);

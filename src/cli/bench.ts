@@ -11,12 +11,12 @@ import type {
   BenchResult,
   ModelResult,
 } from "../report/bench_result.ts";
-import { benchTable } from "../report/bench_table.ts";
+import { benchTable, overviewTable } from "../report/bench_table.ts";
 import { htmlReport } from "../report/html_report.ts";
 import { renderTable } from "../report/table.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
 import { type BenchModel, buildModel } from "./bench_models.ts";
-import { BenchRun, withExecutor } from "./bench_run.ts";
+import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
 import {
   type BenchSettings,
   benchSettings,
@@ -30,6 +30,11 @@ const LOADS = { low: 1 / 4, medium: 3 / 5, high: 9 / 10 } as const;
 
 /** Hidden size at which the machine is tried before sizes are chosen. */
 const TRIAL_HIDDEN = 128;
+
+const TRIAL_REQUESTS = 300;
+
+/** Cells of a model whose curves are printed one by one; the report shows them all. */
+const CURVES_PRINTED = 8;
 
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64];
 
@@ -68,23 +73,27 @@ export async function bench(args: string[]): Promise<number> {
 
 async function benchOne(
   benchModel: BenchModel,
-  settings: BenchSettings,
+  given: BenchSettings,
 ): Promise<ModelResult> {
   const { name } = benchModel;
-  const { seed, full, workers } = settings;
+  const { seed, full, workers } = given;
   const hidden = full
     ? benchModel.fullHidden
-    : settings.hidden ?? await chooseHidden(benchModel, settings);
+    : given.hidden ?? await chooseHidden(benchModel, given);
   const built = buildModel(benchModel, hidden, full, seed);
-  progress(`${name}: hidden ${hidden}, ${workers} worker(s), seed ${seed}`);
-  return await withExecutor(built, workers, async (executor) => {
+  const { requests } = slotsFor(built, given.requests);
+  const settings = { ...given, requests };
+  progress(
+    `${name}: hidden ${hidden}, ${workers} worker(s), seed ${seed}, ${requests} requests per point`,
+  );
+  return await withExecutor(built, settings, async (executor) => {
     const run = new BenchRun(built, executor, settings);
     await run.warmUp();
     const curves = await batchCurves(
       built.model,
       executor,
       built.inputs,
-      BATCH_SIZES,
+      BATCH_SIZES.filter((size) => 2 * size < requests),
       seed,
     );
     const table = profileTable(curves);
@@ -137,8 +146,9 @@ async function chooseHidden(
   settings: BenchSettings,
 ): Promise<number> {
   const built = buildModel(benchModel, TRIAL_HIDDEN, false, settings.seed);
-  return await withExecutor(built, settings.workers, async (executor) => {
-    const run = new BenchRun(built, executor, { ...settings, requests: 300 });
+  const trial = { ...settings, requests: TRIAL_REQUESTS };
+  return await withExecutor(built, trial, async (executor) => {
+    const run = new BenchRun(built, executor, trial);
     await run.warmUp();
     const perS = await run.peak("cellular");
     // A request's work grows with the square of the hidden size.
@@ -167,12 +177,18 @@ function printTables(result: BenchResult): void {
           model.serialCapacityPerS.toFixed(0)
         }/s; peaks/s: ${peaks}`,
     );
-    for (const { cell, points } of model.batchCurves ?? []) {
+    const curves = model.batchCurves ?? [];
+    for (const { cell, points } of curves) {
+      if (curves.length > CURVES_PRINTED) break;
       const curve = points.map(({ rows, rowsPerS }) =>
         `${rows}: ${rowsPerS.toFixed(0)}`
       ).join(", ");
       print(`rows/s of ${cell} by batch size: ${curve}`);
     }
     print(`\n${renderTable(benchTable(model), { color })}`);
+  }
+  if (result.models.length > 1) {
+    print(`All models, p90 ms by load, and peak requests/s:\n`);
+    print(renderTable(overviewTable(result.models), { color }));
   }
 }

@@ -1,4 +1,4 @@
-/** The models of `shoal bench`, and how large they are made. */
+/** The models of `shoal bench` and `shoal profile`, and how large they are made. */
 import type { Model } from "../graph/model.ts";
 import { MODELS } from "../models/registry.ts";
 import { seededWeights } from "../tensor/weights.ts";
@@ -8,15 +8,13 @@ import type { LengthsSpec } from "../workload/lengths.ts";
 export interface BenchModel {
   readonly name: string;
   /** Sizes by option name, for a hidden size. */
-  options(hidden: number): Record<string, number | null>;
-  /** Vocabulary that requests draw from. */
-  vocabulary(hidden: number): number;
+  options(hidden: number): Record<string, number | string | null>;
   /** Hidden size of `--full`: the paper's (Cellular Batching, section 7.1). */
   readonly fullHidden: number;
   /** Vocabulary of `--full` (section 7.4). */
-  readonly fullVocabulary: number;
+  readonly fullVocabulary?: number;
   /** Further sizes of `--full`. */
-  readonly full?: Readonly<Record<string, number>>;
+  readonly full?: Readonly<Record<string, number | string>>;
   /** Where lengths come from; default: the workload's. */
   readonly lengths?: LengthsSpec;
 }
@@ -24,12 +22,12 @@ export interface BenchModel {
 /**
  * Small vocabularies keep the share of the projection as in the paper: decoding is 75 % of the compute
  * (section 7.4), that is hidden * vocabulary = 16 * hidden^2 multiply-adds beside the decoder's step.
+ * Image networks keep all their layers; an eighth of the hidden size is the channels they begin with.
  */
 export const BENCH_MODELS: readonly BenchModel[] = [
   {
     name: "lstm",
     options: (hidden) => ({ hidden, vocabulary: 2000 }),
-    vocabulary: () => 2000,
     fullHidden: 1024,
     fullVocabulary: 30_000,
   },
@@ -37,7 +35,6 @@ export const BENCH_MODELS: readonly BenchModel[] = [
     name: "seq2seq",
     // Decoding ends where the workload says: trained weights would stop there by themselves.
     options: (hidden) => ({ hidden, sourceVocabulary: 16 * hidden, eos: null }),
-    vocabulary: (hidden) => 16 * hidden,
     fullHidden: 1024,
     fullVocabulary: 30_000,
   },
@@ -46,7 +43,6 @@ export const BENCH_MODELS: readonly BenchModel[] = [
     options: (hidden) => ({
       ...{ layers: 3, hidden, sourceVocabulary: 16 * hidden, eos: null },
     }),
-    vocabulary: (hidden) => 16 * hidden,
     fullHidden: 1024,
     fullVocabulary: 32_000,
     full: { layers: 8 },
@@ -56,7 +52,6 @@ export const BENCH_MODELS: readonly BenchModel[] = [
     options: (hidden) => ({
       ...{ layers: 2, hidden, heads: 4, vocabulary: 16 * hidden, eos: null },
     }),
-    vocabulary: (hidden) => 16 * hidden,
     fullHidden: 512,
     fullVocabulary: 37_000,
     full: { layers: 6, heads: 8 },
@@ -64,7 +59,6 @@ export const BENCH_MODELS: readonly BenchModel[] = [
   {
     name: "bert",
     options: (hidden) => ({ layers: 2, hidden, heads: 4, vocabulary: 2000 }),
-    vocabulary: () => 2000,
     fullHidden: 768,
     fullVocabulary: 30_522,
     full: { layers: 12, heads: 12 },
@@ -73,10 +67,34 @@ export const BENCH_MODELS: readonly BenchModel[] = [
   {
     name: "treelstm",
     options: (hidden) => ({ hidden, vocabulary: 2000 }),
-    vocabulary: () => 2000,
     fullHidden: 1024,
     fullVocabulary: 30_000,
   },
+  {
+    name: "resnet50",
+    options: (hidden) => ({ size: 32, width: channels(hidden), classes: 100 }),
+    fullHidden: 512,
+    full: { size: 224, classes: 1000 },
+  },
+  {
+    name: "unet",
+    options: (hidden) => ({
+      ...{ size: 32, base: channels(hidden), padding: "same" },
+    }),
+    fullHidden: 512,
+    full: { size: 572, padding: "valid" },
+  },
+];
+
+function channels(hidden: number): number {
+  return Math.max(1, Math.round(hidden / 8));
+}
+
+/** What is compared unless asked for more: the recurrent models of Cellular Batching. */
+export const DEFAULT_MODELS: readonly string[] = [
+  "lstm",
+  "seq2seq",
+  "treelstm",
 ];
 
 export interface BuiltModel {
@@ -85,31 +103,38 @@ export interface BuiltModel {
   readonly inputs: InputGenerator;
 }
 
+/** @param overrides options of the model that a caller sets */
 export function buildModel(
   bench: BenchModel,
   hidden: number,
   full: boolean,
   seed: number,
+  overrides: Readonly<Record<string, unknown>> = {},
 ): BuiltModel {
   const entry = MODELS[bench.name]!;
-  const options = bench.options(hidden);
+  const options: Record<string, unknown> = bench.options(hidden);
   if (full) {
     for (const key of Object.keys(options)) {
       if (/vocabulary/i.test(key)) options[key] = bench.fullVocabulary;
     }
     Object.assign(options, bench.full);
   }
-  const vocabulary = full ? bench.fullVocabulary : bench.vocabulary(hidden);
+  Object.assign(options, overrides);
+  const vocabulary = options["vocabulary"] ?? options["sourceVocabulary"];
   const model = entry.build({ ...options, weights: seededWeights(seed) });
   const sizes = Object.fromEntries(
-    Object.entries(options).map(([key, value]) => [key, value ?? "none"]),
+    Object.entries(options).map(([key, value]) => [
+      key,
+      typeof value === "number" ? value : `${value ?? "none"}`,
+    ]),
   );
   return {
     model,
     sizes,
     inputs: inputGenerator({
       kind: entry.input,
-      vocabulary,
+      ...(typeof vocabulary === "number" && { vocabulary }),
+      image: model.image,
       ...(bench.lengths !== undefined && { lengths: bench.lengths }),
     }),
   };

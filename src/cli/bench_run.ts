@@ -1,7 +1,10 @@
 /** The runs of one model: sizing, peaks, points under load. */
 import { writeFileSync } from "node:fs";
+import { Prng } from "../base/prng.ts";
 import { parallelism } from "../engine/runtime.ts";
 import { TensorExecutor } from "../engine/tensor_executor.ts";
+import { CellGraph } from "../graph/cell_graph.ts";
+import { SlotPlan } from "../graph/slot_plan.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { ProfileTable } from "../policy/profile.ts";
@@ -17,16 +20,42 @@ import { measure } from "./measure.ts";
 import { policyOptions } from "./policy_options.ts";
 import { progress } from "./terminal.ts";
 
+/** Room for the requests in flight. */
+const SLOT_BYTES = 2 ** 28;
+/** Room for requests of image networks at their full sizes, of which one may take 200 MiB. */
+const SLOT_BYTES_MAX = 3 * 2 ** 30;
+
+/** Slots for `requests` requests at once, as far as memory goes, and how many there are room for. */
+export function slotsFor(
+  { model, inputs }: BuiltModel,
+  requests: number,
+): { slotBytes: number; requests: number } {
+  // Requests of other models differ, and are small.
+  if (model.image === undefined) return { slotBytes: SLOT_BYTES, requests };
+  const graph = new CellGraph(model);
+  model.unfold(inputs.next(new Prng(1)).input, graph);
+  // The pool's classes of sizes are up to an eighth apart.
+  const each = 1.125 * new SlotPlan(graph).bytes;
+  const slotBytes = Math.min(
+    SLOT_BYTES_MAX,
+    Math.max(SLOT_BYTES, Math.ceil(requests * each)),
+  );
+  return {
+    slotBytes,
+    requests: Math.min(requests, Math.floor(slotBytes / each)),
+  };
+}
+
 /** Starts workers for a model, and ends them whatever happens. */
 export async function withExecutor<T>(
-  { model }: BuiltModel,
-  workers: number,
+  built: BuiltModel,
+  { workers, requests }: { workers: number; requests: number },
   use: (executor: TensorExecutor) => Promise<T>,
 ): Promise<T> {
   const executor = await TensorExecutor.start({
-    models: [model],
+    models: [built.model],
     workers,
-    slotBytes: 2 ** 28,
+    slotBytes: slotsFor(built, requests).slotBytes,
     // Every thread has a core: nobody sleeps during a run, as BatchMaker polls its signal variable.
     ...(workers < parallelism() && { spinMs: 100 }),
     onFatal: (error) => {
@@ -52,8 +81,9 @@ export class BenchRun {
 
   /** Lets the engine optimise every kernel at every batch size before anything is timed. */
   async warmUp(): Promise<void> {
-    await this.#atOnce("serial", 20);
-    await this.#atOnce("cellular", 100);
+    const { requests } = this.settings;
+    await this.#atOnce("serial", Math.min(20, requests));
+    await this.#atOnce("cellular", Math.min(100, requests));
   }
 
   /** Requests per second when all are there from the start. */

@@ -1,7 +1,11 @@
 /** What `shoal bench` is asked to do. */
 import { parseArgs } from "node:util";
 import { POLICIES } from "../policy/registry.ts";
-import { BENCH_MODELS, type BenchModel } from "./bench_models.ts";
+import {
+  BENCH_MODELS,
+  type BenchModel,
+  DEFAULT_MODELS,
+} from "./bench_models.ts";
 import { integerOption, namesOption, UsageError } from "./terminal.ts";
 
 /** Requests per second that model sizes aim at: a point of 1,000 requests then takes seconds. */
@@ -16,7 +20,9 @@ Finds the capacity of this machine, then runs every policy at low, medium and hi
 
   --model NAMES     ${
   BENCH_MODELS.map(({ name }) => name).join(", ")
-}; comma-separated (default: all)
+}; comma-separated
+                    (default: ${DEFAULT_MODELS}; "all" for every one, the default of
+                    --policy all)
   --policy NAMES    ${Object.keys(POLICIES).join(", ")} (default:
                     ${DEFAULT_POLICIES}; "all" for every one)
   --seed N          seed of weights, inputs and arrivals (default 1)
@@ -25,7 +31,7 @@ Finds the capacity of this machine, then runs every policy at low, medium and hi
   --batch N         maximum batch size of every policy (default 64)
   --hidden N        hidden size (default: as this machine allows about ${TARGET_PER_S} requests/s)
   --quick           fewer requests, the medium load only
-  --full            the papers' sizes: hidden 1024, vocabulary 30,000
+  --full            the papers' sizes: hidden 1024, vocabulary 30,000; images of 224 and 572 pixels a side
   --out DIR         where report and traces go (default build/bench)
   --json            the whole result as JSON on stdout`;
 
@@ -65,7 +71,8 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
   if (values.help) return undefined;
   const chosen = namesOption(
     "model",
-    values.model,
+    values.model ??
+      (values.policy === "all" ? "all" : DEFAULT_MODELS.join()),
     BENCH_MODELS.map(({ name }) => name),
   );
   const settings = {

@@ -5,8 +5,9 @@ import { parseArgs } from "node:util";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
+import { MODELS } from "../models/registry.ts";
 import { BENCH_MODELS, buildModel } from "./bench_models.ts";
-import { BenchRun, withExecutor } from "./bench_run.ts";
+import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
 import { benchSettings } from "./bench_settings.ts";
 import {
   integerOption,
@@ -21,11 +22,12 @@ const HELP = `shoal profile MODEL [options]
 Measures the WASM kernels of a model on this machine, per cell and batch size, and prints the median times.
 
   MODEL             ${BENCH_MODELS.map(({ name }) => name).join(", ")}
-  --hidden N        hidden size (default 128)
+  --hidden N        hidden size (default 128); image networks begin with an eighth as many channels
+  --option KEY=VAL  any option of the model, e.g. size=224; may be repeated
   --sizes N,N,...   batch sizes (default 1,2,4,8,16,32,64)
   --seed N          seed of weights and inputs (default 1)
-  --out FILE        save the table as JSON: "tablesNs" is what "cost" of shoal simulate takes, and the
-                    "profile" option of lazy, oracle and dvabatch
+  --out FILE        save the table as JSON; {"profile": FILE} as "cost" of shoal simulate reads it, and
+                    so does the "profile" option of lazy, oracle and dvabatch there
   --json            the same JSON on stdout`;
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
@@ -37,6 +39,7 @@ export async function profile(args: string[]): Promise<number> {
     allowPositionals: true,
     options: {
       hidden: { type: "string" },
+      option: { type: "string", multiple: true, default: [] },
       sizes: { type: "string" },
       seed: { type: "string" },
       out: { type: "string" },
@@ -63,9 +66,21 @@ export async function profile(args: string[]): Promise<number> {
   if (hidden === 0) throw new UsageError("--hidden is at least 1");
   const seed = integerOption("seed", values.seed, 1);
   const sizes = sizesOption(values.sizes);
-  const built = buildModel(benchModel, hidden, false, seed);
-  const curves = await withExecutor(built, 1, async (executor) => {
-    const settings = benchSettings(["--seed", String(seed)])!;
+  const overrides = optionsOf(name, values.option);
+  const built = buildModel(benchModel, hidden, false, seed, overrides);
+  const requests = 2 * Math.max(...sizes) + 1;
+  const room = slotsFor(built, requests);
+  if (room.requests < requests) {
+    throw new UsageError(
+      `${requests} requests at once, twice the largest of --sizes, do not fit: there is room for ` +
+        `${room.requests}; try smaller sizes`,
+    );
+  }
+  const settings = {
+    ...benchSettings(["--seed", String(seed), "--workers", "1"])!,
+    requests,
+  };
+  const curves = await withExecutor(built, settings, async (executor) => {
     progress(`${name}: warming up`);
     await new BenchRun(built, executor, settings).warmUp();
     const curves: BatchCurve[] = [];
@@ -117,6 +132,31 @@ export async function profile(args: string[]): Promise<number> {
     print(renderTable({ columns, rows }, { color: stdoutColor() }));
   }
   return 0;
+}
+
+/** @throws UsageError naming an option that is none of the model's */
+function optionsOf(
+  name: string,
+  given: readonly string[],
+): Record<string, unknown> {
+  const { options } = MODELS[name]!;
+  return Object.fromEntries(given.map((text) => {
+    const at = text.indexOf("=");
+    const key = text.slice(0, Math.max(0, at));
+    if (!options.includes(key)) {
+      throw new UsageError(
+        `--option "${text}" is not KEY=VALUE with an option of "${name}": ${
+          options.join(", ")
+        }`,
+      );
+    }
+    const value = text.slice(at + 1);
+    try {
+      return [key, JSON.parse(value)];
+    } catch {
+      return [key, value];
+    }
+  }));
 }
 
 function sizesOption(text: string | undefined): number[] {

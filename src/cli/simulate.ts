@@ -35,7 +35,8 @@ Runs policies on virtual time with a given cost table. The configuration is JSON
     "log": false
   }
 
-"cost" is {"constantNs": N} or {"tablesNs": {CELL: [[rows, ns], ...]}}, "*" for any cell.
+"cost" is {"constantNs": N}, {"tablesNs": {CELL: [[rows, ns], ...]}}, "*" for any cell, or
+{"profile": FILE} as shoal profile or shoal npu --profile saved it; a policy's "profile" may be such a FILE, too.
 With "log": true, --json lists every decision.`;
 
 interface Decision {

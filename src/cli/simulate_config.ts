@@ -12,6 +12,7 @@ import { inputGenerator } from "../workload/inputs.ts";
 import type { LengthsSpec } from "../workload/lengths.ts";
 import type { TreesSpec } from "../workload/trees.ts";
 import { type Arrival, workload } from "../workload/workload.ts";
+import { readProfile } from "./read_profile.ts";
 import { UsageError } from "./terminal.ts";
 
 const nameOf = (names: readonly string[]) =>
@@ -41,6 +42,8 @@ const SCHEMA = z.strictObject({
   }),
   cost: z.union([
     z.strictObject({ constantNs: z.number().min(0) }),
+    /** A file that `shoal profile` or `shoal npu --profile` saved. */
+    z.strictObject({ profile: z.string() }),
     z.strictObject({
       tablesNs: z.record(
         z.string(),
@@ -108,7 +111,7 @@ function simulation(config: SimulateConfig): Simulation {
     config.workload;
   const policies = config.policies.map(({ name, options }) => ({
     name,
-    build: () => POLICIES[name]!.build(options),
+    build: () => POLICIES[name]!.build(withProfile(options)),
   }));
   for (const { name, build } of policies) {
     const reason = build().supports(model);
@@ -137,9 +140,24 @@ function simulation(config: SimulateConfig): Simulation {
       seed,
     }),
     deadlineNs,
-    cost: "constantNs" in config.cost
-      ? constantCost(config.cost.constantNs)
-      : new TableCost(config.cost.tablesNs),
+    cost: costOf(config.cost),
     log,
   };
+}
+
+function costOf(cost: SimulateConfig["cost"]): CostModel {
+  if ("constantNs" in cost) return constantCost(cost.constantNs);
+  return new TableCost(
+    "profile" in cost ? readProfile(cost.profile) : cost.tablesNs,
+  );
+}
+
+/** A policy's options; a profile may be given as a file. */
+function withProfile(
+  options: Record<string, unknown>,
+): Record<string, unknown> {
+  const { profile } = options;
+  return typeof profile === "string"
+    ? { ...options, profile: readProfile(profile) }
+    : options;
 }

@@ -1,5 +1,5 @@
 import type { BenchPoint, ModelResult } from "./bench_result.ts";
-import { loadsOf } from "./bench_result.ts";
+import { loadsOf, policiesOf } from "./bench_result.ts";
 import { formatMs, formatNumber, formatRatio, formatShare } from "./format.ts";
 import type { Table, TableCell } from "./table.ts";
 
@@ -101,6 +101,28 @@ export function metricsTable(
       { text: run.policy },
       { text: `${run.metrics.requests.done}` },
       ...MEASURES.map(({ of }) => ({ text: of(run) })),
+    ]),
+  };
+}
+
+/** Every policy and model: p90 latency load by load, then the peak; nothing where a policy cannot batch a model. */
+export function overviewTable(models: readonly ModelResult[]): Table {
+  const figures = ({ points, peaksPerS }: ModelResult, policy: string) => {
+    const own = points.filter((point) => point.policy === policy);
+    if (own.length === 0) return ["", ""];
+    const latencies = own.map(({ metrics }) => formatMs(metrics.latency.p90Ns));
+    return [latencies.join(" / "), formatNumber(peaksPerS[policy] ?? null)];
+  };
+  return {
+    columns: [
+      { title: "policy", align: "left" },
+      ...models.flatMap(({ name }) => [{ title: name }, { title: "peak" }]),
+    ],
+    rows: policiesOf(models).map((policy) => [
+      { text: policy },
+      ...models.flatMap((model) =>
+        figures(model, policy).map((text) => ({ text }))
+      ),
     ]),
   };
 }

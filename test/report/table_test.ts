@@ -1,5 +1,9 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { benchTable, peaksTable } from "../../src/report/bench_table.ts";
+import {
+  benchTable,
+  overviewTable,
+  peaksTable,
+} from "../../src/report/bench_table.ts";
 import {
   formatMs,
   formatNumber,
@@ -86,4 +90,29 @@ Deno.test("benchTable() compares with graph and bucketed, or merged where they c
 Deno.test("peaksTable() relates peaks to the serial capacity", () => {
   const [row] = peaksTable(syntheticResult(10).models[0]!).rows;
   deepEqual(row!.map(({ text }) => text), ["cellular", "900", "4.00x", ""]);
+});
+
+Deno.test("overviewTable() has a line per policy and two columns per model, empty where it was not run", () => {
+  const { models } = syntheticResult();
+  const { columns, rows } = overviewTable(models);
+  deepEqual(
+    columns.map(({ title }) => title),
+    ["policy", ...models.flatMap(({ name }) => [name, "peak"])],
+  );
+  for (const row of rows) {
+    ok(row !== null);
+    equal(row.length, columns.length);
+    models.forEach(({ points, peaksPerS }, i) => {
+      const policy = row[0]!.text;
+      const own = points.filter((point) => point.policy === policy);
+      const latencies = own.map(({ metrics }) =>
+        formatMs(metrics.latency.p90Ns)
+      );
+      equal(row[1 + 2 * i]!.text, latencies.join(" / "));
+      equal(
+        row[2 + 2 * i]!.text,
+        own.length === 0 ? "" : formatNumber(peaksPerS[policy]!),
+      );
+    });
+  }
 });

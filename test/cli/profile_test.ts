@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { readProfile } from "../../src/cli/read_profile.ts";
+import { saveProfile } from "../../src/npu/profile.ts";
+
+const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+
+const shoal = (...args: string[]): string =>
+  execFileSync(process.execPath, ["run", "-A", CLI, ...args], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+
+function inFolder(use: (folder: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-profile-"));
+  try {
+    use(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+Deno.test("shoal profile measures every cell at every size, and simulate takes the file for costs and policies", () => {
+  inFolder((folder) => {
+    const file = join(folder, "unet.json");
+    const options = ["size=8", "depth=1", "base=2"];
+    shoal(
+      ...["profile", "unet", "--sizes", "4,1,2", "--out", file],
+      ...options.flatMap((option) => ["--option", option]),
+    );
+    const saved = JSON.parse(readFileSync(file, "utf8"));
+    assert.equal(saved.model, "unet");
+    assert.equal(saved.sizes.base, 2);
+    assert.deepEqual(Object.keys(saved.tablesNs), [
+      ...["down0.c1", "down0.c2", "down0.pool", "bottom.c1", "bottom.c2"],
+      ...["up0.up", "up0.c1", "up0.c2", "out"],
+    ]);
+    for (const points of Object.values(saved.tablesNs)) {
+      const measured = points as [number, number][];
+      assert.deepEqual(measured.map(([rows]) => rows), [1, 2, 4]);
+      for (const [, ns] of measured) assert(Number.isInteger(ns) && ns > 0);
+    }
+
+    const config = join(folder, "config.json");
+    writeFileSync(
+      config,
+      JSON.stringify({
+        model: {
+          name: "unet",
+          options: { size: 8, depth: 1, padding: "same" },
+        },
+        policies: [
+          { name: "lazy", options: { profile: file, batchSizeMax: 4 } },
+          { name: "serial" },
+        ],
+        workload: {
+          requests: 20,
+          arrivals: { kind: "poisson", ratePerS: 1000 },
+        },
+        cost: { profile: file },
+      }),
+    );
+    const { runs } = JSON.parse(
+      shoal("simulate", "--config", config, "--json"),
+    );
+    for (const { metrics } of runs) assert.equal(metrics.requests.done, 20);
+  });
+});
+
+Deno.test("shoal profile names an option that the model has not", () => {
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ["run", "-A", CLI, "profile", "unet", "--option", "hidden=3"],
+    { encoding: "utf8" },
+  );
+  assert.equal(status, 2);
+  assert.match(
+    stderr,
+    /--option "hidden=3" is not KEY=VALUE with an option of "unet": size, channels, base/,
+  );
+});
+
+Deno.test("readProfile() takes an NPU's profile, and names a file that is none", () => {
+  inFolder((folder) => {
+    const file = join(folder, "npu.json");
+    const write = (text: string) => writeFileSync(file, text);
+    write(saveProfile({
+      ...{ machine: "npu", model: "two", batchSizes: [1, 8] },
+      ...{ nodes: ["a", "b"], latencyNs: [[10, 20], [30, 40]] },
+    }));
+    assert.deepEqual(readProfile(file), {
+      a: [[1, 10], [8, 20]],
+      b: [[1, 30], [8, 40]],
+    });
+    for (const text of ["{", "{}", `{"tablesNs":{"a":[]}}`, "null"]) {
+      write(text);
+      assert.throws(() => readProfile(file), {
+        name: "UsageError",
+        message: /^Profile .*npu\.json: /,
+      });
+    }
+    assert.throws(() => readProfile(join(folder, "none")), /no such file/i);
+  });
+});
