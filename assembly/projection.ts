@@ -40,16 +40,36 @@ export function argmax_rows_f32(m: i32, n: i32, aRows: usize, idOutRows: usize):
     checkRows(idOutRows, m, 4);
   }
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
-    const a = row(aRows, at);
-    let best: f32 = -Infinity;
-    let id = 0;
-    for (let j = 0; j < n; ++j) {
-      const value = load<f32>(a + (<usize>j << 2));
+    store<i32>(row(idOutRows, at), greatest(n, row(aRows, at)));
+  }
+}
+
+function greatest(n: i32, a: usize): i32 {
+  let best: f32 = -Infinity;
+  let id = 0;
+  let j = 0;
+  for (; j + 16 <= n; j += 16, a += 64) {
+    // Few elements are greater than all before them: most are passed over sixteen at a time.
+    const bound = v128.splat<f32>(best);
+    const some = v128.or(
+      v128.or(f32x4.gt(v128.load(a), bound), f32x4.gt(v128.load(a, 16), bound)),
+      v128.or(f32x4.gt(v128.load(a, 32), bound), f32x4.gt(v128.load(a, 48), bound))
+    );
+    if (!v128.any_true(some)) continue;
+    for (let i = 0; i < 16; ++i) {
+      const value = load<f32>(a + (<usize>i << 2));
       if (value > best) {
         best = value;
-        id = j;
+        id = j + i;
       }
     }
-    store<i32>(row(idOutRows, at), id);
   }
+  for (; j < n; ++j, a += 4) {
+    const value = load<f32>(a);
+    if (value > best) {
+      best = value;
+      id = j;
+    }
+  }
+  return id;
 }
