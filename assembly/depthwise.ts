@@ -1,14 +1,15 @@
 // Depthwise convolution of NHWC images (see image.ts): every channel has a kernel of its
-// own, outChannels = groups = channels. Four channels are one vector; taps go row by row
-// in ascending order from the bias on, and those in the padding are left out.
+// own, outChannels = groups = channels. Four channels are one vector. The sum starts from
+// the bias and takes kernel columns in ascending order, each from top to bottom; taps in the
+// padding are left out.
 import { checkPacked } from "./checks";
-import { activate, isActivation } from "./epilogue";
+import { activate, isActivation, op } from "./epilogue";
 import { checkImages, checkShape, endTap, firstTap, image } from "./image";
 import { get, put, row } from "./simd";
+import { slideOne, slideTwo, Three, Two } from "./depthwise_slide";
 
-/** Output pixels of the tiles under a kernel 3 wide, which share their input columns: strides 1 and 2. */
-const TILE = 4;
-const TILE_STRIDE_2 = 2;
+/** Output pixels of one slide over a line: its input columns then stay in cache from channel to channel. */
+const SLIDE = 16;
 
 /**
  * out = act(bias + sum over taps of in * w). w: per 4 channels (the last ones padded)
@@ -35,7 +36,7 @@ export function depthwise_f32(
   const first = min(outWidth, (image.padLeft(s) + stride - 1) / stride);
   const room = width - 1 - (kernelWidth - 1) * rightBy + image.padLeft(s);
   const end = max(first, room < 0 ? 0 : min(outWidth, room / stride + 1));
-  const tile = kernelWidth == 3 && rightBy == 1 ? (stride == 1 ? TILE : stride == 2 ? TILE_STRIDE_2 : 0) : 0;
+  const slides = kernelWidth == 3 && rightBy == 1 && stride <= 2 && channels >= 4;
   for (let at: usize = 0, stop = <usize>m << 2; at < stop; at += 4) {
     const a = row(inRows, at);
     const out = row(outRows, at);
@@ -49,11 +50,13 @@ export function depthwise_f32(
       for (let ox = 0; ox < outWidth; ) {
         const x = ox * stride - image.padLeft(s);
         const o = to + <usize>ox * pixel;
-        if (tile && ox >= first && ox + tile <= end) {
-          const p = from + <usize>x * pixel;
-          if (stride == 1) tile3(channels, p, rows, <usize>downBy * line, pixel, w, skipped, taps, o, act);
-          else tile3Stride2(channels, p, rows, <usize>downBy * line, pixel, w, skipped, taps, o, act);
-          ox += tile;
+        if (slides && (rows == 3 || rows == 2) && ox >= first && ox < end) {
+          const count = min(SLIDE, end - ox);
+          slide(
+            channels, from + <usize>x * pixel, rows, <usize>downBy * line, pixel, stride, w, skipped, taps,
+            o, count, act
+          );
+          ox += count;
           continue;
         }
         const left = firstTap(x, rightBy);
@@ -66,6 +69,35 @@ export function depthwise_f32(
       }
     }
   }
+}
+
+/** `count` output pixels side by side under two or three rows of a kernel 3 wide. */
+function slide(
+  channels: i32, a: usize, rows: i32, lineBytes: usize, pixel: usize, stride: i32, w: usize,
+  skipped: usize, taps: i32, out: usize, count: i32, act: i32
+): void {
+  const block = <usize>(1 + taps) << 4;
+  let left = channels;
+  for (; left >= 4; left -= 4, a += 16, out += 16, w += block) {
+    const weights = w + 16 + skipped;
+    if (stride == 1) {
+      if (rows == 3) slideOne<Three>(a, lineBytes, pixel, w, weights, out, count);
+      else slideOne<Two>(a, lineBytes, pixel, w, weights, out, count);
+    } else {
+      if (rows == 3) slideTwo<Three>(a, lineBytes, pixel, w, weights, out, count);
+      else slideTwo<Two>(a, lineBytes, pixel, w, weights, out, count);
+    }
+    if (act != op.NONE) activateColumn(out, pixel, count, act);
+  }
+  if (left == 0) return;
+  for (let i = 0; i < count; ++i, a += <usize>stride * pixel, out += pixel) {
+    onePixel(left, a, rows, 3, lineBytes, pixel, w, skipped, 3, taps, out, act);
+  }
+}
+
+/** Applies the activation to four channels of `count` pixels. */
+function activateColumn(out: usize, pixel: usize, count: i32, act: i32): void {
+  for (let i = 0; i < count; ++i, out += pixel) v128.store(out, activate(act, v128.load(out)));
 }
 
 /** One output pixel, all channels: `rows` x `columns` taps, the first one `skipped` bytes into the weights. */
@@ -81,126 +113,39 @@ function onePixel(
     const w1 = w + block, w2 = w1 + block, w3 = w2 + block;
     let s0 = v128.load(w), s1 = v128.load(w1), s2 = v128.load(w2), s3 = v128.load(w3);
     let at = 16 + skipped;
-    let line = a;
-    for (let y = 0; y < rows; ++y, line += lineBytes, at += weightLine) {
-      let tap = line;
+    let column = a;
+    for (let x = 0; x < columns; ++x, column += tapBytes, at += 16) {
+      let tap = column;
       let weight = at;
-      for (let x = 0; x < columns; ++x, tap += tapBytes, weight += 16) {
+      for (let y = 0; y < rows; ++y, tap += lineBytes, weight += weightLine) {
         s0 = f32x4.add(s0, f32x4.mul(v128.load(tap), v128.load(w + weight)));
         s1 = f32x4.add(s1, f32x4.mul(v128.load(tap, 16), v128.load(w1 + weight)));
         s2 = f32x4.add(s2, f32x4.mul(v128.load(tap, 32), v128.load(w2 + weight)));
         s3 = f32x4.add(s3, f32x4.mul(v128.load(tap, 48), v128.load(w3 + weight)));
       }
     }
-    v128.store(out, activate(act, s0));
-    v128.store(out, activate(act, s1), 16);
-    v128.store(out, activate(act, s2), 32);
-    v128.store(out, activate(act, s3), 48);
+    if (act != op.NONE) {
+      s0 = activate(act, s0);
+      s1 = activate(act, s1);
+      s2 = activate(act, s2);
+      s3 = activate(act, s3);
+    }
+    v128.store(out, s0);
+    v128.store(out, s1, 16);
+    v128.store(out, s2, 32);
+    v128.store(out, s3, 48);
   }
   for (; left > 0; left -= 4, a += 16, out += 16, w += block) {
     let sum = v128.load(w);
-    let weights = w + 16 + skipped;
-    let line = a;
-    for (let y = 0; y < rows; ++y, line += lineBytes, weights += weightLine) {
-      let tap = line;
-      let weight = weights;
-      for (let x = 0; x < columns; ++x, tap += tapBytes, weight += 16) {
+    let at = w + 16 + skipped;
+    let column = a;
+    for (let x = 0; x < columns; ++x, column += tapBytes, at += 16) {
+      let tap = column;
+      let weight = at;
+      for (let y = 0; y < rows; ++y, tap += lineBytes, weight += weightLine) {
         sum = f32x4.add(sum, f32x4.mul(get(tap, left), v128.load(weight)));
       }
     }
     put(out, activate(act, sum), left);
-  }
-}
-
-/** TILE output pixels side by side under a kernel 3 wide: each input column is loaded once. */
-function tile3(
-  channels: i32, a: usize, rows: i32, lineBytes: usize, pixel: usize, w: usize, skipped: usize,
-  taps: i32, out: usize, act: i32
-): void {
-  const block = <usize>(1 + taps) << 4;
-  let left = channels;
-  for (; left >= 4; left -= 4, a += 16, out += 16, w += block) {
-    let s0 = v128.load(w), s1 = s0, s2 = s0, s3 = s0;
-    let weight = w + 16 + skipped;
-    let p0 = a, p1 = a + pixel, p2 = p1 + pixel, p3 = p2 + pixel, p4 = p3 + pixel, p5 = p4 + pixel;
-    for (let y = 0; y < rows; ++y, weight += 48) {
-      const w0 = v128.load(weight), w1 = v128.load(weight, 16), w2 = v128.load(weight, 32);
-      let x = v128.load(p0);
-      s0 = f32x4.add(s0, f32x4.mul(x, w0));
-      x = v128.load(p1);
-      s0 = f32x4.add(s0, f32x4.mul(x, w1));
-      s1 = f32x4.add(s1, f32x4.mul(x, w0));
-      x = v128.load(p2);
-      s0 = f32x4.add(s0, f32x4.mul(x, w2));
-      s1 = f32x4.add(s1, f32x4.mul(x, w1));
-      s2 = f32x4.add(s2, f32x4.mul(x, w0));
-      x = v128.load(p3);
-      s1 = f32x4.add(s1, f32x4.mul(x, w2));
-      s2 = f32x4.add(s2, f32x4.mul(x, w1));
-      s3 = f32x4.add(s3, f32x4.mul(x, w0));
-      x = v128.load(p4);
-      s2 = f32x4.add(s2, f32x4.mul(x, w2));
-      s3 = f32x4.add(s3, f32x4.mul(x, w1));
-      x = v128.load(p5);
-      s3 = f32x4.add(s3, f32x4.mul(x, w2));
-      p0 += lineBytes; p1 += lineBytes; p2 += lineBytes; p3 += lineBytes; p4 += lineBytes; p5 += lineBytes;
-    }
-    v128.store(out, activate(act, s0));
-    v128.store(out + pixel, activate(act, s1));
-    v128.store(out + 2 * pixel, activate(act, s2));
-    v128.store(out + 3 * pixel, activate(act, s3));
-  }
-  if (left == 0) return;
-  for (let i = 0; i < TILE; ++i, a += pixel, out += pixel) {
-    onePixel(left, a, rows, 3, lineBytes, pixel, w, skipped, 3, taps, out, act);
-  }
-}
-
-/** TILE_STRIDE_2 output pixels, two input columns apart, under a kernel 3 wide; eight channels at a time. */
-function tile3Stride2(
-  channels: i32, a: usize, rows: i32, lineBytes: usize, pixel: usize, w: usize, skipped: usize,
-  taps: i32, out: usize, act: i32
-): void {
-  const block = <usize>(1 + taps) << 4;
-  let left = channels;
-  for (; left >= 8; left -= 8, a += 32, out += 32, w += 2 * block) {
-    let s0 = v128.load(w), s1 = s0;
-    let t0 = v128.load(w + block), t1 = t0;
-    let weight = w + 16 + skipped;
-    let p0 = a, p1 = a + pixel, p2 = p1 + pixel, p3 = p2 + pixel, p4 = p3 + pixel;
-    for (let y = 0; y < rows; ++y, weight += 48) {
-      const other = weight + block;
-      let w0 = v128.load(weight), w2 = v128.load(weight, 32);
-      let x = v128.load(p2);
-      let y0 = f32x4.mul(x, w2), y1 = f32x4.mul(x, w0);
-      s0 = f32x4.add(s0, f32x4.mul(v128.load(p0), w0));
-      s1 = f32x4.add(s1, y1);
-      w0 = v128.load(weight, 16);
-      s0 = f32x4.add(s0, f32x4.mul(v128.load(p1), w0));
-      s1 = f32x4.add(s1, f32x4.mul(v128.load(p3), w0));
-      s0 = f32x4.add(s0, y0);
-      s1 = f32x4.add(s1, f32x4.mul(v128.load(p4), w2));
-      w0 = v128.load(other);
-      w2 = v128.load(other, 32);
-      x = v128.load(p2, 16);
-      y0 = f32x4.mul(x, w2);
-      y1 = f32x4.mul(x, w0);
-      t0 = f32x4.add(t0, f32x4.mul(v128.load(p0, 16), w0));
-      t1 = f32x4.add(t1, y1);
-      w0 = v128.load(other, 16);
-      t0 = f32x4.add(t0, f32x4.mul(v128.load(p1, 16), w0));
-      t1 = f32x4.add(t1, f32x4.mul(v128.load(p3, 16), w0));
-      t0 = f32x4.add(t0, y0);
-      t1 = f32x4.add(t1, f32x4.mul(v128.load(p4, 16), w2));
-      p0 += lineBytes; p1 += lineBytes; p2 += lineBytes; p3 += lineBytes; p4 += lineBytes;
-    }
-    v128.store(out, activate(act, s0));
-    v128.store(out, activate(act, t0), 16);
-    v128.store(out + pixel, activate(act, s1));
-    v128.store(out + pixel, activate(act, t1), 16);
-  }
-  if (left == 0) return;
-  for (let i = 0; i < TILE_STRIDE_2; ++i, a += 2 * pixel, out += pixel) {
-    onePixel(left, a, rows, 3, lineBytes, pixel, w, skipped, 3, taps, out, act);
   }
 }

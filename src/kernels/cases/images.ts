@@ -30,7 +30,9 @@ export function drawShape(
   ];
   // At least one output pixel, whatever the pads.
   const size = (axis: 0 | 1) =>
-    (kernel[axis] - 1) * dilation[axis] + 1 + prng.int(5);
+    (kernel[axis] - 1) * dilation[axis] + 1 +
+    // Depthwise kernels slide over several pixels of a line at once.
+    prng.int(kind === "depthwise" && axis === 1 ? 24 : 5);
   const groups = kind === "pool" || kind === "depthwise" ? 1 : one();
   const channels = groups *
     (1 + prng.int({ conv: 12, transposed: 9, pool: 9, depthwise: 40 }[kind]));
