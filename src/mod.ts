@@ -34,6 +34,8 @@ export { TensorExecutor } from "./engine/tensor_executor.ts";
 export { Timeline } from "./engine/timeline.ts";
 export { driveVirtual, throughInStream } from "./engine/virtual_driver.ts";
 export { defineCell, f32, i32, image } from "./graph/cell_builder.ts";
+export { warmUp } from "./engine/warm_up.ts";
+export type { WarmUpOptions } from "./engine/warm_up.ts";
 export type { CellDefinition, Operators } from "./graph/cell_builder.ts";
 export type { Cell, Phase, Port } from "./graph/cell.ts";
 export type { Cache, CacheSpec, Extent } from "./graph/cache.ts";

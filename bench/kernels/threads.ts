@@ -2,8 +2,9 @@
  * Kernels on several threads against the same kernels on one and onnxruntime-web on as many, in one
  * process, interleaved; results are compared before anything is timed, and their bits among our own.
  *
- * Run: deno task bench:threads [--threads=2] [--only=<text>] [--size=<text>] [--json]
+ * Run: deno task bench:threads [--threads=2] [--only=<text>] [--size=<text>] [--alone] [--json]
  *        [--rounds=9] [--runs=3]
+ * --alone leaves the peer out.
  *
  * A run times every contestant once a round and takes the best; ratios are medians over the runs. Every
  * thread needs a core to itself: what else runs here comes off the figures. CPU says how many cores this
@@ -40,6 +41,7 @@ const { values: args } = parseArgs({
     size: { type: "string", default: "" },
     rounds: { type: "string", default: "9" },
     runs: { type: "string", default: "3" },
+    alone: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 });
@@ -107,7 +109,9 @@ if (supports("relaxed-simd")) {
   builds.push(await startBuild("shoal.relaxed-shared.wasm", "relaxed"));
 }
 let peerCores = 0;
-const peer = watched(await ortWeb(threads), (cores) => peerCores = cores);
+const peers = args.alone
+  ? []
+  : [watched(await ortWeb(threads), (cores) => peerCores = cores)];
 
 /** A task's figures on several threads. */
 interface ThreadsResult extends Result {
@@ -124,14 +128,16 @@ for (const { area, name, make } of candidates(SEED)) {
   if (!task.label.includes(args.size)) continue;
   process.stderr.write(`${area}: ${task.label}\n`);
   const own = builds.flatMap(({ one, many }) => [one, many]);
-  const result = await contest(task, own, [peer], {
+  const result = await contest(task, own, peers, {
     rounds,
     runs,
     roundNs: ROUND_NS,
     settleMs: SETTLE_MS,
   });
   const scaling: Record<string, number> = {};
-  const cores: Record<string, number> = { [peer.name]: peerCores };
+  const cores: Record<string, number> = Object.fromEntries(
+    peers.map(({ name }) => [name, peerCores]),
+  );
   for (const { one, many } of builds) {
     if (result.hashes[one.name] !== result.hashes[many.name]) {
       throw new Error(`${task.label}: ${many.name} gives other bits`);
@@ -154,7 +160,7 @@ const machine = {
   cpu: cpus()[0]?.model ?? "unknown",
   cores: cpus().length,
   runtime: `Deno ${process.versions["deno"]}, V8 ${process.versions.v8}`,
-  peer: `onnxruntime-web ${peer.version}`,
+  peers: peers.map(({ version }) => `onnxruntime-web ${version}`),
   threads,
 };
 if (args.json) {
@@ -162,9 +168,13 @@ if (args.json) {
   console.log(JSON.stringify({ ...effort, machine, results }, null, 2));
 } else {
   console.log(
-    `${machine.cpu}, ${machine.cores} cores; ${machine.runtime}; ${machine.peer}; seed ${SEED}; ` +
+    `${machine.cpu}, ${machine.cores} cores; ${
+      [machine.runtime, ...machine.peers].join("; ")
+    }; seed ${SEED}; ` +
       `medians of ${runs} runs, best of ${rounds} rounds each\n` +
-      `rates; over one thread; over onnxruntime-web on ${threads}; cores kept busy`,
+      `rates; over one thread; ${
+        args.alone ? "" : `over onnxruntime-web on ${threads}; `
+      }cores kept busy`,
   );
   for (const { label, unit, rates, ratios, scaling, cores } of results) {
     console.log(`\n${label}, ${unit}`);

@@ -10,9 +10,10 @@ import {
   type TeamPlan,
 } from "../kernels/team/block.ts";
 import { type TeamWays, teamWays } from "../kernels/team/leader.ts";
+import type { KernelName } from "../kernels/signature.ts";
 import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
-import { ROWS_PER_CALL } from "./cell_program.ts";
+import { type CellProgram, ROWS_PER_CALL } from "./cell_program.ts";
 import { fromAbsoluteMs } from "./clock.ts";
 import { ClosedError } from "./errors.ts";
 import type { Executor, Settlement } from "./executor.ts";
@@ -20,6 +21,7 @@ import { readKernels } from "./runtime.ts";
 import { probeScratchBytes } from "./scratch_probe.ts";
 import { TaskArena } from "./task_arena.ts";
 import { TensorStore } from "./tensor_store.ts";
+import { warmUp } from "./warm_up.ts";
 import type { WorkerStart } from "./worker_loop.ts";
 import { startThreads, type Thread, type ThreadStart } from "./threads.ts";
 import {
@@ -40,6 +42,8 @@ export interface TensorOptions {
    * for one large task at a time, where `workers` is for many small ones.
    */
   threadsPerWorker?: number;
+  /** Let the engine compile the models' kernels well before the first request comes; default true. */
+  warmUp?: boolean;
   /** When and how a worker's threads share calls. */
   team?: Partial<TeamWays>;
   /** Room for the requests in flight; default 64 MiB. */
@@ -144,7 +148,11 @@ export class TensorExecutor implements Executor {
         scratchOf,
       );
     });
-    const threads = await startThreads(starts.flat(), options.onFatal);
+    const [threads] = await Promise.all([
+      startThreads(starts.flat(), options.onFatal),
+      options.warmUp !== false &&
+      warmUp(kernels, { shared: true, kernels: kernelsOf(store.programs) }),
+    ]);
     const states = Array.from({ length: workers }, (_, id): WorkerState => {
       const control = store.workerMemory(id);
       return {
@@ -309,8 +317,8 @@ export class TensorExecutor implements Executor {
 
 const LINE_BYTES = 64;
 
-/** Scores of attention over 4096 positions; calls that look back further stay on one thread. */
-const TEAM_SCRATCH_BYTES = 65_536;
+/** Enough for usual convolutions, and attention over 8192 positions; calls that need more stay on one thread. */
+const TEAM_SCRATCH_BYTES = 131_072;
 
 function teamPlan(threads: number): TeamPlan {
   return {
@@ -352,4 +360,15 @@ function threadsOf(
       },
     })),
   ];
+}
+
+/** Kernels that programs call. */
+function kernelsOf(programs: readonly CellProgram[]): Set<KernelName> {
+  return new Set(
+    programs.flatMap(({ calls }) =>
+      calls.flatMap((call) =>
+        call.call === "kernel" ? [call.kernel as KernelName] : []
+      )
+    ),
+  );
 }

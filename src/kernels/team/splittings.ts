@@ -251,12 +251,12 @@ export const SPLITTINGS: Readonly<Record<KernelName, Splitting | null>> = {
   },
   argmax_rows_f32: rowwise([2, 3]),
   gather_rows: null,
-  // m, bytes, a, out.
   // m, lines, pieces, bytes, four distances, a, out.
   copy_blocks: {
     cuts: [byRows({ tables: [8, 9] })],
     nanoseconds: (a) => 2 * a[0]! * a[1]! * a[2]! * a[3]! / BYTES_PER_NS,
   },
+  // m, bytes, a, out.
   copy_rows: {
     cuts: [byRows({ tables: [2, 3] })],
     nanoseconds: (a) => a[0]! * a[1]! / BYTES_PER_NS,

@@ -1,0 +1,122 @@
+/**
+ * Warming up: engines begin with code that was compiled in a hurry and replace it, function by function,
+ * by code that was compiled well once a function has proved to be hot. Small calls prove it before the
+ * first request does.
+ */
+import { fnv1a } from "../base/hash.ts";
+import { msToNs } from "../base/units.ts";
+import { Arena } from "../kernels/arena.ts";
+import { createMemory } from "../kernels/memory.ts";
+import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
+import { practiceCall } from "../kernels/practice_call.ts";
+import type { KernelName } from "../kernels/signature.ts";
+import { SIGNATURES } from "../kernels/signatures.ts";
+import { wallNs } from "./clock.ts";
+
+/** Batches that meet every tile: pairs, tall ones of each height, blocks. */
+const ROWS = [1, 2, 3, 4, 5, 6, 20];
+const REPEATED_ROWS = 40;
+const MEMORY_BYTES = 2 ** 23;
+/** Calls without a break. */
+const TURN_NS = 1e6;
+/** Warm is what has got no faster by so much, for so long. */
+const GAIN = 0.97;
+const STEADY_NS = 12e6;
+
+export interface WarmUpOptions {
+  /** Whether the build is for shared memory. */
+  shared: boolean;
+  /** Default: all kernels. */
+  kernels?: Iterable<KernelName>;
+  /** Time after which to give up on a kernel's better code; default 100. */
+  patienceMs?: number;
+}
+
+/** A compiled build: as long as somebody has it, engines keep its code, for all instances. */
+interface Warm {
+  readonly module: WebAssembly.Module;
+  readonly names: Set<KernelName>;
+}
+
+/** By a hash of the build. */
+const warm = new Map<string, Warm>();
+
+/**
+ * Calls kernels on small operands of its own until they get no faster; resolves then. Code belongs to
+ * the process: instances of the same build in other threads run it as well, and what is warm stays warm.
+ * Takes some milliseconds per kernel.
+ * @param source bytes of the build
+ */
+export async function warmUp(
+  source: BufferSource,
+  { shared, kernels: names, patienceMs = 100 }: WarmUpOptions,
+): Promise<void> {
+  const { module, names: done } = warmBuild(source);
+  const all = names ?? Object.keys(SIGNATURES) as KernelName[];
+  const cold = [...new Set(all)].filter((name) => !done.has(name));
+  for (const name of cold) done.add(name);
+  const memory = createMemory({ bytes: MEMORY_BYTES, shared });
+  const kernels = instantiateKernels(module, { memory });
+  const arena = new Arena(memory, kernels.shoal_static_end());
+  for (const name of cold) {
+    arena.reset();
+    await practise(practiceCalls(name, kernels, arena), patienceMs);
+  }
+}
+
+/** Repeats calls until they get no faster. */
+async function practise(
+  calls: readonly (() => void)[],
+  patienceMs: number,
+): Promise<void> {
+  const startNs = wallNs();
+  let best = Infinity;
+  for (let nowNs = startNs, bestNs = startNs;;) {
+    const turnNs = nowNs;
+    let passes = 0;
+    do {
+      for (const call of calls) call();
+      passes++;
+      nowNs = wallNs();
+    } while (nowNs - turnNs < TURN_NS);
+    const passNs = (nowNs - turnNs) / passes;
+    if (passNs < GAIN * best) {
+      best = passNs;
+      bestNs = nowNs;
+    }
+    const steady = nowNs - bestNs > STEADY_NS;
+    if (steady || nowNs - startNs > msToNs(patienceMs)) return;
+    // The event loop has its turn, and the compiler, which works on other threads, may have this core.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    nowNs = wallNs();
+  }
+}
+
+function warmBuild(source: BufferSource): Warm {
+  const bytes = ArrayBuffer.isView(source)
+    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+    : new Uint8Array(source);
+  const key = `${bytes.length}/${fnv1a(bytes)}`;
+  let build = warm.get(key);
+  if (build === undefined) {
+    build = { module: new WebAssembly.Module(source), names: new Set() };
+    warm.set(key, build);
+  }
+  return build;
+}
+
+function practiceCalls(
+  name: KernelName,
+  kernels: KernelExports,
+  arena: Arena,
+): (() => void)[] {
+  const kernel = kernels[name] as (...args: number[]) => void;
+  return ROWS.map((rows, choice) => {
+    const args = practiceCall(name, { kernels, arena, rows, choice });
+    // Tiles of few rows have to prove as hot as those of many.
+    const times = Math.ceil(REPEATED_ROWS / rows);
+    return () => {
+      for (let i = 0; i < times; i++) kernel(...args);
+    };
+  });
+}

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { readKernels } from "../../src/engine/runtime.ts";
+import { warmUp } from "../../src/engine/warm_up.ts";
+import { instantiateKernels } from "../../src/kernels/module.ts";
+
+Deno.test("warmUp() practises with the kernels it is given, on a memory of its own", async () => {
+  for (const build of ["shoal", "shoal.shared"] as const) {
+    const source = await readKernels(build);
+    const shared = build === "shoal.shared";
+    const memory = new WebAssembly.Memory({
+      initial: 4,
+      maximum: 4,
+      shared,
+    });
+    instantiateKernels(source, { memory });
+    const before = new Uint8Array(memory.buffer).slice();
+    await warmUp(source, { shared, kernels: ["relu_f32", "gather_rows"] });
+    // The second time there is nothing left to do.
+    await warmUp(source, { shared, kernels: ["relu_f32"] });
+    assert.deepEqual(new Uint8Array(memory.buffer).slice(), before);
+  }
+});
+
+Deno.test("warmUp() refuses what is no build of the kernels", async () => {
+  await assert.rejects(
+    warmUp(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]), { shared: false }),
+    /ABI version is undefined/,
+  );
+});
