@@ -3,7 +3,7 @@ import { constant, expNegativeWith, one } from "./math";
 import { get, put, row } from "./simd";
 
 /**
- * Softmax along each row of n floats: e^(a_j - max a) / sum. Lane l of four sums the
+ * Softmax along each row of n floats: e^(a_j - max a) times 1 / sum. Lane l of four sums the
  * elements j = l (mod 4) in ascending order, then the lanes combine as
  * (s0 + s2) + (s1 + s3): the same roundings in every batch. Powers below 2^-126 are 0. An
  * output row may be its input row.
@@ -22,17 +22,17 @@ export function softmax_rows_f32(m: i32, n: i32, aRows: usize, outRows: usize): 
 /** Softmax of n floats at a, written to out, which may be a. */
 export function softmaxRow(n: i32, a: usize, out: usize): void {
   const max = v128.splat<f32>(greatest(n, a));
-  const sum = v128.splat<f32>(powers(n, a, max, out));
+  const inverse = v128.splat<f32>(1 / powers(n, a, max, out));
   const end = out + (<usize>(n & -4) << 2);
   for (const body = out + (<usize>(n & -8) << 2); out < body; out += 32) {
-    const first = f32x4.div(v128.load(out), sum);
-    const second = f32x4.div(v128.load(out, 16), sum);
+    const first = f32x4.mul(v128.load(out), inverse);
+    const second = f32x4.mul(v128.load(out, 16), inverse);
     v128.store(out, first);
     v128.store(out, second, 16);
   }
-  for (; out < end; out += 16) v128.store(out, f32x4.div(v128.load(out), sum));
+  for (; out < end; out += 16) v128.store(out, f32x4.mul(v128.load(out), inverse));
   const left = n & 3;
-  if (left) put(out, f32x4.div(get(out, left), sum), left);
+  if (left) put(out, f32x4.mul(get(out, left), inverse), left);
 }
 
 /** e^(a_j - max) of n floats to out; returns their sum. */
@@ -72,16 +72,19 @@ function powers(n: i32, a: usize, max: v128, out: usize): f32 {
 function greatest(n: i32, a: usize): f32 {
   const end = a + (<usize>n << 2);
   let max = load<f32>(a);
-  let lanes = v128.splat<f32>(max), others = lanes;
-  for (const body = a + (<usize>(n & -8) << 2); a < body; a += 32) {
-    lanes = f32x4.pmax(lanes, v128.load(a));
-    others = f32x4.pmax(others, v128.load(a, 16));
+  let l0 = v128.splat<f32>(max), l1 = l0, l2 = l0, l3 = l0;
+  for (const body = a + (<usize>(n & -16) << 2); a < body; a += 64) {
+    l0 = f32x4.pmax(l0, v128.load(a));
+    l1 = f32x4.pmax(l1, v128.load(a, 16));
+    l2 = f32x4.pmax(l2, v128.load(a, 32));
+    l3 = f32x4.pmax(l3, v128.load(a, 48));
   }
-  lanes = f32x4.pmax(lanes, others);
-  max = f32x4.extract_lane(lanes, 0);
-  max = Mathf.max(max, f32x4.extract_lane(lanes, 1));
-  max = Mathf.max(max, f32x4.extract_lane(lanes, 2));
-  max = Mathf.max(max, f32x4.extract_lane(lanes, 3));
+  for (const body = a + ((end - a) & ~15); a < body; a += 16) l0 = f32x4.pmax(l0, v128.load(a));
+  l0 = f32x4.pmax(f32x4.pmax(l0, l1), f32x4.pmax(l2, l3));
+  max = f32x4.extract_lane(l0, 0);
+  max = Mathf.max(max, f32x4.extract_lane(l0, 1));
+  max = Mathf.max(max, f32x4.extract_lane(l0, 2));
+  max = Mathf.max(max, f32x4.extract_lane(l0, 3));
   for (; a < end; a += 4) max = Mathf.max(max, load<f32>(a));
   return max;
 }
