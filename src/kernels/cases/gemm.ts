@@ -71,7 +71,8 @@ export const gemmCase = caseFamily<GemmCaseSize>(
     const a2 = drawRows(draw, k2);
     const a = () => concatenateRows(rows, a1, a2);
     return {
-      label: `m=${rows} n=${n} k=${k1}+${k2} ${act}`,
+      label: `m=${rows} n=${n} k=${k2 > 0 ? `${k1}+${k2}` : k1}` +
+        (act === "none" ? "" : ` ${act}`),
       rows,
       inputs: { a1, a2 },
       blocks: { w: packGemm({ n, k, weight, layout: "nk", bias }) },
