@@ -148,11 +148,19 @@ export class TensorExecutor implements Executor {
         scratchOf,
       );
     });
-    const [threads] = await Promise.all([
+    // Practice is over in the time that threads take to start.
+    const [started, warmed] = await Promise.allSettled([
       startThreads(starts.flat(), options.onFatal),
-      options.warmUp !== false &&
-      warmUp(kernels, { shared: true, kernels: kernelsOf(store.programs) }),
+      options.warmUp === false
+        ? undefined
+        : warmUp(kernels, { shared: true, kernels: kernelsOf(store.programs) }),
     ]);
+    if (started.status === "rejected") throw started.reason;
+    const threads = started.value;
+    if (warmed.status === "rejected") {
+      await Promise.all(threads.map(({ handle }) => handle.terminate()));
+      throw warmed.reason;
+    }
     const states = Array.from({ length: workers }, (_, id): WorkerState => {
       const control = store.workerMemory(id);
       return {

@@ -6,7 +6,6 @@
 import { fnv1a } from "../base/hash.ts";
 import { msToNs } from "../base/units.ts";
 import { Arena } from "../kernels/arena.ts";
-import { createMemory } from "../kernels/memory.ts";
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import { practiceCall } from "../kernels/practice_call.ts";
 import type { KernelName } from "../kernels/signature.ts";
@@ -16,7 +15,7 @@ import { wallNs } from "./clock.ts";
 /** Batches that meet every tile: pairs, tall ones of each height, blocks. */
 const ROWS = [1, 2, 3, 4, 5, 6, 20];
 const REPEATED_ROWS = 40;
-const MEMORY_BYTES = 2 ** 23;
+const MEMORY_PAGES = 128;
 /** Calls without a break. */
 const TURN_NS = 1e6;
 /** Warm is what has got no faster by so much, for so long. */
@@ -55,7 +54,13 @@ export async function warmUp(
   const all = names ?? Object.keys(SIGNATURES) as KernelName[];
   const cold = [...new Set(all)].filter((name) => !done.has(name));
   for (const name of cold) done.add(name);
-  const memory = createMemory({ bytes: MEMORY_BYTES, shared });
+  if (cold.length === 0) return;
+  // No larger than it is: engines reserve addresses up to a shared memory's maximum.
+  const memory = new WebAssembly.Memory({
+    initial: MEMORY_PAGES,
+    maximum: MEMORY_PAGES,
+    shared,
+  });
   const kernels = instantiateKernels(module, { memory });
   const arena = new Arena(memory, kernels.shoal_static_end());
   for (const name of cold) {
