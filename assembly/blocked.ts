@@ -1,8 +1,9 @@
 // The deterministic sweep for many rows in engines that check every access in code: pieces
 // of K, each for a group of panels and all rows of a block, sums in scratch memory between
 // the pieces. Bits are those of the direct sweep: the bias first, then k ascending.
-import { finish } from "./epilogue";
+import { blocks, scratch } from "./scratch";
 import { nextRows } from "./simd";
+import { beginSums, endSums } from "./sums";
 import { CHUNK_STEPS, chunk_5x8, rest_5x8 } from "./tiles";
 
 const TILE_ROWS = 5;
@@ -19,28 +20,12 @@ const SUMS_BYTES: usize = (BLOCK_ROWS / TILE_ROWS) * GROUP_PANELS * TILE_BYTES;
 /** With fewer panels, or a shorter K, moving sums and checking rows costs more than it saves. */
 export const MIN_PANELS = 8;
 const MIN_STEPS = 2 * CHUNK_STEPS;
-const MIN_ROWS = 3 * TILE_ROWS;
+const MIN_ROWS = 8 * TILE_ROWS;
 /** The same for weights from memory: pieces come slower than whole panels. */
-const MIN_ROWS_STREAMING = 12 * TILE_ROWS;
+const MIN_ROWS_STREAMING = 20 * TILE_ROWS;
 
-/** Address of this instance's scratch memory; 0: it has none and sweeps directly. */
-let scratch: usize = 0;
-
-/** Bytes that shoal_use_scratch() wants; 0 in builds that have no use for them. */
-export function shoal_scratch_bytes(): i32 {
-  if (ASC_FEATURE_RELAXED_SIMD) return 0;
-  return <i32>(SUMS_BYTES + WEIGHT_BYTES);
-}
-
-/**
- * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
- * (0). It changes the speed of matrix kernels, no bit: faster where the engine checks
- * bounds in code, slower where it does not. Relaxed builds ignore it.
- */
-export function shoal_use_scratch(address: usize): void {
-  if (!ASC_NO_ASSERT) assert((address & 15) == 0, "scratch memory is 16-byte aligned");
-  scratch = address;
-}
+/** Bytes of scratch memory; 0 in builds that never sweep in blocks. */
+export const BLOCKED_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? 0 : SUMS_BYTES + WEIGHT_BYTES;
 
 /**
  * Rows of the batch that blocked() should take; the others are for the direct sweep.
@@ -50,7 +35,7 @@ export function blockedRows(
   m: i32, panels: i32, k1: i32, k2: i32, extra: i32, streaming: bool
 ): i32 {
   if (ASC_FEATURE_RELAXED_SIMD) return 0;
-  if (scratch == 0 || panels < MIN_PANELS) return 0;
+  if (!blocks || panels < MIN_PANELS) return 0;
   const least = streaming ? MIN_ROWS_STREAMING : MIN_ROWS;
   if (m < least) return 0;
   const whole = k1 / CHUNK_STEPS + k2 / CHUNK_STEPS * extra;
@@ -79,7 +64,7 @@ export function blocked(
   for (let first = 0; first < allTiles; first += blockTiles) {
     const tiles = min(blockTiles, allTiles - first);
     const at = <usize>(first * TILE_ROWS) << 2;
-    begin(tiles, group, w, panelBytes, sums);
+    beginSums(TILE_ROWS, tiles, group, w, panelBytes, sums);
     let piece = w + 32;
     let rows = rows1;
     let k = k1;
@@ -92,7 +77,7 @@ export function blocked(
         for (let i = 0, side = weights; i < pieces; ++i, side += <usize>group * CHUNK_BYTES) {
           let table = rows + at;
           for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
-            chunk_5x8(table, from, side, to, group);
+            chunk_5x8(table, from, side, CHUNK_BYTES, to, group);
           }
           from += CHUNK_STEPS * 4;
         }
@@ -110,21 +95,7 @@ export function blocked(
       rows = nextRows(rows2, extra, segment);
       k = k2;
     }
-    end(tiles, group, sums, at, col, n, units, op0, op1, p0, p1, p2);
-  }
-}
-
-/** Sums start from the biases. */
-function begin(tiles: i32, group: i32, panel: usize, panelBytes: usize, sums: usize): void {
-  for (let t = 0; t < tiles; ++t) {
-    for (let p = 0, from = panel; p < group; ++p, from += panelBytes) {
-      const lo = v128.load(from);
-      const hi = v128.load(from, 16);
-      for (let r = 0; r < TILE_ROWS; ++r, sums += 32) {
-        v128.store(sums, lo);
-        v128.store(sums, hi, 16);
-      }
-    }
+    endSums(TILE_ROWS, tiles, group, sums, at, col, n, units, op0, op1, p0, p1, p2);
   }
 }
 
@@ -134,22 +105,6 @@ function fetch(pieces: i32, group: i32, from: usize, panelBytes: usize, to: usiz
   for (let p = 0; p < group; ++p, from += panelBytes, to += CHUNK_BYTES) {
     for (let i = 0, piece = from, place = to; i < pieces; ++i, piece += CHUNK_BYTES, place += stride) {
       memory.copy(place, piece, CHUNK_BYTES);
-    }
-  }
-}
-
-function end(
-  tiles: i32, group: i32, sums: usize, at: usize, first: i32, n: i32, units: i32, op0: i32, op1: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
-  for (let t = 0; t < tiles; ++t, at += TILE_ROWS * 4) {
-    let col = first;
-    for (let p = 0; p < group; ++p) {
-      const code = p & 1 ? op1 : op0;
-      for (let r = 0; r < TILE_ROWS; ++r, sums += 32) {
-        finish(code, v128.load(sums), v128.load(sums, 16), at + (<usize>r << 2), col, n, p0, p1, p2);
-      }
-      if (op0 == op1 || p & 1) col += units;
     }
   }
 }

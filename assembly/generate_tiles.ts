@@ -132,28 +132,39 @@ export function tile_${rows}x${columns}(
     "}\n";
 }
 
-/** Rows of the chunk tiles. */
-const CHUNK_ROWS = 5;
-/** Steps of k of a chunk: as many as fit the processor's cache of decoded instructions, twice. */
-const CHUNK_STEPS = 32;
-/** As W_OFFSET, and beyond every offset of the other loads. */
-const CHUNK_OFFSET = 1024;
+/** A chunk tile: a piece of K for many panels. */
+interface ChunkTile {
+  readonly rows: number;
+  /** Steps of k, all written out. */
+  readonly steps: number;
+}
 
-function loadSums(): string {
-  return each(CHUNK_ROWS, (r) =>
+/** Blocked sweeps: as many steps as fit the processor's cache of decoded instructions, twice. */
+const BLOCK_CHUNK: ChunkTile = { rows: 5, steps: 32 };
+/** The first rows of streaming weights: short pieces, so that every stream moves on often. */
+const LEAD_STEPS = 16;
+const CHUNKS: readonly ChunkTile[] = [
+  ...[2, 3, 4].map((rows) => ({ rows, steps: LEAD_STEPS })),
+  BLOCK_CHUNK,
+];
+/** As W_OFFSET, and beyond every offset of the other loads; no more than where the host's memory begins. */
+const CHUNK_OFFSET = 192;
+
+function loadSums(rows: number): string {
+  return each(rows, (r) =>
     `    let lo${r} = v128.load(sums${r === 0 ? "" : `, ${32 * r}`}), hi${r} = v128.load(sums, ${32 * r + 16});\n`);
 }
 
-function storeSums(): string {
-  return each(CHUNK_ROWS, (r) =>
+function storeSums(rows: number): string {
+  return each(rows, (r) =>
     `    v128.store(sums, lo${r}${r === 0 ? "" : `, ${32 * r}`}); v128.store(sums, hi${r}, ${32 * r + 16});\n`) +
-    `    sums += ${32 * CHUNK_ROWS};\n`;
+    `    sums += ${32 * rows};\n`;
 }
 
 /** One step of k of a chunk tile, the weights' pointer `p` moved back by `offset`. */
-function chunkStep(offset: number, a: (r: number) => string): string {
+function chunkStep(rows: number, offset: number, a: (r: number) => string): string {
   return `      b = v128.load(p, ${offset}); d = v128.load(p, ${offset + 16}); p += 32;\n` +
-    each(CHUNK_ROWS, (r) =>
+    each(rows, (r) =>
       `      x = v128.load_splat<f32>(${a(r)}); lo${r} = mac(lo${r}, x, b); hi${r} = mac(hi${r}, x, d);\n`);
 }
 
@@ -162,47 +173,59 @@ function chunkStep(offset: number, a: (r: number) => string): string {
  * every load in code, but a check of the same address and offset is made once where it
  * comes first: ahead of the loop over panels each element of the rows is loaded and
  * dropped, and the loop itself is left with the two checks of the weights. Steady state
- * of one step: 20 arithmetic instructions, 7 loads, 2 checks, 2 additions.
+ * of one step of 5 rows: 20 arithmetic instructions, 7 loads, 2 checks, 2 additions.
  */
-function renderChunk(): string {
-  const rows = (offset: string) =>
-    each(CHUNK_ROWS, (r) => `  let a${r} = <usize>load<u32>(rows${r === 0 ? "" : `, ${4 * r}`}) + ${offset};\n`);
+function renderChunk({ rows, steps }: ChunkTile): string {
+  const pointers = (offset: string) =>
+    each(rows, (r) => `  let a${r} = <usize>load<u32>(rows${r === 0 ? "" : `, ${4 * r}`}) + ${offset};\n`);
+  const element = (r: number, k: number) => `a${r}${k === 0 ? "" : `, ${4 * k}`}`;
   return `
-// Chunk tiles: sums[panel][r][8] += over a piece of k of a[r][k] * w[panel][k][8], for
-// ${CHUNK_ROWS} rows and \`panels\` panels. rows: their entries in the row table; from: byte
-// offset of the piece in a row; w: the piece's weights; see blocked.ts.
-
-/** Steps of chunk_${CHUNK_ROWS}x8. */
-export const CHUNK_STEPS = ${CHUNK_STEPS};
-
-/** A piece of ${CHUNK_STEPS} steps; the panels' pieces follow each other at w. */
-export function chunk_${CHUNK_ROWS}x8(rows: usize, from: usize, w: usize, sums: usize, panels: i32): void {
-${rows("from")}  // Checked here, these are not checked again below.
-${each(CHUNK_STEPS, (k) => "  " + each(CHUNK_ROWS, (r) => `load<f32>(a${r}${k === 0 ? "" : `, ${4 * k}`}); `).trimEnd() + "\n")}  let b: v128, d: v128, x: v128;
-  let p = w - ${CHUNK_OFFSET};
+/** A piece of ${steps} steps. */
+export function chunk_${rows}x8(
+  rows: usize, from: usize, w: usize, stride: usize, sums: usize, panels: i32
+): void {
+${pointers("from")}  // Checked here, these are not checked again below.
+${each(steps, (k) => "  " + each(rows, (r) => `load<f32>(${element(r, k)}); `).trimEnd() + "\n")}  let b: v128, d: v128, x: v128;
+  w -= ${CHUNK_OFFSET};
   for (; panels > 0; --panels) {
-${loadSums()}${each(CHUNK_STEPS, (k) => chunkStep(CHUNK_OFFSET, (r) => `a${r}${k === 0 ? "" : `, ${4 * k}`}`))}${storeSums()}  }
+${loadSums(rows)}    let p = w;
+${each(steps, (k) => chunkStep(rows, CHUNK_OFFSET, (r) => element(r, k)))}${storeSums(rows)}    w += stride;
+  }
 }
 
-/** The end of K, fewer steps than a chunk; panels panelBytes apart. */
-export function rest_${CHUNK_ROWS}x8(
-  rows: usize, from: usize, steps: i32, w: usize, panelBytes: usize, sums: usize, panels: i32
+/** The end of K, fewer steps than a chunk. */
+export function rest_${rows}x8(
+  rows: usize, from: usize, steps: i32, w: usize, stride: usize, sums: usize, panels: i32
 ): void {
   let b: v128, d: v128, x: v128;
   for (; panels > 0; --panels) {
-${loadSums()}${rows("from").replaceAll("  let", "    let")}    let p = w;
+${loadSums(rows)}${pointers("from").replaceAll("  let", "    let")}    let p = w;
     for (let k = steps; k > 0; --k) {
-${chunkStep(0, (r) => `a${r}`)}     ${each(CHUNK_ROWS, (r) => ` a${r} += 4;`)}
+${chunkStep(rows, 0, (r) => `a${r}`)}     ${each(rows, (r) => ` a${r} += 4;`)}
     }
-${storeSums()}    w += panelBytes;
+${storeSums(rows)}    w += stride;
   }
 }
 `;
 }
 
+function renderChunks(): string {
+  return `
+// Chunk tiles: sums[panel][r][8] += over a piece of k of a[r][k] * w[panel][k][8], for
+// their rows and \`panels\` panels. rows: their entries in the row table; from: byte
+// offset of the piece in a row; w: the piece's weights of the first panel, those of the
+// others \`stride\` bytes apart; see lead.ts and blocked.ts.
+
+/** Steps of chunk_${BLOCK_CHUNK.rows}x8. */
+export const CHUNK_STEPS = ${BLOCK_CHUNK.steps};
+/** Steps of the other chunk tiles. */
+export const LEAD_STEPS = ${LEAD_STEPS};
+` + CHUNKS.map(renderChunk).join("");
+}
+
 /** The text of assembly/tiles.ts. */
 export function renderTiles(): string {
-  return HEADER + TILES.map(render).join("") + renderChunk();
+  return HEADER + TILES.map(render).join("") + renderChunks();
 }
 
 if (import.meta.main) {

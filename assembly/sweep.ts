@@ -6,6 +6,8 @@
 // of panels after the other, and the group stays in cache while the block's tiles
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
 import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from "./blocked";
+import { LEAD_PANELS, LEAD_ROWS, lead } from "./lead";
+import { scratch } from "./scratch";
 import {
   tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
 } from "./tiles";
@@ -18,10 +20,10 @@ export const BLOCK_ROWS = 120;
   return ASC_FEATURE_RELAXED_SIMD ? 6 : 5;
 }
 /** Panels that pass side by side where the weights' way from memory is the limit. */
-const GROUP_PANELS = 4;
+const GROUP_PANELS = LEAD_PANELS;
 /** Weights above this size are taken to come from memory rather than from cache. */
 const STREAM_BYTES: usize = 2 << 20;
-/** Up to so many rows streaming weights meet pairs of rows rather than tall tiles. */
+/** Without scratch memory: up to so many rows streaming weights meet pairs of rows rather than tall tiles. */
 const PAIR_ROWS = 16;
 
 /** Bytes of one packed panel over K. */
@@ -70,19 +72,22 @@ function direct(
   for (let block = first; block < m; block += BLOCK_ROWS) {
     const rows = min(BLOCK_ROWS, m - block);
     const at = <usize>block << 2;
-    // The first row pulls a group from memory in four streams, which one panel at a
-    // time cannot; the other rows then find it in cache.
-    const lead = rows == 1 || (streaming && block == first) ? 1 : 0;
+    // The first rows pull a group from memory in four streams, which one panel at a
+    // time cannot; the others then find it in cache.
+    const pulls = streaming && block == first;
+    const leads = rows == 1 || (pulls && scratch == 0) ? 1 : pulls ? min(rows, LEAD_ROWS) : 0;
     let panel = w;
     let col = firstCol;
     let p = 0;
     for (; p + GROUP_PANELS <= panels; p += GROUP_PANELS) {
-      if (lead) {
+      if (leads == 1) {
         tile_1x32(at, k1, rows1, k2, rows2, extra, panel, panelBytes, op0, op1, units, col, n, p0, p1, p2);
+      } else if (leads > 1) {
+        lead(leads, at, k1, rows1, k2, rows2, extra, panel, panelBytes, op0, op1, units, col, n, p0, p1, p2);
       }
-      const rest = rows - lead;
-      const next = at + (<usize>lead << 2);
-      if (rest <= 2 || (streaming && rest <= PAIR_ROWS)) {
+      const rest = rows - leads;
+      const next = at + (<usize>leads << 2);
+      if (rest <= 2 || (leads == 1 && rest <= PAIR_ROWS)) {
         pairs(rest, next, n, units, op0, op1, k1, rows1, k2, rows2, extra, panel, panelBytes, col, p0, p1, p2);
       } else {
         tall(rest, next, n, GROUP_PANELS, units, op0, op1, k1, rows1, k2, rows2, extra, panel, panelBytes, col, p0, p1, p2);

@@ -644,14 +644,412 @@ export function tile_6x8(
 }
 
 // Chunk tiles: sums[panel][r][8] += over a piece of k of a[r][k] * w[panel][k][8], for
-// 5 rows and `panels` panels. rows: their entries in the row table; from: byte
-// offset of the piece in a row; w: the piece's weights; see blocked.ts.
+// their rows and `panels` panels. rows: their entries in the row table; from: byte
+// offset of the piece in a row; w: the piece's weights of the first panel, those of the
+// others `stride` bytes apart; see lead.ts and blocked.ts.
 
 /** Steps of chunk_5x8. */
 export const CHUNK_STEPS = 32;
+/** Steps of the other chunk tiles. */
+export const LEAD_STEPS = 16;
 
-/** A piece of 32 steps; the panels' pieces follow each other at w. */
-export function chunk_5x8(rows: usize, from: usize, w: usize, sums: usize, panels: i32): void {
+/** A piece of 16 steps. */
+export function chunk_2x8(
+  rows: usize, from: usize, w: usize, stride: usize, sums: usize, panels: i32
+): void {
+  let a0 = <usize>load<u32>(rows) + from;
+  let a1 = <usize>load<u32>(rows, 4) + from;
+  // Checked here, these are not checked again below.
+  load<f32>(a0); load<f32>(a1);
+  load<f32>(a0, 4); load<f32>(a1, 4);
+  load<f32>(a0, 8); load<f32>(a1, 8);
+  load<f32>(a0, 12); load<f32>(a1, 12);
+  load<f32>(a0, 16); load<f32>(a1, 16);
+  load<f32>(a0, 20); load<f32>(a1, 20);
+  load<f32>(a0, 24); load<f32>(a1, 24);
+  load<f32>(a0, 28); load<f32>(a1, 28);
+  load<f32>(a0, 32); load<f32>(a1, 32);
+  load<f32>(a0, 36); load<f32>(a1, 36);
+  load<f32>(a0, 40); load<f32>(a1, 40);
+  load<f32>(a0, 44); load<f32>(a1, 44);
+  load<f32>(a0, 48); load<f32>(a1, 48);
+  load<f32>(a0, 52); load<f32>(a1, 52);
+  load<f32>(a0, 56); load<f32>(a1, 56);
+  load<f32>(a0, 60); load<f32>(a1, 60);
+  let b: v128, d: v128, x: v128;
+  w -= 192;
+  for (; panels > 0; --panels) {
+    let lo0 = v128.load(sums), hi0 = v128.load(sums, 16);
+    let lo1 = v128.load(sums, 32), hi1 = v128.load(sums, 48);
+    let p = w;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 4); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 4); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 8); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 8); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 12); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 12); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 16); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 16); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 20); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 20); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 24); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 24); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 28); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 28); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 32); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 32); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 36); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 36); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 40); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 40); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 44); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 44); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 48); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 48); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 52); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 52); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 56); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 56); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 60); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 60); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+    v128.store(sums, lo0); v128.store(sums, hi0, 16);
+    v128.store(sums, lo1, 32); v128.store(sums, hi1, 48);
+    sums += 64;
+    w += stride;
+  }
+}
+
+/** The end of K, fewer steps than a chunk. */
+export function rest_2x8(
+  rows: usize, from: usize, steps: i32, w: usize, stride: usize, sums: usize, panels: i32
+): void {
+  let b: v128, d: v128, x: v128;
+  for (; panels > 0; --panels) {
+    let lo0 = v128.load(sums), hi0 = v128.load(sums, 16);
+    let lo1 = v128.load(sums, 32), hi1 = v128.load(sums, 48);
+    let a0 = <usize>load<u32>(rows) + from;
+    let a1 = <usize>load<u32>(rows, 4) + from;
+    let p = w;
+    for (let k = steps; k > 0; --k) {
+      b = v128.load(p, 0); d = v128.load(p, 16); p += 32;
+      x = v128.load_splat<f32>(a0); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      a0 += 4; a1 += 4;
+    }
+    v128.store(sums, lo0); v128.store(sums, hi0, 16);
+    v128.store(sums, lo1, 32); v128.store(sums, hi1, 48);
+    sums += 64;
+    w += stride;
+  }
+}
+
+/** A piece of 16 steps. */
+export function chunk_3x8(
+  rows: usize, from: usize, w: usize, stride: usize, sums: usize, panels: i32
+): void {
+  let a0 = <usize>load<u32>(rows) + from;
+  let a1 = <usize>load<u32>(rows, 4) + from;
+  let a2 = <usize>load<u32>(rows, 8) + from;
+  // Checked here, these are not checked again below.
+  load<f32>(a0); load<f32>(a1); load<f32>(a2);
+  load<f32>(a0, 4); load<f32>(a1, 4); load<f32>(a2, 4);
+  load<f32>(a0, 8); load<f32>(a1, 8); load<f32>(a2, 8);
+  load<f32>(a0, 12); load<f32>(a1, 12); load<f32>(a2, 12);
+  load<f32>(a0, 16); load<f32>(a1, 16); load<f32>(a2, 16);
+  load<f32>(a0, 20); load<f32>(a1, 20); load<f32>(a2, 20);
+  load<f32>(a0, 24); load<f32>(a1, 24); load<f32>(a2, 24);
+  load<f32>(a0, 28); load<f32>(a1, 28); load<f32>(a2, 28);
+  load<f32>(a0, 32); load<f32>(a1, 32); load<f32>(a2, 32);
+  load<f32>(a0, 36); load<f32>(a1, 36); load<f32>(a2, 36);
+  load<f32>(a0, 40); load<f32>(a1, 40); load<f32>(a2, 40);
+  load<f32>(a0, 44); load<f32>(a1, 44); load<f32>(a2, 44);
+  load<f32>(a0, 48); load<f32>(a1, 48); load<f32>(a2, 48);
+  load<f32>(a0, 52); load<f32>(a1, 52); load<f32>(a2, 52);
+  load<f32>(a0, 56); load<f32>(a1, 56); load<f32>(a2, 56);
+  load<f32>(a0, 60); load<f32>(a1, 60); load<f32>(a2, 60);
+  let b: v128, d: v128, x: v128;
+  w -= 192;
+  for (; panels > 0; --panels) {
+    let lo0 = v128.load(sums), hi0 = v128.load(sums, 16);
+    let lo1 = v128.load(sums, 32), hi1 = v128.load(sums, 48);
+    let lo2 = v128.load(sums, 64), hi2 = v128.load(sums, 80);
+    let p = w;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 4); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 4); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 4); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 8); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 8); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 8); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 12); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 12); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 12); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 16); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 16); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 16); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 20); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 20); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 20); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 24); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 24); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 24); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 28); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 28); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 28); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 32); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 32); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 32); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 36); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 36); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 36); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 40); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 40); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 40); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 44); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 44); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 44); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 48); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 48); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 48); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 52); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 52); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 52); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 56); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 56); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 56); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 60); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 60); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 60); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+    v128.store(sums, lo0); v128.store(sums, hi0, 16);
+    v128.store(sums, lo1, 32); v128.store(sums, hi1, 48);
+    v128.store(sums, lo2, 64); v128.store(sums, hi2, 80);
+    sums += 96;
+    w += stride;
+  }
+}
+
+/** The end of K, fewer steps than a chunk. */
+export function rest_3x8(
+  rows: usize, from: usize, steps: i32, w: usize, stride: usize, sums: usize, panels: i32
+): void {
+  let b: v128, d: v128, x: v128;
+  for (; panels > 0; --panels) {
+    let lo0 = v128.load(sums), hi0 = v128.load(sums, 16);
+    let lo1 = v128.load(sums, 32), hi1 = v128.load(sums, 48);
+    let lo2 = v128.load(sums, 64), hi2 = v128.load(sums, 80);
+    let a0 = <usize>load<u32>(rows) + from;
+    let a1 = <usize>load<u32>(rows, 4) + from;
+    let a2 = <usize>load<u32>(rows, 8) + from;
+    let p = w;
+    for (let k = steps; k > 0; --k) {
+      b = v128.load(p, 0); d = v128.load(p, 16); p += 32;
+      x = v128.load_splat<f32>(a0); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      a0 += 4; a1 += 4; a2 += 4;
+    }
+    v128.store(sums, lo0); v128.store(sums, hi0, 16);
+    v128.store(sums, lo1, 32); v128.store(sums, hi1, 48);
+    v128.store(sums, lo2, 64); v128.store(sums, hi2, 80);
+    sums += 96;
+    w += stride;
+  }
+}
+
+/** A piece of 16 steps. */
+export function chunk_4x8(
+  rows: usize, from: usize, w: usize, stride: usize, sums: usize, panels: i32
+): void {
+  let a0 = <usize>load<u32>(rows) + from;
+  let a1 = <usize>load<u32>(rows, 4) + from;
+  let a2 = <usize>load<u32>(rows, 8) + from;
+  let a3 = <usize>load<u32>(rows, 12) + from;
+  // Checked here, these are not checked again below.
+  load<f32>(a0); load<f32>(a1); load<f32>(a2); load<f32>(a3);
+  load<f32>(a0, 4); load<f32>(a1, 4); load<f32>(a2, 4); load<f32>(a3, 4);
+  load<f32>(a0, 8); load<f32>(a1, 8); load<f32>(a2, 8); load<f32>(a3, 8);
+  load<f32>(a0, 12); load<f32>(a1, 12); load<f32>(a2, 12); load<f32>(a3, 12);
+  load<f32>(a0, 16); load<f32>(a1, 16); load<f32>(a2, 16); load<f32>(a3, 16);
+  load<f32>(a0, 20); load<f32>(a1, 20); load<f32>(a2, 20); load<f32>(a3, 20);
+  load<f32>(a0, 24); load<f32>(a1, 24); load<f32>(a2, 24); load<f32>(a3, 24);
+  load<f32>(a0, 28); load<f32>(a1, 28); load<f32>(a2, 28); load<f32>(a3, 28);
+  load<f32>(a0, 32); load<f32>(a1, 32); load<f32>(a2, 32); load<f32>(a3, 32);
+  load<f32>(a0, 36); load<f32>(a1, 36); load<f32>(a2, 36); load<f32>(a3, 36);
+  load<f32>(a0, 40); load<f32>(a1, 40); load<f32>(a2, 40); load<f32>(a3, 40);
+  load<f32>(a0, 44); load<f32>(a1, 44); load<f32>(a2, 44); load<f32>(a3, 44);
+  load<f32>(a0, 48); load<f32>(a1, 48); load<f32>(a2, 48); load<f32>(a3, 48);
+  load<f32>(a0, 52); load<f32>(a1, 52); load<f32>(a2, 52); load<f32>(a3, 52);
+  load<f32>(a0, 56); load<f32>(a1, 56); load<f32>(a2, 56); load<f32>(a3, 56);
+  load<f32>(a0, 60); load<f32>(a1, 60); load<f32>(a2, 60); load<f32>(a3, 60);
+  let b: v128, d: v128, x: v128;
+  w -= 192;
+  for (; panels > 0; --panels) {
+    let lo0 = v128.load(sums), hi0 = v128.load(sums, 16);
+    let lo1 = v128.load(sums, 32), hi1 = v128.load(sums, 48);
+    let lo2 = v128.load(sums, 64), hi2 = v128.load(sums, 80);
+    let lo3 = v128.load(sums, 96), hi3 = v128.load(sums, 112);
+    let p = w;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 4); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 4); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 4); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 4); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 8); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 8); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 8); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 8); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 12); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 12); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 12); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 12); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 16); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 16); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 16); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 16); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 20); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 20); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 20); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 20); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 24); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 24); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 24); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 24); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 28); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 28); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 28); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 28); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 32); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 32); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 32); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 32); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 36); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 36); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 36); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 36); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 40); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 40); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 40); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 40); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 44); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 44); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 44); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 44); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 48); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 48); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 48); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 48); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 52); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 52); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 52); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 52); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 56); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 56); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 56); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 56); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
+      x = v128.load_splat<f32>(a0, 60); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1, 60); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2, 60); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3, 60); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+    v128.store(sums, lo0); v128.store(sums, hi0, 16);
+    v128.store(sums, lo1, 32); v128.store(sums, hi1, 48);
+    v128.store(sums, lo2, 64); v128.store(sums, hi2, 80);
+    v128.store(sums, lo3, 96); v128.store(sums, hi3, 112);
+    sums += 128;
+    w += stride;
+  }
+}
+
+/** The end of K, fewer steps than a chunk. */
+export function rest_4x8(
+  rows: usize, from: usize, steps: i32, w: usize, stride: usize, sums: usize, panels: i32
+): void {
+  let b: v128, d: v128, x: v128;
+  for (; panels > 0; --panels) {
+    let lo0 = v128.load(sums), hi0 = v128.load(sums, 16);
+    let lo1 = v128.load(sums, 32), hi1 = v128.load(sums, 48);
+    let lo2 = v128.load(sums, 64), hi2 = v128.load(sums, 80);
+    let lo3 = v128.load(sums, 96), hi3 = v128.load(sums, 112);
+    let a0 = <usize>load<u32>(rows) + from;
+    let a1 = <usize>load<u32>(rows, 4) + from;
+    let a2 = <usize>load<u32>(rows, 8) + from;
+    let a3 = <usize>load<u32>(rows, 12) + from;
+    let p = w;
+    for (let k = steps; k > 0; --k) {
+      b = v128.load(p, 0); d = v128.load(p, 16); p += 32;
+      x = v128.load_splat<f32>(a0); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
+      x = v128.load_splat<f32>(a1); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
+      x = v128.load_splat<f32>(a2); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
+      x = v128.load_splat<f32>(a3); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
+      a0 += 4; a1 += 4; a2 += 4; a3 += 4;
+    }
+    v128.store(sums, lo0); v128.store(sums, hi0, 16);
+    v128.store(sums, lo1, 32); v128.store(sums, hi1, 48);
+    v128.store(sums, lo2, 64); v128.store(sums, hi2, 80);
+    v128.store(sums, lo3, 96); v128.store(sums, hi3, 112);
+    sums += 128;
+    w += stride;
+  }
+}
+
+/** A piece of 32 steps. */
+export function chunk_5x8(
+  rows: usize, from: usize, w: usize, stride: usize, sums: usize, panels: i32
+): void {
   let a0 = <usize>load<u32>(rows) + from;
   let a1 = <usize>load<u32>(rows, 4) + from;
   let a2 = <usize>load<u32>(rows, 8) + from;
@@ -691,200 +1089,201 @@ export function chunk_5x8(rows: usize, from: usize, w: usize, sums: usize, panel
   load<f32>(a0, 120); load<f32>(a1, 120); load<f32>(a2, 120); load<f32>(a3, 120); load<f32>(a4, 120);
   load<f32>(a0, 124); load<f32>(a1, 124); load<f32>(a2, 124); load<f32>(a3, 124); load<f32>(a4, 124);
   let b: v128, d: v128, x: v128;
-  let p = w - 1024;
+  w -= 192;
   for (; panels > 0; --panels) {
     let lo0 = v128.load(sums), hi0 = v128.load(sums, 16);
     let lo1 = v128.load(sums, 32), hi1 = v128.load(sums, 48);
     let lo2 = v128.load(sums, 64), hi2 = v128.load(sums, 80);
     let lo3 = v128.load(sums, 96), hi3 = v128.load(sums, 112);
     let lo4 = v128.load(sums, 128), hi4 = v128.load(sums, 144);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+    let p = w;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 4); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 4); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 4); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 4); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 4); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 8); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 8); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 8); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 8); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 8); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 12); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 12); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 12); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 12); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 12); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 16); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 16); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 16); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 16); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 16); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 20); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 20); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 20); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 20); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 20); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 24); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 24); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 24); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 24); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 24); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 28); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 28); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 28); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 28); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 28); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 32); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 32); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 32); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 32); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 32); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 36); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 36); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 36); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 36); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 36); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 40); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 40); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 40); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 40); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 40); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 44); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 44); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 44); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 44); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 44); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 48); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 48); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 48); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 48); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 48); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 52); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 52); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 52); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 52); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 52); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 56); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 56); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 56); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 56); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 56); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 60); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 60); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 60); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 60); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 60); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 64); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 64); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 64); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 64); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 64); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 68); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 68); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 68); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 68); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 68); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 72); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 72); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 72); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 72); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 72); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 76); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 76); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 76); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 76); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 76); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 80); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 80); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 80); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 80); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 80); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 84); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 84); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 84); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 84); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 84); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 88); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 88); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 88); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 88); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 88); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 92); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 92); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 92); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 92); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 92); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 96); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 96); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 96); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 96); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 96); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 100); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 100); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 100); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 100); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 100); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 104); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 104); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 104); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 104); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 104); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 108); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 108); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 108); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 108); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 108); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 112); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 112); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 112); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 112); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 112); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 116); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 116); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 116); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 116); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 116); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 120); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 120); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 120); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
       x = v128.load_splat<f32>(a3, 120); lo3 = mac(lo3, x, b); hi3 = mac(hi3, x, d);
       x = v128.load_splat<f32>(a4, 120); lo4 = mac(lo4, x, b); hi4 = mac(hi4, x, d);
-      b = v128.load(p, 1024); d = v128.load(p, 1040); p += 32;
+      b = v128.load(p, 192); d = v128.load(p, 208); p += 32;
       x = v128.load_splat<f32>(a0, 124); lo0 = mac(lo0, x, b); hi0 = mac(hi0, x, d);
       x = v128.load_splat<f32>(a1, 124); lo1 = mac(lo1, x, b); hi1 = mac(hi1, x, d);
       x = v128.load_splat<f32>(a2, 124); lo2 = mac(lo2, x, b); hi2 = mac(hi2, x, d);
@@ -896,12 +1295,13 @@ export function chunk_5x8(rows: usize, from: usize, w: usize, sums: usize, panel
     v128.store(sums, lo3, 96); v128.store(sums, hi3, 112);
     v128.store(sums, lo4, 128); v128.store(sums, hi4, 144);
     sums += 160;
+    w += stride;
   }
 }
 
-/** The end of K, fewer steps than a chunk; panels panelBytes apart. */
+/** The end of K, fewer steps than a chunk. */
 export function rest_5x8(
-  rows: usize, from: usize, steps: i32, w: usize, panelBytes: usize, sums: usize, panels: i32
+  rows: usize, from: usize, steps: i32, w: usize, stride: usize, sums: usize, panels: i32
 ): void {
   let b: v128, d: v128, x: v128;
   for (; panels > 0; --panels) {
@@ -931,6 +1331,6 @@ export function rest_5x8(
     v128.store(sums, lo3, 96); v128.store(sums, hi3, 112);
     v128.store(sums, lo4, 128); v128.store(sums, hi4, 144);
     sums += 160;
-    w += panelBytes;
+    w += stride;
   }
 }

@@ -4,10 +4,10 @@ import {
   instantiateKernels,
   type KernelExports,
 } from "../../src/kernels/module.ts";
-import { probeScratchBytes } from "../../src/engine/scratch_probe.ts";
+import { createMemory } from "../../src/kernels/memory.ts";
+import { probeScratch } from "../../src/engine/scratch_probe.ts";
 import { ROOT } from "./root.ts";
 
-const PAGE = 65536;
 const ALIGN = 64;
 
 /** Rows behind a table, contiguous in memory. */
@@ -44,16 +44,14 @@ export class Own {
 
   /** @param file of build/, over unshared memory; @param megabytes of memory */
   static load(file: string, megabytes: number): Own {
-    const memory = new WebAssembly.Memory({
-      initial: megabytes * 2 ** 20 / PAGE,
-    });
+    const memory = createMemory({ bytes: megabytes * 2 ** 20 });
     const bytes = readFileSync(new URL(`build/${file}`, ROOT));
     const kernels = instantiateKernels(new Uint8Array(bytes), { memory });
     const name = file.includes("relaxed") ? "relaxed" : "deterministic";
     const end = kernels.shoal_static_end();
-    const scratch = probeScratchBytes(bytes, false);
-    if (scratch > 0) kernels.shoal_use_scratch(end);
-    return new Own(name, memory, kernels, end + scratch);
+    const scratch = probeScratch(bytes, false);
+    kernels.shoal_use_scratch(end, scratch.blocks);
+    return new Own(name, memory, kernels, end + scratch.bytes);
   }
 
   /** Forgets all operands. */

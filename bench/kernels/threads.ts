@@ -15,6 +15,8 @@ import { cpus } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { KernelTeam } from "../../src/engine/kernel_team.ts";
+import { probeScratch } from "../../src/engine/scratch_probe.ts";
+import { createMemory } from "../../src/kernels/memory.ts";
 import { instantiateKernels, supports } from "../../src/kernels/module.ts";
 import { contest, median, type Result } from "./contest.ts";
 import { Own } from "./own.ts";
@@ -25,7 +27,7 @@ import { ROOT } from "./root.ts";
 import { candidates } from "./task.ts";
 
 const SEED = 1;
-const PAGES = 192 * 16;
+const MEMORY_BYTES = 192 * 2 ** 20;
 const ROUND_NS = 1e7;
 /** onnxruntime-web's threads spin for 60 ms after a run, on a core that others then lack. */
 const SETTLE_MS = 100;
@@ -58,17 +60,20 @@ async function startBuild(
   file: string,
   name: string,
 ): Promise<{ team: KernelTeam; one: Own; many: Own }> {
-  const memory = new WebAssembly.Memory({
-    initial: PAGES,
-    maximum: PAGES,
-    shared: true,
-  });
+  const memory = createMemory({ bytes: MEMORY_BYTES, shared: true });
   const kernels = new Uint8Array(readFileSync(new URL(`build/${file}`, ROOT)));
   const one = instantiateKernels(kernels, { memory });
   const address = Math.ceil(one.shoal_static_end() / 64) * 64;
   const plan = { threads, scratchBytes: SCRATCH_BYTES };
-  const team = await KernelTeam.start({ kernels, memory, address, ...plan });
-  const base = address + KernelTeam.bytes(plan);
+  const { bytes, blocks } = probeScratch(kernels, true);
+  const scratch = address + KernelTeam.bytes(plan);
+  one.shoal_use_scratch(scratch, blocks);
+  const kernelScratch = { address: scratch + bytes, blocks };
+  const team = await KernelTeam.start({
+    ...{ kernels, memory, address, kernelScratch },
+    ...plan,
+  });
+  const base = scratch + (1 + threads) * bytes;
   return {
     team,
     one: new Own(`${name}, 1`, memory, one, base),

@@ -9,6 +9,7 @@ import {
   type TeamPlace,
   type TeamPlan,
 } from "../kernels/team/block.ts";
+import { NO_SCRATCH, type ScratchPlace } from "../kernels/scratch.ts";
 import { TeamLeader, type TeamWays, teamWays } from "../kernels/team/leader.ts";
 import { startThreads, type Thread } from "./threads.ts";
 
@@ -20,10 +21,10 @@ export interface KernelTeamOptions extends Partial<TeamPlan & TeamWays> {
   /** Where the team's `KernelTeam.bytes` lie, 64-byte aligned. */
   address: number;
   /**
-   * Where `threads` times `shoal_scratch_bytes()` bytes lie, for engines where scratch memory pays
-   * (`probeScratchBytes`), 16-byte aligned; default 0, none.
+   * Where `threads` times `shoal_scratch_bytes(blocks)` bytes lie, 16-byte aligned, and whether sweeps in
+   * blocks pay on this engine (`probeScratch`); default: none.
    */
-  kernelScratch?: number;
+  kernelScratch?: ScratchPlace;
   /** A helper died: the team is of no use any more. By default the error is thrown. */
   onFatal?: (error: Error) => void;
 }
@@ -80,10 +81,13 @@ export class KernelTeam {
     }
     const kernels = instantiateKernels(options.kernels, { memory });
     prepareTeam(memory, place);
-    const { kernelScratch = 0 } = options;
-    const scratchOf = (thread: number) =>
-      kernelScratch && kernelScratch + thread * kernels.shoal_scratch_bytes();
-    kernels.shoal_use_scratch(scratchOf(0));
+    const { address: scratch, blocks } = options.kernelScratch ?? NO_SCRATCH;
+    const scratchOf = (thread: number): ScratchPlace => ({
+      address: scratch &&
+        scratch + thread * kernels.shoal_scratch_bytes(blocks),
+      blocks,
+    });
+    kernels.shoal_use_scratch(scratchOf(0).address, blocks);
     const leader = new TeamLeader(kernels, memory, place, ways);
     const threads = await startThreads(
       Array.from({ length: place.threads - 1 }, (_, i) => ({

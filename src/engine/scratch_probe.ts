@@ -1,51 +1,60 @@
 /**
- * Start-up probe: whether scratch memory pays on this engine. It turns matrix kernels from direct
- * to blocked sweeps (assembly/blocked.ts), which give the same bits: faster where bounds are checked
- * in code (Deno), slower where a check costs nothing.
+ * Start-up probe: what to do with scratch memory on this engine. Every instance is better off with
+ * some; whether it sweeps in blocks (assembly/blocked.ts), which give the same bits, depends on the
+ * engine: faster where bounds are checked in code (Deno), slower where a check costs nothing.
  */
 import { fnv1a } from "../base/hash.ts";
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import { packGemm } from "../kernels/pack.ts";
 import { wallNs } from "./clock.ts";
 
-const ROWS = 60;
+const ROWS = 100;
 const COLUMNS = 256;
-const STEPS = 256;
+const STEPS = 512;
 const MEMORY_PAGES = 16;
 /** Long enough for the optimizing compiler, which works in the background. */
-const WARM_UP_NS = 12e6;
-const ROUNDS = 20;
+const WARM_UP_NS = 20e6;
+const ROUNDS = 12;
 /** Blocks have to win by this much: a tie is decided for the simpler way. */
-const MARGIN = 0.97;
+const MARGIN = 0.98;
 
-/** Answers by whether memory is shared: in Deno blocks pay on unshared memory alone. */
+/** What instances of a build are given. */
+export interface ScratchAdvice {
+  /** Bytes of scratch memory for each instance. */
+  readonly bytes: number;
+  /** Second argument of `shoal_use_scratch`. */
+  readonly blocks: 0 | 1;
+}
+
+/** Whether blocks pay, by whether memory is shared. */
 const pays = new Map<boolean, boolean>();
 
 /**
- * Bytes of scratch memory to give each instance, 0 where it does not pay. Times one GEMM both ways,
- * about 15 ms; answers are kept for the thread.
- * @param source a build; relaxed ones have no use for scratch memory
- * @param shared whether it needs a shared memory
+ * How much scratch memory each instance of a build takes, and whether blocks pay. Times one GEMM both
+ * ways, about 40 ms; answers are kept for the thread. Relaxed builds never sweep in blocks.
+ * @param shared whether the build needs a shared memory
  */
-export function probeScratchBytes(
+export function probeScratch(
   source: BufferSource | WebAssembly.Module,
   shared: boolean,
-): number {
-  const memory = new WebAssembly.Memory(
-    shared
-      ? { initial: MEMORY_PAGES, maximum: MEMORY_PAGES, shared }
-      : { initial: MEMORY_PAGES },
-  );
+): ScratchAdvice {
+  const memory = new WebAssembly.Memory({
+    initial: MEMORY_PAGES,
+    maximum: MEMORY_PAGES,
+    shared,
+  });
   const [direct, blocked] = [0, 1].map(() =>
     instantiateKernels(source, { memory })
   ) as [KernelExports, KernelExports];
-  const bytes = direct.shoal_scratch_bytes();
-  if (bytes === 0) return 0;
+  const [least, whole] = [0, 1].map((blocks) =>
+    direct.shoal_scratch_bytes(blocks)
+  ) as [number, number];
+  if (least === whole) return { bytes: least, blocks: 0 };
   let answer = pays.get(shared);
   if (answer === undefined) {
     pays.set(shared, answer = measure(direct, blocked, memory));
   }
-  return answer ? bytes : 0;
+  return answer ? { bytes: whole, blocks: 1 } : { bytes: least, blocks: 0 };
 }
 
 function measure(
@@ -85,7 +94,8 @@ function measure(
   const w = take(packed.byteLength);
   floats.set(packed, w / 4);
   const [a, c] = [rows(STEPS), rows(COLUMNS)];
-  blocked.shoal_use_scratch(take(blocked.shoal_scratch_bytes()));
+  direct.shoal_use_scratch(take(direct.shoal_scratch_bytes(0)), 0);
+  blocked.shoal_use_scratch(take(blocked.shoal_scratch_bytes(1)), 1);
   const time = (kernels: KernelExports): number => {
     const startNs = wallNs();
     kernels.gemm_f32(ROWS, COLUMNS, STEPS, a, 0, 0, w, c, 0);

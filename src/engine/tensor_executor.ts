@@ -9,6 +9,7 @@ import {
   type TeamPlace,
   type TeamPlan,
 } from "../kernels/team/block.ts";
+import type { ScratchPlace } from "../kernels/scratch.ts";
 import { type TeamWays, teamWays } from "../kernels/team/leader.ts";
 import type { KernelName } from "../kernels/signature.ts";
 import type { Task } from "../policy/launch.ts";
@@ -18,10 +19,10 @@ import { fromAbsoluteMs } from "./clock.ts";
 import { ClosedError } from "./errors.ts";
 import type { Executor, Settlement } from "./executor.ts";
 import { readKernels } from "./runtime.ts";
-import { probeScratchBytes } from "./scratch_probe.ts";
+import { probeScratch } from "./scratch_probe.ts";
 import { TaskArena } from "./task_arena.ts";
 import { TensorStore } from "./tensor_store.ts";
-import { warmUp } from "./warm_up.ts";
+import { PRACTICE_BYTES, warmUp } from "./warm_up.ts";
 import type { WorkerStart } from "./worker_loop.ts";
 import { startThreads, type Thread, type ThreadStart } from "./threads.ts";
 import {
@@ -115,7 +116,7 @@ export class TensorExecutor implements Executor {
     checkFeatures(["simd", "threads"], options.engine);
     const ways = teamWays(options.team);
     const kernels = await readKernels(build);
-    const scratchBytes = probeScratchBytes(kernels, true);
+    const scratch = probeScratch(kernels, true);
     const threadBytes = alignUp(ARENA_OFFSET) + taskBytes +
       teamBytesPerWorker(threadsPerWorker);
     const store = new TensorStore({
@@ -123,14 +124,17 @@ export class TensorExecutor implements Executor {
       kernels,
       shared: true,
       workers,
-      workerBytes: alignUp(threadBytes) + threadsPerWorker * scratchBytes,
+      workerBytes: alignUp(threadBytes) + threadsPerWorker * scratch.bytes,
       ...(slotBytes !== undefined && { slotBytes }),
+      bytesMin: PRACTICE_BYTES,
     });
     const doorbell = store.workerMemory(0) + 4 * CONTROL.doorbell;
     const starts = Array.from({ length: workers }, (_, id) => {
       const control = store.workerMemory(id);
-      const scratchOf = (thread: number) =>
-        scratchBytes && control + alignUp(threadBytes) + thread * scratchBytes;
+      const scratchOf = (thread: number): ScratchPlace => ({
+        address: control + alignUp(threadBytes) + thread * scratch.bytes,
+        blocks: scratch.blocks,
+      });
       return threadsOf(
         {
           memory: store.memory,
@@ -151,9 +155,11 @@ export class TensorExecutor implements Executor {
     // Practice is over in the time that threads take to start.
     const [started, warmed] = await Promise.allSettled([
       startThreads(starts.flat(), options.onFatal),
-      options.warmUp === false
-        ? undefined
-        : warmUp(kernels, { shared: true, kernels: kernelsOf(store.programs) }),
+      options.warmUp === false ? undefined : warmUp(kernels, {
+        shared: true,
+        memoryBytes: store.memory.buffer.byteLength,
+        kernels: kernelsOf(store.programs),
+      }),
     ]);
     if (started.status === "rejected") throw started.reason;
     const threads = started.value;
@@ -347,7 +353,7 @@ function threadsOf(
   threads: number,
   ways: TeamWays,
   free: number,
-  scratchOf: (thread: number) => number,
+  scratchOf: (thread: number) => ScratchPlace,
 ): ThreadStart[] {
   if (threads === 1) return [{ role: "worker", worker }];
   const { memory, kernels } = worker;

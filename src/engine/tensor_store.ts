@@ -16,7 +16,7 @@ import {
   SLOT_HEADER_BYTES,
   SlotPlan,
 } from "../graph/slot_plan.ts";
-import { createMemory } from "../kernels/memory.ts";
+import { createMemory, PAGE_BYTES } from "../kernels/memory.ts";
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import type { Task } from "../policy/launch.ts";
 import { BYTES_PER_ELEMENT, type TensorData } from "../tensor/tensor.ts";
@@ -29,7 +29,6 @@ import { lowerCell } from "./lowering/lower_cell.ts";
 import { SlotPool } from "./slot_pool.ts";
 import { tokenTableBytes } from "./token_tables.ts";
 
-const PAGE_BYTES = 65_536;
 /** WebAssembly's 32-bit address space. */
 const PAGES_MAX = 65_536;
 
@@ -42,6 +41,8 @@ export interface TensorStoreOptions {
   workers: number;
   /** Room for the requests in flight; default 64 MiB. */
   slotBytes?: number;
+  /** Bytes of memory at least; default 0. */
+  bytesMin?: number;
   /** Room per worker for rings and the tables of queued tasks; default 0. */
   workerBytes?: number;
 }
@@ -140,7 +141,7 @@ export class TensorStore {
       );
     }
     this.memory = createMemory({
-      bytes: top,
+      bytes: Math.max(top, options.bytesMin ?? 0),
       shared: options.shared,
     });
     this.kernels = instantiateKernels(options.kernels, { memory: this.memory });

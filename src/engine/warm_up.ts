@@ -3,19 +3,24 @@
  * by code that was compiled well once a function has proved to be hot. Small calls prove it before the
  * first request does.
  */
+import { bytesOf } from "../base/bytes.ts";
 import { fnv1a } from "../base/hash.ts";
 import { msToNs } from "../base/units.ts";
 import { Arena } from "../kernels/arena.ts";
+import { fixMemory } from "../kernels/fixed_memory.ts";
+import { createMemory, PAGE_BYTES } from "../kernels/memory.ts";
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import { practiceCall } from "../kernels/practice_call.ts";
 import type { KernelName } from "../kernels/signature.ts";
 import { SIGNATURES } from "../kernels/signatures.ts";
 import { wallNs } from "./clock.ts";
+import { probeScratch } from "./scratch_probe.ts";
 
 /** Batches that meet every tile: pairs, tall ones of each height, blocks. */
 const ROWS = [1, 2, 3, 4, 5, 6, 20];
 const REPEATED_ROWS = 40;
-const MEMORY_PAGES = 128;
+/** Least memory to practise on. */
+export const PRACTICE_BYTES = 8 * 2 ** 20;
 /** Calls without a break. */
 const TURN_NS = 1e6;
 /** Warm is what has got no faster by so much, for so long. */
@@ -25,6 +30,11 @@ const STEADY_NS = 12e6;
 export interface WarmUpOptions {
   /** Whether the build is for shared memory. */
   shared: boolean;
+  /**
+   * Bytes of the memory that the build is to work on, PRACTICE_BYTES at least, which is the default:
+   * instances over memories of one size have their code in common.
+   */
+  memoryBytes?: number;
   /** Default: all kernels. */
   kernels?: Iterable<KernelName>;
   /** Time after which to give up on a kernel's better code; default 100. */
@@ -48,21 +58,27 @@ const warm = new Map<string, Warm>();
  */
 export async function warmUp(
   source: BufferSource,
-  { shared, kernels: names, patienceMs = 100 }: WarmUpOptions,
+  {
+    shared,
+    memoryBytes = PRACTICE_BYTES,
+    kernels: names,
+    patienceMs = 100,
+  }: WarmUpOptions,
 ): Promise<void> {
-  const { module, names: done } = warmBuild(source);
+  const { module, names: done } = warmBuild(
+    fixMemory(bytesOf(source), memoryBytes / PAGE_BYTES),
+  );
   const all = names ?? Object.keys(SIGNATURES) as KernelName[];
   const cold = [...new Set(all)].filter((name) => !done.has(name));
   for (const name of cold) done.add(name);
   if (cold.length === 0) return;
-  // No larger than it is: engines reserve addresses up to a shared memory's maximum.
-  const memory = new WebAssembly.Memory({
-    initial: MEMORY_PAGES,
-    maximum: MEMORY_PAGES,
-    shared,
-  });
+  // As large as theirs, but hardly any of it is touched.
+  const memory = createMemory({ bytes: memoryBytes, shared });
   const kernels = instantiateKernels(module, { memory });
-  const arena = new Arena(memory, kernels.shoal_static_end());
+  const scratch = probeScratch(source, shared);
+  const end = kernels.shoal_static_end();
+  kernels.shoal_use_scratch(end, scratch.blocks);
+  const arena = new Arena(memory, end + scratch.bytes);
   for (const name of cold) {
     arena.reset();
     await practise(practiceCalls(name, kernels, arena), patienceMs);
@@ -97,14 +113,11 @@ async function practise(
   }
 }
 
-function warmBuild(source: BufferSource): Warm {
-  const bytes = ArrayBuffer.isView(source)
-    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
-    : new Uint8Array(source);
+function warmBuild(bytes: Uint8Array<ArrayBuffer>): Warm {
   const key = `${bytes.length}/${fnv1a(bytes)}`;
   let build = warm.get(key);
   if (build === undefined) {
-    build = { module: new WebAssembly.Module(source), names: new Set() };
+    build = { module: new WebAssembly.Module(bytes), names: new Set() };
     warm.set(key, build);
   }
   return build;

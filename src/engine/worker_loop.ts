@@ -1,4 +1,5 @@
 import { instantiateKernels } from "../kernels/module.ts";
+import type { ScratchPlace } from "../kernels/scratch.ts";
 import { TeamLeader, type TeamWays } from "../kernels/team/leader.ts";
 import type { TeamPlace } from "../kernels/team/block.ts";
 import type { CellProgram } from "./cell_program.ts";
@@ -18,8 +19,8 @@ export interface WorkerStart {
   readonly doorbell: number;
   /** How long to look for a next task before going to sleep. */
   readonly spinMs: number;
-  /** Scratch memory of its instance of the kernels; 0: it pays not. */
-  readonly scratch: number;
+  /** Scratch memory of its instance of the kernels. */
+  readonly scratch: ScratchPlace;
   /** The helpers that share its calls. */
   readonly team?: { readonly place: TeamPlace; readonly ways: TeamWays };
 }
@@ -31,7 +32,7 @@ const LOADS_PER_LOOK = 64;
 export function runWorker(start: WorkerStart): void {
   const { memory, control, doorbell, spinMs } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
-  kernels.shoal_use_scratch(start.scratch);
+  kernels.shoal_use_scratch(start.scratch.address, start.scratch.blocks);
   const leader = start.team &&
     new TeamLeader(kernels, memory, start.team.place, start.team.ways);
   const runner = new CellRunner(

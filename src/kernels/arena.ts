@@ -1,8 +1,8 @@
 /** Operands in linear memory with their types and shapes, placed one after the other. */
+import { PAGE_BYTES } from "./memory.ts";
 import type { OperandType } from "./signature.ts";
 import { rowBytes } from "./signature.ts";
 
-const PAGE_BYTES = 65_536;
 /** Operands start at cache lines. */
 const LINE_BYTES = 64;
 

@@ -44,14 +44,17 @@ export interface KernelExports {
   shoal_abi_version(): number;
   /** First address above the module's static data. */
   shoal_static_end(): number;
-  /** Bytes of scratch memory that {@linkcode shoal_use_scratch} takes. */
-  shoal_scratch_bytes(): number;
   /**
-   * Scratch memory of this instance alone, 16-byte aligned; 0 takes it away. Matrix kernels of
-   * deterministic builds then sweep in blocks: the same bits, faster in engines that check bounds
-   * in code (Deno), slower in others.
+   * Bytes of scratch memory that {@linkcode shoal_use_scratch} takes; the same for `blocks` = 1 where
+   * a build never sweeps in blocks.
    */
-  shoal_use_scratch(address: number): void;
+  shoal_scratch_bytes(blocks: number): number;
+  /**
+   * Scratch memory of this instance alone, 16-byte aligned; 0 takes it away. It changes no bit: few
+   * rows meet large weights faster. `blocks` = 1: many rows go in blocks, which is faster in engines
+   * that check bounds in code (Deno), slower in others; relaxed builds ignore it.
+   */
+  shoal_use_scratch(address: number, blocks: number): void;
   gemm_f32(
     m: number,
     n: number,

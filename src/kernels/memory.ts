@@ -1,6 +1,6 @@
 import { checkFeatures, type EngineProbe, THIS_ENGINE } from "./features.ts";
 
-const PAGE_BYTES = 65_536;
+export const PAGE_BYTES = 65_536;
 /** WebAssembly's 32-bit address space. */
 const PAGES_MAX = 65_536;
 
@@ -13,7 +13,8 @@ export interface MemoryOptions {
 }
 
 /**
- * A memory for the kernels, of whole pages; it may grow to 4 GiB.
+ * A memory for the kernels, of whole pages. It never grows, which makes checks of bounds cheaper
+ * (see fixed_memory.ts).
  * @throws {RangeError} if it would be larger than 4 GiB, or the system has no such room
  * @throws {Error} if it should be shared and the engine has no threads
  */
@@ -33,7 +34,7 @@ export function createMemory(
     );
   }
   try {
-    return new WebAssembly.Memory({ initial, maximum: PAGES_MAX, shared });
+    return new WebAssembly.Memory({ initial, maximum: initial, shared });
   } catch (cause) {
     throw new RangeError(
       `Cannot reserve ${initial * PAGE_BYTES} bytes${

@@ -3,12 +3,15 @@
  * owns. What is here knows nothing of files; bytes or a compiled module come in.
  */
 import { instantiateSync } from "@assemblyscript/loader";
+import { bytesOf } from "../base/bytes.ts";
 import {
   checkFeatures,
   type EngineProbe,
   missingFeatures,
   THIS_ENGINE,
 } from "./features.ts";
+import { fixMemory } from "./fixed_memory.ts";
+import { PAGE_BYTES } from "./memory.ts";
 import type { KernelExports } from "./exports.ts";
 
 export { ACTIVATIONS } from "./exports.ts";
@@ -22,7 +25,7 @@ export type {
 } from "./exports.ts";
 
 /** Version of the ABI this face was written for; see assembly/abi.ts. */
-export const ABI_VERSION = 5;
+export const ABI_VERSION = 6;
 
 /** Options of {@linkcode instantiateKernels}. */
 export interface InstantiateOptions {
@@ -37,7 +40,9 @@ export interface InstantiateOptions {
 
 /**
  * Instantiates a build of the hot core over `options.memory`. One instance per thread;
- * several may share a memory.
+ * several may share a memory. From bytes, over a memory that cannot grow (createMemory()
+ * makes such), the module is told its size: engines that check bounds in code then check
+ * faster.
  *
  * @param source bytes of build/shoal*.wasm, or a module compiled from them
  * @throws {Error} if the engine lacks SIMD (or threads, or relaxed SIMD, where the
@@ -48,25 +53,9 @@ export function instantiateKernels(
   options: InstantiateOptions,
 ): KernelExports {
   const { memory, engine = THIS_ENGINE } = options;
-  const module = source instanceof WebAssembly.Module
-    ? source
-    : compile(source, engine);
-  let exports: KernelExports;
-  try {
-    // The instance's own exports: the loader's wrap every call to count its arguments.
-    exports = instantiateSync(module, { env: { memory } }).instance
-      .exports as unknown as KernelExports;
-  } catch (cause) {
-    if (!(cause instanceof WebAssembly.LinkError)) throw cause;
-    throw new Error(
-      `Cannot instantiate the kernels over this memory (${memory.buffer.byteLength} bytes, ` +
-        `${
-          isShared(memory) ? "shared" : "not shared"
-        }): a shared memory needs a shared build ` +
-        `and the other way round (${cause.message})`,
-      { cause },
-    );
-  }
+  const exports = source instanceof WebAssembly.Module
+    ? link(source, memory)
+    : linkBytes(source, memory, engine);
   const version = exports.shoal_abi_version?.();
   if (version !== ABI_VERSION) {
     throw new Error(
@@ -76,22 +65,62 @@ export function instantiateKernels(
   return exports;
 }
 
-function compile(
+function linkBytes(
   bytes: BufferSource,
+  memory: WebAssembly.Memory,
   engine: EngineProbe,
-): WebAssembly.Module {
-  if (!engine.validate(bytes)) {
-    checkFeatures(["simd"], engine);
-    const missing = missingFeatures(["threads", "relaxed-simd"], engine);
-    if (missing.length > 0) {
-      throw new Error(
-        `This engine refuses the module and has no WebAssembly ${
-          missing.join(", no ")
-        }: take a build that does not need it, as chooseBuild() does`,
-      );
-    }
+): KernelExports {
+  checkBuild(bytes, engine);
+  const pages = memory.buffer.byteLength / PAGE_BYTES;
+  const fixed = new WebAssembly.Module(fixMemory(bytesOf(bytes), pages));
+  const exports = tryLink(fixed, memory);
+  // A memory that may grow wants the module as it is.
+  return exports instanceof Error
+    ? link(new WebAssembly.Module(bytes), memory)
+    : exports;
+}
+
+function link(
+  module: WebAssembly.Module,
+  memory: WebAssembly.Memory,
+): KernelExports {
+  const exports = tryLink(module, memory);
+  if (!(exports instanceof Error)) return exports;
+  throw new Error(
+    `Cannot instantiate the kernels over this memory (${memory.buffer.byteLength} bytes, ` +
+      `${
+        isShared(memory) ? "shared" : "not shared"
+      }): a shared memory needs a shared build ` +
+      `and the other way round (${exports.message})`,
+    { cause: exports },
+  );
+}
+
+function tryLink(
+  module: WebAssembly.Module,
+  memory: WebAssembly.Memory,
+): KernelExports | WebAssembly.LinkError {
+  try {
+    // The instance's own exports: the loader's wrap every call to count its arguments.
+    return instantiateSync(module, { env: { memory } }).instance
+      .exports as unknown as KernelExports;
+  } catch (cause) {
+    if (!(cause instanceof WebAssembly.LinkError)) throw cause;
+    return cause;
   }
-  return new WebAssembly.Module(bytes);
+}
+
+function checkBuild(bytes: BufferSource, engine: EngineProbe): void {
+  if (engine.validate(bytes)) return;
+  checkFeatures(["simd"], engine);
+  const missing = missingFeatures(["threads", "relaxed-simd"], engine);
+  if (missing.length > 0) {
+    throw new Error(
+      `This engine refuses the module and has no WebAssembly ${
+        missing.join(", no ")
+      }: take a build that does not need it, as chooseBuild() does`,
+    );
+  }
 }
 
 /** Whether threads may share this memory. */

@@ -33,14 +33,14 @@ export function loadBuild(file: string, shared = false): Build {
   return { name: file, kernels, memory, base: kernels.shoal_static_end() };
 }
 
-/** A build that has scratch memory: its matrix kernels sweep in blocks. */
-export function withScratch(build: Build): Build {
+/** A build that has scratch memory, and sweeps in blocks or not. */
+export function withScratch(build: Build, blocks: 0 | 1): Build {
   const { kernels, base } = build;
-  kernels.shoal_use_scratch(base);
+  kernels.shoal_use_scratch(base, blocks);
   return {
     ...build,
-    name: `${build.name} with scratch memory`,
-    base: base + kernels.shoal_scratch_bytes(),
+    name: `${build.name} with scratch memory${blocks ? ", in blocks" : ""}`,
+    base: base + kernels.shoal_scratch_bytes(blocks),
   };
 }
 
@@ -50,13 +50,15 @@ export const release = loadBuild("shoal.wasm");
 /** Every build this engine can run, the release build first. */
 export const builds: readonly Build[] = [
   release,
-  withScratch(loadBuild("shoal.wasm")),
+  withScratch(loadBuild("shoal.wasm"), 0),
+  withScratch(loadBuild("shoal.wasm"), 1),
   loadBuild("shoal.debug.wasm"),
   loadBuild("shoal.shared.wasm", true),
   loadBuild("shoal.debug-shared.wasm", true),
   ...(supports("relaxed-simd")
     ? [
       loadBuild("shoal.relaxed.wasm"),
+      withScratch(loadBuild("shoal.relaxed.wasm"), 0),
       loadBuild("shoal.relaxed-shared.wasm", true),
     ]
     : []),

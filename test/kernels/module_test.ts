@@ -33,7 +33,8 @@ Deno.test("every build states its ABI and the end of its static data", () => {
   for (const { kernels, name } of builds) {
     assert.equal(kernels.shoal_abi_version(), ABI_VERSION, name);
     const end = kernels.shoal_static_end();
-    assert.ok(end > 0 && end % 16 === 0 && end < 65536, name);
+    // From 192 on: pointers to weights may be moved back by as much (CHUNK_OFFSET).
+    assert.ok(end >= 192 && end % 16 === 0 && end < 65536, name);
   }
 });
 

@@ -1,4 +1,5 @@
 import { instantiateKernels } from "../module.ts";
+import type { ScratchPlace } from "../scratch.ts";
 import { ERROR_BYTES, FAILED, MEETING, STOP, type TeamPlace } from "./block.ts";
 import { CrewMember } from "./crew.ts";
 import type { TeamWays } from "./leader.ts";
@@ -12,15 +13,15 @@ export interface HelperStart {
   /** Its number, from 1 on: the leader is 0. */
   readonly thread: number;
   readonly ways: TeamWays;
-  /** Scratch memory of its instance of the kernels; 0: none. */
-  readonly scratch: number;
+  /** Scratch memory of its instance of the kernels. */
+  readonly scratch: ScratchPlace;
 }
 
 /** Works on a team's calls until the team is closed. Blocks its thread. */
 export function runHelper(start: HelperStart): void {
   const { memory, place, thread, ways } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
-  kernels.shoal_use_scratch(start.scratch);
+  kernels.shoal_use_scratch(start.scratch.address, start.scratch.blocks);
   const member = new CrewMember(kernels, memory, place, thread);
   const { words } = member;
   const calls = member.at(MEETING.calls);

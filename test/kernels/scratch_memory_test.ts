@@ -10,18 +10,21 @@ import {
 import { packGemm } from "../../src/kernels/pack.ts";
 import { packLstm } from "../../src/kernels/pack_cells.ts";
 import { place } from "../../src/kernels/placement.ts";
+import { supports } from "../../src/kernels/module.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { type Build, loadBuild, release, withScratch } from "./builds.ts";
 
-// assembly/blocked.ts takes over from 15 rows, 8 panels and 64 steps of K on; its blocks have
-// 120 rows and its groups 16 panels. The sizes below lie around these.
-const blocked = withScratch(loadBuild("shoal.wasm"));
-const debug = withScratch(loadBuild("shoal.debug.wasm"));
+// assembly/blocked.ts takes over from 40 rows, 8 panels and 64 steps of K on; its blocks have
+// 130 rows and its groups 16 panels. The sizes below lie around these.
+const blocked = withScratch(loadBuild("shoal.wasm"), 1);
+const debug = withScratch(loadBuild("shoal.debug.wasm"), 1);
+const led = withScratch(loadBuild("shoal.wasm"), 0);
+const ledDebug = withScratch(loadBuild("shoal.debug.wasm"), 0);
 
 const sizes = fc.record({
   rows: fc.oneof(
-    fc.integer({ min: 13, max: 40 }),
-    fc.integer({ min: 115, max: 128 }),
+    fc.integer({ min: 38, max: 60 }),
+    fc.integer({ min: 115, max: 135 }),
   ),
   n: fc.integer({ min: 57, max: 150 }),
   k1: fc.oneof(fc.constant(64), fc.integer({ min: 1, max: 140 })),
@@ -109,7 +112,7 @@ function bits(build: Build, kernelCase: KernelCase): Uint32Array[] {
   return Object.keys(kernelCase.results).map((name) => placed.bits(name));
 }
 
-Deno.test("gemm with scratch memory gives the bits it gives without", () => {
+Deno.test("gemm in blocks gives the bits it gives directly", () => {
   fc.assert(
     fc.property(sizes, (size) => {
       const direct = bits(release, gemm(size));
@@ -120,11 +123,11 @@ Deno.test("gemm with scratch memory gives the bits it gives without", () => {
   );
 });
 
-Deno.test("lstm with scratch memory gives the bits it gives without", () => {
+Deno.test("lstm in blocks gives the bits it gives directly", () => {
   fc.assert(
     fc.property(
       fc.record({
-        rows: fc.integer({ min: 13, max: 40 }),
+        rows: fc.integer({ min: 38, max: 60 }),
         hidden: fc.integer({ min: 30, max: 100 }),
         seed: fc.nat(),
       }),
@@ -135,10 +138,58 @@ Deno.test("lstm with scratch memory gives the bits it gives without", () => {
   );
 });
 
+// assembly/lead.ts takes over where weights have more than 2 MiB, for up to four rows, in pieces of
+// 16 steps and groups of four panels.
+Deno.test("gemm of few rows with large weights gives the same bits with scratch memory", () => {
+  const sizesOfLarge = fc.record({
+    rows: fc.integer({ min: 1, max: 11 }),
+    n: fc.integer({ min: 680, max: 740 }),
+    k1: fc.integer({ min: 1, max: 820 }),
+    seed: fc.nat(),
+  }).map((size) => ({ ...size, k2: 821 - size.k1 }));
+  const pairs: (readonly [Build, Build, Build])[] = [
+    [release, led, ledDebug],
+    ...(supports("relaxed-simd")
+      ? [
+        [
+          loadBuild("shoal.relaxed.wasm"),
+          withScratch(loadBuild("shoal.relaxed.wasm"), 0),
+          withScratch(loadBuild("shoal.relaxed.wasm"), 1),
+        ] as const,
+      ]
+      : []),
+  ];
+  fc.assert(
+    fc.property(sizesOfLarge, (size) => {
+      for (const [without, ...others] of pairs) {
+        const direct = bits(without, gemm(size));
+        for (const build of others) {
+          assert.deepEqual(bits(build, gemm(size)), direct, build.name);
+        }
+      }
+    }),
+    { numRuns: propertyRuns(12) },
+  );
+});
+
+Deno.test("the leading rows use scratch memory, and no more of it than they ask for", () => {
+  const build = loadBuild("shoal.wasm");
+  const scratch = withScratch(build, 0);
+  const bytes = new Uint8Array(build.memory.buffer);
+  const own = bytes.subarray(build.base, scratch.base);
+  const behind = bytes.subarray(scratch.base, scratch.base + 64);
+  own.fill(0xa5);
+  behind.fill(0xa5);
+  const size = { rows: 4, n: 704, k1: 800, k2: 21, seed: 1 };
+  bits({ ...scratch, base: scratch.base + 64 }, gemm(size));
+  assert.ok(own.some((byte) => byte !== 0xa5), "four rows lead");
+  assert.ok(behind.every((byte) => byte === 0xa5));
+});
+
 Deno.test("scratch memory can be taken away, and is all that a blocked sweep writes", () => {
   const build = loadBuild("shoal.wasm");
   const bytes = new Uint8Array(build.memory.buffer);
-  const scratch = withScratch(build);
+  const scratch = withScratch(build, 1);
   const size = { rows: 130, n: 300, k1: 96, k2: 40, seed: 1 };
   bytes.fill(0xa5, build.base, scratch.base);
   const blockwise = bits(scratch, gemm(size));
@@ -147,7 +198,7 @@ Deno.test("scratch memory can be taken away, and is all that a blocked sweep wri
     "the case goes block by block",
   );
   bytes.fill(0xa5, build.base, scratch.base);
-  build.kernels.shoal_use_scratch(0);
+  build.kernels.shoal_use_scratch(0, 0);
   assert.deepEqual(bits(scratch, gemm(size)), blockwise);
   assert.ok(
     bytes.subarray(build.base, scratch.base).every((byte) => byte === 0xa5),
