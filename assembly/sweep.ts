@@ -12,7 +12,7 @@ import {
   tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
 } from "./tiles";
 
-/** Rows per block, chosen so that a block of wide rows stays in the second-level cache. */
+/** Rows per block, which usually stays in the second-level cache; twice as many where weights come from memory. */
 export const BLOCK_ROWS = 120;
 /** Rows of the largest tile: six where product and sum need no register between them. */
 // @ts-ignore: decorator
@@ -69,8 +69,9 @@ function direct(
 ): void {
   const streaming = <usize>panels * panelBytes > STREAM_BYTES;
   const groupUnits = op0 == op1 ? GROUP_PANELS * units : GROUP_PANELS / 2 * units;
-  for (let block = first; block < m; block += BLOCK_ROWS) {
-    const rows = min(BLOCK_ROWS, m - block);
+  const blockRows = streaming ? 2 * BLOCK_ROWS : BLOCK_ROWS;
+  for (let block = first; block < m; block += blockRows) {
+    const rows = min(blockRows, m - block);
     const at = <usize>block << 2;
     // The first rows pull a group from memory in four streams, which one panel at a
     // time cannot; the others then find it in cache.
@@ -118,47 +119,47 @@ function pairs(
   }
 }
 
-/** Panel after panel (the first of even number), rows in balanced tiles of up to tileRows(). */
+/**
+ * Rows in balanced tiles of up to tileRows(), each tile against panel after panel (the first
+ * of even number): rows of a large K are read once for the group, not once for each panel.
+ */
 function tall(
-  rows: i32, first: usize, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
-  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, col: i32,
+  rows: i32, at: usize, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
+  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, firstCol: i32,
   p0: usize, p1: usize, p2: usize
 ): void {
   if (rows == 0) return;
   const tiles = (rows + tileRows() - 1) / tileRows();
   const small = rows / tiles;
   const large = rows - small * tiles;
-  for (let p = 0; p < panels; ++p) {
-    const code = p & 1 ? op1 : op0;
-    let at = first;
-    for (let t = 0; t < tiles; ++t) {
-      const height = t < large ? small + 1 : small;
-      if (ASC_FEATURE_RELAXED_SIMD) {
-        if (height == 6) {
-          tile_6x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-          at += 24;
-          continue;
-        }
-      }
-      switch (height) {
-        case 5:
-          tile_5x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-          break;
-        case 4:
-          tile_4x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-          break;
-        case 3:
-          tile_3x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-          break;
-        case 2:
-          tile_2x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-          break;
-        default:
-          tile_1x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-      }
-      at += <usize>height << 2;
+  for (let t = 0; t < tiles; ++t) {
+    const height = t < large ? small + 1 : small;
+    let panel = w;
+    let col = firstCol;
+    for (let p = 0; p < panels; ++p) {
+      const code = p & 1 ? op1 : op0;
+      tile(height, at, k1, rows1, k2, rows2, extra, panel, code, units, col, n, p0, p1, p2);
+      panel += panelBytes;
+      if (op0 == op1 || p & 1) col += units;
     }
-    w += panelBytes;
-    if (op0 == op1 || p & 1) col += units;
+    at += <usize>height << 2;
+  }
+}
+
+/** Up to tileRows() rows against one panel. */
+// @ts-ignore: decorator
+@inline function tile(
+  height: i32, at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
+  w: usize, code: i32, units: i32, col: i32, n: i32, p0: usize, p1: usize, p2: usize
+): void {
+  if (ASC_FEATURE_RELAXED_SIMD) {
+    if (height == 6) return tile_6x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+  }
+  switch (height) {
+    case 5: return tile_5x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+    case 4: return tile_4x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+    case 3: return tile_3x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+    case 2: return tile_2x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+    default: tile_1x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
   }
 }
