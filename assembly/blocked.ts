@@ -10,10 +10,10 @@ const TILE_ROWS = 5;
 /** Rows whose sums wait in scratch memory. */
 const BLOCK_ROWS = 130;
 /** Panels that meet one piece of the rows; their weights lie in the first- or second-level cache. */
-export const GROUP_PANELS = 16;
+export const GROUP_PANELS = 32;
 const CHUNK_BYTES: usize = CHUNK_STEPS * 32;
 /** Pieces fetched at a time: short reads from panels far apart are slow where weights come from memory. */
-const FETCH = 4;
+const FETCH = 2;
 const WEIGHT_BYTES: usize = FETCH * GROUP_PANELS * CHUNK_BYTES;
 const TILE_BYTES: usize = TILE_ROWS * 32;
 const SUMS_BYTES: usize = (BLOCK_ROWS / TILE_ROWS) * GROUP_PANELS * TILE_BYTES;

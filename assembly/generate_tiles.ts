@@ -27,11 +27,10 @@ export interface Tile {
  *
  * The rest was chosen by measuring in Deno, which checks bounds in code: each load costs a
  * compare with (memory size - end of the load), and that difference is shared by loads
- * with the same end offset. So pointers are bumped rather than offsets varied, a few loads
- * are replaced by shuffles, which idle ports take, and main loops use offsets that occur
- * nowhere before them (A_OFFSET): V8 would otherwise compute the differences up there
- * and spill them. 512 x 512 x 512, GFLOP/s in Deno, before and after: 38 to 44
- * deterministic, 49 to 57 relaxed.
+ * with the same end offset. So some tiles bump pointers rather than vary offsets, in some a
+ * few loads are replaced by shuffles, which idle ports take, and main loops use offsets
+ * that occur nowhere before them (A_OFFSET): V8 would otherwise compute the differences up
+ * there and spill them.
  */
 export const TILES: readonly Tile[] = [
   { rows: 1, panels: 4, unroll: 8, wide: 1, bump: false },
@@ -40,8 +39,8 @@ export const TILES: readonly Tile[] = [
   { rows: 2, panels: 1, unroll: 8, wide: 2, bump: false },
   { rows: 3, panels: 1, unroll: 8, wide: 2, bump: true },
   { rows: 4, panels: 1, unroll: 8, wide: 2, bump: true },
-  { rows: 5, panels: 1, unroll: 8, wide: 1, bump: true },
-  { rows: 6, panels: 1, unroll: 4, wide: 0, bump: true },
+  { rows: 5, panels: 1, unroll: 16, wide: 0, bump: false },
+  { rows: 6, panels: 1, unroll: 8, wide: 0, bump: true },
 ];
 
 /** Rows are read through pointers moved back by this: the offsets of their loads are then the main loop's own. */
@@ -139,8 +138,8 @@ interface ChunkTile {
   readonly steps: number;
 }
 
-/** Blocked sweeps: as many steps as fit the processor's cache of decoded instructions, twice. */
-const BLOCK_CHUNK: ChunkTile = { rows: 5, steps: 32 };
+/** Blocked sweeps: more steps leave fewer sums to move, until the loop outgrows the cache of decoded instructions. */
+const BLOCK_CHUNK: ChunkTile = { rows: 5, steps: 64 };
 /** The first rows of streaming weights: short pieces, so that every stream moves on often. */
 const LEAD_STEPS = 16;
 const CHUNKS: readonly ChunkTile[] = [

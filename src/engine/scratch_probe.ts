@@ -11,7 +11,7 @@ import { wallNs } from "./clock.ts";
 const ROWS = 100;
 const COLUMNS = 256;
 const STEPS = 512;
-const MEMORY_PAGES = 16;
+const MEMORY_PAGES = 32;
 /** Long enough for the optimizing compiler, which works in the background. */
 const WARM_UP_NS = 20e6;
 const ROUNDS = 12;

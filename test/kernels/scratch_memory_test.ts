@@ -14,8 +14,8 @@ import { supports } from "../../src/kernels/module.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { type Build, loadBuild, release, withScratch } from "./builds.ts";
 
-// assembly/blocked.ts takes over from 40 rows, 8 panels and 64 steps of K on; its blocks have
-// 130 rows and its groups 16 panels. The sizes below lie around these.
+// assembly/blocked.ts takes over from 40 rows, 8 panels and 128 steps of K on, in pieces of 64;
+// its blocks have 130 rows and its groups 32 panels. The sizes below lie around these.
 const blocked = withScratch(loadBuild("shoal.wasm"), 1);
 const debug = withScratch(loadBuild("shoal.debug.wasm"), 1);
 const led = withScratch(loadBuild("shoal.wasm"), 0);
@@ -26,11 +26,14 @@ const sizes = fc.record({
     fc.integer({ min: 38, max: 60 }),
     fc.integer({ min: 115, max: 135 }),
   ),
-  n: fc.integer({ min: 57, max: 150 }),
-  k1: fc.oneof(fc.constant(64), fc.integer({ min: 1, max: 140 })),
-  k2: fc.oneof(fc.constant(0), fc.constant(32), fc.integer({ max: 140 })),
+  n: fc.integer({ min: 57, max: 330 }),
+  k1: fc.oneof(
+    fc.constantFrom(64, 128, 130),
+    fc.integer({ min: 1, max: 280 }),
+  ),
+  k2: fc.oneof(fc.constantFrom(0, 64, 71), fc.integer({ min: 0, max: 140 })),
   seed: fc.nat(),
-}).map((size) => ({ ...size, k2: Math.max(0, size.k2) }));
+});
 
 function gemm({ rows, n, k1, k2, seed }: {
   rows: number;
@@ -128,7 +131,7 @@ Deno.test("lstm in blocks gives the bits it gives directly", () => {
     fc.property(
       fc.record({
         rows: fc.integer({ min: 38, max: 60 }),
-        hidden: fc.integer({ min: 30, max: 100 }),
+        hidden: fc.integer({ min: 58, max: 130 }),
         seed: fc.nat(),
       }),
       (size) =>
@@ -190,7 +193,7 @@ Deno.test("scratch memory can be taken away, and is all that a blocked sweep wri
   const build = loadBuild("shoal.wasm");
   const bytes = new Uint8Array(build.memory.buffer);
   const scratch = withScratch(build, 1);
-  const size = { rows: 130, n: 300, k1: 96, k2: 40, seed: 1 };
+  const size = { rows: 130, n: 300, k1: 192, k2: 10, seed: 1 };
   bytes.fill(0xa5, build.base, scratch.base);
   const blockwise = bits(scratch, gemm(size));
   assert.ok(
