@@ -12,9 +12,7 @@ const BLOCK_ROWS = 130;
 /** Panels that meet one piece of the rows; their weights lie in the first- or second-level cache. */
 export const GROUP_PANELS = 32;
 const CHUNK_BYTES: usize = CHUNK_STEPS * 32;
-/** Pieces fetched at a time: short reads from panels far apart are slow where weights come from memory. */
-const FETCH = 2;
-const WEIGHT_BYTES: usize = FETCH * GROUP_PANELS * CHUNK_BYTES;
+const WEIGHT_BYTES: usize = GROUP_PANELS * CHUNK_BYTES;
 const TILE_BYTES: usize = TILE_ROWS * 32;
 const SUMS_BYTES: usize = (BLOCK_ROWS / TILE_ROWS) * GROUP_PANELS * TILE_BYTES;
 /** With fewer panels, or a shorter K, moving sums and checking rows costs more than it saves. */
@@ -71,18 +69,14 @@ export function blocked(
     for (let segment = 0; ; ++segment) {
       let from: usize = 0;
       let left = k;
-      while (left >= CHUNK_STEPS) {
-        const pieces = min(FETCH, left / CHUNK_STEPS);
-        fetch(pieces, group, piece, panelBytes, weights);
-        for (let i = 0, side = weights; i < pieces; ++i, side += <usize>group * CHUNK_BYTES) {
-          let table = rows + at;
-          for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
-            chunk_5x8(table, from, side, CHUNK_BYTES, to, group);
-          }
-          from += CHUNK_STEPS * 4;
+      for (; left >= CHUNK_STEPS; left -= CHUNK_STEPS) {
+        fetch(group, piece, panelBytes, weights);
+        let table = rows + at;
+        for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
+          chunk_5x8(table, from, weights, CHUNK_BYTES, to, group);
         }
-        piece += <usize>pieces * CHUNK_BYTES;
-        left -= pieces * CHUNK_STEPS;
+        from += CHUNK_STEPS * 4;
+        piece += CHUNK_BYTES;
       }
       if (left > 0) {
         let table = rows + at;
@@ -100,11 +94,8 @@ export function blocked(
 }
 
 /** The panels' pieces side by side: apart by a panel they would share few lines of the cache. */
-function fetch(pieces: i32, group: i32, from: usize, panelBytes: usize, to: usize): void {
-  const stride = <usize>group * CHUNK_BYTES;
+function fetch(group: i32, from: usize, panelBytes: usize, to: usize): void {
   for (let p = 0; p < group; ++p, from += panelBytes, to += CHUNK_BYTES) {
-    for (let i = 0, piece = from, place = to; i < pieces; ++i, piece += CHUNK_BYTES, place += stride) {
-      memory.copy(place, piece, CHUNK_BYTES);
-    }
+    memory.copy(to, from, CHUNK_BYTES);
   }
 }

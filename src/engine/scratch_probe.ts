@@ -3,18 +3,19 @@
  * some; whether it sweeps in blocks (assembly/blocked.ts), which give the same bits, depends on the
  * engine: faster where bounds are checked in code (Deno), slower where a check costs nothing.
  */
-import { fnv1a } from "../base/hash.ts";
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import { packGemm } from "../kernels/pack.ts";
 import { wallNs } from "./clock.ts";
 
-const ROWS = 100;
-const COLUMNS = 256;
+const ROWS = 65;
+const COLUMNS = 512;
 const STEPS = 512;
-const MEMORY_PAGES = 32;
-/** Long enough for the optimizing compiler, which works in the background. */
-const WARM_UP_NS = 20e6;
-const ROUNDS = 12;
+const MEMORY_PAGES = 48;
+/** The optimizing compiler works in the background; it is done when calls have got no faster for so long. */
+const STEADY_NS = 15e6;
+const GAIN = 0.95;
+const PATIENCE_NS = 150e6;
+const ROUNDS = 20;
 /** Blocks have to win by this much: a tie is decided for the simpler way. */
 const MARGIN = 0.98;
 
@@ -31,7 +32,7 @@ const pays = new Map<boolean, boolean>();
 
 /**
  * How much scratch memory each instance of a build takes, and whether blocks pay. Times one GEMM both
- * ways, about 40 ms; answers are kept for the thread. Relaxed builds never sweep in blocks.
+ * ways, about 100 ms; answers are kept for the thread. Relaxed builds never sweep in blocks.
  * @param shared whether the build needs a shared memory
  */
 export function probeScratch(
@@ -77,13 +78,13 @@ function measure(
       addresses[table / 4 + i] = data + 4 * width * i;
     }
     for (let i = 0; i < ROWS * width; i++) {
-      floats[data / 4 + i] = pseudoRandom(i);
+      floats[data / 4 + i] = filling(i);
     }
     return table;
   };
   const weight = Float32Array.from(
     { length: COLUMNS * STEPS },
-    (_, i) => pseudoRandom(i),
+    (_, i) => filling(i),
   );
   const packed = packGemm({
     n: COLUMNS,
@@ -101,11 +102,7 @@ function measure(
     kernels.gemm_f32(ROWS, COLUMNS, STEPS, a, 0, 0, w, c, 0);
     return wallNs() - startNs;
   };
-  const startNs = wallNs();
-  while (wallNs() - startNs < WARM_UP_NS) {
-    time(direct);
-    time(blocked);
-  }
+  for (const kernels of [direct, blocked]) settle(() => time(kernels));
   let [directNs, blockedNs] = [Infinity, Infinity];
   for (let round = 0; round < ROUNDS; round++) {
     directNs = Math.min(directNs, time(direct));
@@ -114,7 +111,22 @@ function measure(
   return blockedNs < MARGIN * directNs;
 }
 
-/** A number in [-0.5, 0.5): operands only have to be no zeros. */
-function pseudoRandom(seed: number): number {
-  return fnv1a(Int32Array.of(seed)) / 2 ** 32 - 0.5;
+/** Repeats a call until it gets no faster. */
+function settle(call: () => number): void {
+  const startNs = wallNs();
+  let best = Infinity;
+  for (let bestNs = startNs, nowNs = startNs; nowNs - bestNs < STEADY_NS;) {
+    const ns = call();
+    nowNs = wallNs();
+    if (nowNs - startNs > PATIENCE_NS) return;
+    if (ns < GAIN * best) {
+      best = ns;
+      bestNs = nowNs;
+    }
+  }
+}
+
+/** Numbers of ordinary size, in [-0.5, 0.5): what they are makes no difference. */
+function filling(i: number): number {
+  return (i * 7919) % 1021 / 1021 - 0.5;
 }
