@@ -12,6 +12,8 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { warmUp } from "../../src/engine/warm_up.ts";
+import { fixMemory } from "../../src/kernels/fixed_memory.ts";
+import { createMemory, PAGE_BYTES } from "../../src/kernels/memory.ts";
 import { instantiateKernels } from "../../src/kernels/module.ts";
 import type { KernelName } from "../../src/kernels/signature.ts";
 import { median } from "./contest.ts";
@@ -52,15 +54,22 @@ async function measureStart(subject: number, warm: boolean): Promise<Start> {
   const { kernel, label } = SUBJECTS[subject]!;
   const bytes = new Uint8Array(readFileSync(new URL(`build/${FILE}`, ROOT)));
   const task = taskOf(kernel, label);
+  const memoryBytes = MEGABYTES * 2 ** 20;
   const beforeMs = performance.now();
-  if (warm) await warmUp(bytes, { shared: false, kernels: [kernel] });
+  if (warm) {
+    await warmUp(bytes, { shared: false, memoryBytes, kernels: [kernel] });
+  }
   const startMs = performance.now();
-  const module = new WebAssembly.Module(bytes);
+  const module = new WebAssembly.Module(
+    fixMemory(bytes, memoryBytes / PAGE_BYTES),
+  );
   const compiledMs = performance.now();
-  const memory = new WebAssembly.Memory({ initial: MEGABYTES * 16 });
+  const memory = createMemory({ bytes: memoryBytes });
   const kernels = instantiateKernels(module, { memory });
   const instantiatedMs = performance.now();
-  const base = kernels.shoal_static_end();
+  const scratch = kernels.shoal_static_end();
+  kernels.shoal_use_scratch(scratch, 0);
+  const base = scratch + kernels.shoal_scratch_bytes(0);
   const { run } = task.own(new Own(FILE, memory, kernels, base));
   const calls: { fromMs: number; ms: number }[] = [];
   const firstMs = performance.now();

@@ -44,10 +44,14 @@ const SIZES: Sizes = {
 /** topk_rows_f32 asks for fewer than there are. */
 const TOP = 4;
 
-function sizeOf(kernel: KernelName, name: string, rows: number): number {
+function sizeOf(
+  kernel: KernelName,
+  name: string,
+  { rows, sizes }: Practice,
+): number {
   if (name === "m") return rows;
   if (name === "k" && kernel === "topk_rows_f32") return TOP;
-  const value = SIZES[name];
+  const value = sizes?.[name] ?? SIZES[name];
   if (value === undefined) {
     throw new Error(`No size to practise ${kernel} with: ${name}`);
   }
@@ -61,6 +65,8 @@ export interface Practice {
   arena: Arena;
   /** Rows of the batch, where the kernel has one. */
   rows: number;
+  /** Sizes by name, where they are to be others than usual. */
+  sizes?: Sizes;
   /** Which of the values of each choice (activation, bits) to take, modulo their number. */
   choice: number;
 }
@@ -68,13 +74,14 @@ export interface Practice {
 /** Arguments of one call of a kernel. */
 export function practiceCall(
   kernel: KernelName,
-  { kernels, arena, rows, choice }: Practice,
+  practice: Practice,
 ): number[] {
+  const { kernels, arena, rows, choice } = practice;
   const signature: readonly Parameter[] = SIGNATURES[kernel];
   const sizes: Record<string, number> = {};
   for (const parameter of signature) {
     const { kind, name } = parameter;
-    if (kind === "size") sizes[name] = sizeOf(kernel, name, rows);
+    if (kind === "size") sizes[name] = sizeOf(kernel, name, practice);
     if (kind === "choice") {
       const values = Object.values(parameter.choices);
       sizes[name] = values[choice % values.length]!;
