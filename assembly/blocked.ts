@@ -20,7 +20,7 @@ export const MIN_PANELS = 8;
 const MIN_STEPS = 2 * CHUNK_STEPS;
 const MIN_ROWS = 8 * TILE_ROWS;
 /** The same for weights from memory: pieces come slower than whole panels. */
-const MIN_ROWS_STREAMING = 20 * TILE_ROWS;
+const MIN_ROWS_STREAMING = 12 * TILE_ROWS;
 
 /** Bytes of scratch memory; 0 in builds that never sweep in blocks. */
 export const BLOCKED_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? 0 : SUMS_BYTES + WEIGHT_BYTES;
