@@ -60,6 +60,7 @@ const warm = new Map<string, Warm>();
  * the process: instances of the same build in other threads run it as well, and what is warm stays warm.
  * Takes some milliseconds per kernel.
  * @param source bytes of the build
+ * @throws {RangeError} if `memoryBytes` is too small to practise in
  */
 export async function warmUp(
   source: BufferSource,
@@ -70,15 +71,20 @@ export async function warmUp(
     patienceMs = 100,
   }: WarmUpOptions,
 ): Promise<void> {
+  if (!Number.isSafeInteger(memoryBytes) || memoryBytes < PRACTICE_BYTES) {
+    throw new RangeError(
+      `"memoryBytes" is an integer of at least ${PRACTICE_BYTES}, got ${memoryBytes}`,
+    );
+  }
   const { module, names: done } = warmBuild(
-    fixMemory(bytesOf(source), memoryBytes / PAGE_BYTES),
+    fixMemory(bytesOf(source), Math.ceil(memoryBytes / PAGE_BYTES)),
   );
   const all = names ?? Object.keys(SIGNATURES) as KernelName[];
   const cold = [...new Set(all)].filter((name) => !done.has(name));
-  for (const name of cold) done.add(name);
   if (cold.length === 0) return;
-  // As large as theirs, but hardly any of it is touched.
-  const memory = createMemory({ bytes: memoryBytes, shared });
+  const memory = practiceMemory(memoryBytes, shared);
+  if (memory === undefined) return;
+  for (const name of cold) done.add(name);
   const kernels = instantiateKernels(module, { memory });
   let top = kernels.shoal_static_end();
   if (cold.some(takesMatrix)) {
@@ -96,6 +102,22 @@ export async function warmUp(
     done.add(LARGE_TILES);
     arena.reset();
     await practise(largeCalls(kernels, arena), patienceMs);
+  }
+}
+
+/**
+ * A memory as large as theirs, of which hardly anything is touched; undefined where the system has no
+ * room for a second one: then the first requests do the practising.
+ */
+function practiceMemory(
+  bytes: number,
+  shared: boolean,
+): WebAssembly.Memory | undefined {
+  try {
+    return createMemory({ bytes, shared });
+  } catch (error) {
+    if ((error as Error).cause === undefined) throw error;
+    return undefined;
   }
 }
 

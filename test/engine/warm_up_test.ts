@@ -27,3 +27,13 @@ Deno.test("warmUp() refuses what is no build of the kernels", async () => {
     /ABI version is undefined/,
   );
 });
+
+Deno.test("warmUp() refuses a memory that is too small to practise in", async () => {
+  const source = await readKernels("shoal");
+  for (const memoryBytes of [65_536, 2 ** 24 + 0.5, NaN]) {
+    await assert.rejects(
+      warmUp(source, { shared: false, memoryBytes }),
+      /"memoryBytes" is an integer of at least 16777216, got/,
+    );
+  }
+});
