@@ -6,6 +6,7 @@
 // of panels after the other, and the group stays in cache while the block's tiles
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
 import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from "./blocked";
+import { op } from "./epilogue";
 import { LEAD_PANELS, LEAD_ROWS, lead } from "./lead";
 import { scratch } from "./scratch";
 import {
@@ -68,6 +69,10 @@ function direct(
   p0: usize, p1: usize, p2: usize
 ): void {
   const streaming = <usize>panels * panelBytes > STREAM_BYTES;
+  if (m - first == 1 && streaming && op0 == op1 && op0 != op.ARGMAX) {
+    apart(<usize>first << 2, n, panels, units, op0, k1, rows1, k2, rows2, extra, w, panelBytes, firstCol, p0, p1, p2);
+    return;
+  }
   const groupUnits = op0 == op1 ? GROUP_PANELS * units : GROUP_PANELS / 2 * units;
   const blockRows = streaming ? 2 * BLOCK_ROWS : BLOCK_ROWS;
   for (let block = first; block < m; block += blockRows) {
@@ -98,6 +103,30 @@ function direct(
     }
     tall(rows, at, n, panels - p, units, op0, op1, k1, rows1, k2, rows2, extra, panel, panelBytes, col, p0, p1, p2);
   }
+}
+
+/**
+ * One row: four streams a quarter of the weights apart, which memory serves faster than
+ * neighbours. Columns do not come in ascending order.
+ */
+function apart(
+  at: usize, n: i32, panels: i32, units: i32, code: i32,
+  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, col: i32,
+  p0: usize, p1: usize, p2: usize
+): void {
+  const quarter = panels / GROUP_PANELS;
+  for (let p = 0; p < quarter; ++p) {
+    tile_1x32(
+      at, k1, rows1, k2, rows2, extra, w, panelBytes * quarter, code, code, units * quarter, col, n, p0, p1, p2
+    );
+    w += panelBytes;
+    col += units;
+  }
+  const done = quarter * (GROUP_PANELS - 1);
+  tall(
+    1, at, n, panels - quarter * GROUP_PANELS, units, code, code, k1, rows1, k2, rows2, extra,
+    w + panelBytes * done, panelBytes, col + units * done, p0, p1, p2
+  );
 }
 
 /** Rows two at a time against one group; an odd one goes alone. */
