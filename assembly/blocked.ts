@@ -56,9 +56,9 @@ export function blocked(
   // Not in front: chunk_5x8() starts from an address below its weights.
   const weights = scratch + SUMS_BYTES;
   const tileBytes = <usize>group * TILE_BYTES;
-  const blocks = (m + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  const parts = (m + BLOCK_ROWS - 1) / BLOCK_ROWS;
   const allTiles = m / TILE_ROWS;
-  const blockTiles = (allTiles + blocks - 1) / blocks;
+  const blockTiles = (allTiles + parts - 1) / parts;
   for (let first = 0; first < allTiles; first += blockTiles) {
     const tiles = min(blockTiles, allTiles - first);
     const at = <usize>(first * TILE_ROWS) << 2;
