@@ -10,7 +10,7 @@
 //   not overlap input rows unless a kernel says so.
 // - A row's bits depend on that row's inputs and the weights alone: not on m, nor on
 //   its place in the table, nor on the other rows.
-export { shoal_abi_version, shoal_scratch_bytes, shoal_static_end, shoal_use_scratch } from "./abi";
+export { shoal_abi_version, shoal_scratch_bytes, shoal_static_end, shoal_use_scratch, shoal_variants } from "./abi";
 export {
   abs_f32, add_f32, div_f32, erf_f32, exp_f32, gelu_f32, gelu_tanh_f32, max_f32, min_f32, mul_f32,
   neg_f32, relu_f32, sigmoid_f32, silu_f32, sqrt_f32, sub_f32, tanh_f32

@@ -4,16 +4,14 @@
 // product, which is exact only for them; 8 bits (levels = 255) have ONNX's semantics.
 import { checkLeast, checkPacked, checkRows } from "./checks";
 import { isActivation } from "./epilogue";
-import { q8, quantize8, storeBytes } from "./q8_epilogue";
-import {
-  q8_seven_1x32, q8_seven_1x8, q8_seven_2x8, q8_seven_3x8, q8_seven_4x8, q8_seven_5x8,
-  q8_wide_1x16, q8_wide_1x8, q8_wide_2x8, q8_wide_3x8, q8_wide_4x8
-} from "./q8_tiles";
+import { PANEL_HEADER, q8, quantize8, storeBytes } from "./q8_epilogue";
+import { checkExceptions } from "./q8_exceptions";
+import { sweepChain, sweepWhole, sweepWide } from "./q8_tiles";
+import { wholeDots } from "./scratch";
 import { get, row } from "./simd";
 import { BLOCK_ROWS } from "./sweep";
 
 const ROW_HEADER: usize = 16;
-const PANEL_HEADER: usize = 128;
 
 /** Bytes of a quantised row of k elements: its header and k bytes, rounded up to 4. */
 // @ts-ignore: decorator
@@ -38,17 +36,26 @@ export function quantize_rows_f32(m: i32, k: i32, levels: i32, aRows: usize, qRo
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     const a = row(aRows, at);
     const q = row(qRows, at);
-    let low: f32 = 0, high: f32 = 0;
-    let lows = v128.splat<f32>(0), highs = lows;
+    let lows = v128.splat<f32>(0), highs = lows, lows2 = lows, highs2 = lows;
     let p = a;
-    for (let left = k; left > 0; left -= 4, p += 16) {
+    let left = k;
+    for (; left >= 8; left -= 8, p += 32) {
+      const x = v128.load(p), y = v128.load(p, 16);
+      lows = f32x4.pmin(lows, x);
+      highs = f32x4.pmax(highs, x);
+      lows2 = f32x4.pmin(lows2, y);
+      highs2 = f32x4.pmax(highs2, y);
+    }
+    for (; left > 0; left -= 4, p += 16) {
       const x = get(p, left);
       lows = f32x4.pmin(lows, x);
       highs = f32x4.pmax(highs, x);
     }
-    low = min(min(f32x4.extract_lane(lows, 0), f32x4.extract_lane(lows, 1)),
+    lows = f32x4.pmin(lows, lows2);
+    highs = f32x4.pmax(highs, highs2);
+    const low = min(min(f32x4.extract_lane(lows, 0), f32x4.extract_lane(lows, 1)),
       min(f32x4.extract_lane(lows, 2), f32x4.extract_lane(lows, 3)));
-    high = max(max(f32x4.extract_lane(highs, 0), f32x4.extract_lane(highs, 1)),
+    const high = max(max(f32x4.extract_lane(highs, 0), f32x4.extract_lane(highs, 1)),
       max(f32x4.extract_lane(highs, 2), f32x4.extract_lane(highs, 3)));
     const scale: f32 = high == low ? 1 : (high - low) / <f32>levels;
     const zero = <i32>nearest<f32>(-low / scale);
@@ -79,13 +86,14 @@ export function quantize_static_rows_f32(
 function bytesOf(k: i32, a: usize, scale: f32, zero: i32, levels: i32, q: usize): void {
   const s = v128.splat<f32>(scale);
   const z = v128.splat<i32>(zero);
+  const bound = v128.splat<i16>(<i16>levels);
   let to = q + ROW_HEADER;
   let left = k;
   for (; left >= 8; left -= 8, a += 32, to += 8) {
-    v128.store_lane<u64>(to, quantize8(v128.load(a), v128.load(a, 16), s, z, levels), 0);
+    v128.store_lane<u64>(to, quantize8(v128.load(a), v128.load(a, 16), s, z, bound), 0);
   }
   if (left) {
-    storeBytes(to, quantize8(get(a, left), get(a + 16, left - 4), s, z, levels), left);
+    storeBytes(to, quantize8(get(a, left), get(a + 16, left - 4), s, z, bound), left);
   }
   seal(k, q);
 }
@@ -156,6 +164,10 @@ function check(m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize): void
   checkRows(qRows, m, rowBytes(k));
   checkPacked(w, (n + 7) >> 3, panelBytesOf(k));
   if (seven) {
+    for (let j = 0; j < n; j += 8) {
+      const panel = w + <usize>(j >> 3) * panelBytesOf(k);
+      checkExceptions(panel, (k + 3) >> 2, panel + PANEL_HEADER);
+    }
     for (let i = 0; i < m; ++i) {
       const q = row(qRows, <usize>i << 2) + ROW_HEADER;
       for (let j = 0; j < k; ++j) assert(load<u8>(q + j) < 128, "an activation has more than 7 bits");
@@ -177,71 +189,12 @@ function sweepQ8(
   for (let block = 0; block < m; block += BLOCK_ROWS) {
     const rows = min(BLOCK_ROWS, m - block);
     const at = <usize>block << 2;
-    if (ASC_FEATURE_RELAXED_SIMD) {
-      if (seven) {
-        sevenBits(rows, at, n, panels, steps, qRows, w, panelBytes, outRows, kind, scale, zero);
-        continue;
-      }
-    }
-    eightBits(rows, at, n, panels, steps, qRows, w, panelBytes, outRows, kind, scale, zero);
-  }
-}
-
-function sevenBits(
-  rows: i32, first: usize, n: i32, panels: i32, steps: i32, qRows: usize, w: usize, panelBytes: usize,
-  outRows: usize, kind: i32, scale: f32, zero: i32
-): void {
-  const tiles = (rows + 4) / 5;
-  const small = rows / tiles;
-  const large = rows - small * tiles;
-  let p = 0;
-  if (rows == 1) {
-    for (; p + 4 <= panels; p += 4, w += 4 * panelBytes) {
-      q8_seven_1x32(first, steps, qRows, w, panelBytes, p << 3, n, kind, outRows, scale, zero);
-    }
-  }
-  for (; p < panels; ++p, w += panelBytes) {
-    const col = p << 3;
-    let at = first;
-    for (let t = 0; t < tiles; ++t) {
-      const height = t < large ? small + 1 : small;
-      switch (height) {
-        case 5: { q8_seven_5x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
-        case 4: { q8_seven_4x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
-        case 3: { q8_seven_3x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
-        case 2: { q8_seven_2x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
-        default: q8_seven_1x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero);
-      }
-      at += <usize>height << 2;
-    }
-  }
-}
-
-function eightBits(
-  rows: i32, first: usize, n: i32, panels: i32, steps: i32, qRows: usize, w: usize, panelBytes: usize,
-  outRows: usize, kind: i32, scale: f32, zero: i32
-): void {
-  const tiles = (rows + 3) / 4;
-  const small = rows / tiles;
-  const large = rows - small * tiles;
-  let p = 0;
-  if (rows == 1) {
-    for (; p + 2 <= panels; p += 2, w += 2 * panelBytes) {
-      q8_wide_1x16(first, steps, qRows, w, panelBytes, p << 3, n, kind, outRows, scale, zero);
-    }
-  }
-  for (; p < panels; ++p, w += panelBytes) {
-    const col = p << 3;
-    let at = first;
-    for (let t = 0; t < tiles; ++t) {
-      const height = t < large ? small + 1 : small;
-      switch (height) {
-        case 4: { q8_wide_4x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
-        case 3: { q8_wide_3x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
-        case 2: { q8_wide_2x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero); break; }
-        default: q8_wide_1x8(at, steps, qRows, w, 0, col, n, kind, outRows, scale, zero);
-      }
-      at += <usize>height << 2;
+    if (!ASC_FEATURE_RELAXED_SIMD || !seven) {
+      sweepWide(rows, at, panels, steps, qRows, w, panelBytes, n, kind, outRows, scale, zero);
+    } else if (wholeDots) {
+      sweepWhole(rows, at, panels, steps, qRows, w, panelBytes, n, kind, outRows, scale, zero);
+    } else {
+      sweepChain(rows, at, panels, steps, qRows, w, panelBytes, n, kind, outRows, scale, zero);
     }
   }
 }

@@ -1,10 +1,14 @@
 // From exact integer sums to results. Activations a were quantised per row as
 // a = (q - zero) * scale, weights per column as w = (v - weightZero) * weightScale, so
 //   sum (q - zero)(v - weightZero) = sum q v - zero * (sum v - K weightZero) - weightZero * sum q
-// Row header: f32 scale, i32 zero, i32 sum of q, 4 bytes unused. Panel header, 8 columns
-// each: i32 (sum v - K weightZero), i32 weightZero, f32 weightScale, f32 bias.
+// Row header: f32 scale, i32 zero, i32 sum of q, 4 bytes unused. A panel: a header with, 8
+// columns each, i32 (sum v - K weightZero), i32 weightZero, f32 weightScale, f32 bias, and
+// the list of q8_exceptions.ts; then, for every 4 steps of k, 4 bytes of each column.
 import { activate } from "./epilogue";
 import { put } from "./simd";
+
+/** Bytes before a panel's weights. */
+export const PANEL_HEADER: usize = 160;
 
 export namespace q8 {
   /** Results: an activation of gemm_f32 gives f32; or one of these. */
@@ -38,7 +42,7 @@ export function finishQ8(
     ));
   }
   if (kind & q8.U8) {
-    const bytes = quantize8(lo, hi, v128.splat<f32>(scale), v128.splat<i32>(zero), 255);
+    const bytes = quantize8(lo, hi, v128.splat<f32>(scale), v128.splat<i32>(zero), v128.splat<i16>(255));
     const to = out + 16 + <usize>col;
     if (left >= 8) v128.store_lane<u64>(to, bytes, 0);
     else storeBytes(to, bytes, left);
@@ -49,19 +53,30 @@ export function finishQ8(
   put(to + 16, hi, left - 4);
 }
 
-/** Eight numbers to bytes 0..levels, round half to even, in the low half of the result. */
+// Read from memory: constants would be built anew in every turn of a loop.
+// 1.5 * 2^23: adding it leaves an integer, rounded half to even, in the low bits.
+const SHIFT = memory.data<f32>([12582912, 12582912, 12582912, 12582912], 16);
+/** Out of reach of every zero point, and small enough to be shifted. */
+const FAR = memory.data<f32>([65536, 65536, 65536, 65536, -65536, -65536, -65536, -65536], 16);
+
+/**
+ * Eight numbers to bytes 0..levels, round half to even, in the low half of the result; NaN
+ * becomes the zero point. zero: of 4 lanes; bound: levels in 8 lanes.
+ */
 // @ts-ignore: decorator
-@inline export function quantize8(lo: v128, hi: v128, scale: v128, zero: v128, levels: i32): v128 {
-  const bound = v128.splat<i32>(levels);
-  const none = v128.splat<i32>(0);
-  // trunc_sat takes what is out of range to the ends of i32, where adding zero could wrap.
-  const far = v128.splat<f32>(65536);
-  const a = f32x4.max(f32x4.min(f32x4.nearest(f32x4.div(lo, scale)), far), f32x4.neg(far));
-  const b = f32x4.max(f32x4.min(f32x4.nearest(f32x4.div(hi, scale)), far), f32x4.neg(far));
-  const c = i32x4.max_s(i32x4.min_s(i32x4.add(i32x4.trunc_sat_f32x4_s(a), zero), bound), none);
-  const d = i32x4.max_s(i32x4.min_s(i32x4.add(i32x4.trunc_sat_f32x4_s(b), zero), bound), none);
-  const narrow = i16x8.narrow_i32x4_s(c, d);
-  return i8x16.narrow_i16x8_u(narrow, narrow);
+@inline export function quantize8(lo: v128, hi: v128, scale: v128, zero: v128, bound: v128): v128 {
+  const steps = i16x8.narrow_i32x4_s(
+    i32x4.add(round(f32x4.div(lo, scale)), zero), i32x4.add(round(f32x4.div(hi, scale)), zero)
+  );
+  const bytes = i16x8.min_s(steps, bound);
+  return i8x16.narrow_i16x8_u(bytes, bytes);
+}
+
+// @ts-ignore: decorator
+@inline function round(x: v128): v128 {
+  const real = v128.and(x, f32x4.eq(x, x));
+  const near = f32x4.pmax(f32x4.pmin(real, v128.load(FAR)), v128.load(FAR, 16));
+  return i32x4.sub(f32x4.add(near, v128.load(SHIFT)), v128.load(SHIFT));
 }
 
 /** The first `count` < 8 bytes of v. */

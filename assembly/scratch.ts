@@ -1,11 +1,22 @@
-// The one state of an instance: where its scratch memory lies, and what for.
+// The one state of an instance: where its scratch memory lies, and which of its variants
+// with equal bits it runs.
+
+export namespace variant {
+  /** Batches of many rows go in blocks (blocked.ts); deterministic builds. */
+  export const BLOCKS = 1;
+  /** int8 sums of four products are one operation (q8_tiles.ts); relaxed builds. */
+  export const WHOLE_DOTS = 2;
+}
 
 /** Address of this instance's scratch memory; 0: it has none, and whole K stays in registers. */
 export let scratch: usize = 0;
-/** Whether batches of many rows go in blocks (blocked.ts). */
+/** Whether it sweeps in blocks. */
 export let blocks: bool = false;
+/** Whether it takes int8 products by four. */
+export let wholeDots: bool = false;
 
-export function useScratch(address: usize, inBlocks: bool): void {
+export function useScratch(address: usize, variants: i32): void {
   scratch = address;
-  blocks = address != 0 && inBlocks;
+  blocks = address != 0 && (variants & variant.BLOCKS) != 0;
+  wholeDots = (variants & variant.WHOLE_DOTS) != 0;
 }

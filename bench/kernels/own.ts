@@ -50,7 +50,7 @@ export class Own {
     const name = file.includes("relaxed") ? "relaxed" : "deterministic";
     const end = kernels.shoal_static_end();
     const scratch = probeScratch(bytes, false);
-    kernels.shoal_use_scratch(end, scratch.blocks);
+    kernels.shoal_use_scratch(end, scratch.variants);
     return new Own(name, memory, kernels, end + scratch.bytes);
   }
 

@@ -65,10 +65,10 @@ async function startBuild(
   const one = instantiateKernels(kernels, { memory });
   const address = Math.ceil(one.shoal_static_end() / 64) * 64;
   const plan = { threads, scratchBytes: SCRATCH_BYTES };
-  const { bytes, blocks } = probeScratch(kernels, true);
+  const { bytes, variants } = probeScratch(kernels, true);
   const scratch = address + KernelTeam.bytes(plan);
-  one.shoal_use_scratch(scratch, blocks);
-  const kernelScratch = { address: scratch + bytes, blocks };
+  one.shoal_use_scratch(scratch, variants);
+  const kernelScratch = { address: scratch + bytes, variants };
   const team = await KernelTeam.start({
     ...{ kernels, memory, address, kernelScratch },
     ...plan,

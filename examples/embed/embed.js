@@ -3,7 +3,7 @@
  * a host has to do is in this file, and it runs unchanged in Deno, Node, Bun and browsers. The
  * same work is done by embed.cc. See docs/abi.md for the layouts.
  */
-const ABI_VERSION = 6;
+const ABI_VERSION = 7;
 const GEMM = { m: 5, n: 19, k: 37, sigmoid: 2 };
 const LSTM = { batch: 3, hidden: 20, inputSize: 12, steps: 10 };
 

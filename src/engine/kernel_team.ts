@@ -21,8 +21,8 @@ export interface KernelTeamOptions extends Partial<TeamPlan & TeamWays> {
   /** Where the team's `KernelTeam.bytes` lie, 64-byte aligned. */
   address: number;
   /**
-   * Where `threads` times `shoal_scratch_bytes(blocks)` bytes lie, 16-byte aligned, and whether sweeps in
-   * blocks pay on this engine (`probeScratch`); default: none.
+   * Where `threads` times `shoal_scratch_bytes(variants)` bytes lie, 16-byte aligned, and the
+   * variants that pay on this engine (`probeScratch`); default: none.
    */
   kernelScratch?: ScratchPlace;
   /** A helper died: the team is of no use any more. By default the error is thrown. */
@@ -81,13 +81,13 @@ export class KernelTeam {
     }
     const kernels = instantiateKernels(options.kernels, { memory });
     prepareTeam(memory, place);
-    const { address: scratch, blocks } = options.kernelScratch ?? NO_SCRATCH;
+    const { address: scratch, variants } = options.kernelScratch ?? NO_SCRATCH;
     const scratchOf = (thread: number): ScratchPlace => ({
       address: scratch &&
-        scratch + thread * kernels.shoal_scratch_bytes(blocks),
-      blocks,
+        scratch + thread * kernels.shoal_scratch_bytes(variants),
+      variants,
     });
-    kernels.shoal_use_scratch(scratchOf(0).address, blocks);
+    kernels.shoal_use_scratch(scratchOf(0).address, variants);
     const leader = new TeamLeader(kernels, memory, place, ways);
     const threads = await startThreads(
       Array.from({ length: place.threads - 1 }, (_, i) => ({

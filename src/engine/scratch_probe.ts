@@ -1,10 +1,12 @@
 /**
- * Start-up probe: what to do with scratch memory on this engine. Every instance is better off with
- * some; whether it sweeps in blocks (assembly/blocked.ts), which give the same bits, depends on the
- * engine: faster where bounds are checked in code (Deno), slower where a check costs nothing.
+ * Start-up probe: what to give instances of a build on this engine. Every one is better off with some
+ * scratch memory; which variant of its sweeps is faster, all of equal bits, depends on engine and
+ * processor ({@linkcode Variants}).
  */
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import { packGemm } from "../kernels/pack.ts";
+import { packQ8 } from "../kernels/pack_q8.ts";
+import type { Variants } from "../kernels/scratch.ts";
 import { wallNs } from "./clock.ts";
 
 const ROWS = 65;
@@ -16,7 +18,7 @@ const STEADY_NS = 15e6;
 const GAIN = 0.95;
 const PATIENCE_NS = 150e6;
 const ROUNDS = 20;
-/** Blocks have to win by this much: a tie is decided for the simpler way. */
+/** A variant has to win by this much: a tie is decided for the simpler way. */
 const MARGIN = 0.98;
 
 /** What instances of a build are given. */
@@ -24,15 +26,15 @@ export interface ScratchAdvice {
   /** Bytes of scratch memory for each instance. */
   readonly bytes: number;
   /** Second argument of `shoal_use_scratch`. */
-  readonly blocks: 0 | 1;
+  readonly variants: Variants;
 }
 
-/** Whether blocks pay, by whether memory is shared. */
-const pays = new Map<boolean, boolean>();
+/** The variants that pay, by those a build has and by whether memory is shared. */
+const answers = new Map<string, Variants>();
 
 /**
- * How much scratch memory each instance of a build takes, and whether blocks pay. Times one GEMM both
- * ways, about 100 ms; answers are kept for the thread. Relaxed builds never sweep in blocks.
+ * How much scratch memory each instance of a build takes, and which variants pay. Times one GEMM both
+ * ways, about 100 ms; answers are kept for the thread.
  * @param shared whether the build needs a shared memory
  */
 export function probeScratch(
@@ -44,71 +46,106 @@ export function probeScratch(
     maximum: MEMORY_PAGES,
     shared,
   });
-  const [direct, blocked] = [0, 1].map(() =>
+  const [plain, varied] = [0, 1].map(() =>
     instantiateKernels(source, { memory })
   ) as [KernelExports, KernelExports];
-  const [least, whole] = [0, 1].map((blocks) =>
-    direct.shoal_scratch_bytes(blocks)
-  ) as [number, number];
-  if (least === whole) return { bytes: least, blocks: 0 };
-  let answer = pays.get(shared);
-  if (answer === undefined) {
-    pays.set(shared, answer = measure(direct, blocked, memory));
+  const has = plain.shoal_variants() as Variants;
+  const key = `${has} ${shared}`;
+  let variants = answers.get(key);
+  if (variants === undefined) {
+    variants = pays({ plain, varied, has, memory }) ? has : 0;
+    answers.set(key, variants);
   }
-  return answer ? { bytes: whole, blocks: 1 } : { bytes: least, blocks: 0 };
+  return { bytes: plain.shoal_scratch_bytes(variants), variants };
 }
 
-function measure(
-  direct: KernelExports,
-  blocked: KernelExports,
-  memory: WebAssembly.Memory,
-): boolean {
-  let top = direct.shoal_static_end();
+/** Two instances over one memory, and the variants one of them is to run. */
+interface Trial {
+  plain: KernelExports;
+  varied: KernelExports;
+  has: Variants;
+  memory: WebAssembly.Memory;
+}
+
+function pays({ plain, varied, has, memory }: Trial): boolean {
+  let top = plain.shoal_static_end();
   const take = (bytes: number): number => {
     const address = Math.ceil(top / 64) * 64;
     top = address + bytes;
     return address;
   };
-  const floats = new Float32Array(memory.buffer);
-  const addresses = new Uint32Array(memory.buffer);
-  const rows = (width: number): number => {
-    const data = take(4 * ROWS * width);
-    const table = take(4 * ROWS);
-    for (let i = 0; i < ROWS; i++) {
-      addresses[table / 4 + i] = data + 4 * width * i;
-    }
-    for (let i = 0; i < ROWS * width; i++) {
-      floats[data / 4 + i] = filling(i);
-    }
-    return table;
+  const call = has === 2 ? bytesGemm(memory, take) : floatsGemm(memory, take);
+  plain.shoal_use_scratch(take(plain.shoal_scratch_bytes(0)), 0);
+  varied.shoal_use_scratch(take(varied.shoal_scratch_bytes(has)), has);
+  const time = (kernels: KernelExports): number => {
+    const startNs = wallNs();
+    call(kernels);
+    return wallNs() - startNs;
   };
+  for (const kernels of [plain, varied]) settle(() => time(kernels));
+  let [plainNs, variedNs] = [Infinity, Infinity];
+  for (let round = 0; round < ROUNDS; round++) {
+    plainNs = Math.min(plainNs, time(plain));
+    variedNs = Math.min(variedNs, time(varied));
+  }
+  return variedNs < MARGIN * plainNs;
+}
+
+/** Addresses of fresh bytes. */
+type Take = (bytes: number) => number;
+
+/** Table of rows of so many bytes each. */
+function rowsOf(memory: WebAssembly.Memory, take: Take, bytes: number): number {
+  const data = take(ROWS * bytes);
+  const table = take(4 * ROWS);
+  const addresses = new Uint32Array(memory.buffer, table, ROWS);
+  for (let i = 0; i < ROWS; i++) addresses[i] = data + bytes * i;
+  return table;
+}
+
+function floatsGemm(
+  memory: WebAssembly.Memory,
+  take: Take,
+): (kernels: KernelExports) => void {
+  const floats = new Float32Array(memory.buffer);
   const weight = Float32Array.from(
     { length: COLUMNS * STEPS },
     (_, i) => filling(i),
   );
-  const packed = packGemm({
-    n: COLUMNS,
-    k: STEPS,
-    weight,
-    layout: "nk",
-  });
+  const packed = packGemm({ n: COLUMNS, k: STEPS, weight, layout: "nk" });
   const w = take(packed.byteLength);
   floats.set(packed, w / 4);
-  const [a, c] = [rows(STEPS), rows(COLUMNS)];
-  direct.shoal_use_scratch(take(direct.shoal_scratch_bytes(0)), 0);
-  blocked.shoal_use_scratch(take(blocked.shoal_scratch_bytes(1)), 1);
-  const time = (kernels: KernelExports): number => {
-    const startNs = wallNs();
-    kernels.gemm_f32(ROWS, COLUMNS, STEPS, a, 0, 0, w, c, 0);
-    return wallNs() - startNs;
-  };
-  for (const kernels of [direct, blocked]) settle(() => time(kernels));
-  let [directNs, blockedNs] = [Infinity, Infinity];
-  for (let round = 0; round < ROUNDS; round++) {
-    directNs = Math.min(directNs, time(direct));
-    blockedNs = Math.min(blockedNs, time(blocked));
+  const a = rowsOf(memory, take, 4 * STEPS);
+  const first = new Uint32Array(memory.buffer)[a / 4]! / 4;
+  for (let i = 0; i < ROWS * STEPS; i++) floats[first + i] = filling(i);
+  const c = rowsOf(memory, take, 4 * COLUMNS);
+  return (kernels) => kernels.gemm_f32(ROWS, COLUMNS, STEPS, a, 0, 0, w, c, 0);
+}
+
+function bytesGemm(
+  memory: WebAssembly.Memory,
+  take: Take,
+): (kernels: KernelExports) => void {
+  const packed = packQ8({
+    n: COLUMNS,
+    k: STEPS,
+    // Half of a byte's range: such weights chain everywhere, which is the faster way of the simpler kernel.
+    values: Int8Array.from(
+      { length: COLUMNS * STEPS },
+      (_, i) => Math.round(127 * filling(i)),
+    ),
+    scale: new Float32Array(COLUMNS).fill(1),
+  });
+  const w = take(packed.byteLength);
+  new Int32Array(memory.buffer).set(packed, w / 4);
+  const q = rowsOf(memory, take, 16 + STEPS);
+  const bytes = new Uint8Array(memory.buffer);
+  for (let row = 0; row < ROWS; row++) {
+    const at = new Uint32Array(memory.buffer)[q / 4 + row]! + 16;
+    for (let i = 0; i < STEPS; i++) bytes[at + i] = (row + i * 31) % 128;
   }
-  return blockedNs < MARGIN * directNs;
+  const c = rowsOf(memory, take, 4 * COLUMNS);
+  return (kernels) => kernels.gemm_q8_i32(ROWS, COLUMNS, STEPS, 1, q, w, c);
 }
 
 /** Repeats a call until it gets no faster. */

@@ -133,7 +133,7 @@ export class TensorExecutor implements Executor {
       const control = store.workerMemory(id);
       const scratchOf = (thread: number): ScratchPlace => ({
         address: control + alignUp(threadBytes) + thread * scratch.bytes,
-        blocks: scratch.blocks,
+        variants: scratch.variants,
       });
       return threadsOf(
         {

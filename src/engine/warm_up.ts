@@ -88,8 +88,8 @@ export async function warmUp(
   const kernels = instantiateKernels(module, { memory });
   let top = kernels.shoal_static_end();
   if (cold.some(takesMatrix)) {
-    const { bytes, blocks } = probeScratch(source, shared);
-    kernels.shoal_use_scratch(top, blocks);
+    const { bytes, variants } = probeScratch(source, shared);
+    kernels.shoal_use_scratch(top, variants);
     top += bytes;
   }
   const arena = new Arena(memory, top);

@@ -32,7 +32,7 @@ const LOADS_PER_LOOK = 64;
 export function runWorker(start: WorkerStart): void {
   const { memory, control, doorbell, spinMs } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
-  kernels.shoal_use_scratch(start.scratch.address, start.scratch.blocks);
+  kernels.shoal_use_scratch(start.scratch.address, start.scratch.variants);
   const leader = start.team &&
     new TeamLeader(kernels, memory, start.team.place, start.team.ways);
   const runner = new CellRunner(

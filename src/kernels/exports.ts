@@ -44,17 +44,15 @@ export interface KernelExports {
   shoal_abi_version(): number;
   /** First address above the module's static data. */
   shoal_static_end(): number;
-  /**
-   * Bytes of scratch memory that {@linkcode shoal_use_scratch} takes; the same for `blocks` = 1 where
-   * a build never sweeps in blocks.
-   */
-  shoal_scratch_bytes(blocks: number): number;
+  /** Variants with equal bits that {@linkcode shoal_use_scratch} can choose in this build: a {@linkcode Variants}. */
+  shoal_variants(): number;
+  /** Bytes of scratch memory that {@linkcode shoal_use_scratch} takes with these variants. */
+  shoal_scratch_bytes(variants: number): number;
   /**
    * Scratch memory of this instance alone, 16-byte aligned; 0 takes it away. It changes no bit: few
-   * rows meet large weights faster. `blocks` = 1: many rows go in blocks, which is faster in engines
-   * that check bounds in code (Deno), slower in others; relaxed builds ignore it.
+   * rows meet large weights faster. `variants`: a {@linkcode Variants}; what the build lacks is ignored.
    */
-  shoal_use_scratch(address: number, blocks: number): void;
+  shoal_use_scratch(address: number, variants: number): void;
   gemm_f32(
     m: number,
     n: number,

@@ -126,6 +126,17 @@ export function drawWeights(
     : weights.map((value) => value / Math.sqrt(Math.max(1, k)) * 2);
 }
 
+/** `length` numbers from the normal distribution, of mean 0 and deviation 1. */
+export function drawNormal({ prng }: CaseDraw, length: number): Float32Array {
+  // Box and Muller's transform; 1 - u is never 0.
+  return Float32Array.from(
+    { length },
+    () =>
+      Math.sqrt(-2 * Math.log(1 - prng.float())) *
+      Math.cos(2 * Math.PI * prng.float()),
+  );
+}
+
 /** One of the names in `record`, or of `exactNames` in exact cases. */
 export function drawName<Name extends string>(
   { prng, exact }: CaseDraw,

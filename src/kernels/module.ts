@@ -25,7 +25,7 @@ export type {
 } from "./exports.ts";
 
 /** Version of the ABI this face was written for; see assembly/abi.ts. */
-export const ABI_VERSION = 6;
+export const ABI_VERSION = 7;
 
 /** Options of {@linkcode instantiateKernels}. */
 export interface InstantiateOptions {

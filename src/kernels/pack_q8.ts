@@ -2,8 +2,16 @@
 import { checkLength, checkSize, type GemmSize } from "./pack.ts";
 import { PANEL_COLUMNS, panelsFor } from "./panels.ts";
 
-const HEADER_WORDS = 32;
+const COLUMN_WORDS = 32;
+const HEADER_WORDS = 40;
 const STEP = 4;
+/** Exceptions a panel has room for. */
+const EXCEPTIONS = 16;
+const NONE = 0xffff;
+/** Four products with activations up to 127 fit 16 bits if the weights of either sign sum to no more. */
+const SUM_MAX = 258;
+/** Beyond, sums of products of bytes, 255 times -128 each, may not fit 32 bits. */
+const K_MAX = 65_793;
 
 /** Weights already quantised: w = (v - zero) * scale. */
 export interface PackQ8Options extends GemmSize {
@@ -19,7 +27,12 @@ export interface PackQ8Options extends GemmSize {
 
 /** 4-byte words of packed int8 weights. */
 export function packedQ8Words({ n, k }: GemmSize): number {
-  return panelsFor(n) * (HEADER_WORDS + PANEL_COLUMNS * Math.ceil(k / STEP));
+  return panelsFor(n) * packedQ8PanelWords(k);
+}
+
+/** 4-byte words of one panel: its header, and 4 steps of k a word of each column. */
+export function packedQ8PanelWords(k: number): number {
+  return HEADER_WORDS + PANEL_COLUMNS * Math.ceil(k / STEP);
 }
 
 /** Packs for `gemm_q8_f32`, `gemm_q8_i32` and `gemm_q8_u8`; the array's bytes go to memory as they are. */
@@ -27,6 +40,12 @@ export function packQ8(options: PackQ8Options): Int32Array {
   const { n, k, values, scale, zero, bias } = options;
   checkSize("n", n, 1);
   checkSize("k", k, 1);
+  if (k > K_MAX) {
+    throw new RangeError(
+      `Cannot pack int8 weights: k = ${k} is more than ${K_MAX}, and sums may not fit 32 bits; ` +
+        "split k and add the results",
+    );
+  }
   if (values.length !== n * k) {
     throw new RangeError(
       `Cannot pack weights: values must have ${
@@ -39,7 +58,7 @@ export function packQ8(options: PackQ8Options): Int32Array {
   const words = new Int32Array(packedQ8Words({ n, k }));
   const floats = new Float32Array(words.buffer);
   const bytes = new Int8Array(words.buffer);
-  const panelWords = words.length / panelsFor(n);
+  const panelWords = packedQ8PanelWords(k);
   for (let j = 0; j < n; ++j) {
     const header = Math.floor(j / PANEL_COLUMNS) * panelWords;
     const lane = j % PANEL_COLUMNS;
@@ -56,7 +75,45 @@ export function packQ8(options: PackQ8Options): Int32Array {
     floats[header + 16 + lane] = scale[j]!;
     floats[header + 24 + lane] = bias?.[j] ?? 0;
   }
+  const lists = new Uint16Array(words.buffer);
+  for (let panel = 0; panel < words.length; panel += panelWords) {
+    listExceptions(
+      bytes.subarray(4 * (panel + HEADER_WORDS), 4 * (panel + panelWords)),
+      lists.subarray(
+        2 * (panel + COLUMN_WORDS),
+        2 * (panel + COLUMN_WORDS) + EXCEPTIONS,
+      ),
+    );
+  }
   return words;
+}
+
+/**
+ * Lists the pairs of steps whose weights could overflow sums of 16 bits (assembly/q8_exceptions.ts):
+ * rare where weights are distributed normally, nearly all where uniformly.
+ */
+function listExceptions(weights: Int8Array, list: Uint16Array): void {
+  const pairBytes = 2 * PANEL_COLUMNS * STEP;
+  let count = 0;
+  list.fill(NONE);
+  for (let at = 0; at + pairBytes <= weights.length; at += pairBytes) {
+    if (count === EXCEPTIONS) return;
+    if (mayOverflow(weights, at)) list[count++] = at / pairBytes;
+  }
+}
+
+function mayOverflow(weights: Int8Array, pair: number): boolean {
+  const stepBytes = PANEL_COLUMNS * STEP;
+  for (let at = pair; at < pair + stepBytes; at += 2) {
+    let [positive, negative] = [0, 0];
+    for (const i of [at, at + 1, at + stepBytes, at + stepBytes + 1]) {
+      const v = weights[i]!;
+      if (v > 0) positive += v;
+      else negative -= v;
+    }
+    if (Math.max(positive, negative) > SUM_MAX) return true;
+  }
+  return false;
 }
 
 /**

@@ -388,7 +388,11 @@ export const COMPOSITIONS: readonly CaseEntry[] = [
     name: "quantize_rows_f32 + gemm_q8_f32",
     area: "int8 GEMM",
     cases: dynamicQ8Case,
-    timed: at(dynamicQ8Case, ...Q8_GEMMS),
+    timed: at(
+      dynamicQ8Case,
+      ...Q8_GEMMS,
+      { ...Q8_GEMMS[3]!, uniform: true },
+    ),
   },
   {
     name: "conv_f32 in NCHW",

@@ -10,6 +10,7 @@ export type Questions = Pick<
   KernelExports,
   | "shoal_abi_version"
   | "shoal_static_end"
+  | "shoal_variants"
   | "shoal_scratch_bytes"
   | "conv_scratch_bytes"
   | "attention_scratch_bytes"

@@ -3,17 +3,24 @@ import { readKernels } from "../../src/engine/runtime.ts";
 import { probeScratch } from "../../src/engine/scratch_probe.ts";
 import { instantiateKernels } from "../../src/kernels/module.ts";
 
-Deno.test("the probe of scratch memory answers once per thread and kind of memory, and never blocks for relaxed builds", async () => {
-  const shared = await readKernels("shoal.shared");
-  const memory = new WebAssembly.Memory({ initial: 4 });
-  const plain = await readKernels("shoal");
-  const kernels = instantiateKernels(plain, { memory });
-  for (const [source, isShared] of [[shared, true], [plain, false]] as const) {
+Deno.test("the probe answers once per thread, variants of the build and kind of memory", async () => {
+  for (
+    const [name, isShared, has] of [
+      ["shoal", false, 1],
+      ["shoal.shared", true, 1],
+      ["shoal.relaxed-shared", true, 2],
+    ] as const
+  ) {
+    const source = await readKernels(name);
+    const memory = isShared
+      ? new WebAssembly.Memory({ initial: 4, maximum: 65536, shared: true })
+      : new WebAssembly.Memory({ initial: 4 });
+    const kernels = instantiateKernels(source, { memory });
+    assert.equal(kernels.shoal_variants(), has);
     const answer = probeScratch(source, isShared);
-    assert.equal(answer.bytes, kernels.shoal_scratch_bytes(answer.blocks));
+    assert.ok(answer.variants === 0 || answer.variants === has);
+    assert.equal(answer.bytes, kernels.shoal_scratch_bytes(answer.variants));
     assert.ok(answer.bytes > 0);
     assert.deepEqual(probeScratch(source, isShared), answer);
   }
-  const relaxed = probeScratch(await readKernels("shoal.relaxed-shared"), true);
-  assert.equal(relaxed.blocks, 0);
 });

@@ -33,14 +33,16 @@ export function loadBuild(file: string, shared = false): Build {
   return { name: file, kernels, memory, base: kernels.shoal_static_end() };
 }
 
-/** A build that has scratch memory, and sweeps in blocks or not. */
-export function withScratch(build: Build, blocks: 0 | 1): Build {
+const VARIANTS = { 0: "", 1: ", in blocks", 2: ", whole dots" };
+
+/** A build that has scratch memory, and a variant. */
+export function withScratch(build: Build, variant: 0 | 1 | 2): Build {
   const { kernels, base } = build;
-  kernels.shoal_use_scratch(base, blocks);
+  kernels.shoal_use_scratch(base, variant);
   return {
     ...build,
-    name: `${build.name} with scratch memory${blocks ? ", in blocks" : ""}`,
-    base: base + kernels.shoal_scratch_bytes(blocks),
+    name: `${build.name} with scratch memory${VARIANTS[variant]}`,
+    base: base + kernels.shoal_scratch_bytes(variant),
   };
 }
 
@@ -59,6 +61,7 @@ export const builds: readonly Build[] = [
     ? [
       loadBuild("shoal.relaxed.wasm"),
       withScratch(loadBuild("shoal.relaxed.wasm"), 0),
+      withScratch(loadBuild("shoal.relaxed.wasm"), 2),
       loadBuild("shoal.relaxed-shared.wasm", true),
     ]
     : []),

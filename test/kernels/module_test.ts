@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { renderQ8Tiles } from "../../assembly/generate_q8_tiles.ts";
 import { renderTiles } from "../../assembly/generate_tiles.ts";
 import {
   ABI_VERSION,
@@ -143,7 +144,14 @@ Deno.test("elementwise kernels may write over their input", () => {
   assert.deepEqual([...view], [2, 0, 6, 0, 10, 0, 14]);
 });
 
-Deno.test("assembly/tiles.ts is what its generator writes", () => {
-  const file = new URL("../../assembly/tiles.ts", import.meta.url);
-  assert.equal(readFileSync(file, "utf8"), renderTiles());
-});
+for (
+  const [name, render] of [["tiles", renderTiles], [
+    "q8_tiles",
+    renderQ8Tiles,
+  ]] as const
+) {
+  Deno.test(`assembly/${name}.ts is what its generator writes`, () => {
+    const file = new URL(`../../assembly/${name}.ts`, import.meta.url);
+    assert.equal(readFileSync(file, "utf8"), render());
+  });
+}

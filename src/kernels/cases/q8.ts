@@ -4,12 +4,14 @@ import {
   type CaseFamily,
   caseFamily,
   drawFloats,
+  drawNormal,
   drawSize,
   type KernelCase,
   type RowOperand,
 } from "../kernel_case.ts";
 import { integersOf } from "../equivalent.ts";
-import { packQ8 } from "../pack_q8.ts";
+import { packQ8, quantizeWeights } from "../pack_q8.ts";
+import type { Prng } from "../../base/prng.ts";
 import { activate } from "../reference/activation.ts";
 import {
   integerSum,
@@ -33,6 +35,31 @@ const drawQ8Size = ({ prng }: CaseDraw): Q8CaseSize => ({
   seven: prng.int(2) === 1,
 });
 
+/** Bytes below `bits`, now and then all of them as large as can be. */
+function drawActivations(prng: Prng, k: number, bits: number): number[] {
+  const largest = prng.int(4) === 0;
+  return Array.from({ length: k }, () => largest ? bits - 1 : prng.int(bits));
+}
+
+/** Weights that may be chained nowhere, nearly everywhere, or everywhere (assembly/q8_exceptions.ts). */
+function drawBytes(
+  draw: CaseDraw,
+  { n, k }: { n: number; k: number },
+): Int8Array {
+  const { prng } = draw;
+  const length = n * k;
+  switch (prng.int(4)) {
+    case 0:
+      return Int8Array.from({ length }, () => prng.int(256) - 128);
+    case 1:
+      return new Int8Array(length).fill(prng.int(2) === 0 ? 127 : -128);
+    case 2:
+      return Int8Array.from({ length }, () => prng.int(129) - 64);
+    default:
+      return quantizeWeights({ n, k, weight: drawNormal(draw, length) }).values;
+  }
+}
+
 /** int8 GEMM to f32, exact i32 or requantised bytes, over 7 or 8 bits. */
 export function gemmQ8Case(
   name: "gemm_q8_f32" | "gemm_q8_i32" | "gemm_q8_u8",
@@ -44,9 +71,9 @@ export function gemmQ8Case(
     const quantized = Array.from({ length: rows }, (): QuantizedRow => ({
       scale: exact ? 1 : Math.fround(0.01 + prng.float() / 50),
       zero: rowZero ?? prng.int(bits),
-      q: Array.from({ length: k }, () => prng.int(bits)),
+      q: drawActivations(prng, k, bits),
     }));
-    const values = Int8Array.from({ length: n * k }, () => prng.int(256) - 128);
+    const values = drawBytes(draw, { n, k });
     const zero = Int32Array.from({ length: n }, () => prng.int(9) - 4);
     const scale = Float32Array.from(
       { length: n },

@@ -3,6 +3,7 @@ import {
   type CaseDraw,
   caseFamily,
   drawFloats,
+  drawNormal,
   drawRows,
   drawSize,
   drawWeights,
@@ -122,18 +123,28 @@ export const quantizeStaticCase = caseFamily<{ k: number }>(
   },
 );
 
+/** Sizes of {@linkcode dynamicQ8Case}. */
+export interface DynamicQ8Size {
+  n: number;
+  k: number;
+  /** Weights distributed uniformly; normally, as trained ones about are, if absent. */
+  uniform?: boolean;
+}
+
 /** int8 GEMM from f32 to f32: activations quantised to 7 bits on the way, per row. */
-export const dynamicQ8Case = caseFamily<{ n: number; k: number }>(
+export const dynamicQ8Case = caseFamily<DynamicQ8Size>(
   ({ prng }) => ({ n: drawSize(prng), k: drawSize(prng) }),
-  (draw, { n, k }): KernelCase => {
+  (draw, { n, k, uniform }): KernelCase => {
     const { rows } = draw;
     const a = drawRows(draw, k);
-    const weight = drawWeights(draw, n * k, k);
+    const weight = uniform
+      ? drawWeights(draw, n * k, k)
+      : drawNormal(draw, n * k).map((w) => w / Math.sqrt(k));
     const bias = drawFloats(draw, n);
     const { values, scale } = quantizeWeights({ n, k, weight });
     const width = 4 + Math.ceil(k / 4);
     return {
-      label: `m=${rows} n=${n} k=${k}`,
+      label: `m=${rows} n=${n} k=${k}${uniform ? ", uniform weights" : ""}`,
       rows,
       inputs: { a },
       blocks: { w: packQ8({ n, k, values, scale, bias }) },

@@ -21,7 +21,7 @@ export interface HelperStart {
 export function runHelper(start: HelperStart): void {
   const { memory, place, thread, ways } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
-  kernels.shoal_use_scratch(start.scratch.address, start.scratch.blocks);
+  kernels.shoal_use_scratch(start.scratch.address, start.scratch.variants);
   const member = new CrewMember(kernels, memory, place, thread);
   const { words } = member;
   const calls = member.at(MEETING.calls);

@@ -2,6 +2,7 @@
  * How each kernel's calls are cut, one entry per export: a new kernel does not compile without one.
  * Rates in the estimates are of the order of what docs/kernels.md shows.
  */
+import { packedQ8PanelWords } from "../pack_q8.ts";
 import {
   gruUnits,
   lstmUnits,
@@ -33,8 +34,6 @@ const ELEMENTS_PER_NS = 0.5;
 
 /** Bytes of a panel of f32 weights over k. */
 const panelBytes = (k: number) => 32 * (1 + k);
-/** Bytes of a panel of int8 weights over k. */
-const panelBytesQ8 = (k: number) => 128 + 32 * Math.ceil(k / 4);
 
 /** m, n, k1, a1, k2, a2, w, then tables of results. */
 function gemm(tables: readonly number[]): Splitting {
@@ -61,7 +60,10 @@ function gemmQ8(cutColumns: boolean): Splitting {
           n: 1,
           tables: [6],
           grain: GROUP,
-          weights: { at: 5, panelBytes: (a) => panelBytesQ8(a[2]!) },
+          weights: {
+            at: 5,
+            panelBytes: (a) => WORD * packedQ8PanelWords(a[2]!),
+          },
         })]
         : [],
       byRows({ tables: [4, 6], grain: TILE_ROWS }),
@@ -163,6 +165,7 @@ function longestScores(a: Arguments, { words }: PartMemory): number {
 export const SPLITTINGS: Readonly<Record<KernelName, Splitting | null>> = {
   shoal_abi_version: null,
   shoal_static_end: null,
+  shoal_variants: null,
   shoal_scratch_bytes: null,
   shoal_use_scratch: null,
   conv_scratch_bytes: null,

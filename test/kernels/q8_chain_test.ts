@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { supports } from "../../src/kernels/module.ts";
+import { packQ8 } from "../../src/kernels/pack_q8.ts";
+import {
+  integerSum,
+  type QuantizedRow,
+  quantizedWords,
+} from "../../src/kernels/reference/q8.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { type Build, loadBuild, release, withScratch } from "./builds.ts";
+
+const COLUMN_WORDS = 32;
+const NONE = 0xffff;
+
+/** The list of exceptions of the first panel. */
+function exceptionsOf(n: number, k: number, values: Int8Array): number[] {
+  const words = packQ8({ n, k, values, scale: new Float32Array(n).fill(1) });
+  return [...new Uint16Array(words.buffer, 4 * COLUMN_WORDS, 16)];
+}
+
+function padded(list: number[]): number[] {
+  return [...list, ...new Array<number>(16 - list.length).fill(NONE)];
+}
+
+Deno.test("packQ8() lists the pairs of steps that could overflow 16 bits", () => {
+  const k = 40;
+  const values = new Int8Array(3 * k);
+  // 127 * 258 = 32766 fits, 127 * 259 does not; nor -128 four times.
+  values.set([127, 127, 0, 0, 4, 0], 0);
+  assert.deepEqual(exceptionsOf(3, k, values), padded([]));
+  values.set([127, 127, 0, 0, 5, 0], 0);
+  assert.deepEqual(exceptionsOf(3, k, values), padded([0]));
+  // The third column, numbers 18, 19, 22 and 23 of k: pair 2.
+  values.set([-128, -128, 0, 0, -128, -128], 2 * k + 18);
+  assert.deepEqual(exceptionsOf(3, k, values), padded([0, 2]));
+  // Signs do not make up for each other, and what is large in different lanes does not add.
+  values.fill(0).set([127, 127, -128, -128, 4, 0, -2, 0], k + 8);
+  assert.deepEqual(exceptionsOf(3, k, values), padded([]));
+  values.fill(0).set([127, 127, -128, -128, 5, -5, -2, 0], k + 8);
+  assert.deepEqual(exceptionsOf(3, k, values), padded([1]));
+});
+
+Deno.test("packQ8() lists at most 16 exceptions and no half pair", () => {
+  const k = 8 * 20 + 4;
+  const values = new Int8Array(8 * k).fill(127);
+  assert.deepEqual(
+    exceptionsOf(8, k, values),
+    Array.from({ length: 16 }, (_, i) => i),
+  );
+  assert.deepEqual(
+    exceptionsOf(8, 4, new Int8Array(32).fill(127)),
+    padded([]),
+  );
+});
+
+Deno.test("packQ8() refuses sums that may not fit 32 bits", () => {
+  const k = 65_794;
+  const options = {
+    n: 1,
+    k,
+    values: new Int8Array(k),
+    scale: Float32Array.of(1),
+  };
+  assert.throws(() => packQ8(options), /k = 65794 is more than 65793/);
+});
+
+/** Weights of which each pair of steps is large with some probability, and a batch of rows. */
+const chains = fc.record({
+  rows: fc.integer({ min: 1, max: 11 }),
+  n: fc.integer({ min: 1, max: 70 }),
+  k: fc.integer({ min: 1, max: 420 }),
+  large: fc.constantFrom(0, 0.01, 0.05, 0.4, 1),
+  full: fc.boolean(),
+  seed: fc.nat(),
+});
+
+type Chain = typeof chains extends fc.Arbitrary<infer Value> ? Value : never;
+
+function numbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function operands({ rows, n, k, large, full, seed }: Chain) {
+  const next = numbers(seed);
+  const values = new Int8Array(n * k);
+  for (let pair = 0; pair < k; pair += 8) {
+    for (let j = 0; j < n; j++) {
+      const sign = next() < 0.5 ? 127 : -128;
+      const isLarge = next() < large / n * 4;
+      for (let i = pair; i < Math.min(k, pair + 8); i++) {
+        values[j * k + i] = isLarge ? sign : Math.floor(next() * 129) - 64;
+      }
+    }
+  }
+  const quantized = Array.from({ length: rows }, (): QuantizedRow => ({
+    scale: 1,
+    zero: Math.floor(next() * 128),
+    q: Array.from({ length: k }, () => full ? 127 : Math.floor(next() * 128)),
+  }));
+  return { values, quantized };
+}
+
+/** gemm_q8_i32 of 7 bits. */
+function sums(
+  { kernels, memory, base }: Build,
+  { n, k, rows }: Chain,
+  { values, quantized }: ReturnType<typeof operands>,
+): number[] {
+  let top = Math.ceil(base / 16) * 16;
+  const put = (data: Int32Array): number => {
+    const at = top;
+    new Int32Array(memory.buffer).set(data, at / 4);
+    top += Math.ceil(data.byteLength / 16) * 16;
+    return at;
+  };
+  const w = put(packQ8({ n, k, values, scale: new Float32Array(n).fill(1) }));
+  const q = quantized.map((row) => put(quantizedWords(row)));
+  const c = Array.from({ length: rows }, () => put(new Int32Array(n)));
+  const [qRows, cRows] = [q, c].map((table) => put(Int32Array.from(table)));
+  kernels.gemm_q8_i32(rows, n, k, 1, qRows!, w, cRows!);
+  return c.flatMap((at) => [...new Int32Array(memory.buffer, at, n)]);
+}
+
+const tried: Build[] = [
+  release,
+  loadBuild("shoal.debug.wasm"),
+  ...(supports("relaxed-simd")
+    ? [
+      loadBuild("shoal.relaxed.wasm"),
+      withScratch(loadBuild("shoal.relaxed.wasm"), 2),
+    ]
+    : []),
+];
+
+Deno.test("int8 sums are exact wherever chains of 16 bits break", () => {
+  fc.assert(
+    fc.property(chains, (chain) => {
+      const given = operands(chain);
+      const { n, k } = chain;
+      const expected = given.quantized.flatMap((row) =>
+        Array.from(
+          { length: n },
+          (_, j) => integerSum(row, given.values.subarray(j * k, j * k + k), 0),
+        )
+      );
+      for (const build of tried) {
+        assert.deepEqual(sums(build, chain, given), expected, build.name);
+      }
+    }),
+    { numRuns: propertyRuns(150) },
+  );
+});
+
+Deno.test("debug builds notice a list of exceptions that is not true", () => {
+  const build = loadBuild("shoal.debug.wasm");
+  const k = 16;
+  const words = packQ8({
+    n: 1,
+    k,
+    values: new Int8Array(k).fill(127),
+    scale: Float32Array.of(1),
+  });
+  new Uint16Array(words.buffer, 4 * COLUMN_WORDS, 16).fill(NONE);
+  const at = Math.ceil(build.base / 16) * 16;
+  const view = new Int32Array(build.memory.buffer);
+  view.set(words, at / 4);
+  const rows = at + words.byteLength;
+  view.set([rows + 16, rows + 64], rows / 4);
+  assert.throws(
+    () => build.kernels.gemm_q8_i32(1, 1, k, 1, rows, at, rows + 4),
+    /int8 sums could overflow 16 bits/,
+  );
+});
