@@ -33,7 +33,7 @@ export interface Tile {
  * there and spill them.
  */
 export const TILES: readonly Tile[] = [
-  { rows: 1, panels: 4, unroll: 8, wide: 1, bump: false },
+  { rows: 1, panels: 4, unroll: 4, wide: 1, bump: false },
   { rows: 1, panels: 1, unroll: 4, wide: 0, bump: false },
   { rows: 2, panels: 2, unroll: 8, wide: 1, bump: false },
   { rows: 2, panels: 1, unroll: 8, wide: 2, bump: false },

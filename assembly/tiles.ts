@@ -32,7 +32,7 @@ export function tile_1x32(
   for (let segment = 0; ; ) {
     let a0 = <usize>load<u32>(rows + at) - 64;
     const end = a0 + (<usize>k << 2);
-    const body = a0 + (<usize>(k & -8) << 2);
+    const body = a0 + (<usize>(k & -4) << 2);
     while (a0 < body) {
       v0 = v128.load(a0, 64);
       b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
@@ -55,28 +55,7 @@ export function tile_1x32(
       b2 = v128.load(w2, 128); d2 = v128.load(w2, 144);
       b3 = v128.load(w3, 128); d3 = v128.load(w3, 144);
       x = i8x16.shuffle(v0, v0, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1); lo02 = mac(lo02, x, b2); hi02 = mac(hi02, x, d2); lo03 = mac(lo03, x, b3); hi03 = mac(hi03, x, d3);
-      v0 = v128.load(a0, 80);
-      b0 = v128.load(w0, 160); d0 = v128.load(w0, 176);
-      b1 = v128.load(w1, 160); d1 = v128.load(w1, 176);
-      b2 = v128.load(w2, 160); d2 = v128.load(w2, 176);
-      b3 = v128.load(w3, 160); d3 = v128.load(w3, 176);
-      x = i8x16.shuffle(v0, v0, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1); lo02 = mac(lo02, x, b2); hi02 = mac(hi02, x, d2); lo03 = mac(lo03, x, b3); hi03 = mac(hi03, x, d3);
-      b0 = v128.load(w0, 192); d0 = v128.load(w0, 208);
-      b1 = v128.load(w1, 192); d1 = v128.load(w1, 208);
-      b2 = v128.load(w2, 192); d2 = v128.load(w2, 208);
-      b3 = v128.load(w3, 192); d3 = v128.load(w3, 208);
-      x = i8x16.shuffle(v0, v0, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1); lo02 = mac(lo02, x, b2); hi02 = mac(hi02, x, d2); lo03 = mac(lo03, x, b3); hi03 = mac(hi03, x, d3);
-      b0 = v128.load(w0, 224); d0 = v128.load(w0, 240);
-      b1 = v128.load(w1, 224); d1 = v128.load(w1, 240);
-      b2 = v128.load(w2, 224); d2 = v128.load(w2, 240);
-      b3 = v128.load(w3, 224); d3 = v128.load(w3, 240);
-      x = i8x16.shuffle(v0, v0, 8, 9, 10, 11, 8, 9, 10, 11, 8, 9, 10, 11, 8, 9, 10, 11); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1); lo02 = mac(lo02, x, b2); hi02 = mac(hi02, x, d2); lo03 = mac(lo03, x, b3); hi03 = mac(hi03, x, d3);
-      b0 = v128.load(w0, 256); d0 = v128.load(w0, 272);
-      b1 = v128.load(w1, 256); d1 = v128.load(w1, 272);
-      b2 = v128.load(w2, 256); d2 = v128.load(w2, 272);
-      b3 = v128.load(w3, 256); d3 = v128.load(w3, 272);
-      x = i8x16.shuffle(v0, v0, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1); lo02 = mac(lo02, x, b2); hi02 = mac(hi02, x, d2); lo03 = mac(lo03, x, b3); hi03 = mac(hi03, x, d3);
-      a0 += 32; w0 += 256; w1 += 256; w2 += 256; w3 += 256;
+      a0 += 16; w0 += 128; w1 += 128; w2 += 128; w3 += 128;
     }
     while (a0 < end) {
       b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);

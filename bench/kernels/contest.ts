@@ -3,6 +3,7 @@ import { fnv1a } from "../../src/base/hash.ts";
 import type { Own } from "./own.ts";
 import type { Peer, PeerRun } from "./peers/peer.ts";
 import type { OwnRun, Task } from "./task.ts";
+import { compileReader, readable } from "./reading.ts";
 import { bestTimesNs } from "./timing.ts";
 
 /** How long to measure. */
@@ -30,6 +31,10 @@ export interface Result {
   ratios: Record<string, Record<string, number>>;
   /** Best time per call of every contestant in each run, in nanoseconds. */
   timesNs: Record<string, number[]>;
+  /** Where memory is the limit: reading each build's operands and nothing else, GB/s, same rounds. */
+  readGBps?: Record<string, number>;
+  /** Where memory is the limit: time of that over each build's, medians of the runs. */
+  ofReading?: Record<string, number>;
   /** FNV-1a of each build's result bits. */
   hashes: Record<string, string>;
   /** Largest difference between our results and whose they were compared with. */
@@ -37,6 +42,9 @@ export interface Result {
 }
 
 const PROBE_ROUNDS = 3;
+/** Kernels with less to compute per byte, and more bytes than caches of a core hold, wait for memory. */
+const MEMORY_INTENSITY = 1;
+const MEMORY_BYTES = 16 * 2 ** 20;
 
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!;
@@ -89,9 +97,17 @@ export async function contest(
     });
   }
 
+  const waits = count / bytes < MEMORY_INTENSITY && bytes >= MEMORY_BYTES;
+  const readers = await Promise.all(
+    (waits ? builds : []).map(async ({ memory, base }) => {
+      const read = await compileReader(memory);
+      return () => read(base, bytes);
+    }),
+  );
   const contestants = [
     ...own.map(({ run }) => run),
     ...prepared.map(({ run }) => () => run.run()),
+    ...readers,
   ];
   const [probeNs] = await bestTimesNs([own[0]!.run], { rounds: PROBE_ROUNDS });
   const calls = Math.max(1, Math.round(roundNs / probeNs!));
@@ -104,6 +120,7 @@ export async function contest(
     .map(({ name }) => name);
   const perContestant = <Value>(value: (i: number) => Value) =>
     Object.fromEntries(names.map((name, i) => [name, value(i)]));
+  const first = names.length;
   const perBuild = <Value>(value: (i: number) => Value) =>
     Object.fromEntries(builds.map(({ name }, i) => [name, value(i)]));
   return {
@@ -117,6 +134,14 @@ export async function contest(
       peer.name,
       perBuild((i) => median(times.map((t) => t[builds.length + j]! / t[i]!))),
     ])),
+    ...(waits && {
+      readGBps: perBuild((i) =>
+        readable(bytes) / Math.min(...times.map((t) => t[first + i]!))
+      ),
+      ofReading: perBuild((i) =>
+        median(times.map((t) => t[first + i]! / t[i]!))
+      ),
+    }),
     hashes: perBuild((i) => hash(task, own[i]!)),
     differences,
   };

@@ -96,7 +96,9 @@ for (const [i, { area, name, make }] of all.entries()) {
   results.push(await contest(task, builds, peers, effort));
 }
 if (results.length === 0) {
-  throw new RangeError(`Nothing to time has "${args.only}" in its name`);
+  throw new RangeError(
+    `Nothing to time has "${args.only}" in its name and "${args.size}" in its size`,
+  );
 }
 const machine = {
   cpu: cpus()[0]?.model ?? "unknown",

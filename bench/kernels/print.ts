@@ -33,13 +33,17 @@ export function geometricMeans(
 
 /** A line for a result: rates, our ratios to the peers, hash of the deterministic build. */
 export function resultLine(
-  { area, label, unit, rates, ratios, hashes }: Result,
+  { area, label, unit, rates, ratios, ofReading, hashes }: Result,
 ): string {
   const columns = Object.entries(rates).map(([name, rate]) => {
     const peers = Object.values(ratios)
       .flatMap((builds) => name in builds ? [builds[name]!.toFixed(2)] : []);
     const beside = peers.length > 0 ? ` (${peers.join("x, ")}x)` : "";
-    return `${name} ${rate.toFixed(digits(rate))}${beside}`;
+    const reading = ofReading?.[name];
+    return `${name} ${rate.toFixed(digits(rate))}${beside}` +
+      (reading === undefined
+        ? ""
+        : `, ${reading.toFixed(2)} of reading its operands`);
   });
   return `${area.padEnd(24)} ${label.padEnd(46)} ${
     columns.join("  ")

@@ -3,6 +3,7 @@
  * arithmetic is in the way. Kernels are quoted against them.
  */
 import asc from "assemblyscript/asc";
+import { compileReader } from "./reading.ts";
 import { bestTimesNs } from "./timing.ts";
 
 const TURNS = 20_000;
@@ -23,25 +24,7 @@ export interface Peaks {
   readGBps: number;
 }
 
-const READ_MEGABYTES = 33;
-/** Four streams, a quarter of memory each: one alone does not use all that memory gives. */
-const STREAM_BYTES = ((READ_MEGABYTES << 20) - 65536) / 4;
-const READ = `export function probe(turns: i32): f32 {
-  if (turns == 0) memory.fill(65536, 1, (${READ_MEGABYTES} << 20) - 65536);
-  let a = v128.splat<i32>(0), b = a, c = a, d = a;
-  for (let p: usize = 65536, end: usize = 65536 + ${STREAM_BYTES}; p < end; p += 64) {
-    ${
-  Array.from(
-    { length: 16 },
-    (_, i) =>
-      `${"abcd"[i % 4]} = v128.or(${"abcd"[i % 4]}, v128.load(p, ${
-        (i % 4) * STREAM_BYTES + 16 * (i >> 2)
-      }));`,
-  ).join("\n")
-}
-  }
-  return f32x4.extract_lane(v128.or(v128.or(a, b), v128.or(c, d)), 0);
-}`;
+const READ_MEGABYTES = 32;
 
 /** A module whose probe() repeats `steps` for `turns` turns on accumulators a0, a1, ... */
 function source(
@@ -69,7 +52,6 @@ async function compile(
     optimizeLevel: 1,
     runtime: "stub",
     noAssert: true,
-    initialMemory: READ_MEGABYTES * 16,
     enable: ["simd", ...features ? [features] : []],
   });
   if (!binary) throw new Error(`Cannot compile a probe: ${stderr}`);
@@ -105,15 +87,17 @@ export async function measurePeaks(relaxed: boolean): Promise<Peaks> {
   );
   // Integer sums are quick enough to show it when unrolled turns share their products.
   const drift = "x = i32x4.add(x, z0); y = i32x4.sub(y, z1);";
-  const read = await compile(READ, "");
+  const bytes = READ_MEGABYTES * 2 ** 20;
+  const memory = new WebAssembly.Memory({ initial: bytes / 2 ** 16 });
   // Untouched memory is one page of zeros: it has to be written first.
-  read(0);
-  const [readNs] = await bestTimesNs([() => void read(1)], { rounds: 15 });
+  new Uint8Array(memory.buffer).fill(1);
+  const read = await compileReader(memory);
+  const [readNs] = await bestTimesNs([() => read(0, bytes)], { rounds: 15 });
   const peaks: Peaks = {
     mulAdd: await rate(mulAdd, 8),
     // Two products and two sums a lane instead of one of each.
     dot16: 2 * await rate(await compile(source(8, 4, [...dots, drift]), ""), 8),
-    readGBps: (READ_MEGABYTES * 2 ** 20 - 65536) / readNs!,
+    readGBps: bytes / readNs!,
   };
   if (relaxed) {
     const fused = Array.from(
@@ -124,12 +108,12 @@ export async function measurePeaks(relaxed: boolean): Promise<Peaks> {
       await compile(source(12, 0, fused), "relaxed-simd"),
       12,
     );
-    const bytes = Array.from(
+    const dots8 = Array.from(
       { length: 12 },
       (_, i) => `a${i} = i32x4.relaxed_dot_i8x16_i7x16_add_s(x, y, a${i});`,
     );
     peaks.relaxedDot8 = 4 * await rate(
-      await compile(source(12, 0, bytes), "relaxed-simd"),
+      await compile(source(12, 0, dots8), "relaxed-simd"),
       12,
     );
     const product = (i: number) =>
