@@ -2,41 +2,18 @@
 // output row may be its input row; otherwise rows must not overlap. A row table may
 // name the same row many times (broadcast) or point into the middle of rows (slices).
 import { checkLeast, checkRows } from "./checks";
-import { relu4 } from "./epilogue";
-import { erf4, exp4, gelu4, geluTanh4, sigmoid4, silu4, tanh4 } from "./math";
-import { expBody, GeluTanh, Sigmoid, sigmoidBody, Silu, tanhBody } from "./math_rows";
 import { get, put, row } from "./simd";
+import {
+  Abs, Erf, Exp, Gelu, GeluTanh, Neg, Relu, Sigmoid, Silu, Sqrt, Tanh, unaryRow
+} from "./unary";
 
-// Type tags: a generic function is compiled once per tag, and the tests below vanish.
-class Relu {}
-class Tanh {}
-class Exp {}
-class Erf {}
-class Gelu {}
-class Sqrt {}
-class Neg {}
-class Abs {}
+// Type tags, as in unary.ts.
 class Add {}
 class Sub {}
 class Mul {}
 class Div {}
 class Max {}
 class Min {}
-
-// @ts-ignore: decorator
-@inline function one<T>(x: v128): v128 {
-  if (idof<T>() == idof<Relu>()) return relu4(x);
-  if (idof<T>() == idof<Sigmoid>()) return sigmoid4(x);
-  if (idof<T>() == idof<Tanh>()) return tanh4(x);
-  if (idof<T>() == idof<Exp>()) return exp4(x);
-  if (idof<T>() == idof<Erf>()) return erf4(x);
-  if (idof<T>() == idof<Gelu>()) return gelu4(x);
-  if (idof<T>() == idof<GeluTanh>()) return geluTanh4(x);
-  if (idof<T>() == idof<Silu>()) return silu4(x);
-  if (idof<T>() == idof<Sqrt>()) return f32x4.sqrt(x);
-  if (idof<T>() == idof<Neg>()) return f32x4.neg(x);
-  return f32x4.abs(x);
-}
 
 // @ts-ignore: decorator
 @inline function two<T>(a: v128, b: v128): v128 {
@@ -46,31 +23,6 @@ class Min {}
   if (idof<T>() == idof<Max>()) return f32x4.max(a, b);
   if (idof<T>() == idof<Min>()) return f32x4.min(a, b);
   return f32x4.div(a, b);
-}
-
-function unaryRow<T>(n: i32, a: usize, out: usize): void {
-  const end = a + (<usize>(n & -4) << 2);
-  const body = <usize>(n & -8) << 2;
-  if (idof<T>() == idof<Exp>()) {
-    expBody(n, a, out);
-    a += body;
-    out += body;
-  } else if (idof<T>() == idof<Tanh>()) {
-    tanhBody(n, a, out);
-    a += body;
-    out += body;
-  } else if (idof<T>() == idof<Sigmoid>() || idof<T>() == idof<Silu>() || idof<T>() == idof<GeluTanh>()) {
-    sigmoidBody<T>(n, a, out);
-    a += body;
-    out += body;
-  }
-  while (a < end) {
-    v128.store(out, one<T>(v128.load(a)));
-    a += 16;
-    out += 16;
-  }
-  const left = n & 3;
-  if (left) put(out, one<T>(get(a, left)), left);
 }
 
 function binaryRow<T>(n: i32, a: usize, b: usize, out: usize): void {

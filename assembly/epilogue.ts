@@ -3,7 +3,8 @@
 // to the output row happen here, and pre-activations are never stored. Where a cell
 // needs gates from several panels, the running value (one float per hidden unit)
 // waits in the output row itself, which never aliases an input.
-import { gelu4, geluTanh4, sigmoid4, silu4, tanh4 } from "./math";
+import { geluTanh4, sigmoid4, silu4 } from "./exponentials";
+import { gelu4, tanh4 } from "./math";
 import { get, put, row } from "./simd";
 
 export namespace op {
@@ -145,6 +146,16 @@ export function activate(code: i32, x: v128): v128 {
     case op.GELU_TANH: return geluTanh4(x);
     default: return silu4(x);
   }
+}
+
+/**
+ * The activation of code that costs more than going over the row once more, several vectors
+ * at a time (unary.ts); 0 if there is none.
+ */
+// @ts-ignore: decorator
+@inline export function lateActivation(code: i32): i32 {
+  const activation = code & ~op.RESIDUAL;
+  return activation == op.SIGMOID || activation == op.TANH || activation >= op.GELU ? activation : 0;
 }
 
 /** max(x, 0) with 0 for -0 and NaN kept. */

@@ -1,5 +1,5 @@
 import { checkLeast, checkRows } from "./checks";
-import { constant, expNegativeWith, one } from "./math";
+import { expNegative4, powersBody } from "./exponentials";
 import { get, put, row } from "./simd";
 
 /**
@@ -37,30 +37,19 @@ export function softmaxRow(n: i32, a: usize, out: usize): void {
 
 /** e^(a_j - max) of n floats to out; returns their sum. */
 function powers(n: i32, a: usize, max: v128, out: usize): f32 {
-  const least = constant(42), log2e = constant(0), shifter = constant(1);
-  const ln2High = constant(2), ln2Low = constant(3);
-  const q4 = constant(4), q3 = constant(5), q2 = constant(6), q1 = constant(7), q0 = constant(8);
-  const unit = one();
-  let sums = v128.splat<f32>(0);
+  let sums = powersBody(n, a, max, out, v128.splat<f32>(0));
   const end = a + (<usize>(n & -4) << 2);
-  for (const body = a + (<usize>(n & -8) << 2); a < body; a += 32, out += 32) {
-    const x = f32x4.sub(v128.load(a), max), y = f32x4.sub(v128.load(a, 16), max);
-    const first = expNegativeWith(x, least, log2e, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0, unit);
-    const second = expNegativeWith(y, least, log2e, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0, unit);
-    v128.store(out, first);
-    v128.store(out, second, 16);
-    sums = f32x4.add(f32x4.add(sums, first), second);
-  }
+  const done = <usize>(n & -16) << 2;
+  a += done;
+  out += done;
   for (; a < end; a += 16, out += 16) {
-    const x = f32x4.sub(v128.load(a), max);
-    const e = expNegativeWith(x, least, log2e, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0, unit);
+    const e = expNegative4(f32x4.sub(v128.load(a), max));
     v128.store(out, e);
     sums = f32x4.add(sums, e);
   }
   const left = n & 3;
   if (left) {
-    const x = f32x4.sub(get(a, left), max);
-    put(out, expNegativeWith(x, least, log2e, shifter, ln2High, ln2Low, q4, q3, q2, q1, q0, unit), left);
+    put(out, expNegative4(f32x4.sub(get(a, left), max)), left);
     // Lanes past the row are read back as 0 and so leave the sums alone.
     sums = f32x4.add(sums, get(out, left));
   }

@@ -6,12 +6,13 @@
 // of panels after the other, and the group stays in cache while the block's tiles
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
 import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from "./blocked";
-import { op } from "./epilogue";
+import { lateActivation, op } from "./epilogue";
 import { LEAD_PANELS, LEAD_ROWS, lead } from "./lead";
 import { scratch } from "./scratch";
 import {
   tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
 } from "./tiles";
+import { activateRows } from "./unary";
 
 /** Rows per block, which usually stays in the second-level cache; twice as many where weights come from memory. */
 export const BLOCK_ROWS = 120;
@@ -161,16 +162,18 @@ function tall(
   const tiles = (rows + tileRows() - 1) / tileRows();
   const small = rows / tiles;
   const large = rows - small * tiles;
+  const late = op0 == op1 ? lateActivation(op0) : 0;
   for (let t = 0; t < tiles; ++t) {
     const height = t < large ? small + 1 : small;
     let panel = w;
     let col = firstCol;
     for (let p = 0; p < panels; ++p) {
-      const code = p & 1 ? op1 : op0;
+      const code = (p & 1 ? op1 : op0) - late;
       tile(height, at, k1, rows1, k2, rows2, extra, panel, code, units, col, n, p0, p1, p2);
       panel += panelBytes;
       if (op0 == op1 || p & 1) col += units;
     }
+    if (late && panels > 0) activateRows(late, height, p0 + at, firstCol, min(col, n));
     at += <usize>height << 2;
   }
 }

@@ -19,7 +19,7 @@ import { probeScratch } from "../../src/engine/scratch_probe.ts";
 import { createMemory } from "../../src/kernels/memory.ts";
 import { instantiateKernels, supports } from "../../src/kernels/module.ts";
 import { contest, median, type Result } from "./contest.ts";
-import { Own } from "./own.ts";
+import { Own, PROBE_MS } from "./own.ts";
 import { ortWeb } from "./peers/ort.ts";
 import type { Peer } from "./peers/peer.ts";
 import { digits } from "./print.ts";
@@ -65,7 +65,7 @@ async function startBuild(
   const one = instantiateKernels(kernels, { memory });
   const address = Math.ceil(one.shoal_static_end() / 64) * 64;
   const plan = { threads, scratchBytes: SCRATCH_BYTES };
-  const { bytes, variants } = probeScratch(kernels, true);
+  const { bytes, variants } = probeScratch(kernels, true, PROBE_MS);
   const scratch = address + KernelTeam.bytes(plan);
   one.shoal_use_scratch(scratch, variants);
   const kernelScratch = { address: scratch + bytes, variants };

@@ -36,10 +36,13 @@ const answers = new Map<string, Variants>();
  * How much scratch memory each instance of a build takes, and which variants pay. Times one GEMM both
  * ways, about 100 ms; answers are kept for the thread.
  * @param shared whether the build needs a shared memory
+ * @param patienceMs how long to look for each variant's best time at least. A neighbour on the same core
+ *   can turn the order around, for some hundred milliseconds at a time
  */
 export function probeScratch(
   source: BufferSource | WebAssembly.Module,
   shared: boolean,
+  patienceMs = 0,
 ): ScratchAdvice {
   const memory = new WebAssembly.Memory({
     initial: MEMORY_PAGES,
@@ -53,7 +56,7 @@ export function probeScratch(
   const key = `${has} ${shared}`;
   let variants = answers.get(key);
   if (variants === undefined) {
-    variants = pays({ plain, varied, has, memory }) ? has : 0;
+    variants = pays({ plain, varied, has, memory }, patienceMs) ? has : 0;
     answers.set(key, variants);
   }
   return { bytes: plain.shoal_scratch_bytes(variants), variants };
@@ -67,7 +70,10 @@ interface Trial {
   memory: WebAssembly.Memory;
 }
 
-function pays({ plain, varied, has, memory }: Trial): boolean {
+function pays(
+  { plain, varied, has, memory }: Trial,
+  patienceMs: number,
+): boolean {
   let top = plain.shoal_static_end();
   const take = (bytes: number): number => {
     const address = Math.ceil(top / 64) * 64;
@@ -84,7 +90,8 @@ function pays({ plain, varied, has, memory }: Trial): boolean {
   };
   for (const kernels of [plain, varied]) settle(() => time(kernels));
   let [plainNs, variedNs] = [Infinity, Infinity];
-  for (let round = 0; round < ROUNDS; round++) {
+  const endNs = wallNs() + patienceMs * 1e6;
+  for (let round = 0; round < ROUNDS || wallNs() < endNs; round++) {
     plainNs = Math.min(plainNs, time(plain));
     variedNs = Math.min(variedNs, time(varied));
   }

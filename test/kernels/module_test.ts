@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { renderExponentials } from "../../assembly/generate_exponentials.ts";
 import { renderQ8Tiles } from "../../assembly/generate_q8_tiles.ts";
 import { renderTiles } from "../../assembly/generate_tiles.ts";
 import {
@@ -145,10 +146,11 @@ Deno.test("elementwise kernels may write over their input", () => {
 });
 
 for (
-  const [name, render] of [["tiles", renderTiles], [
-    "q8_tiles",
-    renderQ8Tiles,
-  ]] as const
+  const [name, render] of [
+    ["exponentials", renderExponentials],
+    ["q8_tiles", renderQ8Tiles],
+    ["tiles", renderTiles],
+  ] as const
 ) {
   Deno.test(`assembly/${name}.ts is what its generator writes`, () => {
     const file = new URL(`../../assembly/${name}.ts`, import.meta.url);

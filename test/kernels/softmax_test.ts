@@ -31,11 +31,13 @@ Deno.test("softmax_rows_f32: a NaN, an infinity or nothing but masks give NaN", 
   }
 });
 
-Deno.test("softmax_rows_f32 is within 4 ulp of float64 for 8 elements over its range", () => {
+Deno.test("softmax_rows_f32 is within 4 ulp of float64 for 19 elements over its range", () => {
   for (let step = 0; step <= 4000; ++step) {
     const low = -80 * step / 4000;
     const row = [0, low, low / 2, low / 3, -1, low / 5, -0.25, low / 7]
       .map(Math.fround);
+    // Twice and a half: rows go by sixteens, fours and the rest.
+    row.push(...row, ...row.slice(0, 3));
     const expected = softmax(row);
     run(row).forEach((value, i) => {
       const error = ulpError(value, expected[i]!);
