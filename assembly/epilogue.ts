@@ -80,13 +80,13 @@ function complete(
       break;
     }
     case op.PRODUCT: {
-      put(d, f32x4.mul(sigmoid4(lo), tanh4(hi)), left);
+      put(d, f32x4.mul(sigmoid(lo), tanh(hi)), left);
       return;
     }
     case op.LSTM: {
       const c = keep(lo, get(d, left), get(row(p1, at) + offset, left));
       put(d, c, left);
-      put(row(p2, at) + offset, f32x4.mul(sigmoid4(hi), tanh4(c)), left);
+      put(row(p2, at) + offset, f32x4.mul(sigmoid(hi), tanh(c)), left);
       return;
     }
     case op.FORGET: {
@@ -97,8 +97,8 @@ function complete(
     }
     case op.OUTPUT: {
       const h = row(p2, at) + offset;
-      put(h, f32x4.mul(sigmoid4(lo), tanh4(get(d, left))), left);
-      put(h + 16, f32x4.mul(sigmoid4(hi), tanh4(get(d + 16, left - 4))), left - 4);
+      put(h, f32x4.mul(sigmoid(lo), tanh(get(d, left))), left);
+      put(h + 16, f32x4.mul(sigmoid(hi), tanh(get(d + 16, left - 4))), left - 4);
       return;
     }
     case op.SCALE: {
@@ -107,8 +107,8 @@ function complete(
       break;
     }
     case op.CANDIDATE: {
-      lo = tanh4(f32x4.add(lo, get(d, left)));
-      hi = tanh4(f32x4.add(hi, get(d + 16, left - 4)));
+      lo = tanh(f32x4.add(lo, get(d, left)));
+      hi = tanh(f32x4.add(hi, get(d + 16, left - 4)));
       break;
     }
     case op.BLEND: {
@@ -140,8 +140,8 @@ export function activate(code: i32, x: v128): v128 {
   switch (code) {
     case op.NONE: return x;
     case op.RELU: return relu4(x);
-    case op.SIGMOID: return sigmoid4(x);
-    case op.TANH: return tanh4(x);
+    case op.SIGMOID: return sigmoid(x);
+    case op.TANH: return tanh(x);
     case op.GELU: return gelu4(x);
     case op.GELU_TANH: return geluTanh4(x);
     default: return silu4(x);
@@ -164,14 +164,23 @@ export function activate(code: i32, x: v128): v128 {
   return f32x4.pmax(x, v128.splat<f32>(0));
 }
 
+// Called, not inlined: a gate's code is ten times that of a call.
+function sigmoid(x: v128): v128 {
+  return sigmoid4(x);
+}
+
+function tanh(x: v128): v128 {
+  return tanh4(x);
+}
+
 // @ts-ignore: decorator
 @inline function keep(gate: v128, sum: v128, c: v128): v128 {
-  return f32x4.add(f32x4.mul(sigmoid4(gate), c), sum);
+  return f32x4.add(f32x4.mul(sigmoid(gate), c), sum);
 }
 
 // @ts-ignore: decorator
 @inline function blend(gate: v128, candidate: v128, h: v128): v128 {
-  const z = sigmoid4(gate);
+  const z = sigmoid(gate);
   return f32x4.add(f32x4.mul(f32x4.sub(v128.splat<f32>(1), z), candidate), f32x4.mul(z, h));
 }
 

@@ -18,7 +18,13 @@ export function transpose_rows_f32(m: i32, height: i32, width: i32, aRows: usize
   }
 }
 
-/** Four columns at a time, all the way down: four rows of the result are written in order. */
+/**
+ * Rows at a time: of so many, the lines that a strip of eight columns shares with the next
+ * stay in the second-level cache, even if they lie a power of two apart.
+ */
+const STRIP_ROWS = 256;
+
+/** Eight columns at a time down a strip of rows: eight rows of the result are written in order. */
 function matrix(height: i32, width: i32, a: usize, out: usize): void {
   const line = <usize>width << 2;
   const column = <usize>height << 2;
@@ -28,7 +34,23 @@ function matrix(height: i32, width: i32, a: usize, out: usize): void {
   if (height < 4) {
     for (; left >= 8; left -= 4, a += 16, out += column << 2) few(height, a, line, out, column);
   }
-  for (; left > 0; left -= 4, a += 16, out += column << 2) down(height, a, line, out, column, left);
+  if (left <= 0) return;
+  for (let top = 0; top < height; top += STRIP_ROWS, a += line * STRIP_ROWS, out += 4 * STRIP_ROWS) {
+    const rows = min(STRIP_ROWS, height - top);
+    const whole = rows & ~3;
+    let from = a, to = out, columns = left;
+    for (; columns >= 8; columns -= 8, from += 32, to += column << 3) {
+      let x = from, y = to;
+      for (const end = to + (<usize>whole << 2); y < end; x += line << 2, y += 16) {
+        block(x, line, y, column, 4);
+        block(x + 16, line, y + (column << 2), column, 4);
+      }
+      if (whole == rows) continue;
+      down(rows - whole, x, line, y, column, 4);
+      down(rows - whole, x + 16, line, y + (column << 2), column, 4);
+    }
+    for (; columns > 0; columns -= 4, from += 16, to += column << 2) down(rows, from, line, to, column, columns);
+  }
 }
 
 /** The first `columns` columns, four at most, all the way down. */
