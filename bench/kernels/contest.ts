@@ -31,7 +31,7 @@ export interface Result {
   ratios: Record<string, Record<string, number>>;
   /** Best time per call of every contestant in each run, in nanoseconds. */
   timesNs: Record<string, number[]>;
-  /** Where memory is the limit: reading each build's operands and nothing else, GB/s, same rounds. */
+  /** Where memory is the limit: reading each build's operands and nothing else on one thread, GB/s, same rounds. */
   readGBps?: Record<string, number>;
   /** Where memory is the limit: time of that over each build's, medians of the runs. */
   ofReading?: Record<string, number>;

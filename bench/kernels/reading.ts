@@ -1,5 +1,6 @@
 /** Reading memory and nothing else: what kernels that are bound by memory are quoted against. */
 import asc from "assemblyscript/asc";
+import { isShared } from "../../src/kernels/module.ts";
 
 /** Four streams, a quarter of the bytes each: one alone does not use all that memory gives. */
 const STREAMS = 4;
@@ -31,7 +32,7 @@ export function readable(bytes: number): number {
   return Math.floor(bytes / (STREAMS * LINE)) * STREAMS * LINE;
 }
 
-/** Something that reads a memory of at least a megabyte, not shared. */
+/** Something that reads a memory of at least a megabyte, on one thread. */
 export async function compileReader(
   memory: WebAssembly.Memory,
 ): Promise<Reader> {
@@ -41,7 +42,13 @@ export async function compileReader(
     noAssert: true,
     importMemory: true,
     initialMemory: 16,
-    enable: ["simd"],
+    ...(isShared(memory)
+      ? {
+        sharedMemory: true,
+        maximumMemory: 65536,
+        enable: ["simd", "threads"],
+      }
+      : { enable: ["simd"] }),
   });
   if (!binary) throw new Error(`Cannot compile the reader: ${stderr}`);
   const { instance } = await WebAssembly.instantiate(
