@@ -57,3 +57,9 @@ const TABLE = memory.data<f32>([
 @inline export function one(): v128 {
   return constant(9);
 }
+
+/** 1.5 * 2^23: adding it leaves a number, rounded to the nearest integer, half to even, in the low bits. */
+// @ts-ignore: decorator
+@inline export function shifter(): v128 {
+  return constant(1);
+}

@@ -1,7 +1,7 @@
 // What happens to a finished row of sums. A microkernel hands over the 8 columns of
 // one panel while they are in registers: activation, gate arithmetic and the store
-// to the output row happen here, and pre-activations are never stored. Where a cell
-// needs gates from several panels, the running value (one float per hidden unit)
+// to the output row happen here. Activations beyond ReLU go over the output row once more
+// when a tile has passed its panels (lateActivation). Where a cell needs gates from several panels, the running value (one float per hidden unit)
 // waits in the output row itself, which never aliases an input.
 import { geluTanh4, sigmoid4, silu4 } from "./exponentials";
 import { gelu4, tanh4 } from "./math";

@@ -125,9 +125,10 @@ function chain(tile: Tile): string {
   const ones = v128.load(ONES);
   const first = a0;
   const end = a0 + (<usize>steps << 2);
-  const chained = a0 + (min(${least((p) => `lastException(w${times(p)})`)}, <usize>(steps >> 1)) << 3);
+  const pairs = min(${least((p) => `lastException(w${times(p)})`)}, <usize>(steps >> 1));
+  const chained = first + (pairs << 3);
   while (a0 < end) {
-    const stop = min(first + (${least((p) => `exception(l${p})`)} << 3), chained);
+    const stop = first + (min(${least((p) => `exception(l${p})`)}, pairs) << 3);
     const even = a0 + ((stop - a0) & ~15);
     while (a0 < even) {
 ${[0, 1].map((turn) => rows === 1 ? rowLinks(tile, turn) : links(tile, turn)).join("")}  ${advance(tile, 4)}    }
@@ -137,7 +138,7 @@ ${link(tile)}  ${advance(tile, 1)}    }
 ` + each(panels, (p) => `    l${p} = afterException(l${p}, (a0 - first) >> 3);\n`) + "  }\n";
 }
 
-/** A loop over steps of k, two a turn and then one. */
+/** A loop over steps of k, `unroll` a turn, and one a turn for the rest. */
 function loop(tile: Tile, unroll: number, step: (k: number) => string): string {
   return (unroll === 1 ? "" : `  const body = a0 + (<usize>(steps & ${-unroll}) << 2);
   while (a0 < body) {

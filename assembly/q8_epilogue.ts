@@ -3,7 +3,8 @@
 //   sum (q - zero)(v - weightZero) = sum q v - zero * (sum v - K weightZero) - weightZero * sum q
 // Row header: f32 scale, i32 zero, i32 sum of q, 4 bytes unused. A panel: a header with, 8
 // columns each, i32 (sum v - K weightZero), i32 weightZero, f32 weightScale, f32 bias, and
-// the list of q8_exceptions.ts; then, for every 4 steps of k, 4 bytes of each column.
+// the list of q8_exceptions.ts; then, for every step, 4 numbers of k, 4 bytes of each column.
+import { shifter } from "./constants";
 import { activate } from "./epilogue";
 import { put } from "./simd";
 
@@ -53,9 +54,6 @@ export function finishQ8(
   put(to + 16, hi, left - 4);
 }
 
-// Read from memory: constants would be built anew in every turn of a loop.
-// 1.5 * 2^23: adding it leaves an integer, rounded half to even, in the low bits.
-const SHIFT = memory.data<f32>([12582912, 12582912, 12582912, 12582912], 16);
 /** Out of reach of every zero point, and small enough to be shifted. */
 const FAR = memory.data<f32>([65536, 65536, 65536, 65536, -65536, -65536, -65536, -65536], 16);
 
@@ -76,7 +74,7 @@ const FAR = memory.data<f32>([65536, 65536, 65536, 65536, -65536, -65536, -65536
 @inline function round(x: v128): v128 {
   const real = v128.and(x, f32x4.eq(x, x));
   const near = f32x4.pmax(f32x4.pmin(real, v128.load(FAR)), v128.load(FAR, 16));
-  return i32x4.sub(f32x4.add(near, v128.load(SHIFT)), v128.load(SHIFT));
+  return i32x4.sub(f32x4.add(near, shifter()), shifter());
 }
 
 /** The first `count` < 8 bytes of v. */

@@ -59,9 +59,10 @@ function q8Chain1x32(
   const ones = v128.load(ONES);
   const first = a0;
   const end = a0 + (<usize>steps << 2);
-  const chained = a0 + (min(min(min(min(lastException(w), lastException(w + 1 * panelBytes)), lastException(w + 2 * panelBytes)), lastException(w + 3 * panelBytes)), <usize>(steps >> 1)) << 3);
+  const pairs = min(min(min(min(lastException(w), lastException(w + 1 * panelBytes)), lastException(w + 2 * panelBytes)), lastException(w + 3 * panelBytes)), <usize>(steps >> 1));
+  const chained = first + (pairs << 3);
   while (a0 < end) {
-    const stop = min(first + (min(min(min(exception(l0), exception(l1)), exception(l2)), exception(l3)) << 3), chained);
+    const stop = first + (min(min(min(min(exception(l0), exception(l1)), exception(l2)), exception(l3)), pairs) << 3);
     const even = a0 + ((stop - a0) & ~15);
     while (a0 < even) {
       x = v128.load_splat<u32>(a0); y = v128.load_splat<u32>(a0, 4);
@@ -117,9 +118,10 @@ function q8Chain1x8(
   const ones = v128.load(ONES);
   const first = a0;
   const end = a0 + (<usize>steps << 2);
-  const chained = a0 + (min(lastException(w), <usize>(steps >> 1)) << 3);
+  const pairs = min(lastException(w), <usize>(steps >> 1));
+  const chained = first + (pairs << 3);
   while (a0 < end) {
-    const stop = min(first + (exception(l0) << 3), chained);
+    const stop = first + (min(exception(l0), pairs) << 3);
     const even = a0 + ((stop - a0) & ~15);
     while (a0 < even) {
       x = v128.load_splat<u32>(a0); y = v128.load_splat<u32>(a0, 4);
@@ -157,9 +159,10 @@ function q8Chain2x8(
   const ones = v128.load(ONES);
   const first = a0;
   const end = a0 + (<usize>steps << 2);
-  const chained = a0 + (min(lastException(w), <usize>(steps >> 1)) << 3);
+  const pairs = min(lastException(w), <usize>(steps >> 1));
+  const chained = first + (pairs << 3);
   while (a0 < end) {
-    const stop = min(first + (exception(l0) << 3), chained);
+    const stop = first + (min(exception(l0), pairs) << 3);
     const even = a0 + ((stop - a0) & ~15);
     while (a0 < even) {
       b0 = v128.load(w0); d0 = v128.load(w0, 16); e = v128.load(w0, 32); f = v128.load(w0, 48);
@@ -206,9 +209,10 @@ function q8Chain3x8(
   const ones = v128.load(ONES);
   const first = a0;
   const end = a0 + (<usize>steps << 2);
-  const chained = a0 + (min(lastException(w), <usize>(steps >> 1)) << 3);
+  const pairs = min(lastException(w), <usize>(steps >> 1));
+  const chained = first + (pairs << 3);
   while (a0 < end) {
-    const stop = min(first + (exception(l0) << 3), chained);
+    const stop = first + (min(exception(l0), pairs) << 3);
     const even = a0 + ((stop - a0) & ~15);
     while (a0 < even) {
       b0 = v128.load(w0); d0 = v128.load(w0, 16); e = v128.load(w0, 32); f = v128.load(w0, 48);
@@ -264,9 +268,10 @@ function q8Chain4x8(
   const ones = v128.load(ONES);
   const first = a0;
   const end = a0 + (<usize>steps << 2);
-  const chained = a0 + (min(lastException(w), <usize>(steps >> 1)) << 3);
+  const pairs = min(lastException(w), <usize>(steps >> 1));
+  const chained = first + (pairs << 3);
   while (a0 < end) {
-    const stop = min(first + (exception(l0) << 3), chained);
+    const stop = first + (min(exception(l0), pairs) << 3);
     const even = a0 + ((stop - a0) & ~15);
     while (a0 < even) {
       b0 = v128.load(w0); d0 = v128.load(w0, 16); e = v128.load(w0, 32); f = v128.load(w0, 48);

@@ -34,7 +34,6 @@ function matrix(height: i32, width: i32, a: usize, out: usize): void {
   if (height < 4) {
     for (; left >= 8; left -= 4, a += 16, out += column << 2) few(height, a, line, out, column);
   }
-  if (left <= 0) return;
   for (let top = 0; top < height; top += STRIP_ROWS, a += line * STRIP_ROWS, out += 4 * STRIP_ROWS) {
     const rows = min(STRIP_ROWS, height - top);
     const whole = rows & ~3;

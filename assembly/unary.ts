@@ -20,7 +20,7 @@ export class Neg {}
 export class Abs {}
 
 // @ts-ignore: decorator
-@inline function one<T>(x: v128): v128 {
+@inline function four<T>(x: v128): v128 {
   if (idof<T>() == idof<Relu>()) return relu4(x);
   if (idof<T>() == idof<Sigmoid>()) return sigmoid4(x);
   if (idof<T>() == idof<Tanh>()) return tanh4(x);
@@ -56,12 +56,12 @@ export function unaryRow<T>(n: i32, a: usize, out: usize): void {
   a += done;
   out += done;
   while (a < end) {
-    v128.store(out, one<T>(v128.load(a)));
+    v128.store(out, four<T>(v128.load(a)));
     a += 16;
     out += 16;
   }
   const left = n & 3;
-  if (left) put(out, one<T>(get(a, left)), left);
+  if (left) put(out, four<T>(get(a, left)), left);
 }
 
 /** A late activation of columns first..last - 1 of some rows in place. */

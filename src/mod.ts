@@ -29,7 +29,11 @@ export { readKernels } from "./engine/runtime.ts";
 export { ServingEngine } from "./engine/serving.ts";
 export type { RequestOptions, ServingOptions } from "./engine/serving.ts";
 export { probeScratch } from "./engine/scratch_probe.ts";
-export type { ScratchAdvice } from "./engine/scratch_probe.ts";
+export type {
+  ScratchAdvice,
+  ScratchProbeOptions,
+} from "./engine/scratch_probe.ts";
+export type { ScratchPlace, Variants } from "./kernels/scratch.ts";
 export { SimExecutor } from "./engine/sim_executor.ts";
 export { TensorExecutor } from "./engine/tensor_executor.ts";
 export { Timeline } from "./engine/timeline.ts";

@@ -42,7 +42,7 @@ export interface Result {
 }
 
 const PROBE_ROUNDS = 3;
-/** Kernels with less to compute per byte, and more bytes than caches of a core hold, wait for memory. */
+/** Kernels with no more to compute per byte, and more bytes than caches of a core hold, wait for memory. */
 const MEMORY_INTENSITY = 1;
 const MEMORY_BYTES = 16 * 2 ** 20;
 
@@ -97,7 +97,7 @@ export async function contest(
     });
   }
 
-  const waits = count / bytes < MEMORY_INTENSITY && bytes >= MEMORY_BYTES;
+  const waits = count / bytes <= MEMORY_INTENSITY && bytes >= MEMORY_BYTES;
   const readers = await Promise.all(
     (waits ? builds : []).map(async ({ memory, base }) => {
       const read = await compileReader(memory);

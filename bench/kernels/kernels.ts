@@ -105,6 +105,9 @@ const machine = {
   runtime: `${runtime}, V8 ${process.versions.v8}`,
   peers: peers.map(({ name, version }) => `${name} ${version}`),
   threads: 1,
+  variants: Object.fromEntries(
+    builds.map(({ name, variants }) => [name, variants]),
+  ),
   ...peaks,
 };
 if (args.plot !== undefined) writeFileSync(args.plot, roofline(results, peaks));
@@ -119,7 +122,9 @@ if (args.json) {
   console.log(
     `${machine.cpu}; ${machine.runtime}; ${
       machine.peers.join(", ")
-    }; one thread; seed ${SEED}; ` +
+    }; one thread; variants ${
+      builds.map(({ name, variants }) => `${name} ${variants}`).join(", ")
+    }; seed ${SEED}; ` +
       `medians of ${effort.runs} runs, best of ${effort.rounds} rounds each`,
   );
   console.log(`probes: ${probes.join(", ")}`);

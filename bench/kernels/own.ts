@@ -6,6 +6,7 @@ import {
 } from "../../src/kernels/module.ts";
 import { createMemory } from "../../src/kernels/memory.ts";
 import { probeScratch } from "../../src/engine/scratch_probe.ts";
+import type { Variants } from "../../src/kernels/scratch.ts";
 import { ROOT } from "./root.ts";
 
 const ALIGN = 64;
@@ -35,6 +36,7 @@ export class Own {
     memory: WebAssembly.Memory,
     kernels: KernelExports,
     base: number,
+    readonly variants: Variants = 0,
   ) {
     this.name = name;
     this.memory = memory;
@@ -51,10 +53,18 @@ export class Own {
     const kernels = instantiateKernels(new Uint8Array(bytes), { memory });
     const name = file.includes("relaxed") ? "relaxed" : "deterministic";
     const end = kernels.shoal_static_end();
-    const scratch = probeScratch(bytes, false, PROBE_MS);
+    const scratch = probeScratch(bytes, {
+      shared: false,
+      patienceMs: PROBE_MS,
+    });
     kernels.shoal_use_scratch(end, scratch.variants);
-    console.error(`${name}: variants ${scratch.variants}`);
-    return new Own(name, memory, kernels, end + scratch.bytes);
+    return new Own(
+      name,
+      memory,
+      kernels,
+      end + scratch.bytes,
+      scratch.variants,
+    );
   }
 
   /** Forgets all operands. */

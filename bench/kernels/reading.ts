@@ -22,7 +22,7 @@ const SOURCE = `export function read(from: usize, stride: usize): i32 {
   return i32x4.extract_lane(v128.or(v128.or(a, b), v128.or(c, d)), 0);
 }`;
 
-/** Reads bytes from an address on; at least the returned number of them. */
+/** Reads bytes from an address on, all but fewer than 256 of them; see {@linkcode readable}. */
 export interface Reader {
   (from: number, bytes: number): void;
 }

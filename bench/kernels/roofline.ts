@@ -21,7 +21,7 @@ export function roofline(results: readonly Result[], peaks: Peaks): string {
     "f32 relaxed madd": peaks.relaxedMadd,
     "i16 dot + add": peaks.dot16,
     "relaxed int8 dot": peaks.relaxedDot8,
-    "the same in 16 bits first": peaks.chainedDot8,
+    "relaxed int8 dot, 16 bits first": peaks.chainedDot8,
   }).flatMap(([name, rate]) => rate === undefined ? [] : [{ name, rate }]);
   const roof = Math.max(...ceilings.map(({ rate }) => rate));
   const slope = Array.from({ length: 73 }, (_, i) => 10 ** (-1.5 + i / 12))

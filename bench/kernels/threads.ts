@@ -65,7 +65,10 @@ async function startBuild(
   const one = instantiateKernels(kernels, { memory });
   const address = Math.ceil(one.shoal_static_end() / 64) * 64;
   const plan = { threads, scratchBytes: SCRATCH_BYTES };
-  const { bytes, variants } = probeScratch(kernels, true, PROBE_MS);
+  const { bytes, variants } = probeScratch(kernels, {
+    shared: true,
+    patienceMs: PROBE_MS,
+  });
   const scratch = address + KernelTeam.bytes(plan);
   one.shoal_use_scratch(scratch, variants);
   const kernelScratch = { address: scratch + bytes, variants };

@@ -6,7 +6,7 @@
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import { packGemm } from "../kernels/pack.ts";
 import { packQ8 } from "../kernels/pack_q8.ts";
-import type { Variants } from "../kernels/scratch.ts";
+import { ALL_VARIANTS, type Variants, WHOLE_DOTS } from "../kernels/scratch.ts";
 import { wallNs } from "./clock.ts";
 
 const ROWS = 65;
@@ -29,20 +29,30 @@ export interface ScratchAdvice {
   readonly variants: Variants;
 }
 
-/** The variants that pay, by those a build has and by whether memory is shared. */
+/** What {@linkcode probeScratch} may be told. */
+export interface ScratchProbeOptions {
+  /** Whether the build needs a shared memory. */
+  shared: boolean;
+  /** The variants whose kernels will run; others are not timed. Default: all. */
+  variants?: Variants;
+  /**
+   * How long to time both ways, in all, once they are compiled. A neighbour on the same core can turn
+   * the order around, for some hundred milliseconds at a time. No effect on an answer that is kept.
+   */
+  patienceMs?: number;
+}
+
+/** The variants that pay, by those that were timed and by whether memory is shared. */
 const answers = new Map<string, Variants>();
 
 /**
  * How much scratch memory each instance of a build takes, and which variants pay. Times one GEMM both
- * ways, about 100 ms; answers are kept for the thread.
- * @param shared whether the build needs a shared memory
- * @param patienceMs how long to look for each variant's best time at least. A neighbour on the same core
- *   can turn the order around, for some hundred milliseconds at a time
+ * ways, about 100 ms, where the build has a variant; answers are kept for the thread.
  */
 export function probeScratch(
   source: BufferSource | WebAssembly.Module,
-  shared: boolean,
-  patienceMs = 0,
+  { shared, variants: wanted = ALL_VARIANTS, patienceMs = 0 }:
+    ScratchProbeOptions,
 ): ScratchAdvice {
   const memory = new WebAssembly.Memory({
     initial: MEMORY_PAGES,
@@ -52,9 +62,9 @@ export function probeScratch(
   const [plain, varied] = [0, 1].map(() =>
     instantiateKernels(source, { memory })
   ) as [KernelExports, KernelExports];
-  const has = plain.shoal_variants() as Variants;
+  const has = (plain.shoal_variants() & wanted) as Variants;
   const key = `${has} ${shared}`;
-  let variants = answers.get(key);
+  let variants = has === 0 ? 0 : answers.get(key);
   if (variants === undefined) {
     variants = pays({ plain, varied, has, memory }, patienceMs) ? has : 0;
     answers.set(key, variants);
@@ -80,7 +90,9 @@ function pays(
     top = address + bytes;
     return address;
   };
-  const call = has === 2 ? bytesGemm(memory, take) : floatsGemm(memory, take);
+  const call = has === WHOLE_DOTS
+    ? bytesGemm(memory, take)
+    : floatsGemm(memory, take);
   plain.shoal_use_scratch(take(plain.shoal_scratch_bytes(0)), 0);
   varied.shoal_use_scratch(take(varied.shoal_scratch_bytes(has)), has);
   const time = (kernels: KernelExports): number => {

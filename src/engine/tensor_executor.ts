@@ -9,7 +9,7 @@ import {
   type TeamPlace,
   type TeamPlan,
 } from "../kernels/team/block.ts";
-import type { ScratchPlace } from "../kernels/scratch.ts";
+import { BLOCKS, type ScratchPlace } from "../kernels/scratch.ts";
 import { type TeamWays, teamWays } from "../kernels/team/leader.ts";
 import type { KernelName } from "../kernels/signature.ts";
 import type { Task } from "../policy/launch.ts";
@@ -116,7 +116,8 @@ export class TensorExecutor implements Executor {
     checkFeatures(["simd", "threads"], options.engine);
     const ways = teamWays(options.team);
     const kernels = await readKernels(build);
-    const scratch = probeScratch(kernels, true);
+    // No operator of cells is lowered to int8 kernels.
+    const scratch = probeScratch(kernels, { shared: true, variants: BLOCKS });
     const threadBytes = alignUp(ARENA_OFFSET) + taskBytes +
       teamBytesPerWorker(threadsPerWorker);
     const store = new TensorStore({

@@ -14,6 +14,7 @@ import { practiceCall } from "../kernels/practice_call.ts";
 import type { KernelName, Parameter, Sizes } from "../kernels/signature.ts";
 import { SIGNATURES } from "../kernels/signatures.ts";
 import { wallNs } from "./clock.ts";
+import { BLOCKS, type Variants, WHOLE_DOTS } from "../kernels/scratch.ts";
 import { probeScratch } from "./scratch_probe.ts";
 
 /** Batches that meet every tile: pairs, tall ones of each height, blocks. */
@@ -87,8 +88,13 @@ export async function warmUp(
   for (const name of cold) done.add(name);
   const kernels = instantiateKernels(module, { memory });
   let top = kernels.shoal_static_end();
-  if (cold.some(takesMatrix)) {
-    const { bytes, variants } = probeScratch(source, shared);
+  const wanted = (cold.some(takesMatrix) ? BLOCKS : 0) |
+    (cold.some(takesBytes) ? WHOLE_DOTS : 0);
+  if (wanted !== 0) {
+    const { bytes, variants } = probeScratch(source, {
+      shared,
+      variants: wanted as Variants,
+    });
     kernels.shoal_use_scratch(top, variants);
     top += bytes;
   }
@@ -177,11 +183,23 @@ function practiceCalls(
 
 /** Whether a kernel takes packed f32 weights. */
 function takesMatrix(name: KernelName): boolean {
+  return weightsOf(name) === "f32";
+}
+
+/** Whether a kernel takes packed int8 weights. */
+function takesBytes(name: KernelName): boolean {
+  return weightsOf(name) === "i32";
+}
+
+/** Type of the words of a kernel's packed weights, if it has any. */
+function weightsOf(name: KernelName): string | undefined {
   const signature: readonly Parameter[] = SIGNATURES[name];
-  return signature.some((parameter) =>
-    parameter.kind === "array" && parameter.name === "w" &&
-    parameter.type === "f32"
-  );
+  for (const parameter of signature) {
+    if (parameter.kind === "array" && parameter.name === "w") {
+      return parameter.type;
+    }
+  }
+  return undefined;
 }
 
 function largeCalls(kernels: KernelExports, arena: Arena): (() => void)[] {

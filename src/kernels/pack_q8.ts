@@ -10,8 +10,8 @@ const EXCEPTIONS = 16;
 const NONE = 0xffff;
 /** Four products with activations up to 127 fit 16 bits if the weights of either sign sum to no more. */
 const SUM_MAX = 258;
-/** Beyond, sums of products of bytes, 255 times -128 each, may not fit 32 bits. */
-const K_MAX = 65_793;
+const ACTIVATION_MAX = 255;
+const SUM_LIMIT = 2 ** 31;
 
 /** Weights already quantised: w = (v - zero) * scale. */
 export interface PackQ8Options extends GemmSize {
@@ -30,7 +30,7 @@ export function packedQ8Words({ n, k }: GemmSize): number {
   return panelsFor(n) * packedQ8PanelWords(k);
 }
 
-/** 4-byte words of one panel: its header, and 4 steps of k a word of each column. */
+/** 4-byte words of one panel: its header, and for every step, 4 numbers of k, a word of each column. */
 export function packedQ8PanelWords(k: number): number {
   return HEADER_WORDS + PANEL_COLUMNS * Math.ceil(k / STEP);
 }
@@ -40,12 +40,6 @@ export function packQ8(options: PackQ8Options): Int32Array {
   const { n, k, values, scale, zero, bias } = options;
   checkSize("n", n, 1);
   checkSize("k", k, 1);
-  if (k > K_MAX) {
-    throw new RangeError(
-      `Cannot pack int8 weights: k = ${k} is more than ${K_MAX}, and sums may not fit 32 bits; ` +
-        "split k and add the results",
-    );
-  }
   if (values.length !== n * k) {
     throw new RangeError(
       `Cannot pack weights: values must have ${
@@ -55,6 +49,7 @@ export function packQ8(options: PackQ8Options): Int32Array {
   }
   checkLength("scale", scale, n);
   if (bias !== undefined) checkLength("bias", bias, n);
+  checkSums(k, zero);
   const words = new Int32Array(packedQ8Words({ n, k }));
   const floats = new Float32Array(words.buffer);
   const bytes = new Int8Array(words.buffer);
@@ -86,6 +81,21 @@ export function packQ8(options: PackQ8Options): Int32Array {
     );
   }
   return words;
+}
+
+/** Sums of (q - rowZero) (v - zero) have to fit 32 bits, whatever q and v are. */
+function checkSums(k: number, zero: Int32Array | undefined): void {
+  const distance = Array.from(zero ?? [0]).reduce(
+    (most, z) => Math.max(most, Math.abs(-128 - z), Math.abs(127 - z)),
+    0,
+  );
+  const kMax = Math.floor((SUM_LIMIT - 1) / (ACTIVATION_MAX * distance));
+  if (k > kMax) {
+    throw new RangeError(
+      `Cannot pack int8 weights: k = ${k} is more than ${kMax}, and sums may not fit 32 bits; ` +
+        "split k and add the results",
+    );
+  }
 }
 
 /**

@@ -1,11 +1,22 @@
+/** Batches of many rows go block by block, which needs scratch memory. Deterministic builds. */
+export const BLOCKS = 1;
+/** int8 products of 7-bit activations are summed by four. Relaxed builds. */
+export const WHOLE_DOTS = 2;
+export const ALL_VARIANTS = 3;
+
 /**
  * Which variants with equal bits an instance runs, a sum of
- * - 1, blocks: batches of many rows go block by block, which needs scratch memory; faster in engines
- *   that check bounds in code (Deno), slower in others. Deterministic builds.
- * - 2, whole dots: int8 products of 7-bit activations are summed by four, faster where the processor
- *   does that in one instruction (VNNI) and the engine uses it. Relaxed builds.
+ * - 1, blocks: faster in engines that check bounds in code (Deno), slower in others;
+ * - 2, whole dots: faster where the processor sums four int8 products in one instruction (VNNI) and
+ *   the engine uses it.
+ *
+ * A build has one of them at most.
  */
-export type Variants = 0 | 1 | 2 | 3;
+export type Variants =
+  | 0
+  | typeof BLOCKS
+  | typeof WHOLE_DOTS
+  | typeof ALL_VARIANTS;
 
 /** Scratch memory of one instance, and its variants, as `shoal_use_scratch` takes them. */
 export interface ScratchPlace {

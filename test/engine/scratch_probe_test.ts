@@ -17,10 +17,10 @@ Deno.test("the probe answers once per thread, variants of the build and kind of 
       : new WebAssembly.Memory({ initial: 4 });
     const kernels = instantiateKernels(source, { memory });
     assert.equal(kernels.shoal_variants(), has);
-    const answer = probeScratch(source, isShared);
+    const answer = probeScratch(source, { shared: isShared });
     assert.ok(answer.variants === 0 || answer.variants === has);
     assert.equal(answer.bytes, kernels.shoal_scratch_bytes(answer.variants));
     assert.ok(answer.bytes > 0);
-    assert.deepEqual(probeScratch(source, isShared), answer);
+    assert.deepEqual(probeScratch(source, { shared: isShared }), answer);
   }
 });

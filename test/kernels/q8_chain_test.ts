@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { Prng } from "../../src/base/prng.ts";
 import { supports } from "../../src/kernels/module.ts";
 import { packQ8 } from "../../src/kernels/pack_q8.ts";
 import {
@@ -63,6 +64,10 @@ Deno.test("packQ8() refuses sums that may not fit 32 bits", () => {
     scale: Float32Array.of(1),
   };
   assert.throws(() => packQ8(options), /k = 65794 is more than 65793/);
+  assert.throws(
+    () => packQ8({ ...options, zero: Int32Array.of(128) }),
+    /k = 65794 is more than 32896/,
+  );
 });
 
 /** Weights of which each pair of steps is large with some probability, and a batch of rows. */
@@ -77,30 +82,22 @@ const chains = fc.record({
 
 type Chain = typeof chains extends fc.Arbitrary<infer Value> ? Value : never;
 
-function numbers(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 function operands({ rows, n, k, large, full, seed }: Chain) {
-  const next = numbers(seed);
+  const prng = new Prng(seed);
   const values = new Int8Array(n * k);
   for (let pair = 0; pair < k; pair += 8) {
     for (let j = 0; j < n; j++) {
-      const sign = next() < 0.5 ? 127 : -128;
-      const isLarge = next() < large / n * 4;
+      const sign = prng.int(2) === 0 ? 127 : -128;
+      const isLarge = prng.float() < large / n * 4;
       for (let i = pair; i < Math.min(k, pair + 8); i++) {
-        values[j * k + i] = isLarge ? sign : Math.floor(next() * 129) - 64;
+        values[j * k + i] = isLarge ? sign : prng.int(129) - 64;
       }
     }
   }
   const quantized = Array.from({ length: rows }, (): QuantizedRow => ({
     scale: 1,
-    zero: Math.floor(next() * 128),
-    q: Array.from({ length: k }, () => full ? 127 : Math.floor(next() * 128)),
+    zero: prng.int(128),
+    q: Array.from({ length: k }, () => full ? 127 : prng.int(128)),
   }));
   return { values, quantized };
 }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
+import { ACTIVATIONS } from "../../src/kernels/exports.ts";
 import type { KernelCase } from "../../src/kernels/kernel_case.ts";
 import {
   drawFloats,
+  drawName,
   drawRows,
   drawWeights,
 } from "../../src/kernels/kernel_case.ts";
@@ -43,6 +45,7 @@ function gemm({ rows, n, k1, k2, seed }: {
   seed: number;
 }): KernelCase {
   const draw = { prng: new Prng(seed), rows, exact: false };
+  const act = ACTIVATIONS[drawName(draw, ACTIVATIONS, ["relu"])];
   const k = k1 + k2;
   const weight = drawWeights(draw, n * k, k);
   const bias = drawFloats(draw, n);
@@ -68,7 +71,7 @@ function gemm({ rows, n, k1, k2, seed }: {
         at.w,
         at.residual,
         at.c,
-        3,
+        act,
       ),
     expected: () => ({}),
     tolerance: 0,

@@ -135,9 +135,12 @@ export const gatherCase = caseFamily<RowSize & { count: number }>(
   },
 );
 
-/** Transposition of the matrix in every row. */
+/** Transposition of the matrix in every row, which goes by strips of 256 rows (assembly/transpose.ts). */
 export const transposeCase = caseFamily<{ height: number; width: number }>(
-  ({ prng }) => ({ height: drawSize(prng), width: drawSize(prng) }),
+  ({ prng }) =>
+    prng.int(3) === 0
+      ? { height: 250 + prng.int(280), width: 1 + prng.int(20) }
+      : { height: drawSize(prng), width: drawSize(prng) },
   (draw, { height, width }) => {
     const { rows } = draw;
     const a = drawRows(draw, height * width);

@@ -1,0 +1,58 @@
+/** Roundings and saturations of int8, which drawn numbers hardly ever meet. */
+import assert from "node:assert/strict";
+import { type Build, loadBuild, release } from "./builds.ts";
+
+/** Numbers of steps and what they become before the zero point is added. */
+const CASES = [
+  [0, 0],
+  [-0, 0],
+  [0.5, 0],
+  [1.5, 2],
+  [2.5, 2],
+  [-0.5, 0],
+  [-1.5, -2],
+  [-2.5, -2],
+  [3.4999998, 3],
+  [126.5, 126],
+  [127.5, 128],
+  [254.5, 254],
+  [255.5, 256],
+  [65535.6, 65536],
+  [-65536.5, -65536],
+  [4194303.5, 65536],
+  [1e30, 65536],
+  [-1e30, -65536],
+  [Infinity, 65536],
+  [-Infinity, -65536],
+  [NaN, 0],
+] as const;
+
+function bytesOf(
+  { kernels, memory, base }: Build,
+  row: readonly number[],
+  zero: number,
+): number[] {
+  const tables = Math.ceil(base / 16) * 16;
+  const a = tables + 16;
+  const q = a + 4 * row.length;
+  new Uint32Array(memory.buffer, tables, 2).set([a, q]);
+  new Float32Array(memory.buffer, a, row.length).set(row);
+  kernels.quantize_static_rows_f32(1, row.length, 1, zero, tables, tables + 4);
+  return [...new Uint8Array(memory.buffer, q + 16, row.length)];
+}
+
+for (const build of [release, loadBuild("shoal.debug.wasm")]) {
+  Deno.test(`${build.name} rounds half to even, saturates, and takes NaN to the zero point`, () => {
+    for (const zero of [0, 100, 128, 255]) {
+      const expected = CASES.map(([, steps]) =>
+        Math.max(0, Math.min(255, steps + zero))
+      );
+      const row = CASES.map(([x]) => x);
+      assert.deepEqual(bytesOf(build, row, zero), expected);
+      // The last numbers of a row are stored one by one.
+      row.forEach((x, i) =>
+        assert.deepEqual(bytesOf(build, [x], zero), [expected[i]], `${x}`)
+      );
+    }
+  });
+}
