@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
-import { supports } from "../../src/kernels/module.ts";
+import { instantiateKernels, supports } from "../../src/kernels/module.ts";
 import { packQ8 } from "../../src/kernels/pack_q8.ts";
 import {
   integerSum,
@@ -9,7 +9,13 @@ import {
   quantizedWords,
 } from "../../src/kernels/reference/q8.ts";
 import { propertyRuns } from "../property_runs.ts";
-import { type Build, loadBuild, release, withScratch } from "./builds.ts";
+import {
+  type Build,
+  loadBuild,
+  readBuild,
+  release,
+  withScratch,
+} from "./builds.ts";
 
 const COLUMN_WORDS = 32;
 const NONE = 0xffff;
@@ -171,5 +177,43 @@ Deno.test("debug builds notice a list of exceptions that is not true", () => {
   assert.throws(
     () => build.kernels.gemm_q8_i32(1, 1, k, 1, rows, at, rows + 4),
     /int8 sums could overflow 16 bits/,
+  );
+});
+
+Deno.test("int8 sums of a row at the end of 4 GiB come to an end", (t) => {
+  if (!supports("relaxed-simd")) return;
+  let memory: WebAssembly.Memory;
+  try {
+    memory = new WebAssembly.Memory({ initial: 65536, maximum: 65536 });
+  } catch {
+    console.log(`skipped, no room for 4 GiB of addresses: ${t.name}`);
+    return;
+  }
+  const kernels = instantiateKernels(readBuild("shoal.relaxed.wasm"), {
+    memory,
+  });
+  const k = 800;
+  const base = Math.ceil(kernels.shoal_static_end() / 16) * 16;
+  const words = packQ8({
+    n: 8,
+    k,
+    values: new Int8Array(8 * k).fill(1),
+    scale: new Float32Array(8).fill(1),
+  });
+  const view = new Int32Array(memory.buffer);
+  view.set(words, base / 4);
+  const tables = base + words.byteLength;
+  const row = 2 ** 32 - 2048;
+  const row0: QuantizedRow = {
+    scale: 1,
+    zero: 0,
+    q: new Array<number>(k).fill(2),
+  };
+  view.set([row, tables + 64], tables / 4);
+  view.set(quantizedWords(row0), row / 4);
+  kernels.gemm_q8_i32(1, 8, k, 1, tables, base, tables + 4);
+  assert.deepEqual(
+    [...view.subarray(tables / 4 + 16, tables / 4 + 24)],
+    new Array<number>(8).fill(2 * k),
   );
 });
