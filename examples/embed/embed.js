@@ -3,30 +3,12 @@
  * a host has to do is in this file, and it runs unchanged in Deno, Node, Bun and browsers. The
  * same work is done by embed.cc. See docs/abi.md for the layouts.
  */
+import { int8 } from "./int8.js";
+import { hash, hex, value } from "./numbers.js";
+
 const ABI_VERSION = 7;
 const GEMM = { m: 5, n: 19, k: 37, sigmoid: 2 };
 const LSTM = { batch: 3, hidden: 20, inputSize: 12, steps: 10 };
-
-/**
- * Number i of stream s, in [-1, 1): the same in every language, without rounding.
- * @param {number} s
- * @param {number} i
- */
-function value(s, i) {
-  let x = Math.imul(s, 0x9e3779b9) + i | 0;
-  x = Math.imul(x ^ x >>> 16, 0x85ebca6b);
-  x = Math.imul(x ^ x >>> 13, 0xc2b2ae35);
-  return ((x ^ x >>> 16) >>> 8) / 2 ** 23 - 1;
-}
-
-/**
- * FNV-1a over bytes.
- * @param {Uint8Array} bytes
- */
-function hash(bytes, start = 0x811c9dc5) {
-  return bytes.reduce((h, byte) => Math.imul(h ^ byte, 0x01000193), start) >>>
-    0;
-}
 
 /**
  * Runs both and returns the hashes of their result bits.
@@ -127,7 +109,17 @@ export async function run(bytes) {
   }
 }
 
-/** @param {number} word */
-function hex(word) {
-  return word.toString(16).padStart(8, "0");
+/**
+ * What the example prints: the results on the deterministic build, and the int8 GEMM on the relaxed
+ * one too where the engine has relaxed SIMD.
+ * @param {BufferSource} plain build/shoal.wasm
+ * @param {BufferSource} relaxed build/shoal.relaxed.wasm
+ */
+export async function report(plain, relaxed) {
+  const { gemm, lstm } = await run(plain);
+  const sums = await int8(plain);
+  if (WebAssembly.validate(relaxed) && await int8(relaxed) !== sums) {
+    throw new Error("int8 differs between builds");
+  }
+  return `gemm ${gemm}\nlstm ${lstm}\nint8 ${sums}`;
 }
