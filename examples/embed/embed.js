@@ -111,15 +111,15 @@ export async function run(bytes) {
 
 /**
  * What the example prints: the results on the deterministic build, and the int8 GEMM on the relaxed
- * one too where the engine has relaxed SIMD.
+ * one too, where the engine has relaxed SIMD.
  * @param {BufferSource} plain build/shoal.wasm
  * @param {BufferSource} relaxed build/shoal.relaxed.wasm
  */
 export async function report(plain, relaxed) {
   const { gemm, lstm } = await run(plain);
-  const sums = await int8(plain);
-  if (WebAssembly.validate(relaxed) && await int8(relaxed) !== sums) {
-    throw new Error("int8 differs between builds");
-  }
-  return `gemm ${gemm}\nlstm ${lstm}\nint8 ${sums}`;
+  const again = WebAssembly.validate(relaxed)
+    ? await int8(relaxed)
+    : "not in this engine";
+  return `gemm ${gemm}\nlstm ${lstm}\nint8 ${await int8(plain)}\n` +
+    `relaxed int8 ${again}`;
 }
