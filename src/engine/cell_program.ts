@@ -90,7 +90,7 @@ export interface CellProgram {
   /** Most positions of each cache port. */
   readonly cachePositions: readonly number[];
   readonly localCaches: readonly LocalCache[];
-  /** Whether the task brings a last table, of lengths: its rows are so many tokens. */
+  /** Whether its rows are so many tokens as the task's last table says. */
   readonly ragged: boolean;
   /** Rows, or tokens, that are computed at once, and that scratch has room for. */
   readonly rowsPerCall: number;
@@ -104,7 +104,21 @@ export interface CellProgram {
   readonly stop?: { readonly port: number; readonly token: number };
 }
 
-/** Tables that a task of the program brings besides those of TASK_TABLES. */
+/** Tables of a task before those of the ports. */
+export const TASK_TABLES = { header: 0, node: 1, ports: 2 } as const;
+
+/**
+ * Tables of a task, one after the other, each of as many u32 as the task has rows: slot headers (0 for
+ * padding), node numbers, one table per input and output port, four per cache port (CACHE_TABLES), and at
+ * the end the rows' lengths where the cell is ragged, or the numbers of their growing steps where it has a
+ * stop rule.
+ */
+export function taskTables(program: CellProgram): number {
+  const last = program.ragged || program.stop !== undefined ? 1 : 0;
+  return TASK_TABLES.ports + portTables(program) + last;
+}
+
+/** Tables that a task of the program brings for its ports. */
 export function portTables(program: CellProgram): number {
   return program.inputWidths.length + program.outputWidths.length +
     TABLES_PER_CACHE * program.cachePositions.length;

@@ -1,13 +1,12 @@
 /**
  * Executes tasks in linear memory: in a worker thread, or in the engine's own thread (paired runs).
  *
- * A task's tables lie one after the other, each `rows` u32: slot headers (0 for padding), node
- * numbers, one table per input and output port, four per cache port (CACHE_TABLES), and the rows' lengths
- * where the cell is ragged. Rows of requests that are done when the task starts are left out, or sent to scratch where the task is padded. A row that a kernel cannot compute
- * is marked failed in its slot, and its batch-mates are run again without it: steps never overwrite
- * their inputs, and bits do not depend on the batch.
+ * A task's tables lie one after the other (taskTables). Rows of requests that are done when the task
+ * starts are left out, or sent to scratch where the task is padded. A row that a kernel cannot compute is
+ * marked failed in its slot, and its batch-mates are run again without it: steps never overwrite their
+ * inputs, and bits do not depend on the batch. For the same reason a whole task may be run again after the
+ * worker that had begun it died: it writes what it wrote.
  */
-import { SLOT } from "../graph/slot_plan.ts";
 import type { KernelExports } from "../kernels/module.ts";
 import {
   type Argument,
@@ -17,11 +16,11 @@ import {
   portTables,
   type TableRef,
   TABLES_PER_CACHE,
+  TASK_TABLES,
+  taskTables,
 } from "./cell_program.ts";
+import { isVoid, reportFailure, takeStep } from "./slot_header.ts";
 import { type PaddingRows, TokenTables } from "./token_tables.ts";
-
-/** Tables of a task before those of the ports. */
-export const TASK_TABLES = { header: 0, node: 1, ports: 2 } as const;
 
 /** Memory that one runner has to itself. */
 export interface RunnerMemory extends PaddingRows {
@@ -103,7 +102,7 @@ export class CellRunner {
   run({ program: id, rows, tables, padsDone, paddedLength }: RunnerTask): void {
     const loaded = this.#programs[id]!;
     const { program, tokens } = loaded;
-    const live = this.#voidDone(program, rows, tables, padsDone);
+    const live = this.#leaveOut(program, rows, tables, padsDone);
     const stride = 4 * rows;
     if (tokens) {
       this.#runTokens(loaded, tokens, { tables, stride, live, paddedLength });
@@ -159,8 +158,12 @@ export class CellRunner {
     }
   }
 
-  /** Takes rows of requests that are done out of the tables. @returns rows left at their front */
-  #voidDone(
+  /**
+   * Takes rows of requests that are over out of the tables. Looks at each request once: it may be abandoned
+   * at any time.
+   * @returns rows left at the tables' front
+   */
+  #leaveOut(
     program: CellProgram,
     rows: number,
     tables: number,
@@ -168,26 +171,21 @@ export class CellRunner {
   ): number {
     const words = this.#words;
     const headers = (tables >>> 2) + TASK_TABLES.header * rows;
-    let voided = 0;
-    let alive = 0;
-    for (let i = 0; i < rows; i++) {
-      const header = this.#addresses[headers + i]!;
-      if (header === 0) continue;
-      if (words[(header >>> 2) + SLOT.done] !== 0) voided++;
-      else alive++;
-    }
-    if (voided === 0) return rows;
-    if (alive === 0) return 0;
     let kept = 0;
+    let alive = 0;
+    let voided = 0;
     for (let i = 0; i < rows; i++) {
       const header = this.#addresses[headers + i]!;
-      const isDone = header !== 0 && words[(header >>> 2) + SLOT.done] !== 0;
-      if (isDone && !padsDone) continue;
+      const over = header !== 0 && isVoid(words, header);
+      if (over) voided++;
+      else if (header !== 0) alive++;
+      if (over && !padsDone) continue;
       if (kept !== i) this.#swapRows(program, tables, rows, i, kept);
-      if (isDone) this.#makePadding(program, tables, rows, kept);
+      if (over) this.#makePadding(program, tables, rows, kept);
       kept++;
     }
-    return kept;
+    // Padding fills up a batch that serves somebody.
+    return voided > 0 && alive === 0 ? 0 : kept;
   }
 
   #swapRows(
@@ -197,8 +195,7 @@ export class CellRunner {
     a: number,
     b: number,
   ): void {
-    const count = TASK_TABLES.ports + portTables(program) +
-      (program.ragged ? 1 : 0);
+    const count = taskTables(program);
     for (let t = 0; t < count; t++) {
       const table = (tables >>> 2) + t * stride;
       const moved = this.#addresses[table + a]!;
@@ -291,13 +288,10 @@ export class CellRunner {
     if (header === 0) return;
     const node = this
       .#addresses[((tables + TASK_TABLES.node * stride) >>> 2) + row]!;
-    const slot = header >>> 2;
-    this.#words[slot + SLOT.failedCall] = call;
-    this.#words[slot + SLOT.failed] = node + 1;
-    this.#words[slot + SLOT.done] = 1;
+    reportFailure(this.#words, header, { node, call });
   }
 
-  /** Counts the growing step of every row, and ends requests that stop here. */
+  /** Ends requests whose growing step stops here. */
   #takeSteps(
     program: CellProgram,
     stop: { port: number; token: number },
@@ -309,17 +303,15 @@ export class CellRunner {
     const headers = tables >>> 2;
     const outputs = headers +
       (TASK_TABLES.ports + program.inputWidths.length + stop.port) * stride;
+    const steps = headers + (taskTables(program) - 1) * stride;
     for (let i = 0; i < rows; i++) {
       const header = this.#addresses[headers + i]!;
       if (header === 0) continue;
-      const slot = header >>> 2;
-      const limit = words[slot + SLOT.stepsLimit]!;
-      if (limit === 0 || words[slot + SLOT.done] !== 0) continue;
-      const steps = ++words[slot + SLOT.steps]!;
-      const token = words[this.#addresses[outputs + i]! >>> 2]!;
-      if (token === stop.token || steps >= limit) {
-        words[slot + SLOT.done] = 1;
-      }
+      takeStep(words, header, {
+        step: this.#addresses[steps + i]!,
+        token: words[this.#addresses[outputs + i]! >>> 2]!,
+        stopToken: stop.token,
+      });
     }
   }
 

@@ -49,7 +49,7 @@ export class PairedExecutor implements Executor {
     );
     this.#devices = virtualDevices(
       options,
-      (request) => this.#store.isDone(request),
+      (request) => this.#store.isVoid(request),
       (task) => this.#execute(task),
     );
   }
@@ -76,8 +76,8 @@ export class PairedExecutor implements Executor {
     this.#devices.push(task);
   }
 
-  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement {
-    return this.#store.settle(task, node, request);
+  settle(_task: Task, node: CellNode, request: ActiveRequest): Settlement {
+    return this.#store.settle(node, request);
   }
 
   abandon(request: ActiveRequest): void {

@@ -237,8 +237,8 @@ export class TensorExecutor implements Executor {
     }
   }
 
-  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement {
-    return this.#store.settle(task, node, request);
+  settle(_task: Task, node: CellNode, request: ActiveRequest): Settlement {
+    return this.#store.settle(node, request);
   }
 
   abandon(request: ActiveRequest): void {

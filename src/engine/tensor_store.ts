@@ -10,22 +10,30 @@ import { cacheBytes, type CacheUse } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 import { type CellNode, NODE, type Source } from "../graph/cell_graph.ts";
 import type { Model, Result } from "../graph/model.ts";
-import {
-  alignUp,
-  SLOT,
-  SLOT_HEADER_BYTES,
-  SlotPlan,
-} from "../graph/slot_plan.ts";
+import { alignUp, SlotPlan } from "../graph/slot_plan.ts";
 import { createMemory, PAGE_BYTES } from "../kernels/memory.ts";
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import type { Task } from "../policy/launch.ts";
 import { BYTES_PER_ELEMENT, type TensorData } from "../tensor/tensor.ts";
 import type { ActiveRequest } from "./active_request.ts";
-import { type CellProgram, TABLES_PER_CACHE } from "./cell_program.ts";
-import { type RunnerMemory, TASK_TABLES } from "./cell_runner.ts";
+import {
+  type CellProgram,
+  TABLES_PER_CACHE,
+  TASK_TABLES,
+  taskTables,
+} from "./cell_program.ts";
+import type { RunnerMemory } from "./cell_runner.ts";
 import { CellError } from "./errors.ts";
 import type { Settlement } from "./executor.ts";
 import { lowerCell } from "./lowering/lower_cell.ts";
+import {
+  abandonSlot,
+  type Failure,
+  failureOf,
+  isVoid,
+  openHeader,
+  stepOutcome,
+} from "./slot_header.ts";
 import { SlotPool } from "./slot_pool.ts";
 import { tokenTableBytes } from "./token_tables.ts";
 
@@ -173,11 +181,8 @@ export class TensorStore {
     const plan = new SlotPlan(request.graph);
     const slot: Slot = { ...this.#pool.allocate(plan.bytes), plan };
     request.slot = slot;
-    const header = slot.address >>> 2;
-    this.words.fill(0, header, header + SLOT_HEADER_BYTES / BYTES_PER_ELEMENT);
-    this.words[header + SLOT.stepsLimit] = request.graph.closed
-      ? 0
-      : request.stepsLimit;
+    const { closed } = request.graph;
+    openHeader(this.words, slot.address, closed ? 0 : request.stepsLimit);
     for (const { data, offset } of request.graph.inputs) {
       this.#write(data, slot.address + offset);
     }
@@ -192,38 +197,35 @@ export class TensorStore {
     (request.slot as Slot).plan.place(node);
   }
 
-  isDone(request: ActiveRequest): boolean {
-    return this.words[((request.slot as Slot).address >>> 2) + SLOT.done] !== 0;
+  /** Whether rows of the request that start now are void. */
+  isVoid(request: ActiveRequest): boolean {
+    return isVoid(this.words, (request.slot as Slot).address);
   }
 
   /** See Executor.settle. A slot's header only ever moves on, so tasks may settle long after they ran. */
-  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement {
-    const slot = (request.slot as Slot).address >>> 2;
-    if (this.words[slot + SLOT.failed] === node.index + 1) {
-      const program = this.programs[this.programId(task.cell)]!;
-      const call = program.calls[this.words[slot + SLOT.failedCall]!];
-      const what = call?.call === "kernel"
-        ? `${call.kernel} met an id outside its table`
-        : "a kernel trapped";
-      return new CellError(
-        `Cell "${task.cell.name}" failed on node ${node.index} of request ${request.id}: ${what}`,
-      );
-    }
+  settle(node: CellNode, request: ActiveRequest): Settlement {
+    const { address } = request.slot as Slot;
+    const failure = failureOf(this.words, address);
+    if (failure !== undefined) return this.#failed(request, failure);
     if (!node.cell.stop || request.graph.stepsMax === 0) return "done";
-    const step = request.stepsSettled + 1;
-    const steps = this.words[slot + SLOT.steps]!;
-    if (step > steps) return "void";
-    return step === steps && this.words[slot + SLOT.done] !== 0
-      ? "last"
-      : "done";
+    return stepOutcome(this.words, address, node.step + 1);
+  }
+
+  /** The failure may be of another task's row: one ends the request, whichever is settled first. */
+  #failed(request: ActiveRequest, { node, call }: Failure): CellError {
+    const { cell } = request.graph.nodes[node]!;
+    const program = this.programs[this.programId(cell)]!;
+    const failed = program.calls[call];
+    const what = failed?.call === "kernel"
+      ? `${failed.kernel} met an id outside its table`
+      : "a kernel trapped";
+    return new CellError(
+      `Cell "${cell.name}" failed on node ${node} of request ${request.id}: ${what}`,
+    );
   }
 
   abandon(request: ActiveRequest): void {
-    Atomics.store(
-      this.words,
-      ((request.slot as Slot).address >>> 2) + SLOT.done,
-      1,
-    );
+    abandonSlot(this.words, (request.slot as Slot).address);
   }
 
   result(request: ActiveRequest): Result {
@@ -258,10 +260,8 @@ export class TensorStore {
 
   /** Bytes of a task's tables. */
   tableBytes({ cell, nodes, padding }: Task): number {
-    const { inputs, outputs, caches, tokensMax } = cell;
-    const tables = TASK_TABLES.ports + inputs.length + outputs.length +
-      TABLES_PER_CACHE * caches.length + (tokensMax === undefined ? 0 : 1);
-    return tables * (nodes.length + padding) * BYTES_PER_ELEMENT;
+    const program = this.programs[this.programId(cell)]!;
+    return taskTables(program) * (nodes.length + padding) * BYTES_PER_ELEMENT;
   }
 
   /** Writes the addresses of all rows of a task; see CellRunner for the layout. */
@@ -273,6 +273,7 @@ export class TensorStore {
     const numbers = (address >>> 2) + TASK_TABLES.node * rows;
     const ports = (address >>> 2) + TASK_TABLES.ports * rows;
     const ragged = cell.tokensMax !== undefined;
+    const grows = cell.stop !== undefined;
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i]!;
       const slot = ((node.graph.owner as ActiveRequest).slot as Slot).address;
@@ -293,6 +294,7 @@ export class TensorStore {
         table = this.#writeCache(table, rows, { keys, values, position, seen });
       }
       if (ragged) addresses[table] = node.length;
+      else if (grows) addresses[table] = node.step + 1;
     }
     if (padding > 0) this.#writePadding(task, ports, headers);
   }

@@ -22,22 +22,8 @@ import { growingCells } from "./growing_cells.ts";
 /** Every row starts at a multiple of this: one v128. */
 export const ROW_ALIGNMENT = 16;
 
-/** Words before the data of a slot; see `SLOT`. */
+/** Bytes before the data of a slot, for engine and workers to tell each other about the request. */
 export const SLOT_HEADER_BYTES = 32;
-
-/** Word indices of a slot's header. */
-export const SLOT = {
-  /** Nonzero: rows of this request that have not started are void. */
-  done: 0,
-  /** 1 + index of the node that failed; 0 when none did. */
-  failed: 1,
-  /** Growing steps taken so far. */
-  steps: 2,
-  /** Growing steps after which the request is done; 0 when its graph does not grow. */
-  stepsLimit: 3,
-  /** Number of the call of the cell's program that could not compute the row; -1: it trapped. */
-  failedCall: 4,
-} as const;
 
 export function alignUp(bytes: number): number {
   // Not with bit operations: addresses reach 4 GiB, those end at 2.
