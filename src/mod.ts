@@ -21,6 +21,7 @@ export {
   ClosedError,
   DeadlineError,
   QueueFullError,
+  WorkerError,
 } from "./engine/errors.ts";
 export { KernelTeam } from "./engine/kernel_team.ts";
 export type { KernelTeamOptions } from "./engine/kernel_team.ts";

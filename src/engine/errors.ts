@@ -17,3 +17,8 @@ export class ClosedError extends Error {
 export class CellError extends Error {
   override name = "CellError";
 }
+
+/** The worker died twice that had begun a task with one of the request's rows. */
+export class WorkerError extends Error {
+  override name = "WorkerError";
+}

@@ -11,7 +11,7 @@ import {
 } from "../kernels/team/block.ts";
 import { NO_SCRATCH, type ScratchPlace } from "../kernels/scratch.ts";
 import { TeamLeader, type TeamWays, teamWays } from "../kernels/team/leader.ts";
-import { startThreads, type Thread } from "./threads.ts";
+import { endThreads, startThreads, type Thread } from "./threads.ts";
 
 export interface KernelTeamOptions extends Partial<TeamPlan & TeamWays> {
   /** Bytes of a build over shared memory. */
@@ -101,9 +101,12 @@ export class KernelTeam {
           scratch: scratchOf(i + 1),
         },
       })),
-      options.onFatal ?? ((error) => {
-        throw error;
-      }),
+      {
+        patienceMs: ways.patienceMs,
+        onDeath: options.onFatal ?? ((error) => {
+          throw error;
+        }),
+      },
     );
     return new KernelTeam(leader, threads);
   }
@@ -117,10 +120,7 @@ export class KernelTeam {
   /** Ends the helpers; `kernels` may still be used, on one thread. */
   async close(): Promise<void> {
     this.#leader.close();
-    await Promise.all(this.#threads.map(async ({ handle, stopped }) => {
-      await stopped;
-      await handle.terminate();
-    }));
+    await endThreads(this.#threads, this.#leader.ways.patienceMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

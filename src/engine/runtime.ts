@@ -5,14 +5,20 @@
 
 /** A worker thread as the engine sees it. */
 export interface WorkerHandle {
+  /** Whether the runtime tells when the thread has ended (WorkerListeners.onGone). */
+  readonly tellsEnd: boolean;
   post(message: unknown): void;
-  terminate(): void | Promise<unknown>;
+  /** Ends the thread where the runtime can: one that sleeps in `Atomics.wait` has to be woken, too. */
+  terminate(): void;
 }
 
 /** Who hears of a worker thread. */
 export interface WorkerListeners {
   onMessage(message: unknown): void;
+  /** Nobody caught what the thread threw: what it was doing is over, it may still live. */
   onError(error: Error): void;
+  /** The thread has ended, in whatever way. Only where the runtime tells. */
+  onGone(): void;
 }
 
 /** The engine as a worker thread sees it. */
@@ -35,29 +41,67 @@ function workerUrl(): URL {
  * that nobody listens for, and does not wait for the next turn of the event loop to do so.
  */
 export async function spawnWorker(
-  { onMessage, onError }: WorkerListeners,
+  listeners: WorkerListeners,
 ): Promise<WorkerHandle> {
   const url = workerUrl();
-  if (typeof Worker === "function") {
-    const worker = new Worker(url, { type: "module" });
-    worker.addEventListener("message", ({ data }) => onMessage(data));
-    worker.addEventListener("error", (event) => {
-      event.preventDefault();
-      onError(new Error(`A worker thread failed: ${event.message}`));
-    });
-    return {
-      post: (message) => worker.postMessage(message),
-      terminate: () => worker.terminate(),
-    };
-  }
+  if (typeof Worker === "function") return spawnWebWorker(url, listeners);
   const { Worker: NodeWorker } = await import("node:worker_threads");
   const worker = new NodeWorker(url);
-  worker.on("message", onMessage);
-  worker.on("error", (error) => onError(error as Error));
+  worker.on("message", listeners.onMessage);
+  worker.on("error", (error) => listeners.onError(error as Error));
+  worker.on("exit", listeners.onGone);
   return {
+    tellsEnd: true,
+    post: (message) => worker.postMessage(message),
+    terminate: () => void worker.terminate(),
+  };
+}
+
+function spawnWebWorker(
+  url: URL,
+  { onMessage, onError, onGone }: WorkerListeners,
+): WorkerHandle {
+  const name = `shoal-${crypto.randomUUID()}`;
+  const worker = new Worker(url, { type: "module", name });
+  let watched = false;
+  worker.addEventListener("message", ({ data }) => {
+    // With its first message the thread says that it holds its lock.
+    if (!watched) whenReleased(name, onGone);
+    watched = true;
+    onMessage(data);
+  });
+  worker.addEventListener("error", (event) => {
+    event.preventDefault();
+    onError(new Error(`A worker thread failed: ${event.message}`));
+  });
+  // Bun says so.
+  worker.addEventListener("close", onGone);
+  return {
+    tellsEnd: "Bun" in globalThis || navigator.locks !== undefined,
     post: (message) => worker.postMessage(message),
     terminate: () => worker.terminate(),
   };
+}
+
+/**
+ * Web Workers end without a word; but a lock that a thread holds is released with it, however it ends,
+ * and not before it has.
+ */
+function whenReleased(name: string, onGone: () => void): void {
+  navigator.locks?.request(name, () => onGone()).catch(() => {
+    // The page itself is going away.
+  });
+}
+
+/** Resolves once this thread holds the lock that it keeps for as long as it lives. */
+async function holdLock(name: string): Promise<void> {
+  if (name === "" || !navigator.locks) return;
+  await new Promise<void>((resolve) => {
+    void navigator.locks.request(name, () => {
+      resolve();
+      return new Promise<never>(() => {});
+    });
+  });
 }
 
 export async function parentChannel(): Promise<ParentChannel> {
@@ -65,7 +109,8 @@ export async function parentChannel(): Promise<ParentChannel> {
   if (typeof Worker === "function") {
     const scope = globalThis as unknown as
       & Pick<Worker, "postMessage" | "addEventListener">
-      & { close(): void };
+      & { close(): void; readonly name?: string };
+    await holdLock(scope.name ?? "");
     return {
       post: (message) => scope.postMessage(message),
       onMessage: (listener) =>

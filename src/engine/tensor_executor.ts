@@ -1,118 +1,84 @@
-import { assert } from "../base/assert.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
-import type { Model, Result } from "../graph/model.ts";
+import type { Result } from "../graph/model.ts";
 import { alignUp } from "../graph/slot_plan.ts";
-import { checkFeatures, type EngineProbe } from "../kernels/features.ts";
-import {
-  prepareTeam,
-  teamBytes,
-  type TeamPlace,
-  type TeamPlan,
-} from "../kernels/team/block.ts";
+import { checkFeatures } from "../kernels/features.ts";
 import { BLOCKS, type ScratchPlace } from "../kernels/scratch.ts";
-import { type TeamWays, teamWays } from "../kernels/team/leader.ts";
 import type { KernelName } from "../kernels/signature.ts";
+import { teamWays } from "../kernels/team/leader.ts";
 import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
-import { type CellProgram, ROWS_PER_CALL } from "./cell_program.ts";
-import { fromAbsoluteMs } from "./clock.ts";
-import { ClosedError } from "./errors.ts";
+import type { CellProgram } from "./cell_program.ts";
+import { checkedOptions, checkModels } from "./check_options.ts";
+import { Crew } from "./crew.ts";
+import { type CrewPlan, crewPlan, teamBytesPerWorker } from "./crew_plan.ts";
+import { ClosedError, WorkerError } from "./errors.ts";
 import type { Executor, Settlement } from "./executor.ts";
 import { readKernels } from "./runtime.ts";
 import { probeScratch } from "./scratch_probe.ts";
-import { TaskArena } from "./task_arena.ts";
 import { TensorStore } from "./tensor_store.ts";
+import { TENSOR_CHECKS, type TensorOptions } from "./tensor_options.ts";
 import { PRACTICE_BYTES, warmUp } from "./warm_up.ts";
-import type { WorkerStart } from "./worker_loop.ts";
-import { startThreads, type Thread, type ThreadStart } from "./threads.ts";
-import {
-  ARENA_OFFSET,
-  CONTROL,
-  ENTRY,
-  entryAddress,
-  RING_ENTRIES,
-  STOP_PROGRAM,
-} from "./worker_ring.ts";
+import { type Completion, WorkerQueue } from "./worker_queue.ts";
+import { ARENA_OFFSET, CONTROL, ringDoorbell } from "./worker_ring.ts";
 
-export interface TensorOptions {
-  models: readonly Model[];
-  /** Workers: each executes one task at a time; default 1. */
-  workers?: number;
-  /**
-   * Threads of each worker, default 1. Calls that are worth it are cut among them, with the same bits:
-   * for one large task at a time, where `workers` is for many small ones.
-   */
-  threadsPerWorker?: number;
-  /** Let the engine compile the models' kernels well before the first request comes; default true. */
-  warmUp?: boolean;
-  /** When and how a worker's threads share calls. */
-  team?: Partial<TeamWays>;
-  /** Room for the requests in flight; default 64 MiB. */
-  slotBytes?: number;
-  /** Room per worker for the row tables of queued tasks; default 4 MiB. */
-  taskBytes?: number;
-  /** Kernel build over shared memory; default "shoal.shared". */
-  build?: "shoal.shared" | "shoal.debug-shared" | "shoal.relaxed-shared";
-  /**
-   * How long threads look for work before they go to sleep, once they have none; default 0.05. Waking up
-   * took 0.2 to 0.3 ms on a virtual machine, longer than many a task: where latency counts and every
-   * thread has a core to itself, look for longer than the pauses between requests. Where threads share
-   * cores, looking takes time from those that compute.
-   */
-  spinMs?: number;
-  /** How to ask the runtime for its features; another one stands in for it in tests. */
-  engine?: EngineProbe;
-  /** A worker thread died: nothing it had will ever complete. */
-  onFatal: (error: Error) => void;
-}
-
-/** A task as a worker completed it. */
-export interface Completion {
-  readonly task: Task;
-  readonly startNs: number;
-  readonly endNs: number;
-}
-
+/** A worker: its queue, and the threads that execute it. */
 interface WorkerState {
-  readonly control: number;
-  readonly arena: TaskArena;
-  readonly inFlight: Task[];
-  /** Tasks for which ring or arena have no room yet. */
-  readonly backlog: Task[];
-  submitted: number;
-  completed: number;
+  readonly plan: CrewPlan;
+  readonly queue: WorkerQueue;
+  crew: Crew;
+  /** Deaths since a task was last completed, or given up. */
+  idleDeaths: number;
+  /** A fresh crew is on its way. */
+  recovery: Promise<void> | undefined;
 }
+
+/** Deaths of a worker in a row, without a task in between, after which the engine gives up. */
+const IDLE_DEATHS_MAX = 3;
+
+/** Starts of a task: when the worker dies both times, its rows are rejected. */
+const TASK_STARTS_MAX = 2;
+
+/** Attempts to start a fresh crew. */
+const CREW_STARTS_MAX = 2;
+
+const TASK_BYTES = 4 * 2 ** 20;
+const SPIN_MS = 0.05;
+const PATIENCE_MS = 30_000;
 
 /** Executes tasks on worker threads over one shared memory. Completions are fetched with `poll`. */
 export class TensorExecutor implements Executor {
   readonly #store: TensorStore;
-  readonly #workers: WorkerState[];
-  readonly #threads: readonly Thread[];
+  readonly #workers: WorkerState[] = [];
+  readonly #options: TensorOptions;
   readonly #taskBytes: number;
+  readonly #patienceMs: number;
   readonly #doorbell: number;
+  /** How long threads look for work before they go to sleep. */
+  readonly spinMs: number;
+  /** How often the worker died that had begun a task. */
+  readonly #deaths = new WeakMap<Task, number>();
+  /** Tasks that are not begun again. */
+  readonly #givenUp = new WeakSet<Task>();
   #closed = false;
+  #ended: Promise<void> | undefined;
 
-  /** Starts the worker threads; resolves when all are ready. */
+  /**
+   * Starts the worker threads; resolves when all are ready.
+   * @throws RangeError when memory does not suffice
+   * @throws Error when the runtime lacks a feature, or a thread does not start; none is left then
+   */
   static async start(options: TensorOptions): Promise<TensorExecutor> {
+    options = checkedOptions("TensorExecutor", options, TENSOR_CHECKS);
+    checkModels(options.models);
     const {
       models,
       workers = 1,
       threadsPerWorker = 1,
       slotBytes,
-      taskBytes = 4 * 2 ** 20,
+      taskBytes = TASK_BYTES,
       build = "shoal.shared",
-      spinMs = 0.05,
+      spinMs = SPIN_MS,
     } = options;
-    for (
-      const [name, count] of Object.entries({ workers, threadsPerWorker })
-    ) {
-      if (!Number.isInteger(count) || count < 1) {
-        throw new RangeError(`"${name}" is a positive integer, got ${count}`);
-      }
-    }
-    if (!(spinMs >= 0)) {
-      throw new RangeError(`"spinMs" is at least 0, got ${spinMs}`);
-    }
     checkFeatures(["simd", "threads"], options.engine);
     const ways = teamWays(options.team);
     const kernels = await readKernels(build);
@@ -130,13 +96,13 @@ export class TensorExecutor implements Executor {
       bytesMin: PRACTICE_BYTES,
     });
     const doorbell = store.workerMemory(0) + 4 * CONTROL.doorbell;
-    const starts = Array.from({ length: workers }, (_, id) => {
+    const plans = Array.from({ length: workers }, (_, id): CrewPlan => {
       const control = store.workerMemory(id);
       const scratchOf = (thread: number): ScratchPlace => ({
         address: control + alignUp(threadBytes) + thread * scratch.bytes,
         variants: scratch.variants,
       });
-      return threadsOf(
+      return crewPlan(
         {
           memory: store.memory,
           kernels,
@@ -153,54 +119,34 @@ export class TensorExecutor implements Executor {
         scratchOf,
       );
     });
+    const executor = new TensorExecutor(store, options, doorbell);
     // Practice is over in the time that threads take to start.
-    const [started, warmed] = await Promise.allSettled([
-      startThreads(starts.flat(), options.onFatal),
+    const ready = await Promise.allSettled([
+      ...plans.map((plan, id) => executor.#hire(plan, id)),
       options.warmUp === false ? undefined : warmUp(kernels, {
         shared: true,
         memoryBytes: store.memory.buffer.byteLength,
         kernels: kernelsOf(store.programs),
       }),
     ]);
-    if (started.status === "rejected") throw started.reason;
-    const threads = started.value;
-    if (warmed.status === "rejected") {
-      await Promise.all(threads.map(({ handle }) => handle.terminate()));
-      throw warmed.reason;
+    const failed = ready.find(({ status }) => status === "rejected");
+    if (failed !== undefined) {
+      await executor.close();
+      throw (failed as PromiseRejectedResult).reason;
     }
-    const states = Array.from({ length: workers }, (_, id): WorkerState => {
-      const control = store.workerMemory(id);
-      return {
-        control,
-        arena: new TaskArena(control + alignUp(ARENA_OFFSET), taskBytes),
-        inFlight: [],
-        backlog: [],
-        submitted: 0,
-        completed: 0,
-      };
-    });
-    return new TensorExecutor(
-      store,
-      states,
-      threads,
-      taskBytes,
-      doorbell,
-      spinMs,
-    );
+    return executor;
   }
 
   private constructor(
     store: TensorStore,
-    workers: WorkerState[],
-    threads: readonly Thread[],
-    taskBytes: number,
+    options: TensorOptions,
     doorbell: number,
-    readonly spinMs: number,
   ) {
     this.#store = store;
-    this.#workers = workers;
-    this.#threads = threads;
-    this.#taskBytes = taskBytes;
+    this.#options = options;
+    this.#taskBytes = options.taskBytes ?? TASK_BYTES;
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
+    this.spinMs = options.spinMs ?? SPIN_MS;
     this.#doorbell = doorbell;
   }
 
@@ -223,7 +169,6 @@ export class TensorExecutor implements Executor {
   }
 
   push(task: Task): void {
-    const worker = this.#workers[task.worker]!;
     const bytes = this.#store.tableBytes(task);
     if (bytes > this.#taskBytes) {
       throw new RangeError(
@@ -232,13 +177,15 @@ export class TensorExecutor implements Executor {
         } rows needs ${bytes} bytes of tables; give the engine more taskBytes (now ${this.#taskBytes})`,
       );
     }
-    if (worker.backlog.length > 0 || !this.#tryPush(worker, task)) {
-      worker.backlog.push(task);
-    }
+    this.#workers[task.worker]!.queue.push(task);
   }
 
-  settle(_task: Task, node: CellNode, request: ActiveRequest): Settlement {
-    return this.#store.settle(node, request);
+  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement {
+    if (!this.#givenUp.has(task)) return this.#store.settle(node, request);
+    this.#store.abandon(request);
+    return new WorkerError(
+      `Request ${request.id} was in a batch of cell "${task.cell.name}" whose worker died ${TASK_STARTS_MAX} times`,
+    );
   }
 
   abandon(request: ActiveRequest): void {
@@ -257,124 +204,107 @@ export class TensorExecutor implements Executor {
   poll(): Completion[] {
     const completions: Completion[] = [];
     for (const worker of this.#workers) {
-      const completed = Atomics.load(
-        this.#store.words,
-        (worker.control >>> 2) + CONTROL.completed,
-      );
-      while ((worker.completed | 0) !== completed) {
-        const entry = entryAddress(worker.control, worker.completed);
-        worker.completed++;
-        worker.arena.giveBack();
-        const doubles = this.#store.doubles;
-        completions.push({
-          task: worker.inFlight.shift()!,
-          startNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.startMs / 2]!),
-          endNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.endMs / 2]!),
-        });
+      for (const completion of worker.queue.poll()) {
+        completions.push(completion);
+        worker.idleDeaths = 0;
       }
-      while (
-        worker.backlog.length > 0 && this.#tryPush(worker, worker.backlog[0]!)
-      ) worker.backlog.shift();
     }
     if (this.#workers.length > 1) completions.sort((a, b) => a.endNs - b.endNs);
     return completions;
   }
 
-  /** Lets the workers finish what they have, then ends them. */
-  async close(): Promise<void> {
-    if (this.#closed) return;
+  /** Lets the workers finish the tasks that they are at, and ends them; every call resolves when that is done. */
+  close(): Promise<void> {
     this.#closed = true;
-    for (const worker of this.#workers) {
-      assert(
-        worker.inFlight.length === 0,
-        "workers are idle when they are stopped",
-      );
-      const entry = entryAddress(worker.control, worker.submitted);
-      this.#store.words[(entry >>> 2) + ENTRY.program] = STOP_PROGRAM;
-      this.#announce(worker);
-    }
-    await Promise.all(this.#threads.map(async ({ handle, stopped }) => {
-      await stopped;
-      await handle.terminate();
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all(this.#workers.map(async (worker) => {
+      await worker.recovery;
+      await worker.crew.end();
     }));
   }
 
-  /** Ends the workers at once, whatever they are doing. */
-  async terminate(): Promise<void> {
-    this.#closed = true;
-    await Promise.all(this.#threads.map(({ handle }) => handle.terminate()));
+  /** Adds a worker with its crew. */
+  async #hire(plan: CrewPlan, id: number): Promise<void> {
+    const crew = await this.#startCrew(plan, id);
+    this.#workers[id] = {
+      plan,
+      queue: new WorkerQueue(this.#store, plan.control, this.#taskBytes),
+      crew,
+      idleDeaths: 0,
+      recovery: undefined,
+    };
   }
 
-  #tryPush(worker: WorkerState, task: Task): boolean {
-    if (worker.inFlight.length === RING_ENTRIES) return false;
-    const tables = worker.arena.take(alignUp(this.#store.tableBytes(task)));
-    if (tables === undefined) return false;
-    this.#store.writeTables(task, tables);
-    const { words } = this.#store;
-    const entry = entryAddress(worker.control, worker.submitted) >>> 2;
-    words[entry + ENTRY.program] = this.#store.programId(task.cell);
-    words[entry + ENTRY.rows] = task.nodes.length + task.padding;
-    words[entry + ENTRY.tables] = tables;
-    words[entry + ENTRY.padsDone] = task.padsDone ? 1 : 0;
-    words[entry + ENTRY.paddedLength] = task.paddedLength;
-    worker.inFlight.push(task);
-    this.#announce(worker);
-    return true;
+  #startCrew(plan: CrewPlan, id: number): Promise<Crew> {
+    return Crew.start(plan, {
+      patienceMs: this.#patienceMs,
+      onDeath: (error) => this.#onDeath(id, error),
+    });
   }
 
-  #announce(worker: WorkerState): void {
-    const submitted = (worker.control >>> 2) + CONTROL.submitted;
-    worker.submitted++;
-    Atomics.store(this.#store.words, submitted, worker.submitted | 0);
-    Atomics.notify(this.#store.words, submitted);
+  #onDeath(id: number, error: Error): void {
+    const worker = this.#workers[id];
+    if (this.#closed || worker === undefined || worker.recovery) return;
+    this.#options.onDeath?.(error);
+    worker.recovery = this.#recover(worker, id, error).catch((error) => {
+      if (!this.#closed) this.#options.onFatal(error as Error);
+    }).finally(() => worker.recovery = undefined);
   }
-}
 
-const LINE_BYTES = 64;
+  /**
+   * Gives a worker a fresh crew, and the crew what the last one left undone.
+   * @param error what the last one died of
+   * @throws Error when nobody can take its place
+   */
+  async #recover(
+    worker: WorkerState,
+    id: number,
+    error: Error,
+  ): Promise<void> {
+    const { queue, plan } = worker;
+    queue.pause();
+    if (!await worker.crew.end()) {
+      throw new Error(
+        `${error.message}; what is left of its worker did not end within ${this.#patienceMs} ms (patienceMs)`,
+        { cause: error },
+      );
+    }
+    if (this.#closed) return;
+    this.#judge(worker, error);
+    for (let start = 1;; start++) {
+      try {
+        worker.crew = await this.#startCrew(plan, id);
+        break;
+      } catch (again) {
+        if (this.#closed) return;
+        if (start === CREW_STARTS_MAX) throw again;
+      }
+    }
+    queue.resume();
+    // Nobody else may ever do: the engine sleeps until it hears of a completion.
+    ringDoorbell(this.#store.words, this.#doorbell);
+  }
 
-/** Enough for usual convolutions, and attention over 8192 positions; calls that need more stay on one thread. */
-const TEAM_SCRATCH_BYTES = 131_072;
-
-function teamPlan(threads: number): TeamPlan {
-  return {
-    threads,
-    rowsMax: ROWS_PER_CALL,
-    scratchBytes: TEAM_SCRATCH_BYTES,
-  };
-}
-
-/** Bytes of a worker's team, whose block starts at a cache line. */
-function teamBytesPerWorker(threads: number): number {
-  return threads === 1 ? 0 : LINE_BYTES + teamBytes(teamPlan(threads));
-}
-
-/** The threads of one worker: itself and its helpers. */
-function threadsOf(
-  worker: WorkerStart,
-  threads: number,
-  ways: TeamWays,
-  free: number,
-  scratchOf: (thread: number) => ScratchPlace,
-): ThreadStart[] {
-  if (threads === 1) return [{ role: "worker", worker }];
-  const { memory, kernels } = worker;
-  const address = Math.ceil(free / LINE_BYTES) * LINE_BYTES;
-  const place: TeamPlace = { ...teamPlan(threads), address };
-  prepareTeam(memory, place);
-  return [
-    { role: "worker", worker: { ...worker, team: { place, ways } } },
-    ...Array.from({ length: threads - 1 }, (_, i): ThreadStart => ({
-      role: "helper",
-      helper: {
-        memory,
-        kernels,
-        place,
-        thread: i + 1,
-        ways,
-        scratch: scratchOf(i + 1),
-      },
-    })),
-  ];
+  /** Decides whether what a dead worker had begun is begun again. */
+  #judge(worker: WorkerState, error: Error): void {
+    const begun = worker.queue.takeBack();
+    if (begun === undefined) {
+      if (++worker.idleDeaths < IDLE_DEATHS_MAX) return;
+      throw new Error(
+        `${error.message}; it was the ${IDLE_DEATHS_MAX}. death of the worker without a task in between`,
+        { cause: error },
+      );
+    }
+    const deaths = (this.#deaths.get(begun) ?? 0) + 1;
+    this.#deaths.set(begun, deaths);
+    if (deaths < TASK_STARTS_MAX) return;
+    this.#givenUp.add(begun);
+    worker.queue.giveUp();
+  }
 }
 
 /** Kernels that programs call. */

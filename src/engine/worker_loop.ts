@@ -5,7 +5,7 @@ import type { TeamPlace } from "../kernels/team/block.ts";
 import type { CellProgram } from "./cell_program.ts";
 import { CellRunner, type RunnerMemory } from "./cell_runner.ts";
 import { absoluteMs } from "./clock.ts";
-import { CONTROL, ENTRY, entryAddress, STOP_PROGRAM } from "./worker_ring.ts";
+import { CONTROL, ENTRY, entryAddress, ringDoorbell } from "./worker_ring.ts";
 
 /** What a worker is told once, when it starts. */
 export interface WorkerStart {
@@ -45,23 +45,29 @@ export function runWorker(start: WorkerStart): void {
   const doubles = new Float64Array(memory.buffer);
   const submitted = (control >>> 2) + CONTROL.submitted;
   const completed = (control >>> 2) + CONTROL.completed;
+  const stop = (control >>> 2) + CONTROL.stop;
+  const isToldToStop = () => Atomics.load(words, stop) !== 0;
   for (let done = 0;; done++) {
     awaitTask(words, submitted, done, spinMs);
+    if (isToldToStop()) return leader?.close();
     const entry = entryAddress(control, done);
-    const program = words[(entry >>> 2) + ENTRY.program]!;
-    if (program === STOP_PROGRAM) return leader?.close();
     doubles[(entry >>> 3) + ENTRY.startMs / 2] = absoluteMs();
-    runner.run({
-      program,
-      rows: words[(entry >>> 2) + ENTRY.rows]!,
-      tables: words[(entry >>> 2) + ENTRY.tables]! >>> 0,
-      padsDone: words[(entry >>> 2) + ENTRY.padsDone] === 1,
-      paddedLength: words[(entry >>> 2) + ENTRY.paddedLength]!,
-    });
+    try {
+      runner.run({
+        program: words[(entry >>> 2) + ENTRY.program]!,
+        rows: words[(entry >>> 2) + ENTRY.rows]!,
+        tables: words[(entry >>> 2) + ENTRY.tables]! >>> 0,
+        padsDone: words[(entry >>> 2) + ENTRY.padsDone] === 1,
+        paddedLength: words[(entry >>> 2) + ENTRY.paddedLength]!,
+      });
+    } catch (error) {
+      // Its helpers may have left before it.
+      if (isToldToStop()) return;
+      throw error;
+    }
     doubles[(entry >>> 3) + ENTRY.endMs / 2] = absoluteMs();
     Atomics.store(words, completed, (done + 1) | 0);
-    Atomics.add(words, doorbell >>> 2, 1);
-    Atomics.notify(words, doorbell >>> 2);
+    ringDoorbell(words, doorbell);
   }
 }
 

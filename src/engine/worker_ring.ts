@@ -15,6 +15,8 @@ export const CONTROL = {
   completed: 1,
   /** Rung by every worker, in the first worker's block; the engine sleeps on it. */
   doorbell: 2,
+  /** Written once, by the engine: 1 when the worker is to leave, whatever is still in its ring. */
+  stop: 3,
 } as const;
 
 export const CONTROL_BYTES = 64;
@@ -38,10 +40,29 @@ export const ENTRY_BYTES = 48;
 /** Bytes before the arena. */
 export const ARENA_OFFSET = CONTROL_BYTES + RING_ENTRIES * ENTRY_BYTES;
 
-/** Program of the entry that ends a worker. */
-export const STOP_PROGRAM = -1;
-
 /** Byte address of entry number `n`. */
 export function entryAddress(control: number, n: number): number {
   return control + CONTROL_BYTES + (n % RING_ENTRIES) * ENTRY_BYTES;
+}
+
+/** Engine: makes the control block ready for a worker that has not started yet. */
+export function openControl(words: Int32Array, control: number): void {
+  const at = control >>> 2;
+  Atomics.store(words, at + CONTROL.submitted, 0);
+  Atomics.store(words, at + CONTROL.completed, 0);
+  Atomics.store(words, at + CONTROL.stop, 0);
+}
+
+/** Engine: tells a worker to leave. Who sleeps on `submitted` finds it changed. */
+export function stopWorker(words: Int32Array, control: number): void {
+  const at = control >>> 2;
+  Atomics.store(words, at + CONTROL.stop, 1);
+  Atomics.add(words, at + CONTROL.submitted, 1);
+  Atomics.notify(words, at + CONTROL.submitted);
+}
+
+/** Worker or engine: wakes the engine. */
+export function ringDoorbell(words: Int32Array, doorbell: number): void {
+  Atomics.add(words, doorbell >>> 2, 1);
+  Atomics.notify(words, doorbell >>> 2);
 }

@@ -7,10 +7,8 @@ import { PairedExecutor } from "../../src/engine/paired_executor.ts";
 import { replay } from "../../src/engine/replay.ts";
 import { readKernels } from "../../src/engine/runtime.ts";
 import { SimExecutor } from "../../src/engine/sim_executor.ts";
-import {
-  TensorExecutor,
-  type TensorOptions,
-} from "../../src/engine/tensor_executor.ts";
+import { TensorExecutor } from "../../src/engine/tensor_executor.ts";
+import type { TensorOptions } from "../../src/engine/tensor_options.ts";
 import { Timeline } from "../../src/engine/timeline.ts";
 import {
   driveVirtual,
@@ -94,8 +92,12 @@ function runVirtual(
 export async function runThreads(
   options: Omit<RunOptions, "cost"> & ThreadOptions,
 ): Promise<RunOutcome> {
+  const { models, workers, threadsPerWorker, team } = options;
   const executor = await TensorExecutor.start({
-    ...options,
+    models,
+    ...(workers !== undefined && { workers }),
+    ...(threadsPerWorker !== undefined && { threadsPerWorker }),
+    ...(team !== undefined && { team }),
     slotBytes: 2 ** 22,
     onFatal: (error) => {
       throw error;

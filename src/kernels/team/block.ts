@@ -32,6 +32,8 @@ export const MEETING = {
   calls: 0,
   /** Helpers asleep, or about to be. */
   sleepers: 4,
+  /** 1 once the team is to leave, whatever it is doing; written by whoever started its threads. */
+  ended: 8,
   /** 0: no call; else 1 and the number of helpers at work on it. The leader sleeps on it. */
   gate: LINE,
   /** Whether the leader sleeps, or is about to. */
@@ -88,6 +90,26 @@ export function prepareTeam(
 ): void {
   const { meeting } = sizes(place);
   new Uint8Array(memory.buffer, place.address, meeting).fill(0);
+}
+
+/** Far below any number of helpers: a gate that nobody enters. */
+const GATE_SHUT = -(2 ** 20);
+
+/**
+ * Tells a team's threads to leave, the leader included, from a thread that is none of them. Who sleeps on
+ * `calls` or `gate` finds it changed.
+ */
+export function endTeam(
+  memory: WebAssembly.Memory,
+  { address }: TeamPlace,
+): void {
+  const words = new Int32Array(memory.buffer);
+  const at = (offset: number) => (address + offset) >>> 2;
+  Atomics.store(words, at(MEETING.ended), 1);
+  Atomics.add(words, at(MEETING.calls), 1);
+  Atomics.notify(words, at(MEETING.calls));
+  Atomics.add(words, at(MEETING.gate), GATE_SHUT);
+  Atomics.notify(words, at(MEETING.gate));
 }
 
 /** Word index of a thread's counter. */

@@ -26,9 +26,11 @@ export function runHelper(start: HelperStart): void {
   const { words } = member;
   const calls = member.at(MEETING.calls);
   const gate = member.at(MEETING.gate);
+  const ended = member.at(MEETING.ended);
   // The first call may have been announced before this thread had begun.
   for (let seen = 0;;) {
     seen = awaitCall(words, calls, seen, ways, member);
+    if (Atomics.load(words, ended) !== 0) return;
     if (!enter(words, gate)) continue;
     const stop = words[member.at(MEETING.kernel)] === STOP;
     if (!stop) {
@@ -78,7 +80,7 @@ function awaitCall(
 function enter(words: Int32Array, gate: number): boolean {
   for (;;) {
     const inside = Atomics.load(words, gate);
-    if (inside === 0) return false;
+    if (inside <= 0) return false;
     if (Atomics.compareExchange(words, gate, inside, inside + 1) === inside) {
       return true;
     }

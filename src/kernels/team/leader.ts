@@ -36,6 +36,9 @@ const DEFAULT_WAYS: TeamWays = {
   patienceMs: 30_000,
 };
 
+/** Names of all ways. */
+export const TEAM_WAYS: readonly string[] = Object.keys(DEFAULT_WAYS);
+
 /**
  * Fills in the defaults.
  * @throws {RangeError} when one of them is negative or no number
@@ -201,10 +204,16 @@ export class TeamLeader {
       ) return;
     }
     const sleeps = this.#member.at(MEETING.leaderSleeps);
+    const ended = this.#member.at(MEETING.ended);
     Atomics.store(words, sleeps, 1);
     const { patienceMs } = this.ways;
     for (let turn = 0; turn < TURNS;) {
       const inside = Atomics.load(words, gate);
+      // After the gate: whoever ends the team changes it last, so that nobody goes to sleep on it then.
+      if (Atomics.load(words, ended) !== 0) {
+        this.#broken = new Error("The team was ended during a call");
+        throw this.#broken;
+      }
       if (inside === 1) {
         if (Atomics.compareExchange(words, gate, 1, 0) === 1) {
           Atomics.store(words, sleeps, 0);

@@ -1,0 +1,133 @@
+/** What callers hand over at the engine's boundary, checked once, before anything is done with it. */
+import { describe } from "../base/describe.ts";
+import { knownOptions } from "../base/options.ts";
+import type { Model } from "../graph/model.ts";
+import type { Policy } from "../policy/policy.ts";
+
+/** Checks one value. @throws TypeError or RangeError with `name` and the value */
+export type Check = (name: string, value: unknown) => void;
+
+/** A check for every option that there is; those without a value are not looked at. */
+export type Checks<Options> = Readonly<Record<keyof Options & string, Check>>;
+
+/**
+ * Reads every option once: a getter might tell the check one thing and the engine another.
+ * @param owner who takes the options, for messages
+ * @returns a copy of them
+ * @throws TypeError on what is no object, or an option that there is not, or of the wrong type
+ * @throws RangeError on a value that cannot be
+ */
+export function checkedOptions<Options extends object>(
+  owner: string,
+  options: Options,
+  checks: Checks<Options>,
+): Options {
+  knownOptions(owner, options, Object.keys(checks));
+  const copy = { ...options as Readonly<Record<string, unknown>> };
+  for (const name in copy) {
+    const value = copy[name];
+    if (value !== undefined) checks[name as keyof typeof checks](name, value);
+  }
+  return copy as Options;
+}
+
+/** A number for which `holds`. */
+function number(what: string, holds: (value: number) => boolean): Check {
+  return (name, value) => {
+    if (typeof value === "number" && holds(value)) return;
+    throw new RangeError(`"${name}" is ${what}, got ${describe(value)}`);
+  };
+}
+
+export const positiveInteger: Check = number(
+  "a positive integer",
+  (value) => Number.isSafeInteger(value) && value >= 1,
+);
+
+/** An integer from `least` to `most`. */
+export function integer(least: number, most: number): Check {
+  return number(
+    `an integer from ${least} to ${most}`,
+    (value) => Number.isInteger(value) && value >= least && value <= most,
+  );
+}
+
+export const nonNegative: Check = number("at least 0", (value) => value >= 0);
+
+export const positive: Check = number("positive", (value) => value > 0);
+
+/** A value of a type that `typeof` names. */
+export function ofType(type: "boolean" | "function" | "object"): Check {
+  return (name, value) => {
+    if (typeof value === type && value !== null) return;
+    const what = type === "object" ? "an object" : `a ${type}`;
+    throw new TypeError(`"${name}" is ${what}, got ${describe(value)}`);
+  };
+}
+
+export function oneOf(choices: readonly string[]): Check {
+  return (name, value) => {
+    if (choices.includes(value as string)) return;
+    throw new RangeError(
+      `"${name}" is one of ${choices.join(", ")}, got ${describe(value)}`,
+    );
+  };
+}
+
+/** Checked by whoever uses it. */
+export const anything: Check = () => {};
+
+/** @throws TypeError unless it is a policy, made by calling its function */
+export function checkPolicy(policy: unknown): asserts policy is Policy {
+  const { supports, enqueue, schedule } = (policy ?? {}) as Policy;
+  const functions = [supports, enqueue, schedule];
+  if (functions.every((member) => typeof member === "function")) return;
+  throw new TypeError(
+    `"policy" is what a policy's function returns, such as cellular(), got ${
+      describe(policy)
+    }`,
+  );
+}
+
+/** @throws TypeError unless these are models, and at least one */
+export function checkModels(models: unknown): asserts models is Model[] {
+  if (!Array.isArray(models)) {
+    throw new TypeError(
+      `"models" are an array of models, got ${describe(models)}`,
+    );
+  }
+  if (models.length === 0) {
+    throw new RangeError(
+      "An engine needs a model that has a cell, got none",
+    );
+  }
+  for (let i = 0; i < models.length; i++) checkModel(models[i], `models[${i}]`);
+}
+
+function checkModel(model: unknown, where: string): void {
+  const { name, cells, shape, check, unfold, grow } = (model ?? {}) as Model;
+  const fail = (what: string, value: unknown): never => {
+    throw new TypeError(`${where}: ${what}, got ${describe(value)}`);
+  };
+  if (typeof model !== "object" || model === null) {
+    fail("a model is an object, such as lstm() returns", model);
+  }
+  if (typeof name !== "string") fail(`a model's "name" is a string`, name);
+  const isCells = Array.isArray(cells) && cells.length > 0 &&
+    cells.every((cell) => Array.isArray(cell?.operators));
+  if (!isCells) {
+    fail(`the "cells" of model "${name}" are what defineCell returns`, cells);
+  }
+  if (shape !== "chain" && shape !== "dag") {
+    fail(`the "shape" of model "${name}" is "chain" or "dag"`, shape);
+  }
+  if (typeof check !== "function") {
+    fail(`"check" of model "${name}" is a function`, check);
+  }
+  if (typeof unfold !== "function") {
+    fail(`"unfold" of model "${name}" is a function`, unfold);
+  }
+  if (grow !== undefined && typeof grow !== "function") {
+    fail(`"grow" of model "${name}" is a function`, grow);
+  }
+}
