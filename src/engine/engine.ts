@@ -4,17 +4,19 @@
  * has nothing more to launch. Every check here costs O(rows) and stays on.
  */
 import { assert } from "../base/assert.ts";
-import { EventHeap, RANK } from "../base/event_heap.ts";
-import { CellGraph, type CellNode, NODE } from "../graph/cell_graph.ts";
+import { type CellNode, NODE } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import type { Launch, Step, Task } from "../policy/launch.ts";
 import type { EngineView, Policy } from "../policy/policy.ts";
-import type { Observer } from "../policy/records.ts";
+import type { Observer, Outcome } from "../policy/records.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
+import { claimPolicy } from "./claimed_policies.ts";
+import { Deadlines } from "./deadlines.ts";
 import { DeadlineError, QueueFullError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
 import { computedTokens, looksAtInput } from "./task_extents.ts";
 import { TokenCheck } from "./token_check.ts";
+import { grow, unfolded } from "./unfold.ts";
 
 export interface EngineOptions {
   models: readonly Model[];
@@ -70,20 +72,23 @@ export class EngineCore {
   readonly #active: ActiveRequest[] = [];
   readonly #workers: WorkerState[];
   readonly #view: { nowNs: number; workers: readonly WorkerState[] };
-  readonly #deadlines = new EventHeap<
-    { atNs: number; rank: number; request: ActiveRequest }
-  >();
+  readonly #deadlines = new Deadlines();
   readonly #models: ReadonlySet<Model>;
   readonly #tokens = new TokenCheck();
   /** Errors of rows in the task being settled. */
   readonly #failures = new Map<ActiveRequest, Error>();
   /** Requests whose growth failed in the launch under way. */
   readonly #stunted = new Map<ActiveRequest, Error>();
+  /** What the policy threw when it was given a request. */
+  #policyError: Error | undefined;
   #requests = 0;
   #launches = 0;
   #tasks = 0;
 
-  /** @throws RangeError when the policy cannot batch one of the models */
+  /**
+   * @throws RangeError when the policy cannot batch one of the models
+   * @throws TypeError when it serves another engine already
+   */
   constructor(options: EngineOptions) {
     this.#policy = options.policy;
     this.#executor = options.executor;
@@ -103,6 +108,7 @@ export class EngineCore {
       (_, id) => ({ id, queued: 0 }),
     );
     this.#view = { nowNs: 0, workers: this.#workers };
+    claimPolicy(options.policy);
   }
 
   /** Requests in the system. */
@@ -129,24 +135,13 @@ export class EngineCore {
         `Model "${model.name}" is not one of this engine's models`,
       );
     }
-    model.check(input);
+    // First: refusing is what an overloaded engine does most.
     if (this.#active.length >= this.#queueMax) {
       throw new QueueFullError(
         `${this.#active.length} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
       );
     }
-    const graph = new CellGraph(model);
-    model.unfold(input, graph);
-    if (graph.nodes.length === 0) {
-      throw new RangeError(
-        `Model "${model.name}" unfolded the request into no node at all; a request has at least one`,
-      );
-    }
-    if (!graph.closed && !graph.nodes.some(({ cell }) => cell.stop)) {
-      throw new RangeError(
-        `Model "${model.name}" declares growth, but no node of the request has a stop rule to grow from`,
-      );
-    }
+    const graph = unfolded(model, input);
     const { arrivalNs, deadlineNs = Infinity, stepsFixed, onEnd } = submission;
     const request = new ActiveRequest(
       this.#requests++,
@@ -159,10 +154,13 @@ export class EngineCore {
     );
     this.#executor.admit(request);
     request.place = this.#active.push(request) - 1;
-    if (deadlineNs !== Infinity) {
-      this.#deadlines.push({ atNs: deadlineNs, rank: RANK.schedule, request });
+    this.#deadlines.add(request);
+    try {
+      this.#policy.enqueue(request);
+    } catch (error) {
+      // No fault of the request's, which is in the system: whoever pumps has to hear of it.
+      this.#policyError ??= error as Error;
     }
-    this.#policy.enqueue(request);
     return request;
   }
 
@@ -171,7 +169,7 @@ export class EngineCore {
     this.#endEarly(request, nowNs, { outcome: "cancelled", error: reason });
   }
 
-  /** Fails every request, e.g. when the workers are gone. */
+  /** Fails every request. Tasks in flight go on; the policy hears of every end. */
   failAll(nowNs: number, error: Error): void {
     const inOrder = [...this.#active].sort((a, b) => a.id - b.id);
     for (const request of inOrder) {
@@ -180,10 +178,26 @@ export class EngineCore {
   }
 
   /**
-   * Asks the policy for launches until it has none.
+   * Fails every request of an engine that is beyond repair: its workers are gone, or its policy threw. Asks
+   * neither of them; nothing may be submitted or reported afterwards.
+   */
+  abandonAll(nowNs: number, error: Error): void {
+    const inOrder = [...this.#active].sort((a, b) => a.id - b.id);
+    this.#active.length = 0;
+    for (const request of inOrder) {
+      if (request.departed) continue;
+      request.over = request.departed = true;
+      this.#report(request, nowNs, "failed");
+      request.onEnd?.({ outcome: "failed", error });
+    }
+  }
+
+  /**
+   * Asks the policy for launches until it has none. What the policy throws ends the engine (abandonAll).
    * @returns when to pump again at the latest; Infinity when only an event can change anything
    */
   pump(nowNs: number): number {
+    if (this.#policyError) throw this.#policyError;
     this.#view.nowNs = nowNs;
     this.#expire(nowNs);
     for (;;) {
@@ -195,9 +209,9 @@ export class EngineCore {
         case "wait":
           assert(decision.untilNs > nowNs, "a policy waits for a time to come");
           this.#observer?.waited?.(nowNs, decision.untilNs, decision.why);
-          return Math.min(decision.untilNs, this.#nextDeadlineNs());
+          return Math.min(decision.untilNs, this.#deadlines.nextNs());
         case "idle":
-          return this.#nextDeadlineNs();
+          return this.#deadlines.nextNs();
         default:
           decision satisfies never;
       }
@@ -326,44 +340,37 @@ export class EngineCore {
       this.#active[request.place] = last;
       last.place = request.place;
     }
-    this.#policy.ended?.(request);
+    try {
+      this.#policy.ended?.(request);
+    } finally {
+      this.#deadlines.drop(request);
+      this.#report(request, nowNs, ending.outcome);
+      if (request.inFlight === 0) this.#executor.release(request);
+      request.onEnd?.(ending);
+    }
+  }
+
+  #report(request: ActiveRequest, endNs: number, outcome: Outcome): void {
     this.#observer?.request?.(request, {
       id: request.id,
       model: request.model.name,
       arrivalNs: request.arrivalNs,
       startNs: request.startNs,
-      endNs: nowNs,
+      endNs,
       deadlineNs: request.deadlineNs,
-      outcome: ending.outcome,
+      outcome,
       nodes: request.nodesDone,
     });
-    if (request.inFlight === 0) this.#executor.release(request);
-    request.onEnd?.(ending);
   }
 
   #expire(nowNs: number): void {
     for (;;) {
-      const next = this.#deadlines.peek();
-      if (next === undefined || next.atNs > nowNs) return;
-      this.#deadlines.pop();
-      const { request } = next;
-      const waiting = Number.isNaN(request.startNs) && request.inFlight === 0;
-      if (!waiting || request.departed) continue;
+      const request = this.#deadlines.takeExpired(nowNs);
+      if (request === undefined) return;
       const error = new DeadlineError(
         `Request ${request.id} was not started before its deadline`,
       );
       this.#endEarly(request, nowNs, { outcome: "expired", error });
-    }
-  }
-
-  #nextDeadlineNs(): number {
-    for (;;) {
-      const next = this.#deadlines.peek();
-      if (next === undefined) return Infinity;
-      if (!next.request.departed && Number.isNaN(next.request.startNs)) {
-        return next.atNs;
-      }
-      this.#deadlines.pop();
     }
   }
 
@@ -435,10 +442,7 @@ export class EngineCore {
     }
     const before = graph.nodes.length;
     try {
-      if (model.grow === undefined) {
-        throw new TypeError(`Model "${model.name}" grows, but has no "grow"`);
-      }
-      model.grow(node, graph);
+      grow(model, node, graph);
       for (let i = before; i < graph.nodes.length; i++) {
         this.#executor.grew(request, graph.nodes[i]!);
       }

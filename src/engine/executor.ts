@@ -21,7 +21,8 @@ export interface Executor {
   readonly workers: number;
   /**
    * Makes room for a request and brings its inputs in.
-   * @throws RangeError when there is no room
+   * @throws RangeError when there is never room for it
+   * @throws QueueFullError when there is none now
    */
   admit(request: ActiveRequest): void;
   /** A growing graph got this node; it will be submitted next. */

@@ -1,28 +1,67 @@
+import { describe } from "../base/describe.ts";
 import { msToNs, NS_PER_MS } from "../base/units.ts";
 import type { Model, Result } from "../graph/model.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Observer } from "../policy/records.ts";
-import type { Ending } from "./active_request.ts";
+import type { ActiveRequest, Ending } from "./active_request.ts";
 import { wallNs } from "./clock.ts";
-import { EngineCore } from "./engine.ts";
+import { checkUnclaimed } from "./claimed_policies.ts";
+import {
+  anything,
+  checkedOptions,
+  checkModels,
+  checkPolicy,
+  type Checks,
+  ofType,
+  positive,
+  positiveInteger,
+} from "./check_options.ts";
+import { EngineCore, type EngineOptions } from "./engine.ts";
 import { ClosedError } from "./errors.ts";
-import { TensorExecutor, type TensorOptions } from "./tensor_executor.ts";
+import { guardedObserver } from "./guarded_observer.ts";
+import { timerMs } from "./patience.ts";
+import { TensorExecutor } from "./tensor_executor.ts";
+import { SERVED_CHECKS, type TensorOptions } from "./tensor_options.ts";
+import { watchSignal } from "./watch_signal.ts";
 
-export interface ServingOptions extends Omit<TensorOptions, "onFatal"> {
+export interface ServingOptions
+  extends Omit<TensorOptions, "onFatal" | "onDeath"> {
   policy: Policy;
   /** Requests that may be in the system at once; a further one is refused. Default 10,000. */
   queueMax?: number;
   observer?: Observer;
+  /**
+   * Hears of what ends no request: an observer's hook that throws, a worker that died and was replaced.
+   * Default: the console's `error`, once for each hook.
+   */
+  onError?: (error: Error) => void;
 }
 
 export interface RequestOptions {
-  /** Cancels the request; its promise rejects with the signal's reason. */
+  /** Cancels the request; its promise is rejected with the signal's reason. */
   signal?: AbortSignal;
   /** The request is refused unless it starts within this time. */
   deadlineMs?: number;
   /** Growing steps after which the workload ends the request (measurements); policies do not see it. */
   stepsFixed?: number;
 }
+
+const QUEUE_MAX = 10_000;
+
+const SERVING_CHECKS: Checks<ServingOptions> = {
+  ...SERVED_CHECKS,
+  policy: (_name, policy) => checkPolicy(policy),
+  queueMax: positiveInteger,
+  observer: ofType("object"),
+  onError: ofType("function"),
+};
+
+const REQUEST_CHECKS: Checks<RequestOptions> = {
+  // Whatever it is, watchSignal finds out.
+  signal: anything,
+  deadlineMs: positive,
+  stepsFixed: positiveInteger,
+};
 
 /**
  * An engine that serves: real tensors, worker threads, wall-clock time. It lives in the event loop of
@@ -31,6 +70,11 @@ export interface RequestOptions {
 export class ServingEngine {
   readonly #core: EngineCore;
   readonly #executor: TensorExecutor;
+  readonly #policyName: string;
+  /** What is to be done to the core, in order. */
+  readonly #actions: (() => void)[] = [];
+  /** Whether the core is at work: what callbacks ask for then comes afterwards. */
+  #busy = false;
   #fatal: Error | undefined;
   #closing: Promise<void> | undefined;
   #listening = false;
@@ -40,28 +84,50 @@ export class ServingEngine {
   /**
    * Packs the weights, starts the workers.
    * @throws RangeError when the policy cannot batch a model, or memory does not suffice
+   * @throws TypeError when the policy serves another engine already
+   * @throws Error when the runtime lacks a feature, or a thread does not start; none is left then
    */
   static async create(options: ServingOptions): Promise<ServingEngine> {
+    const { policy, queueMax, observer, onError, ...tensor } = checkedOptions(
+      "ServingEngine",
+      options,
+      SERVING_CHECKS,
+    );
+    checkModels(tensor.models);
+    checkPolicy(policy);
+    checkUnclaimed(policy);
+    const report = reporter(onError);
+    const guarded = observer && guardedObserver(observer, report);
     let engine: ServingEngine | undefined;
-    const onFatal = (error: Error) => {
-      if (engine) engine.#fail(error);
-    };
-    const executor = await TensorExecutor.start({ ...options, onFatal });
+    let fatal: Error | undefined;
+    const executor = await TensorExecutor.start({
+      ...tensor,
+      onFatal(error) {
+        fatal ??= error;
+        if (engine) engine.#fail(error);
+      },
+      onDeath: (error) => report(error),
+    });
     try {
-      return engine = new ServingEngine(options, executor);
+      if (fatal) throw fatal;
+      engine = new ServingEngine(executor, {
+        models: tensor.models,
+        policy,
+        executor,
+        queueMax: queueMax ?? QUEUE_MAX,
+        ...(guarded && { observer: guarded }),
+      });
+      return engine;
     } catch (error) {
-      await executor.terminate();
+      await executor.close();
       throw error;
     }
   }
 
-  private constructor(options: ServingOptions, executor: TensorExecutor) {
+  private constructor(executor: TensorExecutor, options: EngineOptions) {
     this.#executor = executor;
-    this.#core = new EngineCore({
-      ...options,
-      executor,
-      queueMax: options.queueMax ?? 10_000,
-    });
+    this.#policyName = options.policy.name;
+    this.#core = new EngineCore(options);
   }
 
   /** Requests in the system. */
@@ -72,56 +138,58 @@ export class ServingEngine {
   /**
    * Runs one request; resolves with its result rows by name.
    * Rejects with TypeError or RangeError on bad input, QueueFullError, DeadlineError, CellError,
-   * ClosedError, or the reason of the signal.
+   * WorkerError, ClosedError, or the reason of the signal.
    */
   run<Input>(
     model: Model<Input>,
     input: Input,
     options: RequestOptions = {},
   ): Promise<Result> {
-    const { signal, deadlineMs, stepsFixed } = options;
-    if (this.#fatal) return Promise.reject(this.#fatal);
-    if (this.#closing) {
-      return Promise.reject(new ClosedError("The engine is closed"));
-    }
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    if (deadlineMs !== undefined && !(deadlineMs > 0)) {
-      return Promise.reject(
-        new RangeError(`"deadlineMs" is positive, got ${deadlineMs}`),
-      );
-    }
-    if (
-      stepsFixed !== undefined &&
-      !(Number.isInteger(stepsFixed) && stepsFixed >= 1)
-    ) {
-      return Promise.reject(
-        new RangeError(
-          `"stepsFixed" is a positive integer, got ${stepsFixed}`,
-        ),
-      );
-    }
+    // What throws in here, the caller's objects included, rejects this promise.
     return new Promise((resolve, reject) => {
+      const { signal, deadlineMs, stepsFixed } = checkedOptions(
+        "run()",
+        options,
+        REQUEST_CHECKS,
+      );
+      const refusal = this.#refusal();
+      if (refusal) throw refusal;
       const arrivalNs = wallNs();
-      const abort = () => {
-        this.#core.cancel(request, wallNs(), signal!.reason);
-        this.#pump();
-      };
-      const onEnd = ({ outcome, result, error }: Ending) => {
-        signal?.removeEventListener("abort", abort);
-        if (outcome === "done") resolve(result!);
-        else reject(error!);
-      };
-      const request = this.#core.submit({
-        model,
-        input,
-        arrivalNs,
-        ...(deadlineMs !== undefined &&
-          { deadlineNs: arrivalNs + msToNs(deadlineMs) }),
-        ...(stepsFixed !== undefined && { stepsFixed }),
-        onEnd,
+      let request: ActiveRequest | undefined;
+      let aborted: { reason: unknown } | undefined;
+      const unwatch = signal && watchSignal(signal, (reason) => {
+        aborted = { reason };
+        this.#do(() => {
+          if (request === undefined) return;
+          this.#core.cancel(request, wallNs(), reason as Error);
+          this.#turn();
+        });
       });
-      signal?.addEventListener("abort", abort, { once: true });
-      this.#pump();
+      this.#do(() => {
+        try {
+          const refusal = this.#refusal();
+          if (refusal) throw refusal;
+          if (aborted) throw aborted.reason;
+          request = this.#core.submit({
+            model,
+            input,
+            arrivalNs,
+            ...(deadlineMs !== undefined &&
+              { deadlineNs: arrivalNs + msToNs(deadlineMs) }),
+            ...(stepsFixed !== undefined && { stepsFixed }),
+            onEnd: ({ outcome, result, error }: Ending) => {
+              if (outcome === "done") resolve(result!);
+              else reject(error);
+              unwatch?.();
+            },
+          });
+        } catch (error) {
+          reject(error);
+          unwatch?.();
+          return;
+        }
+        this.#turn();
+      });
     });
   }
 
@@ -131,11 +199,21 @@ export class ServingEngine {
    * a second call may still reject what the first one would have finished
    */
   close(pending: "finish" | "reject" = "finish"): Promise<void> {
-    if (pending === "reject") {
-      this.#core.failAll(wallNs(), new ClosedError("The engine was closed"));
-      this.#pump();
+    if (pending !== "finish" && pending !== "reject") {
+      return Promise.reject(
+        new TypeError(
+          `close() takes "finish" or "reject", got ${describe(pending)}`,
+        ),
+      );
     }
     this.#closing ??= this.#close();
+    if (pending === "reject") {
+      this.#do(() => {
+        if (this.#fatal) return;
+        this.#core.failAll(wallNs(), new ClosedError("The engine was closed"));
+        this.#turn();
+      });
+    }
     return this.#closing;
   }
 
@@ -144,40 +222,56 @@ export class ServingEngine {
   }
 
   async #close(): Promise<void> {
+    // From inside a callback, the core is in the middle of something.
+    await undefined;
     if (this.#fatal === undefined && !this.#isIdle()) {
       const idle = new Promise<void>((resolve) => this.#onIdle = resolve);
-      this.#pump();
+      this.#do(() => this.#turn());
       await idle;
     }
     clearTimeout(this.#timer?.id);
-    if (this.#fatal) await this.#executor.terminate();
-    else await this.#executor.close();
+    await this.#executor.close();
+  }
+
+  /** Why no request is taken any more. */
+  #refusal(): Error | undefined {
+    if (this.#fatal) return this.#fatal;
+    return this.#closing && new ClosedError("The engine is closed");
   }
 
   #isIdle(): boolean {
     return this.#core.active === 0 && this.#core.tasksInFlight === 0;
   }
 
+  /**
+   * Does something to the core: now, or, from inside a callback that the core called, as soon as it is
+   * done. What goes wrong here is nobody's request's fault (a policy, too few taskBytes): it ends the engine.
+   */
+  #do(action: () => void): void {
+    this.#actions.push(action);
+    if (this.#busy) return;
+    this.#busy = true;
+    for (let next = this.#actions.shift(); next; next = this.#actions.shift()) {
+      try {
+        next();
+      } catch (error) {
+        this.#fail(error as Error);
+      }
+    }
+    this.#busy = false;
+  }
+
   #fail(error: Error): void {
-    this.#fatal ??= error;
-    this.#core.failAll(wallNs(), error);
+    if (this.#fatal) return;
+    this.#fatal = error;
+    this.#setTimer(Infinity);
+    this.#core.abandonAll(wallNs(), error);
     this.#onIdle?.();
   }
 
-  /**
-   * Delivers what has happened, asks the policy, and makes sure that somebody comes back. What goes
-   * wrong here is nobody's request's fault (a policy, an observer, too few taskBytes): it ends the engine.
-   */
-  #pump(): void {
-    if (this.#fatal) return;
-    try {
-      this.#turn();
-    } catch (error) {
-      this.#fail(error as Error);
-    }
-  }
-
+  /** Delivers what has happened, asks the policy, and makes sure that somebody comes back. */
   #turn(): void {
+    if (this.#fatal) return;
     const { words, index } = this.#executor.doorbell;
     const seen = Atomics.load(words, index);
     for (const { task, startNs, endNs } of this.#executor.poll()) {
@@ -185,10 +279,19 @@ export class ServingEngine {
     }
     const wakeNs = this.#core.pump(wallNs());
     if (this.#isIdle()) this.#onIdle?.();
+    else if (this.#closing) this.#checkProgress(wakeNs);
     this.#setTimer(wakeNs);
     if (this.#core.tasksInFlight > 0 && !this.#listening) {
       this.#listen(words, index, seen);
     }
+  }
+
+  /** An engine that takes nothing more hears of nothing but tasks and times. */
+  #checkProgress(wakeNs: number): void {
+    if (this.#core.tasksInFlight > 0 || wakeNs < Infinity) return;
+    throw new Error(
+      `Policy "${this.#policyName}" leaves ${this.#core.active} requests waiting for nothing`,
+    );
   }
 
   #listen(words: Int32Array, index: number, seen: number): void {
@@ -196,7 +299,7 @@ export class ServingEngine {
     this.#listening = true;
     const ring = () => {
       this.#listening = false;
-      this.#pump();
+      this.#do(() => this.#turn());
     };
     if (async) value.then(ring);
     else queueMicrotask(ring);
@@ -207,11 +310,29 @@ export class ServingEngine {
     clearTimeout(this.#timer?.id);
     this.#timer = undefined;
     if (atNs === Infinity) return;
-    const delayMs = Math.max(0, Math.ceil((atNs - wallNs()) / NS_PER_MS));
     const id = setTimeout(() => {
       this.#timer = undefined;
-      this.#pump();
-    }, delayMs);
+      this.#do(() => this.#turn());
+    }, timerMs(Math.ceil((atNs - wallNs()) / NS_PER_MS)));
     this.#timer = { id, atNs };
   }
+}
+
+/** Tells the user's function, or the console, of what ends no request. */
+function reporter(
+  onError: ((error: Error) => void) | undefined,
+): (error: unknown, hook?: string) => void {
+  const told = new Set<string>();
+  return (error, hook) => {
+    if (onError) {
+      try {
+        onError(error as Error);
+      } catch {
+        // There is nobody left to tell.
+      }
+    } else if (hook === undefined || !told.has(hook)) {
+      if (hook !== undefined) told.add(hook);
+      console.error(hook ? `Shoal: observer.${hook}:` : "Shoal:", error);
+    }
+  };
 }

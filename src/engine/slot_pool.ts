@@ -1,3 +1,5 @@
+import { QueueFullError } from "./errors.ts";
+
 /** Bytes of the smallest size class; classes grow by eighths of a power of two. */
 const SMALLEST = 256;
 
@@ -29,7 +31,8 @@ export class SlotPool {
 
   /**
    * @returns the slot's address and its real size, to be given back to `release`
-   * @throws RangeError when the arena has no room
+   * @throws RangeError when the arena is smaller than the slot
+   * @throws QueueFullError when other slots take the room
    */
   allocate(bytes: number): Block {
     const size = sizeClass(bytes);
@@ -38,18 +41,23 @@ export class SlotPool {
       this.#merge();
       block = this.#take(size);
     }
-    if (block === undefined) {
-      throw new RangeError(
-        size > this.end - this.start
-          ? `A request needs a slot of ${bytes} bytes, all slots have ${
-            this.end - this.start
-          }; give the engine more slotBytes`
-          : `No room for a slot of ${bytes} bytes: ${this.#used} bytes are in use by requests in flight; ` +
-            `retry later or give the engine more slotBytes`,
-      );
-    }
+    if (block === undefined) throw this.#refusal(size, bytes);
     this.#used += block.bytes;
     return block;
+  }
+
+  /** Too much for ever, or for now. */
+  #refusal(size: number, bytes: number): Error {
+    const all = this.end - this.start;
+    if (size > all) {
+      return new RangeError(
+        `A request needs a slot of ${bytes} bytes, all slots have ${all}; give the engine more slotBytes`,
+      );
+    }
+    return new QueueFullError(
+      `Slot memory is full: no room for a slot of ${bytes} bytes, as ${this.#used} of ${all} bytes are in use ` +
+        `by requests in flight; retry later or give the engine more slotBytes`,
+    );
   }
 
   release(block: Block): void {

@@ -1,0 +1,45 @@
+/** Calls of a model's functions, which are the user's. What they throw is an error of their request alone. */
+import { CellGraph, type CellNode } from "../graph/cell_graph.ts";
+import type { Model } from "../graph/model.ts";
+
+/**
+ * A request's input checked and unfolded.
+ * @throws TypeError or RangeError on bad input, or what else the model throws
+ */
+export function unfolded(model: Model, input: unknown): CellGraph {
+  refusePromise(model, "check", model.check(input));
+  const graph = new CellGraph(model);
+  refusePromise(model, "unfold", model.unfold(input, graph));
+  if (graph.nodes.length === 0) {
+    throw new RangeError(
+      `Model "${model.name}" unfolded the request into no node at all; a request has at least one`,
+    );
+  }
+  if (!graph.closed && !graph.nodes.some(({ cell }) => cell.stop)) {
+    throw new RangeError(
+      `Model "${model.name}" declares growth, but no node of the request has a stop rule to grow from`,
+    );
+  }
+  return graph;
+}
+
+/** Appends what follows `node`. */
+export function grow(model: Model, node: CellNode, graph: CellGraph): void {
+  if (model.grow === undefined) {
+    throw new TypeError(`Model "${model.name}" grows, but has no "grow"`);
+  }
+  refusePromise(model, "grow", model.grow(node, graph));
+}
+
+/**
+ * The functions of a model return nothing; one that is async would be looked at too early.
+ * @throws TypeError on a promise
+ */
+function refusePromise(model: Model, name: string, returned: unknown): void {
+  if (!(returned instanceof Promise)) return;
+  // Whatever becomes of it is nobody's business any more.
+  returned.catch(() => {});
+  throw new TypeError(
+    `"${name}" of model "${model.name}" returned a promise; it has to be done when it returns`,
+  );
+}

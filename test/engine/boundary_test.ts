@@ -1,0 +1,371 @@
+/** What callers hand over can be anything; it harms their own request only. */
+import assert from "node:assert/strict";
+import { QueueFullError } from "../../src/engine/errors.ts";
+import {
+  type RequestOptions,
+  ServingEngine,
+  type ServingOptions,
+} from "../../src/engine/serving.ts";
+import type { Model } from "../../src/graph/model.ts";
+import { lstm } from "../../src/models/lstm.ts";
+import { seq2seq } from "../../src/models/seq2seq.ts";
+import { cellular } from "../../src/policy/cellular.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import type { Observer } from "../../src/policy/records.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { serial } from "../../src/policy/serial.ts";
+import { runRequests } from "../run_requests.ts";
+import { withWatchedWorkers } from "../watched_workers.ts";
+
+const model = lstm({ hidden: 12, vocabulary: 20, head: "classifier" });
+const input = { tokens: [1, 2, 3] };
+const expected = runRequests(model, [input])[0];
+
+function create(
+  options: Partial<ServingOptions> = {},
+): Promise<ServingEngine> {
+  return ServingEngine.create({
+    models: [model],
+    policy: cellular(),
+    slotBytes: 2 ** 22,
+    ...options,
+  });
+}
+
+/** An AbortSignal's members, to be replaced by others. */
+function signalWith(members: object): AbortSignal {
+  return Object.defineProperties({
+    aborted: false,
+    reason: undefined,
+    addEventListener() {},
+    removeEventListener() {},
+  }, Object.getOwnPropertyDescriptors(members)) as unknown as AbortSignal;
+}
+
+const luck = new Error("out of luck");
+const throws = () => {
+  throw luck;
+};
+
+Deno.test("a signal that is no AbortSignal fails its own request", async () => {
+  await using engine = await create();
+  const mate = engine.run(model, input);
+  for (const signal of [1, "abort", {}, new EventTarget(), throws]) {
+    const refused = engine.run(model, input, {
+      signal,
+    } as unknown as RequestOptions);
+    await assert.rejects(refused, {
+      name: "TypeError",
+      message: /"signal" is an AbortSignal/,
+    });
+  }
+  assert.deepStrictEqual(await mate, expected);
+  assert.deepStrictEqual(await engine.run(model, input), expected);
+});
+
+Deno.test("a signal that throws fails its own request at most", async () => {
+  await using engine = await create();
+  const run = (members: object) =>
+    engine.run(model, input, { signal: signalWith(members) });
+  assert.deepStrictEqual(await run({ removeEventListener: throws }), expected);
+  await assert.rejects(run({ addEventListener: throws }), luck);
+  await assert.rejects(
+    run({
+      get aborted() {
+        throw luck;
+      },
+    }),
+    luck,
+  );
+  await assert.rejects(
+    run({
+      aborted: true,
+      get reason() {
+        throw luck;
+      },
+    }),
+    luck,
+  );
+  // A listener that is called while it is added, and again and again.
+  const hasty = run({
+    reason: luck,
+    addEventListener(_type: string, listener: () => void) {
+      listener();
+      listener();
+    },
+  });
+  await assert.rejects(hasty, luck);
+  assert.equal(engine.active, 0);
+  assert.deepStrictEqual(await engine.run(model, input), expected);
+});
+
+Deno.test("options of a request are read once, and a getter that throws fails the request", async () => {
+  await using engine = await create();
+  let reads = 0;
+  const result = await engine.run(model, input, {
+    get deadlineMs() {
+      return ++reads === 1 ? 600_000 : -1;
+    },
+  });
+  assert.deepStrictEqual(result, expected);
+  const thrown = engine.run(model, input, {
+    get deadlineMs(): number {
+      throw luck;
+    },
+  });
+  await assert.rejects(thrown, luck);
+  await assert.rejects(
+    engine.run(model, input, { deadline: 5 } as RequestOptions),
+    /run\(\) has no option "deadline"; it takes signal, deadlineMs, stepsFixed/,
+  );
+  assert.deepStrictEqual(await engine.run(model, input), expected);
+});
+
+const translation = seq2seq({
+  hidden: 8,
+  sourceVocabulary: 9,
+  targetVocabulary: 9,
+  eos: null,
+});
+const query = { tokens: [1, 2, 3], maxSteps: 4 };
+const translated = runRequests(translation, [query])[0];
+
+/** The translation, whose growth does something else first. */
+function growing(before: () => unknown): Model {
+  return {
+    ...translation,
+    name: "growing",
+    grow(node, graph) {
+      const returned = before();
+      translation.grow!(node, graph);
+      return returned as void;
+    },
+  };
+}
+
+Deno.test("growth may call the engine, abort, and close", async () => {
+  const inner: Promise<unknown>[] = [];
+  const abort = new AbortController();
+  const calls: Record<string, () => void> = {
+    run: () => inner.push(engine.run(model, input)),
+    abort: () => abort.abort(luck),
+    throw: throws,
+    close: () => inner.push(engine.close()),
+    nothing: () => {},
+  };
+  let call = "nothing";
+  const busy = growing(() => calls[call]!());
+  const engine = await create({ models: [model, busy, translation] });
+  const mates = [engine.run(translation, query), engine.run(model, input)];
+
+  call = "run";
+  assert.deepStrictEqual(await engine.run(busy, query), translated);
+  assert.equal(inner.length, 3, "once for each step that grew");
+  for (const result of await Promise.all(inner)) {
+    assert.deepStrictEqual(result, expected);
+  }
+  call = "abort";
+  const aborted = engine.run(busy, query, { signal: abort.signal });
+  await assert.rejects(aborted, luck);
+  call = "throw";
+  await assert.rejects(engine.run(busy, query), luck);
+  call = "close";
+  assert.deepStrictEqual(await engine.run(busy, query), translated);
+  assert.deepStrictEqual(await Promise.all(mates), [translated, expected]);
+  await Promise.all(inner);
+  await assert.rejects(engine.run(model, input), { name: "ClosedError" });
+});
+
+Deno.test("observers may throw, reject, call the engine, and abort", async () => {
+  const reported: unknown[] = [];
+  const inner: Promise<unknown>[] = [];
+  const abort = new AbortController();
+  const observer: Observer = {
+    decided: throws,
+    waited: throws,
+    task() {
+      if (inner.length < 5) inner.push(engine.run(model, input));
+      abort.abort(luck);
+    },
+    request: () => Promise.reject(luck) as unknown as void,
+  };
+  const engine = await create({
+    observer,
+    onError: (error) => {
+      reported.push(error);
+      throw error;
+    },
+  });
+  const cancelled = assert.rejects(
+    engine.run(model, { tokens: Array(1000).fill(1) }, {
+      signal: abort.signal,
+    }),
+    luck,
+  );
+  assert.deepStrictEqual(await engine.run(model, input), expected);
+  await cancelled;
+  for (const result of await Promise.all(inner)) {
+    assert.deepStrictEqual(result, expected);
+  }
+  await engine.close();
+  assert(reported.length > 0);
+  assert(reported.every((error) => error === luck));
+});
+
+Deno.test("functions of a model that return a promise fail the request", async () => {
+  const asked = { ...model, check: () => Promise.reject(luck) };
+  const unfolded = {
+    ...model,
+    async unfold(given: typeof input, graph: Parameters<Model["unfold"]>[1]) {
+      await undefined;
+      model.unfold(given, graph);
+    },
+  };
+  const grown = growing(() => Promise.reject(luck));
+  await using engine = await create({
+    models: [asked as unknown as Model, unfolded, grown, model],
+  });
+  const mate = engine.run(model, input);
+  const cases: [string, Model, unknown][] = [
+    ["check", asked as unknown as Model, input],
+    ["unfold", unfolded, input],
+    ["grow", grown, query],
+  ];
+  for (const [name, broken, given] of cases) {
+    await assert.rejects(engine.run(broken, given), {
+      name: "TypeError",
+      message: new RegExp(`"${name}" of model "\\w+" returned a promise`),
+    });
+  }
+  assert.deepStrictEqual(await mate, expected);
+});
+
+Deno.test("every policy serves one engine only", async () => {
+  for (const [name, { build }] of Object.entries(POLICIES)) {
+    const policy = build();
+    await using _first = await create({ policy });
+    await withWatchedWorkers(async (workers) => {
+      await assert.rejects(create({ policy }), {
+        name: "TypeError",
+        message: new RegExp(`Policy "${name}" serves another engine`),
+      });
+      assert.equal(workers.length, 0, "no worker was started for it");
+    });
+  }
+});
+
+Deno.test("options of an engine are checked before anything is started", async () => {
+  const cases: [object, RegExp][] = [
+    [{ wokers: 2 }, /ServingEngine has no option "wokers"; it takes .*workers/],
+    [{ queueMax: NaN }, /"queueMax" is a positive integer, got NaN/],
+    [{ queueMax: 0 }, /"queueMax" is a positive integer, got 0/],
+    [{ workers: "2" }, /"workers" is an integer from 1 to \d+, got "2"/],
+    [{ workers: 1e12 }, /"workers" is an integer from 1 to \d+, got 1000000/],
+    [{ slotBytes: -1 }, /"slotBytes" is an integer from 1 to \d+, got -1/],
+    [{ slotBytes: NaN }, /"slotBytes" is an integer from 1 to \d+, got NaN/],
+    [{ taskBytes: 0.5 }, /"taskBytes" is an integer from 1 to \d+, got 0.5/],
+    [{ spinMs: "1" }, /"spinMs" is at least 0, got "1"/],
+    [{ patienceMs: 0 }, /"patienceMs" is positive, got 0/],
+    [{ warmUp: 1 }, /"warmUp" is a boolean, got 1/],
+    [{ build: "shoal" }, /"build" is one of shoal.shared, .*, got "shoal"/],
+    [{ team: { leastNS: 1 } }, /"team" has no option "leastNS"; it takes/],
+    [{ observer: 5 }, /"observer" is an object, got 5/],
+    [{ observer: { task: 5 } }, /"task" of "observer" is a function/],
+    [{ onError: {} }, /"onError" is a function, got \{\}/],
+    [{ policy: undefined }, /"policy" is what a policy's function returns/],
+    [{ policy: cellular }, /"policy" is what a policy's function returns/],
+    [{ policy: "lazy" }, /"policy" is what .*, got "lazy"/],
+    [{ models: undefined }, /"models" are an array of models, got undefined/],
+    [{ models: model }, /"models" are an array of models, got \{/],
+    [{ models: [] }, /An engine needs a model that has a cell, got none/],
+    [{ models: [lstm] }, /models\[0\]: a model is an object/],
+    [{ models: [{ ...model, cells: [] }] }, /the "cells" of model "lstm"/],
+    [{ models: [{ ...model, check: 1 }] }, /"check" of model "lstm"/],
+    [{ models: [{ ...model, unfold: 1 }] }, /"unfold" of model "lstm"/],
+    [{ models: [{ ...model, grow: 1 }] }, /"grow" of model "lstm"/],
+    [{ models: [{ ...model, shape: "tree" }] }, /the "shape" of model "lstm"/],
+  ];
+  await withWatchedWorkers(async (workers) => {
+    for (const [options, message] of cases) {
+      await assert.rejects(create(options), (error: Error) => {
+        assert(error instanceof RangeError || error instanceof TypeError);
+        assert.match(error.message, message);
+        assert(error.message.length < 600, error.message);
+        return true;
+      });
+    }
+    assert.equal(workers.length, 0);
+  });
+});
+
+Deno.test("windows and deadlines beyond what a timer takes do not come at once", async () => {
+  const { setTimeout } = globalThis;
+  const delays: number[] = [];
+  const patched = (run: () => void, delayMs: number) => {
+    delays.push(delayMs);
+    return setTimeout(run, delayMs);
+  };
+  await using engine = await create({ policy: serial() });
+  const abort = new AbortController();
+  const first = engine.run(model, { tokens: Array(2000).fill(1) }, {
+    signal: abort.signal,
+  });
+  Object.assign(globalThis, { setTimeout: patched });
+  try {
+    const waiting = engine.run(model, input, { deadlineMs: 2 ** 40 });
+    const forever = engine.run(model, input, { deadlineMs: Infinity });
+    abort.abort(luck);
+    await assert.rejects(first, luck);
+    assert.deepStrictEqual(await waiting, expected);
+    assert.deepStrictEqual(await forever, expected);
+  } finally {
+    Object.assign(globalThis, { setTimeout });
+  }
+  assert(delays.length > 0 && delays.every((delay) => delay < 2 ** 31));
+});
+
+Deno.test("an engine whose slots are full says so, and serves later requests", async () => {
+  await using engine = await create({ slotBytes: 20_000 });
+  const long = { tokens: Array(1000).fill(1) };
+  const [alone] = runRequests(model, [long]);
+  const settled = await Promise.allSettled(
+    Array.from({ length: 40 }, () => engine.run(model, long)),
+  );
+  const refused = settled.filter(({ status }) => status === "rejected");
+  assert(refused.length > 0 && refused.length < settled.length);
+  for (const end of settled) {
+    if (end.status === "fulfilled") assert.deepStrictEqual(end.value, alone);
+    else {
+      assert(end.reason instanceof QueueFullError, String(end.reason));
+      assert.match(end.reason.message, /Slot memory is full: no room for/);
+    }
+  }
+  assert.deepStrictEqual(await engine.run(model, long), alone);
+});
+
+Deno.test("an engine whose policy throws or does nothing can be closed", async () => {
+  const idle: Policy = {
+    name: "idle",
+    supports: () => undefined,
+    enqueue() {},
+    schedule: () => ({ kind: "idle" }),
+  };
+  const lost = await create({ policy: idle });
+  const waiting = assert.rejects(
+    lost.run(model, input),
+    /Policy "idle" leaves 1 requests waiting for nothing/,
+  );
+  await lost.close();
+  await waiting;
+  for (const member of ["enqueue", "schedule", "submitted", "ended"] as const) {
+    const broken = await create({
+      policy: { ...cellular(), [member]: throws },
+    });
+    const first = broken.run(model, input);
+    // A result that was there already is delivered.
+    if (member === "ended") assert.deepStrictEqual(await first, expected);
+    else await assert.rejects(first, luck);
+    await assert.rejects(broken.run(model, input), luck);
+    await broken.close();
+  }
+});
