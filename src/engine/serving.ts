@@ -9,13 +9,12 @@ import { checkUnclaimed } from "./claimed_policies.ts";
 import {
   anything,
   checkedOptions,
-  checkModels,
-  checkPolicy,
   type Checks,
   ofType,
   positive,
   positiveInteger,
-} from "./check_options.ts";
+} from "../base/checked_options.ts";
+import { checkModels, checkPolicy } from "./check_models.ts";
 import { EngineCore, type EngineOptions } from "./engine.ts";
 import { ClosedError } from "./errors.ts";
 import { guardedObserver } from "./guarded_observer.ts";

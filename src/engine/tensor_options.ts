@@ -1,14 +1,14 @@
 import { knownOptions } from "../base/options.ts";
 import {
   anything,
-  checkModels,
   type Checks,
   integer,
   nonNegative,
   ofType,
   oneOf,
   positive,
-} from "./check_options.ts";
+} from "../base/checked_options.ts";
+import { checkModels } from "./check_models.ts";
 import type { Model } from "../graph/model.ts";
 import type { EngineProbe } from "../kernels/features.ts";
 import { TEAM_WAYS, type TeamWays } from "../kernels/team/leader.ts";
