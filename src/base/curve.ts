@@ -1,3 +1,5 @@
+import { quoted } from "./quoted.ts";
+
 /** Points of a measured curve: size and value, ascending in size. */
 export type CurvePoints = readonly (readonly [size: number, value: number])[];
 
@@ -10,14 +12,26 @@ export function checkCurve(label: string, points: CurvePoints): void {
     throw new RangeError(`The table of ${label} is empty`);
   }
   let before = 0;
-  for (const [size, value] of points) {
-    if (!Number.isInteger(size) || size <= before) {
+  for (const point of points) {
+    if (!Array.isArray(point) || point.length !== 2) {
       throw new RangeError(
-        `The table of ${label} lists size ${size} after ${before}; sizes are integers that ascend from 1`,
+        `The table of ${label} lists pairs of size and value, got ${
+          quoted(point)
+        }`,
       );
     }
-    if (!(value >= 0)) {
-      throw new RangeError(`The table of ${label} has the value ${value}`);
+    const [size, value] = point;
+    if (!Number.isInteger(size) || size <= before) {
+      throw new RangeError(
+        `The table of ${label} lists size ${
+          quoted(size)
+        } after ${before}; sizes are integers that ascend from 1`,
+      );
+    }
+    if (typeof value !== "number" || !(value >= 0)) {
+      throw new RangeError(
+        `The table of ${label} has the value ${quoted(value)}`,
+      );
     }
     before = size;
   }

@@ -48,7 +48,9 @@ export function checkEnds(
     if (id === null && option === "eos") continue;
     if (!(Number.isInteger(id) && id! >= 0 && id! < vocabulary)) {
       throw new RangeError(
-        `"${option}" of model "${model}" is an id below ${vocabulary}, got ${id}`,
+        `"${option}" of model "${model}" is an id below ${vocabulary}, got ${
+          describe(id)
+        }`,
       );
     }
   }

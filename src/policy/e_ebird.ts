@@ -9,6 +9,7 @@
  * Assumption: "workers of size 1 and size 2 are kept by default": one of each belongs to every
  * configuration, so that whatever is left is drained.
  */
+import { quoted } from "../base/quoted.ts";
 import { elasticEngine } from "./ebird/elastic_engine.ts";
 import { RES152_CONFIGURATIONS, withDefaults } from "./ebird/offline.ts";
 import type { WorkerCounts } from "./ebird/worker_queue.ts";
@@ -30,6 +31,13 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
   const name = "e-ebird";
   knownOptions(name, options, ["configurations", "maxInf", "slots"]);
   const { configurations = RES152_CONFIGURATIONS } = options;
+  if (typeof configurations !== "object" || configurations === null) {
+    throw new TypeError(
+      `"configurations" of policy "${name}" are worker counts by TotalBS, got ${
+        quoted(configurations)
+      }`,
+    );
+  }
   const byLoad = Object.entries(configurations).map(([total, counts]) => ({
     totalBS: positiveInteger(name, "configurations", Number(total)),
     counts: checked(counts),
@@ -53,7 +61,9 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
       counts.some((count) => !Number.isInteger(count) || count < 0)
     ) {
       throw new RangeError(
-        `A configuration of policy "${name}" counts workers of sizes 1, 2, 4, ..., got ${counts}`,
+        `A configuration of policy "${name}" counts workers of sizes 1, 2, 4, ..., got ${
+          quoted(counts)
+        }`,
       );
     }
     return withDefaults(counts);

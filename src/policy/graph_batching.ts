@@ -8,7 +8,7 @@
  */
 import { lockstep, paddingObstacle } from "./lockstep.ts";
 import { ModelQueues, takeOldest } from "./model_queues.ts";
-import { knownOptions, nonNegative, positiveInteger } from "./options.ts";
+import { flag, knownOptions, nonNegative, positiveInteger } from "./options.ts";
 import { type Decision, type EngineView, IDLE, type Policy } from "./policy.ts";
 
 export interface GraphOptions {
@@ -25,7 +25,7 @@ export interface GraphOptions {
 
 export function graph(options: GraphOptions = {}): Policy {
   knownOptions("graph", options, ["windowNs", "batchSizeMax", "dummyRows"]);
-  const { dummyRows = false } = options;
+  const dummyRows = flag("graph", "dummyRows", options.dummyRows ?? false);
   const windowNs = nonNegative("graph", "windowNs", options.windowNs ?? 0);
   const batchSizeMax = positiveInteger(
     "graph",

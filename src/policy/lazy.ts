@@ -13,6 +13,7 @@
  * Assumption: the paper has one device; each further worker gets a BatchTable of its own.
  */
 import { Fifo } from "../base/fifo.ts";
+import { quoted } from "../base/quoted.ts";
 import type { Model } from "../graph/model.ts";
 import { BatchTable, Member, SubBatch } from "./batch_table.ts";
 import {
@@ -21,7 +22,7 @@ import {
   singleInputExecNs,
 } from "./exec_time.ts";
 import type { Note } from "./launch.ts";
-import { knownOptions, nonNegative, positiveInteger } from "./options.ts";
+import { flag, knownOptions, nonNegative, positiveInteger } from "./options.ts";
 import { type Decision, type EngineView, IDLE, type Policy } from "./policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "./profile.ts";
 import type { Request } from "./request.ts";
@@ -82,14 +83,21 @@ function lazyBatching(
     "batchSizeMax",
     options.batchSizeMax ?? 64,
   );
-  const { slaNs: sla = 100_000_000, nestedPreemption = true } = options;
+  const sla = options.slaNs ?? 100_000_000;
+  const nestedPreemption = flag(
+    name,
+    "nestedPreemption",
+    options.nestedPreemption ?? true,
+  );
   for (const ns of typeof sla === "object" ? Object.values(sla) : [sla]) {
     nonNegative(name, "slaNs", ns);
   }
   const { negativeSlack = "refuse" } = options;
   if (negativeSlack !== "refuse" && negativeSlack !== "ignore") {
     throw new RangeError(
-      `"negativeSlack" of policy "${name}" is "refuse" or "ignore", got ${negativeSlack}`,
+      `"negativeSlack" of policy "${name}" is "refuse" or "ignore", got ${
+        quoted(negativeSlack)
+      }`,
     );
   }
 

@@ -5,6 +5,7 @@
  * Learning Services" (IEEE TPDS), section 7.2, Algorithm 1 (its loop is in ebird/elastic_engine.ts).
  * Nothing is waited for: a single request fills a worker of size 1.
  */
+import { quoted } from "../base/quoted.ts";
 import { elasticEngine } from "./ebird/elastic_engine.ts";
 import { totalBatchSize, workerCounts } from "./ebird/worker_queue.ts";
 import { knownOptions, positiveInteger } from "./options.ts";
@@ -22,10 +23,18 @@ export interface NEbirdOptions {
 export function nEbird(options: NEbirdOptions = {}): Policy {
   const name = "n-ebird";
   knownOptions(name, options, ["workers", "maxInf", "slots"]);
-  const counts = workerCounts(name, options.workers ?? [1, 1, 2, 4, 8, 16]);
+  const { workers = [1, 1, 2, 4, 8, 16] } = options;
+  if (!Array.isArray(workers)) {
+    throw new TypeError(
+      `"workers" of policy "${name}" lists sizes, got ${quoted(workers)}`,
+    );
+  }
+  const counts = workerCounts(name, workers);
   if (!counts[0]) {
     throw new RangeError(
-      `"workers" of policy "${name}" has a worker of size 1, which drains what is left; got ${options.workers}`,
+      `"workers" of policy "${name}" has a worker of size 1, which drains what is left; got ${
+        quoted(workers)
+      }`,
     );
   }
   const maxInf = positiveInteger(

@@ -1,13 +1,19 @@
 /** Checks of policy options: each names policy, option and value. */
+import { quoted } from "../base/quoted.ts";
+
+/** Batches, queues, rings: more than any run has requests, and still allocated in a moment. */
+const SIZE_MAX = 1_048_576;
 
 export function positiveInteger(
   policy: string,
   option: string,
   value: number,
 ): number {
-  if (!Number.isInteger(value) || value < 1) {
+  if (!Number.isInteger(value) || value < 1 || value > SIZE_MAX) {
     throw new RangeError(
-      `"${option}" of policy "${policy}" is a positive integer, got ${value}`,
+      `"${option}" of policy "${policy}" is a positive integer up to ${SIZE_MAX}, got ${
+        quoted(value)
+      }`,
     );
   }
   return value;
@@ -18,9 +24,23 @@ export function nonNegative(
   option: string,
   value: number,
 ): number {
-  if (!(value >= 0)) {
+  if (typeof value !== "number" || !(value >= 0)) {
     throw new RangeError(
-      `"${option}" of policy "${policy}" is at least 0, got ${value}`,
+      `"${option}" of policy "${policy}" is a number of at least 0, got ${
+        quoted(value)
+      }`,
+    );
+  }
+  return value;
+}
+
+/** An option that is on or off. */
+export function flag(policy: string, option: string, value: boolean): boolean {
+  if (typeof value !== "boolean") {
+    throw new TypeError(
+      `"${option}" of policy "${policy}" is true or false, got ${
+        quoted(value)
+      }`,
     );
   }
   return value;
@@ -35,7 +55,7 @@ export function knownOptions(
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) {
       throw new TypeError(
-        `Policy "${policy}" has no option "${key}"; it takes ${
+        `Policy "${policy}" has no option ${quoted(key)}; it takes ${
           known.join(", ") || "none"
         }`,
       );

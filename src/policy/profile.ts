@@ -2,6 +2,7 @@
  * The offline profile that a policy gets when it is made: what a batch of a cell takes on the device.
  * Source: LazyBatching, section IV-C ("Node-level latency estimation"); DVABatch, section 7.1.
  */
+import { quoted } from "../base/quoted.ts";
 import { checkCurve, type CurvePoints, onCurve } from "../base/curve.ts";
 import type { Extent } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
@@ -27,7 +28,9 @@ export function profileOf(
   if (typeof given === "function") return given;
   if (typeof given !== "object" || given === null) {
     throw new TypeError(
-      `"profile" of policy "${policy}" is a function or a table by cell, got ${given}`,
+      `"profile" of policy "${policy}" is a function or a table by cell, got ${
+        quoted(given)
+      }`,
     );
   }
   const tables = new Map(Object.entries(given));

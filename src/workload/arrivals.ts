@@ -2,6 +2,7 @@
  * Arrival processes: when requests are due, whatever the server does (open loop). Times are integer
  * nanoseconds, ascending, and those of one seed at two rates are the same pattern at two scales.
  */
+import { quoted } from "../base/quoted.ts";
 import type { Prng } from "../base/prng.ts";
 import { NS_PER_S, secondsToNs } from "../base/units.ts";
 import { readTrace } from "./trace.ts";
@@ -54,6 +55,9 @@ export interface TraceOptions {
 /** The recorded times of a request log, the first at 0. */
 export function traceReplay(options: TraceOptions): Arrivals {
   const { csv, file = "trace" } = options;
+  if (typeof file !== "string") {
+    throw new TypeError(`"file" names a trace, got ${quoted(file)}`);
+  }
   const rateScale = checkPositive("rateScale", options.rateScale ?? 1);
   const rows = readTrace(csv, file);
   const startS = rows[0]!.atSeconds;
@@ -99,7 +103,7 @@ export function stepping(options: SteppingOptions): Arrivals {
   }
   if (gaps !== "poisson" && gaps !== "interval") {
     throw new RangeError(
-      `"gaps" is "poisson" or "interval", got ${JSON.stringify(gaps)}`,
+      `"gaps" is "poisson" or "interval", got ${quoted(gaps)}`,
     );
   }
   if (
@@ -114,7 +118,7 @@ export function stepping(options: SteppingOptions): Arrivals {
   if (ratesPerS !== undefined) {
     if (!Array.isArray(ratesPerS) || ratesPerS.length === 0) {
       throw new TypeError(
-        `"ratesPerS" is a list of rates, got ${JSON.stringify(ratesPerS)}`,
+        `"ratesPerS" is a list of rates, got ${quoted(ratesPerS)}`,
       );
     }
     ratesPerS.forEach((rate, i) => checkPositive(`ratesPerS[${i}]`, rate));
@@ -163,7 +167,7 @@ export function arrivals(
   const entry = Object.hasOwn(ARRIVALS, name) ? ARRIVALS[name] : undefined;
   if (entry === undefined) {
     throw new RangeError(
-      `No arrival process "${name}"; there are ${
+      `No arrival process ${quoted(name)}; there are ${
         Object.keys(ARRIVALS).join(", ")
       }`,
     );
@@ -171,7 +175,7 @@ export function arrivals(
   for (const key of Object.keys(options)) {
     if (!entry.options.includes(key)) {
       throw new TypeError(
-        `Arrival process "${name}" has no option "${key}"; it takes ${
+        `Arrival process "${name}" has no option ${quoted(key)}; it takes ${
           entry.options.join(", ") || "none"
         }`,
       );
@@ -197,7 +201,7 @@ function accumulate(
 function checkPositive(name: string, value: unknown): number {
   if (typeof value !== "number" || !(value > 0 && value < Infinity)) {
     throw new RangeError(
-      `"${name}" is a positive number, got ${JSON.stringify(value) ?? value}`,
+      `"${name}" is a positive number, got ${quoted(value)}`,
     );
   }
   return value;

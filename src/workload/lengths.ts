@@ -2,6 +2,7 @@
  * Lengths of source and target sentences: from the histograms of real corpora, fixed, or clipped.
  * Source: Cellular Batching, sections 7.1, 7.3 (Fig. 10, 11) and 7.4.
  */
+import { quoted, shortened } from "../base/quoted.ts";
 import type { Prng } from "../base/prng.ts";
 import type { Corpus, TaskLengths } from "./corpus.ts";
 import { EUROPARL_V7_DE_EN } from "./corpora/europarl_v7_de_en.ts";
@@ -10,6 +11,9 @@ import { MULTI30K_EN_DE } from "./corpora/multi30k_en_de.ts";
 import { WMT15_EN_DE } from "./corpora/wmt15_en_de.ts";
 import { WMT21_MT_EN_DE } from "./corpora/wmt21_mt_en_de.ts";
 import { Histogram, JointHistogram } from "./histogram.ts";
+
+/** Tokens of one text: hundreds of times the longest of any corpus here. */
+const TOKENS_MAX = 65_536;
 
 /** Tokens of a sentence and of its translation. */
 export interface PairLengths {
@@ -43,7 +47,7 @@ export function corpus(name: string): Corpus {
   const found = Object.hasOwn(CORPORA, name) ? CORPORA[name] : undefined;
   if (found === undefined) {
     throw new RangeError(
-      `No corpus "${name}"; there are ${
+      `No corpus ${quoted(name)}; there are ${
         [...Object.keys(CORPORA), ...Object.keys(TASKS)].join(", ")
       }`,
     );
@@ -141,7 +145,7 @@ export function lengthSampler(spec: LengthsSpec): LengthSampler {
   if (typeof spec !== "object" || spec === null) {
     throw new TypeError(
       `Lengths are a corpus's name, { corpus, max } or { fixed }, got ${
-        JSON.stringify(spec)
+        quoted(spec)
       }`,
     );
   }
@@ -153,15 +157,17 @@ export function lengthSampler(spec: LengthsSpec): LengthSampler {
   }
   throw new TypeError(
     `Lengths are a corpus's name, { corpus, max } or { fixed }, got the keys ${
-      keys || "(none)"
+      shortened(keys) || "(none)"
     }`,
   );
 }
 
 function checkTokens(what: string, tokens: number): void {
-  if (!Number.isInteger(tokens) || tokens < 1) {
+  if (!Number.isInteger(tokens) || tokens < 1 || tokens > TOKENS_MAX) {
     throw new RangeError(
-      `${what} is a positive integer of tokens, got ${tokens}`,
+      `${what} is a positive integer of tokens up to ${TOKENS_MAX}, got ${
+        quoted(tokens)
+      }`,
     );
   }
 }

@@ -5,11 +5,15 @@
  * it. That keeps leaf counts and every node's split exact. Depth is not fitted, it follows: measured
  * over the seeded generator, mean 10.9 and p99 20 against 10.83 and 21.
  */
+import { quoted } from "../base/quoted.ts";
 import type { Prng } from "../base/prng.ts";
 import type { ParseTree } from "../graph/parse_tree.ts";
 import { SST_SHAPES } from "./corpora/sst_shapes.ts";
 import { Histogram, JointHistogram } from "./histogram.ts";
 import { completeTree } from "./tree_shape.ts";
+
+/** Leaves of a complete tree: the treebank's largest has 52. */
+const LEAVES_MAX = 65_536;
 
 export interface TreeSampler {
   readonly name: string;
@@ -34,6 +38,13 @@ export function treebankTrees(): TreeSampler {
 
 /** The same complete binary tree for every request (Cellular Batching, Fig. 15: 16 leaves). */
 export function completeTrees(leaves: number): TreeSampler {
+  if (typeof leaves !== "number" || !(leaves <= LEAVES_MAX)) {
+    throw new RangeError(
+      `A complete binary tree has 1, 2, 4, 8, ... leaves up to ${LEAVES_MAX}, got ${
+        quoted(leaves)
+      }`,
+    );
+  }
   completeTree(leaves);
   return {
     name: `complete ${leaves}`,
@@ -55,7 +66,7 @@ export function treeSampler(spec: TreesSpec): TreeSampler {
   }
   throw new TypeError(
     `Trees are "${SST_SHAPES.name}" or { complete: leaves }, got ${
-      JSON.stringify(spec)
+      quoted(spec)
     }`,
   );
 }

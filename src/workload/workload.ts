@@ -1,7 +1,11 @@
 /** Workloads: what arrives when. Everything follows from the seed. */
 import { Prng } from "../base/prng.ts";
+import { quoted } from "../base/quoted.ts";
 import type { Arrivals } from "./arrivals.ts";
 import type { GeneratedInput, InputGenerator } from "./inputs.ts";
+
+/** Requests of a workload: all of them are made before it starts. */
+const REQUESTS_MAX = 1_000_000;
 
 /** A request to come. */
 export interface Arrival extends GeneratedInput {
@@ -24,13 +28,24 @@ export interface WorkloadOptions {
  */
 export function workload(options: WorkloadOptions): Arrival[] {
   const { arrivals, inputs, seed, requests = arrivals.requestsMax } = options;
-  if (requests === undefined || !Number.isInteger(requests) || requests < 1) {
+  if (
+    requests === undefined || !Number.isInteger(requests) || requests < 1 ||
+    requests > REQUESTS_MAX
+  ) {
     throw new RangeError(
-      `"requests" of a workload is a positive integer, got ${requests}`,
+      `"requests" of a workload is a positive integer up to ${REQUESTS_MAX}, got ${
+        quoted(requests)
+      }`,
     );
   }
   const prng = new Prng(seed);
   const stream = prng.fork("inputs");
-  return arrivals.timesNs(requests, prng.fork("arrivals"))
-    .map((atNs) => ({ atNs, ...inputs.next(stream) }));
+  const timesNs = arrivals.timesNs(requests, prng.fork("arrivals"));
+  const lastNs = timesNs[requests - 1]!;
+  if (!(lastNs <= Number.MAX_SAFE_INTEGER)) {
+    throw new RangeError(
+      `${requests} requests of "${arrivals.name}" take longer than 2^53 ns (104 days); raise the rate`,
+    );
+  }
+  return timesNs.map((atNs) => ({ atNs, ...inputs.next(stream) }));
 }

@@ -173,7 +173,7 @@ Deno.test("lengthSampler() names what a configuration got wrong", () => {
   throws(() => lengthSampler("toString"), /No corpus "toString"/);
   throws(
     () => lengthSampler({ fixed: 0 }),
-    /positive integer of tokens, got 0/,
+    /positive integer of tokens up to 65536, got 0/,
   );
   throws(
     () => lengthSampler({ corpus: "multi30k.en-de", max: 1 }),

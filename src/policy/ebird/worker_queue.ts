@@ -4,6 +4,8 @@
  * count per size does: every operation looks at log2(MaxInf) sizes at most.
  */
 
+import { quoted } from "../../base/quoted.ts";
+
 /** Workers by size: entry n counts those of size 2^n (E2bird, Eq. 6). */
 export type WorkerCounts = readonly number[];
 
@@ -22,10 +24,12 @@ export function workerCounts(
 ): number[] {
   const counts: number[] = [];
   for (const size of sizes) {
-    const n = Math.log2(size);
+    const n = typeof size === "number" ? Math.log2(size) : NaN;
     if (!Number.isInteger(n) || n < 0) {
       throw new RangeError(
-        `Workers of policy "${policy}" have sizes 1, 2, 4, ...; got ${size}`,
+        `Workers of policy "${policy}" have sizes 1, 2, 4, ...; got ${
+          quoted(size)
+        }`,
       );
     }
     counts[n] = (counts[n] ?? 0) + 1;
