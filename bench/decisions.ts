@@ -14,6 +14,7 @@
  *
  *     deno task bench:decisions [--json]
  */
+import { taskSettings } from "../src/cli/options.ts";
 import { CellGraph, NODE } from "../src/graph/cell_graph.ts";
 import { defineCell, f32 } from "../src/graph/cell_builder.ts";
 import type { Model } from "../src/graph/model.ts";
@@ -25,6 +26,19 @@ import { lazy, oracle } from "../src/policy/lazy.ts";
 import { nEbird } from "../src/policy/n_ebird.ts";
 import type { Request } from "../src/policy/request.ts";
 import { tensor } from "../src/tensor/tensor.ts";
+
+const HELP = `bench:decisions [--json]
+
+What a decision of each policy costs while more and more requests run.
+
+  --json            the figures as JSON
+`;
+
+const { json } = taskSettings({
+  name: "bench:decisions",
+  help: HELP,
+  options: { json: { type: "boolean", default: false } },
+}, ({ values }) => values);
 
 const RUNNING = [1, 4, 16, 64, 256, 1024, 4096];
 /** Requests that are made for a point, about. */
@@ -194,7 +208,7 @@ const results = CASES.map((each) => ({
   policy: each.name,
   us: RUNNING.map((running) => measure(each, running)),
 }));
-if (Deno.args.includes("--json")) {
+if (json) {
   console.log(JSON.stringify({ running: RUNNING, results }));
 } else {
   console.log("microseconds per decision (median), by running requests");

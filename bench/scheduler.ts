@@ -9,6 +9,7 @@
  * engine have seen any other.
  */
 import { Bench } from "tinybench";
+import { oneName, taskSettings } from "../src/cli/options.ts";
 import { EngineCore } from "../src/engine/engine.ts";
 import type { Executor, Settlement } from "../src/engine/executor.ts";
 import type { Result } from "../src/graph/model.ts";
@@ -16,7 +17,29 @@ import { lstm } from "../src/models/lstm.ts";
 import type { Task } from "../src/policy/launch.ts";
 import { POLICIES } from "../src/policy/registry.ts";
 
+const HELP = `bench:scheduler [POLICY] [--json]
+
+What the engine and a policy spend on a batch when executing it costs nothing.
+
+  POLICY            only this one, as it runs alone: ${
+  Object.keys(POLICIES).join(", ")
+}
+  --json            the figures as JSON
+`;
+
 const ROWS = 64;
+const { json, chosen } = taskSettings({
+  name: "bench:scheduler",
+  help: HELP,
+  positionalsMax: 1,
+  options: { json: { type: "boolean", default: false } },
+}, ({ values, positionals: [name] }) => ({
+  ...values,
+  chosen: name === undefined
+    ? Object.keys(POLICIES).filter((policy) => policy !== "serial")
+    : [oneName("POLICY", name, Object.keys(POLICIES))],
+}));
+
 /** Steps per request; the mean sentence length of Cellular Batching, section 7.1. */
 const LENGTH = 24;
 
@@ -74,9 +97,7 @@ function run({ engine, executor: { tasks } }: Round): number {
 }
 
 const results: Record<string, { usPerBatch: number; p99Us: number }> = {};
-const chosen = Deno.args.find((argument) => !argument.startsWith("--"));
-for (const policy of Object.keys(POLICIES)) {
-  if (policy === "serial" || (chosen ?? policy) !== policy) continue;
+for (const policy of chosen) {
   let round = prepare(policy);
   const bench = new Bench({
     warmupIterations: 2000,
@@ -101,7 +122,7 @@ for (const policy of Object.keys(POLICIES)) {
   };
 }
 
-if (Deno.args.includes("--json")) {
+if (json) {
   console.log(JSON.stringify({ rows: ROWS, length: LENGTH, results }));
 } else {
   console.log(

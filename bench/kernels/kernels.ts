@@ -11,11 +11,14 @@
  * the runs' ratios. --only takes what has the text in its area or kernel, --size in its size
  * ("m=1 n=512").
  */
-import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import process from "node:process";
-import { parseArgs } from "node:util";
+import { checkWritable, writeText } from "../../src/cli/files.ts";
+import { ROUNDS_MAX } from "../../src/cli/limits.ts";
+import { integerOption, taskSettings } from "../../src/cli/options.ts";
+import { UsageError } from "../../src/cli/terminal.ts";
 import { supports } from "../../src/kernels/module.ts";
+import { quoted } from "../../src/base/quoted.ts";
 import { contest, type Result } from "./contest.ts";
 import { Own } from "./own.ts";
 import { ortNode, ortWeb } from "./peers/ort.ts";
@@ -31,19 +34,20 @@ const MEGABYTES = 192;
 const ROUND_NS = 1e7;
 const QUICK_ROUND_NS = 2e6;
 
-const { values: args } = parseArgs({
-  args: process.argv.slice(2),
-  options: {
-    json: { type: "boolean", default: false },
-    quick: { type: "boolean", default: false },
-    rounds: { type: "string" },
-    runs: { type: "string", default: "3" },
-    only: { type: "string", default: "" },
-    size: { type: "string", default: "" },
-    peers: { type: "string" },
-    plot: { type: "string" },
-  },
-});
+const HELP = `bench:kernels [options]
+
+Every kernel against its peers in one process, one thread, interleaved.
+
+  --quick           shorter rounds, 3 of them
+  --only TEXT       what has the text in its area or kernel
+  --size TEXT       what has the text in its size, e.g. "m=1 n=512"
+  --peers NAMES     comma-separated (default all there are); "" for none
+  --rounds N        rounds of a run, of which the best counts (default 9)
+  --runs N          runs, of which the median counts (default 3)
+  --plot FILE.html  roofline
+  --json            the figures as JSON
+`;
+
 const runtime = "deno" in process.versions
   ? `Deno ${process.versions["deno"]}`
   : "bun" in process.versions
@@ -55,32 +59,50 @@ const AVAILABLE: Record<string, () => Peer | Promise<Peer>> = {
   ...(runtime.startsWith("Node") && { "onnxruntime-node": ortNode }),
 };
 
-function positive(name: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) {
-    throw new RangeError(`--${name} is a positive integer, got "${text}"`);
+const { args, effort, chosenPeers } = taskSettings({
+  name: "bench:kernels",
+  help: HELP,
+  options: {
+    json: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+    rounds: { type: "string" },
+    runs: { type: "string" },
+    only: { type: "string", default: "" },
+    size: { type: "string", default: "" },
+    peers: { type: "string" },
+    plot: { type: "string" },
+  },
+}, ({ values }) => {
+  const range = { min: 1, max: ROUNDS_MAX };
+  const chosenPeers = values.peers?.split(",").filter((name) => name !== "") ??
+    Object.keys(AVAILABLE);
+  for (const name of chosenPeers) {
+    if (!Object.hasOwn(AVAILABLE, name)) {
+      throw new UsageError(
+        `No peer ${quoted(name)} in ${runtime}; there are ${
+          Object.keys(AVAILABLE).join(", ")
+        }`,
+      );
+    }
   }
-  return value;
-}
-const effort = {
-  runs: positive("runs", args.runs),
-  rounds: positive("rounds", args.rounds ?? (args.quick ? "3" : "9")),
-  roundNs: args.quick ? QUICK_ROUND_NS : ROUND_NS,
-};
-const chosenPeers = args.peers?.split(",").filter((name) => name !== "") ??
-  Object.keys(AVAILABLE);
+  if (values.plot !== undefined) checkWritable(values.plot);
+  return {
+    args: values,
+    effort: {
+      runs: integerOption("runs", values.runs, 3, range),
+      rounds: integerOption(
+        "rounds",
+        values.rounds,
+        values.quick ? 3 : 9,
+        range,
+      ),
+      roundNs: values.quick ? QUICK_ROUND_NS : ROUND_NS,
+    },
+    chosenPeers,
+  };
+});
 const peers: Peer[] = [];
-for (const name of chosenPeers) {
-  const load = AVAILABLE[name];
-  if (load === undefined) {
-    throw new RangeError(
-      `No peer "${name}" in ${runtime}; there are ${
-        Object.keys(AVAILABLE).join(", ")
-      }`,
-    );
-  }
-  peers.push(await load());
-}
+for (const name of chosenPeers) peers.push(await AVAILABLE[name]!());
 const relaxed = supports("relaxed-simd");
 const peaks = await measurePeaks(relaxed);
 const builds = ["shoal.wasm", ...relaxed ? ["shoal.relaxed.wasm"] : []]
@@ -96,8 +118,10 @@ for (const [i, { area, name, make }] of all.entries()) {
   results.push(await contest(task, builds, peers, effort));
 }
 if (results.length === 0) {
-  throw new RangeError(
-    `Nothing to time has "${args.only}" in its name and "${args.size}" in its size`,
+  throw new UsageError(
+    `Nothing to time has ${quoted(args.only)} in its name and ${
+      quoted(args.size)
+    } in its size`,
   );
 }
 const machine = {
@@ -110,7 +134,7 @@ const machine = {
   ),
   ...peaks,
 };
-if (args.plot !== undefined) writeFileSync(args.plot, roofline(results, peaks));
+if (args.plot !== undefined) writeText(args.plot, roofline(results, peaks));
 if (args.json) {
   const means = geometricMeans(results);
   console.log(

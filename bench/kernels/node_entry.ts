@@ -8,7 +8,26 @@ import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { build, stop } from "esbuild";
+import { quoted } from "../../src/base/quoted.ts";
+import { readOptions } from "../../src/cli/options.ts";
+import { EXIT, guard, UsageError } from "../../src/cli/terminal.ts";
 import { ROOT } from "./root.ts";
+
+const HELP = `bench:kernels:node [options of bench:kernels]
+
+bench:kernels in Node, where onnxruntime-node is a peer too; bench:kernels --help lists the options.
+SHOAL_NODE names another Node, for example SHOAL_NODE="npx -y node@26".
+`;
+
+guard("bench:kernels:node");
+const forwarded = process.argv.slice(2);
+const asked = forwarded.find((arg) =>
+  ["-h", "--help", "--version"].includes(arg)
+);
+if (asked !== undefined) {
+  readOptions({ name: "bench:kernels:node", help: HELP, options: {} }, [asked]);
+  process.exit(EXIT.success);
+}
 
 const FOLDER = fileURLToPath(ROOT);
 const OUT = "build/bench/kernels.js";
@@ -31,8 +50,14 @@ try {
 const [command, ...args] = (process.env["SHOAL_NODE"] ?? "node").split(" ");
 const { status, error } = spawnSync(
   command!,
-  [...args, OUT, ...process.argv.slice(2)],
+  [...args, OUT, ...forwarded],
   { cwd: FOLDER, stdio: "inherit" },
 );
-if (error) throw error;
+if (error) {
+  throw new UsageError(
+    `${
+      quoted(command)
+    } cannot be started (${error.message}); SHOAL_NODE names a Node to run`,
+  );
+}
 process.exit(status ?? 1);

@@ -10,7 +10,8 @@ import { readFileSync, statSync } from "node:fs";
 import { cpus } from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { ROUNDS_MAX } from "../../src/cli/limits.ts";
+import { integerOption, taskSettings } from "../../src/cli/options.ts";
 import { warmUp } from "../../src/engine/warm_up.ts";
 import { fixMemory } from "../../src/kernels/fixed_memory.ts";
 import { createMemory, PAGE_BYTES } from "../../src/kernels/memory.ts";
@@ -116,25 +117,38 @@ function startElsewhere(subject: number, warm: boolean): Start {
   return JSON.parse(stdout) as Start;
 }
 
-const { values: args } = parseArgs({
-  args: process.argv.slice(2),
+const HELP = `bench:startup [options]
+
+How long the kernels take from nothing to full speed, in processes of their own.
+
+  --processes N     processes per figure, of which the median counts (default 5)
+  --json            the figures as JSON
+`;
+
+const { processes, subject, ...args } = taskSettings({
+  name: "bench:startup",
+  help: HELP,
   options: {
-    processes: { type: "string", default: "5" },
+    processes: { type: "string" },
     json: { type: "boolean", default: false },
     subject: { type: "string" },
     warm: { type: "boolean", default: false },
   },
-});
-if (args.subject !== undefined) {
-  const start = await measureStart(Number(args.subject), args.warm);
+}, ({ values }) => ({
+  ...values,
+  processes: integerOption("processes", values.processes, 5, {
+    min: 1,
+    max: ROUNDS_MAX,
+  }),
+  /** What the processes of this one measure. */
+  subject: integerOption("subject", values.subject, -1, {
+    max: SUBJECTS.length - 1,
+  }),
+}));
+if (subject >= 0) {
+  const start = await measureStart(subject, args.warm);
   console.log(JSON.stringify(start));
   process.exit(0);
-}
-const processes = Number(args.processes);
-if (!Number.isInteger(processes) || processes < 1) {
-  throw new RangeError(
-    `--processes is a positive integer, got "${args.processes}"`,
-  );
 }
 const results = SUBJECTS.flatMap((_, subject) =>
   [false, true].map((warm) => {

@@ -13,7 +13,10 @@
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import process from "node:process";
-import { parseArgs } from "node:util";
+import { quoted } from "../../src/base/quoted.ts";
+import { ROUNDS_MAX, threadsMax } from "../../src/cli/limits.ts";
+import { integerOption, taskSettings } from "../../src/cli/options.ts";
+import { UsageError } from "../../src/cli/terminal.ts";
 import { KernelTeam } from "../../src/engine/kernel_team.ts";
 import { probeScratch } from "../../src/engine/scratch_probe.ts";
 import { createMemory } from "../../src/kernels/memory.ts";
@@ -35,25 +38,43 @@ const CORES_MS = 100;
 /** Working memory of convolutions. */
 const SCRATCH_BYTES = 2 ** 20;
 
-const { values: args } = parseArgs({
-  args: process.argv.slice(2),
+const HELP = `bench:threads [options]
+
+Kernels on several threads against the same on one and onnxruntime-web on as many.
+
+  --threads N       threads (default 2)
+  --only TEXT       what has the text in its area or kernel (default gemm_f32)
+  --size TEXT       what has the text in its size, e.g. "m=1 n=512"
+  --alone           without the peer
+  --rounds N        rounds of a run, of which the best counts (default 9)
+  --runs N          runs, of which the median counts (default 3)
+  --json            the figures as JSON
+`;
+
+const { threads, rounds, runs, ...args } = taskSettings({
+  name: "bench:threads",
+  help: HELP,
   options: {
-    threads: { type: "string", default: "2" },
+    threads: { type: "string" },
     only: { type: "string", default: "gemm_f32" },
     size: { type: "string", default: "" },
-    rounds: { type: "string", default: "9" },
-    runs: { type: "string", default: "3" },
+    rounds: { type: "string" },
+    runs: { type: "string" },
     alone: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
+}, ({ values }) => {
+  const range = { min: 1, max: ROUNDS_MAX };
+  return {
+    ...values,
+    threads: integerOption("threads", values.threads, 2, {
+      min: 1,
+      max: threadsMax(),
+    }),
+    rounds: integerOption("rounds", values.rounds, 9, range),
+    runs: integerOption("runs", values.runs, 3, range),
+  };
 });
-const [threads, rounds, runs] = [args.threads, args.rounds, args.runs]
-  .map((text, i) => {
-    const value = Number(text);
-    if (Number.isInteger(value) && value >= 1) return value;
-    const name = ["threads", "rounds", "runs"][i];
-    throw new RangeError(`--${name} is a positive integer, got "${text}"`);
-  }) as [number, number, number];
 
 /** A build on one thread and on a team, over one memory: which of them runs makes no difference to it. */
 async function startBuild(
@@ -161,7 +182,11 @@ for (const { area, name, make } of candidates(SEED)) {
 }
 for (const { team } of builds) await team.close();
 if (results.length === 0) {
-  throw new RangeError(`Nothing to time has "${args.only}" in its name`);
+  throw new UsageError(
+    `Nothing to time has ${quoted(args.only)} in its name and ${
+      quoted(args.size)
+    } in its size`,
+  );
 }
 
 const machine = {

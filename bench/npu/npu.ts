@@ -1,11 +1,12 @@
 /**
- * Speed of the NPU model, one thread, beside SCALE-Sim's: `deno run -A bench/npu/npu.ts`.
+ * Speed of the NPU model, one thread, beside SCALE-Sim's: `deno task bench:npu`.
  * SCALE-Sim v3.0.0 took 128 s and 729 MB for ResNet-50 at 128x128, ws (Python 3.11, 2-core VM).
  */
 import { existsSync, readFileSync } from "node:fs";
 import os from "node:os";
 import process from "node:process";
 import { Bench } from "tinybench";
+import { taskSettings } from "../../src/cli/options.ts";
 import { closedForm } from "../../src/npu/closed_form.ts";
 import { createNpu } from "../../src/npu/npu.ts";
 import { resnet50 } from "../../src/npu/networks/resnet50.ts";
@@ -19,6 +20,15 @@ import {
 import { gemmInRowFolds, randomOperands } from "../../test/npu/gemm_oracle.ts";
 import { csvRows, layerOf, machineOf } from "../../test/npu/reference.ts";
 import { COMPUTE_ROWS } from "../../test/npu/scalesim_rows.ts";
+
+taskSettings({
+  name: "bench:npu",
+  help: `bench:npu
+
+Speed of the NPU model, one thread.
+`,
+  options: {},
+}, () => undefined);
 
 const SEED = 1;
 const ARRAY = { rows: 128, cols: 128 };

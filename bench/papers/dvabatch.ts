@@ -11,9 +11,13 @@
  *
  *     deno task bench:dvabatch [--network NAME,...] [--quick] [--json] [--seed N]
  */
-import { parseArgs } from "node:util";
 import { Prng } from "../../src/base/prng.ts";
 import { NS_PER_MS } from "../../src/base/units.ts";
+import {
+  namesOption,
+  seedOption,
+  taskSettings,
+} from "../../src/cli/options.ts";
 import { BASELINES, searchWindow } from "../../src/policy/baselines.ts";
 import { dvabatch, type DvaBatchOptions } from "../../src/policy/dvabatch.ts";
 import { graph } from "../../src/policy/graph_batching.ts";
@@ -27,18 +31,32 @@ const LOADS = { low: 1 / 4, medium: 3 / 5, high: 9 / 10 } as const;
 const QOS_MS = 200;
 const WINDOWS_MS = [0, 2, 5, 10, 20, 40, 60, 80];
 
-const { values } = parseArgs({
-  args: Deno.args,
+const HELP = `bench:dvabatch [options]
+
+DVABatch's evaluation on a modelled Titan RTX, beside the published figures.
+
+  --network NAMES   comma-separated (default all): ${
+  Object.keys(DVA_NETWORKS).join(", ")
+}
+  --quick           fewer rates, requests and runs
+  --seed N          seed of requests and arrivals (default 1)
+  --json            the figures as JSON
+`;
+
+const { networks, quick, seed, json } = taskSettings({
+  name: "bench:dvabatch",
+  help: HELP,
   options: {
-    network: { type: "string", default: Object.keys(DVA_NETWORKS).join() },
+    network: { type: "string" },
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
-    seed: { type: "string", default: "1" },
+    seed: { type: "string" },
   },
-});
-const { quick } = values;
-const seed = Number(values.seed);
-if (!Number.isInteger(seed)) throw new RangeError("--seed is an integer");
+}, ({ values }) => ({
+  ...values,
+  networks: namesOption("network", values.network, Object.keys(DVA_NETWORKS)),
+  seed: seedOption(values.seed),
+}));
 const runs = quick ? 1 : 3;
 const requests = quick ? 1000 : 3000;
 
@@ -213,18 +231,8 @@ function evaluate(network: DvaNetwork): NetworkResult {
   };
 }
 
-const names = values.network.split(",");
-for (const name of names) {
-  if (!Object.hasOwn(DVA_NETWORKS, name)) {
-    throw new RangeError(
-      `--network "${name}" does not exist; there are ${
-        Object.keys(DVA_NETWORKS)
-      }`,
-    );
-  }
-}
-const results = names.map((name) => evaluate(DVA_NETWORKS[name]!()));
-if (values.json) {
+const results = networks.map((name) => evaluate(DVA_NETWORKS[name]!()));
+if (json) {
   console.log(JSON.stringify({ seed, runs, requests, results }));
 } else {
   console.log(

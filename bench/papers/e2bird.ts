@@ -12,10 +12,14 @@
  *
  *     deno task bench:e2bird [--network NAME,...] [--quick] [--json] [--seed N]
  */
-import { parseArgs } from "node:util";
 import { Prng } from "../../src/base/prng.ts";
 import { ascending, mean, percentile } from "../../src/base/statistics.ts";
 import { NS_PER_MS, NS_PER_US } from "../../src/base/units.ts";
+import {
+  namesOption,
+  seedOption,
+  taskSettings,
+} from "../../src/cli/options.ts";
 import { GpuCost, TITAN_RTX } from "../../src/cost/gpu_cost.ts";
 import {
   RESNET_TITAN_RTX,
@@ -49,18 +53,36 @@ const PUBLISHED_WAIT_MS = 30;
 /** Streams of the device: as many as the largest engine has workers. */
 const STREAMS = 40;
 
-const { values } = parseArgs({
-  args: Deno.args,
+const HELP = `bench:e2bird [options]
+
+E2bird's evaluation on a simulated Titan RTX, beside the published figures.
+
+  --network NAMES   comma-separated (default all): ${
+  Object.keys(RESNET_TITAN_RTX).join(", ")
+}
+  --quick           fewer rates, requests and runs
+  --seed N          seed of requests and arrivals (default 1)
+  --json            the figures as JSON
+`;
+
+const { networks, quick, seed, json } = taskSettings({
+  name: "bench:e2bird",
+  help: HELP,
   options: {
-    network: { type: "string", default: Object.keys(RESNET_TITAN_RTX).join() },
+    network: { type: "string" },
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
-    seed: { type: "string", default: "1" },
+    seed: { type: "string" },
   },
-});
-const { quick } = values;
-const seed = Number(values.seed);
-if (!Number.isInteger(seed)) throw new RangeError("--seed is an integer");
+}, ({ values }) => ({
+  ...values,
+  networks: namesOption(
+    "network",
+    values.network,
+    Object.keys(RESNET_TITAN_RTX),
+  ),
+  seed: seedOption(values.seed),
+}));
 const runs = quick ? 4 : 20;
 const peakRequests = quick ? 1500 : 3000;
 
@@ -280,22 +302,12 @@ function evaluate(network: string, device: Device): DeviceResult {
   };
 }
 
-const networks = values.network.split(",");
-for (const network of networks) {
-  if (!Object.hasOwn(RESNET_TITAN_RTX, network)) {
-    throw new RangeError(
-      `--network "${network}" does not exist; there are ${
-        Object.keys(RESNET_TITAN_RTX)
-      }`,
-    );
-  }
-}
 const results = networks.flatMap((network) =>
   DEVICES.filter(({ name }) =>
     name !== "tiles and waves" || network === "resnet50"
   ).map((device) => evaluate(network, device))
 );
-if (values.json) {
+if (json) {
   console.log(JSON.stringify({ seed, runs, results }));
 } else {
   console.log(`E2bird on a simulated Titan RTX; seed ${seed}, ${runs} runs`);

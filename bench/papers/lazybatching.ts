@@ -9,9 +9,15 @@
  *     deno task bench:lazybatching [--network NAME,...] [--quick] [--json] [--seed N] [--runs N]
  *         [--table2]
  */
-import { parseArgs } from "node:util";
 import { Prng } from "../../src/base/prng.ts";
 import { NS_PER_MS } from "../../src/base/units.ts";
+import { ROUNDS_MAX } from "../../src/cli/limits.ts";
+import {
+  integerOption,
+  namesOption,
+  seedOption,
+  taskSettings,
+} from "../../src/cli/options.ts";
 import { BASELINES } from "../../src/policy/baselines.ts";
 import { graph } from "../../src/policy/graph_batching.ts";
 import { lazy, type LazyOptions, oracle } from "../../src/policy/lazy.ts";
@@ -45,23 +51,40 @@ const SLA_MS = 100;
 const SLA_RATE = 1000;
 const REQUESTS_MIN = 300;
 
-const { values } = parseArgs({
-  args: Deno.args,
+const HELP = `bench:lazybatching [options]
+
+LazyBatching's evaluation on the NPU of its Table I, beside the published figures.
+
+  --network NAMES   comma-separated (default all): ${
+  Object.keys(NETWORKS).join(", ")
+}
+  --quick           fewer rates, requests and runs
+  --seed N          seed of requests and arrivals (default 1)
+  --runs N          runs per point (default 3; 1 with --quick)
+  --table2          devices slowed down or sped up to the times alone of Table II
+  --json            the figures as JSON
+`;
+
+const { names, quick, seed, runs, table2, json } = taskSettings({
+  name: "bench:lazybatching",
+  help: HELP,
   options: {
-    network: { type: "string", default: Object.keys(NETWORKS).join() },
+    network: { type: "string" },
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
-    seed: { type: "string", default: "1" },
+    seed: { type: "string" },
     runs: { type: "string" },
     table2: { type: "boolean", default: false },
   },
-});
-const quick = values.quick;
-const seed = Number(values.seed);
-const runs = Number(values.runs ?? (quick ? 1 : 3));
-if (!Number.isInteger(seed) || !(Number.isInteger(runs) && runs > 0)) {
-  throw new RangeError("--seed is an integer, --runs a positive one");
-}
+}, ({ values }) => ({
+  ...values,
+  names: namesOption("network", values.network, Object.keys(NETWORKS)),
+  seed: seedOption(values.seed),
+  runs: integerOption("runs", values.runs, values.quick ? 1 : 3, {
+    min: 1,
+    max: ROUNDS_MAX,
+  }),
+}));
 
 type Build = (network: Network, slaMs: number) => Policy;
 
@@ -185,7 +208,7 @@ function evaluate(network: Network): PolicyResult[] {
 /** The network on the modelled device; with --table2 slowed down or sped up to the paper's time alone. */
 function networkOf(name: string, mode: NpuMode): Network {
   const network = NETWORKS[name]!(mode);
-  if (!values.table2) return network;
+  if (!table2) return network;
   const { aloneMs } = factsOf(network, seed);
   return scaled(network, network.published.aloneMs / aloneMs);
 }
@@ -206,14 +229,6 @@ function vary(name: string): VariantResult[] {
   }));
 }
 
-const names = values.network.split(",");
-for (const name of names) {
-  if (!Object.hasOwn(NETWORKS, name)) {
-    throw new RangeError(
-      `--network "${name}" does not exist; there are ${Object.keys(NETWORKS)}`,
-    );
-  }
-}
 const results = names.map((name) => {
   const network = networkOf(name, "overlapped");
   return {
@@ -223,12 +238,12 @@ const results = names.map((name) => {
     variants: vary(name),
   };
 });
-if (values.json) {
-  console.log(JSON.stringify({ seed, runs, table2: values.table2, results }));
+if (json) {
+  console.log(JSON.stringify({ seed, runs, table2, results }));
 } else {
   console.log(
     `LazyBatching on the NPU of Table I${
-      values.table2 ? ", scaled to the times alone of Table II" : ""
+      table2 ? ", scaled to the times alone of Table II" : ""
     }; seed ${seed}, ${runs} runs per point, SLA ${SLA_MS} ms`,
   );
   for (const { network, ...result } of results) {

@@ -2,7 +2,6 @@
  * `shoal bench`, the main job: what every policy makes of the same requests on this machine, on real
  * tensors and worker threads, at shares of the best policy's measured peak.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import { isoNow } from "../engine/clock.ts";
 import { POLICIES } from "../policy/registry.ts";
@@ -20,9 +19,9 @@ import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
 import {
   type BenchSettings,
   benchSettings,
-  HELP,
   TARGET_PER_S,
 } from "./bench_settings.ts";
+import { makeFolder, writeText } from "./files.ts";
 import { print, progress, stdoutColor } from "./terminal.ts";
 
 /** Loads as shares of the best policy's peak. */
@@ -40,12 +39,9 @@ const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64];
 
 export async function bench(args: string[]): Promise<number> {
   const settings = benchSettings(args);
-  if (settings === undefined) {
-    print(HELP);
-    return 0;
-  }
+  if (settings === undefined) return 0;
   const startedAt = isoNow();
-  mkdirSync(settings.out, { recursive: true });
+  makeFolder(settings.out);
   const models: ModelResult[] = [];
   for (const benchModel of settings.models) {
     models.push(await benchOne(benchModel, settings));
@@ -64,7 +60,7 @@ export async function bench(args: string[]): Promise<number> {
     models,
   };
   const report = `${settings.out}/report.html`;
-  writeFileSync(report, await htmlReport(result));
+  writeText(report, await htmlReport(result));
   progress(`report: ${report}`);
   if (settings.json) print(JSON.stringify(result));
   else printTables(result);

@@ -1,9 +1,11 @@
 /** The models of `shoal bench` and `shoal profile`, and how large they are made. */
 import type { Model } from "../graph/model.ts";
 import { MODELS } from "../models/registry.ts";
-import { seededWeights } from "../tensor/weights.ts";
+import { seededWeights, shapesOnly } from "../tensor/weights.ts";
 import { type InputGenerator, inputGenerator } from "../workload/inputs.ts";
 import type { LengthsSpec } from "../workload/lengths.ts";
+import { boundedWeights, checkModelSizes, WEIGHT_BYTES_MAX } from "./limits.ts";
+import { UsageError } from "./terminal.ts";
 
 export interface BenchModel {
   readonly name: string;
@@ -103,7 +105,10 @@ export interface BuiltModel {
   readonly inputs: InputGenerator;
 }
 
-/** @param overrides options of the model that a caller sets */
+/**
+ * @param overrides options of the model that a caller sets
+ * @throws UsageError on an option that the model cannot take, or that makes it too large
+ */
 export function buildModel(
   bench: BenchModel,
   hidden: number,
@@ -111,7 +116,6 @@ export function buildModel(
   seed: number,
   overrides: Readonly<Record<string, unknown>> = {},
 ): BuiltModel {
-  const entry = MODELS[bench.name]!;
   const options: Record<string, unknown> = bench.options(hidden);
   if (full) {
     for (const key of Object.keys(options)) {
@@ -120,7 +124,27 @@ export function buildModel(
     Object.assign(options, bench.full);
   }
   Object.assign(options, overrides);
+  try {
+    return built(bench, options, seed);
+  } catch (error) {
+    if (!(error instanceof RangeError || error instanceof TypeError)) {
+      throw error;
+    }
+    throw new UsageError(error.message);
+  }
+}
+
+function built(
+  bench: BenchModel,
+  options: Readonly<Record<string, unknown>>,
+  seed: number,
+): BuiltModel {
+  const entry = MODELS[bench.name]!;
   const vocabulary = options["vocabulary"] ?? options["sourceVocabulary"];
+  checkModelSizes(bench.name, options);
+  const bounds = { elementsMax: WEIGHT_BYTES_MAX / 4, each: false };
+  // Sizes alone first, so that nobody waits for the weights of a model that is refused.
+  entry.build({ ...options, weights: boundedWeights(shapesOnly(), bounds) });
   const model = entry.build({ ...options, weights: seededWeights(seed) });
   const sizes = Object.fromEntries(
     Object.entries(options).map(([key, value]) => [

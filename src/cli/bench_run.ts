@@ -1,5 +1,4 @@
 /** The runs of one model: sizing, peaks, points under load. */
-import { writeFileSync } from "node:fs";
 import { Prng } from "../base/prng.ts";
 import { parallelism } from "../engine/runtime.ts";
 import { TensorExecutor } from "../engine/tensor_executor.ts";
@@ -16,6 +15,7 @@ import { atOnce, poisson } from "../workload/arrivals.ts";
 import { workload } from "../workload/workload.ts";
 import type { BuiltModel } from "./bench_models.ts";
 import type { BenchSettings } from "./bench_settings.ts";
+import { writeText } from "./files.ts";
 import { measure } from "./measure.ts";
 import { policyOptions } from "./policy_options.ts";
 import { progress } from "./terminal.ts";
@@ -116,7 +116,7 @@ export class BenchRun {
       observer: recorder,
     });
     const name = `${model.name}-${policy}-${loadName}`;
-    writeFileSync(
+    writeText(
       `${out}/${name}.trace.json`,
       perfettoTrace([{ name, recorder }]),
     );

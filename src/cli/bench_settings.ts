@@ -1,12 +1,22 @@
 /** What `shoal bench` is asked to do. */
-import { parseArgs } from "node:util";
 import { POLICIES } from "../policy/registry.ts";
 import {
   BENCH_MODELS,
   type BenchModel,
   DEFAULT_MODELS,
 } from "./bench_models.ts";
-import { integerOption, namesOption, UsageError } from "./terminal.ts";
+import {
+  BATCH_MAX,
+  BENCH_REQUESTS_MAX,
+  HIDDEN_MAX,
+  threadsMax,
+} from "./limits.ts";
+import {
+  integerOption,
+  namesOption,
+  readOptions,
+  seedOption,
+} from "./options.ts";
 
 /** Requests per second that model sizes aim at: a point of 1,000 requests then takes seconds. */
 export const TARGET_PER_S = 1000;
@@ -14,7 +24,7 @@ export const TARGET_PER_S = 1000;
 /** What the recurrent models are usually compared under; "all" adds the rest of the registry. */
 const DEFAULT_POLICIES = "serial,graph,bucketed,merged,cellular,late";
 
-export const HELP = `shoal bench [options]
+const HELP = `shoal bench [options]
 
 Finds the capacity of this machine, then runs every policy at low, medium and high load.
 
@@ -49,10 +59,11 @@ export interface BenchSettings {
   json: boolean;
 }
 
-/** @returns undefined when help is asked for */
+/** @returns undefined when help or version was asked for */
 export function benchSettings(args: string[]): BenchSettings | undefined {
-  const { values } = parseArgs({
-    args,
+  const given = readOptions({
+    name: "shoal bench",
+    help: HELP,
     options: {
       model: { type: "string" },
       policy: { type: "string" },
@@ -65,48 +76,52 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
       full: { type: "boolean", default: false },
       out: { type: "string", default: "build/bench" },
       json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
     },
-  });
-  if (values.help) return undefined;
+  }, args);
+  if (given === undefined) return undefined;
+  const { values } = given;
   const chosen = namesOption(
     "model",
     values.model ??
       (values.policy === "all" ? "all" : DEFAULT_MODELS.join()),
     BENCH_MODELS.map(({ name }) => name),
   );
-  const settings = {
+  return {
     models: BENCH_MODELS.filter(({ name }) => chosen.includes(name)),
     policies: namesOption(
       "policy",
       values.policy ?? DEFAULT_POLICIES,
       Object.keys(POLICIES),
     ),
-    seed: integerOption("seed", values.seed, 1),
+    seed: seedOption(values.seed),
     requests: integerOption(
       "requests",
       values.requests,
-      values.quick ? 500 : values.full ? 500 : 1000,
+      values.quick || values.full ? 500 : 1000,
+      { min: 1, max: BENCH_REQUESTS_MAX },
     ),
-    workers: integerOption("workers", values.workers, 1),
-    batchSizeMax: integerOption("batch", values.batch, 64),
+    workers: integerOption("workers", values.workers, 1, {
+      min: 1,
+      max: threadsMax(),
+    }),
+    batchSizeMax: integerOption("batch", values.batch, 64, {
+      min: 1,
+      max: BATCH_MAX,
+    }),
     hidden: values.hidden === undefined
       ? undefined
-      : integerOption("hidden", values.hidden, 0),
+      : hiddenOption(values.hidden, 0),
     quick: values.quick,
     full: values.full,
     out: values.out,
     json: values.json,
   };
-  for (
-    const [option, value] of [
-      ["requests", settings.requests],
-      ["workers", settings.workers],
-      ["batch", settings.batchSizeMax],
-      ["hidden", settings.hidden],
-    ] as const
-  ) {
-    if (value === 0) throw new UsageError(`--${option} is at least 1`);
-  }
-  return settings;
+}
+
+/** @throws UsageError unless it is a hidden size that is measured */
+export function hiddenOption(
+  text: string | undefined,
+  otherwise: number,
+): number {
+  return integerOption("hidden", text, otherwise, { min: 1, max: HIDDEN_MAX });
 }

@@ -1,12 +1,26 @@
 /**
  * Compiles every target of asconfig.json whose output is older than its sources, and
- * bundles the TypeScript for Node and Bun: `deno task build`. Progress goes to stderr;
- * `--force` compiles all.
+ * bundles the TypeScript for Node and Bun: `deno task build`. Progress goes to stderr.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import process from "node:process";
 import asc from "assemblyscript/asc";
 import { bundle } from "./bundle.ts";
+import { taskSettings } from "./options.ts";
+import { EXIT } from "./terminal.ts";
+
+const HELP = `build [--force]
+
+Compiles the kernels of asconfig.json whose output is older than their sources, and bundles the library.
+
+  --force           compiles all
+`;
+
+const { force } = taskSettings({
+  name: "build",
+  help: HELP,
+  options: { force: { type: "boolean", default: false } },
+}, ({ values }) => values);
 
 const ROOT = new URL("../../", import.meta.url);
 const CONFIG = "asconfig.json";
@@ -46,9 +60,7 @@ process.chdir(
 const { targets } = JSON.parse(
   readFileSync(new URL(CONFIG, ROOT), "utf8"),
 ) as Config;
-const sourcesMs = process.argv.includes("--force")
-  ? Infinity
-  : newestSourceMs();
+const sourcesMs = force ? Infinity : newestSourceMs();
 const stale = Object.keys(targets).filter((name) =>
   changedAtMs(targets[name].outFile) < sourcesMs
 );
@@ -56,7 +68,7 @@ for (const [i, target] of stale.entries()) {
   process.stderr.write(
     `build ${i + 1}/${stale.length}: ${targets[target].outFile}\n`,
   );
-  if (!await compile(target)) process.exit(1);
+  if (!await compile(target)) process.exit(EXIT.failure);
 }
 if (stale.length === 0) process.stderr.write("build: up to date\n");
 await bundle(ROOT);

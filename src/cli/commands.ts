@@ -1,4 +1,7 @@
-/** Runs a command; resolves with the exit code. */
+/**
+ * Runs a command; resolves with the exit code. Reads its arguments with `readOptions`, so that it has help
+ * and version as all of them.
+ */
 export type Command = (args: string[]) => Promise<number>;
 
 export interface CommandEntry {

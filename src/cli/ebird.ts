@@ -1,6 +1,4 @@
 /** `shoal ebird`: E2bird's offline phase, which writes the engine configuration (section 7.3.2, Table 4). */
-import { readFileSync, writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { z } from "zod";
 import { type CurvePoints, onCurve } from "../base/curve.ts";
 import {
@@ -15,6 +13,10 @@ import {
   searchConfigurations,
   type SearchObjective,
 } from "../policy/ebird/offline.ts";
+import { checkedBy } from "./checked_by.ts";
+import { parseJson, readText, writeText } from "./files.ts";
+import { DURATION_NS_MAX, LOAD_MAX, LOADS_MAX } from "./limits.ts";
+import { integersOption, oneName, readOptions, see } from "./options.ts";
 import { print, progress, UsageError } from "./terminal.ts";
 
 const OBJECTIVES = ["worker", "inference", "last"] as const;
@@ -39,13 +41,17 @@ const PROFILE = z.object({
   model: z.string(),
   tablesNs: z.record(
     z.string(),
-    z.array(z.tuple([z.int().min(1), z.number().min(0)])).min(1),
+    z.array(z.tuple([
+      z.int().min(1),
+      z.number().min(0).max(DURATION_NS_MAX),
+    ])).min(1),
   ),
 });
 
 export function ebird(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
+  const given = readOptions({
+    name: "shoal ebird",
+    help: HELP,
     options: {
       network: { type: "string" },
       profile: { type: "string" },
@@ -53,26 +59,27 @@ export function ebird(args: string[]): Promise<number> {
       objective: { type: "string", default: "worker" },
       interference: { type: "boolean", default: false },
       out: { type: "string" },
-      help: { type: "boolean", default: false },
     },
-  });
-  if (values.help) {
-    print(HELP);
-    return Promise.resolve(0);
-  }
+  }, args);
+  if (given === undefined) return Promise.resolve(0);
+  const { values } = given;
   if ((values.network === undefined) === (values.profile === undefined)) {
-    throw new UsageError(`One of --network and --profile\n\n${HELP}`);
-  }
-  const objective = values.objective as SearchObjective;
-  if (!OBJECTIVES.includes(objective)) {
     throw new UsageError(
-      `--objective is ${OBJECTIVES.join(", ")}; got "${values.objective}"`,
+      `One of --network and --profile is needed${see("shoal ebird")}`,
     );
   }
-  const totals = values.totals.split(",").map(Number);
-  if (totals.some((total) => !Number.isInteger(total) || total < 1)) {
+  const objective: SearchObjective = oneName(
+    "--objective",
+    values.objective,
+    OBJECTIVES,
+  );
+  const totals = integersOption("totals", values.totals, {
+    min: 1,
+    max: LOAD_MAX,
+  });
+  if (totals.length > LOADS_MAX) {
     throw new UsageError(
-      `--totals are positive integers, got "${values.totals}"`,
+      `--totals are at most ${LOADS_MAX} loads, got ${totals.length}`,
     );
   }
   const { source, points } = values.network !== undefined
@@ -110,20 +117,14 @@ export function ebird(args: string[]): Promise<number> {
   const text = `${JSON.stringify(result, undefined, 1)}\n`;
   if (values.out === undefined) print(text);
   else {
-    writeFileSync(values.out, text);
+    writeText(values.out, text);
     progress(`saved: ${values.out}`);
   }
   return Promise.resolve(0);
 }
 
 function published(network: string): { source: string; points: CurvePoints } {
-  if (!Object.hasOwn(RESNET_TITAN_RTX, network)) {
-    throw new UsageError(
-      `--network "${network}" does not exist; there are ${
-        Object.keys(RESNET_TITAN_RTX).join(", ")
-      }`,
-    );
-  }
+  oneName("--network", network, Object.keys(RESNET_TITAN_RTX));
   return {
     source: `${network}, E2bird, Table 1`,
     points: RESNET_TITAN_RTX[network]!,
@@ -132,17 +133,11 @@ function published(network: string): { source: string; points: CurvePoints } {
 
 /** The whole network's curve: the sum of its cells', at every size that any of them was measured at. */
 function profiled(path: string): { source: string; points: CurvePoints } {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(readFileSync(path, "utf8"));
-  } catch (error) {
-    throw new UsageError(`Cannot read ${path}: ${(error as Error).message}`);
-  }
-  const checked = PROFILE.safeParse(parsed);
-  if (!checked.success) {
-    throw new UsageError(`${path}: ${z.prettifyError(checked.error)}`);
-  }
-  const { model, tablesNs } = checked.data;
+  const { model, tablesNs } = checkedBy(
+    PROFILE,
+    parseJson(readText(path), path),
+    path,
+  );
   const tables = Object.values(tablesNs);
   const sizes = new Set(tables.flat().map(([rows]) => rows));
   const points = [...sizes].sort((a, b) => a - b).map((rows) =>

@@ -1,6 +1,5 @@
 /** `shoal explain`: why a request waited, or why a batch was not full, in a simulated run. */
-import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { quoted } from "../base/quoted.ts";
 import { EngineCore } from "../engine/engine.ts";
 import { SimExecutor } from "../engine/sim_executor.ts";
 import { Timeline } from "../engine/timeline.ts";
@@ -8,6 +7,8 @@ import { driveVirtual } from "../engine/virtual_driver.ts";
 import { DecisionLog } from "../report/decision_log.ts";
 import { submissions } from "./measure.ts";
 import { readConfig, type Simulation } from "./simulate_config.ts";
+import { readText } from "./files.ts";
+import { integerOf, readOptions, see } from "./options.ts";
 import { print, UsageError } from "./terminal.ts";
 
 const HELP =
@@ -18,34 +19,36 @@ full. Ids count from 0, requests in order of arrival, batches in order of launch
 first policy of the configuration decides.`;
 
 export function explain(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
+  const given = readOptions({
+    name: "shoal explain",
+    help: HELP,
     options: {
       config: { type: "string" },
       request: { type: "string" },
       batch: { type: "string" },
       policy: { type: "string" },
-      help: { type: "boolean", default: false },
     },
-  });
-  const { config, request, batch, policy } = values;
-  if (values.help) {
-    print(HELP);
-    return Promise.resolve(0);
-  }
+  }, args);
+  if (given === undefined) return Promise.resolve(0);
+  const { config, request, batch, policy } = given.values;
   if (
     config === undefined || (request === undefined) === (batch === undefined)
   ) {
     throw new UsageError(
-      `--config FILE and either --request ID or --batch ID are needed\n\n${HELP}`,
+      `--config FILE and either --request ID or --batch ID are needed${
+        see("shoal explain")
+      }`,
     );
   }
+  const id = request !== undefined
+    ? idOf("--request", request)
+    : idOf("--batch", batch!);
   const simulation = readConfig(readText(config), config);
   const log = simulate(simulation, policy);
   try {
     const lines = request !== undefined
-      ? log.explainRequest(idOf("--request", request))
-      : log.explainBatch(idOf("--batch", batch!));
+      ? log.explainRequest(id)
+      : log.explainBatch(id);
     print(lines.join("\n"));
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message);
@@ -54,20 +57,8 @@ export function explain(args: string[]): Promise<number> {
   return Promise.resolve(0);
 }
 
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new UsageError(`Cannot read ${path}: ${(error as Error).message}`);
-  }
-}
-
 function idOf(option: string, text: string): number {
-  const id = Number(text);
-  if (!Number.isInteger(id) || id < 0) {
-    throw new UsageError(`${option} is an id from 0 on, got ${text}`);
-  }
-  return id;
+  return integerOf(option, text, { max: Number.MAX_SAFE_INTEGER });
 }
 
 function simulate(simulation: Simulation, policyName?: string): DecisionLog {
@@ -77,9 +68,9 @@ function simulate(simulation: Simulation, policyName?: string): DecisionLog {
     : policies.find(({ name }) => name === policyName);
   if (chosen === undefined) {
     throw new UsageError(
-      `--policy is ${
-        policies.map(({ name }) => name).join(" or ")
-      }, got ${policyName}`,
+      `--policy is ${policies.map(({ name }) => name).join(" or ")}, got ${
+        quoted(policyName)
+      }`,
     );
   }
   const log = new DecisionLog(chosen.name);

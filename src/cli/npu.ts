@@ -2,11 +2,16 @@
  * `shoal npu`: a network on the modelled NPU. Results go to standard output, everything else to
  * standard error; nothing is printed as a result if any input is bad.
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
-import { parseArgs } from "node:util";
-import { type ArrayShape, DATAFLOWS, type Gemm } from "../npu/dataflow.ts";
-import { oneOf, positiveInteger } from "../npu/checks.ts";
+import { quoted } from "../base/quoted.ts";
+import {
+  type ArrayShape,
+  DATAFLOWS,
+  foldGrid,
+  type Gemm,
+} from "../npu/dataflow.ts";
+import { oneOf } from "../npu/checks.ts";
 import {
   type NpuConfig,
   NUMBER_FORMATS,
@@ -14,7 +19,7 @@ import {
 } from "../npu/config.ts";
 import { preset, PRESETS } from "../npu/presets.ts";
 import { createNpu } from "../npu/npu.ts";
-import { MODES } from "../npu/timing.ts";
+import { foldTiming, MODES } from "../npu/timing.ts";
 import type { LayerSpec } from "../npu/layer_spec.ts";
 import { NpuCost } from "../cost/npu_cost.ts";
 import { profileCells } from "../cost/profile_cells.ts";
@@ -39,6 +44,17 @@ import { wavefrontFrames, wavefrontSvg } from "../npu/chart/wavefront.ts";
 import { page } from "../npu/chart/svg.ts";
 import { layerChartSvg } from "../npu/chart/layer_chart.ts";
 import { rooflineSvg } from "../npu/chart/roofline.ts";
+import { readText, writeText } from "./files.ts";
+import {
+  ARRAY_MAX,
+  DRAWN_MAX,
+  LAYERS_MAX,
+  NPU_SIZE_MAX,
+  OPERAND_WORDS_MAX,
+  WALKED_WORDS_MAX,
+} from "./limits.ts";
+import { integerOf, integerOption, readOptions } from "./options.ts";
+import { EXIT, progress, reportError, UsageError } from "./terminal.ts";
 import {
   formatNetwork,
   formatScaleSim,
@@ -75,20 +91,21 @@ const HELP =
 export async function runNpu(args: string[]): Promise<number> {
   try {
     await run(args);
-    return 0;
+    return EXIT.success;
   } catch (error) {
-    if (!(error instanceof RangeError || error instanceof TypeError)) {
-      throw error;
-    }
-    process.stderr.write(`shoal npu: ${error.message}\n`);
-    return 2;
+    // What the model says of input that it cannot take.
+    const isCallers = error instanceof RangeError;
+    return reportError(
+      "shoal",
+      isCallers ? new UsageError(error.message) : error,
+    );
   }
 }
 
 function parse(args: string[]) {
-  return parseArgs({
-    args,
-    strict: true,
+  return readOptions({
+    name: "shoal npu",
+    help: HELP,
     options: {
       topology: { type: "string" },
       network: { type: "string" },
@@ -108,26 +125,22 @@ function parse(args: string[]) {
       wavefront: { type: "string" },
       gemm: { type: "string" },
       array: { type: "string" },
-      help: { type: "boolean", short: "h" },
     },
-  }).values;
+  }, args)?.values;
 }
 
-type Flags = ReturnType<typeof parse>;
+type Flags = NonNullable<ReturnType<typeof parse>>;
 
 function run(args: string[]): Promise<void> {
   const flags = parse(args);
-  if (flags.help === true) {
-    process.stdout.write(HELP);
-    return Promise.resolve();
-  }
+  if (flags === undefined) return Promise.resolve();
   if (flags.csv === true && flags.json === true) {
     throw new RangeError("give --csv or --json, not both");
   }
   if (flags.wavefront !== undefined) {
     return drawWavefront(flags, flags.wavefront);
   }
-  const batch = wholeNumber(flags.batch ?? "1", "--batch");
+  const batch = sizeOption("batch", flags.batch, 1);
   const form: OutputForm = flags.json === true
     ? "json"
     : flags.csv === true
@@ -170,6 +183,8 @@ function runScaleSim(flags: Flags, { batch, form, cfg }: Context): void {
   const dataflow = flags.dataflow === undefined
     ? cfg.dataflow
     : oneOf(flags.dataflow, DATAFLOWS, "--dataflow");
+  checkArray(cfg.array);
+  checkWalk(layers, { ...cfg, dataflow });
   process.stdout.write(formatScaleSim(layers, { ...cfg, dataflow }, form));
 }
 
@@ -189,7 +204,7 @@ function runModel(flags: Flags, { batch, form, cfg }: Context): void {
       "<h2>Layers: cycles per layer (share of the array's peak)</h2>",
       layerChartSvg(network),
     ];
-    write(flags.report, page(title, charts));
+    saveText(flags.report, page(title, charts));
   }
   if (flags.profile !== undefined) {
     const profile = cells === undefined
@@ -199,7 +214,7 @@ function runModel(flags: Flags, { batch, form, cfg }: Context): void {
         model: name,
         tokens,
       });
-    write(flags.profile, saveProfile(profile));
+    saveText(flags.profile, saveProfile(profile));
   }
   process.stdout.write(output);
 }
@@ -227,7 +242,46 @@ function machineOf(flags: Flags, cfg: ScaleSimConfig | undefined): NpuConfig {
   if (mode === "scalesim") {
     throw new RangeError("--mode scalesim needs --config FILE.cfg");
   }
+  checkArray(config.array);
   return { ...config, dataflow, mode, format };
+}
+
+function checkArray({ rows, cols }: ArrayShape): void {
+  if (rows > ARRAY_MAX || cols > ARRAY_MAX) {
+    throw new RangeError(
+      `An array has up to ${ARRAY_MAX} rows and columns, got ${rows}x${cols}`,
+    );
+  }
+}
+
+/** That following the words of every layer one by one, as SCALE-Sim's reports do, comes to an end. */
+function checkWalk(
+  layers: readonly TopologyLayer[],
+  { array, dataflow }: ScaleSimConfig,
+): void {
+  let words = 0;
+  for (const { name, gemm, geometry } of layers) {
+    const { m, n, k } = gemm;
+    const map = geometry === undefined
+      ? m * k
+      : geometry.ifmapH * geometry.ifmapW * geometry.channelsIn;
+    if (Math.max(map, k * n, m * n) > OPERAND_WORDS_MAX) {
+      throw new RangeError(
+        `${name}: an operand of more than ${OPERAND_WORDS_MAX} words is not followed word by word; ` +
+          "leave --mode scalesim out",
+      );
+    }
+    const grid = foldGrid(gemm, array, dataflow);
+    const { foldCycles } = foldTiming(grid, "scalesim");
+    const ports = Math.min(array.rows, grid.sr) + Math.min(array.cols, grid.sc);
+    words += grid.folds * foldCycles * ports;
+  }
+  if (words > WALKED_WORDS_MAX) {
+    throw new RangeError(
+      `The layers take about ${words} accesses, which would be followed one by one; ` +
+        `${WALKED_WORDS_MAX} are the most: take fewer layers, a larger array, or leave --mode scalesim out`,
+    );
+  }
 }
 
 interface Network {
@@ -256,7 +310,7 @@ function networkOf(flags: Flags): Network {
   }
   if (flags.model !== undefined) {
     const name = oneOf(flags.model, Object.keys(MODELS), "--model");
-    const tokens = wholeNumber(flags.tokens ?? "32", "--tokens");
+    const tokens = sizeOption("tokens", flags.tokens, 32);
     const { cells } = MODELS[name].build({ weights: shapesOnly() });
     return {
       name,
@@ -279,41 +333,27 @@ function readTopology(flags: Flags): TopologyLayer[] {
   if (flags.topology === undefined) {
     throw new RangeError("--topology FILE.csv is missing");
   }
-  return parseTopology(readText(flags.topology), flags.topology);
-}
-
-function readText(file: string): string {
-  if (!existsSync(file)) throw new RangeError(`${file}: no such file`);
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
+  const layers = parseTopology(readText(flags.topology), flags.topology);
+  const count = layers.reduce((sum, { copies }) => sum + copies, 0);
+  if (count > LAYERS_MAX) {
     throw new RangeError(
-      `${file}: cannot be read (${(cause as Error).message})`,
-      { cause },
+      `${flags.topology}: ${count} layers, each channel of a depthwise one counted; ${LAYERS_MAX} are the most`,
     );
   }
+  return layers;
 }
 
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (cause) {
-    throw new RangeError(
-      `${file}: cannot be written (${(cause as Error).message})`,
-      { cause },
-    );
-  }
-  process.stderr.write(`wrote ${file}\n`);
+function saveText(file: string, text: string): void {
+  writeText(file, text);
+  progress(`wrote ${file}`);
 }
 
-/** A flag's text as a number of at least 1. */
-function wholeNumber(text: string, flag: string): number {
-  if (!/^\d+$/.test(text.trim())) {
-    throw new RangeError(
-      `${flag} must be an integer of at least 1, got "${text}"`,
-    );
-  }
-  return positiveInteger(Number(text), flag);
+function sizeOption(
+  name: string,
+  text: string | undefined,
+  otherwise: number,
+): number {
+  return integerOption(name, text, otherwise, { min: 1, max: NPU_SIZE_MAX });
 }
 
 /** "8x6x10" as numbers. */
@@ -324,10 +364,12 @@ function sizes(
   const values = text.split("x");
   if (values.length !== count) {
     throw new RangeError(
-      `--${flag} must be ${count} sizes joined by x, got "${text}"`,
+      `--${flag} must be ${count} sizes joined by x, got ${quoted(text)}`,
     );
   }
-  return values.map((value) => wholeNumber(value, `--${flag}`));
+  return values.map((value) =>
+    integerOf(`each size of --${flag}`, value, { min: 1, max: DRAWN_MAX })
+  );
 }
 
 function drawWavefront(flags: Flags, file: string): Promise<void> {
@@ -356,6 +398,6 @@ function drawWavefront(flags: Flags, file: string): Promise<void> {
   const frames = wavefrontFrames(array, { gemm, operands, shape, options });
   const title =
     `${m}x${n}x${k} on ${rows}x${cols}, ${dataflow}, ${mode}: ${frames.length} cycles`;
-  write(file, page(title, [wavefrontSvg(frames, shape)]));
+  saveText(file, page(title, [wavefrontSvg(frames, shape)]));
   return Promise.resolve();
 }

@@ -1,27 +1,26 @@
 /** `shoal profile`: what a batch of each cell of a model takes on this machine, as a table. */
-import { writeFileSync } from "node:fs";
 import os from "node:os";
-import { parseArgs } from "node:util";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
 import { MODELS } from "../models/registry.ts";
 import { BENCH_MODELS, buildModel } from "./bench_models.ts";
+import { quoted } from "../base/quoted.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
 import { benchSettings } from "./bench_settings.ts";
-import {
-  integerOption,
-  print,
-  progress,
-  stdoutColor,
-  UsageError,
-} from "./terminal.ts";
+import { hiddenOption } from "./bench_settings.ts";
+import { checkWritable, writeText } from "./files.ts";
+import { BATCH_MAX } from "./limits.ts";
+import { integersOption, readOptions, see, seedOption } from "./options.ts";
+import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
+
+const MODELS_MEASURED = BENCH_MODELS.map(({ name }) => name).join(", ");
 
 const HELP = `shoal profile MODEL [options]
 
 Measures the WASM kernels of a model on this machine, per cell and batch size, and prints the median times.
 
-  MODEL             ${BENCH_MODELS.map(({ name }) => name).join(", ")}
+  MODEL             ${MODELS_MEASURED}
   --hidden N        hidden size (default 128); image networks begin with an eighth as many channels
   --option KEY=VAL  any option of the model, e.g. size=224; may be repeated
   --sizes N,N,...   batch sizes (default 1,2,4,8,16,32,64)
@@ -34,9 +33,10 @@ const SIZES = [1, 2, 4, 8, 16, 32, 64];
 const HIDDEN = 128;
 
 export async function profile(args: string[]): Promise<number> {
-  const { values, positionals: [name, ...others] } = parseArgs({
-    args,
-    allowPositionals: true,
+  const given = readOptions({
+    name: "shoal profile",
+    help: HELP,
+    positionalsMax: 1,
     options: {
       hidden: { type: "string" },
       option: { type: "string", multiple: true, default: [] },
@@ -44,29 +44,26 @@ export async function profile(args: string[]): Promise<number> {
       seed: { type: "string" },
       out: { type: "string" },
       json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
     },
-  });
-  if (values.help) {
-    print(HELP);
-    return 0;
-  }
-  if (name === undefined || others.length > 0) {
-    throw new UsageError(`One MODEL is expected\n\n${HELP}`);
+  }, args);
+  if (given === undefined) return 0;
+  const { values, positionals: [name] } = given;
+  if (name === undefined) {
+    throw new UsageError(
+      `MODEL is missing: ${MODELS_MEASURED}${see("shoal profile")}`,
+    );
   }
   const benchModel = BENCH_MODELS.find((model) => model.name === name);
   if (benchModel === undefined) {
     throw new UsageError(
-      `No model "${name}"; there are ${
-        BENCH_MODELS.map(({ name }) => name).join(", ")
-      }`,
+      `No model ${quoted(name)}; there are ${MODELS_MEASURED}`,
     );
   }
-  const hidden = integerOption("hidden", values.hidden, HIDDEN);
-  if (hidden === 0) throw new UsageError("--hidden is at least 1");
-  const seed = integerOption("seed", values.seed, 1);
+  const hidden = hiddenOption(values.hidden, HIDDEN);
+  const seed = seedOption(values.seed);
   const sizes = sizesOption(values.sizes);
   const overrides = optionsOf(name, values.option);
+  if (values.out !== undefined) checkWritable(values.out);
   const built = buildModel(benchModel, hidden, false, seed, overrides);
   const requests = 2 * Math.max(...sizes) + 1;
   const room = slotsFor(built, requests);
@@ -77,7 +74,7 @@ export async function profile(args: string[]): Promise<number> {
     );
   }
   const settings = {
-    ...benchSettings(["--seed", String(seed), "--workers", "1"])!,
+    ...benchSettings([`--seed=${seed}`, "--workers", "1"])!,
     requests,
   };
   const curves = await withExecutor(built, settings, async (executor) => {
@@ -109,7 +106,7 @@ export async function profile(args: string[]): Promise<number> {
   };
   const text = `${JSON.stringify(result, undefined, 1)}\n`;
   if (values.out !== undefined) {
-    writeFileSync(values.out, text);
+    writeText(values.out, text);
     progress(`saved: ${values.out}`);
   }
   if (values.json) print(text);
@@ -145,9 +142,9 @@ function optionsOf(
     const key = text.slice(0, Math.max(0, at));
     if (!options.includes(key)) {
       throw new UsageError(
-        `--option "${text}" is not KEY=VALUE with an option of "${name}": ${
-          options.join(", ")
-        }`,
+        `--option ${
+          quoted(text)
+        } is not KEY=VALUE with an option of "${name}": ${options.join(", ")}`,
       );
     }
     const value = text.slice(at + 1);
@@ -161,13 +158,6 @@ function optionsOf(
 
 function sizesOption(text: string | undefined): number[] {
   if (text === undefined) return SIZES;
-  const sizes = text.split(",").map(Number);
-  for (const size of sizes) {
-    if (!Number.isInteger(size) || size < 1) {
-      throw new UsageError(
-        `--sizes are positive integers, got "${text}"`,
-      );
-    }
-  }
+  const sizes = integersOption("sizes", text, { min: 1, max: BATCH_MAX });
   return [...new Set(sizes)].sort((a, b) => a - b);
 }

@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs";
 import { TableCost } from "../cost/table_cost.ts";
 import { loadProfile, profileTable } from "../npu/profile.ts";
 import type { ProfileTable } from "../policy/profile.ts";
+import { quoted, shortened } from "../base/quoted.ts";
+import { parseJson, readText } from "./files.ts";
+import { checkDurations } from "./limits.ts";
 import { UsageError } from "./terminal.ts";
 
 /**
@@ -9,13 +11,27 @@ import { UsageError } from "./terminal.ts";
  * @throws UsageError naming the file when it is neither
  */
 export function readProfile(path: string): ProfileTable {
+  const label = `Profile ${shortened(path)}`;
+  const text = readText(path);
+  const value = parseJson(text, label);
   try {
-    const text = readFileSync(path, "utf8");
-    const { tablesNs } = JSON.parse(text) as { tablesNs?: ProfileTable };
-    if (tablesNs === undefined) return profileTable(loadProfile(text));
-    new TableCost(tablesNs);
-    return tablesNs;
+    const tables = isTabled(value)
+      ? value.tablesNs
+      : profileTable(loadProfile(text));
+    if (typeof tables !== "object" || tables === null) {
+      throw new RangeError(
+        `"tablesNs" are tables by cell, got ${quoted(tables)}`,
+      );
+    }
+    new TableCost(tables);
+    checkDurations(tables, '"tablesNs"');
+    return tables;
   } catch (error) {
-    throw new UsageError(`Profile ${path}: ${(error as Error).message}`);
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`${label}: ${error.message}`);
   }
+}
+
+function isTabled(value: unknown): value is { tablesNs: ProfileTable } {
+  return typeof value === "object" && value !== null && "tablesNs" in value;
 }

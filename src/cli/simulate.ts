@@ -1,6 +1,4 @@
 /** `shoal simulate`: policies on virtual time. Equal seed and config give equal bytes. */
-import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { EngineCore } from "../engine/engine.ts";
 import { SimExecutor } from "../engine/sim_executor.ts";
 import { Timeline } from "../engine/timeline.ts";
@@ -15,6 +13,8 @@ import { metricsTable } from "../report/bench_table.ts";
 import { renderTable } from "../report/table.ts";
 import { submissions } from "./measure.ts";
 import { readConfig, type Simulation } from "./simulate_config.ts";
+import { readText } from "./files.ts";
+import { readOptions, see } from "./options.ts";
 import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
 
 const HELP = `shoal simulate --config FILE [--json]
@@ -46,20 +46,18 @@ interface Decision {
 }
 
 export function simulate(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
+  const given = readOptions({
+    name: "shoal simulate",
+    help: HELP,
     options: {
       config: { type: "string" },
       json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
     },
-  });
-  if (values.help) {
-    print(HELP);
-    return Promise.resolve(0);
-  }
+  }, args);
+  if (given === undefined) return Promise.resolve(0);
+  const { values } = given;
   if (values.config === undefined) {
-    throw new UsageError(`--config FILE is missing\n\n${HELP}`);
+    throw new UsageError(`--config FILE is missing${see("shoal simulate")}`);
   }
   const simulation = readConfig(readText(values.config), values.config);
   const runs = simulation.policies.map(({ name, build }) => {
@@ -72,14 +70,6 @@ export function simulate(args: string[]): Promise<number> {
     print(renderTable(metricsTable(runs), { color: stdoutColor() }));
   }
   return Promise.resolve(0);
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new UsageError(`Cannot read ${path}: ${(error as Error).message}`);
-  }
 }
 
 function run(

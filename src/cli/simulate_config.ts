@@ -1,23 +1,42 @@
 /** The configuration of `shoal simulate`: its shape, its checks, what it means. */
 import { z } from "zod";
+import { quoted, shortened } from "../base/quoted.ts";
 import type { Model } from "../graph/model.ts";
 import { constantCost, TableCost } from "../cost/table_cost.ts";
 import type { CostModel } from "../cost/cost_model.ts";
 import { MODELS } from "../models/registry.ts";
 import { POLICIES } from "../policy/registry.ts";
 import type { Policy } from "../policy/policy.ts";
+import { profileOf, type ProfileTable } from "../policy/profile.ts";
 import { shapesOnly } from "../tensor/weights.ts";
 import { ARRIVALS, arrivals } from "../workload/arrivals.ts";
-import { inputGenerator } from "../workload/inputs.ts";
+import { type InputGenerator, inputGenerator } from "../workload/inputs.ts";
 import type { LengthsSpec } from "../workload/lengths.ts";
 import type { TreesSpec } from "../workload/trees.ts";
 import { type Arrival, workload } from "../workload/workload.ts";
+import { CellGraph } from "../graph/cell_graph.ts";
+import { growingCells } from "../graph/growing_cells.ts";
+import { Prng } from "../base/prng.ts";
+import { checkedBy } from "./checked_by.ts";
+import { parseJson } from "./files.ts";
+import {
+  boundedWeights,
+  checkDurations,
+  checkModelSizes,
+  DURATION_NS_MAX,
+  NODES_MAX,
+  POLICIES_MAX,
+  SIMULATED_ELEMENTS_MAX,
+  TOKENS_MAX,
+  VIRTUAL_WORKERS_MAX,
+} from "./limits.ts";
 import { readProfile } from "./read_profile.ts";
 import { UsageError } from "./terminal.ts";
 
 const nameOf = (names: readonly string[]) =>
   z.enum(names as [string, ...string[]]);
 const positiveInteger = z.int().min(1);
+const durationNs = z.number().min(0).max(DURATION_NS_MAX);
 
 const SCHEMA = z.strictObject({
   seed: z.int().default(1),
@@ -28,8 +47,8 @@ const SCHEMA = z.strictObject({
   policies: z.array(z.strictObject({
     name: nameOf(Object.keys(POLICIES)),
     options: z.record(z.string(), z.unknown()).default({}),
-  })).min(1),
-  workers: positiveInteger.default(1),
+  })).min(1).max(POLICIES_MAX),
+  workers: positiveInteger.max(VIRTUAL_WORKERS_MAX).default(1),
   workload: z.strictObject({
     requests: positiveInteger.optional(),
     arrivals: z.looseObject({ kind: nameOf(Object.keys(ARRIVALS)) }),
@@ -38,16 +57,16 @@ const SCHEMA = z.strictObject({
     trees: z.unknown().optional(),
     extraSteps: z.int().min(0).optional(),
     /** Every request's deadline, counted from its arrival. */
-    deadlineNs: positiveInteger.optional(),
+    deadlineNs: positiveInteger.max(DURATION_NS_MAX).optional(),
   }),
   cost: z.union([
-    z.strictObject({ constantNs: z.number().min(0) }),
+    z.strictObject({ constantNs: durationNs }),
     /** A file that `shoal profile` or `shoal npu --profile` saved. */
     z.strictObject({ profile: z.string() }),
     z.strictObject({
       tablesNs: z.record(
         z.string(),
-        z.array(z.tuple([positiveInteger, z.number().min(0)])),
+        z.array(z.tuple([positiveInteger, durationNs])),
       ),
     }),
   ]),
@@ -72,20 +91,16 @@ export interface Simulation {
  * @throws UsageError naming file, key and value
  */
 export function readConfig(text: string, label: string): Simulation {
-  let parsed: unknown;
+  const config = checkedBy(SCHEMA, parseJson(text, label), label);
   try {
-    parsed = JSON.parse(text);
+    return simulation(config);
   } catch (error) {
-    throw new UsageError(`${label} is not JSON: ${(error as Error).message}`);
-  }
-  const checked = SCHEMA.safeParse(parsed);
-  if (!checked.success) {
-    throw new UsageError(`${label}: ${z.prettifyError(checked.error)}`);
-  }
-  try {
-    return simulation(checked.data);
-  } catch (error) {
-    throw new UsageError(`${label}: ${(error as Error).message}`);
+    // What the parts of the engine say of options that they cannot take; anything else is a failure.
+    const isCallers = error instanceof RangeError ||
+      error instanceof TypeError || error instanceof SyntaxError ||
+      error instanceof UsageError;
+    if (!isCallers) throw error;
+    throw new UsageError(`${shortened(label)}: ${error.message}`);
   }
 }
 
@@ -95,16 +110,20 @@ function simulation(config: SimulateConfig): Simulation {
   for (const key of Object.keys(config.model.options)) {
     if (!entry.options.includes(key)) {
       throw new RangeError(
-        `Model "${config.model.name}" has no option "${key}"; it takes ${
+        `Model "${config.model.name}" has no option ${quoted(key)}; it takes ${
           entry.options.join(", ")
         }`,
       );
     }
   }
+  checkModelSizes(config.model.name, config.model.options);
   // A simulation has no values: costs and lengths depend on shapes alone.
   const model = entry.build({
     ...config.model.options,
-    weights: shapesOnly(),
+    weights: boundedWeights(shapesOnly(), {
+      elementsMax: SIMULATED_ELEMENTS_MAX,
+      each: true,
+    }),
   });
   const { kind, ...arrivalOptions } = config.workload.arrivals;
   const { requests, deadlineNs, vocabulary = 1, lengths, trees, extraSteps } =
@@ -113,6 +132,9 @@ function simulation(config: SimulateConfig): Simulation {
     name,
     build: () => POLICIES[name]!.build(withProfile(options)),
   }));
+  for (const { name, options } of config.policies) {
+    checkDurations(options, `the options of policy "${name}"`);
+  }
   for (const { name, build } of policies) {
     const reason = build().supports(model);
     if (reason !== undefined) {
@@ -121,28 +143,116 @@ function simulation(config: SimulateConfig): Simulation {
       );
     }
   }
+  const cost = costOf(config.cost);
+  const process = arrivals(kind, arrivalOptions);
+  const inputs = inputGenerator({
+    kind: entry.input,
+    vocabulary,
+    image: model.image,
+    ...(lengths !== undefined && { lengths: lengths as LengthsSpec }),
+    ...(trees !== undefined && { trees: trees as TreesSpec }),
+    ...(extraSteps !== undefined && { extraSteps }),
+  });
+  checkProfiles(model, config.policies);
+  checkRoom({
+    model,
+    inputs,
+    cost,
+    seed,
+    requests: requests ?? process.requestsMax,
+  });
   return {
     seed,
     model,
     policies,
     workers,
     arrivals: workload({
-      arrivals: arrivals(kind, arrivalOptions),
-      inputs: inputGenerator({
-        kind: entry.input,
-        vocabulary,
-        image: model.image,
-        ...(lengths !== undefined && { lengths: lengths as LengthsSpec }),
-        ...(trees !== undefined && { trees: trees as TreesSpec }),
-        ...(extraSteps !== undefined && { extraSteps }),
-      }),
+      arrivals: process,
+      inputs,
       ...(requests !== undefined && { requests }),
       seed,
     }),
     deadlineNs,
-    cost: costOf(config.cost),
+    cost,
     log,
   };
+}
+
+/** That every cell has a time where a policy has a profile: asked before anything runs. */
+function checkProfiles(
+  model: Model,
+  policies: SimulateConfig["policies"],
+): void {
+  for (const { name, options } of policies) {
+    const { profile } = withProfile(options);
+    if (profile === undefined) continue;
+    const times = profileOf(name, profile as ProfileTable);
+    for (const cell of model.cells) times(cell, 1);
+  }
+}
+
+/** Requests that stand for all of them. */
+const SAMPLES = 8;
+/** Rows at which a batch's time is taken for the longest. */
+const ROWS_LONG = 4096;
+
+interface Room {
+  model: Model;
+  inputs: InputGenerator;
+  cost: CostModel;
+  seed: number;
+  requests: number | undefined;
+}
+
+/**
+ * That the requests fit into memory, and their time into integers; judged by a few of them, before the
+ * rest is made.
+ * @throws RangeError when they do not
+ */
+function checkRoom(room: Room): void {
+  const { inputs, cost, seed, requests = 1 } = room;
+  const model: Model = room.model;
+  const prng = new Prng(seed).fork("room");
+  const growing = growingCells(model.cells).length;
+  let tokens = 0;
+  let nodes = 0;
+  for (let i = 0; i < SAMPLES; i++) {
+    const { input, stepsFixed = 0 } = inputs.next(prng);
+    const { tokens: given } = input as { tokens?: ArrayLike<number> };
+    tokens += given?.length ?? 0;
+    // A node per token and cell is the most that any model has.
+    if ((given?.length ?? 0) * model.cells.length > NODES_MAX) {
+      throw new RangeError(
+        `A request of ${
+          given!.length
+        } tokens to the ${model.cells.length} cells of model "${model.name}" may be more ` +
+          `than ${NODES_MAX} cell nodes; make lengths or the model smaller`,
+      );
+    }
+    model.check(input);
+    const graph = new CellGraph(model);
+    model.unfold(input, graph);
+    nodes += graph.nodes.length + growing * stepsFixed;
+  }
+  const of = (count: number) => Math.round(count / SAMPLES * requests);
+  if (of(tokens) > TOKENS_MAX || of(nodes) > NODES_MAX) {
+    throw new RangeError(
+      `${requests} requests are about ${of(tokens)} tokens and ${
+        of(nodes)
+      } cell nodes; a simulation has up to ` +
+        `${TOKENS_MAX} and ${NODES_MAX}; lower "requests", lengths, or the model's layers`,
+    );
+  }
+  const longestNs = Math.max(
+    ...model.cells.map((cell) => cost.latencyNs(cell, ROWS_LONG)),
+  );
+  if (of(nodes) * longestNs > Number.MAX_SAFE_INTEGER) {
+    throw new RangeError(
+      `${
+        of(nodes)
+      } cell nodes of up to ${longestNs} ns may take longer than 2^53 ns (104 days); lower the cost or "requests"`,
+    );
+  }
 }
 
 function costOf(cost: SimulateConfig["cost"]): CostModel {

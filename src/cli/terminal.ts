@@ -1,11 +1,19 @@
-/** What the commands share on the terminal: results on stdout, progress and errors on stderr. */
+/**
+ * What the commands and benchmarks share on the terminal: results on stdout, progress and errors on
+ * stderr, how a program ends.
+ */
 import process from "node:process";
 import { wantsColor } from "../report/table.ts";
 
-/** A mistake of the caller's: printed without a stack, exit code 2. */
+/** A mistake of the caller's: one line without a stack, exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
+
+export const EXIT = { success: 0, failure: 1, usage: 2 } as const;
+
+/** Characters of an error's message that are printed. */
+const MESSAGE_MAX = 2000;
 
 export function print(text: string): void {
   process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
@@ -21,37 +29,59 @@ export function stdoutColor(): boolean {
   return wantsColor(process.env, process.stdout.isTTY === true);
 }
 
-/** @throws UsageError unless the text is a positive integer */
-export function integerOption(
-  name: string,
-  text: string | undefined,
-  otherwise: number,
-): number {
-  if (text === undefined) return otherwise;
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0 || text.trim() === "") {
-    throw new UsageError(`--${name} is a non-negative integer, got "${text}"`);
+/**
+ * Says in one line why a program cannot go on; SHOAL_DEBUG adds the stack of a failure that is no mistake
+ * of the caller's.
+ * @param name of the program, which begins the line
+ * @returns the exit code
+ */
+export function reportError(name: string, error: unknown): number {
+  const { code, message, stack } = asError(error);
+  if (code === "EPIPE") return EXIT.success;
+  const isUsage = error instanceof UsageError;
+  if (isUsage) progress(`${name}: ${oneLine(message)}`);
+  else if (process.env["SHOAL_DEBUG"]) progress(`${name}: ${stack ?? message}`);
+  else {
+    progress(
+      `${name}: ${oneLine(message)} (SHOAL_DEBUG=1 shows where)`,
+    );
   }
-  return value;
+  return isUsage ? EXIT.usage : EXIT.failure;
 }
 
 /**
- * A comma-separated choice of names.
- * @throws UsageError naming the one that does not exist
+ * Runs a program and ends with its exit code, whatever it throws, then or later. Nobody reading its output
+ * any more is no failure.
  */
-export function namesOption(
+export async function runProgram(
   name: string,
-  text: string | undefined,
-  known: readonly string[],
-): string[] {
-  if (text === undefined || text === "all") return [...known];
-  const chosen = text.split(",").map((part) => part.trim());
-  for (const part of chosen) {
-    if (!known.includes(part)) {
-      throw new UsageError(
-        `--${name} "${part}" does not exist; there are ${known.join(", ")}`,
-      );
-    }
+  run: () => number | Promise<number>,
+): Promise<void> {
+  guard(name);
+  try {
+    process.exitCode = await run();
+  } catch (error) {
+    process.exitCode = reportError(name, error);
   }
-  return chosen;
+}
+
+/** From here on errors that nobody catches end the program with a line instead of a stack. */
+export function guard(name: string): void {
+  const end = (error: unknown) => process.exit(reportError(name, error));
+  process.on("uncaughtException", end);
+  process.on("unhandledRejection", end);
+  process.stdout.on("error", end);
+  // There is nowhere left to say anything.
+  process.stderr.on("error", () => process.exit(EXIT.failure));
+}
+
+function asError(error: unknown): Error & { code?: string } {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** Without line breaks and what else terminals obey. */
+function oneLine(text: string): string {
+  // deno-lint-ignore no-control-regex -- control characters are what is taken out
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
+  return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX)}…` : line;
 }

@@ -56,7 +56,13 @@ Deno.test("shoal ebird names what is wrong", () => {
     assert.throws(() => void ebird(args), message);
   refused([], /One of --network and --profile/);
   refused(["--network", "vgg"], /"vgg" does not exist; there are resnet50/);
-  refused(["--network", "resnet50", "--totals", "4,x"], /--totals.*4,x/);
-  refused(["--network", "resnet50", "--objective", "best"], /got "best"/);
+  refused(
+    ["--network", "resnet50", "--totals", "4,x"],
+    /--totals is an integer from 1 to 128, got "x"/,
+  );
+  refused(
+    ["--network", "resnet50", "--objective", "best"],
+    /"best" does not exist; there are worker/,
+  );
   refused(["--profile", "nowhere.json"], /Cannot read nowhere.json/);
 });

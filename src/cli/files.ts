@@ -1,0 +1,156 @@
+/** Files that the caller names: whatever is wrong with them is the caller's to hear, in one line. */
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { shortened } from "../base/quoted.ts";
+import { NESTING_MAX, TEXT_BYTES_MAX } from "./limits.ts";
+import { UsageError } from "./terminal.ts";
+
+const CHUNK_BYTES = 2 ** 16;
+
+/** @throws UsageError unless it is text of at most TEXT_BYTES_MAX */
+export function readText(path: string): string {
+  const fail = (why: string): never => {
+    throw new UsageError(`Cannot read ${named(path)}: ${why}`);
+  };
+  let bytes: Uint8Array | undefined;
+  try {
+    if (statSync(path).isDirectory()) return fail("it is a directory");
+    bytes = readUpTo(path, TEXT_BYTES_MAX);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    return fail(reasonOf(error));
+  }
+  if (bytes === undefined) {
+    return fail(
+      `it has more than ${TEXT_BYTES_MAX / 2 ** 20} MiB, the most that is read`,
+    );
+  }
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+/** Read in pieces, since a pipe or a device does not know its size. @returns undefined beyond `max` */
+function readUpTo(path: string, max: number): Uint8Array | undefined {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const file = openSync(path, "r");
+  try {
+    for (;;) {
+      const piece = new Uint8Array(CHUNK_BYTES);
+      const read = readSync(file, piece, 0, CHUNK_BYTES, null);
+      if (read === 0) break;
+      size += read;
+      if (size > max) return undefined;
+      pieces.push(piece.subarray(0, read));
+    }
+  } finally {
+    closeSync(file);
+  }
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
+/**
+ * @param label the file's name, for messages
+ * @throws UsageError unless it is JSON of finite numbers, not nested too deep
+ */
+export function parseJson(text: string, label: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    throw new UsageError(
+      `${shortened(label)}: not JSON (${shortened((error as Error).message)})`,
+    );
+  }
+  checkValue(value, label, 0);
+  return value;
+}
+
+function checkValue(value: unknown, label: string, depth: number): void {
+  if (depth > NESTING_MAX) {
+    throw new UsageError(
+      `${shortened(label)}: nested deeper than ${NESTING_MAX} levels`,
+    );
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new UsageError(
+      `${shortened(label)}: a number is too large to be one`,
+    );
+  }
+  if (typeof value !== "object" || value === null) return;
+  for (const inner of Object.values(value)) {
+    checkValue(inner, label, depth + 1);
+  }
+}
+
+/** @throws UsageError when the file cannot be written */
+export function writeText(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    throw new UsageError(`Cannot write ${named(path)}: ${reasonOf(error)}`);
+  }
+}
+
+/**
+ * Tries before hours of work whether a result can be written; the file is made, and not changed if it is there.
+ * @throws UsageError when it cannot
+ */
+export function checkWritable(path: string): void {
+  try {
+    closeSync(openSync(path, "a"));
+  } catch (error) {
+    throw new UsageError(`Cannot write ${named(path)}: ${reasonOf(error)}`);
+  }
+}
+
+/** @throws UsageError when the folder is not there and cannot be made */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+    if (statSync(path).isDirectory()) return;
+  } catch (error) {
+    throw new UsageError(
+      `Cannot make the folder ${named(path)}: ${reasonOf(error)}`,
+    );
+  }
+  throw new UsageError(
+    `Cannot make the folder ${named(path)}: it is a file`,
+  );
+}
+
+function named(path: string): string {
+  return path === "" ? '""' : shortened(path);
+}
+
+/** What the system said, without the path again. */
+function reasonOf(error: unknown): string {
+  const { code, message } = error as Error & { code?: string };
+  return code !== undefined && Object.hasOwn(REASONS, code)
+    ? REASONS[code]!
+    : shortened(message);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file or directory",
+  EISDIR: "it is a directory",
+  ENOTDIR: "part of the path is a file, not a directory",
+  EEXIST: "it is a file, not a directory",
+  EACCES: "permission denied",
+  EPERM: "not permitted",
+  EROFS: "the file system is read-only",
+  ENOSPC: "no space is left",
+  ENAMETOOLONG: "the name is too long",
+  ELOOP: "its links go in circles",
+};
