@@ -27,14 +27,14 @@ interface WorkerState {
   readonly plan: CrewPlan;
   readonly queue: WorkerQueue;
   crew: Crew;
-  /** Deaths since a task was last completed, or given up. */
-  idleDeaths: number;
+  /** Deaths since a task was last executed. */
+  deaths: number;
   /** A fresh crew is on its way. */
   recovery: Promise<void> | undefined;
 }
 
-/** Deaths of a worker in a row, without a task in between, after which the engine gives up. */
-const IDLE_DEATHS_MAX = 3;
+/** Deaths of a worker, with no task executed in between, after which the engine gives up. */
+const DEATHS_MAX = 8;
 
 /** Starts of a task: when the worker dies both times, its rows are rejected. */
 const TASK_STARTS_MAX = 2;
@@ -207,7 +207,7 @@ export class TensorExecutor implements Executor {
     for (const worker of this.#workers) {
       for (const completion of worker.queue.poll()) {
         completions.push(completion);
-        worker.idleDeaths = 0;
+        if (!this.#givenUp.has(completion.task)) worker.deaths = 0;
       }
     }
     if (this.#workers.length > 1) completions.sort((a, b) => a.endNs - b.endNs);
@@ -235,7 +235,7 @@ export class TensorExecutor implements Executor {
       plan,
       queue: new WorkerQueue(this.#store, plan.control, this.#taskBytes),
       crew,
-      idleDeaths: 0,
+      deaths: 0,
       recovery: undefined,
     };
   }
@@ -293,13 +293,13 @@ export class TensorExecutor implements Executor {
   /** Decides whether what a dead worker had begun is begun again. */
   #judge(worker: WorkerState, error: Error): void {
     const begun = worker.queue.takeBack();
-    if (begun === undefined) {
-      if (++worker.idleDeaths < IDLE_DEATHS_MAX) return;
+    if (++worker.deaths === DEATHS_MAX) {
       throw new Error(
-        `${error.message}; it was the ${IDLE_DEATHS_MAX}. death of the worker without a task in between`,
+        `${error.message}; the worker has died ${DEATHS_MAX} times without executing a task`,
         { cause: error },
       );
     }
+    if (begun === undefined) return;
     const deaths = (this.#deaths.get(begun) ?? 0) + 1;
     this.#deaths.set(begun, deaths);
     if (deaths < TASK_STARTS_MAX) return;
