@@ -53,8 +53,10 @@ interface Warm {
   readonly names: Set<KernelName | typeof LARGE_TILES>;
 }
 
-/** By a hash of the build. */
+/** By a hash of the build, which says how large its memory is; the one that was asked for last comes last. */
 const warm = new Map<string, Warm>();
+/** Builds whose code is kept: engines of many sizes would keep as many. */
+const WARM_MAX = 8;
 
 /**
  * Calls kernels on small operands of its own until they get no faster; resolves then. Code belongs to
@@ -158,10 +160,10 @@ async function practise(
 function warmBuild(bytes: Uint8Array<ArrayBuffer>): Warm {
   const key = `${bytes.length}/${fnv1a(bytes)}`;
   let build = warm.get(key);
-  if (build === undefined) {
-    build = { module: new WebAssembly.Module(bytes), names: new Set() };
-    warm.set(key, build);
-  }
+  build ??= { module: new WebAssembly.Module(bytes), names: new Set() };
+  warm.delete(key);
+  warm.set(key, build);
+  if (warm.size > WARM_MAX) warm.delete(warm.keys().next().value!);
   return build;
 }
 
