@@ -1,4 +1,6 @@
 /** Points of a measured curve: size and value, ascending in size. */
+import { describe } from "./describe.ts";
+
 export type CurvePoints = readonly (readonly [size: number, value: number])[];
 
 /**
@@ -13,11 +15,15 @@ export function checkCurve(label: string, points: CurvePoints): void {
   for (const [size, value] of points) {
     if (!Number.isInteger(size) || size <= before) {
       throw new RangeError(
-        `The table of ${label} lists size ${size} after ${before}; sizes are integers that ascend from 1`,
+        `The table of ${label} lists size ${
+          describe(size)
+        } after ${before}; sizes are integers that ascend from 1`,
       );
     }
     if (!(value >= 0)) {
-      throw new RangeError(`The table of ${label} has the value ${value}`);
+      throw new RangeError(
+        `The table of ${label} has the value ${describe(value)}`,
+      );
     }
     before = size;
   }

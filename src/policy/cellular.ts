@@ -8,6 +8,7 @@
  * Assumption: NumReadyNodes counts what the asking worker may take, i.e. not what is pinned to
  * others; otherwise lines 14-17 would submit an empty task.
  */
+import { describe } from "../base/describe.ts";
 import type { Cell } from "../graph/cell.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
@@ -71,7 +72,9 @@ export function cellular(options: CellularOptions = {}): Policy {
   const serialize = options.nonRecurrent === "serialize";
   if (!serialize && (options.nonRecurrent ?? "batch") !== "batch") {
     throw new RangeError(
-      `"nonRecurrent" of policy "${name}" is "batch" or "serialize", got ${options.nonRecurrent}`,
+      `"nonRecurrent" of policy "${name}" is "batch" or "serialize", got ${
+        describe(options.nonRecurrent)
+      }`,
     );
   }
   const size = (

@@ -8,6 +8,7 @@
  * State: one pipeline per model; the one whose oldest request waits longest goes first.
  * A run is one stage of one batch, padded to its longest query; it carries the two buffers it uses.
  */
+import { describe } from "../base/describe.ts";
 import type { Model } from "../graph/model.ts";
 import type { Query } from "./dva/batch_table.ts";
 import { Pipeline, type Work } from "./dva/pipeline.ts";
@@ -80,9 +81,9 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   const { policy = "III", stages: slicing = 4 } = options;
   if (!DVA_POLICIES.includes(policy)) {
     throw new RangeError(
-      `"policy" of policy "${name}" is ${
-        DVA_POLICIES.join(", ")
-      }; got ${policy}`,
+      `"policy" of policy "${name}" is ${DVA_POLICIES.join(", ")}; got ${
+        describe(policy)
+      }`,
     );
   }
   if (slicing !== "preferred") positiveInteger(name, "stages", slicing);
@@ -97,12 +98,16 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   const { lengthRatio = 2, splitTolerance = 0 } = options;
   if (!(splitTolerance >= 0 && splitTolerance < 1)) {
     throw new RangeError(
-      `"splitTolerance" of policy "${name}" is in [0, 1), got ${splitTolerance}`,
+      `"splitTolerance" of policy "${name}" is in [0, 1), got ${
+        describe(splitTolerance)
+      }`,
     );
   }
   if (!(lengthRatio > 1)) {
     throw new RangeError(
-      `"lengthRatio" of policy "${name}" is above 1, got ${lengthRatio}`,
+      `"lengthRatio" of policy "${name}" is above 1, got ${
+        describe(lengthRatio)
+      }`,
     );
   }
 

@@ -9,6 +9,7 @@
  * Assumption: "workers of size 1 and size 2 are kept by default": one of each belongs to every
  * configuration, so that whatever is left is drained.
  */
+import { describe } from "../base/describe.ts";
 import { elasticEngine } from "./ebird/elastic_engine.ts";
 import { RES152_CONFIGURATIONS, withDefaults } from "./ebird/offline.ts";
 import type { WorkerCounts } from "./ebird/worker_queue.ts";
@@ -53,7 +54,9 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
       counts.some((count) => !Number.isInteger(count) || count < 0)
     ) {
       throw new RangeError(
-        `A configuration of policy "${name}" counts workers of sizes 1, 2, 4, ..., got ${counts}`,
+        `A configuration of policy "${name}" counts workers of sizes 1, 2, 4, ..., got ${
+          describe(counts)
+        }`,
       );
     }
     return withDefaults(counts);

@@ -12,6 +12,7 @@
  * allows enters as one sub-batch. With an empty table the first one enters whatever its slack.
  * Assumption: the paper has one device; each further worker gets a BatchTable of its own.
  */
+import { describe } from "../base/describe.ts";
 import { Fifo } from "../base/fifo.ts";
 import type { Model } from "../graph/model.ts";
 import { BatchTable, Member, SubBatch } from "./batch_table.ts";
@@ -89,7 +90,9 @@ function lazyBatching(
   const { negativeSlack = "refuse" } = options;
   if (negativeSlack !== "refuse" && negativeSlack !== "ignore") {
     throw new RangeError(
-      `"negativeSlack" of policy "${name}" is "refuse" or "ignore", got ${negativeSlack}`,
+      `"negativeSlack" of policy "${name}" is "refuse" or "ignore", got ${
+        describe(negativeSlack)
+      }`,
     );
   }
 

@@ -5,6 +5,7 @@
  * Learning Services" (IEEE TPDS), section 7.2, Algorithm 1 (its loop is in ebird/elastic_engine.ts).
  * Nothing is waited for: a single request fills a worker of size 1.
  */
+import { describe } from "../base/describe.ts";
 import { elasticEngine } from "./ebird/elastic_engine.ts";
 import { totalBatchSize, workerCounts } from "./ebird/worker_queue.ts";
 import { knownOptions, positiveInteger } from "./options.ts";
@@ -25,7 +26,9 @@ export function nEbird(options: NEbirdOptions = {}): Policy {
   const counts = workerCounts(name, options.workers ?? [1, 1, 2, 4, 8, 16]);
   if (!counts[0]) {
     throw new RangeError(
-      `"workers" of policy "${name}" has a worker of size 1, which drains what is left; got ${options.workers}`,
+      `"workers" of policy "${name}" has a worker of size 1, which drains what is left; got ${
+        describe(options.workers)
+      }`,
     );
   }
   const maxInf = positiveInteger(

@@ -1,4 +1,6 @@
 /** Checks of policy options: each names policy, option and value. */
+import { describe } from "../base/describe.ts";
+import { knownOptions as known } from "../base/options.ts";
 
 export function positiveInteger(
   policy: string,
@@ -7,7 +9,9 @@ export function positiveInteger(
 ): number {
   if (!Number.isInteger(value) || value < 1) {
     throw new RangeError(
-      `"${option}" of policy "${policy}" is a positive integer, got ${value}`,
+      `"${option}" of policy "${policy}" is a positive integer, got ${
+        describe(value)
+      }`,
     );
   }
   return value;
@@ -18,9 +22,9 @@ export function nonNegative(
   option: string,
   value: number,
 ): number {
-  if (!(value >= 0)) {
+  if (typeof value !== "number" || !(value >= 0)) {
     throw new RangeError(
-      `"${option}" of policy "${policy}" is at least 0, got ${value}`,
+      `"${option}" of policy "${policy}" is at least 0, got ${describe(value)}`,
     );
   }
   return value;
@@ -30,15 +34,7 @@ export function nonNegative(
 export function knownOptions(
   policy: string,
   options: object,
-  known: readonly string[],
+  names: readonly string[],
 ): void {
-  for (const key of Object.keys(options)) {
-    if (!known.includes(key)) {
-      throw new TypeError(
-        `Policy "${policy}" has no option "${key}"; it takes ${
-          known.join(", ") || "none"
-        }`,
-      );
-    }
-  }
+  known(`Policy "${policy}"`, options, names);
 }

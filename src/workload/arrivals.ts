@@ -2,6 +2,8 @@
  * Arrival processes: when requests are due, whatever the server does (open loop). Times are integer
  * nanoseconds, ascending, and those of one seed at two rates are the same pattern at two scales.
  */
+import { describe } from "../base/describe.ts";
+import { knownOptions } from "../base/options.ts";
 import type { Prng } from "../base/prng.ts";
 import { NS_PER_S, secondsToNs } from "../base/units.ts";
 import { readTrace } from "./trace.ts";
@@ -95,11 +97,13 @@ export function stepping(options: SteppingOptions): Arrivals {
   const { startRatePerS, factor, ratesPerS, gaps = "poisson" } = options;
   const every = checkPositive("every", options.every);
   if (!Number.isInteger(every)) {
-    throw new RangeError(`"every" is a number of requests, got ${every}`);
+    throw new RangeError(
+      `"every" is a number of requests, got ${describe(every)}`,
+    );
   }
   if (gaps !== "poisson" && gaps !== "interval") {
     throw new RangeError(
-      `"gaps" is "poisson" or "interval", got ${JSON.stringify(gaps)}`,
+      `"gaps" is "poisson" or "interval", got ${describe(gaps)}`,
     );
   }
   if (
@@ -114,7 +118,7 @@ export function stepping(options: SteppingOptions): Arrivals {
   if (ratesPerS !== undefined) {
     if (!Array.isArray(ratesPerS) || ratesPerS.length === 0) {
       throw new TypeError(
-        `"ratesPerS" is a list of rates, got ${JSON.stringify(ratesPerS)}`,
+        `"ratesPerS" is a list of rates, got ${describe(ratesPerS)}`,
       );
     }
     ratesPerS.forEach((rate, i) => checkPositive(`ratesPerS[${i}]`, rate));
@@ -163,20 +167,12 @@ export function arrivals(
   const entry = Object.hasOwn(ARRIVALS, name) ? ARRIVALS[name] : undefined;
   if (entry === undefined) {
     throw new RangeError(
-      `No arrival process "${name}"; there are ${
+      `No arrival process ${describe(name)}; there are ${
         Object.keys(ARRIVALS).join(", ")
       }`,
     );
   }
-  for (const key of Object.keys(options)) {
-    if (!entry.options.includes(key)) {
-      throw new TypeError(
-        `Arrival process "${name}" has no option "${key}"; it takes ${
-          entry.options.join(", ") || "none"
-        }`,
-      );
-    }
-  }
+  knownOptions(`Arrival process "${name}"`, options, entry.options);
   return entry.build(options);
 }
 
@@ -197,7 +193,7 @@ function accumulate(
 function checkPositive(name: string, value: unknown): number {
   if (typeof value !== "number" || !(value > 0 && value < Infinity)) {
     throw new RangeError(
-      `"${name}" is a positive number, got ${JSON.stringify(value) ?? value}`,
+      `"${name}" is a positive number, got ${describe(value)}`,
     );
   }
   return value;

@@ -1,4 +1,5 @@
 /** Inputs of requests: token ids uniform below the vocabulary, lengths and shapes from samplers, images. */
+import { describe } from "../base/describe.ts";
 import { Prng } from "../base/prng.ts";
 import type { InputKind } from "../graph/model.ts";
 import type { ImageSize } from "../graph/operator.ts";
@@ -57,7 +58,9 @@ export function inputGenerator(options: InputOptions): InputGenerator {
   if (kind === "image") return imageInputs(options.image);
   if (!Number.isInteger(vocabulary) || vocabulary < 1) {
     throw new RangeError(
-      `"vocabulary" of a workload is a positive integer, got ${vocabulary}`,
+      `"vocabulary" of a workload is a positive integer, got ${
+        describe(vocabulary)
+      }`,
     );
   }
   switch (kind) {
@@ -94,7 +97,7 @@ export function inputGenerator(options: InputOptions): InputGenerator {
     default:
       throw new RangeError(
         `A workload's "kind" is tokens, seq2seq, tree or image, got ${
-          JSON.stringify(kind satisfies never)
+          describe(kind satisfies never)
         }`,
       );
   }
@@ -107,7 +110,9 @@ function seq2seqInputs(
 ): InputGenerator {
   if (!Number.isInteger(extraSteps) || extraSteps < 0) {
     throw new RangeError(
-      `"extraSteps" of a workload is an integer from 0, got ${extraSteps}`,
+      `"extraSteps" of a workload is an integer from 0, got ${
+        describe(extraSteps)
+      }`,
     );
   }
   if (lengths.alone) {

@@ -1,3 +1,5 @@
+import { shorten } from "../base/describe.ts";
+
 /** One request of a log. */
 export interface TraceRow {
   readonly atSeconds: number;
@@ -21,7 +23,9 @@ export function readTrace(csv: string, file: string): TraceRow[] {
   while (lines.at(-1) === "") lines.pop();
   if (lines[0] !== HEADER) {
     throw new SyntaxError(
-      `${file}:1: expected the header "${HEADER}", got "${lines[0] ?? ""}"`,
+      `${file}:1: expected the header "${HEADER}", got "${
+        shorten(lines[0] ?? "")
+      }"`,
     );
   }
   if (lines.length === 1) {
@@ -35,7 +39,9 @@ export function readTrace(csv: string, file: string): TraceRow[] {
     const fields = line.split(",");
     if (fields.length !== 3) {
       throw new SyntaxError(
-        `${where}: expected 3 fields, got ${fields.length} in "${line}"`,
+        `${where}: expected 3 fields, got ${fields.length} in "${
+          shorten(line)
+        }"`,
       );
     }
     const [atSeconds, inputTokens, outputTokens] = fields.map((field) =>
@@ -43,7 +49,9 @@ export function readTrace(csv: string, file: string): TraceRow[] {
     );
     if (!(atSeconds! >= 0 && atSeconds! < Infinity)) {
       throw new SyntaxError(
-        `${where}: t_seconds is a number of seconds from 0, got "${fields[0]}"`,
+        `${where}: t_seconds is a number of seconds from 0, got "${
+          shorten(fields[0]!)
+        }"`,
       );
     }
     if (atSeconds! < beforeSeconds) {
@@ -61,7 +69,7 @@ export function readTrace(csv: string, file: string): TraceRow[] {
     ) {
       if (!(Number.isInteger(value) && value! >= 0)) {
         throw new SyntaxError(
-          `${where}: ${name} is a count, got "${fields[field]}"`,
+          `${where}: ${name} is a count, got "${shorten(fields[field]!)}"`,
         );
       }
     }

@@ -1,4 +1,5 @@
 /** Workloads: what arrives when. Everything follows from the seed. */
+import { describe } from "../base/describe.ts";
 import { Prng } from "../base/prng.ts";
 import type { Arrivals } from "./arrivals.ts";
 import type { GeneratedInput, InputGenerator } from "./inputs.ts";
@@ -26,7 +27,9 @@ export function workload(options: WorkloadOptions): Arrival[] {
   const { arrivals, inputs, seed, requests = arrivals.requestsMax } = options;
   if (requests === undefined || !Number.isInteger(requests) || requests < 1) {
     throw new RangeError(
-      `"requests" of a workload is a positive integer, got ${requests}`,
+      `"requests" of a workload is a positive integer, got ${
+        describe(requests)
+      }`,
     );
   }
   const prng = new Prng(seed);

@@ -3,6 +3,7 @@
  * Source: E2bird, section 6.1. The paper sorts them in a red-black tree; sizes being powers of two, a
  * count per size does: every operation looks at log2(MaxInf) sizes at most.
  */
+import { describe } from "../../base/describe.ts";
 
 /** Workers by size: entry n counts those of size 2^n (E2bird, Eq. 6). */
 export type WorkerCounts = readonly number[];
@@ -25,7 +26,9 @@ export function workerCounts(
     const n = Math.log2(size);
     if (!Number.isInteger(n) || n < 0) {
       throw new RangeError(
-        `Workers of policy "${policy}" have sizes 1, 2, 4, ...; got ${size}`,
+        `Workers of policy "${policy}" have sizes 1, 2, 4, ...; got ${
+          describe(size)
+        }`,
       );
     }
     counts[n] = (counts[n] ?? 0) + 1;
