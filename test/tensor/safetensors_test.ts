@@ -90,7 +90,7 @@ const malformed: Record<string, [header: unknown, message: RegExp]> = {
   ],
   "says of a shape what its data do not hold": [
     { a: { dtype: "F32", shape: [2, 2], data_offsets: [0, 8] } },
-    /tensor "a" has 8 bytes, its shape \[2,2\] needs 16/,
+    /tensor "a" has 8 bytes, its shape \[2, 2\] needs 16/,
   ],
 };
 
