@@ -137,6 +137,7 @@ export class EngineCore {
     }
     const graph = new CellGraph(model);
     model.unfold(input, graph);
+    graph.seal();
     if (graph.nodes.length === 0) {
       throw new RangeError(
         `Model "${model.name}" unfolded the request into no node at all; a request has at least one`,
@@ -438,7 +439,7 @@ export class EngineCore {
       if (model.grow === undefined) {
         throw new TypeError(`Model "${model.name}" grows, but has no "grow"`);
       }
-      model.grow(node, graph);
+      graph.growing(() => model.grow?.(node, graph));
       for (let i = before; i < graph.nodes.length; i++) {
         this.#executor.grew(request, graph.nodes[i]!);
       }
