@@ -41,7 +41,10 @@ export function checkSource(
   const given = source as GivenSource | null;
   switch (given?.kind) {
     case "node": {
-      const output = outputOf(given, graph, () => inputOf(port, cell));
+      const output = outputOf(given, graph);
+      if (typeof output === "string") {
+        throw new TypeError(`${inputOf(port, cell)} ${output}`);
+      }
       const isOfType = output.width === port.width &&
         output.dtype === port.dtype && sameImage(output, port);
       if (!isOfType) fail(port, cell, `${output.dtype}[${shapeOf(output)}]`);
@@ -75,49 +78,43 @@ export function checkResult(
   if (typeof name !== "string") {
     throw new TypeError(`A result's name is a text, got ${describe(name)}`);
   }
-  const what = () => `Result "${shorten(name)}"`;
+  const what = `Result "${shorten(name)}"`;
   const given = source as GivenSource | null;
   if (given?.kind !== "node") {
     throw new TypeError(
-      `${what()} is an output of a node, got ${
+      `${what} is an output of a node, got ${
         describe(source)
       }; see graph.output`,
     );
   }
-  outputOf(given, graph, what);
+  const output = outputOf(given, graph);
+  if (typeof output === "string") throw new TypeError(`${what} ${output}`);
   const { node, token } = given;
   if (token === undefined) return;
   const isRagged = node!.cell.tokensMax !== undefined;
   if (!isRagged || !isIndex(token, node!.length)) {
     throw new RangeError(
-      `${what()} is token ${describe(token)} of ${
+      `${what} is token ${describe(token)} of ${
         isRagged ? `${node!.length} tokens` : "a single row"
       }`,
     );
   }
 }
 
-/** The output that a source names, of a node of this graph. */
+/** The output that a source names, of a node of this graph; or what is wrong with it. */
 function outputOf(
   { node, port }: GivenSource,
   { nodes }: GivenGraph,
-  what: () => string,
-): Port {
+): Port | string {
   if (typeof node !== "object" || node === null) {
-    throw new TypeError(`${what()} is of a node, got ${describe(node)}`);
+    return `is of a node, got ${describe(node)}`;
   }
-  if (nodes[node.index] !== node) {
-    throw new TypeError(`${what()} belongs to another request's graph`);
-  }
+  if (nodes[node.index] !== node) return "belongs to another request's graph";
   const { name, outputs } = node.cell;
-  if (!isIndex(port, outputs.length)) {
-    throw new TypeError(
-      `${what()} is output ${
-        describe(port)
-      } of cell "${name}", which has ${outputs.length}`,
-    );
-  }
-  return outputs[port]!;
+  if (isIndex(port, outputs.length)) return outputs[port]!;
+  return `is output ${
+    describe(port)
+  } of cell "${name}", which has ${outputs.length}`;
 }
 
 function checkData(
