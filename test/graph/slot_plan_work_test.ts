@@ -85,6 +85,14 @@ const shapes: Record<string, (size: number) => CellGraph> = {
       const branches = Array.from({ length: size }, () => node(first));
       branches.reduce((sum, branch) => node(sum, branch));
     }),
+  "fans behind chains, of a row that a dead end reads as well": (size) =>
+    graphOf((first, node) => {
+      node(first);
+      let last = node(first);
+      for (let i = 0; i < size; i++) last = node(last);
+      const hub = node(last, first);
+      for (let i = 0; i < size; i++) node(hub);
+    }),
 };
 
 /** Elements of neighbours' lists that planning looks at, and pieces that nodes hand on. */
