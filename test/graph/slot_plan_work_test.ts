@@ -89,9 +89,9 @@ const shapes: Record<string, (size: number) => CellGraph> = {
     graphOf((first, node) => {
       node(first);
       let last = node(first);
-      for (let i = 0; i < size; i++) last = node(last);
+      for (let i = 0; i < size / 4; i++) last = node(last);
       const hub = node(last, first);
-      for (let i = 0; i < size; i++) node(hub);
+      for (let i = 0; i < size / 4; i++) node(hub);
     }),
 };
 
