@@ -18,7 +18,7 @@ import { ROUNDS_MAX } from "../../src/cli/limits.ts";
 import { integerOption, taskSettings } from "../../src/cli/options.ts";
 import { UsageError } from "../../src/cli/terminal.ts";
 import { supports } from "../../src/kernels/module.ts";
-import { quoted } from "../../src/base/quoted.ts";
+import { describe } from "../../src/base/describe.ts";
 import { contest, type Result } from "./contest.ts";
 import { Own } from "./own.ts";
 import { ortNode, ortWeb } from "./peers/ort.ts";
@@ -79,7 +79,7 @@ const { args, effort, chosenPeers } = taskSettings({
   for (const name of chosenPeers) {
     if (!Object.hasOwn(AVAILABLE, name)) {
       throw new UsageError(
-        `No peer ${quoted(name)} in ${runtime}; there are ${
+        `No peer ${describe(name)} in ${runtime}; there are ${
           Object.keys(AVAILABLE).join(", ")
         }`,
       );
@@ -119,8 +119,8 @@ for (const [i, { area, name, make }] of all.entries()) {
 }
 if (results.length === 0) {
   throw new UsageError(
-    `Nothing to time has ${quoted(args.only)} in its name and ${
-      quoted(args.size)
+    `Nothing to time has ${describe(args.only)} in its name and ${
+      describe(args.size)
     } in its size`,
   );
 }

@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { build, stop } from "esbuild";
-import { quoted } from "../../src/base/quoted.ts";
+import { describe } from "../../src/base/describe.ts";
 import { readOptions } from "../../src/cli/options.ts";
 import { EXIT, guard, UsageError } from "../../src/cli/terminal.ts";
 import { ROOT } from "./root.ts";
@@ -56,7 +56,7 @@ const { status, error } = spawnSync(
 if (error) {
   throw new UsageError(
     `${
-      quoted(command)
+      describe(command)
     } cannot be started (${error.message}); SHOAL_NODE names a Node to run`,
   );
 }

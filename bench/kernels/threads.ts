@@ -13,7 +13,7 @@
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import process from "node:process";
-import { quoted } from "../../src/base/quoted.ts";
+import { describe } from "../../src/base/describe.ts";
 import { ROUNDS_MAX, threadsMax } from "../../src/cli/limits.ts";
 import { integerOption, taskSettings } from "../../src/cli/options.ts";
 import { UsageError } from "../../src/cli/terminal.ts";
@@ -183,8 +183,8 @@ for (const { area, name, make } of candidates(SEED)) {
 for (const { team } of builds) await team.close();
 if (results.length === 0) {
   throw new UsageError(
-    `Nothing to time has ${quoted(args.only)} in its name and ${
-      quoted(args.size)
+    `Nothing to time has ${describe(args.only)} in its name and ${
+      describe(args.size)
     } in its size`,
   );
 }

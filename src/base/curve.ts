@@ -1,4 +1,4 @@
-import { quoted } from "./quoted.ts";
+import { describe } from "./describe.ts";
 
 /** Points of a measured curve: size and value, ascending in size. */
 export type CurvePoints = readonly (readonly [size: number, value: number])[];
@@ -16,7 +16,7 @@ export function checkCurve(label: string, points: CurvePoints): void {
     if (!Array.isArray(point) || point.length !== 2) {
       throw new RangeError(
         `The table of ${label} lists pairs of size and value, got ${
-          quoted(point)
+          describe(point)
         }`,
       );
     }
@@ -24,13 +24,13 @@ export function checkCurve(label: string, points: CurvePoints): void {
     if (!Number.isInteger(size) || size <= before) {
       throw new RangeError(
         `The table of ${label} lists size ${
-          quoted(size)
+          describe(size)
         } after ${before}; sizes are integers that ascend from 1`,
       );
     }
     if (typeof value !== "number" || !(value >= 0)) {
       throw new RangeError(
-        `The table of ${label} has the value ${quoted(value)}`,
+        `The table of ${label} has the value ${describe(value)}`,
       );
     }
     before = size;

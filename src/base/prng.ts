@@ -2,6 +2,7 @@ import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
 import { uniformInt } from "pure-rand/distribution/uniformInt";
 import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
 import type { RandomGenerator } from "pure-rand/types/RandomGenerator";
+import { describe } from "./describe.ts";
 import { fnv1a } from "./hash.ts";
 
 /** The one source of randomness: a seeded generator (xoroshiro128+). */
@@ -11,7 +12,7 @@ export class Prng {
   /** @param seed an integer; equal seeds give equal sequences */
   constructor(readonly seed: number) {
     if (!Number.isSafeInteger(seed)) {
-      throw new RangeError(`A seed is an integer, got ${seed}`);
+      throw new RangeError(`A seed is an integer, got ${describe(seed)}`);
     }
     this.#generator = xoroshiro128plus(seed | 0);
   }

@@ -1,5 +1,5 @@
+import { describe, shorten } from "../base/describe.ts";
 import type { z } from "zod";
-import { quoted, shortened } from "../base/quoted.ts";
 import { UsageError } from "./terminal.ts";
 
 /** Mistakes that one message lists. */
@@ -18,12 +18,12 @@ export function checkedBy<T>(
   if (checked.success) return checked.data;
   const { issues } = checked.error;
   const lines = issues.slice(0, LISTED).map(({ path, message }) => {
-    const place = path.length === 0 ? "the file" : quoted(path.join("."));
-    return `${place}: ${cut(message)}, got ${quoted(valueAt(value, path))}`;
+    const place = path.length === 0 ? "the file" : describe(path.join("."));
+    return `${place}: ${cut(message)}, got ${describe(valueAt(value, path))}`;
   });
   const more = issues.length - lines.length;
   throw new UsageError(
-    `${shortened(label)}: ${lines.join("; ")}${
+    `${shorten(label)}: ${lines.join("; ")}${
       more > 0 ? `; and ${more} more` : ""
     }`,
   );

@@ -1,5 +1,5 @@
 /** `shoal explain`: why a request waited, or why a batch was not full, in a simulated run. */
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
 import { EngineCore } from "../engine/engine.ts";
 import { SimExecutor } from "../engine/sim_executor.ts";
 import { Timeline } from "../engine/timeline.ts";
@@ -69,7 +69,7 @@ function simulate(simulation: Simulation, policyName?: string): DecisionLog {
   if (chosen === undefined) {
     throw new UsageError(
       `--policy is ${policies.map(({ name }) => name).join(" or ")}, got ${
-        quoted(policyName)
+        describe(policyName)
       }`,
     );
   }

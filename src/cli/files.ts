@@ -1,4 +1,5 @@
 /** Files that the caller names: whatever is wrong with them is the caller's to hear, in one line. */
+import { shorten } from "../base/describe.ts";
 import {
   closeSync,
   mkdirSync,
@@ -7,7 +8,6 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { shortened } from "../base/quoted.ts";
 import { NESTING_MAX, TEXT_BYTES_MAX } from "./limits.ts";
 import { UsageError } from "./terminal.ts";
 
@@ -70,7 +70,7 @@ export function parseJson(text: string, label: string): unknown {
     value = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
     throw new UsageError(
-      `${shortened(label)}: not JSON (${shortened((error as Error).message)})`,
+      `${shorten(label)}: not JSON (${shorten((error as Error).message)})`,
     );
   }
   checkValue(value, label, 0);
@@ -80,12 +80,12 @@ export function parseJson(text: string, label: string): unknown {
 function checkValue(value: unknown, label: string, depth: number): void {
   if (depth > NESTING_MAX) {
     throw new UsageError(
-      `${shortened(label)}: nested deeper than ${NESTING_MAX} levels`,
+      `${shorten(label)}: nested deeper than ${NESTING_MAX} levels`,
     );
   }
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw new UsageError(
-      `${shortened(label)}: a number is too large to be one`,
+      `${shorten(label)}: a number is too large to be one`,
     );
   }
   if (typeof value !== "object" || value === null) return;
@@ -131,7 +131,7 @@ export function makeFolder(path: string): void {
 }
 
 function named(path: string): string {
-  return path === "" ? '""' : shortened(path);
+  return path === "" ? '""' : shorten(path);
 }
 
 /** What the system said, without the path again. */
@@ -139,7 +139,7 @@ function reasonOf(error: unknown): string {
   const { code, message } = error as Error & { code?: string };
   return code !== undefined && Object.hasOwn(REASONS, code)
     ? REASONS[code]!
-    : shortened(message);
+    : shorten(message);
 }
 
 const REASONS: Readonly<Record<string, string>> = {

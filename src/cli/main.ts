@@ -1,7 +1,7 @@
+import { describe } from "../base/describe.ts";
 import { COMMANDS } from "./commands.ts";
 import { readOptions, see } from "./options.ts";
 import { EXIT, print, reportError, UsageError } from "./terminal.ts";
-import { quoted } from "../base/quoted.ts";
 
 const NAME = "shoal";
 
@@ -41,7 +41,7 @@ async function run(args: readonly string[]): Promise<number> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
     throw new UsageError(
-      `there is no command ${quoted(name)}, only ${commands()}${see(NAME)}`,
+      `there is no command ${describe(name)}, only ${commands()}${see(NAME)}`,
     );
   }
   return await (await command.load())(rest);

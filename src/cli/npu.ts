@@ -2,9 +2,9 @@
  * `shoal npu`: a network on the modelled NPU. Results go to standard output, everything else to
  * standard error; nothing is printed as a result if any input is bad.
  */
+import { describe } from "../base/describe.ts";
 import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
-import { quoted } from "../base/quoted.ts";
 import {
   type ArrayShape,
   DATAFLOWS,
@@ -364,7 +364,7 @@ function sizes(
   const values = text.split("x");
   if (values.length !== count) {
     throw new RangeError(
-      `--${flag} must be ${count} sizes joined by x, got ${quoted(text)}`,
+      `--${flag} must be ${count} sizes joined by x, got ${describe(text)}`,
     );
   }
   return values.map((value) =>

@@ -1,7 +1,7 @@
 /** Options of commands and benchmarks: read, checked, and what every one of them has. */
+import { describe } from "../base/describe.ts";
 import process from "node:process";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
-import { quoted } from "../base/quoted.ts";
 import { EXIT, guard, print, reportError, UsageError } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
@@ -55,7 +55,9 @@ export function readOptions<const T extends ParseArgsOptionsConfig>(
   const { positionals } = parsed;
   if (positionals.length > positionalsMax) {
     throw new UsageError(
-      `unexpected argument ${quoted(positionals[positionalsMax])}${see(name)}`,
+      `unexpected argument ${describe(positionals[positionalsMax])}${
+        see(name)
+      }`,
     );
   }
   return { values: parsed.values as Values<T>, positionals };
@@ -133,7 +135,7 @@ export function integerOf(
   const value = text.trim() === "" ? NaN : Number(text);
   if (!(Number.isInteger(value) && value >= min && value <= max)) {
     throw new UsageError(
-      `${what} is an integer from ${min} to ${max}, got ${quoted(text)}`,
+      `${what} is an integer from ${min} to ${max}, got ${describe(text)}`,
     );
   }
   return value;
@@ -180,7 +182,7 @@ export function oneName<T extends string>(
   const found = known.find((one) => one === text);
   if (found === undefined) {
     throw new UsageError(
-      `${what} ${quoted(text)} does not exist; there are ${known.join(", ")}`,
+      `${what} ${describe(text)} does not exist; there are ${known.join(", ")}`,
     );
   }
   return found;

@@ -1,11 +1,11 @@
 /** `shoal profile`: what a batch of each cell of a model takes on this machine, as a table. */
+import { describe } from "../base/describe.ts";
 import os from "node:os";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
 import { MODELS } from "../models/registry.ts";
 import { BENCH_MODELS, buildModel } from "./bench_models.ts";
-import { quoted } from "../base/quoted.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
 import { benchSettings } from "./bench_settings.ts";
 import { hiddenOption } from "./bench_settings.ts";
@@ -56,7 +56,7 @@ export async function profile(args: string[]): Promise<number> {
   const benchModel = BENCH_MODELS.find((model) => model.name === name);
   if (benchModel === undefined) {
     throw new UsageError(
-      `No model ${quoted(name)}; there are ${MODELS_MEASURED}`,
+      `No model ${describe(name)}; there are ${MODELS_MEASURED}`,
     );
   }
   const hidden = hiddenOption(values.hidden, HIDDEN);
@@ -143,7 +143,7 @@ function optionsOf(
     if (!options.includes(key)) {
       throw new UsageError(
         `--option ${
-          quoted(text)
+          describe(text)
         } is not KEY=VALUE with an option of "${name}": ${options.join(", ")}`,
       );
     }

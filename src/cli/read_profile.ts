@@ -1,7 +1,7 @@
+import { describe, shorten } from "../base/describe.ts";
 import { TableCost } from "../cost/table_cost.ts";
 import { loadProfile, profileTable } from "../npu/profile.ts";
 import type { ProfileTable } from "../policy/profile.ts";
-import { quoted, shortened } from "../base/quoted.ts";
 import { parseJson, readText } from "./files.ts";
 import { checkDurations } from "./limits.ts";
 import { UsageError } from "./terminal.ts";
@@ -11,7 +11,7 @@ import { UsageError } from "./terminal.ts";
  * @throws UsageError naming the file when it is neither
  */
 export function readProfile(path: string): ProfileTable {
-  const label = `Profile ${shortened(path)}`;
+  const label = `Profile ${shorten(path)}`;
   const text = readText(path);
   const value = parseJson(text, label);
   try {
@@ -20,7 +20,7 @@ export function readProfile(path: string): ProfileTable {
       : profileTable(loadProfile(text));
     if (typeof tables !== "object" || tables === null) {
       throw new RangeError(
-        `"tablesNs" are tables by cell, got ${quoted(tables)}`,
+        `"tablesNs" are tables by cell, got ${describe(tables)}`,
       );
     }
     new TableCost(tables);

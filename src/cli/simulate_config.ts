@@ -1,6 +1,6 @@
 /** The configuration of `shoal simulate`: its shape, its checks, what it means. */
+import { describe, shorten } from "../base/describe.ts";
 import { z } from "zod";
-import { quoted, shortened } from "../base/quoted.ts";
 import type { Model } from "../graph/model.ts";
 import { constantCost, TableCost } from "../cost/table_cost.ts";
 import type { CostModel } from "../cost/cost_model.ts";
@@ -100,7 +100,7 @@ export function readConfig(text: string, label: string): Simulation {
       error instanceof TypeError || error instanceof SyntaxError ||
       error instanceof UsageError;
     if (!isCallers) throw error;
-    throw new UsageError(`${shortened(label)}: ${error.message}`);
+    throw new UsageError(`${shorten(label)}: ${error.message}`);
   }
 }
 
@@ -110,9 +110,9 @@ function simulation(config: SimulateConfig): Simulation {
   for (const key of Object.keys(config.model.options)) {
     if (!entry.options.includes(key)) {
       throw new RangeError(
-        `Model "${config.model.name}" has no option ${quoted(key)}; it takes ${
-          entry.options.join(", ")
-        }`,
+        `Model "${config.model.name}" has no option ${
+          describe(key)
+        }; it takes ${entry.options.join(", ")}`,
       );
     }
   }

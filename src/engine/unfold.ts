@@ -10,6 +10,7 @@ export function unfolded(model: Model, input: unknown): CellGraph {
   refusePromise(model, "check", model.check(input));
   const graph = new CellGraph(model);
   refusePromise(model, "unfold", model.unfold(input, graph));
+  graph.seal();
   if (graph.nodes.length === 0) {
     throw new RangeError(
       `Model "${model.name}" unfolded the request into no node at all; a request has at least one`,
@@ -28,7 +29,10 @@ export function grow(model: Model, node: CellNode, graph: CellGraph): void {
   if (model.grow === undefined) {
     throw new TypeError(`Model "${model.name}" grows, but has no "grow"`);
   }
-  refusePromise(model, "grow", model.grow(node, graph));
+  const { grow } = model;
+  graph.growing(() =>
+    refusePromise(model, "grow", grow.call(model, node, graph))
+  );
 }
 
 /**

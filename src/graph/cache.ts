@@ -41,6 +41,8 @@ export class Cache<Node = unknown> {
   writer: Node | undefined = undefined;
 
   constructor(
+    /** The graph of the request that it is of. */
+    readonly graph: object,
     readonly keyWidth: number,
     readonly valueWidth: number,
     /** Positions it has room for. */

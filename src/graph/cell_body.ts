@@ -1,4 +1,11 @@
-import type { Dtype, Tensor } from "../tensor/tensor.ts";
+import { describe, describeShape } from "../base/describe.ts";
+import { knownOptions } from "../base/options.ts";
+import {
+  checkWeight,
+  type Dtype,
+  isShape,
+  type Tensor,
+} from "../tensor/tensor.ts";
 import { checkFinite } from "../tensor/weights.ts";
 import type { CacheSpec } from "./cache.ts";
 import type { CacheRef, ImageSize, Operator, Value } from "./operator.ts";
@@ -11,6 +18,7 @@ export class CellBody {
   readonly operators: Operator[] = [];
   readonly #values: Value[] = [];
   readonly localCaches: CacheSpec[] = [];
+  readonly #caches = new Set<CacheRef>();
   /** Cache ports that operators append to. */
   readonly appended = new Set<number>();
 
@@ -21,7 +29,9 @@ export class CellBody {
   declare(dtype: Dtype, width: number, image?: ImageSize): Value {
     if (!Number.isInteger(width) || width < 1) {
       throw new RangeError(
-        `Cell "${this.cell}": a row's width is a positive integer, got ${width}`,
+        `Cell "${this.cell}": a row's width is a positive integer, got ${
+          describe(width)
+        }`,
       );
     }
     const id = this.#values.length;
@@ -54,7 +64,22 @@ export class CellBody {
     );
     const spec = { keyWidth, valueWidth, positionsMax: tokensMax! };
     const index = this.localCaches.push(spec) - 1;
-    return { kind: "local", index, ...spec };
+    return this.addCache({ kind: "local", index, ...spec });
+  }
+
+  /** Makes a cache one of this cell's. */
+  addCache(cache: CacheRef): CacheRef {
+    this.#caches.add(cache);
+    return cache;
+  }
+
+  /** @throws TypeError when a cache is not one of this cell's */
+  ownCache(what: string, cache: CacheRef): void {
+    if (!this.#caches.has(cache)) {
+      throw new TypeError(
+        `Cell "${this.cell}": the cache of ${what} is not one of this cell`,
+      );
+    }
   }
 
   appendsTo({ kind, index }: CacheRef): void {
@@ -78,17 +103,26 @@ export class CellBody {
     }
   }
 
-  /** @throws RangeError unless a weight has the shape and is finite */
+  /** @throws TypeError or RangeError unless a weight is floats, as many as its shape says */
+  weight(what: string, given: Tensor): void {
+    checkWeight(`Cell "${this.cell}": ${what}`, given);
+  }
+
+  /** @throws TypeError or RangeError unless a weight is one, has the shape and is finite */
   shape(what: string, given: Tensor, expected: readonly number[]): void {
-    const fits = given.shape.length === expected.length &&
-      given.shape.every((size, i) => size === expected[i]);
+    this.weight(what, given);
     this.expect(
-      fits,
-      `${what} has shape [${given.shape.join(", ")}], expected [${
-        expected.join(", ")
-      }]`,
+      isShape(given.shape, expected),
+      `${what} has shape ${describeShape(given.shape)}, expected ${
+        describeShape(expected)
+      }`,
     );
     this.finite(what, given);
+  }
+
+  /** @throws TypeError on an attribute or a weight that an operator does not have */
+  known(op: string, given: object, names: readonly string[]): void {
+    knownOptions(`Cell "${this.cell}": ${op}`, given, names, "attribute");
   }
 
   finite(what: string, given: Tensor): void {
@@ -99,7 +133,7 @@ export class CellBody {
   count(what: string, size: number): void {
     this.expect(
       Number.isInteger(size) && size >= 1,
-      `${what} is a positive integer, got ${size}`,
+      `${what} is a positive integer, got ${describe(size)}`,
     );
   }
 

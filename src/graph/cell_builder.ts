@@ -1,6 +1,8 @@
+import { describe } from "../base/describe.ts";
 import type { Dtype } from "../tensor/tensor.ts";
 import type { CacheSpec } from "./cache.ts";
 import { CellBody } from "./cell_body.ts";
+import { checkDefinition, checkName } from "./definition_checks.ts";
 import type { Cell, Phase, Port } from "./cell.ts";
 import type { CacheRef, ImageSize, OperatorName, Value } from "./operator.ts";
 import {
@@ -69,7 +71,8 @@ export interface CellDefinition<
 
 /**
  * Builds a cell from operators with ONNX names and semantics.
- * @throws RangeError or TypeError naming cell, operator and shape when widths do not fit or a weight is not finite
+ * @throws RangeError or TypeError naming cell, operator and shape when widths do not fit, a weight is not floats
+ * or not finite, or the definition has what no definition has
  */
 export function defineCell<
   I extends string,
@@ -78,6 +81,7 @@ export function defineCell<
 >(
   definition: CellDefinition<I, O, C>,
 ): Cell {
+  checkDefinition(definition);
   const { tokensMax } = definition;
   const builder = new CellBody(definition.name, tokensMax);
   if (tokensMax !== undefined) {
@@ -93,7 +97,7 @@ export function defineCell<
     builder.count(`positionsMax of cache "${name}"`, spec.positionsMax);
     builder.count(`keyWidth of cache "${name}"`, spec.keyWidth);
     builder.count(`valueWidth of cache "${name}"`, spec.valueWidth);
-    caches[name as C] = { kind: "port", index, ...spec };
+    caches[name as C] = builder.addCache({ kind: "port", index, ...spec });
   });
   const inputs: Port[] = [];
   const values = {} as Record<I, Value>;
@@ -103,15 +107,20 @@ export function defineCell<
   }
   const outputs: Port[] = [];
   const results: Value[] = [];
-  for (
-    const [name, value] of Object.entries<Value>(
-      definition.body(operatorsOf(builder), values, caches),
-    )
-  ) {
-    builder.own(`output "${name}"`, value);
-    const { dtype, width, image } = value;
+  const body: unknown = definition.body(operatorsOf(builder), values, caches);
+  if (typeof body !== "object" || body === null || body instanceof Promise) {
+    throw new TypeError(
+      `The body of cell "${definition.name}" returns its outputs by name, got ${
+        describe(body)
+      }`,
+    );
+  }
+  for (const [name, value] of Object.entries(body as Record<O, Value>)) {
+    checkName(`an output of cell "${definition.name}"`, name);
+    builder.own(`output "${name}"`, value as Value);
+    const { dtype, width, image } = value as Value;
     outputs.push({ name, dtype, width, ...(image && { image }) });
-    results.push(value);
+    results.push(value as Value);
   }
   if (outputs.length === 0 && builder.appended.size === 0) {
     throw new RangeError(`Cell "${definition.name}" has no output`);
@@ -145,7 +154,9 @@ function stopRule(
   const port = outputs.findIndex((output) => output.name === stop.output);
   if (port < 0 || outputs[port]!.dtype !== "i32") {
     throw new RangeError(
-      `Cell "${cell}" stops on "${stop.output}", which is not one of its i32 outputs`,
+      `Cell "${cell}" stops on ${
+        describe(stop.output)
+      }, which is not one of its i32 outputs`,
     );
   }
   return { port, token: stop.token };

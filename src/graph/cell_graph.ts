@@ -1,13 +1,15 @@
+import { describe, shorten } from "../base/describe.ts";
 import type { Dtype, TensorData } from "../tensor/tensor.ts";
 import { Cache, type CacheSpec, type CacheUse, type Extent } from "./cache.ts";
-import { sameImage, shapeOf } from "./cell_body.ts";
-import type { Cell, Port } from "./cell.ts";
+import type { Cell } from "./cell.ts";
+import { elementsOf, InputData } from "./input_data.ts";
 import {
   cacheUses,
-  checkIndex,
   checkLength,
-  checkTokens,
+  checkResult,
+  checkSource,
 } from "./node_checks.ts";
+import { nodesMaxOf } from "./nodes_max.ts";
 
 /** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
 export const NODE = { waiting: 0, submitted: 1, done: 2, void: 3 } as const;
@@ -39,13 +41,6 @@ export interface NodeOptions {
   readonly length?: number;
   /** A cache of the request for every cache port of the cell. */
   readonly caches?: Readonly<Record<string, Cache<CellNode>>>;
-}
-
-/** Data a request brings along; lives in its slot from arrival to departure. */
-export interface InputData {
-  readonly data: TensorData;
-  /** Byte offset within the slot; assigned by the slot plan. */
-  offset: number;
 }
 
 const NONE: readonly number[] = [];
@@ -109,7 +104,8 @@ export class CellNode implements Extent {
   }
 
   #follow(before: CellNode): void {
-    if (this.predecessors.includes(before)) return;
+    // Not a look through the predecessors, of which there may be many: what follows `before` is in order.
+    if (before.successors[before.successors.length - 1] === this) return;
     this.predecessors = appended(this.predecessors, before);
     before.successors = appended(before.successors, this);
   }
@@ -133,6 +129,8 @@ export class CellNode implements Extent {
 export interface GraphModel {
   readonly name: string;
   readonly cells: readonly Cell[];
+  /** See Model.nodesMax. */
+  readonly nodesMax?: number;
 }
 
 /** A named result of a request: the rows of its sources, in order. */
@@ -145,6 +143,10 @@ export interface ResultRows {
 /**
  * One request unfolded into nodes of cells and their dependencies; also the builder that a model's
  * `unfold` and `grow` write to. Nodes are appended in a topological order.
+ *
+ * A new graph is open: a model appends what it likes. The engine seals it once the request is unfolded, and
+ * opens it for nodes and results alone while `Model.grow` runs: the slot is planned for what the request has
+ * brought by then, and a graph that a model keeps and appends to later would not fit its request any more.
  */
 export class CellGraph {
   readonly nodes: CellNode[] = [];
@@ -162,16 +164,24 @@ export class CellGraph {
   /** Elements each growing step keeps as results. */
   keptPerStep = 0;
 
-  constructor(readonly model: GraphModel) {}
+  readonly #nodesMax: number;
+  #state: "open" | "sealed" | "growing" = "open";
+
+  /** @throws RangeError when the model's `nodesMax` is no number of nodes */
+  constructor(readonly model: GraphModel) {
+    this.#nodesMax = nodesMaxOf(model);
+  }
 
   /** Token ids, to be picked one per step with `id`. */
   ids(ids: ArrayLike<number>): InputData {
-    return this.#bring(new Int32Array(ids));
+    this.#brings("ids");
+    return this.#bring(elementsOf(ids, Int32Array));
   }
 
   /** Rows of floats, to be picked with `row`. */
   rows(values: ArrayLike<number>): InputData {
-    return this.#bring(new Float32Array(values));
+    this.#brings("rows");
+    return this.#bring(elementsOf(values, Float32Array));
   }
 
   /** Element `index` of token ids. */
@@ -193,31 +203,42 @@ export class CellGraph {
     { keyWidth, valueWidth, positionsMax }: CacheSpec,
     positions: number,
   ): Cache<CellNode> {
+    this.#brings("cache");
     if (
       !Number.isInteger(positions) || positions < 1 || positions > positionsMax
     ) {
       throw new RangeError(
-        `A cache has room for 1 to ${positionsMax} positions, got ${positions}`,
+        `A cache has room for 1 to ${positionsMax} positions, got ${
+          describe(positions)
+        }`,
       );
     }
-    const cache = new Cache<CellNode>(keyWidth, valueWidth, positions);
+    const cache = new Cache<CellNode>(this, keyWidth, valueWidth, positions);
     this.caches.push(cache);
     return cache;
   }
 
   /**
    * Appends a node. It follows the nodes whose outputs it reads, and the last one that appended to its caches.
-   * @throws TypeError when the model does not list the cell, an input or cache is missing, or of another type or width than the port;
-   * RangeError when an input lies outside the request's data, or tokens have no room
+   * @throws TypeError when the graph is complete, the model does not list the cell, an input or cache is
+   * missing, of another request, or of another type or width than the port; RangeError when an input lies
+   * outside the request's data, tokens have no room, or there are as many nodes as the model allows
    */
   node(
     cell: Cell,
     inputs: Readonly<Record<string, Source>>,
     options: NodeOptions = NO_OPTIONS,
   ): CellNode {
+    this.#appends();
     if (!this.model.cells.includes(cell)) {
       throw new TypeError(
-        `Cell "${cell.name}" is not listed in the cells of model "${this.model.name}"`,
+        `Cell "${cell.name}" is not listed in the cells of model "${this.#name}"`,
+      );
+    }
+    if (this.nodes.length >= this.#nodesMax) {
+      throw new RangeError(
+        `A request to "${this.#name}" takes more than ${this.#nodesMax} nodes, the model's "nodesMax"; ` +
+          `bring less at once, or raise it`,
       );
     }
     const length = checkLength(cell, options.length);
@@ -230,33 +251,12 @@ export class CellGraph {
           `A node of cell "${cell.name}" lacks its input "${port.name}"`,
         );
       }
-      if (!fits(source, port)) {
-        throw new TypeError(
-          `Input "${port.name}" of cell "${cell.name}" is ${port.dtype}[${
-            shapeOf(port)
-          }], got ${describe(source)}`,
-        );
-      }
-      if (source.kind === "input") checkIndex(source, { port, cell, length });
-      else if (source.kind === "node") {
-        checkTokens(source.node, source.token, { port, cell, length });
-      } else if (cell.tokensMax !== undefined) {
-        throw new TypeError(
-          `Input "${port.name}" of ragged cell "${cell.name}" cannot be ${
-            describe(source)
-          }`,
-        );
-      }
-      if (source.kind === "node" && source.node.graph !== this) {
-        throw new TypeError(
-          `Input "${port.name}" of cell "${cell.name}" belongs to another request's graph`,
-        );
-      }
+      checkSource(source, this, port, cell, length);
       sources[i] = source;
     }
     const uses = cell.caches.length === 0
       ? NO_CACHES
-      : cacheUses(cell, options.caches ?? {}, length);
+      : cacheUses(this, cell, options.caches ?? {}, length);
     const node = new CellNode(
       this,
       this.nodes.length,
@@ -289,11 +289,15 @@ export class CellGraph {
           : { kind: "node", node, port: index, token };
       }
     }
-    throw new TypeError(`Cell "${node.cell.name}" has no output "${port}"`);
+    throw new TypeError(
+      `Cell "${node.cell.name}" has no output ${describe(port)}`,
+    );
   }
 
   /** Declares a row of the request's result; repeated calls with one name append rows. */
   result(name: string, source: NodeOutput): void {
+    this.#appends();
+    checkResult(name, source, this);
     const { dtype, width } = source.node.cell.outputs[source.port]!;
     let rows = this.results.get(name);
     if (rows === undefined) {
@@ -302,7 +306,9 @@ export class CellGraph {
     }
     if (rows.width !== width || rows.dtype !== dtype) {
       throw new TypeError(
-        `Result "${name}" is ${rows.dtype}[${rows.width}], got a row ${dtype}[${width}]`,
+        `Result "${
+          shorten(name)
+        }" is ${rows.dtype}[${rows.width}], got a row ${dtype}[${width}]`,
       );
     }
     source.node.keptPorts |= 1 << source.port;
@@ -315,14 +321,19 @@ export class CellGraph {
    * @param keptPerStep elements that each step declares as results; the slot is planned for them
    */
   grows(stepsMax: number, keptPerStep = 1): void {
+    this.#brings("grows");
     if (!Number.isInteger(stepsMax) || stepsMax < 1) {
       throw new RangeError(
-        `A growing graph takes at least one step, got a limit of ${stepsMax}`,
+        `A growing graph takes at least one step, got a limit of ${
+          describe(stepsMax)
+        }`,
       );
     }
     if (!Number.isInteger(keptPerStep) || keptPerStep < 0) {
       throw new RangeError(
-        `A growing step keeps a whole number of elements, got ${keptPerStep}`,
+        `A growing step keeps a whole number of elements, got ${
+          describe(keptPerStep)
+        }`,
       );
     }
     this.closed = false;
@@ -330,39 +341,44 @@ export class CellGraph {
     this.keptPerStep = keptPerStep;
   }
 
+  /** The request is unfolded: nothing is appended to its graph any more, but while it grows. For the engine. */
+  seal(): void {
+    this.#state = "sealed";
+  }
+
+  /** Runs what appends nodes and results of a growing step, then seals the graph again. For the engine. */
+  growing(grow: () => void): void {
+    this.#state = "growing";
+    try {
+      grow();
+    } finally {
+      this.#state = "sealed";
+    }
+  }
+
+  get #name(): string {
+    return shorten(this.model.name);
+  }
+
+  #appends(): void {
+    if (this.#state !== "sealed") return;
+    throw new TypeError(
+      `The graph of a request to "${this.#name}" is complete: a model appends to it while unfold or grow runs`,
+    );
+  }
+
+  #brings(method: string): void {
+    this.#appends();
+    if (this.#state === "open") return;
+    throw new TypeError(
+      `Model "${this.#name}" calls graph.${method}() in grow: data, caches and growth itself are brought when ` +
+        `the request is unfolded, for its slot is planned then`,
+    );
+  }
+
   #bring(data: TensorData): InputData {
-    const input = { data, offset: -1 };
+    const input = new InputData(this, data);
     this.inputs.push(input);
     return input;
-  }
-}
-
-function fits(source: Source, port: Port): boolean {
-  switch (source.kind) {
-    case "node": {
-      const output = source.node.cell.outputs[source.port]!;
-      return output.width === port.width && output.dtype === port.dtype &&
-        sameImage(output, port);
-    }
-    case "input":
-      return source.width === port.width &&
-        (source.data.data instanceof Int32Array) === (port.dtype === "i32");
-    case "zeros":
-      return source.width === port.width;
-  }
-}
-
-function describe(source: Source): string {
-  switch (source.kind) {
-    case "node": {
-      const output = source.node.cell.outputs[source.port]!;
-      return `${output.dtype}[${shapeOf(output)}]`;
-    }
-    case "input": {
-      const dtype = source.data.data instanceof Int32Array ? "i32" : "f32";
-      return `${dtype}[${source.width}]`;
-    }
-    case "zeros":
-      return `zeros[${source.width}]`;
   }
 }

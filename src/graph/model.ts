@@ -32,6 +32,8 @@ export interface Model<Input = any> {
   readonly shape: GraphShape;
   /** For input "image": the images that requests bring. */
   readonly image?: ImageSize;
+  /** Most nodes of a request's graph, growth included; default 2^20, at most 2^24 - 2. */
+  readonly nodesMax?: number;
   /**
    * Checks a request's input at the boundary, before anything is queued.
    * @throws TypeError or RangeError naming the offending value

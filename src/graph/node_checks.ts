@@ -1,14 +1,169 @@
 /** What a node may be given as lengths, tokens and caches; see CellGraph.node. */
-import type { TensorData } from "../tensor/tensor.ts";
-import type { Cache, CacheUse } from "./cache.ts";
+import { describe, shorten } from "../base/describe.ts";
+import { Cache, type CacheUse } from "./cache.ts";
+import { sameImage, shapeOf } from "./cell_body.ts";
 import type { Cell, Port } from "./cell.ts";
+import { InputData } from "./input_data.ts";
 
-/** Who reads: a port of a node of a cell. */
-interface Reader {
-  readonly port: Port;
+/** What is known of a node that somebody reads. */
+interface GivenNode {
+  readonly index: number;
   readonly cell: Cell;
-  /** Tokens of the node. */
   readonly length: number;
+}
+
+/** A source as a model gives it: made by the graph, or by hand. */
+interface GivenSource {
+  readonly kind: unknown;
+  readonly node?: GivenNode | undefined;
+  readonly port?: unknown;
+  readonly token?: unknown;
+  readonly data?: unknown;
+  readonly index?: unknown;
+  readonly width?: unknown;
+}
+
+interface GivenGraph {
+  readonly nodes: readonly GivenNode[];
+}
+
+/**
+ * Whether a port may read a source: it is of this request's graph, of the port's type and width, and lies
+ * within what it is taken from. What is not would be read from what happens to lie there.
+ */
+export function checkSource(
+  source: unknown,
+  graph: GivenGraph,
+  port: Port,
+  cell: Cell,
+  length: number,
+): void {
+  const given = source as GivenSource | null;
+  switch (given?.kind) {
+    case "node": {
+      const output = outputOf(given, graph);
+      if (typeof output === "string") {
+        throw new TypeError(`${inputOf(port, cell)} ${output}`);
+      }
+      const isOfType = output.width === port.width &&
+        output.dtype === port.dtype && sameImage(output, port);
+      if (!isOfType) fail(port, cell, `${output.dtype}[${shapeOf(output)}]`);
+      checkTokens(given.node!, given.token, port, cell, length);
+      return;
+    }
+    case "input":
+      checkData(given, graph, port, cell, length);
+      return;
+    case "zeros": {
+      const what = `zeros[${describe(given.width)}]`;
+      if (given.width !== port.width) fail(port, cell, what);
+      if (cell.tokensMax !== undefined) {
+        throw new TypeError(
+          `Input "${port.name}" of ragged cell "${cell.name}" cannot be ${what}`,
+        );
+      }
+      return;
+    }
+    default:
+      fail(port, cell, `${describe(source)}; see graph.output, id, row, zeros`);
+  }
+}
+
+/** Whether rows of a result may be taken from a source. */
+export function checkResult(
+  name: unknown,
+  source: unknown,
+  graph: GivenGraph,
+): void {
+  if (typeof name !== "string") {
+    throw new TypeError(`A result's name is a text, got ${describe(name)}`);
+  }
+  const what = `Result "${shorten(name)}"`;
+  const given = source as GivenSource | null;
+  if (given?.kind !== "node") {
+    throw new TypeError(
+      `${what} is an output of a node, got ${
+        describe(source)
+      }; see graph.output`,
+    );
+  }
+  const output = outputOf(given, graph);
+  if (typeof output === "string") throw new TypeError(`${what} ${output}`);
+  const { node, token } = given;
+  if (token === undefined) return;
+  const isRagged = node!.cell.tokensMax !== undefined;
+  if (!isRagged || !isIndex(token, node!.length)) {
+    throw new RangeError(
+      `${what} is token ${describe(token)} of ${
+        isRagged ? `${node!.length} tokens` : "a single row"
+      }`,
+    );
+  }
+}
+
+/** The output that a source names, of a node of this graph; or what is wrong with it. */
+function outputOf(
+  { node, port }: GivenSource,
+  { nodes }: GivenGraph,
+): Port | string {
+  if (typeof node !== "object" || node === null) {
+    return `is of a node, got ${describe(node)}`;
+  }
+  if (nodes[node.index] !== node) return "belongs to another request's graph";
+  const { name, outputs } = node.cell;
+  if (isIndex(port, outputs.length)) return outputs[port]!;
+  return `is output ${
+    describe(port)
+  } of cell "${name}", which has ${outputs.length}`;
+}
+
+function checkData(
+  { data, index, width }: GivenSource,
+  graph: GivenGraph,
+  port: Port,
+  cell: Cell,
+  length: number,
+): void {
+  if (!(data instanceof InputData)) {
+    throw new TypeError(
+      `${inputOf(port, cell)} is of data that graph.ids or rows brought, got ${
+        describe(data)
+      }`,
+    );
+  }
+  if (data.graph !== graph) {
+    throw new TypeError(
+      `${
+        inputOf(port, cell)
+      } reads data of another request's graph: bring them for each request anew`,
+    );
+  }
+  const dtype = data.data instanceof Int32Array ? "i32" : "f32";
+  if (width !== port.width || dtype !== port.dtype) {
+    fail(port, cell, `${dtype}[${describe(width)}]`);
+  }
+  const rows = Math.floor(data.data.length / port.width);
+  // Beyond its data a row would read what happens to lie behind them.
+  if (isIndex(index, rows) && index + length <= rows) return;
+  throw new RangeError(
+    `${inputOf(port, cell)} is row ${
+      describe(index)
+    } of data that hold ${rows}`,
+  );
+}
+
+function isIndex(value: unknown, below: number): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < below;
+}
+
+function inputOf(port: Port, cell: Cell): string {
+  return `Input "${port.name}" of cell "${cell.name}"`;
+}
+
+function fail(port: Port, cell: Cell, got: string): never {
+  throw new TypeError(
+    `${inputOf(port, cell)} is ${port.dtype}[${shapeOf(port)}], got ${got}`,
+  );
 }
 
 /** Tokens of a node; 1 of one that is not ragged. */
@@ -17,22 +172,28 @@ export function checkLength(cell: Cell, length: number | undefined): number {
   if (tokensMax === undefined) {
     if (length === undefined) return 1;
     throw new TypeError(
-      `A node of cell "${cell.name}", which is not ragged, has a row, not ${length} tokens`,
+      `A node of cell "${cell.name}", which is not ragged, has a row, not ${
+        describe(length)
+      } tokens`,
     );
   }
   if (Number.isInteger(length) && length! >= 1 && length! <= tokensMax) {
     return length!;
   }
   throw new RangeError(
-    `A node of ragged cell "${cell.name}" has 1 to ${tokensMax} tokens, got ${length}`,
+    `A node of ragged cell "${cell.name}" has 1 to ${tokensMax} tokens, got ${
+      describe(length)
+    }`,
   );
 }
 
 /** A ragged node reads as many tokens as it has; another one reads one token. */
-export function checkTokens(
-  node: { readonly cell: Cell; readonly length: number },
-  token: number | undefined,
-  { port, cell, length }: Reader,
+function checkTokens(
+  node: GivenNode,
+  token: unknown,
+  port: Port,
+  cell: Cell,
+  length: number,
 ): void {
   const from = node.cell.tokensMax === undefined ? undefined : node.length;
   const whole = token === undefined;
@@ -40,12 +201,12 @@ export function checkTokens(
     ? whole && from === length
     : from === undefined
     ? whole
-    : !whole && Number.isInteger(token) && token >= 0 && token < from;
+    : isIndex(token, from);
   if (fits) return;
   throw new RangeError(
-    `Input "${port.name}" of cell "${cell.name}" takes ${
+    `${inputOf(port, cell)} takes ${
       cell.tokensMax === undefined ? "one row" : `${length} tokens`
-    }, got ${whole ? "all" : `token ${token} of`} ${
+    }, got ${whole ? "all" : `token ${describe(token)} of`} ${
       from === undefined ? "of a single row" : `${from} tokens`
     }`,
   );
@@ -53,6 +214,7 @@ export function checkTokens(
 
 /** What a node of a cell does with the caches it is given. */
 export function cacheUses<Node>(
+  graph: object,
   cell: Cell,
   caches: Readonly<Record<string, Cache<Node>>>,
   length: number,
@@ -62,6 +224,18 @@ export function cacheUses<Node>(
     if (cache === undefined) {
       throw new TypeError(
         `A node of cell "${cell.name}" lacks its cache "${name}"`,
+      );
+    }
+    if (!(cache instanceof Cache)) {
+      throw new TypeError(
+        `Cache "${name}" of cell "${cell.name}" is one that graph.cache made, got ${
+          describe(cache)
+        }`,
+      );
+    }
+    if (cache.graph !== graph) {
+      throw new TypeError(
+        `Cache "${name}" of cell "${cell.name}" belongs to another request's graph`,
       );
     }
     if (cache.keyWidth !== keyWidth || cache.valueWidth !== valueWidth) {
@@ -85,22 +259,4 @@ export function cacheUses<Node>(
     }
     return { cache, position, seen };
   });
-}
-
-/** Beyond its data a row would read what happens to lie behind them. */
-export function checkIndex(
-  { data, index, width }: {
-    readonly data: { readonly data: TensorData };
-    readonly index: number;
-    readonly width: number;
-  },
-  { port, cell, length }: Reader,
-): void {
-  const rows = data.data.length / width;
-  if (index >= 0 && index + length <= rows && Number.isInteger(index)) return;
-  throw new RangeError(
-    `Input "${port.name}" of cell "${cell.name}" is row ${index} of data that hold ${
-      Math.floor(rows)
-    }`,
-  );
 }

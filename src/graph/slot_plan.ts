@@ -99,13 +99,14 @@ export class SlotPlan {
       this.#assignGrowing(node, turns);
       return;
     }
-    const free: Piece[] = [];
+    let free: Piece[] = [];
     for (const parent of node.predecessors) {
-      if (parent.reusable) free.push(...(parent.reusable as Piece[]).splice(0));
+      free = handedOn(parent, free);
       for (const grandparent of parent.predecessors) {
         this.#retire(grandparent, node, free);
       }
     }
+    if (free.length > PIECES_MAX) trim(free);
     const { outputs } = node.cell;
     const offsets = new Array<number>(outputs.length);
     for (let port = 0; port < outputs.length; port++) {
@@ -140,11 +141,13 @@ export class SlotPlan {
   /** Adds the outputs of `node` to `free` once all that read them run before `descendant`. */
   #retire(node: CellNode, descendant: CellNode, free: Piece[]): void {
     if (node.reusable === RETIRED || this.#growing.has(node.cell)) return;
-    if (
-      !node.successors.every((reader) =>
-        !this.#growing.has(reader.cell) && runsBefore(reader, descendant)
-      )
-    ) return;
+    const { successors } = node;
+    // The last one tells most of those that are not over: nodes are numbered in a topological order.
+    const last = successors[successors.length - 1];
+    if (last === undefined || last.index >= descendant.index) return;
+    if (successors.length > SEARCHED_MAX) return;
+    if (successors.some(({ cell }) => this.#growing.has(cell))) return;
+    if (!runBefore(successors, descendant)) return;
     node.reusable = RETIRED;
     node.offsets.forEach((offset, port) => {
       if (!((node.keptPorts >> port) & 1)) {
@@ -178,6 +181,7 @@ export class SlotPlan {
   }
 }
 
+/** In the place of what a node hands on, once its own rows were. */
 const RETIRED: readonly Piece[] = [];
 
 /** Joins pieces that are neighbours. */
@@ -196,19 +200,50 @@ function merge(pieces: Piece[]): void {
   pieces.length = last + 1;
 }
 
-/** Nodes that a search looks at: plans are made as requests arrive. Beyond it a row is kept for longer. */
-const SEARCHED_MAX = 128;
+/**
+ * Pieces that a node hands on. A tree frees more rows than what lies above them can take, and a list that
+ * grew with the graph would make planning quadratic.
+ */
+const PIECES_MAX = 128;
 
-/** Whether `earlier` has run when `later` starts, in every legal order: it is one of its ancestors. */
-function runsBefore(earlier: CellNode, later: CellNode): boolean {
-  if (later.predecessors.includes(earlier)) return true;
-  const open = [...later.predecessors];
+/** What `parent` leaves to its first child, behind what the child has already. */
+function handedOn(parent: CellNode, free: Piece[]): Piece[] {
+  const pieces = parent.reusable as Piece[] | undefined;
+  if (pieces === undefined || pieces === RETIRED) return free;
+  parent.reusable = undefined;
+  if (free.length === 0) return pieces;
+  for (const piece of pieces) free.push(piece);
+  return free;
+}
+
+/** Leaves the largest half of what is kept: they can be cut up for whatever is needed. */
+function trim(pieces: Piece[]): void {
+  merge(pieces);
+  if (pieces.length <= PIECES_MAX / 2) return;
+  pieces.sort((a, b) => b.bytes - a.bytes || a.offset - b.offset);
+  pieces.length = PIECES_MAX / 2;
+}
+
+/** Edges that a search follows: plans are made as requests arrive. Beyond it a row is kept for longer. */
+const SEARCHED_MAX = 256;
+
+/** Whether all of `readers` have run when `later` starts, in every legal order: they are its ancestors. */
+function runBefore(readers: readonly CellNode[], later: CellNode): boolean {
+  // A reader of a grandparent is the parent: in a chain there is no other.
+  if (readers.every((reader) => later.predecessors.includes(reader))) {
+    return true;
+  }
+  const left = new Set(readers);
+  // Nodes are numbered in a topological order, readers ascend.
+  const first = readers[0]!.index;
+  const open = [later];
   const seen = new Set<CellNode>();
-  while (open.length > 0 && seen.size < SEARCHED_MAX) {
+  let edges = 0;
+  while (open.length > 0) {
     for (const before of open.pop()!.predecessors) {
-      if (before === earlier) return true;
-      // Nodes are numbered in a topological order.
-      if (before.index < earlier.index || seen.has(before)) continue;
+      if (left.delete(before) && left.size === 0) return true;
+      if (++edges >= SEARCHED_MAX) return false;
+      if (before.index <= first || seen.has(before)) continue;
       seen.add(before);
       open.push(before);
     }

@@ -10,7 +10,11 @@ import type { Cell } from "../graph/cell.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import type { Value } from "../graph/operator.ts";
-import { seededWeights, type WeightSource } from "../tensor/weights.ts";
+import {
+  checkedWeights,
+  seededWeights,
+  type WeightSource,
+} from "../tensor/weights.ts";
 import {
   type BlockOptions,
   feedForward,
@@ -22,8 +26,10 @@ import {
   checkHeads,
   checkKeys,
   checkObject,
+  checkOptionalSize,
+  checkOptions,
   checkSize,
-  checkTokens,
+  readTokens,
 } from "./checks.ts";
 
 export interface BertOptions {
@@ -45,6 +51,17 @@ export interface BertOptions {
   weights?: WeightSource;
 }
 
+/** Options that a configuration may name. */
+export const BERT_OPTIONS = [
+  "layers",
+  "hidden",
+  "heads",
+  "inner",
+  "vocabulary",
+  "tokensMax",
+  "classes",
+] as const satisfies readonly (keyof BertOptions)[];
+
 export interface BertInput {
   /** With what the vocabulary has for [CLS] and [SEP]. */
   readonly tokens: ArrayLike<number>;
@@ -58,6 +75,7 @@ const EPSILON = 1e-12;
 /** Results: `pooled` [hidden], and `logits` [classes] with a classifier. */
 export function bert(options: BertOptions = {}): Model<BertInput> {
   const name = "bert";
+  checkOptions(name, options, BERT_OPTIONS);
   const layers = checkSize(name, "layers", options.layers ?? 12);
   const hidden = checkSize(name, "hidden", options.hidden ?? 768);
   const heads = checkHeads(name, options.heads ?? 12, hidden);
@@ -68,10 +86,8 @@ export function bert(options: BertOptions = {}): Model<BertInput> {
     options.vocabulary ?? 30_522,
   );
   const tokensMax = checkSize(name, "tokensMax", options.tokensMax ?? 512);
-  const classes = options.classes
-    ? checkSize(name, "classes", options.classes)
-    : 0;
-  const weights = options.weights ?? seededWeights(1);
+  const classes = checkOptionalSize(name, "classes", options.classes);
+  const weights = checkedWeights(name, options.weights ?? seededWeights(1));
   const block: BlockOptions = {
     ...{ hidden, heads, inner, activation: "Gelu", epsilon: EPSILON },
   };
@@ -123,6 +139,19 @@ export function bert(options: BertOptions = {}): Model<BertInput> {
     },
   });
 
+  /** Tokens and segments, in `check` and again in `unfold`: see readTokens. */
+  const read = ({ tokens, segments }: Record<string, unknown>) => {
+    const ids = readTokens(name, tokens, vocabulary, tokensMax);
+    if (segments === undefined) return { ids, of: new Int32Array(ids.length) };
+    const of = readTokens(name, segments, SEGMENTS, tokensMax, "segments");
+    if (of.length !== ids.length) {
+      throw new RangeError(
+        `"segments" of a request to "${name}" are ${of.length} numbers, for ${ids.length} tokens`,
+      );
+    }
+    return { ids, of };
+  };
+
   return {
     name,
     cells: [embedding, ...encoder, pooler],
@@ -130,24 +159,17 @@ export function bert(options: BertOptions = {}): Model<BertInput> {
     check(input): asserts input is BertInput {
       checkObject(name, input);
       checkKeys(name, input, ["tokens", "segments"]);
-      checkTokens(name, input["tokens"], vocabulary, tokensMax);
-      const { tokens, segments } = input;
-      if (segments === undefined) return;
-      checkTokens(name, segments, SEGMENTS, tokensMax, "segments");
-      if (segments.length !== tokens.length) {
-        throw new RangeError(
-          `"segments" of a request to "${name}" are ${segments.length} numbers, for ${tokens.length} tokens`,
-        );
-      }
+      read(input);
     },
-    unfold({ tokens, segments }, graph) {
-      const { length } = tokens;
-      const ids = (of: (i: number) => number) =>
-        graph.id(graph.ids(Array.from({ length }, (_, i) => of(i))), 0);
+    unfold(input, graph) {
+      const { ids, of } = read({ ...input });
+      const { length } = ids;
+      const row = (numbers: ArrayLike<number>) =>
+        graph.id(graph.ids(numbers), 0);
       let last: CellNode = graph.node(embedding, {
-        token: graph.id(graph.ids(tokens), 0),
-        position: ids((i) => i),
-        segment: ids((i) => segments?.[i] ?? 0),
+        token: row(ids),
+        position: row(ids.map((_, i) => i)),
+        segment: row(of),
       }, { length });
       for (const cell of encoder) {
         last = graph.node(cell, { x: graph.output(last, "y") }, { length });

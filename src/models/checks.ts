@@ -1,11 +1,13 @@
-/** Checks of request inputs shared by the models: errors name the value and the way out. */
+/** Checks of options and request inputs shared by the models: errors name the value and the way out. */
+import { describe, isList } from "../base/describe.ts";
+import { knownOptions } from "../base/options.ts";
 import type { ImageSize } from "../graph/operator.ts";
 
 export function checkObject(
   model: string,
   input: unknown,
 ): asserts input is Record<string, unknown> {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+  if (typeof input !== "object" || input === null || isList(input)) {
     throw new TypeError(
       `A request to "${model}" is an object, got ${describe(input)}`,
     );
@@ -17,47 +19,60 @@ export function checkKeys(
   input: Record<string, unknown>,
   known: readonly string[],
 ): void {
-  for (const key of Object.keys(input)) {
-    if (!known.includes(key)) {
-      throw new TypeError(
-        `A request to "${model}" has no field "${key}"; it takes ${
-          known.join(", ")
-        }`,
-      );
-    }
-  }
+  knownOptions(`A request to "${model}"`, input, known, "field");
 }
 
-/** A sequence of 1 to `tokensMax` token ids in [0, vocabulary). */
-export function checkTokens(
+/** Most tokens of a request, steps of a decoder and leaves of a tree, where a model's options do not say. */
+export const LENGTH_MAX = 16_384;
+
+/**
+ * A sequence of 1 to `tokensMax` token ids in [0, vocabulary), checked and copied: what a proxy or shared
+ * memory holds may be something else at a second look. Models read it in `check`, and again in `unfold`.
+ */
+export function readTokens(
   model: string,
   tokens: unknown,
   vocabulary: number,
-  tokensMax = Infinity,
+  tokensMax: number,
   field = "tokens",
-): asserts tokens is ArrayLike<number> {
-  if (!Array.isArray(tokens) && !(tokens instanceof Int32Array)) {
+): Int32Array {
+  if (!isList(tokens) && !isView(tokens, Int32Array)) {
     throw new TypeError(
       `"${field}" of a request to "${model}" is an array of ids, got ${
         describe(tokens)
-      }`,
+      }${ArrayBuffer.isView(tokens) ? "; copy it into an Int32Array" : ""}`,
     );
   }
-  if (tokens.length === 0) {
+  const { length } = tokens;
+  if (length === 0) {
     throw new RangeError(
       `"${field}" of a request to "${model}" is empty; a sequence has at least one id`,
     );
   }
-  if (tokens.length > tokensMax) {
+  if (!(length <= tokensMax)) {
     throw new RangeError(
-      `"${field}" of a request to "${model}" are ${tokens.length} ids; the model takes up to ${tokensMax}`,
+      `"${field}" of a request to "${model}" are ${
+        describe(length)
+      } ids; the model takes up to ${tokensMax} (its option "tokensMax")`,
     );
   }
-  for (let i = 0; i < tokens.length; i++) {
-    if (!isToken(tokens[i], vocabulary)) {
-      checkToken(model, tokens[i], vocabulary, `${field}[${i}]`);
+  const ids = new Int32Array(length);
+  for (let i = 0; i < length; i++) {
+    const id: unknown = tokens[i];
+    if (!isToken(id, vocabulary)) {
+      checkToken(model, id, vocabulary, `${field}[${i}]`);
     }
+    ids[i] = id as number;
   }
+  return ids;
+}
+
+/** Whether a value is a typed array of a kind; a proxy of one passes for it with `instanceof` alone. */
+function isView<View extends Int32Array | Float32Array>(
+  value: unknown,
+  View: new (length: number) => View,
+): value is View {
+  return ArrayBuffer.isView(value) && value instanceof View;
 }
 
 function isToken(id: unknown, vocabulary: number): boolean {
@@ -90,7 +105,7 @@ export function checkImageInput(
   checkObject(model, input);
   checkKeys(model, input, ["image"]);
   const { image } = input;
-  if (!Array.isArray(image) && !(image instanceof Float32Array)) {
+  if (!isList(image) && !isView(image, Float32Array)) {
     throw new TypeError(
       `"image" of a request to "${model}" is a Float32Array or an array of numbers, got ${
         describe(image)
@@ -100,24 +115,49 @@ export function checkImageInput(
   const numbers = height * width * channels;
   if (image.length !== numbers) {
     throw new RangeError(
-      `"image" of a request to "${model}" has ${image.length} numbers; ` +
+      `"image" of a request to "${model}" has ${
+        describe(image.length)
+      } numbers; ` +
         `[${height}][${width}][${channels}] (height, width, channels) are ${numbers}`,
     );
   }
   for (let i = 0; i < numbers; i++) {
-    if (!Number.isFinite(image[i])) {
+    const pixel: unknown = image[i];
+    if (!Number.isFinite(pixel)) {
       throw new RangeError(
         `image[${i}] of a request to "${model}" is ${
-          describe(image[i])
+          describe(pixel)
         }; pixels are finite numbers`,
       );
     }
   }
 }
 
+/** The numbers of an image that was checked: as many as there are to be, whatever it says it has now. */
+export function readImage(
+  image: ArrayLike<number>,
+  { height, width, channels }: ImageSize,
+): Float32Array {
+  const numbers = new Float32Array(height * width * channels);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = image[i]!;
+  return numbers;
+}
+
+/**
+ * The options of a model are an object with names that it knows.
+ * @param known without "weights", which every model takes
+ */
+export function checkOptions(
+  model: string,
+  options: unknown,
+  known: readonly string[],
+): void {
+  knownOptions(`Model "${model}"`, options, [...known, "weights"]);
+}
+
 /** A size option of a model: a positive integer, or the default. */
 export function checkSize(model: string, name: string, value: number): number {
-  if (!Number.isInteger(value) || value < 1) {
+  if (!Number.isSafeInteger(value) || value < 1) {
     throw new RangeError(
       `"${name}" of model "${model}" is a positive integer, got ${
         describe(value)
@@ -125,6 +165,15 @@ export function checkSize(model: string, name: string, value: number): number {
     );
   }
   return value;
+}
+
+/** A size of something that a model may do without: 0 then, the default. */
+export function checkOptionalSize(
+  model: string,
+  name: string,
+  value = 0,
+): number {
+  return value === 0 ? 0 : checkSize(model, name, value);
 }
 
 /** @throws RangeError unless the heads divide the rows evenly */
@@ -156,20 +205,4 @@ export function checkChoice<T extends string>(
     );
   }
   return value;
-}
-
-/** Characters of a value that an error message repeats. */
-const SHOWN = 80;
-
-/** A value as an error message names it. */
-export function describe(value: unknown): string {
-  let text: string | undefined;
-  try {
-    text = typeof value === "bigint" ? `${value}n` : JSON.stringify(value);
-  } catch {
-    // Circular: what it is must do.
-    text = Object.prototype.toString.call(value);
-  }
-  if (text === undefined || typeof value === "number") text = String(value);
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }

@@ -12,10 +12,15 @@
  */
 import type { CellGraph, CellNode, Source } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
-import { seededWeights, type WeightSource } from "../tensor/weights.ts";
-import { checkChoice, checkSize } from "./checks.ts";
+import { nodesMaxFor } from "../graph/nodes_max.ts";
+import {
+  checkedWeights,
+  seededWeights,
+  type WeightSource,
+} from "../tensor/weights.ts";
+import { checkChoice, checkOptions, checkSize, LENGTH_MAX } from "./checks.ts";
 import { gnmtCells } from "./gnmt_cells.ts";
-import { checkEnds, checkSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
+import { checkEnds, readSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
 
 const VARIANTS = ["gnmt", "gnmt-v2"] as const;
 
@@ -40,9 +45,26 @@ export interface GnmtOptions {
   tokensMax?: number;
   /** Steps beyond the source length before decoding is cut off, where a request names no limit; default 50. */
   extraSteps?: number;
+  /** Most decoder steps of a request; default 16,384, or `tokensMax` + `extraSteps` if that is more. */
+  stepsMax?: number;
   /** Default: seeded with 1. */
   weights?: WeightSource;
 }
+
+/** Options that a configuration may name. */
+export const GNMT_OPTIONS = [
+  "variant",
+  "layers",
+  "hidden",
+  "embedding",
+  "sourceVocabulary",
+  "targetVocabulary",
+  "go",
+  "eos",
+  "tokensMax",
+  "extraSteps",
+  "stepsMax",
+] as const satisfies readonly (keyof GnmtOptions)[];
 
 /** The GNMT of MLPerf: training's rnn_translator, and inference v0.5 with a vocabulary of 32,000 or so. */
 export const MLPERF_GNMT = {
@@ -54,6 +76,7 @@ export const MLPERF_GNMT = {
 /** Results: `tokens`, one id per decoder step, the final `<eos>` included. */
 export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
   const name = "gnmt";
+  checkOptions(name, options, GNMT_OPTIONS);
   const size = (option: string, value: number) =>
     checkSize(name, option, value);
   const variant = checkChoice(
@@ -75,6 +98,14 @@ export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
   );
   const tokensMax = size("tokensMax", options.tokensMax ?? 512);
   const extraSteps = size("extraSteps", options.extraSteps ?? 50);
+  const stepsMax = size(
+    "stepsMax",
+    options.stepsMax ?? Math.max(LENGTH_MAX, tokensMax + extraSteps),
+  );
+  const limits = {
+    vocabulary: sourceVocabulary,
+    ...{ tokensMax, extraSteps, stepsMax },
+  };
   const { go = 1, eos = 2 } = options;
   checkEnds(name, { go, eos }, targetVocabulary);
   if (layers < 2) {
@@ -90,7 +121,7 @@ export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
   const cells = gnmtCells({
     ...{ hidden, embedding, layers, variant, eos, tokensMax },
     ...{ sourceVocabulary, targetVocabulary },
-  }, options.weights ?? seededWeights(1));
+  }, checkedWeights(name, options.weights ?? seededWeights(1)));
   const { forward, backward, encoder, attending, decoder, classifier } = cells;
 
   /** Inputs of a layer's step: its states come from the node before, if there is one. */
@@ -127,10 +158,12 @@ export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
     name,
     cells: [forward, backward, ...encoder, attending, ...decoder, classifier],
     shape: "chain",
+    nodesMax: nodesMaxFor((layers + 1) * (tokensMax + stepsMax)),
     check(input): asserts input is Seq2SeqInput {
-      checkSeq2Seq(name, input, { vocabulary: sourceVocabulary, tokensMax });
+      readSeq2Seq(name, input, limits);
     },
-    unfold({ tokens, maxSteps }, graph) {
+    unfold(input, graph) {
+      const { tokens, steps } = readSeq2Seq(name, input, limits);
       const { length } = tokens;
       const ids = graph.ids(tokens);
       const memory = graph.cache(cells.memory, length);
@@ -166,7 +199,7 @@ export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
         below = nodes;
       });
       step(graph, graph.id(graph.ids([go]), 0), []);
-      graph.grows(maxSteps ?? length + extraSteps);
+      graph.grows(steps);
     },
     grow(node, graph) {
       const first = node.index - layers;

@@ -6,13 +6,20 @@ import { defineCell, f32, i32 } from "../graph/cell_builder.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Value } from "../graph/operator.ts";
 import type { Model } from "../graph/model.ts";
-import { seededWeights, type WeightSource } from "../tensor/weights.ts";
+import { nodesMaxFor } from "../graph/nodes_max.ts";
+import {
+  checkedWeights,
+  seededWeights,
+  type WeightSource,
+} from "../tensor/weights.ts";
 import {
   checkChoice,
   checkKeys,
   checkObject,
+  checkOptions,
   checkSize,
-  checkTokens,
+  LENGTH_MAX,
+  readTokens,
 } from "./checks.ts";
 import { pickState, rnnStep, stepInputs } from "./rnn_cell.ts";
 
@@ -32,9 +39,21 @@ export interface LstmOptions {
   head?: (typeof HEADS)[number];
   /** Classes of the classifier; default 5. */
   classes?: number;
+  /** Most tokens of a request; default 16,384. */
+  tokensMax?: number;
   /** Default: seeded with 1. */
   weights?: WeightSource;
 }
+
+/** Options that a configuration may name. */
+export const LSTM_OPTIONS = [
+  "hidden",
+  "embedding",
+  "vocabulary",
+  "head",
+  "classes",
+  "tokensMax",
+] as const satisfies readonly (keyof LstmOptions)[];
 
 export interface LstmInput {
   readonly tokens: ArrayLike<number>;
@@ -43,6 +62,7 @@ export interface LstmInput {
 /** Results: `h` [hidden], and `logits` [classes] or `next` [1] by head. */
 export function lstm(options: LstmOptions = {}): Model<LstmInput> {
   const name = "lstm";
+  checkOptions(name, options, LSTM_OPTIONS);
   const hidden = checkSize(name, "hidden", options.hidden ?? 1024);
   const embedding = checkSize(name, "embedding", options.embedding ?? hidden);
   const vocabulary = checkSize(
@@ -51,7 +71,12 @@ export function lstm(options: LstmOptions = {}): Model<LstmInput> {
     options.vocabulary ?? 30_000,
   );
   const classes = checkSize(name, "classes", options.classes ?? 5);
-  const weights = options.weights ?? seededWeights(1);
+  const tokensMax = checkSize(
+    name,
+    "tokensMax",
+    options.tokensMax ?? LENGTH_MAX,
+  );
+  const weights = checkedWeights(name, options.weights ?? seededWeights(1));
   const headKind = checkChoice(name, "head", options.head ?? "none", HEADS);
 
   const table = weights("embedding", [vocabulary, embedding], hidden);
@@ -86,12 +111,14 @@ export function lstm(options: LstmOptions = {}): Model<LstmInput> {
     name,
     cells: head ? [step, head] : [step],
     shape: "chain",
+    nodesMax: nodesMaxFor(tokensMax + 1),
     check(input): asserts input is LstmInput {
       checkObject(name, input);
       checkKeys(name, input, ["tokens"]);
-      checkTokens(name, input["tokens"], vocabulary);
+      readTokens(name, input["tokens"], vocabulary, tokensMax);
     },
-    unfold({ tokens }, graph) {
+    unfold(input, graph) {
+      const tokens = readTokens(name, input.tokens, vocabulary, tokensMax);
       const ids = graph.ids(tokens);
       let last: CellNode | undefined;
       for (let t = 0; t < tokens.length; t++) {

@@ -1,13 +1,13 @@
 import type { InputKind, Model } from "../graph/model.ts";
 import type { WeightSource } from "../tensor/weights.ts";
-import { bert } from "./bert.ts";
-import { gnmt } from "./gnmt.ts";
-import { lstm } from "./lstm.ts";
-import { resnet50 } from "./resnet50.ts";
-import { seq2seq } from "./seq2seq.ts";
-import { transformer } from "./transformer.ts";
-import { treeLstm } from "./tree_lstm.ts";
-import { unet } from "./unet.ts";
+import { bert, BERT_OPTIONS } from "./bert.ts";
+import { gnmt, GNMT_OPTIONS } from "./gnmt.ts";
+import { lstm, LSTM_OPTIONS } from "./lstm.ts";
+import { resnet50, RESNET50_OPTIONS } from "./resnet50.ts";
+import { seq2seq, SEQ2SEQ_OPTIONS } from "./seq2seq.ts";
+import { transformer, TRANSFORMER_OPTIONS } from "./transformer.ts";
+import { TREE_LSTM_OPTIONS, treeLstm } from "./tree_lstm.ts";
+import { unet, UNET_OPTIONS } from "./unet.ts";
 
 export interface ModelEntry {
   /** Options a configuration may name. */
@@ -19,80 +19,42 @@ export interface ModelEntry {
 /** Every model by name: one line adds one to the bench, the command line and the property tests. */
 export const MODELS: Readonly<Record<string, ModelEntry>> = {
   lstm: {
-    options: ["hidden", "embedding", "vocabulary", "head", "classes"],
+    options: LSTM_OPTIONS,
     input: "tokens",
     build: lstm,
   },
   seq2seq: {
-    options: [
-      "rnn",
-      "hidden",
-      "embedding",
-      "sourceVocabulary",
-      "targetVocabulary",
-      "go",
-      "eos",
-      "extraSteps",
-    ],
+    options: SEQ2SEQ_OPTIONS,
     input: "seq2seq",
     build: seq2seq,
   },
   gnmt: {
-    options: [
-      "variant",
-      "layers",
-      "hidden",
-      "embedding",
-      "sourceVocabulary",
-      "targetVocabulary",
-      "go",
-      "eos",
-      "tokensMax",
-      "extraSteps",
-    ],
+    options: GNMT_OPTIONS,
     input: "seq2seq",
     build: gnmt,
   },
   transformer: {
-    options: [
-      "layers",
-      "hidden",
-      "heads",
-      "inner",
-      "vocabulary",
-      "go",
-      "eos",
-      "tokensMax",
-      "extraSteps",
-    ],
+    options: TRANSFORMER_OPTIONS,
     input: "seq2seq",
     build: transformer,
   },
   bert: {
-    options: [
-      "layers",
-      "hidden",
-      "heads",
-      "inner",
-      "vocabulary",
-      "tokensMax",
-      "classes",
-    ],
+    options: BERT_OPTIONS,
     input: "tokens",
     build: bert,
   },
   treelstm: {
-    options: ["hidden", "embedding", "vocabulary", "arity", "classes"],
+    options: TREE_LSTM_OPTIONS,
     input: "tree",
     build: treeLstm,
   },
   resnet50: {
-    options: ["size", "channels", "width", "blocks", "classes", "variant"],
+    options: RESNET50_OPTIONS,
     input: "image",
     build: resnet50,
   },
   unet: {
-    options: ["size", "channels", "base", "depth", "classes", "padding"],
+    options: UNET_OPTIONS,
     input: "image",
     build: unet,
   },

@@ -11,8 +11,19 @@ import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import type { ImageSize } from "../graph/operator.ts";
 import type { ConvAttributes } from "../graph/operators/images.ts";
-import { seededWeights, type WeightSource } from "../tensor/weights.ts";
-import { checkChoice, checkImageInput, checkSize, describe } from "./checks.ts";
+import {
+  checkedWeights,
+  seededWeights,
+  type WeightSource,
+} from "../tensor/weights.ts";
+import { describe, isList } from "../base/describe.ts";
+import {
+  checkChoice,
+  checkImageInput,
+  checkOptions,
+  checkSize,
+  readImage,
+} from "./checks.ts";
 import { batchNormWeights, convWeight, type ImageInput } from "./conv_cell.ts";
 
 const VARIANTS = ["v1.5", "v1"] as const;
@@ -40,29 +51,43 @@ export interface ResNet50Options {
   weights?: WeightSource;
 }
 
+/** Options that a configuration may name. */
+export const RESNET50_OPTIONS = [
+  "size",
+  "channels",
+  "width",
+  "blocks",
+  "classes",
+  "variant",
+] as const satisfies readonly (keyof ResNet50Options)[];
+
 /** Results: `logits` [classes]. */
 export function resnet50(options: ResNet50Options = {}): Model<ImageInput> {
   const name = "resnet50";
+  checkOptions(name, options, RESNET50_OPTIONS);
   const size = checkSize(name, "size", options.size ?? 224);
   const channels = checkSize(name, "channels", options.channels ?? 3);
   const width = checkSize(name, "width", options.width ?? 64);
   const classes = checkSize(name, "classes", options.classes ?? 1000);
-  const blocks = options.blocks ?? [3, 4, 6, 3];
-  if (!Array.isArray(blocks) || blocks.length === 0) {
+  const given = options.blocks ?? [3, 4, 6, 3];
+  if (!isList(given) || given.length === 0) {
     throw new RangeError(
       `"blocks" of model "${name}" lists the blocks of each stage, got ${
-        describe(blocks)
+        describe(given)
       }`,
     );
   }
-  blocks.forEach((count, s) => checkSize(name, `blocks[${s}]`, count));
+  const blocks = Array.from(
+    given,
+    (count, s) => checkSize(name, `blocks[${s}]`, count),
+  );
   const variant = checkChoice(
     name,
     "variant",
     options.variant ?? "v1.5",
     VARIANTS,
   );
-  const weights = options.weights ?? seededWeights(1);
+  const weights = checkedWeights(name, options.weights ?? seededWeights(1));
 
   const cells: Cell[] = [];
   const add = (cell: Cell): Cell => {
@@ -217,7 +242,11 @@ export function resnet50(options: ResNet50Options = {}): Model<ImageInput> {
       const follow = (cell: Cell, before: CellNode): CellNode =>
         graph.node(cell, { x: graph.output(before, "y") });
       let last = graph.node(conv1, {
-        x: graph.row(graph.rows(image), 0, conv1.inputs[0]!.width),
+        x: graph.row(
+          graph.rows(readImage(image, input)),
+          0,
+          conv1.inputs[0]!.width,
+        ),
       });
       last = follow(pool1, last);
       for (const { c1, c2, down, c3 } of stages.flat()) {

@@ -7,8 +7,13 @@
 import { defineCell, i32 } from "../graph/cell_builder.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
-import { seededWeights, type WeightSource } from "../tensor/weights.ts";
-import { checkChoice, checkSize } from "./checks.ts";
+import { nodesMaxFor } from "../graph/nodes_max.ts";
+import {
+  checkedWeights,
+  seededWeights,
+  type WeightSource,
+} from "../tensor/weights.ts";
+import { checkChoice, checkOptions, checkSize, LENGTH_MAX } from "./checks.ts";
 import {
   pickState,
   RNN_KINDS,
@@ -16,7 +21,7 @@ import {
   rnnStep,
   stepInputs,
 } from "./rnn_cell.ts";
-import { checkEnds, checkSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
+import { checkEnds, readSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
 
 export interface Seq2SeqOptions {
   /** Recurrent cell of encoder and decoder; default "lstm". */
@@ -38,13 +43,32 @@ export interface Seq2SeqOptions {
    * Default 50 (section 7.4: "input sequence length plus a fixed threshold of extra steps").
    */
   extraSteps?: number;
+  /** Most tokens of a source; default 16,384. */
+  tokensMax?: number;
+  /** Most decoder steps of a request; default: `tokensMax` + `extraSteps`. */
+  stepsMax?: number;
   /** Default: seeded with 1. */
   weights?: WeightSource;
 }
 
+/** Options that a configuration may name. */
+export const SEQ2SEQ_OPTIONS = [
+  "rnn",
+  "hidden",
+  "embedding",
+  "sourceVocabulary",
+  "targetVocabulary",
+  "go",
+  "eos",
+  "extraSteps",
+  "tokensMax",
+  "stepsMax",
+] as const satisfies readonly (keyof Seq2SeqOptions)[];
+
 /** Results: `tokens`, one id per decoder step, the final `<eos>` included. */
 export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
   const name = "seq2seq";
+  checkOptions(name, options, SEQ2SEQ_OPTIONS);
   const hidden = checkSize(name, "hidden", options.hidden ?? 1024);
   const embedding = checkSize(name, "embedding", options.embedding ?? hidden);
   const sourceVocabulary = checkSize(
@@ -58,10 +82,24 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
     options.targetVocabulary ?? sourceVocabulary,
   );
   const extraSteps = checkSize(name, "extraSteps", options.extraSteps ?? 50);
+  const tokensMax = checkSize(
+    name,
+    "tokensMax",
+    options.tokensMax ?? LENGTH_MAX,
+  );
+  const stepsMax = checkSize(
+    name,
+    "stepsMax",
+    options.stepsMax ?? tokensMax + extraSteps,
+  );
+  const limits = {
+    vocabulary: sourceVocabulary,
+    ...{ tokensMax, extraSteps, stepsMax },
+  };
   const go = options.go ?? 1;
   const eos = options.eos === undefined ? 2 : options.eos;
   checkEnds(name, { go, eos }, targetVocabulary);
-  const weights = options.weights ?? seededWeights(1);
+  const weights = checkedWeights(name, options.weights ?? seededWeights(1));
   const kind = checkChoice(name, "rnn", options.rnn ?? "lstm", RNN_KINDS);
 
   const sourceTable = weights("encoder.embedding", [
@@ -121,10 +159,12 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
     name,
     cells: [encoder, decoder],
     shape: "chain",
+    nodesMax: nodesMaxFor(tokensMax + stepsMax),
     check(input): asserts input is Seq2SeqInput {
-      checkSeq2Seq(name, input, { vocabulary: sourceVocabulary });
+      readSeq2Seq(name, input, limits);
     },
-    unfold({ tokens, maxSteps }, graph) {
+    unfold(input, graph) {
+      const { tokens, steps } = readSeq2Seq(name, input, limits);
       const ids = graph.ids(tokens);
       let last: CellNode | undefined;
       for (let t = 0; t < tokens.length; t++) {
@@ -139,7 +179,7 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
         stepInputs(decoderStep, graph, start, last),
       );
       graph.result("tokens", graph.output(first, "next"));
-      graph.grows(maxSteps ?? tokens.length + extraSteps);
+      graph.grows(steps);
     },
     grow(node, graph) {
       const next = graph.node(

@@ -1,9 +1,10 @@
 /** What sequence to sequence models share: their requests, and the ids that start and end decoding. */
-import { checkKeys, checkObject, checkTokens, describe } from "./checks.ts";
+import { describe } from "../base/describe.ts";
+import { checkKeys, checkObject, readTokens } from "./checks.ts";
 
 export interface Seq2SeqInput {
   readonly tokens: ArrayLike<number>;
-  /** Most decoder steps; default: source length + the model's `extraSteps`. */
+  /** Most decoder steps; default: source length + the model's `extraSteps`, up to its `stepsMax`. */
   readonly maxSteps?: number;
 }
 
@@ -11,31 +12,38 @@ export interface Seq2SeqInput {
 export interface Seq2SeqLimits {
   /** Token ids of the source are below this. */
   readonly vocabulary: number;
-  /** Most tokens of a source; default: any number. */
-  readonly tokensMax?: number;
-  /** Most decoder steps; default: any number. */
-  readonly stepsMax?: number;
+  /** Most tokens of a source. */
+  readonly tokensMax: number;
+  /** Decoder steps beyond the source length, where a request names no limit. */
+  readonly extraSteps: number;
+  /** Most decoder steps. */
+  readonly stepsMax: number;
 }
 
-export function checkSeq2Seq(
+/**
+ * A request's source, and its limit of decoder steps; read in `check`, and again in `unfold` (see readTokens).
+ * @throws TypeError or RangeError naming the offending value
+ */
+export function readSeq2Seq(
   model: string,
   input: unknown,
-  { vocabulary, tokensMax = Infinity, stepsMax = Infinity }: Seq2SeqLimits,
-): asserts input is Seq2SeqInput {
+  { vocabulary, tokensMax, extraSteps, stepsMax }: Seq2SeqLimits,
+): { tokens: Int32Array; steps: number } {
   checkObject(model, input);
   checkKeys(model, input, ["tokens", "maxSteps"]);
-  checkTokens(model, input["tokens"], vocabulary, tokensMax);
+  const tokens = readTokens(model, input["tokens"], vocabulary, tokensMax);
   const maxSteps = input["maxSteps"];
-  const fits = maxSteps === undefined ||
-    Number.isInteger(maxSteps) && (maxSteps as number) >= 1 &&
-      (maxSteps as number) <= stepsMax;
-  if (!fits) {
+  if (maxSteps === undefined) {
+    return { tokens, steps: Math.min(tokens.length + extraSteps, stepsMax) };
+  }
+  const steps = maxSteps as number;
+  if (!Number.isInteger(maxSteps) || steps < 1 || steps > stepsMax) {
     throw new RangeError(
-      `"maxSteps" of a request to "${model}" is a positive integer${
-        stepsMax < Infinity ? ` up to ${stepsMax}` : ""
-      }, got ${describe(maxSteps)}`,
+      `"maxSteps" of a request to "${model}" is a positive integer up to ${stepsMax} ` +
+        `(the model's option "stepsMax"), got ${describe(maxSteps)}`,
     );
   }
+  return { tokens, steps };
 }
 
 /** @throws RangeError unless `go` and `eos` are ids of the target vocabulary; null for eos is none */

@@ -15,7 +15,12 @@ import type { Cell } from "../graph/cell.ts";
 import type { Model } from "../graph/model.ts";
 import type { Value } from "../graph/operator.ts";
 import { type Tensor, tensor } from "../tensor/tensor.ts";
-import { seededWeights, type WeightSource } from "../tensor/weights.ts";
+import { nodesMaxFor } from "../graph/nodes_max.ts";
+import {
+  checkedWeights,
+  seededWeights,
+  type WeightSource,
+} from "../tensor/weights.ts";
 import {
   type BlockOptions,
   crossAttention,
@@ -23,8 +28,8 @@ import {
   selfAttention,
   sourceKeys,
 } from "./attention_blocks.ts";
-import { checkHeads, checkSize } from "./checks.ts";
-import { checkEnds, checkSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
+import { checkHeads, checkOptions, checkSize } from "./checks.ts";
+import { checkEnds, readSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
 
 export interface TransformerOptions {
   /** Layers of the encoder and of the decoder; default 6. */
@@ -45,15 +50,32 @@ export interface TransformerOptions {
   tokensMax?: number;
   /** Steps beyond the source length before decoding is cut off, where a request names no limit; default 50 (section 6.1). */
   extraSteps?: number;
+  /** Most decoder steps of a request; default: `tokensMax` + `extraSteps`. */
+  stepsMax?: number;
   /** Default: seeded with 1. */
   weights?: WeightSource;
 }
+
+/** Options that a configuration may name. */
+export const TRANSFORMER_OPTIONS = [
+  "layers",
+  "hidden",
+  "heads",
+  "inner",
+  "vocabulary",
+  "go",
+  "eos",
+  "tokensMax",
+  "extraSteps",
+  "stepsMax",
+] as const satisfies readonly (keyof TransformerOptions)[];
 
 /** Results: `tokens`, one id per decoder step, the final `<eos>` included. */
 export function transformer(
   options: TransformerOptions = {},
 ): Model<Seq2SeqInput> {
   const name = "transformer";
+  checkOptions(name, options, TRANSFORMER_OPTIONS);
   const size = (option: string, value: number) =>
     checkSize(name, option, value);
   const layers = size("layers", options.layers ?? 6);
@@ -65,14 +87,15 @@ export function transformer(
   const extraSteps = size("extraSteps", options.extraSteps ?? 50);
   const { go = 1, eos = 2 } = options;
   checkEnds(name, { go, eos }, vocabulary);
-  const weights = options.weights ?? seededWeights(1);
-  const stepsMax = tokensMax + extraSteps;
+  const weights = checkedWeights(name, options.weights ?? seededWeights(1));
+  const stepsMax = size("stepsMax", options.stepsMax ?? tokensMax + extraSteps);
+  const limits = { vocabulary, tokensMax, extraSteps, stepsMax };
   const block: BlockOptions = {
     ...{ hidden, heads, inner, activation: "Relu", epsilon: 1e-6 },
   };
 
   const table = weights("embedding", [vocabulary, hidden], hidden);
-  const places = sinusoids(stepsMax, hidden);
+  const places = sinusoids(Math.max(tokensMax, stepsMax), hidden);
   const scale = new Array<number>(hidden).fill(Math.sqrt(hidden));
   /** Section 3.4 and 3.5. */
   const embed = (
@@ -214,12 +237,13 @@ export function transformer(
       classifier,
     ],
     shape: "chain",
+    nodesMax: nodesMaxFor(1 + 3 * layers + (1 + 3 * layers) * stepsMax),
     check(input): asserts input is Seq2SeqInput {
-      checkSeq2Seq(name, input, { vocabulary, tokensMax, stepsMax });
+      readSeq2Seq(name, input, limits);
     },
-    unfold({ tokens, maxSteps }, graph) {
+    unfold(input, graph) {
+      const { tokens, steps: limit } = readSeq2Seq(name, input, limits);
       const { length } = tokens;
-      const limit = maxSteps ?? length + extraSteps;
       const ids = graph.ids(tokens);
       const positions = graph.ids(
         Array.from({ length: Math.max(length, limit) }, (_, i) => i),

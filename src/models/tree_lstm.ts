@@ -7,14 +7,21 @@ import { defineCell, f32, i32, type PortSpec } from "../graph/cell_builder.ts";
 import type { CellNode, Source } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import type { ParseTree } from "../graph/parse_tree.ts";
-import { seededWeights, type WeightSource } from "../tensor/weights.ts";
+import { nodesMaxFor } from "../graph/nodes_max.ts";
+import {
+  checkedWeights,
+  seededWeights,
+  type WeightSource,
+} from "../tensor/weights.ts";
 import {
   checkKeys,
   checkObject,
+  checkOptionalSize,
+  checkOptions,
   checkSize,
-  checkToken,
-  describe,
+  LENGTH_MAX,
 } from "./checks.ts";
+import { INNER, readTree } from "./tree_input.ts";
 
 export interface TreeLstmOptions {
   /** Default 1024. */
@@ -27,9 +34,21 @@ export interface TreeLstmOptions {
   arity?: number;
   /** Classes of a classifier over the root; 0 for none. Default 0. */
   classes?: number;
+  /** Most leaves of a tree, and most internal nodes; default 16,384. */
+  leavesMax?: number;
   /** Default: seeded with 1. */
   weights?: WeightSource;
 }
+
+/** Options that a configuration may name. */
+export const TREE_LSTM_OPTIONS = [
+  "hidden",
+  "embedding",
+  "vocabulary",
+  "arity",
+  "classes",
+  "leavesMax",
+] as const satisfies readonly (keyof TreeLstmOptions)[];
 
 export interface TreeLstmInput {
   readonly tree: ParseTree;
@@ -38,6 +57,7 @@ export interface TreeLstmInput {
 /** Results: `h` [hidden] of the root, and `logits` [classes] with a classifier. */
 export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
   const name = "treelstm";
+  checkOptions(name, options, TREE_LSTM_OPTIONS);
   const hidden = checkSize(name, "hidden", options.hidden ?? 1024);
   const embedding = checkSize(name, "embedding", options.embedding ?? hidden);
   const vocabulary = checkSize(
@@ -46,10 +66,14 @@ export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
     options.vocabulary ?? 30_000,
   );
   const arity = checkSize(name, "arity", options.arity ?? 2);
-  const classes = options.classes
-    ? checkSize(name, "classes", options.classes)
-    : 0;
-  const weights = options.weights ?? seededWeights(1);
+  const classes = checkOptionalSize(name, "classes", options.classes);
+  const leavesMax = checkSize(
+    name,
+    "leavesMax",
+    options.leavesMax ?? LENGTH_MAX,
+  );
+  const limits = { arity, vocabulary, leavesMax };
+  const weights = checkedWeights(name, options.weights ?? seededWeights(1));
 
   const table = weights("embedding", [vocabulary, embedding], hidden);
   const leafW = weights("leaf.W", [3 * hidden, embedding], hidden);
@@ -102,29 +126,29 @@ export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
     name,
     cells: head ? [leaf, inner, head] : [leaf, inner],
     shape: "dag",
+    nodesMax: nodesMaxFor(2 * leavesMax + 1),
     check(input): asserts input is TreeLstmInput {
       checkObject(name, input);
       checkKeys(name, input, ["tree"]);
-      checkTree(name, input["tree"], arity, vocabulary);
+      readTree(name, input["tree"], limits);
     },
     unfold({ tree }, graph) {
-      const leaves: number[] = [];
-      for (const at of postOrder(tree)) {
-        if (typeof at === "number") leaves.push(at);
-      }
-      const ids = graph.ids(leaves);
-      let leafIndex = 0;
+      const order = readTree(name, tree, limits);
+      const ids = graph.ids(order.filter((token) => token !== INNER));
+      let leaves = 0;
       const open: CellNode[] = [];
-      for (const at of postOrder(tree)) {
-        if (typeof at === "number") {
-          open.push(graph.node(leaf, { token: graph.id(ids, leafIndex++) }));
+      for (const token of order) {
+        if (token !== INNER) {
+          open.push(graph.node(leaf, { token: graph.id(ids, leaves++) }));
           continue;
         }
         const inputs: Record<string, Source> = {};
-        open.splice(open.length - at.length).forEach((child, k) => {
-          inputs[`h${k}`] = graph.output(child, "h");
-          inputs[`c${k}`] = graph.output(child, "c");
-        });
+        const first = open.length - arity;
+        for (const k of children) {
+          inputs[`h${k}`] = graph.output(open[first + k]!, "h");
+          inputs[`c${k}`] = graph.output(open[first + k]!, "c");
+        }
+        open.length = first;
         open.push(graph.node(inner, inputs));
       }
       const h = graph.output(open[0]!, "h");
@@ -134,62 +158,4 @@ export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
       }
     },
   };
-}
-
-/** Children before parents, left to right; without recursion, so that depth is no limit. */
-function* postOrder(tree: ParseTree): Generator<ParseTree> {
-  const stack: { tree: ParseTree; next: number }[] = [{ tree, next: 0 }];
-  while (stack.length > 0) {
-    const top = stack[stack.length - 1]!;
-    if (typeof top.tree === "number" || top.next === top.tree.length) {
-      stack.pop();
-      yield top.tree;
-    } else {
-      stack.push({ tree: top.tree[top.next++]!, next: 0 });
-    }
-  }
-}
-
-/** @throws TypeError or RangeError naming the node by its path from the root */
-function checkTree(
-  model: string,
-  tree: unknown,
-  arity: number,
-  vocabulary: number,
-): void {
-  const seen = new Set<unknown>();
-  const stack: { node: unknown; path: string }[] = [{
-    node: tree,
-    path: "tree",
-  }];
-  while (stack.length > 0) {
-    const { node, path } = stack.pop()!;
-    if (!Array.isArray(node)) {
-      if (typeof node !== "number") {
-        throw new TypeError(
-          `${path} of a request to "${model}" is neither a token id nor an array of children, got ${
-            describe(node)
-          }`,
-        );
-      }
-      checkToken(model, node, vocabulary, path);
-    } else {
-      if (node.length !== arity) {
-        throw new RangeError(
-          `${path} of a request to "${model}" has ${node.length} children, expected ${arity}`,
-        );
-      }
-      if (seen.has(node)) {
-        // Also what keeps a small object from unfolding into an exponentially large graph.
-        throw new RangeError(
-          `${path} of a request to "${model}" occurs twice or contains itself: not a tree`,
-        );
-      }
-      seen.add(node);
-      // Last child first, so that errors name the first offender; by index, as forEach skips holes.
-      for (let k = arity - 1; k >= 0; k--) {
-        stack.push({ node: node[k], path: `${path}[${k}]` });
-      }
-    }
-  }
 }

@@ -11,11 +11,24 @@ import type { Cell } from "../graph/cell.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import type { ImageSize } from "../graph/operator.ts";
-import { seededWeights, type WeightSource } from "../tensor/weights.ts";
-import { checkChoice, checkImageInput, checkSize } from "./checks.ts";
+import {
+  checkedWeights,
+  seededWeights,
+  type WeightSource,
+} from "../tensor/weights.ts";
+import {
+  checkChoice,
+  checkImageInput,
+  checkOptions,
+  checkSize,
+  readImage,
+} from "./checks.ts";
 import { convWeight, type ImageInput } from "./conv_cell.ts";
 
 const PADDINGS = ["valid", "same"] as const;
+
+/** Every level doubles the least side of an image. */
+const DEPTH_MAX = 16;
 
 export interface UNetOptions {
   /** Height and width of the images; default 572. Every pooling needs an even side. */
@@ -34,13 +47,29 @@ export interface UNetOptions {
   weights?: WeightSource;
 }
 
+/** Options that a configuration may name. */
+export const UNET_OPTIONS = [
+  "size",
+  "channels",
+  "base",
+  "depth",
+  "classes",
+  "padding",
+] as const satisfies readonly (keyof UNetOptions)[];
+
 /** Results: `logits` [height][width][classes]. */
 export function unet(options: UNetOptions = {}): Model<ImageInput> {
   const name = "unet";
+  checkOptions(name, options, UNET_OPTIONS);
   const size = checkSize(name, "size", options.size ?? 572);
   const channels = checkSize(name, "channels", options.channels ?? 1);
   const base = checkSize(name, "base", options.base ?? 64);
   const depth = checkSize(name, "depth", options.depth ?? 4);
+  if (depth > DEPTH_MAX) {
+    throw new RangeError(
+      `"depth" of model "${name}" is at most ${DEPTH_MAX}, got ${depth}`,
+    );
+  }
   const classes = checkSize(name, "classes", options.classes ?? 2);
   const padding = checkChoice(
     name,
@@ -57,7 +86,7 @@ export function unet(options: UNetOptions = {}): Model<ImageInput> {
         }`,
     );
   }
-  const weights = options.weights ?? seededWeights(1);
+  const weights = checkedWeights(name, options.weights ?? seededWeights(1));
 
   const cells: Cell[] = [];
   const add = (cell: Cell): Cell => {
@@ -178,7 +207,11 @@ export function unet(options: UNetOptions = {}): Model<ImageInput> {
       let last: CellNode | undefined;
       for (const { c1, c2, pool } of down) {
         const first = last ? follow(c1, last) : graph.node(c1, {
-          x: graph.row(graph.rows(image), 0, c1.inputs[0]!.width),
+          x: graph.row(
+            graph.rows(readImage(image, input)),
+            0,
+            c1.inputs[0]!.width,
+          ),
         });
         last = follow(c2, first);
         if (pool === undefined) continue;

@@ -8,7 +8,7 @@
  * Assumption: NumReadyNodes counts what the asking worker may take, i.e. not what is pinned to
  * others; otherwise lines 14-17 would submit an empty task.
  */
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
 import type { Cell } from "../graph/cell.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
@@ -73,7 +73,7 @@ export function cellular(options: CellularOptions = {}): Policy {
   if (!serialize && (options.nonRecurrent ?? "batch") !== "batch") {
     throw new RangeError(
       `"nonRecurrent" of policy "${name}" is "batch" or "serialize", got ${
-        quoted(options.nonRecurrent)
+        describe(options.nonRecurrent)
       }`,
     );
   }

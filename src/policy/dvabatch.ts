@@ -8,7 +8,7 @@
  * State: one pipeline per model; the one whose oldest request waits longest goes first.
  * A run is one stage of one batch, padded to its longest query; it carries the two buffers it uses.
  */
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
 import type { Model } from "../graph/model.ts";
 import type { Query } from "./dva/batch_table.ts";
 import { Pipeline, type Work } from "./dva/pipeline.ts";
@@ -82,7 +82,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   if (!DVA_POLICIES.includes(policy)) {
     throw new RangeError(
       `"policy" of policy "${name}" is ${DVA_POLICIES.join(", ")}; got ${
-        quoted(policy)
+        describe(policy)
       }`,
     );
   }
@@ -102,14 +102,14 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   ) {
     throw new RangeError(
       `"splitTolerance" of policy "${name}" is in [0, 1), got ${
-        quoted(splitTolerance)
+        describe(splitTolerance)
       }`,
     );
   }
   if (typeof lengthRatio !== "number" || !(lengthRatio > 1)) {
     throw new RangeError(
       `"lengthRatio" of policy "${name}" is above 1, got ${
-        quoted(lengthRatio)
+        describe(lengthRatio)
       }`,
     );
   }
@@ -118,7 +118,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   ) {
     throw new TypeError(
       `"schedule" of policy "${name}" is a function, got ${
-        quoted(options.schedule)
+        describe(options.schedule)
       }`,
     );
   }

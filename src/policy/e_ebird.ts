@@ -9,7 +9,7 @@
  * Assumption: "workers of size 1 and size 2 are kept by default": one of each belongs to every
  * configuration, so that whatever is left is drained.
  */
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
 import { elasticEngine } from "./ebird/elastic_engine.ts";
 import { RES152_CONFIGURATIONS, withDefaults } from "./ebird/offline.ts";
 import type { WorkerCounts } from "./ebird/worker_queue.ts";
@@ -34,7 +34,7 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
   if (typeof configurations !== "object" || configurations === null) {
     throw new TypeError(
       `"configurations" of policy "${name}" are worker counts by TotalBS, got ${
-        quoted(configurations)
+        describe(configurations)
       }`,
     );
   }
@@ -62,7 +62,7 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
     ) {
       throw new RangeError(
         `A configuration of policy "${name}" counts workers of sizes 1, 2, 4, ..., got ${
-          quoted(counts)
+          describe(counts)
         }`,
       );
     }

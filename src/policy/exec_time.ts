@@ -3,6 +3,7 @@
  * Source: LazyBatching, section IV-C, Algorithm 1; line numbers below are its. `NodeLatency` is the
  * profile at batch size 1.
  */
+import { describe } from "../base/describe.ts";
 import { type Extent, hasExtents } from "../graph/cache.ts";
 import type { Profile } from "./profile.ts";
 import type { Request } from "./request.ts";
@@ -88,8 +89,8 @@ export function decTimesteps(
   lengths: Iterable<readonly [length: number, count: number]>,
   coverage = 0.9,
 ): number {
-  if (!(coverage > 0 && coverage <= 1)) {
-    throw new RangeError(`"coverage" is in (0, 1], got ${coverage}`);
+  if (typeof coverage !== "number" || !(coverage > 0 && coverage <= 1)) {
+    throw new RangeError(`"coverage" is in (0, 1], got ${describe(coverage)}`);
   }
   const entries = [...lengths];
   const total = entries.reduce((sum, [, count]) => sum + count, 0);

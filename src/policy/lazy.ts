@@ -12,8 +12,8 @@
  * allows enters as one sub-batch. With an empty table the first one enters whatever its slack.
  * Assumption: the paper has one device; each further worker gets a BatchTable of its own.
  */
+import { describe } from "../base/describe.ts";
 import { Fifo } from "../base/fifo.ts";
-import { quoted } from "../base/quoted.ts";
 import type { Model } from "../graph/model.ts";
 import { BatchTable, Member, SubBatch } from "./batch_table.ts";
 import {
@@ -96,7 +96,7 @@ function lazyBatching(
   if (negativeSlack !== "refuse" && negativeSlack !== "ignore") {
     throw new RangeError(
       `"negativeSlack" of policy "${name}" is "refuse" or "ignore", got ${
-        quoted(negativeSlack)
+        describe(negativeSlack)
       }`,
     );
   }

@@ -40,7 +40,10 @@ export function lockstep(
   for (let c = 0; c < cells.length; c++) {
     const cell = cells[c]!;
     const chains = byCell[c]!;
-    const longest = Math.max(...chains.map((chain) => chain.length));
+    const longest = chains.reduce(
+      (most, { length }) => Math.max(most, length),
+      0,
+    );
     if (longest === 0) continue;
     const length = cell.recurrent && !loop.includes(cell)
       ? padTo(longest)

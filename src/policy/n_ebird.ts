@@ -5,7 +5,7 @@
  * Learning Services" (IEEE TPDS), section 7.2, Algorithm 1 (its loop is in ebird/elastic_engine.ts).
  * Nothing is waited for: a single request fills a worker of size 1.
  */
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
 import { elasticEngine } from "./ebird/elastic_engine.ts";
 import { totalBatchSize, workerCounts } from "./ebird/worker_queue.ts";
 import { knownOptions, positiveInteger } from "./options.ts";
@@ -26,14 +26,14 @@ export function nEbird(options: NEbirdOptions = {}): Policy {
   const { workers = [1, 1, 2, 4, 8, 16] } = options;
   if (!Array.isArray(workers)) {
     throw new TypeError(
-      `"workers" of policy "${name}" lists sizes, got ${quoted(workers)}`,
+      `"workers" of policy "${name}" lists sizes, got ${describe(workers)}`,
     );
   }
   const counts = workerCounts(name, workers);
   if (!counts[0]) {
     throw new RangeError(
       `"workers" of policy "${name}" has a worker of size 1, which drains what is left; got ${
-        quoted(workers)
+        describe(workers)
       }`,
     );
   }

@@ -1,5 +1,6 @@
 /** Checks of policy options: each names policy, option and value. */
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
+import { knownOptions as known } from "../base/options.ts";
 
 /** Batches, queues, rings: more than any run has requests, and still allocated in a moment. */
 const SIZE_MAX = 1_048_576;
@@ -12,7 +13,7 @@ export function positiveInteger(
   if (!Number.isInteger(value) || value < 1 || value > SIZE_MAX) {
     throw new RangeError(
       `"${option}" of policy "${policy}" is a positive integer up to ${SIZE_MAX}, got ${
-        quoted(value)
+        describe(value)
       }`,
     );
   }
@@ -27,7 +28,7 @@ export function nonNegative(
   if (typeof value !== "number" || !(value >= 0)) {
     throw new RangeError(
       `"${option}" of policy "${policy}" is a number of at least 0, got ${
-        quoted(value)
+        describe(value)
       }`,
     );
   }
@@ -39,7 +40,7 @@ export function flag(policy: string, option: string, value: boolean): boolean {
   if (typeof value !== "boolean") {
     throw new TypeError(
       `"${option}" of policy "${policy}" is true or false, got ${
-        quoted(value)
+        describe(value)
       }`,
     );
   }
@@ -50,15 +51,7 @@ export function flag(policy: string, option: string, value: boolean): boolean {
 export function knownOptions(
   policy: string,
   options: object,
-  known: readonly string[],
+  names: readonly string[],
 ): void {
-  for (const key of Object.keys(options)) {
-    if (!known.includes(key)) {
-      throw new TypeError(
-        `Policy "${policy}" has no option ${quoted(key)}; it takes ${
-          known.join(", ") || "none"
-        }`,
-      );
-    }
-  }
+  known(`Policy "${policy}"`, options, names);
 }

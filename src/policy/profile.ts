@@ -2,7 +2,7 @@
  * The offline profile that a policy gets when it is made: what a batch of a cell takes on the device.
  * Source: LazyBatching, section IV-C ("Node-level latency estimation"); DVABatch, section 7.1.
  */
-import { quoted } from "../base/quoted.ts";
+import { describe, listed, shorten } from "../base/describe.ts";
 import { checkCurve, type CurvePoints, onCurve } from "../base/curve.ts";
 import type { Extent } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
@@ -29,20 +29,23 @@ export function profileOf(
   if (typeof given !== "object" || given === null) {
     throw new TypeError(
       `"profile" of policy "${policy}" is a function or a table by cell, got ${
-        quoted(given)
+        describe(given)
       }`,
     );
   }
   const tables = new Map(Object.entries(given));
   for (const [cell, points] of tables) {
-    checkCurve(`cell "${cell}" in "profile" of policy "${policy}"`, points);
+    checkCurve(
+      `cell "${shorten(cell)}" in "profile" of policy "${policy}"`,
+      points,
+    );
   }
   return (cell, rows) => {
     const points = tables.get(cell.name) ?? tables.get("*");
     if (points === undefined) {
       throw new RangeError(
         `"profile" of policy "${policy}" has no cell "${cell.name}"; it has ${
-          [...tables.keys()].join(", ")
+          listed(tables.keys())
         } (use "*" for any cell)`,
       );
     }

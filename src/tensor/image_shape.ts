@@ -1,3 +1,5 @@
+import { describe, isList } from "../base/describe.ts";
+
 /** What a sliding window does over an image. Images are [height][width][channels] (NHWC). */
 
 /** A pair for height and width; one number stands for both. */
@@ -69,6 +71,11 @@ export function transposedShape(window: TransposedWindow): ImageShape {
   const shape = complete(window);
   const { pads: [top, left, bottom, right] } = shape;
   const extra = pair(window.outputPadding ?? 0);
+  if (!extra.every(isExtra)) {
+    throw new RangeError(
+      `Output padding must be integers >= 0, got ${describe(extra)}`,
+    );
+  }
   const size = (input: number, pads: number, axis: 0 | 1) =>
     (input - 1) * shape.stride[axis] - pads + extra[axis] +
     (shape.kernel[axis] - 1) * shape.dilation[axis] + 1;
@@ -80,7 +87,11 @@ export function transposedShape(window: TransposedWindow): ImageShape {
 }
 
 function pair(value: Pair): readonly [number, number] {
-  return typeof value === "number" ? [value, value] : value;
+  return isList(value) ? value as readonly [number, number] : [value, value];
+}
+
+function isExtra(pixels: number): boolean {
+  return Number.isSafeInteger(pixels) && pixels >= 0;
 }
 
 function complete(window: ImageWindow | TransposedWindow): ImageShape {
@@ -113,13 +124,17 @@ function complete(window: ImageWindow | TransposedWindow): ImageShape {
   };
   for (const [name, size] of Object.entries(sizes)) {
     if (!Number.isSafeInteger(size) || size < 1) {
-      throw new RangeError(`${name} must be a positive integer, is ${size}`);
+      throw new RangeError(
+        `${name} must be a positive integer, is ${describe(size)}`,
+      );
     }
   }
-  for (const pad of shape.pads) {
-    if (!Number.isSafeInteger(pad) || pad < 0) {
-      throw new RangeError(`Pads must be integers >= 0, got [${shape.pads}]`);
-    }
+  if (
+    !isList(shape.pads) || shape.pads.length !== 4 || !shape.pads.every(isExtra)
+  ) {
+    throw new RangeError(
+      `Pads must be integers >= 0, four of them, got ${describe(shape.pads)}`,
+    );
   }
   if (channels % groups !== 0 || shape.outChannels % groups !== 0) {
     throw new RangeError(

@@ -1,96 +1,180 @@
-import { elementCount, type Tensor, tensor } from "./tensor.ts";
+import { describe, describeShape, isList, shorten } from "../base/describe.ts";
+import { type Tensor, tensor } from "./tensor.ts";
 
 interface Entry {
-  dtype: string;
-  shape: number[];
-  data_offsets: [number, number];
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly data_offsets: readonly [start: number, end: number];
 }
+
+const KEYS = ["dtype", "shape", "data_offsets"];
+
+/** As in the format's own implementation. */
+const HEADER_BYTES_MAX = 100_000_000n;
+
+/** Axes of a tensor; no library has more. */
+const AXES_MAX = 64;
+
+/** Characters that a message repeats of the file's name, and of a tensor's. */
+const NAME_SHOWN = 60;
 
 /**
  * Reads the f32 tensors of a `.safetensors` file.
  *
  * Format: u64 little-endian length of the header, JSON header (name -> dtype, shape, data_offsets
- * relative to the end of the header), raw data. Only F32 is accepted: weights are f32.
- * @param bytes the whole file
+ * relative to the end of the header), raw data. The tensors' ranges cover the data: every byte is of one
+ * tensor, in whatever order, so that what is read never takes more room than the file. Only F32 is accepted:
+ * weights are f32.
+ * @param file the whole file
  * @param label what to call the file in messages
  * @throws RangeError or TypeError naming the file and the tensor when it is truncated or malformed
  */
 export function readSafetensors(
-  bytes: Uint8Array,
+  file: Uint8Array | ArrayBufferLike,
   label: string,
 ): Map<string, Tensor> {
+  const name = typeof label === "string" ? label : describe(label);
   const fail = (what: string): never => {
-    throw new RangeError(`Cannot read weights from ${label}: ${what}`);
+    throw new RangeError(
+      `Cannot read weights from ${shorten(name, NAME_SHOWN)}: ${what}`,
+    );
   };
+  const bytes = bytesOf(file, shorten(name, NAME_SHOWN));
   if (bytes.byteLength < 8) {
     fail(`${bytes.byteLength} bytes are too few for a safetensors header`);
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const headerBytes = Number(view.getBigUint64(0, true));
-  const dataStart = 8 + headerBytes;
+  const claimed = view.getBigUint64(0, true);
+  if (claimed > HEADER_BYTES_MAX) {
+    fail(
+      `the header claims ${claimed} bytes, more than the ${HEADER_BYTES_MAX} that the format allows`,
+    );
+  }
+  const dataStart = 8 + Number(claimed);
   if (dataStart > bytes.byteLength) {
     fail(
-      `the header claims ${headerBytes} bytes, the file has ${bytes.byteLength} (truncated?)`,
+      `the header claims ${claimed} bytes, the file has ${bytes.byteLength} (truncated?)`,
     );
   }
-  let header: unknown;
-  try {
-    header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, dataStart)));
-  } catch (error) {
-    return fail(`the header is not JSON (${(error as Error).message})`);
-  }
-  if (!isRecord(header)) {
-    return fail(`the header is ${JSON.stringify(header)}, expected an object`);
-  }
+  const data = bytes.subarray(dataStart);
+  const entries = entriesOf(bytes.subarray(8, dataStart), fail);
+  checkCover(entries, data.byteLength, fail);
   const tensors = new Map<string, Tensor>();
-  for (const [name, entry] of Object.entries(header)) {
-    if (name === "__metadata__") continue;
-    if (!isEntry(entry)) {
-      return fail(
-        `tensor "${name}" is described as ${JSON.stringify(entry)}, ` +
-          `expected dtype, shape of positive integers, data_offsets`,
-      );
-    }
-    if (entry.dtype !== "F32") {
-      fail(`tensor "${name}" is ${entry.dtype}, expected F32`);
-    }
-    const [start, end] = entry.data_offsets;
-    if (end - start !== 4 * elementCount(entry.shape)) {
-      fail(
-        `tensor "${name}" has ${
-          end - start
-        } bytes, its shape [${entry.shape}] needs ${
-          4 * elementCount(entry.shape)
-        }`,
-      );
-    }
-    if (dataStart + end > bytes.byteLength) {
-      fail(
-        `tensor "${name}" ends at byte ${
-          dataStart + end
-        }, the file at ${bytes.byteLength} (truncated?)`,
-      );
-    }
+  for (const [name, { shape, data_offsets: [start, end] }] of entries) {
     // Copied: the data of a safetensors file need not be 4-byte aligned. Not with slice(), which is a
-    // view where `bytes` is a Node Buffer.
-    const raw = new Uint8Array(
-      bytes.subarray(dataStart + start, dataStart + end),
-    );
-    tensors.set(name, tensor(entry.shape, new Float32Array(raw.buffer)));
+    // view where `data` is a Node Buffer.
+    const raw = new Uint8Array(data.subarray(start, end));
+    tensors.set(name, tensor(shape, new Float32Array(raw.buffer)));
   }
   return tensors;
 }
 
+function bytesOf(file: Uint8Array | ArrayBufferLike, label: string) {
+  if (file instanceof Uint8Array) return file;
+  if (
+    file instanceof ArrayBuffer ||
+    typeof SharedArrayBuffer !== "undefined" &&
+      file instanceof SharedArrayBuffer
+  ) {
+    return new Uint8Array(file);
+  }
+  throw new TypeError(
+    `Cannot read weights from ${label}: a file is a Uint8Array or an ArrayBuffer, got ${
+      describe(file)
+    }`,
+  );
+}
+
+/** The tensors that a header names, each with as many bytes as its shape needs. */
+function entriesOf(
+  bytes: Uint8Array,
+  fail: (what: string) => never,
+): [name: string, entry: Entry][] {
+  let header: unknown;
+  try {
+    // Copied: decoders refuse shared memory.
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+      .decode(new Uint8Array(bytes));
+    header = JSON.parse(text);
+  } catch (error) {
+    return fail(
+      `the header is not JSON (${shorten((error as Error).message)})`,
+    );
+  }
+  if (!isRecord(header)) {
+    return fail(`the header is ${describe(header)}, expected an object`);
+  }
+  const entries: [string, Entry][] = [];
+  for (const [name, entry] of Object.entries(header)) {
+    if (name === "__metadata__") continue;
+    const what = `tensor "${shorten(name, NAME_SHOWN)}"`;
+    if (!isEntry(entry)) {
+      return fail(
+        `${what} is described as ${describe(entry)}, ` +
+          `expected dtype, shape of positive integers, data_offsets`,
+      );
+    }
+    if (entry.dtype !== "F32") {
+      fail(`${what} is ${shorten(entry.dtype, NAME_SHOWN)}, expected F32`);
+    }
+    const [start, end] = entry.data_offsets;
+    const needed = entry.shape.reduce((product, size) => product * size, 4);
+    // Where a product is no longer exact, no file has as many bytes.
+    if (end - start !== needed || !Number.isSafeInteger(needed)) {
+      fail(
+        `${what} has ${end - start} bytes, its shape ${
+          describeShape(entry.shape)
+        } needs ${needed}`,
+      );
+    }
+    entries.push([name, entry]);
+  }
+  return entries;
+}
+
+/** Every byte of the data is of one tensor. */
+function checkCover(
+  entries: readonly (readonly [name: string, entry: Entry])[],
+  dataBytes: number,
+  fail: (what: string) => never,
+): void {
+  const inOrder = [...entries].sort(([, a], [, b]) =>
+    a.data_offsets[0] - b.data_offsets[0]
+  );
+  let covered = 0;
+  for (const [name, { data_offsets: [start, end] }] of inOrder) {
+    const what = `tensor "${shorten(name, NAME_SHOWN)}"`;
+    if (end > dataBytes) {
+      fail(
+        `${what} ends at byte ${end} of the data, of which the file has ${dataBytes} (truncated?)`,
+      );
+    }
+    if (start < covered) {
+      fail(
+        `${what} starts at byte ${start} of the data, inside another tensor, which ends at ${covered}`,
+      );
+    }
+    if (start > covered) {
+      fail(`bytes ${covered} to ${start} of the data are of no tensor`);
+    }
+    covered = end;
+  }
+  if (covered < dataBytes) {
+    fail(`bytes ${covered} to ${dataBytes} of the data are of no tensor`);
+  }
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !isList(value);
 }
 
 function isEntry(value: unknown): value is Entry {
   if (!isRecord(value)) return false;
   const { dtype, shape, data_offsets: offsets } = value;
   return typeof dtype === "string" &&
-    Array.isArray(shape) &&
-    shape.every((size) => Number.isInteger(size) && size > 0) &&
-    Array.isArray(offsets) && offsets.length === 2 &&
-    offsets.every((at) => Number.isInteger(at) && at >= 0);
+    isList(shape) && shape.length <= AXES_MAX &&
+    shape.every((size) => Number.isSafeInteger(size) && Number(size) > 0) &&
+    isList(offsets) && offsets.length === 2 &&
+    offsets.every((at) => Number.isSafeInteger(at) && Number(at) >= 0) &&
+    Object.keys(value).every((key) => KEYS.includes(key));
 }

@@ -1,3 +1,5 @@
+import { describe, describeShape, isList } from "../base/describe.ts";
+
 /** Element types a row may have. Weights are always f32. */
 export type Dtype = "f32" | "i32";
 
@@ -18,27 +20,85 @@ export function elementCount(shape: readonly number[]): number {
 
 /**
  * A tensor over existing data.
- * @throws RangeError when shape and number of elements disagree
+ * @throws TypeError when the shape is no list or the data are no Float32Array or Int32Array; RangeError when
+ * shape and number of elements disagree
  */
 export function tensor<D extends TensorData>(
   shape: readonly number[],
   data: D,
 ): Tensor<D> {
-  for (const size of shape) {
-    if (!Number.isInteger(size) || size < 1) {
-      throw new RangeError(
-        `A tensor's sizes are positive integers, got [${shape.join(", ")}]`,
-      );
-    }
+  if (!isList(shape)) {
+    throw new TypeError(
+      `A tensor's shape is a list of sizes, got ${describe(shape)}`,
+    );
+  }
+  if (!(data instanceof Float32Array || data instanceof Int32Array)) {
+    throw new TypeError(
+      `A tensor's data are a Float32Array or an Int32Array, got ${
+        describe(data)
+      }`,
+    );
+  }
+  if (!shape.every(isSize)) {
+    throw new RangeError(
+      `A tensor's sizes are positive integers, got ${describeShape(shape)}`,
+    );
   }
   if (elementCount(shape) !== data.length) {
     throw new RangeError(
-      `A tensor of shape [${shape.join(", ")}] has ${
+      `A tensor of shape ${describeShape(shape)} has ${
         elementCount(shape)
       } elements, got ${data.length}`,
     );
   }
   return { shape, data };
+}
+
+function isSize(size: unknown): size is number {
+  return Number.isInteger(size) && Number(size) >= 1;
+}
+
+/** Whether a shape is the one expected. */
+export function isShape(shape: unknown, expected: readonly number[]): boolean {
+  return isList(shape) && shape.length === expected.length &&
+    shape.every((size, axis) => size === expected[axis]);
+}
+
+/**
+ * Whether a weight is one: floats, as many as its shape says.
+ * @param what what to call it in messages
+ * @throws TypeError when it is something else, RangeError when it has another number of elements
+ */
+export function checkWeight(
+  what: string,
+  given: unknown,
+): asserts given is Tensor {
+  const { shape, data } = (given ?? {}) as { shape?: unknown; data?: unknown };
+  if (!isList(shape) || !(data instanceof Float32Array)) {
+    const got = isList(shape)
+      ? `data that are ${describe(data)}`
+      : given instanceof Promise
+      ? "a promise: load weights before the model is made"
+      : describe(given);
+    throw new TypeError(
+      `${what} is a tensor, a shape with a Float32Array, got ${got}`,
+    );
+  }
+  if (!shape.every(isSize)) {
+    throw new RangeError(
+      `${what} has sizes that are no positive integers, ${
+        describeShape(shape)
+      }`,
+    );
+  }
+  const elements = elementCount(shape);
+  if (data.length !== elements) {
+    throw new RangeError(
+      `${what} has ${data.length} elements, its shape ${
+        describeShape(shape)
+      } needs ${elements}`,
+    );
+  }
 }
 
 /** Tensors of one axis, one after the other. */

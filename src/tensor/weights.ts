@@ -1,5 +1,12 @@
 import { Prng } from "../base/prng.ts";
-import { elementCount, type Tensor, tensor } from "./tensor.ts";
+import { describe, describeShape, listed, shorten } from "../base/describe.ts";
+import {
+  checkWeight,
+  elementCount,
+  isShape,
+  type Tensor,
+  tensor,
+} from "./tensor.ts";
 
 /**
  * Where a model gets its parameters from: asked once per tensor, by name and shape.
@@ -14,10 +21,47 @@ export type WeightSource = (
 ) => Tensor;
 
 /**
+ * A model's source of weights, of which every tensor is checked: a source may be anybody's function.
+ * @throws TypeError when it is no function. What it returns throws TypeError or RangeError naming model and
+ * tensor unless it is floats, of the shape asked for and finite
+ */
+export function checkedWeights(
+  model: string,
+  source: WeightSource,
+): WeightSource {
+  if (typeof source !== "function") {
+    throw new TypeError(
+      `"weights" of model "${model}" is a function from name and shape to a tensor ` +
+        `(see namedWeights and seededWeights), got ${describe(source)}`,
+    );
+  }
+  return (name, shape, fanIn, around) => {
+    const given: unknown = source(name, shape, fanIn, around);
+    const what = `Tensor "${name}" of model "${model}"`;
+    checkWeight(what, given);
+    if (!isShape(given.shape, shape)) {
+      throw new RangeError(
+        `${what} has shape ${describeShape(given.shape)}, the model needs ${
+          describeShape(shape)
+        }`,
+      );
+    }
+    checkFinite(name, given, model);
+    return given;
+  };
+}
+
+/**
  * Weights uniform in `around` ±1/sqrt(fanIn), each tensor from its own stream of the seed, so that
  * a tensor's values depend on the seed and its name alone.
+ * @throws RangeError when the seed is no integer
  */
 export function seededWeights(seed: number): WeightSource {
+  if (!Number.isSafeInteger(seed)) {
+    throw new RangeError(
+      `The seed of seededWeights() is an integer, got ${describe(seed)}`,
+    );
+  }
   return (name, shape, fanIn, around = 0) => {
     const random = new Prng(seed).fork(name);
     const scale = 1 / Math.sqrt(fanIn);
@@ -44,29 +88,39 @@ export function shapesOnly(): WeightSource {
 
 /**
  * Weights from named tensors, for instance of a `.safetensors` file.
- * @throws RangeError when a tensor is missing, has another shape, or holds a NaN or an infinity
+ * @param label what to call them in messages
+ * @throws TypeError when they are no map. The source throws RangeError when a tensor is missing, has another
+ * shape, or holds a NaN or an infinity
  */
 export function namedWeights(
   tensors: ReadonlyMap<string, Tensor>,
   label: string,
 ): WeightSource {
+  if (typeof tensors?.get !== "function") {
+    throw new TypeError(
+      `namedWeights() takes a Map of tensors by name, got ${describe(tensors)}`,
+    );
+  }
+  if (typeof label !== "string") {
+    throw new TypeError(
+      `The label of namedWeights() is a text, got ${describe(label)}`,
+    );
+  }
+  const file = shorten(label, LABEL_SHOWN);
   return (name, shape) => {
-    const found = tensors.get(name);
+    const found: unknown = tensors.get(name);
     if (found === undefined) {
       throw new RangeError(
-        `${label} has no tensor "${name}"; it has ${
-          [...tensors.keys()].join(", ")
-        }`,
+        `${file} has no tensor "${name}"; it has ${listed(tensors.keys())}`,
       );
     }
-    if (
-      found.shape.length !== shape.length ||
-      found.shape.some((size, i) => size !== shape[i])
-    ) {
+    const what = `Tensor "${name}" of ${file}`;
+    checkWeight(what, found);
+    if (!isShape(found.shape, shape)) {
       throw new RangeError(
-        `Tensor "${name}" of ${label} has shape [${
-          found.shape.join(", ")
-        }], the model needs [${shape.join(", ")}]`,
+        `${what} has shape ${describeShape(found.shape)}, the model needs ${
+          describeShape(shape)
+        }`,
       );
     }
     checkFinite(name, found);
@@ -74,14 +128,23 @@ export function namedWeights(
   };
 }
 
+/** Characters of a file's name that a message repeats. */
+const LABEL_SHOWN = 100;
+
 /** @throws RangeError when a weight is NaN or infinite: it would spread to every request */
-export function checkFinite(name: string, { data }: Tensor): void {
+export function checkFinite(
+  name: string,
+  { data }: Tensor,
+  model?: string,
+): void {
   // A plain loop: findIndex takes seconds over the weights of a large network.
   for (let i = 0; i < data.length; i++) {
     const value = data[i]!;
     if (value - value === 0) continue;
     throw new RangeError(
-      `Tensor "${name}" holds ${value} at element ${i}; weights must be finite`,
+      `Tensor "${name}"${
+        model === undefined ? "" : ` of model "${model}"`
+      } holds ${value} at element ${i}; weights must be finite`,
     );
   }
 }

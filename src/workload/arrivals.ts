@@ -2,7 +2,8 @@
  * Arrival processes: when requests are due, whatever the server does (open loop). Times are integer
  * nanoseconds, ascending, and those of one seed at two rates are the same pattern at two scales.
  */
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
+import { knownOptions } from "../base/options.ts";
 import type { Prng } from "../base/prng.ts";
 import { NS_PER_S, secondsToNs } from "../base/units.ts";
 import { readTrace } from "./trace.ts";
@@ -56,7 +57,7 @@ export interface TraceOptions {
 export function traceReplay(options: TraceOptions): Arrivals {
   const { csv, file = "trace" } = options;
   if (typeof file !== "string") {
-    throw new TypeError(`"file" names a trace, got ${quoted(file)}`);
+    throw new TypeError(`"file" names a trace, got ${describe(file)}`);
   }
   const rateScale = checkPositive("rateScale", options.rateScale ?? 1);
   const rows = readTrace(csv, file);
@@ -99,11 +100,13 @@ export function stepping(options: SteppingOptions): Arrivals {
   const { startRatePerS, factor, ratesPerS, gaps = "poisson" } = options;
   const every = checkPositive("every", options.every);
   if (!Number.isInteger(every)) {
-    throw new RangeError(`"every" is a number of requests, got ${every}`);
+    throw new RangeError(
+      `"every" is a number of requests, got ${describe(every)}`,
+    );
   }
   if (gaps !== "poisson" && gaps !== "interval") {
     throw new RangeError(
-      `"gaps" is "poisson" or "interval", got ${quoted(gaps)}`,
+      `"gaps" is "poisson" or "interval", got ${describe(gaps)}`,
     );
   }
   if (
@@ -118,7 +121,7 @@ export function stepping(options: SteppingOptions): Arrivals {
   if (ratesPerS !== undefined) {
     if (!Array.isArray(ratesPerS) || ratesPerS.length === 0) {
       throw new TypeError(
-        `"ratesPerS" is a list of rates, got ${quoted(ratesPerS)}`,
+        `"ratesPerS" is a list of rates, got ${describe(ratesPerS)}`,
       );
     }
     ratesPerS.forEach((rate, i) => checkPositive(`ratesPerS[${i}]`, rate));
@@ -167,20 +170,12 @@ export function arrivals(
   const entry = Object.hasOwn(ARRIVALS, name) ? ARRIVALS[name] : undefined;
   if (entry === undefined) {
     throw new RangeError(
-      `No arrival process ${quoted(name)}; there are ${
+      `No arrival process ${describe(name)}; there are ${
         Object.keys(ARRIVALS).join(", ")
       }`,
     );
   }
-  for (const key of Object.keys(options)) {
-    if (!entry.options.includes(key)) {
-      throw new TypeError(
-        `Arrival process "${name}" has no option ${quoted(key)}; it takes ${
-          entry.options.join(", ") || "none"
-        }`,
-      );
-    }
-  }
+  knownOptions(`Arrival process "${name}"`, options, entry.options);
   return entry.build(options);
 }
 
@@ -201,7 +196,7 @@ function accumulate(
 function checkPositive(name: string, value: unknown): number {
   if (typeof value !== "number" || !(value > 0 && value < Infinity)) {
     throw new RangeError(
-      `"${name}" is a positive number, got ${quoted(value)}`,
+      `"${name}" is a positive number, got ${describe(value)}`,
     );
   }
   return value;

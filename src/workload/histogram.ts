@@ -1,3 +1,4 @@
+import { shorten } from "../base/describe.ts";
 import type { Prng } from "../base/prng.ts";
 
 /**
@@ -15,7 +16,7 @@ export class Histogram {
       const match = /^([1-9]\d*)(?:x([1-9]\d*))?$/.exec(entry);
       if (match === null) {
         throw new RangeError(
-          `A histogram lists value or valuexcount, got "${entry}"`,
+          `A histogram lists value or valuexcount, got "${shorten(entry)}"`,
         );
       }
       const value = Number(match[1]);

@@ -1,5 +1,5 @@
 /** Inputs of requests: token ids uniform below the vocabulary, lengths and shapes from samplers, images. */
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
 import { Prng } from "../base/prng.ts";
 import type { InputKind } from "../graph/model.ts";
 import type { ImageSize } from "../graph/operator.ts";
@@ -59,7 +59,7 @@ export function inputGenerator(options: InputOptions): InputGenerator {
   if (!Number.isInteger(vocabulary) || vocabulary < 1) {
     throw new RangeError(
       `"vocabulary" of a workload is a positive integer, got ${
-        quoted(vocabulary)
+        describe(vocabulary)
       }`,
     );
   }
@@ -97,7 +97,7 @@ export function inputGenerator(options: InputOptions): InputGenerator {
     default:
       throw new RangeError(
         `A workload's "kind" is tokens, seq2seq, tree or image, got ${
-          JSON.stringify(kind satisfies never)
+          describe(kind satisfies never)
         }`,
       );
   }
@@ -111,7 +111,7 @@ function seq2seqInputs(
   if (!Number.isInteger(extraSteps) || extraSteps < 0) {
     throw new RangeError(
       `"extraSteps" of a workload is an integer from 0, got ${
-        quoted(extraSteps)
+        describe(extraSteps)
       }`,
     );
   }

@@ -2,7 +2,7 @@
  * Lengths of source and target sentences: from the histograms of real corpora, fixed, or clipped.
  * Source: Cellular Batching, sections 7.1, 7.3 (Fig. 10, 11) and 7.4.
  */
-import { quoted, shortened } from "../base/quoted.ts";
+import { describe, shorten } from "../base/describe.ts";
 import type { Prng } from "../base/prng.ts";
 import type { Corpus, TaskLengths } from "./corpus.ts";
 import { EUROPARL_V7_DE_EN } from "./corpora/europarl_v7_de_en.ts";
@@ -47,7 +47,7 @@ export function corpus(name: string): Corpus {
   const found = Object.hasOwn(CORPORA, name) ? CORPORA[name] : undefined;
   if (found === undefined) {
     throw new RangeError(
-      `No corpus ${quoted(name)}; there are ${
+      `No corpus ${describe(name)}; there are ${
         [...Object.keys(CORPORA), ...Object.keys(TASKS)].join(", ")
       }`,
     );
@@ -145,7 +145,7 @@ export function lengthSampler(spec: LengthsSpec): LengthSampler {
   if (typeof spec !== "object" || spec === null) {
     throw new TypeError(
       `Lengths are a corpus's name, { corpus, max } or { fixed }, got ${
-        quoted(spec)
+        describe(spec)
       }`,
     );
   }
@@ -157,7 +157,7 @@ export function lengthSampler(spec: LengthsSpec): LengthSampler {
   }
   throw new TypeError(
     `Lengths are a corpus's name, { corpus, max } or { fixed }, got the keys ${
-      shortened(keys) || "(none)"
+      shorten(keys) || "(none)"
     }`,
   );
 }
@@ -166,7 +166,7 @@ function checkTokens(what: string, tokens: number): void {
   if (!Number.isInteger(tokens) || tokens < 1 || tokens > TOKENS_MAX) {
     throw new RangeError(
       `${what} is a positive integer of tokens up to ${TOKENS_MAX}, got ${
-        quoted(tokens)
+        describe(tokens)
       }`,
     );
   }

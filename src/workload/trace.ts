@@ -1,4 +1,4 @@
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
 
 /** One request of a log. */
 export interface TraceRow {
@@ -24,7 +24,7 @@ export function readTrace(csv: string, file: string): TraceRow[] {
   if (lines[0] !== HEADER) {
     throw new SyntaxError(
       `${file}:1: expected the header "${HEADER}", got ${
-        quoted(lines[0] ?? "")
+        describe(lines[0] ?? "")
       }`,
     );
   }
@@ -39,7 +39,9 @@ export function readTrace(csv: string, file: string): TraceRow[] {
     const fields = line.split(",");
     if (fields.length !== 3) {
       throw new SyntaxError(
-        `${where}: expected 3 fields, got ${fields.length} in ${quoted(line)}`,
+        `${where}: expected 3 fields, got ${fields.length} in ${
+          describe(line)
+        }`,
       );
     }
     const [atSeconds, inputTokens, outputTokens] = fields.map((field) =>
@@ -48,7 +50,7 @@ export function readTrace(csv: string, file: string): TraceRow[] {
     if (!(atSeconds! >= 0 && atSeconds! < Infinity)) {
       throw new SyntaxError(
         `${where}: t_seconds is a number of seconds from 0, got ${
-          quoted(fields[0])
+          describe(fields[0])
         }`,
       );
     }
@@ -67,7 +69,7 @@ export function readTrace(csv: string, file: string): TraceRow[] {
     ) {
       if (!(Number.isInteger(value) && value! >= 0)) {
         throw new SyntaxError(
-          `${where}: ${name} is a count, got ${quoted(fields[field])}`,
+          `${where}: ${name} is a count, got ${describe(fields[field])}`,
         );
       }
     }

@@ -1,15 +1,33 @@
+import { describe } from "../base/describe.ts";
 import type { ParseTree } from "../graph/parse_tree.ts";
 
 /** Words of a tree. */
 export function leafCount(tree: ParseTree): number {
-  if (typeof tree === "number") return 1;
-  return tree.reduce<number>((sum, child) => sum + leafCount(child), 0);
+  let leaves = 0;
+  for (const { node } of preOrder(tree)) if (typeof node === "number") leaves++;
+  return leaves;
 }
 
 /** Nodes on the longest path from root to leaf: 1 for a lone leaf. */
 export function treeDepth(tree: ParseTree): number {
-  if (typeof tree === "number") return 1;
-  return 1 + Math.max(...tree.map(treeDepth));
+  let deepest = 0;
+  for (const { depth } of preOrder(tree)) deepest = Math.max(deepest, depth);
+  return deepest;
+}
+
+/** Every node with its depth, from 1; without recursion, so that depth is no limit. */
+function* preOrder(
+  tree: ParseTree,
+): Generator<{ node: ParseTree; depth: number }> {
+  const open = [{ node: tree, depth: 1 }];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    yield at;
+    const { node, depth } = at;
+    if (typeof node === "number") continue;
+    for (let k = node.length - 1; k >= 0; k--) {
+      open.push({ node: node[k]!, depth: depth + 1 });
+    }
+  }
 }
 
 /** A complete binary tree; the shape of Cellular Batching's Fig. 15 with 16 leaves. */
@@ -22,7 +40,9 @@ export function completeTree(
       Number.isInteger(Math.log2(leaves)))
   ) {
     throw new RangeError(
-      `A complete binary tree has 1, 2, 4, 8, ... leaves, got ${leaves}`,
+      `A complete binary tree has 1, 2, 4, 8, ... leaves, got ${
+        describe(leaves)
+      }`,
     );
   }
   if (leaves === 1) return leaf();
@@ -57,7 +77,7 @@ export function parseTreeShape(
         fail(at, "an internal node has children");
       }
     } else {
-      fail(at, `expected ".", "(" or ")", got ${JSON.stringify(mark)}`);
+      fail(at, `expected ".", "(" or ")", got ${describe(mark)}`);
     }
     if (done === undefined) continue;
     const parent = open.at(-1);
@@ -75,7 +95,13 @@ export function parseTreeShape(
 
 /** The shape of a tree in one line; inverse of `parseTreeShape`. */
 export function formatTreeShape(tree: ParseTree): string {
-  return typeof tree === "number"
-    ? "."
-    : `(${tree.map(formatTreeShape).join("")})`;
+  const text: string[] = [];
+  let before = 0;
+  for (const { node, depth } of preOrder(tree)) {
+    text.push(")".repeat(Math.max(0, before - depth)));
+    text.push(typeof node === "number" ? "." : "(");
+    before = depth;
+  }
+  text.push(")".repeat(before - 1));
+  return text.join("");
 }

@@ -5,7 +5,7 @@
  * it. That keeps leaf counts and every node's split exact. Depth is not fitted, it follows: measured
  * over the seeded generator, mean 10.9 and p99 20 against 10.83 and 21.
  */
-import { quoted } from "../base/quoted.ts";
+import { describe } from "../base/describe.ts";
 import type { Prng } from "../base/prng.ts";
 import type { ParseTree } from "../graph/parse_tree.ts";
 import { SST_SHAPES } from "./corpora/sst_shapes.ts";
@@ -41,7 +41,7 @@ export function completeTrees(leaves: number): TreeSampler {
   if (typeof leaves !== "number" || !(leaves <= LEAVES_MAX)) {
     throw new RangeError(
       `A complete binary tree has 1, 2, 4, 8, ... leaves up to ${LEAVES_MAX}, got ${
-        quoted(leaves)
+        describe(leaves)
       }`,
     );
   }
@@ -66,7 +66,7 @@ export function treeSampler(spec: TreesSpec): TreeSampler {
   }
   throw new TypeError(
     `Trees are "${SST_SHAPES.name}" or { complete: leaves }, got ${
-      quoted(spec)
+      describe(spec)
     }`,
   );
 }

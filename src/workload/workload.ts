@@ -1,6 +1,6 @@
 /** Workloads: what arrives when. Everything follows from the seed. */
+import { describe } from "../base/describe.ts";
 import { Prng } from "../base/prng.ts";
-import { quoted } from "../base/quoted.ts";
 import type { Arrivals } from "./arrivals.ts";
 import type { GeneratedInput, InputGenerator } from "./inputs.ts";
 
@@ -34,7 +34,7 @@ export function workload(options: WorkloadOptions): Arrival[] {
   ) {
     throw new RangeError(
       `"requests" of a workload is a positive integer up to ${REQUESTS_MAX}, got ${
-        quoted(requests)
+        describe(requests)
       }`,
     );
   }

@@ -8,6 +8,7 @@ import type { ParseTree } from "../../src/graph/parse_tree.ts";
 import { MODELS } from "../../src/models/registry.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { seededWeights } from "../../src/tensor/weights.ts";
+import { pickOptions } from "../pick_options.ts";
 
 const VOCABULARY = 11;
 
@@ -93,8 +94,7 @@ export const anyModel: fc.Arbitrary<{ name: string; model: Model }> = fc
       ).map(([sizes, options, seed]) => ({
         name,
         model: MODELS[name]!.build({
-          ...sizes,
-          ...options,
+          ...pickOptions(name, { ...sizes, ...options }),
           weights: seededWeights(seed),
         }),
       })),

@@ -24,6 +24,7 @@ import { POLICIES as REGISTERED } from "../../src/policy/registry.ts";
 import { tensor } from "../../src/tensor/tensor.ts";
 import { seededWeights } from "../../src/tensor/weights.ts";
 import { propertyRuns } from "../property_runs.ts";
+import { pickOptions } from "../pick_options.ts";
 import { endings, runRequests } from "../run_requests.ts";
 
 const WIDTH = 6;
@@ -257,7 +258,7 @@ Deno.test("attention networks stay inside their memory under every policy (debug
   const lengths = [1, 11, 4, 8, 9, 2];
   for (const name of ["bert", "transformer", "gnmt"]) {
     const entry = MODELS[name]!;
-    const model = entry.build(sizes);
+    const model = entry.build(pickOptions(name, sizes));
     const requests = lengths.map((length, r) => ({
       tokens: Array.from({ length }, (_, t) => (r + t) % 7),
       ...(entry.input === "seq2seq" && { maxSteps: 2 + r }),

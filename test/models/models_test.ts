@@ -7,6 +7,7 @@ import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
 import { type Tensor, tensor } from "../../src/tensor/tensor.ts";
 import { namedWeights, seededWeights } from "../../src/tensor/weights.ts";
+import { pickOptions } from "../pick_options.ts";
 import { endings, runRequests } from "../run_requests.ts";
 
 const sizes = { hidden: 6, vocabulary: 10 };
@@ -141,7 +142,8 @@ Deno.test("seq2seq refuses a limit of steps that is no positive integer", () => 
       sequences["seq2seq"]!,
       { tokens: [1], maxSteps },
       "RangeError",
-      `"maxSteps" of a request to "seq2seq" is a positive integer, got ${shown}`,
+      `"maxSteps" of a request to "seq2seq" is a positive integer up to 16434 ` +
+        `(the model's option "stepsMax"), got ${shown}`,
     );
   }
 });
@@ -267,7 +269,7 @@ Deno.test("models refuse sizes and choices that make no sense", () => {
 
 Deno.test("models ask for every weight once, and refuse one that is missing, misshapen or not finite", () => {
   for (const [name, { build }] of Object.entries(MODELS)) {
-    const sizes = {
+    const sizes = pickOptions(name, {
       hidden: 3,
       heads: 1,
       layers: 2,
@@ -277,7 +279,7 @@ Deno.test("models ask for every weight once, and refuse one that is missing, mis
       width: 1,
       base: 1,
       classes: 2,
-    };
+    });
     const named = new Map<string, Tensor>();
     const seeded = seededWeights(1);
     build({

@@ -90,7 +90,7 @@ const malformed: Record<string, [header: unknown, message: RegExp]> = {
   ],
   "says of a shape what its data do not hold": [
     { a: { dtype: "F32", shape: [2, 2], data_offsets: [0, 8] } },
-    /tensor "a" has 8 bytes, its shape \[2,2\] needs 16/,
+    /tensor "a" has 8 bytes, its shape \[2, 2\] needs 16/,
   ],
 };
 
@@ -102,3 +102,186 @@ for (const [what, [header, message]] of Object.entries(malformed)) {
     });
   });
 }
+
+Deno.test("readSafetensors() reads ranges in whatever order, and an ArrayBuffer", () => {
+  const swapped = file({
+    a: { dtype: "F32", shape: [1], data_offsets: [8, 12] },
+    b: { dtype: "F32", shape: [2], data_offsets: [0, 8] },
+  }, bytesOf(1, 2, 3));
+  const buffer = new Uint8Array(swapped).buffer;
+  const shared = new SharedArrayBuffer(swapped.length);
+  new Uint8Array(shared).set(swapped);
+  for (const given of [swapped, buffer, shared, new Uint8Array(shared)]) {
+    const tensors = readSafetensors(given, "w");
+    assert.deepEqual(tensors.get("a")!.data, Float32Array.of(3));
+    assert.deepEqual(tensors.get("b")!.data, Float32Array.of(1, 2));
+    assert(tensors.get("b")!.data.buffer instanceof ArrayBuffer);
+  }
+  for (const given of [undefined, null, "w", [1], new Float32Array(9), {}]) {
+    assert.throws(() => readSafetensors(given as Uint8Array, "w.file"), {
+      name: "TypeError",
+      message:
+        /^Cannot read weights from w\.file: a file is a Uint8Array or an ArrayBuffer, got /,
+    });
+  }
+});
+
+Deno.test("readSafetensors() refuses ranges that overlap or leave bytes out", () => {
+  const at = (start: number, end: number) => ({
+    dtype: "F32",
+    shape: [(end - start) / 4],
+    data_offsets: [start, end],
+  });
+  const refused: [Record<string, unknown>, RegExp][] = [
+    [
+      { a: at(0, 12), b: at(0, 12) },
+      /"b" starts at byte 0 .* inside another tensor, which ends at 12/,
+    ],
+    [{ a: at(0, 8), b: at(4, 12) }, /"b" starts at byte 4/],
+    [
+      { a: at(0, 4), b: at(8, 12) },
+      /bytes 4 to 8 of the data are of no tensor/,
+    ],
+    [{ a: at(4, 12) }, /bytes 0 to 4 of the data/],
+    [{ a: at(0, 8) }, /bytes 8 to 12 of the data/],
+    [{}, /bytes 0 to 12 of the data/],
+  ];
+  for (const [header, message] of refused) {
+    assert.throws(() => readSafetensors(file(header, bytesOf(1, 2, 3)), "w"), {
+      name: "RangeError",
+      message,
+    });
+  }
+  // What many names would make of one range.
+  const many = Object.fromEntries(
+    Array.from({ length: 1000 }, (_, i) => [`t${i}`, at(0, 4000)]),
+  );
+  assert.throws(
+    () => readSafetensors(file(many, new Uint8Array(4000)), "w"),
+    /inside another tensor/,
+  );
+});
+
+Deno.test("readSafetensors() refuses headers that no file has", () => {
+  const one = { dtype: "F32", shape: [1], data_offsets: [0, 4] };
+  const refused: [unknown, RegExp][] = [
+    [
+      { a: { ...one, shape: [2 ** 31, 2 ** 31] } },
+      /its shape .* needs 18446744073709552000/,
+    ],
+    [{ a: { ...one, shape: new Array(100).fill(2 ** 50) } }, /described as/],
+    [{ a: { ...one, shape: [2 ** 53] } }, /described as/],
+    [{ a: { ...one, extra: 1 } }, /described as .*expected dtype/],
+    [{ a: 5 }, /"a" is described as 5/],
+    [{ a: null }, /"a" is described as null/],
+    [{ a: [one] }, /"a" is described as \[/],
+    ['{"__proto__": 5}', /"__proto__" is described as 5/],
+    [
+      '{"a": {"__proto__": {}, "dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}',
+      /"a" is described as/,
+    ],
+    [{ ["n".repeat(1e6)]: 5 }, /^.{1,200}$/],
+    [{ a: "v".repeat(1e6) }, /^.{1,250}$/],
+    [{ a: { ...one, dtype: "d".repeat(1e6) } }, /^.{1,200}$/],
+    ["[".repeat(1e6), /the header is not JSON/],
+  ];
+  for (const [header, message] of refused) {
+    assert.throws(() => readSafetensors(file(header, bytesOf(1)), "w"), {
+      name: "RangeError",
+      message,
+    });
+  }
+  const named = readSafetensors(
+    file(`{"__proto__": ${JSON.stringify(one)}}`, bytesOf(7)),
+    "w",
+  );
+  assert.deepEqual(named.get("__proto__")!.data, Float32Array.of(7));
+  for (const claimed of [100_000_001n, 2n ** 53n + 8n, 2n ** 64n - 1n]) {
+    const bytes = new Uint8Array(64);
+    new DataView(bytes.buffer).setBigUint64(0, claimed, true);
+    assert.throws(() => readSafetensors(bytes, "w"), {
+      name: "RangeError",
+      message: new RegExp(`claims ${claimed} bytes, more than the 100000000`),
+    });
+  }
+});
+
+/** Tensors by name, and the file that holds them in the order of `ranks`. */
+const anyFile = fc.uniqueArray(
+  fc.record({
+    name: fc.string({ maxLength: 8 }).filter((name) => name !== "__metadata__"),
+    shape: fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 3 }),
+    rank: fc.nat(),
+  }),
+  { selector: ({ name }) => name, maxLength: 6 },
+).map((tensors) => {
+  const expected = new Map<string, Float32Array>();
+  const header = new Map<string, unknown>();
+  const data: number[] = [];
+  for (const { name, shape } of [...tensors].sort((a, b) => a.rank - b.rank)) {
+    const count = shape.reduce((product, size) => product * size, 1);
+    const start = 4 * data.length;
+    for (let i = 0; i < count; i++) data.push(data.length + 0.5);
+    expected.set(name, Float32Array.from(data.slice(start / 4)));
+    header.set(name, {
+      dtype: "F32",
+      shape,
+      data_offsets: [start, 4 * data.length],
+    });
+  }
+  // Not an object: "__proto__" is a name as well.
+  const entries = tensors.map(({ name }) =>
+    `${JSON.stringify(name)}:${JSON.stringify(header.get(name))}`
+  );
+  const text = new TextEncoder().encode(`{${entries.join()}}`);
+  const bytes = new Uint8Array(8 + text.length + 4 * data.length);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(text.length), true);
+  bytes.set(text, 8);
+  bytes.set(bytesOf(...data), 8 + text.length);
+  return { expected, bytes };
+});
+
+Deno.test("readSafetensors() reads back what was written", () => {
+  fc.assert(
+    fc.property(anyFile, ({ expected, bytes }) => {
+      const tensors = readSafetensors(bytes, "w");
+      assert.equal(tensors.size, expected.size);
+      for (const [name, data] of expected) {
+        assert.deepEqual(tensors.get(name)!.data, data);
+      }
+    }),
+    { numRuns: propertyRuns(200) },
+  );
+});
+
+Deno.test("readSafetensors() reads what was damaged or says so, and never more than the file", () => {
+  const damage = fc.array(
+    fc.tuple(
+      fc.nat(),
+      fc.oneof(fc.constantFrom(...'0123456789,:[]{}"'), fc.nat(255)),
+    ),
+    { minLength: 1, maxLength: 4 },
+  );
+  fc.assert(
+    fc.property(anyFile, damage, fc.nat(12), ({ bytes }, changes, cut) => {
+      const broken = bytes.slice(0, Math.max(0, bytes.length - cut));
+      for (const [at, value] of changes) {
+        if (broken.length === 0) break;
+        broken[at % broken.length] = typeof value === "number"
+          ? value
+          : value.charCodeAt(0);
+      }
+      let read = 0;
+      try {
+        for (const { data } of readSafetensors(broken, "w").values()) {
+          read += data.byteLength;
+        }
+      } catch (error) {
+        assert(error instanceof RangeError || error instanceof TypeError);
+        assert(error.message.length < 400);
+      }
+      assert(read <= broken.length, `${read} of ${broken.length} bytes`);
+    }),
+    { numRuns: propertyRuns(500) },
+  );
+});

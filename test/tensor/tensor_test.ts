@@ -32,3 +32,35 @@ Deno.test("concatenated() joins tensors in order", () => {
     data: Float32Array.of(1, 2, 3, 1, 2),
   });
 });
+
+Deno.test("tensor() refuses data that are no floats or ids, and shapes that are no lists", () => {
+  const wrong: unknown[] = [
+    new Float64Array(2),
+    new Uint8Array(2),
+    [1, 2],
+    undefined,
+    null,
+    Promise.resolve(new Float32Array(2)),
+    new Proxy(new Array(1e6).fill(1), {}),
+  ];
+  for (const data of wrong) {
+    assert.throws(() => tensor([2], data as Float32Array), (error: Error) => {
+      assert.equal(error.name, "TypeError");
+      assert.match(
+        error.message,
+        /data are a Float32Array or an Int32Array, got /,
+      );
+      return error.message.length < 200;
+    });
+  }
+  for (const shape of [2, "2", null, Int32Array.of(2)]) {
+    assert.throws(
+      () => tensor(shape as unknown as number[], new Float32Array(2)),
+      { name: "TypeError", message: /shape is a list of sizes, got / },
+    );
+  }
+  assert.throws(
+    () => tensor(new Array(1e6).fill(1), new Float32Array(2)),
+    (error: Error) => error.message.length < 200,
+  );
+});

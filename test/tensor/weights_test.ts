@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { tensor } from "../../src/tensor/tensor.ts";
 import {
+  checkedWeights,
   checkFinite,
   namedWeights,
   seededWeights,
@@ -59,4 +60,93 @@ Deno.test("checkFinite() names tensor, value and element", () => {
     assert.throws(() => source("w", [3], 1), thrown);
   }
   checkFinite("w", w);
+});
+
+Deno.test("checkedWeights() names model and tensor of what is not a weight", () => {
+  const wrong: [unknown, string, RegExp][] = [
+    [
+      undefined,
+      "TypeError",
+      /is a tensor, a shape with a Float32Array, got undefined/,
+    ],
+    [null, "TypeError", /got null/],
+    [[1, 2, 3, 4], "TypeError", /got \[1,2,3,4\]/],
+    [Float32Array.of(1, 2, 3, 4), "TypeError", /got Float32Array of 4/],
+    [Promise.resolve(w), "TypeError", /got a promise: load weights before/],
+    [
+      { shape: [2, 2], data: new Float64Array(4) },
+      "TypeError",
+      /data that are Float64Array of 4/,
+    ],
+    [
+      { shape: [2, 2], data: new Int32Array(4) },
+      "TypeError",
+      /data that are Int32Array of 4/,
+    ],
+    [
+      { shape: [2, 2], data: [1, 2, 3, 4] },
+      "TypeError",
+      /data that are \[1,2,3,4\]/,
+    ],
+    [
+      { shape: [2, 2], data: new Float32Array(3) },
+      "RangeError",
+      /has 3 elements, its shape \[2, 2\] needs 4/,
+    ],
+    [
+      { shape: [4], data: new Float32Array(4) },
+      "RangeError",
+      /has shape \[4\], the model needs \[2, 2\]/,
+    ],
+    [
+      { shape: [2.5, 2], data: new Float32Array(5) },
+      "RangeError",
+      /sizes that are no positive integers, \[2\.5, 2\]/,
+    ],
+    [
+      tensor([2, 2], Float32Array.of(1, NaN, 3, 4)),
+      "RangeError",
+      /holds NaN at element 1/,
+    ],
+  ];
+  for (const [given, name, message] of wrong) {
+    const source = checkedWeights("net", () => given as typeof w);
+    assert.throws(() => source("layer.W", [2, 2], 2), (error: Error) => {
+      assert.equal(error.name, name);
+      assert.match(error.message, /^Tensor "layer\.W" of model "net" /);
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+  assert.equal(checkedWeights("net", () => w)("layer.W", [2, 2], 2), w);
+  for (const source of [new Map(), {}, 5, null]) {
+    assert.throws(() => checkedWeights("net", source as () => typeof w), {
+      name: "TypeError",
+      message: /^"weights" of model "net" is a function /,
+    });
+  }
+});
+
+Deno.test("sources of weights refuse what they cannot be made of", () => {
+  for (const seed of [1.5, NaN, "1", undefined]) {
+    assert.throws(() => seededWeights(seed as number), {
+      name: "RangeError",
+      message: /^The seed of seededWeights\(\) is an integer, got /,
+    });
+  }
+  for (const tensors of [undefined, {}, [["w", w]]]) {
+    assert.throws(
+      () => namedWeights(tensors as unknown as Map<string, typeof w>, "f"),
+      { name: "TypeError", message: /takes a Map of tensors by name, got / },
+    );
+  }
+  assert.throws(() => namedWeights(new Map(), 5 as unknown as string), {
+    name: "TypeError",
+    message: "The label of namedWeights() is a text, got 5",
+  });
+  const names = Array.from({ length: 1e4 }, (_, i) => [`t${i}`, w] as const);
+  assert.throws(
+    () => namedWeights(new Map(names), "f".repeat(1e6))("u", [2, 2], 2),
+    (error: Error) => error.message.length < 300,
+  );
 });

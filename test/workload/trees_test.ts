@@ -151,3 +151,15 @@ Deno.test("the embedded tree counts are the treebank's, and the generator is clo
     );
   }
 });
+
+Deno.test("trees as deep as they come are counted, measured and written", () => {
+  let tree: ParseTree = 0;
+  for (let depth = 1; depth < 100_000; depth++) tree = [tree, 0];
+  equal(leafCount(tree), 100_000);
+  equal(treeDepth(tree), 100_000);
+  const text = formatTreeShape(tree);
+  equal(text.length, 2 * 99_999 + 100_000);
+  equal(treeDepth(parseTreeShape(text)), 100_000);
+  equal(leafCount([new Array<number>(300_000).fill(0)]), 300_000);
+  equal(treeDepth([new Array<number>(300_000).fill(0)]), 3);
+});

@@ -1,3 +1,4 @@
+import { describe } from "../../base/describe.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { CellBody } from "../cell_body.ts";
 import type { CacheRef, Value } from "../operator.ts";
@@ -34,6 +35,7 @@ export interface AttentionOperators {
 export const attentionOperators = (body: CellBody): AttentionOperators => {
   const append = (k: Value, v: Value, cache: CacheRef): void => {
     body.float("CacheAppend", k, v);
+    body.ownCache("CacheAppend", cache);
     body.expect(
       k.width === cache.keyWidth && v.width === cache.valueWidth,
       `CacheAppend of a key of ${k.width} and a value of ${v.width} to a cache of ${cache.keyWidth} and ${cache.valueWidth}`,
@@ -49,20 +51,38 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
   return {
     CacheAppend: append,
 
-    Attention(q, over, { heads, kvHeads = heads, scale, causal = false }) {
+    Attention(q, over, options) {
+      body.known("Attention", options, [
+        "heads",
+        "kvHeads",
+        "scale",
+        "causal",
+      ]);
+      const { heads, kvHeads = heads, scale, causal = false } = options;
       body.float("Attention", q);
+      body.expect(
+        (scale === undefined || Number.isFinite(scale)) &&
+          typeof causal === "boolean",
+        `Attention takes a finite scale and causal true or false, got ${
+          describe(scale)
+        } and ${describe(causal)}`,
+      );
       const isCount = (n: number) => Number.isInteger(n) && n >= 1;
       body.expect(
         isCount(heads) && isCount(kvHeads) && heads % kvHeads === 0 &&
           q.width % heads === 0,
-        `Attention of ${heads} heads and ${kvHeads} key-value heads over queries of ${q.width}`,
+        `Attention of ${describe(heads)} heads and ${
+          describe(kvHeads)
+        } key-value heads over queries of ${q.width}`,
       );
       let cache: CacheRef;
       if ("kind" in over) cache = over;
       else {
+        body.float("Attention", over.k, over.v);
         cache = body.localCache(over.k.width, over.v.width);
         append(over.k, over.v, cache);
       }
+      body.ownCache("Attention", cache);
       const headSize = q.width / heads;
       body.expect(
         cache.keyWidth === kvHeads * headSize &&
@@ -83,6 +103,7 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
 
     AdditiveAttention(q, cache, v) {
       body.float("AdditiveAttention", q);
+      body.ownCache("AdditiveAttention", cache);
       body.expect(
         q.width === cache.keyWidth,
         `AdditiveAttention of a query of ${q.width} over keys of ${cache.keyWidth}`,
@@ -97,13 +118,15 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
       });
     },
 
-    LayerNormalization(x, { scale, bias, epsilon = 1e-5 }) {
+    LayerNormalization(x, weights) {
+      body.known("LayerNormalization", weights, ["scale", "bias", "epsilon"]);
+      const { scale, bias, epsilon = 1e-5 } = weights;
       body.float("LayerNormalization", x);
       body.shape("LayerNormalization scale", scale, [x.width]);
       if (bias) body.shape("LayerNormalization bias", bias, [x.width]);
       body.expect(
-        epsilon >= 0,
-        `LayerNormalization epsilon is at least 0, got ${epsilon}`,
+        Number.isFinite(epsilon) && epsilon >= 0,
+        `LayerNormalization epsilon is at least 0, got ${describe(epsilon)}`,
       );
       return body.emit({
         op: "LayerNormalization",

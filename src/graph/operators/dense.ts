@@ -1,3 +1,4 @@
+import { describeShape } from "../../base/describe.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type CellBody, shapeOf } from "../cell_body.ts";
 import type { Value } from "../operator.ts";
@@ -19,11 +20,12 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
       id.dtype === "i32" && id.width === 1,
       `Gather takes one i32 id, got ${id.dtype}[${id.width}]`,
     );
+    body.weight("Gather table", table);
     body.expect(
       table.shape.length === 2,
-      `Gather takes a table of shape [count, width], got [${
-        table.shape.join(", ")
-      }]`,
+      `Gather takes a table of shape [count, width], got ${
+        describeShape(table.shape)
+      }`,
     );
     body.finite("Gather table", table);
     return body.emit({
@@ -41,6 +43,7 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
       `Gemm of an image of ${shapeOf(x)}: it takes plain rows; ` +
         `pool to one pixel and Flatten it`,
     );
+    body.weight("Gemm weight", weight);
     body.shape("Gemm weight", weight, [weight.shape[0]!, x.width]);
     if (bias) body.shape("Gemm bias", bias, [weight.shape[0]!]);
     return body.emit({

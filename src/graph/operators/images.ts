@@ -1,3 +1,4 @@
+import { describe, describeShape } from "../../base/describe.ts";
 import {
   type ImageShape,
   imageShape,
@@ -74,6 +75,11 @@ export interface ImageOperators {
   Flatten(x: Value): Value;
 }
 
+const WINDOW = ["strides", "pads", "dilations"];
+const CONV = [...WINDOW, "bias", "group"];
+const POOL = [...WINDOW, "kernelShape", "ceilMode"];
+const BATCH_NORM = ["scale", "shift", "mean", "variance"] as const;
+
 export const imageOperators = (body: CellBody): ImageOperators => {
   const imageOf = (op: string, x: Value): ImageSize => {
     body.float(op, x);
@@ -115,14 +121,19 @@ export const imageOperators = (body: CellBody): ImageOperators => {
   const result = ({ outHeight, outWidth, outChannels }: ImageShape): Value =>
     body.image({ height: outHeight, width: outWidth, channels: outChannels });
 
-  const fourAxes = (op: string, { shape }: Tensor): void =>
+  const fourAxes = (op: string, weight: Tensor): void => {
+    body.weight(`${op} weight`, weight);
     body.expect(
-      shape.length === 4,
-      `${op} weight has shape [${shape.join(", ")}], expected four axes`,
+      weight.shape.length === 4,
+      `${op} weight has shape ${
+        describeShape(weight.shape)
+      }, expected four axes`,
     );
+  };
 
   return {
     Conv(x, weight, attributes = {}) {
+      body.known("Conv", attributes, CONV);
       const { channels } = imageOf("Conv", x);
       fourAxes("Conv", weight);
       const { bias, group = 1 } = attributes;
@@ -155,6 +166,7 @@ export const imageOperators = (body: CellBody): ImageOperators => {
     },
 
     ConvTranspose(x, weight, attributes = {}) {
+      body.known("ConvTranspose", attributes, [...CONV, "outputPadding"]);
       const { channels } = imageOf("ConvTranspose", x);
       fourAxes("ConvTranspose", weight);
       const { bias, group = 1, outputPadding = 0 } = attributes;
@@ -189,15 +201,18 @@ export const imageOperators = (body: CellBody): ImageOperators => {
 
     BatchNormalization(x, weights, epsilon = 1e-5) {
       const size = imageOf("BatchNormalization", x);
-      for (const name of ["scale", "shift", "mean", "variance"] as const) {
+      body.known("BatchNormalization", weights, BATCH_NORM);
+      for (const name of BATCH_NORM) {
         body.shape(`BatchNormalization ${name}`, weights[name], [
           size.channels,
         ]);
       }
-      const least = Math.min(...weights.variance.data);
+      const least = weights.variance.data.reduce((a, b) => Math.min(a, b));
       body.expect(
-        least >= 0 && least + epsilon > 0,
-        `BatchNormalization variance holds ${least}; variances are at least 0, and above it with epsilon (${epsilon})`,
+        Number.isFinite(epsilon) && least >= 0 && least + epsilon > 0,
+        `BatchNormalization variance holds ${least}; variances are at least 0, and above it with epsilon (${
+          describe(epsilon)
+        })`,
       );
       return body.emit({
         op: "BatchNormalization",
@@ -209,6 +224,7 @@ export const imageOperators = (body: CellBody): ImageOperators => {
     },
 
     MaxPool(x, attributes) {
+      body.known("MaxPool", attributes, POOL);
       const { kernelShape: kernel, ceilMode: ceil = false } = attributes;
       const shape = shaped("MaxPool", x, { kernel, ceil }, attributes);
       return body.emit({
@@ -220,6 +236,7 @@ export const imageOperators = (body: CellBody): ImageOperators => {
     },
 
     AveragePool(x, attributes) {
+      body.known("AveragePool", attributes, [...POOL, "countIncludePad"]);
       const {
         kernelShape: kernel,
         ceilMode: ceil = false,
@@ -253,7 +270,9 @@ export const imageOperators = (body: CellBody): ImageOperators => {
         Number.isInteger(side) && side >= 1 && side <= whole;
       body.expect(
         fits(height, size.height) && fits(width, size.width),
-        `CenterCropPad of an image of ${shapeOf(x)} to ${height} x ${width}; ` +
+        `CenterCropPad of an image of ${shapeOf(x)} to ${describe(height)} x ${
+          describe(width)
+        }; ` +
           `it only crops: pad with a convolution's pads`,
       );
       return body.emit({

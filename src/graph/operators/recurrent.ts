@@ -28,6 +28,7 @@ export interface RecurrentOperators {
 
 export const recurrentOperators = (body: CellBody): RecurrentOperators => ({
   LSTM(x, h, c, weights) {
+    body.known("LSTM", weights, ["w", "r", "b"]);
     body.float("LSTM", x, h, c);
     body.expect(
       h.width === c.width,
@@ -45,6 +46,7 @@ export const recurrentOperators = (body: CellBody): RecurrentOperators => ({
   },
 
   GRU(x, h, weights) {
+    body.known("GRU", weights, ["w", "r", "b"]);
     body.float("GRU", x, h);
     body.shape("GRU W", weights.w, [3 * h.width, x.width]);
     body.shape("GRU R", weights.r, [3 * h.width, h.width]);
@@ -58,7 +60,9 @@ export const recurrentOperators = (body: CellBody): RecurrentOperators => ({
   },
 
   TreeLSTMLeaf(x, weights) {
+    body.known("TreeLSTMLeaf", weights, ["w", "b"]);
     body.float("TreeLSTMLeaf", x);
+    body.weight("TreeLSTMLeaf W", weights.w);
     const hidden = weights.w.shape[0]! / 3;
     body.expect(
       Number.isInteger(hidden),
@@ -77,6 +81,7 @@ export const recurrentOperators = (body: CellBody): RecurrentOperators => ({
   },
 
   TreeLSTMNode(h, c, weights) {
+    body.known("TreeLSTMNode", weights, ["u", "b"]);
     const arity = h.length;
     body.expect(
       arity >= 1 && arity <= 8 && c.length === arity,

@@ -1,3 +1,4 @@
+import { describe, isList } from "../../base/describe.ts";
 import { elementCount, type Tensor, tensor } from "../../tensor/tensor.ts";
 import { type CellBody, shapeOf } from "../cell_body.ts";
 import type { ImageSize, Value } from "../operator.ts";
@@ -46,11 +47,23 @@ export const rowOperators = (body: CellBody): RowOperators => ({
   },
 
   Constant(value) {
-    const count = "shape" in value ? value.data.length : value.length;
-    body.expect(count > 0, "Constant takes at least one number");
-    const row = "shape" in value
+    const isTensor = typeof value === "object" && value !== null &&
+      "shape" in value;
+    if (!isTensor && !isList(value) && !ArrayBuffer.isView(value)) {
+      throw new TypeError(
+        `Cell "${body.cell}": Constant takes numbers or a tensor, got ${
+          describe(value)
+        }`,
+      );
+    }
+    body.expect(
+      isTensor || value.length > 0,
+      "Constant takes at least one number",
+    );
+    const row = isTensor
       ? value
-      : tensor([count], Float32Array.from(value));
+      : tensor([value.length], Float32Array.from(value));
+    body.weight("Constant", row);
     body.finite("Constant", row);
     return body.emit({
       op: "Constant",

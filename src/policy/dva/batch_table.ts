@@ -81,7 +81,7 @@ export class BatchTable {
    */
   stretch(batch: Batch, queries: readonly Query[]): void {
     const start = batch.queries.length;
-    batch.queries.push(...queries);
+    for (const query of queries) batch.queries.push(query);
     batch.issued[0]! += queries.length;
     const waiting = this.queues[0]!.find((item) => item.batch === batch);
     if (waiting) {

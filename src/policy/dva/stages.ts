@@ -67,7 +67,7 @@ export function timeEven(
       left <= count - stages.length;
     if (current.length > 0 && stages.length < count && isDue) {
       stages.push([...piece]);
-    } else current.push(...piece);
+    } else for (const cell of piece) current.push(cell);
     before += timeOf(piece);
   });
   return stages;
@@ -93,8 +93,9 @@ export function atPreferredSizes(model: Model, profile: Profile): Stage[] {
   let before: number | undefined;
   for (const piece of uncut(model)) {
     const preferred = preferredBatchSize(piece, profile);
-    if (preferred === before) stages[stages.length - 1]!.push(...piece);
-    else stages.push([...piece]);
+    if (preferred === before) {
+      for (const cell of piece) stages[stages.length - 1]!.push(cell);
+    } else stages.push([...piece]);
     before = preferred;
   }
   return stages;

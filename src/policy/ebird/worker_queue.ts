@@ -3,8 +3,7 @@
  * Source: E2bird, section 6.1. The paper sorts them in a red-black tree; sizes being powers of two, a
  * count per size does: every operation looks at log2(MaxInf) sizes at most.
  */
-
-import { quoted } from "../../base/quoted.ts";
+import { describe } from "../../base/describe.ts";
 
 /** Workers by size: entry n counts those of size 2^n (E2bird, Eq. 6). */
 export type WorkerCounts = readonly number[];
@@ -28,7 +27,7 @@ export function workerCounts(
     if (!Number.isInteger(n) || n < 0) {
       throw new RangeError(
         `Workers of policy "${policy}" have sizes 1, 2, 4, ...; got ${
-          quoted(size)
+          describe(size)
         }`,
       );
     }

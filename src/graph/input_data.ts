@@ -1,0 +1,44 @@
+import { describe } from "../base/describe.ts";
+import type { TensorData } from "../tensor/tensor.ts";
+
+/** Data a request brings along; lives in its slot from arrival to departure. */
+export class InputData {
+  /** Byte offset within the slot; assigned by the slot plan. */
+  offset = -1;
+
+  constructor(
+    /** The graph of the request that brings them. */
+    readonly graph: object,
+    readonly data: TensorData,
+  ) {}
+}
+
+/** Elements of the engine's memory, 4 GiB: no request brings more. */
+const ELEMENTS_MAX = 2 ** 30;
+
+/**
+ * Copies numbers that a request brings into `Data`. Their number is read once: what it is asked for again,
+ * a proxy may answer otherwise.
+ * @throws TypeError when they are no list of numbers, RangeError when they are too many
+ */
+export function elementsOf<Data extends TensorData>(
+  values: unknown,
+  Data: new (length: number) => Data,
+): Data {
+  const list = values as ArrayLike<number> | undefined | null;
+  const length: unknown = typeof list === "object" ? list?.length : undefined;
+  if (!Number.isInteger(length) || (length as number) < 0) {
+    throw new TypeError(
+      `A request brings lists of numbers, got ${describe(values)}`,
+    );
+  }
+  const count = length as number;
+  if (count > ELEMENTS_MAX) {
+    throw new RangeError(
+      `A request brings up to ${ELEMENTS_MAX} numbers at once, got ${count}`,
+    );
+  }
+  const data = new Data(count);
+  for (let i = 0; i < count; i++) data[i] = list![i]!;
+  return data;
+}

@@ -1,0 +1,24 @@
+/** Lists of any length: a call takes only so many arguments. */
+import assert from "node:assert/strict";
+import { BatchTable, type Query } from "../../src/policy/dva/batch_table.ts";
+import { searchConfigurations } from "../../src/policy/ebird/offline.ts";
+
+const MANY = 300_000;
+
+Deno.test("DVABatch stretches a batch by as many queries as there are", () => {
+  const table = new BatchTable(2);
+  const queries = new Array<Query>(MANY).fill({} as Query);
+  const batch = table.new(queries.slice(0, 1), 0);
+  table.stretch(batch, queries);
+  assert.equal(batch.queries.length, MANY + 1);
+});
+
+Deno.test("E2bird's search takes latencies of as many workers as there are", () => {
+  const found = searchConfigurations({
+    totals: [1],
+    sizes: 1,
+    objective: "last",
+    latenciesNs: () => new Array<number>(MANY).fill(1),
+  });
+  assert.deepEqual(found, { 1: [1] });
+});
