@@ -1,0 +1,308 @@
+/**
+ * The engine and its workers: tasks arrive at any time, go through rings and arenas that hold few of them,
+ * and come back; who has nothing to do sleeps; at the end the workers are stopped. After
+ * src/engine/{tensor_executor,serving,worker_loop}.ts.
+ */
+import { TaskArena } from "../../../../src/engine/task_arena.ts";
+import {
+  add,
+  at,
+  choose,
+  event,
+  listen,
+  load,
+  NOT_EQUAL,
+  notify,
+  read,
+  RUNG,
+  store,
+  wait,
+  write,
+} from "../access.ts";
+import { type Body, ensure, then } from "../automaton.ts";
+import { type Machine, words } from "../machine.ts";
+
+export interface Ring {
+  /** Units of the arena that each task's tables take; tasks go to the workers in turns. */
+  readonly tasks: readonly number[];
+  readonly workers?: number;
+  readonly entries: number;
+  readonly arena: number;
+  /** How the engine sleeps: `waitAsync` (ServingEngine) or `wait` (replay). */
+  readonly sleeps: "listens" | "waits";
+  /** The engine may stop its workers while they have tasks. */
+  readonly terminates?: boolean;
+  readonly fault?: RingFault;
+}
+
+export const RING_FAULTS = [
+  "submitted before the entry",
+  "worker notified before submitted",
+  "completed before the times",
+  "doorbell rung before completed",
+  "engine notified before the doorbell",
+  "doorbell read after poll",
+  "doorbell not rung",
+  "arena given back at submission",
+  "ring of any length",
+  "stop after submitted",
+  "stop looked at only before sleeping",
+  "stop without a wake-up",
+] as const;
+
+type RingFault = typeof RING_FAULTS[number];
+
+/** The words of one worker. */
+export const ringWords = (w: number) => ({
+  submitted: at("submitted", w),
+  completed: at("completed", w),
+  stop: at("stop", w),
+  entry: (n: number) => at(`entry ${w}`, n),
+  ended: (n: number) => at(`ended ${w}`, n),
+  unit: (n: number) => at(`arena ${w}`, n),
+});
+
+/** What a worker does with nothing but its control block; `execute` is what it does with an entry. */
+export function* takeTask(
+  { submitted, stop }: { submitted: string; stop: string },
+  done: number,
+  fault?: RingFault,
+): Body<"task" | "again" | "stop"> {
+  if ((yield load(submitted)) === done) {
+    if (
+      fault === "stop looked at only before sleeping" &&
+      (yield load(stop)) === 1
+    ) return "stop";
+    yield wait(submitted, done);
+    return "again";
+  }
+  if (fault === "stop looked at only before sleeping") return "task";
+  return (yield load(stop)) === 1 ? "stop" : "task";
+}
+
+/** Wakes the engine. */
+export function* ringDoorbell(doorbell: string): Body<void> {
+  yield add(doorbell, 1);
+  yield notify(doorbell);
+}
+
+/** Reports task number `done` complete. */
+export function* signal(
+  completed: string,
+  doorbell: string,
+  done: number,
+): Body<void> {
+  yield store(completed, done + 1);
+  yield* ringDoorbell(doorbell);
+}
+
+/** Tells a worker of what was put into its ring. */
+export function* announce(submitted: string, count: number): Body<void> {
+  yield store(submitted, count);
+  yield notify(submitted);
+}
+
+/** Ends a worker. */
+export function* stopWorker(
+  { stop, submitted }: { stop: string; submitted: string },
+): Body<void> {
+  yield store(stop, 1);
+  yield add(submitted, 1);
+  yield notify(submitted);
+}
+
+/** The books of the engine about one worker, as one number each. */
+interface Books {
+  readonly pushed: number;
+  readonly polled: number;
+  /** What was taken (1) from the arena and given back (0), after a leading 1, the first the highest. */
+  readonly arena: number;
+}
+
+export function ring(options: Ring): Machine {
+  const { tasks, workers = 1, entries, arena, sleeps, fault } = options;
+  const tasksOf = Array.from(
+    { length: workers },
+    (_, w) => tasks.filter((_, i) => i % workers === w),
+  );
+
+  function* worker(w: number, done: number): Body {
+    const { completed, entry, ended, unit, ...control } = ringWords(w);
+    const what = yield* takeTask(control, done, fault);
+    if (what === "again") return then(worker, w, done);
+    if (what === "stop") return;
+    ensure(done < tasksOf[w]!.length, "an entry that is executed was filled");
+    const tables = yield read(entry(done % entries));
+    for (let u = 0; u < tasksOf[w]![done]!; u++) {
+      ensure(
+        (yield read(unit(tables + u))) === done + 1,
+        `the tables are those of task ${done + 1}`,
+      );
+    }
+    const times = write(ended(done % entries), done + 1);
+    if (fault === "completed before the times") {
+      yield* signal(completed, "doorbell", done);
+      yield times;
+    } else {
+      yield times;
+      if (fault === "doorbell rung before completed") {
+        yield add("doorbell", 1);
+        yield notify("doorbell");
+        yield store(completed, done + 1);
+      } else if (fault === "engine notified before the doorbell") {
+        yield store(completed, done + 1);
+        yield notify("doorbell");
+        yield add("doorbell", 1);
+      } else if (fault === "doorbell not rung") {
+        yield store(completed, done + 1);
+      } else yield* signal(completed, "doorbell", done);
+    }
+    return then(worker, w, done + 1);
+  }
+
+  /** The real arena, brought to where it was. */
+  function arenaOf(w: number, books: Books): TaskArena {
+    const real = new TaskArena(0, arena);
+    let taken = 0;
+    for (const step of books.arena.toString(2).slice(1)) {
+      if (step === "1") real.take(tasksOf[w]![taken++]!);
+      else real.giveBack();
+    }
+    return real;
+  }
+
+  function* tryPush(w: number, books: Books): Body<Books | undefined> {
+    const { submitted, entry, unit } = ringWords(w);
+    const { pushed, polled } = books;
+    if (pushed - polled === entries && fault !== "ring of any length") {
+      return undefined;
+    }
+    const units = tasksOf[w]![pushed]!;
+    const tables = arenaOf(w, books).take(units);
+    if (tables === undefined) return undefined;
+    if (fault === "submitted before the entry") {
+      yield* announce(submitted, pushed + 1);
+    }
+    for (let u = 0; u < units; u++) yield write(unit(tables + u), pushed + 1);
+    yield write(entry(pushed % entries), tables);
+    if (fault === "worker notified before submitted") {
+      yield notify(submitted);
+      yield store(submitted, pushed + 1);
+    } else if (fault !== "submitted before the entry") {
+      yield* announce(submitted, pushed + 1);
+    }
+    const freed = fault === "arena given back at submission";
+    const taken = 2 * books.arena + 1;
+    return { pushed: pushed + 1, polled, arena: freed ? 2 * taken : taken };
+  }
+
+  function* poll(w: number, books: Books, arrived: number): Body<Books> {
+    const { completed, ended } = ringWords(w);
+    const now = yield load(completed);
+    let { pushed, polled, arena } = books;
+    while (polled < now) {
+      const time = yield read(ended(polled % entries));
+      polled++;
+      ensure(time === polled, `the times are those of task ${polled}`);
+      if (fault !== "arena given back at submission") arena *= 2;
+    }
+    const due = tasksOf[w]!.filter((_, i) => i * workers + w < arrived).length;
+    books = { pushed, polled, arena };
+    while (books.pushed < due) {
+      const after = yield* tryPush(w, books);
+      if (after === undefined) break;
+      books = after;
+    }
+    return books;
+  }
+
+  /** One turn; `state` is three numbers for each worker. */
+  function* turn(
+    arrived: number,
+    listening: number,
+    ...state: number[]
+  ): Body {
+    const early = fault === "doorbell read after poll"
+      ? undefined
+      : yield load("doorbell");
+    const after: number[] = [];
+    let polled = 0;
+    for (let w = 0; w < workers; w++) {
+      const [pushed, seen, arena] = state.slice(3 * w);
+      const books = yield* poll(
+        w,
+        { pushed: pushed!, polled: seen!, arena: arena! },
+        arrived,
+      );
+      after.push(books.pushed, books.polled, books.arena);
+      polled += books.polled;
+    }
+    if (polled === tasks.length) return then(close);
+    const seen = early ?? (yield load("doorbell"));
+    if (options.terminates && (yield choose(2)) === 1) return then(close);
+    const more = arrived < tasks.length ? 1 : 0;
+    if (sleeps === "waits") {
+      if (more) return then(turn, arrived + 1, 0, ...after);
+      yield wait("doorbell", seen);
+      return then(turn, arrived, 0, ...after);
+    }
+    if (polled < arrived && listening === 0) {
+      // Listening in vain is an event, too.
+      if ((yield listen("doorbell", seen)) === NOT_EQUAL) {
+        return then(turn, arrived, 0, ...after);
+      }
+      listening = 1;
+    }
+    const rung = (yield event(more)) === RUNG;
+    return then(
+      turn,
+      rung ? arrived : arrived + 1,
+      rung ? 0 : listening,
+      ...after,
+    );
+  }
+
+  function* close(): Body {
+    for (let w = 0; w < workers; w++) {
+      const { stop, submitted } = ringWords(w);
+      if (fault === "stop after submitted") {
+        yield add(submitted, 1);
+        yield notify(submitted);
+        yield store(stop, 1);
+      } else if (fault === "stop without a wake-up") {
+        yield store(stop, 1);
+        yield add(submitted, 1);
+      } else yield* stopWorker({ stop, submitted });
+    }
+    return undefined;
+  }
+
+  const every = Array.from({ length: workers }, (_, w) => w);
+  const plain = Object.assign(
+    {},
+    ...every.flatMap((w) => [
+      words(`entry ${w}`, entries),
+      words(`ended ${w}`, entries),
+      words(`arena ${w}`, arena),
+    ]),
+  );
+  return {
+    words: {
+      atomic: {
+        doorbell: 0,
+        ...words("submitted", workers),
+        ...words("completed", workers),
+        ...words("stop", workers),
+      },
+      plain,
+    },
+    processes: {
+      ...Object.fromEntries(
+        every.map((w) => [`worker ${w}`, { start: then(worker, w, 0) }]),
+      ),
+      engine: {
+        start: then(turn, 0, 0, ...every.flatMap(() => [0, 0, 1])),
+      },
+    },
+  };
+}
