@@ -30,6 +30,8 @@ export interface Phase {
   readonly doneInTime: Readonly<Record<string, number>>;
   readonly before: MemoryUse;
   readonly after: MemoryUse;
+  /** What other processes took of the machine's cores. */
+  readonly othersShare: number;
 }
 
 export interface Soaked {
@@ -121,6 +123,7 @@ const MEMORY: readonly Column[] = [
       of: ({ before, after }) => mebi(after[what] - before[what]),
     },
   ]),
+  { title: "others' CPU %", of: ({ othersShare }) => formatShare(othersShare) },
 ];
 
 function percentiles(
@@ -197,7 +200,7 @@ export function soakTables(
       "generator gave up; answers that were started in time and ended past the deadline:",
       byModel,
     ],
-    ["MiB:", MEMORY],
+    ["MiB; share of the machine's cores that other processes took:", MEMORY],
   ];
   const head =
     `soak: ${minutes} min, ${policy}, ${workers} worker(s), seed ${seed}\n` +
@@ -243,6 +246,7 @@ export function soakJson(
         submittedLateMs: summary(ledger.submittedLateMs),
         loopDelayMs: summary(ledger.loopDelayMs),
         memory: { before, after },
+        othersShare: phase.othersShare,
       };
     }),
   };

@@ -24,6 +24,7 @@ import { Ledger } from "./ledger.ts";
 import { type Deadlines, Load } from "./load.ts";
 import { watchLoop } from "./loop_delay.ts";
 import { soakModels } from "./models.ts";
+import { watchOthers } from "./others.ts";
 import { OnceEach } from "./once_each.ts";
 import { badQuestions, questions } from "./pool.ts";
 import {
@@ -149,6 +150,7 @@ async function soak(settings: SoakSettings): Promise<Soaked> {
   ): Promise<Phase> => {
     ledger = new Ledger();
     const before = memoryUse();
+    const others = watchOthers();
     const stop = watchLoop(ledger.loopDelayMs);
     const startMs = performance.now();
     const since = () => (performance.now() - startMs) / 1000;
@@ -158,14 +160,18 @@ async function soak(settings: SoakSettings): Promise<Soaked> {
     );
     await put(ledger);
     const seconds = since();
+    const othersShare = others();
     const doneInTime = { ...ledger.doneByModel };
     await load.drain(ledger, PATIENCE_MS);
     clearInterval(teller);
     stop();
     ledger.close();
     progress(`${name}, ${since().toFixed(0)} s: ${inShort(ledger)}, ended`);
-    const after = memoryUse();
-    return { name, ledger, seconds, duePerS, doneInTime, before, after };
+    return {
+      ...{ name, ledger, seconds, duePerS, doneInTime, before },
+      after: memoryUse(),
+      othersShare,
+    };
   };
 
   const closed = (name: string, durationMs: number, models?: number[]) =>
