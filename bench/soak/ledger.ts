@@ -92,6 +92,7 @@ export class Ledger {
     if (this.open > 0) {
       this.counts.lost += this.open;
       this.#told.push(`lost: ${this.open} requests never ended`);
+      return;
     }
     for (const outcome of ["done", "expired"] as const) {
       const here = this.counts[outcome] +

@@ -35,6 +35,7 @@ export interface Phase {
 }
 
 export interface Soaked {
+  readonly warm: Phase;
   /** Closed loop, one model at a time. */
   readonly alone: readonly Phase[];
   /** The peak's, then the others in order. */

@@ -92,8 +92,9 @@ async function main(args: string[]): Promise<number> {
   } else {
     print(soakTables(settings, soaked, { color: stdoutColor() }));
   }
+  const everyPhase = [soaked.warm, ...soaked.alone, ...soaked.phases];
   let faults = 0;
-  for (const { name, ledger } of [...soaked.alone, ...soaked.phases]) {
+  for (const { name, ledger } of everyPhase) {
     faults += ledger.faults;
     for (const told of ledger.told) progress(`${name}: ${told}`);
   }
@@ -181,7 +182,7 @@ async function soak(settings: SoakSettings): Promise<Soaked> {
         durationMs,
         ...(models && { models }),
       }));
-  await closed("warming up", WARM_MS);
+  const warm = await closed("warming up", WARM_MS);
   const alone: Phase[] = [];
   for (const [i, { name }] of models.entries()) {
     alone.push(await closed(`${name} alone`, ALONE_MS, [i]));
@@ -203,7 +204,7 @@ async function soak(settings: SoakSettings): Promise<Soaked> {
       );
     }
   }
-  return { alone, phases };
+  return { warm, alone, phases };
 }
 
 function inShort({ offered, open, counts, faults }: Ledger): string {
