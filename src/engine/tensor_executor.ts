@@ -183,7 +183,6 @@ export class TensorExecutor implements Executor {
 
   settle(task: Task, node: CellNode, request: ActiveRequest): Settlement {
     if (!this.#givenUp.has(task)) return this.#store.settle(node, request);
-    this.#store.abandon(request);
     return new WorkerError(
       `Request ${request.id} was in a batch of cell "${task.cell.name}" whose worker died ${TASK_STARTS_MAX} times`,
     );
@@ -304,6 +303,10 @@ export class TensorExecutor implements Executor {
     this.#deaths.set(begun, deaths);
     if (deaths < TASK_STARTS_MAX) return;
     this.#givenUp.add(begun);
+    // What follows in the ring would read what was never computed.
+    for (const { graph } of begun.nodes) {
+      this.#store.abandon(graph.owner as ActiveRequest);
+    }
     worker.queue.giveUp();
   }
 }

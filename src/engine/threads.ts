@@ -43,6 +43,8 @@ export async function startThreads(
           `A worker thread did not start within ${options.patienceMs} ms (patienceMs)`,
         ),
     );
+    // One that was ready may have died while others started.
+    for (const thread of threads) thread.checkAlive();
   } catch (error) {
     // None has its start message yet: each is in its event loop, where it can be ended.
     for (const thread of threads) thread.terminate();
@@ -121,6 +123,11 @@ class StartingThread implements Thread {
     await ready;
   }
 
+  /** @throws what it died of, if it did */
+  checkAlive(): void {
+    if (this.#isOver) throw this.#error;
+  }
+
   begin(start: ThreadStart): void {
     this.#state = "running";
     this.#handle!.post(start);
@@ -135,6 +142,7 @@ class StartingThread implements Thread {
   #end(error?: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#error ??= error;
     this.#resolveOver();
     if (error === undefined || this.#state === "terminated") return;
     if (this.#state === "starting") this.#onEarlyEnd(error);

@@ -157,7 +157,7 @@ const BAD: Readonly<
     [["--seed=Infinity"], /--seed/],
     [["--model", "vgg"], /--model "vgg" does not exist; there are lstm/],
     [["--model", ""], /--model "" does not exist/],
-    [["--policy", "x".repeat(9999)], /--policy "x{150,200}… does not exist/],
+    [["--policy", "x".repeat(9999)], /--policy "x{70,200}… does not exist/],
     [["--out", "FILE:good.json/folder"], /Cannot make the folder .*is a file/],
     [["--out", "FILE:good.json"], /Cannot make the folder .*is a file/],
     [["--quick=yes"], /--quick/],

@@ -108,6 +108,8 @@ export class TeamLeader {
         k: number,
         l: number,
       ) => {
+        // Somebody may still be at the call that was given up.
+        if (this.#broken) throw this.#broken;
         const args = this.#member.call;
         args[0] = a;
         args[1] = b;
@@ -141,7 +143,6 @@ export class TeamLeader {
 
   /** Computes the call in the block with the helpers; false when it is better left whole. */
   #share(id: number, splitting: Splitting): boolean {
-    if (this.#broken) throw this.#broken;
     const { call, memory, words, place } = this.#member;
     if (this.#closed) return false;
     const nanoseconds = splitting.nanoseconds(call, memory);
