@@ -1,21 +1,25 @@
 /** What the soak is asked to do. */
-import { parseArgs } from "node:util";
-import { integerOption, UsageError } from "../../src/cli/terminal.ts";
+import { integerOption, oneName, taskSettings } from "../../src/cli/options.ts";
+import { UsageError } from "../../src/cli/terminal.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 
-export const HELP = `deno task bench:soak [options]
+const HELP = `bench:soak [options]
 
 Serves a mix of models on real worker threads at 0.6 times and 10 times the measured peak in turn, with
 deadlines, cancellations and bad inputs, and compares every answer with the one the request gets alone.
 Exit code 1 when an answer is wrong, or a request is lost, ends twice or with an error that it should not.
 
-  --minutes N    length, without finding the peak (default 10)
-  --policy NAME  ${Object.keys(POLICIES).join(", ")}
-                 (default cellular)
-  --workers N    worker threads (default 1: the second core schedules and generates)
-  --seed N       seed of weights, inputs and arrivals (default 1)
-  --json         the result as JSON on stdout
-  -h, --help     this text`;
+  --minutes N       length, without finding the peak (default 10)
+  --policy NAME     ${Object.keys(POLICIES).join(", ")}
+                    (default cellular)
+  --workers N       worker threads (default 1: the second core schedules and generates)
+  --seed N          seed of weights, inputs and arrivals (default 1)
+  --json            the result as JSON on stdout`;
+
+const WORKERS_MAX = 64;
+/** A week. */
+const MINUTES_MAX = 10_080;
+const SEED_MAX = Number.MAX_SAFE_INTEGER;
 
 export interface SoakSettings {
   readonly minutes: number;
@@ -25,43 +29,33 @@ export interface SoakSettings {
   readonly json: boolean;
 }
 
-/**
- * @returns undefined when help is asked for
- * @throws UsageError naming the option and what it takes
- */
-export function soakSettings(args: string[]): SoakSettings | undefined {
-  const { values } = parseArgs({
-    args,
+/** The program's own arguments; what is wrong with them, help and version end the process. */
+export function soakSettings(): SoakSettings {
+  return taskSettings({
+    name: "bench:soak",
+    help: HELP,
     options: {
       minutes: { type: "string", default: "10" },
       policy: { type: "string", default: "cellular" },
       workers: { type: "string" },
       seed: { type: "string" },
       json: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h", default: false },
     },
-  });
-  if (values.help) return undefined;
-  const minutes = Number(values.minutes);
-  if (!(minutes > 0 && minutes < Infinity)) {
-    throw new UsageError(
-      `--minutes is a positive number, got "${values.minutes}"`,
-    );
-  }
-  if (!Object.hasOwn(POLICIES, values.policy)) {
-    throw new UsageError(
-      `--policy "${values.policy}" does not exist; there are ${
-        Object.keys(POLICIES).join(", ")
-      }`,
-    );
-  }
-  const workers = integerOption("workers", values.workers, 1);
-  if (workers === 0) throw new UsageError("--workers is at least 1");
-  return {
-    minutes,
-    policy: values.policy,
-    workers,
-    seed: integerOption("seed", values.seed, 1),
-    json: values.json,
-  };
+  }, ({ values: { minutes, policy, workers, seed, json } }) => ({
+    minutes: minutesOf(minutes),
+    policy: oneName("--policy", policy, Object.keys(POLICIES)),
+    workers: integerOption("workers", workers, 1, { min: 1, max: WORKERS_MAX }),
+    seed: integerOption("seed", seed, 1, { max: SEED_MAX }),
+    json,
+  }));
+}
+
+function minutesOf(text: string): number {
+  const minutes = Number(text);
+  if (minutes > 0 && minutes <= MINUTES_MAX) return minutes;
+  throw new UsageError(
+    `--minutes is a positive number up to ${MINUTES_MAX}, got "${
+      text.slice(0, 80)
+    }"`,
+  );
 }

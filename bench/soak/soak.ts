@@ -35,7 +35,7 @@ import {
   soakJson,
   soakTables,
 } from "./report.ts";
-import { HELP, type SoakSettings, soakSettings } from "./settings.ts";
+import { type SoakSettings, soakSettings } from "./settings.ts";
 
 /** Distinct inputs of each model. */
 const POOL = 300;
@@ -80,12 +80,8 @@ const KINDS: readonly {
   },
 ];
 
-async function main(args: string[]): Promise<number> {
-  const settings = soakSettings(args);
-  if (settings === undefined) {
-    print(HELP);
-    return 0;
-  }
+async function main(): Promise<number> {
+  const settings = soakSettings();
   const soaked = await soak(settings);
   if (settings.json) {
     print(JSON.stringify(soakJson(settings, soaked)));
@@ -219,13 +215,4 @@ function memoryUse(): MemoryUse {
   return { rss, heap: heapUsed };
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  const { code, message } = error as Error & { code?: string };
-  if (
-    !(error instanceof UsageError) && !code?.startsWith("ERR_PARSE_ARGS")
-  ) throw error;
-  progress(`soak: ${message}`);
-  process.exitCode = 2;
-}
+process.exitCode = await main();
