@@ -209,10 +209,11 @@ export class EngineUnderTest {
   }
 
   /**
-   * Ends a sequence: waits for everything, and looks for leftovers.
-   * @returns whether the engine is as good as new; otherwise it has been closed
+   * Ends a sequence: waits for everything, looks for leftovers, and closes an engine that is not as good
+   * as new.
+   * @throws Error of the first fault that was found
    */
-  async settle(): Promise<boolean> {
+  async settle(): Promise<void> {
     const { oracle } = this;
     this.#observerTrick = undefined;
     await this.#awaitAll();
@@ -223,14 +224,12 @@ export class EngineUnderTest {
       await this.#awaitAll();
       this.close("finish");
     }
-    const reusable = oracle.closing === undefined;
-    if (reusable) await this.#checkSlots();
+    if (oracle.closing === undefined) await this.#checkSlots();
     else await this.#checkClosed();
     if (this.#engine.active !== 0) {
       oracle.fail(`nothing is outstanding, "active" is ${this.#engine.active}`);
     }
     oracle.check();
-    return reusable;
   }
 
   async #awaitAll(): Promise<void> {

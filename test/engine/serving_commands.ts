@@ -163,8 +163,8 @@ export function anyCommand(
     { weight: 140, arbitrary: turns },
     { weight: 100, arbitrary: awaitOne },
     { weight: 15, arbitrary: flood },
-    { weight: 4, arbitrary: close },
-    { weight: 4, arbitrary: observer },
-    ...RECOVERS ? [{ weight: 2, arbitrary: death }] : [],
+    { weight: 2, arbitrary: close },
+    { weight: 2, arbitrary: observer },
+    ...RECOVERS ? [{ weight: 1, arbitrary: death }] : [],
   );
 }

@@ -8,9 +8,10 @@ import { propertyRuns } from "../property_runs.ts";
 import { POLICY_OPTIONS } from "./arbitraries.ts";
 import { EnginePool } from "./engine_pool.ts";
 import type { EngineUnderTest, Setting } from "./engine_under_test.ts";
+import { HangError, unlessItHangs } from "./hang_guard.ts";
 import { withMortalWorkers } from "./mortal_workers.ts";
 import { SERVED, SLOT_BYTES } from "./served_models.ts";
-import { anyCommand } from "./serving_commands.ts";
+import { anyCommand, type Command } from "./serving_commands.ts";
 
 /** Sequences after which other options of the policy are tried. */
 const SEQUENCES_PER_ROUND = 250;
@@ -42,29 +43,16 @@ function settings(policy: string, round: number): Setting[] {
   }));
 }
 
-/** Guards against engines that leave somebody waiting; once one has, its sequence is shortened in less time. */
+/** Once a sequence has hung, it is shrunk in less time. */
 let patienceMs = 60_000;
 
-async function guarded<T>(
+async function play(
   engine: EngineUnderTest,
-  body: Promise<T>,
-): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const guard = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(
-        new Error(
-          `After ${patienceMs} ms there is still: ${engine.oracle.describe()}`,
-        ),
-      );
-      patienceMs = 5000;
-    }, patienceMs);
-  });
-  try {
-    return await Promise.race([body, guard]);
-  } finally {
-    clearTimeout(timer);
-  }
+  commands: Iterable<Command>,
+): Promise<void> {
+  const { oracle } = engine;
+  await fc.asyncModelRun(() => ({ model: oracle, real: engine }), commands);
+  await engine.settle();
 }
 
 const policies = Object.keys(POLICIES);
@@ -88,15 +76,18 @@ for (const policy of policies) {
             }),
             async (setting, commands) => {
               const engine = await pool.take(setting);
-              const { oracle } = engine;
-              const run = async () => {
-                await fc.asyncModelRun(
-                  () => ({ model: oracle, real: engine }),
-                  commands,
+              try {
+                await unlessItHangs(
+                  () => engine.oracle.describe(),
+                  play(engine, commands),
+                  patienceMs,
                 );
-                if (await engine.settle()) pool.giveBack(engine);
-              };
-              await guarded(engine, run());
+              } catch (error) {
+                if (error instanceof HangError) patienceMs = 5000;
+                await pool.discard(engine);
+                throw error;
+              }
+              pool.giveBack(engine);
             },
           ),
           { numRuns: Math.min(SEQUENCES_PER_ROUND, sequences - done) },
