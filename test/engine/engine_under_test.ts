@@ -27,6 +27,9 @@ export interface Setting {
 /** The row tables of the largest batch of a full queue, and of few batches more. */
 const TASK_BYTES = 8192;
 
+/** More than all nodes of a full queue: what goes on for longer goes on for ever. */
+const LAUNCHES_MAX = 10_000;
+
 export const HOOKS = ["decided", "waited", "task", "request"] as const;
 
 /** What the engine's observer does besides, once. */
@@ -49,6 +52,8 @@ export class EngineUnderTest {
   #observerTrick: ObserverTrick | undefined;
   /** Runs launched and not finished. */
   #runs = 0;
+  #launchesInARow = 0;
+  #abandoned = false;
   /** Callbacks of the engine's being executed. */
   #depth = 0;
   #requests = 0;
@@ -232,13 +237,19 @@ export class EngineUnderTest {
     oracle.check();
   }
 
+  /** What has not ended, for messages. */
+  describe(): string {
+    const runs = this.#runs > 0 ? `; ${this.#runs} runs in flight` : "";
+    return `${this.oracle.describe()}${runs}`;
+  }
+
   async #awaitAll(): Promise<void> {
     for (const { ending } of this.oracle.tickets) await ending;
   }
 
   /** A request that needs all slots gets them once all others are gone. */
   async #checkSlots(): Promise<void> {
-    while (this.#runs > 0) await turn();
+    while (this.#runs > 0 && !this.#abandoned) await turn();
     const { model, input, stepsFixed, answer } = this.#filling;
     try {
       const result = await this.#engine.run(model, input, { stepsFixed });
@@ -262,6 +273,7 @@ export class EngineUnderTest {
 
   /** Closes it, whatever it is doing. */
   async discard(): Promise<void> {
+    this.#abandoned = true;
     await this.#engine.close("reject");
   }
 
@@ -273,7 +285,10 @@ export class EngineUnderTest {
       enqueue: (request) => policy.enqueue(request),
       schedule: (view) => {
         const decision = policy.schedule(view);
-        if (decision.kind === "launch") this.#runs++;
+        if (decision.kind !== "launch") this.#launchesInARow = 0;
+        else if (++this.#launchesInARow > LAUNCHES_MAX) {
+          throw new Error("the policy launches something without end");
+        } else this.#runs++;
         return decision;
       },
       submitted: (launch) => policy.submitted?.(launch),

@@ -107,9 +107,10 @@ export function prepareRequest(
   if (!now.quiet || wayward) rejections.add("no room");
   if (now.over) rejections.add("closed");
   if (now.inside) rejections.add("any");
-  if (controller.signal.aborted) errors.add(controller.signal.reason);
+  const aborted = spec.signal === "aborted before";
+  if (aborted) errors.add(signal!.reason);
   const hopeless = fate !== "done" || isBad(spec) || now.over ||
-    controller.signal.aborted || (full && !wayward);
+    aborted || (full && !wayward);
   if (!hopeless) {
     ticket.answer = steps === undefined ? answer : cutShort(answer!, steps);
   }

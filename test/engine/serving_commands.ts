@@ -4,7 +4,12 @@ import * as errors from "../../src/engine/errors.ts";
 import { DEATHS } from "./fuse.ts";
 import { type EngineUnderTest, HOOKS, turn } from "./engine_under_test.ts";
 import { CALLBACKS, SERVED } from "./served_models.ts";
-import { type RequestSpec, SIGNALS, TRICKS } from "./served_request.ts";
+import {
+  type RequestSpec,
+  SIGNALS,
+  type Trick,
+  TRICKS,
+} from "./served_request.ts";
 import type { Oracle } from "./serving_oracle.ts";
 
 /** Whether the engine guards its callbacks and recovers from dead threads: what needs that waits for it. */
@@ -46,7 +51,10 @@ function anyInput(model: string): fc.Arbitrary<number> {
   );
 }
 
-const UNGUARDED_TRICKS = ["throw", "throw no error", "return a promise"];
+const CLOSING: Trick[] = ["close", "reject"];
+
+/** What a callback may do in an engine that does not guard itself. */
+const HARMLESS: Trick[] = ["throw", "throw no error", "return a promise"];
 
 const anyTrick = record({
   at: fc.constantFrom(...CALLBACKS),
@@ -55,13 +63,14 @@ const anyTrick = record({
     {
       weight: 40,
       arbitrary: fc.constantFrom(
-        ...TRICKS.filter((trick) => !["close", "reject"].includes(trick)),
+        ...TRICKS.filter((trick) => !CLOSING.includes(trick)),
       ),
     },
-    { weight: 1, arbitrary: fc.constantFrom("close", "reject") },
+    { weight: 1, arbitrary: fc.constantFrom(...CLOSING) },
   ),
 }).filter(({ at, does }) =>
-  RECOVERS || at !== "grow" || UNGUARDED_TRICKS.includes(does)
+  RECOVERS || HARMLESS.includes(does) ||
+  at !== "grow" && !CLOSING.includes(does)
 );
 
 const SOUND_SIGNALS: RequestSpec["signal"][] = [

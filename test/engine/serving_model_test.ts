@@ -78,7 +78,7 @@ for (const policy of policies) {
               const engine = await pool.take(setting);
               try {
                 await unlessItHangs(
-                  () => engine.oracle.describe(),
+                  () => engine.describe(),
                   play(engine, commands),
                   patienceMs,
                 );
