@@ -172,7 +172,7 @@ export function anyCommand(
     { weight: 140, arbitrary: turns },
     { weight: 100, arbitrary: awaitOne },
     { weight: 15, arbitrary: flood },
-    { weight: 2, arbitrary: close },
+    { weight: 3, arbitrary: close },
     { weight: 2, arbitrary: observer },
     ...RECOVERS ? [{ weight: 1, arbitrary: death }] : [],
   );
