@@ -22,10 +22,8 @@ export interface Setting {
   readonly threadsPerWorker: number;
   readonly queueMax: number;
   readonly slotBytes: number;
+  readonly taskBytes: number;
 }
-
-/** The row tables of the largest batch of a full queue, and of few batches more. */
-const TASK_BYTES = 8192;
 
 /** More than all nodes of a full queue: what goes on for longer goes on for ever. */
 const LAUNCHES_MAX = 10_000;
@@ -89,7 +87,6 @@ export class EngineUnderTest {
     const before = this.workers.length;
     this.#engine = await ServingEngine.create({
       ...sizes,
-      taskBytes: TASK_BYTES,
       models: this.models.map((name) => SERVED[name]!.model),
       policy: this.#counted(POLICIES[policy]!.build(options)),
       observer: this.#observer(),

@@ -19,10 +19,14 @@ const SEQUENCES_PER_ROUND = 250;
 /** Real time is not worth waiting long for. */
 const WAIT_NS_MAX = 1e6;
 
+/** Tables of the largest batch of a full queue fit, and those of few batches more. */
+const SMALL = { queueMax: 4, slotBytes: SLOT_BYTES.min, taskBytes: 2048 };
+const LARGE = { queueMax: 12, slotBytes: SLOT_BYTES.max, taskBytes: 8192 };
+
 const SIZES = [
-  { workers: 1, threadsPerWorker: 1, queueMax: 4, slotBytes: SLOT_BYTES.min },
-  { workers: 2, threadsPerWorker: 1, queueMax: 12, slotBytes: SLOT_BYTES.max },
-  { workers: 1, threadsPerWorker: 2, queueMax: 12, slotBytes: SLOT_BYTES.max },
+  { ...SMALL, workers: 1, threadsPerWorker: 1 },
+  { ...LARGE, workers: 2, threadsPerWorker: 1 },
+  { ...LARGE, workers: 1, threadsPerWorker: 2 },
 ];
 
 /** An engine of every size, each with options of its own. */
