@@ -29,19 +29,18 @@ interface Known {
   readonly answer: Result;
 }
 
-/** Longest request of a model that takes some dozens of steps at most. */
+/** The n-th request of a model that is answered, from 0 on. */
 function known(name: string, nth: number): Known {
   const { model, cases } = SERVED[name]!;
   const { input, answer } = cases.filter(({ fate }) => fate === "done")[nth]!;
   return { model, input: { input }, answer: answer! };
 }
 
-/** Eight steps and a head; five steps and up to twenty; three of a chain. */
 const CHAIN = known("lstm", 4);
 const TRANSLATION = known("seq2seq", 8);
 const FEW = [CHAIN, TRANSLATION, known("fragile", 1), known("treelstm", 2)];
 
-/** The first accesses to shared memory of a run over FEW; there are more than that. */
+/** The first of the accesses to shared memory that serving FEW takes: some for each of dozens of tasks. */
 const SWEEP = Array.from({ length: 24 }, (_, i) => i + 1);
 const SHORT_SWEEP = SWEEP.slice(0, 8);
 
@@ -242,15 +241,8 @@ testDeaths(
   },
 );
 
-/** The n-th thread of an engine with one, and the one that takes its place, die at these accesses. */
-interface Deaths {
-  first: number;
-  second: number;
-}
-
-const PAIRS: Deaths[] = SHORT_SWEEP.flatMap((second) =>
-  [1, 2].map((first) => ({ first, second }))
-);
+/** Accesses at which an engine's only thread dies, and the one that takes its place. */
+const PAIRS = SHORT_SWEEP.map((second) => ({ first: 1 + second % 2, second }));
 
 for (const death of DEATHS) {
   Deno.test({
