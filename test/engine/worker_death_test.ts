@@ -38,9 +38,12 @@ function known(name: string, nth: number): Known {
 
 const CHAIN = known("lstm", 4);
 const TRANSLATION = known("seq2seq", 8);
+/** Two tokens, then twenty steps; and other tokens, so that no answer is found where it was left earlier. */
+const DECODING = known("seq2seq", 5);
+const OTHER = known("seq2seq", 11);
 const FEW = [CHAIN, TRANSLATION, known("fragile", 1), known("treelstm", 2)];
 
-/** The first of the accesses to shared memory that serving FEW takes: some for each of dozens of tasks. */
+/** The first of the accesses to shared memory that serving them takes: some for each of dozens of tasks. */
 const SWEEP = Array.from({ length: 24 }, (_, i) => i + 1);
 const SHORT_SWEEP = SWEEP.slice(0, 8);
 
@@ -122,21 +125,39 @@ function testDeaths(
   }
 }
 
-testDeaths(
-  "requests are answered wherever in its protocol the worker dies",
-  async (death, workers) => {
-    const engine = await create();
-    for (const accesses of SWEEP) {
-      const worker = workers.at(-1)!;
-      worker.light(death, accesses);
-      await assertServed(engine);
-      assert(worker.dead, `it dies at access ${accesses}`);
-      assert(workers.at(-1) !== worker, "another takes its place");
-    }
-    await closed(engine);
-    assert(workers.every(isGone));
+const SWEEPS = {
+  // Decoder steps count, in shared memory: executed twice, they must be counted once.
+  "a request that decodes is": {
+    requests: [DECODING],
+    sweep: SWEEP,
+    // One place for all slots.
+    slotBytes: 640,
   },
-);
+  "many requests are": {
+    requests: FEW,
+    sweep: SHORT_SWEEP.map((accesses) => 5 * accesses),
+    slotBytes: 2 ** 16,
+  },
+};
+
+for (const [who, { requests, sweep, slotBytes }] of Object.entries(SWEEPS)) {
+  testDeaths(
+    `${who} answered wherever in its protocol the worker dies`,
+    async (death, workers) => {
+      const engine = await create({ slotBytes });
+      for (const accesses of sweep) {
+        const worker = workers.at(-1)!;
+        worker.light(death, accesses);
+        await assertServed(engine, requests);
+        assert(worker.dead, `it dies at access ${accesses}`);
+        assert(workers.at(-1) !== worker, "another takes its place");
+        await assertServed(engine, [OTHER]);
+      }
+      await closed(engine);
+      assert(workers.every(isGone));
+    },
+  );
+}
 
 testDeaths(
   "requests are answered wherever one of two workers dies",
