@@ -190,14 +190,19 @@ export class EngineUnderTest {
     this.#observerTrick = trick;
   }
 
-  /** Lets one of its threads die at its n-th access to shared memory from now. */
-  kill(index: number, death: Death, accesses: number): void {
+  /** Lets one of its threads die at its n-th access to shared memory, or write, from now. */
+  kill(
+    index: number,
+    death: Death,
+    accesses: number,
+    which?: "writes",
+  ): void {
     const alive = this.#allThreads().filter(({ ended, dead }) =>
       !ended && !dead
     );
     if (alive.length === 0) return;
     this.oracle.deaths++;
-    alive[index % alive.length]!.light(death, accesses);
+    alive[index % alive.length]!.light(death, accesses, which);
   }
 
   #allThreads(): MortalWorker[] {

@@ -10,9 +10,11 @@ export const FUSE = {
   burnt: 3,
   /** 1: it never gets as far as being ready; it dies at its start if a fuse is lit, and is silent if not. */
   stillborn: 4,
+  /** 1: looks at shared memory do not count, of which a thread that waits for work takes many. */
+  writesOnly: 5,
 } as const;
 
-export const FUSE_WORDS = 5;
+export const FUSE_WORDS = 6;
 
 /** By an error that nobody catches, or without anybody being told. */
 export const DEATHS = ["throw", "exit"] as const;

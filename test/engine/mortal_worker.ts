@@ -19,8 +19,9 @@ scope.addEventListener("message", (event) => {
 function lay(fuse: Int32Array): void {
   /** A thread that dies by an error dies even where somebody catches it: every access fails from then on. */
   let dead = false;
-  const burn = () => {
+  const burn = (looks = false) => {
     if (!dead) {
+      if (looks && load(fuse, FUSE.writesOnly) === 1) return;
       add(fuse, FUSE.accesses, 1);
       if (load(fuse, FUSE.left) === 0 || sub(fuse, FUSE.left, 1) !== 1) return;
       add(fuse, FUSE.burnt, 1);
@@ -31,19 +32,20 @@ function lay(fuse: Int32Array): void {
   };
   const access = <Args extends unknown[], Value>(
     original: (...args: Args) => Value,
+    looks = false,
   ) =>
   (...args: Args): Value => {
-    burn();
+    burn(looks);
     return original(...args);
   };
   Object.assign(Atomics, {
-    load: access(Atomics.load),
+    load: access(Atomics.load, true),
     store: access(Atomics.store),
     add: access(Atomics.add),
     sub: access(Atomics.sub),
     compareExchange: access(Atomics.compareExchange),
     notify: access(Atomics.notify),
-    wait: access(Atomics.wait),
+    wait: access(Atomics.wait, true),
   });
   if (load(fuse, FUSE.stillborn) === 0) {
     import("../../src/engine/worker_main.ts");

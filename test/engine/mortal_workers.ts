@@ -20,8 +20,9 @@ export class MortalWorker {
   /** @param name that the engine gave it */
   constructor(readonly name: string | undefined) {}
 
-  /** Lets it die at its n-th access to shared memory from now. */
-  light(death: Death, accesses: number): void {
+  /** Lets it die at its n-th access to shared memory from now, or at its n-th write. */
+  light(death: Death, accesses: number, which?: "writes"): void {
+    Atomics.store(this.fuse, FUSE.writesOnly, which === "writes" ? 1 : 0);
     Atomics.store(this.fuse, FUSE.death, DEATHS.indexOf(death));
     Atomics.store(this.fuse, FUSE.left, accesses);
   }

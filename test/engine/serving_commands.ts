@@ -140,6 +140,7 @@ const observer = record({
 const death = record({
   thread: fc.nat(3),
   death: fc.constantFrom(...DEATHS),
+  which: fc.constantFrom(undefined, "writes" as const),
   accesses: fc.oneof(
     fc.integer({ min: 1, max: 10 }),
     fc.integer({ min: 1, max: 1000 }),
@@ -148,7 +149,7 @@ const death = record({
   command(
     "kill",
     data,
-    (engine) => engine.kill(data.thread, data.death, data.accesses),
+    (engine) => engine.kill(data.thread, data.death, data.accesses, data.which),
   )
 );
 
