@@ -1,0 +1,161 @@
+/**
+ * What a serving engine may do, as far as those who use it can tell: the histories of all requests, and how each
+ * of them may therefore end.
+ */
+import {
+  CellError,
+  ClosedError,
+  DeadlineError,
+  QueueFullError,
+} from "../../src/engine/errors.ts";
+import type { Result } from "../../src/graph/model.ts";
+
+/** Ways to be rejected; an error of one's own callback or signal is another. */
+export type Rejection =
+  | "bad input"
+  | "cell failed"
+  | "closed"
+  | "deadline"
+  | "no room"
+  | "queue full"
+  | "too large"
+  | "worker died"
+  /** For requests made where none should be made: inside the engine's callbacks. */
+  | "any";
+
+/** One request: what happened to it, and so how it may end. */
+export class Ticket {
+  ended = false;
+  /** Resolves once its promise is settled. */
+  ending: Promise<void> = Promise.resolve();
+  /** The serial answer; undefined once it cannot be done any more. */
+  answer: Result | undefined;
+  readonly rejections = new Set<Rejection>();
+  /** Errors of its own callbacks, reasons of its own signal. */
+  readonly errors = new Set<unknown>();
+
+  /** @param abort aborts its signal, if it has a sound one */
+  constructor(
+    readonly what: string,
+    readonly controller: AbortController | undefined,
+  ) {}
+}
+
+export type Ending =
+  | { readonly answer: Result }
+  | { readonly reason: unknown };
+
+export class Oracle {
+  /** How it was closed, most severe way so far. */
+  closing: "finish" | "reject" | undefined;
+  /** Calls of close() whose promises are not settled. */
+  closesOutstanding = 0;
+  /** Fuses lit: threads that have died, or are going to. */
+  deaths = 0;
+  /** What the engine as a whole may end with: errors of observers. */
+  readonly engineErrors = new Set<unknown>();
+  /** What it has ended with. */
+  gaveUp: { readonly error: unknown } | undefined;
+  /** Requests of the sequence under way. */
+  tickets: Ticket[] = [];
+  #fault: string | undefined;
+
+  get outstanding(): Ticket[] {
+    return this.tickets.filter(({ ended }) => !ended);
+  }
+
+  /** Judges an ending. */
+  ended(ticket: Ticket, ending: Ending): void {
+    if (ticket.ended) this.fail(`${ticket.what} ended twice`);
+    ticket.ended = true;
+    if ("answer" in ending) {
+      if (ticket.answer === undefined) {
+        this.fail(`${ticket.what} was answered; it cannot be`);
+      } else if (!sameBits(ending.answer, ticket.answer)) {
+        this.fail(
+          `${ticket.what} was answered ${show(ending.answer)}, serially it is ${
+            show(ticket.answer)
+          }`,
+        );
+      }
+      return;
+    }
+    if (!this.#mayReject(ticket, ending.reason)) {
+      this.fail(
+        `${ticket.what} was rejected for no reason in its history (${
+          [...ticket.rejections, ...ticket.errors].join(", ") || "none"
+        }): ${show(ending.reason)}`,
+      );
+    }
+  }
+
+  #mayReject({ rejections, errors }: Ticket, reason: unknown): boolean {
+    if (errors.has(reason) || rejections.has("any")) return true;
+    if (!(reason instanceof Error)) return false;
+    if (errors.has(reason.cause)) return true;
+    const way = wayOf(reason);
+    if (way === "worker died") return this.deaths >= 2;
+    if (way !== undefined && rejections.has(way)) return true;
+    return this.#isGivingUp(reason);
+  }
+
+  /** Whether it is the error with which the engine as a whole ends, of which there is one. */
+  #isGivingUp(error: Error): boolean {
+    if (this.gaveUp) return this.gaveUp.error === error;
+    const mayGiveUp = this.deaths >= 3 || this.engineErrors.has(error) ||
+      this.engineErrors.has(error.cause);
+    if (mayGiveUp) this.gaveUp = { error };
+    return mayGiveUp;
+  }
+
+  /** Takes down a fault, wherever it is found; `check` throws it. */
+  fail(what: string): void {
+    this.#fault ??= what;
+  }
+
+  /** @throws Error of the first fault found so far */
+  check(): void {
+    if (this.#fault !== undefined) throw new Error(this.#fault);
+  }
+
+  /** What has not ended, for messages. */
+  describe(): string {
+    return [
+      ...this.outstanding.map(({ what }) => what),
+      ...this.closesOutstanding > 0
+        ? [`${this.closesOutstanding} calls of close()`]
+        : [],
+    ].join("; ") || "nothing";
+  }
+}
+
+function wayOf(error: Error): Rejection | undefined {
+  if (error instanceof CellError) return "cell failed";
+  if (error instanceof ClosedError) return "closed";
+  if (error instanceof DeadlineError) return "deadline";
+  if (error instanceof QueueFullError) return "queue full";
+  if (error.name === "WorkerError") return "worker died";
+  if (/^No room for a slot/.test(error.message)) return "no room";
+  if (/^A request needs a slot/.test(error.message)) return "too large";
+  if (error instanceof TypeError || error instanceof RangeError) {
+    return "bad input";
+  }
+  return undefined;
+}
+
+export function sameBits(a: Result, b: Result): boolean {
+  const names = Object.keys(b);
+  return Object.keys(a).length === names.length && names.every((name) => {
+    const x = a[name];
+    const y = b[name]!;
+    return x !== undefined && x.constructor === y.constructor &&
+      x.length === y.length && x.every((value, i) => Object.is(value, y[i]));
+  });
+}
+
+function show(value: unknown): string {
+  if (value instanceof Error) return `${value.name}: ${value.message}`;
+  return String(
+    typeof value === "object" ? JSON.stringify(value) : value,
+  ).slice(0, 200);
+}
