@@ -1,4 +1,5 @@
-import { EngineCore, type Submission } from "../engine/engine.ts";
+import { EngineCore } from "../engine/engine.ts";
+import type { Submission } from "../engine/engine_options.ts";
 import { replay } from "../engine/replay.ts";
 import type { TensorExecutor } from "../engine/tensor_executor.ts";
 import type { Model } from "../graph/model.ts";

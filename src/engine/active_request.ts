@@ -30,8 +30,15 @@ export class ActiveRequest implements Request {
   /** Growing steps submitted, and settled. */
   stepsSubmitted = 0;
   stepsSettled = 0;
-  /** Belongs to the executor. */
+  /** Belongs to the executor; undefined while it has no room. */
   slot: unknown = undefined;
+  /** A row of it was submitted. */
+  begun = false;
+  /** A copy of what it brought, as long as it waits to be unfolded; the graph is empty until then. */
+  waiting: { readonly input: unknown } | undefined = undefined;
+  /** Its neighbours in a WaitingList. */
+  before: ActiveRequest | undefined = undefined;
+  after: ActiveRequest | undefined = undefined;
 
   constructor(
     readonly id: number,

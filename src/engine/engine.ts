@@ -4,41 +4,21 @@
  * has nothing more to launch. Every check here costs O(rows) and stays on.
  */
 import { assert } from "../base/assert.ts";
-import { type CellNode, NODE } from "../graph/cell_graph.ts";
+import { CellGraph, type CellNode, NODE } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 import type { Launch, Step, Task } from "../policy/launch.ts";
 import type { EngineView, Policy } from "../policy/policy.ts";
 import type { Observer, Outcome } from "../policy/records.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
+import { Admission } from "./admission.ts";
 import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
-import { DeadlineError, QueueFullError } from "./errors.ts";
+import { deadlineError, QueueFullError } from "./errors.ts";
+import type { EngineOptions, Submission } from "./engine_options.ts";
 import type { Executor } from "./executor.ts";
 import { computedTokens, looksAtInput } from "./task_extents.ts";
 import { TokenCheck } from "./token_check.ts";
-import { grow, unfolded } from "./unfold.ts";
-
-export interface EngineOptions {
-  models: readonly Model[];
-  policy: Policy;
-  executor: Executor;
-  observer?: Observer;
-  /** Requests that may be in the system at once; default 1,000,000. */
-  queueMax?: number;
-}
-
-/** A request on its way into the engine. */
-export interface Submission {
-  model: Model;
-  input: unknown;
-  /** When it was due to arrive; latency counts from here. */
-  arrivalNs: number;
-  /** Latest useful completion; default Infinity. */
-  deadlineNs?: number;
-  /** The workload ends growth after this many steps; policies do not see it. */
-  stepsFixed?: number;
-  onEnd?: (ending: Ending) => void;
-}
+import { deferred, grow, unfold } from "./unfold.ts";
 
 /** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
 const TAIL_AHEAD = 2;
@@ -73,7 +53,7 @@ export class EngineCore {
   readonly #workers: WorkerState[];
   readonly #view: { nowNs: number; workers: readonly WorkerState[] };
   readonly #deadlines = new Deadlines();
-  readonly #models: ReadonlySet<Model>;
+  readonly #admission: Admission;
   readonly #tokens = new TokenCheck();
   /** Errors of rows in the task being settled. */
   readonly #failures = new Map<ActiveRequest, Error>();
@@ -94,7 +74,15 @@ export class EngineCore {
     this.#executor = options.executor;
     this.#observer = options.observer;
     this.#queueMax = options.queueMax ?? 1_000_000;
-    this.#models = new Set(options.models);
+    const { policy, executor, hasTime } = options;
+    this.#admission = new Admission(
+      options.models,
+      (model) =>
+        hasTime
+          ? executor.workers * (policy.lookahead?.(model) ?? Infinity)
+          : Infinity,
+      hasTime ?? (() => true),
+    );
     for (const model of options.models) {
       const reason = options.policy.supports(model);
       if (reason !== undefined) {
@@ -123,6 +111,11 @@ export class EngineCore {
     return tasks;
   }
 
+  /** Whether requests could come in that the last pump had no time for: pump again soon. */
+  get holdsBack(): boolean {
+    return this.#admission.isHeld;
+  }
+
   /**
    * Takes a request in. The caller pumps afterwards.
    * @throws TypeError or RangeError on bad input, QueueFullError when the queue is full; nothing is queued then
@@ -130,7 +123,7 @@ export class EngineCore {
   submit(submission: Submission): ActiveRequest {
     const { input } = submission;
     const model: Model = submission.model;
-    if (!this.#models.has(model)) {
+    if (!this.#admission.knows(model)) {
       throw new RangeError(
         `Model "${model.name}" is not one of this engine's models`,
       );
@@ -141,27 +134,54 @@ export class EngineCore {
         `${this.#active.length} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
       );
     }
-    const graph = unfolded(model, input);
     const { arrivalNs, deadlineNs = Infinity, stepsFixed, onEnd } = submission;
     const request = new ActiveRequest(
       this.#requests++,
       model,
-      graph,
+      new CellGraph(model),
       arrivalNs,
       deadlineNs,
       stepsFixed,
       onEnd,
     );
-    this.#executor.admit(request);
+    if (!this.#admission.isOpen(model)) {
+      request.waiting = deferred(model, input);
+    }
+    if (request.waiting) this.#admission.wait(request);
+    else this.#admit(request, input);
     request.place = this.#active.push(request) - 1;
     this.#deadlines.add(request);
+    return request;
+  }
+
+  /** Unfolds a request, makes room for it, and tells the policy. */
+  #admit(request: ActiveRequest, input: unknown): void {
+    unfold(request.model, input, request.graph);
+    this.#executor.admit(request);
+    this.#admission.entered(request);
     try {
       this.#policy.enqueue(request);
     } catch (error) {
       // No fault of the request's, which is in the system: whoever pumps has to hear of it.
       this.#policyError ??= error as Error;
     }
-    return request;
+  }
+
+  /** Admits requests that waited for others of their model to begin. */
+  #admitWaiting(nowNs: number): void {
+    for (;;) {
+      const request = this.#admission.next(nowNs);
+      if (request === undefined) return;
+      try {
+        this.#admit(request, request.waiting!.input);
+        this.#admission.leave(request);
+      } catch (error) {
+        this.#depart(request, nowNs, {
+          outcome: "failed",
+          error: error as Error,
+        });
+      }
+    }
   }
 
   /** Ends a request early. Rows already submitted become void or are wasted; batch-mates do not notice. */
@@ -197,10 +217,11 @@ export class EngineCore {
    * @returns when to pump again at the latest; Infinity when only an event can change anything
    */
   pump(nowNs: number): number {
-    if (this.#policyError) throw this.#policyError;
     this.#view.nowNs = nowNs;
     this.#expire(nowNs);
     for (;;) {
+      this.#admitWaiting(nowNs);
+      if (this.#policyError) throw this.#policyError;
       const decision = this.#policy.schedule(this.#view as EngineView);
       switch (decision.kind) {
         case "launch":
@@ -328,7 +349,7 @@ export class EngineCore {
     if (request.departed) return;
     request.over = true;
     request.held = undefined;
-    this.#executor.abandon(request);
+    if (!request.waiting) this.#executor.abandon(request);
     this.#depart(request, nowNs, ending);
   }
 
@@ -340,12 +361,17 @@ export class EngineCore {
       this.#active[request.place] = last;
       last.place = request.place;
     }
+    const { waiting, begun } = request;
     try {
-      this.#policy.ended?.(request);
+      if (waiting) this.#admission.leave(request);
+      else {
+        if (!begun) this.#admission.began(request);
+        this.#policy.ended?.(request);
+      }
     } finally {
       this.#deadlines.drop(request);
       this.#report(request, nowNs, ending.outcome);
-      if (request.inFlight === 0) this.#executor.release(request);
+      if (!waiting && request.inFlight === 0) this.#executor.release(request);
       request.onEnd?.(ending);
     }
   }
@@ -367,7 +393,7 @@ export class EngineCore {
     for (;;) {
       const request = this.#deadlines.takeExpired(nowNs);
       if (request === undefined) return;
-      const error = new DeadlineError(
+      const error = deadlineError(
         `Request ${request.id} was not started before its deadline`,
       );
       this.#endEarly(request, nowNs, { outcome: "expired", error });
@@ -413,6 +439,10 @@ export class EngineCore {
       node.state = NODE.submitted;
       node.worker = worker;
       request.inFlight++;
+      if (!request.begun) {
+        request.begun = true;
+        this.#admission.began(request);
+      }
       if (cell.stop) this.#grow(node, request);
     }
     const task: EngineTask = {

@@ -8,6 +8,17 @@ export class DeadlineError extends Error {
   override name = "DeadlineError";
 }
 
+/** Without a stack, which says nothing about a deadline: an overloaded engine makes thousands a second. */
+export function deadlineError(message: string): DeadlineError {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return new DeadlineError(message);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
 /** The engine was closed, or its workers are gone. */
 export class ClosedError extends Error {
   override name = "ClosedError";

@@ -1,6 +1,7 @@
 import { msToNs, NS_PER_MS, NS_PER_S, NS_PER_US } from "../base/units.ts";
 import { wallNs } from "./clock.ts";
-import type { EngineCore, Submission } from "./engine.ts";
+import type { EngineCore } from "./engine.ts";
+import type { Submission } from "./engine_options.ts";
 import type { TensorExecutor } from "./tensor_executor.ts";
 
 /** Longest time without letting the event loop report a dead worker. */

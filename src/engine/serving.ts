@@ -15,7 +15,8 @@ import {
   positiveInteger,
 } from "../base/checked_options.ts";
 import { checkModels, checkPolicy } from "./check_models.ts";
-import { EngineCore, type EngineOptions } from "./engine.ts";
+import { EngineCore } from "./engine.ts";
+import type { EngineOptions } from "./engine_options.ts";
 import { ClosedError } from "./errors.ts";
 import { guardedObserver } from "./guarded_observer.ts";
 import { timerMs } from "./patience.ts";
@@ -47,6 +48,9 @@ export interface RequestOptions {
 
 const QUEUE_MAX = 10_000;
 
+/** Time for unfolding in one turn; deadlines, completions and the caller's own work come in between. */
+const ADMIT_NS = 5e5;
+
 const SERVING_CHECKS: Checks<ServingOptions> = {
   ...SERVED_CHECKS,
   policy: (_name, policy) => checkPolicy(policy),
@@ -77,6 +81,8 @@ export class ServingEngine {
   #fatal: Error | undefined;
   #closing: Promise<void> | undefined;
   #listening = false;
+  /** Until when this turn may unfold requests that waited. */
+  #admitUntilNs = 0;
   #timer: { id: ReturnType<typeof setTimeout>; atNs: number } | undefined;
   #onIdle: (() => void) | undefined;
 
@@ -126,7 +132,10 @@ export class ServingEngine {
   private constructor(executor: TensorExecutor, options: EngineOptions) {
     this.#executor = executor;
     this.#policyName = options.policy.name;
-    this.#core = new EngineCore(options);
+    this.#core = new EngineCore({
+      ...options,
+      hasTime: () => wallNs() < this.#admitUntilNs,
+    });
   }
 
   /** Requests in the system. */
@@ -276,10 +285,12 @@ export class ServingEngine {
     for (const { task, startNs, endNs } of this.#executor.poll()) {
       this.#core.completed(task, startNs, endNs);
     }
-    const wakeNs = this.#core.pump(wallNs());
+    const nowNs = wallNs();
+    this.#admitUntilNs = nowNs + ADMIT_NS;
+    const wakeNs = this.#core.pump(nowNs);
     if (this.#isIdle()) this.#onIdle?.();
     else if (this.#closing) this.#checkProgress(wakeNs);
-    this.#setTimer(wakeNs);
+    this.#setTimer(this.#core.holdsBack ? nowNs : wakeNs);
     if (this.#core.tasksInFlight > 0 && !this.#listening) {
       this.#listen(words, index, seen);
     }

@@ -1,14 +1,35 @@
 /** Calls of a model's functions, which are the user's. What they throw is an error of their request alone. */
-import { CellGraph, type CellNode } from "../graph/cell_graph.ts";
+import type { CellGraph, CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 
+/** @throws TypeError or RangeError on bad input, or what else the model throws */
+function checkInput(model: Model, input: unknown): void {
+  refusePromise(model, "check", model.check(input));
+}
+
 /**
- * A request's input checked and unfolded.
+ * A checked copy of a request's input for later: callers may use theirs again once the request is taken.
+ * @returns undefined when it cannot be copied
  * @throws TypeError or RangeError on bad input, or what else the model throws
  */
-export function unfolded(model: Model, input: unknown): CellGraph {
-  refusePromise(model, "check", model.check(input));
-  const graph = new CellGraph(model);
+export function deferred(
+  model: Model,
+  input: unknown,
+): { readonly input: unknown } | undefined {
+  checkInput(model, input);
+  try {
+    return { input: structuredClone(input) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Checks a request's input and unfolds it into an empty graph, which is sealed then.
+ * @throws TypeError or RangeError on bad input, or what else the model throws
+ */
+export function unfold(model: Model, input: unknown, graph: CellGraph): void {
+  checkInput(model, input);
   refusePromise(model, "unfold", model.unfold(input, graph));
   graph.seal();
   if (graph.nodes.length === 0) {
@@ -21,7 +42,6 @@ export function unfolded(model: Model, input: unknown): CellGraph {
       `Model "${model.name}" declares growth, but no node of the request has a stop rule to grow from`,
     );
   }
-  return graph;
 }
 
 /** Appends what follows `node`. */

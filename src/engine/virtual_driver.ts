@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { RANK } from "../base/event_heap.ts";
 import type { EngineCore } from "./engine.ts";
-import type { Submission } from "./engine.ts";
+import type { Submission } from "./engine_options.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import type { Timeline } from "./timeline.ts";
 

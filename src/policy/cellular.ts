@@ -46,6 +46,13 @@ interface CellType extends SubgraphQueue {
   readonly sizeMin: number;
   /** NumRunningTasks. */
   tasks: number;
+  /** Of the first model that brought the cell. */
+  readonly turn: Turn;
+}
+
+/** When a model was last served: counts bursts. */
+interface Turn {
+  last: number;
 }
 
 /** Lines 12-23 under way: the tasks that one call of Batch has submitted so far. */
@@ -100,24 +107,34 @@ export function cellular(options: CellularOptions = {}): Policy {
   const typeOf = new Map<Cell, CellType>();
   const cohorts = new Map<Model, { running: number; waiting: Set<Request> }>();
   let burst: Burst | undefined;
+  let bursts = 0;
+
+  /** Makes cell types of a model that is new. */
+  function meet(model: Model): void {
+    const turn: Turn = { last: 0 };
+    for (const cell of model.cells) {
+      if (!typeOf.has(cell)) addType(cell, turn);
+    }
+  }
 
   function typeFor(cell: Cell): CellType {
-    let type = typeOf.get(cell);
-    if (type === undefined) {
-      type = {
-        cell,
-        sizeMax: size("batchSizeMax", cell, 64),
-        sizeMin: size("batchSizeMin", cell, 1),
-        first: undefined,
-        last: undefined,
-        readyAnywhere: 0,
-        readyPinned: [],
-        tasks: 0,
-      };
-      typeOf.set(cell, type);
-      types.push(type);
-    }
-    return type;
+    return typeOf.get(cell)!;
+  }
+
+  function addType(cell: Cell, turn: Turn): void {
+    const type: CellType = {
+      cell,
+      turn,
+      sizeMax: size("batchSizeMax", cell, 64),
+      sizeMin: size("batchSizeMin", cell, 1),
+      first: undefined,
+      last: undefined,
+      readyAnywhere: 0,
+      readyPinned: [],
+      tasks: 0,
+    };
+    typeOf.set(cell, type);
+    types.push(type);
   }
 
   function numReadyNodes(type: CellType, worker: number): number {
@@ -228,9 +245,11 @@ export function cellular(options: CellularOptions = {}): Policy {
   return {
     name,
     supports: () => undefined,
+    lookahead: ({ cells }) =>
+      Math.max(...cells.map((cell) => size("batchSizeMax", cell, 64))),
     enqueue(request) {
       const { model } = request;
-      for (const cell of model.cells) typeFor(cell);
+      meet(model);
       if (serialize && model.cells.some((cell) => !cell.recurrent)) {
         let cohort = cohorts.get(model);
         if (!cohort) {
@@ -250,6 +269,7 @@ export function cellular(options: CellularOptions = {}): Policy {
         if (queued > 0) continue;
         const choice = chooseType(id);
         if (choice === undefined) continue;
+        choice.type.turn.last = ++bursts;
         burst = { ...choice, worker: id, tasks: 0 };
         return nextTask(burst)!;
       }
@@ -309,8 +329,15 @@ export function cellular(options: CellularOptions = {}): Policy {
   };
 }
 
+/**
+ * Assumption: priorities order the cells of one model (section 4.3: decoder before encoder, internal before
+ * leaf). The paper has one model; of several, the one that has not been served for longest goes first.
+ */
 function highestPriority(types: readonly CellType[]): CellType {
-  return types.reduce((best, type) =>
-    type.cell.priority > best.cell.priority ? type : best
-  );
+  return types.reduce((best, type) => {
+    if (type.turn !== best.turn) {
+      return type.turn.last < best.turn.last ? type : best;
+    }
+    return type.cell.priority > best.cell.priority ? type : best;
+  });
 }

@@ -37,6 +37,11 @@ export interface Policy {
   readonly name: string;
   /** Why this policy cannot batch the model; undefined when it can. */
   supports(model: Model): string | undefined;
+  /**
+   * How many requests of the model it can start together, at most, on one worker: while so many wait,
+   * later ones need not be unfolded. Undefined: it looks at everything that waits.
+   */
+  lookahead?(model: Model): number;
   /** A request arrived: store it, decide nothing. */
   enqueue(request: Request): void;
   schedule(view: EngineView): Decision;
