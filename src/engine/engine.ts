@@ -12,20 +12,12 @@ import type { Observer, Outcome } from "../policy/records.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
 import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
+import { checkedEngineOptions, type EngineOptions } from "./engine_options.ts";
 import { DeadlineError, QueueFullError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
 import { computedTokens, looksAtInput } from "./task_extents.ts";
 import { TokenCheck } from "./token_check.ts";
 import { grow, unfolded } from "./unfold.ts";
-
-export interface EngineOptions {
-  models: readonly Model[];
-  policy: Policy;
-  executor: Executor;
-  observer?: Observer;
-  /** Requests that may be in the system at once; default 1,000,000. */
-  queueMax?: number;
-}
 
 /** A request on its way into the engine. */
 export interface Submission {
@@ -87,28 +79,30 @@ export class EngineCore {
 
   /**
    * @throws RangeError when the policy cannot batch one of the models
-   * @throws TypeError when it serves another engine already
+   * @throws TypeError when it serves another engine already, or an option is not one
    */
   constructor(options: EngineOptions) {
-    this.#policy = options.policy;
-    this.#executor = options.executor;
-    this.#observer = options.observer;
-    this.#queueMax = options.queueMax ?? 1_000_000;
-    this.#models = new Set(options.models);
-    for (const model of options.models) {
-      const reason = options.policy.supports(model);
+    const { models, policy, executor, observer, queueMax = 1_000_000 } =
+      checkedEngineOptions(options);
+    this.#policy = policy;
+    this.#executor = executor;
+    this.#observer = observer;
+    this.#queueMax = queueMax;
+    this.#models = new Set(models);
+    for (const model of models) {
+      const reason = policy.supports(model);
       if (reason !== undefined) {
         throw new RangeError(
-          `Policy "${options.policy.name}" cannot batch model "${model.name}": ${reason}`,
+          `Policy "${policy.name}" cannot batch model "${model.name}": ${reason}`,
         );
       }
     }
     this.#workers = Array.from(
-      { length: options.executor.workers },
+      { length: executor.workers },
       (_, id) => ({ id, queued: 0 }),
     );
     this.#view = { nowNs: 0, workers: this.#workers };
-    claimPolicy(options.policy);
+    claimPolicy(policy);
   }
 
   /** Requests in the system. */

@@ -14,8 +14,9 @@ import {
   positive,
   positiveInteger,
 } from "../base/checked_options.ts";
-import { checkModels, checkPolicy } from "./check_models.ts";
-import { EngineCore, type EngineOptions } from "./engine.ts";
+import { checkPolicy } from "./check_models.ts";
+import { EngineCore } from "./engine.ts";
+import type { EngineOptions } from "./engine_options.ts";
 import { ClosedError } from "./errors.ts";
 import { guardedObserver } from "./guarded_observer.ts";
 import { timerMs } from "./patience.ts";
@@ -91,9 +92,8 @@ export class ServingEngine {
       "ServingEngine",
       options,
       SERVING_CHECKS,
+      ["models", "policy"],
     );
-    checkModels(tensor.models);
-    checkPolicy(policy);
     checkUnclaimed(policy);
     const report = reporter(onError);
     const guarded = observer && guardedObserver(observer, report);
