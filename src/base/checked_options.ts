@@ -1,16 +1,17 @@
 /** Options at a public boundary: one table of checks for each object, before anything is done with it. */
-import { describe } from "./describe.ts";
+import { describe, isList } from "./describe.ts";
 import { knownOptions } from "./options.ts";
 
 /** Checks one value. @throws TypeError or RangeError with `name` and the value */
 export type Check = (name: string, value: unknown) => void;
 
-/** A check for every option that there is; those without a value are not looked at. */
+/** A check for every option that there is; one without a value is looked at only where it is required. */
 export type Checks<Options> = Readonly<Record<keyof Options & string, Check>>;
 
 /**
  * Reads every option once: a getter might tell the check one thing and the engine another.
  * @param owner who takes the options, for messages
+ * @param required options that must have a value: their checks see `undefined`, too
  * @returns a copy of them
  * @throws TypeError on what is no object, or an option that there is not, or of the wrong type
  * @throws RangeError on a value that cannot be
@@ -19,18 +20,22 @@ export function checkedOptions<Options extends object>(
   owner: string,
   options: Options,
   checks: Checks<Options>,
+  required: readonly (keyof Options & string)[] = [],
 ): Options {
-  knownOptions(owner, options, Object.keys(checks));
+  const known = Object.keys(checks) as (keyof Options & string)[];
+  knownOptions(owner, options, known);
   const copy = { ...options as Readonly<Record<string, unknown>> };
-  for (const name in copy) {
+  for (const name of known) {
     const value = copy[name];
-    if (value !== undefined) checks[name as keyof typeof checks](name, value);
+    if (value !== undefined || required.includes(name)) {
+      checks[name](name, value);
+    }
   }
   return copy as Options;
 }
 
 /** A number for which `holds`. */
-function number(what: string, holds: (value: number) => boolean): Check {
+export function number(what: string, holds: (value: number) => boolean): Check {
   return (name, value) => {
     if (typeof value === "number" && holds(value)) return;
     throw new RangeError(`"${name}" is ${what}, got ${describe(value)}`);
@@ -54,8 +59,20 @@ export const nonNegative: Check = number("at least 0", (value) => value >= 0);
 
 export const positive: Check = number("positive", (value) => value > 0);
 
+export const finiteNonNegative: Check = number(
+  "finite and at least 0",
+  (value) => Number.isFinite(value) && value >= 0,
+);
+
+export const finitePositive: Check = number(
+  "finite and positive",
+  (value) => Number.isFinite(value) && value > 0,
+);
+
 /** A value of a type that `typeof` names. */
-export function ofType(type: "boolean" | "function" | "object"): Check {
+export function ofType(
+  type: "boolean" | "function" | "object" | "string",
+): Check {
   return (name, value) => {
     if (typeof value === type && value !== null) return;
     const what = type === "object" ? "an object" : `a ${type}`;
@@ -71,6 +88,56 @@ export function oneOf(choices: readonly string[]): Check {
     );
   };
 }
+
+/** An array, every element of which passes a check. */
+export function listOf(check: Check): Check {
+  return (name, value) => {
+    if (!isList(value)) {
+      throw new TypeError(`"${name}" is an array, got ${describe(value)}`);
+    }
+    // By index: a hole is an element without a value.
+    for (let i = 0; i < value.length; i++) check(`${name}[${i}]`, value[i]);
+  };
+}
+
+/** What has these methods, whoever made it. */
+export function withMethods(
+  what: string,
+  methods: readonly string[],
+): Check {
+  return (name, value) => {
+    const members = (value ?? {}) as Readonly<Record<string, unknown>>;
+    const missing = methods.find((method) =>
+      typeof members[method] !== "function"
+    );
+    if (missing === undefined) return;
+    throw new TypeError(
+      `"${name}" is ${what}, which has a method "${missing}", got ${
+        describe(value)
+      }`,
+    );
+  };
+}
+
+/** An object of the platform, of this realm or another one. */
+export function platformObject(what: string, ...tags: string[]): Check {
+  return (name, value) => {
+    const tag = Object.prototype.toString.call(value).slice(8, -1);
+    if (typeof value === "object" && tags.includes(tag)) return;
+    throw new TypeError(`"${name}" is ${what}, got ${describe(value)}`);
+  };
+}
+
+const BUFFERS = platformObject(
+  "an ArrayBuffer or a view of one",
+  "ArrayBuffer",
+  "SharedArrayBuffer",
+);
+
+/** A BufferSource. */
+export const bytes: Check = (name, value) => {
+  if (!ArrayBuffer.isView(value)) BUFFERS(name, value);
+};
 
 /** Checked by whoever uses it. */
 export const anything: Check = () => {};

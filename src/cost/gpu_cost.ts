@@ -5,6 +5,13 @@
  * Source of the execution model: NVIDIA, "Matrix Multiplication Background User's Guide" (tiles, wave
  * quantization); what cuBLAS and cuDNN choose is not modelled: tiles have one size.
  */
+import {
+  checkedOptions,
+  type Checks,
+  finitePositive,
+  ofType,
+  positiveInteger,
+} from "../base/checked_options.ts";
 import { type Extent, type Extents, isUniform } from "../graph/cache.ts";
 import type { Cell } from "../graph/cell.ts";
 import { cellLayers } from "../npu/cell_layers.ts";
@@ -28,6 +35,18 @@ export interface GpuConfig {
   /** Least time of a kernel, ns. */
   kernelNs: number;
 }
+
+const GPU_CHECKS: Checks<GpuConfig> = {
+  name: ofType("string"),
+  source: ofType("string"),
+  sms: positiveInteger,
+  flopsPerS: finitePositive,
+  efficiency: finitePositive,
+  bytesPerS: finitePositive,
+  wordBytes: finitePositive,
+  tile: positiveInteger,
+  kernelNs: finitePositive,
+};
 
 export const TITAN_RTX: GpuConfig = {
   name: "Titan RTX",
@@ -92,12 +111,21 @@ export class GpuCost implements SharedCost {
   readonly #layersOf: LayersOf;
   readonly #known = new WeakMap<Cell, Map<number | string, KernelTime>>();
 
-  /** @param layersOf layers of a batch; default: the cell's operators */
+  /**
+   * @param layersOf layers of a batch; default: the cell's operators
+   * @throws TypeError or RangeError on a field that is not one
+   */
   constructor(
     gpu: GpuConfig,
     layersOf: LayersOf = cellLayers,
   ) {
-    this.#gpu = gpu;
+    ofType("function")("layersOf", layersOf);
+    this.#gpu = checkedOptions(
+      "GpuCost",
+      gpu,
+      GPU_CHECKS,
+      Object.keys(GPU_CHECKS) as (keyof GpuConfig)[],
+    );
     this.#layersOf = layersOf;
   }
 

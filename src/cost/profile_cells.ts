@@ -2,6 +2,13 @@
  * A model's cells timed over batch sizes on any device that has costs.
  * Source of the idea: LazyBatching, section IV-C (node-level latency lookup table).
  */
+import {
+  checkedOptions,
+  type Checks,
+  listOf,
+  ofType,
+  withMethods,
+} from "../base/checked_options.ts";
 import type { Cell } from "../graph/cell.ts";
 import { positiveInteger } from "../npu/checks.ts";
 import { BATCH_SIZES, type LatencyProfile } from "../npu/profile.ts";
@@ -20,17 +27,41 @@ export interface CellProfileOptions {
   tokens?: number;
 }
 
+const PROFILE_CHECKS: Checks<CellProfileOptions> = {
+  machine: ofType("string"),
+  model: ofType("string"),
+  batchSizes(name, sizes) {
+    listOf((_name, size) => positiveInteger(size as number, "batch size"))(
+      name,
+      sizes,
+    );
+    if ((sizes as readonly number[]).length === 0) {
+      throw new RangeError(`${name} must not be empty`);
+    }
+  },
+  tokens: (name, tokens) => positiveInteger(tokens as number, name),
+};
+
+const checkCost = withMethods("a cost model", ["latencyNs"]);
+const checkCells = listOf(ofType("object"));
+
 /**
  * A row per cell of the profile.
+ * @throws TypeError on an argument that is not one
  * @throws RangeError when a batch size or `tokens` is not a positive integer, or two cells share a name
  */
 export function profileCells(
   cost: CostModel,
   cells: readonly Cell[],
-  { machine, model, batchSizes = BATCH_SIZES, tokens = 32 }: CellProfileOptions,
+  options: CellProfileOptions,
 ): LatencyProfile {
-  batchSizes.forEach((batch) => positiveInteger(batch, "batch size"));
-  positiveInteger(tokens, "tokens");
+  checkCost("cost", cost);
+  checkCells("cells", cells);
+  const { machine, model, batchSizes = BATCH_SIZES, tokens = 32 } =
+    checkedOptions("profileCells()", options, PROFILE_CHECKS, [
+      "machine",
+      "model",
+    ]);
   const nodes = cells.map(({ name }) => name);
   const twice = nodes.find((name, i) => nodes.indexOf(name) < i);
   if (twice !== undefined) {

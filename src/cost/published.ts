@@ -1,5 +1,11 @@
 /** Latency tables printed in the papers, as cost sources for simulations. Times in nanoseconds. */
-import { type CurvePoints, onCurve } from "../base/curve.ts";
+import {
+  checkedOptions,
+  type Checks,
+  finiteNonNegative,
+  ofType,
+} from "../base/checked_options.ts";
+import { checkCurve, type CurvePoints, onCurve } from "../base/curve.ts";
 import { msToNs, NS_PER_US } from "../base/units.ts";
 import type { SharedCost } from "./shared_cost.ts";
 
@@ -59,15 +65,28 @@ export interface SharedTableOptions {
   dtohNs?: number;
 }
 
+const SHARED_TABLE_CHECKS: Checks<SharedTableOptions> = {
+  interference: ofType("function"),
+  htodNs: finiteNonNegative,
+  dtohNs: finiteNonNegative,
+};
+
 /**
  * A GPU that executes a whole network as one cell, with latencies by batch size; its slots share it.
  * Assumption: a batch fills the share of the device that its throughput is of the best: the work that a
  * row is stays the same, whatever runs beside it.
+ * @throws TypeError or RangeError on points or an option that are not
  */
 export function sharedTable(
   points: CurvePoints,
-  { htodNs = 0, dtohNs = 0, interference = () => 1 }: SharedTableOptions = {},
+  options: SharedTableOptions = {},
 ): SharedCost {
+  checkCurve("the network", points);
+  const { htodNs = 0, dtohNs = 0, interference = () => 1 } = checkedOptions(
+    "sharedTable()",
+    options,
+    SHARED_TABLE_CHECKS,
+  );
   const best = Math.max(...points.map(([rows, ns]) => rows / ns));
   return {
     latencyNs: (_cell, rows) => Math.round(onCurve(points, rows)),

@@ -1,3 +1,4 @@
+import { finiteNonNegative, ofType } from "../base/checked_options.ts";
 import { checkCurve, type CurvePoints, onCurve } from "../base/curve.ts";
 import type { Cell } from "../graph/cell.ts";
 import type { CostModel } from "./cost_model.ts";
@@ -11,9 +12,11 @@ export class TableCost implements CostModel {
 
   /**
    * @param tables points by cell name; the entry "*" serves every cell without one
+   * @throws TypeError when these are no tables
    * @throws RangeError when a table is empty, not ascending, or negative
    */
   constructor(tables: Readonly<Record<string, CostPoints>>) {
+    ofType("object")("tables", tables);
     for (const [cell, points] of Object.entries(tables)) {
       checkCurve(`cell "${cell}"`, points);
     }
@@ -33,7 +36,11 @@ export class TableCost implements CostModel {
   }
 }
 
-/** Every batch of every cell takes the same time, as in the papers' worked examples. */
+/**
+ * Every batch of every cell takes the same time, as in the papers' worked examples.
+ * @throws RangeError on what is no time
+ */
 export function constantCost(latencyNs: number): CostModel {
+  finiteNonNegative("latencyNs", latencyNs);
   return { latencyNs: () => latencyNs };
 }

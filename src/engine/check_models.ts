@@ -1,7 +1,32 @@
-/** Models and policies as callers hand them to an engine. */
+/** Models, policies and executors as callers hand them to an engine. */
+import {
+  type Check,
+  positiveInteger,
+  withMethods,
+} from "../base/checked_options.ts";
 import { describe } from "../base/describe.ts";
 import type { Model } from "../graph/model.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { Executor } from "./executor.ts";
+
+const EXECUTOR = withMethods(
+  "an executor",
+  [
+    "admit",
+    "grew",
+    "push",
+    "settle",
+    "abandon",
+    "result",
+    "release",
+  ] satisfies (keyof Executor)[],
+);
+
+/** @throws TypeError or RangeError unless it can execute tasks */
+export const checkExecutor: Check = (name, executor) => {
+  EXECUTOR(name, executor);
+  positiveInteger(`${name}.workers`, (executor as Executor).workers);
+};
 
 /** @throws TypeError unless it is a policy, made by calling its function */
 export function checkPolicy(policy: unknown): asserts policy is Policy {

@@ -13,25 +13,21 @@ import { ActiveRequest, type Ending } from "./active_request.ts";
 import { Admission } from "./admission.ts";
 import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
+import {
+  checkedEngineOptions,
+  type EngineOptions,
+  type Submission,
+} from "./engine_options.ts";
 import { deadlineError, QueueFullError } from "./errors.ts";
-import type { EngineOptions, Submission } from "./engine_options.ts";
 import type { Executor } from "./executor.ts";
-import { computedTokens, looksAtInput } from "./task_extents.ts";
+import { looksAtInput } from "./task_extents.ts";
+import { requestRecord, taskRecord } from "./records.ts";
+import { nextOfTail, type Run } from "./run.ts";
 import { TokenCheck } from "./token_check.ts";
 import { deferred, grow, unfold } from "./unfold.ts";
 
 /** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
 const TAIL_AHEAD = 2;
-
-interface Run {
-  readonly launch: Launch;
-  readonly id: number;
-  inFlight: number;
-  /** Which of the tail's cells comes next. */
-  tailAt: number;
-  /** Requests that end with the run. */
-  readonly held: ActiveRequest[];
-}
 
 /** A task that knows its run. */
 interface EngineTask extends Task {
@@ -67,36 +63,43 @@ export class EngineCore {
 
   /**
    * @throws RangeError when the policy cannot batch one of the models
-   * @throws TypeError when it serves another engine already
+   * @throws TypeError when it serves another engine already, or an option is not one
    */
   constructor(options: EngineOptions) {
-    this.#policy = options.policy;
-    this.#executor = options.executor;
-    this.#observer = options.observer;
-    this.#queueMax = options.queueMax ?? 1_000_000;
-    const { policy, executor, hasTime } = options;
+    const {
+      models,
+      policy,
+      executor,
+      observer,
+      queueMax = 1_000_000,
+      hasTime,
+    } = checkedEngineOptions(options);
+    this.#policy = policy;
+    this.#executor = executor;
+    this.#observer = observer;
+    this.#queueMax = queueMax;
     this.#admission = new Admission(
-      options.models,
+      models,
       (model) =>
         hasTime
           ? executor.workers * (policy.lookahead?.(model) ?? Infinity)
           : Infinity,
       hasTime ?? (() => true),
     );
-    for (const model of options.models) {
-      const reason = options.policy.supports(model);
+    for (const model of models) {
+      const reason = policy.supports(model);
       if (reason !== undefined) {
         throw new RangeError(
-          `Policy "${options.policy.name}" cannot batch model "${model.name}": ${reason}`,
+          `Policy "${policy.name}" cannot batch model "${model.name}": ${reason}`,
         );
       }
     }
     this.#workers = Array.from(
-      { length: options.executor.workers },
+      { length: executor.workers },
       (_, id) => ({ id, queued: 0 }),
     );
     this.#view = { nowNs: 0, workers: this.#workers };
-    claimPolicy(options.policy);
+    claimPolicy(policy);
   }
 
   /** Requests in the system. */
@@ -263,26 +266,10 @@ export class EngineCore {
     }
     this.#workers[task.worker]!.queued--;
     run.inFlight--;
-    const voided = nodes.length - rows;
-    this.#observer?.task?.(task, {
-      id: task.id,
-      launchId: task.launchId,
-      worker: task.worker,
-      cell: task.cell.name,
-      rows,
-      padding: task.padding + (task.padsDone && rows > 0 ? voided : 0),
-      ...(task.cell.tokensMax !== undefined &&
-        {
-          tokens: {
-            done: tokens,
-            padding: rows > 0 ? computedTokens(task, rows) - tokens : 0,
-          },
-        }),
-      speculative: task.padsDone ? 0 : voided,
-      startNs,
-      endNs,
-      requests: nodes.map((node) => (node.graph.owner as ActiveRequest).id),
-    });
+    this.#observer?.task?.(
+      task,
+      taskRecord(task, { rows, tokens, startNs, endNs }),
+    );
     this.#policy.completed?.(task);
     for (const request of ended) this.#end(request, run, endNs);
     this.#continue(run);
@@ -377,16 +364,7 @@ export class EngineCore {
   }
 
   #report(request: ActiveRequest, endNs: number, outcome: Outcome): void {
-    this.#observer?.request?.(request, {
-      id: request.id,
-      model: request.model.name,
-      arrivalNs: request.arrivalNs,
-      startNs: request.startNs,
-      endNs,
-      deadlineNs: request.deadlineNs,
-      outcome,
-      nodes: request.nodesDone,
-    });
+    this.#observer?.request?.(request, requestRecord(request, endNs, outcome));
   }
 
   #expire(nowNs: number): void {
@@ -495,17 +473,7 @@ export class EngineCore {
     const { tail } = run.launch;
     if (tail === undefined) return;
     while (run.inFlight < TAIL_AHEAD) {
-      let step: Step | undefined;
-      for (let tried = 0; tried < tail.cells.length && !step; tried++) {
-        const cell = tail.cells[run.tailAt]!;
-        run.tailAt = (run.tailAt + 1) % tail.cells.length;
-        const nodes: CellNode[] = [];
-        for (const request of tail.requests as readonly ActiveRequest[]) {
-          const node = request.over ? undefined : request.nextGrown(cell);
-          if (node) nodes.push(node);
-        }
-        if (nodes.length > 0) step = { cell, nodes };
-      }
+      const step = nextOfTail(run, tail);
       if (step === undefined) return;
       this.#submit(run, step);
     }

@@ -1,7 +1,18 @@
 import {
+  anything,
+  bytes,
+  type Check,
+  checkedOptions,
+  type Checks,
+  number,
+  ofType,
+} from "../base/checked_options.ts";
+import { describe } from "../base/describe.ts";
+import {
   instantiateKernels,
   isShared,
   type KernelExports,
+  wasmMemory,
 } from "../kernels/module.ts";
 import {
   prepareTeam,
@@ -35,6 +46,28 @@ const PLAN: TeamPlan = {
   scratchBytes: 0,
 };
 
+const PLAN_CHECKS: Checks<TeamPlan> = {
+  threads: atLeast(1),
+  rowsMax: atLeast(1),
+  scratchBytes: atLeast(0),
+};
+
+const TEAM_CHECKS: Checks<KernelTeamOptions> = {
+  ...PLAN_CHECKS,
+  kernels: bytes,
+  memory: wasmMemory,
+  // By start(), once it is known how large the team is.
+  address: anything,
+  kernelScratch: ofType("object"),
+  onFatal: ofType("function"),
+  // By teamWays().
+  leastNs: anything,
+  wakeNs: anything,
+  spinLoads: anything,
+  endSpinLoads: anything,
+  patienceMs: anything,
+};
+
 /**
  * The kernels on several threads, for hosts that call them without the engine. `kernels` is used as
  * what `instantiateKernels` returns: calls that are worth it are cut, with the same bits as on one
@@ -46,20 +79,30 @@ export class KernelTeam {
   readonly #leader: TeamLeader;
   readonly #threads: readonly Thread[];
 
-  /** Bytes that a team needs in its memory. Defaults: 2 threads, rows cut up to 1024 of them, no scratch. */
+  /**
+   * Bytes that a team needs in its memory. Defaults: 2 threads, rows cut up to 1024 of them, no scratch.
+   * @throws TypeError or RangeError when the plan is of no use
+   */
   static bytes(plan: Partial<TeamPlan> = {}): number {
-    return teamBytes(checked(plan));
+    return teamBytes(
+      filledIn(checkedOptions("KernelTeam.bytes()", plan, PLAN_CHECKS)),
+    );
   }
 
   /**
    * Starts the helpers; resolves when they are there.
+   * @throws TypeError on an option that is not one
    * @throws RangeError when the plan or the address is of no use
    * @throws Error when memory is not shared, or calls may not block here
    */
   static async start(options: KernelTeamOptions): Promise<KernelTeam> {
+    options = checkedOptions("KernelTeam.start()", options, TEAM_CHECKS, [
+      "kernels",
+      "memory",
+    ]);
     const { memory, address } = options;
     const ways = teamWays(options);
-    const place: TeamPlace = { ...checked(options), address };
+    const place: TeamPlace = { ...filledIn(options), address };
     if (!isShared(memory)) {
       throw new Error("A team's memory is shared between threads; this is not");
     }
@@ -71,7 +114,7 @@ export class KernelTeam {
         `A team's ${
           teamBytes(place)
         } bytes lie inside memory, 64-byte aligned; ` +
-          `${address} of ${memory.buffer.byteLength} does not do`,
+          `${describe(address)} of ${memory.buffer.byteLength} does not do`,
       );
     }
     if (!mayBlock()) {
@@ -128,25 +171,21 @@ export class KernelTeam {
   }
 }
 
-/** Least value of every size of a plan. */
-const LEAST: TeamPlan = {
-  threads: 1,
-  rowsMax: 1,
-  scratchBytes: 0,
-};
+function filledIn(
+  {
+    threads = PLAN.threads,
+    rowsMax = PLAN.rowsMax,
+    scratchBytes = PLAN.scratchBytes,
+  }: Partial<TeamPlan>,
+): TeamPlan {
+  return { threads, rowsMax, scratchBytes };
+}
 
-function checked(options: Partial<TeamPlan>): TeamPlan {
-  const plan: { -readonly [K in keyof TeamPlan]: number } = { ...PLAN };
-  for (const name of Object.keys(PLAN) as (keyof TeamPlan)[]) {
-    const value = options[name] ?? PLAN[name];
-    if (!Number.isInteger(value) || value < LEAST[name]) {
-      throw new RangeError(
-        `"${name}" is an integer of at least ${LEAST[name]}, got ${value}`,
-      );
-    }
-    plan[name] = value;
-  }
-  return plan;
+function atLeast(least: number): Check {
+  return number(
+    `an integer of at least ${least}`,
+    (value) => Number.isInteger(value) && value >= least,
+  );
 }
 
 /** Whether `Atomics.wait` is allowed in this thread. */

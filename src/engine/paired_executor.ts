@@ -1,14 +1,20 @@
+import { checkedOptions, type Checks } from "../base/checked_options.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model, Result } from "../graph/model.ts";
+import { kernelSource } from "../kernels/module.ts";
 import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import { CellRunner } from "./cell_runner.ts";
+import { checkModels } from "./check_models.ts";
 import type { Executor, Settlement } from "./executor.ts";
+import { roomBytes } from "./tensor_options.ts";
 import { TensorStore } from "./tensor_store.ts";
 import { virtualDevices } from "./virtual_devices.ts";
-import type {
-  VirtualDevices,
-  VirtualWorkersOptions,
+import {
+  VIRTUAL_CHECKS,
+  VIRTUAL_REQUIRED,
+  type VirtualDevices,
+  type VirtualWorkersOptions,
 } from "./virtual_workers.ts";
 
 export interface PairedOptions extends VirtualWorkersOptions {
@@ -21,6 +27,14 @@ export interface PairedOptions extends VirtualWorkersOptions {
   taskBytes?: number;
 }
 
+const PAIRED_CHECKS: Checks<PairedOptions> = {
+  ...VIRTUAL_CHECKS,
+  models: (_name, models) => checkModels(models),
+  kernels: kernelSource,
+  slotBytes: roomBytes,
+  taskBytes: roomBytes,
+};
+
 /** Real tensors on virtual time: deterministic runs with real values, in one thread. */
 export class PairedExecutor implements Executor {
   readonly #store: TensorStore;
@@ -28,14 +42,23 @@ export class PairedExecutor implements Executor {
   readonly #devices: VirtualDevices;
   readonly #taskBytes: number;
 
+  /** @throws TypeError or RangeError on an option that is not one, or when memory does not suffice */
   constructor(options: PairedOptions) {
-    const workers = options.workers ?? 1;
-    this.#taskBytes = options.taskBytes ?? 2 ** 20;
+    options = checkedOptions("PairedExecutor", options, PAIRED_CHECKS, [
+      ...VIRTUAL_REQUIRED,
+      "models",
+      "kernels",
+    ]);
+    const { models, kernels, slotBytes, workers = 1, taskBytes = 2 ** 20 } =
+      options;
+    this.#taskBytes = taskBytes;
     this.#store = new TensorStore({
-      ...options,
+      models,
+      kernels,
       shared: false,
       workers,
-      workerBytes: this.#taskBytes,
+      workerBytes: taskBytes,
+      ...(slotBytes !== undefined && { slotBytes }),
     });
     this.#runners = Array.from(
       { length: workers },

@@ -3,6 +3,13 @@
  * scratch memory; which variant of its sweeps is faster, all of equal bits, depends on engine and
  * processor ({@linkcode Variants}).
  */
+import {
+  checkedOptions,
+  type Checks,
+  integer,
+  nonNegative,
+  ofType,
+} from "../base/checked_options.ts";
 import { instantiateKernels, type KernelExports } from "../kernels/module.ts";
 import { packGemm } from "../kernels/pack.ts";
 import { packQ8 } from "../kernels/pack_q8.ts";
@@ -42,18 +49,26 @@ export interface ScratchProbeOptions {
   patienceMs?: number;
 }
 
+const PROBE_CHECKS: Checks<ScratchProbeOptions> = {
+  shared: ofType("boolean"),
+  variants: integer(0, ALL_VARIANTS),
+  patienceMs: nonNegative,
+};
+
 /** The variants that pay, by those that were timed and by whether memory is shared. */
 const answers = new Map<string, Variants>();
 
 /**
  * How much scratch memory each instance of a build takes, and which variants pay. Times one GEMM both
  * ways, about 100 ms, where the build has a variant; answers are kept for the thread.
+ * @throws {TypeError} or RangeError on an option that is not one
  */
 export function probeScratch(
   source: BufferSource | WebAssembly.Module,
-  { shared, variants: wanted = ALL_VARIANTS, patienceMs = 0 }:
-    ScratchProbeOptions,
+  options: ScratchProbeOptions,
 ): ScratchAdvice {
+  const { shared, variants: wanted = ALL_VARIANTS, patienceMs = 0 } =
+    checkedOptions("probeScratch()", options, PROBE_CHECKS, ["shared"]);
   const memory = new WebAssembly.Memory({
     initial: MEMORY_PAGES,
     maximum: MEMORY_PAGES,

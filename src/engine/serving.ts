@@ -14,7 +14,7 @@ import {
   positive,
   positiveInteger,
 } from "../base/checked_options.ts";
-import { checkModels, checkPolicy } from "./check_models.ts";
+import { checkPolicy } from "./check_models.ts";
 import { EngineCore } from "./engine.ts";
 import type { EngineOptions } from "./engine_options.ts";
 import { ClosedError } from "./errors.ts";
@@ -97,9 +97,8 @@ export class ServingEngine {
       "ServingEngine",
       options,
       SERVING_CHECKS,
+      ["models", "policy"],
     );
-    checkModels(tensor.models);
-    checkPolicy(policy);
     checkUnclaimed(policy);
     const report = reporter(onError);
     const guarded = observer && guardedObserver(observer, report);

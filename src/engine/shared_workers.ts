@@ -10,10 +10,9 @@ import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import { computed } from "./task_extents.ts";
 import type { Timeline } from "./timeline.ts";
-import {
-  type VirtualDevices,
-  type VirtualWorkersOptions,
-  workerCount,
+import type {
+  VirtualDevices,
+  VirtualWorkersOptions,
 } from "./virtual_workers.ts";
 
 /** Copies one batch after the other. */
@@ -61,7 +60,7 @@ export class SharedWorkers implements VirtualDevices {
     isDone: (request: ActiveRequest) => boolean,
     execute: (task: Task) => void,
   ) {
-    this.count = workerCount(options);
+    this.count = options.workers ?? 1;
     this.#options = options;
     this.#cost = cost;
     this.#isDone = isDone;

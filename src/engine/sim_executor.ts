@@ -1,12 +1,15 @@
+import { checkedOptions } from "../base/checked_options.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Result } from "../graph/model.ts";
 import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import type { Executor, Settlement } from "./executor.ts";
 import { virtualDevices } from "./virtual_devices.ts";
-import type {
-  VirtualDevices,
-  VirtualWorkersOptions,
+import {
+  VIRTUAL_CHECKS,
+  VIRTUAL_REQUIRED,
+  type VirtualDevices,
+  type VirtualWorkersOptions,
 } from "./virtual_workers.ts";
 
 /** Growth as a simulation knows it: how far it has gone, and whether it is over. */
@@ -19,9 +22,10 @@ interface SimSlot {
 export class SimExecutor implements Executor {
   readonly #devices: VirtualDevices;
 
+  /** @throws TypeError or RangeError on an option that is not one */
   constructor(options: VirtualWorkersOptions) {
     this.#devices = virtualDevices(
-      options,
+      checkedOptions("SimExecutor", options, VIRTUAL_CHECKS, VIRTUAL_REQUIRED),
       (request) => (request.slot as SimSlot).done,
       (task) => this.#step(task),
     );

@@ -9,7 +9,6 @@ import type { Task } from "../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import type { CellProgram } from "./cell_program.ts";
 import { checkedOptions } from "../base/checked_options.ts";
-import { checkModels } from "./check_models.ts";
 import { Crew } from "./crew.ts";
 import { type CrewPlan, crewPlan, teamBytesPerWorker } from "./crew_plan.ts";
 import { ClosedError, WorkerError } from "./errors.ts";
@@ -69,8 +68,10 @@ export class TensorExecutor implements Executor {
    * @throws Error when the runtime lacks a feature, or a thread does not start; none is left then
    */
   static async start(options: TensorOptions): Promise<TensorExecutor> {
-    options = checkedOptions("TensorExecutor", options, TENSOR_CHECKS);
-    checkModels(options.models);
+    options = checkedOptions("TensorExecutor", options, TENSOR_CHECKS, [
+      "models",
+      "onFatal",
+    ]);
     const {
       models,
       workers = 1,

@@ -1,6 +1,7 @@
 import { knownOptions } from "../base/options.ts";
 import {
   anything,
+  type Check,
   type Checks,
   integer,
   nonNegative,
@@ -55,8 +56,8 @@ export interface TensorOptions {
 /** More cannot be told apart from a mistake. */
 const WORKERS_MAX = 1024;
 const THREADS_MAX = 256;
-/** WebAssembly's 32-bit addresses. */
-const BYTES_MAX = 2 ** 32;
+/** Bytes in WebAssembly's 32-bit addresses. */
+export const roomBytes: Check = integer(1, 2 ** 32);
 
 /** Of the options that a serving engine has as well. */
 export const SERVED_CHECKS: Checks<
@@ -67,8 +68,8 @@ export const SERVED_CHECKS: Checks<
   threadsPerWorker: integer(1, THREADS_MAX),
   warmUp: ofType("boolean"),
   team: (name, ways) => knownOptions(`"${name}"`, ways, TEAM_WAYS),
-  slotBytes: integer(1, BYTES_MAX),
-  taskBytes: integer(1, BYTES_MAX),
+  slotBytes: roomBytes,
+  taskBytes: roomBytes,
   build: oneOf(["shoal.shared", "shoal.debug-shared", "shoal.relaxed-shared"]),
   spinMs: nonNegative,
   engine: anything,

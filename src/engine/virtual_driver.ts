@@ -1,9 +1,19 @@
 import { assert } from "../base/assert.ts";
+import {
+  finiteNonNegative,
+  listOf,
+  ofType,
+  withMethods,
+} from "../base/checked_options.ts";
+import { describe } from "../base/describe.ts";
 import { RANK } from "../base/event_heap.ts";
 import type { EngineCore } from "./engine.ts";
 import type { Submission } from "./engine_options.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import type { Timeline } from "./timeline.ts";
+import { checkTimeline } from "./virtual_workers.ts";
+
+const checkEngine = withMethods("an EngineCore", ["submit", "pump"]);
 
 /** Something that happens to the engine from outside, at a time: arrivals and cancellations. */
 export interface VirtualArrival extends Submission {
@@ -17,6 +27,7 @@ export interface VirtualArrival extends Submission {
  * Runs an engine on virtual time until every arrival has departed.
  * @param arrivals in ascending order of arrivalNs
  * @param onRefused called when the engine refuses a request at the boundary
+ * @throws TypeError on an argument that is not one
  * @throws AssertionError when requests are left but nothing will ever happen again (a policy that lost one)
  */
 export function driveVirtual(
@@ -27,6 +38,14 @@ export function driveVirtual(
     throw error;
   },
 ): void {
+  checkEngine("engine", engine);
+  checkTimeline("timeline", timeline);
+  ofType("function")("onRefused", onRefused);
+  if (typeof arrivals?.[Symbol.iterator] !== "function") {
+    throw new TypeError(
+      `"arrivals" are requests one after the other, got ${describe(arrivals)}`,
+    );
+  }
   const source = arrivals[Symbol.iterator]();
   const arriveNext = (): void => {
     const next = source.next();
@@ -73,11 +92,14 @@ export function driveVirtual(
  * Source: E2bird, section 5.1 (the memory pool's InStream).
  * @param arrivals in ascending order of arrivalNs
  * @param copyNs time of one request's copy
+ * @throws TypeError or RangeError on an argument that is not one
  */
 export function throughInStream(
   arrivals: readonly VirtualArrival[],
   copyNs: number,
 ): VirtualArrival[] {
+  listOf(ofType("object"))("arrivals", arrivals);
+  finiteNonNegative("copyNs", copyNs);
   let freeNs = 0;
   return arrivals.map((arrival) => {
     freeNs = Math.max(freeNs, arrival.arrivalNs) + copyNs;

@@ -1,3 +1,10 @@
+import {
+  type Check,
+  type Checks,
+  ofType,
+  positiveInteger,
+  withMethods,
+} from "../base/checked_options.ts";
 import { RANK } from "../base/event_heap.ts";
 import type { CostModel } from "../cost/cost_model.ts";
 import type { Task } from "../policy/launch.ts";
@@ -13,6 +20,22 @@ export interface VirtualWorkersOptions {
   /** Reports a completion; the driver passes it on to the engine. */
   onCompleted: (task: Task, startNs: number, endNs: number) => void;
 }
+
+/** What has the time of a simulation: a Timeline. */
+export const checkTimeline: Check = withMethods("a Timeline", [
+  "at",
+  "advance",
+]);
+
+export const VIRTUAL_CHECKS: Checks<VirtualWorkersOptions> = {
+  timeline: checkTimeline,
+  cost: withMethods("a cost model", ["latencyNs"]),
+  workers: positiveInteger,
+  onCompleted: ofType("function"),
+};
+
+/** Options of VIRTUAL_CHECKS that have no default. */
+export const VIRTUAL_REQUIRED = ["timeline", "cost", "onCompleted"] as const;
 
 /** Devices on virtual time. */
 export interface VirtualDevices {
@@ -37,7 +60,7 @@ export class VirtualWorkers implements VirtualDevices {
     isDone: (request: ActiveRequest) => boolean,
     execute: (task: Task) => void,
   ) {
-    this.count = workerCount(options);
+    this.count = options.workers ?? 1;
     this.#options = options;
     this.#isDone = isDone;
     this.#execute = execute;
@@ -64,12 +87,4 @@ export class VirtualWorkers implements VirtualDevices {
       onCompleted(task, startNs, endNs);
     });
   }
-}
-
-/** @throws RangeError on a number of workers that is not one */
-export function workerCount({ workers = 1 }: VirtualWorkersOptions): number {
-  if (!Number.isInteger(workers) || workers < 1) {
-    throw new RangeError(`"workers" is a positive integer, got ${workers}`);
-  }
-  return workers;
 }

@@ -4,6 +4,15 @@
  * first request does.
  */
 import { bytesOf } from "../base/bytes.ts";
+import {
+  anything,
+  bytes,
+  checkedOptions,
+  type Checks,
+  nonNegative,
+  ofType,
+} from "../base/checked_options.ts";
+import { describe, listed } from "../base/describe.ts";
 import { fnv1a } from "../base/hash.ts";
 import { msToNs } from "../base/units.ts";
 import { Arena } from "../kernels/arena.ts";
@@ -45,6 +54,23 @@ export interface WarmUpOptions {
   patienceMs?: number;
 }
 
+const WARM_UP_CHECKS: Checks<WarmUpOptions> = {
+  shared: ofType("boolean"),
+  memoryBytes(name, value) {
+    if (Number.isSafeInteger(value) && value as number >= PRACTICE_BYTES) {
+      return;
+    }
+    throw new RangeError(
+      `"${name}" is an integer of at least ${PRACTICE_BYTES}, got ${
+        describe(value)
+      }`,
+    );
+  },
+  // By namesOf(): they can be gone through only once.
+  kernels: anything,
+  patienceMs: nonNegative,
+};
+
 const LARGE_TILES = "large tiles";
 
 /** A compiled build: as long as somebody has it, engines keep its code, for all instances. */
@@ -63,27 +89,25 @@ const WARM_MAX = 8;
  * the process: instances of the same build in other threads run it as well, and what is warm stays warm.
  * Takes some milliseconds per kernel.
  * @param source bytes of the build
- * @throws {RangeError} if `memoryBytes` is too small to practise in
+ * @throws {TypeError} on an option that is not one
+ * @throws {RangeError} if `memoryBytes` is too small to practise in, or there is no such kernel
  */
 export async function warmUp(
   source: BufferSource,
-  {
+  options: WarmUpOptions,
+): Promise<void> {
+  bytes("source", source);
+  const {
     shared,
     memoryBytes = PRACTICE_BYTES,
-    kernels: names,
+    kernels: given,
     patienceMs = 100,
-  }: WarmUpOptions,
-): Promise<void> {
-  if (!Number.isSafeInteger(memoryBytes) || memoryBytes < PRACTICE_BYTES) {
-    throw new RangeError(
-      `"memoryBytes" is an integer of at least ${PRACTICE_BYTES}, got ${memoryBytes}`,
-    );
-  }
+  } = checkedOptions("warmUp()", options, WARM_UP_CHECKS, ["shared"]);
+  const names = namesOf(given);
   const { module, names: done } = warmBuild(
     fixMemory(bytesOf(source), Math.ceil(memoryBytes / PAGE_BYTES)),
   );
-  const all = names ?? Object.keys(SIGNATURES) as KernelName[];
-  const cold = [...new Set(all)].filter((name) => !done.has(name));
+  const cold = names.filter((name) => !done.has(name));
   if (cold.length === 0) return;
   const memory = practiceMemory(memoryBytes, shared);
   if (memory === undefined) return;
@@ -93,12 +117,12 @@ export async function warmUp(
   const wanted = (cold.some(takesMatrix) ? BLOCKS : 0) |
     (cold.some(takesBytes) ? WHOLE_DOTS : 0);
   if (wanted !== 0) {
-    const { bytes, variants } = probeScratch(source, {
+    const scratch = probeScratch(source, {
       shared,
       variants: wanted as Variants,
     });
-    kernels.shoal_use_scratch(top, variants);
-    top += bytes;
+    kernels.shoal_use_scratch(top, scratch.variants);
+    top += scratch.bytes;
   }
   const arena = new Arena(memory, top);
   for (const name of cold) {
@@ -111,6 +135,34 @@ export async function warmUp(
     arena.reset();
     await practise(largeCalls(kernels, arena), patienceMs);
   }
+}
+
+/**
+ * Each once; all of them unless told.
+ * @throws TypeError on what is no list of names
+ * @throws RangeError on a name that no kernel has
+ */
+function namesOf(given: Iterable<KernelName> | undefined): KernelName[] {
+  const all = Object.keys(SIGNATURES) as KernelName[];
+  if (given === undefined) return all;
+  if (
+    typeof given === "string" || typeof given?.[Symbol.iterator] !== "function"
+  ) {
+    throw new TypeError(
+      `"kernels" are names of kernels, got ${describe(given)}`,
+    );
+  }
+  const names = [...new Set(given)];
+  for (const name of names) {
+    if (!all.includes(name)) {
+      throw new RangeError(
+        `"kernels" has ${describe(name)}, which is none of ${
+          listed(all, Infinity)
+        }`,
+      );
+    }
+  }
+  return names;
 }
 
 /**

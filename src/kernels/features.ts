@@ -2,6 +2,11 @@
  * What this engine can run, found out by letting it look at the smallest modules that use a
  * feature, and which build to take for it.
  */
+import {
+  checkedOptions,
+  type Checks,
+  ofType,
+} from "../base/checked_options.ts";
 
 /** Features a build needs beyond WebAssembly 1.0. */
 export type EngineFeature = "simd" | "relaxed-simd" | "threads";
@@ -93,19 +98,36 @@ export interface ChosenBuild {
   relaxed: boolean;
 }
 
+/** What a build is wanted for. */
+interface WantedBuild {
+  threads?: boolean;
+  relaxed?: boolean;
+}
+
+const WANTED_CHECKS: Checks<WantedBuild> = {
+  threads: ofType("boolean"),
+  relaxed: ofType("boolean"),
+};
+
 /**
  * The best build for this engine: over shared memory where threads are wanted and to be had,
  * else for one thread; with relaxed SIMD only where that is wanted (its bits hold on one
  * machine and engine) and to be had.
+ * @throws {TypeError} on an option that is not one
  * @throws {Error} if the engine has no SIMD: there is no build without
  */
 export function chooseBuild(
-  wanted: { threads?: boolean; relaxed?: boolean } = {},
+  wanted: WantedBuild = {},
   engine: EngineProbe = THIS_ENGINE,
 ): ChosenBuild {
+  const { threads = false, relaxed: fast = false } = checkedOptions(
+    "chooseBuild()",
+    wanted,
+    WANTED_CHECKS,
+  );
   checkFeatures(["simd"], engine);
-  const shared = wanted.threads === true && supports("threads", engine);
-  const relaxed = wanted.relaxed === true && supports("relaxed-simd", engine);
+  const shared = threads && supports("threads", engine);
+  const relaxed = fast && supports("relaxed-simd", engine);
   const file = relaxed
     ? shared ? "shoal.relaxed-shared.wasm" as const : "shoal.relaxed.wasm"
     : shared

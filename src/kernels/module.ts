@@ -5,6 +5,14 @@
 import { instantiateSync } from "@assemblyscript/loader";
 import { bytesOf } from "../base/bytes.ts";
 import {
+  bytes,
+  type Check,
+  checkedOptions,
+  type Checks,
+  platformObject,
+  withMethods,
+} from "../base/checked_options.ts";
+import {
   checkFeatures,
   type EngineProbe,
   missingFeatures,
@@ -38,6 +46,30 @@ export interface InstantiateOptions {
   engine?: EngineProbe;
 }
 
+const MODULES = platformObject(
+  "bytes of a kernel build, or a WebAssembly.Module of them",
+  "WebAssembly.Module",
+);
+
+/** Bytes of a build or a module compiled from them. */
+export const kernelSource: Check = (name, source) => {
+  try {
+    bytes(name, source);
+  } catch {
+    MODULES(name, source);
+  }
+};
+
+export const wasmMemory: Check = platformObject(
+  "a WebAssembly.Memory",
+  "WebAssembly.Memory",
+);
+
+const INSTANTIATE_CHECKS: Checks<InstantiateOptions> = {
+  memory: wasmMemory,
+  engine: withMethods("an EngineProbe", ["validate"]),
+};
+
 /**
  * Instantiates a build of the hot core over `options.memory`. One instance per thread;
  * several may share a memory. From bytes, over a memory that cannot grow (createMemory()
@@ -45,6 +77,7 @@ export interface InstantiateOptions {
  * faster.
  *
  * @param source bytes of build/shoal*.wasm, or a module compiled from them
+ * @throws {TypeError} on an argument that is not one
  * @throws {Error} if the engine lacks SIMD (or threads, or relaxed SIMD, where the
  *   build needs them), if memory and build do not fit, or if the ABI differs
  */
@@ -52,7 +85,13 @@ export function instantiateKernels(
   source: BufferSource | WebAssembly.Module,
   options: InstantiateOptions,
 ): KernelExports {
-  const { memory, engine = THIS_ENGINE } = options;
+  kernelSource("source", source);
+  const { memory, engine = THIS_ENGINE } = checkedOptions(
+    "instantiateKernels()",
+    options,
+    INSTANTIATE_CHECKS,
+    ["memory"],
+  );
   const exports = source instanceof WebAssembly.Module
     ? link(source, memory)
     : linkBytes(source, memory, engine);

@@ -1,10 +1,11 @@
 /** Boundary checks of the NPU model: every message names the value and the way out. */
+import { describe } from "../base/describe.ts";
 
 /** Returns `value` if it is an integer >= 1, throws a RangeError naming it otherwise. */
 export function positiveInteger(value: number, what: string): number {
   if (!Number.isSafeInteger(value) || value < 1) {
     throw new RangeError(
-      `${what} must be an integer of at least 1, got ${value}`,
+      `${what} must be an integer of at least 1, got ${describe(value)}`,
     );
   }
   return value;
@@ -14,7 +15,7 @@ export function positiveInteger(value: number, what: string): number {
 export function nonNegativeInteger(value: number, what: string): number {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new RangeError(
-      `${what} must be an integer of at least 0, got ${value}`,
+      `${what} must be an integer of at least 0, got ${describe(value)}`,
     );
   }
   return value;
@@ -29,7 +30,7 @@ export function oneOf<T extends string>(
   const found = allowed.find((name) => name === value);
   if (found === undefined) {
     throw new RangeError(
-      `${what} must be one of ${allowed.join(", ")}; got "${value}"`,
+      `${what} must be one of ${allowed.join(", ")}; got ${describe(value)}`,
     );
   }
   return found;

@@ -1,4 +1,6 @@
 /** A machine: array, clock, memories, number format. All the event level needs to know. */
+import { ofType } from "../base/checked_options.ts";
+import { knownOptions } from "../base/options.ts";
 import { type ArrayShape, type Dataflow, DATAFLOWS } from "./dataflow.ts";
 import { nonNegativeInteger, oneOf, positiveInteger } from "./checks.ts";
 import type { DramConfig } from "./memory/dram.ts";
@@ -33,8 +35,41 @@ export interface NpuConfig {
   dram: DramConfig;
 }
 
-/** Checks every field. Throws a RangeError naming the key. */
-export function checkConfig(config: NpuConfig): NpuConfig {
+/** Every field, and those of the parts. */
+const FIELDS: readonly (keyof NpuConfig)[] = [
+  "name",
+  "source",
+  "array",
+  "dataflow",
+  "mode",
+  "clockHz",
+  "format",
+  "activationBytes",
+  "weightBytes",
+  "accumulatorBytes",
+  "vectorLanes",
+  "dram",
+];
+const ARRAY_FIELDS: readonly (keyof ArrayShape)[] = ["rows", "cols"];
+const DRAM_FIELDS: readonly (keyof DramConfig)[] = [
+  "channels",
+  "latencyCycles",
+  "bytesPerSecond",
+  "burstBytes",
+];
+
+/**
+ * Checks every field. Throws a RangeError naming the key, or a TypeError on a key that there is not.
+ * @returns a copy: what the caller does to its own later changes no machine
+ */
+export function checkConfig(given: NpuConfig): NpuConfig {
+  knownOptions("A machine", given, FIELDS, "field");
+  const { array, dram, ...rest } = given;
+  knownOptions('"array" of a machine', array, ARRAY_FIELDS, "field");
+  knownOptions('"dram" of a machine', dram, DRAM_FIELDS, "field");
+  const config = { ...rest, array: { ...array }, dram: { ...dram } };
+  ofType("string")("name", config.name);
+  ofType("string")("source", config.source);
   positiveInteger(config.array.rows, "array.rows");
   positiveInteger(config.array.cols, "array.cols");
   oneOf(config.dataflow, DATAFLOWS, "dataflow");

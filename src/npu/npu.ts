@@ -30,9 +30,9 @@ export interface Npu {
 
 const FROM_DRAM: OnChip = { ifmap: false, ofmap: false };
 
-/** Throws a RangeError naming the field if the configuration is impossible. */
-export function createNpu(config: NpuConfig): Npu {
-  checkConfig(config);
+/** Throws a RangeError or TypeError naming the field if the configuration is impossible. */
+export function createNpu(machine: NpuConfig): Npu {
+  const config = checkConfig(machine);
   const times = new Map<string, LayerTime>();
 
   const layer = (spec: LayerSpec, onChip: OnChip = FROM_DRAM): LayerTime => {

@@ -3,6 +3,7 @@
  * "Assumption". For all of them: bursts of 64 bytes; where no latency is published, LazyBatching's 100
  * cycles; `K`, `M` of on-chip memories are binary.
  */
+import { describe } from "../base/describe.ts";
 import type { NpuConfig } from "./config.ts";
 
 const MIB = 1024 * 1024;
@@ -136,7 +137,9 @@ export type PresetName = keyof typeof PRESETS;
 export function preset(name: string): NpuConfig {
   if (!Object.hasOwn(PRESETS, name)) {
     throw new RangeError(
-      `unknown preset "${name}"; known: ${Object.keys(PRESETS).join(", ")}`,
+      `unknown preset ${describe(name)}; known: ${
+        Object.keys(PRESETS).join(", ")
+      }`,
     );
   }
   return PRESETS[name as PresetName];

@@ -2,6 +2,7 @@
  * A model's latencies over batch sizes as a table that policies use, saved and loaded as JSON.
  * Source of the idea: LazyBatching, section IV-C (node-level latency lookup table).
  */
+import { describe } from "../base/describe.ts";
 import type { LayerSpec } from "./layer_spec.ts";
 import type { Npu } from "./npu.ts";
 import { positiveInteger } from "./checks.ts";
@@ -83,13 +84,14 @@ export function profileTable(
   );
 }
 
+/** Throws a RangeError naming what is wrong: what loadProfile() would refuse is not saved. */
 export function saveProfile(profile: LatencyProfile): string {
-  return JSON.stringify(profile, undefined, 1) + "\n";
+  return JSON.stringify(checked(profile), undefined, 1) + "\n";
 }
 
 /** Throws a RangeError naming what is wrong. */
 export function loadProfile(text: string): LatencyProfile {
-  let value: Partial<LatencyProfile> | null;
+  let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
@@ -97,7 +99,12 @@ export function loadProfile(text: string): LatencyProfile {
       cause,
     });
   }
-  const { machine, model, batchSizes, nodes, latencyNs } = value ?? {};
+  return checked(value);
+}
+
+function checked(value: unknown): LatencyProfile {
+  const { machine, model, batchSizes, nodes, latencyNs } = (value ??
+    {}) as Partial<LatencyProfile>;
   if (typeof machine !== "string" || typeof model !== "string") {
     throw new RangeError('profile: "machine" and "model" must be strings');
   }
@@ -110,6 +117,10 @@ export function loadProfile(text: string): LatencyProfile {
     );
   }
   batchSizes.forEach((batch) => positiveInteger(batch, "profile: batch size"));
+  nodes.forEach((node) => {
+    if (typeof node === "string") return;
+    throw new RangeError(`profile: "nodes" are names, got ${describe(node)}`);
+  });
   if (latencyNs.length !== nodes.length) {
     throw new RangeError(
       `profile: ${nodes.length} nodes but ${latencyNs.length} rows of latencies`,

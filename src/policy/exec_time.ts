@@ -3,6 +3,7 @@
  * Source: LazyBatching, section IV-C, Algorithm 1; line numbers below are its. `NodeLatency` is the
  * profile at batch size 1.
  */
+import { integer, listOf } from "../base/checked_options.ts";
 import { describe } from "../base/describe.ts";
 import { type Extent, hasExtents } from "../graph/cache.ts";
 import type { Profile } from "./profile.ts";
@@ -80,10 +81,13 @@ export function singleInputExecNs(
   return graphLatencyNs; // l. 12-14
 }
 
+const checkLengths = listOf(listOf(integer(0, Number.MAX_SAFE_INTEGER)));
+
 /**
  * dec_timesteps that cover a share of a length distribution (section IV-C: 90 %).
  * @param lengths values with their counts, ascending, e.g. `Histogram.entries()`
  * @returns the smallest length such that at least `coverage` of all lengths are at most it
+ * @throws TypeError or RangeError on an argument that is not one, or without a length
  */
 export function decTimesteps(
   lengths: Iterable<readonly [length: number, count: number]>,
@@ -92,7 +96,13 @@ export function decTimesteps(
   if (typeof coverage !== "number" || !(coverage > 0 && coverage <= 1)) {
     throw new RangeError(`"coverage" is in (0, 1], got ${describe(coverage)}`);
   }
+  if (typeof lengths?.[Symbol.iterator] !== "function") {
+    throw new TypeError(
+      `"lengths" are pairs of length and count, got ${describe(lengths)}`,
+    );
+  }
   const entries = [...lengths];
+  checkLengths("lengths", entries);
   const total = entries.reduce((sum, [, count]) => sum + count, 0);
   let covered = 0;
   for (const [length, count] of entries) {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { CostModel } from "../../src/cost/cost_model.ts";
 import type { Ending } from "../../src/engine/active_request.ts";
 import { EngineCore } from "../../src/engine/engine.ts";
+import type { Executor } from "../../src/engine/executor.ts";
 import { PairedExecutor } from "../../src/engine/paired_executor.ts";
 import { replay } from "../../src/engine/replay.ts";
 import { readKernels } from "../../src/engine/runtime.ts";
@@ -14,11 +15,11 @@ import {
   driveVirtual,
   type VirtualArrival,
 } from "../../src/engine/virtual_driver.ts";
+import type { VirtualWorkersOptions } from "../../src/engine/virtual_workers.ts";
 import { type CellNode, NODE } from "../../src/graph/cell_graph.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import type { Observer, RequestRecord } from "../../src/policy/records.ts";
-import type { Task } from "../../src/policy/launch.ts";
 
 /** Deterministic build over unshared memory, compiled once for all tests. */
 export const kernels: WebAssembly.Module = await WebAssembly.compile(
@@ -46,13 +47,13 @@ export interface RunOutcome {
 
 /** Real tensors on virtual time. */
 export function runPaired(options: RunOptions): RunOutcome {
+  const { models } = options;
   return runVirtual(
     options,
-    (timeline, onCompleted) =>
+    (devices) =>
       new PairedExecutor({
-        ...options,
-        timeline,
-        onCompleted,
+        ...devices,
+        models,
         kernels,
         slotBytes: 2 ** 20,
       }),
@@ -63,27 +64,25 @@ export function runPaired(options: RunOptions): RunOutcome {
 export function runSimulated(options: RunOptions): RunOutcome {
   return runVirtual(
     options,
-    (timeline, onCompleted) =>
-      new SimExecutor({ ...options, timeline, onCompleted }),
+    (devices) => new SimExecutor(devices),
   );
 }
 
-type OnCompleted = (task: Task, startNs: number, endNs: number) => void;
-
 function runVirtual(
   options: RunOptions,
-  build: (
-    timeline: Timeline,
-    onCompleted: OnCompleted,
-  ) => PairedExecutor | SimExecutor,
+  build: (devices: VirtualWorkersOptions) => PairedExecutor | SimExecutor,
 ): RunOutcome {
+  const { cost, workers } = options;
   const timeline = new Timeline();
-  const executor = build(
+  const executor = build({
     timeline,
-    (task, startNs, endNs) => engine.completed(task, startNs, endNs),
-  );
+    cost,
+    ...(workers !== undefined && { workers }),
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
   const { outcome, arrivals, observer } = watched(options);
-  const engine = new EngineCore({ ...options, executor, observer });
+  const engine = engineOf(options, executor, observer);
   driveVirtual(engine, timeline, arrivals);
   return outcome;
 }
@@ -106,7 +105,7 @@ export async function runThreads(
   const { outcome, arrivals, observer } = watched(options);
   try {
     await replay(
-      new EngineCore({ ...options, executor, observer }),
+      engineOf(options, executor, observer),
       executor,
       arrivals,
     );
@@ -114,6 +113,20 @@ export async function runThreads(
     await executor.close();
   }
   return outcome;
+}
+
+function engineOf(
+  { models, policy, queueMax }: Omit<RunOptions, "cost">,
+  executor: Executor,
+  observer: Observer,
+): EngineCore {
+  return new EngineCore({
+    models,
+    policy,
+    executor,
+    observer,
+    ...(queueMax !== undefined && { queueMax }),
+  });
 }
 
 /** Adds the checks that every run must pass: each request ends once, each node runs once and after its inputs. */

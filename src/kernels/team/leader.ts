@@ -1,3 +1,4 @@
+import { nonNegative } from "../../base/checked_options.ts";
 import type { KernelExports } from "../exports.ts";
 import {
   FAILED,
@@ -52,11 +53,7 @@ export function teamWays(ways: Partial<TeamWays> = {}): TeamWays {
     patienceMs = DEFAULT_WAYS.patienceMs,
   } = ways;
   const all = { leastNs, wakeNs, spinLoads, endSpinLoads, patienceMs };
-  for (const [name, value] of Object.entries(all)) {
-    if (!(value >= 0)) {
-      throw new RangeError(`"${name}" is at least 0, got ${value}`);
-    }
-  }
+  for (const [name, value] of Object.entries(all)) nonNegative(name, value);
   return all;
 }
 

@@ -2,6 +2,16 @@
  * E-Ebird's offline phase: which workers serve a load best, and the engine that has them all.
  * Source: E2bird, section 7.3.1, Eq. 6 and section 7.3.2, Table 4.
  */
+import {
+  checkedOptions,
+  type Checks,
+  integer,
+  listOf,
+  ofType,
+  oneOf,
+  positiveInteger,
+} from "../../base/checked_options.ts";
+import { shorten } from "../../base/describe.ts";
 import type { WorkerCounts } from "./worker_queue.ts";
 
 /** The mixes of Table 4, for ResNet-152 on a Titan RTX. */
@@ -79,14 +89,36 @@ export interface SearchOptions {
   latenciesNs: (workerSizes: readonly number[]) => readonly number[];
 }
 
+/** Sizes are powers of two; those of more are no 32-bit integers. */
+const SIZES_MAX = 31;
+
+const SEARCH_CHECKS: Checks<SearchOptions> = {
+  totals: listOf(positiveInteger),
+  sizes: integer(1, SIZES_MAX),
+  objective: oneOf(
+    ["worker", "inference", "last"] satisfies SearchObjective[],
+  ),
+  latenciesNs: ofType("function"),
+};
+
+const checkCounts = listOf(integer(0, 2 ** SIZES_MAX));
+
 /**
  * Profiles all combinations of every load and keeps the best one (section 7.3.1). Of equals the one with
  * fewer workers wins.
+ * @throws TypeError or RangeError on an option that is not one
  */
 export function searchConfigurations(
-  { totals = [4, 8, 16, 32], sizes = 6, objective = "worker", latenciesNs }:
-    SearchOptions,
+  options: SearchOptions,
 ): Record<number, number[]> {
+  const {
+    totals = [4, 8, 16, 32],
+    sizes = 6,
+    objective = "worker",
+    latenciesNs,
+  } = checkedOptions("searchConfigurations()", options, SEARCH_CHECKS, [
+    "latenciesNs",
+  ]);
   const best: Record<number, number[]> = {};
   for (const totalBS of totals) {
     let bestNs = Infinity;
@@ -117,10 +149,15 @@ export function withDefaults(counts: WorkerCounts): number[] {
  * The engine that satisfies every configuration: of each size as many workers as any of them needs.
  * Deviation: for Table 4's own mixes this is [1,1,2,2,1,0]; the table prints [1,1,1,2,1,0], which lacks
  * one of the two workers of size 4 in the mix for 16.
+ * @throws TypeError or RangeError on what are no counts of workers
  */
 export function engineConfiguration(
   configurations: Readonly<Record<number, WorkerCounts>>,
 ): number[] {
+  ofType("object")("configurations", configurations);
+  for (const [total, counts] of Object.entries(configurations)) {
+    checkCounts(`configurations[${shorten(total)}]`, counts);
+  }
   const all = Object.values(configurations);
   const sizes = largest(all.map(({ length }) => length));
   return withDefaults(

@@ -1,0 +1,268 @@
+/** Requests that wait to be unfolded: who comes in when, and that nothing else about them changes. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { constantCost } from "../../src/cost/table_cost.ts";
+import { EngineCore } from "../../src/engine/engine.ts";
+import { ServingEngine } from "../../src/engine/serving.ts";
+import { SimExecutor } from "../../src/engine/sim_executor.ts";
+import { Timeline } from "../../src/engine/timeline.ts";
+import { driveVirtual } from "../../src/engine/virtual_driver.ts";
+import type { Model } from "../../src/graph/model.ts";
+import { lstm } from "../../src/models/lstm.ts";
+import { cellular } from "../../src/policy/cellular.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { runRequests } from "../run_requests.ts";
+
+const base = lstm({ hidden: 4, vocabulary: 1000 });
+
+/** The model, and which requests were unfolded, by their first token. */
+function watched(): { model: Model; unfolded: number[] } {
+  const unfolded: number[] = [];
+  const model: Model<{ tokens: number[] }> = {
+    ...base,
+    unfold(input, graph) {
+      unfolded.push(input.tokens[0]!);
+      base.unfold(input, graph);
+    },
+  };
+  return { model, unfolded };
+}
+
+interface Ended {
+  readonly outcome: string;
+  readonly atNs: number;
+}
+
+interface Arrival {
+  readonly atNs: number;
+  readonly deadlineNs?: number;
+  readonly cancelAtNs?: number;
+}
+
+/** One worker on which a task takes 100 ns; request i brings token i. */
+function drive(
+  arrivals: readonly Arrival[],
+  { model, policy, hasTime }: {
+    model: Model;
+    policy: Policy;
+    hasTime?: () => boolean;
+  },
+): (Ended | undefined)[] {
+  const timeline = new Timeline();
+  const executor = new SimExecutor({
+    timeline,
+    cost: constantCost(100),
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({
+    models: [model],
+    policy,
+    executor,
+    ...(hasTime && { hasTime }),
+  });
+  const ended: (Ended | undefined)[] = arrivals.map(() => undefined);
+  driveVirtual(
+    engine,
+    timeline,
+    arrivals.map(({ atNs, deadlineNs, cancelAtNs }, i) => ({
+      model,
+      input: { tokens: [i] },
+      arrivalNs: atNs,
+      ...(deadlineNs !== undefined && { deadlineNs }),
+      ...(cancelAtNs !== undefined && { cancelAtNs }),
+      onEnd({ outcome }) {
+        assert.equal(ended[i], undefined, "a request ends once");
+        ended[i] = { outcome, atNs: timeline.nowNs };
+      },
+    })),
+  );
+  return ended;
+}
+
+const always = () => true;
+
+Deno.test("requests that cannot start yet are not unfolded, and are refused at their deadline all the same", () => {
+  const { model, unfolded } = watched();
+  // A batch of two runs for 100 ns; of six that come meanwhile two fit behind it.
+  const arrivals = [0, 0, 1, 1, 1, 1, 1, 1].map((atNs, i) => ({
+    atNs,
+    ...(i >= 4 && { deadlineNs: 50 }),
+  }));
+  const ended = drive(arrivals, {
+    model,
+    policy: cellular({ batchSizeMax: 2 }),
+    hasTime: always,
+  });
+  assert.deepEqual(unfolded, [0, 1, 2, 3]);
+  assert.deepEqual(
+    ended.map((end) => end?.outcome),
+    [...Array(4).fill("done"), ...Array(4).fill("expired")],
+  );
+  assert(ended.slice(4).every((end) => end?.atNs === 50));
+});
+
+Deno.test("the oldest waiting request is next; the newest, once the oldest has used half its time", () => {
+  const policy = () => cellular({ batchSizeMax: 1, maxTasksToSubmit: 1 });
+  const arrivals = [0, 0, 1, 2, 3];
+  const orderOf = (deadlineNs: number): number[] => {
+    const { model, unfolded } = watched();
+    drive(arrivals.map((atNs) => ({ atNs, deadlineNs })), {
+      model,
+      policy: policy(),
+      hasTime: always,
+    });
+    return unfolded;
+  };
+  assert.deepEqual(orderOf(1000), [0, 1, 2, 3, 4]);
+  // One is done at 100, when request 2 has used 99 of its 189; at 190 the others are too late.
+  assert.deepEqual(orderOf(190), [0, 1, 4]);
+  // At 100 of 205 the oldest goes on, at 200 it is the newest's turn.
+  assert.deepEqual(orderOf(205), [0, 1, 2, 4]);
+});
+
+Deno.test("everything is unfolded at once where nobody says that it may wait", () => {
+  const { model, unfolded } = watched();
+  const policy = cellular({ batchSizeMax: 1 });
+  drive(Array(5).fill({ atNs: 0, deadlineNs: 50 }), { model, policy });
+  assert.deepEqual(unfolded, [0, 1, 2, 3, 4]);
+  const all = watched();
+  drive(Array(5).fill({ atNs: 0, deadlineNs: 50 }), {
+    model: all.model,
+    policy: { ...cellular({ batchSizeMax: 1 }), lookahead: undefined } as never,
+    hasTime: always,
+  });
+  assert.deepEqual(all.unfolded, [0, 1, 2, 3, 4]);
+});
+
+Deno.test("without deadlines and cancellations, waiting to be unfolded changes no request's time", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(300), { minLength: 1, maxLength: 30 }),
+      fc.integer({ min: 1, max: 4 }),
+      (gaps, batchSizeMax) => {
+        let atNs = 0;
+        const arrivals = gaps.map((gap) => ({ atNs: atNs += gap }));
+        const policy = () => cellular({ batchSizeMax });
+        assert.deepEqual(
+          drive(arrivals, {
+            model: watched().model,
+            policy: policy(),
+            hasTime: always,
+          }),
+          drive(arrivals, { model: watched().model, policy: policy() }),
+        );
+      },
+    ),
+    { numRuns: propertyRuns(100) },
+  );
+});
+
+Deno.test("every request ends once, waiting or not, cancelled or expired", () => {
+  const arrival = fc.record({
+    gapNs: fc.nat(60),
+    deadlineNs: fc.option(fc.integer({ min: 1, max: 400 })),
+    cancelNs: fc.option(fc.nat(400), { freq: 4 }),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(arrival, { minLength: 1, maxLength: 30 }),
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 9 }),
+      (drawn, times) => {
+        let atNs = 0;
+        const arrivals = drawn.map(({ gapNs, deadlineNs, cancelNs }) => {
+          atNs += gapNs;
+          return {
+            atNs,
+            ...(deadlineNs !== null && { deadlineNs: atNs + deadlineNs }),
+            ...(cancelNs !== null && { cancelAtNs: atNs + cancelNs }),
+          };
+        });
+        let asked = 0;
+        const ended = drive(arrivals, {
+          model: watched().model,
+          policy: cellular({ batchSizeMax: 2 }),
+          // Now and then there is no time; completions bring the next look.
+          hasTime: () => times[asked++ % times.length]! || asked % 3 === 0,
+        });
+        ended.forEach((end, i) => {
+          assert(end !== undefined);
+          const { deadlineNs, cancelAtNs } = arrivals[i]!;
+          if (end.outcome === "expired") assert(end.atNs >= deadlineNs!);
+          if (end.outcome === "cancelled") {
+            assert(cancelAtNs !== undefined && end.atNs >= cancelAtNs);
+          }
+        });
+      },
+    ),
+    { numRuns: propertyRuns(200) },
+  );
+});
+
+Deno.test("an input may be used again once run() has returned, waiting or not", async () => {
+  await using engine = await ServingEngine.create({
+    models: [base],
+    policy: cellular({ batchSizeMax: 1 }),
+    slotBytes: 2 ** 22,
+  });
+  const shared = { tokens: new Int32Array(40) };
+  const inputs = Array.from(
+    { length: 30 },
+    (_, i) => ({ tokens: Array.from({ length: 40 }, (_, t) => (i + t) % 9) }),
+  );
+  const running = inputs.map(({ tokens }) => {
+    shared.tokens.set(tokens);
+    return engine.run(base, shared);
+  });
+  shared.tokens.fill(0);
+  assert.deepStrictEqual(
+    await Promise.all(running),
+    runRequests(base, inputs),
+  );
+});
+
+Deno.test("models that are served together take turns under cellular, whatever their cells' priorities", () => {
+  const low = lstm({ hidden: 4, vocabulary: 9 });
+  const high: Model = {
+    ...base,
+    name: "high",
+    cells: base.cells.map((cell) => ({ ...cell, priority: 9 })),
+    unfold({ tokens }, graph) {
+      const [step] = high.cells;
+      const ids = graph.ids(tokens);
+      const node = graph.node(step!, {
+        token: graph.id(ids, 0),
+        h: graph.zeros(4),
+        c: graph.zeros(4),
+      });
+      graph.result("h", graph.output(node, "h"));
+    },
+  };
+  const timeline = new Timeline();
+  const served: string[] = [];
+  const executor = new SimExecutor({
+    timeline,
+    cost: constantCost(100),
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({
+    models: [low, high],
+    policy: cellular({ batchSizeMax: 1, maxTasksToSubmit: 1 }),
+    executor,
+    observer: { request: (_, { model }) => served.push(model) },
+  });
+  driveVirtual(
+    engine,
+    timeline,
+    Array.from({ length: 12 }, (_, i) => ({
+      model: i % 2 ? high : low,
+      input: { tokens: [1] },
+      arrivalNs: 0,
+    })),
+  );
+  for (let i = 0; i < 12; i += 2) {
+    assert.deepEqual(served.slice(i, i + 2).sort(), ["high", "lstm"]);
+  }
+});

@@ -1,0 +1,113 @@
+/** Machines and profiles are checked where they come in. */
+import assert from "node:assert/strict";
+import { createNpu } from "../../src/npu/npu.ts";
+import { preset } from "../../src/npu/presets.ts";
+import {
+  type LatencyProfile,
+  loadProfile,
+  saveProfile,
+} from "../../src/npu/profile.ts";
+import { assertRefuses, type Refusal } from "../option_refusals.ts";
+
+Deno.test("createNpu() refuses a machine that cannot be", async () => {
+  const machine = preset("lazybatching");
+  await assertRefuses(machine, createNpu, [
+    {
+      with: { clock: 1 },
+      name: "TypeError",
+      message:
+        /^A machine has no field "clock"; it takes name, source, array, /,
+    },
+    {
+      with: { dram: { ...machine.dram, latency: 1 } },
+      name: "TypeError",
+      message:
+        /^"dram" of a machine has no field "latency"; it takes channels, /,
+    },
+    {
+      with: { array: undefined },
+      name: "TypeError",
+      message:
+        '"array" of a machine takes an object with fields, got undefined',
+    },
+    {
+      with: { array: { rows: 1 } },
+      name: "RangeError",
+      message: "array.cols must be an integer of at least 1, got undefined",
+    },
+    {
+      with: { name: undefined },
+      name: "TypeError",
+      message: '"name" is a string, got undefined',
+    },
+    {
+      with: { clockHz: NaN },
+      name: "RangeError",
+      message: "clockHz must be an integer of at least 1, got NaN",
+    },
+    {
+      with: { vectorLanes: "128" },
+      name: "RangeError",
+      message: 'vectorLanes must be an integer of at least 1, got "128"',
+    },
+    {
+      with: { mode: undefined },
+      name: "RangeError",
+      message: "mode must be one of causal, overlapped; got undefined",
+    },
+  ]);
+});
+
+Deno.test("a machine stays what it was made as", () => {
+  const config = { ...preset("lazybatching"), array: { rows: 8, cols: 8 } };
+  const npu = createNpu(config);
+  config.clockHz = NaN;
+  config.array.rows = 0;
+  assert.equal(npu.config.clockHz, preset("lazybatching").clockHz);
+  assert.equal(npu.config.array.rows, 8);
+});
+
+Deno.test("preset() names what it was asked for", () => {
+  assert.throws(() => preset("tpu"), {
+    name: "RangeError",
+    message: /^unknown preset "tpu"; known: lazybatching, /,
+  });
+  assert.throws(() => preset(undefined as never), /unknown preset undefined/);
+});
+
+Deno.test("saveProfile() and loadProfile() refuse what is no profile", async () => {
+  const profile: LatencyProfile = {
+    machine: "m",
+    model: "n",
+    batchSizes: [1, 2],
+    nodes: ["a"],
+    latencyNs: [[1, 2]],
+  };
+  const refusals: Refusal[] = [
+    [{ machine: undefined }, 'profile: "machine" and "model" must be strings'],
+    [{ nodes: "a" }, /^profile: "batchSizes", "nodes" and .* must be arrays$/],
+    [{ nodes: [5] }, 'profile: "nodes" are names, got 5'],
+    [
+      { batchSizes: [1, "2"] },
+      'profile: batch size must be an integer of at least 1, got "2"',
+    ],
+    [
+      { latencyNs: [[1, 0.5]] },
+      'profile: node "a" needs 2 latencies in whole nanoseconds',
+    ],
+    [{ latencyNs: [] }, "profile: 1 nodes but 0 rows of latencies"],
+  ].map(([bad, message]) =>
+    ({ with: bad, name: "RangeError", message }) as Refusal
+  );
+  await assertRefuses(profile, saveProfile, refusals);
+  const load = (value: unknown) => loadProfile(JSON.stringify(value));
+  await assertRefuses(profile, load, refusals);
+  assert.throws(
+    () => saveProfile({ ...profile, latencyNs: [[1, NaN]] }),
+    /node "a" needs 2 latencies in whole nanoseconds/,
+  );
+  assert.throws(() => loadProfile(undefined as never), {
+    name: "RangeError",
+    message: /^profile: not JSON/,
+  });
+});
