@@ -12,8 +12,11 @@ const script = fileURLToPath(
 /** Lives of a default run: enough that what each leaves behind exceeds what the allocator does. */
 const TIMES = 20;
 
-/** Less than five engines' weights: the second half of the lives may not add it. */
-const GROWTH_MAX = 24 * 2 ** 20;
+/**
+ * Half of what ten engines' memories take: the second half of the lives may not add it. What a process has
+ * grows by less and less for some dozens of lives, as the allocator's pools fill.
+ */
+const GROWTH_MAX = 48 * 2 ** 20;
 
 /** A run in which a promise never settles, or threads stay that keep the process. */
 const STUCK_MS = 600_000;

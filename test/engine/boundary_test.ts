@@ -99,6 +99,19 @@ Deno.test("a signal that throws fails its own request at most", async () => {
   assert.deepStrictEqual(await engine.run(model, input), expected);
 });
 
+Deno.test("a signal is left alone once its request has ended", async () => {
+  await using engine = await create();
+  const listeners = new Set<unknown>();
+  const signal = signalWith({
+    addEventListener: (_: string, listener: unknown) => listeners.add(listener),
+    removeEventListener: (_: string, listener: unknown) =>
+      listeners.delete(listener),
+  });
+  assert.deepStrictEqual(await engine.run(model, input, { signal }), expected);
+  await assert.rejects(engine.run(model, { tokens: [-1] }, { signal }));
+  assert.equal(listeners.size, 0);
+});
+
 Deno.test("options of a request are read once, and a getter that throws fails the request", async () => {
   await using engine = await create();
   let reads = 0;

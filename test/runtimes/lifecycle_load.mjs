@@ -47,7 +47,63 @@ export const LIVES = [
       if (!why.test(error.message)) throw error;
     },
   },
+  {
+    name: "dead workers",
+    times: 50,
+    async live(shoal, i) {
+      const made = await watchThreads();
+      const engine = await create(shoal, {
+        threadsPerWorker: 2,
+        onError() {},
+      });
+      const input = { tokens: Array.from({ length: 400 }, (_, t) => t % 9) };
+      const answers = [1, 2, 3].map(() => engine.run(sentences(shoal), input));
+      // One of both workers or of their helpers; it is busy, or asleep.
+      made[i % made.length].terminate();
+      const [first, ...others] = (await Promise.all(answers)).map(({ h }) =>
+        String(h)
+      );
+      if (others.some((other) => other !== first)) {
+        throw new Error("one input has several answers");
+      }
+      await engine.close();
+    },
+  },
 ];
+
+/** @type {Promise<{ terminate(): unknown }[]> | undefined} */
+let watched;
+
+/** Threads that are made from now on. */
+async function watchThreads() {
+  const made = await (watched ??= recordThreads());
+  made.length = 0;
+  return made;
+}
+
+/** Puts a class that keeps its instances in the place of the runtime's. */
+async function recordThreads() {
+  /** @type {{ terminate(): unknown }[]} */
+  const made = [];
+  /** @param {any} Original */
+  const recording = (Original) =>
+    class extends Original {
+      /** @param {unknown[]} args */
+      constructor(...args) {
+        super(...args);
+        made.push(/** @type {any} */ (this));
+      }
+    };
+  if (typeof Worker === "function") {
+    globalThis.Worker = recording(Worker);
+  } else {
+    const { default: threads } = await import("node:worker_threads");
+    const { syncBuiltinESMExports } = await import("node:module");
+    threads.Worker = recording(threads.Worker);
+    syncBuiltinESMExports();
+  }
+  return made;
+}
 
 /** @type {Record<string, any>} */
 const models = {};
