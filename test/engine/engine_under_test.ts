@@ -93,6 +93,8 @@ export class EngineUnderTest {
       onError: (error) => this.oracle.told(error),
       team: { leastNs: 0, wakeNs: 0 },
       warmUp: false,
+      // Whatever it would give up waiting for is to hang here.
+      patienceMs: 3_600_000,
     });
     this.#threads = this.workers.slice(before);
   }

@@ -59,6 +59,8 @@ function create(
     // Whoever has nothing to do sleeps: the first access is to the first task.
     spinMs: 0,
     team: { leastNs: 0, wakeNs: 0 },
+    // Whatever it would give up waiting for is to hang here.
+    patienceMs: 3_600_000,
     // Every death would be told of.
     onError: () => {},
     ...options,
