@@ -471,7 +471,9 @@ export class EngineCore {
         run.tailAt = (run.tailAt + 1) % tail.cells.length;
         const nodes: CellNode[] = [];
         for (const request of tail.requests as readonly ActiveRequest[]) {
-          const node = request.over ? undefined : request.nextGrown(cell);
+          // What a failed growth has appended has no place in memory.
+          if (request.over || this.#stunted.has(request)) continue;
+          const node = request.nextGrown(cell);
           if (node) nodes.push(node);
         }
         if (nodes.length > 0) step = { cell, nodes };
