@@ -473,7 +473,12 @@ export class EngineCore {
     const { tail } = run.launch;
     if (tail === undefined) return;
     while (run.inFlight < TAIL_AHEAD) {
-      const step = nextOfTail(run, tail);
+      const step = nextOfTail(
+        run,
+        tail,
+        // What a failed growth has appended has no place in memory.
+        (request) => request.over || this.#stunted.has(request),
+      );
       if (step === undefined) return;
       this.#submit(run, step);
     }

@@ -17,13 +17,14 @@ export interface Run {
 export function nextOfTail(
   run: Run,
   tail: NonNullable<Launch["tail"]>,
+  isOver: (request: ActiveRequest) => boolean,
 ): Step | undefined {
   for (let tried = 0; tried < tail.cells.length; tried++) {
     const cell = tail.cells[run.tailAt]!;
     run.tailAt = (run.tailAt + 1) % tail.cells.length;
     const nodes: CellNode[] = [];
     for (const request of tail.requests as readonly ActiveRequest[]) {
-      const node = request.over ? undefined : request.nextGrown(cell);
+      const node = isOver(request) ? undefined : request.nextGrown(cell);
       if (node) nodes.push(node);
     }
     if (nodes.length > 0) return { cell, nodes };

@@ -90,8 +90,11 @@ export class EngineUnderTest {
       models: this.models.map((name) => SERVED[name]!.model),
       policy: this.#counted(POLICIES[policy]!.build(options)),
       observer: this.#observer(),
+      onError: (error) => this.oracle.told(error),
       team: { leastNs: 0, wakeNs: 0 },
       warmUp: false,
+      // Whatever it would give up waiting for is to hang here.
+      patienceMs: 3_600_000,
     });
     this.#threads = this.workers.slice(before);
   }
@@ -139,7 +142,7 @@ export class EngineUnderTest {
   #cancel(ticket: Ticket): void {
     const { oracle } = this;
     const { signal } = ticket.controller!;
-    const active = this.#engine.active;
+    const before = this.#engine.active - this.#requests;
     const isThere = !ticket.ended && !signal.aborted && this.#knowsWhoIsThere();
     // The reason has to be known before anybody can be rejected with it.
     const reason = new Error(`the signal of ${ticket.what}`);
@@ -148,8 +151,8 @@ export class EngineUnderTest {
     if (!isThere) return;
     ticket.answer = undefined;
     ticket.rejections.clear();
-    // The engine has looked around, and may have found others at their end.
-    if (this.#engine.active >= active && !this.#observerTrick) {
+    // The engine has looked around: others may have ended, and made new ones in their callbacks.
+    if (this.#engine.active - this.#requests >= before) {
       oracle.fail(`${ticket.what} was cancelled and is not gone`);
     }
   }
@@ -216,8 +219,8 @@ export class EngineUnderTest {
   }
 
   /**
-   * Ends a sequence: waits for everything, looks for leftovers, and closes an engine that is not as good
-   * as new.
+   * Ends a sequence: waits for everything, looks for leftovers, and closes an engine whose threads were
+   * made to die.
    * @throws Error of the first fault that was found
    */
   async settle(): Promise<void> {
@@ -225,14 +228,17 @@ export class EngineUnderTest {
     this.#observerTrick = undefined;
     await this.#awaitAll();
     for (const thread of this.#allThreads()) thread.spare();
-    const suspect = oracle.engineErrors.size > 0 || oracle.deaths > 0;
-    if (suspect && oracle.closing === undefined) {
+    if (oracle.deaths > 0 && oracle.closing === undefined) {
       this.submit({ model: this.models[0]!, input: 0 });
       await this.#awaitAll();
-      this.close("finish");
     }
-    if (oracle.closing === undefined) await this.#checkSlots();
-    else await this.#checkClosed();
+    const isOpen = oracle.closing === undefined;
+    if (isOpen && oracle.gaveUp === undefined) await this.#checkSlots();
+    if (isOpen && oracle.deaths > 0) this.close("finish");
+    if (oracle.closing !== undefined) await this.#checkClosed();
+    if (oracle.untold.size > 0) {
+      oracle.fail("an observer threw, and nobody was told");
+    }
     if (this.#engine.active !== 0) {
       oracle.fail(`nothing is outstanding, "active" is ${this.#engine.active}`);
     }
@@ -324,7 +330,7 @@ export class EngineUnderTest {
       if (does === "run") this.submit({ model: this.models[0]!, input: 1 });
       else {
         const error = new Error(`the observer's "${hook}"`);
-        this.oracle.engineErrors.add(error);
+        this.oracle.untold.add(error);
         throw error;
       }
     });

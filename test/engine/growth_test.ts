@@ -84,6 +84,23 @@ for (const [policy] of policies) {
     assert.deepEqual(done!.result, { ids: Int32Array.from([1, 2, 3]) });
   });
 
+  Deno.test(`${policy}: nothing is executed that a failed growth has appended`, () => {
+    let calls = 0;
+    const broken = counting({
+      grow(node, graph) {
+        calls++;
+        growOn(node, graph);
+        throw new RangeError("no more");
+      },
+    });
+    const [failed, done] = run(policy, [broken, counting({ grow: growOn })]);
+    assert.equal(failed!.outcome, "failed");
+    assert.match(failed!.error!.message, /no more/);
+    // Whatever is submitted grows.
+    assert.equal(calls, 1);
+    assert.deepEqual(done!.result, { ids: Int32Array.from([1, 2, 3]) });
+  });
+
   Deno.test(`${policy}: growth that appends nothing ends the request`, () => {
     const [ending] = run(policy, [counting({ grow() {} })]);
     assert.deepEqual(ending!.result, { ids: Int32Array.from([1]) });

@@ -4,7 +4,7 @@ import { type Death, DEATHS, FUSE, FUSE_WORDS } from "./fuse.ts";
 /** What a thread is like from its start. */
 export interface Birth {
   /** Dies at so many accesses after its start, or, if stillborn, before it is ready. */
-  dies?: { death: Death; accesses: number };
+  dies?: { death: Death; accesses: number; which?: "writes" };
   /** It is never ready. */
   stillborn?: boolean;
 }
@@ -62,7 +62,7 @@ export async function withMortalWorkers(
       super(new URL("mortal_worker.ts", import.meta.url), options);
       const record = this.#record = new MortalWorker(options?.name);
       const { dies, stillborn } = birth(records.length);
-      if (dies) record.light(dies.death, dies.accesses);
+      if (dies) record.light(dies.death, dies.accesses, dies.which);
       if (stillborn) Atomics.store(record.fuse, FUSE.stillborn, 1);
       super.postMessage(record.fuse);
       records.push(record);

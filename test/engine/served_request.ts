@@ -71,6 +71,14 @@ export interface PreparedRequest {
   readonly options: RequestOptions;
 }
 
+/** With such a signal no request is taken. */
+const HOPELESS: RequestSpec["signal"][] = [
+  "aborted before",
+  "no AbortSignal",
+  "throws when asked",
+  "throws when listened to",
+];
+
 /** Steps and deadlines that are none. */
 function isBad({ model, deadlineMs = 1, stepsFixed = 1 }: RequestSpec) {
   return SERVED[model] === undefined || !(deadlineMs > 0) || stepsFixed < 1;
@@ -91,7 +99,7 @@ export function prepareRequest(
     what,
     spec.signal === "sound" ? controller : undefined,
   );
-  const { rejections, errors } = ticket;
+  const { rejections } = ticket;
   const signal = signalOf(spec.signal ?? "none", controller, ticket);
   const { deadlineMs = Infinity } = spec;
   const steps = served.grows || spec.stepsFixed === 0
@@ -106,11 +114,8 @@ export function prepareRequest(
   if (full || wayward) rejections.add("queue full");
   if (!now.quiet || wayward) rejections.add("no room");
   if (now.over) rejections.add("closed");
-  if (now.inside) rejections.add("any");
-  const aborted = spec.signal === "aborted before";
-  if (aborted) errors.add(signal!.reason);
   const hopeless = fate !== "done" || isBad(spec) || now.over ||
-    aborted || (full && !wayward);
+    HOPELESS.includes(spec.signal) || (full && !wayward);
   if (!hopeless) {
     ticket.answer = steps === undefined ? answer : cutShort(answer!, steps);
   }
@@ -152,12 +157,16 @@ function signalOf(
   if (kind === "sound") return signal;
   if (kind === "aborted before") {
     controller.abort();
+    errors.add(signal.reason);
     return signal;
   }
-  rejections.add("bad input");
-  if (kind === "no AbortSignal") return { aborted: false } as AbortSignal;
+  if (kind === "no AbortSignal") {
+    rejections.add("bad input");
+    return { aborted: false } as AbortSignal;
+  }
   const error = new Error(`the signal of ${what}`);
-  errors.add(error);
+  // What goes wrong once a request has ended cannot be its end.
+  if (kind !== "throws when left alone") errors.add(error);
   const fail = () => {
     throw error;
   };

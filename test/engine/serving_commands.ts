@@ -1,6 +1,5 @@
 /** Commands of the model-based test of the serving engine, each as often as it is worth. */
 import fc from "fast-check";
-import * as errors from "../../src/engine/errors.ts";
 import { DEATHS } from "./fuse.ts";
 import { type EngineUnderTest, HOOKS, turn } from "./engine_under_test.ts";
 import { CALLBACKS, SERVED } from "./served_models.ts";
@@ -11,9 +10,6 @@ import {
   TRICKS,
 } from "./served_request.ts";
 import type { Oracle } from "./serving_oracle.ts";
-
-/** Whether the engine guards its callbacks and recovers from dead threads: what needs that waits for it. */
-export const RECOVERS = "WorkerError" in errors;
 
 export type Command = fc.AsyncCommand<Oracle, EngineUnderTest>;
 
@@ -53,9 +49,6 @@ function anyInput(model: string): fc.Arbitrary<number> {
 
 const CLOSING: Trick[] = ["close", "reject"];
 
-/** What a callback may do in an engine that does not guard itself. */
-const HARMLESS: Trick[] = ["throw", "throw no error", "return a promise"];
-
 const anyTrick = record({
   at: fc.constantFrom(...CALLBACKS),
   call: fc.nat(3),
@@ -68,20 +61,9 @@ const anyTrick = record({
     },
     { weight: 1, arbitrary: fc.constantFrom(...CLOSING) },
   ),
-}).filter(({ at, does }) =>
-  RECOVERS || HARMLESS.includes(does) ||
-  at !== "grow" && !CLOSING.includes(does)
-);
+});
 
-const SOUND_SIGNALS: RequestSpec["signal"][] = [
-  "none",
-  "sound",
-  "aborted before",
-];
-
-const anySignal = fc.constantFrom(
-  ...SIGNALS.filter((kind) => RECOVERS || SOUND_SIGNALS.includes(kind)),
-);
+const anySignal = fc.constantFrom(...SIGNALS);
 
 function anySpec(models: readonly string[]): fc.Arbitrary<RequestSpec> {
   const signal = fc.constantFrom("none" as const, "sound" as const);
@@ -131,9 +113,7 @@ const close = fc.constantFrom("finish" as const, "reject" as const).map(
 const observer = record({
   hook: fc.constantFrom(...HOOKS),
   does: fc.constantFrom("throw" as const, "run" as const),
-}).filter(({ hook, does }) =>
-  RECOVERS || does === "throw" && hook !== "request"
-).map((trick) =>
+}).map((trick) =>
   command("observer", trick, (engine) => engine.trickObserver(trick))
 );
 
@@ -175,6 +155,6 @@ export function anyCommand(
     { weight: 15, arbitrary: flood },
     { weight: 3, arbitrary: close },
     { weight: 2, arbitrary: observer },
-    ...RECOVERS ? [{ weight: 1, arbitrary: death }] : [],
+    { weight: 1, arbitrary: death },
   );
 }

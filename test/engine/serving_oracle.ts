@@ -7,6 +7,7 @@ import {
   ClosedError,
   DeadlineError,
   QueueFullError,
+  WorkerError,
 } from "../../src/engine/errors.ts";
 import type { Result } from "../../src/graph/model.ts";
 
@@ -19,9 +20,7 @@ export type Rejection =
   | "no room"
   | "queue full"
   | "too large"
-  | "worker died"
-  /** For requests made where none should be made: inside the engine's callbacks. */
-  | "any";
+  | "worker died";
 
 /** One request: what happened to it, and so how it may end. */
 export class Ticket {
@@ -52,9 +51,11 @@ export class Oracle {
   closesOutstanding = 0;
   /** Fuses lit: threads that have died, or are going to. */
   deaths = 0;
-  /** What the engine as a whole may end with: errors of observers. */
-  readonly engineErrors = new Set<unknown>();
-  /** What it has ended with. */
+  /** Errors of observers that nobody has been told of. */
+  readonly untold = new Set<unknown>();
+  /** Deaths that the engine has told of. */
+  #deathsTold = 0;
+  /** What the engine as a whole has ended with. */
   gaveUp: { readonly error: unknown } | undefined;
   /** Requests of the sequence under way. */
   tickets: Ticket[] = [];
@@ -89,8 +90,16 @@ export class Oracle {
     }
   }
 
+  /** Judges what the engine tells of that ends no request. */
+  told(error: unknown): void {
+    if (this.untold.delete(error)) return;
+    if (++this.#deathsTold > this.deaths) {
+      this.fail(`told of an error that nobody made: ${show(error)}`);
+    }
+  }
+
   #mayReject({ rejections, errors }: Ticket, reason: unknown): boolean {
-    if (errors.has(reason) || rejections.has("any")) return true;
+    if (errors.has(reason)) return true;
     if (!(reason instanceof Error)) return false;
     if (errors.has(reason.cause)) return true;
     const way = wayOf(reason);
@@ -102,10 +111,10 @@ export class Oracle {
   /** Whether it is the error with which the engine as a whole ends, of which there is one. */
   #isGivingUp(error: Error): boolean {
     if (this.gaveUp) return this.gaveUp.error === error;
-    const mayGiveUp = this.deaths >= 3 || this.engineErrors.has(error) ||
-      this.engineErrors.has(error.cause);
-    if (mayGiveUp) this.gaveUp = { error };
-    return mayGiveUp;
+    // One that it recovers from, and two of those that start in its place.
+    if (this.deaths < 3) return false;
+    this.gaveUp = { error };
+    return true;
   }
 
   /** Takes down a fault, wherever it is found; `check` throws it. */
@@ -133,9 +142,12 @@ function wayOf(error: Error): Rejection | undefined {
   if (error instanceof CellError) return "cell failed";
   if (error instanceof ClosedError) return "closed";
   if (error instanceof DeadlineError) return "deadline";
-  if (error instanceof QueueFullError) return "queue full";
-  if (error.name === "WorkerError") return "worker died";
-  if (/^No room for a slot/.test(error.message)) return "no room";
+  if (error instanceof QueueFullError) {
+    return /^Slot memory is full/.test(error.message)
+      ? "no room"
+      : "queue full";
+  }
+  if (error instanceof WorkerError) return "worker died";
   if (/^A request needs a slot/.test(error.message)) return "too large";
   if (error instanceof TypeError || error instanceof RangeError) {
     return "bad input";
