@@ -2,6 +2,7 @@
  * Drives serving engines with random commands, sensible ones and others, and checks after each that every request
  * has ended as its history allows: with the bits of serial execution, or with an error that it has deserved.
  */
+import process from "node:process";
 import fc from "fast-check";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { propertyRuns } from "../property_runs.ts";
@@ -55,9 +56,19 @@ async function play(
   commands: Iterable<Command>,
 ): Promise<void> {
   const { oracle } = engine;
-  await fc.asyncModelRun(() => ({ model: oracle, real: engine }), commands);
+  const all = [...commands];
+  played += all.length;
+  await fc.asyncModelRun(() => ({ model: oracle, real: engine }), all);
   await engine.settle();
 }
+
+/** Commands so far. */
+let played = 0;
+
+/** Of the first round; SHOAL_PROPERTY_SEED plays the same sequences again. */
+const seed = Number(
+  process.env["SHOAL_PROPERTY_SEED"] ?? Math.floor(Math.random() * 2 ** 31),
+);
 
 const policies = Object.keys(POLICIES);
 const sequences = Math.ceil(propertyRuns(1000) / policies.length);
@@ -94,10 +105,14 @@ for (const policy of policies) {
               pool.giveBack(engine);
             },
           ),
-          { numRuns: Math.min(SEQUENCES_PER_ROUND, sequences - done) },
+          {
+            numRuns: Math.min(SEQUENCES_PER_ROUND, sequences - done),
+            seed: seed + done,
+          },
         );
         await pool.close();
       }
     });
+    console.log(`${sequences} sequences from seed ${seed}; ${played} commands`);
   });
 }
