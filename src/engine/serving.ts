@@ -297,7 +297,8 @@ export class ServingEngine {
 
   /** An engine that takes nothing more hears of nothing but tasks and times. */
   #checkProgress(wakeNs: number): void {
-    if (this.#core.tasksInFlight > 0 || wakeNs < Infinity) return;
+    const { tasksInFlight, holdsBack } = this.#core;
+    if (tasksInFlight > 0 || holdsBack || wakeNs < Infinity) return;
     throw new Error(
       `Policy "${this.#policyName}" leaves ${this.#core.active} requests waiting for nothing`,
     );
@@ -334,10 +335,12 @@ function reporter(
   const told = new Set<string>();
   return (error, hook) => {
     if (onError) {
+      // There is nobody left to tell of what it throws itself.
       try {
-        onError(error as Error);
+        const returned: unknown = onError(error as Error);
+        if (returned instanceof Promise) returned.catch(() => {});
       } catch {
-        // There is nobody left to tell.
+        return;
       }
     } else if (hook === undefined || !told.has(hook)) {
       if (hook !== undefined) told.add(hook);
