@@ -45,6 +45,8 @@ const FEW = [CHAIN, TRANSLATION, known("fragile", 1), known("treelstm", 2)];
 /** The first of the accesses to shared memory that serving them takes; each of dozens of tasks takes some. */
 const SWEEP = Array.from({ length: 24 }, (_, i) => i + 1);
 const SHORT_SWEEP = SWEEP.slice(0, 8);
+/** For teams, which make more accesses for a task and are slower to replace. */
+const TEAM_SWEEP = SWEEP.filter((accesses) => accesses % 2 === 1);
 
 function create(
   options: Partial<ServingOptions> = {},
@@ -213,7 +215,7 @@ for (const role of ["worker", "helper"]) {
     `requests are answered wherever in a team's calls the ${role} dies`,
     async (death, workers) => {
       const engine = await create({ threadsPerWorker: 2 });
-      for (const accesses of SWEEP) {
+      for (const accesses of TEAM_SWEEP) {
         const [thread] = await untilAlive(workers, role);
         assert(thread);
         thread.light(
@@ -300,7 +302,7 @@ testDeaths(
 
 /** Writes at which an engine's only thread dies, and the one that takes its place. */
 const PAIRS = [1, 2, 3].flatMap((first) =>
-  [1, 2, 3, 4].map((second) => ({ first, second }))
+  [1, 2].map((second) => ({ first, second }))
 );
 
 for (const death of DEATHS) {
