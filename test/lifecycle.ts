@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import type { Life, Remains } from "./runtimes/lifecycle_load.mjs";
+import { type Life, LIVES, type Remains } from "./runtimes/lifecycle_load.mjs";
 
 const script = fileURLToPath(
   new URL("./runtimes/lifecycle.mjs", import.meta.url),
 );
 
 /** Lives of a default run: enough that what each leaves behind exceeds what the allocator does. */
-const TIMES = 20;
+const TIMES = 24;
 
 /**
  * Half of what ten engines' memories take: the second half of the lives may not add it. What a process has
@@ -22,9 +22,26 @@ const GROWTH_MAX = 48 * 2 ** 20;
 const STUCK_MS = 600_000;
 const LINGERS_MS = 20_000;
 
+const isFull = process.env["SHOAL_LIVES"] === "full";
+
 /** @returns how many lives to live: all of them when SHOAL_LIVES is "full" */
 function timesOf({ times }: Life): number {
-  return process.env["SHOAL_LIVES"] === "full" ? times : Math.min(TIMES, times);
+  return isFull ? times : Math.min(TIMES, times);
+}
+
+/** Defines a test for all kinds of lives together, and, in a full run, for each kind. */
+export function testLives(
+  where: string,
+  command: readonly string[],
+  library: URL,
+): void {
+  LIVES.forEach((life, i) =>
+    Deno.test({
+      name: `${life.name} leave nothing behind in ${where}`,
+      ignore: i > 0 && !isFull,
+      fn: () => testLife(life, command, library),
+    })
+  );
 }
 
 /**
@@ -32,7 +49,7 @@ function timesOf({ times }: Life): number {
  * @param command runs a script, with `gc` exposed
  * @param library URL of what is tested
  */
-export async function testLife(
+async function testLife(
   life: Life,
   [command, ...args]: readonly string[],
   library: URL,

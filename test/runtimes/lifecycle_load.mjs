@@ -23,7 +23,7 @@ import process from "node:process";
  */
 
 /** @type {readonly Life[]} */
-export const LIVES = [
+const KINDS = [
   {
     name: "engines made and closed",
     times: 200,
@@ -69,6 +69,24 @@ export const LIVES = [
       await engine.close();
     },
   },
+];
+
+/**
+ * All kinds in one process first, each as often as in a full run of its own; then, for whoever looks for
+ * what is left behind, one after the other.
+ * @type {readonly Life[]}
+ */
+export const LIVES = [
+  {
+    name: "engines of all kinds",
+    times: KINDS.reduce((sum, { times }) => sum + times, 0),
+    live: (shoal, i) => {
+      const [made, failed, dead] = KINDS;
+      const kind = i % 6 === 4 ? failed : i % 6 === 5 ? dead : made;
+      return kind.live(shoal, Math.floor(i / 6) + i % 6);
+    },
+  },
+  ...KINDS,
 ];
 
 /** @type {Promise<{ terminate(): unknown }[]> | undefined} */
