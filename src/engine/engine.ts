@@ -139,7 +139,7 @@ export class EngineCore {
     }
     const { arrivalNs, deadlineNs = Infinity, stepsFixed, onEnd } = submission;
     const request = new ActiveRequest(
-      this.#requests++,
+      this.#requests,
       model,
       new CellGraph(model),
       arrivalNs,
@@ -152,6 +152,8 @@ export class EngineCore {
     }
     if (request.waiting) this.#admission.wait(request);
     else this.#admit(request, input);
+    // A refused one has no number: those of requests that are taken follow each other.
+    this.#requests++;
     request.place = this.#active.push(request) - 1;
     this.#deadlines.add(request);
     return request;

@@ -226,6 +226,18 @@ Deno.test("observers may throw, reject, call the engine, and abort", async () =>
   assert(reported.every((error) => error === luck));
 });
 
+Deno.test("refused requests take no number", async () => {
+  const ids: number[] = [];
+  await using engine = await create({
+    observer: { request: (_, { id }) => ids.push(id) },
+  });
+  for (let i = 0; i < 3; i++) {
+    await assert.rejects(engine.run(model, { tokens: [99] }), RangeError);
+    assert.deepStrictEqual(await engine.run(model, input), expected);
+  }
+  assert.deepEqual(ids, [0, 1, 2]);
+});
+
 Deno.test("functions of a model that return a promise fail the request", async () => {
   const asked = { ...model, check: () => Promise.reject(luck) };
   const unfolded = {
