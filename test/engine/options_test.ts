@@ -120,7 +120,7 @@ Deno.test("EngineCore refuses options that are not", async () => {
         with: { queuMax: 5 },
         name: "TypeError",
         message:
-          'EngineCore has no option "queuMax"; it takes models, policy, executor, observer, queueMax',
+          'EngineCore has no option "queuMax"; it takes models, policy, executor, observer, queueMax, hasTime',
       },
       {
         with: { models: undefined },
