@@ -68,7 +68,10 @@ Deno.test("imageShape() says what is wrong", () => {
     [{ height: 0 }, /height must be a positive integer, is 0/],
     [{ kernel: [3, 1.5] }, /kernelWidth must be a positive integer, is 1.5/],
     [{ stride: -1 }, /strideHeight must be a positive integer, is -1/],
-    [{ pads: [0, -1, 0, 0] }, /Pads must be integers >= 0, got \[0,-1,0,0\]/],
+    [
+      { pads: [0, -1, 0, 0] },
+      /Pads must be integers >= 0, four of them, got \[0,-1,0,0\]/,
+    ],
     [{ groups: 3 }, /3 groups do not divide 4 channels into 4/],
     [{ groups: 2, outChannels: 5 }, /2 groups do not divide 4 channels into 5/],
     [{ kernel: 8 }, /A window of 8 x 8 does not fit an image of 7 x 9/],
