@@ -6,7 +6,7 @@
  * LazyBatching looks at the top of its stack (section VI-D: O(1)). E2bird's authors keep M live workers in
  * a red-black tree: O(log M) a decision, O(M log M) when the load changes and the tree is built anew
  * (sections 7.2.2, 7.3.3). Here sizes are powers of two and a count per size does
- * (src/policy/ebird/worker_queue.ts): a decision looks at log2(MaxInf) + 1 sizes at most, however many
+ * (src/policy/e2bird/worker_queue.ts): a decision looks at log2(MaxInf) + 1 sizes at most, however many
  * workers there are, and a change of load replaces the counts. So both are flat in M, which is below what
  * the paper states and not a growth that the measurement misses: the benchmark has as many live workers
  * as running requests, all of size 1, and e-ebird changes its configuration at every decision. What is
@@ -20,10 +20,10 @@ import { defineCell, f32 } from "../src/graph/cell_builder.ts";
 import type { Model } from "../src/graph/model.ts";
 import type { Launch } from "../src/policy/launch.ts";
 import type { Policy } from "../src/policy/policy.ts";
-import { dvabatch } from "../src/policy/dvabatch.ts";
-import { eEbird } from "../src/policy/e_ebird.ts";
-import { lazy, oracle } from "../src/policy/lazy.ts";
-import { nEbird } from "../src/policy/n_ebird.ts";
+import { dvabatch } from "../src/policy/dvabatch/dvabatch.ts";
+import { eEbird } from "../src/policy/e2bird/e_ebird.ts";
+import { lazy, oracle } from "../src/policy/lazybatching/lazy.ts";
+import { nEbird } from "../src/policy/e2bird/n_ebird.ts";
 import type { Request } from "../src/policy/request.ts";
 import { tensor } from "../src/tensor/tensor.ts";
 

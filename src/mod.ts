@@ -14,34 +14,37 @@ export {
   titanRtxInterference,
 } from "./cost/published.ts";
 export type { CostModel } from "./cost/cost_model.ts";
-export type { Ending } from "./engine/active_request.ts";
-export { EngineCore } from "./engine/engine.ts";
+export type { Ending } from "./engine/core/active_request.ts";
+export { EngineCore } from "./engine/core/engine.ts";
 export {
   CellError,
   ClosedError,
   DeadlineError,
   QueueFullError,
   WorkerError,
-} from "./engine/errors.ts";
-export { KernelTeam } from "./engine/kernel_team.ts";
-export type { KernelTeamOptions } from "./engine/kernel_team.ts";
-export { PairedExecutor } from "./engine/paired_executor.ts";
-export { readKernels } from "./engine/runtime.ts";
-export { ServingEngine } from "./engine/serving.ts";
-export type { RequestOptions, ServingOptions } from "./engine/serving.ts";
-export { probeScratch } from "./engine/scratch_probe.ts";
+} from "./engine/core/errors.ts";
+export { KernelTeam } from "./engine/wall/kernel_team.ts";
+export type { KernelTeamOptions } from "./engine/wall/kernel_team.ts";
+export { PairedExecutor } from "./engine/virtual/paired_executor.ts";
+export { readKernels } from "./engine/wall/runtime.ts";
+export { ServingEngine } from "./engine/wall/serving.ts";
+export type { RequestOptions, ServingOptions } from "./engine/wall/serving.ts";
+export { probeScratch } from "./engine/wall/scratch_probe.ts";
 export type {
   ScratchAdvice,
   ScratchProbeOptions,
-} from "./engine/scratch_probe.ts";
-export type { ScratchPlace, Variants } from "./kernels/scratch.ts";
-export { SimExecutor } from "./engine/sim_executor.ts";
-export { TensorExecutor } from "./engine/tensor_executor.ts";
-export { Timeline } from "./engine/timeline.ts";
-export { driveVirtual, throughInStream } from "./engine/virtual_driver.ts";
+} from "./engine/wall/scratch_probe.ts";
+export type { ScratchPlace, Variants } from "./kernels/module/scratch.ts";
+export { SimExecutor } from "./engine/virtual/sim_executor.ts";
+export { TensorExecutor } from "./engine/wall/tensor_executor.ts";
+export { Timeline } from "./engine/virtual/timeline.ts";
+export {
+  driveVirtual,
+  throughInStream,
+} from "./engine/virtual/virtual_driver.ts";
 export { defineCell, f32, i32, image } from "./graph/cell_builder.ts";
-export { warmUp } from "./engine/warm_up.ts";
-export type { WarmUpOptions } from "./engine/warm_up.ts";
+export { warmUp } from "./engine/wall/warm_up.ts";
+export type { WarmUpOptions } from "./engine/wall/warm_up.ts";
 export type { CellDefinition, Operators } from "./graph/cell_builder.ts";
 export type { Cell, Phase, Port } from "./graph/cell.ts";
 export type { Cache, CacheSpec, Extent } from "./graph/cache.ts";
@@ -49,15 +52,15 @@ export type { CellGraph, CellNode, Source } from "./graph/cell_graph.ts";
 export type { Model, Result } from "./graph/model.ts";
 export type { ImageSize, Operator, Value } from "./graph/operator.ts";
 export type { ParseTree } from "./graph/parse_tree.ts";
-export { checkedKernels } from "./kernels/checked_kernels.ts";
-export { chooseBuild, supports } from "./kernels/features.ts";
-export type { ChosenBuild, EngineProbe } from "./kernels/features.ts";
-export { KernelHost } from "./kernels/kernel_host.ts";
-export type { Argument, Arguments } from "./kernels/kernel_host.ts";
-export type { Block, Rows } from "./kernels/arena.ts";
-export { createMemory } from "./kernels/memory.ts";
-export { instantiateKernels } from "./kernels/module.ts";
-export type { KernelExports } from "./kernels/module.ts";
+export { checkedKernels } from "./kernels/host/checked_kernels.ts";
+export { chooseBuild, supports } from "./kernels/module/features.ts";
+export type { ChosenBuild, EngineProbe } from "./kernels/module/features.ts";
+export { KernelHost } from "./kernels/host/kernel_host.ts";
+export type { Argument, Arguments } from "./kernels/host/kernel_host.ts";
+export type { Block, Rows } from "./kernels/host/arena.ts";
+export { createMemory } from "./kernels/module/memory.ts";
+export { instantiateKernels } from "./kernels/module/module.ts";
+export type { KernelExports } from "./kernels/module/module.ts";
 export { bert, type BertOptions } from "./models/bert.ts";
 export { gnmt, type GnmtOptions, MLPERF_GNMT } from "./models/gnmt.ts";
 export { lstm, type LstmOptions } from "./models/lstm.ts";
@@ -73,29 +76,29 @@ export type { NpuConfig } from "./npu/config.ts";
 export { preset } from "./npu/presets.ts";
 export { loadProfile, profileTable, saveProfile } from "./npu/profile.ts";
 export type { LatencyProfile } from "./npu/profile.ts";
-export { bucketed } from "./policy/bucketed.ts";
-export { BASELINES, searchWindow } from "./policy/baselines.ts";
-export { cellular } from "./policy/cellular.ts";
-export type { Query } from "./policy/dva/batch_table.ts";
+export { bucketed } from "./policy/baselines/bucketed.ts";
+export { BASELINES, searchWindow } from "./policy/baselines/search_window.ts";
+export { cellular } from "./policy/cellular_batching/cellular.ts";
+export type { Query } from "./policy/dvabatch/query_table.ts";
 export type {
   Admission,
   AdmitView,
   DvaSchedule,
   WaitingQueries,
-} from "./policy/dva/schedule.ts";
-export { dvabatch } from "./policy/dvabatch.ts";
-export { eEbird } from "./policy/e_ebird.ts";
+} from "./policy/dvabatch/schedule.ts";
+export { dvabatch } from "./policy/dvabatch/dvabatch.ts";
+export { eEbird } from "./policy/e2bird/e_ebird.ts";
 export {
   engineConfiguration,
   searchConfigurations,
-} from "./policy/ebird/offline.ts";
-export { decTimesteps } from "./policy/exec_time.ts";
-export { graph } from "./policy/graph_batching.ts";
-export { late } from "./policy/late.ts";
+} from "./policy/e2bird/offline.ts";
+export { decTimesteps } from "./policy/lazybatching/exec_time.ts";
+export { graph } from "./policy/baselines/graph_batching.ts";
+export { late } from "./policy/late_batching/late.ts";
 export type { Launch, Note, Step, Task, Token } from "./policy/launch.ts";
-export { lazy, oracle } from "./policy/lazy.ts";
-export { merged } from "./policy/merged.ts";
-export { nEbird } from "./policy/n_ebird.ts";
+export { lazy, oracle } from "./policy/lazybatching/lazy.ts";
+export { merged } from "./policy/baselines/merged.ts";
+export { nEbird } from "./policy/e2bird/n_ebird.ts";
 export type {
   Decision,
   EngineView,
@@ -106,7 +109,7 @@ export type { Observer, RequestRecord, TaskRecord } from "./policy/records.ts";
 export type { Profile, ProfileTable } from "./policy/profile.ts";
 export { POLICIES } from "./policy/registry.ts";
 export type { Request } from "./policy/request.ts";
-export { serial } from "./policy/serial.ts";
+export { serial } from "./policy/baselines/serial.ts";
 export { readSafetensors } from "./tensor/safetensors.ts";
 export { tensor } from "./tensor/tensor.ts";
 export type { Tensor } from "./tensor/tensor.ts";

@@ -1,12 +1,12 @@
 /** Runs requests of one model to the end, in one thread on virtual time, and hands out their results. */
-import { EngineCore } from "../src/engine/engine.ts";
-import { PairedExecutor } from "../src/engine/paired_executor.ts";
-import { readKernels } from "../src/engine/runtime.ts";
-import { Timeline } from "../src/engine/timeline.ts";
-import { driveVirtual } from "../src/engine/virtual_driver.ts";
+import { EngineCore } from "../src/engine/core/engine.ts";
+import { PairedExecutor } from "../src/engine/virtual/paired_executor.ts";
+import { readKernels } from "../src/engine/wall/runtime.ts";
+import { Timeline } from "../src/engine/virtual/timeline.ts";
+import { driveVirtual } from "../src/engine/virtual/virtual_driver.ts";
 import type { Model, Result } from "../src/graph/model.ts";
 import type { Policy } from "../src/policy/policy.ts";
-import { serial } from "../src/policy/serial.ts";
+import { serial } from "../src/policy/baselines/serial.ts";
 
 const release = await WebAssembly.compile(await readKernels("shoal"));
 

@@ -39,18 +39,45 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
 };
 
+/** The rooms of a large folder of src/, and what each may import besides itself and the folder's top. */
+const ROOMS: Record<string, Record<string, readonly string[]>> = {
+  engine: {
+    core: [],
+    lowering: [],
+    tensors: ["core", "lowering"],
+    virtual: ["core", "lowering", "tensors"],
+    wall: ["core", "lowering", "tensors"],
+  },
+  kernels: {
+    module: [],
+    pack: [],
+    spec: ["module", "pack", "host"],
+    host: ["module", "pack", "spec"],
+    team: ["module", "pack", "spec"],
+  },
+  policy: {
+    common: [],
+    baselines: ["common"],
+    cellular_batching: ["common"],
+    late_batching: ["common"],
+    lazybatching: ["common"],
+    dvabatch: ["common"],
+    e2bird: ["common"],
+  },
+};
+
 /** The one place of each thing that would make a run differ from the next. */
 const ONLY_IN: readonly { what: RegExp; files: readonly string[] }[] = [
   {
     what: /\b(Date\.now|new Date\(|performance\.(now|timeOrigin))/,
-    files: ["src/engine/clock.ts"],
+    files: ["src/engine/wall/clock.ts"],
   },
   { what: /\bMath\.random\b/, files: [] },
   { what: /from "pure-rand/, files: ["src/base/prng.ts"] },
   { what: /\bDeno\./, files: [] },
   {
     what: /\b(new Worker\(|node:worker_threads)/,
-    files: ["src/engine/runtime.ts"],
+    files: ["src/engine/wall/runtime.ts"],
   },
 ];
 
@@ -104,6 +131,30 @@ Deno.test("imports point in the direction of the design", () => {
         `${file} imports ${imported}; src/${folder} may import ${
           allowed.join(", ") || "nothing"
         }`,
+      );
+    }
+  }
+});
+
+Deno.test("rooms of a folder import each other in one direction", () => {
+  const roomOf = (file: string) =>
+    /^src\/([a-z]+)\/(?:([a-z0-9_]+)\/)?[^/]+$/.exec(file);
+  for (const file of sources("src")) {
+    const [, folder, room] = roomOf(file) ?? [];
+    if (!folder || !room || !ROOMS[folder]) continue;
+    const allowed = ROOMS[folder][room];
+    assert(
+      allowed,
+      `${file}: ${room} is not one of the rooms of src/${folder}`,
+    );
+    for (const imported of imports(file)) {
+      const [, otherFolder, target] = roomOf(imported) ?? [];
+      assert(
+        otherFolder !== folder || target === undefined || target === room ||
+          allowed.includes(target),
+        `${file} imports ${imported}; ${room} may import ${
+          allowed.join(", ") || "nothing"
+        } of src/${folder}`,
       );
     }
   }

@@ -3,9 +3,9 @@
  * BERT base: `batch` sequences of `tokens` each; nobody is padded.
  */
 import type { Prng } from "../../src/base/prng.ts";
-import { floatsOf } from "../../src/kernels/equivalent.ts";
-import { ACTIVATIONS } from "../../src/kernels/module.ts";
-import { packGemm } from "../../src/kernels/pack.ts";
+import { floatsOf } from "../../test/kernels/equivalent.ts";
+import { ACTIVATIONS } from "../../src/kernels/module/module.ts";
+import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
 import type { Task } from "./task.ts";
 
 const [WIDTH, HEADS, INNER] = [768, 12, 3072];

@@ -9,7 +9,7 @@ import type {
   OnnxNode,
   PlainTensor,
   PlainValue,
-} from "../../src/kernels/equivalent.ts";
+} from "../../test/kernels/equivalent.ts";
 
 /** Element types by their ONNX numbers. */
 const ELEMENT: Record<ElementType, number> = {

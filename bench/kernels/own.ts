@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import {
   instantiateKernels,
   type KernelExports,
-} from "../../src/kernels/module.ts";
-import { createMemory } from "../../src/kernels/memory.ts";
-import { probeScratch } from "../../src/engine/scratch_probe.ts";
-import type { Variants } from "../../src/kernels/scratch.ts";
+} from "../../src/kernels/module/module.ts";
+import { createMemory } from "../../src/kernels/module/memory.ts";
+import { probeScratch } from "../../src/engine/wall/scratch_probe.ts";
+import type { Variants } from "../../src/kernels/module/scratch.ts";
 import { ROOT } from "./root.ts";
 
 const ALIGN = 64;

@@ -1,6 +1,6 @@
 /** Reading memory and nothing else: what kernels that are bound by memory are quoted against. */
 import asc from "assemblyscript/asc";
-import { isShared } from "../../src/kernels/module.ts";
+import { isShared } from "../../src/kernels/module/module.ts";
 
 /** Four streams, a quarter of the bytes each: one alone does not use all that memory gives. */
 const STREAMS = 4;

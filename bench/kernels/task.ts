@@ -1,9 +1,9 @@
 /** What bench:kernels times: one operation on one shape, ours and the same for peers. */
 import { Prng } from "../../src/base/prng.ts";
-import type { Equivalent, OwnResult } from "../../src/kernels/equivalent.ts";
-import type { KernelCase, Work } from "../../src/kernels/kernel_case.ts";
-import { place } from "../../src/kernels/placement.ts";
-import { COMPOSITIONS, KERNELS } from "../../src/kernels/registry.ts";
+import type { Equivalent, OwnResult } from "../../test/kernels/equivalent.ts";
+import type { KernelCase, Work } from "../../test/kernels/kernel_case.ts";
+import { place } from "../../test/kernels/placement.ts";
+import { COMPOSITIONS, KERNELS } from "../../test/kernels/registry.ts";
 import { encodeLayer } from "./encoder.ts";
 import type { Own } from "./own.ts";
 

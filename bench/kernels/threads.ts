@@ -17,10 +17,13 @@ import { describe } from "../../src/base/describe.ts";
 import { ROUNDS_MAX, threadsMax } from "../../src/cli/limits.ts";
 import { integerOption, taskSettings } from "../../src/cli/options.ts";
 import { UsageError } from "../../src/cli/terminal.ts";
-import { KernelTeam } from "../../src/engine/kernel_team.ts";
-import { probeScratch } from "../../src/engine/scratch_probe.ts";
-import { createMemory } from "../../src/kernels/memory.ts";
-import { instantiateKernels, supports } from "../../src/kernels/module.ts";
+import { KernelTeam } from "../../src/engine/wall/kernel_team.ts";
+import { probeScratch } from "../../src/engine/wall/scratch_probe.ts";
+import { createMemory } from "../../src/kernels/module/memory.ts";
+import {
+  instantiateKernels,
+  supports,
+} from "../../src/kernels/module/module.ts";
 import { contest, median, type Result } from "./contest.ts";
 import { Own, PROBE_MS } from "./own.ts";
 import { ortWeb } from "./peers/ort.ts";

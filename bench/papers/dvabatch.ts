@@ -18,9 +18,15 @@ import {
   seedOption,
   taskSettings,
 } from "../../src/cli/options.ts";
-import { BASELINES, searchWindow } from "../../src/policy/baselines.ts";
-import { dvabatch, type DvaBatchOptions } from "../../src/policy/dvabatch.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
+import {
+  BASELINES,
+  searchWindow,
+} from "../../src/policy/baselines/search_window.ts";
+import {
+  dvabatch,
+  type DvaBatchOptions,
+} from "../../src/policy/dvabatch/dvabatch.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
 import { DVA_NETWORKS, type DvaNetwork } from "./dva_networks.ts";

@@ -28,16 +28,19 @@ import {
 } from "../../src/cost/published.ts";
 import { coRunNs } from "../../src/cost/shared_capacity.ts";
 import type { SharedCost } from "../../src/cost/shared_cost.ts";
-import { throughInStream } from "../../src/engine/virtual_driver.ts";
+import { throughInStream } from "../../src/engine/virtual/virtual_driver.ts";
 import { resnet50 } from "../../src/npu/networks/resnet50.ts";
-import { BASELINES, searchWindow } from "../../src/policy/baselines.ts";
-import { eEbird } from "../../src/policy/e_ebird.ts";
+import {
+  BASELINES,
+  searchWindow,
+} from "../../src/policy/baselines/search_window.ts";
+import { eEbird } from "../../src/policy/e2bird/e_ebird.ts";
 import {
   RES152_CONFIGURATIONS,
   searchConfigurations,
-} from "../../src/policy/ebird/offline.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { nEbird } from "../../src/policy/n_ebird.ts";
+} from "../../src/policy/e2bird/offline.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { nEbird } from "../../src/policy/e2bird/n_ebird.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
 import { printDevice } from "./e2bird_report.ts";

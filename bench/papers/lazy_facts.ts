@@ -7,9 +7,9 @@ import {
   expectedExtents,
   expectedWork,
   singleInputExecNs,
-} from "../../src/policy/exec_time.ts";
+} from "../../src/policy/lazybatching/exec_time.ts";
 import type { Request } from "../../src/policy/request.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import type { Network } from "./lazy_networks.ts";
 import { simulate } from "./simulation.ts";
 

@@ -2,7 +2,7 @@
 import type { Prng } from "../../src/base/prng.ts";
 import type { CostModel } from "../../src/cost/cost_model.ts";
 import { NpuCost } from "../../src/cost/npu_cost.ts";
-import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
+import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
 import { type Extent, isUniform } from "../../src/graph/cache.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import type { Model } from "../../src/graph/model.ts";

@@ -18,11 +18,15 @@ import {
   seedOption,
   taskSettings,
 } from "../../src/cli/options.ts";
-import { BASELINES } from "../../src/policy/baselines.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { lazy, type LazyOptions, oracle } from "../../src/policy/lazy.ts";
+import { BASELINES } from "../../src/policy/baselines/search_window.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import {
+  lazy,
+  type LazyOptions,
+  oracle,
+} from "../../src/policy/lazybatching/lazy.ts";
 import type { Policy } from "../../src/policy/policy.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
 import { factsOf } from "./lazy_facts.ts";
 import {

@@ -2,13 +2,13 @@
 import { ascending, mean, percentile } from "../../src/base/statistics.ts";
 import { NS_PER_MS, NS_PER_S } from "../../src/base/units.ts";
 import type { CostModel } from "../../src/cost/cost_model.ts";
-import { EngineCore } from "../../src/engine/engine.ts";
-import { SimExecutor } from "../../src/engine/sim_executor.ts";
-import { Timeline } from "../../src/engine/timeline.ts";
+import { EngineCore } from "../../src/engine/core/engine.ts";
+import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
+import { Timeline } from "../../src/engine/virtual/timeline.ts";
 import {
   driveVirtual,
   type VirtualArrival,
-} from "../../src/engine/virtual_driver.ts";
+} from "../../src/engine/virtual/virtual_driver.ts";
 import type { Note } from "../../src/policy/launch.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 

@@ -3,8 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { EventHeap, RANK } from "../../src/base/event_heap.ts";
 import type { Prng } from "../../src/base/prng.ts";
 import { msToNs } from "../../src/base/units.ts";
-import { DeadlineError, QueueFullError } from "../../src/engine/errors.ts";
-import type { ServingEngine } from "../../src/engine/serving.ts";
+import { DeadlineError, QueueFullError } from "../../src/engine/core/errors.ts";
+import type { ServingEngine } from "../../src/engine/wall/serving.ts";
 import type { Ledger } from "./ledger.ts";
 import { type BadQuestion, type Question, sameBits } from "./pool.ts";
 

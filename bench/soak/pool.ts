@@ -1,12 +1,12 @@
 /** Inputs to draw from, with the answer that each gets alone: a soak cannot compute them as it goes. */
 import type { Prng } from "../../src/base/prng.ts";
 import { NS_PER_S } from "../../src/base/units.ts";
-import { EngineCore } from "../../src/engine/engine.ts";
-import { PairedExecutor } from "../../src/engine/paired_executor.ts";
-import { Timeline } from "../../src/engine/timeline.ts";
-import { driveVirtual } from "../../src/engine/virtual_driver.ts";
+import { EngineCore } from "../../src/engine/core/engine.ts";
+import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
+import { Timeline } from "../../src/engine/virtual/timeline.ts";
+import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
 import type { Model, Result } from "../../src/graph/model.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { BAD_INPUTS, type SoakModel } from "./models.ts";
 
 export interface Question {

@@ -9,8 +9,8 @@
  */
 import process from "node:process";
 import { Prng } from "../../src/base/prng.ts";
-import { readKernels } from "../../src/engine/runtime.ts";
-import { ServingEngine } from "../../src/engine/serving.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import { policyOptions } from "../../src/cli/policy_options.ts";
 import {
   print,

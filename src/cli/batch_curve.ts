@@ -1,10 +1,10 @@
 import { percentile } from "../base/statistics.ts";
 import { NS_PER_S } from "../base/units.ts";
-import { EngineCore } from "../engine/engine.ts";
-import { replay } from "../engine/replay.ts";
-import type { TensorExecutor } from "../engine/tensor_executor.ts";
+import { EngineCore } from "../engine/core/engine.ts";
+import { replay } from "../engine/wall/replay.ts";
+import type { TensorExecutor } from "../engine/wall/tensor_executor.ts";
 import type { Model } from "../graph/model.ts";
-import { cellular } from "../policy/cellular.ts";
+import { cellular } from "../policy/cellular_batching/cellular.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { atOnce } from "../workload/arrivals.ts";

@@ -3,7 +3,7 @@
  * tensors and worker threads, at shares of the best policy's measured peak.
  */
 import os from "node:os";
-import { isoNow } from "../engine/clock.ts";
+import { isoNow } from "../engine/wall/clock.ts";
 import { POLICIES } from "../policy/registry.ts";
 import type {
   BenchPoint,

@@ -1,7 +1,7 @@
 /** The runs of one model: sizing, peaks, points under load. */
 import { Prng } from "../base/prng.ts";
-import { parallelism } from "../engine/runtime.ts";
-import { TensorExecutor } from "../engine/tensor_executor.ts";
+import { parallelism } from "../engine/wall/runtime.ts";
+import { TensorExecutor } from "../engine/wall/tensor_executor.ts";
 import { CellGraph } from "../graph/cell_graph.ts";
 import { SlotPlan } from "../graph/slot_plan.ts";
 import type { Metrics } from "../metrics/metrics.ts";

@@ -2,7 +2,10 @@ import { fileURLToPath } from "node:url";
 import { build, stop } from "esbuild";
 
 /** What becomes of which module: the library, and what its worker threads run. */
-const ENTRIES = { shoal: "src/mod.ts", worker: "src/engine/worker_main.ts" };
+const ENTRIES = {
+  shoal: "src/mod.ts",
+  worker: "src/engine/wall/worker_main.ts",
+};
 
 /**
  * Bundles the library as JavaScript modules for Node, Bun and browsers: build/shoal.js and

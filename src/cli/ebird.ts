@@ -12,7 +12,7 @@ import {
   engineConfiguration,
   searchConfigurations,
   type SearchObjective,
-} from "../policy/ebird/offline.ts";
+} from "../policy/e2bird/offline.ts";
 import { checkedBy } from "./checked_by.ts";
 import { parseJson, readText, writeText } from "./files.ts";
 import { DURATION_NS_MAX, LOAD_MAX, LOADS_MAX } from "./limits.ts";

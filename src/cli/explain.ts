@@ -1,9 +1,9 @@
 /** `shoal explain`: why a request waited, or why a batch was not full, in a simulated run. */
 import { describe } from "../base/describe.ts";
-import { EngineCore } from "../engine/engine.ts";
-import { SimExecutor } from "../engine/sim_executor.ts";
-import { Timeline } from "../engine/timeline.ts";
-import { driveVirtual } from "../engine/virtual_driver.ts";
+import { EngineCore } from "../engine/core/engine.ts";
+import { SimExecutor } from "../engine/virtual/sim_executor.ts";
+import { Timeline } from "../engine/virtual/timeline.ts";
+import { driveVirtual } from "../engine/virtual/virtual_driver.ts";
 import { DecisionLog } from "../report/decision_log.ts";
 import { submissions } from "./measure.ts";
 import { readConfig, type Simulation } from "./simulate_config.ts";

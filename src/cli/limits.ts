@@ -5,7 +5,7 @@
  */
 import { elementCount } from "../tensor/tensor.ts";
 import type { WeightSource } from "../tensor/weights.ts";
-import { parallelism } from "../engine/runtime.ts";
+import { parallelism } from "../engine/wall/runtime.ts";
 import { UsageError } from "./terminal.ts";
 
 /** Text that a command reads: a configuration, a profile, a topology. */

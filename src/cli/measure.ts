@@ -1,7 +1,7 @@
-import { EngineCore } from "../engine/engine.ts";
-import type { Submission } from "../engine/engine_options.ts";
-import { replay } from "../engine/replay.ts";
-import type { TensorExecutor } from "../engine/tensor_executor.ts";
+import { EngineCore } from "../engine/core/engine.ts";
+import type { Submission } from "../engine/core/engine_options.ts";
+import { replay } from "../engine/wall/replay.ts";
+import type { TensorExecutor } from "../engine/wall/tensor_executor.ts";
 import type { Model } from "../graph/model.ts";
 import { Collector } from "../metrics/collector.ts";
 import type { Metrics } from "../metrics/metrics.ts";

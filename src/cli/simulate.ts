@@ -1,8 +1,8 @@
 /** `shoal simulate`: policies on virtual time. Equal seed and config give equal bytes. */
-import { EngineCore } from "../engine/engine.ts";
-import { SimExecutor } from "../engine/sim_executor.ts";
-import { Timeline } from "../engine/timeline.ts";
-import { driveVirtual } from "../engine/virtual_driver.ts";
+import { EngineCore } from "../engine/core/engine.ts";
+import { SimExecutor } from "../engine/virtual/sim_executor.ts";
+import { Timeline } from "../engine/virtual/timeline.ts";
+import { driveVirtual } from "../engine/virtual/virtual_driver.ts";
 import { Collector } from "../metrics/collector.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { summarize } from "../metrics/summarize.ts";

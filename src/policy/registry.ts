@@ -1,14 +1,14 @@
-import { bucketed } from "./bucketed.ts";
-import { cellular } from "./cellular.ts";
-import { dvabatch } from "./dvabatch.ts";
-import { eEbird } from "./e_ebird.ts";
-import { graph } from "./graph_batching.ts";
-import { late } from "./late.ts";
-import { lazy, oracle } from "./lazy.ts";
-import { merged } from "./merged.ts";
-import { nEbird } from "./n_ebird.ts";
+import { bucketed } from "./baselines/bucketed.ts";
+import { cellular } from "./cellular_batching/cellular.ts";
+import { dvabatch } from "./dvabatch/dvabatch.ts";
+import { eEbird } from "./e2bird/e_ebird.ts";
+import { graph } from "./baselines/graph_batching.ts";
+import { late } from "./late_batching/late.ts";
+import { lazy, oracle } from "./lazybatching/lazy.ts";
+import { merged } from "./baselines/merged.ts";
+import { nEbird } from "./e2bird/n_ebird.ts";
 import type { Policy } from "./policy.ts";
-import { serial } from "./serial.ts";
+import { serial } from "./baselines/serial.ts";
 
 export interface PolicyEntry {
   /** @throws TypeError or RangeError on an option that the policy does not have or cannot take */

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ebird } from "../../src/cli/ebird.ts";
-import { eEbird } from "../../src/policy/e_ebird.ts";
-import { totalBatchSize } from "../../src/policy/ebird/worker_queue.ts";
+import { eEbird } from "../../src/policy/e2bird/e_ebird.ts";
+import { totalBatchSize } from "../../src/policy/e2bird/worker_queue.ts";
 
 async function offline(
   ...args: string[]

@@ -1,6 +1,6 @@
 /** Random models, requests and policy options for property tests over the registries. */
 import fc from "fast-check";
-import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
+import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
 import { Prng } from "../../src/base/prng.ts";
 import type { InputKind, Model } from "../../src/graph/model.ts";
 import type { ImageSize } from "../../src/graph/operator.ts";

@@ -1,19 +1,19 @@
 /** What callers hand over can be anything; it harms their own request only. */
 import assert from "node:assert/strict";
-import { QueueFullError } from "../../src/engine/errors.ts";
+import { QueueFullError } from "../../src/engine/core/errors.ts";
 import {
   type RequestOptions,
   ServingEngine,
   type ServingOptions,
-} from "../../src/engine/serving.ts";
+} from "../../src/engine/wall/serving.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
-import { cellular } from "../../src/policy/cellular.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import type { Observer } from "../../src/policy/records.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { runRequests } from "../run_requests.ts";
 import { withWatchedWorkers } from "../watched_workers.ts";
 

@@ -3,17 +3,17 @@ import fc from "fast-check";
 import {
   type CellProgram,
   ROWS_PER_CALL,
-} from "../../src/engine/cell_program.ts";
-import { CellRunner } from "../../src/engine/cell_runner.ts";
-import { CellError } from "../../src/engine/errors.ts";
-import { readKernels } from "../../src/engine/runtime.ts";
-import { failureOf } from "../../src/engine/slot_header.ts";
+} from "../../src/engine/lowering/cell_program.ts";
+import { CellRunner } from "../../src/engine/tensors/cell_runner.ts";
+import { CellError } from "../../src/engine/core/errors.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
+import { failureOf } from "../../src/engine/tensors/slot_header.ts";
 import { defineCell, f32, i32 } from "../../src/graph/cell_builder.ts";
 import type { Model } from "../../src/graph/model.ts";
-import { instantiateKernels } from "../../src/kernels/module.ts";
-import { cellular } from "../../src/policy/cellular.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { merged } from "../../src/policy/merged.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { merged } from "../../src/policy/baselines/merged.ts";
 import { tensor } from "../../src/tensor/tensor.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { endings, runRequests } from "../run_requests.ts";

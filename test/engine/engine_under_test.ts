@@ -1,6 +1,6 @@
 /** A serving engine with an oracle at its side: whatever is done to the one is told to the other. */
 import { setImmediate } from "node:timers";
-import { ServingEngine } from "../../src/engine/serving.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import type { Observer } from "../../src/policy/records.ts";
 import { POLICIES } from "../../src/policy/registry.ts";

@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
+import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
 import type { Model, Result } from "../../src/graph/model.ts";
 import type { TaskRecord } from "../../src/policy/records.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { anyCase } from "./arbitraries.ts";
 import {

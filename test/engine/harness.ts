@@ -1,21 +1,21 @@
 /** Runs an engine to the end, on virtual or real time, and collects what became of every request. */
 import assert from "node:assert/strict";
 import type { CostModel } from "../../src/cost/cost_model.ts";
-import type { Ending } from "../../src/engine/active_request.ts";
-import { EngineCore } from "../../src/engine/engine.ts";
-import type { Executor } from "../../src/engine/executor.ts";
-import { PairedExecutor } from "../../src/engine/paired_executor.ts";
-import { replay } from "../../src/engine/replay.ts";
-import { readKernels } from "../../src/engine/runtime.ts";
-import { SimExecutor } from "../../src/engine/sim_executor.ts";
-import { TensorExecutor } from "../../src/engine/tensor_executor.ts";
-import type { TensorOptions } from "../../src/engine/tensor_options.ts";
-import { Timeline } from "../../src/engine/timeline.ts";
+import type { Ending } from "../../src/engine/core/active_request.ts";
+import { EngineCore } from "../../src/engine/core/engine.ts";
+import type { Executor } from "../../src/engine/core/executor.ts";
+import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
+import { replay } from "../../src/engine/wall/replay.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
+import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
+import { TensorExecutor } from "../../src/engine/wall/tensor_executor.ts";
+import type { TensorOptions } from "../../src/engine/tensors/tensor_options.ts";
+import { Timeline } from "../../src/engine/virtual/timeline.ts";
 import {
   driveVirtual,
   type VirtualArrival,
-} from "../../src/engine/virtual_driver.ts";
-import type { VirtualWorkersOptions } from "../../src/engine/virtual_workers.ts";
+} from "../../src/engine/virtual/virtual_driver.ts";
+import type { VirtualWorkersOptions } from "../../src/engine/virtual/virtual_workers.ts";
 import { type CellNode, NODE } from "../../src/graph/cell_graph.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { Policy } from "../../src/policy/policy.ts";

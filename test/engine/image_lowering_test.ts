@@ -7,10 +7,10 @@ import {
 } from "../../src/graph/cell_builder.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import type { Value } from "../../src/graph/operator.ts";
-import { SCRATCH_ROWS_BYTES } from "../../src/engine/cell_program.ts";
+import { SCRATCH_ROWS_BYTES } from "../../src/engine/lowering/cell_program.ts";
 import { lowerCell } from "../../src/engine/lowering/lower_cell.ts";
-import { merged } from "../../src/policy/merged.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { merged } from "../../src/policy/baselines/merged.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { seededWeights } from "../../src/tensor/weights.ts";
 import { runRequests } from "../run_requests.ts";
 import { evaluateNaively } from "./naive_cell.ts";

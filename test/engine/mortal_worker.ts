@@ -48,6 +48,6 @@ function lay(fuse: Int32Array): void {
     wait: access(Atomics.wait, true),
   });
   if (load(fuse, FUSE.stillborn) === 0) {
-    import("../../src/engine/worker_main.ts");
+    import("../../src/engine/wall/worker_main.ts");
   } else if (load(fuse, FUSE.left) > 0) burn();
 }

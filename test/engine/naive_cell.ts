@@ -1,8 +1,8 @@
 /** The operators of a cell as their definitions say, one row at a time, in double precision. */
 import type { Cell } from "../../src/graph/cell.ts";
 import type { Operator, Value } from "../../src/graph/operator.ts";
-import { gelu } from "../../src/kernels/reference/activation.ts";
-import { normalize } from "../../src/kernels/reference/norm.ts";
+import { gelu } from "../kernels/reference/activation.ts";
+import { normalize } from "../kernels/reference/norm.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { applyToImage, isImageOperator, stack } from "./naive_images.ts";
 

@@ -5,11 +5,7 @@ import type {
   OperatorName,
   Value,
 } from "../../src/graph/operator.ts";
-import {
-  conv,
-  convTranspose,
-  pool,
-} from "../../src/kernels/reference/image.ts";
+import { conv, convTranspose, pool } from "../kernels/reference/image.ts";
 
 const NAMES: readonly OperatorName[] = [
   "Conv",

@@ -1,23 +1,23 @@
 /** Every option object of the engine's public surface is checked where it comes in. */
 import assert from "node:assert/strict";
 import { constantCost } from "../../src/cost/table_cost.ts";
-import { EngineCore } from "../../src/engine/engine.ts";
-import { KernelTeam } from "../../src/engine/kernel_team.ts";
-import { PairedExecutor } from "../../src/engine/paired_executor.ts";
-import { probeScratch } from "../../src/engine/scratch_probe.ts";
-import { readKernels } from "../../src/engine/runtime.ts";
-import { ServingEngine } from "../../src/engine/serving.ts";
-import { SimExecutor } from "../../src/engine/sim_executor.ts";
-import { TensorExecutor } from "../../src/engine/tensor_executor.ts";
-import { Timeline } from "../../src/engine/timeline.ts";
+import { EngineCore } from "../../src/engine/core/engine.ts";
+import { KernelTeam } from "../../src/engine/wall/kernel_team.ts";
+import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
+import { probeScratch } from "../../src/engine/wall/scratch_probe.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
+import { TensorExecutor } from "../../src/engine/wall/tensor_executor.ts";
+import { Timeline } from "../../src/engine/virtual/timeline.ts";
 import {
   driveVirtual,
   throughInStream,
-} from "../../src/engine/virtual_driver.ts";
-import { warmUp } from "../../src/engine/warm_up.ts";
-import { instantiateKernels } from "../../src/kernels/module.ts";
+} from "../../src/engine/virtual/virtual_driver.ts";
+import { warmUp } from "../../src/engine/wall/warm_up.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import { lstm } from "../../src/models/lstm.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { assertRefuses, type Refusal } from "../option_refusals.ts";
 import { kernels } from "./harness.ts";
 

@@ -4,21 +4,21 @@ import fc from "fast-check";
 import {
   type CellProgram,
   ROWS_PER_CALL,
-} from "../../src/engine/cell_program.ts";
-import { CellRunner } from "../../src/engine/cell_runner.ts";
-import { CellError } from "../../src/engine/errors.ts";
-import { readKernels } from "../../src/engine/runtime.ts";
+} from "../../src/engine/lowering/cell_program.ts";
+import { CellRunner } from "../../src/engine/tensors/cell_runner.ts";
+import { CellError } from "../../src/engine/core/errors.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import { defineCell, f32, i32 } from "../../src/graph/cell_builder.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
 import type { Model, Result } from "../../src/graph/model.ts";
-import type { KernelExports } from "../../src/kernels/exports.ts";
-import { attention } from "../../src/kernels/reference/attention.ts";
+import type { KernelExports } from "../../src/kernels/module/exports.ts";
+import { attention } from "../kernels/reference/attention.ts";
 import { MODELS } from "../../src/models/registry.ts";
-import { bucketed } from "../../src/policy/bucketed.ts";
-import { cellular } from "../../src/policy/cellular.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { merged } from "../../src/policy/merged.ts";
+import { bucketed } from "../../src/policy/baselines/bucketed.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { merged } from "../../src/policy/baselines/merged.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { POLICIES as REGISTERED } from "../../src/policy/registry.ts";
 import { tensor } from "../../src/tensor/tensor.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { readKernels } from "../../src/engine/runtime.ts";
-import { probeScratch } from "../../src/engine/scratch_probe.ts";
-import { instantiateKernels } from "../../src/kernels/module.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
+import { probeScratch } from "../../src/engine/wall/scratch_probe.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
 
 Deno.test("the probe answers once per thread, variants of the build and kind of memory", async () => {
   for (

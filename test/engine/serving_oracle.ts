@@ -8,7 +8,7 @@ import {
   DeadlineError,
   QueueFullError,
   WorkerError,
-} from "../../src/engine/errors.ts";
+} from "../../src/engine/core/errors.ts";
 import type { Result } from "../../src/graph/model.ts";
 
 /** Ways to be rejected; an error of one's own callback or signal is another. */

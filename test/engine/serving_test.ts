@@ -5,18 +5,18 @@ import {
   ClosedError,
   DeadlineError,
   QueueFullError,
-} from "../../src/engine/errors.ts";
+} from "../../src/engine/core/errors.ts";
 import {
   ServingEngine,
   type ServingOptions,
-} from "../../src/engine/serving.ts";
+} from "../../src/engine/wall/serving.ts";
 import type { Result } from "../../src/graph/model.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
-import { cellular } from "../../src/policy/cellular.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { runRequests } from "../run_requests.ts";
 import { withWatchedWorkers } from "../watched_workers.ts";
 import { fragileChain, fragileRow } from "./fragile_model.ts";

@@ -4,12 +4,12 @@ import fc from "fast-check";
 import { overlapBound } from "../../src/cost/co_running.ts";
 import { RESNET_TITAN_RTX, sharedTable } from "../../src/cost/published.ts";
 import type { SharedCost } from "../../src/cost/shared_cost.ts";
-import { throughInStream } from "../../src/engine/virtual_driver.ts";
-import { cellular } from "../../src/policy/cellular.ts";
-import { dvabatch } from "../../src/policy/dvabatch.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { nEbird } from "../../src/policy/n_ebird.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { throughInStream } from "../../src/engine/virtual/virtual_driver.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { dvabatch } from "../../src/policy/dvabatch/dvabatch.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { nEbird } from "../../src/policy/e2bird/n_ebird.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import {
   letters,
   simulateStatic,

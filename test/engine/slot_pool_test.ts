@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { QueueFullError } from "../../src/engine/errors.ts";
-import { SlotPool } from "../../src/engine/slot_pool.ts";
+import { QueueFullError } from "../../src/engine/core/errors.ts";
+import { SlotPool } from "../../src/engine/tensors/slot_pool.ts";
 import { propertyRuns } from "../property_runs.ts";
 
 const START = 4096;

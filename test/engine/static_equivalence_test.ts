@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { VirtualArrival } from "../../src/engine/virtual_driver.ts";
+import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { staticChain } from "../policy/static_chain.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { POLICY_OPTIONS } from "./arbitraries.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { TaskArena } from "../../src/engine/task_arena.ts";
+import { TaskArena } from "../../src/engine/tensors/task_arena.ts";
 import { propertyRuns } from "../property_runs.ts";
 
 const START = 1000;

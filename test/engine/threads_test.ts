@@ -1,6 +1,9 @@
 /** Threads that end while others start. */
 import assert from "node:assert/strict";
-import { startThreads, type ThreadStart } from "../../src/engine/threads.ts";
+import {
+  startThreads,
+  type ThreadStart,
+} from "../../src/engine/wall/threads.ts";
 
 /** A thread that a test plays: it is ready when the test says so, and gone when its lock is released. */
 class PlayedWorker extends EventTarget {

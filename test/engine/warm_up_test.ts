@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { readKernels } from "../../src/engine/runtime.ts";
-import { warmUp } from "../../src/engine/warm_up.ts";
-import { instantiateKernels } from "../../src/kernels/module.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
+import { warmUp } from "../../src/engine/wall/warm_up.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
 
 Deno.test("warmUp() practises with the kernels it is given, on a memory of its own", async () => {
   for (const build of ["shoal", "shoal.shared"] as const) {

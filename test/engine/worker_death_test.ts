@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import {
   ServingEngine,
   type ServingOptions,
-} from "../../src/engine/serving.ts";
+} from "../../src/engine/wall/serving.ts";
 import type { Model, Result } from "../../src/graph/model.ts";
-import { cellular } from "../../src/policy/cellular.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { turn } from "./engine_under_test.ts";
 import { DEATHS } from "./fuse.ts";
 import { unlessItHangs } from "./hang_guard.ts";

@@ -6,12 +6,12 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
 import { imageShape } from "../../src/tensor/image_shape.ts";
-import { drawSize } from "../../src/kernels/kernel_case.ts";
-import { KernelHost } from "../../src/kernels/kernel_host.ts";
-import { packGemm } from "../../src/kernels/pack.ts";
-import { packConv, packDepthwise } from "../../src/kernels/pack_conv.ts";
-import { conv } from "../../src/kernels/reference/image.ts";
-import { gemm } from "../../src/kernels/reference/gemm.ts";
+import { drawSize } from "./kernel_case.ts";
+import { KernelHost } from "../../src/kernels/host/kernel_host.ts";
+import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
+import { packConv, packDepthwise } from "../../src/kernels/pack/pack_conv.ts";
+import { conv } from "./reference/image.ts";
+import { gemm } from "./reference/gemm.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { builds } from "./builds.ts";
 

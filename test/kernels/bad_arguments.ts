@@ -1,11 +1,11 @@
 /** Sound calls of every kernel, and what can be made wrong in them one argument at a time. */
 import type { Prng } from "../../src/base/prng.ts";
-import type { KernelExports } from "../../src/kernels/exports.ts";
-import type { KernelCase } from "../../src/kernels/kernel_case.ts";
-import { place } from "../../src/kernels/placement.ts";
-import type { Parameter } from "../../src/kernels/signature.ts";
-import type { KernelName } from "../../src/kernels/signature.ts";
-import { SIGNATURES } from "../../src/kernels/signatures.ts";
+import type { KernelExports } from "../../src/kernels/module/exports.ts";
+import type { KernelCase } from "./kernel_case.ts";
+import { place } from "./placement.ts";
+import type { Parameter } from "../../src/kernels/spec/signature.ts";
+import type { KernelName } from "../../src/kernels/spec/signature.ts";
+import { SIGNATURES } from "../../src/kernels/spec/signatures.ts";
 import type { Build } from "./builds.ts";
 
 /** One call of an export. */

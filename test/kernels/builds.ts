@@ -3,7 +3,7 @@ import {
   instantiateKernels,
   type KernelExports,
   supports,
-} from "../../src/kernels/module.ts";
+} from "../../src/kernels/module/module.ts";
 
 /** Pages of 64 KiB a test's memory has: room for the largest case. */
 const PAGES = 256;

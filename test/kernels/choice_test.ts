@@ -1,8 +1,8 @@
 /** Choices with NaN, infinities and ties in every place, which drawn rows hardly ever have. */
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
-import { KernelHost } from "../../src/kernels/kernel_host.ts";
-import { argmax } from "../../src/kernels/reference/rows.ts";
+import { KernelHost } from "../../src/kernels/host/kernel_host.ts";
+import { argmax } from "./reference/rows.ts";
 import { release } from "./builds.ts";
 
 const VALUES = [NaN, Infinity, -Infinity, 0, -0, 1, -1, 2, 2, 3];

@@ -6,9 +6,9 @@ import {
   type EngineFeature,
   type EngineProbe,
   supports,
-} from "../../src/kernels/features.ts";
-import { createMemory } from "../../src/kernels/memory.ts";
-import { instantiateKernels } from "../../src/kernels/module.ts";
+} from "../../src/kernels/module/features.ts";
+import { createMemory } from "../../src/kernels/module/memory.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { readBuild } from "./builds.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { fixMemory } from "../../src/kernels/fixed_memory.ts";
-import { createMemory, PAGE_BYTES } from "../../src/kernels/memory.ts";
-import { instantiateKernels } from "../../src/kernels/module.ts";
+import { fixMemory } from "../../src/kernels/module/fixed_memory.ts";
+import { createMemory, PAGE_BYTES } from "../../src/kernels/module/memory.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import { readBuild } from "./builds.ts";
 
 const files = [["shoal.wasm", false], ["shoal.shared.wasm", true]] as const;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import { imageShape } from "../../src/tensor/image_shape.ts";
-import { drawFloats } from "../../src/kernels/kernel_case.ts";
-import { foldBatchNorm } from "../../src/kernels/pack_conv.ts";
-import { conv } from "../../src/kernels/reference/image.ts";
+import { drawFloats } from "./kernel_case.ts";
+import { foldBatchNorm } from "../../src/kernels/pack/pack_conv.ts";
+import { conv } from "./reference/image.ts";
 
 const CHANNELS = 3;
 const OUT = 5;

@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
-import {
-  drawFloats,
-  drawSize,
-  type KernelCase,
-} from "../../src/kernels/kernel_case.ts";
-import { packGemm } from "../../src/kernels/pack.ts";
-import { place } from "../../src/kernels/placement.ts";
-import { gemmRounded } from "../../src/kernels/reference/gemm.ts";
+import { drawFloats, drawSize, type KernelCase } from "./kernel_case.ts";
+import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
+import { place } from "./placement.ts";
+import { gemmRounded } from "./reference/gemm.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { builds } from "./builds.ts";
 

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { readKernels } from "../../src/engine/runtime.ts";
-import { convScratchBytes, shapeWords } from "../../src/kernels/image_shape.ts";
-import { instantiateKernels } from "../../src/kernels/module.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
+import {
+  convScratchBytes,
+  shapeWords,
+} from "../../src/kernels/pack/image_words.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import {
   imageShape,
   type ImageWindow,

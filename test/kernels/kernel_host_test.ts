@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { imageShape } from "../../src/tensor/image_shape.ts";
-import { KernelHost } from "../../src/kernels/kernel_host.ts";
-import { packGemm } from "../../src/kernels/pack.ts";
-import { packConv } from "../../src/kernels/pack_conv.ts";
-import { packTreeInternal } from "../../src/kernels/pack_cells.ts";
+import { KernelHost } from "../../src/kernels/host/kernel_host.ts";
+import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
+import { packConv } from "../../src/kernels/pack/pack_conv.ts";
+import { packTreeInternal } from "../../src/kernels/pack/pack_cells.ts";
 import { release } from "./builds.ts";
 
 const host = () => new KernelHost(release.kernels, release.memory);

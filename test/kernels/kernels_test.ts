@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
-import type { KernelCase } from "../../src/kernels/kernel_case.ts";
-import { drawSize } from "../../src/kernels/kernel_case.ts";
-import { place } from "../../src/kernels/placement.ts";
-import { COMPOSITIONS, KERNELS } from "../../src/kernels/registry.ts";
+import type { KernelCase } from "./kernel_case.ts";
+import { drawSize } from "./kernel_case.ts";
+import { place } from "./placement.ts";
+import { COMPOSITIONS, KERNELS } from "./registry.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { type Build, builds, release } from "./builds.ts";
 

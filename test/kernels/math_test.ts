@@ -1,11 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  erf,
-  gelu,
-  geluTanh,
-  sigmoid,
-  silu,
-} from "../../src/kernels/reference/activation.ts";
+import { erf, gelu, geluTanh, sigmoid, silu } from "./reference/activation.ts";
 import { release } from "./builds.ts";
 import { ulpError } from "./ulp.ts";
 

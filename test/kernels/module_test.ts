@@ -7,7 +7,7 @@ import {
   ABI_VERSION,
   instantiateKernels,
   supports,
-} from "../../src/kernels/module.ts";
+} from "../../src/kernels/module/module.ts";
 import { builds, loadBuild, readBuild, release } from "./builds.ts";
 
 Deno.test("release builds import a memory and nothing else, and allocate nothing", () => {

@@ -1,6 +1,9 @@
 /** ONNX operators over images as calls of our kernels; see onnx_operators.ts. */
-import { shapeWords } from "../../src/kernels/image_shape.ts";
-import { packConv, packConvTranspose } from "../../src/kernels/pack_conv.ts";
+import { shapeWords } from "../../src/kernels/pack/image_words.ts";
+import {
+  packConv,
+  packConvTranspose,
+} from "../../src/kernels/pack/pack_conv.ts";
 import {
   type ImageShape,
   imageShape,
@@ -12,7 +15,7 @@ import {
   type ResizeAxis,
   resizeLinear,
   resizeNearest,
-} from "../../src/kernels/resize_tables.ts";
+} from "../../src/kernels/pack/resize_tables.ts";
 import {
   type Adapter,
   input,

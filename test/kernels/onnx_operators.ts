@@ -3,8 +3,8 @@
  * undefined where a case asks for what the kernels do not claim to do (3-D images, cubic
  * resizing, masks other than causal, ...).
  */
-import { packedGemmFloats } from "../../src/kernels/pack.ts";
-import { packQ8 } from "../../src/kernels/pack_q8.ts";
+import { packedGemmFloats } from "../../src/kernels/pack/pack_gemm.ts";
+import { packQ8 } from "../../src/kernels/pack/pack_q8.ts";
 import { type Adapter, input, type OnnxTensor } from "./onnx_case.ts";
 import type { OnnxHost } from "./onnx_host.ts";
 import { convolve, pool, resize } from "./onnx_images.ts";

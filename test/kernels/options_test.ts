@@ -1,8 +1,8 @@
 /** Options of the kernels' public surface are checked where they come in. */
 import assert from "node:assert/strict";
-import { chooseBuild } from "../../src/kernels/features.ts";
-import { createMemory } from "../../src/kernels/memory.ts";
-import { instantiateKernels } from "../../src/kernels/module.ts";
+import { chooseBuild } from "../../src/kernels/module/features.ts";
+import { createMemory } from "../../src/kernels/module/memory.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import { assertRefuses } from "../option_refusals.ts";
 import { readBuild } from "./builds.ts";
 

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
-import { checkCall } from "../../src/kernels/check_call.ts";
-import { KERNELS } from "../../src/kernels/registry.ts";
-import type { Parameter, RowsParameter } from "../../src/kernels/signature.ts";
-import type { KernelName } from "../../src/kernels/signature.ts";
-import { SIGNATURES } from "../../src/kernels/signatures.ts";
+import { checkCall } from "../../src/kernels/host/check_call.ts";
+import { KERNELS } from "./registry.ts";
+import type {
+  Parameter,
+  RowsParameter,
+} from "../../src/kernels/spec/signature.ts";
+import type { KernelName } from "../../src/kernels/spec/signature.ts";
+import { SIGNATURES } from "../../src/kernels/spec/signatures.ts";
 import { recordCalls } from "./bad_arguments.ts";
 import { release } from "./builds.ts";
 

@@ -8,8 +8,11 @@ import {
   packLstm,
   packTreeInternal,
   packTreeLeaf,
-} from "../../src/kernels/pack_cells.ts";
-import { packedGemmFloats, packGemm } from "../../src/kernels/pack.ts";
+} from "../../src/kernels/pack/pack_cells.ts";
+import {
+  packedGemmFloats,
+  packGemm,
+} from "../../src/kernels/pack/pack_gemm.ts";
 
 /** 1, 2, 3, ... */
 function count(length: number, first = 1): Float32Array {

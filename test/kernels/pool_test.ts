@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { imageShape } from "../../src/tensor/image_shape.ts";
-import { KernelHost } from "../../src/kernels/kernel_host.ts";
+import { KernelHost } from "../../src/kernels/host/kernel_host.ts";
 import { release } from "./builds.ts";
 
 const CHANNELS = 23;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { Arena } from "../../src/kernels/arena.ts";
-import { checkedKernels } from "../../src/kernels/checked_kernels.ts";
-import { practiceCall } from "../../src/kernels/practice_call.ts";
-import type { KernelName } from "../../src/kernels/signature.ts";
-import { SIGNATURES } from "../../src/kernels/signatures.ts";
+import { Arena } from "../../src/kernels/host/arena.ts";
+import { checkedKernels } from "../../src/kernels/host/checked_kernels.ts";
+import { practiceCall } from "../../src/kernels/spec/practice_call.ts";
+import type { KernelName } from "../../src/kernels/spec/signature.ts";
+import { SIGNATURES } from "../../src/kernels/spec/signatures.ts";
 import { loadBuild } from "./builds.ts";
 
 const { kernels, memory, base } = loadBuild("shoal.debug.wasm");

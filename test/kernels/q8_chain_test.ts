@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
-import { instantiateKernels, supports } from "../../src/kernels/module.ts";
-import { packQ8 } from "../../src/kernels/pack_q8.ts";
+import {
+  instantiateKernels,
+  supports,
+} from "../../src/kernels/module/module.ts";
+import { packQ8 } from "../../src/kernels/pack/pack_q8.ts";
 import {
   integerSum,
   type QuantizedRow,
   quantizedWords,
-} from "../../src/kernels/reference/q8.ts";
+} from "./reference/q8.ts";
 import { propertyRuns } from "../property_runs.ts";
 import {
   type Build,

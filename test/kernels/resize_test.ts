@@ -1,12 +1,12 @@
 /** Resizes of the examples in ONNX's operator documentation (Resize, opset 19). */
 import assert from "node:assert/strict";
-import { KernelHost } from "../../src/kernels/kernel_host.ts";
+import { KernelHost } from "../../src/kernels/host/kernel_host.ts";
 import {
   type CoordinateMode,
   type NearestMode,
   resizeLinear,
   resizeNearest,
-} from "../../src/kernels/resize_tables.ts";
+} from "../../src/kernels/pack/resize_tables.ts";
 import { release } from "./builds.ts";
 
 interface Example {

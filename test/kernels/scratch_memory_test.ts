@@ -1,18 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
-import { ACTIVATIONS } from "../../src/kernels/exports.ts";
-import type { KernelCase } from "../../src/kernels/kernel_case.ts";
-import {
-  drawFloats,
-  drawName,
-  drawRows,
-  drawWeights,
-} from "../../src/kernels/kernel_case.ts";
-import { packGemm } from "../../src/kernels/pack.ts";
-import { packLstm } from "../../src/kernels/pack_cells.ts";
-import { place } from "../../src/kernels/placement.ts";
-import { supports } from "../../src/kernels/module.ts";
+import { ACTIVATIONS } from "../../src/kernels/module/exports.ts";
+import type { KernelCase } from "./kernel_case.ts";
+import { drawFloats, drawName, drawRows, drawWeights } from "./kernel_case.ts";
+import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
+import { packLstm } from "../../src/kernels/pack/pack_cells.ts";
+import { place } from "./placement.ts";
+import { supports } from "../../src/kernels/module/module.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { type Build, loadBuild, release, withScratch } from "./builds.ts";
 

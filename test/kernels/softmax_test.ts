@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { softmax } from "../../src/kernels/reference/rows.ts";
-import { KernelHost } from "../../src/kernels/kernel_host.ts";
+import { softmax } from "./reference/rows.ts";
+import { KernelHost } from "../../src/kernels/host/kernel_host.ts";
 import { release } from "./builds.ts";
 import { ulpError } from "./ulp.ts";
 

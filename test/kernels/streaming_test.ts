@@ -5,11 +5,11 @@ import {
   drawRows,
   drawWeights,
   type KernelCase,
-} from "../../src/kernels/kernel_case.ts";
-import { packGemm } from "../../src/kernels/pack.ts";
-import { packLstm } from "../../src/kernels/pack_cells.ts";
-import { place } from "../../src/kernels/placement.ts";
-import { gemmRounded } from "../../src/kernels/reference/gemm.ts";
+} from "./kernel_case.ts";
+import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
+import { packLstm } from "../../src/kernels/pack/pack_cells.ts";
+import { place } from "./placement.ts";
+import { gemmRounded } from "./reference/gemm.ts";
 import { release } from "./builds.ts";
 
 // Weights above assembly/sweep.ts's STREAM_BYTES take other tiles in another order than

@@ -5,20 +5,20 @@ import { Prng } from "../../src/base/prng.ts";
 import {
   KernelTeam,
   type KernelTeamOptions,
-} from "../../src/engine/kernel_team.ts";
+} from "../../src/engine/wall/kernel_team.ts";
 import {
   drawFloats,
   drawRows,
   drawSize,
   type KernelCase,
-} from "../../src/kernels/kernel_case.ts";
+} from "./kernel_case.ts";
 import {
   instantiateKernels,
   type KernelExports,
-} from "../../src/kernels/module.ts";
-import { packGemm } from "../../src/kernels/pack.ts";
-import { place } from "../../src/kernels/placement.ts";
-import { KERNELS } from "../../src/kernels/registry.ts";
+} from "../../src/kernels/module/module.ts";
+import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
+import { place } from "./placement.ts";
+import { KERNELS } from "./registry.ts";
 import {
   MEETING,
   prepareTeam,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { ServingEngine } from "../../src/engine/serving.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import type { Result } from "../../src/graph/model.ts";
-import { cellular } from "../../src/policy/cellular.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { runRequests } from "../run_requests.ts";
 import { dataFolder } from "../workload/data_folder.ts";

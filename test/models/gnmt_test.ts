@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { lstmStep } from "../../src/kernels/reference/cells.ts";
-import { additiveAttention } from "../../src/kernels/reference/attention.ts";
+import { lstmStep } from "../kernels/reference/cells.ts";
+import { additiveAttention } from "../kernels/reference/attention.ts";
 import { gnmt, type GnmtOptions, MLPERF_GNMT } from "../../src/models/gnmt.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
 import { macsOf } from "../../src/npu/layer_spec.ts";

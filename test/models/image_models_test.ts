@@ -8,7 +8,7 @@ import { cellLayers } from "../../src/npu/cell_layers.ts";
 import { resnet50 as resnet50Layers } from "../../src/npu/networks/resnet50.ts";
 import { createNpu } from "../../src/npu/npu.ts";
 import { preset } from "../../src/npu/presets.ts";
-import { merged } from "../../src/policy/merged.ts";
+import { merged } from "../../src/policy/baselines/merged.ts";
 import { elementCount, tensor } from "../../src/tensor/tensor.ts";
 import { seededWeights, type WeightSource } from "../../src/tensor/weights.ts";
 import { pickOptions } from "../pick_options.ts";

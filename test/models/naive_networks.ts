@@ -7,11 +7,7 @@ import {
   imageShape,
   transposedShape,
 } from "../../src/tensor/image_shape.ts";
-import {
-  conv,
-  convTranspose,
-  pool,
-} from "../../src/kernels/reference/image.ts";
+import { conv, convTranspose, pool } from "../kernels/reference/image.ts";
 import type { WeightSource } from "../../src/tensor/weights.ts";
 
 interface Image {

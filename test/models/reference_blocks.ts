@@ -1,7 +1,7 @@
 /** The sub-layers of attention networks in double precision, over all tokens at once: no cache, no batch. */
-import { attention } from "../../src/kernels/reference/attention.ts";
-import { gelu } from "../../src/kernels/reference/activation.ts";
-import { normalize } from "../../src/kernels/reference/norm.ts";
+import { attention } from "../kernels/reference/attention.ts";
+import { gelu } from "../kernels/reference/activation.ts";
+import { normalize } from "../kernels/reference/norm.ts";
 import { plus, ReferenceLayers, type Row } from "./reference_layers.ts";
 
 export interface BlockSizes {

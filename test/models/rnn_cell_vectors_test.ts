@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import type { Cell } from "../../src/graph/cell.ts";
 import type { NodeOutput, Source } from "../../src/graph/cell_graph.ts";
 import type { Model, Result } from "../../src/graph/model.ts";
-import { cellular } from "../../src/policy/cellular.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { elementCount, type Tensor, tensor } from "../../src/tensor/tensor.ts";
 import { runRequests } from "../run_requests.ts";
 import { dataFolder } from "../workload/data_folder.ts";

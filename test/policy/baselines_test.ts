@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { BASELINES, searchWindow } from "../../src/policy/baselines.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
+import {
+  BASELINES,
+  searchWindow,
+} from "../../src/policy/baselines/search_window.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { letters, simulateStatic, staticChain } from "./static_chain.ts";
 
 const model = staticChain({ cells: letters(2) });

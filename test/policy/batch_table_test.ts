@@ -2,7 +2,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
-import { BatchTable, Member, SubBatch } from "../../src/policy/batch_table.ts";
+import {
+  BatchTable,
+  Member,
+  SubBatch,
+} from "../../src/policy/lazybatching/batch_table.ts";
 import type { Request } from "../../src/policy/request.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { staticChain } from "./static_chain.ts";

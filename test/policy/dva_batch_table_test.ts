@@ -6,7 +6,7 @@ import {
   BatchTable,
   type Item,
   type Query,
-} from "../../src/policy/dva/batch_table.ts";
+} from "../../src/policy/dvabatch/query_table.ts";
 import { propertyRuns } from "../property_runs.ts";
 
 const STAGES = 4;

@@ -4,12 +4,15 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Item, Query } from "../../src/policy/dva/batch_table.ts";
-import { Pipeline, type Work } from "../../src/policy/dva/pipeline.ts";
-import type { DvaSchedule } from "../../src/policy/dva/schedule.ts";
-import { dvabatch, type DvaBatchOptions } from "../../src/policy/dvabatch.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { lazy } from "../../src/policy/lazy.ts";
+import type { Item, Query } from "../../src/policy/dvabatch/query_table.ts";
+import { Pipeline, type Work } from "../../src/policy/dvabatch/pipeline.ts";
+import type { DvaSchedule } from "../../src/policy/dvabatch/schedule.ts";
+import {
+  dvabatch,
+  type DvaBatchOptions,
+} from "../../src/policy/dvabatch/dvabatch.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { lazy } from "../../src/policy/lazybatching/lazy.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { letters, simulateStatic, staticChain } from "./static_chain.ts";
 

@@ -1,15 +1,18 @@
 /** DVABatch's worked examples, to the digit; inputs that had to be inferred are marked. */
 import assert from "node:assert/strict";
 import { mean } from "../../src/base/statistics.ts";
-import { BatchTable, type Query } from "../../src/policy/dva/batch_table.ts";
-import { dvaSchedule } from "../../src/policy/dva/schedule.ts";
+import {
+  BatchTable,
+  type Query,
+} from "../../src/policy/dvabatch/query_table.ts";
+import { dvaSchedule } from "../../src/policy/dvabatch/schedule.ts";
 import {
   atPreferredSizes,
   preferredBatchSize,
   timeEven,
-} from "../../src/policy/dva/stages.ts";
-import { dvabatch } from "../../src/policy/dvabatch.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
+} from "../../src/policy/dvabatch/stages.ts";
+import { dvabatch } from "../../src/policy/dvabatch/dvabatch.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import type { Note } from "../../src/policy/launch.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import {

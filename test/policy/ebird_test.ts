@@ -7,18 +7,18 @@ import {
   RES152_CONFIGURATIONS,
   searchConfigurations,
   workerSizes,
-} from "../../src/policy/ebird/offline.ts";
-import { SlotRing } from "../../src/policy/ebird/slot_ring.ts";
+} from "../../src/policy/e2bird/offline.ts";
+import { SlotRing } from "../../src/policy/e2bird/slot_ring.ts";
 import {
   totalBatchSize,
   workerCounts,
   WorkerQueue,
-} from "../../src/policy/ebird/worker_queue.ts";
-import { eEbird } from "../../src/policy/e_ebird.ts";
+} from "../../src/policy/e2bird/worker_queue.ts";
+import { eEbird } from "../../src/policy/e2bird/e_ebird.ts";
 import type { Launch } from "../../src/policy/launch.ts";
-import { nEbird } from "../../src/policy/n_ebird.ts";
+import { nEbird } from "../../src/policy/e2bird/n_ebird.ts";
 import type { Policy } from "../../src/policy/policy.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { letters, simulateStatic, staticChain } from "./static_chain.ts";
 

@@ -7,11 +7,11 @@ import { constantCost, TableCost } from "../../src/cost/table_cost.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
 import type { ParseTree } from "../../src/graph/parse_tree.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
-import { bucketed } from "../../src/policy/bucketed.ts";
-import { cellular } from "../../src/policy/cellular.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { late } from "../../src/policy/late.ts";
-import { partition } from "../../src/policy/subgraph.ts";
+import { bucketed } from "../../src/policy/baselines/bucketed.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { late } from "../../src/policy/late_batching/late.ts";
+import { partition } from "../../src/policy/cellular_batching/subgraph.ts";
 import { runSimulated } from "../engine/harness.ts";
 import { batchAt, chain, chainArrivals, simulateChain } from "./timeline.ts";
 

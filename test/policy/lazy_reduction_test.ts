@@ -1,9 +1,9 @@
 /** Reduction laws of LazyBatching: with degenerate options it launches what a simpler policy launches. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { lazy, oracle } from "../../src/policy/lazy.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { lazy, oracle } from "../../src/policy/lazybatching/lazy.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { letters, simulateStatic, staticChain } from "./static_chain.ts";
 

@@ -1,14 +1,14 @@
 /** LazyBatching's worked examples, to the digit; inputs that had to be inferred are marked. */
 import assert from "node:assert/strict";
 import { TableCost } from "../../src/cost/table_cost.ts";
-import { Member, SubBatch } from "../../src/policy/batch_table.ts";
-import { BatchTable } from "../../src/policy/batch_table.ts";
-import { cellular } from "../../src/policy/cellular.ts";
-import { decTimesteps } from "../../src/policy/exec_time.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { lazy, oracle } from "../../src/policy/lazy.ts";
+import { Member, SubBatch } from "../../src/policy/lazybatching/batch_table.ts";
+import { BatchTable } from "../../src/policy/lazybatching/batch_table.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { decTimesteps } from "../../src/policy/lazybatching/exec_time.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { lazy, oracle } from "../../src/policy/lazybatching/lazy.ts";
 import type { Note } from "../../src/policy/launch.ts";
-import { conservative } from "../../src/policy/slack.ts";
+import { conservative } from "../../src/policy/lazybatching/slack.ts";
 import {
   letters,
   runsAt,

@@ -1,7 +1,10 @@
 /** Lists of any length: a call takes only so many arguments. */
 import assert from "node:assert/strict";
-import { BatchTable, type Query } from "../../src/policy/dva/batch_table.ts";
-import { searchConfigurations } from "../../src/policy/ebird/offline.ts";
+import {
+  BatchTable,
+  type Query,
+} from "../../src/policy/dvabatch/query_table.ts";
+import { searchConfigurations } from "../../src/policy/e2bird/offline.ts";
 
 const MANY = 300_000;
 

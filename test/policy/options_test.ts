@@ -1,12 +1,15 @@
 /** Options of baselines, searches and estimates are checked where they come in. */
 import assert from "node:assert/strict";
-import { BASELINES, searchWindow } from "../../src/policy/baselines.ts";
+import {
+  BASELINES,
+  searchWindow,
+} from "../../src/policy/baselines/search_window.ts";
 import {
   engineConfiguration,
   searchConfigurations,
-} from "../../src/policy/ebird/offline.ts";
-import { decTimesteps } from "../../src/policy/exec_time.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
+} from "../../src/policy/e2bird/offline.ts";
+import { decTimesteps } from "../../src/policy/lazybatching/exec_time.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { assertRefuses } from "../option_refusals.ts";
 
 Deno.test("every baseline refuses options that are not", async () => {

@@ -1,13 +1,13 @@
 /** Reduction laws: with degenerate options a policy launches what a simpler one launches. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { bucketed } from "../../src/policy/bucketed.ts";
-import { cellular } from "../../src/policy/cellular.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { late } from "../../src/policy/late.ts";
-import { merged } from "../../src/policy/merged.ts";
+import { bucketed } from "../../src/policy/baselines/bucketed.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { late } from "../../src/policy/late_batching/late.ts";
+import { merged } from "../../src/policy/baselines/merged.ts";
 import type { Policy } from "../../src/policy/policy.ts";
-import { serial } from "../../src/policy/serial.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { type ChainRequest, simulateChain } from "./timeline.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { dvabatch } from "../../src/policy/dvabatch.ts";
-import { graph } from "../../src/policy/graph_batching.ts";
-import { lazy } from "../../src/policy/lazy.ts";
+import { dvabatch } from "../../src/policy/dvabatch/dvabatch.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { lazy } from "../../src/policy/lazybatching/lazy.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { DecisionLog } from "../../src/report/decision_log.ts";
 import {

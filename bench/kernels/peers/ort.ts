@@ -3,7 +3,7 @@ import type {
   ElementArrays,
   ElementType,
   Equivalent,
-} from "../../../src/kernels/equivalent.ts";
+} from "../../../test/kernels/equivalent.ts";
 import { encodeModel } from "../onnx_model.ts";
 import { folderOf, install, requirePeer } from "./install.ts";
 import type { Peer, PeerRun } from "./peer.ts";

@@ -1,5 +1,5 @@
 /** Another implementation of the same operators. */
-import type { Equivalent } from "../../../src/kernels/equivalent.ts";
+import type { Equivalent } from "../../../test/kernels/equivalent.ts";
 
 /** An operation of a peer, ready to run. */
 export interface PeerRun {

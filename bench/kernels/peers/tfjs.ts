@@ -6,7 +6,7 @@ import {
   type Equivalent,
   type OnnxNode,
   transposed,
-} from "../../../src/kernels/equivalent.ts";
+} from "../../../test/kernels/equivalent.ts";
 import { folderOf, install, requirePeer } from "./install.ts";
 import type { Peer, PeerRun } from "./peer.ts";
 import { type Tf, type TfTensor, translate } from "./tfjs_operators.ts";

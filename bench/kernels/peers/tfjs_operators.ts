@@ -3,7 +3,7 @@ import {
   type OnnxNode,
   type PlainTensor,
   transposed,
-} from "../../../src/kernels/equivalent.ts";
+} from "../../../test/kernels/equivalent.ts";
 
 /** The part of tfjs's interface the benches use. */
 export interface TfTensor {

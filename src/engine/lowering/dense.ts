@@ -1,6 +1,6 @@
 import type { DenseOperator, OperatorOf, Value } from "../../graph/operator.ts";
-import { ACTIVATIONS } from "../../kernels/module.ts";
-import { packGemm } from "../../kernels/pack.ts";
+import { ACTIVATIONS } from "../../kernels/module/module.ts";
+import { packGemm } from "../../kernels/pack/pack_gemm.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
 import { fuseActivation } from "./elementwise.ts";
 import type { Lowering, Lowerings } from "./lowering.ts";

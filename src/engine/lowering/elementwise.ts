@@ -8,7 +8,7 @@ import type {
   BinaryKernel,
   KernelExports,
   UnaryKernel,
-} from "../../kernels/exports.ts";
+} from "../../kernels/module/exports.ts";
 import type { Lowering, Lowerings } from "./lowering.ts";
 
 /** Activations that kernels apply to what they compute. */

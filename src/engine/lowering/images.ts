@@ -7,18 +7,21 @@ import type {
   Value,
 } from "../../graph/operator.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
-import { ACTIVATIONS } from "../../kernels/exports.ts";
-import { convScratchBytes, shapeWords } from "../../kernels/image_shape.ts";
+import { ACTIVATIONS } from "../../kernels/module/exports.ts";
+import {
+  convScratchBytes,
+  shapeWords,
+} from "../../kernels/pack/image_words.ts";
 import {
   type ConvWeights,
   foldBatchNorm,
   packConv,
   packConvTranspose,
   packDepthwise,
-} from "../../kernels/pack_conv.ts";
+} from "../../kernels/pack/pack_conv.ts";
 import { imageShape } from "../../tensor/image_shape.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
-import type { TableRef } from "../cell_program.ts";
+import type { TableRef } from "./cell_program.ts";
 import type { Lowering, Lowerings } from "./lowering.ts";
 
 const ACTIVATION_CODES: Readonly<Record<Activation, number>> = {

@@ -5,7 +5,7 @@
  */
 import type { Cell } from "../../graph/cell.ts";
 import type { Operator } from "../../graph/operator.ts";
-import type { CellProgram } from "../cell_program.ts";
+import type { CellProgram } from "./cell_program.ts";
 import { attention } from "./attention.ts";
 import { dense } from "./dense.ts";
 import { elementwise } from "./elementwise.ts";

@@ -22,7 +22,7 @@ import {
   SCRATCH_ROWS_BYTES,
   type TableRef,
   TABLES_PER_CACHE,
-} from "../cell_program.ts";
+} from "./cell_program.ts";
 
 /** Puts constant data into the shared memory and says where; 16-byte aligned. */
 export type PlaceConstant = (data: TensorData) => number;

@@ -4,7 +4,7 @@ import {
   packLstm,
   packTreeInternal,
   packTreeLeaf,
-} from "../../kernels/pack_cells.ts";
+} from "../../kernels/pack/pack_cells.ts";
 import type { Lowerings } from "./lowering.ts";
 
 export const recurrent: Lowerings<RecurrentOperator> = {

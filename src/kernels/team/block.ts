@@ -5,7 +5,7 @@
  *
  * Words that different threads write stand on different cache lines.
  */
-import type { KernelExports } from "../exports.ts";
+import type { KernelExports } from "../module/exports.ts";
 import { ARGUMENTS_MAX, PARTIAL_WORDS, type PartMemory, WORD } from "./cut.ts";
 
 /** What a team is planned for. */

@@ -1,5 +1,5 @@
 /** What leader and helpers do alike: take parts of the open call until none is left. */
-import type { KernelExports } from "../exports.ts";
+import type { KernelExports } from "../module/exports.ts";
 import {
   argumentsAt,
   counterOf,

@@ -4,7 +4,7 @@
  * a range. No kernel carries anything from one row, column or image line to the next, so every cut is
  * free of rounding; where to cut is all that is decided here.
  */
-import type { KernelExports } from "../exports.ts";
+import type { KernelExports } from "../module/exports.ts";
 
 /** Most arguments any kernel takes. */
 export const ARGUMENTS_MAX = 12;

@@ -1,5 +1,5 @@
-import { instantiateKernels } from "../module.ts";
-import type { ScratchPlace } from "../scratch.ts";
+import { instantiateKernels } from "../module/module.ts";
+import type { ScratchPlace } from "../module/scratch.ts";
 import { ERROR_BYTES, FAILED, MEETING, STOP, type TeamPlace } from "./block.ts";
 import { CrewMember } from "./crew.ts";
 import type { TeamWays } from "./leader.ts";

@@ -1,5 +1,5 @@
 import { nonNegative } from "../../base/checked_options.ts";
-import type { KernelExports } from "../exports.ts";
+import type { KernelExports } from "../module/exports.ts";
 import {
   FAILED,
   MEETING,

@@ -2,7 +2,7 @@
  * How each kernel's calls are cut, one entry per export: a new kernel does not compile without one.
  * Rates in the estimates are of the order of what docs/kernels.md shows.
  */
-import { packedQ8PanelWords } from "../pack_q8.ts";
+import { packedQ8PanelWords } from "../pack/pack_q8.ts";
 import {
   gruUnits,
   lstmUnits,

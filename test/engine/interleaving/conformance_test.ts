@@ -9,13 +9,13 @@ import {
   SLOT,
   stepOutcome,
   takeStep,
-} from "../../../src/engine/slot_header.ts";
+} from "../../../src/engine/tensors/slot_header.ts";
 import {
   CONTROL,
   openControl,
   ringDoorbell,
   stopWorker,
-} from "../../../src/engine/worker_ring.ts";
+} from "../../../src/engine/wall/worker_ring.ts";
 import type { Body } from "./automaton.ts";
 import * as machine from "./machines/header_words.ts";
 import { openControl as openControlMachine } from "./machines/recovery.ts";

@@ -1,11 +1,11 @@
 /** Whole loops of the code beside whole processes of the machines: see conformance_test.ts. */
 import assert from "node:assert/strict";
-import type { CellProgram } from "../../../src/engine/cell_program.ts";
-import { readKernels } from "../../../src/engine/runtime.ts";
-import { SLOT } from "../../../src/engine/slot_header.ts";
-import type { TensorStore } from "../../../src/engine/tensor_store.ts";
-import { runWorker } from "../../../src/engine/worker_loop.ts";
-import { WorkerQueue } from "../../../src/engine/worker_queue.ts";
+import type { CellProgram } from "../../../src/engine/lowering/cell_program.ts";
+import { readKernels } from "../../../src/engine/wall/runtime.ts";
+import { SLOT } from "../../../src/engine/tensors/slot_header.ts";
+import type { TensorStore } from "../../../src/engine/tensors/tensor_store.ts";
+import { runWorker } from "../../../src/engine/wall/worker_loop.ts";
+import { WorkerQueue } from "../../../src/engine/wall/worker_queue.ts";
 import {
   CONTROL,
   ENTRY,
@@ -13,9 +13,9 @@ import {
   openControl,
   ringDoorbell,
   stopWorker,
-} from "../../../src/engine/worker_ring.ts";
-import { createMemory } from "../../../src/kernels/memory.ts";
-import { instantiateKernels } from "../../../src/kernels/module.ts";
+} from "../../../src/engine/wall/worker_ring.ts";
+import { createMemory } from "../../../src/kernels/module/memory.ts";
+import { instantiateKernels } from "../../../src/kernels/module/module.ts";
 import {
   argumentsAt,
   endTeam,

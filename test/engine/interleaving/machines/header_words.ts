@@ -1,4 +1,4 @@
-/** src/engine/slot_header.ts, access by access. */
+/** src/engine/tensors/slot_header.ts, access by access. */
 import { at, cas, load, store, write } from "../access.ts";
 import type { Body } from "../automaton.ts";
 

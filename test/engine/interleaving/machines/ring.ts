@@ -3,7 +3,7 @@
  * and come back; who has nothing to do sleeps; at the end the workers are stopped. After
  * src/engine/{tensor_executor,serving,worker_loop}.ts.
  */
-import { TaskArena } from "../../../../src/engine/task_arena.ts";
+import { TaskArena } from "../../../../src/engine/tensors/task_arena.ts";
 import {
   add,
   at,

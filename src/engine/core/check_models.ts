@@ -1,0 +1,84 @@
+/** Models, policies and executors as callers hand them to an engine. */
+import {
+  type Check,
+  positiveInteger,
+  withMethods,
+} from "../../base/checked_options.ts";
+import { describe } from "../../base/describe.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Policy } from "../../policy/policy.ts";
+import type { Executor } from "./executor.ts";
+
+const EXECUTOR = withMethods(
+  "an executor",
+  [
+    "admit",
+    "grew",
+    "push",
+    "settle",
+    "abandon",
+    "result",
+    "release",
+  ] satisfies (keyof Executor)[],
+);
+
+/** @throws TypeError or RangeError unless it can execute tasks */
+export const checkExecutor: Check = (name, executor) => {
+  EXECUTOR(name, executor);
+  positiveInteger(`${name}.workers`, (executor as Executor).workers);
+};
+
+/** @throws TypeError unless it is a policy, made by calling its function */
+export function checkPolicy(policy: unknown): asserts policy is Policy {
+  const { supports, enqueue, schedule } = (policy ?? {}) as Policy;
+  const functions = [supports, enqueue, schedule];
+  if (functions.every((member) => typeof member === "function")) return;
+  throw new TypeError(
+    `"policy" is what a policy's function returns, such as cellular(), got ${
+      describe(policy)
+    }`,
+  );
+}
+
+/** @throws TypeError unless these are models, and at least one */
+export function checkModels(models: unknown): asserts models is Model[] {
+  if (!Array.isArray(models)) {
+    throw new TypeError(
+      `"models" are an array of models, got ${describe(models)}`,
+    );
+  }
+  if (models.length === 0) {
+    throw new RangeError(
+      "An engine needs a model that has a cell, got none",
+    );
+  }
+  for (let i = 0; i < models.length; i++) checkModel(models[i], `models[${i}]`);
+}
+
+function checkModel(model: unknown, where: string): void {
+  const { name, cells, shape, check, unfold, grow } = (model ?? {}) as Model;
+  const fail = (what: string, value: unknown): never => {
+    throw new TypeError(`${where}: ${what}, got ${describe(value)}`);
+  };
+  if (typeof model !== "object" || model === null) {
+    fail("a model is an object, such as lstm() returns", model);
+  }
+  if (typeof name !== "string") fail(`a model's "name" is a string`, name);
+  const isCells = Array.isArray(cells) && cells.length > 0 &&
+    cells.every((cell) => Array.isArray(cell?.operators));
+  if (!isCells) {
+    fail(`the "cells" of model "${name}" are what defineCell returns`, cells);
+  }
+  if (shape !== "chain" && shape !== "dag") {
+    fail(`the "shape" of model "${name}" is "chain" or "dag"`, shape);
+  }
+  if (typeof check !== "function") {
+    fail(`"check" of model "${name}" is a function`, check);
+  }
+  if (typeof unfold !== "function") {
+    fail(`"unfold" of model "${name}" is a function`, unfold);
+  }
+  if (grow !== undefined && typeof grow !== "function") {
+    fail(`"grow" of model "${name}" is a function`, grow);
+  }
+}

@@ -1,0 +1,496 @@
+/**
+ * The engine core: synchronous, driven by events, without a clock of its own. A driver reports
+ * arrivals and completions with their times and then calls `pump`, which asks the policy until it
+ * has nothing more to launch. Every check here costs O(rows) and stays on.
+ */
+import { assert } from "../../base/assert.ts";
+import { CellGraph, type CellNode, NODE } from "../../graph/cell_graph.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Launch, Step, Task } from "../../policy/launch.ts";
+import type { EngineView, Policy } from "../../policy/policy.ts";
+import type { Observer, Outcome } from "../../policy/records.ts";
+import { ActiveRequest, type Ending } from "./active_request.ts";
+import { Admission } from "./admission.ts";
+import { claimPolicy } from "./claimed_policies.ts";
+import { Deadlines } from "./deadlines.ts";
+import {
+  checkedEngineOptions,
+  type EngineOptions,
+  type Submission,
+} from "./engine_options.ts";
+import { deadlineError, QueueFullError } from "./errors.ts";
+import type { Executor } from "./executor.ts";
+import { looksAtInput } from "./task_extents.ts";
+import { requestRecord, taskRecord } from "./records.ts";
+import { nextOfTail, type Run } from "./run.ts";
+import { TokenCheck } from "./token_check.ts";
+import { deferred, grow, unfold } from "./unfold.ts";
+
+/** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
+const TAIL_AHEAD = 2;
+
+/** A task that knows its run. */
+interface EngineTask extends Task {
+  readonly run: Run;
+}
+
+interface WorkerState {
+  readonly id: number;
+  queued: number;
+}
+
+export class EngineCore {
+  readonly #policy: Policy;
+  readonly #executor: Executor;
+  readonly #observer: Observer | undefined;
+  readonly #queueMax: number;
+  /** In no particular order; each knows its place. */
+  readonly #active: ActiveRequest[] = [];
+  readonly #workers: WorkerState[];
+  readonly #view: { nowNs: number; workers: readonly WorkerState[] };
+  readonly #deadlines = new Deadlines();
+  readonly #admission: Admission;
+  readonly #tokens = new TokenCheck();
+  /** Errors of rows in the task being settled. */
+  readonly #failures = new Map<ActiveRequest, Error>();
+  /** Requests whose growth failed in the launch under way. */
+  readonly #stunted = new Map<ActiveRequest, Error>();
+  /** What the policy threw when it was given a request. */
+  #policyError: Error | undefined;
+  #requests = 0;
+  #launches = 0;
+  #tasks = 0;
+
+  /**
+   * @throws RangeError when the policy cannot batch one of the models
+   * @throws TypeError when it serves another engine already, or an option is not one
+   */
+  constructor(options: EngineOptions) {
+    const {
+      models,
+      policy,
+      executor,
+      observer,
+      queueMax = 1_000_000,
+      hasTime,
+    } = checkedEngineOptions(options);
+    this.#policy = policy;
+    this.#executor = executor;
+    this.#observer = observer;
+    this.#queueMax = queueMax;
+    this.#admission = new Admission(
+      models,
+      (model) =>
+        hasTime
+          ? executor.workers * (policy.lookahead?.(model) ?? Infinity)
+          : Infinity,
+      hasTime ?? (() => true),
+    );
+    for (const model of models) {
+      const reason = policy.supports(model);
+      if (reason !== undefined) {
+        throw new RangeError(
+          `Policy "${policy.name}" cannot batch model "${model.name}": ${reason}`,
+        );
+      }
+    }
+    this.#workers = Array.from(
+      { length: executor.workers },
+      (_, id) => ({ id, queued: 0 }),
+    );
+    this.#view = { nowNs: 0, workers: this.#workers };
+    claimPolicy(policy);
+  }
+
+  /** Requests in the system. */
+  get active(): number {
+    return this.#active.length;
+  }
+
+  /** Tasks submitted and not completed. */
+  get tasksInFlight(): number {
+    let tasks = 0;
+    for (const { queued } of this.#workers) tasks += queued;
+    return tasks;
+  }
+
+  /** Whether requests could come in that the last pump had no time for: pump again soon. */
+  get holdsBack(): boolean {
+    return this.#admission.isHeld;
+  }
+
+  /**
+   * Takes a request in. The caller pumps afterwards.
+   * @throws TypeError or RangeError on bad input, QueueFullError when the queue is full; nothing is queued then
+   */
+  submit(submission: Submission): ActiveRequest {
+    const { input } = submission;
+    const model: Model = submission.model;
+    if (!this.#admission.knows(model)) {
+      throw new RangeError(
+        `Model "${model.name}" is not one of this engine's models`,
+      );
+    }
+    // First: refusing is what an overloaded engine does most.
+    if (this.#active.length >= this.#queueMax) {
+      throw new QueueFullError(
+        `${this.#active.length} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
+      );
+    }
+    const { arrivalNs, deadlineNs = Infinity, stepsFixed, onEnd } = submission;
+    const request = new ActiveRequest(
+      this.#requests,
+      model,
+      new CellGraph(model),
+      arrivalNs,
+      deadlineNs,
+      stepsFixed,
+      onEnd,
+    );
+    if (!this.#admission.isOpen(model)) {
+      request.waiting = deferred(model, input);
+    }
+    if (request.waiting) this.#admission.wait(request);
+    else this.#admit(request, input);
+    // A refused one has no number: those of requests that are taken follow each other.
+    this.#requests++;
+    request.place = this.#active.push(request) - 1;
+    this.#deadlines.add(request);
+    return request;
+  }
+
+  /** Unfolds a request, makes room for it, and tells the policy. */
+  #admit(request: ActiveRequest, input: unknown): void {
+    unfold(request.model, input, request.graph);
+    this.#executor.admit(request);
+    this.#admission.entered(request);
+    try {
+      this.#policy.enqueue(request);
+    } catch (error) {
+      // No fault of the request's, which is in the system: whoever pumps has to hear of it.
+      this.#policyError ??= error as Error;
+    }
+  }
+
+  /** Admits requests that waited for others of their model to begin. */
+  #admitWaiting(nowNs: number): void {
+    for (;;) {
+      const request = this.#admission.next(nowNs);
+      if (request === undefined) return;
+      try {
+        this.#admit(request, request.waiting!.input);
+        this.#admission.leave(request);
+      } catch (error) {
+        this.#depart(request, nowNs, {
+          outcome: "failed",
+          error: error as Error,
+        });
+      }
+    }
+  }
+
+  /** Ends a request early. Rows already submitted become void or are wasted; batch-mates do not notice. */
+  cancel(request: ActiveRequest, nowNs: number, reason: Error): void {
+    this.#endEarly(request, nowNs, { outcome: "cancelled", error: reason });
+  }
+
+  /** Fails every request. Tasks in flight go on; the policy hears of every end. */
+  failAll(nowNs: number, error: Error): void {
+    const inOrder = [...this.#active].sort((a, b) => a.id - b.id);
+    for (const request of inOrder) {
+      this.#endEarly(request, nowNs, { outcome: "failed", error });
+    }
+  }
+
+  /**
+   * Fails every request of an engine that is beyond repair: its workers are gone, or its policy threw. Asks
+   * neither of them; nothing may be submitted or reported afterwards.
+   */
+  abandonAll(nowNs: number, error: Error): void {
+    const inOrder = [...this.#active].sort((a, b) => a.id - b.id);
+    this.#active.length = 0;
+    for (const request of inOrder) {
+      if (request.departed) continue;
+      request.over = request.departed = true;
+      this.#report(request, nowNs, "failed");
+      request.onEnd?.({ outcome: "failed", error });
+    }
+  }
+
+  /**
+   * Asks the policy for launches until it has none. What the policy throws ends the engine (abandonAll).
+   * @returns when to pump again at the latest; Infinity when only an event can change anything
+   */
+  pump(nowNs: number): number {
+    this.#view.nowNs = nowNs;
+    this.#expire(nowNs);
+    for (;;) {
+      this.#admitWaiting(nowNs);
+      if (this.#policyError) throw this.#policyError;
+      const decision = this.#policy.schedule(this.#view as EngineView);
+      switch (decision.kind) {
+        case "launch":
+          this.#launch(decision.launch, nowNs);
+          continue;
+        case "wait":
+          assert(decision.untilNs > nowNs, "a policy waits for a time to come");
+          this.#observer?.waited?.(nowNs, decision.untilNs, decision.why);
+          return Math.min(decision.untilNs, this.#deadlines.nextNs());
+        case "idle":
+          return this.#deadlines.nextNs();
+        default:
+          decision satisfies never;
+      }
+    }
+  }
+
+  /** A task was executed from `startNs` to `endNs`. */
+  completed(task: Task, startNs: number, endNs: number): void {
+    const { run } = task as EngineTask;
+    assert(run.inFlight > 0, "a task of a run that is under way");
+    const { nodes } = task;
+    let rows = 0;
+    let tokens = 0;
+    const ended: ActiveRequest[] = [];
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i]!;
+      const request = node.graph.owner as ActiveRequest;
+      request.inFlight--;
+      const wasOver = request.over;
+      if (this.#settle(task, node, request, startNs)) {
+        rows++;
+        tokens += node.length;
+      }
+      if (request.over && !wasOver) ended.push(request);
+      if (request.departed && request.inFlight === 0) {
+        this.#executor.release(request);
+      }
+    }
+    this.#workers[task.worker]!.queued--;
+    run.inFlight--;
+    this.#observer?.task?.(
+      task,
+      taskRecord(task, { rows, tokens, startNs, endNs }),
+    );
+    this.#policy.completed?.(task);
+    for (const request of ended) this.#end(request, run, endNs);
+    this.#continue(run);
+    this.#endStunted(endNs);
+    if (run.inFlight === 0) this.#finish(run, endNs);
+  }
+
+  /** @returns whether the row was executed for its request */
+  #settle(
+    task: Task,
+    node: CellNode,
+    request: ActiveRequest,
+    startNs: number,
+  ): boolean {
+    const { graph } = node;
+    assert(node.state === NODE.submitted, "a node is completed once");
+    const settlement = request.over
+      ? "void"
+      : this.#executor.settle(task, node, request);
+    if (node.cell.stop) request.stepsSettled++;
+    if (settlement === "void") {
+      node.state = NODE.void;
+      graph.remaining--;
+      return false;
+    }
+    if (Number.isNaN(request.startNs)) request.startNs = startNs;
+    if (settlement instanceof Error) {
+      node.state = NODE.void;
+      graph.remaining--;
+      request.over = true;
+      this.#failures.set(request, settlement);
+      return false;
+    }
+    node.state = NODE.done;
+    request.nodesDone++;
+    graph.remaining--;
+    if (settlement === "last") graph.closed = true;
+    if (settlement === "last" || (graph.closed && graph.remaining === 0)) {
+      request.over = true;
+    }
+    return true;
+  }
+
+  #end(request: ActiveRequest, run: Run, nowNs: number): void {
+    const error = this.#failures.get(request);
+    if (error) {
+      this.#failures.delete(request);
+      this.#depart(request, nowNs, { outcome: "failed", error });
+      return;
+    }
+    const ending: Ending = {
+      outcome: "done",
+      result: this.#executor.result(request),
+    };
+    if (run.launch.release === "end") {
+      request.held = ending;
+      run.held.push(request);
+    } else {
+      this.#depart(request, nowNs, ending);
+    }
+  }
+
+  #endEarly(request: ActiveRequest, nowNs: number, ending: Ending): void {
+    if (request.departed) return;
+    request.over = true;
+    request.held = undefined;
+    if (!request.waiting) this.#executor.abandon(request);
+    this.#depart(request, nowNs, ending);
+  }
+
+  #depart(request: ActiveRequest, nowNs: number, ending: Ending): void {
+    if (request.departed) return;
+    request.departed = true;
+    const last = this.#active.pop()!;
+    if (last !== request) {
+      this.#active[request.place] = last;
+      last.place = request.place;
+    }
+    const { waiting, begun } = request;
+    try {
+      if (waiting) this.#admission.leave(request);
+      else {
+        if (!begun) this.#admission.began(request);
+        this.#policy.ended?.(request);
+      }
+    } finally {
+      this.#deadlines.drop(request);
+      this.#report(request, nowNs, ending.outcome);
+      if (!waiting && request.inFlight === 0) this.#executor.release(request);
+      request.onEnd?.(ending);
+    }
+  }
+
+  #report(request: ActiveRequest, endNs: number, outcome: Outcome): void {
+    this.#observer?.request?.(request, requestRecord(request, endNs, outcome));
+  }
+
+  #expire(nowNs: number): void {
+    for (;;) {
+      const request = this.#deadlines.takeExpired(nowNs);
+      if (request === undefined) return;
+      const error = deadlineError(
+        `Request ${request.id} was not started before its deadline`,
+      );
+      this.#endEarly(request, nowNs, { outcome: "expired", error });
+    }
+  }
+
+  #launch(launch: Launch, nowNs: number): void {
+    const worker = this.#workers[launch.worker];
+    assert(
+      worker !== undefined,
+      `worker ${launch.worker} of ${this.#workers.length}`,
+    );
+    assert(launch.steps.length > 0, "a launch has a step");
+    const run: Run = {
+      launch,
+      id: this.#launches++,
+      inFlight: 0,
+      tailAt: 0,
+      held: [],
+    };
+    if (launch.tokens) this.#tokens.acquire(launch.tokens);
+    this.#observer?.decided?.(nowNs, launch, run.id);
+    for (const step of launch.steps) this.#submit(run, step);
+    this.#continue(run);
+    this.#policy.submitted?.(launch);
+    this.#endStunted(nowNs);
+  }
+
+  #submit(run: Run, step: Step): void {
+    const { worker, paddedRows = 0, paddedLength = 0 } = run.launch;
+    const { cell, nodes } = step;
+    const padding = Math.max(0, paddedRows - nodes.length);
+    assert(nodes.length + padding > 0, "a step has rows");
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i]!;
+      assert(node.cell === cell, "rows of a step are of its cell");
+      assert(
+        node.readyFor(worker),
+        "a row's inputs are done or queued before it",
+      );
+      const request = node.graph.owner as ActiveRequest;
+      assert(!request.departed, "a row of a request that is there");
+      node.state = NODE.submitted;
+      node.worker = worker;
+      request.inFlight++;
+      if (!request.begun) {
+        request.begun = true;
+        this.#admission.began(request);
+      }
+      if (cell.stop) this.#grow(node, request);
+    }
+    const task: EngineTask = {
+      id: this.#tasks++,
+      launchId: run.id,
+      run,
+      worker,
+      cell,
+      nodes,
+      padding,
+      padsDone: paddedRows > 0,
+      paddedLength: looksAtInput(cell) ? paddedLength : 0,
+    };
+    run.inFlight++;
+    this.#workers[worker]!.queued++;
+    this.#executor.push(task);
+  }
+
+  /** Appends what follows a submitted node. What goes wrong there is this request's failure alone. */
+  #grow(node: CellNode, request: ActiveRequest): void {
+    const { graph, model } = request;
+    request.stepsSubmitted++;
+    if (graph.closed) return;
+    if (request.stepsSubmitted >= graph.stepsMax) {
+      graph.closed = true;
+      return;
+    }
+    const before = graph.nodes.length;
+    try {
+      grow(model, node, graph);
+      for (let i = before; i < graph.nodes.length; i++) {
+        this.#executor.grew(request, graph.nodes[i]!);
+      }
+    } catch (error) {
+      this.#stunted.set(request, error as Error);
+    }
+    if (graph.nodes.length === before) graph.closed = true;
+  }
+
+  /** Ends requests whose growth failed, once the policy knows what was submitted. */
+  #endStunted(nowNs: number): void {
+    for (const [request, error] of this.#stunted) {
+      this.#endEarly(request, nowNs, { outcome: "failed", error });
+    }
+    this.#stunted.clear();
+  }
+
+  /** Submits what follows in a run's tail while some request of it still goes on. */
+  #continue(run: Run): void {
+    const { tail } = run.launch;
+    if (tail === undefined) return;
+    while (run.inFlight < TAIL_AHEAD) {
+      const step = nextOfTail(
+        run,
+        tail,
+        // What a failed growth has appended has no place in memory.
+        (request) => request.over || this.#stunted.has(request),
+      );
+      if (step === undefined) return;
+      this.#submit(run, step);
+    }
+  }
+
+  #finish(run: Run, nowNs: number): void {
+    if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
+    this.#policy.finished?.(run.launch);
+    for (const request of run.held) {
+      if (request.held) this.#depart(request, nowNs, request.held);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import {
+  checkedOptions,
+  type Checks,
+  number,
+  ofType,
+} from "../../base/checked_options.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Policy } from "../../policy/policy.ts";
+import type { Observer } from "../../policy/records.ts";
+import type { Ending } from "./active_request.ts";
+import { checkExecutor, checkModels, checkPolicy } from "./check_models.ts";
+import type { Executor } from "./executor.ts";
+
+export interface EngineOptions {
+  models: readonly Model[];
+  policy: Policy;
+  executor: Executor;
+  observer?: Observer;
+  /** Requests that may be in the system at once; default 1,000,000. */
+  queueMax?: number;
+  /**
+   * Given, requests that the policy could not start yet wait to be unfolded (Policy.lookahead). Asked
+   * whether there is time for another; where there is not, `holdsBack`.
+   * Default: all are unfolded as they come.
+   */
+  hasTime?: () => boolean;
+}
+
+const ENGINE_CHECKS: Checks<EngineOptions> = {
+  models: (_name, models) => checkModels(models),
+  policy: (_name, policy) => checkPolicy(policy),
+  executor: checkExecutor,
+  observer: ofType("object"),
+  queueMax: number(
+    "a positive integer or Infinity",
+    (value) =>
+      value >= 1 && (Number.isSafeInteger(value) || value === Infinity),
+  ),
+  hasTime: ofType("function"),
+};
+
+/** @throws TypeError or RangeError on an option that is not one */
+export function checkedEngineOptions(options: EngineOptions): EngineOptions {
+  return checkedOptions("EngineCore", options, ENGINE_CHECKS, [
+    "models",
+    "policy",
+    "executor",
+  ]);
+}
+
+/** A request on its way into the engine. */
+export interface Submission {
+  model: Model;
+  input: unknown;
+  /** When it was due to arrive; latency counts from here. */
+  arrivalNs: number;
+  /** Latest useful completion; default Infinity. */
+  deadlineNs?: number;
+  /** The workload ends growth after this many steps; policies do not see it. */
+  stepsFixed?: number;
+  onEnd?: (ending: Ending) => void;
+}

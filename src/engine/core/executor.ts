@@ -1,0 +1,40 @@
+import type { CellNode } from "../../graph/cell_graph.ts";
+import type { Result } from "../../graph/model.ts";
+import type { Task } from "../../policy/launch.ts";
+import type { ActiveRequest } from "./active_request.ts";
+
+/** What became of one row of a completed task. */
+export type Settlement =
+  | "done"
+  /** Done, and it was the last growing step of its request. */
+  | "last"
+  /** Not executed: its request had ended before the row's turn. */
+  | "void"
+  /** The row failed; its batch-mates did not. */
+  | Error;
+
+/**
+ * Executes tasks, first in first out on each worker, and reports every completion to
+ * `EngineCore.completed`. The engine never asks it for the time.
+ */
+export interface Executor {
+  readonly workers: number;
+  /**
+   * Makes room for a request and brings its inputs in.
+   * @throws RangeError when there is never room for it
+   * @throws QueueFullError when there is none now
+   */
+  admit(request: ActiveRequest): void;
+  /** A growing graph got this node; it will be submitted next. */
+  grew(request: ActiveRequest, node: CellNode): void;
+  /** Queues a task behind those the worker already has. */
+  push(task: Task): void;
+  /** Called once per row, in row order, when its task is reported complete. */
+  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement;
+  /** Rows of the request that have not started need not be executed. */
+  abandon(request: ActiveRequest): void;
+  /** The rows of the request's results; called once, when it is done. */
+  result(request: ActiveRequest): Result;
+  /** Nothing in flight refers to the request any more. */
+  release(request: ActiveRequest): void;
+}

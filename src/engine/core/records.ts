@@ -1,0 +1,59 @@
+/** What the engine tells observers of tasks and requests that have ended. */
+import type { Task } from "../../policy/launch.ts";
+import type {
+  Outcome,
+  RequestRecord,
+  TaskRecord,
+} from "../../policy/records.ts";
+import type { ActiveRequest } from "./active_request.ts";
+import { computedTokens } from "./task_extents.ts";
+
+/** @param ran rows that advanced a request, and their tokens; when the task ran */
+export function taskRecord(
+  task: Task,
+  { rows, tokens, startNs, endNs }: {
+    rows: number;
+    tokens: number;
+    startNs: number;
+    endNs: number;
+  },
+): TaskRecord {
+  const { nodes } = task;
+  const voided = nodes.length - rows;
+  return {
+    id: task.id,
+    launchId: task.launchId,
+    worker: task.worker,
+    cell: task.cell.name,
+    rows,
+    padding: task.padding + (task.padsDone && rows > 0 ? voided : 0),
+    ...(task.cell.tokensMax !== undefined &&
+      {
+        tokens: {
+          done: tokens,
+          padding: rows > 0 ? computedTokens(task, rows) - tokens : 0,
+        },
+      }),
+    speculative: task.padsDone ? 0 : voided,
+    startNs,
+    endNs,
+    requests: nodes.map((node) => (node.graph.owner as ActiveRequest).id),
+  };
+}
+
+export function requestRecord(
+  request: ActiveRequest,
+  endNs: number,
+  outcome: Outcome,
+): RequestRecord {
+  return {
+    id: request.id,
+    model: request.model.name,
+    arrivalNs: request.arrivalNs,
+    startNs: request.startNs,
+    endNs,
+    deadlineNs: request.deadlineNs,
+    outcome,
+    nodes: request.nodesDone,
+  };
+}

@@ -1,0 +1,69 @@
+/** Calls of a model's functions, which are the user's. What they throw is an error of their request alone. */
+import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
+import type { Model } from "../../graph/model.ts";
+
+/** @throws TypeError or RangeError on bad input, or what else the model throws */
+function checkInput(model: Model, input: unknown): void {
+  refusePromise(model, "check", model.check(input));
+}
+
+/**
+ * A checked copy of a request's input for later: callers may use theirs again once the request is taken.
+ * @returns undefined when it cannot be copied
+ * @throws TypeError or RangeError on bad input, or what else the model throws
+ */
+export function deferred(
+  model: Model,
+  input: unknown,
+): { readonly input: unknown } | undefined {
+  checkInput(model, input);
+  try {
+    return { input: structuredClone(input) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Checks a request's input and unfolds it into an empty graph, which is sealed then.
+ * @throws TypeError or RangeError on bad input, or what else the model throws
+ */
+export function unfold(model: Model, input: unknown, graph: CellGraph): void {
+  checkInput(model, input);
+  refusePromise(model, "unfold", model.unfold(input, graph));
+  graph.seal();
+  if (graph.nodes.length === 0) {
+    throw new RangeError(
+      `Model "${model.name}" unfolded the request into no node at all; a request has at least one`,
+    );
+  }
+  if (!graph.closed && !graph.nodes.some(({ cell }) => cell.stop)) {
+    throw new RangeError(
+      `Model "${model.name}" declares growth, but no node of the request has a stop rule to grow from`,
+    );
+  }
+}
+
+/** Appends what follows `node`. */
+export function grow(model: Model, node: CellNode, graph: CellGraph): void {
+  if (model.grow === undefined) {
+    throw new TypeError(`Model "${model.name}" grows, but has no "grow"`);
+  }
+  const { grow } = model;
+  graph.growing(() =>
+    refusePromise(model, "grow", grow.call(model, node, graph))
+  );
+}
+
+/**
+ * The functions of a model return nothing; one that is async would be looked at too early.
+ * @throws TypeError on a promise
+ */
+function refusePromise(model: Model, name: string, returned: unknown): void {
+  if (!(returned instanceof Promise)) return;
+  // Whatever becomes of it is nobody's business any more.
+  returned.catch(() => {});
+  throw new TypeError(
+    `"${name}" of model "${model.name}" returned a promise; it has to be done when it returns`,
+  );
+}

@@ -1,0 +1,125 @@
+/**
+ * A cell compiled to kernel calls: plain data, so that it can be sent to a worker once at start-up.
+ * Rows are addressed through tables of u32 addresses. A task brings one table per port of the cell;
+ * a worker keeps tables and rows for what lies between the operators.
+ */
+import type { KernelExports } from "../../kernels/module/module.ts";
+
+/**
+ * Rows a worker computes at once at most; larger tasks go in pieces, which changes no bit. A ragged program takes as
+ * many tokens, or the most that one request may have.
+ */
+export const ROWS_PER_CALL = 256;
+
+/** A program whose scratch rows would take more than this computes fewer rows at once: images are large. */
+export const SCRATCH_ROWS_BYTES = 16 * 2 ** 20;
+
+/**
+ * Tables of a cache: addresses of its keys and of its values, the position that the row's token takes, and
+ * the positions that it sees.
+ */
+export const CACHE_TABLES = {
+  keys: 0,
+  values: 1,
+  position: 2,
+  seen: 3,
+} as const;
+export const TABLES_PER_CACHE = 4;
+
+/**
+ * A row table: one the task brings (a port), or one of the worker's own. Ports are the cell's inputs, its
+ * outputs, then the tables of every cache port; in a ragged program those of its local caches follow.
+ */
+export type TableRef =
+  | { readonly port: number }
+  /** Byte offset within the program's tables. */
+  | { readonly own: number };
+
+/** An argument of a kernel: a constant, the number of rows, a row table, or scratch memory. */
+export type Argument =
+  | number
+  | "rows"
+  | TableRef
+  /** Byte offset within the worker's scratch rows. */
+  | { readonly scratch: number };
+
+export type Call =
+  | {
+    readonly call: "kernel";
+    readonly kernel: keyof KernelExports;
+    readonly args: readonly Argument[];
+    /** The kernel returns -1, or the first row that it cannot compute. */
+    readonly reports?: boolean;
+  }
+  /** to[i] = from[i] + bytes: a slice of every row. */
+  | {
+    readonly call: "offset";
+    readonly from: TableRef;
+    readonly to: TableRef;
+    readonly bytes: number;
+  }
+  /** Writes the tables' addresses one after the other: an array of operands. */
+  | {
+    readonly call: "list";
+    readonly tables: readonly TableRef[];
+    readonly to: TableRef;
+  };
+
+/** A table that never changes: row i at `base + i * stride`. */
+export interface FixedTable {
+  readonly table: number;
+  /** Address of row 0: in the worker's scratch rows, or absolute. */
+  readonly base: { readonly scratch: number } | number;
+  readonly stride: number;
+}
+
+/** A cache that lives in scratch rows while a ragged program runs. */
+export interface LocalCache {
+  readonly keyWidth: number;
+  readonly valueWidth: number;
+  /** Byte offsets within the worker's scratch rows. */
+  readonly keys: number;
+  readonly values: number;
+}
+
+export interface CellProgram {
+  readonly name: string;
+  /** Element width of each input and output. */
+  readonly inputWidths: readonly number[];
+  readonly outputWidths: readonly number[];
+  /** Most positions of each cache port. */
+  readonly cachePositions: readonly number[];
+  readonly localCaches: readonly LocalCache[];
+  /** Whether its rows are so many tokens as the task's last table says. */
+  readonly ragged: boolean;
+  /** Rows, or tokens, that are computed at once, and that scratch has room for. */
+  readonly rowsPerCall: number;
+  readonly calls: readonly Call[];
+  readonly fixedTables: readonly FixedTable[];
+  /** Bytes of the program's own tables. */
+  readonly tableBytes: number;
+  /** Bytes of scratch rows; programs of one worker share them. */
+  readonly scratchBytes: number;
+  /** Growth stops when i32 output `port` equals `token` (-1: never), or at the slot's limit. */
+  readonly stop?: { readonly port: number; readonly token: number };
+}
+
+/** Tables of a task before those of the ports. */
+export const TASK_TABLES = { header: 0, node: 1, ports: 2 } as const;
+
+/**
+ * Tables of a task, one after the other, each of as many u32 as the task has rows: slot headers (0 for
+ * padding), node numbers, one table per input and output port, four per cache port (CACHE_TABLES), and at
+ * the end the rows' lengths where the cell is ragged, or the numbers of their growing steps where it has a
+ * stop rule.
+ */
+export function taskTables(program: CellProgram): number {
+  const last = program.ragged || program.stop !== undefined ? 1 : 0;
+  return TASK_TABLES.ports + portTables(program) + last;
+}
+
+/** Tables that a task of the program brings for its ports. */
+export function portTables(program: CellProgram): number {
+  return program.inputWidths.length + program.outputWidths.length +
+    TABLES_PER_CACHE * program.cachePositions.length;
+}

@@ -1,0 +1,83 @@
+import { knownOptions } from "../../base/options.ts";
+import {
+  anything,
+  type Check,
+  type Checks,
+  integer,
+  nonNegative,
+  ofType,
+  oneOf,
+  positive,
+} from "../../base/checked_options.ts";
+import { checkModels } from "../core/check_models.ts";
+import type { Model } from "../../graph/model.ts";
+import type { EngineProbe } from "../../kernels/module/features.ts";
+import { TEAM_WAYS, type TeamWays } from "../../kernels/team/leader.ts";
+
+export interface TensorOptions {
+  models: readonly Model[];
+  /** Workers: each executes one task at a time; default 1. */
+  workers?: number;
+  /**
+   * Threads of each worker, default 1. Calls that are worth it are cut among them, with the same bits:
+   * for one large task at a time, where `workers` is for many small ones.
+   */
+  threadsPerWorker?: number;
+  /** Let the engine compile the models' kernels well before the first request comes; default true. */
+  warmUp?: boolean;
+  /** When and how a worker's threads share calls. */
+  team?: Partial<TeamWays>;
+  /** Room for the requests in flight; default 64 MiB. */
+  slotBytes?: number;
+  /** Room per worker for the row tables of queued tasks; default 4 MiB. */
+  taskBytes?: number;
+  /** Kernel build over shared memory; default "shoal.shared". */
+  build?: "shoal.shared" | "shoal.debug-shared" | "shoal.relaxed-shared";
+  /**
+   * How long threads look for work before they go to sleep, once they have none; default 0.05. Waking up
+   * took 0.2 to 0.3 ms on a virtual machine, longer than many a task: where latency counts and every
+   * thread has a core to itself, look for longer than the pauses between requests. Where threads share
+   * cores, looking takes time from those that compute.
+   */
+  spinMs?: number;
+  /** How to ask the runtime for its features; another one stands in for it in tests. */
+  engine?: EngineProbe;
+  /** How long a thread may take to start, or to end after its task; default 30,000. */
+  patienceMs?: number;
+  /**
+   * A worker thread died. What it ran is run again on a fresh one, with the same bits; the rows of a task
+   * whose worker dies twice end with a WorkerError.
+   */
+  onDeath?: (error: Error) => void;
+  /** Dead threads could not be replaced: nothing that was submitted will ever complete. */
+  onFatal: (error: Error) => void;
+}
+
+/** More cannot be told apart from a mistake. */
+const WORKERS_MAX = 1024;
+const THREADS_MAX = 256;
+/** Bytes in WebAssembly's 32-bit addresses. */
+export const roomBytes: Check = integer(1, 2 ** 32);
+
+/** Of the options that a serving engine has as well. */
+export const SERVED_CHECKS: Checks<
+  Omit<TensorOptions, "onFatal" | "onDeath">
+> = {
+  models: (_name, models) => checkModels(models),
+  workers: integer(1, WORKERS_MAX),
+  threadsPerWorker: integer(1, THREADS_MAX),
+  warmUp: ofType("boolean"),
+  team: (name, ways) => knownOptions(`"${name}"`, ways, TEAM_WAYS),
+  slotBytes: roomBytes,
+  taskBytes: roomBytes,
+  build: oneOf(["shoal.shared", "shoal.debug-shared", "shoal.relaxed-shared"]),
+  spinMs: nonNegative,
+  engine: anything,
+  patienceMs: positive,
+};
+
+export const TENSOR_CHECKS: Checks<TensorOptions> = {
+  ...SERVED_CHECKS,
+  onDeath: ofType("function"),
+  onFatal: ofType("function"),
+};

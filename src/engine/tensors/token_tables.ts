@@ -1,0 +1,178 @@
+/**
+ * Tables of tokens for ragged programs, made from a task's tables of rows: a row's tokens lie one after the
+ * other. Kept in memory of the runner, one set per runner, refilled for every piece of a task.
+ */
+import { wholePanels } from "../../graph/cache.ts";
+import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
+import {
+  CACHE_TABLES,
+  type CellProgram,
+  portTables,
+  TABLES_PER_CACHE,
+} from "../lowering/cell_program.ts";
+
+/** Where padding tokens read and write. */
+export interface PaddingRows {
+  readonly zeros: number;
+  readonly sink: number;
+  readonly cacheSink: number;
+}
+
+/** Bytes of the tables of a ragged program. */
+export function tokenTableBytes(program: CellProgram): number {
+  const tables = portTables(program) +
+    TABLES_PER_CACHE * program.localCaches.length;
+  return tables * program.rowsPerCall * BYTES_PER_ELEMENT;
+}
+
+export class TokenTables {
+  /** Bytes from one table to the next. */
+  readonly stride: number;
+  /** Row of each token. */
+  readonly #rowOf: Int32Array;
+
+  /**
+   * @param address of the tables
+   * @param scratch address of the runner's scratch rows
+   */
+  constructor(
+    readonly program: CellProgram,
+    readonly words: Uint32Array,
+    readonly address: number,
+    readonly scratch: number,
+  ) {
+    this.stride = program.rowsPerCall * BYTES_PER_ELEMENT;
+    this.#rowOf = new Int32Array(program.rowsPerCall);
+  }
+
+  rowOf(token: number): number {
+    return this.#rowOf[token]!;
+  }
+
+  /**
+   * How many rows, from the first, are computed at once; their local caches must have room, too.
+   * @param lengths address of the rows' lengths
+   */
+  fitting(lengths: number, rows: number): number {
+    let positions = 0;
+    for (let i = 0; i < rows; i++) {
+      positions += wholePanels(this.words[(lengths >>> 2) + i]!);
+      if (positions > this.program.rowsPerCall) return i;
+    }
+    return rows;
+  }
+
+  /**
+   * Tokens of rows.
+   * @param ports address of the rows' first port table
+   * @param stride bytes from one table of rows to the next
+   * @returns the number of tokens
+   */
+  expand(ports: number, stride: number, rows: number): number {
+    const { program, words } = this;
+    const { inputWidths, outputWidths, cachePositions } = program;
+    const lengths = (ports + portTables(program) * stride) >>> 2;
+    const firstOutput = inputWidths.length;
+    const firstCache = firstOutput + outputWidths.length;
+    let token = 0;
+    let positions = 0;
+    for (let row = 0; row < rows; row++) {
+      const length = words[lengths + row]!;
+      const entry = (table: number) =>
+        words[((ports + table * stride) >>> 2) + row]!;
+      this.#rowOf.fill(row, token, token + length);
+      for (let i = 0; i < firstOutput; i++) {
+        this.#step(i, token, length, entry(i), inputWidths[i]!);
+      }
+      for (let i = 0; i < outputWidths.length; i++) {
+        const table = firstOutput + i;
+        this.#step(table, token, length, entry(table), outputWidths[i]!);
+      }
+      for (let i = 0; i < cachePositions.length; i++) {
+        const table = firstCache + TABLES_PER_CACHE * i;
+        this.#cache(table, token, length, {
+          keys: entry(table + CACHE_TABLES.keys),
+          values: entry(table + CACHE_TABLES.values),
+          position: entry(table + CACHE_TABLES.position),
+          seen: entry(table + CACHE_TABLES.seen),
+        });
+      }
+      this.#locals(token, length, positions);
+      token += length;
+      positions += wholePanels(length);
+    }
+    return token;
+  }
+
+  /**
+   * Tokens of nobody, to be computed and timed only: as of rows of `length` tokens.
+   * @returns the number of tokens, `most` or fewer
+   */
+  pad(most: number, length: number, to: PaddingRows): number {
+    const { program } = this;
+    const { inputWidths, outputWidths, cachePositions, rowsPerCall } = program;
+    const tokens = Math.min(most, rowsPerCall);
+    const rowLength = Math.min(length, rowsPerCall, ...cachePositions);
+    const firstOutput = inputWidths.length;
+    const firstCache = firstOutput + outputWidths.length;
+    for (let i = 0; i < firstOutput; i++) this.#step(i, 0, tokens, to.zeros, 0);
+    for (let i = 0; i < outputWidths.length; i++) {
+      this.#step(firstOutput + i, 0, tokens, to.sink, 0);
+    }
+    for (let token = 0; token < tokens; token += rowLength) {
+      const count = Math.min(rowLength, tokens - token);
+      const row = { keys: to.cacheSink, values: to.cacheSink, position: 0 };
+      for (let i = 0; i < cachePositions.length; i++) {
+        const table = firstCache + TABLES_PER_CACHE * i;
+        this.#cache(table, token, count, { ...row, seen: rowLength });
+      }
+      this.#locals(token, count, 0);
+    }
+    return tokens;
+  }
+
+  /** Entries of a table: addresses of rows of `width` elements one after the other. */
+  #step(
+    table: number,
+    token: number,
+    count: number,
+    address: number,
+    width: number,
+  ): void {
+    const at = ((this.address + table * this.stride) >>> 2) + token;
+    const bytes = width * BYTES_PER_ELEMENT;
+    for (let t = 0; t < count; t++) this.words[at + t] = address + t * bytes;
+  }
+
+  #cache(
+    table: number,
+    token: number,
+    count: number,
+    row: Record<keyof typeof CACHE_TABLES, number>,
+  ): void {
+    const at = (which: keyof typeof CACHE_TABLES) =>
+      ((this.address + (table + CACHE_TABLES[which]) * this.stride) >>> 2) +
+      token;
+    this.words.fill(row.keys, at("keys"), at("keys") + count);
+    this.words.fill(row.values, at("values"), at("values") + count);
+    this.words.fill(row.seen, at("seen"), at("seen") + count);
+    const position = at("position");
+    for (let t = 0; t < count; t++) this.words[position + t] = row.position + t;
+  }
+
+  /** @param positions those of the rows before, in whole panels */
+  #locals(token: number, length: number, positions: number): void {
+    const { localCaches } = this.program;
+    for (let i = 0; i < localCaches.length; i++) {
+      const { keys, values, keyWidth, valueWidth } = localCaches[i]!;
+      const table = portTables(this.program) + TABLES_PER_CACHE * i;
+      this.#cache(table, token, length, {
+        keys: this.scratch + keys + positions * keyWidth * BYTES_PER_ELEMENT,
+        values: this.scratch + values +
+          positions * valueWidth * BYTES_PER_ELEMENT,
+        position: 0,
+        seen: length,
+      });
+    }
+  }
+}

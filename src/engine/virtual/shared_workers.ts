@@ -1,0 +1,129 @@
+/**
+ * A GPU-like device on virtual time: one stream per worker, first in first out; running batches share
+ * the device's capacity; one engine copies in, one copies out, both beside the computation.
+ * Source: E2bird, sections 3.2, 5 and 7.1.
+ */
+import { RANK } from "../../base/event_heap.ts";
+import { SharedCapacity } from "../../cost/shared_capacity.ts";
+import type { SharedCost } from "../../cost/shared_cost.ts";
+import type { Task } from "../../policy/launch.ts";
+import type { ActiveRequest } from "../core/active_request.ts";
+import { computed } from "../core/task_extents.ts";
+import type { Timeline } from "./timeline.ts";
+import type {
+  VirtualDevices,
+  VirtualWorkersOptions,
+} from "./virtual_workers.ts";
+
+/** Copies one batch after the other. */
+class CopyEngine {
+  readonly #timeline: Timeline;
+  #freeNs = 0;
+
+  constructor(timeline: Timeline) {
+    this.#timeline = timeline;
+  }
+
+  copy(ns: number, then: () => void): void {
+    const { nowNs } = this.#timeline;
+    if (ns === 0) return then();
+    this.#freeNs = Math.max(this.#freeNs, nowNs) + ns;
+    this.#timeline.at(this.#freeNs, RANK.completion, then);
+  }
+}
+
+interface Job {
+  readonly task: Task;
+  readonly computed: () => void;
+}
+
+export class SharedWorkers implements VirtualDevices {
+  readonly count: number;
+  readonly #options: VirtualWorkersOptions;
+  readonly #cost: SharedCost;
+  readonly #isDone: (request: ActiveRequest) => boolean;
+  readonly #execute: (task: Task) => void;
+  readonly #queues: Task[][];
+  readonly #capacity: SharedCapacity<Job>;
+  readonly #in: CopyEngine;
+  readonly #out: CopyEngine;
+  /** Counts the starts and ends: a completion that was planned before the last one is out of date. */
+  #version = 0;
+
+  /**
+   * @param isDone whether rows of a request that start now are void
+   * @param execute called at the end of a task's time, before its completion is reported
+   */
+  constructor(
+    options: VirtualWorkersOptions,
+    cost: SharedCost,
+    isDone: (request: ActiveRequest) => boolean,
+    execute: (task: Task) => void,
+  ) {
+    this.count = options.workers ?? 1;
+    this.#options = options;
+    this.#cost = cost;
+    this.#isDone = isDone;
+    this.#execute = execute;
+    this.#queues = Array.from({ length: this.count }, () => []);
+    this.#capacity = new SharedCapacity((batches) =>
+      cost.interference?.(batches) ?? 1
+    );
+    this.#in = new CopyEngine(options.timeline);
+    this.#out = new CopyEngine(options.timeline);
+  }
+
+  push(task: Task): void {
+    const queue = this.#queues[task.worker]!;
+    queue.push(task);
+    if (queue.length === 1) this.#start(task);
+  }
+
+  #start(task: Task): void {
+    const { timeline } = this.#options;
+    const { cell } = task;
+    const startNs = timeline.nowNs;
+    const { rows, extents } = computed(task, this.#isDone);
+    if (rows === 0) {
+      timeline.at(startNs, RANK.completion, () => this.#end(task, startNs));
+      return;
+    }
+    this.#in.copy(this.#cost.htodNs?.(cell, rows) ?? 0, () => {
+      const done = () =>
+        this.#out.copy(
+          this.#cost.dtohNs?.(cell, rows) ?? 0,
+          () => this.#end(task, startNs),
+        );
+      this.#capacity.start(
+        { task, computed: done },
+        this.#cost.latencyNs(cell, rows, extents),
+        this.#cost.demand(cell, rows, extents),
+        timeline.nowNs,
+      );
+      this.#plan();
+    });
+  }
+
+  /** Looks ahead to the next end of a computation. */
+  #plan(): void {
+    const { timeline } = this.#options;
+    const version = ++this.#version;
+    const next = this.#capacity.next();
+    if (next === undefined) return;
+    timeline.at(next.atNs, RANK.completion, () => {
+      if (version !== this.#version) return;
+      this.#capacity.finish(next.job, timeline.nowNs);
+      this.#plan();
+      next.job.computed();
+    });
+  }
+
+  #end(task: Task, startNs: number): void {
+    const { timeline, onCompleted } = this.#options;
+    this.#execute(task);
+    const queue = this.#queues[task.worker]!;
+    queue.shift();
+    if (queue.length > 0) this.#start(queue[0]!);
+    onCompleted(task, startNs, timeline.nowNs);
+  }
+}

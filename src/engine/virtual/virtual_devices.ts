@@ -1,0 +1,21 @@
+import { isShared } from "../../cost/shared_cost.ts";
+import type { Task } from "../../policy/launch.ts";
+import type { ActiveRequest } from "../core/active_request.ts";
+import { SharedWorkers } from "./shared_workers.ts";
+import {
+  type VirtualDevices,
+  VirtualWorkers,
+  type VirtualWorkersOptions,
+} from "./virtual_workers.ts";
+
+/** The devices that a cost model speaks of: one that shares its capacity, or one per worker. */
+export function virtualDevices(
+  options: VirtualWorkersOptions,
+  isDone: (request: ActiveRequest) => boolean,
+  execute: (task: Task) => void,
+): VirtualDevices {
+  const { cost } = options;
+  return isShared(cost)
+    ? new SharedWorkers(options, cost, isDone, execute)
+    : new VirtualWorkers(options, isDone, execute);
+}

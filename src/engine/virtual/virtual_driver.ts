@@ -1,0 +1,108 @@
+import { assert } from "../../base/assert.ts";
+import {
+  finiteNonNegative,
+  listOf,
+  ofType,
+  withMethods,
+} from "../../base/checked_options.ts";
+import { describe } from "../../base/describe.ts";
+import { RANK } from "../../base/event_heap.ts";
+import type { EngineCore } from "../core/engine.ts";
+import type { Submission } from "../core/engine_options.ts";
+import type { ActiveRequest } from "../core/active_request.ts";
+import type { Timeline } from "./timeline.ts";
+import { checkTimeline } from "./virtual_workers.ts";
+
+const checkEngine = withMethods("an EngineCore", ["submit", "pump"]);
+
+/** Something that happens to the engine from outside, at a time: arrivals and cancellations. */
+export interface VirtualArrival extends Submission {
+  /** When it enters the engine, after its inputs were copied in; default: arrivalNs. Ascending, too. */
+  enterNs?: number;
+  /** The request is cancelled at this time unless it has ended. */
+  cancelAtNs?: number;
+}
+
+/**
+ * Runs an engine on virtual time until every arrival has departed.
+ * @param arrivals in ascending order of arrivalNs
+ * @param onRefused called when the engine refuses a request at the boundary
+ * @throws TypeError on an argument that is not one
+ * @throws AssertionError when requests are left but nothing will ever happen again (a policy that lost one)
+ */
+export function driveVirtual(
+  engine: EngineCore,
+  timeline: Timeline,
+  arrivals: Iterable<VirtualArrival>,
+  onRefused: (arrival: VirtualArrival, error: Error) => void = (_, error) => {
+    throw error;
+  },
+): void {
+  checkEngine("engine", engine);
+  checkTimeline("timeline", timeline);
+  ofType("function")("onRefused", onRefused);
+  if (typeof arrivals?.[Symbol.iterator] !== "function") {
+    throw new TypeError(
+      `"arrivals" are requests one after the other, got ${describe(arrivals)}`,
+    );
+  }
+  const source = arrivals[Symbol.iterator]();
+  const arriveNext = (): void => {
+    const next = source.next();
+    if (next.done) return;
+    const arrival = next.value;
+    timeline.at(arrival.enterNs ?? arrival.arrivalNs, RANK.arrival, () => {
+      let request: ActiveRequest | undefined;
+      try {
+        request = engine.submit(arrival);
+      } catch (error) {
+        onRefused(arrival, error as Error);
+      }
+      const { cancelAtNs } = arrival;
+      if (request && cancelAtNs !== undefined) {
+        const cancelled = request;
+        timeline.at(Math.max(cancelAtNs, timeline.nowNs), RANK.arrival, () => {
+          engine.cancel(
+            cancelled,
+            timeline.nowNs,
+            new DOMException("Cancelled", "AbortError"),
+          );
+        });
+      }
+      arriveNext();
+    });
+  };
+  arriveNext();
+  let wakeNs = Infinity;
+  while (timeline.advance()) {
+    const nextNs = engine.pump(timeline.nowNs);
+    if (nextNs < Infinity && (nextNs < wakeNs || wakeNs <= timeline.nowNs)) {
+      wakeNs = nextNs;
+      timeline.at(nextNs, RANK.schedule, () => {});
+    }
+  }
+  assert(
+    engine.active === 0,
+    `${engine.active} requests are left, and nothing will ever happen to them`,
+  );
+}
+
+/**
+ * Arrivals whose inputs are copied in one by one as they come, before the engine sees them.
+ * Source: E2bird, section 5.1 (the memory pool's InStream).
+ * @param arrivals in ascending order of arrivalNs
+ * @param copyNs time of one request's copy
+ * @throws TypeError or RangeError on an argument that is not one
+ */
+export function throughInStream(
+  arrivals: readonly VirtualArrival[],
+  copyNs: number,
+): VirtualArrival[] {
+  listOf(ofType("object"))("arrivals", arrivals);
+  finiteNonNegative("copyNs", copyNs);
+  let freeNs = 0;
+  return arrivals.map((arrival) => {
+    freeNs = Math.max(freeNs, arrival.arrivalNs) + copyNs;
+    return { ...arrival, enterNs: freeNs };
+  });
+}

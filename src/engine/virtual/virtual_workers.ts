@@ -1,0 +1,90 @@
+import {
+  type Check,
+  type Checks,
+  ofType,
+  positiveInteger,
+  withMethods,
+} from "../../base/checked_options.ts";
+import { RANK } from "../../base/event_heap.ts";
+import type { CostModel } from "../../cost/cost_model.ts";
+import type { Task } from "../../policy/launch.ts";
+import type { ActiveRequest } from "../core/active_request.ts";
+import { computed } from "../core/task_extents.ts";
+import type { Timeline } from "./timeline.ts";
+
+export interface VirtualWorkersOptions {
+  timeline: Timeline;
+  cost: CostModel;
+  /** Devices, each executing one task at a time; default 1. */
+  workers?: number;
+  /** Reports a completion; the driver passes it on to the engine. */
+  onCompleted: (task: Task, startNs: number, endNs: number) => void;
+}
+
+/** What has the time of a simulation: a Timeline. */
+export const checkTimeline: Check = withMethods("a Timeline", [
+  "at",
+  "advance",
+]);
+
+export const VIRTUAL_CHECKS: Checks<VirtualWorkersOptions> = {
+  timeline: checkTimeline,
+  cost: withMethods("a cost model", ["latencyNs"]),
+  workers: positiveInteger,
+  onCompleted: ofType("function"),
+};
+
+/** Options of VIRTUAL_CHECKS that have no default. */
+export const VIRTUAL_REQUIRED = ["timeline", "cost", "onCompleted"] as const;
+
+/** Devices on virtual time. */
+export interface VirtualDevices {
+  readonly count: number;
+  push(task: Task): void;
+}
+
+/** Workers on virtual time: each takes its tasks first in first out, for as long as the cost model says. */
+export class VirtualWorkers implements VirtualDevices {
+  readonly count: number;
+  readonly #options: VirtualWorkersOptions;
+  readonly #isDone: (request: ActiveRequest) => boolean;
+  readonly #execute: (task: Task) => void;
+  readonly #queues: Task[][];
+
+  /**
+   * @param isDone whether rows of a request that start now are void
+   * @param execute called at the end of a task's time, before its completion is reported
+   */
+  constructor(
+    options: VirtualWorkersOptions,
+    isDone: (request: ActiveRequest) => boolean,
+    execute: (task: Task) => void,
+  ) {
+    this.count = options.workers ?? 1;
+    this.#options = options;
+    this.#isDone = isDone;
+    this.#execute = execute;
+    this.#queues = Array.from({ length: this.count }, () => []);
+  }
+
+  push(task: Task): void {
+    const queue = this.#queues[task.worker]!;
+    queue.push(task);
+    if (queue.length === 1) this.#start(task);
+  }
+
+  #start(task: Task): void {
+    const { timeline, cost, onCompleted } = this.#options;
+    const startNs = timeline.nowNs;
+    const { rows, extents } = computed(task, this.#isDone);
+    const endNs = startNs +
+      (rows === 0 ? 0 : cost.latencyNs(task.cell, rows, extents));
+    timeline.at(endNs, RANK.completion, () => {
+      this.#execute(task);
+      const queue = this.#queues[task.worker]!;
+      queue.shift();
+      if (queue.length > 0) this.#start(queue[0]!);
+      onCompleted(task, startNs, endNs);
+    });
+  }
+}

@@ -1,0 +1,353 @@
+import { describe } from "../../base/describe.ts";
+import { msToNs, NS_PER_MS } from "../../base/units.ts";
+import type { Model, Result } from "../../graph/model.ts";
+import type { Policy } from "../../policy/policy.ts";
+import type { Observer } from "../../policy/records.ts";
+import type { ActiveRequest, Ending } from "../core/active_request.ts";
+import { wallNs } from "./clock.ts";
+import { checkUnclaimed } from "../core/claimed_policies.ts";
+import {
+  anything,
+  checkedOptions,
+  type Checks,
+  ofType,
+  positive,
+  positiveInteger,
+} from "../../base/checked_options.ts";
+import { checkPolicy } from "../core/check_models.ts";
+import { EngineCore } from "../core/engine.ts";
+import type { EngineOptions } from "../core/engine_options.ts";
+import { ClosedError } from "../core/errors.ts";
+import { guardedObserver } from "./guarded_observer.ts";
+import { timerMs } from "./patience.ts";
+import { TensorExecutor } from "./tensor_executor.ts";
+import {
+  SERVED_CHECKS,
+  type TensorOptions,
+} from "../tensors/tensor_options.ts";
+import { watchSignal } from "./watch_signal.ts";
+
+export interface ServingOptions
+  extends Omit<TensorOptions, "onFatal" | "onDeath"> {
+  policy: Policy;
+  /** Requests that may be in the system at once; a further one is refused. Default 10,000. */
+  queueMax?: number;
+  observer?: Observer;
+  /**
+   * Hears of what ends no request: an observer's hook that throws, a worker that died and was replaced.
+   * Default: the console's `error`, once for each hook.
+   */
+  onError?: (error: Error) => void;
+}
+
+export interface RequestOptions {
+  /** Cancels the request; its promise is rejected with the signal's reason. */
+  signal?: AbortSignal;
+  /** The request is refused unless it starts within this time. */
+  deadlineMs?: number;
+  /** Growing steps after which the workload ends the request (measurements); policies do not see it. */
+  stepsFixed?: number;
+}
+
+const QUEUE_MAX = 10_000;
+
+/** Time for unfolding in one turn; deadlines, completions and the caller's own work come in between. */
+const ADMIT_NS = 5e5;
+
+const SERVING_CHECKS: Checks<ServingOptions> = {
+  ...SERVED_CHECKS,
+  policy: (_name, policy) => checkPolicy(policy),
+  queueMax: positiveInteger,
+  observer: ofType("object"),
+  onError: ofType("function"),
+};
+
+const REQUEST_CHECKS: Checks<RequestOptions> = {
+  // Whatever it is, watchSignal finds out.
+  signal: anything,
+  deadlineMs: positive,
+  stepsFixed: positiveInteger,
+};
+
+/**
+ * An engine that serves: real tensors, worker threads, wall-clock time. It lives in the event loop of
+ * its thread and holds no timer and no spinning loop while it is idle.
+ */
+export class ServingEngine {
+  readonly #core: EngineCore;
+  readonly #executor: TensorExecutor;
+  readonly #policyName: string;
+  /** What is to be done to the core, in order. */
+  readonly #actions: (() => void)[] = [];
+  /** Whether the core is at work: what callbacks ask for then comes afterwards. */
+  #busy = false;
+  #fatal: Error | undefined;
+  #closing: Promise<void> | undefined;
+  #listening = false;
+  /** Until when this turn may unfold requests that waited. */
+  #admitUntilNs = 0;
+  #timer: { id: ReturnType<typeof setTimeout>; atNs: number } | undefined;
+  #onIdle: (() => void) | undefined;
+
+  /**
+   * Packs the weights, starts the workers.
+   * @throws RangeError when the policy cannot batch a model, or memory does not suffice
+   * @throws TypeError when the policy serves another engine already
+   * @throws Error when the runtime lacks a feature, or a thread does not start; none is left then
+   */
+  static async create(options: ServingOptions): Promise<ServingEngine> {
+    const { policy, queueMax, observer, onError, ...tensor } = checkedOptions(
+      "ServingEngine",
+      options,
+      SERVING_CHECKS,
+      ["models", "policy"],
+    );
+    checkUnclaimed(policy);
+    const report = reporter(onError);
+    const guarded = observer && guardedObserver(observer, report);
+    let engine: ServingEngine | undefined;
+    let fatal: Error | undefined;
+    const executor = await TensorExecutor.start({
+      ...tensor,
+      onFatal(error) {
+        fatal ??= error;
+        if (engine) engine.#fail(error);
+      },
+      onDeath: (error) => report(error),
+    });
+    try {
+      if (fatal) throw fatal;
+      engine = new ServingEngine(executor, {
+        models: tensor.models,
+        policy,
+        executor,
+        queueMax: queueMax ?? QUEUE_MAX,
+        ...(guarded && { observer: guarded }),
+      });
+      return engine;
+    } catch (error) {
+      await executor.close();
+      throw error;
+    }
+  }
+
+  private constructor(executor: TensorExecutor, options: EngineOptions) {
+    this.#executor = executor;
+    this.#policyName = options.policy.name;
+    this.#core = new EngineCore({
+      ...options,
+      hasTime: () => wallNs() < this.#admitUntilNs,
+    });
+  }
+
+  /** Requests in the system. */
+  get active(): number {
+    return this.#core.active;
+  }
+
+  /**
+   * Runs one request; resolves with its result rows by name.
+   * Rejects with TypeError or RangeError on bad input, QueueFullError, DeadlineError, CellError,
+   * WorkerError, ClosedError, or the reason of the signal.
+   */
+  run<Input>(
+    model: Model<Input>,
+    input: Input,
+    options: RequestOptions = {},
+  ): Promise<Result> {
+    // What throws in here, the caller's objects included, rejects this promise.
+    return new Promise((resolve, reject) => {
+      const { signal, deadlineMs, stepsFixed } = checkedOptions(
+        "run()",
+        options,
+        REQUEST_CHECKS,
+      );
+      const refusal = this.#refusal();
+      if (refusal) throw refusal;
+      const arrivalNs = wallNs();
+      let request: ActiveRequest | undefined;
+      let aborted: { reason: unknown } | undefined;
+      const unwatch = signal && watchSignal(signal, (reason) => {
+        aborted = { reason };
+        this.#do(() => {
+          if (request === undefined) return;
+          this.#core.cancel(request, wallNs(), reason as Error);
+          this.#turn();
+        });
+      });
+      this.#do(() => {
+        try {
+          const refusal = this.#refusal();
+          if (refusal) throw refusal;
+          if (aborted) throw aborted.reason;
+          request = this.#core.submit({
+            model,
+            input,
+            arrivalNs,
+            ...(deadlineMs !== undefined &&
+              { deadlineNs: arrivalNs + msToNs(deadlineMs) }),
+            ...(stepsFixed !== undefined && { stepsFixed }),
+            onEnd: ({ outcome, result, error }: Ending) => {
+              if (outcome === "done") resolve(result!);
+              else reject(error);
+              unwatch?.();
+            },
+          });
+        } catch (error) {
+          reject(error);
+          unwatch?.();
+          return;
+        }
+        this.#turn();
+      });
+    });
+  }
+
+  /**
+   * Refuses new requests and ends the workers.
+   * @param pending what becomes of requests in the system: "finish" them (default) or "reject" them;
+   * a second call may still reject what the first one would have finished
+   */
+  close(pending: "finish" | "reject" = "finish"): Promise<void> {
+    if (pending !== "finish" && pending !== "reject") {
+      return Promise.reject(
+        new TypeError(
+          `close() takes "finish" or "reject", got ${describe(pending)}`,
+        ),
+      );
+    }
+    this.#closing ??= this.#close();
+    if (pending === "reject") {
+      this.#do(() => {
+        if (this.#fatal) return;
+        this.#core.failAll(wallNs(), new ClosedError("The engine was closed"));
+        this.#turn();
+      });
+    }
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    // From inside a callback, the core is in the middle of something.
+    await undefined;
+    if (this.#fatal === undefined && !this.#isIdle()) {
+      const idle = new Promise<void>((resolve) => this.#onIdle = resolve);
+      this.#do(() => this.#turn());
+      await idle;
+    }
+    clearTimeout(this.#timer?.id);
+    await this.#executor.close();
+  }
+
+  /** Why no request is taken any more. */
+  #refusal(): Error | undefined {
+    if (this.#fatal) return this.#fatal;
+    return this.#closing && new ClosedError("The engine is closed");
+  }
+
+  #isIdle(): boolean {
+    return this.#core.active === 0 && this.#core.tasksInFlight === 0;
+  }
+
+  /**
+   * Does something to the core: now, or, from inside a callback that the core called, as soon as it is
+   * done. What goes wrong here is nobody's request's fault (a policy, too few taskBytes): it ends the engine.
+   */
+  #do(action: () => void): void {
+    this.#actions.push(action);
+    if (this.#busy) return;
+    this.#busy = true;
+    for (let next = this.#actions.shift(); next; next = this.#actions.shift()) {
+      try {
+        next();
+      } catch (error) {
+        this.#fail(error as Error);
+      }
+    }
+    this.#busy = false;
+  }
+
+  #fail(error: Error): void {
+    if (this.#fatal) return;
+    this.#fatal = error;
+    this.#setTimer(Infinity);
+    this.#core.abandonAll(wallNs(), error);
+    this.#onIdle?.();
+  }
+
+  /** Delivers what has happened, asks the policy, and makes sure that somebody comes back. */
+  #turn(): void {
+    if (this.#fatal) return;
+    const { words, index } = this.#executor.doorbell;
+    const seen = Atomics.load(words, index);
+    for (const { task, startNs, endNs } of this.#executor.poll()) {
+      this.#core.completed(task, startNs, endNs);
+    }
+    const nowNs = wallNs();
+    this.#admitUntilNs = nowNs + ADMIT_NS;
+    const wakeNs = this.#core.pump(nowNs);
+    if (this.#isIdle()) this.#onIdle?.();
+    else if (this.#closing) this.#checkProgress(wakeNs);
+    this.#setTimer(this.#core.holdsBack ? nowNs : wakeNs);
+    if (this.#core.tasksInFlight > 0 && !this.#listening) {
+      this.#listen(words, index, seen);
+    }
+  }
+
+  /** An engine that takes nothing more hears of nothing but tasks and times. */
+  #checkProgress(wakeNs: number): void {
+    const { tasksInFlight, holdsBack } = this.#core;
+    if (tasksInFlight > 0 || holdsBack || wakeNs < Infinity) return;
+    throw new Error(
+      `Policy "${this.#policyName}" leaves ${this.#core.active} requests waiting for nothing`,
+    );
+  }
+
+  #listen(words: Int32Array, index: number, seen: number): void {
+    const { async, value } = Atomics.waitAsync(words, index, seen);
+    this.#listening = true;
+    const ring = () => {
+      this.#listening = false;
+      this.#do(() => this.#turn());
+    };
+    if (async) value.then(ring);
+    else queueMicrotask(ring);
+  }
+
+  #setTimer(atNs: number): void {
+    if (this.#timer?.atNs === atNs) return;
+    clearTimeout(this.#timer?.id);
+    this.#timer = undefined;
+    if (atNs === Infinity) return;
+    const id = setTimeout(() => {
+      this.#timer = undefined;
+      this.#do(() => this.#turn());
+    }, timerMs(Math.ceil((atNs - wallNs()) / NS_PER_MS)));
+    this.#timer = { id, atNs };
+  }
+}
+
+/** Tells the user's function, or the console, of what ends no request. */
+function reporter(
+  onError: ((error: Error) => void) | undefined,
+): (error: unknown, hook?: string) => void {
+  const told = new Set<string>();
+  return (error, hook) => {
+    if (onError) {
+      // There is nobody left to tell of what it throws itself.
+      try {
+        const returned: unknown = onError(error as Error);
+        if (returned instanceof Promise) returned.catch(() => {});
+      } catch {
+        return;
+      }
+    } else if (hook === undefined || !told.has(hook)) {
+      if (hook !== undefined) told.add(hook);
+      console.error(hook ? `Shoal: observer.${hook}:` : "Shoal:", error);
+    }
+  };
+}

@@ -1,0 +1,327 @@
+import type { CellNode } from "../../graph/cell_graph.ts";
+import type { Result } from "../../graph/model.ts";
+import { alignUp } from "../../graph/slot_plan.ts";
+import { checkFeatures } from "../../kernels/module/features.ts";
+import { BLOCKS, type ScratchPlace } from "../../kernels/module/scratch.ts";
+import type { KernelName } from "../../kernels/spec/signature.ts";
+import { teamWays } from "../../kernels/team/leader.ts";
+import type { Task } from "../../policy/launch.ts";
+import type { ActiveRequest } from "../core/active_request.ts";
+import type { CellProgram } from "../lowering/cell_program.ts";
+import { checkedOptions } from "../../base/checked_options.ts";
+import { Crew } from "./crew.ts";
+import { type CrewPlan, crewPlan, teamBytesPerWorker } from "./crew_plan.ts";
+import { ClosedError, WorkerError } from "../core/errors.ts";
+import type { Executor, Settlement } from "../core/executor.ts";
+import { readKernels } from "./runtime.ts";
+import { probeScratch } from "./scratch_probe.ts";
+import { TensorStore } from "../tensors/tensor_store.ts";
+import {
+  TENSOR_CHECKS,
+  type TensorOptions,
+} from "../tensors/tensor_options.ts";
+import { PRACTICE_BYTES, warmUp } from "./warm_up.ts";
+import { type Completion, WorkerQueue } from "./worker_queue.ts";
+import { ARENA_OFFSET, CONTROL, ringDoorbell } from "./worker_ring.ts";
+
+/** A worker: its queue, and the threads that execute it. */
+interface WorkerState {
+  readonly plan: CrewPlan;
+  readonly queue: WorkerQueue;
+  crew: Crew;
+  /** Deaths since a task was last executed. */
+  deaths: number;
+  /** A fresh crew is on its way. */
+  recovery: Promise<void> | undefined;
+}
+
+/** Deaths of a worker, with no task executed in between, after which the engine gives up. */
+const DEATHS_MAX = 8;
+
+/** Starts of a task: when the worker dies both times, its rows are rejected. */
+const TASK_STARTS_MAX = 2;
+
+/** Attempts to start a fresh crew. */
+const CREW_STARTS_MAX = 2;
+
+const TASK_BYTES = 4 * 2 ** 20;
+const SPIN_MS = 0.05;
+const PATIENCE_MS = 30_000;
+
+/** Executes tasks on worker threads over one shared memory. Completions are fetched with `poll`. */
+export class TensorExecutor implements Executor {
+  readonly #store: TensorStore;
+  readonly #workers: WorkerState[] = [];
+  readonly #options: TensorOptions;
+  readonly #taskBytes: number;
+  readonly #patienceMs: number;
+  readonly #doorbell: number;
+  /** How long threads look for work before they go to sleep. */
+  readonly spinMs: number;
+  /** How often the worker died that had begun a task. */
+  readonly #deaths = new WeakMap<Task, number>();
+  /** Tasks that are not begun again. */
+  readonly #givenUp = new WeakSet<Task>();
+  #closed = false;
+  #ended: Promise<void> | undefined;
+
+  /**
+   * Starts the worker threads; resolves when all are ready.
+   * @throws RangeError when memory does not suffice
+   * @throws Error when the runtime lacks a feature, or a thread does not start; none is left then
+   */
+  static async start(options: TensorOptions): Promise<TensorExecutor> {
+    options = checkedOptions("TensorExecutor", options, TENSOR_CHECKS, [
+      "models",
+      "onFatal",
+    ]);
+    const {
+      models,
+      workers = 1,
+      threadsPerWorker = 1,
+      slotBytes,
+      taskBytes = TASK_BYTES,
+      build = "shoal.shared",
+      spinMs = SPIN_MS,
+    } = options;
+    checkFeatures(["simd", "threads"], options.engine);
+    const ways = teamWays(options.team);
+    const kernels = await readKernels(build);
+    // No operator of cells is lowered to int8 kernels.
+    const scratch = probeScratch(kernels, { shared: true, variants: BLOCKS });
+    const threadBytes = alignUp(ARENA_OFFSET) + taskBytes +
+      teamBytesPerWorker(threadsPerWorker);
+    const store = new TensorStore({
+      models,
+      kernels,
+      shared: true,
+      workers,
+      workerBytes: alignUp(threadBytes) + threadsPerWorker * scratch.bytes,
+      ...(slotBytes !== undefined && { slotBytes }),
+      bytesMin: PRACTICE_BYTES,
+    });
+    const doorbell = store.workerMemory(0) + 4 * CONTROL.doorbell;
+    const plans = Array.from({ length: workers }, (_, id): CrewPlan => {
+      const control = store.workerMemory(id);
+      const scratchOf = (thread: number): ScratchPlace => ({
+        address: control + alignUp(threadBytes) + thread * scratch.bytes,
+        variants: scratch.variants,
+      });
+      return crewPlan(
+        {
+          memory: store.memory,
+          kernels,
+          programs: store.programs,
+          own: store.runnerMemory(id),
+          control,
+          doorbell,
+          spinMs,
+          scratch: scratchOf(0),
+        },
+        threadsPerWorker,
+        ways,
+        control + alignUp(ARENA_OFFSET) + taskBytes,
+        scratchOf,
+      );
+    });
+    const executor = new TensorExecutor(store, options, doorbell);
+    // Practice is over in the time that threads take to start.
+    const ready = await Promise.allSettled([
+      ...plans.map((plan, id) => executor.#hire(plan, id)),
+      options.warmUp === false ? undefined : warmUp(kernels, {
+        shared: true,
+        memoryBytes: store.memory.buffer.byteLength,
+        kernels: kernelsOf(store.programs),
+      }),
+    ]);
+    const failed = ready.find(({ status }) => status === "rejected");
+    if (failed !== undefined) {
+      await executor.close();
+      throw (failed as PromiseRejectedResult).reason;
+    }
+    return executor;
+  }
+
+  private constructor(
+    store: TensorStore,
+    options: TensorOptions,
+    doorbell: number,
+  ) {
+    this.#store = store;
+    this.#options = options;
+    this.#taskBytes = options.taskBytes ?? TASK_BYTES;
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
+    this.spinMs = options.spinMs ?? SPIN_MS;
+    this.#doorbell = doorbell;
+  }
+
+  get workers(): number {
+    return this.#workers.length;
+  }
+
+  /** The word that workers advance with every completion; to be read before `poll` and slept on after it. */
+  get doorbell(): { words: Int32Array; index: number } {
+    return { words: this.#store.words, index: this.#doorbell >>> 2 };
+  }
+
+  admit(request: ActiveRequest): void {
+    if (this.#closed) throw new ClosedError("The engine is closed");
+    this.#store.admit(request);
+  }
+
+  grew(request: ActiveRequest, node: CellNode): void {
+    this.#store.grew(request, node);
+  }
+
+  push(task: Task): void {
+    const bytes = this.#store.tableBytes(task);
+    if (bytes > this.#taskBytes) {
+      throw new RangeError(
+        `A task of ${
+          task.nodes.length + task.padding
+        } rows needs ${bytes} bytes of tables; give the engine more taskBytes (now ${this.#taskBytes})`,
+      );
+    }
+    this.#workers[task.worker]!.queue.push(task);
+  }
+
+  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement {
+    if (!this.#givenUp.has(task)) return this.#store.settle(node, request);
+    return new WorkerError(
+      `Request ${request.id} was in a batch of cell "${task.cell.name}" whose worker died ${TASK_STARTS_MAX} times`,
+    );
+  }
+
+  abandon(request: ActiveRequest): void {
+    this.#store.abandon(request);
+  }
+
+  result(request: ActiveRequest): Result {
+    return this.#store.result(request);
+  }
+
+  release(request: ActiveRequest): void {
+    this.#store.release(request);
+  }
+
+  /** Tasks completed since the last call, in order of completion. */
+  poll(): Completion[] {
+    const completions: Completion[] = [];
+    for (const worker of this.#workers) {
+      for (const completion of worker.queue.poll()) {
+        completions.push(completion);
+        if (!this.#givenUp.has(completion.task)) worker.deaths = 0;
+      }
+    }
+    if (this.#workers.length > 1) completions.sort((a, b) => a.endNs - b.endNs);
+    return completions;
+  }
+
+  /** Lets the workers finish the tasks that they are at, and ends them; every call resolves when that is done. */
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all(this.#workers.map(async (worker) => {
+      await worker.recovery;
+      await worker.crew.end();
+    }));
+  }
+
+  /** Adds a worker with its crew. */
+  async #hire(plan: CrewPlan, id: number): Promise<void> {
+    const crew = await this.#startCrew(plan, id);
+    this.#workers[id] = {
+      plan,
+      queue: new WorkerQueue(this.#store, plan.control, this.#taskBytes),
+      crew,
+      deaths: 0,
+      recovery: undefined,
+    };
+  }
+
+  #startCrew(plan: CrewPlan, id: number): Promise<Crew> {
+    return Crew.start(plan, {
+      patienceMs: this.#patienceMs,
+      onDeath: (error) => this.#onDeath(id, error),
+    });
+  }
+
+  #onDeath(id: number, error: Error): void {
+    const worker = this.#workers[id];
+    if (this.#closed || worker === undefined || worker.recovery) return;
+    this.#options.onDeath?.(error);
+    worker.recovery = this.#recover(worker, id, error).catch((error) => {
+      if (!this.#closed) this.#options.onFatal(error as Error);
+    }).finally(() => worker.recovery = undefined);
+  }
+
+  /**
+   * Gives a worker a fresh crew, and the crew what the last one left undone.
+   * @param error what the last one died of
+   * @throws Error when nobody can take its place
+   */
+  async #recover(
+    worker: WorkerState,
+    id: number,
+    error: Error,
+  ): Promise<void> {
+    const { queue, plan } = worker;
+    queue.pause();
+    if (!await worker.crew.end()) {
+      throw new Error(
+        `${error.message}; what is left of its worker did not end within ${this.#patienceMs} ms (patienceMs)`,
+        { cause: error },
+      );
+    }
+    if (this.#closed) return;
+    this.#judge(worker, error);
+    for (let start = 1;; start++) {
+      try {
+        worker.crew = await this.#startCrew(plan, id);
+        break;
+      } catch (again) {
+        if (this.#closed) return;
+        if (start === CREW_STARTS_MAX) throw again;
+      }
+    }
+    queue.resume();
+    // Nobody else may ever do: the engine sleeps until it hears of a completion.
+    ringDoorbell(this.#store.words, this.#doorbell);
+  }
+
+  /** Decides whether what a dead worker had begun is begun again. */
+  #judge(worker: WorkerState, error: Error): void {
+    const begun = worker.queue.takeBack();
+    if (++worker.deaths === DEATHS_MAX) {
+      throw new Error(
+        `${error.message}; the worker has died ${DEATHS_MAX} times without executing a task`,
+        { cause: error },
+      );
+    }
+    if (begun === undefined) return;
+    const deaths = (this.#deaths.get(begun) ?? 0) + 1;
+    this.#deaths.set(begun, deaths);
+    if (deaths < TASK_STARTS_MAX) return;
+    this.#givenUp.add(begun);
+    // What follows in the ring would read what was never computed.
+    for (const { graph } of begun.nodes) {
+      this.#store.abandon(graph.owner as ActiveRequest);
+    }
+    worker.queue.giveUp();
+  }
+}
+
+/** Kernels that programs call. */
+function kernelsOf(programs: readonly CellProgram[]): Set<KernelName> {
+  return new Set(
+    programs.flatMap(({ calls }) =>
+      calls.flatMap((call) =>
+        call.call === "kernel" ? [call.kernel as KernelName] : []
+      )
+    ),
+  );
+}

@@ -1,0 +1,90 @@
+import { instantiateKernels } from "../../kernels/module/module.ts";
+import type { ScratchPlace } from "../../kernels/module/scratch.ts";
+import { TeamLeader, type TeamWays } from "../../kernels/team/leader.ts";
+import type { TeamPlace } from "../../kernels/team/block.ts";
+import type { CellProgram } from "../lowering/cell_program.ts";
+import { CellRunner, type RunnerMemory } from "../tensors/cell_runner.ts";
+import { absoluteMs } from "./clock.ts";
+import { CONTROL, ENTRY, entryAddress, ringDoorbell } from "./worker_ring.ts";
+
+/** What a worker is told once, when it starts. */
+export interface WorkerStart {
+  readonly memory: WebAssembly.Memory;
+  readonly kernels: BufferSource;
+  readonly programs: readonly CellProgram[];
+  readonly own: RunnerMemory;
+  /** Address of its control block. */
+  readonly control: number;
+  /** Address of the engine's doorbell word. */
+  readonly doorbell: number;
+  /** How long to look for a next task before going to sleep. */
+  readonly spinMs: number;
+  /** Scratch memory of its instance of the kernels. */
+  readonly scratch: ScratchPlace;
+  /** The helpers that share its calls. */
+  readonly team?: { readonly place: TeamPlace; readonly ways: TeamWays };
+}
+
+/** Loads of `submitted` between two looks at the clock. */
+const LOADS_PER_LOOK = 64;
+
+/** Executes tasks until told to stop. Blocks its thread. */
+export function runWorker(start: WorkerStart): void {
+  const { memory, control, doorbell, spinMs } = start;
+  const kernels = instantiateKernels(start.kernels, { memory });
+  kernels.shoal_use_scratch(start.scratch.address, start.scratch.variants);
+  const leader = start.team &&
+    new TeamLeader(kernels, memory, start.team.place, start.team.ways);
+  const runner = new CellRunner(
+    leader?.kernels ?? kernels,
+    memory,
+    start.programs,
+    start.own,
+  );
+  const words = new Int32Array(memory.buffer);
+  const doubles = new Float64Array(memory.buffer);
+  const submitted = (control >>> 2) + CONTROL.submitted;
+  const completed = (control >>> 2) + CONTROL.completed;
+  const stop = (control >>> 2) + CONTROL.stop;
+  const isToldToStop = () => Atomics.load(words, stop) !== 0;
+  for (let done = 0;; done++) {
+    awaitTask(words, submitted, done, spinMs);
+    if (isToldToStop()) return leader?.close();
+    const entry = entryAddress(control, done);
+    doubles[(entry >>> 3) + ENTRY.startMs / 2] = absoluteMs();
+    try {
+      runner.run({
+        program: words[(entry >>> 2) + ENTRY.program]!,
+        rows: words[(entry >>> 2) + ENTRY.rows]!,
+        tables: words[(entry >>> 2) + ENTRY.tables]! >>> 0,
+        padsDone: words[(entry >>> 2) + ENTRY.padsDone] === 1,
+        paddedLength: words[(entry >>> 2) + ENTRY.paddedLength]!,
+      });
+    } catch (error) {
+      // Its helpers may have left before it.
+      if (isToldToStop()) return;
+      throw error;
+    }
+    doubles[(entry >>> 3) + ENTRY.endMs / 2] = absoluteMs();
+    Atomics.store(words, completed, (done + 1) | 0);
+    ringDoorbell(words, doorbell);
+  }
+}
+
+/** Returns once more than `done` tasks are submitted. */
+function awaitTask(
+  words: Int32Array,
+  submitted: number,
+  done: number,
+  spinMs: number,
+): void {
+  const untilMs = absoluteMs() + spinMs;
+  do {
+    for (let load = 0; load < LOADS_PER_LOOK; load++) {
+      if (Atomics.load(words, submitted) !== (done | 0)) return;
+    }
+  } while (absoluteMs() < untilMs);
+  while (Atomics.load(words, submitted) === (done | 0)) {
+    Atomics.wait(words, submitted, done | 0);
+  }
+}

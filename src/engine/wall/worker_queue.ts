@@ -1,0 +1,155 @@
+import { assert } from "../../base/assert.ts";
+import { alignUp } from "../../graph/slot_plan.ts";
+import type { Task } from "../../policy/launch.ts";
+import { fromAbsoluteMs, wallNs } from "./clock.ts";
+import { TaskArena } from "../tensors/task_arena.ts";
+import type { TensorStore } from "../tensors/tensor_store.ts";
+import {
+  ARENA_OFFSET,
+  CONTROL,
+  ENTRY,
+  entryAddress,
+  RING_ENTRIES,
+} from "./worker_ring.ts";
+
+/** A task as a worker completed it. */
+export interface Completion {
+  readonly task: Task;
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
+/** The engine's end of a worker's ring: tasks on their way to the worker, and completions from it. */
+export class WorkerQueue {
+  readonly #store: TensorStore;
+  readonly #control: number;
+  readonly #taskBytes: number;
+  #arena: TaskArena;
+  /** In the ring, oldest first. */
+  #inFlight: Task[] = [];
+  /** Tasks for which ring or arena have no room yet, or that wait for a fresh worker. */
+  #backlog: Task[] = [];
+  /** Completions that are known and not fetched. */
+  #known: Completion[] = [];
+  #submitted = 0;
+  #completed = 0;
+  #paused = false;
+
+  /** @param taskBytes bytes of the arena behind the ring */
+  constructor(store: TensorStore, control: number, taskBytes: number) {
+    this.#store = store;
+    this.#control = control;
+    this.#taskBytes = taskBytes;
+    this.#arena = this.#freshArena();
+  }
+
+  /** Queues a task behind those that are there. */
+  push(task: Task): void {
+    if (this.#backlog.length > 0 || !this.#tryPush(task)) {
+      this.#backlog.push(task);
+    }
+  }
+
+  /** Tasks completed since the last call, in order; what waited takes their place. */
+  poll(): Completion[] {
+    if (!this.#paused) {
+      this.#collect();
+      this.#refill();
+    }
+    if (this.#known.length === 0) return NONE;
+    const completions = this.#known;
+    this.#known = [];
+    return completions;
+  }
+
+  /** The worker died: until `resume`, tasks wait here. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /**
+   * Takes back what a worker left undone, once it is certainly over: nobody writes to its words any more.
+   * @returns the task that it had begun, or was about to; undefined when it had none
+   */
+  takeBack(): Task | undefined {
+    this.#collect();
+    this.#backlog = [...this.#inFlight, ...this.#backlog];
+    const begun = this.#inFlight[0];
+    this.#inFlight = [];
+    this.#arena = this.#freshArena();
+    this.#submitted = 0;
+    this.#completed = 0;
+    return begun;
+  }
+
+  /** Reports the first task as completed without having executed it. */
+  giveUp(): void {
+    const task = this.#backlog.shift()!;
+    const nowNs = wallNs();
+    this.#known.push({ task, startNs: nowNs, endNs: nowNs });
+  }
+
+  /** A fresh worker is there, over a fresh control block. */
+  resume(): void {
+    this.#paused = false;
+    this.#refill();
+  }
+
+  #freshArena(): TaskArena {
+    return new TaskArena(
+      this.#control + alignUp(ARENA_OFFSET),
+      this.#taskBytes,
+    );
+  }
+
+  #collect(): void {
+    const { words, doubles } = this.#store;
+    const completed = Atomics.load(
+      words,
+      (this.#control >>> 2) + CONTROL.completed,
+    );
+    const count = (completed - this.#completed) | 0;
+    assert(
+      count >= 0 && count <= this.#inFlight.length,
+      "a worker completes what it was given",
+    );
+    for (let i = 0; i < count; i++) {
+      const entry = entryAddress(this.#control, this.#completed);
+      this.#completed++;
+      this.#arena.giveBack();
+      this.#known.push({
+        task: this.#inFlight.shift()!,
+        startNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.startMs / 2]!),
+        endNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.endMs / 2]!),
+      });
+    }
+  }
+
+  #refill(): void {
+    while (this.#backlog.length > 0 && this.#tryPush(this.#backlog[0]!)) {
+      this.#backlog.shift();
+    }
+  }
+
+  #tryPush(task: Task): boolean {
+    if (this.#paused || this.#inFlight.length === RING_ENTRIES) return false;
+    const tables = this.#arena.take(alignUp(this.#store.tableBytes(task)));
+    if (tables === undefined) return false;
+    this.#store.writeTables(task, tables);
+    const { words } = this.#store;
+    const entry = entryAddress(this.#control, this.#submitted) >>> 2;
+    words[entry + ENTRY.program] = this.#store.programId(task.cell);
+    words[entry + ENTRY.rows] = task.nodes.length + task.padding;
+    words[entry + ENTRY.tables] = tables;
+    words[entry + ENTRY.padsDone] = task.padsDone ? 1 : 0;
+    words[entry + ENTRY.paddedLength] = task.paddedLength;
+    this.#inFlight.push(task);
+    const submitted = (this.#control >>> 2) + CONTROL.submitted;
+    this.#submitted++;
+    Atomics.store(words, submitted, this.#submitted | 0);
+    Atomics.notify(words, submitted);
+    return true;
+  }
+}
+
+const NONE: Completion[] = [];

@@ -1,0 +1,95 @@
+/** The first half of a call's check: arguments that are plain numbers. */
+import type {
+  ChoiceParameter,
+  FloatParameter,
+  Parameter,
+  SizeParameter,
+} from "../spec/signature.ts";
+import type { KernelName } from "../spec/signature.ts";
+import { SIGNATURES } from "../spec/signatures.ts";
+
+const F32_MAX = 3.4028234663852886e38;
+const I32_MAX = 2 ** 31 - 1;
+
+interface Numbers {
+  kernel: KernelName;
+  sizes: Record<string, number>;
+}
+
+/**
+ * @returns sizes and choices by name
+ * @throws {RangeError} if there are too many or too few arguments, or one is no such number
+ */
+export function checkNumbers(
+  kernel: KernelName,
+  args: readonly number[],
+): Record<string, number> {
+  const signature: readonly Parameter[] = SIGNATURES[kernel];
+  if (args.length !== signature.length) {
+    refuse(
+      kernel,
+      `takes ${signature.length} arguments (${
+        signature.map(({ name }) => name).join(", ")
+      }), got ${args.length}`,
+    );
+  }
+  const numbers = { kernel, sizes: {} };
+  signature.forEach((parameter, i) => {
+    if (parameter.kind === "size") size(numbers, parameter, args[i]!);
+    else if (parameter.kind === "choice") choice(numbers, parameter, args[i]!);
+    else if (parameter.kind === "float") float(numbers, parameter, args[i]!);
+  });
+  return numbers.sizes;
+}
+
+function refuse(kernel: KernelName, complaint: string): never {
+  throw new RangeError(`${kernel}: ${complaint}`);
+}
+
+function size(
+  { kernel, sizes }: Numbers,
+  { name, least, most = I32_MAX, multipleOf = 1 }: SizeParameter,
+  value: number,
+): void {
+  if (!Number.isInteger(value) || value < least || value > most) {
+    const range = most === I32_MAX ? "" : ` and at most ${most}`;
+    refuse(
+      kernel,
+      `${name} must be an integer of at least ${least}${range}, is ${value}`,
+    );
+  }
+  if (value % multipleOf !== 0) {
+    refuse(
+      kernel,
+      `${name} must be a multiple of ${multipleOf}, is ${value}: round it up`,
+    );
+  }
+  sizes[name] = value;
+}
+
+function choice(
+  { kernel, sizes }: Numbers,
+  { name, choices }: ChoiceParameter,
+  value: number,
+): void {
+  if (!Object.values(choices).includes(value)) {
+    const known = Object.entries(choices).map(([word, n]) => `${n} (${word})`);
+    refuse(kernel, `${name} must be one of ${known.join(", ")}, is ${value}`);
+  }
+  sizes[name] = value;
+}
+
+function float(
+  { kernel }: Numbers,
+  { name, positive }: FloatParameter,
+  value: number,
+): void {
+  if (!(Math.abs(value) <= F32_MAX) || (positive && !(value > 0))) {
+    refuse(
+      kernel,
+      `${name} must be a finite number${
+        positive ? " above 0" : ""
+      }, is ${value}`,
+    );
+  }
+}

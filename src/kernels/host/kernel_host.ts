@@ -1,0 +1,295 @@
+/**
+ * Kernels called by name, with operands that know their types and shapes. Nothing reaches a
+ * kernel before the call was found sound; hot paths that have proved their calls once use the
+ * exports.
+ */
+import { Arena, type Block, type Rows } from "./arena.ts";
+import { checkCall } from "./check_call.ts";
+import { checkNumbers } from "./check_numbers.ts";
+import type { KernelExports } from "../module/exports.ts";
+import type { ImageShape } from "../../tensor/image_shape.ts";
+import { shapeWords } from "../pack/image_words.ts";
+import type {
+  ArrayParameter,
+  KernelName,
+  Parameter,
+} from "../spec/signature.ts";
+import { SIGNATURES } from "../spec/signatures.ts";
+
+/** What may stand for an argument: a number, a choice by name, an operand. */
+export type Argument =
+  | number
+  | string
+  | Rows
+  | Block
+  | ImageShape
+  | readonly Rows[];
+
+/** Arguments by the names that the kernel's signature gives them. */
+export type Arguments = Readonly<Record<string, Argument | undefined>>;
+
+/** A build over a memory, with operands placed in it and calls checked. */
+export class KernelHost extends Arena {
+  readonly #kernels: KernelExports;
+
+  /** @param memory that the kernels were instantiated over */
+  constructor(kernels: KernelExports, memory: WebAssembly.Memory) {
+    super(memory, kernels.shoal_static_end() >>> 0);
+    this.#kernels = kernels;
+  }
+
+  /**
+   * Calls a kernel; `m`, `k2` and `act: "none"` need not be given.
+   * @returns what the kernel returns
+   * @throws {TypeError} if an operand is missing, unknown or of another type
+   * @throws {RangeError} if a shape, size, alignment or place is wrong
+   */
+  call<Name extends KernelName>(
+    name: Name,
+    given: Arguments,
+  ): ReturnType<KernelExports[Name]> {
+    // Shapes and lists of tables are placed for the call alone.
+    return this.temporarily(() => {
+      const args = this.#arguments(name, given);
+      checkCall(name, args, { kernels: this.#kernels, memory: this.memory });
+      const kernel = this.#kernels[name] as (...args: number[]) => unknown;
+      return kernel(...args) as ReturnType<KernelExports[Name]>;
+    });
+  }
+
+  #arguments(name: KernelName, given: Arguments): number[] {
+    const signature: readonly Parameter[] = SIGNATURES[name];
+    const known = signature.map((parameter) => parameter.name);
+    for (const key of Object.keys(given)) {
+      if (!known.includes(key)) {
+        throw new TypeError(
+          `${name} has no argument ${key}; it takes ${known.join(", ")}`,
+        );
+      }
+    }
+    const complete: Arguments = {
+      ...given,
+      m: given.m ?? batchRows(signature, given),
+    };
+    const args = signature.map((parameter) =>
+      this.#argument(name, parameter, complete[parameter.name])
+    );
+    const sizes = checkNumbers(name, args);
+    signature.forEach((parameter, i) => {
+      if (parameter.kind !== "shape") return;
+      const shape = complete[parameter.name] as ImageShape;
+      Object.assign(sizes, shapeSizes(shape), { [parameter.name]: args[i]! });
+    });
+    for (const { name: argument, ...parameter } of signature) {
+      if (parameter.kind !== "array" || !parameter.greatest) continue;
+      sizes[parameter.greatest] = this.#integers(complete[argument])
+        .reduce((a, b) => Math.max(a, b), 0);
+    }
+    for (const parameter of signature) {
+      const value = complete[parameter.name];
+      if (value === undefined) continue;
+      if (parameter.kind === "rows") {
+        const { width, count, type, each } = parameter;
+        const rows = value as Rows;
+        // Rows of different lengths: the longest must fit.
+        const widths = each === undefined
+          ? [width(sizes, this.#kernels)]
+          : Array.from(
+            this.#integers(complete[each]),
+            (each) => width({ ...sizes, each }, this.#kernels),
+          );
+        const widest = Math.max(0, ...widths);
+        checkRows(name, parameter.name, rows, {
+          type,
+          width: each === undefined ? widest : Math.max(widest, rows.width),
+          count: count ? count(sizes, this.#kernels) : sizes.m!,
+        });
+      } else if (parameter.kind === "tables") {
+        const all = value as readonly Rows[];
+        const count = parameter.count(sizes, this.#kernels);
+        if (all.length !== count) {
+          throw new RangeError(
+            `${name}: ${parameter.name} must be ${count} tables, got ${all.length}`,
+          );
+        }
+        const width = parameter.width(sizes, this.#kernels);
+        all.forEach((rows, i) =>
+          checkRows(name, `${parameter.name}[${i}]`, rows, {
+            type: "f32",
+            width,
+            count: sizes.m!,
+          })
+        );
+      } else if (parameter.kind === "array") {
+        checkBlock(
+          name,
+          parameter,
+          value as Block,
+          parameter.length(sizes, this.#kernels),
+        );
+      }
+    }
+    return args;
+  }
+
+  /** Scratch memory for attention over at most `capacity` positions, a multiple of 8. */
+  attentionScratch(capacity: number): Block {
+    const bytes = this.#kernels.attention_scratch_bytes(capacity);
+    return this.block("f32", bytes / 4);
+  }
+
+  /** Scratch memory for a convolution. */
+  convScratch(shape: ImageShape): Block {
+    const bytes = this.temporarily(() =>
+      this.#kernels.conv_scratch_bytes(this.#shape(shape).address)
+    );
+    return this.block("f32", bytes / 4);
+  }
+
+  #shape(shape: ImageShape): Block {
+    return this.block(shapeWords(shape));
+  }
+
+  #integers(block: unknown): Int32Array {
+    const { address, length } = block as Block;
+    return new Int32Array(this.memory.buffer, address, length);
+  }
+
+  /** A given value as the number that the export takes. */
+  #argument(name: KernelName, parameter: Parameter, value: unknown): number {
+    const { kind } = parameter;
+    const missing = value === undefined;
+    const expect = (sound: boolean, what: string) => {
+      if (sound) return;
+      throw new TypeError(
+        `${name}: ${parameter.name} must be ${what}, got ${describe(value)}`,
+      );
+    };
+    switch (kind) {
+      case "size":
+        if (missing && parameter.name === "k2") return 0;
+        expect(typeof value === "number", "a number");
+        return value as number;
+      case "float":
+        expect(typeof value === "number", "a number");
+        return Math.fround(value as number);
+      case "choice": {
+        const { choices } = parameter;
+        const word = missing && parameter.name === "act" ? "none" : value;
+        expect(
+          typeof word === "string" && Object.hasOwn(choices, word),
+          `one of ${
+            Object.keys(choices).map((word) => `"${word}"`).join(", ")
+          }`,
+        );
+        return choices[word as string]!;
+      }
+      case "shape":
+        expect(isRecord(value) && "kernel" in value, "what imageShape() makes");
+        return this.#shape(value as ImageShape).address;
+      case "tables":
+        expect(Array.isArray(value), "an array of rows");
+        return this.block(
+          Int32Array.from(value as Rows[], ({ table }) => table),
+        ).address;
+      case "rows": {
+        const skips = "optional" in parameter || parameter.when !== undefined;
+        if (missing && skips) return 0;
+        expect(
+          isRecord(value) && value.kind === "rows",
+          "rows, as rows() makes them",
+        );
+        return (value as unknown as Rows).table;
+      }
+      case "array":
+        if (missing && parameter.optional) return 0;
+        expect(
+          isRecord(value) && value.kind === "block",
+          "a block, as block() makes it",
+        );
+        return (value as unknown as Block).address;
+      default:
+        return kind satisfies never;
+    }
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function describe(value: unknown): string {
+  if (isRecord(value) && typeof value.kind === "string") return value.kind;
+  return typeof value === "string" ? `"${value}"` : String(value);
+}
+
+/** Rows of the first operand that has one row for each of the batch. */
+function batchRows(signature: readonly Parameter[], given: Arguments): number {
+  for (const parameter of signature) {
+    const value = given[parameter.name];
+    if (parameter.kind === "rows" && !parameter.count && isRecord(value)) {
+      return value.count as number;
+    }
+  }
+  return 0;
+}
+
+function shapeSizes(shape: ImageShape): Record<string, number> {
+  const { kernel, stride, dilation, pads: [top, left, bottom, right] } = shape;
+  return {
+    height: shape.height,
+    width: shape.width,
+    channels: shape.channels,
+    outHeight: shape.outHeight,
+    outWidth: shape.outWidth,
+    outChannels: shape.outChannels,
+    kernelHeight: kernel[0],
+    kernelWidth: kernel[1],
+    strideHeight: stride[0],
+    strideWidth: stride[1],
+    dilationHeight: dilation[0],
+    dilationWidth: dilation[1],
+    groups: shape.groups,
+    padTop: top,
+    padLeft: left,
+    padBottom: bottom,
+    padRight: right,
+  };
+}
+
+function checkRows(
+  kernel: string,
+  argument: string,
+  rows: Rows,
+  { type, width, count }: Pick<Rows, "type" | "width" | "count">,
+): void {
+  if (rows.type !== type) {
+    throw new TypeError(
+      `${kernel}: ${argument} must be rows of ${type}, got rows of ${rows.type}`,
+    );
+  }
+  if (rows.width !== width || rows.count !== count) {
+    throw new RangeError(
+      `${kernel}: ${argument} must be ${count} rows of ${width}, got ${rows.count} of ${rows.width}`,
+    );
+  }
+}
+
+function checkBlock(
+  kernel: string,
+  { name, type, from }: ArrayParameter,
+  block: Block,
+  length: number,
+): void {
+  const maker = from === undefined ? "" : `; ${from} makes it`;
+  if (block.type !== type) {
+    throw new TypeError(
+      `${kernel}: ${name} must be ${type}, got ${block.type}${maker}`,
+    );
+  }
+  if (block.length !== length) {
+    throw new RangeError(
+      `${kernel}: ${name} must have ${length} elements, has ${block.length}${maker}`,
+    );
+  }
+}

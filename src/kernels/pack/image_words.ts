@@ -1,0 +1,36 @@
+/** Shapes of images in the form the kernels take: see assembly/image.ts for the fields. */
+import type { ImageShape } from "../../tensor/image_shape.ts";
+
+/** The 17 words the kernels read. */
+export function shapeWords(shape: ImageShape): Int32Array {
+  const { pads: [top, left, bottom, right] } = shape;
+  return Int32Array.of(
+    shape.height,
+    shape.width,
+    shape.channels,
+    shape.outHeight,
+    shape.outWidth,
+    shape.outChannels,
+    ...shape.kernel,
+    ...shape.stride,
+    ...[top, left],
+    ...shape.dilation,
+    shape.groups,
+    ...[bottom, right],
+  );
+}
+
+/** Output pixels that the convolutions take at once (BLOCK_ROWS), a table of addresses for each tap. */
+const TABLE_BYTES = 4 * 120;
+/** Kernel rows of up to so many floats are taken whole (MERGED_FLOATS). */
+const MERGED_FLOATS = 64;
+
+/** What the kernels' `conv_scratch_bytes` says, for plans made before there is a kernel to ask. */
+export function convScratchBytes(shape: ImageShape): number {
+  const { channels, groups, kernel: [height, width], dilation } = shape;
+  const taps = height * width;
+  const merges = groups === 1 && dilation[1] === 1 && width > 1 &&
+    width * channels <= MERGED_FLOATS;
+  const patches = merges ? TABLE_BYTES * taps * channels : 0;
+  return 4 * channels + (taps + 2) * TABLE_BYTES + 4 * taps + patches;
+}

@@ -1,0 +1,194 @@
+/**
+ * Packing of the recurrent cells' weights. Gate rows arrive in ONNX order (LSTM i, o, f,
+ * c; GRU z, r, h) and leave in the order in which the fused kernels finish them.
+ */
+import {
+  type Column,
+  type Columns,
+  paddedColumns,
+  pairedColumns,
+  panelFloats,
+  panelsFor,
+  writePanels,
+} from "./panels.ts";
+import { checkLength, checkSize, rowColumn } from "./pack_gemm.ts";
+
+/** Sizes of a cell that reads x and its own state. */
+export interface CellSize {
+  hidden: number;
+  /** Columns of x. */
+  inputSize: number;
+}
+
+/** ONNX weights of one direction of an LSTM (4 gates) or GRU (3 gates). */
+export interface CellWeights extends CellSize {
+  /** [gates * hidden][inputSize] */
+  w: Float32Array;
+  /** [gates * hidden][hidden] */
+  r: Float32Array;
+  /** [2 * gates * hidden]: input biases, then recurrent biases; zeros if absent. */
+  b?: Float32Array;
+}
+
+/** Floats of packed LSTM weights. */
+export function packedLstmFloats({ hidden, inputSize }: CellSize): number {
+  return panelFloats(2 * Math.ceil(hidden / 4), inputSize + hidden);
+}
+
+/** Packs ONNX LSTM weights (gates i, o, f, c) for `lstm_step_f32`. */
+export function packLstm(options: CellWeights): Float32Array {
+  const { hidden } = options;
+  const gate = cellGates(options, 4);
+  const [i, o, f, c] = [0, 1, 2, 3];
+  const first = pairedColumns(hidden, gate(i), gate(c));
+  const second = pairedColumns(hidden, gate(f), gate(o));
+  const columns: (Column | undefined)[] = [];
+  for (let at = 0; at < first.length; at += 8) {
+    columns.push(...first.slice(at, at + 8), ...second.slice(at, at + 8));
+  }
+  return packed(packedLstmFloats(options), [columns]);
+}
+
+/** Floats of packed GRU weights. */
+export function packedGruFloats({ hidden, inputSize }: CellSize): number {
+  const panels = panelsFor(hidden);
+  return 2 * panelFloats(panels, inputSize + hidden) +
+    panelFloats(panels, hidden) +
+    panelFloats(panels, inputSize);
+}
+
+/**
+ * Packs ONNX GRU weights (gates z, r, h) for `gru_step_f32`, which computes
+ * linear_before_reset = 1: the candidate's two biases stay apart.
+ */
+export function packGru(options: CellWeights): Float32Array {
+  const { hidden, inputSize, w, r, b } = options;
+  const gate = cellGates(options, 3);
+  const candidate = 2 * hidden;
+  const [inputBias, recurrentBias] = [
+    b?.subarray(0, 3 * hidden),
+    b?.subarray(3 * hidden),
+  ];
+  return packed(packedGruFloats(options), [
+    paddedColumns(hidden, gate(1)),
+    paddedColumns(
+      hidden,
+      (u) =>
+        rowColumn(candidate + u, [{ source: r, width: hidden }], [
+          recurrentBias,
+        ]),
+    ),
+    paddedColumns(
+      hidden,
+      (u) =>
+        rowColumn(candidate + u, [{ source: w, width: inputSize }], [
+          inputBias,
+        ]),
+    ),
+    paddedColumns(hidden, gate(0)),
+  ]);
+}
+
+/** Weights of a TreeLSTM leaf, gates i, o, u. */
+export interface TreeLeafWeights extends CellSize {
+  /** [3 * hidden][inputSize] */
+  w: Float32Array;
+  /** [3 * hidden]; zeros if absent. */
+  b?: Float32Array;
+}
+
+/** Floats of packed TreeLSTM leaf weights. */
+export function packedTreeLeafFloats({ hidden, inputSize }: CellSize): number {
+  return panelFloats(Math.ceil(hidden / 4) + panelsFor(hidden), inputSize);
+}
+
+/** Packs leaf weights (gates i, o, u) for `tree_leaf_f32`. */
+export function packTreeLeaf(options: TreeLeafWeights): Float32Array {
+  const { hidden, inputSize, w, b } = options;
+  checkSize("hidden", hidden, 1);
+  checkSize("inputSize", inputSize, 1);
+  checkLength("w", w, 3 * hidden * inputSize);
+  if (b !== undefined) checkLength("b", b, 3 * hidden);
+  const gate = (g: number) => (unit: number) =>
+    rowColumn(g * hidden + unit, [{ source: w, width: inputSize }], [b]);
+  return packed(packedTreeLeafFloats(options), [
+    pairedColumns(hidden, gate(0), gate(2)),
+    paddedColumns(hidden, gate(1)),
+  ]);
+}
+
+/** Sizes of a TreeLSTM internal node. */
+export interface TreeInternalSize {
+  hidden: number;
+  /** Children, 1 to 8. */
+  arity: number;
+}
+
+/** Weights of a TreeLSTM internal node, gates i, f_1 .. f_arity, o, u. */
+export interface TreeInternalWeights extends TreeInternalSize {
+  /** [(3 + arity) * hidden][arity * hidden], columns h_1 .. h_arity. */
+  r: Float32Array;
+  /** [(3 + arity) * hidden]; zeros if absent. The paper shares one bias among the f_l: repeat it. */
+  b?: Float32Array;
+}
+
+/** Floats of packed TreeLSTM internal weights. */
+export function packedTreeInternalFloats(
+  { hidden, arity }: TreeInternalSize,
+): number {
+  return panelFloats(
+    Math.ceil(hidden / 4) + (arity + 1) * panelsFor(hidden),
+    arity * hidden,
+  );
+}
+
+/** Packs internal weights (gates i, f_1 .. f_arity, o, u) for `tree_internal_f32`. */
+export function packTreeInternal(options: TreeInternalWeights): Float32Array {
+  const { hidden, arity, r, b } = options;
+  checkSize("hidden", hidden, 1);
+  checkSize("arity", arity, 1);
+  if (arity > 8) {
+    throw new RangeError(
+      `Cannot pack weights: arity must be at most 8, is ${arity}`,
+    );
+  }
+  const width = arity * hidden;
+  checkLength("r", r, (3 + arity) * hidden * width);
+  if (b !== undefined) checkLength("b", b, (3 + arity) * hidden);
+  const gate = (g: number) => (unit: number) =>
+    rowColumn(g * hidden + unit, [{ source: r, width }], [b]);
+  const forget = Array.from(
+    { length: arity },
+    (_, l) => paddedColumns(hidden, gate(1 + l)),
+  );
+  return packed(packedTreeInternalFloats(options), [
+    pairedColumns(hidden, gate(0), gate(2 + arity)),
+    ...forget,
+    paddedColumns(hidden, gate(1 + arity)),
+  ]);
+}
+
+/** Checks an LSTM's or GRU's arrays and returns the columns of gate g over [x | h]. */
+function cellGates(
+  options: CellWeights,
+  gates: number,
+): (g: number) => (unit: number) => Column {
+  const { hidden, inputSize, w, r, b } = options;
+  checkSize("hidden", hidden, 1);
+  checkSize("inputSize", inputSize, 0);
+  checkLength("w", w, gates * hidden * inputSize);
+  checkLength("r", r, gates * hidden * hidden);
+  if (b !== undefined) checkLength("b", b, 2 * gates * hidden);
+  const sources = [{ source: w, width: inputSize }, {
+    source: r,
+    width: hidden,
+  }];
+  const biases = [b?.subarray(0, gates * hidden), b?.subarray(gates * hidden)];
+  return (g) => (unit) => rowColumn(g * hidden + unit, sources, biases);
+}
+
+function packed(floats: number, sweeps: readonly Columns[]): Float32Array {
+  const out = new Float32Array(floats);
+  sweeps.reduce((offset, columns) => writePanels(out, offset, columns), 0);
+  return out;
+}

@@ -1,0 +1,183 @@
+/** Packing of convolution weights from ONNX layouts, and folding of what follows them. */
+import type { ImageShape } from "../../tensor/image_shape.ts";
+import { checkLength } from "./pack_gemm.ts";
+import {
+  paddedColumns,
+  panelFloats,
+  panelsFor,
+  type Run,
+  writePanels,
+} from "./panels.ts";
+
+/** Weights of a convolution. */
+export interface ConvWeights {
+  /** Conv: [outChannels][channels / groups][kernelHeight][kernelWidth]. */
+  weight: Float32Array;
+  /** [outChannels]; zeros if absent. */
+  bias?: Float32Array;
+}
+
+/** Packs for `conv_f32`: per group, panels over K = (kernel row, kernel column, channel). */
+export function packConv(
+  shape: ImageShape,
+  { weight, bias }: ConvWeights,
+): Float32Array {
+  const { groups, kernel: [kh, kw] } = shape;
+  const n = shape.outChannels / groups;
+  const channels = shape.channels / groups;
+  const taps = kh * kw;
+  checkWeights(shape, { weight, bias }, shape.outChannels * channels * taps);
+  const out = new Float32Array(
+    groups * panelFloats(panelsFor(n), taps * channels),
+  );
+  let offset = 0;
+  for (let g = 0; g < groups; ++g) {
+    offset = writePanels(
+      out,
+      offset,
+      paddedColumns(n, (j) => ({
+        bias: bias?.[g * n + j] ?? 0,
+        runs: Array.from({ length: taps }, (_, tap): Run => ({
+          source: weight,
+          start: (g * n + j) * channels * taps + tap,
+          stride: taps,
+          count: channels,
+        })),
+      })),
+    );
+  }
+  return out;
+}
+
+/**
+ * Packs for `conv_transpose_f32`: per phase and group, panels over the phase's taps.
+ * `weight` is ONNX ConvTranspose's [channels][outChannels / groups][kernelHeight][kernelWidth].
+ */
+export function packConvTranspose(
+  shape: ImageShape,
+  { weight, bias }: ConvWeights,
+): Float32Array {
+  const { groups, kernel: [kh, kw] } = shape;
+  const n = shape.outChannels / groups;
+  const channels = shape.channels / groups;
+  const taps = kh * kw;
+  checkWeights(shape, { weight, bias }, shape.channels * n * taps);
+  const phases = shape.stride[0] * shape.stride[1];
+  const out = new Float32Array(
+    groups * panelsFor(n) * 8 * (phases + taps * channels),
+  );
+  let offset = 0;
+  for (let down = 0; down < shape.stride[0]; ++down) {
+    for (let right = 0; right < shape.stride[1]; ++right) {
+      const phase = tapsOfPhase(shape, down, right);
+      for (let g = 0; g < groups; ++g) {
+        offset = writePanels(
+          out,
+          offset,
+          paddedColumns(n, (j) => ({
+            bias: bias?.[g * n + j] ?? 0,
+            runs: phase.map((tap): Run => ({
+              source: weight,
+              start: (g * channels * n + j) * taps + tap,
+              stride: n * taps,
+              count: channels,
+            })),
+          })),
+        );
+      }
+    }
+  }
+  return out;
+}
+
+/** Kernel taps that reach output pixels of one phase, ascending. */
+function tapsOfPhase(
+  { kernel: [kh, kw], stride, dilation }: ImageShape,
+  down: number,
+  right: number,
+): number[] {
+  const taps: number[] = [];
+  for (let ky = 0; ky < kh; ++ky) {
+    for (let kx = 0; kx < kw; ++kx) {
+      const hits = ky * dilation[0] % stride[0] === down &&
+        kx * dilation[1] % stride[1] === right;
+      if (hits) taps.push(ky * kw + kx);
+    }
+  }
+  return taps;
+}
+
+/** Packs [channels][1][kernelHeight][kernelWidth] for `depthwise_f32`. */
+export function packDepthwise(
+  shape: ImageShape,
+  { weight, bias }: ConvWeights,
+): Float32Array {
+  const { channels, kernel: [kh, kw] } = shape;
+  const taps = kh * kw;
+  checkWeights(
+    { ...shape, outChannels: channels },
+    { weight, bias },
+    channels * taps,
+  );
+  const out = new Float32Array(Math.ceil(channels / 4) * 4 * (1 + taps));
+  for (let c = 0; c < channels; ++c) {
+    const at = (c >> 2) * 4 * (1 + taps) + (c & 3);
+    out[at] = bias?.[c] ?? 0;
+    for (let tap = 0; tap < taps; ++tap) {
+      out[at + 4 * (1 + tap)] = weight[c * taps + tap]!;
+    }
+  }
+  return out;
+}
+
+/** A batch normalisation in inference form, [channels] each. */
+export interface BatchNorm {
+  scale: Float32Array;
+  shift: Float32Array;
+  mean: Float32Array;
+  variance: Float32Array;
+  /** 1e-5 by default (ONNX). */
+  epsilon?: number;
+}
+
+/**
+ * Folds a BatchNormalization that follows a convolution or Gemm into its weights, whose rows
+ * (the first axis) are output channels; computed in double precision, rounded once.
+ * @throws {RangeError} if lengths disagree
+ */
+export function foldBatchNorm(
+  { weight, bias }: ConvWeights,
+  { scale, shift, mean, variance, epsilon = 1e-5 }: BatchNorm,
+): Required<ConvWeights> {
+  const n = scale.length;
+  for (const [name, array] of Object.entries({ shift, mean, variance })) {
+    checkLength(name, array, n);
+  }
+  if (bias !== undefined) checkLength("bias", bias, n);
+  if (weight.length % n !== 0) {
+    throw new RangeError(
+      `Cannot fold ${n} channels into ${weight.length} weights`,
+    );
+  }
+  const row = weight.length / n;
+  const factor = Float64Array.from(
+    scale,
+    (s, j) => s / Math.sqrt(variance[j]! + epsilon),
+  );
+  return {
+    weight: weight.map((value, i) => value * factor[Math.floor(i / row)]!),
+    bias: Float32Array.from(
+      { length: n },
+      (_, j) => ((bias?.[j] ?? 0) - mean[j]!) * factor[j]! + shift[j]!,
+    ),
+  };
+}
+
+function checkWeights(
+  shape: ImageShape,
+  { weight, bias }: ConvWeights,
+  length: number,
+): void {
+  checkLength("weight", weight, length);
+  if (bias !== undefined) checkLength("bias", bias, shape.outChannels);
+}

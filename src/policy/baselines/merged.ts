@@ -1,0 +1,81 @@
+/**
+ * Dynamic merging: collects a fixed set of requests, merges their graphs level by level, executes the
+ * merged graph, returns all results when the run ends. Nodes of one cell at one level form one batch,
+ * however many rows that is: the maximum counts requests.
+ * Source: Cellular Batching, sections 2.3 and 7.5 (TensorFlow Fold, DyNet; at most 64 trees).
+ * A level is the longest path from the inputs (Fold's depth-based batching).
+ * Assumption: a growing decoder cannot be merged ahead of time; it follows step by step once the
+ * static parts of all requests are executed, without padding.
+ */
+import type { Cell } from "../../graph/cell.ts";
+import type { CellNode } from "../../graph/cell_graph.ts";
+import { growingCells } from "../../graph/growing_cells.ts";
+import type { Launch, Step } from "../launch.ts";
+import { ModelQueues, takeOldest } from "../common/model_queues.ts";
+import { knownOptions, positiveInteger } from "../options.ts";
+import {
+  type Decision,
+  type EngineView,
+  IDLE,
+  type Policy,
+} from "../policy.ts";
+import type { Request } from "../request.ts";
+
+export interface MergedOptions {
+  /** Most requests per merged graph; default 64. */
+  batchSizeMax?: number;
+}
+
+export function merged(options: MergedOptions = {}): Policy {
+  knownOptions("merged", options, ["batchSizeMax"]);
+  const batchSizeMax = positiveInteger(
+    "merged",
+    "batchSizeMax",
+    options.batchSizeMax ?? 64,
+  );
+  const queues = new ModelQueues();
+  return {
+    name: "merged",
+    supports: () => undefined,
+    enqueue: (request) => queues.enqueue(request),
+    schedule(view: EngineView): Decision {
+      const worker = view.workers.find(({ queued }) => queued === 0);
+      const [oldest] = worker ? queues.byAge() : [];
+      if (oldest === undefined) return IDLE;
+      const requests = takeOldest(oldest, batchSizeMax);
+      return { kind: "launch", launch: merge(requests, worker!.id) };
+    },
+    ended: (request) => queues.ended(request),
+  };
+}
+
+function merge(requests: readonly Request[], worker: number): Launch {
+  const { model } = requests[0]!;
+  const levels: Map<Cell, CellNode[]>[] = [];
+  for (const request of requests) {
+    const levelOf: number[] = [];
+    for (const node of request.graph.nodes) {
+      let level = 0;
+      for (const before of node.predecessors) {
+        level = Math.max(level, levelOf[before.index]! + 1);
+      }
+      levelOf.push(level);
+      const cells = levels[level] ??= new Map();
+      const nodes = cells.get(node.cell);
+      if (nodes) nodes.push(node);
+      else cells.set(node.cell, [node]);
+    }
+  }
+  const steps: Step[] = levels.flatMap((cells) =>
+    [...cells].map(([cell, nodes]) => ({ cell, nodes }))
+  );
+  const growing = growingCells(model.cells);
+  return {
+    worker,
+    steps,
+    ...(growing.length > 0 && { tail: { cells: growing, requests } }),
+    release: "end",
+    why:
+      `the ${requests.length} oldest requests, merged into ${levels.length} levels`,
+  };
+}

@@ -1,0 +1,193 @@
+/**
+ * Subgraphs of a cell graph: connected nodes of one cell that may be scheduled once everything
+ * outside them that they need is done.
+ * Source: Cellular Batching, section 4.3 ("Priority refers to ...", "A subgraph contains ...") and 4.4.
+ * Assumption: the paper does not say how to cut a graph in which a cell recurs with another one in
+ * between (A -> B -> A, with A -> A as well); taken as one, the two A would wait for B, which waits for
+ * them. Here every node has a segment, the most changes of cell on a path to it, and only nodes of
+ * equal segment join: dependencies between subgraphs then lead to larger segments, never in a circle.
+ */
+import { type CellNode, NODE } from "../../graph/cell_graph.ts";
+import type { Cell } from "../../graph/cell.ts";
+
+/** What a cell type's queue keeps of its subgraphs, see cellular.ts. */
+export interface SubgraphQueue {
+  /** Queue of subgraphs, oldest first. */
+  first: Subgraph | undefined;
+  last: Subgraph | undefined;
+  /** Submittable nodes that any worker may take, and those pinned, by worker. */
+  readyAnywhere: number;
+  readonly readyPinned: number[];
+}
+
+export class Subgraph {
+  /** Submittable nodes in order of becoming so, linked by `CellNode.next`. */
+  firstReady: CellNode | undefined = undefined;
+  #lastReady: CellNode | undefined = undefined;
+  #readyCount = 0;
+  /** Predecessors outside, counted per edge, that are not done. */
+  externals = 0;
+  /** Some other subgraph waits for nodes of it. */
+  feedsOthers = false;
+  /** In its cell type's queue: all externals are done. */
+  released = false;
+  /** The request ended; nothing of it is scheduled any more. */
+  dead = false;
+  /** Worker that must execute its next nodes; -1: any. Changed by `pin` only. */
+  pinned = -1;
+  /** Tasks under way that contain nodes of it. */
+  tasks = 0;
+  /** Neighbours in its cell type's queue. */
+  before: Subgraph | undefined = undefined;
+  after: Subgraph | undefined = undefined;
+  #mergedInto: Subgraph | undefined = undefined;
+
+  /** The queue it enters once it is released. */
+  queue: SubgraphQueue | undefined = undefined;
+
+  constructor(readonly cell: Cell, readonly segment: number) {}
+
+  get readyCount(): number {
+    return this.#readyCount;
+  }
+
+  /** A node became submittable. */
+  addReady(node: CellNode): void {
+    if (this.#lastReady) this.#lastReady.next = node;
+    else this.firstReady = node;
+    this.#lastReady = node;
+    this.#readyCount++;
+    if (this.released) this.#count(1);
+  }
+
+  /** Its oldest submittable node was submitted. */
+  takeReady(): void {
+    const node = this.firstReady!;
+    this.firstReady = node.next;
+    if (node.next === undefined) this.#lastReady = undefined;
+    node.next = undefined;
+    this.#readyCount--;
+    this.#count(-1);
+  }
+
+  /** Books nodes that became submittable (or, negative, were submitted) in the queue's counts. */
+  #count(nodes: number): void {
+    const queue = this.queue!;
+    if (this.pinned < 0) queue.readyAnywhere += nodes;
+    else queue.readyPinned[this.pinned]! += nodes;
+  }
+
+  /** @param worker -1: any */
+  pin(worker: number): void {
+    if (this.pinned === worker) return;
+    const { readyPinned } = this.queue!;
+    while (readyPinned.length <= worker) readyPinned.push(0);
+    const counted = this.released ? this.readyCount : 0;
+    this.#count(-counted);
+    this.pinned = worker;
+    this.#count(counted);
+  }
+
+  /** Enters its queue, as the last. */
+  release(): void {
+    const queue = this.queue!;
+    this.before = queue.last;
+    if (queue.last) queue.last.after = this;
+    else queue.first = this;
+    queue.last = this;
+    this.released = true;
+    this.#count(this.readyCount);
+  }
+
+  /** Leaves its queue. */
+  withdraw(): void {
+    const queue = this.queue!;
+    this.#count(-this.readyCount);
+    this.released = false;
+    if (this.before) this.before.after = this.after;
+    else queue.first = this.after;
+    if (this.after) this.after.before = this.before;
+    else queue.last = this.before;
+    this.before = this.after = undefined;
+  }
+
+  /** The subgraph this one has become part of. */
+  root(): Subgraph {
+    if (this.#mergedInto === undefined) return this;
+    return this.#mergedInto = this.#mergedInto.root();
+  }
+
+  joinInto(other: Subgraph): void {
+    const root = other.root();
+    if (this.root() !== root) this.root().#mergedInto = root;
+  }
+}
+
+/** Most changes of cell on a path to the node. */
+function segmentOf(node: CellNode): number {
+  let segment = 0;
+  for (const before of node.predecessors) {
+    const theirs = (before.tag as Subgraph).segment;
+    segment = Math.max(
+      segment,
+      before.cell === node.cell ? theirs : theirs + 1,
+    );
+  }
+  return segment;
+}
+
+/** Finds or makes the subgraph of a node whose predecessors all have theirs (in `tag`). */
+function assignSubgraph(node: CellNode): void {
+  const segment = segmentOf(node);
+  let own: Subgraph | undefined;
+  for (const before of node.predecessors) {
+    const theirs = before.tag as Subgraph;
+    if (before.cell !== node.cell || theirs.segment !== segment) continue;
+    if (own) theirs.joinInto(own);
+    else own = theirs.root();
+  }
+  node.tag = own ?? new Subgraph(node.cell, segment);
+}
+
+/**
+ * Subgraph of a node that growth appended: that of its predecessor when nothing else holds it back,
+ * or one of its own.
+ */
+export function joinGrown(node: CellNode): Subgraph {
+  const waitingFor = new Set<Subgraph>();
+  for (const before of node.predecessors) {
+    if (before.state !== NODE.done) waitingFor.add(before.tag as Subgraph);
+  }
+  const [only] = waitingFor;
+  const segment = segmentOf(node);
+  const joins = waitingFor.size === 1 && only!.cell === node.cell &&
+    only!.segment === segment;
+  const own = joins ? only! : new Subgraph(node.cell, segment);
+  node.tag = own;
+  countExternals(node);
+  return own;
+}
+
+/** Splits a whole graph; every node's `tag` is its subgraph afterwards. */
+export function partition(nodes: readonly CellNode[]): Set<Subgraph> {
+  for (const node of nodes) assignSubgraph(node);
+  const subgraphs = new Set<Subgraph>();
+  for (const node of nodes) {
+    const subgraph = (node.tag as Subgraph).root();
+    node.tag = subgraph;
+    subgraphs.add(subgraph);
+  }
+  for (const node of nodes) countExternals(node);
+  return subgraphs;
+}
+
+/** Adds the node's unfinished inputs from other subgraphs to its subgraph's count. */
+function countExternals(node: CellNode): void {
+  const subgraph = node.tag as Subgraph;
+  for (const before of node.predecessors) {
+    const theirs = before.tag as Subgraph;
+    if (theirs === subgraph || before.state === NODE.done) continue;
+    subgraph.externals++;
+    theirs.feedsOthers = true;
+  }
+}

@@ -1,0 +1,246 @@
+/**
+ * DVABatch: models are sliced into stages, each with an executor; batches are created, stretched and
+ * split between stages, so that queries enter and leave them in several places.
+ * Source: Cui et al., "DVABatch: Diversity-aware Multi-Entry Multi-Exit Batching for Efficient
+ * Processing of DNN Services on GPUs" (USENIX ATC 2022). Slicing: section 7.1 (dva/stages.ts); batch
+ * table and queues: section 5, Fig. 8 (dva/batch_table.ts); buffer pairs and executors: section 6,
+ * Fig. 11 (dva/buffer_pairs.ts, dva/stage_executor.ts); Policies I-III: section 7.2 (dva/schedule.ts).
+ * State: one pipeline per model; the one whose oldest request waits longest goes first.
+ * A run is one stage of one batch, padded to its longest query; it carries the two buffers it uses.
+ */
+import { describe } from "../../base/describe.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Query } from "./query_table.ts";
+import { Pipeline, type Work } from "./pipeline.ts";
+import {
+  DVA_POLICIES,
+  type DvaPolicy,
+  type DvaSchedule,
+  dvaSchedule,
+} from "./schedule.ts";
+import {
+  atPreferredSizes,
+  durationNs,
+  type Stage,
+  timeEven,
+} from "./stages.ts";
+import type { Launch } from "../launch.ts";
+import { lockstep, paddingObstacle } from "../common/lockstep.ts";
+import { knownOptions, nonNegative, positiveInteger } from "../options.ts";
+import {
+  type Decision,
+  type EngineView,
+  IDLE,
+  type Policy,
+} from "../policy.ts";
+import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
+
+export interface DvaBatchOptions {
+  /** Offline profile (section 7.1); default: every operator counts as 0 ns. */
+  profile?: Profile | ProfileTable;
+  /** Number of stages of equal time, or cuts where the preferred batch size changes; default 4. */
+  stages?: number | "preferred";
+  /** Default "III": every model has load diversity (section 7.1). */
+  policy?: DvaPolicy;
+  /** Meta operations of your own instead of a policy (Fig. 12). */
+  schedule?: (model: Model, stages: readonly Stage[]) => DvaSchedule;
+  /** bs_max; default 64. */
+  batchSizeMax?: number;
+  /** Batch time window; default 0, for Policy I the time of the first stage at the maximum size. */
+  windowNs?: number;
+  /**
+   * T_comp_wait. Default 100 ms. Assumption: the paper gives no figure; half of its QoS target.
+   */
+  compWaitNs?: number;
+  /** Buffer pairs; 1: stages run serially. Default 2 (Fig. 19). */
+  pairs?: number;
+  /**
+   * Policy II: share by which two halves may take longer than the whole and still are preferred. Default 0,
+   * literally T_remain(b) >= 2 T_remain(b / 2). On a device whose kernels never take more than twice the time
+   * for twice the rows that holds by chance only; on a measured profile noise makes it hold.
+   */
+  splitTolerance?: number;
+  /** Policy I: ratio of input lengths from which on queries do not share a batch; default 2. */
+  lengthRatio?: number;
+}
+
+export function dvabatch(options: DvaBatchOptions = {}): Policy {
+  const name = "dvabatch";
+  knownOptions(name, options, [
+    "profile",
+    "stages",
+    "policy",
+    "schedule",
+    "batchSizeMax",
+    "windowNs",
+    "compWaitNs",
+    "pairs",
+    "splitTolerance",
+    "lengthRatio",
+  ]);
+  const profile = profileOf(name, options.profile);
+  const size = (option: "batchSizeMax" | "pairs", otherwise: number) =>
+    positiveInteger(name, option, options[option] ?? otherwise);
+  const batchSizeMax = size("batchSizeMax", 64);
+  const pairs = size("pairs", 2);
+  const { policy = "III", stages: slicing = 4 } = options;
+  if (!DVA_POLICIES.includes(policy)) {
+    throw new RangeError(
+      `"policy" of policy "${name}" is ${DVA_POLICIES.join(", ")}; got ${
+        describe(policy)
+      }`,
+    );
+  }
+  if (slicing !== "preferred") positiveInteger(name, "stages", slicing);
+  const compWaitNs = nonNegative(
+    name,
+    "compWaitNs",
+    options.compWaitNs ?? 100_000_000,
+  );
+  if (options.windowNs !== undefined) {
+    nonNegative(name, "windowNs", options.windowNs);
+  }
+  const { lengthRatio = 2, splitTolerance = 0 } = options;
+  if (
+    typeof splitTolerance !== "number" ||
+    !(splitTolerance >= 0 && splitTolerance < 1)
+  ) {
+    throw new RangeError(
+      `"splitTolerance" of policy "${name}" is in [0, 1), got ${
+        describe(splitTolerance)
+      }`,
+    );
+  }
+  if (typeof lengthRatio !== "number" || !(lengthRatio > 1)) {
+    throw new RangeError(
+      `"lengthRatio" of policy "${name}" is above 1, got ${
+        describe(lengthRatio)
+      }`,
+    );
+  }
+  if (
+    options.schedule !== undefined && typeof options.schedule !== "function"
+  ) {
+    throw new TypeError(
+      `"schedule" of policy "${name}" is a function, got ${
+        describe(options.schedule)
+      }`,
+    );
+  }
+
+  const pipelines = new Map<Model, Pipeline>();
+  /** The same, the one whose oldest request waits longest first after `sortByAge`. */
+  const byAge: Pipeline[] = [];
+  /** Requests from before the first scheduling point, which tells the number of workers. */
+  const arrived = new Map<Model, Query[]>();
+  /** By worker, each of which has one run at a time. */
+  const running: ({ pipeline: Pipeline; work: Work } | undefined)[] = [];
+
+  function slice(model: Model): Stage[] {
+    return slicing === "preferred"
+      ? atPreferredSizes(model, profile)
+      : timeEven(model, slicing, profile, batchSizeMax);
+  }
+
+  function scheduleFor(model: Model, stages: readonly Stage[]): DvaSchedule {
+    if (options.schedule) return options.schedule(model, stages);
+    const windowNs = options.windowNs ??
+      (policy === "I" ? durationNs(stages[0]!, batchSizeMax, profile) : 0);
+    return dvaSchedule(policy, {
+      batchSizeMax,
+      windowNs,
+      compWaitNs,
+      splitTolerance,
+      lengthRatio,
+      remainingNs: (stage, rows) =>
+        durationNs(stages.slice(stage + 1).flat(), rows, profile),
+    });
+  }
+
+  function pipelineOf(model: Model, workers: number): Pipeline {
+    let pipeline = pipelines.get(model);
+    if (pipeline === undefined) {
+      const stages = slice(model);
+      const schedule = scheduleFor(model, stages);
+      pipeline = new Pipeline({
+        id: pipelines.size,
+        stages,
+        schedule,
+        pairs,
+        batchSizeMax,
+        workers,
+      });
+      pipelines.set(model, pipeline);
+      byAge.push(pipeline);
+    }
+    return pipeline;
+  }
+
+  function launch(pipeline: Pipeline, work: Work): Launch {
+    const { executor: { stage, worker }, item, queries } = work;
+    const buffer = (at: number) => `${pipeline.id}/${at}/${item.pair}`;
+    const { notes } = pipeline;
+    pipeline.notes = [];
+    running[worker] = { pipeline, work };
+    return {
+      ...lockstep({
+        worker,
+        requests: queries.map(({ request }) => request),
+        cells: pipeline.stages[stage]!,
+        why: `stage ${stage} of batch ${item.batch.id}`,
+      }),
+      tokens: [
+        { id: buffer(stage), access: "read" },
+        { id: buffer(stage + 1), access: "write" },
+      ],
+      notes,
+    };
+  }
+
+  return {
+    name,
+    supports: paddingObstacle,
+    enqueue(request) {
+      const query: Query = { request, batched: false, ended: false };
+      request.tag = query;
+      const pipeline = pipelines.get(request.model);
+      const early = arrived.get(request.model);
+      if (pipeline) pipeline.waiting.push(query);
+      else if (early) early.push(query);
+      else arrived.set(request.model, [query]);
+    },
+    schedule({ nowNs, workers }: EngineView): Decision {
+      for (const [model, queries] of arrived) {
+        const { waiting } = pipelineOf(model, workers.length);
+        for (const query of queries) if (!query.ended) waiting.push(query);
+      }
+      if (arrived.size > 0) arrived.clear();
+      const isIdle = (worker: number) => workers[worker]!.queued === 0;
+      let wait: { untilNs: number; why: string } | undefined;
+      sortByAge(byAge);
+      for (const pipeline of byAge) {
+        const next = pipeline.next(nowNs, isIdle);
+        if (next === undefined) continue;
+        if ("item" in next) {
+          return { kind: "launch", launch: launch(pipeline, next) };
+        }
+        if (wait === undefined || next.untilNs < wait.untilNs) wait = next;
+      }
+      return wait ? { kind: "wait", ...wait } : IDLE;
+    },
+    finished({ worker }) {
+      const { pipeline, work } = running[worker]!;
+      running[worker] = undefined;
+      pipeline.finish(work);
+    },
+    ended(request) {
+      const query = request.tag as Query;
+      query.ended = true;
+      if (!query.batched) pipelines.get(request.model)?.waiting.delete(query);
+    },
+  };
+}
+
+function sortByAge(pipelines: Pipeline[]): void {
+  if (pipelines.length > 1) pipelines.sort((a, b) => a.oldest - b.oldest || 0);
+}

@@ -1,0 +1,81 @@
+/**
+ * E-Ebird: like N-Ebird, with the engine's workers chosen anew whenever the load changes, from
+ * configurations that an offline phase has found best for each load.
+ * Source: Cui et al., "E2bird" (IEEE TPDS), section 7.3, Algorithm 2; line numbers below are its. Its
+ * lines 5-16 are Algorithm 1 (ebird/elastic_engine.ts); the offline phase is ebird/offline.ts.
+ * Assumption: MemState, "the total number of pending requests in the memory pool", counts the requests
+ * without an answer: those that wait and those in computation. The configuration is that of the smallest
+ * TotalBS that holds them, or of the largest.
+ * Assumption: "workers of size 1 and size 2 are kept by default": one of each belongs to every
+ * configuration, so that whatever is left is drained.
+ */
+import { describe } from "../../base/describe.ts";
+import { elasticEngine } from "./elastic_engine.ts";
+import { RES152_CONFIGURATIONS, withDefaults } from "./offline.ts";
+import type { WorkerCounts } from "./worker_queue.ts";
+import { knownOptions, positiveInteger } from "../options.ts";
+import type { Policy } from "../policy.ts";
+
+export interface EEbirdOptions {
+  /**
+   * EngineConfs: by TotalBS how many workers of sizes 1, 2, 4, ...; default: ResNet-152's (Table 4).
+   */
+  configurations?: Readonly<Record<number, WorkerCounts>>;
+  /** Inferences alive at once; default: the largest TotalBS. */
+  maxInf?: number;
+  /** Slots of the memory pool; default 4 maxInf. */
+  slots?: number;
+}
+
+export function eEbird(options: EEbirdOptions = {}): Policy {
+  const name = "e-ebird";
+  knownOptions(name, options, ["configurations", "maxInf", "slots"]);
+  const { configurations = RES152_CONFIGURATIONS } = options;
+  if (typeof configurations !== "object" || configurations === null) {
+    throw new TypeError(
+      `"configurations" of policy "${name}" are worker counts by TotalBS, got ${
+        describe(configurations)
+      }`,
+    );
+  }
+  const byLoad = Object.entries(configurations).map(([total, counts]) => ({
+    totalBS: positiveInteger(name, "configurations", Number(total)),
+    counts: checked(counts),
+  })).sort((a, b) => a.totalBS - b.totalBS);
+  if (byLoad.length === 0) {
+    throw new RangeError(
+      `"configurations" of policy "${name}" has a configuration for at least one TotalBS`,
+    );
+  }
+  const largest = byLoad[byLoad.length - 1]!;
+  const maxInf = positiveInteger(
+    name,
+    "maxInf",
+    options.maxInf ?? largest.totalBS,
+  );
+  const slots = positiveInteger(name, "slots", options.slots ?? 4 * maxInf);
+
+  function checked(counts: WorkerCounts): WorkerCounts {
+    if (
+      !Array.isArray(counts) ||
+      counts.some((count) => !Number.isInteger(count) || count < 0)
+    ) {
+      throw new RangeError(
+        `A configuration of policy "${name}" counts workers of sizes 1, 2, 4, ..., got ${
+          describe(counts)
+        }`,
+      );
+    }
+    return withDefaults(counts);
+  }
+
+  return elasticEngine({
+    name,
+    workers: byLoad[0]!.counts,
+    maxInf,
+    slots,
+    // l. 2-4: MemState changed: CurConf from EngineConfs, Q according to CurConf.
+    reconfigure: (load) =>
+      (byLoad.find(({ totalBS }) => totalBS >= load) ?? largest).counts,
+  });
+}

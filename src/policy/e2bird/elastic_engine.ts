@@ -1,0 +1,169 @@
+/**
+ * What N-Ebird and E-Ebird share: a memory pool and a multi-granularity inference engine per model, and
+ * the loop that launches workers which the waiting requests fill exactly.
+ * Source: E2bird, section 7.2.2, Algorithm 1; line numbers below are its.
+ * Assumption: a worker of size 2^n is a role, played by any idle worker of the device; a device with as
+ * many slots as the engine has workers is the paper's GPU with a stream each.
+ */
+import { Fifo } from "../../base/fifo.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Launch, Note } from "../launch.ts";
+import { lockstep, paddingObstacle } from "../common/lockstep.ts";
+import {
+  type Decision,
+  type EngineView,
+  IDLE,
+  type Policy,
+} from "../policy.ts";
+import type { Request } from "../request.ts";
+import { SlotRing } from "./slot_ring.ts";
+import { type WorkerCounts, WorkerQueue } from "./worker_queue.ts";
+
+export interface ElasticOptions {
+  name: string;
+  /** Workers at the start. */
+  workers: WorkerCounts;
+  maxInf: number;
+  slots: number;
+  /**
+   * Asked when the number of requests in a pool, waiting or computed, has changed; returns the engine's
+   * new workers, undefined to keep them (Alg. 2, l. 2-4).
+   */
+  reconfigure?: (load: number) => WorkerCounts | undefined;
+}
+
+interface Entry {
+  readonly request: Request;
+  /** In the ring; -1 while it waits for a slot or runs. */
+  place: number;
+}
+
+/** Pool and engine of one model. */
+interface Service {
+  readonly ring: SlotRing<Entry>;
+  /** Requests that found the ring full. */
+  readonly outside: Fifo<Entry>;
+  readonly idle: WorkerQueue;
+  /** Alive inferences: sizes of busy workers. */
+  curInf: number;
+  load: number;
+  notes: Note[];
+}
+
+/** What a worker of the device runs. */
+interface Busy {
+  readonly service: Service;
+  readonly size: number;
+  readonly places: readonly number[];
+}
+
+export function elasticEngine(options: ElasticOptions): Policy {
+  const { name, workers, maxInf, slots, reconfigure } = options;
+  const byModel = new Map<Model, Service>();
+  const services: Service[] = [];
+  /** By worker of the device, and those that have nothing to do. */
+  const busy: (Busy | undefined)[] = [];
+  let idleWorkers: number[] | undefined;
+  let turn = 0;
+
+  function serviceOf(model: Model): Service {
+    let service = byModel.get(model);
+    if (service === undefined) {
+      service = {
+        ring: new SlotRing(slots),
+        outside: new Fifo(),
+        idle: new WorkerQueue(workers),
+        curInf: 0,
+        load: 0,
+        notes: [],
+      };
+      byModel.set(model, service);
+      services.push(service);
+    }
+    return service;
+  }
+
+  function enter({ ring, outside }: Service): void {
+    while (outside.size > 0 && !ring.isFull) {
+      const entry = outside.shift()!;
+      entry.place = ring.push(entry);
+    }
+  }
+
+  function adapt(service: Service): void {
+    const { ring, curInf, load } = service;
+    const loadNow = ring.ready + curInf;
+    if (!reconfigure || loadNow === load) return;
+    service.load = loadNow;
+    const counts = reconfigure(loadNow);
+    if (counts === undefined) return;
+    service.idle.configure(counts);
+    const why = `${loadNow} requests in the pool: workers [${counts}]`;
+    service.notes.push({ op: "reconfigure", requests: [], why });
+  }
+
+  /** One round of lines 5-13. */
+  function launchOne(service: Service, worker: number): Launch | undefined {
+    enter(service);
+    adapt(service);
+    const { ring, idle, curInf } = service;
+    const most = Math.min(ring.ready, maxInf - curInf); // l. 3, R
+    const size = idle.largestIdle(most); // l. 4-6, 12, 13
+    if (size === 0) return undefined;
+    const { places, entries } = ring.take(size); // l. 7, 10
+    for (const entry of entries) entry.place = -1;
+    service.curInf += size;
+    idle.remove(size); // l. 11
+    const launch: Launch = { // l. 8
+      ...lockstep({
+        worker,
+        requests: entries.map(({ request }) => request),
+        why:
+          `${most} requests may start; the largest idle worker they fill has size ${size}`,
+      }),
+      paddedRows: size,
+      notes: service.notes,
+    };
+    service.notes = [];
+    busy[worker] = { service, size, places };
+    return launch;
+  }
+
+  return {
+    name,
+    supports: paddingObstacle,
+    enqueue(request) {
+      const entry: Entry = { request, place: -1 };
+      request.tag = entry;
+      serviceOf(request.model).outside.push(entry);
+    },
+    schedule(view: EngineView): Decision {
+      // Kept here, as looking through the view would take time in proportion to the workers.
+      idleWorkers ??= view.workers.map(({ id }) => id).reverse();
+      const worker = idleWorkers[idleWorkers.length - 1];
+      if (worker === undefined) return IDLE;
+      const { length } = services;
+      for (let i = 0; i < length; i++) {
+        const launch = launchOne(services[(turn + i) % length]!, worker);
+        if (launch === undefined) continue;
+        turn = (turn + i + 1) % length;
+        idleWorkers.pop();
+        return { kind: "launch", launch };
+      }
+      return IDLE;
+    },
+    finished({ worker }) {
+      const { service, size, places } = busy[worker]!;
+      busy[worker] = undefined;
+      idleWorkers!.push(worker);
+      service.curInf -= size;
+      service.idle.add(size);
+      for (const place of places) service.ring.release(place);
+    },
+    ended(request) {
+      const entry = request.tag as Entry;
+      const { outside, ring } = byModel.get(request.model)!;
+      if (!outside.delete(entry) && entry.place >= 0) ring.cancel(entry.place);
+    },
+  };
+}

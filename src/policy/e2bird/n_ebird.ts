@@ -1,0 +1,47 @@
+/**
+ * N-Ebird: a fixed set of workers of sizes 2^n; whenever the waiting requests fill an idle one exactly,
+ * it is launched, the largest first, with at most MaxInf inferences alive.
+ * Source: Cui et al., "E2bird: Enhanced Elastic Batch for Improving Responsiveness and Throughput of Deep
+ * Learning Services" (IEEE TPDS), section 7.2, Algorithm 1 (its loop is in ebird/elastic_engine.ts).
+ * Nothing is waited for: a single request fills a worker of size 1.
+ */
+import { describe } from "../../base/describe.ts";
+import { elasticEngine } from "./elastic_engine.ts";
+import { totalBatchSize, workerCounts } from "./worker_queue.ts";
+import { knownOptions, positiveInteger } from "../options.ts";
+import type { Policy } from "../policy.ts";
+
+export interface NEbirdOptions {
+  /** Sizes of the engine's workers, one of them 1; default 1, 1, 2, 4, 8, 16 (section 7.2.1). */
+  workers?: readonly number[];
+  /** MaxBS: inferences alive at once; default: the sum of the workers' sizes. */
+  maxInf?: number;
+  /** Slots of the memory pool; default 4 maxInf (section 5.1: "several times"). */
+  slots?: number;
+}
+
+export function nEbird(options: NEbirdOptions = {}): Policy {
+  const name = "n-ebird";
+  knownOptions(name, options, ["workers", "maxInf", "slots"]);
+  const { workers = [1, 1, 2, 4, 8, 16] } = options;
+  if (!Array.isArray(workers)) {
+    throw new TypeError(
+      `"workers" of policy "${name}" lists sizes, got ${describe(workers)}`,
+    );
+  }
+  const counts = workerCounts(name, workers);
+  if (!counts[0]) {
+    throw new RangeError(
+      `"workers" of policy "${name}" has a worker of size 1, which drains what is left; got ${
+        describe(workers)
+      }`,
+    );
+  }
+  const maxInf = positiveInteger(
+    name,
+    "maxInf",
+    options.maxInf ?? totalBatchSize(counts),
+  );
+  const slots = positiveInteger(name, "slots", options.slots ?? 4 * maxInf);
+  return elasticEngine({ name, workers: counts, maxInf, slots });
+}

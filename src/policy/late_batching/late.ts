@@ -1,0 +1,107 @@
+/**
+ * Late batching: a request's block graph is executed block by block; the next batch is decided when
+ * the last one was pushed to the device, not when it completed, in order of arrival.
+ * Source: Gao, Yu, Wu, Li, "Low Latency Model Serving with Late Batching" (AISys 2017), section 2.
+ * One device executes pushed blocks in order, so a block whose inputs are pushed may be pushed
+ * (ahead-of-time scheduling). No subgraphs, priorities or pinning.
+ * Assumption: the text bounds neither the batch nor how far the driver runs ahead of the device.
+ * `batchSizeMax` is Fig. 1's batch size; `pushAhead` is the number of blocks on the device, the running
+ * one included.
+ */
+import { Fifo } from "../../base/fifo.ts";
+import type { Cell } from "../../graph/cell.ts";
+import type { CellNode } from "../../graph/cell_graph.ts";
+import { advance, isReadyAtOnce } from "../common/frontier.ts";
+import type { Launch } from "../launch.ts";
+import { knownOptions, positiveInteger } from "../options.ts";
+import {
+  type Decision,
+  type EngineView,
+  IDLE,
+  type Policy,
+} from "../policy.ts";
+import type { Request } from "../request.ts";
+
+export interface LateOptions {
+  /** Most rows per batch; default 64. */
+  batchSizeMax?: number;
+  /** Blocks on the device at once; default 2: one runs, one waits behind it. */
+  pushAhead?: number;
+}
+
+/** A request's ready blocks, in the order in which they became ready; its tag. */
+type Ready = CellNode[];
+
+/** The device that late batching drives. */
+const DEVICE = 0;
+
+export function late(options: LateOptions = {}): Policy {
+  knownOptions("late", options, ["batchSizeMax", "pushAhead"]);
+  const batchSizeMax = positiveInteger(
+    "late",
+    "batchSizeMax",
+    options.batchSizeMax ?? 64,
+  );
+  const pushAhead = positiveInteger(
+    "late",
+    "pushAhead",
+    options.pushAhead ?? 2,
+  );
+  /** Requests with ready blocks; in order of arrival, as ids ascend and blocks keep their request's place. */
+  const requests = new Fifo<Request>();
+
+  /** Oldest request first; its first ready block says which block is batched. */
+  function nextBatch(): CellNode[] {
+    const batch: CellNode[] = [];
+    let cell: Cell | undefined;
+    for (const request of requests) {
+      for (const node of request.tag as Ready) {
+        cell ??= node.cell;
+        if (node.cell !== cell) continue;
+        batch.push(node);
+        if (batch.length === batchSizeMax) return batch;
+      }
+    }
+    return batch;
+  }
+
+  function addReady(node: CellNode): void {
+    readyOf(node).push(node);
+  }
+
+  return {
+    name: "late",
+    supports: () => undefined,
+    enqueue(request) {
+      request.tag = [] satisfies Ready;
+      requests.push(request);
+      for (const node of request.graph.nodes) {
+        if (isReadyAtOnce(node)) addReady(node);
+      }
+    },
+    schedule(view: EngineView): Decision {
+      if (view.workers[DEVICE]!.queued >= pushAhead) return IDLE;
+      const nodes = nextBatch();
+      if (nodes.length === 0) return IDLE;
+      const launch: Launch = {
+        worker: DEVICE,
+        steps: [{ cell: nodes[0]!.cell, nodes }],
+        release: "step",
+        why: "the oldest request's next block",
+      };
+      return { kind: "launch", launch };
+    },
+    submitted(launch) {
+      for (const node of launch.steps[0]!.nodes) {
+        const ready = readyOf(node);
+        ready.splice(ready.indexOf(node), 1);
+        advance(node, addReady);
+      }
+    },
+    ended: (request) => void requests.delete(request),
+  };
+}
+
+function readyOf(node: CellNode): Ready {
+  return (node.graph.owner as Request).tag as Ready;
+}

@@ -1,0 +1,113 @@
+/**
+ * How long a request takes alone, estimated before it runs.
+ * Source: LazyBatching, section IV-C, Algorithm 1; line numbers below are its. `NodeLatency` is the
+ * profile at batch size 1.
+ */
+import { integer, listOf } from "../../base/checked_options.ts";
+import { describe } from "../../base/describe.ts";
+import { type Extent, hasExtents } from "../../graph/cache.ts";
+import type { Profile } from "../profile.ts";
+import type { Request } from "../request.ts";
+
+/**
+ * How often a request will execute each cell of its model, by the cell's index.
+ * @param decTimesteps steps that every growing decoder is expected to take (line 9); its actual length
+ * is not known yet. What the graph already holds when the request arrives is known and counts as it is.
+ */
+export function expectedWork(request: Request, decTimesteps: number): number[] {
+  const { cells } = request.model;
+  const work = new Array<number>(cells.length).fill(0);
+  const { closed, nodes } = request.graph;
+  let index = 0;
+  for (let i = 0; i < nodes.length; i++) {
+    const { cell } = nodes[i]!;
+    if (cells[index] !== cell) index = cells.indexOf(cell);
+    const grows = !closed && cell.phase === "decoder";
+    work[index]! += grows ? decTimesteps : 1;
+  }
+  return work;
+}
+
+/** How much there is of the rows of each cell of a model, by the cell's index; undefined where it makes no difference. */
+export type CellExtents = readonly (Extent | undefined)[];
+
+/**
+ * The extents of the rows that a request will have.
+ * Assumption: the paper takes a node's time as independent of the input. Rows of tokens and attention are
+ * not: what the request brings is known, and a growing cache counts as full after `decTimesteps` steps.
+ * @returns undefined when no cell of the model has extents
+ */
+export function expectedExtents(
+  request: Request,
+  decTimesteps: number,
+): CellExtents | undefined {
+  const { cells } = request.model;
+  if (!cells.some(hasExtents)) return undefined;
+  const { closed, nodes } = request.graph;
+  const extents = new Array<Extent | undefined>(cells.length);
+  for (const { cell, length, caches } of nodes) {
+    if (!hasExtents(cell)) continue;
+    const index = cells.indexOf(cell);
+    const known = extents[index];
+    const grows = !closed && cell.phase === "decoder";
+    extents[index] = {
+      length: Math.max(length, known?.length ?? 0),
+      caches: caches.map(({ seen }, i) => ({
+        seen: Math.max(
+          grows && cell.caches[i]!.appends ? decTimesteps : seen,
+          known?.caches[i]?.seen ?? 0,
+        ),
+      })),
+    };
+  }
+  return extents;
+}
+
+/** Lines 1-14: the sum of NodeLatency over all nodes, in ns. */
+export function singleInputExecNs(
+  request: Request,
+  work: readonly number[],
+  profile: Profile,
+  extents?: CellExtents,
+): number {
+  const { cells } = request.model;
+  let graphLatencyNs = 0; // l. 2
+  for (let n = 0; n < cells.length; n++) { // l. 3
+    // Lines 4-10: `work` is 1 per STATIC node, enc_timesteps or dec_timesteps otherwise.
+    if (work[n]! > 0) {
+      graphLatencyNs += profile(cells[n]!, 1, extents?.[n]) * work[n]!;
+    }
+  }
+  return graphLatencyNs; // l. 12-14
+}
+
+const checkLengths = listOf(listOf(integer(0, Number.MAX_SAFE_INTEGER)));
+
+/**
+ * dec_timesteps that cover a share of a length distribution (section IV-C: 90 %).
+ * @param lengths values with their counts, ascending, e.g. `Histogram.entries()`
+ * @returns the smallest length such that at least `coverage` of all lengths are at most it
+ * @throws TypeError or RangeError on an argument that is not one, or without a length
+ */
+export function decTimesteps(
+  lengths: Iterable<readonly [length: number, count: number]>,
+  coverage = 0.9,
+): number {
+  if (typeof coverage !== "number" || !(coverage > 0 && coverage <= 1)) {
+    throw new RangeError(`"coverage" is in (0, 1], got ${describe(coverage)}`);
+  }
+  if (typeof lengths?.[Symbol.iterator] !== "function") {
+    throw new TypeError(
+      `"lengths" are pairs of length and count, got ${describe(lengths)}`,
+    );
+  }
+  const entries = [...lengths];
+  checkLengths("lengths", entries);
+  const total = entries.reduce((sum, [, count]) => sum + count, 0);
+  let covered = 0;
+  for (const [length, count] of entries) {
+    covered += count;
+    if (covered >= coverage * total) return length;
+  }
+  throw new RangeError("A length distribution has at least one length");
+}

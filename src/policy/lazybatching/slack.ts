@@ -1,0 +1,101 @@
+/**
+ * The two slack predictors of LazyBatching: what pushing more requests onto a BatchTable would leave
+ * to the one that has least.
+ */
+import { type BatchTable, larger, type SubBatch } from "./batch_table.ts";
+import type { CellExtents } from "./exec_time.ts";
+import type { Profile } from "../profile.ts";
+
+/** Estimates before anything is decided; never touches the table. */
+export interface SlackPredictor {
+  /**
+   * What a request's slack counts down from, fixed when it is issued.
+   * @param slaNs latency it may have, from its arrival
+   */
+  limitNs(arrivalNs: number, slaNs: number, nowNs: number): number;
+  /** Smallest slack of any request in the table or in `pending`, were that pushed now, ns. */
+  slackNs(table: BatchTable, pending: SubBatch, nowNs: number): number;
+}
+
+/**
+ * Source: LazyBatching, section IV-C, Eq. 1 and 2:
+ * Slack = SLA_target - (T_wait + sum over all N of SingleInputExecTime_i).
+ * The N are the members of all entries: all of them wait for the others' nodes. T_wait is the wait
+ * before the first node only, and every time is the whole graph's, however far a request has come.
+ */
+export const conservative: SlackPredictor = {
+  limitNs: (arrivalNs, slaNs, nowNs) => slaNs - (nowNs - arrivalNs),
+  slackNs(table, pending) {
+    const { top } = table;
+    if (top === undefined) return pending.limitNs - pending.execNs;
+    return Math.min(top.limitBelowNs, pending.limitNs) -
+      (top.execBelowNs + pending.execNs);
+  },
+};
+
+/**
+ * Source: LazyBatching, section VI ("Oracle"): the exact latency of every node at every batch size.
+ * Plays the stack to its end: each entry catches up with the one below, merges, and goes on; slack is
+ * the earliest deadline minus now and that time.
+ * Assumption: the paper does not say what Oracle does with Eq. 2's terms. What has been executed is
+ * known, so only the rest counts. A decoder's length stays Algorithm 1's estimate: Oracle knows curves,
+ * not sentences. Exact for static graphs; sub-batches of different lengths are taken at the longest's.
+ */
+export function exact(profile: Profile): SlackPredictor {
+  /** Moves `work` through the cells before index `until`; returns the time that `rows` rows take. */
+  function catchUpNs(
+    entry: SubBatch,
+    work: number[],
+    { rows, until, extents }: {
+      rows: number;
+      until: number;
+      extents: CellExtents | undefined;
+    },
+  ): number {
+    const { cells } = entry.model;
+    let ns = 0;
+    for (let i = 0; i < until; i++) {
+      if (work[i]! === 0) continue;
+      // A decoder that waits inside a step is caught up with in the first one.
+      const waitsInLoop = until < cells.length &&
+        cells[until]!.phase === "decoder" && cells[i]!.phase === "decoder";
+      const times = waitsInLoop ? 1 : work[i]!;
+      ns += times * profile(cells[i]!, rows, extents?.[i]);
+      work[i]! -= times;
+    }
+    return ns;
+  }
+
+  return {
+    limitNs: (arrivalNs, slaNs) => arrivalNs + slaNs,
+    slackNs(table, pending, nowNs) {
+      const { entries } = table;
+      let ns = 0;
+      let rows = pending.members.length;
+      let work = [...pending.work];
+      let extents = pending.largestExtents();
+      let current = pending;
+      for (let i = entries.length - 1; i >= 0; i--) {
+        const below = entries[i]!;
+        const merges = below.model === current.model;
+        const { cells } = current.model;
+        const until = merges
+          ? below.model.cells.indexOf(below.cell)
+          : cells.length;
+        ns += catchUpNs(current, work, { rows, until, extents });
+        const rest = merges ? work : [];
+        rows = below.members.length + (merges ? rows : 0);
+        work = below.work.map((times, c) => Math.max(times, rest[c] ?? 0));
+        extents = larger(below.largestExtents(), merges ? extents : undefined);
+        current = below;
+      }
+      const until = current.model.cells.length;
+      ns += catchUpNs(current, work, { rows, until, extents });
+      const limitNs = Math.min(
+        table.top?.limitBelowNs ?? Infinity,
+        pending.limitNs,
+      );
+      return limitNs - nowNs - ns;
+    },
+  };
+}
