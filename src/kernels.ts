@@ -1,0 +1,70 @@
+/** The hot core without the engine: builds, memory, packers, image shapes, checked calls, teams. @module */
+export { KernelTeam } from "./engine/wall/kernel_team.ts";
+export type { KernelTeamOptions } from "./engine/wall/kernel_team.ts";
+export { readKernels } from "./engine/wall/runtime.ts";
+export type { KernelBuild } from "./engine/wall/runtime.ts";
+export { probeScratch } from "./engine/wall/scratch_probe.ts";
+export type {
+  ScratchAdvice,
+  ScratchProbeOptions,
+} from "./engine/wall/scratch_probe.ts";
+export { warmUp } from "./engine/wall/warm_up.ts";
+export type { WarmUpOptions } from "./engine/wall/warm_up.ts";
+export type { Block, Rows } from "./kernels/host/arena.ts";
+export { checkedKernels } from "./kernels/host/checked_kernels.ts";
+export { KernelHost } from "./kernels/host/kernel_host.ts";
+export type { Argument, Arguments } from "./kernels/host/kernel_host.ts";
+export type { Activation } from "./kernels/module/exports.ts";
+export { ACTIVATIONS } from "./kernels/module/exports.ts";
+export { chooseBuild, supports } from "./kernels/module/features.ts";
+export type {
+  ChosenBuild,
+  EngineFeature,
+  EngineProbe,
+} from "./kernels/module/features.ts";
+export { createMemory } from "./kernels/module/memory.ts";
+export type { MemoryOptions } from "./kernels/module/memory.ts";
+export { ABI_VERSION, instantiateKernels } from "./kernels/module/module.ts";
+export type {
+  InstantiateOptions,
+  KernelExports,
+} from "./kernels/module/module.ts";
+export type { ScratchPlace, Variants } from "./kernels/module/scratch.ts";
+export { shapeWords } from "./kernels/pack/image_words.ts";
+export {
+  packGru,
+  packLstm,
+  packTreeInternal,
+  packTreeLeaf,
+} from "./kernels/pack/pack_cells.ts";
+export type {
+  CellSize,
+  CellWeights,
+  TreeInternalSize,
+  TreeInternalWeights,
+  TreeLeafWeights,
+} from "./kernels/pack/pack_cells.ts";
+export {
+  foldBatchNorm,
+  packConv,
+  packConvTranspose,
+  packDepthwise,
+} from "./kernels/pack/pack_conv.ts";
+export type { BatchNorm, ConvWeights } from "./kernels/pack/pack_conv.ts";
+export { packGemm } from "./kernels/pack/pack_gemm.ts";
+export type { GemmSize, PackGemmOptions } from "./kernels/pack/pack_gemm.ts";
+export { packQ8, quantizeWeights } from "./kernels/pack/pack_q8.ts";
+export type { PackQ8Options } from "./kernels/pack/pack_q8.ts";
+export { resizeLinear, resizeNearest } from "./kernels/pack/resize_tables.ts";
+export type {
+  CoordinateMode,
+  NearestMode,
+  ResizeAxis,
+} from "./kernels/pack/resize_tables.ts";
+export { imageShape, transposedShape } from "./tensor/image_shape.ts";
+export type {
+  ImageShape,
+  ImageWindow,
+  Pair,
+  TransposedWindow,
+} from "./tensor/image_shape.ts";

@@ -1,0 +1,48 @@
+/** Studying policies: the engine's core on virtual time, costs, registries, the papers' offline phases. @module */
+export { coRunNs } from "./cost/shared_capacity.ts";
+export type { CostModel } from "./cost/cost_model.ts";
+export { GpuCost, TITAN_RTX } from "./cost/gpu_cost.ts";
+export type { GpuConfig } from "./cost/gpu_cost.ts";
+export { NpuCost } from "./cost/npu_cost.ts";
+export { profileCells } from "./cost/profile_cells.ts";
+export type { CellProfileOptions } from "./cost/profile_cells.ts";
+export {
+  LSTM_STEP_V100,
+  RESNET_TITAN_RTX,
+  sharedTable,
+  titanRtxInterference,
+} from "./cost/published.ts";
+export type { SharedTableOptions } from "./cost/published.ts";
+export type { SharedCost } from "./cost/shared_cost.ts";
+export { constantCost, TableCost } from "./cost/table_cost.ts";
+export { EngineCore } from "./engine/core/engine.ts";
+export { PairedExecutor } from "./engine/virtual/paired_executor.ts";
+export type { PairedOptions } from "./engine/virtual/paired_executor.ts";
+export { SimExecutor } from "./engine/virtual/sim_executor.ts";
+export { Timeline } from "./engine/virtual/timeline.ts";
+export {
+  driveVirtual,
+  throughInStream,
+} from "./engine/virtual/virtual_driver.ts";
+export type { VirtualArrival } from "./engine/virtual/virtual_driver.ts";
+export { TensorExecutor } from "./engine/wall/tensor_executor.ts";
+export { MLPERF_GNMT } from "./models/gnmt.ts";
+export { MODELS } from "./models/registry.ts";
+export type { ModelEntry } from "./models/registry.ts";
+export { BASELINES, searchWindow } from "./policy/baselines/search_window.ts";
+export type { Query } from "./policy/dvabatch/query_table.ts";
+export type {
+  Admission,
+  AdmitView,
+  DvaSchedule,
+  WaitingQueries,
+} from "./policy/dvabatch/schedule.ts";
+export {
+  engineConfiguration,
+  searchConfigurations,
+} from "./policy/e2bird/offline.ts";
+export { decTimesteps } from "./policy/lazybatching/exec_time.ts";
+export { oracle } from "./policy/lazybatching/lazy.ts";
+export { POLICIES } from "./policy/registry.ts";
+export type { PolicyEntry } from "./policy/registry.ts";
+export { seededWeights } from "./tensor/weights.ts";
