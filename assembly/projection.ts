@@ -32,7 +32,7 @@ export function projection_argmax_f32(
   );
 }
 
-/** Writes the i32 column of each row's greatest element to address idOutRows[i]; ties and NaN as above. */
+/** Writes the i32 column of each row's greatest element to address idOutRows[i]; ties and NaN as in projection_argmax_f32. */
 export function argmax_rows_f32(m: i32, n: i32, aRows: usize, idOutRows: usize): void {
   if (!ASC_NO_ASSERT) {
     checkLeast(n, 1);

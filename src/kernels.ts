@@ -14,8 +14,8 @@ export type { Block, Rows } from "./kernels/host/arena.ts";
 export { checkedKernels } from "./kernels/host/checked_kernels.ts";
 export { KernelHost } from "./kernels/host/kernel_host.ts";
 export type { Argument, Arguments } from "./kernels/host/kernel_host.ts";
-export type { Activation } from "./kernels/module/exports.ts";
-export { ACTIVATIONS } from "./kernels/module/exports.ts";
+export type { Activation } from "./kernels/module/activations.ts";
+export { ACTIVATIONS } from "./kernels/module/activations.ts";
 export { chooseBuild, supports } from "./kernels/module/features.ts";
 export type {
   ChosenBuild,

@@ -104,7 +104,7 @@ function code(file: string): string {
 /** Files of the project that a file imports. */
 function imports(file: string): string[] {
   const found = code(file).matchAll(
-    /(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g,
+    /(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+\.ts)"/g,
   );
   return [...found].map(([, path]) =>
     relative(ROOT, join(ROOT, dirname(file), path!))

@@ -51,6 +51,7 @@ export class Job {
   foldsDone: i32;
 }
 
+/** Bytes of a job, the record that npu_run_begin() and npu_run() take. */
 export function npu_job_bytes(): usize {
   return offsetof<Job>();
 }

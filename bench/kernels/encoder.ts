@@ -4,7 +4,7 @@
  */
 import type { Prng } from "../../src/base/prng.ts";
 import { floatsOf } from "../../test/kernels/equivalent.ts";
-import { ACTIVATIONS } from "../../src/kernels/module/module.ts";
+import { ACTIVATIONS } from "../../src/kernels/module/activations.ts";
 import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
 import type { Task } from "./task.ts";
 

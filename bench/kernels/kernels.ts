@@ -17,7 +17,7 @@ import { checkWritable, writeText } from "../../src/cli/files.ts";
 import { ROUNDS_MAX } from "../../src/cli/limits.ts";
 import { integerOption, taskSettings } from "../../src/cli/options.ts";
 import { UsageError } from "../../src/cli/terminal.ts";
-import { supports } from "../../src/kernels/module/module.ts";
+import { supports } from "../../src/kernels/module/features.ts";
 import { describe } from "../../src/base/describe.ts";
 import { contest, type Result } from "./contest.ts";
 import { Own } from "./own.ts";

@@ -20,10 +20,8 @@ import { UsageError } from "../../src/cli/terminal.ts";
 import { KernelTeam } from "../../src/engine/wall/kernel_team.ts";
 import { probeScratch } from "../../src/engine/wall/scratch_probe.ts";
 import { createMemory } from "../../src/kernels/module/memory.ts";
-import {
-  instantiateKernels,
-  supports,
-} from "../../src/kernels/module/module.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
+import { supports } from "../../src/kernels/module/features.ts";
 import { contest, median, type Result } from "./contest.ts";
 import { Own, PROBE_MS } from "./own.ts";
 import { ortWeb } from "./peers/ort.ts";

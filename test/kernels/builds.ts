@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import {
   instantiateKernels,
   type KernelExports,
-  supports,
 } from "../../src/kernels/module/module.ts";
+import { supports } from "../../src/kernels/module/features.ts";
 
 /** Pages of 64 KiB a test's memory has: room for the largest case. */
 const PAGES = 256;

@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { renderExponentials } from "../../assembly/generate_exponentials.ts";
-import { renderQ8Tiles } from "../../assembly/generate_q8_tiles.ts";
-import { renderTiles } from "../../assembly/generate_tiles.ts";
+import { readdirSync } from "node:fs";
 import {
   ABI_VERSION,
   instantiateKernels,
-  supports,
 } from "../../src/kernels/module/module.ts";
+import { supports } from "../../src/kernels/module/features.ts";
 import { builds, loadBuild, readBuild, release } from "./builds.ts";
 
 Deno.test("release builds import a memory and nothing else, and allocate nothing", () => {
@@ -144,16 +141,3 @@ Deno.test("elementwise kernels may write over their input", () => {
   kernels.add_f32(1, 7, base, base, base);
   assert.deepEqual([...view], [2, 0, 6, 0, 10, 0, 14]);
 });
-
-for (
-  const [name, render] of [
-    ["exponentials", renderExponentials],
-    ["q8_tiles", renderQ8Tiles],
-    ["tiles", renderTiles],
-  ] as const
-) {
-  Deno.test(`assembly/${name}.ts is what its generator writes`, () => {
-    const file = new URL(`../../assembly/${name}.ts`, import.meta.url);
-    assert.equal(readFileSync(file, "utf8"), render());
-  });
-}

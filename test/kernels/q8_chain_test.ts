@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
-import {
-  instantiateKernels,
-  supports,
-} from "../../src/kernels/module/module.ts";
+import { instantiateKernels } from "../../src/kernels/module/module.ts";
+import { supports } from "../../src/kernels/module/features.ts";
 import { packQ8 } from "../../src/kernels/pack/pack_q8.ts";
 import {
   integerSum,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
-import { ACTIVATIONS } from "../../src/kernels/module/exports.ts";
+import { ACTIVATIONS } from "../../src/kernels/module/activations.ts";
 import type { KernelCase } from "./kernel_case.ts";
 import { drawFloats, drawName, drawRows, drawWeights } from "./kernel_case.ts";
 import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
 import { packLstm } from "../../src/kernels/pack/pack_cells.ts";
 import { place } from "./placement.ts";
-import { supports } from "../../src/kernels/module/module.ts";
+import { supports } from "../../src/kernels/module/features.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { type Build, loadBuild, release, withScratch } from "./builds.ts";
 

@@ -1,5 +1,5 @@
 import type { DenseOperator, OperatorOf, Value } from "../../graph/operator.ts";
-import { ACTIVATIONS } from "../../kernels/module/module.ts";
+import { ACTIVATIONS } from "../../kernels/module/activations.ts";
 import { packGemm } from "../../kernels/pack/pack_gemm.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
 import { fuseActivation } from "./elementwise.ts";

@@ -3,12 +3,12 @@ import type {
   Operator,
   Value,
 } from "../../graph/operator.ts";
+import type { Activation } from "../../kernels/module/activations.ts";
 import type {
-  Activation,
   BinaryKernel,
-  KernelExports,
   UnaryKernel,
-} from "../../kernels/module/exports.ts";
+} from "../../kernels/module/elementwise.ts";
+import type { KernelExports } from "../../kernels/module/exports.ts";
 import type { Lowering, Lowerings } from "./lowering.ts";
 
 /** Activations that kernels apply to what they compute. */

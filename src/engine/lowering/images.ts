@@ -7,7 +7,7 @@ import type {
   Value,
 } from "../../graph/operator.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
-import { ACTIVATIONS } from "../../kernels/module/exports.ts";
+import { ACTIVATIONS } from "../../kernels/module/activations.ts";
 import {
   convScratchBytes,
   shapeWords,

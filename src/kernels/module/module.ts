@@ -22,15 +22,7 @@ import { fixMemory } from "./fixed_memory.ts";
 import { PAGE_BYTES } from "./memory.ts";
 import type { KernelExports } from "./exports.ts";
 
-export { ACTIVATIONS } from "./exports.ts";
-export { supports } from "./features.ts";
-export type { EngineFeature } from "./features.ts";
-export type {
-  Activation,
-  BinaryKernel,
-  KernelExports,
-  UnaryKernel,
-} from "./exports.ts";
+export type { KernelExports } from "./exports.ts";
 
 /** Version of the ABI this face was written for; see assembly/abi.ts. */
 export const ABI_VERSION = 7;

@@ -1,4 +1,4 @@
-import { ACTIVATIONS } from "../module/exports.ts";
+import { ACTIVATIONS } from "../module/activations.ts";
 import {
   array,
   choice,

@@ -1,4 +1,4 @@
-import { ACTIVATIONS } from "../module/exports.ts";
+import { ACTIVATIONS } from "../module/activations.ts";
 import { packedGemmFloats } from "../pack/pack_gemm.ts";
 import { packedQ8Words } from "../pack/pack_q8.ts";
 import {

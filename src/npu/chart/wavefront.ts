@@ -4,7 +4,7 @@
  * bottom right; below, all cycles with the PEs at work in each.
  */
 import type { ArrayShape, Gemm } from "../dataflow.ts";
-import { STATE } from "../register/exports.ts";
+import { STATE } from "../register/layout.ts";
 import type {
   Operands,
   RegisterArray,

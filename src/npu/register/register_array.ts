@@ -19,7 +19,8 @@ import {
   type Gemm,
 } from "../dataflow.ts";
 import { oneOf } from "../checks.ts";
-import { JOB, type NpuExports, STATE } from "./exports.ts";
+import type { NpuExports } from "./exports.ts";
+import { JOB, STATE } from "./layout.ts";
 
 export const DTYPES = ["f32", "int8"] as const;
 export type ArrayDtype = typeof DTYPES[number];
@@ -67,7 +68,11 @@ export class RegisterArray {
   readonly #base: number;
 
   /** `base`: first byte of `memory` this array may use; it uses, and grows, all above it. */
-  constructor(exports: NpuExports, memory: WebAssembly.Memory, base?: number) {
+  constructor(
+    exports: NpuExports & { shoal_static_end?(): number },
+    memory: WebAssembly.Memory,
+    base?: number,
+  ) {
     this.#exports = exports;
     this.#memory = memory;
     this.#base = base ?? align16(exports.shoal_static_end?.() ?? 1024);

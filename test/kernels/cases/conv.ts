@@ -16,7 +16,7 @@ import { floatsOf, transposed } from "../equivalent.ts";
 import {
   type Activation,
   ACTIVATIONS,
-} from "../../../src/kernels/module/exports.ts";
+} from "../../../src/kernels/module/activations.ts";
 import {
   packConv,
   packConvTranspose,

@@ -10,7 +10,7 @@ import { type Equivalent, floatsOf, integersOf } from "../equivalent.ts";
 import {
   type Activation,
   ACTIVATIONS,
-} from "../../../src/kernels/module/exports.ts";
+} from "../../../src/kernels/module/activations.ts";
 import { activate } from "../reference/activation.ts";
 import {
   packedGemmFloats,

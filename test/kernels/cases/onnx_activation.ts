@@ -1,5 +1,5 @@
 import type { OnnxNode } from "../equivalent.ts";
-import type { Activation } from "../../../src/kernels/module/exports.ts";
+import type { Activation } from "../../../src/kernels/module/activations.ts";
 
 /** An activation as operators from value `from` to value `to`; none is no operator. */
 export function onnxActivation(

@@ -1,7 +1,7 @@
 import {
   type Activation,
   ACTIVATIONS,
-} from "../../../src/kernels/module/exports.ts";
+} from "../../../src/kernels/module/activations.ts";
 import {
   type CaseDraw,
   type CaseFamily,

@@ -1,4 +1,4 @@
-import { ACTIVATIONS } from "../../../src/kernels/module/exports.ts";
+import { ACTIVATIONS } from "../../../src/kernels/module/activations.ts";
 import {
   type CaseDraw,
   caseFamily,

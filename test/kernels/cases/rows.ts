@@ -9,9 +9,9 @@ import {
 import { type Equivalent, floatsOf, type OnnxNode } from "../equivalent.ts";
 import type {
   BinaryKernel,
-  KernelExports,
   UnaryKernel,
-} from "../../../src/kernels/module/exports.ts";
+} from "../../../src/kernels/module/elementwise.ts";
+import type { KernelExports } from "../../../src/kernels/module/exports.ts";
 
 /** Names of the exports with signature S. */
 type NamesOf<S> = {

@@ -1,4 +1,4 @@
-import type { Activation } from "../../../src/kernels/module/exports.ts";
+import type { Activation } from "../../../src/kernels/module/activations.ts";
 
 /** max(x, 0). */
 export function relu(x: number): number {

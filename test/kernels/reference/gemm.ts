@@ -1,5 +1,5 @@
 /** Naive GEMM: the definition, in double precision and in the kernels' own order of roundings. */
-import type { Activation } from "../../../src/kernels/module/exports.ts";
+import type { Activation } from "../../../src/kernels/module/activations.ts";
 import { activate } from "./activation.ts";
 
 /** Operands of a naive GEMM, plain row-major. */
