@@ -1,8 +1,8 @@
 // The deterministic sweep for many rows in engines that check every access in code: pieces
 // of K, each for a group of panels and all rows of a block, sums in scratch memory between
 // the pieces. Bits are those of the direct sweep: the bias first, then k ascending.
+import { allK, extra, k1, k2, nextRows, rows1 } from "./job";
 import { blocks, scratch } from "./scratch";
-import { nextRows } from "./simd";
 import { beginSums, endSums } from "./sums";
 import { CHUNK_STEPS, chunk_5x8, rest_5x8 } from "./tiles";
 
@@ -25,33 +25,21 @@ const MIN_ROWS_STREAMING = 12 * TILE_ROWS;
 /** Bytes of scratch memory; 0 in builds that never sweep in blocks. */
 export const BLOCKED_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? 0 : SUMS_BYTES + WEIGHT_BYTES;
 
-/**
- * Rows of the batch that blocked() should take; the others are for the direct sweep.
- * Arguments as in sweep().
- */
-export function blockedRows(
-  m: i32, panels: i32, k1: i32, k2: i32, extra: i32, streaming: bool
-): i32 {
+/** How many of the batch's m rows blocked() should take; the others are for the direct sweep. */
+export function blockedRows(m: i32, panels: i32, streaming: bool): i32 {
   if (ASC_FEATURE_RELAXED_SIMD) return 0;
   if (!blocks || panels < MIN_PANELS) return 0;
   const least = streaming ? MIN_ROWS_STREAMING : MIN_ROWS;
   if (m < least) return 0;
   const whole = k1 / CHUNK_STEPS + k2 / CHUNK_STEPS * extra;
-  const steps = k1 + k2 * extra;
+  const steps = allK();
   // Steps outside of whole pieces are slow.
   if (steps < MIN_STEPS || whole * CHUNK_STEPS < steps - (steps >> 3)) return 0;
   return m - m % TILE_ROWS;
 }
 
-/**
- * The first m rows, a multiple of TILE_ROWS, against `group` panels at w; the other
- * arguments as in sweep().
- */
-export function blocked(
-  m: i32, n: i32, group: i32, units: i32, op0: i32, op1: i32,
-  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, col: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+/** The first m rows, a multiple of TILE_ROWS, against `group` panels at w, the first one's outputs from `col` on. */
+export function blocked(m: i32, group: i32, w: usize, panelBytes: usize, col: i32): void {
   const sums = scratch;
   // Not in front: chunk_5x8() starts from an address below its weights.
   const weights = scratch + SUMS_BYTES;
@@ -86,10 +74,10 @@ export function blocked(
         piece += <usize>left << 5;
       }
       if (segment == extra) break;
-      rows = nextRows(rows2, extra, segment);
+      rows = nextRows(segment);
       k = k2;
     }
-    endSums(TILE_ROWS, tiles, group, sums, at, col, n, units, op0, op1, p0, p1, p2);
+    endSums(TILE_ROWS, tiles, group, sums, at, col);
   }
 }
 

@@ -8,6 +8,7 @@ import { checkPacked, checkRows, checkSpan } from "./checks";
 import { isActivation, op } from "./epilogue";
 import { checkImages, checkShape, image } from "./image";
 import { row } from "./simd";
+import { reads, writes } from "./job";
 import { BLOCK_ROWS, panelBytesOf, sweep } from "./sweep";
 
 /** Kernel rows of up to so many floats are taken whole: one segment instead of kernelWidth. */
@@ -65,6 +66,8 @@ export function conv_f32(
   const code = residualRows ? act | op.RESIDUAL : act;
   const pixels = image.outHeight(s) * image.outWidth(s);
   const total = m * pixels;
+  reads(k, tables, k, second, segments - 1);
+  writes(n, code, outTable, residualTable, 0);
   for (let first = 0; first < total; first += BLOCK_ROWS) {
     const rows = min(BLOCK_ROWS, total - first);
     for (let g = 0; g < groups; ++g) {
@@ -81,10 +84,7 @@ export function conv_f32(
           store<u32>(residualTable + entry, <u32>(row(residualRows, <usize>at << 2) + to));
         }
       }
-      sweep(
-        rows, n, panels, 8, code, code, k, tables, k, second, segments - 1,
-        w + <usize>g * weightBytes, outTable, residualTable, 0
-      );
+      sweep(rows, panels, w + <usize>g * weightBytes);
     }
   }
 }
@@ -184,6 +184,9 @@ export function conv_transpose_f32(
       const columns = countOfPhase(ox0, image.outWidth(s), image.strideWidth(s));
       const pixels = lines * columns;
       const total = m * pixels;
+      const k = segments ? groupChannels : 0;
+      reads(k, segments ? tables : outTable, k, second, max(0, segments - 1));
+      writes(n, code, outTable, residualTable, 0);
       for (let first = 0; first < total; first += BLOCK_ROWS) {
         const rows = min(BLOCK_ROWS, total - first);
         for (let g = 0; g < groups; ++g) {
@@ -202,11 +205,7 @@ export function conv_transpose_f32(
               store<u32>(residualTable + entry, <u32>(row(residualRows, <usize>at << 2) + to));
             }
           }
-          const k = segments ? groupChannels : 0;
-          sweep(
-            rows, n, panels, 8, code, code, k, segments ? tables : outTable, k, second,
-            max(0, segments - 1), w + <usize>g * weightBytes, outTable, residualTable, 0
-          );
+          sweep(rows, panels, w + <usize>g * weightBytes);
         }
       }
       w += <usize>groups * weightBytes;

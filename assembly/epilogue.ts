@@ -4,6 +4,7 @@
 // when a tile has passed its panels (lateActivation). Where a cell needs gates from several panels, the running value (one float per hidden unit)
 // waits in the output row itself, which never aliases an input.
 import { geluTanh4, sigmoid4, silu4 } from "./exponentials";
+import { n, p0, p1, p2 } from "./job";
 import { gelu4, tanh4 } from "./math";
 import { get, put, row } from "./simd";
 
@@ -32,18 +33,16 @@ export namespace op {
 }
 
 /**
- * Ends columns col.. of one row; lo and hi hold 4 sums each. Row tables p0, p1, p2
+ * Ends columns col.. of one row; lo and hi hold 4 sums each. The job's row tables p0, p1, p2
  * are read at byte offset `at`; columns from n on are padding and left alone. For
  * ARGMAX p2 is not a row table but the array of running maxima, one f32 per row.
  */
 // @ts-ignore: decorator
-@inline export function finish(
-  code: i32, lo: v128, hi: v128, at: usize, col: i32, n: i32, p0: usize, p1: usize, p2: usize
-): void {
+@inline export function finish(code: i32, lo: v128, hi: v128, at: usize, col: i32): void {
   // Without a call what takes less time than a call: whole panels that are stored as they
   // are, or with ReLU or a residual.
   const activation = code & ~op.RESIDUAL;
-  if (activation > op.RELU || n - col < 8) return complete(code, lo, hi, at, col, n, p0, p1, p2);
+  if (activation > op.RELU || n - col < 8) return complete(code, lo, hi, at, col);
   const offset = <usize>col << 2;
   if (code & op.RESIDUAL) {
     const residual = row(p1, at) + offset;
@@ -59,9 +58,7 @@ export namespace op {
   v128.store(d, hi, 16);
 }
 
-function complete(
-  code: i32, lo: v128, hi: v128, at: usize, col: i32, n: i32, p0: usize, p1: usize, p2: usize
-): void {
+function complete(code: i32, lo: v128, hi: v128, at: usize, col: i32): void {
   const left = n - col;
   if (left <= 0) return;
   const offset = <usize>col << 2;

@@ -1,5 +1,6 @@
 import { checkLeast, checkPacked, checkRows } from "./checks";
 import { isActivation, op } from "./epilogue";
+import { reads, writes } from "./job";
 import { get, row } from "./simd";
 import { panelBytesOf, sweep } from "./sweep";
 
@@ -17,9 +18,9 @@ export function gemm_f32(
   m: i32, n: i32, k1: i32, aRows1: usize, k2: i32, aRows2: usize, w: usize, cRows: usize, act: i32
 ): void {
   check(m, n, k1, aRows1, k2, aRows2, w, cRows, act);
-  sweep(
-    m, n, (n + 7) >> 3, 8, act, act, k1, aRows1, k2, aRows2, k2 > 0 ? 1 : 0, w, cRows, 0, 0
-  );
+  reads(k1, aRows1, k2, aRows2, i32(k2 > 0));
+  writes(n, act, cRows, 0, 0);
+  sweep(m, (n + 7) >> 3, w);
 }
 
 /**
@@ -32,10 +33,9 @@ export function gemm_residual_f32(
 ): void {
   check(m, n, k1, aRows1, k2, aRows2, w, cRows, act);
   if (!ASC_NO_ASSERT) checkRows(rRows, m, <usize>n << 2);
-  const code = act | op.RESIDUAL;
-  sweep(
-    m, n, (n + 7) >> 3, 8, code, code, k1, aRows1, k2, aRows2, k2 > 0 ? 1 : 0, w, cRows, rRows, 0
-  );
+  reads(k1, aRows1, k2, aRows2, i32(k2 > 0));
+  writes(n, act | op.RESIDUAL, cRows, rRows, 0);
+  sweep(m, (n + 7) >> 3, w);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { checkLeast, checkPacked, checkRows, checkUnits } from "./checks";
 import { op } from "./epilogue";
+import { reads, writes } from "./job";
 import { panelBytesOf, sweep } from "./sweep";
 
 /**
@@ -39,21 +40,19 @@ export function gru_units_f32(
     checkRows(hOutRows, m, <usize>units << 2);
     checkPacked(w, 1, all * (both + overH + overX + both));
   }
-  sweep(
-    m, units, panels, 8, op.SIGMOID, op.SIGMOID, kx, xRows, hidden, hRows, 1, w + skipped * both,
-    hOutRows, 0, 0
-  );
+  reads(kx, xRows, hidden, hRows, 1);
+  writes(units, op.SIGMOID, hOutRows, 0, 0);
+  sweep(m, panels, w + skipped * both);
   w += all * both;
-  sweep(
-    m, units, panels, 8, op.SCALE, op.SCALE, hidden, hRows, 0, 0, 0, w + skipped * overH, hOutRows, 0, 0
-  );
+  reads(hidden, hRows, 0, 0, 0);
+  writes(units, op.SCALE, hOutRows, 0, 0);
+  sweep(m, panels, w + skipped * overH);
   w += all * overH;
-  sweep(
-    m, units, panels, 8, op.CANDIDATE, op.CANDIDATE, kx, xRows, 0, 0, 0, w + skipped * overX, hOutRows, 0, 0
-  );
+  reads(kx, xRows, 0, 0, 0);
+  writes(units, op.CANDIDATE, hOutRows, 0, 0);
+  sweep(m, panels, w + skipped * overX);
   w += all * overX;
-  sweep(
-    m, units, panels, 8, op.BLEND, op.BLEND, kx, xRows, hidden, hRows, 1, w + skipped * both,
-    hOutRows, hUnitRows, 0
-  );
+  reads(kx, xRows, hidden, hRows, 1);
+  writes(units, op.BLEND, hOutRows, hUnitRows, 0);
+  sweep(m, panels, w + skipped * both);
 }

@@ -2,8 +2,8 @@
 // panels in turn, sums in scratch memory between the pieces. While one panel's piece is
 // computed, the processor fetches the others' next; a panel at a time would wait for
 // each. Bits are those of whole tiles: the bias first, then k ascending.
+import { extra, k1, k2, nextRows, rows1 } from "./job";
 import { scratch } from "./scratch";
-import { nextRows } from "./simd";
 import { beginSums, endSums } from "./sums";
 import {
   LEAD_STEPS, chunk_2x8, chunk_3x8, chunk_4x8, rest_2x8, rest_3x8, rest_4x8
@@ -18,12 +18,8 @@ const PIECE_BYTES: usize = LEAD_STEPS * 32;
 /** Bytes of scratch memory. */
 export const LEAD_SCRATCH_BYTES: usize = LEAD_ROWS * LEAD_PANELS * 32;
 
-/** Two to LEAD_ROWS rows against LEAD_PANELS panels; arguments as in the tiles. */
-export function lead(
-  height: i32, at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+/** Two to LEAD_ROWS rows, entered at `at`, against LEAD_PANELS panels at w, the first one's outputs from `col` on. */
+export function lead(height: i32, at: usize, w: usize, panelBytes: usize, col: i32): void {
   const sums = scratch;
   beginSums(height, 1, LEAD_PANELS, w, panelBytes, sums);
   let piece = w + 32;
@@ -42,10 +38,10 @@ export function lead(
       piece += <usize>left << 5;
     }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
   }
-  endSums(height, 1, LEAD_PANELS, sums, at, col, n, units, op0, op1, p0, p1, p2);
+  endSums(height, 1, LEAD_PANELS, sums, at, col);
 }
 
 // @ts-ignore: decorator

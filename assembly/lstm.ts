@@ -1,5 +1,6 @@
 import { checkLeast, checkPacked, checkRows, checkUnits } from "./checks";
 import { op } from "./epilogue";
+import { reads, writesPairs } from "./job";
 import { panelBytesOf, sweep } from "./sweep";
 
 /**
@@ -40,9 +41,7 @@ export function lstm_units_f32(
     checkRows(cOutRows, m, bytes);
     checkPacked(w, ((hidden + 3) >> 2) << 1, panelBytes);
   }
-  w += <usize>(first >> 1) * panelBytes;
-  sweep(
-    m, units, panels, 4, op.PRODUCT, op.LSTM,
-    kx, xRows, hidden, hRows, 1, w, cOutRows, cRows, hOutRows
-  );
+  reads(kx, xRows, hidden, hRows, 1);
+  writesPairs(units, 4, op.PRODUCT, op.LSTM, cOutRows, cRows, hOutRows);
+  sweep(m, panels, w + <usize>(first >> 1) * panelBytes);
 }

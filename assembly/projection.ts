@@ -1,5 +1,6 @@
 import { checkArray, checkLeast, checkPacked, checkRows } from "./checks";
 import { op } from "./epilogue";
+import { reads, writes } from "./job";
 import { row } from "./simd";
 import { panelBytesOf, sweep } from "./sweep";
 
@@ -27,9 +28,9 @@ export function projection_argmax_f32(
     store<f32>(bestOut + at, -Infinity);
     store<i32>(row(idOutRows, at), 0);
   }
-  sweep(
-    m, n, panels, 8, op.ARGMAX, op.ARGMAX, k, aRows, 0, 0, 0, w, idOutRows, logitsRows, bestOut
-  );
+  reads(k, aRows, 0, 0, 0);
+  writes(n, op.ARGMAX, idOutRows, logitsRows, bestOut);
+  sweep(m, panels, w);
 }
 
 /** Writes the i32 column of each row's greatest element to address idOutRows[i]; ties and NaN as in projection_argmax_f32. */

@@ -7,15 +7,6 @@
   return f32x4.add(c, f32x4.mul(a, b));
 }
 
-/**
- * Row table of K segment `segment + 1`: rows2 itself when there is only one more
- * segment, else rows2 is a list of table addresses.
- */
-// @ts-ignore: decorator
-@inline export function nextRows(rows2: usize, extra: i32, segment: i32): usize {
-  return extra == 1 ? rows2 : <usize>load<u32>(rows2 + (<usize>segment << 2));
-}
-
 /** The first `count` floats at p, zeros after them; never reads past them. */
 // @ts-ignore: decorator
 @inline export function get(p: usize, count: i32): v128 {

@@ -1,5 +1,6 @@
 // Sums that wait in scratch memory between pieces of K: [tile][panel][row][8].
 import { finish, lateActivation } from "./epilogue";
+import { n, op0, op1, p0, units } from "./job";
 import { activateRows } from "./unary";
 
 /** Sums of `tiles` tiles of `height` rows and `group` panels start from the biases. */
@@ -18,18 +19,15 @@ export function beginSums(
   }
 }
 
-/** Hands them to the epilogue; arguments as in sweep(), the first row and column at `at` and `first`. */
-export function endSums(
-  height: i32, tiles: i32, group: i32, sums: usize, at: usize, first: i32, n: i32, units: i32,
-  op0: i32, op1: i32, p0: usize, p1: usize, p2: usize
-): void {
+/** Hands them to the epilogue, the first row and column at `at` and `first`. */
+export function endSums(height: i32, tiles: i32, group: i32, sums: usize, at: usize, first: i32): void {
   const late = op0 == op1 ? lateActivation(op0) : 0;
   for (let t = 0; t < tiles; ++t, at += <usize>height << 2) {
     let col = first;
     for (let p = 0; p < group; ++p) {
       const code = (p & 1 ? op1 : op0) - late;
       for (let r = 0; r < height; ++r, sums += 32) {
-        finish(code, v128.load(sums), v128.load(sums, 16), at + (<usize>r << 2), col, n, p0, p1, p2);
+        finish(code, v128.load(sums), v128.load(sums, 16), at + (<usize>r << 2), col);
       }
       if (op0 == op1 || p & 1) col += units;
     }

@@ -7,6 +7,7 @@
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
 import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from "./blocked";
 import { lateActivation, op } from "./epilogue";
+import { allK, n, op0, op1, p0, units, unitsOf } from "./job";
 import { LEAD_PANELS, LEAD_ROWS, lead } from "./lead";
 import { scratch } from "./scratch";
 import {
@@ -35,20 +36,16 @@ const PAIR_ROWS = 16;
 }
 
 /**
- * `panels` panels at w against m rows. `units`: how many outputs one panel (op0 ==
- * op1) or a pair of panels (op0 != op1, `panels` then even) completes. The other
- * arguments as in the tiles and finish().
+ * `panels` panels at w against m rows. What they read and what becomes of the sums was said
+ * before, by reads() and writes() or writesPairs() of job.ts; after writesPairs() with two
+ * codes `panels` is even.
  */
-export function sweep(
-  m: i32, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
-  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize,
-  p0: usize, p1: usize, p2: usize
-): void {
-  const panelBytes = panelBytesOf(k1 + k2 * extra);
+export function sweep(m: i32, panels: i32, w: usize): void {
+  const panelBytes = panelBytesOf(allK());
   const streaming = <usize>panels * panelBytes > STREAM_BYTES;
-  const done = blockedRows(m, panels, k1, k2, extra, streaming);
+  const done = blockedRows(m, panels, streaming);
   if (done == 0) {
-    direct(0, m, n, panels, units, op0, op1, k1, rows1, k2, rows2, extra, w, panelBytes, 0, p0, p1, p2);
+    direct(0, m, panels, w, panelBytes, 0);
     return;
   }
   // Group by group, so that weights from memory come once for all blocks and for the rest.
@@ -56,25 +53,20 @@ export function sweep(
   for (let p = 0; p < panels; p += BLOCKED_PANELS) {
     const group = min(BLOCKED_PANELS, panels - p);
     const rows = group < MIN_PANELS ? 0 : done;
-    if (rows > 0) blocked(rows, n, group, units, op0, op1, k1, rows1, k2, rows2, extra, w, panelBytes, col, p0, p1, p2);
-    direct(rows, m, n, group, units, op0, op1, k1, rows1, k2, rows2, extra, w, panelBytes, col, p0, p1, p2);
+    if (rows > 0) blocked(rows, group, w, panelBytes, col);
+    direct(rows, m, group, w, panelBytes, col);
     w += <usize>group * panelBytes;
-    col += op0 == op1 ? group * units : (group >> 1) * units;
+    col += unitsOf(group);
   }
 }
 
-/** Rows first..m - 1 against all panels with whole tiles. */
-function direct(
-  first: i32, m: i32, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
-  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, firstCol: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+/** Rows first..m - 1 against all panels with whole tiles, the first panel's outputs from `firstCol` on. */
+function direct(first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, firstCol: i32): void {
   const streaming = <usize>panels * panelBytes > STREAM_BYTES;
   if (m - first == 1 && streaming && op0 == op1 && op0 != op.ARGMAX) {
-    apart(<usize>first << 2, n, panels, units, op0, k1, rows1, k2, rows2, extra, w, panelBytes, firstCol, p0, p1, p2);
+    apart(<usize>first << 2, panels, w, panelBytes, firstCol);
     return;
   }
-  const groupUnits = op0 == op1 ? GROUP_PANELS * units : GROUP_PANELS / 2 * units;
   const blockRows = streaming ? 2 * BLOCK_ROWS : BLOCK_ROWS;
   for (let block = first; block < m; block += blockRows) {
     const rows = min(blockRows, m - block);
@@ -87,22 +79,16 @@ function direct(
     let col = firstCol;
     let p = 0;
     for (; p + GROUP_PANELS <= panels; p += GROUP_PANELS) {
-      if (leads == 1) {
-        tile_1x32(at, k1, rows1, k2, rows2, extra, panel, panelBytes, op0, op1, units, col, n, p0, p1, p2);
-      } else if (leads > 1) {
-        lead(leads, at, k1, rows1, k2, rows2, extra, panel, panelBytes, op0, op1, units, col, n, p0, p1, p2);
-      }
+      if (leads == 1) tile_1x32(at, panel, panelBytes, units, col);
+      else if (leads > 1) lead(leads, at, panel, panelBytes, col);
       const rest = rows - leads;
       const next = at + (<usize>leads << 2);
-      if (rest <= 2 || (leads == 1 && rest <= PAIR_ROWS)) {
-        pairs(rest, next, n, units, op0, op1, k1, rows1, k2, rows2, extra, panel, panelBytes, col, p0, p1, p2);
-      } else {
-        tall(rest, next, n, GROUP_PANELS, units, op0, op1, k1, rows1, k2, rows2, extra, panel, panelBytes, col, p0, p1, p2);
-      }
+      if (rest <= 2 || (leads == 1 && rest <= PAIR_ROWS)) pairs(rest, next, panel, panelBytes, col);
+      else tall(rest, next, GROUP_PANELS, panel, panelBytes, col);
       panel += panelBytes * GROUP_PANELS;
-      col += groupUnits;
+      col += unitsOf(GROUP_PANELS);
     }
-    tall(rows, at, n, panels - p, units, op0, op1, k1, rows1, k2, rows2, extra, panel, panelBytes, col, p0, p1, p2);
+    tall(rows, at, panels - p, panel, panelBytes, col);
   }
 }
 
@@ -110,41 +96,27 @@ function direct(
  * One row: four streams a quarter of the weights apart, which memory serves faster than
  * neighbours. Columns do not come in ascending order.
  */
-function apart(
-  at: usize, n: i32, panels: i32, units: i32, code: i32,
-  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, col: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+function apart(at: usize, panels: i32, w: usize, panelBytes: usize, col: i32): void {
   const quarter = panels / GROUP_PANELS;
   for (let p = 0; p < quarter; ++p) {
-    tile_1x32(
-      at, k1, rows1, k2, rows2, extra, w, panelBytes * quarter, code, code, units * quarter, col, n, p0, p1, p2
-    );
+    tile_1x32(at, w, panelBytes * quarter, units * quarter, col);
     w += panelBytes;
     col += units;
   }
   const done = quarter * (GROUP_PANELS - 1);
-  tall(
-    1, at, n, panels - quarter * GROUP_PANELS, units, code, code, k1, rows1, k2, rows2, extra,
-    w + panelBytes * done, panelBytes, col + units * done, p0, p1, p2
-  );
+  tall(1, at, panels - quarter * GROUP_PANELS, w + panelBytes * done, panelBytes, col + units * done);
 }
 
 /** Rows two at a time against one group; an odd one goes alone. */
-function pairs(
-  rows: i32, at: usize, n: i32, units: i32, op0: i32, op1: i32,
-  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, col: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+function pairs(rows: i32, at: usize, w: usize, panelBytes: usize, col: i32): void {
   const half = panelBytes * 2;
-  const halfUnits = op0 == op1 ? 2 * units : units;
   if (rows & 1) {
-    tile_1x32(at, k1, rows1, k2, rows2, extra, w, panelBytes, op0, op1, units, col, n, p0, p1, p2);
+    tile_1x32(at, w, panelBytes, units, col);
     at += 4;
   }
   for (let left = rows >> 1; left > 0; --left) {
-    tile_2x16(at, k1, rows1, k2, rows2, extra, w, panelBytes, op0, op1, units, col, n, p0, p1, p2);
-    tile_2x16(at, k1, rows1, k2, rows2, extra, w + half, panelBytes, op0, op1, units, col + halfUnits, n, p0, p1, p2);
+    tile_2x16(at, w, panelBytes, units, col);
+    tile_2x16(at, w + half, panelBytes, units, col + unitsOf(2));
     at += 8;
   }
 }
@@ -153,11 +125,7 @@ function pairs(
  * Rows in balanced tiles of up to tileRows(), each tile against panel after panel (the first
  * of even number): rows of a large K are read once for the group, not once for each panel.
  */
-function tall(
-  rows: i32, at: usize, n: i32, panels: i32, units: i32, op0: i32, op1: i32,
-  k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32, w: usize, panelBytes: usize, firstCol: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+function tall(rows: i32, at: usize, panels: i32, w: usize, panelBytes: usize, firstCol: i32): void {
   if (rows == 0) return;
   const tiles = (rows + tileRows() - 1) / tileRows();
   const small = rows / tiles;
@@ -168,8 +136,7 @@ function tall(
     let panel = w;
     let col = firstCol;
     for (let p = 0; p < panels; ++p) {
-      const code = (p & 1 ? op1 : op0) - late;
-      tile(height, at, k1, rows1, k2, rows2, extra, panel, code, units, col, n, p0, p1, p2);
+      tile(height, at, panel, (p & 1 ? op1 : op0) - late, col);
       panel += panelBytes;
       if (op0 == op1 || p & 1) col += units;
     }
@@ -180,18 +147,15 @@ function tall(
 
 /** Up to tileRows() rows against one panel. */
 // @ts-ignore: decorator
-@inline function tile(
-  height: i32, at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, code: i32, units: i32, col: i32, n: i32, p0: usize, p1: usize, p2: usize
-): void {
+@inline function tile(height: i32, at: usize, w: usize, code: i32, col: i32): void {
   if (ASC_FEATURE_RELAXED_SIMD) {
-    if (height == 6) return tile_6x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+    if (height == 6) return tile_6x8(at, w, code, col);
   }
   switch (height) {
-    case 5: return tile_5x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-    case 4: return tile_4x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-    case 3: return tile_3x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-    case 2: return tile_2x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
-    default: tile_1x8(at, k1, rows1, k2, rows2, extra, w, 0, code, code, units, col, n, p0, p1, p2);
+    case 5: return tile_5x8(at, w, code, col);
+    case 4: return tile_4x8(at, w, code, col);
+    case 3: return tile_3x8(at, w, code, col);
+    case 2: return tile_2x8(at, w, code, col);
+    default: tile_1x8(at, w, code, col);
   }
 }

@@ -5,22 +5,19 @@
 // The whole K stays in registers and each lane adds in the same order in every
 // tile, so a row's bits depend neither on the tile nor on its neighbours.
 //
-// at: byte offset of the first row's entry in every row table. Segment 0 has k1
-// columns behind rows1; segments 1..extra have k2 columns each, see nextRows().
-// w: first panel, the others follow panelBytes apart. Panels of even number
-// finish with op0, odd ones with op1; for the rest see finish().
+// at: byte offset of the first row's entry in every row table; col: the first output's column.
+// w: first panel, the others follow `stride` bytes and, if they finish alike, `outputs` columns
+// apart. A single panel finishes with `code`, several with the job's op0 and op1 in turn. What is
+// the same for all tiles of a sweep stands in job.ts.
 import { finish } from "./epilogue";
-import { mac, nextRows } from "./simd";
+import { extra, k1, k2, nextRows, op0, op1, rows1 } from "./job";
+import { mac } from "./simd";
 
-export function tile_1x32(
-  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+export function tile_1x32(at: usize, w: usize, stride: usize, outputs: i32, col: i32): void {
   let w0 = w;
-  let w1 = w + panelBytes;
-  let w2 = w + 2 * panelBytes;
-  let w3 = w + 3 * panelBytes;
+  let w1 = w + stride;
+  let w2 = w + 2 * stride;
+  let w3 = w + 3 * stride;
   let b0 = v128.load(w0), d0 = v128.load(w0, 16);
   let b1 = v128.load(w1), d1 = v128.load(w1, 16);
   let b2 = v128.load(w2), d2 = v128.load(w2, 16);
@@ -66,24 +63,20 @@ export function tile_1x32(
       a0 += 4; w0 += 32; w1 += 32; w2 += 32; w3 += 32;
     }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
     ++segment;
   }
-  finish(op0, lo00, hi00, at, col, n, p0, p1, p2);
-  col += op0 == op1 ? units : 0;
-  finish(op1, lo01, hi01, at, col, n, p0, p1, p2);
-  col += units;
-  finish(op0, lo02, hi02, at, col, n, p0, p1, p2);
-  col += op0 == op1 ? units : 0;
-  finish(op1, lo03, hi03, at, col, n, p0, p1, p2);
+  finish(op0, lo00, hi00, at, col);
+  col += op0 == op1 ? outputs : 0;
+  finish(op1, lo01, hi01, at, col);
+  col += outputs;
+  finish(op0, lo02, hi02, at, col);
+  col += op0 == op1 ? outputs : 0;
+  finish(op1, lo03, hi03, at, col);
 }
 
-export function tile_1x8(
-  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+export function tile_1x8(at: usize, w: usize, code: i32, col: i32): void {
   let w0 = w;
   let b0 = v128.load(w0), d0 = v128.load(w0, 16);
   let lo00 = b0, hi00 = d0;
@@ -111,20 +104,16 @@ export function tile_1x8(
       a0 += 4; w0 += 32;
     }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
     ++segment;
   }
-  finish(op0, lo00, hi00, at, col, n, p0, p1, p2);
+  finish(code, lo00, hi00, at, col);
 }
 
-export function tile_2x16(
-  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+export function tile_2x16(at: usize, w: usize, stride: usize, outputs: i32, col: i32): void {
   let w0 = w;
-  let w1 = w + panelBytes;
+  let w1 = w + stride;
   let b0 = v128.load(w0), d0 = v128.load(w0, 16);
   let b1 = v128.load(w1), d1 = v128.load(w1, 16);
   let lo00 = b0, hi00 = d0, lo01 = b1, hi01 = d1;
@@ -182,22 +171,18 @@ export function tile_2x16(
       a0 += 4; a1 += 4; w0 += 32; w1 += 32;
     }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
     ++segment;
   }
-  finish(op0, lo00, hi00, at, col, n, p0, p1, p2);
-  finish(op0, lo10, hi10, at + 4, col, n, p0, p1, p2);
-  col += op0 == op1 ? units : 0;
-  finish(op1, lo01, hi01, at, col, n, p0, p1, p2);
-  finish(op1, lo11, hi11, at + 4, col, n, p0, p1, p2);
+  finish(op0, lo00, hi00, at, col);
+  finish(op0, lo10, hi10, at + 4, col);
+  col += op0 == op1 ? outputs : 0;
+  finish(op1, lo01, hi01, at, col);
+  finish(op1, lo11, hi11, at + 4, col);
 }
 
-export function tile_2x8(
-  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+export function tile_2x8(at: usize, w: usize, code: i32, col: i32): void {
   let w0 = w;
   let b0 = v128.load(w0), d0 = v128.load(w0, 16);
   let lo00 = b0, hi00 = d0;
@@ -248,19 +233,15 @@ export function tile_2x8(
       a0 += 4; a1 += 4; w0 += 32;
     }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
     ++segment;
   }
-  finish(op0, lo00, hi00, at, col, n, p0, p1, p2);
-  finish(op0, lo10, hi10, at + 4, col, n, p0, p1, p2);
+  finish(code, lo00, hi00, at, col);
+  finish(code, lo10, hi10, at + 4, col);
 }
 
-export function tile_3x8(
-  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+export function tile_3x8(at: usize, w: usize, code: i32, col: i32): void {
   let w0 = w;
   let b0 = v128.load(w0), d0 = v128.load(w0, 16);
   let lo00 = b0, hi00 = d0;
@@ -330,20 +311,16 @@ export function tile_3x8(
       a0 += 4; a1 += 4; a2 += 4; w0 += 32;
     }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
     ++segment;
   }
-  finish(op0, lo00, hi00, at, col, n, p0, p1, p2);
-  finish(op0, lo10, hi10, at + 4, col, n, p0, p1, p2);
-  finish(op0, lo20, hi20, at + 8, col, n, p0, p1, p2);
+  finish(code, lo00, hi00, at, col);
+  finish(code, lo10, hi10, at + 4, col);
+  finish(code, lo20, hi20, at + 8, col);
 }
 
-export function tile_4x8(
-  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+export function tile_4x8(at: usize, w: usize, code: i32, col: i32): void {
   let w0 = w;
   let b0 = v128.load(w0), d0 = v128.load(w0, 16);
   let lo00 = b0, hi00 = d0;
@@ -424,21 +401,17 @@ export function tile_4x8(
       a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
     }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
     ++segment;
   }
-  finish(op0, lo00, hi00, at, col, n, p0, p1, p2);
-  finish(op0, lo10, hi10, at + 4, col, n, p0, p1, p2);
-  finish(op0, lo20, hi20, at + 8, col, n, p0, p1, p2);
-  finish(op0, lo30, hi30, at + 12, col, n, p0, p1, p2);
+  finish(code, lo00, hi00, at, col);
+  finish(code, lo10, hi10, at + 4, col);
+  finish(code, lo20, hi20, at + 8, col);
+  finish(code, lo30, hi30, at + 12, col);
 }
 
-export function tile_5x8(
-  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+export function tile_5x8(at: usize, w: usize, code: i32, col: i32): void {
   let w0 = w;
   let b0 = v128.load(w0), d0 = v128.load(w0, 16);
   let lo00 = b0, hi00 = d0;
@@ -566,22 +539,18 @@ export function tile_5x8(
       a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; w0 += 32;
     }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
     ++segment;
   }
-  finish(op0, lo00, hi00, at, col, n, p0, p1, p2);
-  finish(op0, lo10, hi10, at + 4, col, n, p0, p1, p2);
-  finish(op0, lo20, hi20, at + 8, col, n, p0, p1, p2);
-  finish(op0, lo30, hi30, at + 12, col, n, p0, p1, p2);
-  finish(op0, lo40, hi40, at + 16, col, n, p0, p1, p2);
+  finish(code, lo00, hi00, at, col);
+  finish(code, lo10, hi10, at + 4, col);
+  finish(code, lo20, hi20, at + 8, col);
+  finish(code, lo30, hi30, at + 12, col);
+  finish(code, lo40, hi40, at + 16, col);
 }
 
-export function tile_6x8(
-  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+export function tile_6x8(at: usize, w: usize, code: i32, col: i32): void {
   let w0 = w;
   let b0 = v128.load(w0), d0 = v128.load(w0, 16);
   let lo00 = b0, hi00 = d0;
@@ -680,16 +649,16 @@ export function tile_6x8(
       a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; a5 += 4; w0 += 32;
     }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
     ++segment;
   }
-  finish(op0, lo00, hi00, at, col, n, p0, p1, p2);
-  finish(op0, lo10, hi10, at + 4, col, n, p0, p1, p2);
-  finish(op0, lo20, hi20, at + 8, col, n, p0, p1, p2);
-  finish(op0, lo30, hi30, at + 12, col, n, p0, p1, p2);
-  finish(op0, lo40, hi40, at + 16, col, n, p0, p1, p2);
-  finish(op0, lo50, hi50, at + 20, col, n, p0, p1, p2);
+  finish(code, lo00, hi00, at, col);
+  finish(code, lo10, hi10, at + 4, col);
+  finish(code, lo20, hi20, at + 8, col);
+  finish(code, lo30, hi30, at + 12, col);
+  finish(code, lo40, hi40, at + 16, col);
+  finish(code, lo50, hi50, at + 20, col);
 }
 
 // Chunk tiles: sums[panel][r][8] += over a piece of k of a[r][k] * w[panel][k][8], for

@@ -2,6 +2,7 @@
 // internal nodes only their children, as in the paper's sentiment model.
 import { checkLeast, checkPacked, checkRows, checkSpan, checkUnits } from "./checks";
 import { op } from "./epilogue";
+import { reads, writes, writesPairs } from "./job";
 import { panelBytesOf, sweep } from "./sweep";
 
 /**
@@ -34,12 +35,12 @@ export function tree_leaf_units_f32(
     checkRows(cOutRows, m, <usize>units << 2);
     checkPacked(w, <i32>allPairs + ((hidden + 7) >> 3), panelBytes);
   }
-  sweep(
-    m, units, pairs, 4, op.PRODUCT, op.PRODUCT, kx, xRows, 0, 0, 0,
-    w + <usize>(first >> 2) * panelBytes, cOutRows, 0, 0
-  );
+  reads(kx, xRows, 0, 0, 0);
+  writesPairs(units, 4, op.PRODUCT, op.PRODUCT, cOutRows, 0, 0);
+  sweep(m, pairs, w + <usize>(first >> 2) * panelBytes);
   w += (allPairs + <usize>(first >> 3)) * panelBytes;
-  sweep(m, units, panels, 8, op.OUTPUT, op.OUTPUT, kx, xRows, 0, 0, 0, w, cOutRows, 0, hOutRows);
+  writes(units, op.OUTPUT, cOutRows, 0, hOutRows);
+  sweep(m, panels, w);
 }
 
 /**
@@ -88,20 +89,15 @@ export function tree_internal_units_f32(
   const extra = arity - 1;
   // nextRows() takes the second child's table itself when there are two.
   const others = extra == 1 ? <usize>load<u32>(hRowsTables + 4) : hRowsTables + 4;
-  sweep(
-    m, units, pairs, 4, op.PRODUCT, op.PRODUCT, hidden, firstRows, hidden, others, extra,
-    w + <usize>(first >> 2) * panelBytes, cOutRows, 0, 0
-  );
+  reads(hidden, firstRows, hidden, others, extra);
+  writesPairs(units, 4, op.PRODUCT, op.PRODUCT, cOutRows, 0, 0);
+  sweep(m, pairs, w + <usize>(first >> 2) * panelBytes);
   w += (allPairs + <usize>(first >> 3)) * panelBytes;
   for (let child = 0; child < arity; ++child) {
-    sweep(
-      m, units, panels, 8, op.FORGET, op.FORGET, hidden, firstRows, hidden, others, extra, w,
-      cOutRows, <usize>load<u32>(cRowsTables + (<usize>child << 2)), 0
-    );
+    writes(units, op.FORGET, cOutRows, <usize>load<u32>(cRowsTables + (<usize>child << 2)), 0);
+    sweep(m, panels, w);
     w += all * panelBytes;
   }
-  sweep(
-    m, units, panels, 8, op.OUTPUT, op.OUTPUT,
-    hidden, firstRows, hidden, others, extra, w, cOutRows, 0, hOutRows
-  );
+  writes(units, op.OUTPUT, cOutRows, 0, hOutRows);
+  sweep(m, panels, w);
 }

@@ -11,16 +11,18 @@ export interface GeneratedFile {
 }
 
 /**
- * Every generated file, as it should be. The exports' types come last, from the sources as they are on
- * disk: tiles that have changed change no export.
+ * Every generated file, as it should be.
  * @param root folder of the checkout
  */
 export async function generatedFiles(root: URL): Promise<GeneratedFile[]> {
-  const functions = await exportedFunctions(root);
-  return [
+  const microkernels = [
     { path: "assembly/tiles.ts", text: renderTiles() },
     { path: "assembly/q8_tiles.ts", text: renderQ8Tiles() },
     { path: "assembly/exponentials.ts", text: renderExponentials() },
+  ];
+  const functions = await exportedFunctions(root, microkernels);
+  return [
+    ...microkernels,
     {
       path: "src/kernels/module/exports.ts",
       text: renderExports("kernels", functions),

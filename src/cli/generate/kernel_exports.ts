@@ -44,12 +44,17 @@ const INTERFACES = {
 /**
  * Every function that the module exports, by name.
  * @param root folder of the checkout
+ * @param instead files that are to be other than they are on disk
  * @throws Error when assembly/ does not compile, or an export has no comment
  */
 export async function exportedFunctions(
   root: URL,
+  instead: readonly { path: string; text: string }[],
 ): Promise<ExportedFunction[]> {
-  const declarations = await bindings(root);
+  const texts = new Map(instead.map(({ path, text }) => [path, text]));
+  const declarations = await bindings((name) =>
+    texts.get(name) ?? readText(new URL(name, root))
+  );
   const sources = new Map<string, string>();
   const found = declarations.matchAll(
     /\* assembly\/(\S+)\/(\w+)\n[^]*?export function \w+\((.*)\): (number|void);/g,
@@ -68,14 +73,16 @@ export async function exportedFunctions(
 }
 
 /** The compiler's TypeScript declarations of the module's exports. */
-async function bindings(root: URL): Promise<string> {
+async function bindings(
+  readFile: (name: string) => string | null,
+): Promise<string> {
   let declarations = "";
   const { error, stderr } = await asc.main([
     ...["assembly/index.ts", "--config", "asconfig.json"],
     ...["--target", "release", "--optimizeLevel", "0"],
     ...["--bindings", "raw", "--outFile", "exports.wasm"],
   ], {
-    readFile: (name) => readText(new URL(name, root)),
+    readFile,
     listFiles: () => [],
     writeFile(name, contents) {
       if (name.endsWith(".d.ts")) declarations = `${contents}`;

@@ -53,12 +53,13 @@ const HEADER =
 // The whole K stays in registers and each lane adds in the same order in every
 // tile, so a row's bits depend neither on the tile nor on its neighbours.
 //
-// at: byte offset of the first row's entry in every row table. Segment 0 has k1
-// columns behind rows1; segments 1..extra have k2 columns each, see nextRows().
-// w: first panel, the others follow panelBytes apart. Panels of even number
-// finish with op0, odd ones with op1; for the rest see finish().
+// at: byte offset of the first row's entry in every row table; col: the first output's column.
+// w: first panel, the others follow \`stride\` bytes and, if they finish alike, \`outputs\` columns
+// apart. A single panel finishes with \`code\`, several with the job's op0 and op1 in turn. What is
+// the same for all tiles of a sweep stands in job.ts.
 import { finish } from "./epilogue";
-import { mac, nextRows } from "./simd";
+import { extra, k1, k2, nextRows, op0, op1, rows1 } from "./job";
+import { mac } from "./simd";
 `;
 
 function each(count: number, write: (i: number) => string): string {
@@ -115,17 +116,17 @@ function render(tile: Tile): string {
   const { rows, panels, unroll, wide, bump } = tile;
   const columns = panels * 8;
   return `
-export function tile_${rows}x${columns}(
-  at: usize, k1: i32, rows1: usize, k2: i32, rows2: usize, extra: i32,
-  w: usize, panelBytes: usize, op0: i32, op1: i32, units: i32, col: i32, n: i32,
-  p0: usize, p1: usize, p2: usize
-): void {
+export function tile_${rows}x${columns}(${
+    panels === 1
+      ? "at: usize, w: usize, code: i32, col: i32"
+      : "at: usize, w: usize, stride: usize, outputs: i32, col: i32"
+  }): void {
 ` +
     each(
       panels,
       (p) =>
         `  let w${p} = w${
-          p === 0 ? "" : ` + ${p === 1 ? "" : `${p} * `}panelBytes`
+          p === 0 ? "" : ` + ${p === 1 ? "" : `${p} * `}stride`
         };\n`,
     ) +
     each(
@@ -164,7 +165,7 @@ export function tile_${rows}x${columns}(
 ` + step(tile, 0, false) + advance(tile, 1, true) +
     `    }
     if (segment == extra) break;
-    rows = nextRows(rows2, extra, segment);
+    rows = nextRows(segment);
     k = k2;
     ++segment;
   }
@@ -174,13 +175,17 @@ export function tile_${rows}x${columns}(
       (p) =>
         (p === 0
           ? ""
-          : `  col += ${p % 2 === 1 ? "op0 == op1 ? units : 0" : "units"};\n`) +
+          : `  col += ${
+            p % 2 === 1 ? "op0 == op1 ? outputs : 0" : "outputs"
+          };\n`) +
         each(
           rows,
           (r) =>
-            `  finish(op${p % 2}, lo${r}${p}, hi${r}${p}, at${
+            `  finish(${
+              panels === 1 ? "code" : `op${p % 2}`
+            }, lo${r}${p}, hi${r}${p}, at${
               r === 0 ? "" : ` + ${r * 4}`
-            }, col, n, p0, p1, p2);\n`,
+            }, col);\n`,
         ),
     ) +
     "}\n";

@@ -1,0 +1,70 @@
+// The sweep that is under way: what is the same for all its tiles. Globals of an instance are its
+// thread's own, so that instances on one shared memory do not meet here.
+
+/** Columns of segment 0 of K, and the row table they are reached through. */
+export let k1: i32 = 0;
+export let rows1: usize = 0;
+/** Columns of each of the `extra` further segments, and their row table, or a list of their row tables. */
+export let k2: i32 = 0;
+export let rows2: usize = 0;
+export let extra: i32 = 0;
+
+/** Columns of the result; those of the last panel from n on are padding. */
+export let n: i32 = 0;
+/** What panels of even and of odd number finish with. */
+export let op0: i32 = 0;
+export let op1: i32 = 0;
+/** Outputs that one panel (op0 == op1), or a pair of them, completes. */
+export let units: i32 = 0;
+/** Row tables of the epilogue; see finish(). */
+export let p0: usize = 0;
+export let p1: usize = 0;
+export let p2: usize = 0;
+
+/** Says what the left operand is: [segment 0 | segments 1..extra]. rows2: see nextRows(). */
+export function reads(columns1: i32, table1: usize, columns2: i32, table2: usize, segments2: i32): void {
+  k1 = columns1;
+  rows1 = table1;
+  k2 = columns2;
+  rows2 = table2;
+  extra = segments2;
+}
+
+/** Says what becomes of sums: `columns` outputs by one code, 8 of a panel. */
+export function writes(columns: i32, code: i32, table0: usize, table1: usize, table2: usize): void {
+  writesPairs(columns, 8, code, code, table0, table1, table2);
+}
+
+/** The same where panels go in pairs, or complete fewer outputs than 8. */
+export function writesPairs(
+  columns: i32, outputs: i32, even: i32, odd: i32, table0: usize, table1: usize, table2: usize
+): void {
+  n = columns;
+  units = outputs;
+  op0 = even;
+  op1 = odd;
+  p0 = table0;
+  p1 = table1;
+  p2 = table2;
+}
+
+/** Elements of K in all segments. */
+// @ts-ignore: decorator
+@inline export function allK(): i32 {
+  return k1 + k2 * extra;
+}
+
+/** Outputs that `panels` panels complete. */
+// @ts-ignore: decorator
+@inline export function unitsOf(panels: i32): i32 {
+  return op0 == op1 ? panels * units : (panels >> 1) * units;
+}
+
+/**
+ * Row table of K segment `segment + 1`: rows2 itself when there is only one more
+ * segment, else rows2 is a list of table addresses.
+ */
+// @ts-ignore: decorator
+@inline export function nextRows(segment: i32): usize {
+  return extra == 1 ? rows2 : <usize>load<u32>(rows2 + (<usize>segment << 2));
+}
