@@ -10,12 +10,57 @@ export {
 export { ServingEngine } from "./engine/wall/serving.ts";
 export type { RequestOptions, ServingOptions } from "./engine/wall/serving.ts";
 export { defineCell, f32, i32, image } from "./graph/cell_builder.ts";
-export type { CellDefinition, Operators } from "./graph/cell_builder.ts";
-export type { Cell, Phase, Port } from "./graph/cell.ts";
-export type { Cache, CacheSpec, Extent } from "./graph/cache.ts";
-export type { CellGraph, CellNode, Source } from "./graph/cell_graph.ts";
-export type { Model, Result } from "./graph/model.ts";
-export type { ImageSize, Operator, Value } from "./graph/operator.ts";
+export type {
+  CellDefinition,
+  Operators,
+  PortSpec,
+} from "./graph/cell_builder.ts";
+export type { CachePort, Cell, Phase, Port } from "./graph/cell.ts";
+export type {
+  Cache,
+  CacheSpec,
+  CacheUse,
+  Extent,
+  Extents,
+} from "./graph/cache.ts";
+export type {
+  CellGraph,
+  CellNode,
+  NodeOptions,
+  NodeOutput,
+  Source,
+} from "./graph/cell_graph.ts";
+export type { InputData } from "./graph/input_data.ts";
+export type { GraphShape, Model, Result } from "./graph/model.ts";
+export type {
+  AttentionOperator,
+  CacheRef,
+  DenseOperator,
+  ElementwiseOperator,
+  ImageOperator,
+  ImageSize,
+  Operands,
+  Operator,
+  RecurrentOperator,
+  RowOperator,
+  Value,
+} from "./graph/operator.ts";
+export type {
+  AttentionOperators,
+  HeadOptions,
+} from "./graph/operators/attention.ts";
+export type { DenseOperators } from "./graph/operators/dense.ts";
+export type { ElementwiseOperators } from "./graph/operators/elementwise.ts";
+export type {
+  BatchNormWeights,
+  ConvAttributes,
+  ConvTransposeAttributes,
+  ImageOperators,
+  PoolAttributes,
+  WindowAttributes,
+} from "./graph/operators/images.ts";
+export type { RecurrentOperators } from "./graph/operators/recurrent.ts";
+export type { RowOperators } from "./graph/operators/rows.ts";
 export type { ParseTree } from "./graph/parse_tree.ts";
 export { bert, type BertInput, type BertOptions } from "./models/bert.ts";
 export type { ImageInput } from "./models/conv_cell.ts";
@@ -31,28 +76,38 @@ export {
   type TreeLstmOptions,
 } from "./models/tree_lstm.ts";
 export { unet, type UNetOptions } from "./models/unet.ts";
-export { bucketed } from "./policy/baselines/bucketed.ts";
-export { graph } from "./policy/baselines/graph_batching.ts";
-export { merged } from "./policy/baselines/merged.ts";
+export { bucketed, type BucketedOptions } from "./policy/baselines/bucketed.ts";
+export { graph, type GraphOptions } from "./policy/baselines/graph_batching.ts";
+export { merged, type MergedOptions } from "./policy/baselines/merged.ts";
 export { serial } from "./policy/baselines/serial.ts";
-export { cellular } from "./policy/cellular_batching/cellular.ts";
-export { dvabatch } from "./policy/dvabatch/dvabatch.ts";
-export { eEbird } from "./policy/e2bird/e_ebird.ts";
-export { nEbird } from "./policy/e2bird/n_ebird.ts";
-export { late } from "./policy/late_batching/late.ts";
-export { lazy } from "./policy/lazybatching/lazy.ts";
-export type { Launch, Note, Step, Task, Token } from "./policy/launch.ts";
+export {
+  cellular,
+  type CellularOptions,
+} from "./policy/cellular_batching/cellular.ts";
+export { dvabatch, type DvaBatchOptions } from "./policy/dvabatch/dvabatch.ts";
+export { eEbird, type EEbirdOptions } from "./policy/e2bird/e_ebird.ts";
+export { nEbird, type NEbirdOptions } from "./policy/e2bird/n_ebird.ts";
+export { late, type LateOptions } from "./policy/late_batching/late.ts";
+export { lazy, type LazyOptions } from "./policy/lazybatching/lazy.ts";
+export type { Launch, Note, Step, Tail, Task, Token } from "./policy/launch.ts";
 export type {
   Decision,
   EngineView,
   Policy,
   WorkerView,
 } from "./policy/policy.ts";
+export type { CurvePoints } from "./base/curve.ts";
 export type { Profile, ProfileTable } from "./policy/profile.ts";
-export type { Observer, RequestRecord, TaskRecord } from "./policy/records.ts";
+export type {
+  Observer,
+  Outcome,
+  RequestRecord,
+  TaskRecord,
+} from "./policy/records.ts";
 export type { Request } from "./policy/request.ts";
 export { readSafetensors } from "./tensor/safetensors.ts";
 export { tensor } from "./tensor/tensor.ts";
-export type { Tensor } from "./tensor/tensor.ts";
+export type { ImageShape, Pair } from "./tensor/image_shape.ts";
+export type { Dtype, Tensor, TensorData } from "./tensor/tensor.ts";
 export { namedWeights } from "./tensor/weights.ts";
 export type { WeightSource } from "./tensor/weights.ts";

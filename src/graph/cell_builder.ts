@@ -22,16 +22,69 @@ import {
 import { type RowOperators, rowOperators } from "./operators/rows.ts";
 
 /** Declares an input of a cell: a row of f32, or (width 1) an i32 such as a token id. */
-export type PortSpec = {
+export interface PortSpec {
+  /** Type of the elements. */
   readonly dtype: Dtype;
+  /** Elements per row. */
   readonly width: number;
+  /** Present if the row is an image. */
   readonly image?: ImageSize;
-};
+}
 
+/**
+ * Declares an input of a cell that is a row of `width` floats.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { defineCell, f32 } from "@shoal/core";
+ *
+ * const sum = defineCell({
+ *   name: "sum",
+ *   inputs: { a: f32(8), b: f32(8) },
+ *   body: (op, { a, b }) => ({ y: op.Add(a, b) }),
+ * });
+ * assert.equal(sum.outputs[0].width, 8);
+ * ```
+ */
 export const f32 = (width: number): PortSpec => ({ dtype: "f32", width });
+
+/**
+ * Declares an input of a cell that is a row of `width` 32-bit integers; one, such as the id of a token, unless
+ * told. Operators take ids one at a time (`Gather`).
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { defineCell, i32, tensor } from "@shoal/core";
+ *
+ * const table = tensor([2, 3], Float32Array.of(0.1, 0.2, 0.3, 0.4, 0.5, 0.6));
+ * const embed = defineCell({
+ *   name: "embed",
+ *   inputs: { token: i32() },
+ *   body: (op, { token }) => ({ x: op.Gather(table, token) }),
+ * });
+ * assert.equal(embed.outputs[0].width, 3);
+ * ```
+ */
 export const i32 = (width = 1): PortSpec => ({ dtype: "i32", width });
 
-/** A row that is an image, [height][width][channels]. */
+/**
+ * Declares an input of a cell that is an image: a row of floats, [height][width][channels].
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { defineCell, image } from "@shoal/core";
+ *
+ * const pool = defineCell({
+ *   name: "pool",
+ *   inputs: { x: image(8, 8, 3) },
+ *   body: (op, { x }) => ({ y: op.MaxPool(x, { kernelShape: 2, strides: 2 }) }),
+ * });
+ * assert.deepEqual(pool.outputs[0].image, { height: 4, width: 4, channels: 3 });
+ * ```
+ */
 export const image = (
   height: number,
   width: number,
@@ -42,24 +95,35 @@ export const image = (
   image: { height, width, channels },
 });
 
+/**
+ * What `defineCell` makes a cell of.
+ * @typeParam I names of the inputs
+ * @typeParam O names of the outputs
+ * @typeParam C names of the caches
+ */
 export interface CellDefinition<
   I extends string,
   O extends string,
   C extends string = never,
 > {
+  /** What profiles, cost tables and records tell it apart by, and messages call it. */
   name: string;
-  /** Default "static". */
+  /** "decoder" for a cell that a graph grows by (see `Model.grow`); default "static". */
   phase?: Phase;
-  /** Default: false. */
+  /** Whether a node of it can follow another one, as a step of a sequence does; default false. */
   recurrent?: boolean;
-  /** Default 0. */
+  /** Larger runs first among equals (Cellular Batching, section 4.3); default 0. */
   priority?: number;
+  /** Its inputs by name: `f32(width)`, `i32()` or `image(height, width, channels)`. */
   inputs: Record<I, PortSpec>;
-  /** Caches of the request that it reads or appends to. */
+  /** Caches of the request that it reads or appends to, by name; default none. */
   caches?: Record<C, CacheSpec>;
-  /** Makes the cell ragged: its nodes bring up to so many tokens each (see Cell.tokensMax). */
+  /**
+   * Makes the cell ragged: its nodes bring up to so many tokens each (see Cell.tokensMax). Not together with
+   * phase "decoder" or `stop`.
+   */
   tokensMax?: number;
-  /** Applies operators to the inputs and names the outputs. Called once. */
+  /** Applies operators to the inputs and names the outputs. Called once, by `defineCell`. */
   body(
     op: Operators,
     inputs: Record<I, Value>,
@@ -70,9 +134,24 @@ export interface CellDefinition<
 }
 
 /**
- * Builds a cell from operators with ONNX names and semantics.
+ * Builds a cell, the unit of batching, from operators with ONNX names and semantics. Nodes batch together when
+ * they are of the same `Cell` object: define a cell once, for all requests.
  * @throws RangeError or TypeError naming cell, operator and shape when widths do not fit, a weight is not floats
  * or not finite, or the definition has what no definition has
+ *
+ * @example A layer of two units
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { defineCell, f32, tensor } from "@shoal/core";
+ *
+ * const weight = tensor([2, 3], Float32Array.of(1, 2, 3, 4, 5, 6));
+ * const layer = defineCell({
+ *   name: "layer",
+ *   inputs: { x: f32(3) },
+ *   body: (op, { x }) => ({ y: op.Relu(op.Gemm(x, weight)) }),
+ * });
+ * assert.deepEqual(layer.outputs, [{ name: "y", dtype: "f32", width: 2 }]);
+ * ```
  */
 export function defineCell<
   I extends string,
@@ -162,7 +241,11 @@ function stopRule(
   return { port, token: stop.token };
 }
 
-/** The operators a cell's body may apply. Each call appends one operator and returns its value. */
+/**
+ * The operators that a cell's body may apply, named as in ONNX, per row: the batch axis is not written. Each call
+ * appends one operator and returns its value. All throw RangeError or TypeError naming the cell when an operand
+ * is of another cell, type or width than the operator takes.
+ */
 export type Operators =
   & DenseOperators
   & RecurrentOperators

@@ -14,8 +14,9 @@ import { nodesMaxOf } from "./nodes_max.ts";
 /** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
 export const NODE = { waiting: 0, submitted: 1, done: 2, void: 3 } as const;
 
-/** Where an input row of a node comes from. */
+/** Where an input row of a node comes from: made by `output`, `id`, `row` and `zeros` of a CellGraph. */
 export type Source =
+  /** An output of another node, which the node then follows. */
   | NodeOutput
   /** Element or row `index` of data the request brought along. */
   | {
@@ -27,9 +28,13 @@ export type Source =
   /** A row of zeros: the initial state. */
   | { readonly kind: "zeros"; readonly width: number };
 
+/** An output of a node: what `CellGraph.output` returns. */
 export interface NodeOutput {
+  /** Tells it apart from the other sources. */
   readonly kind: "node";
+  /** The node that makes it. */
   readonly node: CellNode;
+  /** Index into the outputs of the node's cell. */
   readonly port: number;
   /** One token of a ragged node's output, as a row of its own. */
   readonly token?: number;
@@ -37,9 +42,9 @@ export interface NodeOutput {
 
 /** What sets a node apart besides its inputs. */
 export interface NodeOptions {
-  /** Tokens that a node of a ragged cell brings. */
+  /** Tokens that a node of a ragged cell brings, 1 to its `tokensMax`; default 1. */
   readonly length?: number;
-  /** A cache of the request for every cache port of the cell. */
+  /** A cache of the request for every cache port of the cell, by name. */
   readonly caches?: Readonly<Record<string, Cache<CellNode>>>;
 }
 
@@ -58,38 +63,58 @@ function appended(
   return nodes;
 }
 
-/** One node of a request's cell graph: one application of one cell. */
+/** One node of a request's cell graph: one application of one cell. Policies read it, the engine keeps it. */
 export class CellNode implements Extent {
   /** Nodes whose outputs it reads, each once. */
   predecessors: readonly CellNode[] = NO_NODES;
+  /** Nodes that read its outputs, each once. */
   successors: readonly CellNode[] = NO_NODES;
-  /** One of NODE; written by the engine only. */
+  /** 0: waiting, 1: submitted, 2: done, 3: void (behind the end of its request); written by the engine only. */
   state: number = NODE.waiting;
   /** The worker it was submitted to; -1 before. */
-  worker = -1;
-  /** A result row: kept until the request departs, never reused. One flag per output port, as bits. */
+  worker: number = -1;
+  /**
+   * A result row: kept until the request departs, never reused. One flag per output port, as bits.
+   * @internal
+   */
   keptPorts = 0;
-  /** Byte offset of each output within the slot; assigned by the slot plan, empty before. */
+  /**
+   * Byte offset of each output within the slot; assigned by the slot plan, empty before.
+   * @internal
+   */
   offsets: readonly number[] = NONE;
   /** Belongs to the policy: whatever it needs to find again for a node. */
   tag: unknown = undefined;
   /** Belongs to the policy: a counter, such as predecessors not yet submitted. */
-  pending = 0;
+  pending: number = 0;
   /** Belongs to the policy: the node behind it in a list. */
   next: CellNode | undefined = undefined;
-  /** Belongs to the slot plan: what a descendant may take over. */
+  /**
+   * Belongs to the slot plan: what a descendant may take over.
+   * @internal
+   */
   reusable: unknown = undefined;
-  /** Belongs to the slot plan: which growing step it is part of. */
+  /**
+   * Belongs to the slot plan: which growing step it is part of.
+   * @internal
+   */
   step = 0;
 
+  /**
+   * Use `CellGraph.node`.
+   * @internal
+   */
   constructor(
+    /** The graph of the request that it is of. */
     readonly graph: CellGraph,
+    /** Its place in `graph.nodes`. */
     readonly index: number,
+    /** The cell that it applies. */
     readonly cell: Cell,
     /** One source per input port of the cell. */
     readonly inputs: readonly Source[],
     /** Tokens of its rows; 1 unless the cell is ragged. */
-    readonly length = 1,
+    readonly length: number = 1,
     /** One use per cache port of the cell. */
     readonly caches: readonly CacheUse<CellNode>[] = NO_CACHES,
   ) {
@@ -110,7 +135,10 @@ export class CellNode implements Extent {
     before.successors = appended(before.successors, this);
   }
 
-  /** Whether every input is done, or queued on `worker` before this node would be. */
+  /**
+   * Whether the node may be submitted to `worker`: it waits, and every input is done, or queued there before
+   * this node would be (workers are first in first out).
+   */
   readyFor(worker: number): boolean {
     if (this.state !== NODE.waiting) return false;
     const { predecessors } = this;
@@ -127,7 +155,9 @@ export class CellNode implements Extent {
 
 /** What a graph needs to know of its model. */
 export interface GraphModel {
+  /** Named in messages. */
   readonly name: string;
+  /** What its nodes may be of. */
   readonly cells: readonly Cell[];
   /** See Model.nodesMax. */
   readonly nodesMax?: number;
@@ -135,70 +165,109 @@ export interface GraphModel {
 
 /** A named result of a request: the rows of its sources, in order. */
 export interface ResultRows {
+  /** Type of its elements. */
   readonly dtype: Dtype;
+  /** Elements of every row. */
   readonly width: number;
+  /** Where the rows come from. */
   readonly sources: NodeOutput[];
 }
 
 /**
  * One request unfolded into nodes of cells and their dependencies; also the builder that a model's
- * `unfold` and `grow` write to. Nodes are appended in a topological order.
+ * `unfold` and `grow` write to. Nodes are appended in a topological order: what a node reads is there before it.
  *
  * A new graph is open: a model appends what it likes. The engine seals it once the request is unfolded, and
  * opens it for nodes and results alone while `Model.grow` runs: the slot is planned for what the request has
  * brought by then, and a graph that a model keeps and appends to later would not fit its request any more.
  */
 export class CellGraph {
+  /** All nodes so far, in a topological order. */
   readonly nodes: CellNode[] = [];
+  /** What the request brought, in the order of the calls of `ids` and `rows`. */
   readonly inputs: InputData[] = [];
+  /** Its caches, in the order of the calls of `cache`. */
   readonly caches: Cache<CellNode>[] = [];
+  /**
+   * By name, the rows that are its results.
+   * @internal
+   */
   readonly results: Map<string, ResultRows> = new Map();
   /** Nodes still neither done nor void; kept by the engine. */
-  remaining = 0;
-  /** The request this graph is of; set by the engine. */
+  remaining: number = 0;
+  /**
+   * The request this graph is of; set by the engine.
+   * @internal
+   */
   owner: unknown = undefined;
   /** The graph grows no more: static, stopped, or at its limit. */
-  closed = true;
+  closed: boolean = true;
   /** Most growing steps this request may take; 0 for a static graph. */
-  stepsMax = 0;
+  stepsMax: number = 0;
   /** Elements each growing step keeps as results. */
-  keptPerStep = 0;
+  keptPerStep: number = 0;
 
   readonly #nodesMax: number;
   #state: "open" | "sealed" | "growing" = "open";
 
-  /** @throws RangeError when the model's `nodesMax` is no number of nodes */
-  constructor(readonly model: GraphModel) {
+  /**
+   * The engine makes graphs and hands them to `Model.unfold`.
+   * @internal
+   * @throws RangeError when the model's `nodesMax` is no number of nodes
+   */
+  constructor(
+    /**
+     * The model that it is unfolded by.
+     * @internal
+     */
+    readonly model: GraphModel,
+  ) {
     this.#nodesMax = nodesMaxOf(model);
   }
 
-  /** Token ids, to be picked one per step with `id`. */
+  /**
+   * Token ids or other integers that the request brings, to be picked one per step with `id`; copied. While
+   * `unfold` runs only.
+   * @throws TypeError when they are no list of numbers or the graph is unfolded; RangeError beyond 2^30 numbers
+   */
   ids(ids: ArrayLike<number>): InputData {
     this.#brings("ids");
     return this.#bring(elementsOf(ids, Int32Array));
   }
 
-  /** Rows of floats, to be picked with `row`. */
+  /**
+   * Rows of floats that the request brings, one after the other, to be picked with `row`; copied. While `unfold`
+   * runs only.
+   * @throws TypeError when they are no list of numbers or the graph is unfolded; RangeError beyond 2^30 numbers
+   */
   rows(values: ArrayLike<number>): InputData {
     this.#brings("rows");
     return this.#bring(elementsOf(values, Float32Array));
   }
 
-  /** Element `index` of token ids. */
+  /**
+   * Element `index` of ids that the request brought; a node of a ragged cell takes as many from there on as it has
+   * tokens.
+   */
   id(data: InputData, index: number): Source {
     return { kind: "input", data, index, width: 1 };
   }
 
-  /** Row `index` of rows of `width` floats. */
+  /** Row `index`, from 0, of rows of `width` floats that the request brought. */
   row(data: InputData, index: number, width: number): Source {
     return { kind: "input", data, index, width };
   }
 
+  /** A row of `width` zeros, such as an initial state. */
   zeros(width: number): Source {
     return { kind: "zeros", width };
   }
 
-  /** A cache with room for `positions`; it lives as long as the request. */
+  /**
+   * A cache as a cell declares it, with room for `positions`; it lives as long as the request. While `unfold`
+   * runs only.
+   * @throws RangeError unless `positions` is an integer from 1 to `positionsMax`; TypeError when the graph is unfolded
+   */
   cache(
     { keyWidth, valueWidth, positionsMax }: CacheSpec,
     positions: number,
@@ -220,6 +289,9 @@ export class CellGraph {
 
   /**
    * Appends a node. It follows the nodes whose outputs it reads, and the last one that appended to its caches.
+   * @param cell one of `model.cells`
+   * @param inputs a source for every input port of the cell, by name
+   * @param options tokens of a ragged node, and the caches that its cell has ports for
    * @throws TypeError when the graph is complete, the model does not list the cell, an input or cache is
    * missing, of another request, or of another type or width than the port; RangeError when an input lies
    * outside the request's data, tokens have no room, or there are as many nodes as the model allows
@@ -279,6 +351,7 @@ export class CellGraph {
   /**
    * Output `port` of a node, as a source for others.
    * @param token which token of a ragged node; default: all
+   * @throws TypeError when the node's cell has no such output
    */
   output(node: CellNode, port: string, token?: number): NodeOutput {
     const { outputs } = node.cell;
@@ -294,7 +367,11 @@ export class CellGraph {
     );
   }
 
-  /** Declares a row of the request's result; repeated calls with one name append rows. */
+  /**
+   * Declares a row of the request's result; repeated calls with one name append rows.
+   * @throws TypeError when it is no output of this graph, of another type or width than the rows before it, or
+   * the graph is complete
+   */
   result(name: string, source: NodeOutput): void {
     this.#appends();
     checkResult(name, source, this);
@@ -318,7 +395,9 @@ export class CellGraph {
   /**
    * Declares that the graph grows (see Model.grow), by at most `stepsMax` steps. Steps are counted
    * over the nodes of cells that have a stop rule.
-   * @param keptPerStep elements that each step declares as results; the slot is planned for them
+   * @param keptPerStep elements that each step declares as results; the slot is planned for them. Default 1
+   * @throws RangeError unless `stepsMax` is a positive integer and `keptPerStep` a non-negative one; TypeError
+   * when the graph is unfolded
    */
   grows(stepsMax: number, keptPerStep = 1): void {
     this.#brings("grows");
@@ -341,12 +420,18 @@ export class CellGraph {
     this.keptPerStep = keptPerStep;
   }
 
-  /** The request is unfolded: nothing is appended to its graph any more, but while it grows. For the engine. */
+  /**
+   * The request is unfolded: nothing is appended to its graph any more, but while it grows. For the engine.
+   * @internal
+   */
   seal(): void {
     this.#state = "sealed";
   }
 
-  /** Runs what appends nodes and results of a growing step, then seals the graph again. For the engine. */
+  /**
+   * Runs what appends nodes and results of a growing step, then seals the graph again. For the engine.
+   * @internal
+   */
   growing(grow: () => void): void {
     this.#state = "growing";
     try {

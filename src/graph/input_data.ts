@@ -1,14 +1,25 @@
 import { describe } from "../base/describe.ts";
 import type { TensorData } from "../tensor/tensor.ts";
 
-/** Data a request brings along; lives in its slot from arrival to departure. */
+/**
+ * Data a request brings along, made by `CellGraph.ids` and `CellGraph.rows`; lives in its slot from arrival to
+ * departure.
+ */
 export class InputData {
-  /** Byte offset within the slot; assigned by the slot plan. */
+  /**
+   * Byte offset within the slot; assigned by the slot plan.
+   * @internal
+   */
   offset = -1;
 
+  /**
+   * Use `CellGraph.ids` or `CellGraph.rows`.
+   * @internal
+   */
   constructor(
     /** The graph of the request that brings them. */
     readonly graph: object,
+    /** A copy of the numbers that the model handed over. */
     readonly data: TensorData,
   ) {}
 }

@@ -23,12 +23,18 @@ export type InputKind =
   /** `{ image }`: the numbers of an image, [height][width][channels]. */
   | "image";
 
-/** A network: its cells, and the function that unfolds a request into a graph of them. */
+/**
+ * A network: its cells, and the function that unfolds a request into a graph of them. Either one that a function
+ * such as `lstm()` returns, or an object of one's own.
+ * @typeParam Input what a request brings
+ */
 // deno-lint-ignore no-explicit-any -- a registry holds models of different inputs
 export interface Model<Input = any> {
+  /** What records, options by model and messages call it. */
   readonly name: string;
-  /** In the order in which a request passes through them. */
+  /** Every cell that its graphs are made of, in the order in which a request passes through them. */
   readonly cells: readonly Cell[];
+  /** "chain" if every policy may batch it, padded ones too; otherwise "dag". */
   readonly shape: GraphShape;
   /** For input "image": the images that requests bring. */
   readonly image?: ImageSize;
@@ -39,7 +45,10 @@ export interface Model<Input = any> {
    * @throws TypeError or RangeError naming the offending value
    */
   check(input: unknown): asserts input is Input;
-  /** Unfolds a checked input. May declare growth with `graph.grows`. */
+  /**
+   * Unfolds a checked input: appends nodes to a new graph, and names the outputs that are results
+   * (`graph.result`). May declare growth with `graph.grows`.
+   */
   unfold(input: Input, graph: CellGraph): void;
   /**
    * Appends what follows `node`, a node of a cell with a stop rule. Called when `node` is submitted,

@@ -7,8 +7,11 @@ export type Activation = "Relu" | "Sigmoid" | "Tanh";
 
 /** An image as a row: [height][width][channels] of f32 (NHWC). */
 export interface ImageSize {
+  /** Lines of pixels. */
   readonly height: number;
+  /** Pixels of a line. */
   readonly width: number;
+  /** Numbers of a pixel. */
   readonly channels: number;
 }
 
@@ -16,6 +19,7 @@ export interface ImageSize {
 export interface Value {
   /** Number of the value within its cell; the cell's input ports come first. */
   readonly id: number;
+  /** Type of its elements. */
   readonly dtype: Dtype;
   /** Elements per row. */
   readonly width: number;
@@ -25,47 +29,51 @@ export interface Value {
 
 /** A cache that an operator works on: a port of the cell, or one that lives in the cell alone. */
 export interface CacheRef extends CacheSpec {
+  /** "port": the request's, by the cell's port; "local": of a node's own tokens. */
   readonly kind: "port" | "local";
   /** Among the cell's ports, or its local caches. */
   readonly index: number;
 }
 
-interface Base {
+/** What every operator has. */
+export interface Operands {
+  /** Values that it reads, in ONNX's order. */
   readonly inputs: readonly Value[];
+  /** Values that it makes. */
   readonly outputs: readonly Value[];
 }
 
 /** Matrix products and tables. */
 export type DenseOperator =
   /** Row `id` of `table` [count][width]; the id is an i32. */
-  | Base & { readonly op: "Gather"; readonly table: Tensor }
+  | Operands & { readonly op: "Gather"; readonly table: Tensor }
   /** y = W x + b with W [n][k], i.e. ONNX Gemm with transB = 1. */
-  | Base & {
+  | Operands & {
     readonly op: "Gemm";
     readonly weight: Tensor;
     readonly bias?: Tensor;
   }
   /** Index (i32) of the largest element; the lowest index wins ties. */
-  | Base & { readonly op: "ArgMax" };
+  | Operands & { readonly op: "ArgMax" };
 
 /** Steps of recurrent networks. `TreeLSTM*` are not in ONNX (Tai, Socher and Manning 2015, N-ary form). */
 export type RecurrentOperator =
   /** One step of ONNX LSTM: inputs x, h, c; outputs h', c'. W [4h][x], R [4h][h], B [8h], gates i, o, f, c. */
-  | Base & {
+  | Operands & {
     readonly op: "LSTM";
     readonly w: Tensor;
     readonly r: Tensor;
     readonly b?: Tensor;
   }
   /** One step of ONNX GRU, linear_before_reset = 1: inputs x, h; output h'. W [3h][x], R [3h][h], B [6h], gates z, r, h. */
-  | Base & {
+  | Operands & {
     readonly op: "GRU";
     readonly w: Tensor;
     readonly r: Tensor;
     readonly b?: Tensor;
   }
   /** Leaf: input x; outputs h, c. W [3h][x], b [3h], gates i, o, u. */
-  | Base & {
+  | Operands & {
     readonly op: "TreeLSTMLeaf";
     readonly w: Tensor;
     readonly b?: Tensor;
@@ -74,16 +82,17 @@ export type RecurrentOperator =
    * Internal node of `arity` children: inputs h_1..h_n, c_1..c_n; outputs h, c.
    * U [(3 + n)h][n h] over the concatenated children's h, b [(3 + n)h], gates i, f_1..f_n, o, u.
    */
-  | Base & {
+  | Operands & {
     readonly op: "TreeLSTMNode";
     readonly arity: number;
     readonly u: Tensor;
     readonly b?: Tensor;
   };
 
+/** What is computed element by element; Softmax over the row. */
 export type ElementwiseOperator =
-  | Base & { readonly op: "Add" | "Sub" | "Mul" }
-  | Base & {
+  | Operands & { readonly op: "Add" | "Sub" | "Mul" }
+  | Operands & {
     readonly op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "Softmax";
   };
 
@@ -96,13 +105,13 @@ export type AttentionOperator =
    * Writes a key and a value per token behind what the cache holds: ONNX Attention's `present_key` and
    * `present_value`. Inputs k, v; no output.
    */
-  | Base & { readonly op: "CacheAppend"; readonly cache: CacheRef }
+  | Operands & { readonly op: "CacheAppend"; readonly cache: CacheRef }
   /**
    * ONNX Attention (opset 23): softmax(scale q K^T) V for every head, K and V from the cache, head h from
    * key-value head h / (heads / kvHeads). A token sees all that the cache holds once the node has
    * appended, or, causal, up to itself.
    */
-  | Base & {
+  | Operands & {
     readonly op: "Attention";
     readonly cache: CacheRef;
     readonly heads: number;
@@ -114,13 +123,13 @@ export type AttentionOperator =
    * Not in ONNX: the mean of the cache's values weighted by the softmax of v . tanh(q + key)
    * (Bahdanau, Cho, Bengio 2015, appendix A.1.2, with projected queries and keys).
    */
-  | Base & {
+  | Operands & {
     readonly op: "AdditiveAttention";
     readonly cache: CacheRef;
     readonly v: Tensor;
   }
   /** ONNX LayerNormalization over the row. */
-  | Base & {
+  | Operands & {
     readonly op: "LayerNormalization";
     readonly scale: Tensor;
     readonly bias?: Tensor;
@@ -130,11 +139,11 @@ export type AttentionOperator =
 /** What only says where rows lie. */
 export type RowOperator =
   /** Rows one after the other; images, all of one height and width, along their channels. */
-  | Base & { readonly op: "Concat" }
+  | Operands & { readonly op: "Concat" }
   /** Elements [start, start + width) of the input. */
-  | Base & { readonly op: "Slice"; readonly start: number }
+  | Operands & { readonly op: "Slice"; readonly start: number }
   /** A row that is the same for every request. */
-  | Base & { readonly op: "Constant"; readonly value: Tensor };
+  | Operands & { readonly op: "Constant"; readonly value: Tensor };
 
 /** Images: ONNX's operators, the layout of a row apart. */
 export type ImageOperator =
@@ -142,14 +151,14 @@ export type ImageOperator =
    * Zero padding. Conv: W [out][channels / groups][kernel height][kernel width]; ConvTranspose:
    * W [channels][out / groups][kernel height][kernel width].
    */
-  | Base & {
+  | Operands & {
     readonly op: "Conv" | "ConvTranspose";
     readonly weight: Tensor;
     readonly bias?: Tensor;
     readonly shape: ImageShape;
   }
   /** In inference form: scale (x - mean) / sqrt(variance + epsilon) + shift, [channels] each. */
-  | Base & {
+  | Operands & {
     readonly op: "BatchNormalization";
     readonly scale: Tensor;
     readonly shift: Tensor;
@@ -157,19 +166,19 @@ export type ImageOperator =
     readonly variance: Tensor;
     readonly epsilon: number;
   }
-  | Base & {
+  | Operands & {
     readonly op: "MaxPool" | "GlobalAveragePool";
     readonly shape: ImageShape;
   }
-  | Base & {
+  | Operands & {
     readonly op: "AveragePool";
     readonly shape: ImageShape;
     readonly countIncludePad: boolean;
   }
   /** The middle of an image; nothing is padded. */
-  | Base & { readonly op: "CenterCropPad" }
+  | Operands & { readonly op: "CenterCropPad" }
   /** An image of one pixel as a plain row. */
-  | Base & { readonly op: "Flatten" };
+  | Operands & { readonly op: "Flatten" };
 
 /**
  * The operators a cell is made of, by family. Names and semantics are ONNX's, per row: the batch axis

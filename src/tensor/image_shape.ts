@@ -5,21 +5,25 @@ import { describe, isList } from "../base/describe.ts";
 /** A pair for height and width; one number stands for both. */
 export type Pair = number | readonly [height: number, width: number];
 
-/** A window over an image; only sizes are needed, the rest has the usual defaults. */
+/** A window over an image; only sizes are needed, the rest has the usual defaults. In pixels. */
 export interface ImageWindow {
+  /** Of the image that goes in. */
   height: number;
+  /** Of the image that goes in. */
   width: number;
+  /** Of the image that goes in. */
   channels: number;
-  /** `channels` by default (pooling, depthwise). */
+  /** Channels of the image that comes out; `channels` by default (pooling, depthwise). */
   outChannels?: number;
+  /** Height and width of the window. */
   kernel: Pair;
-  /** 1 by default. */
+  /** From one window to the next; 1 by default. */
   stride?: Pair;
-  /** 1 by default. */
+  /** From one element of the window to the next; 1 by default. */
   dilation?: Pair;
-  /** Top, left, bottom, right; 0 by default. */
+  /** Padding at the top, left, bottom, right; 0 by default. */
   pads?: readonly [number, number, number, number];
-  /** 1 by default. */
+  /** Groups of channels that see only each other; 1 by default. */
   groups?: number;
   /** Output lines and columns are rounded up instead of down (pooling). */
   ceil?: boolean;
@@ -31,25 +35,54 @@ export interface TransposedWindow extends Omit<ImageWindow, "ceil"> {
   outputPadding?: Pair;
 }
 
-/** A window with everything filled in; the kernels' fields are these (assembly/image.ts). */
+/** A window with everything filled in, in pixels; the kernels' fields are these (assembly/image.ts). */
 export interface ImageShape {
+  /** Of the image that goes in. */
   height: number;
+  /** Of the image that goes in. */
   width: number;
+  /** Of the image that goes in. */
   channels: number;
+  /** Of the image that comes out. */
   outHeight: number;
+  /** Of the image that comes out. */
   outWidth: number;
+  /** Of the image that comes out. */
   outChannels: number;
+  /** Height and width of the window. */
   kernel: readonly [number, number];
+  /** From one window to the next, down and across. */
   stride: readonly [number, number];
+  /** From one element of the window to the next, down and across. */
   dilation: readonly [number, number];
+  /** Padding at the top, left, bottom, right. */
   pads: readonly [number, number, number, number];
+  /** Groups of channels that see only each other. */
   groups: number;
 }
 
 /**
  * The shape of a convolution or pooling.
- * @throws {RangeError} if a size is not a positive integer, a pad is negative, groups do not
- *   divide the channels, or nothing would come out
+ * @throws RangeError if a size is not a positive integer, a pad is negative, groups do not divide the channels,
+ * or nothing would come out
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { imageShape } from "@shoal/core/kernels";
+ *
+ * // The first layer of ResNet-50.
+ * const { outHeight, outWidth, outChannels } = imageShape({
+ *   height: 224,
+ *   width: 224,
+ *   channels: 3,
+ *   outChannels: 64,
+ *   kernel: 7,
+ *   stride: 2,
+ *   pads: [3, 3, 3, 3],
+ * });
+ * assert.deepEqual([outHeight, outWidth, outChannels], [112, 112, 64]);
+ * ```
  */
 export function imageShape(window: ImageWindow): ImageShape {
   const shape = complete(window);
@@ -66,7 +99,27 @@ export function imageShape(window: ImageWindow): ImageShape {
   );
 }
 
-/** The shape of a transposed convolution; throws as {@linkcode imageShape}. */
+/**
+ * The shape of a transposed convolution.
+ * @throws RangeError as `imageShape` does
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { transposedShape } from "@shoal/core/kernels";
+ *
+ * // An up-convolution of U-Net: twice the height and width, half the channels.
+ * const { outHeight, outWidth } = transposedShape({
+ *   height: 28,
+ *   width: 28,
+ *   channels: 1024,
+ *   outChannels: 512,
+ *   kernel: 2,
+ *   stride: 2,
+ * });
+ * assert.deepEqual([outHeight, outWidth], [56, 56]);
+ * ```
+ */
 export function transposedShape(window: TransposedWindow): ImageShape {
   const shape = complete(window);
   const { pads: [top, left, bottom, right] } = shape;

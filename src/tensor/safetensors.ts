@@ -27,7 +27,26 @@ const NAME_SHOWN = 60;
  * weights are f32.
  * @param file the whole file
  * @param label what to call the file in messages
+ * @returns copies of the tensors, by name; "__metadata__" is left out
  * @throws RangeError or TypeError naming the file and the tensor when it is truncated or malformed
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { readSafetensors } from "@shoal/core";
+ *
+ * // What another library writes, usually read from a file: a tensor [2] of f32.
+ * const header = new TextEncoder().encode(
+ *   JSON.stringify({ bias: { dtype: "F32", shape: [2], data_offsets: [0, 8] } }),
+ * );
+ * const file = new Uint8Array(8 + header.length + 8);
+ * new DataView(file.buffer).setBigUint64(0, BigInt(header.length), true);
+ * file.set(header, 8);
+ * file.set(new Uint8Array(Float32Array.of(0.5, -1).buffer), 8 + header.length);
+ *
+ * const tensors = readSafetensors(file, "model.safetensors");
+ * assert.deepEqual(tensors.get("bias")?.data, Float32Array.of(0.5, -1));
+ * ```
  */
 export function readSafetensors(
   file: Uint8Array | ArrayBufferLike,

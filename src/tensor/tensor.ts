@@ -6,11 +6,17 @@ export type Dtype = "f32" | "i32";
 /** Both element types take four bytes. */
 export const BYTES_PER_ELEMENT = 4;
 
+/** Elements of a tensor, one after the other. */
 export type TensorData = Float32Array | Int32Array;
 
-/** A dense row-major array. */
+/**
+ * A dense row-major array. Weights are tensors of floats.
+ * @typeParam D type of its elements
+ */
 export interface Tensor<D extends TensorData = Float32Array> {
+  /** Sizes of its axes, the slowest first; positive integers. */
   readonly shape: readonly number[];
+  /** As many elements as the product of the sizes. */
   readonly data: D;
 }
 
@@ -19,9 +25,21 @@ export function elementCount(shape: readonly number[]): number {
 }
 
 /**
- * A tensor over existing data.
+ * A tensor over existing data, which is not copied.
+ * @param shape sizes of the axes, the slowest first
+ * @param data its elements, row-major
  * @throws TypeError when the shape is no list or the data are no Float32Array or Int32Array; RangeError when
  * shape and number of elements disagree
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { tensor } from "@shoal/core";
+ *
+ * const weight = tensor([2, 3], Float32Array.of(1, 2, 3, 4, 5, 6));
+ * const [, columns] = weight.shape;
+ * assert.equal(weight.data[1 * columns + 2], 6); // row 1, column 2
+ * ```
  */
 export function tensor<D extends TensorData>(
   shape: readonly number[],

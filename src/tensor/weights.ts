@@ -9,7 +9,10 @@ import {
 } from "./tensor.ts";
 
 /**
- * Where a model gets its parameters from: asked once per tensor, by name and shape.
+ * Where a model gets its parameters from: asked once per tensor, when the model is made, by name and shape. What it
+ * returns has that shape and finite elements; the model packs it and keeps no reference.
+ * @param name as the model's docstring lists it
+ * @param shape sizes that the model needs
  * @param fanIn number of inputs summed into one output; scales seeded weights
  * @param around what seeded weights lie around; default 0
  */
@@ -53,8 +56,20 @@ export function checkedWeights(
 
 /**
  * Weights uniform in `around` ±1/sqrt(fanIn), each tensor from its own stream of the seed, so that
- * a tensor's values depend on the seed and its name alone.
+ * a tensor's values depend on the seed and its name alone. For tests, measurements and simulations; models take
+ * `seededWeights(1)` unless told.
+ * @param seed a safe integer
  * @throws RangeError when the seed is no integer
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { seededWeights } from "@shoal/core/simulate";
+ *
+ * const { data } = seededWeights(7)("head.W", [2, 4], 4);
+ * assert.deepEqual(data, seededWeights(7)("head.W", [2, 4], 4).data);
+ * assert(data.every((weight) => Math.abs(weight) <= 1 / Math.sqrt(4)));
+ * ```
  */
 export function seededWeights(seed: number): WeightSource {
   if (!Number.isSafeInteger(seed)) {
@@ -87,10 +102,34 @@ export function shapesOnly(): WeightSource {
 }
 
 /**
- * Weights from named tensors, for instance of a `.safetensors` file.
- * @param label what to call them in messages
+ * Weights from named tensors, for instance of a `.safetensors` file (`readSafetensors`).
+ * @param tensors by the names that the model asks for; a model's docstring lists them
+ * @param label what to call them in messages, such as the file's name
  * @throws TypeError when they are no map. The source throws RangeError when a tensor is missing, has another
  * shape, or holds a NaN or an infinity
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm, namedWeights, tensor } from "@shoal/core";
+ *
+ * const [hidden, vocabulary] = [2, 3];
+ * const zeros = (...shape: number[]) =>
+ *   tensor(shape, new Float32Array(shape.reduce((a, b) => a * b)));
+ * const weights = namedWeights(
+ *   new Map([
+ *     ["embedding", zeros(vocabulary, hidden)],
+ *     ["lstm.W", zeros(4 * hidden, hidden)],
+ *     ["lstm.R", zeros(4 * hidden, hidden)],
+ *     ["lstm.Wb", zeros(4 * hidden)],
+ *   ]),
+ *   "small.safetensors",
+ * );
+ * assert.throws(
+ *   () => lstm({ hidden, vocabulary, weights }),
+ *   /small.safetensors has no tensor "lstm.Rb"/,
+ * );
+ * ```
  */
 export function namedWeights(
   tensors: ReadonlyMap<string, Tensor>,

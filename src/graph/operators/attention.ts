@@ -3,29 +3,40 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { CellBody } from "../cell_body.ts";
 import type { CacheRef, Value } from "../operator.ts";
 
+/** How an attention cuts rows into heads, and what it looks at. */
 export interface HeadOptions {
+  /** Heads of queries; a divisor of the query's width. */
   readonly heads: number;
-  /** Heads of keys and values; default: `heads`. */
+  /** Heads of keys and values, a divisor of `heads`; default: `heads`. */
   readonly kvHeads?: number;
-  /** Default: 1 / sqrt of a head's width. */
+  /** Factor of q K^T; default: 1 / sqrt of a head's width. */
   readonly scale?: number;
   /** Whether a token sees only what comes before it, and itself; default false. */
   readonly causal?: boolean;
 }
 
-/** Attention, and the normalisation that goes with it. */
+/** Attention over a cache, and the normalisation that goes with it. */
 export interface AttentionOperators {
-  /** Fills the positions of the node's tokens. */
+  /** Fills the positions of the node's tokens with keys k of `keyWidth` and values v of `valueWidth` elements. */
   CacheAppend(k: Value, v: Value, cache: CacheRef): void;
-  /** Attends to a cache, or to the keys and values of the node's own tokens (in a ragged cell). */
+  /**
+   * ONNX Attention (opset 23): softmax(scale q K^T) V for every head, over a cache, or over the keys and values
+   * of the node's own tokens (in a ragged cell). As wide as q.
+   */
   Attention(
     q: Value,
     over: CacheRef | { readonly k: Value; readonly v: Value },
     options: HeadOptions,
   ): Value;
-  /** Weight v: one number per element of a key. */
+  /**
+   * Not in ONNX: the mean of the cache's values weighted by the softmax of v . tanh(q + key), v [keyWidth]
+   * (Bahdanau, Cho, Bengio 2015, appendix A.1.2, with projected queries and keys). `valueWidth` elements.
+   */
   AdditiveAttention(q: Value, cache: CacheRef, v: Tensor): Value;
-  /** (x - mean) / sqrt(variance + epsilon) * scale + bias; epsilon as in ONNX 1e-5 by default. */
+  /**
+   * (x - mean) / sqrt(variance + epsilon) scale + bias over the row; scale and bias as wide as x, bias default
+   * none, epsilon at least 0, default 1e-5.
+   */
   LayerNormalization(
     x: Value,
     weights: { scale: Tensor; bias?: Tensor; epsilon?: number },

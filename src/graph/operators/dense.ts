@@ -5,11 +5,14 @@ import type { Value } from "../operator.ts";
 
 /** Matrix products and tables. */
 export interface DenseOperators {
-  /** Row `id` of `table` [count][width]. */
+  /**
+   * Row `id`, an i32, of `table` [count, width]; a request whose id is not below count fails alone, with a
+   * CellError.
+   */
   Gather(table: Tensor, id: Value): Value;
-  /** W x + b, W of shape [n, k]. */
+  /** W x + b: weight W [n, k], x of k elements, bias b [n] (default none); n elements. ONNX Gemm with transB = 1. */
   Gemm(x: Value, weight: Tensor, bias?: Tensor): Value;
-  /** Index of the largest element; the lowest index wins ties. */
+  /** Index of the largest element, one i32; the lowest index wins ties. */
   ArgMax(x: Value): Value;
 }
 

@@ -1,13 +1,27 @@
 import { type CellBody, sameImage, shapeOf } from "../cell_body.ts";
 import type { Value } from "../operator.ts";
 
-/** Element by element over rows of one width; Softmax over the whole row. */
-export type ElementwiseOperators =
-  & Record<"Add" | "Sub" | "Mul", (a: Value, b: Value) => Value>
-  & Record<
-    "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "Softmax",
-    (x: Value) => Value
-  >;
+/** Element by element over f32 rows of one width, images of one shape; Softmax over the whole row. */
+export interface ElementwiseOperators {
+  /** a + b. */
+  Add(a: Value, b: Value): Value;
+  /** a - b. */
+  Sub(a: Value, b: Value): Value;
+  /** a b, element by element. */
+  Mul(a: Value, b: Value): Value;
+  /** max(x, 0). */
+  Relu(x: Value): Value;
+  /** 1 / (1 + e^-x). */
+  Sigmoid(x: Value): Value;
+  /** Hyperbolic tangent. */
+  Tanh(x: Value): Value;
+  /** e^x. */
+  Exp(x: Value): Value;
+  /** x / 2 (1 + erf(x / sqrt 2)): the exact form, ONNX's approximate = "none". */
+  Gelu(x: Value): Value;
+  /** e^(x - max) over their sum, over the whole row; of plain rows, not of images. */
+  Softmax(x: Value): Value;
+}
 
 export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
   const binary = (op: "Add" | "Sub" | "Mul") => (a: Value, b: Value): Value => {

@@ -10,28 +10,33 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { type CellBody, shapeOf } from "../cell_body.ts";
 import type { ImageSize, Value } from "../operator.ts";
 
-/** ONNX's attributes of a sliding window, with ONNX's defaults. */
+/** ONNX's attributes of a sliding window, with ONNX's defaults; a pair is height and width, or one number for both. */
 export interface WindowAttributes {
-  /** Default 1. */
+  /** Pixels from one window to the next; default 1. */
   strides?: Pair;
-  /** Top, left, bottom, right, or one number for all; default 0. */
+  /** Pixels of zeros (of nothing, for poolings) at the top, left, bottom, right, or one number for all; default 0. */
   pads?: number | readonly [number, number, number, number];
-  /** Default 1. */
+  /** Pixels from one element of the window to the next; default 1. */
   dilations?: Pair;
 }
 
+/** ONNX's attributes of Conv. */
 export interface ConvAttributes extends WindowAttributes {
+  /** One number per output channel; default none. */
   bias?: Tensor;
-  /** Default 1; as many as channels in and out is a depthwise convolution. */
+  /** Groups of channels that see only each other; default 1, as many as channels in and out is depthwise. */
   group?: number;
 }
 
+/** ONNX's attributes of ConvTranspose. */
 export interface ConvTransposeAttributes extends ConvAttributes {
   /** Lines and columns added at the bottom and the right; default 0. */
   outputPadding?: Pair;
 }
 
+/** ONNX's attributes of poolings. */
 export interface PoolAttributes extends WindowAttributes {
+  /** Height and width of the window, in pixels. */
   kernelShape: Pair;
   /** Output lines and columns are rounded up instead of down; default false. */
   ceilMode?: boolean;
@@ -39,35 +44,47 @@ export interface PoolAttributes extends WindowAttributes {
 
 /** Parameters of a BatchNormalization, [channels] each. */
 export interface BatchNormWeights {
+  /** What the normalised channel is multiplied by. */
   scale: Tensor;
+  /** What is added then. */
   shift: Tensor;
+  /** Running mean. */
   mean: Tensor;
+  /** Running variance, at least 0. */
   variance: Tensor;
 }
 
 /** Images: ONNX's operators over rows that are [height][width][channels]. */
 export interface ImageOperators {
-  /** W [out, channels / group, kernel height, kernel width], bias [out]. */
+  /** Convolution; weight [out, channels / group, kernel height, kernel width], bias [out]. */
   Conv(x: Value, weight: Tensor, attributes?: ConvAttributes): Value;
-  /** W [channels, out / group, kernel height, kernel width], bias [out]. */
+  /** Its transpose, an up-convolution; weight [channels, out / group, kernel height, kernel width], bias [out]. */
   ConvTranspose(
     x: Value,
     weight: Tensor,
     attributes?: ConvTransposeAttributes,
   ): Value;
-  /** In inference form. Folded into a convolution before it at no cost. @param epsilon default 1e-5 */
+  /**
+   * In inference form: scale (x - mean) / sqrt(variance + epsilon) + shift. Folded into a convolution before it
+   * at no cost.
+   * @param epsilon default 1e-5
+   */
   BatchNormalization(
     x: Value,
     weights: BatchNormWeights,
     epsilon?: number,
   ): Value;
+  /** The largest of each window. */
   MaxPool(x: Value, attributes: PoolAttributes): Value;
-  /** @param attributes countIncludePad: the padding counts in the divisor; default false */
+  /**
+   * The mean of each window.
+   * @param attributes countIncludePad: the padding counts in the divisor; default false
+   */
   AveragePool(
     x: Value,
     attributes: PoolAttributes & { countIncludePad?: boolean },
   ): Value;
-  /** One pixel. */
+  /** The mean of every channel, as an image of one pixel. */
   GlobalAveragePool(x: Value): Value;
   /** The middle `height` x `width` pixels. Deviation: crops only; a larger size is refused. */
   CenterCropPad(x: Value, height: number, width: number): Value;

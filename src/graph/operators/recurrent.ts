@@ -2,23 +2,32 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { CellBody } from "../cell_body.ts";
 import type { Value } from "../operator.ts";
 
-/** Steps of recurrent and tree networks. */
+/**
+ * Steps of recurrent and tree networks over states of h units, with an input x. A bias is optional and then 0.
+ * `TreeLSTM*` are not in ONNX (Tai, Socher and Manning 2015, section 3.2, N-ary form).
+ */
 export interface RecurrentOperators {
-  /** One step; W [4h, x], R [4h, h], B [8h]; gates i, o, f, c. */
+  /** One step of ONNX LSTM; w [4h, x], r [4h, h], b [8h] (W's, then R's); gates in the order i, o, f, c. */
   LSTM(
     x: Value,
     h: Value,
     c: Value,
     weights: { w: Tensor; r: Tensor; b?: Tensor },
   ): { h: Value; c: Value };
-  /** One step, linear_before_reset = 1; W [3h, x], R [3h, h], B [6h]; gates z, r, h. */
+  /**
+   * One step of ONNX GRU, linear_before_reset = 1; w [3h, x], r [3h, h], b [6h] (W's, then R's); gates in the
+   * order z, r, h. Returns the new state.
+   */
   GRU(x: Value, h: Value, weights: { w: Tensor; r: Tensor; b?: Tensor }): Value;
-  /** W [3h, x], b [3h]; gates i, o, u. */
+  /** State of a leaf; w [3h, x], b [3h]; gates in the order i, o, u. */
   TreeLSTMLeaf(
     x: Value,
     weights: { w: Tensor; b?: Tensor },
   ): { h: Value; c: Value };
-  /** U [(3 + n)h, n h], b [(3 + n)h]; gates i, f_1..f_n, o, u. */
+  /**
+   * State of an internal node from those of its n children, 1 to 8; u [(3 + n)h, n h] over their h one after the
+   * other, b [(3 + n)h]; gates in the order i, f_1..f_n, o, u.
+   */
   TreeLSTMNode(
     h: readonly Value[],
     c: readonly Value[],

@@ -7,9 +7,9 @@ import type { ImageSize, Value } from "../operator.ts";
 export interface RowOperators {
   /** The rows one after the other; images, all of one height and width, along their channels. */
   Concat(...parts: Value[]): Value;
-  /** Elements [start, end). */
+  /** Elements [start, end) of a row. */
   Slice(x: Value, start: number, end: number): Value;
-  /** A row given as numbers or as a tensor of one axis. */
+  /** A row that is the same for every request, given as numbers or as a tensor. */
   Constant(value: Tensor | readonly number[]): Value;
 }
 
