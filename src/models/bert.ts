@@ -32,12 +32,13 @@ import {
   readTokens,
 } from "./checks.ts";
 
+/** Sizes are positive integers. */
 export interface BertOptions {
-  /** Default 12. */
+  /** Layers, each of an attention and a feed-forward sub-layer; default 12. */
   layers?: number;
-  /** Default 768. */
+  /** Width of a token's row between the sub-layers; default 768. */
   hidden?: number;
-  /** Default 12; a divisor of `hidden`. */
+  /** Heads of every attention, a divisor of `hidden`; default 12. */
   heads?: number;
   /** Width of the feed-forward sub-layers; default: 4 `hidden`. */
   inner?: number;
@@ -47,7 +48,7 @@ export interface BertOptions {
   tokensMax?: number;
   /** Classes of a classifier over the pooled row; 0 for none. Default 0. */
   classes?: number;
-  /** Default: seeded with 1. */
+  /** Where its tensors come from, `namedWeights` for instance; default: random ones of seed 1. */
   weights?: WeightSource;
 }
 
@@ -62,8 +63,12 @@ export const BERT_OPTIONS = [
   "classes",
 ] as const satisfies readonly (keyof BertOptions)[];
 
+/** What a request to `bert` brings. */
 export interface BertInput {
-  /** With what the vocabulary has for [CLS] and [SEP]. */
+  /**
+   * Ids below `vocabulary`, 1 to `tokensMax` of them, in an array or an Int32Array; with what the vocabulary has for
+   * [CLS] and [SEP].
+   */
   readonly tokens: ArrayLike<number>;
   /** 0 or 1 per token: which sentence it is of; default: all 0. */
   readonly segments?: ArrayLike<number>;
@@ -72,7 +77,33 @@ export interface BertInput {
 const SEGMENTS = 2;
 const EPSILON = 1e-12;
 
-/** Results: `pooled` [hidden], and `logits` [classes] with a classifier. */
+/**
+ * BERT: an encoder over all tokens of a request at once, without padding: the rows of a batch are the tokens of all
+ * its requests. A cell is a sub-layer.
+ * Source: Devlin et al. (arXiv 1810.04805), section 3; defaults are BERT base.
+ *
+ * Results: `pooled` [hidden] of the first token, and `logits` [classes] with a classifier.
+ *
+ * Cells: `embedding`, `attention_1`, `forward_1`, ..., `pooler`. Tensors: `embedding.word` [vocabulary, hidden],
+ * `embedding.position` [tokensMax, hidden], `embedding.segment` [2, hidden]; with L for `layer.i`:
+ * `L.attention.qkv.W` [3 hidden, hidden], `L.attention.output.W` [hidden, hidden], `L.forward.up.W` [inner, hidden],
+ * `L.forward.down.W` [hidden, inner]; `pooler.W` [hidden, hidden], `classifier.W` [classes, hidden]. Each `.W` has a
+ * `.b`; `embedding`, `L.attention` and `L.forward` have a `.norm.scale` and `.norm.bias` [hidden].
+ * @throws TypeError or RangeError naming option or tensor when one is not what the model needs
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { bert, type Model } from "@shoal/core";
+ *
+ * const model: Model = bert({ layers: 1, hidden: 8, heads: 2, vocabulary: 50, tokensMax: 16 });
+ * model.check({ tokens: [1, 7, 3, 2], segments: [0, 0, 0, 0] });
+ * assert.deepEqual(
+ *   model.cells.map(({ name }) => name),
+ *   ["embedding", "attention_1", "forward_1", "pooler"],
+ * );
+ * ```
+ */
 export function bert(options: BertOptions = {}): Model<BertInput> {
   const name = "bert";
   checkOptions(name, options, BERT_OPTIONS);

@@ -3,8 +3,9 @@ import type { BatchNormWeights } from "../graph/operators/images.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { WeightSource } from "../tensor/weights.ts";
 
+/** What a request to `resnet50` or `unet` brings. */
 export interface ImageInput {
-  /** The model's height x width x channels numbers, [height][width][channels]. */
+  /** The model's height x width x channels finite numbers, [height][width][channels]. */
   readonly image: ArrayLike<number>;
 }
 

@@ -24,14 +24,15 @@ import { checkEnds, readSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
 
 const VARIANTS = ["gnmt", "gnmt-v2"] as const;
 
+/** Sizes are positive integers. */
 export interface GnmtOptions {
-  /** Default "gnmt". */
-  variant?: (typeof VARIANTS)[number];
+  /** "gnmt": the paper's; "gnmt-v2": MLPerf's (see `MLPERF_GNMT`). Default "gnmt". */
+  variant?: "gnmt" | "gnmt-v2";
   /** Layers of the encoder and of the decoder, at least 2; default 8. */
   layers?: number;
-  /** Default 1024. */
+  /** Units of every layer; default 1024. */
   hidden?: number;
-  /** Default: `hidden`. */
+  /** Width of a token's embedding; default: `hidden`. */
   embedding?: number;
   /** Token ids of the source; default 32,000 (section 4.1: 8K to 32K wordpieces). */
   sourceVocabulary?: number;
@@ -47,7 +48,7 @@ export interface GnmtOptions {
   extraSteps?: number;
   /** Most decoder steps of a request; default 16,384, or `tokensMax` + `extraSteps` if that is more. */
   stepsMax?: number;
-  /** Default: seeded with 1. */
+  /** Where its tensors come from, `namedWeights` for instance; default: random ones of seed 1. */
   weights?: WeightSource;
 }
 
@@ -66,14 +67,53 @@ export const GNMT_OPTIONS = [
   "stepsMax",
 ] as const satisfies readonly (keyof GnmtOptions)[];
 
-/** The GNMT of MLPerf: training's rnn_translator, and inference v0.5 with a vocabulary of 32,000 or so. */
+/**
+ * Options of the GNMT of MLPerf: training's rnn_translator, and inference v0.5 with a vocabulary of 32,000 or so.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { gnmt } from "@shoal/core";
+ * import { MLPERF_GNMT } from "@shoal/core/simulate";
+ *
+ * const { cells } = gnmt({ ...MLPERF_GNMT, hidden: 8, sourceVocabulary: 50 });
+ * assert.equal(cells.filter(({ phase }) => phase === "decoder").length, 5); // 4 layers and the classifier
+ * ```
+ */
 export const MLPERF_GNMT = {
   variant: "gnmt-v2",
   layers: 4,
   sourceVocabulary: 32_320,
 } as const satisfies GnmtOptions;
 
-/** Results: `tokens`, one id per decoder step, the final `<eos>` included. */
+/**
+ * GNMT: LSTM layers with residual connections, of which the lowest decoder layer attends to the outputs of the
+ * highest encoder layer; greedy decoding. A cell is one layer's step.
+ * Source: Wu et al. (arXiv 1609.08144), section 3; "gnmt-v2" as in MLPerf.
+ *
+ * Results: `tokens`, one id per decoder step, the final `<eos>` included.
+ *
+ * Cells: `encoder_1_forward`, `encoder_1_backward`, `encoder_2`..., `decoder_1`..., `classifier`. Tensors, with L
+ * for `encoder.1.forward`, `encoder.1.backward`, `encoder.2`, ..., `decoder.1`, ...: `L.W` [4 hidden, inputs], `L.R`
+ * [4 hidden, hidden], `L.Wb` and `L.Rb` [4 hidden], gates i, o, f, c; `encoder.embedding` and `decoder.embedding`
+ * [vocabulary, embedding] (one `embedding` in "gnmt-v2"); `attention.q` and `attention.k` [hidden, hidden],
+ * `attention.b` and `attention.v` [hidden] (and `attention.g` [1] in "gnmt-v2"); `classifier.W`
+ * [targetVocabulary, hidden], `classifier.b`.
+ * @throws TypeError or RangeError naming option or tensor when one is not what the model needs
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { gnmt, type Model } from "@shoal/core";
+ *
+ * const model: Model = gnmt({ layers: 2, hidden: 8, sourceVocabulary: 50 });
+ * model.check({ tokens: [7, 3, 9] });
+ * assert.deepEqual(
+ *   model.cells.map(({ name }) => name),
+ *   ["encoder_1_forward", "encoder_1_backward", "encoder_2", "decoder_1", "decoder_2", "classifier"],
+ * );
+ * ```
+ */
 export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
   const name = "gnmt";
   checkOptions(name, options, GNMT_OPTIONS);

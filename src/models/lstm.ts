@@ -25,8 +25,9 @@ import { pickState, rnnStep, stepInputs } from "./rnn_cell.ts";
 
 const HEADS = ["classifier", "language-model", "none"] as const;
 
+/** Sizes are positive integers. */
 export interface LstmOptions {
-  /** Default 1024. */
+  /** Units of the LSTM; default 1024. */
   hidden?: number;
   /** Width of a token's embedding; default: `hidden`. */
   embedding?: number;
@@ -36,12 +37,12 @@ export interface LstmOptions {
    * "classifier": logits over `classes`; "language-model": the id of the next token, an arg-max over
    * the vocabulary; "none": only the last state, as in the paper's measurements. Default "none".
    */
-  head?: (typeof HEADS)[number];
+  head?: "classifier" | "language-model" | "none";
   /** Classes of the classifier; default 5. */
   classes?: number;
   /** Most tokens of a request; default 16,384. */
   tokensMax?: number;
-  /** Default: seeded with 1. */
+  /** Where its tensors come from, `namedWeights` for instance; default: random ones of seed 1. */
   weights?: WeightSource;
 }
 
@@ -55,11 +56,33 @@ export const LSTM_OPTIONS = [
   "tokensMax",
 ] as const satisfies readonly (keyof LstmOptions)[];
 
+/** What a request to `lstm` brings. */
 export interface LstmInput {
+  /** Ids below `vocabulary`, 1 to `tokensMax` of them, in an array or an Int32Array. */
   readonly tokens: ArrayLike<number>;
 }
 
-/** Results: `h` [hidden], and `logits` [classes] or `next` [1] by head. */
+/**
+ * LSTM over a sentence: embedding and one LSTM step per token, then a head over the last state.
+ * Source: Cellular Batching, sections 2.1 and 7.2.
+ *
+ * Results: `h` [hidden], and `logits` [classes] or `next` [1] by head.
+ *
+ * Cells: `lstm_step`, `lstm_head`. Tensors: `embedding` [vocabulary, embedding], `lstm.W` [4 hidden, embedding],
+ * `lstm.R` [4 hidden, hidden], `lstm.Wb` and `lstm.Rb` [4 hidden], gates i, o, f, c as in ONNX; `head.W`
+ * [classes or vocabulary, hidden], `head.b`.
+ * @throws TypeError or RangeError naming option or tensor when one is not what the model needs
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm, type Model } from "@shoal/core";
+ *
+ * const model: Model = lstm({ hidden: 8, vocabulary: 100, head: "classifier" });
+ * assert.deepEqual(model.cells.map(({ name }) => name), ["lstm_step", "lstm_head"]);
+ * assert.throws(() => model.check({ tokens: [3, 100] }), RangeError);
+ * ```
+ */
 export function lstm(options: LstmOptions = {}): Model<LstmInput> {
   const name = "lstm";
   checkOptions(name, options, LSTM_OPTIONS);

@@ -31,23 +31,24 @@ const VARIANTS = ["v1.5", "v1"] as const;
 /** Channels that leave a block, over those inside it. */
 const EXPANSION = 4;
 
+/** Sizes are positive integers. */
 export interface ResNet50Options {
   /** Height and width of the images; default 224. */
   size?: number;
-  /** Default 3. */
+  /** Numbers of a pixel; default 3. */
   channels?: number;
   /** Channels of conv1 and inside the blocks of the first stage; default 64. */
   width?: number;
   /** Blocks of each stage; default [3, 4, 6, 3]. */
   blocks?: readonly number[];
-  /** Default 1000. */
+  /** Classes of the classifier; default 1000. */
   classes?: number;
   /**
    * Where a stage's first block strides: "v1" in its first 1x1 convolution (the paper), "v1.5" in the
    * 3x3 one (torchvision, MLPerf). Default "v1.5".
    */
-  variant?: (typeof VARIANTS)[number];
-  /** Default: seeded with 1. */
+  variant?: "v1.5" | "v1";
+  /** Where its tensors come from, `namedWeights` for instance; default: random ones of seed 1. */
   weights?: WeightSource;
 }
 
@@ -61,7 +62,28 @@ export const RESNET50_OPTIONS = [
   "variant",
 ] as const satisfies readonly (keyof ResNet50Options)[];
 
-/** Results: `logits` [classes]. */
+/**
+ * ResNet-50, or another network of bottleneck blocks. A cell is a convolution together with its
+ * BatchNormalization, shortcut and ReLU.
+ * Source: He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition (CVPR 2016), table 1 and Fig. 5 right.
+ *
+ * Results: `logits` [classes].
+ *
+ * Cells: `conv1`, `pool1`, `s2.0.c1`, `s2.0.c2`, `s2.0.down`, `s2.0.c3`, ... (stage and block), `pool5`, `fc`. Tensors
+ * have torchvision's names and layouts (`conv1.weight`, `layer1.0.bn2.running_mean`, ...), so that its weights fit
+ * as they are; images are [height][width][channels] here.
+ * @throws TypeError or RangeError naming option or tensor when one is not what the model needs
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { resnet50, type Model } from "@shoal/core";
+ *
+ * const model: Model = resnet50({ size: 32, width: 2, blocks: [1, 1], classes: 10 });
+ * assert.deepEqual(model.image, { height: 32, width: 32, channels: 3 });
+ * model.check({ image: new Float32Array(32 * 32 * 3) });
+ * ```
+ */
 export function resnet50(options: ResNet50Options = {}): Model<ImageInput> {
   const name = "resnet50";
   checkOptions(name, options, RESNET50_OPTIONS);

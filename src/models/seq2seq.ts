@@ -14,21 +14,16 @@ import {
   type WeightSource,
 } from "../tensor/weights.ts";
 import { checkChoice, checkOptions, checkSize, LENGTH_MAX } from "./checks.ts";
-import {
-  pickState,
-  RNN_KINDS,
-  type RnnKind,
-  rnnStep,
-  stepInputs,
-} from "./rnn_cell.ts";
+import { pickState, RNN_KINDS, rnnStep, stepInputs } from "./rnn_cell.ts";
 import { checkEnds, readSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
 
+/** Sizes are positive integers. */
 export interface Seq2SeqOptions {
   /** Recurrent cell of encoder and decoder; default "lstm". */
-  rnn?: RnnKind;
-  /** Default 1024. */
+  rnn?: "lstm" | "gru";
+  /** Units of a recurrent cell; default 1024. */
   hidden?: number;
-  /** Default: `hidden`. */
+  /** Width of a token's embedding; default: `hidden`. */
   embedding?: number;
   /** Token ids of the source; default 30,000. */
   sourceVocabulary?: number;
@@ -47,7 +42,7 @@ export interface Seq2SeqOptions {
   tokensMax?: number;
   /** Most decoder steps of a request; default: `tokensMax` + `extraSteps`. */
   stepsMax?: number;
-  /** Default: seeded with 1. */
+  /** Where its tensors come from, `namedWeights` for instance; default: random ones of seed 1. */
   weights?: WeightSource;
 }
 
@@ -65,7 +60,29 @@ export const SEQ2SEQ_OPTIONS = [
   "stepsMax",
 ] as const satisfies readonly (keyof Seq2SeqOptions)[];
 
-/** Results: `tokens`, one id per decoder step, the final `<eos>` included. */
+/**
+ * Sequence to sequence with a "feed previous" decoder: encoder steps over the source, then decoder steps that
+ * feed back the arg-max over the vocabulary until `<eos>` or the length limit.
+ * Source: Cellular Batching, section 7.4 and Fig. 12.
+ *
+ * Results: `tokens`, one id per decoder step, the final `<eos>` included.
+ *
+ * Cells: `encoder`, `decoder`. Tensors, with E for `encoder` and `decoder`: `E.embedding` [vocabulary, embedding],
+ * `E.W` [gates hidden, embedding], `E.R` [gates hidden, hidden], `E.Wb` and `E.Rb` [gates hidden] in ONNX's order
+ * (LSTM i, o, f, c; GRU z, r, h with linear_before_reset = 1); `projection.W` [targetVocabulary, hidden],
+ * `projection.b`.
+ * @throws TypeError or RangeError naming option or tensor when one is not what the model needs
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { seq2seq, type Model } from "@shoal/core";
+ *
+ * const model: Model = seq2seq({ hidden: 8, sourceVocabulary: 100, stepsMax: 20 });
+ * model.check({ tokens: [7, 3, 9], maxSteps: 10 });
+ * assert.throws(() => model.check({ tokens: [7], maxSteps: 21 }), /stepsMax/);
+ * ```
+ */
 export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
   const name = "seq2seq";
   checkOptions(name, options, SEQ2SEQ_OPTIONS);

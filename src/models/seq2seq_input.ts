@@ -2,7 +2,9 @@
 import { describe } from "../base/describe.ts";
 import { checkKeys, checkObject, readTokens } from "./checks.ts";
 
+/** What a request to `seq2seq`, `gnmt` or `transformer` brings. */
 export interface Seq2SeqInput {
+  /** Ids of the source, 1 to `tokensMax` of them, in an array or an Int32Array. */
   readonly tokens: ArrayLike<number>;
   /** Most decoder steps; default: source length + the model's `extraSteps`, up to its `stepsMax`. */
   readonly maxSteps?: number;

@@ -31,12 +31,13 @@ import {
 import { checkHeads, checkOptions, checkSize } from "./checks.ts";
 import { checkEnds, readSeq2Seq, type Seq2SeqInput } from "./seq2seq_input.ts";
 
+/** Sizes are positive integers. */
 export interface TransformerOptions {
   /** Layers of the encoder and of the decoder; default 6. */
   layers?: number;
-  /** Default 512. */
+  /** Width of a token's row between the sub-layers; default 512. */
   hidden?: number;
-  /** Default 8; a divisor of `hidden`. */
+  /** Heads of every attention, a divisor of `hidden`; default 8. */
   heads?: number;
   /** Width of the feed-forward sub-layers; default: 4 `hidden`. */
   inner?: number;
@@ -52,7 +53,7 @@ export interface TransformerOptions {
   extraSteps?: number;
   /** Most decoder steps of a request; default: `tokensMax` + `extraSteps`. */
   stepsMax?: number;
-  /** Default: seeded with 1. */
+  /** Where its tensors come from, `namedWeights` for instance; default: random ones of seed 1. */
   weights?: WeightSource;
 }
 
@@ -70,7 +71,35 @@ export const TRANSFORMER_OPTIONS = [
   "stepsMax",
 ] as const satisfies readonly (keyof TransformerOptions)[];
 
-/** Results: `tokens`, one id per decoder step, the final `<eos>` included. */
+/**
+ * Transformer: an encoder over all tokens of the source at once, without padding, and a decoder step by step with
+ * keys and values of the steps before in a cache; greedy decoding. A cell is a sub-layer.
+ * Source: Vaswani et al., "Attention Is All You Need" (arXiv 1706.03762), section 3; defaults are its base model.
+ *
+ * Results: `tokens`, one id per decoder step, the final `<eos>` included.
+ *
+ * Cells: `embedding`, `encoder_1_attention`, `encoder_1_forward`..., `decoder_1_keys`..., `decoder_1_attention`,
+ * `decoder_1_source`, `decoder_1_forward`..., `classifier`. Tensors: `embedding` [vocabulary, hidden], also the
+ * classifier's; with A for `encoder.i.attention` and `decoder.i.attention`: `A.qkv.W` [3 hidden, hidden],
+ * `A.output.W` [hidden, hidden]; with S for `decoder.i.source`: `S.q.W`, `S.output.W` [hidden, hidden], `S.kv.W`
+ * [2 hidden, hidden]; with F for `encoder.i.forward` and `decoder.i.forward`: `F.up.W` [inner, hidden], `F.down.W`
+ * [hidden, inner]. Each `.W` has a `.b`, each of A, S, F a `.norm.scale` and `.norm.bias` [hidden].
+ * @throws TypeError or RangeError naming option or tensor when one is not what the model needs
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { transformer, type Model } from "@shoal/core";
+ *
+ * const model: Model = transformer({ layers: 1, hidden: 8, heads: 2, vocabulary: 50 });
+ * model.check({ tokens: [7, 3, 9] });
+ * const ragged = model.cells.filter(({ tokensMax }) => tokensMax !== undefined);
+ * assert.deepEqual(
+ *   ragged.map(({ name }) => name),
+ *   ["embedding", "encoder_1_attention", "encoder_1_forward", "decoder_1_keys"],
+ * );
+ * ```
+ */
 export function transformer(
   options: TransformerOptions = {},
 ): Model<Seq2SeqInput> {

@@ -23,20 +23,21 @@ import {
 } from "./checks.ts";
 import { INNER, readTree } from "./tree_input.ts";
 
+/** Sizes are positive integers. */
 export interface TreeLstmOptions {
-  /** Default 1024. */
+  /** Units of a node's state; default 1024. */
   hidden?: number;
-  /** Default: `hidden`. */
+  /** Width of a token's embedding; default: `hidden`. */
   embedding?: number;
-  /** Default 30,000. */
+  /** Number of token ids; default 30,000. */
   vocabulary?: number;
-  /** Children of every internal node; default 2. */
+  /** Children of every internal node, 1 to 8; default 2. */
   arity?: number;
   /** Classes of a classifier over the root; 0 for none. Default 0. */
   classes?: number;
   /** Most leaves of a tree, and most internal nodes; default 16,384. */
   leavesMax?: number;
-  /** Default: seeded with 1. */
+  /** Where its tensors come from, `namedWeights` for instance; default: random ones of seed 1. */
   weights?: WeightSource;
 }
 
@@ -50,11 +51,33 @@ export const TREE_LSTM_OPTIONS = [
   "leavesMax",
 ] as const satisfies readonly (keyof TreeLstmOptions)[];
 
+/** What a request to `treeLstm` brings. */
 export interface TreeLstmInput {
+  /** Token ids at the leaves, `arity` children at every internal node; at most `leavesMax` leaves. */
   readonly tree: ParseTree;
 }
 
-/** Results: `h` [hidden] of the root, and `logits` [classes] with a classifier. */
+/**
+ * N-ary TreeLSTM over a parse tree: leaf cells read words, internal cells combine children.
+ * Source: Tai, Socher and Manning 2015, section 3.2; Cellular Batching, Fig. 2 and section 7.5.
+ *
+ * Results: `h` [hidden] of the root, and `logits` [classes] with a classifier.
+ *
+ * Cells: `tree_leaf`, `tree_node`, `tree_head`. Tensors: `embedding` [vocabulary, embedding], `leaf.W`
+ * [3 hidden, embedding], `leaf.b`, gates i, o, u; `node.U` [(3 + arity) hidden, arity hidden], `node.b`, gates i,
+ * f_1, ..., f_arity, o, u; `head.W` [classes, hidden], `head.b`.
+ * @throws TypeError or RangeError naming option or tensor when one is not what the model needs
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { treeLstm, type Model } from "@shoal/core";
+ *
+ * const model: Model = treeLstm({ hidden: 8, vocabulary: 100, classes: 5 });
+ * model.check({ tree: [[4, 8], [15, [16, 23]]] });
+ * assert.throws(() => model.check({ tree: [1, 2, 3] }), /3 children, expected 2/);
+ * ```
+ */
 export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
   const name = "treelstm";
   checkOptions(name, options, TREE_LSTM_OPTIONS);

@@ -30,20 +30,21 @@ const PADDINGS = ["valid", "same"] as const;
 /** Every level doubles the least side of an image. */
 const DEPTH_MAX = 16;
 
+/** Sizes are positive integers. */
 export interface UNetOptions {
   /** Height and width of the images; default 572. Every pooling needs an even side. */
   size?: number;
-  /** Default 1. */
+  /** Numbers of a pixel; default 1. */
   channels?: number;
   /** Channels of the first level; they double with every level. Default 64. */
   base?: number;
-  /** Poolings, and up-convolutions; default 4. */
+  /** Poolings, and as many up-convolutions; at most 16, default 4. */
   depth?: number;
-  /** Default 2. */
+  /** Classes of a pixel; default 2. */
   classes?: number;
   /** "valid": every 3x3 convolution loses a border of one pixel (the paper); "same": none. Default "valid". */
-  padding?: (typeof PADDINGS)[number];
-  /** Default: seeded with 1. */
+  padding?: "valid" | "same";
+  /** Where its tensors come from, `namedWeights` for instance; default: random ones of seed 1. */
   weights?: WeightSource;
 }
 
@@ -57,7 +58,29 @@ export const UNET_OPTIONS = [
   "padding",
 ] as const satisfies readonly (keyof UNetOptions)[];
 
-/** Results: `logits` [height][width][classes]. */
+/**
+ * U-Net: a contracting path of 3x3 convolutions and 2x2 max poolings, an expanding path of 2x2 up-convolutions, each
+ * stacked with the map of the same level on the way down. A cell is one layer with its ReLU.
+ * Source: Ronneberger, Fischer, Brox: U-Net (MICCAI 2015), section 2 and Fig. 1.
+ *
+ * Results: `logits` [height][width][classes], of the image that comes out: 388 x 388 for 572 x 572 without padding.
+ *
+ * Cells: `down0.c1`, `down0.c2`, `down0.pool`, ..., `bottom.c1`, `bottom.c2`, `up3.up`, `up3.c1`, `up3.c2`, ..., `out`.
+ * Tensors: each cell but a pool has a `.weight` [out, in, height, width] ([in, out, 2, 2] for `.up`) and a `.bias`
+ * [out]; a stack has the skip's channels first.
+ * @throws TypeError or RangeError naming option or tensor when one is not what the model needs, the next size that
+ * fits for a size that does not
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { unet } from "@shoal/core";
+ *
+ * const model = unet({ size: 16, base: 2, depth: 1, padding: "same" });
+ * assert.deepEqual(model.cells.at(-1)?.outputs[0].image, { height: 16, width: 16, channels: 2 });
+ * assert.throws(() => unet({ size: 15, base: 2, depth: 1, padding: "same" }), /next size that fits is 16/);
+ * ```
+ */
 export function unet(options: UNetOptions = {}): Model<ImageInput> {
   const name = "unet";
   checkOptions(name, options, UNET_OPTIONS);
