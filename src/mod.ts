@@ -85,6 +85,13 @@ export {
   type CellularOptions,
 } from "./policy/cellular_batching/cellular.ts";
 export { dvabatch, type DvaBatchOptions } from "./policy/dvabatch/dvabatch.ts";
+export type { Query } from "./policy/dvabatch/query_table.ts";
+export type {
+  Admission,
+  AdmitView,
+  DvaSchedule,
+  WaitingQueries,
+} from "./policy/dvabatch/schedule.ts";
 export { eEbird, type EEbirdOptions } from "./policy/e2bird/e_ebird.ts";
 export { nEbird, type NEbirdOptions } from "./policy/e2bird/n_ebird.ts";
 export { late, type LateOptions } from "./policy/late_batching/late.ts";

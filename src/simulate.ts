@@ -30,16 +30,17 @@ export { MLPERF_GNMT } from "./models/gnmt.ts";
 export { MODELS } from "./models/registry.ts";
 export type { ModelEntry } from "./models/registry.ts";
 export { BASELINES, searchWindow } from "./policy/baselines/search_window.ts";
-export type { Query } from "./policy/dvabatch/query_table.ts";
 export type {
-  Admission,
-  AdmitView,
-  DvaSchedule,
-  WaitingQueries,
-} from "./policy/dvabatch/schedule.ts";
+  BaselineOptions,
+  GraphSettings,
+} from "./policy/baselines/search_window.ts";
 export {
   engineConfiguration,
   searchConfigurations,
+} from "./policy/e2bird/offline.ts";
+export type {
+  SearchObjective,
+  SearchOptions,
 } from "./policy/e2bird/offline.ts";
 export { decTimesteps } from "./policy/lazybatching/exec_time.ts";
 export { oracle } from "./policy/lazybatching/lazy.ts";

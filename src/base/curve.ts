@@ -1,6 +1,9 @@
 import { describe } from "./describe.ts";
 
-/** Points of a measured curve: size and value, ascending in size. */
+/**
+ * Points of a measured curve, such as batch size and latency in ns, ascending in size. Between two sizes the value
+ * is interpolated linearly; below the first it is the first's, beyond the last in proportion to the size.
+ */
 export type CurvePoints = readonly (readonly [size: number, value: number])[];
 
 /**

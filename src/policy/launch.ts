@@ -4,8 +4,9 @@ import type { Request } from "./request.ts";
 
 /** One batched task: rows of one cell. */
 export interface Step {
+  /** The cell that all of its rows are of. */
   readonly cell: Cell;
-  /** May be empty in a padded run: a step that only padding takes. */
+  /** One node per row, all of `cell`. May be empty in a padded run: a step that only padding takes. */
   readonly nodes: readonly CellNode[];
 }
 
@@ -16,6 +17,7 @@ export interface Step {
 export interface Tail {
   /** The cells of a growing step, in order. */
   readonly cells: readonly Cell[];
+  /** The requests that grow, all of one model. */
   readonly requests: readonly Request[];
 }
 
@@ -24,12 +26,15 @@ export interface Tail {
  * start of a run to its end. The engine checks that nobody writes what another run reads or writes.
  */
 export interface Token {
+  /** Which buffer. */
   readonly id: string;
+  /** What the run does to it. */
   readonly access: "read" | "write";
 }
 
 /** What a policy did to its own tables on the way to a decision, for the decision log. */
 export interface Note {
+  /** What was done, in the paper's word for it. */
   readonly op:
     | "push"
     | "preempt"
@@ -47,9 +52,11 @@ export interface Note {
 
 /** A decision to occupy a worker with a run of steps, as data. */
 export interface Launch {
+  /** Id of the worker. */
   readonly worker: number;
   /** Executed in order; the worker is not given back between them. */
   readonly steps: readonly Step[];
+  /** What follows the steps, as long as its requests grow. */
   readonly tail?: Tail;
   /**
    * Every step has this many rows: what requests leave open, also by being done before others, is
@@ -76,10 +83,15 @@ export interface Launch {
 
 /** One task of a launch, as the engine hands it to an executor and reports it back. */
 export interface Task {
+  /** Unique, ascending in order of submission. */
   readonly id: number;
+  /** The launch that it is of, as `Observer.decided` has it. */
   readonly launchId: number;
+  /** Id of the worker that executes it. */
   readonly worker: number;
+  /** The cell that all of its rows are of. */
   readonly cell: Cell;
+  /** One node per row of a request. */
   readonly nodes: readonly CellNode[];
   /** Rows computed into scratch only to fill the batch to its shape; timed like any other. */
   readonly padding: number;

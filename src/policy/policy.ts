@@ -4,6 +4,7 @@ import type { Request } from "./request.ts";
 
 /** What a worker is doing, as a policy may know it. */
 export interface WorkerView {
+  /** From 0 to the number of workers - 1; what `Launch.worker` names. */
   readonly id: number;
   /** Tasks submitted and not completed, the running one included; runs count all their steps. */
   readonly queued: number;
@@ -11,12 +12,15 @@ export interface WorkerView {
 
 /** Read-only state of the engine at a scheduling point. */
 export interface EngineView {
+  /** Time since the engine's start, as arrivals and deadlines have it. */
   readonly nowNs: number;
+  /** All workers, by id. */
   readonly workers: readonly WorkerView[];
 }
 
 /** What to do now. */
 export type Decision =
+  /** The launch; then `schedule` is asked again. */
   | { readonly kind: "launch"; readonly launch: Launch }
   /** Nothing yet; ask again at `untilNs` even if nothing else happens (a batching time window). */
   | {
@@ -31,9 +35,11 @@ export type Decision =
 /**
  * Decides which requests advance together, through which nodes, on which worker. A policy never
  * reads a clock, never waits, never touches a tensor; one instance sees all models of an engine.
- * The engine asks `schedule` again after every launch until it answers `wait` or `idle`.
+ * The engine asks `schedule` again after every launch until it answers `wait` or `idle`. A policy object serves
+ * one engine. What it throws ends the engine.
  */
 export interface Policy {
+  /** What messages and reports call it. */
   readonly name: string;
   /** Why this policy cannot batch the model; undefined when it can. */
   supports(model: Model): string | undefined;
@@ -44,6 +50,7 @@ export interface Policy {
   lookahead?(model: Model): number;
   /** A request arrived: store it, decide nothing. */
   enqueue(request: Request): void;
+  /** What to do now: asked after every arrival and completion, and when a wait is over. */
   schedule(view: EngineView): Decision;
   /** The launch is queued on its worker: its nodes are submitted, growing graphs have their next nodes. */
   submitted?(launch: Launch): void;

@@ -2,17 +2,27 @@
 import type { Launch, Task } from "./launch.ts";
 import type { Request } from "./request.ts";
 
+/**
+ * How a request ended: "done" with a result; "failed": a row of it, its model's function or the engine did;
+ * "cancelled" by its caller; "expired": its deadline passed before it started.
+ */
 export type Outcome = "done" | "failed" | "cancelled" | "expired";
 
 /** One request from its scheduled arrival to its departure. */
 export interface RequestRecord {
+  /** See `Request.id`. */
   readonly id: number;
+  /** The model's name. */
   readonly model: string;
+  /** When it was due to arrive. */
   readonly arrivalNs: number;
   /** Start of its first task; NaN when none started. */
   readonly startNs: number;
+  /** When it departed: its last task ended, or it was given up. */
   readonly endNs: number;
+  /** Infinity without a deadline. */
   readonly deadlineNs: number;
+  /** How it ended. */
   readonly outcome: Outcome;
   /** Nodes of its graph that were done. */
   readonly nodes: number;
@@ -20,9 +30,13 @@ export interface RequestRecord {
 
 /** One executed task. */
 export interface TaskRecord {
+  /** See `Task.id`. */
   readonly id: number;
+  /** See `Task.launchId`. */
   readonly launchId: number;
+  /** Id of the worker that executed it. */
   readonly worker: number;
+  /** The cell's name. */
   readonly cell: string;
   /** Rows that advanced a request. */
   readonly rows: number;
@@ -32,16 +46,22 @@ export interface TaskRecord {
   readonly tokens?: { readonly done: number; readonly padding: number };
   /** Rows submitted ahead that turned out to lie behind their request's end. */
   readonly speculative: number;
+  /** When the worker began it. */
   readonly startNs: number;
+  /** When the worker was done with it. */
   readonly endNs: number;
   /** Ids of the requests in the batch, in row order. */
   readonly requests: readonly number[];
 }
 
-/** Called synchronously by the engine; must not call back into it. */
+/** Hooks that the engine calls synchronously, for metrics, traces and logs; they must not call back into it. */
 export interface Observer {
+  /** The policy launched something. */
   decided?(atNs: number, launch: Launch, launchId: number): void;
+  /** The policy waits for more, until `untilNs` at the latest. */
   waited?(atNs: number, untilNs: number, why?: string): void;
+  /** A task was executed. */
   task?(task: Task, record: TaskRecord): void;
+  /** A request departed. */
   request?(request: Request, record: RequestRecord): void;
 }

@@ -5,11 +5,14 @@ import type { Model } from "../graph/model.ts";
 export interface Request {
   /** Unique and ascending in order of arrival. */
   readonly id: number;
+  /** The model that it was submitted to. */
   readonly model: Model;
+  /** Its unfolded graph, which may still grow; empty until it is unfolded. */
   readonly graph: CellGraph;
+  /** When it was due to arrive; latency counts from here. */
   readonly arrivalNs: number;
   /** Latest useful completion; Infinity without a deadline. */
   readonly deadlineNs: number;
-  /** Belongs to the policy. */
+  /** Belongs to the policy: whatever it needs to find again for a request. */
   tag: unknown;
 }

@@ -17,6 +17,9 @@ import {
 } from "../policy.ts";
 import type { Request } from "../request.ts";
 
+/**
+ * Options of `bucketed`.
+ */
 export interface BucketedOptions {
   /** Lengths per bucket; default 10. */
   bucketWidth?: number;
@@ -30,6 +33,22 @@ interface Bucket {
   readonly requests: Fifo<Request>;
 }
 
+/**
+ * Padding with buckets: requests whose input length falls into one bucket share a batch, padded to the bucket's edge;
+ * buckets take turns, and a partly filled batch starts as soon as a worker is idle and it is its bucket's turn. For
+ * models of shape "chain".
+ * Source: Cellular Batching, section 7.1 (MXNet and TensorFlow).
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { bucketed, lstm } from "@shoal/core";
+ *
+ * const policy = bucketed({ bucketWidth: 10, batchSizeMax: 64 }); // 1-10, 11-20, ... tokens
+ * assert.equal(policy.supports(lstm({ hidden: 4, vocabulary: 10 })), undefined);
+ * ```
+ */
 export function bucketed(options: BucketedOptions = {}): Policy {
   knownOptions("bucketed", options, ["bucketWidth", "batchSizeMax"]);
   const width = positiveInteger(

@@ -21,6 +21,9 @@ import {
   type Policy,
 } from "../policy.ts";
 
+/**
+ * Options of `graph`.
+ */
 export interface GraphOptions {
   /** Time the oldest request waits for company, unless the batch is full; default 0. */
   windowNs?: number;
@@ -33,6 +36,22 @@ export interface GraphOptions {
   dummyRows?: boolean;
 }
 
+/**
+ * Graph batching: collects requests of one model for a time window or until the batch is full, pads them to the
+ * longest, executes the whole graph, returns all results when the run ends. For models of shape "chain".
+ * Source: LazyBatching, section III-A (GraphB(N)); Cellular Batching, section 2.3.
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { graph, treeLstm } from "@shoal/core";
+ *
+ * const policy = graph({ windowNs: 5e6, batchSizeMax: 32 }); // up to 5 ms for company
+ * const trees = treeLstm({ hidden: 4, vocabulary: 10 });
+ * assert.notEqual(policy.supports(trees), undefined); // padding cannot make trees alike
+ * ```
+ */
 export function graph(options: GraphOptions = {}): Policy {
   knownOptions("graph", options, ["windowNs", "batchSizeMax", "dummyRows"]);
   const dummyRows = flag("graph", "dummyRows", options.dummyRows ?? false);

@@ -21,11 +21,29 @@ import {
 } from "../policy.ts";
 import type { Request } from "../request.ts";
 
+/**
+ * Options of `merged`.
+ */
 export interface MergedOptions {
   /** Most requests per merged graph; default 64. */
   batchSizeMax?: number;
 }
 
+/**
+ * Dynamic merging: collects a fixed set of requests of one model, merges their graphs level by level, executes the
+ * merged graph, returns all results when the run ends. Batches any model, trees too.
+ * Source: Cellular Batching, sections 2.3 and 7.5 (TensorFlow Fold, DyNet).
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { merged, treeLstm } from "@shoal/core";
+ *
+ * const policy = merged({ batchSizeMax: 32 });
+ * assert.equal(policy.supports(treeLstm({ hidden: 4, vocabulary: 10 })), undefined);
+ * ```
+ */
 export function merged(options: MergedOptions = {}): Policy {
   knownOptions("merged", options, ["batchSizeMax"]);
   const batchSizeMax = positiveInteger(

@@ -13,15 +13,19 @@ import {
   ofType,
 } from "../../base/checked_options.ts";
 
-/** Options of `graph`. */
+/** Options of `graph` that a baseline sets. */
 export interface GraphSettings {
+  /** See `GraphOptions`. */
   readonly windowNs: number;
+  /** See `GraphOptions`. */
   readonly batchSizeMax: number;
+  /** See `GraphOptions`. */
   readonly dummyRows?: boolean;
 }
 
 /** What a baseline leaves to be chosen. */
 export interface BaselineOptions {
+  /** Most requests per batch; default: the paper's. */
   batchSizeMax?: number;
   /** The window of those that have one: given (GraphB) or found (`searchWindow`). */
   windowNs?: number;
@@ -37,7 +41,23 @@ function checked(name: string, options: BaselineOptions): BaselineOptions {
   return checkedOptions(`Baseline "${name}"`, options, BASELINE_CHECKS);
 }
 
-/** Every baseline by the name its paper gives it. */
+/**
+ * Every baseline of the papers by the name its paper gives it, as options of `graph`. Those with a window throw a
+ * RangeError without one.
+ * Sources: DVABatch, section 8.1 (ZeroBatch, DelayBatch); E2bird, section 3.2 (NO_Wait, OPT_Wait, Static);
+ * LazyBatching, section VI (GraphB(N)).
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { graph } from "@shoal/core";
+ * import { BASELINES } from "@shoal/core/simulate";
+ *
+ * const policy = graph(BASELINES.GraphB({ windowNs: 25e6 })); // GraphB(25)
+ * assert.equal(policy.name, "graph");
+ * assert.throws(() => BASELINES.DelayBatch({}), /needs a "windowNs"/);
+ * ```
+ */
 export const BASELINES: Readonly<
   Record<string, (options: BaselineOptions) => GraphSettings>
 > = {
@@ -84,11 +104,22 @@ function withWindow(
 const checkWindows = listOf(nonNegative);
 
 /**
- * The best of several windows; the shorter of equals.
- * @param windowsNs windows to try
+ * The best of several windows for a baseline; the shorter of equals.
+ * @param windowsNs windows to try, at least 0
  * @param score of a run with a window, the higher the better: the peak throughput that keeps the QoS
  * target (DelayBatch), or the negative latency at high load (OPT_Wait)
+ * @returns the window, and its score
  * @throws TypeError or RangeError on an argument that is not one, or without a window
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { searchWindow } from "@shoal/core/simulate";
+ *
+ * // Usually the score of a simulation; here a peak at 10 ms.
+ * const { windowNs } = searchWindow([0, 5e6, 10e6, 20e6], (ns) => -Math.abs(ns - 10e6));
+ * assert.equal(windowNs, 10e6);
+ * ```
  */
 export function searchWindow(
   windowsNs: readonly number[],

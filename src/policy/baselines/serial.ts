@@ -10,6 +10,21 @@ import { type EngineView, IDLE, type Policy } from "../policy.ts";
 import { knownOptions } from "../options.ts";
 import type { Request } from "../request.ts";
 
+/**
+ * Serial execution: one request at a time per worker, in order of arrival, node by node. The reference that every
+ * other policy's results equal bit for bit. Batches any model. Takes no options.
+ * Source: LazyBatching, section VI ("Serial").
+ * @throws TypeError on an option
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm, serial } from "@shoal/core";
+ *
+ * const policy = serial();
+ * assert.equal(policy.supports(lstm({ hidden: 4, vocabulary: 10 })), undefined);
+ * ```
+ */
 export function serial(
   options: Readonly<Record<string, unknown>> = {},
 ): Policy {

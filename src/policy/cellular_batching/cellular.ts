@@ -29,6 +29,9 @@ import {
   type SubgraphQueue,
 } from "./subgraph.ts";
 
+/**
+ * Options of `cellular`; names are those of Algorithm 1.
+ */
 export interface CellularOptions {
   /** Bsizes.Max(), for all cells or by cell name; default 64. */
   batchSizeMax?: number | Readonly<Record<string, number>>;
@@ -68,6 +71,50 @@ interface Burst {
   tasks: number;
 }
 
+/**
+ * Cellular batching (BatchMaker): a task batches nodes of one cell over whatever requests are ready, so that requests
+ * join and leave at every cell; an idle worker gets several tasks ahead. Batches any model.
+ * Source: Gao, Yu, Wu, Li, "Low Latency RNN Inference with Cellular Batching" (EuroSys 2018), section 4.3, Algorithm 1.
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example On virtual time: a newcomer joins at the next step and leaves as soon as it is done
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular, lstm } from "@shoal/core";
+ * import {
+ *   constantCost,
+ *   driveVirtual,
+ *   EngineCore,
+ *   SimExecutor,
+ *   Timeline,
+ * } from "@shoal/core/simulate";
+ *
+ * const model = lstm({ hidden: 4, vocabulary: 10 });
+ * const timeline = new Timeline();
+ * const executor = new SimExecutor({
+ *   timeline,
+ *   cost: constantCost(10), // ns per batch, however large
+ *   onCompleted: (task, startNs, endNs) => engine.completed(task, startNs, endNs),
+ * });
+ * const engine = new EngineCore({
+ *   models: [model],
+ *   policy: cellular({ maxTasksToSubmit: 1 }),
+ *   executor,
+ * });
+ * const endsNs: Record<string, number> = {};
+ * const request = (name: string, tokens: number[], arrivalNs: number) => ({
+ *   model,
+ *   input: { tokens },
+ *   arrivalNs,
+ *   onEnd: () => endsNs[name] = timeline.nowNs,
+ * });
+ * driveVirtual(engine, timeline, [
+ *   request("long", [1, 2, 3], 0),
+ *   request("short", [4], 5),
+ * ]);
+ * assert.deepEqual(endsNs, { short: 20, long: 30 });
+ * ```
+ */
 export function cellular(options: CellularOptions = {}): Policy {
   const name = "cellular";
   knownOptions(name, options, [

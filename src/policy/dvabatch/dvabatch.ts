@@ -9,15 +9,11 @@
  * A run is one stage of one batch, padded to its longest query; it carries the two buffers it uses.
  */
 import { describe } from "../../base/describe.ts";
+import type { Cell } from "../../graph/cell.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Query } from "./query_table.ts";
 import { Pipeline, type Work } from "./pipeline.ts";
-import {
-  DVA_POLICIES,
-  type DvaPolicy,
-  type DvaSchedule,
-  dvaSchedule,
-} from "./schedule.ts";
+import { DVA_POLICIES, type DvaSchedule, dvaSchedule } from "./schedule.ts";
 import {
   atPreferredSizes,
   durationNs,
@@ -35,21 +31,37 @@ import {
 } from "../policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 
+/**
+ * Options of `dvabatch`; names are the paper's.
+ */
 export interface DvaBatchOptions {
-  /** Offline profile (section 7.1); default: every operator counts as 0 ns. */
+  /**
+   * Offline profile (section 7.1): a function, or points [rows, ns] by cell. Default: every operator counts as
+   * 0 ns, and stages have equally many cells.
+   */
   profile?: Profile | ProfileTable;
   /** Number of stages of equal time, or cuts where the preferred batch size changes; default 4. */
   stages?: number | "preferred";
-  /** Default "III": every model has load diversity (section 7.1). */
-  policy?: DvaPolicy;
-  /** Meta operations of your own instead of a policy (Fig. 12). */
-  schedule?: (model: Model, stages: readonly Stage[]) => DvaSchedule;
+  /**
+   * Which of section 7.2's policies: "I" for diverse input sizes, "II" for operators whose best batch sizes differ,
+   * "III" for diverse loads, "II+III" both; "none" batches like the baselines, stage by stage. Default "III": every
+   * model has load diversity (section 7.1).
+   */
+  policy?: "none" | "I" | "II" | "III" | "II+III";
+  /**
+   * Meta operations of your own instead of a policy (Fig. 12). Called once per model, with its stages: adjacent cells
+   * that an executor runs without interruption.
+   */
+  schedule?: (
+    model: Model,
+    stages: readonly (readonly Cell[])[],
+  ) => DvaSchedule;
   /** bs_max; default 64. */
   batchSizeMax?: number;
-  /** Batch time window; default 0, for Policy I the time of the first stage at the maximum size. */
+  /** Batch time window, how long the oldest waits for company; default 0, for Policy I the time of the first stage at the maximum size. */
   windowNs?: number;
   /**
-   * T_comp_wait. Default 100 ms. Assumption: the paper gives no figure; half of its QoS target.
+   * T_comp_wait: a batch that started longer ago is not stretched. Default 100 ms. Assumption: the paper gives no figure; half of its QoS target.
    */
   compWaitNs?: number;
   /** Buffer pairs; 1: stages run serially. Default 2 (Fig. 19). */
@@ -64,6 +76,30 @@ export interface DvaBatchOptions {
   lengthRatio?: number;
 }
 
+/**
+ * DVABatch: models are sliced into stages, each with an executor; batches are created, stretched and split between
+ * stages, so that queries enter and leave them in several places. For models of shape "chain".
+ * Source: Cui et al., "DVABatch: Diversity-aware Multi-Entry Multi-Exit Batching for Efficient Processing of DNN
+ * Services on GPUs" (USENIX ATC 2022), sections 5 to 7.
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example A schedule of one's own: batches of two, never stretched or split
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { dvabatch, type DvaSchedule, lstm } from "@shoal/core";
+ *
+ * const pairs: DvaSchedule = {
+ *   admit({ waiting, canStart }) {
+ *     if (!canStart) return undefined;
+ *     const [first, second] = waiting;
+ *     return { op: "new", groups: [second ? [first, second] : [first]], why: "by twos" };
+ *   },
+ *   split: (size) => [size],
+ * };
+ * const policy = dvabatch({ stages: 2, schedule: () => pairs });
+ * assert.equal(policy.supports(lstm({ hidden: 4, vocabulary: 10 })), undefined);
+ * ```
+ */
 export function dvabatch(options: DvaBatchOptions = {}): Policy {
   const name = "dvabatch";
   knownOptions(name, options, [

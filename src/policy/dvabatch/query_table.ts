@@ -6,9 +6,11 @@ import type { Request } from "../request.ts";
 
 /** A request inside a pipeline; its tag. A query that has ended keeps its place in its batch. */
 export interface Query {
+  /** The request that it is. */
   readonly request: Request;
   /** It is in a batch, not waiting for one. */
   batched: boolean;
+  /** The request needs nothing more. */
   ended: boolean;
 }
 

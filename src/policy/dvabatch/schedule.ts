@@ -7,12 +7,15 @@ import type { Query } from "./query_table.ts";
 
 /** Queries that are in no batch, oldest first. */
 export interface WaitingQueries extends Iterable<Query> {
+  /** How many there are. */
   readonly size: number;
+  /** The oldest one; undefined when there is none. */
   readonly first: Query | undefined;
 }
 
 /** What a schedule may know when queries wait. */
 export interface AdmitView {
+  /** Time since the engine's start. */
   readonly nowNs: number;
   /** At least one. */
   readonly waiting: WaitingQueries;
@@ -22,27 +25,31 @@ export interface AdmitView {
   readonly canStart: boolean;
   /** The latest batch, if the rules of section 5.2.2 let it be stretched. */
   readonly stretchable?: {
+    /** Queries that it can take. */
     readonly room: number;
     /** Start of its first run; NaN when it has not begun. */
     readonly startedNs: number;
   };
 }
 
-/** What becomes of waiting queries. */
+/** What becomes of waiting queries; `why` is for the decision log. */
 export type Admission =
+  /** Each group becomes a batch. */
   | {
     readonly op: "new";
     readonly groups: readonly Query[][];
     readonly why: string;
   }
+  /** They join the latest batch and catch up with it. */
   | {
     readonly op: "stretch";
     readonly queries: readonly Query[];
     readonly why: string;
   }
+  /** Nothing before `untilNs` unless something happens. */
   | { readonly op: "wait"; readonly untilNs: number; readonly why: string };
 
-/** The public hook: implement it for a policy of your own. */
+/** The public hook: implement it for a policy of your own (DVABatch, Fig. 12), the option `schedule` of `dvabatch`. */
 export interface DvaSchedule {
   /** Asked while queries wait; undefined: nothing before the next event. */
   admit(view: AdmitView): Admission | undefined;

@@ -7,7 +7,7 @@ import { growingCells } from "../../graph/growing_cells.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Profile } from "../profile.ts";
 
-/** Adjacent cells that an executor runs without interruption. */
+/** Adjacent cells of a model, in order, that an executor runs without interruption. */
 export type Stage = readonly Cell[];
 
 /**

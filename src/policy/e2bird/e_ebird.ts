@@ -16,17 +16,36 @@ import type { WorkerCounts } from "./worker_queue.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import type { Policy } from "../policy.ts";
 
+/**
+ * Options of `eEbird`; names are the paper's.
+ */
 export interface EEbirdOptions {
   /**
    * EngineConfs: by TotalBS how many workers of sizes 1, 2, 4, ...; default: ResNet-152's (Table 4).
    */
-  configurations?: Readonly<Record<number, WorkerCounts>>;
+  configurations?: Readonly<Record<number, readonly number[]>>;
   /** Inferences alive at once; default: the largest TotalBS. */
   maxInf?: number;
   /** Slots of the memory pool; default 4 maxInf. */
   slots?: number;
 }
 
+/**
+ * E-Ebird: like `nEbird`, with the workers chosen anew whenever the load changes, from configurations that an offline
+ * phase has found best for each load (`searchConfigurations`). For models of shape "chain".
+ * Source: Cui et al., "E2bird" (IEEE TPDS), section 7.3, Algorithm 2.
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { eEbird } from "@shoal/core";
+ *
+ * // Up to 4 requests: four workers of size 1; up to 8: two of size 2 and one of size 4.
+ * const policy = eEbird({ configurations: { 4: [4], 8: [0, 2, 1] } });
+ * assert.equal(policy.name, "e-ebird");
+ * ```
+ */
 export function eEbird(options: EEbirdOptions = {}): Policy {
   const name = "e-ebird";
   knownOptions(name, options, ["configurations", "maxInf", "slots"]);

@@ -11,6 +11,9 @@ import { totalBatchSize, workerCounts } from "./worker_queue.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import type { Policy } from "../policy.ts";
 
+/**
+ * Options of `nEbird`.
+ */
 export interface NEbirdOptions {
   /** Sizes of the engine's workers, one of them 1; default 1, 1, 2, 4, 8, 16 (section 7.2.1). */
   workers?: readonly number[];
@@ -20,6 +23,24 @@ export interface NEbirdOptions {
   slots?: number;
 }
 
+/**
+ * N-Ebird: a fixed set of workers of sizes 2^n per model; whenever the waiting requests fill an idle one exactly, it is
+ * launched, the largest first, so that nothing is waited for and nothing padded to a batch size. For models of shape
+ * "chain". The device needs as many workers as the set has for all of them to run at once.
+ * Source: Cui et al., "E2bird: Enhanced Elastic Batch for Improving Responsiveness and Throughput of Deep Learning
+ * Services" (IEEE TPDS), section 7.2, Algorithm 1.
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { nEbird } from "@shoal/core";
+ *
+ * const policy = nEbird({ workers: [1, 2, 4, 8] }); // at most 15 inferences alive
+ * assert.equal(policy.name, "n-ebird");
+ * assert.throws(() => nEbird({ workers: [2, 4] }), /a worker of size 1/);
+ * ```
+ */
 export function nEbird(options: NEbirdOptions = {}): Policy {
   const name = "n-ebird";
   knownOptions(name, options, ["workers", "maxInf", "slots"]);

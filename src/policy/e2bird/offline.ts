@@ -78,6 +78,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
+/** Options of `searchConfigurations`. */
 export interface SearchOptions {
   /** Loads that are profiled; default 4, 8, 16, 32 (section 7.3.2). */
   totals?: readonly number[];
@@ -104,9 +105,25 @@ const SEARCH_CHECKS: Checks<SearchOptions> = {
 const checkCounts = listOf(integer(0, 2 ** SIZES_MAX));
 
 /**
- * Profiles all combinations of every load and keeps the best one (section 7.3.1). Of equals the one with
- * fewer workers wins.
+ * E-Ebird's offline phase: profiles all combinations of workers that make up a load, and keeps the best one. Of
+ * equals the one with fewer workers wins.
+ * Source: E2bird, section 7.3.1, Eq. 6.
+ * @returns by load (TotalBS), how many workers of sizes 1, 2, 4, ...; the option `configurations` of `eEbird`
  * @throws TypeError or RangeError on an option that is not one
+ *
+ * @example Workers that share a device: each fills a sixteenth of it per row
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { coRunNs, searchConfigurations } from "@shoal/core/simulate";
+ *
+ * const configurations = searchConfigurations({
+ *   totals: [2, 4],
+ *   sizes: 3,
+ *   latenciesNs: (sizes) =>
+ *     coRunNs(sizes.map((size) => ({ aloneNs: 100, demand: size / 16 }))),
+ * });
+ * assert.deepEqual(configurations, { 2: [0, 1, 0], 4: [0, 0, 1] });
+ * ```
  */
 export function searchConfigurations(
   options: SearchOptions,
@@ -149,10 +166,22 @@ export function withDefaults(counts: WorkerCounts): number[] {
  * The engine that satisfies every configuration: of each size as many workers as any of them needs.
  * Deviation: for Table 4's own mixes this is [1,1,2,2,1,0]; the table prints [1,1,1,2,1,0], which lacks
  * one of the two workers of size 4 in the mix for 16.
+ * Source: E2bird, section 7.3.2, Table 4.
+ * @param configurations by load (TotalBS), how many workers of sizes 1, 2, 4, ...
+ * @returns how many workers of sizes 1, 2, 4, ...; at least one each of sizes 1 and 2
  * @throws TypeError or RangeError on what are no counts of workers
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { engineConfiguration } from "@shoal/core/simulate";
+ *
+ * const counts = engineConfiguration({ 8: [0, 0, 0, 1], 16: [0, 0, 2, 1] });
+ * assert.deepEqual(counts, [1, 1, 2, 1]); // sizes 1, 2, 4, 4, 8
+ * ```
  */
 export function engineConfiguration(
-  configurations: Readonly<Record<number, WorkerCounts>>,
+  configurations: Readonly<Record<number, readonly number[]>>,
 ): number[] {
   ofType("object")("configurations", configurations);
   for (const [total, counts] of Object.entries(configurations)) {

@@ -22,6 +22,9 @@ import {
 } from "../policy.ts";
 import type { Request } from "../request.ts";
 
+/**
+ * Options of `late`.
+ */
 export interface LateOptions {
   /** Most rows per batch; default 64. */
   batchSizeMax?: number;
@@ -35,6 +38,22 @@ type Ready = CellNode[];
 /** The device that late batching drives. */
 const DEVICE = 0;
 
+/**
+ * Late batching: a request's graph is executed block by block (a block is a node); the next batch is decided when the
+ * last one was pushed to the device, not when it completed, in order of arrival, without priorities. Batches any model;
+ * uses the first worker only, as the paper has one device.
+ * Source: Gao, Yu, Wu, Li, "Low Latency Model Serving with Late Batching" (AISys 2017), section 2.
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { late, treeLstm } from "@shoal/core";
+ *
+ * const policy = late({ batchSizeMax: 32, pushAhead: 2 }); // one block runs, one waits behind it
+ * assert.equal(policy.supports(treeLstm({ hidden: 4, vocabulary: 10 })), undefined);
+ * ```
+ */
 export function late(options: LateOptions = {}): Policy {
   knownOptions("late", options, ["batchSizeMax", "pushAhead"]);
   const batchSizeMax = positiveInteger(

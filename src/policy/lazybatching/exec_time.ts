@@ -84,10 +84,23 @@ export function singleInputExecNs(
 const checkLengths = listOf(listOf(integer(0, Number.MAX_SAFE_INTEGER)));
 
 /**
- * dec_timesteps that cover a share of a length distribution (section IV-C: 90 %).
+ * dec_timesteps that cover a share of a length distribution, for the option of that name of `lazy`.
+ * Source: LazyBatching, section IV-C.
  * @param lengths values with their counts, ascending, e.g. `Histogram.entries()`
+ * @param coverage share of the lengths, in (0, 1]; default 0.9, the paper's 90 %
  * @returns the smallest length such that at least `coverage` of all lengths are at most it
  * @throws TypeError or RangeError on an argument that is not one, or without a length
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lazy } from "@shoal/core";
+ * import { decTimesteps } from "@shoal/core/simulate";
+ *
+ * const steps = decTimesteps([[5, 60], [12, 30], [80, 10]]); // 60 sentences of 5 words, ...
+ * assert.equal(steps, 12);
+ * lazy({ decTimesteps: steps });
+ * ```
  */
 export function decTimesteps(
   lengths: Iterable<readonly [length: number, count: number]>,

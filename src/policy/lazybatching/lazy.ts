@@ -38,8 +38,11 @@ import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 import type { Request } from "../request.ts";
 import { conservative, exact, type SlackPredictor } from "./slack.ts";
 
+/**
+ * Options of `lazy` and `oracle`.
+ */
 export interface LazyOptions {
-  /** Offline profile, NodeLatency; default: every node counts as 0 ns. */
+  /** Offline profile, NodeLatency: a function, or points [rows, ns] by cell. Default: every node counts as 0 ns. */
   profile?: Profile | ProfileTable;
   /** SLA_target of requests without a deadline of their own, in all or by model name; default 100 ms. */
   slaNs?: number | Readonly<Record<string, number>>;
@@ -56,11 +59,44 @@ export interface LazyOptions {
   nestedPreemption?: boolean;
 }
 
+/**
+ * LazyBatching: sub-batches are preempted between two nodes so that new requests catch up and merge, as long as the
+ * slack of everybody concerned, predicted conservatively, allows it. For models of shape "chain".
+ * Source: Choi, Kim, Rhu, "LazyBatching: An SLA-aware Batching System for Cloud Machine Learning Inference"
+ * (HPCA 2021), section IV, Fig. 8-10, Eq. 1 and 2, Algorithm 1.
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example With a profile: what a batch of each cell takes, by its number of rows
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lazy, lstm } from "@shoal/core";
+ *
+ * const policy = lazy({
+ *   profile: { lstm_step: [[1, 20_000], [64, 180_000]] }, // ns
+ *   slaNs: 50e6,
+ * });
+ * assert.equal(policy.supports(lstm({ hidden: 4, vocabulary: 10 })), undefined);
+ * ```
+ */
 export function lazy(options: LazyOptions = {}): Policy {
   return lazyBatching("lazy", options, conservative);
 }
 
-/** LazyBatching with precise batch latencies (section VI, "Oracle"). */
+/**
+ * LazyBatching with precise batch latencies: predicts slack from the profile's exact curves instead of sums of single
+ * requests. For comparisons; options are those of `lazy`.
+ * Source: LazyBatching, section VI ("Oracle").
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { LSTM_STEP_V100, oracle } from "@shoal/core/simulate";
+ *
+ * const policy = oracle({ profile: { "*": LSTM_STEP_V100 }, slaNs: 20e6 });
+ * assert.equal(policy.name, "oracle");
+ * ```
+ */
 export function oracle(options: LazyOptions = {}): Policy {
   return lazyBatching(
     "oracle",
