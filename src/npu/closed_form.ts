@@ -18,12 +18,17 @@ import { foldTiming, type Mode } from "./timing.ts";
 
 /** Words moved between the array and its scratchpads. */
 export interface ScratchpadTraffic {
+  /** Words of the input. */
   ifmapReads: number;
+  /** Words of the weights. */
   filterReads: number;
+  /** Words of the output, partial sums included. */
   ofmapWrites: number;
   /** Partial sums read back from the ofmap scratchpad. */
   ofmapReads: number;
+  /** Partial sums written to the accumulators below the array. */
   accumulatorWrites: number;
+  /** Partial sums read back from the accumulators. */
   accumulatorReads: number;
 }
 

@@ -5,25 +5,45 @@ import { type ArrayShape, type Dataflow, DATAFLOWS } from "./dataflow.ts";
 import { nonNegativeInteger, oneOf, positiveInteger } from "./checks.ts";
 import type { DramConfig } from "./memory/dram.ts";
 
-export const NUMBER_FORMATS = {
-  /** int8 operands, 32-bit sums, results requantised to 8 bits. */
+/**
+ * What operands and sums are: int8 with 32-bit sums, results requantised to 8 bits; bf16 (two bytes) or f32 with f32
+ * sums.
+ */
+export type NumberFormat = "int8" | "bf16" | "f32";
+
+export const NUMBER_FORMATS: Readonly<
+  Record<
+    NumberFormat,
+    { readonly operandBytes: number; readonly sumBytes: number }
+  >
+> = {
   int8: { operandBytes: 1, sumBytes: 4 },
   bf16: { operandBytes: 2, sumBytes: 4 },
   f32: { operandBytes: 4, sumBytes: 4 },
-} as const;
-export type NumberFormat = keyof typeof NUMBER_FORMATS;
+};
 
+/** A machine: array, clock, memories, number format. Numbers are positive integers. */
 export interface NpuConfig {
+  /** What profiles and messages call it. */
   name: string;
   /** Where the figures are from, and what is assumed. */
   source: string;
+  /** Processing elements. */
   array: ArrayShape;
+  /** Which operand stays in the array. */
   dataflow: Dataflow;
+  /**
+   * "causal": folds one after another; "overlapped": the next fold's resident operand is loaded while the array works
+   * on this one's (docs/npu.md, accounting modes).
+   */
   mode: "causal" | "overlapped";
+  /** Cycles per second of array, vector unit and DRAM port. */
   clockHz: number;
+  /** What operands and sums are. */
   format: NumberFormat;
-  /** On-chip bytes for activations (inputs and outputs) and weights. */
+  /** On-chip bytes for activations, inputs and outputs. */
   activationBytes: number;
+  /** On-chip bytes for weights. */
   weightBytes: number;
   /**
    * Bytes of the accumulators below the array, where the sums of two tiles stay until the vector unit
@@ -32,6 +52,7 @@ export interface NpuConfig {
   accumulatorBytes: number;
   /** Elements the vector unit handles per cycle. */
   vectorLanes: number;
+  /** Memory off the chip. */
   dram: DramConfig;
 }
 
@@ -59,8 +80,19 @@ const DRAM_FIELDS: readonly (keyof DramConfig)[] = [
 ];
 
 /**
- * Checks every field. Throws a RangeError naming the key, or a TypeError on a key that there is not.
+ * Checks every field of a machine; `createNpu` does it as well.
  * @returns a copy: what the caller does to its own later changes no machine
+ * @throws RangeError naming the field that cannot be, TypeError on one that there is not
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { checkConfig, preset } from "@shoal/core/npu";
+ *
+ * const small = { ...preset("gemmini"), name: "small", array: { rows: 8, cols: 8 } };
+ * assert.deepEqual(checkConfig(small), small);
+ * assert.throws(() => checkConfig({ ...small, vectorLanes: 0 }), /vectorLanes/);
+ * ```
  */
 export function checkConfig(given: NpuConfig): NpuConfig {
   knownOptions("A machine", given, FIELDS, "field");

@@ -17,19 +17,25 @@ import { oneOf, positiveInteger } from "./checks.ts";
 
 export type Axis = "m" | "n" | "k";
 export type Operand = "ifmap" | "filter" | "ofmap";
-export const DATAFLOWS = ["os", "ws", "is"] as const;
-export type Dataflow = typeof DATAFLOWS[number];
+/** What stays in the array: "os" the output, "ws" the weights, "is" the input. */
+export type Dataflow = "os" | "ws" | "is";
+export const DATAFLOWS: readonly Dataflow[] = ["os", "ws", "is"];
 
 /** ofmap (m x n) = ifmap (m x k) * filter (k x n); all dimensions in words. */
 export interface Gemm {
+  /** Rows of the input and output: of a batch, pixels, tokens. */
   m: number;
+  /** Columns of the output: units, output channels. */
   n: number;
+  /** What is summed over: inputs of a unit, elements of a window. */
   k: number;
 }
 
 /** Processing elements of the array. */
 export interface ArrayShape {
+  /** From the top edge to the bottom one. */
   rows: number;
+  /** From the left edge to the right one. */
   cols: number;
 }
 

@@ -6,7 +6,9 @@ import type { Gemm } from "./dataflow.ts";
 
 /** `copies` independent GEMMs of the same shape, each with operands of its own (groups, heads). */
 export interface GemmWork {
+  /** The shape of one copy. */
   gemm: Gemm;
+  /** At least 1. */
   copies: number;
   /**
    * Present if the ifmap operand is the im2col of a feature map: then memory moves the map, not the
@@ -19,17 +21,25 @@ export interface GemmWork {
 
 /** The feature maps an im2col operand is read from: `batch` images, padding not stored. */
 export interface MapWindow {
+  /** Images. */
   batch: number;
+  /** Pixels of an image from top to bottom. */
   height: number;
+  /** Pixels of an image from left to right. */
   width: number;
   /** Channels of one copy (one group). */
   channels: number;
-  /** Extent of the window, dilation included. */
+  /** Height of the window, dilation included. */
   filterH: number;
+  /** Width of the window, dilation included. */
   filterW: number;
+  /** Pixels from one window to the next below. */
   strideH: number;
+  /** Pixels from one window to the next on the right. */
   strideW: number;
+  /** Windows from top to bottom. */
   outputH: number;
+  /** Windows from left to right. */
   outputW: number;
 }
 
@@ -69,17 +79,28 @@ function touched(
 
 /** Work of the vector unit: `passes` operations on each of `elements` elements. */
 export interface VectorWork {
+  /** What it is, such as the operator's name. */
   name: string;
+  /** Elements; the unit handles `NpuConfig.vectorLanes` of them per cycle. */
   elements: number;
+  /** Operations on each. */
   passes: number;
 }
 
+/**
+ * A layer, or any other piece of work on a batch: GEMMs one after the other, vector work behind the last of them, and
+ * what else must be moved.
+ */
 export interface LayerSpec {
+  /** What profiles and messages call it. */
   name: string;
+  /** May be none. */
   gemms: readonly GemmWork[];
+  /** May be none. */
   vector: readonly VectorWork[];
-  /** Words read from and written to memory besides the GEMMs' operands (residuals, pooling, tables). */
+  /** Words read from memory besides the GEMMs' operands (residuals, pooling, tables). */
   extraReadWords: number;
+  /** Words written to memory besides the GEMMs' results. */
   extraWriteWords: number;
 }
 

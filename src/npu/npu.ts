@@ -11,15 +11,34 @@ import type { LayerSpec } from "./layer_spec.ts";
 import { type LayerTime, layerTime } from "./memory/layer_time.ts";
 import type { OnChip } from "./memory/tiling.ts";
 
+/** What layers one after another take. */
 export interface NetworkTime {
+  /** Each layer and its time. */
   layers: readonly { layer: LayerSpec; time: LayerTime }[];
+  /** Of all layers. */
   cycles: number;
+  /** Of all layers, in integer nanoseconds, rounded up. */
   latencyNs: number;
 }
 
+/**
+ * A modelled systolic array: layers in, times out. A layer starts with nothing on chip and ends with its results in
+ * DRAM, as a policy may preempt after any node (LazyBatching, section VI-D). Times are kept by shape.
+ */
 export interface Npu {
+  /** The machine that it models. */
   readonly config: NpuConfig;
+  /**
+   * What one layer takes, under the tiling that is done soonest.
+   * @param onChip what need not come from DRAM or go there; default: nothing
+   * @throws RangeError when no tile of the layer fits the machine's memories, or a size is none
+   */
   layer(layer: LayerSpec, onChip?: OnChip): LayerTime;
+  /**
+   * What layers one after another take.
+   * @param options keepOnChip: results stay on chip for the next layer where they fit; default false
+   * @throws RangeError as `layer` does
+   */
   network(
     layers: readonly LayerSpec[],
     options?: { keepOnChip?: boolean },
@@ -30,7 +49,27 @@ export interface Npu {
 
 const FROM_DRAM: OnChip = { ifmap: false, ofmap: false };
 
-/** Throws a RangeError or TypeError naming the field if the configuration is impossible. */
+/**
+ * A model of a machine.
+ * @throws RangeError or TypeError naming the field if the configuration is impossible
+ *
+ * @example What a layer of 1024 units takes for a batch of 64
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createNpu, preset } from "@shoal/core/npu";
+ *
+ * const npu = createNpu(preset("tpu-v1"));
+ * const time = npu.layer({
+ *   name: "dense",
+ *   gemms: [{ gemm: { m: 64, n: 1024, k: 1024 }, copies: 1 }],
+ *   vector: [{ name: "Relu", elements: 64 * 1024, passes: 1 }],
+ *   extraReadWords: 0,
+ *   extraWriteWords: 0,
+ * });
+ * assert.equal(time.bound, "memory"); // 1 MiB of weights at 34 GB/s
+ * assert.equal(time.macs, 64 * 1024 * 1024);
+ * ```
+ */
 export function createNpu(machine: NpuConfig): Npu {
   const config = checkConfig(machine);
   const times = new Map<string, LayerTime>();

@@ -9,6 +9,18 @@ import type { NpuConfig } from "./config.ts";
 const MIB = 1024 * 1024;
 const KIB = 1024;
 
+/**
+ * Published machines by name; `source` of each says where its figures are from and what is assumed.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { PRESETS } from "@shoal/core/npu";
+ *
+ * assert.deepEqual(PRESETS["tpu-v1"].array, { rows: 256, cols: 256 });
+ * assert.match(PRESETS["tpu-v1"].source, /ISCA 2017/);
+ * ```
+ */
 export const PRESETS = {
   lazybatching: {
     name: "LazyBatching NPU",
@@ -131,9 +143,24 @@ export const PRESETS = {
   },
 } as const satisfies Record<string, NpuConfig>;
 
+/** Names of the presets. */
 export type PresetName = keyof typeof PRESETS;
 
-/** Throws a RangeError listing the presets if `name` is none of them. */
+/**
+ * A published machine, to be used as it is or as a base.
+ * @param name one of PresetName
+ * @throws RangeError listing the presets if `name` is none of them
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createNpu, preset } from "@shoal/core/npu";
+ *
+ * const faster = createNpu({ ...preset("tpu-v2"), clockHz: 940_000_000 });
+ * assert.equal(faster.config.format, "bf16");
+ * assert.throws(() => preset("tpu-v9"), /known: lazybatching, tpu-v1/);
+ * ```
+ */
 export function preset(name: string): NpuConfig {
   if (!Object.hasOwn(PRESETS, name)) {
     throw new RangeError(

@@ -7,12 +7,17 @@ import type { LayerSpec } from "./layer_spec.ts";
 import type { Npu } from "./npu.ts";
 import { positiveInteger } from "./checks.ts";
 
+/** What the nodes of a model take on a machine, by batch size. JSON as it is. */
 export interface LatencyProfile {
+  /** Name of the machine. */
   machine: string;
+  /** Name of the model. */
   model: string;
+  /** Positive integers. */
   batchSizes: readonly number[];
-  /** Node names in order, and latencyNs[node][batch index]. */
+  /** Names of the layers or cells, in order. */
   nodes: readonly string[];
+  /** latencyNs[node][index of the batch size], whole nanoseconds. */
   latencyNs: readonly (readonly number[])[];
 }
 
@@ -22,13 +27,42 @@ export const BATCH_SIZES: readonly number[] = Array.from(
   (_, i) => i + 1,
 );
 
+/** Options of `profileModel`. */
 export interface ProfileOptions {
+  /** Name of the model. */
   model: string;
-  /** Default: BATCH_SIZES. */
+  /** Positive integers; default 1 to 64. */
   batchSizes?: readonly number[];
 }
 
-/** Profiles a model given as a function from batch size to layers. */
+/**
+ * Profiles a model given as a function from batch size to layers.
+ * Source of the idea: LazyBatching, section IV-C (node-level latency lookup table).
+ * @param layersOf the layers of a batch, equally many at every size
+ * @throws RangeError when a batch size is not a positive integer or there is none, the number of layers changes, or
+ * one does not fit the machine
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createNpu, preset, profileModel } from "@shoal/core/npu";
+ *
+ * const dense = (batch: number) => ({
+ *   name: "dense",
+ *   gemms: [{ gemm: { m: batch, n: 256, k: 256 }, copies: 1 }],
+ *   vector: [],
+ *   extraReadWords: 0,
+ *   extraWriteWords: 0,
+ * });
+ * const { latencyNs } = profileModel(
+ *   createNpu(preset("gemmini")),
+ *   (batch) => [dense(batch)],
+ *   { model: "mlp", batchSizes: [1, 16] },
+ * );
+ * const [[one, sixteen]] = latencyNs;
+ * assert(sixteen < 16 * one); // weights are loaded once per batch
+ * ```
+ */
 export function profileModel(
   npu: Npu,
   layersOf: (batch: number) => readonly LayerSpec[],
@@ -72,7 +106,24 @@ export function totalNs(profile: LatencyProfile, batch: number): number {
   return profile.latencyNs.reduce((sum, latencies) => sum + latencies[at], 0);
 }
 
-/** The profile as policies and `TableCost` take it: points [batch size, ns] by node. */
+/**
+ * The profile as policies (option `profile`) and `TableCost` take it: points [batch size, ns] by node.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { profileTable } from "@shoal/core/npu";
+ *
+ * const table = profileTable({
+ *   machine: "bench",
+ *   model: "lstm",
+ *   batchSizes: [1, 64],
+ *   nodes: ["lstm_step"],
+ *   latencyNs: [[20_000, 180_000]],
+ * });
+ * assert.deepEqual(table, { lstm_step: [[1, 20_000], [64, 180_000]] });
+ * ```
+ */
 export function profileTable(
   { nodes, batchSizes, latencyNs }: LatencyProfile,
 ): Record<string, [batch: number, ns: number][]> {
@@ -84,12 +135,45 @@ export function profileTable(
   );
 }
 
-/** Throws a RangeError naming what is wrong: what loadProfile() would refuse is not saved. */
+/**
+ * A profile as the text of a file, JSON.
+ * @throws RangeError naming what is wrong: what `loadProfile` would refuse is not saved
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { loadProfile, saveProfile } from "@shoal/core/npu";
+ *
+ * const profile = {
+ *   machine: "bench",
+ *   model: "lstm",
+ *   batchSizes: [1, 64],
+ *   nodes: ["lstm_step"],
+ *   latencyNs: [[20_000, 180_000]],
+ * };
+ * assert.deepEqual(loadProfile(saveProfile(profile)), profile);
+ * ```
+ */
 export function saveProfile(profile: LatencyProfile): string {
   return JSON.stringify(checked(profile), undefined, 1) + "\n";
 }
 
-/** Throws a RangeError naming what is wrong. */
+/**
+ * Reads what `saveProfile` wrote, or `shoal profile`.
+ * @throws RangeError naming what is wrong
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { loadProfile } from "@shoal/core/npu";
+ *
+ * const { nodes } = loadProfile(
+ *   '{"machine": "bench", "model": "mlp", "batchSizes": [1], "nodes": ["dense"], "latencyNs": [[700]]}',
+ * );
+ * assert.deepEqual(nodes, ["dense"]);
+ * assert.throws(() => loadProfile("{}"), /"machine" and "model" must be strings/);
+ * ```
+ */
 export function loadProfile(text: string): LatencyProfile {
   let value: unknown;
   try {

@@ -10,9 +10,13 @@
  */
 import { positiveInteger } from "../checks.ts";
 
+/** DRAM of fixed latency and bandwidth over channels. */
 export interface DramConfig {
+  /** Channels, which bursts go round. */
   channels: number;
+  /** Clock cycles from the end of a transfer to its data's arrival; may be 0. */
   latencyCycles: number;
+  /** Of all channels together. */
   bytesPerSecond: number;
   /** Bytes that go to one channel before the next one's turn. */
   burstBytes: number;

@@ -23,13 +23,16 @@ import {
   tilings,
 } from "./tiling.ts";
 
+/** The busiest resource: the array, the DRAM port or the vector unit. */
 export type Bound = "compute" | "memory" | "vector";
 
+/** What a layer takes on a machine. */
 export interface LayerTime {
   /** Cycles from the first request to the last byte written, rounded up. */
   cycles: number;
   /** Cycles the array needs for the layer if nothing stalls it. */
   arrayCycles: number;
+  /** Cycles the vector unit is busy. */
   vectorCycles: number;
   /** Cycles the DRAM port is busy. */
   dramCycles: number;
@@ -37,7 +40,9 @@ export interface LayerTime {
   stallCycles: number;
   /** The resource that is busy longest. */
   bound: Bound;
+  /** From DRAM. */
   bytesRead: number;
+  /** To DRAM. */
   bytesWritten: number;
   /** DRAM requests. */
   requests: number;
@@ -49,7 +54,7 @@ export interface LayerTime {
   utilizationPct: number;
   /** Bytes per second the layer would need not to be bound by memory. */
   neededBytesPerSecond: number;
-  /** Per GEMM. */
+  /** The tiling chosen for each GEMM: the one that is done soonest. */
   tilings: readonly Tiling[];
 }
 

@@ -14,20 +14,29 @@ import { NUMBER_FORMATS } from "../config.ts";
 import type { GemmWork } from "../layer_spec.ts";
 import { mapWords } from "../layer_spec.ts";
 
+/** How a GEMM is cut into tiles. */
 export interface Tiling {
+  /** Copies per tile. */
   copies: number;
+  /** Size of a tile along m. */
   m: number;
+  /** Size of a tile along n. */
   n: number;
+  /** Size of a tile along k. */
   k: number;
   /** The slower of the two outer loops. */
   outer: "m" | "n";
+  /** Whether the whole input is loaded once and kept. */
   ifmapResident: boolean;
+  /** Whether all weights are loaded once and kept. */
   filterResident: boolean;
 }
 
 /** What stays on chip between layers: no traffic, but room. */
 export interface OnChip {
+  /** The layer's input is there already. */
   ifmap: boolean;
+  /** The layer's output stays. */
   ofmap: boolean;
 }
 
