@@ -2,7 +2,7 @@
 export { coRunNs } from "./cost/shared_capacity.ts";
 export type { CostModel } from "./cost/cost_model.ts";
 export { GpuCost, TITAN_RTX } from "./cost/gpu_cost.ts";
-export type { GpuConfig } from "./cost/gpu_cost.ts";
+export type { GpuConfig, LayersOf } from "./cost/gpu_cost.ts";
 export { NpuCost } from "./cost/npu_cost.ts";
 export { profileCells } from "./cost/profile_cells.ts";
 export type { CellProfileOptions } from "./cost/profile_cells.ts";
@@ -15,7 +15,13 @@ export {
 export type { SharedTableOptions } from "./cost/published.ts";
 export type { SharedCost } from "./cost/shared_cost.ts";
 export { constantCost, TableCost } from "./cost/table_cost.ts";
+export type { ActiveRequest } from "./engine/core/active_request.ts";
 export { EngineCore } from "./engine/core/engine.ts";
+export type {
+  EngineOptions,
+  Submission,
+} from "./engine/core/engine_options.ts";
+export type { Executor, Settlement } from "./engine/core/executor.ts";
 export { PairedExecutor } from "./engine/virtual/paired_executor.ts";
 export type { PairedOptions } from "./engine/virtual/paired_executor.ts";
 export { SimExecutor } from "./engine/virtual/sim_executor.ts";
@@ -25,8 +31,10 @@ export {
   throughInStream,
 } from "./engine/virtual/virtual_driver.ts";
 export type { VirtualArrival } from "./engine/virtual/virtual_driver.ts";
+export type { VirtualWorkersOptions } from "./engine/virtual/virtual_workers.ts";
 export { TensorExecutor } from "./engine/wall/tensor_executor.ts";
 export { MLPERF_GNMT } from "./models/gnmt.ts";
+export type { InputKind } from "./graph/model.ts";
 export { MODELS } from "./models/registry.ts";
 export type { ModelEntry } from "./models/registry.ts";
 export { BASELINES, searchWindow } from "./policy/baselines/search_window.ts";

@@ -19,18 +19,23 @@ import type { LayerSpec } from "../npu/layer_spec.ts";
 import { mapWords } from "../npu/layer_spec.ts";
 import type { SharedCost } from "./shared_cost.ts";
 
+/** A GPU, as far as `GpuCost` knows it. Numbers are positive. */
 export interface GpuConfig {
+  /** For messages and reports. */
   name: string;
   /** Where the figures are from, and what is assumed. */
   source: string;
+  /** Streaming multiprocessors, each with a tile at a time; an integer. */
   sms: number;
   /** Peak of the format that is computed in, operations per second (a multiply-accumulate is two). */
   flopsPerS: number;
   /** Share of the peak that an SM reaches while it has a tile. */
   efficiency: number;
+  /** Of the memory, per second. */
   bytesPerS: number;
+  /** Bytes of a number. */
   wordBytes: number;
-  /** Output rows and columns of a tile. */
+  /** Output rows and columns of a tile; an integer. */
   tile: number;
   /** Least time of a kernel, ns. */
   kernelNs: number;
@@ -48,6 +53,19 @@ const GPU_CHECKS: Checks<GpuConfig> = {
   kernelNs: finitePositive,
 };
 
+/**
+ * The GPU of E2bird and DVABatch.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { GpuCost, TITAN_RTX } from "@shoal/core/simulate";
+ *
+ * const half = new GpuCost({ ...TITAN_RTX, name: "half a Titan RTX", sms: 36, flopsPerS: 8.15e12 });
+ * assert(half instanceof GpuCost);
+ * assert.match(TITAN_RTX.source, /72 SMs, 16.3 TFLOPS/);
+ * ```
+ */
 export const TITAN_RTX: GpuConfig = {
   name: "Titan RTX",
   source:
@@ -98,20 +116,39 @@ export function kernelTime(layer: LayerSpec, gpu: GpuConfig): KernelTime {
   return { ns, demand: Math.max(filledNs, memoryNs) / ns };
 }
 
-/** Layers of a batch of a cell. */
+/** Layers of a batch of a cell, for costs that are computed from them. */
 export type LayersOf = (
   cell: Cell,
   rows: number,
   extents?: Extents,
 ) => readonly LayerSpec[];
 
-/** Costs of cells on a GPU whose streams share it; rows of one extent attend in one kernel. */
+/**
+ * Costs of cells on a GPU whose streams share it: every layer is a kernel whose output is cut into tiles, one per SM at
+ * a time. Rows of one extent attend in one kernel.
+ * Source of the execution model: NVIDIA, "Matrix Multiplication Background User's Guide" (tiles, wave quantization);
+ * what cuBLAS and cuDNN choose is not modelled: tiles have one size.
+ *
+ * @example A larger batch fills the device better
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm } from "@shoal/core";
+ * import { GpuCost, TITAN_RTX } from "@shoal/core/simulate";
+ *
+ * const [step] = lstm({ hidden: 256, vocabulary: 100 }).cells;
+ * const cost = new GpuCost(TITAN_RTX);
+ * assert(cost.latencyNs(step, 64) < 64 * cost.latencyNs(step, 1));
+ * assert(cost.demand(step, 1) < cost.demand(step, 1024));
+ * ```
+ */
 export class GpuCost implements SharedCost {
   readonly #gpu: GpuConfig;
   readonly #layersOf: LayersOf;
   readonly #known = new WeakMap<Cell, Map<number | string, KernelTime>>();
 
   /**
+   * Costs on one machine, kept by cell, rows and extents.
+   * @param gpu the machine, copied
    * @param layersOf layers of a batch; default: the cell's operators
    * @throws TypeError or RangeError on a field that is not one
    */
@@ -129,10 +166,12 @@ export class GpuCost implements SharedCost {
     this.#layersOf = layersOf;
   }
 
+  /** Time of a batch alone on the device, ns; see `CostModel.latencyNs`. */
   latencyNs(cell: Cell, rows: number, extents?: Extents): number {
     return this.#time(cell, rows, extents).ns;
   }
 
+  /** Share of the device that a batch fills when it runs alone, in (0, 1]. */
   demand(cell: Cell, rows: number, extents?: Extents): number {
     return this.#time(cell, rows, extents).demand;
   }

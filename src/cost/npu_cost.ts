@@ -17,16 +17,31 @@ const POSITIONS = 2 ** 16;
 /**
  * Latencies of a modelled NPU: those of the batch's tokens together, and of every row's attention.
  * Assumption: rows attend one after the other, also where several are of one size.
+ *
+ * @example A simulation's cost on a published machine
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm } from "@shoal/core";
+ * import { createNpu, preset } from "@shoal/core/npu";
+ * import { NpuCost } from "@shoal/core/simulate";
+ *
+ * const [step] = lstm({ hidden: 256, vocabulary: 100 }).cells;
+ * const cost = new NpuCost(createNpu(preset("lazybatching")));
+ * assert(cost.latencyNs(step, 16) < 16 * cost.latencyNs(step, 1));
+ * ```
  */
 export class NpuCost implements CostModel {
   readonly #npu: Npu;
   readonly #known = new WeakMap<Cell, Known>();
 
+  /** Costs on one machine, as `createNpu` makes it. */
   constructor(npu: Npu) {
     this.#npu = npu;
   }
 
   /**
+   * Cycles of the batch as integer nanoseconds, rounded up; computed once per cell, number of tokens and extent.
+   * @param extents needed for ragged cells and those that read caches
    * @throws RangeError when `rows` is not a positive integer, extents are missing, or the cell does not
    * fit the machine
    */

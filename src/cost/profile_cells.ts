@@ -15,10 +15,13 @@ import { BATCH_SIZES, type LatencyProfile } from "../npu/profile.ts";
 import type { CostModel } from "./cost_model.ts";
 import { typicalProfile } from "./typical_profile.ts";
 
+/** Options of `profileCells`. */
 export interface CellProfileOptions {
+  /** Name of the machine, for the profile. */
   machine: string;
+  /** Name of the model, for the profile. */
   model: string;
-  /** Default: 1 to 64. */
+  /** Positive integers; default: 1 to 64. */
   batchSizes?: readonly number[];
   /**
    * Of every row: tokens of ragged cells, and positions that caches hold; fewer where a cell takes fewer.
@@ -46,9 +49,29 @@ const checkCost = withMethods("a cost model", ["latencyNs"]);
 const checkCells = listOf(ofType("object"));
 
 /**
- * A row per cell of the profile.
+ * A model's cells timed over batch sizes on any device that has costs: a row per cell of the profile. Policies take
+ * it as `profileTable(profile)`, files as `saveProfile(profile)` (`@shoal/core/npu`).
+ * Source of the idea: LazyBatching, section IV-C (node-level latency lookup table).
+ * @param cells cells of a model
  * @throws TypeError on an argument that is not one
  * @throws RangeError when a batch size or `tokens` is not a positive integer, or two cells share a name
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lazy, lstm } from "@shoal/core";
+ * import { profileTable } from "@shoal/core/npu";
+ * import { LSTM_STEP_V100, profileCells, TableCost } from "@shoal/core/simulate";
+ *
+ * const { name, cells } = lstm({ hidden: 4, vocabulary: 10 });
+ * const profile = profileCells(new TableCost({ lstm_step: LSTM_STEP_V100 }), cells, {
+ *   machine: "V100",
+ *   model: name,
+ *   batchSizes: [1, 64],
+ * });
+ * assert.deepEqual(profile.latencyNs, [[50_000, 185_000]]);
+ * lazy({ profile: profileTable(profile) });
+ * ```
  */
 export function profileCells(
   cost: CostModel,

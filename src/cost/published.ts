@@ -10,10 +10,21 @@ import { msToNs, NS_PER_US } from "../base/units.ts";
 import type { SharedCost } from "./shared_cost.ts";
 
 /**
- * One LSTM step, hidden size 1024, on a V100.
+ * One LSTM step, hidden size 1024, on a V100: points [rows, ns].
  * Source: Cellular Batching, section 7.3 (185 us at 64 rows, 784 us at 512).
  * Assumption: 50 us for one row: Fig. 3 shows the time flat for small batches but no figure is printed.
  * Beyond 512 rows the time is in proportion to them (section 2.2).
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm } from "@shoal/core";
+ * import { LSTM_STEP_V100, TableCost } from "@shoal/core/simulate";
+ *
+ * const cost = new TableCost({ lstm_step: LSTM_STEP_V100 });
+ * const [step] = lstm({ hidden: 4, vocabulary: 10 }).cells; // costs go by the cell's name
+ * assert.equal(cost.latencyNs(step, 64), 185_000);
+ * ```
  */
 export const LSTM_STEP_V100: CurvePoints = [
   [1, 50 * NS_PER_US],
@@ -21,7 +32,18 @@ export const LSTM_STEP_V100: CurvePoints = [
   [512, 784 * NS_PER_US],
 ];
 
-/** Whole networks on a Titan RTX, by batch size. Source: E2bird, Table 1. */
+/**
+ * Whole networks on a Titan RTX, `resnet50`, `resnet101` and `resnet152`: points [batch size, ns], for `sharedTable`.
+ * Source: E2bird, Table 1. Assumption: sizes 1 and 2, which it lacks, lie on the line through 4 and 8.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { RESNET_TITAN_RTX } from "@shoal/core/simulate";
+ *
+ * assert.deepEqual(RESNET_TITAN_RTX.resnet50.at(-1), [32, 40_100_000]);
+ * ```
+ */
 export const RESNET_TITAN_RTX: Readonly<Record<string, CurvePoints>> = {
   resnet50: table([[4, 6.8], [8, 12.1], [16, 21.5], [32, 40.1]]),
   resnet101: table([[4, 11.8], [8, 20.6], [16, 36.2], [32, 65.4]]),
@@ -52,16 +74,28 @@ function table(
  * together, four times as much for mixes of single requests, where equal sharing (`sharedTable`) gives
  * 81.3 and 93.7 ms. Assumption: the form is a power of the number of others; the mix of four times is that
  * of 32 workers of size 1. Both figures are the offline profile's, none a result of the evaluation.
+ * @param batches that run beside each other
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { titanRtxInterference } from "@shoal/core/simulate";
+ *
+ * assert.equal(titanRtxInterference(1), 1);
+ * assert.equal(titanRtxInterference(2), 1.0204);
+ * ```
  */
 export function titanRtxInterference(batches: number): number {
   return 1 + 0.0204 * Math.max(0, batches - 1) ** 1.417;
 }
 
+/** Options of `sharedTable`. */
 export interface SharedTableOptions {
-  /** See SharedCost; default: none. */
+  /** See `SharedCost.interference`; default: none. */
   interference?: (batches: number) => number;
-  /** Copies to and from the device per row, ns; default 0. */
+  /** Copies to the device per row, ns; default 0. */
   htodNs?: number;
+  /** Copies from the device per row, ns; default 0. */
   dtohNs?: number;
 }
 
@@ -75,7 +109,20 @@ const SHARED_TABLE_CHECKS: Checks<SharedTableOptions> = {
  * A GPU that executes a whole network as one cell, with latencies by batch size; its slots share it.
  * Assumption: a batch fills the share of the device that its throughput is of the best: the work that a
  * row is stays the same, whatever runs beside it.
+ * @param points [batch size, ns] of the network alone on the device
  * @throws TypeError or RangeError on points or an option that are not
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm } from "@shoal/core";
+ * import { RESNET_TITAN_RTX, sharedTable, titanRtxInterference } from "@shoal/core/simulate";
+ *
+ * const cost = sharedTable(RESNET_TITAN_RTX.resnet50, { interference: titanRtxInterference });
+ * const [cell] = lstm({ hidden: 4, vocabulary: 10 }).cells; // one cell stands for the network
+ * assert.equal(cost.latencyNs(cell, 32), 40_100_000);
+ * assert.equal(cost.demand(cell, 32), 1); // the best throughput: the device is full
+ * ```
  */
 export function sharedTable(
   points: CurvePoints,

@@ -60,7 +60,24 @@ export class SharedCapacity<Job> {
   }
 }
 
-/** When each of several jobs, all started at 0, is done, ns. */
+/**
+ * When each of several jobs, all started at 0 on one device, is done, ns: while all that run ask for more than the
+ * device has, everything is slowed down in proportion.
+ * Source: E2bird, section 7.1, Eq. 3. Assumption: shares are in proportion to demands.
+ * @param jobs time of each alone, ns, and the share of the device that it fills then, in (0, 1]
+ * @param interference see `SharedCost.interference`; default: none
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { coRunNs } from "@shoal/core/simulate";
+ *
+ * const whole = { aloneNs: 100, demand: 1 };
+ * assert.deepEqual(coRunNs([whole, whole]), [200, 200]);
+ * const half = { aloneNs: 100, demand: 0.5 };
+ * assert.deepEqual(coRunNs([half, half]), [100, 100]);
+ * ```
+ */
 export function coRunNs(
   jobs: readonly { readonly aloneNs: number; readonly demand: number }[],
   interference?: (jobs: number) => number,

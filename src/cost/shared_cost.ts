@@ -14,8 +14,9 @@ export interface SharedCost extends CostModel {
    * what their demands say: what streams cost each other. 1 for one batch; default: 1.
    */
   interference?(batches: number): number;
-  /** Time of the batch's copies before and after it, ns; default 0. */
+  /** Time of the copies to the device before the batch, ns; default 0. */
   htodNs?(cell: Cell, rows: number): number;
+  /** Time of the copies from the device after the batch, ns; default 0. */
   dtohNs?(cell: Cell, rows: number): number;
 }
 

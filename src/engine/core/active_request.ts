@@ -6,48 +6,80 @@ import type { Request } from "../../policy/request.ts";
 
 /** How a request ended; `result` when done, `error` otherwise. */
 export interface Ending {
+  /** Whether it is done, or why not. */
   readonly outcome: Outcome;
+  /** Present when it is done; empty in simulations. */
   readonly result?: Result;
+  /** Present when it is not. */
   readonly error?: Error;
 }
 
 /** A request inside the engine: what a policy sees, and the engine's own books. */
 export class ActiveRequest implements Request {
+  /** Belongs to the policy. */
   tag: unknown = undefined;
-  /** Start of its first task. */
-  startNs = NaN;
+  /** Start of its first task; NaN before. */
+  startNs: number = NaN;
   /** Rows submitted and not settled; the slot stays until this is 0. */
-  inFlight = 0;
+  inFlight: number = 0;
   /** Ended, or about to at the end of its run: further rows are void. */
-  over = false;
-  /** The ending waits for the end of its run (graph batching). */
+  over: boolean = false;
+  /**
+   * The ending waits for the end of its run (graph batching).
+   * @internal
+   */
   held: Ending | undefined = undefined;
-  /** Where the engine keeps it. */
+  /**
+   * Where the engine keeps it.
+   * @internal
+   */
   place = -1;
   /** Departed: nothing more is reported about it. */
-  departed = false;
-  nodesDone = 0;
-  /** Growing steps submitted, and settled. */
-  stepsSubmitted = 0;
-  stepsSettled = 0;
+  departed: boolean = false;
+  /** Nodes of its graph that are done. */
+  nodesDone: number = 0;
+  /** Growing steps submitted. */
+  stepsSubmitted: number = 0;
+  /** Growing steps that were done or void. */
+  stepsSettled: number = 0;
   /** Belongs to the executor; undefined while it has no room. */
   slot: unknown = undefined;
   /** A row of it was submitted. */
-  begun = false;
-  /** A copy of what it brought, as long as it waits to be unfolded; the graph is empty until then. */
+  begun: boolean = false;
+  /**
+   * A copy of what it brought, as long as it waits to be unfolded; the graph is empty until then.
+   * @internal
+   */
   waiting: { readonly input: unknown } | undefined = undefined;
-  /** Its neighbours in a WaitingList. */
+  /**
+   * The one before it in a WaitingList.
+   * @internal
+   */
   before: ActiveRequest | undefined = undefined;
+  /**
+   * The one behind it in a WaitingList.
+   * @internal
+   */
   after: ActiveRequest | undefined = undefined;
 
+  /**
+   * `EngineCore.submit` makes requests.
+   * @internal
+   */
   constructor(
+    /** Unique and ascending in order of arrival. */
     readonly id: number,
+    /** The model that it was submitted to. */
     readonly model: Model,
+    /** Its graph; empty until it is unfolded. */
     readonly graph: CellGraph,
+    /** When it was due to arrive. */
     readonly arrivalNs: number,
+    /** Latest useful completion; Infinity without a deadline. */
     readonly deadlineNs: number,
     /** Growing steps after which the workload ends the request; hidden from policies. */
     readonly stepsFixed: number | undefined,
+    /** Called when it has ended. */
     readonly onEnd: ((ending: Ending) => void) | undefined,
   ) {
     graph.owner = this;

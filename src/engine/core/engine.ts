@@ -20,25 +20,45 @@ import {
 } from "./engine_options.ts";
 import { deadlineError, QueueFullError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
+import { Growth } from "./growth.ts";
 import { looksAtInput } from "./task_extents.ts";
 import { requestRecord, taskRecord } from "./records.ts";
-import { nextOfTail, type Run } from "./run.ts";
+import { type EngineTask, nextOfTail, type Run, startRun } from "./run.ts";
 import { TokenCheck } from "./token_check.ts";
-import { deferred, grow, unfold } from "./unfold.ts";
+import { deferred, unfold } from "./unfold.ts";
 
 /** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
 const TAIL_AHEAD = 2;
-
-/** A task that knows its run. */
-interface EngineTask extends Task {
-  readonly run: Run;
-}
 
 interface WorkerState {
   readonly id: number;
   queued: number;
 }
 
+/**
+ * The engine without a clock and without threads: it keeps the requests, asks the policy, and checks and counts what
+ * happens. Synchronous: a driver reports arrivals (`submit`) and completions (`completed`) with their times, in
+ * ascending order, and then calls `pump`. `driveVirtual` is such a driver, `ServingEngine` another.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular, lstm } from "@shoal/core";
+ * import { constantCost, driveVirtual, EngineCore, SimExecutor, Timeline } from "@shoal/core/simulate";
+ *
+ * const model = lstm({ hidden: 4, vocabulary: 10 });
+ * const timeline = new Timeline();
+ * const executor = new SimExecutor({
+ *   timeline,
+ *   cost: constantCost(1000),
+ *   onCompleted: (task, startNs, endNs) => engine.completed(task, startNs, endNs),
+ * });
+ * const engine = new EngineCore({ models: [model], policy: cellular(), executor });
+ * driveVirtual(engine, timeline, [{ model, input: { tokens: [1, 2] }, arrivalNs: 0 }]);
+ * assert.equal(timeline.nowNs, 2000); // two steps
+ * assert.equal(engine.active, 0);
+ * ```
+ */
 export class EngineCore {
   readonly #policy: Policy;
   readonly #executor: Executor;
@@ -53,8 +73,7 @@ export class EngineCore {
   readonly #tokens = new TokenCheck();
   /** Errors of rows in the task being settled. */
   readonly #failures = new Map<ActiveRequest, Error>();
-  /** Requests whose growth failed in the launch under way. */
-  readonly #stunted = new Map<ActiveRequest, Error>();
+  readonly #growth: Growth;
   /** What the policy threw when it was given a request. */
   #policyError: Error | undefined;
   #requests = 0;
@@ -62,6 +81,7 @@ export class EngineCore {
   #tasks = 0;
 
   /**
+   * An engine without requests.
    * @throws RangeError when the policy cannot batch one of the models
    * @throws TypeError when it serves another engine already, or an option is not one
    */
@@ -76,6 +96,7 @@ export class EngineCore {
     } = checkedEngineOptions(options);
     this.#policy = policy;
     this.#executor = executor;
+    this.#growth = new Growth(executor);
     this.#observer = observer;
     this.#queueMax = queueMax;
     this.#admission = new Admission(
@@ -189,7 +210,10 @@ export class EngineCore {
     }
   }
 
-  /** Ends a request early. Rows already submitted become void or are wasted; batch-mates do not notice. */
+  /**
+   * Ends a request early, with outcome "cancelled". Rows already submitted become void or are wasted; batch-mates do
+   * not notice. Nothing happens when it has ended.
+   */
   cancel(request: ActiveRequest, nowNs: number, reason: Error): void {
     this.#endEarly(request, nowNs, { outcome: "cancelled", error: reason });
   }
@@ -244,7 +268,11 @@ export class EngineCore {
     }
   }
 
-  /** A task was executed from `startNs` to `endNs`. */
+  /**
+   * A task was executed from `startNs` to `endNs`: settles its rows, ends requests that need nothing more, and tells
+   * observer and policy. What executors are given as `onCompleted`; the caller pumps afterwards.
+   * @throws AssertionError when the task is not under way
+   */
   completed(task: Task, startNs: number, endNs: number): void {
     const { run } = task as EngineTask;
     assert(run.inFlight > 0, "a task of a run that is under way");
@@ -387,13 +415,7 @@ export class EngineCore {
       `worker ${launch.worker} of ${this.#workers.length}`,
     );
     assert(launch.steps.length > 0, "a launch has a step");
-    const run: Run = {
-      launch,
-      id: this.#launches++,
-      inFlight: 0,
-      tailAt: 0,
-      held: [],
-    };
+    const run = startRun(launch, this.#launches++);
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, launch, run.id);
     for (const step of launch.steps) this.#submit(run, step);
@@ -423,7 +445,7 @@ export class EngineCore {
         request.begun = true;
         this.#admission.began(request);
       }
-      if (cell.stop) this.#grow(node, request);
+      if (cell.stop) this.#growth.follow(node, request);
     }
     const task: EngineTask = {
       id: this.#tasks++,
@@ -441,33 +463,11 @@ export class EngineCore {
     this.#executor.push(task);
   }
 
-  /** Appends what follows a submitted node. What goes wrong there is this request's failure alone. */
-  #grow(node: CellNode, request: ActiveRequest): void {
-    const { graph, model } = request;
-    request.stepsSubmitted++;
-    if (graph.closed) return;
-    if (request.stepsSubmitted >= graph.stepsMax) {
-      graph.closed = true;
-      return;
-    }
-    const before = graph.nodes.length;
-    try {
-      grow(model, node, graph);
-      for (let i = before; i < graph.nodes.length; i++) {
-        this.#executor.grew(request, graph.nodes[i]!);
-      }
-    } catch (error) {
-      this.#stunted.set(request, error as Error);
-    }
-    if (graph.nodes.length === before) graph.closed = true;
-  }
-
   /** Ends requests whose growth failed, once the policy knows what was submitted. */
   #endStunted(nowNs: number): void {
-    for (const [request, error] of this.#stunted) {
+    for (const [request, error] of this.#growth.takeStunted()) {
       this.#endEarly(request, nowNs, { outcome: "failed", error });
     }
-    this.#stunted.clear();
   }
 
   /** Submits what follows in a run's tail while some request of it still goes on. */
@@ -478,8 +478,7 @@ export class EngineCore {
       const step = nextOfTail(
         run,
         tail,
-        // What a failed growth has appended has no place in memory.
-        (request) => request.over || this.#stunted.has(request),
+        (request) => request.over || this.#growth.isStunted(request),
       );
       if (step === undefined) return;
       this.#submit(run, step);

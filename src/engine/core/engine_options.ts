@@ -11,12 +11,17 @@ import type { Ending } from "./active_request.ts";
 import { checkExecutor, checkModels, checkPolicy } from "./check_models.ts";
 import type { Executor } from "./executor.ts";
 
+/** Options of `EngineCore`. */
 export interface EngineOptions {
+  /** Models that requests may name; at least one. */
   models: readonly Model[];
+  /** Decides what is launched; it serves this engine only. */
   policy: Policy;
+  /** Executes what is launched: simulated, paired or on worker threads. */
   executor: Executor;
+  /** Hears of decisions, tasks and requests; default: nobody. */
   observer?: Observer;
-  /** Requests that may be in the system at once; default 1,000,000. */
+  /** Requests that may be in the system at once, a positive integer or Infinity; default 1,000,000. */
   queueMax?: number;
   /**
    * Given, requests that the policy could not start yet wait to be unfolded (Policy.lookahead). Asked
@@ -50,7 +55,9 @@ export function checkedEngineOptions(options: EngineOptions): EngineOptions {
 
 /** A request on its way into the engine. */
 export interface Submission {
+  /** One of the engine's models. */
   model: Model;
+  /** What the model takes; it is checked. */
   input: unknown;
   /** When it was due to arrive; latency counts from here. */
   arrivalNs: number;
@@ -58,5 +65,6 @@ export interface Submission {
   deadlineNs?: number;
   /** The workload ends growth after this many steps; policies do not see it. */
   stepsFixed?: number;
+  /** Called once, when the request has ended; not when `submit` throws. */
   onEnd?: (ending: Ending) => void;
 }

@@ -18,6 +18,7 @@ export type Settlement =
  * `EngineCore.completed`. The engine never asks it for the time.
  */
 export interface Executor {
+  /** How many there are; their ids are 0 to workers - 1. */
   readonly workers: number;
   /**
    * Makes room for a request and brings its inputs in.

@@ -17,11 +17,13 @@ import {
   type VirtualWorkersOptions,
 } from "./virtual_workers.ts";
 
+/** Options of `PairedExecutor`. */
 export interface PairedOptions extends VirtualWorkersOptions {
+  /** The engine's models, whose weights it packs. */
   models: readonly Model[];
-  /** Bytes of a kernel build over unshared memory. */
+  /** A kernel build over unshared memory: its bytes (`readKernels("shoal")` of `@shoal/core/kernels`) or its module. */
   kernels: BufferSource | WebAssembly.Module;
-  /** Room for the requests in flight; default 64 MiB. */
+  /** Bytes for the requests in flight; default 64 MiB. */
   slotBytes?: number;
   /** Most bytes of one task's tables; default 1 MiB. */
   taskBytes?: number;
@@ -35,14 +37,65 @@ const PAIRED_CHECKS: Checks<PairedOptions> = {
   taskBytes: roomBytes,
 };
 
-/** Real tensors on virtual time: deterministic runs with real values, in one thread. */
+/**
+ * Real tensors on virtual time: deterministic runs with real values, in one thread. Tasks are computed when their time
+ * is over.
+ *
+ * @example A request's result is the same bits, alone or in a batch
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular, lstm } from "@shoal/core";
+ * import { readKernels } from "@shoal/core/kernels";
+ * import {
+ *   constantCost,
+ *   driveVirtual,
+ *   EngineCore,
+ *   PairedExecutor,
+ *   Timeline,
+ * } from "@shoal/core/simulate";
+ *
+ * const model = lstm({ hidden: 4, vocabulary: 10, head: "classifier" });
+ * const kernels = await readKernels("shoal");
+ *
+ * function run(...inputs: { tokens: number[] }[]): unknown[] {
+ *   const timeline = new Timeline();
+ *   const executor = new PairedExecutor({
+ *     timeline,
+ *     models: [model],
+ *     kernels,
+ *     cost: constantCost(1000),
+ *     onCompleted: (task, startNs, endNs) => engine.completed(task, startNs, endNs),
+ *   });
+ *   const engine = new EngineCore({ models: [model], policy: cellular(), executor });
+ *   const results: unknown[] = [];
+ *   driveVirtual(
+ *     engine,
+ *     timeline,
+ *     inputs.map((input, i) => ({
+ *       model,
+ *       input,
+ *       arrivalNs: 0,
+ *       onEnd: ({ result }) => results[i] = result,
+ *     })),
+ *   );
+ *   return results;
+ * }
+ *
+ * const [alone] = run({ tokens: [3, 1, 4] });
+ * const [batched] = run({ tokens: [3, 1, 4] }, { tokens: [1, 5, 9, 2] });
+ * assert.deepEqual(batched, alone);
+ * ```
+ */
 export class PairedExecutor implements Executor {
   readonly #store: TensorStore;
   readonly #runners: CellRunner[];
   readonly #devices: VirtualDevices;
   readonly #taskBytes: number;
 
-  /** @throws TypeError or RangeError on an option that is not one, or when memory does not suffice */
+  /**
+   * Instantiates the kernels over a memory of its own and packs the models' weights into it.
+   * @throws TypeError or RangeError on an option that is not one, or when memory does not suffice
+   */
   constructor(options: PairedOptions) {
     options = checkedOptions("PairedExecutor", options, PAIRED_CHECKS, [
       ...VIRTUAL_REQUIRED,
@@ -77,18 +130,28 @@ export class PairedExecutor implements Executor {
     );
   }
 
+  /** How many workers there are. */
   get workers(): number {
     return this.#devices.count;
   }
 
+  /**
+   * Plans a request's slot and writes its inputs.
+   * @throws RangeError when there is never room for it, QueueFullError when there is none now
+   */
   admit(request: ActiveRequest): void {
     this.#store.admit(request);
   }
 
+  /** Gives a node that a graph grew by its place in the slot. */
   grew(request: ActiveRequest, node: CellNode): void {
     this.#store.grew(request, node);
   }
 
+  /**
+   * Queues a task on its worker.
+   * @throws RangeError when its tables are larger than `taskBytes`
+   */
   push(task: Task): void {
     const bytes = this.#store.tableBytes(task);
     if (bytes > this.#taskBytes) {
@@ -99,18 +162,22 @@ export class PairedExecutor implements Executor {
     this.#devices.push(task);
   }
 
+  /** What became of a row. */
   settle(_task: Task, node: CellNode, request: ActiveRequest): Settlement {
     return this.#store.settle(node, request);
   }
 
+  /** Rows of the request that have not started are not computed. */
   abandon(request: ActiveRequest): void {
     this.#store.abandon(request);
   }
 
+  /** Copies the rows of the request's results out of its slot. */
   result(request: ActiveRequest): Result {
     return this.#store.result(request);
   }
 
+  /** Frees the request's slot. */
   release(request: ActiveRequest): void {
     this.#store.release(request);
   }

@@ -18,11 +18,42 @@ interface SimSlot {
   done: boolean;
 }
 
-/** Executes nothing: tasks take virtual time, requests grow to the length their workload fixed. */
+/**
+ * Executes nothing: tasks take virtual time, as long as the cost model says, and requests grow to the length their
+ * workload fixed (`Submission.stepsFixed`), or to their limit. Results are empty.
+ *
+ * @example Three decoder steps
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { late, seq2seq } from "@shoal/core";
+ * import { driveVirtual, EngineCore, SimExecutor, TableCost, Timeline } from "@shoal/core/simulate";
+ *
+ * const model = seq2seq({ hidden: 4, sourceVocabulary: 10 });
+ * const timeline = new Timeline();
+ * const executor = new SimExecutor({
+ *   timeline,
+ *   cost: new TableCost({ encoder: [[1, 10]], decoder: [[1, 100]] }),
+ *   onCompleted: (task, startNs, endNs) => engine.completed(task, startNs, endNs),
+ * });
+ * const engine = new EngineCore({ models: [model], policy: late(), executor });
+ * let endNs = NaN;
+ * driveVirtual(engine, timeline, [{
+ *   model,
+ *   input: { tokens: [7, 3] },
+ *   arrivalNs: 0,
+ *   stepsFixed: 3,
+ *   onEnd: () => endNs = timeline.nowNs,
+ * }]);
+ * assert.equal(endNs, 2 * 10 + 3 * 100);
+ * ```
+ */
 export class SimExecutor implements Executor {
   readonly #devices: VirtualDevices;
 
-  /** @throws TypeError or RangeError on an option that is not one */
+  /**
+   * Workers that have nothing to do.
+   * @throws TypeError or RangeError on an option that is not one
+   */
   constructor(options: VirtualWorkersOptions) {
     this.#devices = virtualDevices(
       checkedOptions("SimExecutor", options, VIRTUAL_CHECKS, VIRTUAL_REQUIRED),
@@ -31,20 +62,25 @@ export class SimExecutor implements Executor {
     );
   }
 
+  /** How many workers there are. */
   get workers(): number {
     return this.#devices.count;
   }
 
+  /** Takes a request in; there is always room. */
   admit(request: ActiveRequest): void {
     request.slot = { steps: 0, done: false } satisfies SimSlot;
   }
 
+  /** Nothing needs to be done for a node that a graph grew by. */
   grew(_request: ActiveRequest, _node: CellNode): void {}
 
+  /** Queues a task on its worker. */
   push(task: Task): void {
     this.#devices.push(task);
   }
 
+  /** What became of a row: void behind the end of its request, otherwise done. */
   settle(_task: Task, node: CellNode, request: ActiveRequest): Settlement {
     if (!node.cell.stop || request.graph.stepsMax === 0) return "done";
     const { steps, done } = request.slot as SimSlot;
@@ -53,6 +89,7 @@ export class SimExecutor implements Executor {
     return done && step === steps ? "last" : "done";
   }
 
+  /** Rows of the request that have not started take no time. */
   abandon(request: ActiveRequest): void {
     (request.slot as SimSlot).done = true;
   }
@@ -62,6 +99,7 @@ export class SimExecutor implements Executor {
     return {};
   }
 
+  /** There is nothing to free. */
   release(_request: ActiveRequest): void {}
 
   /** Takes the growing steps of a task whose time is up. */

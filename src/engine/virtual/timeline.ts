@@ -1,4 +1,4 @@
-import { EventHeap, type RANK } from "../../base/event_heap.ts";
+import { EventHeap } from "../../base/event_heap.ts";
 
 interface Occurrence {
   readonly atNs: number;
@@ -6,21 +6,40 @@ interface Occurrence {
   readonly run: () => void;
 }
 
-/** Virtual time: what happens when, and nothing in between. */
+/**
+ * Virtual time, in integer nanoseconds from 0: what happens when, and nothing in between.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { Timeline } from "@shoal/core/simulate";
+ *
+ * const timeline = new Timeline();
+ * const seen: string[] = [];
+ * timeline.at(500, 1, () => seen.push("an arrival"));
+ * timeline.at(500, 0, () => seen.push("a completion"));
+ * assert(timeline.advance());
+ * assert.deepEqual(seen, ["a completion", "an arrival"]);
+ * assert.equal(timeline.nowNs, 500);
+ * assert(!timeline.advance());
+ * ```
+ */
 export class Timeline {
   readonly #events = new EventHeap<Occurrence>();
   #nowNs = 0;
 
+  /** The time of what happens now, or happened last. */
   get nowNs(): number {
     return this.#nowNs;
   }
 
-  /** Lets something happen at a time to come or right now. */
-  at(
-    atNs: number,
-    rank: (typeof RANK)[keyof typeof RANK],
-    run: () => void,
-  ): void {
+  /**
+   * Lets something happen at a time to come or right now.
+   * @param rank order among what happens at one time: completions (0), arrivals (1), scheduling points (2); of one
+   * rank in the order of the calls
+   * @throws RangeError on a time that is over
+   */
+  at(atNs: number, rank: 0 | 1 | 2, run: () => void): void {
     if (!(atNs >= this.#nowNs)) {
       throw new RangeError(
         `Event at ${atNs} ns, but it is ${this.#nowNs} ns already`,

@@ -24,11 +24,45 @@ export interface VirtualArrival extends Submission {
 }
 
 /**
- * Runs an engine on virtual time until every arrival has departed.
- * @param arrivals in ascending order of arrivalNs
- * @param onRefused called when the engine refuses a request at the boundary
+ * Runs an engine on virtual time until every arrival has departed. Equal arrivals, policy and costs give equal runs.
+ * @param timeline the one that the engine's executor has
+ * @param arrivals in ascending order of arrivalNs; taken one by one, so that a generator will do
+ * @param onRefused called when the engine refuses a request at the boundary; default: throws the error
  * @throws TypeError on an argument that is not one
  * @throws AssertionError when requests are left but nothing will ever happen again (a policy that lost one)
+ *
+ * @example A request is cancelled, another is refused
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm, serial } from "@shoal/core";
+ * import { constantCost, driveVirtual, EngineCore, SimExecutor, Timeline } from "@shoal/core/simulate";
+ *
+ * const model = lstm({ hidden: 4, vocabulary: 10 });
+ * const timeline = new Timeline();
+ * const executor = new SimExecutor({
+ *   timeline,
+ *   cost: constantCost(1000),
+ *   onCompleted: (task, startNs, endNs) => engine.completed(task, startNs, endNs),
+ * });
+ * const outcomes: string[] = [];
+ * const engine = new EngineCore({
+ *   models: [model],
+ *   policy: serial(),
+ *   executor,
+ *   observer: { request: (_, { outcome }) => outcomes.push(outcome) },
+ * });
+ * driveVirtual(
+ *   engine,
+ *   timeline,
+ *   [
+ *     { model, input: { tokens: [1, 2, 3, 4] }, arrivalNs: 0, cancelAtNs: 1500 },
+ *     { model, input: { tokens: [99] }, arrivalNs: 100 },
+ *     { model, input: { tokens: [1] }, arrivalNs: 200 },
+ *   ],
+ *   (_, error) => outcomes.push(error.name),
+ * );
+ * assert.deepEqual(outcomes, ["RangeError", "cancelled", "done"]);
+ * ```
  */
 export function driveVirtual(
   engine: EngineCore,
@@ -92,7 +126,20 @@ export function driveVirtual(
  * Source: E2bird, section 5.1 (the memory pool's InStream).
  * @param arrivals in ascending order of arrivalNs
  * @param copyNs time of one request's copy
+ * @returns copies of the arrivals, with the time at which each enters the engine; latency still counts from arrivalNs
  * @throws TypeError or RangeError on an argument that is not one
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm } from "@shoal/core";
+ * import { throughInStream } from "@shoal/core/simulate";
+ *
+ * const model = lstm({ hidden: 4, vocabulary: 10 });
+ * const at = (arrivalNs: number) => ({ model, input: { tokens: [1] }, arrivalNs });
+ * const arrivals = throughInStream([at(0), at(10), at(900)], 100);
+ * assert.deepEqual(arrivals.map(({ enterNs }) => enterNs), [100, 200, 1000]);
+ * ```
  */
 export function throughInStream(
   arrivals: readonly VirtualArrival[],

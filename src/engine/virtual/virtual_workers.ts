@@ -12,12 +12,15 @@ import type { ActiveRequest } from "../core/active_request.ts";
 import { computed } from "../core/task_extents.ts";
 import type { Timeline } from "./timeline.ts";
 
+/** Options of executors on virtual time. */
 export interface VirtualWorkersOptions {
+  /** The time of the simulation, the same that its driver gets. */
   timeline: Timeline;
+  /** What batches take. One with a `demand` (SharedCost) is of a single device that all workers share. */
   cost: CostModel;
-  /** Devices, each executing one task at a time; default 1. */
+  /** Workers, each executing one task at a time; default 1. */
   workers?: number;
-  /** Reports a completion; the driver passes it on to the engine. */
+  /** Reports a completion, to be passed on to `EngineCore.completed`. */
   onCompleted: (task: Task, startNs: number, endNs: number) => void;
 }
 
