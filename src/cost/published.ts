@@ -60,9 +60,9 @@ function table(
     [number, number],
     [number, number],
   ];
-  const perRow = (ms8! - ms4!) / (rows8! - rows4!);
+  const perRow = (ms8 - ms4) / (rows8 - rows4);
   const before = [1, 2].map((rows) =>
-    [rows, ms4! - perRow * (rows4! - rows)] as const
+    [rows, ms4 - perRow * (rows4 - rows)] as const
   );
   return [...before, ...ms].map(([rows, ms]) => [rows, msToNs(ms)]);
 }

@@ -139,7 +139,7 @@ export function readImage(
   { height, width, channels }: ImageSize,
 ): Float32Array {
   const numbers = new Float32Array(height * width * channels);
-  for (let i = 0; i < numbers.length; i++) numbers[i] = image[i]!;
+  for (let i = 0; i < numbers.length; i++) numbers[i] = image[i];
   return numbers;
 }
 

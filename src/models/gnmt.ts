@@ -182,7 +182,7 @@ export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
     const lowest = graph.node(
       attending,
       { token, ...state(graph, before[0]) },
-      { caches: { memory: graph.caches[0]! } },
+      { caches: { memory: graph.caches[0] } },
     );
     const context = graph.output(lowest, "context");
     let x: Source = graph.output(lowest, "h");
@@ -225,10 +225,10 @@ export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
         for (let t = 0; t < length; t++) {
           const x: Record<string, Source> = i === 0
             ? {
-              forward: graph.output(forwards[t]!, "h"),
-              backward: graph.output(backwards[t]!, "h"),
+              forward: graph.output(forwards[t], "h"),
+              backward: graph.output(backwards[t], "h"),
             }
-            : { x: output(graph, below[t]!) };
+            : { x: output(graph, below[t]) };
           const options = i === encoder.length - 1
             ? { caches: { memory } }
             : {};

@@ -83,9 +83,9 @@ export function gnmtCells(sizes: GnmtSizes, weights: WeightSource): GnmtCells {
       ...(isHighest && { caches: { memory } }),
       body(op, ports, caches) {
         const x = layer === 2
-          ? op.Concat(ports["forward"]!, ports["backward"]!)
-          : ports["x"]!;
-        const state = { h: ports["h"]!, c: ports["c"]! };
+          ? op.Concat(ports["forward"], ports["backward"])
+          : ports["x"];
+        const state = { h: ports["h"], c: ports["c"] };
         const { h, c } = step.apply(op, x, state);
         const y = layer === 2 ? h : op.Add(h, x);
         if (isHighest) {
@@ -184,7 +184,7 @@ function attentionWeights(
   const b = weights("attention.b", [hidden], hidden);
   const v = weights("attention.v", [hidden], hidden);
   if (variant === "gnmt") return { q, k, b, v };
-  const g = weights("attention.g", [1], 1).data[0]!;
+  const g = weights("attention.g", [1], 1).data[0];
   const norm = Math.sqrt(v.data.reduce((sum, x) => sum + x * x, 0));
   // Weights without values, as simulations have them, have no direction.
   const factor = norm === 0 ? 0 : g / norm;

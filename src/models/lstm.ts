@@ -150,7 +150,7 @@ export function lstm(options: LstmOptions = {}): Model<LstmInput> {
       const h = graph.output(last!, "h");
       graph.result("h", h);
       if (head) {
-        const port = head.outputs[0]!.name;
+        const port = head.outputs[0].name;
         graph.result(port, graph.output(graph.node(head, { h }), port));
       }
     },

@@ -116,7 +116,7 @@ export function resnet50(options: ResNet50Options = {}): Model<ImageInput> {
     cells.push(cell);
     return cell;
   };
-  const sizeOf = ({ outputs }: Cell): ImageSize => outputs[0]!.image!;
+  const sizeOf = ({ outputs }: Cell): ImageSize => outputs[0].image!;
 
   /** Convolution and BatchNormalization, then the shortcut if there is one, then ReLU unless `linear`. */
   const convolution = (cell: {
@@ -267,7 +267,7 @@ export function resnet50(options: ResNet50Options = {}): Model<ImageInput> {
         x: graph.row(
           graph.rows(readImage(image, input)),
           0,
-          conv1.inputs[0]!.width,
+          conv1.inputs[0].width,
         ),
       });
       last = follow(pool1, last);

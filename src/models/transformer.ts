@@ -235,17 +235,17 @@ export function transformer(
   /** One decoder step. Inputs of the graph: source, positions, `go`; caches: of every layer, steps and source. */
   function step(graph: CellGraph, token: Source): void {
     const [, positions] = graph.inputs;
-    const position = graph.id(positions!, graph.caches[0]!.filled);
+    const position = graph.id(positions, graph.caches[0].filled);
     let inputs: Record<string, Source> = { token, position };
     decoder.forEach((layer, i) => {
       const [steps, source] = graph.caches.slice(2 * i);
       const attended = graph.node(layer.attention, inputs, {
-        caches: { steps: steps! },
+        caches: { steps: steps },
       });
       const looked = graph.node(
         layer.source,
         { x: graph.output(attended, "y") },
-        { caches: { source: source! } },
+        { caches: { source: source } },
       );
       const forwarded = graph.node(layer.forward, {
         x: graph.output(looked, "y"),

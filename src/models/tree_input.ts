@@ -45,7 +45,7 @@ export function readTree(
     } else {
       order.push(checkedLeaf(node));
     }
-    while (open.length > 0 && open[open.length - 1]!.taken === arity) {
+    while (open.length > 0 && open[open.length - 1].taken === arity) {
       open.pop();
       order.push(INNER);
     }

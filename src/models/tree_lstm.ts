@@ -127,8 +127,8 @@ export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
     ),
     body: (op, ports) =>
       op.TreeLSTMNode(
-        children.map((k) => ports[`h${k}`]!),
-        children.map((k) => ports[`c${k}`]!),
+        children.map((k) => ports[`h${k}`]),
+        children.map((k) => ports[`c${k}`]),
         { u, b },
       ),
   });
@@ -168,13 +168,13 @@ export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
         const inputs: Record<string, Source> = {};
         const first = open.length - arity;
         for (const k of children) {
-          inputs[`h${k}`] = graph.output(open[first + k]!, "h");
-          inputs[`c${k}`] = graph.output(open[first + k]!, "c");
+          inputs[`h${k}`] = graph.output(open[first + k], "h");
+          inputs[`c${k}`] = graph.output(open[first + k], "c");
         }
         open.length = first;
         open.push(graph.node(inner, inputs));
       }
-      const h = graph.output(open[0]!, "h");
+      const h = graph.output(open[0], "h");
       graph.result("h", h);
       if (head) {
         graph.result("logits", graph.output(graph.node(head, { h }), "logits"));

@@ -116,7 +116,7 @@ export function unet(options: UNetOptions = {}): Model<ImageInput> {
     cells.push(cell);
     return cell;
   };
-  const sizeOf = ({ outputs }: Cell): ImageSize => outputs[0]!.image!;
+  const sizeOf = ({ outputs }: Cell): ImageSize => outputs[0].image!;
   const portOf = ({ height, width, channels }: ImageSize) =>
     image(height, width, channels);
   const bias = (tensors: string, out: number, fanIn: number) =>
@@ -196,7 +196,7 @@ export function unet(options: UNetOptions = {}): Model<ImageInput> {
       `${prefix}.c1`,
       sizeOf(upConvolution),
       out,
-      sizeOf(down[level]!.c2),
+      sizeOf(down[level].c2),
     );
     const c2 = convolution(`${prefix}.c2`, sizeOf(c1), out);
     top = sizeOf(c2);
@@ -233,7 +233,7 @@ export function unet(options: UNetOptions = {}): Model<ImageInput> {
           x: graph.row(
             graph.rows(readImage(image, input)),
             0,
-            c1.inputs[0]!.width,
+            c1.inputs[0].width,
           ),
         });
         last = follow(c2, first);
@@ -243,7 +243,7 @@ export function unet(options: UNetOptions = {}): Model<ImageInput> {
       }
       for (const { level, up: upConvolution, c1, c2 } of up) {
         const first = graph.node(c1, {
-          skip: graph.output(skips[level]!, "y"),
+          skip: graph.output(skips[level], "y"),
           x: graph.output(follow(upConvolution, last!), "y"),
         });
         last = follow(c2, first);

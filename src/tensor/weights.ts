@@ -178,7 +178,7 @@ export function checkFinite(
 ): void {
   // A plain loop: findIndex takes seconds over the weights of a large network.
   for (let i = 0; i < data.length; i++) {
-    const value = data[i]!;
+    const value = data[i];
     if (value - value === 0) continue;
     throw new RangeError(
       `Tensor "${name}"${

@@ -62,11 +62,11 @@ Deno.test("bert() agrees with the network in double precision", () => {
           xs = reference.selfAttention(`layer.${layer}.attention`, xs, false);
           xs = reference.feedForward(`layer.${layer}.forward`, xs);
         }
-        const pooled = reference.dense("pooler", xs[0]!, hidden).map(Math.tanh);
+        const pooled = reference.dense("pooler", xs[0], hidden).map(Math.tanh);
         const logits = reference.dense("classifier", pooled, classes);
         const near = (name: string, expected: readonly number[]) =>
           expected.forEach((x, i) => {
-            const difference = Math.abs(result![name]![i]! - x);
+            const difference = Math.abs(result[name][i] - x);
             assert(difference < 1e-4, `${name} ${i} differs by ${difference}`);
           });
         near("pooled", pooled);

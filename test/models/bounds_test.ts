@@ -16,7 +16,7 @@ const SMALL = {
 
 /** A model with small sizes of those that it has, and with the options given, which it may not have. */
 function small(name: string, options: Record<string, unknown> = {}): Model {
-  return MODELS[name]!.build({
+  return MODELS[name].build({
     ...pickOptions(name, SMALL),
     weights: shapesOnly(),
     ...options,
@@ -60,7 +60,7 @@ const sequences = ["lstm", "seq2seq", "gnmt", "transformer", "bert"];
 
 Deno.test("every model of sequences has a limit of tokens, and looks at no more", () => {
   for (const name of sequences) {
-    assert(MODELS[name]!.options.includes("tokensMax"), name);
+    assert(MODELS[name].options.includes("tokensMax"), name);
     const long = endless(1e9);
     refuses(
       small(name),
@@ -181,7 +181,7 @@ Deno.test("models read what they checked, whatever a proxy says the next time", 
   takes(images, { image });
   const graph = new CellGraph(images);
   images.unfold({ image }, graph);
-  assert.equal(graph.inputs[0]!.data.length, 16);
+  assert.equal(graph.inputs[0].data.length, 16);
 });
 
 Deno.test("models say what else than a list of ids or pixels they were given", () => {
@@ -224,7 +224,7 @@ Deno.test("models refuse options that they do not have, and take all that the re
     });
     for (const given of [null, 5, "x", [1]]) {
       assert.throws(
-        () => MODELS[name]!.build(given as unknown as Record<string, unknown>),
+        () => MODELS[name].build(given as unknown as Record<string, unknown>),
         { name: "TypeError", message: /takes an object with options, got / },
       );
     }

@@ -15,7 +15,7 @@ function assertPhonemes(results: readonly Result[]): void {
   const { words } = g2p!;
   assert.equal(results.length, words.length);
   words.forEach(({ word, phonemes, steps, ended }, i) => {
-    const ids = [...results[i]!["tokens"]!];
+    const ids = [...results[i]["tokens"]];
     assert.equal(ids.length, steps, `decoder steps of ${word}`);
     if (ended) assert.equal(ids.pop(), 3, `${word} ends with </s>`);
     assert.deepEqual(ids, phonemes, `phonemes of ${word}`);
@@ -60,9 +60,9 @@ Deno.test("the trained GRU encoder ends in the published states", () => {
   runRequests(encoder, inputs, { policy: cellular() }).forEach(({ h }, i) => {
     const expected = states.data.subarray(i * hidden, (i + 1) * hidden);
     const worst = expected.reduce(
-      (most, x, k) => Math.max(most, Math.abs(x - h![k]!)),
+      (most, x, k) => Math.max(most, Math.abs(x - h[k])),
       0,
     );
-    assert(worst < 2e-5, `state of "${words[i]!.word}" is off by ${worst}`);
+    assert(worst < 2e-5, `state of "${words[i].word}" is off by ${worst}`);
   });
 });

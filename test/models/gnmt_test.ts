@@ -65,10 +65,10 @@ class ReferenceGnmt {
     const forward = this.#chain("encoder.1.forward", words);
     const backward = this.#chain("encoder.1.backward", words.toReversed())
       .reverse();
-    let ys = forward.map((h, t) => [...h, ...backward[t]!]);
+    let ys = forward.map((h, t) => [...h, ...backward[t]]);
     for (let layer = 2; layer <= this.sizes.layers; layer++) {
       const hs = this.#chain(`encoder.${layer}`, ys);
-      ys = layer === 2 ? hs : hs.map((h, t) => plus(h, ys[t]!));
+      ys = layer === 2 ? hs : hs.map((h, t) => plus(h, ys[t]));
     }
     return ys;
   }
@@ -86,7 +86,7 @@ class ReferenceGnmt {
     );
     let v: Row = [...layers.tensor("attention.v", [hidden], hidden)];
     if (variant === "gnmt-v2") {
-      const g = layers.tensor("attention.g", [1], 1)[0]!;
+      const g = layers.tensor("attention.g", [1], 1)[0];
       const norm = Math.hypot(...v);
       v = v.map((x) => g * x / norm);
     }
@@ -103,17 +103,17 @@ class ReferenceGnmt {
     const { layers: count, hidden, variant } = this.sizes;
     const states = Array.from({ length: count }, () => this.#zeros());
     return ids.map((id) => {
-      let context = this.#attend(states[0]!.h, memory);
+      let context = this.#attend(states[0].h, memory);
       const word = this.#word("decoder", id);
       const x = variant === "gnmt" ? [...word, ...context] : word;
-      states[0] = this.#lstm("decoder.1", x, states[0]!);
+      states[0] = this.#lstm("decoder.1", x, states[0]);
       if (variant === "gnmt-v2") context = this.#attend(states[0].h, memory);
       let y = states[0].h;
       for (let layer = 2; layer <= count; layer++) {
         const state = this.#lstm(
           `decoder.${layer}`,
           [...y, ...context],
-          states[layer - 1]!,
+          states[layer - 1],
         );
         states[layer - 1] = state;
         y = layer === 2 ? state.h : plus(state.h, y);
@@ -146,7 +146,7 @@ Deno.test("gnmt() agrees with the network in double precision", () => {
           weights: seededWeights(seed),
         });
         const [result] = runRequests(model, [{ tokens, maxSteps: 8 }]);
-        const made = [...result!["tokens"]!];
+        const made = [...result["tokens"]];
         assert.equal(made.length, 8);
         const reference = new ReferenceGnmt(sizes, seed);
         const logits = reference.decode(
@@ -154,7 +154,7 @@ Deno.test("gnmt() agrees with the network in double precision", () => {
           [1, ...made.slice(0, -1)],
         );
         logits.forEach((row, t) => {
-          const gap = Math.max(...row) - row[made[t]!]!;
+          const gap = Math.max(...row) - row[made[t]];
           assert(gap < 1e-5, `step ${t} is ${gap} from the best id`);
         });
       },

@@ -45,8 +45,8 @@ Deno.test("resnet50() costs on the NPU of Table I what its layers cost, cell by 
         const costs = cellLayers(cell, batch);
         assert.equal(costs.length, 1, cell.name);
         assert.deepEqual(
-          npu.layer(costs[0]!),
-          npu.layer(layers[i]!),
+          npu.layer(costs[0]),
+          npu.layer(layers[i]),
           `${cell.name} at batch ${batch}`,
         );
       });
@@ -62,14 +62,14 @@ Deno.test("unet() has the paper's layers, sizes and parameters", () => {
     op === "Conv" || op === "ConvTranspose"
   );
   assert.equal(convolutions.length, 23);
-  assert.deepEqual(model.cells.at(-1)!.outputs[0]!.image, {
+  assert.deepEqual(model.cells.at(-1)!.outputs[0].image, {
     height: 388,
     width: 388,
     channels: 2,
   });
   const sizes = ["down0.c2", "down1.c2", "down2.c2", "down3.c2", "bottom.c2"]
     .map((name) =>
-      model.cells.find((cell) => cell.name === name)!.outputs[0]!.image
+      model.cells.find((cell) => cell.name === name)!.outputs[0].image
     );
   assert.deepEqual(
     sizes.map((size) => [size?.height, size?.channels]),
@@ -164,14 +164,14 @@ function assertNear(
     policy: merged({ batchSizeMax: 3 }),
   });
   inputs.forEach((input, i) => {
-    const logits = [...results[i]!["logits"]!];
+    const logits = [...results[i]["logits"]];
     const expected = naive(input);
     assert.equal(logits.length, expected.length);
     const largest = Math.max(...expected.map(Math.abs));
     assert(largest > 1e-3, "something comes out");
     logits.forEach((value, k) =>
       assert(
-        Math.abs(value - expected[k]!) <= 1e-5 * largest,
+        Math.abs(value - expected[k]) <= 1e-5 * largest,
         `logits[${k}] of request ${i} is ${value}, expected ${expected[k]}`,
       )
     );

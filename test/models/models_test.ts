@@ -31,7 +31,7 @@ function refuses(
 
 const all: Record<string, Model> = { ...sequences, treelstm: trees };
 for (const name of Object.keys(all)) {
-  const model: Model = all[name]!;
+  const model: Model = all[name];
   Deno.test(`${name} refuses requests that are no object, or have unknown fields`, () => {
     for (
       const [input, shown] of [
@@ -139,7 +139,7 @@ Deno.test("seq2seq refuses a limit of steps that is no positive integer", () => 
     ]
   ) {
     refuses(
-      sequences["seq2seq"]!,
+      sequences["seq2seq"],
       { tokens: [1], maxSteps },
       "RangeError",
       `"maxSteps" of a request to "seq2seq" is a positive integer up to 16434 ` +
@@ -239,7 +239,7 @@ Deno.test("models refuse sizes and choices that make no sense", () => {
     treelstm: ["hidden", "embedding", "vocabulary", "arity", "classes"],
   };
   for (const [name, build] of Object.entries(builders)) {
-    for (const option of sizesOf[name]!) {
+    for (const option of sizesOf[name]) {
       for (const value of [-1, 1.5, "8"]) {
         assert.throws(() => build({ [option]: value }), {
           name: "RangeError",
@@ -250,17 +250,17 @@ Deno.test("models refuse sizes and choices that make no sense", () => {
       }
     }
   }
-  assert.throws(() => builders["seq2seq"]!({ rnn: "rnn" }), {
+  assert.throws(() => builders["seq2seq"]({ rnn: "rnn" }), {
     name: "RangeError",
     message: '"rnn" of model "seq2seq" is one of lstm, gru, got "rnn"',
   });
-  assert.throws(() => builders["lstm"]!({ head: "tagger" }), {
+  assert.throws(() => builders["lstm"]({ head: "tagger" }), {
     name: "RangeError",
     message:
       '"head" of model "lstm" is one of classifier, language-model, none, got "tagger"',
   });
   for (const option of ["go", "eos"]) {
-    assert.throws(() => builders["seq2seq"]!({ [option]: 10 }), {
+    assert.throws(() => builders["seq2seq"]({ [option]: 10 }), {
       name: "RangeError",
       message: `"${option}" of model "seq2seq" is an id below 10, got 10`,
     });
@@ -320,7 +320,7 @@ Deno.test("models ask for every weight once, and refuse one that is missing, mis
 });
 
 Deno.test("seq2seq ends with <eos>, its own limit, or the source's length and the extra steps", () => {
-  const length = (result: Result | undefined) => result!["tokens"]!.length;
+  const length = (result: Result | undefined) => result!["tokens"].length;
   const endless = seq2seq({
     hidden: 6,
     sourceVocabulary: 10,
@@ -333,7 +333,7 @@ Deno.test("seq2seq ends with <eos>, its own limit, or the source's length and th
     { tokens: [1, 2, 3], maxSteps: 30 },
   ]);
   assert.deepEqual(results.map(length), [7, 2, 30]);
-  const ids = [...results[2]!["tokens"]!];
+  const ids = [...results[2]["tokens"]];
   // The same weights with one of these ids as <eos> stop where it appears first.
   for (const eos of new Set(ids)) {
     const stopping = seq2seq({ hidden: 6, sourceVocabulary: 10, eos });
@@ -341,7 +341,7 @@ Deno.test("seq2seq ends with <eos>, its own limit, or the source's length and th
       { tokens: [1, 2, 3], maxSteps: 30 },
     ]);
     assert.deepEqual(
-      [...stopped!["tokens"]!],
+      [...stopped["tokens"]],
       ids.slice(0, ids.indexOf(eos) + 1),
     );
   }

@@ -96,9 +96,9 @@ export function naiveResNet(
       shape,
       sums.map((sum, i) => {
         const c = i % out;
-        return scale![c]! * (sum - mean![c]!) /
-            Math.sqrt(variance![c]! + 1e-5) +
-          shift![c]!;
+        return scale[c] * (sum - mean[c]) /
+            Math.sqrt(variance[c] + 1e-5) +
+          shift[c];
       }),
     );
   };
@@ -133,8 +133,8 @@ export function naiveResNet(
           kernel,
           stride,
         );
-      let y = relu(layer(x, 1, inner, 1, first!));
-      y = relu(layer(y, 2, inner, 3, second!));
+      let y = relu(layer(x, 1, inner, 1, first));
+      y = relu(layer(y, 2, inner, 3, second));
       y = layer(y, 3, 4 * inner, 1, 1);
       const shortcut = b > 0 ? x : convolution(
         x,
@@ -146,7 +146,7 @@ export function naiveResNet(
       );
       x = relu({
         ...y,
-        data: Array.from(y.data, (value, i) => value + shortcut.data[i]!),
+        data: Array.from(y.data, (value, i) => value + shortcut.data[i]),
       });
     }
   });
@@ -154,7 +154,7 @@ export function naiveResNet(
   const means = Array.from(
     { length: x.channels },
     (_, c) =>
-      Array.from({ length: pixels }, (_, p) => x.data[p * x.channels + c]!)
+      Array.from({ length: pixels }, (_, p) => x.data[p * x.channels + c])
         .reduce((sum, value) => sum + value, 0) / pixels,
   );
   const [weight, bias] = [tensors.get("fc.weight"), tensors.get("fc.bias")];
@@ -162,7 +162,7 @@ export function naiveResNet(
     bias,
     (b, j) =>
       means.reduce(
-        (sum, mean, c) => sum + mean * weight[j * x.channels + c]!,
+        (sum, mean, c) => sum + mean * weight[j * x.channels + c],
         b,
       ),
   );
@@ -232,7 +232,7 @@ export function naiveUNet(
         tensors.get(`up${level}.up.bias`),
       ),
     );
-    x = twice(stacked(skips[level]!, x), `up${level}`, out);
+    x = twice(stacked(skips[level], x), `up${level}`, out);
   }
   return [...convolution(x, "out", classes, 1).data as Float64Array];
 }
@@ -246,9 +246,9 @@ function stacked(skip: Image, x: Image): Image {
   for (let row = 0; row < x.height; row++) {
     for (let column = 0; column < x.width; column++) {
       const from = ((row + top) * skip.width + column + left) * skip.channels;
-      for (let c = 0; c < skip.channels; c++) data.push(skip.data[from + c]!);
+      for (let c = 0; c < skip.channels; c++) data.push(skip.data[from + c]);
       const own = (row * x.width + column) * x.channels;
-      for (let c = 0; c < x.channels; c++) data.push(x.data[own + c]!);
+      for (let c = 0; c < x.channels; c++) data.push(x.data[own + c]);
     }
   }
   return { height: x.height, width: x.width, channels, data };

@@ -55,7 +55,7 @@ function activate(op: Operators, name: ActivationName, x: Value): Value {
 export function lstmCell(options: LstmCellOptions): Cell {
   const { weights, activations, peepholes } = options;
   const { w, r, wb, rb } = weights;
-  const hidden = r.shape[1]!;
+  const hidden = r.shape[1];
   const fused = activations.join() === "sigmoid,tanh,tanh" && !peepholes;
   const [gateAct, candidateAct, outputAct] = activations as [
     ActivationName,
@@ -65,7 +65,7 @@ export function lstmCell(options: LstmCellOptions): Cell {
   return defineCell({
     name: fused ? "lstm" : "composed lstm",
     recurrent: true,
-    inputs: { x: f32(w.shape[1]!), h: f32(hidden), c: f32(hidden) },
+    inputs: { x: f32(w.shape[1]), h: f32(hidden), c: f32(hidden) },
     body(op, { x, h, c }) {
       if (fused) return op.LSTM(x, h, c, { w, r, b: concatenated(wb, rb) });
       const sums = op.Add(op.Gemm(x, w, wb), op.Gemm(h, r, rb));
@@ -93,7 +93,7 @@ export function lstmCell(options: LstmCellOptions): Cell {
 export function gruCell(options: GruCellOptions): Cell {
   const { weights, activations, resetAfter } = options;
   const { w, r, wb, rb } = weights;
-  const hidden = r.shape[1]!;
+  const hidden = r.shape[1];
   const fused = activations.join() === "sigmoid,tanh" && resetAfter;
   const [gateAct, candidateAct] = activations as [
     ActivationName,
@@ -102,7 +102,7 @@ export function gruCell(options: GruCellOptions): Cell {
   return defineCell({
     name: fused ? "gru" : "composed gru",
     recurrent: true,
-    inputs: { x: f32(w.shape[1]!), h: f32(hidden) },
+    inputs: { x: f32(w.shape[1]), h: f32(hidden) },
     body(op, { x, h }) {
       if (fused) return { h: op.GRU(x, h, { w, r, b: concatenated(wb, rb) }) };
       const part = (sum: Value, index: number) =>
@@ -132,7 +132,7 @@ export function gruCell(options: GruCellOptions): Cell {
 function rowsOf({ shape, data }: Tensor, index: number): Tensor {
   const size = data.length / 3;
   return tensor(
-    [shape[0]! / 3, ...shape.slice(1)],
+    [shape[0] / 3, ...shape.slice(1)],
     data.slice(index * size, (index + 1) * size),
   );
 }

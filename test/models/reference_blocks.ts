@@ -46,7 +46,7 @@ export class ReferenceBlocks extends ReferenceLayers {
     const [q, k, v] = [part(0), part(1), part(2)];
     return xs.map((x, t) => {
       const seen = causal ? t + 1 : xs.length;
-      return this.#mix(name, x, q[t]!, k.slice(0, seen), v.slice(0, seen));
+      return this.#mix(name, x, q[t], k.slice(0, seen), v.slice(0, seen));
     });
   }
 

@@ -27,7 +27,7 @@ export class ReferenceLayers {
       { length: outputs },
       (_, j) =>
         x.reduce(
-          (sum, value, i) => sum + w[j * x.length + i]! * value,
+          (sum, value, i) => sum + w[j * x.length + i] * value,
           b?.[j] ?? 0,
         ),
     );
@@ -46,5 +46,5 @@ export class ReferenceLayers {
 }
 
 export function plus(...rows: readonly Row[]): number[] {
-  return rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0));
+  return rows[0].map((_, i) => rows.reduce((sum, row) => sum + row[i], 0));
 }

@@ -150,7 +150,7 @@ function modelOf(network: Network): Model<Sequence> {
         );
         for (let i = 0; i < steps; i++) {
           const t = isBackward ? steps - 1 - i : i;
-          const node = graph.node(cells[direction]!, {
+          const node = graph.node(cells[direction], {
             x: graph.row(x, t, inputSize),
             ...before,
           });
@@ -192,10 +192,10 @@ function sequencesOf({ args, options }: Case, network: Network): Sequence[] {
 
 /** Gathers a result as [outer][batch][hidden]. */
 function batched(results: readonly Result[], name: string, hidden: number) {
-  const outer = results[0]![name]!.length / hidden;
+  const outer = results[0][name].length / hidden;
   return Array.from({ length: outer }, (_, t) =>
     results.flatMap((result) => [
-      ...result[name]!.subarray(t * hidden, (t + 1) * hidden),
+      ...result[name].subarray(t * hidden, (t + 1) * hidden),
     ])).flat();
 }
 
@@ -207,7 +207,7 @@ function assertClose(got: number[], expected: Plain, what: string): void {
   expected.data.forEach((value, i) => {
     const allowed = TOLERANCE * Math.max(1, Math.abs(value));
     assert(
-      Math.abs(got[i]! - value) <= allowed,
+      Math.abs(got[i] - value) <= allowed,
       `${what}[${i}] is ${got[i]}, expected ${value}`,
     );
   });
@@ -221,7 +221,7 @@ const cases: Case[] = folder === undefined
 
 Deno.test("there are 13 recurrent cell vectors, through fused and composed cells", () => {
   if (folder === undefined) return;
-  const names = cases.map((given) => networkOf(given).cells[0]!.name);
+  const names = cases.map((given) => networkOf(given).cells[0].name);
   const count = (name: string) =>
     names.filter((other) => other === name).length;
   assert.deepEqual(
@@ -241,9 +241,9 @@ for (const given of cases) {
     given.expected.forEach((expected, i) => {
       if (expected === null) return;
       assertClose(
-        batched(results, names[i]!, network.hidden),
+        batched(results, names[i], network.hidden),
         expected,
-        names[i]!,
+        names[i],
       );
     });
   });

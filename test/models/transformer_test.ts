@@ -85,7 +85,7 @@ Deno.test("transformer() with its cache agrees with the network over all positio
           weights: seededWeights(seed),
         });
         const [result] = runRequests(model, [{ tokens, maxSteps: 11 }]);
-        const made = [...result!["tokens"]!];
+        const made = [...result["tokens"]];
         assert.equal(made.length, 11);
         const reference = new ReferenceTransformer(sizes, seed);
         const logits = reference.decode(
@@ -93,7 +93,7 @@ Deno.test("transformer() with its cache agrees with the network over all positio
           [1, ...made.slice(0, -1)],
         );
         logits.forEach((row, t) => {
-          const gap = Math.max(...row) - row[made[t]!]!;
+          const gap = Math.max(...row) - row[made[t]];
           assert(gap < 1e-4, `step ${t} is ${gap} from the best id`);
         });
       },

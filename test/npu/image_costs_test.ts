@@ -65,9 +65,9 @@ Deno.test("a transposed convolution is a convolution per phase: a product per in
   const [layer] = layersOf((op, x) =>
     op.ConvTranspose(x, filled(0, 4, 3, 2, 2), { strides: 2 })
   );
-  assert.equal(macsOf({ name: "", ...layer! }), 2 * 9 * 7 * 4 * 3 * 4);
+  assert.equal(macsOf({ name: "", ...layer }), 2 * 9 * 7 * 4 * 3 * 4);
   assert.deepEqual(
-    layer!.gemms.map(({ gemm }) => gemm),
+    layer.gemms.map(({ gemm }) => gemm),
     Array.from({ length: 4 }, () => ({ m: 2 * 9 * 7, n: 3, k: 4 })),
   );
   // Kernel 3, stride 2: phases of 4, 2, 2 and 1 taps; 19 x 15 pixels come out.
@@ -75,10 +75,10 @@ Deno.test("a transposed convolution is a convolution per phase: a product per in
     op.Relu(op.ConvTranspose(x, filled(0, 4, 3, 3, 3), { strides: 2 }))
   );
   assert.deepEqual(
-    overlapping!.gemms.map(({ gemm: { m, k } }) => [m / 2, k / 4]),
+    overlapping.gemms.map(({ gemm: { m, k } }) => [m / 2, k / 4]),
     [[10 * 8, 4], [10 * 7, 2], [9 * 8, 2], [9 * 7, 1]],
   );
-  assert.deepEqual(overlapping!.vector, [
+  assert.deepEqual(overlapping.vector, [
     { name: "bias", elements: 2 * 19 * 15 * 3, passes: 1 },
     { name: "relu", elements: 2 * 19 * 15 * 3, passes: 1 },
   ]);
@@ -93,13 +93,13 @@ Deno.test("pooling, a normalisation by itself, and moves of pixels", () => {
     )],
   );
   const [global] = layersOf((op, x) => op.GlobalAveragePool(x));
-  assert.equal(global!.extraReadWords, 2 * 9 * 7 * 4);
-  assert.equal(global!.extraWriteWords, 2 * 4);
+  assert.equal(global.extraReadWords, 2 * 9 * 7 * 4);
+  assert.equal(global.extraWriteWords, 2 * 4);
   const [rounded] = layersOf((op, x) =>
     op.AveragePool(x, { kernelShape: 2, strides: 2, ceilMode: true })
   );
-  assert.equal(rounded!.extraWriteWords, 2 * 5 * 4 * 4);
-  assert.equal(rounded!.extraReadWords, 2 * 9 * 7 * 4);
+  assert.equal(rounded.extraWriteWords, 2 * 5 * 4 * 4);
+  assert.equal(rounded.extraReadWords, 2 * 9 * 7 * 4);
   const norm = {
     scale: filled(1, 4),
     shift: filled(0, 4),
@@ -107,7 +107,7 @@ Deno.test("pooling, a normalisation by itself, and moves of pixels", () => {
     variance: filled(1, 4),
   };
   const [alone] = layersOf((op, x) => op.BatchNormalization(x, norm));
-  assert.deepEqual(alone!.vector, [
+  assert.deepEqual(alone.vector, [
     { name: "BatchNormalization", elements: 2 * 9 * 7 * 4, passes: 2 },
   ]);
   assert.deepEqual(
