@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import type { Model, Result } from "../../src/graph/model.ts";
 import type { TaskRecord } from "../../src/policy/records.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
@@ -126,6 +127,27 @@ for (const [name, entry] of Object.entries(POLICIES)) {
         },
       ),
       { numRuns: Math.ceil(propertyRuns(1000) / 100) },
+    );
+  });
+
+  Deno.test(`${name}: every result equals serial execution bit for bit (the engine's own thread)`, async () => {
+    await fc.assert(
+      fc.asyncProperty(anyCase(name), async ({ models, arrivals, options }) => {
+        await using engine = await ServingEngine.create({
+          models,
+          policy: entry.build(options),
+          workers: 0,
+          slotBytes: 2 ** 22,
+          warmUp: false,
+        });
+        const results = await Promise.all(
+          arrivals.map(({ model, input, stepsFixed }) =>
+            engine.run(model, input, { stepsFixed })
+          ),
+        );
+        assert.deepStrictEqual(results, alone(models, arrivals));
+      }),
+      { numRuns: Math.ceil(propertyRuns(1000) / 20) },
     );
   });
 }

@@ -28,6 +28,7 @@ const SIZES = [
   { ...SMALL, workers: 1, threadsPerWorker: 1 },
   { ...LARGE, workers: 2, threadsPerWorker: 1 },
   { ...LARGE, workers: 1, threadsPerWorker: 2 },
+  { ...LARGE, workers: 0, threadsPerWorker: 1 },
 ];
 
 /** An engine of every size, each with options of its own. */

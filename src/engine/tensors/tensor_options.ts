@@ -16,7 +16,10 @@ import { TEAM_WAYS, type TeamWays } from "../../kernels/team/leader.ts";
 
 export interface TensorOptions {
   models: readonly Model[];
-  /** Workers: each executes one task at a time; default 1. */
+  /**
+   * Workers: each executes one task at a time; default 1. With 0 a serving engine executes tasks in the thread
+   * that it lives in, one between two turns of the event loop.
+   */
   workers?: number;
   /**
    * Threads of each worker, default 1. Calls that are worth it are cut among them, with the same bits:
@@ -31,7 +34,7 @@ export interface TensorOptions {
   slotBytes?: number;
   /** Room per worker for the row tables of queued tasks; default 4 MiB. */
   taskBytes?: number;
-  /** Kernel build over shared memory; default "shoal.shared". */
+  /** Kernel build over shared memory; default "shoal.shared". Without workers: its like that shares none. */
   build?: "shoal.shared" | "shoal.debug-shared" | "shoal.relaxed-shared";
   /**
    * How long threads look for work before they go to sleep, once they have none; default 0.05. Waking up
@@ -53,6 +56,9 @@ export interface TensorOptions {
   onFatal: (error: Error) => void;
 }
 
+/** Default of `taskBytes`. */
+export const TASK_BYTES = 4 * 2 ** 20;
+
 /** More cannot be told apart from a mistake. */
 const WORKERS_MAX = 1024;
 const THREADS_MAX = 256;
@@ -64,7 +70,7 @@ export const SERVED_CHECKS: Checks<
   Omit<TensorOptions, "onFatal" | "onDeath">
 > = {
   models: (_name, models) => checkModels(models),
-  workers: integer(1, WORKERS_MAX),
+  workers: integer(0, WORKERS_MAX),
   threadsPerWorker: integer(1, THREADS_MAX),
   warmUp: ofType("boolean"),
   team: (name, ways) => knownOptions(`"${name}"`, ways, TEAM_WAYS),
@@ -76,8 +82,14 @@ export const SERVED_CHECKS: Checks<
   patienceMs: positive,
 };
 
-export const TENSOR_CHECKS: Checks<TensorOptions> = {
+/** Of an executor that may do without workers. */
+export const EXECUTOR_CHECKS: Checks<TensorOptions> = {
   ...SERVED_CHECKS,
   onDeath: ofType("function"),
   onFatal: ofType("function"),
+};
+
+export const TENSOR_CHECKS: Checks<TensorOptions> = {
+  ...EXECUTOR_CHECKS,
+  workers: integer(1, WORKERS_MAX),
 };

@@ -7,6 +7,7 @@ import type { ActiveRequest } from "../core/active_request.ts";
 import { CellRunner } from "../tensors/cell_runner.ts";
 import { checkModels } from "../core/check_models.ts";
 import type { Executor, Settlement } from "../core/executor.ts";
+import { checkTables, runTask } from "../tensors/run_task.ts";
 import { roomBytes } from "../tensors/tensor_options.ts";
 import { TensorStore } from "../tensors/tensor_store.ts";
 import { virtualDevices } from "./virtual_devices.ts";
@@ -153,12 +154,7 @@ export class PairedExecutor implements Executor {
    * @throws RangeError when its tables are larger than `taskBytes`
    */
   push(task: Task): void {
-    const bytes = this.#store.tableBytes(task);
-    if (bytes > this.#taskBytes) {
-      throw new RangeError(
-        `A task of ${task.nodes.length} rows needs ${bytes} bytes of tables, taskBytes is ${this.#taskBytes}`,
-      );
-    }
+    checkTables(this.#store, task, this.#taskBytes);
     this.#devices.push(task);
   }
 
@@ -183,14 +179,11 @@ export class PairedExecutor implements Executor {
   }
 
   #execute(task: Task): void {
-    const tables = this.#store.workerMemory(task.worker);
-    this.#store.writeTables(task, tables);
-    this.#runners[task.worker]!.run({
-      program: this.#store.programId(task.cell),
-      rows: task.nodes.length + task.padding,
-      tables,
-      padsDone: task.padsDone,
-      paddedLength: task.paddedLength,
-    });
+    runTask(
+      this.#store,
+      this.#runners[task.worker]!,
+      task,
+      this.#store.workerMemory(task.worker),
+    );
   }
 }

@@ -20,11 +20,12 @@ import type { EngineOptions } from "../core/engine_options.ts";
 import { ClosedError } from "../core/errors.ts";
 import { guardedObserver } from "./guarded_observer.ts";
 import { timerMs } from "./patience.ts";
-import { TensorExecutor } from "./tensor_executor.ts";
+import { startExecutor } from "./start_executor.ts";
 import {
   SERVED_CHECKS,
   type TensorOptions,
 } from "../tensors/tensor_options.ts";
+import type { WallExecutor } from "./wall_executor.ts";
 import { watchSignal } from "./watch_signal.ts";
 
 export interface ServingOptions
@@ -71,11 +72,13 @@ const REQUEST_CHECKS: Checks<RequestOptions> = {
 
 /**
  * An engine that serves: real tensors, worker threads, wall-clock time. It lives in the event loop of
- * its thread and holds no timer and no spinning loop while it is idle.
+ * its thread and holds no timer and no spinning loop while it is idle. Where threads cannot share memory (a
+ * page that is not cross-origin isolated), and with `workers: 0`, it computes in that thread as well, with the
+ * same bits.
  */
 export class ServingEngine {
   readonly #core: EngineCore;
-  readonly #executor: TensorExecutor;
+  readonly #executor: WallExecutor;
   readonly #policyName: string;
   /** What is to be done to the core, in order. */
   readonly #actions: (() => void)[] = [];
@@ -91,7 +94,8 @@ export class ServingEngine {
 
   /**
    * Packs the weights, starts the workers.
-   * @throws RangeError when the policy cannot batch a model, or memory does not suffice
+   * @throws RangeError when the policy cannot batch a model, memory does not suffice, or more threads are
+   * asked for than this host can have
    * @throws TypeError when the policy serves another engine already
    * @throws Error when the runtime lacks a feature, or a thread does not start; none is left then
    */
@@ -107,7 +111,7 @@ export class ServingEngine {
     const guarded = observer && guardedObserver(observer, report);
     let engine: ServingEngine | undefined;
     let fatal: Error | undefined;
-    const executor = await TensorExecutor.start({
+    const executor = await startExecutor({
       ...tensor,
       onFatal(error) {
         fatal ??= error;
@@ -131,13 +135,18 @@ export class ServingEngine {
     }
   }
 
-  private constructor(executor: TensorExecutor, options: EngineOptions) {
+  private constructor(executor: WallExecutor, options: EngineOptions) {
     this.#executor = executor;
     this.#policyName = options.policy.name;
     this.#core = new EngineCore({
       ...options,
       hasTime: () => wallNs() < this.#admitUntilNs,
     });
+  }
+
+  /** Threads that compute, besides the one that the engine lives in; 0: that one does it itself. */
+  get threads(): number {
+    return this.#executor.threads;
   }
 
   /** Requests in the system. */
@@ -282,8 +291,7 @@ export class ServingEngine {
   /** Delivers what has happened, asks the policy, and makes sure that somebody comes back. */
   #turn(): void {
     if (this.#fatal) return;
-    const { words, index } = this.#executor.doorbell;
-    const seen = Atomics.load(words, index);
+    const seen = this.#executor.bell;
     for (const { task, startNs, endNs } of this.#executor.poll()) {
       this.#core.completed(task, startNs, endNs);
     }
@@ -294,7 +302,7 @@ export class ServingEngine {
     else if (this.#closing) this.#checkProgress(wakeNs);
     this.#setTimer(this.#core.holdsBack ? nowNs : wakeNs);
     if (this.#core.tasksInFlight > 0 && !this.#listening) {
-      this.#listen(words, index, seen);
+      this.#listen(seen);
     }
   }
 
@@ -307,15 +315,12 @@ export class ServingEngine {
     );
   }
 
-  #listen(words: Int32Array, index: number, seen: number): void {
-    const { async, value } = Atomics.waitAsync(words, index, seen);
+  #listen(seen: number): void {
     this.#listening = true;
-    const ring = () => {
+    this.#executor.onRing(seen, () => {
       this.#listening = false;
       this.#do(() => this.#turn());
-    };
-    if (async) value.then(ring);
-    else queueMicrotask(ring);
+    });
   }
 
   #setTimer(atNs: number): void {

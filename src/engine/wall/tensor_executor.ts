@@ -3,25 +3,26 @@ import type { Result } from "../../graph/model.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { checkFeatures } from "../../kernels/module/features.ts";
 import { BLOCKS, type ScratchPlace } from "../../kernels/module/scratch.ts";
-import type { KernelName } from "../../kernels/spec/signature.ts";
 import { teamWays } from "../../kernels/team/leader.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
-import type { CellProgram } from "../lowering/cell_program.ts";
 import { checkedOptions } from "../../base/checked_options.ts";
 import { Crew } from "./crew.ts";
 import { type CrewPlan, crewPlan, teamBytesPerWorker } from "./crew_plan.ts";
 import { ClosedError, WorkerError } from "../core/errors.ts";
-import type { Executor, Settlement } from "../core/executor.ts";
+import type { Settlement } from "../core/executor.ts";
 import { readKernels } from "./runtime.ts";
 import { probeScratch } from "./scratch_probe.ts";
 import { TensorStore } from "../tensors/tensor_store.ts";
+import { checkTables } from "../tensors/run_task.ts";
 import {
+  TASK_BYTES,
   TENSOR_CHECKS,
   type TensorOptions,
 } from "../tensors/tensor_options.ts";
-import { PRACTICE_BYTES, warmUp } from "./warm_up.ts";
-import { type Completion, WorkerQueue } from "./worker_queue.ts";
+import { kernelsOf, PRACTICE_BYTES, warmUp } from "./warm_up.ts";
+import type { Completion, WallExecutor } from "./wall_executor.ts";
+import { WorkerQueue } from "./worker_queue.ts";
 import { ARENA_OFFSET, CONTROL, ringDoorbell } from "./worker_ring.ts";
 
 /** A worker: its queue, and the threads that execute it. */
@@ -44,12 +45,11 @@ const TASK_STARTS_MAX = 2;
 /** Attempts to start a fresh crew. */
 const CREW_STARTS_MAX = 2;
 
-const TASK_BYTES = 4 * 2 ** 20;
 const SPIN_MS = 0.05;
 const PATIENCE_MS = 30_000;
 
 /** Executes tasks on worker threads over one shared memory. Completions are fetched with `poll`. */
-export class TensorExecutor implements Executor {
+export class TensorExecutor implements WallExecutor {
   readonly #store: TensorStore;
   readonly #workers: WorkerState[] = [];
   readonly #options: TensorOptions;
@@ -159,7 +159,22 @@ export class TensorExecutor implements Executor {
     return this.#workers.length;
   }
 
-  /** The word that workers advance with every completion; to be read before `poll` and slept on after it. */
+  get threads(): number {
+    return this.#workers.reduce((sum, { plan }) => sum + plan.starts.length, 0);
+  }
+
+  get bell(): number {
+    return Atomics.load(this.#store.words, this.#doorbell >>> 2);
+  }
+
+  onRing(seen: number, callback: () => void): void {
+    const { words, index } = this.doorbell;
+    const { async, value } = Atomics.waitAsync(words, index, seen);
+    if (async) value.then(callback);
+    else queueMicrotask(callback);
+  }
+
+  /** The word that workers advance with every completion, for who sleeps on it. */
   get doorbell(): { words: Int32Array; index: number } {
     return { words: this.#store.words, index: this.#doorbell >>> 2 };
   }
@@ -174,14 +189,7 @@ export class TensorExecutor implements Executor {
   }
 
   push(task: Task): void {
-    const bytes = this.#store.tableBytes(task);
-    if (bytes > this.#taskBytes) {
-      throw new RangeError(
-        `A task of ${
-          task.nodes.length + task.padding
-        } rows needs ${bytes} bytes of tables; give the engine more taskBytes (now ${this.#taskBytes})`,
-      );
-    }
+    checkTables(this.#store, task, this.#taskBytes);
     this.#workers[task.worker]!.queue.push(task);
   }
 
@@ -204,7 +212,6 @@ export class TensorExecutor implements Executor {
     this.#store.release(request);
   }
 
-  /** Tasks completed since the last call, in order of completion. */
   poll(): Completion[] {
     const completions: Completion[] = [];
     for (const worker of this.#workers) {
@@ -217,7 +224,6 @@ export class TensorExecutor implements Executor {
     return completions;
   }
 
-  /** Lets the workers finish the tasks that they are at, and ends them; every call resolves when that is done. */
   close(): Promise<void> {
     this.#closed = true;
     this.#ended ??= this.#end();
@@ -313,15 +319,4 @@ export class TensorExecutor implements Executor {
     }
     worker.queue.giveUp();
   }
-}
-
-/** Kernels that programs call. */
-function kernelsOf(programs: readonly CellProgram[]): Set<KernelName> {
-  return new Set(
-    programs.flatMap(({ calls }) =>
-      calls.flatMap((call) =>
-        call.call === "kernel" ? [call.kernel as KernelName] : []
-      )
-    ),
-  );
 }

@@ -29,6 +29,7 @@ import type {
   Sizes,
 } from "../../kernels/spec/signature.ts";
 import { SIGNATURES } from "../../kernels/spec/signatures.ts";
+import type { CellProgram } from "../lowering/cell_program.ts";
 import { wallNs } from "./clock.ts";
 import {
   BLOCKS,
@@ -244,6 +245,17 @@ function practiceCalls(
       for (let i = 0; i < times; i++) kernel(...args);
     };
   });
+}
+
+/** Kernels that programs call. */
+export function kernelsOf(programs: readonly CellProgram[]): Set<KernelName> {
+  return new Set(
+    programs.flatMap(({ calls }) =>
+      calls.flatMap((call) =>
+        call.call === "kernel" ? [call.kernel as KernelName] : []
+      )
+    ),
+  );
 }
 
 /** Whether a kernel takes packed f32 weights. */

@@ -4,6 +4,7 @@ import type { Task } from "../../policy/launch.ts";
 import { fromAbsoluteMs, wallNs } from "./clock.ts";
 import { TaskArena } from "../tensors/task_arena.ts";
 import type { TensorStore } from "../tensors/tensor_store.ts";
+import type { Completion } from "./wall_executor.ts";
 import {
   ARENA_OFFSET,
   CONTROL,
@@ -11,13 +12,6 @@ import {
   entryAddress,
   RING_ENTRIES,
 } from "./worker_ring.ts";
-
-/** A task as a worker completed it. */
-export interface Completion {
-  readonly task: Task;
-  readonly startNs: number;
-  readonly endNs: number;
-}
 
 /** The engine's end of a worker's ring: tasks on their way to the worker, and completions from it. */
 export class WorkerQueue {

@@ -1,0 +1,38 @@
+import { supports } from "../../kernels/module/features.ts";
+import type { TensorOptions } from "../tensors/tensor_options.ts";
+import { InlineExecutor } from "./inline_executor.ts";
+import { TensorExecutor } from "./tensor_executor.ts";
+import type { WallExecutor } from "./wall_executor.ts";
+
+/**
+ * The executor that these options ask for: `workers: 0` for the calling thread. Where threads cannot be had
+ * and nobody asked for several, that is the default.
+ * @throws RangeError when more threads are asked for than there can be
+ */
+export function startExecutor(options: TensorOptions): Promise<WallExecutor> {
+  const { workers, threadsPerWorker = 1, engine } = options;
+  if (workers === 0) {
+    if (threadsPerWorker === 1) return InlineExecutor.start(options);
+    throw new RangeError(
+      `"threadsPerWorker" is 1 where "workers" is 0: the engine's own thread has no helpers; got ${threadsPerWorker}`,
+    );
+  }
+  if (hasThreads(engine)) return TensorExecutor.start(options);
+  if ((workers ?? 1) * threadsPerWorker === 1) {
+    return InlineExecutor.start(options);
+  }
+  throw new RangeError(
+    `There is one thread here, got workers: ${
+      workers ?? 1
+    }, threadsPerWorker: ${threadsPerWorker}. ` +
+      "Threads need memory that they share. In a page that is where crossOriginIsolated is true: " +
+      `serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and ` +
+      `"Cross-Origin-Embedder-Policy: require-corp"; or leave both options out`,
+  );
+}
+
+/** Whether workers can be started, and heard of without blocking. */
+function hasThreads(engine: TensorOptions["engine"]): boolean {
+  return supports("threads", engine) &&
+    typeof Atomics.waitAsync === "function";
+}

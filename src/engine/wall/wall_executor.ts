@@ -1,0 +1,23 @@
+import type { Task } from "../../policy/launch.ts";
+import type { Executor } from "../core/executor.ts";
+
+/** A task as a worker completed it. */
+export interface Completion {
+  readonly task: Task;
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
+/** Executes tasks on wall-clock time. Completions are fetched. */
+export interface WallExecutor extends Executor {
+  /** Threads that execute tasks besides the engine's own; 0: they are executed in that one. */
+  readonly threads: number;
+  /** Changes with every completion; to be read before `poll` and waited with after it. */
+  readonly bell: number;
+  /** Calls back, once, when the bell is no longer as it was seen. */
+  onRing(seen: number, callback: () => void): void;
+  /** Tasks completed since the last call, in order of completion. */
+  poll(): Completion[];
+  /** Ends after the tasks under way; every call resolves when that is done. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,177 @@
+/** The serving engine in a thread of its own, without workers: `workers: 0`, and where no memory is shared. */
+import assert from "node:assert/strict";
+import { CellError } from "../../src/engine/core/errors.ts";
+import { InlineExecutor } from "../../src/engine/wall/inline_executor.ts";
+import {
+  ServingEngine,
+  type ServingOptions,
+} from "../../src/engine/wall/serving.ts";
+import { THIS_ENGINE } from "../../src/kernels/module/features.ts";
+import { lstm } from "../../src/models/lstm.ts";
+import { seq2seq } from "../../src/models/seq2seq.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
+import { runRequests } from "../run_requests.ts";
+import { withWatchedWorkers } from "../watched_workers.ts";
+import { fragileChain, fragileRow } from "./fragile_model.ts";
+
+const model = lstm({ hidden: 24, vocabulary: 20, head: "classifier" });
+const translation = seq2seq({ hidden: 12, sourceVocabulary: 20 });
+const sentences = Array.from({ length: 40 }, (_, i) => ({
+  tokens: Array.from({ length: 1 + i % 23 }, (_, t) => (3 * i + t) % 20),
+}));
+const queries = sentences.map((input, i) => ({ ...input, maxSteps: 1 + i }));
+
+function create(
+  options: Partial<ServingOptions> = {},
+): Promise<ServingEngine> {
+  return ServingEngine.create({
+    models: [model, translation],
+    policy: cellular(),
+    slotBytes: 2 ** 23,
+    workers: 0,
+    ...options,
+  });
+}
+
+/** A page that is not cross-origin isolated. */
+const notIsolated = {
+  engine: { validate: THIS_ENGINE.validate, sharedMemory: false },
+};
+
+for (
+  const [what, options] of Object.entries({
+    "without workers": {},
+    "with asserts": { build: "shoal.debug-shared" as const },
+    "where no memory is shared": { ...notIsolated, workers: undefined },
+    "where no memory is shared, with one worker": {
+      ...notIsolated,
+      workers: 1,
+      threadsPerWorker: 1,
+    },
+  })
+) {
+  Deno.test(`ServingEngine ${what} gives the same bits in its own thread`, async () => {
+    await withWatchedWorkers(async (workers) => {
+      await using engine = await create(options as Partial<ServingOptions>);
+      assert.equal(engine.threads, 0);
+      const [chains, translations] = await Promise.all([
+        Promise.all(sentences.map((input) => engine.run(model, input))),
+        Promise.all(queries.map((input) => engine.run(translation, input))),
+      ]);
+      assert.deepStrictEqual(chains, runRequests(model, sentences));
+      assert.deepStrictEqual(translations, runRequests(translation, queries));
+      assert.equal(workers.length, 0, "no worker was started");
+    });
+  });
+}
+
+Deno.test("ServingEngine says how many threads it has", async () => {
+  await using engine = await create({ workers: 2, threadsPerWorker: 2 });
+  assert.equal(engine.threads, 4);
+});
+
+Deno.test("ServingEngine refuses several threads where there can be one", async () => {
+  for (
+    const [options, message] of [
+      [
+        { ...notIsolated, workers: 2 },
+        /workers: 2, .*crossOriginIsolated.*"Cross-Origin-Opener-Policy: same-origin".*"Cross-Origin-Embedder-Policy: require-corp"/,
+      ],
+      [
+        { ...notIsolated, workers: undefined, threadsPerWorker: 2 },
+        /workers: 1, threadsPerWorker: 2\. .*crossOriginIsolated/,
+      ],
+      [
+        { workers: 0, threadsPerWorker: 2 },
+        /^"threadsPerWorker" is 1 where "workers" is 0: .*; got 2$/,
+      ],
+    ] as const
+  ) {
+    const made = create(options as unknown as Partial<ServingOptions>);
+    await assert.rejects(made, { name: "RangeError", message });
+  }
+});
+
+const { setImmediate } = globalThis;
+
+for (
+  const [how, immediate] of [
+    ["immediates", setImmediate],
+    ["messages, as browsers do", undefined],
+  ] as const
+) {
+  Deno.test(`ServingEngine without workers lets others have their turn, by ${how}`, async () => {
+    Object.assign(globalThis, { setImmediate: immediate });
+    try {
+      let tasks = 0;
+      await using engine = await create({
+        policy: serial(),
+        observer: { task: () => void tasks++ },
+      });
+      const length = 1000;
+      const tokens = Array.from({ length }, (_, t) => t % 20);
+      let turns = 0;
+      const timer = setInterval(() => turns++, 0);
+      const result = await engine.run(model, { tokens });
+      clearInterval(timer);
+      assert.deepStrictEqual(result, runRequests(model, [{ tokens }])[0]);
+      assert(tasks >= length);
+      assert(turns > 0, `no timer had its turn during ${tasks} tasks`);
+    } finally {
+      Object.assign(globalThis, { setImmediate });
+    }
+  });
+}
+
+Deno.test("ServingEngine without workers ends rows that fail, and no others", async () => {
+  await using engine = await create({ models: [fragileChain, model] });
+  const good = [0, 1, 2].map((i) => fragileRow(false, i));
+  const bad = [fragileRow(false, 0), fragileRow(true, 1), fragileRow(false, 2)];
+  const [first, second, third] = await Promise.allSettled([
+    engine.run(fragileChain, good),
+    engine.run(fragileChain, bad),
+    engine.run(model, sentences[5]!),
+  ]);
+  assert.deepStrictEqual(first, {
+    status: "fulfilled",
+    value: runRequests(fragileChain, [good])[0],
+  });
+  assert(second.status === "rejected" && second.reason instanceof CellError);
+  assert.equal(third.status, "fulfilled");
+});
+
+Deno.test("ServingEngine without workers refuses what a closed one refuses, and ends what is rejected", async () => {
+  const engine = await create();
+  const running = sentences.map((input) => engine.run(model, input));
+  const ended = Promise.allSettled(running);
+  await engine.close("reject");
+  for (const { status } of await ended) assert.equal(status, "rejected");
+  await assert.rejects(engine.run(model, sentences[0]!), {
+    name: "ClosedError",
+  });
+});
+
+Deno.test("an engine whose kernels cannot be called gives up", async () => {
+  const { prototype } = InlineExecutor;
+  const { push } = prototype;
+  // A task of a cell that nobody lowered: the runner has no program for it.
+  prototype.push = function (task) {
+    push.call(
+      this,
+      Object.create(task, { cell: { value: unknownCell(task) } }),
+    );
+  };
+  try {
+    const engine = await create();
+    await assert.rejects(engine.run(model, sentences[0]!), TypeError);
+    await assert.rejects(engine.run(model, sentences[0]!), TypeError);
+    await engine.close();
+  } finally {
+    prototype.push = push;
+  }
+});
+
+function unknownCell({ cell }: { cell: object }): object {
+  return { ...cell };
+}
