@@ -4,6 +4,7 @@
  */
 import os from "node:os";
 import { isoNow } from "../engine/wall/clock.ts";
+import { runtimeName } from "../engine/wall/runtime.ts";
 import { POLICIES } from "../policy/registry.ts";
 import type {
   BenchPoint,
@@ -52,7 +53,7 @@ export async function bench(args: string[]): Promise<number> {
       cores: os.cpus().length,
       memoryGiB: Math.round(os.totalmem() / 2 ** 30),
       platform: `${os.platform()} ${os.arch()}`,
-      runtime: navigator.userAgent,
+      runtime: runtimeName(),
     },
     seed: settings.seed,
     command: `shoal bench ${args.join(" ")}`.trim(),

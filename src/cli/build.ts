@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import process from "node:process";
 import asc from "assemblyscript/asc";
-import { bundle } from "./bundle.ts";
+import { bundle } from "./package/bundle.ts";
 import { taskSettings } from "./options.ts";
 import { EXIT } from "./terminal.ts";
 

@@ -1,5 +1,5 @@
 import { describe, shorten } from "../base/describe.ts";
-import type { z } from "zod";
+import type * as z from "zod";
 import { UsageError } from "./terminal.ts";
 
 /** Mistakes that one message lists. */

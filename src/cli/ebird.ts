@@ -1,5 +1,5 @@
 /** `shoal ebird`: E2bird's offline phase, which writes the engine configuration (section 7.3.2, Table 4). */
-import { z } from "zod";
+import * as z from "zod";
 import { type CurvePoints, onCurve } from "../base/curve.ts";
 import {
   RESNET_TITAN_RTX,

@@ -3,7 +3,6 @@
  * standard error; nothing is printed as a result if any input is bad.
  */
 import { describe } from "../base/describe.ts";
-import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
 import {
   type ArrayShape,
@@ -24,6 +23,7 @@ import type { LayerSpec } from "../npu/layer_spec.ts";
 import { NpuCost } from "../cost/npu_cost.ts";
 import { profileCells } from "../cost/profile_cells.ts";
 import { typicalExtent } from "../cost/typical_profile.ts";
+import { readKernels } from "../engine/wall/runtime.ts";
 import type { Cell } from "../graph/cell.ts";
 import { MODELS } from "../models/registry.ts";
 import { cellLayers } from "../npu/cell_layers.ts";
@@ -372,7 +372,7 @@ function sizes(
   );
 }
 
-function drawWavefront(flags: Flags, file: string): Promise<void> {
+async function drawWavefront(flags: Flags, file: string): Promise<void> {
   const [m, n, k] = sizes(flags.gemm ?? "12x8x16", { flag: "gemm", count: 3 });
   const [rows, cols] = sizes(flags.array ?? "8x8", { flag: "array", count: 2 });
   const dataflow = oneOf(flags.dataflow ?? "ws", DATAFLOWS, "--dataflow");
@@ -383,13 +383,7 @@ function drawWavefront(flags: Flags, file: string): Promise<void> {
   );
   const gemm: Gemm = { m, n, k };
   const shape: ArrayShape = { rows, cols };
-  const built = new URL("../../build/shoal.wasm", import.meta.url);
-  if (!existsSync(built)) {
-    throw new RangeError(
-      "build/shoal.wasm is missing: run the build task first",
-    );
-  }
-  const array = loadRegisterArray(readFileSync(built));
+  const array = loadRegisterArray(await readKernels("shoal"));
   const operands = {
     ifmap: Float32Array.from({ length: m * k }, (_, i) => i % 7 - 3),
     filter: Float32Array.from({ length: k * n }, (_, i) => i % 5 - 2),
@@ -399,5 +393,4 @@ function drawWavefront(flags: Flags, file: string): Promise<void> {
   const title =
     `${m}x${n}x${k} on ${rows}x${cols}, ${dataflow}, ${mode}: ${frames.length} cycles`;
   saveText(file, page(title, [wavefrontSvg(frames, shape)]));
-  return Promise.resolve();
 }

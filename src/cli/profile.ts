@@ -1,6 +1,7 @@
 /** `shoal profile`: what a batch of each cell of a model takes on this machine, as a table. */
 import { describe } from "../base/describe.ts";
 import os from "node:os";
+import { runtimeName } from "../engine/wall/runtime.ts";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
@@ -100,7 +101,7 @@ export async function profile(args: string[]): Promise<number> {
     sizes: built.sizes,
     machine: `${
       os.cpus()[0]?.model ?? "unknown"
-    }, ${os.platform()} ${os.arch()}, ${navigator.userAgent}`,
+    }, ${os.platform()} ${os.arch()}, ${runtimeName()}`,
     seed,
     tablesNs: profileTable(curves),
   };

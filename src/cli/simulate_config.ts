@@ -1,6 +1,6 @@
 /** The configuration of `shoal simulate`: its shape, its checks, what it means. */
 import { describe, shorten } from "../base/describe.ts";
-import { z } from "zod";
+import * as z from "zod";
 import type { Model } from "../graph/model.ts";
 import { constantCost, TableCost } from "../cost/table_cost.ts";
 import type { CostModel } from "../cost/cost_model.ts";

@@ -16,28 +16,11 @@ export interface Chart {
 
 export type ChartRenderer = (chart: Chart) => string;
 
-/** @throws Error when ECharts is not installed */
 export async function chartRenderer(): Promise<ChartRenderer> {
-  const [core, charts, components, renderers] = await Promise.all([
-    import("echarts/core"),
-    import("echarts/charts"),
-    import("echarts/components"),
-    import("echarts/renderers"),
-  ]).catch((cause) => {
-    throw new Error(
-      "The HTML report draws its charts with the npm package echarts, which is not installed",
-      { cause },
-    );
-  });
-  core.use([
-    charts.LineChart,
-    charts.BarChart,
-    components.GridComponent,
-    renderers.SVGRenderer,
-  ]);
+  const { init } = await import("./echarts.ts");
   let drawn = 0;
   return (chart) => {
-    const instance = core.init(null, null, {
+    const instance = init(null, null, {
       renderer: "svg",
       ssr: true,
       width: CHART_WIDTH,

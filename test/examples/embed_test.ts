@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { RUNTIMES } from "../runtimes/runtimes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TIMEOUT_MS = 60_000;
@@ -49,12 +50,6 @@ function output(command: string, ...args: string[]): string | undefined {
   assert.equal(status, 0, stderr);
   return stdout.trim();
 }
-
-const RUNTIMES: Record<string, readonly [string, ...string[]]> = {
-  deno: [process.execPath, "run", "-A"],
-  node: ["node"],
-  bun: process.env["SHOAL_BUN"] === "1" ? ["npx", "-y", "bun@1.4"] : ["bun"],
-};
 
 for (const [name, [command, ...args]] of Object.entries(RUNTIMES)) {
   Deno.test(`the module without our library gives the documented hashes in ${name}`, () => {

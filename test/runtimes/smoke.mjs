@@ -1,5 +1,13 @@
-/** Runs the bundled library in whatever runtime executes this file, and prints the hash of its results. */
-import * as shoal from "../../build/shoal.js";
+/**
+ * Runs the bundled library in whatever runtime executes this file, and prints the hash of its results: on
+ * threads, then in this thread.
+ */
+import * as kernels from "../../build/npm/dist/kernels.js";
+import * as serving from "../../build/npm/dist/mod.js";
+import * as npu from "../../build/npm/dist/npu.js";
+import * as simulate from "../../build/npm/dist/simulate.js";
 import { smokeLoad } from "./smoke_load.mjs";
 
-console.log(await smokeLoad(shoal));
+const doors = { kernels, npu, serving, simulate };
+console.log(await smokeLoad(doors, "threads"));
+console.log(await smokeLoad(doors, "this thread"));

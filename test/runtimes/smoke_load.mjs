@@ -1,11 +1,24 @@
 /**
- * A small load on real worker threads, the same in every runtime.
- * @param {typeof import("../../src/mod.ts")} shoal the library, bundled or not
- * @returns {Promise<string>} hash of all result bits
+ * A small load through all four doors, the same in every runtime and however the library was bundled.
  */
-export async function smokeLoad(shoal) {
-  const { ServingEngine, cellular, lstm, seq2seq, seededWeights } = shoal;
-  const weights = seededWeights(11);
+
+/**
+ * @typedef {object} Doors
+ * @property {typeof import("../../src/mod.ts")} serving
+ * @property {typeof import("../../src/kernels.ts")} kernels
+ * @property {typeof import("../../src/simulate.ts")} simulate
+ * @property {typeof import("../../src/npu.ts")} npu
+ */
+
+/**
+ * @param {Doors} doors the library, bundled or not
+ * @param {"threads" | "this thread" | "page"} where the engine computes: four threads, and a team's; the calling
+ * one; or what the engine takes where nobody says
+ * @returns {Promise<string>} hash of all result bits, which does not depend on where
+ */
+export async function smokeLoad(doors, where = "threads") {
+  const { ServingEngine, cellular, lstm, seq2seq } = doors.serving;
+  const weights = doors.simulate.seededWeights(11);
   const sentences = lstm({
     hidden: 40,
     vocabulary: 30,
@@ -21,12 +34,23 @@ export async function smokeLoad(shoal) {
   const engine = await ServingEngine.create({
     models: [sentences, translation],
     policy: cellular({ batchSizeMax: 8 }),
-    workers: 2,
-    threadsPerWorker: 2,
-    // Nothing here is large: cut whatever can be cut.
-    team: { leastNs: 0, wakeNs: 0 },
     slotBytes: 2 ** 22,
+    ...(where === "threads" && {
+      workers: 2,
+      threadsPerWorker: 2,
+      // Nothing here is large: cut whatever can be cut.
+      team: { leastNs: 0, wakeNs: 0 },
+    }),
+    ...(where === "this thread" && { workers: 0 }),
   });
+  const threads = {
+    "threads": 4,
+    "this thread": 0,
+    "page": isolated() ? 1 : 0,
+  };
+  if (engine.threads !== threads[where]) {
+    throw new Error(`${engine.threads} threads, ${where}`);
+  }
   const requests = Array.from({ length: 60 }, (_, i) => {
     const tokens = Array.from(
       { length: 1 + i % 13 },
@@ -41,33 +65,74 @@ export async function smokeLoad(shoal) {
   await new Promise((resolve) => setTimeout(resolve, 30));
   results.push(await engine.run(sentences, { tokens: [1, 2, 3] }));
   await engine.close();
-  const product = await teamProduct(shoal);
-  return hash([...results.flatMap((result) => Object.values(result)), product]);
+  return hash([
+    ...results.flatMap((result) => Object.values(result)),
+    await product(doors.kernels, where === "threads" ? 3 : 1),
+    modelled(doors),
+  ]);
+}
+
+/** Whether memory can be shared here. */
+function isolated() {
+  return typeof SharedArrayBuffer !== "undefined";
 }
 
 /**
- * A product of a team of three threads.
- * @param {typeof import("../../src/mod.ts")} shoal
+ * How long the modelled machine takes for some requests.
+ * @param {Doors} doors
  */
-async function teamProduct({ KernelTeam, instantiateKernels, readKernels }) {
+function modelled({ serving, simulate, npu }) {
+  const model = serving.lstm({ hidden: 64, vocabulary: 30 });
+  const timeline = new simulate.Timeline();
+  const engine = new simulate.EngineCore({
+    models: [model],
+    policy: serving.cellular(),
+    executor: new simulate.SimExecutor({
+      timeline,
+      cost: new simulate.NpuCost(npu.createNpu(npu.preset("lazybatching"))),
+      onCompleted: (task, startNs, endNs) =>
+        engine.completed(task, startNs, endNs),
+    }),
+  });
+  simulate.driveVirtual(
+    engine,
+    timeline,
+    [3, 1, 4, 1, 5].map((length, i) => ({
+      model,
+      input: { tokens: Array.from({ length }, (_, t) => t) },
+      arrivalNs: 1000 * i,
+    })),
+  );
+  return Int32Array.of(timeline.nowNs);
+}
+
+/**
+ * A product of a team of threads, or of the calling one.
+ * @param {Doors["kernels"]} kernels
+ * @param {number} threads
+ */
+async function product(
+  { KernelTeam, instantiateKernels, readKernels },
+  threads,
+) {
   const [m, n, k] = [40, 900, 70];
   const panels = Math.ceil(n / 8);
-  const memory = new WebAssembly.Memory({
-    initial: 64,
-    maximum: 64,
-    shared: true,
-  });
-  const kernels = await readKernels("shoal.shared");
-  const end = instantiateKernels(kernels, { memory }).shoal_static_end();
-  const address = Math.ceil(end / 64) * 64;
-  const team = await KernelTeam.start({
-    kernels,
-    memory,
-    address,
-    threads: 3,
-    leastNs: 0,
-    wakeNs: 0,
-  });
+  const shared = threads > 1;
+  const memory = new WebAssembly.Memory({ initial: 64, maximum: 64, shared });
+  const source = await readKernels(shared ? "shoal.shared" : "shoal");
+  const alone = instantiateKernels(source, { memory });
+  const address = Math.ceil(alone.shoal_static_end() / 64) * 64;
+  const team = shared
+    ? await KernelTeam.start({
+      kernels: source,
+      memory,
+      address,
+      threads,
+      leastNs: 0,
+      wakeNs: 0,
+    })
+    : undefined;
+  const kernels = team?.kernels ?? alone;
   let top = address + KernelTeam.bytes({ threads: 3 });
   const floats = (/** @type {number} */ count) => {
     const data = new Float32Array(memory.buffer, top, count);
@@ -86,7 +151,7 @@ async function teamProduct({ KernelTeam, instantiateKernels, readKernels }) {
   const [a, c] = [table(k), table(n)];
   a.data.forEach((_, i) => a.data[i] = i % 13 / 13 - 0.5);
   for (let turn = 0; turn < 20; turn++) {
-    team.kernels.gemm_f32(
+    kernels.gemm_f32(
       m,
       n,
       k,
@@ -98,7 +163,7 @@ async function teamProduct({ KernelTeam, instantiateKernels, readKernels }) {
       3,
     );
   }
-  await team.close();
+  await team?.close();
   return c.data.slice();
 }
 

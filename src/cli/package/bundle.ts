@@ -1,32 +1,133 @@
+/**
+ * The npm package's files, but for the declarations that `deno task pack` adds: build/npm/dist has one
+ * JavaScript module per entry, chunks that they share, the worker and the kernels side by side.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, stop } from "esbuild";
+import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 
-/** What becomes of which module: the library, and what its worker threads run. */
-const ENTRIES = {
-  shoal: "src/mod.ts",
-  worker: "src/engine/wall/worker_main.ts",
+/** The library's entries, as `exports` of deno.json names them, and the modules under src/ that they are. */
+export const DOORS = {
+  ".": "mod",
+  "./kernels": "kernels",
+  "./simulate": "simulate",
+  "./npu": "npu",
+} as const;
+
+/** Has the paths of files that are not imported, as they are in the sources. */
+const RUNTIME = "src/engine/wall/runtime.ts";
+
+/** Makes them what they are in the package: all files lie side by side. */
+const FLAT_FILES: Plugin = {
+  name: "flat files",
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]wall[/\\]runtime\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, "utf8");
+      const contents = source
+        .replaceAll(`new URL("../../../build/`, `new URL("./`)
+        .replaceAll(`new URL("./worker_main.ts"`, `new URL("./worker.js"`);
+      if (contents === source) throw new Error(`${RUNTIME} names no files`);
+      return { contents, loader: "ts" };
+    });
+  },
 };
 
+const COMMON = {
+  bundle: true,
+  format: "esm",
+  platform: "neutral",
+  target: "es2022",
+  external: ["node:*"],
+  outdir: "build/npm/dist",
+  write: false,
+  metafile: true,
+  logLevel: "warning",
+  plugins: [FLAT_FILES],
+} as const satisfies BuildOptions;
+
 /**
- * Bundles the library as JavaScript modules for Node, Bun and browsers: build/shoal.js and
- * build/worker.js, beside the kernels that they load.
- * @param root folder of the checkout
+ * The library is left readable, since bundlers make it small; nobody bundles the command line. The worker is
+ * one file, so that it can be copied.
  */
-export async function bundle(root: URL): Promise<void> {
+const BUILDS: readonly BuildOptions[] = [
+  {
+    entryPoints: Object.values(DOORS).map((module) => `src/${module}.ts`),
+    splitting: true,
+    chunkNames: "[name]-[hash]",
+  },
+  { entryPoints: { worker: "src/engine/wall/worker_main.ts" } },
+  {
+    entryPoints: { cli: "src/cli.ts" },
+    splitting: true,
+    chunkNames: "cli-[name]-[hash]",
+    minify: true,
+    legalComments: "none",
+    banner: { js: "#!/usr/bin/env node" },
+  },
+];
+
+/** What was bundled. */
+export interface Bundled {
+  /** Folder of the package. */
+  readonly folder: URL;
+  /** Files that became part of the bundles, by their paths from the root. */
+  readonly inputs: ReadonlySet<string>;
+}
+
+/**
+ * Bundles the library, its worker and the command line as JavaScript modules, with the kernels beside them.
+ * @param root folder of the checkout; the kernels are built
+ */
+export async function bundle(root: URL): Promise<Bundled> {
+  const folder = new URL("build/npm/", root);
+  const inputs = new Set<string>();
+  const files = new Map<string, Uint8Array>();
   try {
-    await build({
-      absWorkingDir: fileURLToPath(root),
-      entryPoints: ENTRIES,
-      outdir: "build",
-      bundle: true,
-      format: "esm",
-      platform: "neutral",
-      target: "es2022",
-      external: ["node:*"],
-      sourcemap: true,
-      logLevel: "warning",
-    });
+    for (const options of BUILDS) {
+      const { outputFiles, metafile } = await build({
+        ...COMMON,
+        ...options,
+        write: false,
+        metafile: true,
+        absWorkingDir: fileURLToPath(root),
+      });
+      for (const { path, contents } of outputFiles) {
+        files.set(basename(path), contents);
+      }
+      for (const input of Object.keys(metafile.inputs)) inputs.add(input);
+    }
   } finally {
     await stop();
+  }
+  for (const name of readdirSync(new URL("build/", root))) {
+    if (!name.endsWith(".wasm")) continue;
+    files.set(name, readFileSync(new URL(`build/${name}`, root)));
+  }
+  replaceFiles(new URL("dist/", folder), files);
+  return { folder, inputs };
+}
+
+/** Makes a folder hold these files and no others; what is right is left alone, as somebody may be using it. */
+function replaceFiles(
+  folder: URL,
+  files: ReadonlyMap<string, Uint8Array>,
+): void {
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder)) {
+    if (!files.has(name)) rmSync(new URL(name, folder));
+  }
+  for (const [name, contents] of files) {
+    const file = new URL(name, folder);
+    if (existsSync(file) && readFileSync(file).equals(contents)) continue;
+    writeFileSync(file, contents);
   }
 }

@@ -28,25 +28,91 @@ export interface ParentChannel {
   close(): void;
 }
 
-/** The bundle that Node and browsers load has its worker beside it as JavaScript. */
-function workerUrl(): URL {
-  const extension = import.meta.url.endsWith(".ts")
-    ? "worker_main.ts"
-    : "worker.js";
-  return new URL(extension, import.meta.url);
+/** Builds of the kernels; see ARCHITECTURE.md, "Builds of One Source". */
+export type KernelBuild =
+  | "shoal"
+  | "shoal.debug"
+  | "shoal.shared"
+  | "shoal.debug-shared"
+  | "shoal.relaxed"
+  | "shoal.relaxed-shared";
+
+/**
+ * The files that are not imported, each written as bundlers look for them: `new URL` of a literal and
+ * `import.meta.url`. In the package they lie side by side: src/cli/bundle.ts puts those paths in here.
+ */
+const KERNELS: Readonly<Record<KernelBuild, () => URL>> = {
+  "shoal": () => new URL("../../../build/shoal.wasm", import.meta.url),
+  "shoal.debug": () =>
+    new URL("../../../build/shoal.debug.wasm", import.meta.url),
+  "shoal.shared": () =>
+    new URL("../../../build/shoal.shared.wasm", import.meta.url),
+  "shoal.debug-shared": () =>
+    new URL("../../../build/shoal.debug-shared.wasm", import.meta.url),
+  "shoal.relaxed": () =>
+    new URL("../../../build/shoal.relaxed.wasm", import.meta.url),
+  "shoal.relaxed-shared": () =>
+    new URL("../../../build/shoal.relaxed-shared.wasm", import.meta.url),
+};
+
+function webWorker(name: string): Worker {
+  return new Worker(new URL("./worker_main.ts", import.meta.url), {
+    type: "module",
+    name,
+  });
+}
+
+/** For Node, and for messages; a bundler need not see it a second time. */
+function workerUrl(here = import.meta.url): URL {
+  return new URL("./worker_main.ts", here);
+}
+
+/** Why a file of ours may not be where it belongs. */
+function wayOut(): string {
+  return import.meta.url.endsWith(".ts")
+    ? `run "deno task build" first`
+    : "worker.js and the .wasm files of @shoal/core belong beside the code that loads them; " +
+      `some bundlers want to be told (README, "Bundlers")`;
+}
+
+/**
+ * A module of Node's, in Node and where it is imitated. An import, even one that never runs, is more than
+ * some bundlers for browsers put up with.
+ */
+function nodeModule<Name extends keyof NodeModules>(
+  name: Name,
+): NodeModules[Name] | undefined {
+  const { process } = globalThis as {
+    process?: { getBuiltinModule?(name: Name): NodeModules[Name] };
+  };
+  return process?.getBuiltinModule?.(name);
+}
+
+interface NodeModules {
+  "node:fs/promises": typeof import("node:fs/promises");
+  "node:os": typeof import("node:os");
+  "node:process": typeof import("node:process");
+  "node:worker_threads": typeof import("node:worker_threads");
+}
+
+/** Threads of Node's, where there are none of the Web's. */
+function nodeThreads(): typeof import("node:worker_threads") {
+  const threads = nodeModule("node:worker_threads");
+  if (threads !== undefined) return threads;
+  throw new Error(
+    "This runtime has no worker threads, neither the Web's nor Node's (20.16 or newer): " +
+      "serve in this thread (workers: 0)",
+  );
 }
 
 /**
  * Starts a worker thread. The listeners are there before anything else can happen: Deno drops messages
  * that nobody listens for, and does not wait for the next turn of the event loop to do so.
  */
-export async function spawnWorker(
-  listeners: WorkerListeners,
-): Promise<WorkerHandle> {
-  const url = workerUrl();
-  if (typeof Worker === "function") return spawnWebWorker(url, listeners);
-  const { Worker: NodeWorker } = await import("node:worker_threads");
-  const worker = new NodeWorker(url);
+export function spawnWorker(listeners: WorkerListeners): WorkerHandle {
+  if (typeof Worker === "function") return spawnWebWorker(listeners);
+  const { Worker: NodeWorker } = nodeThreads();
+  const worker = new NodeWorker(workerUrl());
   worker.on("message", listeners.onMessage);
   worker.on("error", (error) => listeners.onError(error as Error));
   worker.on("exit", listeners.onGone);
@@ -58,11 +124,10 @@ export async function spawnWorker(
 }
 
 function spawnWebWorker(
-  url: URL,
   { onMessage, onError, onGone }: WorkerListeners,
 ): WorkerHandle {
   const name = `shoal-${crypto.randomUUID()}`;
-  const worker = new Worker(url, { type: "module", name });
+  const worker = webWorker(name);
   let watched = false;
   worker.addEventListener("message", ({ data }) => {
     // With its first message the thread says that it holds its lock.
@@ -72,7 +137,10 @@ function spawnWebWorker(
   });
   worker.addEventListener("error", (event) => {
     event.preventDefault();
-    onError(new Error(`A worker thread failed: ${event.message}`));
+    // Browsers do not say what a script that could not be loaded lacks.
+    const why = event.message ||
+      `${workerUrl().pathname} cannot be loaded; ${wayOut()}`;
+    onError(new Error(`A worker thread failed: ${why}`));
   });
   // Bun says so.
   worker.addEventListener("close", onGone);
@@ -121,7 +189,7 @@ export async function parentChannel(): Promise<ParentChannel> {
       close: () => scope.close(),
     };
   }
-  const { parentPort } = await import("node:worker_threads");
+  const { parentPort } = nodeThreads();
   if (parentPort === null) {
     throw new Error("worker_main is started by an engine, as a worker thread");
   }
@@ -132,30 +200,24 @@ export async function parentChannel(): Promise<ParentChannel> {
   };
 }
 
-/** Cores that the runtime may use; 1 where it does not say. */
+/** Cores that the runtime may use; 1 where it does not say. Node has `navigator` from 21 on. */
 export function parallelism(): number {
-  return globalThis.navigator?.hardwareConcurrency ?? 1;
+  return globalThis.navigator?.hardwareConcurrency ??
+    nodeModule("node:os")?.availableParallelism() ?? 1;
 }
 
-/** Builds of the kernels; see ARCHITECTURE.md, "Builds of One Source". */
-export type KernelBuild =
-  | "shoal"
-  | "shoal.debug"
-  | "shoal.shared"
-  | "shoal.debug-shared"
-  | "shoal.relaxed"
-  | "shoal.relaxed-shared";
+/** Name and version of the runtime, for reports. */
+export function runtimeName(): string {
+  return globalThis.navigator?.userAgent ??
+    `Node.js/${nodeModule("node:process")?.versions.node}`;
+}
 
 /**
- * Bytes of a kernel build, from the `build` folder that `deno task build` fills.
- * @throws Error saying how to make it when it is not there
+ * Bytes of a kernel build.
+ * @throws Error saying where it belongs when it is not there
  */
 export async function readKernels(build: KernelBuild): Promise<BufferSource> {
-  const beside = import.meta.url.endsWith(".ts") ? "../../../build/" : "./";
-  return await readBinary(
-    new URL(`${beside}${build}.wasm`, import.meta.url),
-    `run "deno task build" first`,
-  );
+  return await readBinary(KERNELS[build](), wayOut());
 }
 
 /** @throws Error naming the file, with `hint`, when it cannot be read */
@@ -164,9 +226,9 @@ export async function readBinary(
   hint: string,
 ): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    if (url.protocol === "file:") {
-      const { readFile } = await import("node:fs/promises");
-      return new Uint8Array(await readFile(url));
+    const files = nodeModule("node:fs/promises");
+    if (url.protocol === "file:" && files) {
+      return new Uint8Array(await files.readFile(url));
     }
     const response = await fetch(url);
     if (!response.ok) {

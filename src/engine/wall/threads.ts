@@ -102,7 +102,7 @@ class StartingThread implements Thread {
     });
     // Whoever gives up on a thread does not wait for it.
     ready.catch(() => {});
-    const handle = await spawnWorker({
+    this.#handle = spawnWorker({
       onMessage: (message) => {
         if (message === "ready") onReady();
         else this.#end();
@@ -118,8 +118,6 @@ class StartingThread implements Thread {
           this.#error ?? new Error("A worker thread ended unexpectedly"),
         ),
     });
-    this.#handle = handle;
-    if (this.#state === "terminated") handle.terminate();
     await ready;
   }
 
