@@ -1,21 +1,23 @@
 /** What the soak serves, and requests that no model takes. */
-import { BENCH_MODELS, buildModel } from "../../src/cli/bench_models.ts";
+import { buildModel } from "../../src/cli/bench_models.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { InputGenerator } from "../../src/workload/inputs.ts";
 
 interface Served {
-  /** One of the bench's models. */
+  /** In the registry. */
   readonly name: string;
-  readonly hidden: number;
-  /** Options set differently than the bench does. */
-  readonly options?: Readonly<Record<string, unknown>>;
+  /** Options set differently than the bench's small models have them. */
+  readonly options: Readonly<Record<string, unknown>>;
 }
 
 /** Served side by side, each by as many requests as the others: one line adds one. */
 const SERVED: readonly Served[] = [
-  { name: "lstm", hidden: 128, options: { head: "classifier" } },
-  { name: "seq2seq", hidden: 96, options: { eos: 2 } },
-  { name: "treelstm", hidden: 128, options: { classes: 5 } },
+  { name: "lstm", options: { hidden: 128, head: "classifier" } },
+  {
+    name: "seq2seq",
+    options: { hidden: 96, sourceVocabulary: 1536, eos: 2 },
+  },
+  { name: "treelstm", options: { hidden: 128, classes: 5 } },
 ];
 
 export interface SoakModel {
@@ -25,11 +27,9 @@ export interface SoakModel {
 
 /** @param seed of the weights */
 export function soakModels(seed: number): SoakModel[] {
-  return SERVED.map(({ name, hidden, options = {} }) => {
-    const bench = BENCH_MODELS.find((known) => known.name === name);
-    if (bench === undefined) throw new RangeError(`No bench model "${name}"`);
-    return buildModel(bench, hidden, false, seed, options);
-  });
+  return SERVED.map(({ name, options }) =>
+    buildModel(name, "small", seed, options)
+  );
 }
 
 /** Refused by `check` of every model. */

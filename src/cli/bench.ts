@@ -11,30 +11,23 @@ import type {
   BenchResult,
   ModelResult,
 } from "../report/bench_result.ts";
-import { benchTable, overviewTable } from "../report/bench_table.ts";
+import { benchText } from "../report/bench_text.ts";
 import { htmlReport } from "../report/html_report.ts";
-import { renderTable } from "../report/table.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
-import { type BenchModel, buildModel } from "./bench_models.ts";
+import { buildModel } from "./bench_models.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
 import {
   type BenchSettings,
   benchSettings,
-  TARGET_PER_S,
+  hasHidden,
 } from "./bench_settings.ts";
 import { makeFolder, writeText } from "./files.ts";
+import { type ChosenSize, machineSize } from "./machine_size.ts";
+import { hasLimit } from "./policy_options.ts";
 import { print, progress, stdoutColor } from "./terminal.ts";
 
 /** Loads as shares of the best policy's peak. */
 const LOADS = { low: 1 / 4, medium: 3 / 5, high: 9 / 10 } as const;
-
-/** Hidden size at which the machine is tried before sizes are chosen. */
-const TRIAL_HIDDEN = 128;
-
-const TRIAL_REQUESTS = 300;
-
-/** Cells of a model whose curves are printed one by one; the report shows them all. */
-const CURVES_PRINTED = 8;
 
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64];
 
@@ -43,9 +36,13 @@ export async function bench(args: string[]): Promise<number> {
   if (settings === undefined) return 0;
   const startedAt = isoNow();
   makeFolder(settings.out);
+  const chosen = settings.size === undefined
+    ? await machineSize()
+    : { size: settings.size, why: "as asked for" };
+  progress(`size ${chosen.size}: ${chosen.why}`);
   const models: ModelResult[] = [];
-  for (const benchModel of settings.models) {
-    models.push(await benchOne(benchModel, settings));
+  for (const name of settings.models) {
+    models.push(await benchOne(name, chosen, settings));
   }
   const result: BenchResult = {
     machine: {
@@ -55,6 +52,7 @@ export async function bench(args: string[]): Promise<number> {
       platform: `${os.platform()} ${os.arch()}`,
       runtime: runtimeName(),
     },
+    size: { class: chosen.size, why: chosen.why },
     seed: settings.seed,
     command: `shoal bench ${args.join(" ")}`.trim(),
     startedAt,
@@ -64,24 +62,25 @@ export async function bench(args: string[]): Promise<number> {
   writeText(report, await htmlReport(result));
   progress(`report: ${report}`);
   if (settings.json) print(JSON.stringify(result));
-  else printTables(result);
+  else {
+    const { out: folder } = settings;
+    print(benchText(result, { color: stdoutColor(), folder }));
+  }
   return 0;
 }
 
 async function benchOne(
-  benchModel: BenchModel,
+  name: string,
+  { size }: ChosenSize,
   given: BenchSettings,
 ): Promise<ModelResult> {
-  const { name } = benchModel;
-  const { seed, full, workers } = given;
-  const hidden = full
-    ? benchModel.fullHidden
-    : given.hidden ?? await chooseHidden(benchModel, given);
-  const built = buildModel(benchModel, hidden, full, seed);
+  const { seed, workers, hidden } = given;
+  const overrides = hidden !== undefined && hasHidden(name) ? { hidden } : {};
+  const built = buildModel(name, size, seed, overrides);
   const { requests } = slotsFor(built, given.requests);
   const settings = { ...given, requests };
   progress(
-    `${name}: hidden ${hidden}, ${workers} worker(s), seed ${seed}, ${requests} requests per point`,
+    `${name}: size ${size}, ${workers} worker(s), seed ${seed}, ${requests} requests per point`,
   );
   return await withExecutor(built, settings, async (executor) => {
     const run = new BenchRun(built, executor, settings);
@@ -98,7 +97,7 @@ async function benchOne(
       run.profile = table;
     }
     const policies = settings.policies.filter((policy) =>
-      POLICIES[policy]!.build(run.options(policy)).supports(built.model) ===
+      POLICIES[policy].build(run.options(policy)).supports(built.model) ===
         undefined
     );
     const serialCapacityPerS = await run.peak("serial");
@@ -108,7 +107,7 @@ async function benchOne(
       peaksPerS[policy] = policy === "serial"
         ? serialCapacityPerS
         : await run.peak(policy);
-      progress(`${name}: peak of ${policy} ${peaksPerS[policy]!.toFixed(0)}/s`);
+      progress(`${name}: peak of ${policy} ${peaksPerS[policy].toFixed(0)}/s`);
     }
     const bestPerS = Math.max(...Object.values(peaksPerS));
     const loads = Object.entries(LOADS).filter(([load]) =>
@@ -129,63 +128,23 @@ async function benchOne(
       serialCapacityPerS,
       peaksPerS,
       policies: Object.fromEntries(
-        policies.map((policy) => [policy, JSON.stringify(run.options(policy))]),
+        policies.map((policy) => [policy, run.setUp(policy)]),
       ),
+      notes: notesOn(policies, settings),
       points,
       batchCurves: curves,
     };
   });
 }
 
-/** Hidden size, a multiple of 32, at which full batches serve about TARGET_PER_S requests/s. */
-async function chooseHidden(
-  benchModel: BenchModel,
-  settings: BenchSettings,
-): Promise<number> {
-  const built = buildModel(benchModel, TRIAL_HIDDEN, false, settings.seed);
-  const trial = { ...settings, requests: TRIAL_REQUESTS };
-  return await withExecutor(built, trial, async (executor) => {
-    const run = new BenchRun(built, executor, trial);
-    await run.warmUp();
-    const perS = await run.peak("cellular");
-    // A request's work grows with the square of the hidden size.
-    const hidden = TRIAL_HIDDEN * Math.sqrt(perS / TARGET_PER_S);
-    return Math.min(
-      benchModel.fullHidden,
-      Math.max(32, Math.round(hidden / 32) * 32),
-    );
-  });
-}
-
-function printTables(result: BenchResult): void {
-  const color = stdoutColor();
-  const machine = Object.values(result.machine).join(", ");
-  print(`${result.command}\n${machine}; seed ${result.seed}\n`);
-  for (const model of result.models) {
-    const sizes = Object.entries(model.sizes).map(([key, value]) =>
-      `${key} ${value}`
-    ).join(", ");
-    const peaks = Object.entries(model.peaksPerS).map(([policy, perS]) =>
-      `${policy} ${perS.toFixed(0)}`
-    ).join(", ");
-    print(
-      `${model.name} (${sizes}; ${model.workers} worker(s); ${model.workload})\n` +
-        `serial capacity ${
-          model.serialCapacityPerS.toFixed(0)
-        }/s; peaks/s: ${peaks}`,
-    );
-    const curves = model.batchCurves ?? [];
-    for (const { cell, points } of curves) {
-      if (curves.length > CURVES_PRINTED) break;
-      const curve = points.map(({ rows, rowsPerS }) =>
-        `${rows}: ${rowsPerS.toFixed(0)}`
-      ).join(", ");
-      print(`rows/s of ${cell} by batch size: ${curve}`);
-    }
-    print(`\n${renderTable(benchTable(model), { color })}`);
-  }
-  if (result.models.length > 1) {
-    print(`All models, p90 ms by load, and peak requests/s:\n`);
-    print(renderTable(overviewTable(result.models), { color }));
-  }
+function notesOn(
+  policies: readonly string[],
+  { batchSizeMax }: BenchSettings,
+): string[] {
+  const unlimited = policies.filter((policy) => !hasLimit(POLICIES[policy]));
+  return unlimited.length === 0 ? [] : [
+    `batches have at most ${batchSizeMax} rows, except under ${
+      unlimited.join(", ")
+    }, which has no such option`,
+  ];
 }

@@ -116,16 +116,19 @@ export class BenchRun {
       observer: recorder,
     });
     const name = `${model.name}-${policy}-${loadName}`;
-    writeText(
-      `${out}/${name}.trace.json`,
-      perfettoTrace([{ name, recorder }]),
-    );
+    const file = `${name}.trace.json`;
+    writeText(`${out}/${file}`, perfettoTrace([{ name, recorder }]));
+    const trace = {
+      file,
+      requests: Math.min(recorder.requestsMax, requests),
+      of: requests,
+    };
     progress(
       `${model.name}: ${policy} at ${loadName} load, ${
         offeredPerS.toFixed(0)
       }/s: p90 ${(metrics.latency.p90Ns / 1e6).toFixed(1)} ms`,
     );
-    return { policy, loadName, offeredPerS, metrics };
+    return { policy, loadName, offeredPerS, metrics, trace };
   }
 
   /** How a policy is set up. */
@@ -134,6 +137,14 @@ export class BenchRun {
       batchSizeMax: this.settings.batchSizeMax,
       ...(this.profile && { profile: this.profile }),
     });
+  }
+
+  /** The same in words. */
+  setUp(policy: string): string {
+    return JSON.stringify(
+      this.options(policy),
+      (key, value) => key === "profile" ? "this machine's" : value,
+    );
   }
 
   #atOnce(policy: string, requests: number): Promise<Metrics> {
@@ -152,6 +163,6 @@ export class BenchRun {
   }
 
   #policy(name: string): Policy {
-    return POLICIES[name]!.build(this.options(name));
+    return POLICIES[name].build(this.options(name));
   }
 }

@@ -5,24 +5,29 @@ import { runtimeName } from "../engine/wall/runtime.ts";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
-import { MODELS } from "../models/registry.ts";
-import { BENCH_MODELS, buildModel } from "./bench_models.ts";
+import { MODELS, SIZE_CLASSES, type SizeClass } from "../models/registry.ts";
+import { buildModel } from "./bench_models.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
-import { benchSettings } from "./bench_settings.ts";
-import { hiddenOption } from "./bench_settings.ts";
+import { benchSettings, hiddenOption, sizeOption } from "./bench_settings.ts";
 import { checkWritable, writeText } from "./files.ts";
 import { BATCH_MAX } from "./limits.ts";
 import { integersOption, readOptions, see, seedOption } from "./options.ts";
 import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
 
-const MODELS_MEASURED = BENCH_MODELS.map(({ name }) => name).join(", ");
+const MODELS_MEASURED = Object.keys(MODELS).join(", ");
+
+/** How large models are unless told otherwise: the same on every machine. */
+const SIZE: SizeClass = "medium";
 
 const HELP = `shoal profile MODEL [options]
 
 Measures the WASM kernels of a model on this machine, per cell and batch size, and prints the median times.
 
   MODEL             ${MODELS_MEASURED}
-  --hidden N        hidden size (default 128); image networks begin with an eighth as many channels
+  --size CLASS      how large the model is: ${
+  SIZE_CLASSES.join(", ")
+} (default ${SIZE})
+  --hidden N        hidden size of a model that has one, instead of the class's
   --option KEY=VAL  any option of the model, e.g. size=224; may be repeated
   --sizes N,N,...   batch sizes (default 1,2,4,8,16,32,64)
   --seed N          seed of weights and inputs (default 1)
@@ -31,7 +36,6 @@ Measures the WASM kernels of a model on this machine, per cell and batch size, a
   --json            the same JSON on stdout`;
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
-const HIDDEN = 128;
 
 export async function profile(args: string[]): Promise<number> {
   const given = readOptions({
@@ -39,6 +43,7 @@ export async function profile(args: string[]): Promise<number> {
     help: HELP,
     positionalsMax: 1,
     options: {
+      size: { type: "string" },
       hidden: { type: "string" },
       option: { type: "string", multiple: true, default: [] },
       sizes: { type: "string" },
@@ -54,18 +59,21 @@ export async function profile(args: string[]): Promise<number> {
       `MODEL is missing: ${MODELS_MEASURED}${see("shoal profile")}`,
     );
   }
-  const benchModel = BENCH_MODELS.find((model) => model.name === name);
-  if (benchModel === undefined) {
+  if (!Object.hasOwn(MODELS, name)) {
     throw new UsageError(
       `No model ${describe(name)}; there are ${MODELS_MEASURED}`,
     );
   }
-  const hidden = hiddenOption(values.hidden, HIDDEN);
+  const size = sizeOption(values.size, SIZE);
+  const hidden = hiddenOption(values.hidden, [name]);
   const seed = seedOption(values.seed);
   const sizes = sizesOption(values.sizes);
   const overrides = optionsOf(name, values.option);
   if (values.out !== undefined) checkWritable(values.out);
-  const built = buildModel(benchModel, hidden, false, seed, overrides);
+  const built = buildModel(name, size, seed, {
+    ...(hidden !== undefined && { hidden }),
+    ...overrides,
+  });
   const requests = 2 * Math.max(...sizes) + 1;
   const room = slotsFor(built, requests);
   if (room.requests < requests) {
@@ -137,7 +145,7 @@ function optionsOf(
   name: string,
   given: readonly string[],
 ): Record<string, unknown> {
-  const { options } = MODELS[name]!;
+  const { options } = MODELS[name];
   return Object.fromEntries(given.map((text) => {
     const at = text.indexOf("=");
     const key = text.slice(0, Math.max(0, at));

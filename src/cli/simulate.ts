@@ -10,7 +10,7 @@ import { tee } from "../metrics/tee.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Observer } from "../policy/records.ts";
 import { metricsTable } from "../report/bench_table.ts";
-import { renderTable } from "../report/table.ts";
+import { renderLegend, renderTable } from "../report/table.ts";
 import { submissions } from "./measure.ts";
 import { readConfig, type Simulation } from "./simulate_config.ts";
 import { readText } from "./files.ts";
@@ -67,7 +67,12 @@ export function simulate(args: string[]): Promise<number> {
   if (values.json) {
     print(JSON.stringify({ seed: simulation.seed, runs }));
   } else {
-    print(renderTable(metricsTable(runs), { color: stdoutColor() }));
+    const table = metricsTable(runs);
+    print(
+      `${renderTable(table, { color: stdoutColor() })}\n${
+        renderLegend([table])
+      }`,
+    );
   }
   return Promise.resolve(0);
 }

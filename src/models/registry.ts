@@ -9,53 +9,201 @@ import { transformer, TRANSFORMER_OPTIONS } from "./transformer.ts";
 import { TREE_LSTM_OPTIONS, treeLstm } from "./tree_lstm.ts";
 import { unet, UNET_OPTIONS } from "./unet.ts";
 
+/** How large models are made where they are measured; `full` has the papers' sizes. */
+export const SIZE_CLASSES = ["small", "medium", "large", "full"] as const;
+
+export type SizeClass = (typeof SIZE_CLASSES)[number];
+
+type Options = Readonly<Record<string, unknown>>;
+
 export interface ModelEntry {
   /** Options a configuration may name. */
   readonly options: readonly string[];
   readonly input: InputKind;
   build(options: Record<string, unknown> & { weights?: WeightSource }): Model;
+  /** Options by size class: from one class to the next about four times the work. */
+  readonly sizes: Readonly<Record<SizeClass, Options>>;
+  /** The corpus or task of which measured requests have their lengths; default: the workload's. */
+  readonly lengths?: string;
+  /**
+   * Small models to test: values of options that go together in any combination, one record for each kind.
+   * Token ids that tests ask for are below 11; sentences have up to 9 tokens, outputs 12.
+   */
+  readonly tries: readonly Readonly<Record<string, readonly unknown[]>>[];
 }
 
-/** Every model by name: one line adds one to the bench, the command line and the property tests. */
+/** 1 to `most`. */
+const upTo = (most: number) => Array.from({ length: most }, (_, i) => 1 + i);
+
+const HIDDEN = upTo(21);
+const EMBEDDING = upTo(13);
+const VOCABULARY = [11];
+const EOS = [null, 2, 5];
+
+/**
+ * Every model by name: one entry adds one to the bench, the command line and the property tests.
+ *
+ * Vocabularies of classes below `full` keep the share of the projection as in the paper: decoding is
+ * 75 % of the compute (Cellular Batching, section 7.4), that is hidden * vocabulary = 16 * hidden^2
+ * multiply-adds beside the decoder's step. There, decoding ends where the workload says (`eos: null`):
+ * trained weights would stop by themselves. Image networks keep all their layers.
+ */
 export const MODELS: Readonly<Record<string, ModelEntry>> = {
   lstm: {
     options: LSTM_OPTIONS,
     input: "tokens",
     build: lstm,
+    sizes: {
+      small: { hidden: 128, vocabulary: 2000 },
+      medium: { hidden: 256, vocabulary: 2000 },
+      large: { hidden: 512, vocabulary: 2000 },
+      full: { hidden: 1024, vocabulary: 30_000 },
+    },
+    tries: [{
+      hidden: HIDDEN,
+      embedding: EMBEDDING,
+      vocabulary: VOCABULARY,
+      head: ["none", "classifier", "language-model"],
+      classes: upTo(9),
+    }],
   },
   seq2seq: {
     options: SEQ2SEQ_OPTIONS,
     input: "seq2seq",
     build: seq2seq,
+    sizes: {
+      small: { hidden: 64, sourceVocabulary: 1024, eos: null },
+      medium: { hidden: 128, sourceVocabulary: 2048, eos: null },
+      large: { hidden: 256, sourceVocabulary: 4096, eos: null },
+      full: { hidden: 1024, sourceVocabulary: 30_000, eos: null },
+    },
+    tries: [{
+      hidden: HIDDEN,
+      embedding: EMBEDDING,
+      sourceVocabulary: VOCABULARY,
+      rnn: ["lstm", "gru"],
+      eos: EOS,
+      extraSteps: upTo(6),
+    }],
   },
   gnmt: {
     options: GNMT_OPTIONS,
     input: "seq2seq",
     build: gnmt,
+    sizes: {
+      small: { layers: 3, hidden: 32, sourceVocabulary: 512, eos: null },
+      medium: { layers: 3, hidden: 64, sourceVocabulary: 1024, eos: null },
+      large: { layers: 3, hidden: 128, sourceVocabulary: 2048, eos: null },
+      full: { layers: 8, hidden: 1024, sourceVocabulary: 32_000, eos: null },
+    },
+    tries: [{
+      hidden: HIDDEN,
+      embedding: EMBEDDING,
+      sourceVocabulary: VOCABULARY,
+      variant: ["gnmt", "gnmt-v2"],
+      layers: [2, 3, 4],
+      eos: EOS,
+      tokensMax: [9],
+      extraSteps: upTo(6),
+    }],
   },
   transformer: {
     options: TRANSFORMER_OPTIONS,
     input: "seq2seq",
     build: transformer,
+    sizes: {
+      small: { layers: 2, hidden: 32, heads: 4, vocabulary: 512, eos: null },
+      medium: { layers: 2, hidden: 64, heads: 4, vocabulary: 1024, eos: null },
+      large: { layers: 2, hidden: 128, heads: 4, vocabulary: 2048, eos: null },
+      full: { layers: 6, hidden: 512, heads: 8, vocabulary: 37_000, eos: null },
+    },
+    tries: [{
+      vocabulary: VOCABULARY,
+      hidden: [4, 8, 12],
+      heads: [1, 2, 4],
+      inner: upTo(17),
+      layers: [1, 2],
+      eos: EOS,
+      tokensMax: [9],
+      extraSteps: [3, 4, 5, 6],
+    }],
   },
   bert: {
     options: BERT_OPTIONS,
     input: "tokens",
     build: bert,
+    sizes: {
+      small: { layers: 2, hidden: 64, heads: 4, vocabulary: 2000 },
+      medium: { layers: 2, hidden: 128, heads: 4, vocabulary: 2000 },
+      large: { layers: 2, hidden: 256, heads: 4, vocabulary: 2000 },
+      full: { layers: 12, hidden: 768, heads: 12, vocabulary: 30_522 },
+    },
+    lengths: "glue.rte",
+    tries: [{
+      vocabulary: VOCABULARY,
+      hidden: [4, 8, 12],
+      heads: [1, 2, 4],
+      inner: upTo(17),
+      layers: [1, 2],
+      tokensMax: [9],
+      classes: [0, ...upTo(5)],
+    }],
   },
   treelstm: {
     options: TREE_LSTM_OPTIONS,
     input: "tree",
     build: treeLstm,
+    sizes: {
+      small: { hidden: 96, vocabulary: 2000 },
+      medium: { hidden: 192, vocabulary: 2000 },
+      large: { hidden: 384, vocabulary: 2000 },
+      full: { hidden: 1024, vocabulary: 30_000 },
+    },
+    tries: [{
+      hidden: HIDDEN,
+      embedding: EMBEDDING,
+      vocabulary: VOCABULARY,
+      classes: [0, ...upTo(5)],
+    }],
   },
   resnet50: {
     options: RESNET50_OPTIONS,
     input: "image",
     build: resnet50,
+    sizes: {
+      small: { size: 32, width: 8, classes: 100 },
+      medium: { size: 32, width: 16, classes: 100 },
+      large: { size: 32, width: 32, classes: 100 },
+      full: { size: 224, width: 64, classes: 1000 },
+    },
+    tries: [{
+      size: upTo(18),
+      channels: [1, 2, 3],
+      width: [1, 2, 3],
+      blocks: [[1], [2], [1, 1], [1, 2], [2, 1], [2, 2]],
+      classes: upTo(9),
+      variant: ["v1", "v1.5"],
+    }],
   },
   unet: {
     options: UNET_OPTIONS,
     input: "image",
     build: unet,
+    sizes: {
+      small: { size: 32, base: 8, padding: "same" },
+      medium: { size: 32, base: 16, padding: "same" },
+      large: { size: 32, base: 32, padding: "same" },
+      full: { size: 572, base: 64, padding: "valid" },
+    },
+    tries: ([
+      { size: [4], depth: [2], padding: ["same"] },
+      { size: [8], depth: [1], padding: ["same"] },
+      { size: [18, 20], depth: [1], padding: ["valid"] },
+    ] as const).map((form) => ({
+      ...form,
+      channels: [1, 2],
+      base: [1, 2, 3],
+      classes: [1, 2, 3],
+    })),
   },
 };

@@ -7,6 +7,16 @@ export interface BenchPoint {
   readonly loadName: string;
   readonly offeredPerS: number;
   readonly metrics: Metrics;
+  readonly trace?: TraceFile;
+}
+
+/** A trace beside the report. */
+export interface TraceFile {
+  readonly file: string;
+  /** Requests that it shows, the first ones. */
+  readonly requests: number;
+  /** Requests of the run. */
+  readonly of: number;
 }
 
 /** Throughput of one cell against the rows in its batch, nothing else running. */
@@ -31,6 +41,8 @@ export interface ModelResult {
   readonly peaksPerS: Readonly<Record<string, number>>;
   /** How each policy was set up, in words. */
   readonly policies?: Readonly<Record<string, string>>;
+  /** What is not as it is for the others, each a sentence. */
+  readonly notes?: readonly string[];
   readonly points: readonly BenchPoint[];
   readonly batchCurves?: readonly BatchCurve[];
 }
@@ -38,6 +50,8 @@ export interface ModelResult {
 /** Everything a report shows. Plain data: it survives JSON, where NaN becomes null. */
 export interface BenchResult {
   readonly machine: Readonly<Record<string, string | number>>;
+  /** How large the models are, and why so. */
+  readonly size: { readonly class: string; readonly why: string };
   readonly seed: number;
   readonly command: string;
   /** ISO 8601. */

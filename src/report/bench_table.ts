@@ -1,7 +1,7 @@
-import type { BenchPoint, ModelResult } from "./bench_result.ts";
+import type { BatchCurve, BenchPoint, ModelResult } from "./bench_result.ts";
 import { loadsOf, policiesOf } from "./bench_result.ts";
 import { formatMs, formatNumber, formatRatio, formatShare } from "./format.ts";
-import type { Table, TableCell } from "./table.ts";
+import type { Column, Table, TableCell } from "./table.ts";
 
 /** Policies that ratios are given against: the first of these lists of which a model has any. */
 const DEFAULT_BASELINES: readonly (readonly string[])[] = [[
@@ -12,79 +12,167 @@ const DEFAULT_BASELINES: readonly (readonly string[])[] = [[
 /** A ratio has to differ from 1 by more than this to be called better or worse. */
 const TONE_MARGIN = 0.02;
 
-interface Measure {
-  readonly title: string;
+interface Measure extends Column {
+  readonly meaning: string;
   readonly of: (point: Pick<BenchPoint, "metrics">) => string;
 }
 
+const POLICY: Column = {
+  title: "policy",
+  align: "left",
+  meaning: "who decides which requests advance together",
+};
+
+const DONE: Measure = {
+  title: "done",
+  meaning: "requests answered",
+  of: ({ metrics }) => `${metrics.requests.done}`,
+};
+
 const MEASURES: readonly Measure[] = [
-  { title: "req/s", of: ({ metrics }) => formatNumber(metrics.throughputPerS) },
-  { title: "p50 ms", of: ({ metrics }) => formatMs(metrics.latency.p50Ns) },
-  { title: "p90 ms", of: ({ metrics }) => formatMs(metrics.latency.p90Ns) },
-  { title: "p99 ms", of: ({ metrics }) => formatMs(metrics.latency.p99Ns) },
+  DONE,
+  {
+    title: "req/s",
+    meaning:
+      "requests answered per second, from first arrival to last departure",
+    of: ({ metrics }) => formatNumber(metrics.throughputPerS),
+  },
+  ...([["p50", 50], ["p90", 90], ["p99", 99]] as const).map((
+    [name, share],
+  ): Measure => ({
+    title: `${name} ms`,
+    meaning:
+      `latency that ${share} % of the requests did not exceed, from when they were due to arrive, milliseconds`,
+    of: ({ metrics }) => formatMs(metrics.latency[`${name}Ns`]),
+  })),
   {
     title: "p90 spread",
+    meaning:
+      "lowest and highest p90 among the run's five consecutive fifths, milliseconds",
     of: ({ metrics }) => formatSpread(metrics.p90OfFifthsNs),
   },
-  { title: "queue ms", of: ({ metrics }) => formatMs(metrics.queueing.meanNs) },
+  {
+    title: "queue ms",
+    meaning: "mean time before a request's first task, milliseconds",
+    of: ({ metrics }) => formatMs(metrics.queueing.meanNs),
+  },
   {
     title: "compute ms",
+    meaning: "mean time from there to its departure, milliseconds",
     of: ({ metrics }) => formatMs(metrics.compute.meanNs),
   },
   {
     title: "rows/task",
+    meaning: "rows that advanced a request, per batched task",
     of: ({ metrics }) => formatNumber(metrics.batch.meanRows),
   },
-  { title: "pad %", of: ({ metrics }) => formatShare(metrics.paddingShare) },
+  {
+    title: "pad %",
+    meaning: "rows (or tokens) computed only to fill a shape, of all",
+    of: ({ metrics }) => formatShare(metrics.paddingShare),
+  },
   {
     title: "spec %",
+    meaning: "rows submitted ahead that lay behind their request's end, of all",
     of: ({ metrics }) => formatShare(metrics.speculativeShare),
   },
-  { title: "busy %", of: ({ metrics }) => formatShare(metrics.utilisation) },
+  {
+    title: "busy %",
+    meaning: "time that workers spent in tasks, of all their time",
+    of: ({ metrics }) => formatShare(metrics.utilisation),
+  },
 ];
+
+/** Against a baseline at the same load. */
+function ratioColumns(baseline: string): Column[] {
+  return [
+    {
+      title: `p90/${baseline}`,
+      kind: "p90/NAME",
+      meaning:
+        "p90 over that of policy NAME at the same load; below 1 is better",
+    },
+    {
+      title: `req/${baseline}`,
+      kind: "req/NAME",
+      meaning:
+        "req/s over that of policy NAME at the same load; above 1 is better",
+      joined: true,
+    },
+  ];
+}
 
 /**
  * The points of a model, load by load: figures, then p90 and throughput as ratios to each baseline
  * at the same load (a p90 ratio below 1 and a throughput ratio above 1 are better).
- * @param baselines default: `graph` and `bucketed`; `merged` for a model that has neither
+ * @param options.baselines default: `graph` and `bucketed`; `merged` for a model that has neither
+ * @param options.traces whether rows end with a link to their trace, where there is one
  */
 export function benchTable(
   model: ModelResult,
-  baselines?: readonly string[],
+  options: { baselines?: readonly string[]; traces?: boolean } = {},
 ): Table {
   const has = (name: string) =>
     model.points.some(({ policy }) => policy === name);
-  const present =
-    (baselines ?? DEFAULT_BASELINES.find((names) => names.some(has)) ?? [])
-      .filter(has);
+  const present = (options.baselines ??
+    DEFAULT_BASELINES.find((names) => names.some(has)) ?? [])
+    .filter(has);
   const rows: (TableCell[] | null)[] = [];
   for (const load of loadsOf(model)) {
     const points = model.points.filter(({ loadName }) => loadName === load);
     if (rows.length > 0) rows.push(null);
     for (const point of points) {
       rows.push([
-        { text: `${load} (${formatNumber(point.offeredPerS)}/s)` },
+        { text: load },
         { text: point.policy },
-        { text: `${point.metrics.requests.done}` },
+        { text: formatNumber(point.offeredPerS) },
         ...MEASURES.map(({ of }) => ({ text: of(point) })),
         ...present.flatMap((name) =>
           ratios(point, points.find(({ policy }) => policy === name))
         ),
+        ...(options.traces
+          ? [
+            point.trace === undefined
+              ? { text: "" }
+              : { text: "trace", href: point.trace.file },
+          ]
+          : []),
       ]);
     }
   }
   return {
+    keys: 2,
     columns: [
-      { title: "load", align: "left" },
-      { title: "policy", align: "left" },
-      { title: "done" },
-      ...MEASURES.map(({ title }) => ({ title })),
-      ...present.flatMap((
-        name,
-      ) => [{ title: `p90/${name}` }, { title: `req/${name}` }]),
+      {
+        title: "load",
+        align: "left",
+        meaning: `what arrives: ${loadShares(model)} of the best policy's peak`,
+      },
+      POLICY,
+      { title: "due/s", meaning: "requests that arrive per second" },
+      ...MEASURES,
+      ...present.flatMap(ratioColumns),
+      ...(options.traces
+        ? [{
+          title: "trace",
+          align: "left" as const,
+          meaning: "what every worker and request did, for ui.perfetto.dev",
+        }]
+        : []),
     ],
     rows,
   };
+}
+
+/** "low 25 %, medium 60 %, high 90 %" */
+function loadShares(model: ModelResult): string {
+  const bestPerS = Math.max(...Object.values(model.peaksPerS));
+  return loadsOf(model).map((load) => {
+    const { offeredPerS } = model.points.find(({ loadName }) =>
+      loadName === load
+    )!;
+    return `${load} ${(100 * offeredPerS / bestPerS).toFixed(0)} %`;
+  }).join(", ");
 }
 
 /** One line per run, without ratios. */
@@ -92,14 +180,9 @@ export function metricsTable(
   runs: readonly Pick<BenchPoint, "policy" | "metrics">[],
 ): Table {
   return {
-    columns: [
-      { title: "policy", align: "left" },
-      { title: "done" },
-      ...MEASURES.map(({ title }) => ({ title })),
-    ],
+    columns: [POLICY, ...MEASURES],
     rows: runs.map((run) => [
       { text: run.policy },
-      { text: `${run.metrics.requests.done}` },
       ...MEASURES.map(({ of }) => ({ text: of(run) })),
     ]),
   };
@@ -113,10 +196,23 @@ export function overviewTable(models: readonly ModelResult[]): Table {
     const latencies = own.map(({ metrics }) => formatMs(metrics.latency.p90Ns));
     return [latencies.join(" / "), formatNumber(peaksPerS[policy] ?? null)];
   };
+  const loads = [...new Set(models.flatMap(loadsOf))].join(" / ");
   return {
     columns: [
-      { title: "policy", align: "left" },
-      ...models.flatMap(({ name }) => [{ title: name }, { title: "peak" }]),
+      POLICY,
+      ...models.flatMap(({ name }): Column[] => [
+        {
+          title: name,
+          kind: "MODEL",
+          meaning:
+            `p90 in milliseconds at ${loads} load; empty: cannot batch it`,
+        },
+        {
+          title: "peak",
+          meaning: "requests per second when all are there from the start",
+          joined: true,
+        },
+      ]),
     ],
     rows: policiesOf(models).map((policy) => [
       { text: policy },
@@ -127,20 +223,68 @@ export function overviewTable(models: readonly ModelResult[]): Table {
   };
 }
 
-/** Peaks by policy, and as ratios to the serial capacity. */
-export function peaksTable(model: ModelResult): Table {
+/**
+ * Peaks by policy, and as ratios to the serial capacity.
+ * @param options.setUp whether to say how each policy was set up
+ */
+export function peaksTable(
+  model: ModelResult,
+  options: { setUp: boolean },
+): Table {
   return {
-    columns: [{ title: "policy", align: "left" }, { title: "peak req/s" }, {
-      title: "/ serial capacity",
-    }, {
-      title: "set up",
-      align: "left",
-    }],
+    columns: [
+      POLICY,
+      {
+        title: "peak req/s",
+        meaning: "requests per second when all are there from the start",
+      },
+      {
+        title: "/serial",
+        meaning: "that over the serial capacity, one request after the other",
+      },
+      ...(options.setUp
+        ? [{
+          title: "set up",
+          align: "left" as const,
+          meaning: "the policy's options",
+        }]
+        : []),
+    ],
     rows: Object.entries(model.peaksPerS).map(([policy, peakPerS]) => [
       { text: policy },
       { text: formatNumber(peakPerS) },
       { text: formatRatio(peakPerS / model.serialCapacityPerS) },
-      { text: model.policies?.[policy] ?? "" },
+      ...(options.setUp ? [{ text: model.policies?.[policy] ?? "" }] : []),
+    ]),
+  };
+}
+
+/** Rows per second of every cell by the rows in its batch, nothing else running. */
+export function curvesTable(curves: readonly BatchCurve[]): Table {
+  const sizes = [
+    ...new Set(curves.flatMap(({ points }) => points.map(({ rows }) => rows))),
+  ].sort((a, b) => a - b);
+  return {
+    columns: [
+      {
+        title: "cell",
+        align: "left",
+        meaning: "a part of the model that batches",
+      },
+      ...sizes.map((size) => ({
+        title: `${size}`,
+        kind: "1, 2, ...",
+        meaning:
+          "rows per second of the cell in batches of so many rows, nothing else running",
+      })),
+    ],
+    rows: curves.map(({ cell, points }) => [
+      { text: cell },
+      ...sizes.map((size) => ({
+        text: formatNumber(
+          points.find(({ rows }) => rows === size)?.rowsPerS ?? null,
+        ),
+      })),
     ]),
   };
 }

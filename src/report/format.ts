@@ -22,6 +22,14 @@ export function formatShare(share: number | null): string {
     : (100 * share).toFixed(1);
 }
 
+/** With two decimals below 100. */
 export function formatRatio(ratio: number): string {
-  return Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : NO_FIGURE;
+  return Number.isFinite(ratio)
+    ? `${ratio.toFixed(ratio < 100 ? 2 : 0)}x`
+    : NO_FIGURE;
+}
+
+/** A count with a comma between thousands. */
+export function formatCount(count: number): string {
+  return `${count}`.replace(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -2,7 +2,7 @@
  * The bench's report: one HTML file without a script and without anything to load. Written so that
  * it is well-formed XML too.
  */
-import { benchTable, peaksTable } from "./bench_table.ts";
+import { benchTable, overviewTable, peaksTable } from "./bench_table.ts";
 import {
   type BenchResult,
   type ModelResult,
@@ -14,33 +14,45 @@ import {
   curveCharts,
   latencyCharts,
 } from "./charts.ts";
-import { formatNumber } from "./format.ts";
+import {
+  modelConclusion,
+  NOISE_RULE,
+  overallConclusion,
+} from "./conclusion.ts";
+import { formatCount, formatNumber } from "./format.ts";
 import { cssColor, type PolicyStyle, policyStyles } from "./palette.ts";
 import { styleSheet } from "./style_sheet.ts";
 import {
   type Chart,
   type ChartRenderer,
   chartRenderer,
+  CHARTS_PACKAGE,
   escapeHtml,
 } from "./svg_chart.ts";
-import type { Table } from "./table.ts";
+import { legend, type Table } from "./table.ts";
 
-/**
- * @param options.baselines policies that ratios are given against; default: those of the text table
- * @throws RangeError when the result holds no point
- */
+export interface HtmlReportOptions {
+  /** Policies that ratios are given against; default: those of the text table. */
+  readonly baselines?: readonly string[];
+  /** Draws the charts; default: `chartRenderer()`. Without one the page says so in their place. */
+  readonly render?: ChartRenderer | undefined;
+}
+
+/** @throws RangeError when the result holds no point */
 export async function htmlReport(
   result: BenchResult,
-  options: { baselines?: readonly string[] } = {},
+  options: HtmlReportOptions = {},
 ): Promise<string> {
-  const policies = policiesOf(result.models);
+  const { models } = result;
+  const policies = policiesOf(models);
   if (policies.length === 0) {
     throw new RangeError(
       "A report needs a model with at least one measured point",
     );
   }
   const styles = policyStyles(policies);
-  const render = await chartRenderer();
+  const render = "render" in options ? options.render : await chartRenderer();
+  const page: Page = { styles, render, baselines: options.baselines };
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -54,64 +66,78 @@ ${styleSheet(styles)}
 <body>
 <header>
 <h1>Shoal bench</h1>
+<p class="conclusion">${escapeHtml(overallConclusion(models))}</p>
 ${
     facts({
       started: result.startedAt,
       command: result.command,
+      size: `${result.size.class}: ${result.size.why}`,
       seed: result.seed,
       ...result.machine,
     })
   }
 <nav>${
-    result.models.map(({ name }) =>
+    models.map(({ name }) =>
       `<a href="#${anchor(name)}">${escapeHtml(name)}</a>`
     ).join(" ")
   }</nav>
+<h2>All models</h2>
+${htmlTable(overviewTable(models), styles)}
 </header>
 <main>
-${
-    result.models.map((model) =>
-      modelSection(model, styles, render, options.baselines)
-    )
-      .join("\n")
-  }
+${models.map((model) => modelSection(model, page)).join("\n")}
 </main>
 <footer>
-${NOTES}
+${notes(models)}
 </footer>
 </body>
 </html>
 `;
 }
 
-const NOTES = `<h2>How to read this</h2>
-<ul>
-<li>Requests arrive when they are due, whatever the server does (open loop). Latency runs from the scheduled arrival
-to the departure; queue is the part before a request's first task, compute the part from there on.</li>
-<li>Throughput is requests done, divided by the time from the first arrival to the last departure.</li>
-<li>p90 spread is the lowest and the highest p90 among the five consecutive fifths of a run.</li>
-<li>Rows per task counts rows that advanced a request. Pad is the share of rows computed only to fill a shape,
-spec the share submitted ahead that lay behind their request's end.</li>
-<li>Batch-size charts weigh by rows: how large the batch was that a row ran in.</li>
-<li>Ratios compare with the baseline at the same load: p90 below 1x and req above 1x are better. Differences within
-2 % are not coloured.</li>
-</ul>`;
+/** What all parts of a page are drawn with. */
+interface Page {
+  readonly styles: ReadonlyMap<string, PolicyStyle>;
+  readonly render: ChartRenderer | undefined;
+  readonly baselines: readonly string[] | undefined;
+}
 
-function modelSection(
-  model: ModelResult,
-  styles: ReadonlyMap<string, PolicyStyle>,
-  render: ChartRenderer,
-  baselines: readonly string[] | undefined,
-): string {
-  const row = (charts: readonly Chart[]) =>
-    charts.length === 0
-      ? ""
-      : `<div class="charts">${
-        charts.map((chart) => figure(chart, render)).join("\n")
-      }</div>`;
+function notes(models: readonly ModelResult[]): string {
+  const meanings = legend([
+    overviewTable(models),
+    ...models.flatMap((model) => [
+      benchTable(model, { traces: true }),
+      peaksTable(model, { setUp: true }),
+    ]),
+  ]);
+  const columns = [...meanings].map(([kind, meaning]) =>
+    `<div><dt>${escapeHtml(kind)}</dt><dd>${escapeHtml(meaning)}</dd></div>`
+  ).join("\n");
+  return `<h2>How to read this</h2>
+<ul>
+<li>Requests arrive when they are due, whatever the server does (open loop).</li>
+<li>${escapeHtml(NOISE_RULE)}.</li>
+<li>Batch-size charts weigh by rows: how large the batch was that a row ran in.</li>
+<li>Ratios within 2 % of 1 are not coloured.</li>
+<li>Traces open at ui.perfetto.dev, or in a browser's own trace viewer.</li>
+</ul>
+<dl class="columns">
+${columns}
+</dl>`;
+}
+
+function modelSection(model: ModelResult, page: Page): string {
+  const { styles, render, baselines } = page;
+  const row = (title: string, charts: readonly Chart[]) =>
+    render === undefined || charts.length === 0 ? "" : `<h3>${title}</h3>
+<div class="charts">${
+      charts.map((chart) => figure(chart, render)).join("\n")
+    }</div>`;
   const policies = policiesOf([model]);
+  const isNoteless = (model.notes ?? []).length === 0;
   return `<section id="${anchor(model.name)}">
 <h2>${escapeHtml(model.name)}</h2>
+<p class="conclusion">${escapeHtml(modelConclusion(model))}</p>
 ${
     facts({
       workload: model.workload,
@@ -120,21 +146,42 @@ ${
       "serial capacity": `${formatNumber(model.serialCapacityPerS)} requests/s`,
     })
   }
-<ul class="legend">${
-    policies.map((policy) => legendEntry(policy, styles.get(policy)!)).join("")
-  }</ul>
-<h3>Latency against throughput</h3>
-${row(latencyCharts(model, styles))}
-<h3>Latency distribution</h3>
-${row(cdfCharts(model, styles))}
-<h3>Batch sizes</h3>
-${row(batchCharts(model, styles))}
+${isNoteless ? "" : `<p>${escapeHtml(model.notes!.join("; "))}</p>`}
+${
+    render === undefined
+      ? `<p>Charts are drawn with the npm package ${CHARTS_PACKAGE}, which was not installed.</p>`
+      : `<ul class="legend">${
+        policies.map((policy) => legendEntry(policy, styles.get(policy)!)).join(
+          "",
+        )
+      }</ul>`
+  }
+${row("Latency against throughput", latencyCharts(model, styles))}
+${row("Latency distribution", cdfCharts(model, styles))}
+${row("Batch sizes", batchCharts(model, styles))}
 <h3>Figures</h3>
-${htmlTable(benchTable(model, baselines), styles)}
+${
+    htmlTable(
+      benchTable(model, { ...(baselines && { baselines }), traces: true }),
+      styles,
+    )
+  }
+${tracesNote(model)}
 <h3>Peaks</h3>
-${htmlTable(peaksTable(model), styles)}
-${row(curveCharts(model))}
+${htmlTable(peaksTable(model, { setUp: true }), styles)}
+${row("Batching curves", curveCharts(model))}
 </section>`;
+}
+
+function tracesNote({ points }: ModelResult): string {
+  const trace = points.find(({ trace }) => trace !== undefined)?.trace;
+  if (trace === undefined) return "";
+  const { requests, of } = trace;
+  return `<p class="note">Traces show ${
+    requests < of
+      ? `the first ${formatCount(requests)} of ${formatCount(of)} requests`
+      : `all ${formatCount(of)} requests`
+  }.</p>`;
 }
 
 function figure(chart: Chart, render: ChartRenderer): string {
@@ -186,7 +233,7 @@ function htmlTable(
   styles: ReadonlyMap<string, PolicyStyle>,
 ): string {
   const side = (i: number) =>
-    columns[i]!.align === "left" ? ` class="left"` : "";
+    columns[i].align === "left" ? ` class="left"` : "";
   const head = columns.map(({ title }, i) =>
     `<th scope="col"${side(i)}>${escapeHtml(title)}</th>`
   ).join("");
@@ -196,8 +243,8 @@ function htmlTable(
       groups.push("");
       continue;
     }
-    const cells = row.map(({ text, tone }, i) => {
-      const style = columns[i]!.title === "policy"
+    const cells = row.map(({ text, tone, href }, i) => {
+      const style = columns[i].title === "policy"
         ? styles.get(text)
         : undefined;
       const chip = style
@@ -205,11 +252,12 @@ function htmlTable(
           cssColor(style.color)
         }"></span>`
         : "";
-      const classes = [columns[i]!.align === "left" ? "left" : "", tone ?? ""]
+      const classes = [columns[i].align === "left" ? "left" : "", tone ?? ""]
         .filter((name) => name !== "").join(" ");
-      return `<td${classes && ` class="${classes}"`}>${chip}${
-        escapeHtml(text)
-      }</td>`;
+      const content = href === undefined
+        ? escapeHtml(text)
+        : `<a href="${escapeHtml(encodeURI(href))}">${escapeHtml(text)}</a>`;
+      return `<td${classes && ` class="${classes}"`}>${chip}${content}</td>`;
     });
     groups[groups.length - 1] += `<tr>${cells.join("")}</tr>\n`;
   }

@@ -27,6 +27,13 @@ nav a{color:inherit;margin-right:14px}
 .facts{display:flex;flex-wrap:wrap;gap:6px 26px;margin:0 0 14px}
 .facts dt{font-size:12px;color:${cssColor(MUTED)}}
 .facts dd{margin:0;overflow-wrap:anywhere}
+.conclusion{font-size:16px;max-width:900px;margin:4px 0 16px}
+.note{font-size:13px;color:${cssColor(MUTED)};margin:4px 0 0}
+a{color:inherit}
+.columns{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:2px 24px}
+.columns div{display:grid;grid-template-columns:92px 1fr}
+.columns dt{font-weight:600}
+.columns dd{margin:0}
 .legend{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:4px 22px;margin:12px 0 0;padding:8px 0;list-style:none;
 background:${cssColor(PAPER)};border-bottom:1px solid ${cssColor(GRID)}}
 .legend svg{vertical-align:-2px;margin-right:7px}
@@ -50,6 +57,13 @@ tbody tr:last-child td{padding-bottom:6px}
 .worse{color:var(--worse)}
 .chip{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:6px}
 footer{font-size:13px;color:${cssColor(MUTED)};max-width:900px}
-@media print{.legend{position:static}figure{break-inside:avoid}}
+@media print{.conclusion{font-size:16px;max-width:900px;margin:4px 0 16px}
+.note{font-size:13px;color:${cssColor(MUTED)};margin:4px 0 0}
+a{color:inherit}
+.columns{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:2px 24px}
+.columns div{display:grid;grid-template-columns:92px 1fr}
+.columns dt{font-weight:600}
+.columns dd{margin:0}
+.legend{position:static}figure{break-inside:avoid}}
 ${colors.use}`;
 }

@@ -6,7 +6,7 @@ import process from "node:process";
 import fc from "fast-check";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { propertyRuns } from "../property_runs.ts";
-import { POLICY_OPTIONS } from "./arbitraries.ts";
+import { anyOptions } from "./arbitraries.ts";
 import { EnginePool } from "./engine_pool.ts";
 import type { EngineUnderTest, Setting } from "./engine_under_test.ts";
 import { HangError, unlessItHangs } from "./hang_guard.ts";
@@ -34,7 +34,7 @@ const SIZES = [
 /** An engine of every size, each with options of its own. */
 function settings(policy: string, round: number): Setting[] {
   const options = fc.sample(
-    POLICY_OPTIONS[policy] ?? fc.constant({}),
+    anyOptions(policy),
     { numRuns: SIZES.length, seed: round },
   );
   return SIZES.map((sizes, i) => ({

@@ -9,7 +9,7 @@ import { POLICIES } from "../../src/policy/registry.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { staticChain } from "../policy/static_chain.ts";
 import { propertyRuns } from "../property_runs.ts";
-import { POLICY_OPTIONS } from "./arbitraries.ts";
+import { anyOptions } from "./arbitraries.ts";
 import { runPaired } from "./harness.ts";
 
 const MODELS = [
@@ -55,7 +55,7 @@ for (const [name, entry] of Object.entries(POLICIES)) {
     fc.assert(
       fc.property(
         arrivals,
-        POLICY_OPTIONS[name] ?? fc.constant({}),
+        anyOptions(name),
         fc.integer({ min: 1, max: 6 }),
         fc.nat(300),
         (arrivals, options, workers, rowNs) => {

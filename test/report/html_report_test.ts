@@ -1,5 +1,9 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import type { BenchResult } from "../../src/report/bench_result.ts";
+import {
+  modelConclusion,
+  overallConclusion,
+} from "../../src/report/conclusion.ts";
 import { htmlReport } from "../../src/report/html_report.ts";
 import { Collector } from "../../src/metrics/collector.ts";
 import { summarize } from "../../src/metrics/summarize.ts";
@@ -53,13 +57,19 @@ Deno.test("htmlReport() is well-formed, with a chart for every figure", () => {
   equal(count("section"), 2);
 });
 
-Deno.test("htmlReport() needs nothing but itself", () => {
+const TRACES = syntheticResult().models.flatMap(({ points }) =>
+  points.map(({ trace }) => trace!.file)
+);
+
+Deno.test("htmlReport() needs nothing but itself, and links to every trace beside it", () => {
   ok(
     !/https?:|\/\/[a-z]|@import|<script|<link|<img|<iframe|\ssrc=/i.test(html),
   );
   for (const [, target] of html.matchAll(/(?:href="|url\()([^")]*)/g)) {
-    ok(target!.startsWith("#"), target);
+    ok(target.startsWith("#") || TRACES.includes(target), target);
   }
+  for (const file of TRACES) ok(html.includes(`<a href="${file}">`), file);
+  ok(html.includes("Traces show the first 200 of 600 requests."));
   const ids = new Set(
     [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id),
   );
@@ -144,6 +154,32 @@ Deno.test("htmlReport() bears runs in which nothing was done", async () => {
     elements(text);
     ok(!/NaN|Infinity|undefined|null/.test(text));
   }
+});
+
+Deno.test("htmlReport() begins with what it comes to, overall and for each model, and the figures of all", () => {
+  const { models } = syntheticResult();
+  const header = html.slice(0, html.indexOf("</header>"));
+  ok(header.includes(`<p class="conclusion">${overallConclusion(models)}`));
+  ok(header.includes("<h2>All models</h2>"));
+  for (const model of models) {
+    const [section] = html.slice(html.indexOf(`<h2>${model.name}</h2>`)).split(
+      "<h3>",
+    );
+    ok(section.includes(modelConclusion(model)), model.name);
+  }
+});
+
+Deno.test("htmlReport() says what every column means", () => {
+  for (const kind of ["due/s", "p90 spread", "p90/NAME", "trace", "set up"]) {
+    ok(html.includes(`<dt>${kind}</dt><dd>`), kind);
+  }
+});
+
+Deno.test("htmlReport() without a renderer has everything but charts, and says why", async () => {
+  const text = await htmlReport(syntheticResult(), { render: undefined });
+  ok(!elements(text).includes("svg"));
+  ok(text.includes("Charts are drawn with the npm package echarts"));
+  ok(text.includes("<h3>Figures</h3>"));
 });
 
 Deno.test("htmlReport() refuses a result without points", async () => {

@@ -37,6 +37,11 @@ export function syntheticResult(requests = 600): BenchResult {
           slowness: 1 + i,
           load: share,
         }),
+        trace: {
+          file: `${name}-${policy}-${loadName}.trace.json`,
+          requests: Math.min(200, requests),
+          of: requests,
+        },
       }))
     ),
     batchCurves: ["encoder", "decoder"].map((cell) => ({
@@ -49,6 +54,7 @@ export function syntheticResult(requests = 600): BenchResult {
   });
   return {
     machine: { cpu: "Synthetic <CPU> & co", cores: 2, runtime: "deno 2.9.5" },
+    size: { class: "medium", why: "one thread does 30 GFLOP/s" },
     seed: 42,
     command: "deno task bench --seed 42",
     startedAt: "2025-01-02T03:04:05Z",

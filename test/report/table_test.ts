@@ -42,6 +42,25 @@ Deno.test("renderTable() in colour says the same", () => {
   equal(colored.replace(codes, ""), renderTable(TABLE, { color: false }));
 });
 
+Deno.test("renderTable() puts columns for which there is no room below, behind the keys", () => {
+  const columns = [
+    { title: "key", align: "left" as const },
+    ...["a", "b", "c", "d", "e"].map((title) => ({
+      title: title.repeat(30),
+      joined: title === "d",
+    })),
+  ];
+  const text = renderTable({
+    columns,
+    rows: [columns.map((_, i) => ({ text: `${i}` }))],
+  }, { color: false });
+  deepEqual(text.match(/\S+/g)!.filter((word) => !word.startsWith("─")), [
+    ...["key", "a".repeat(30), "b".repeat(30), "0", "1", "2"],
+    ...["key", "c".repeat(30), "d".repeat(30), "e".repeat(30)],
+    ...["0", "3", "4", "5"],
+  ]);
+});
+
 Deno.test("wantsColor() honours NO_COLOR when it is not empty", () => {
   equal(wantsColor({}, true), true);
   equal(wantsColor({ NO_COLOR: "" }, true), true);
@@ -61,25 +80,25 @@ Deno.test("numbers have three significant digits and no exponent", () => {
 
 Deno.test("benchTable() gives ratios to the baselines at the same load", () => {
   const [model] = syntheticResult().models;
-  const table = benchTable(model!, ["graph", "absent"]);
+  const table = benchTable(model, { baselines: ["graph", "absent"] });
   const titles = table.columns.map(({ title }) => title);
   deepEqual(titles.slice(-2), ["p90/graph", "req/graph"]);
   const medium = model!.points.filter(({ loadName }) => loadName === "medium");
   const at = (policy: string) =>
     medium.find((point) => point.policy === policy)!.metrics;
   const row = table.rows.find((cells) =>
-    cells?.[0]?.text.startsWith("medium") && cells[1]?.text === "cellular"
+    cells?.[0].text === "medium" && cells[1].text === "cellular"
   )!;
   const ratio = at("cellular").latency.p90Ns / at("graph").latency.p90Ns;
   deepEqual(row.at(-2), { text: `${ratio.toFixed(2)}x`, tone: "better" });
-  const itself = table.rows.find((cells) => cells?.[1]?.text === "graph")!;
+  const itself = table.rows.find((cells) => cells?.[1].text === "graph")!;
   deepEqual(itself.slice(-2), [{ text: "" }, { text: "" }]);
   for (const cells of table.rows) if (cells) equal(cells.length, titles.length);
 });
 
 Deno.test("benchTable() compares with graph and bucketed, or merged where they cannot batch", () => {
   const ratioTitles = (index: number) =>
-    benchTable(syntheticResult(10).models[index]!).columns.map(({ title }) =>
+    benchTable(syntheticResult(10).models[index]).columns.map(({ title }) =>
       title
     ).filter((title) => title.includes("/"))
       .filter((title) => title.startsWith("p90/"));
@@ -88,7 +107,8 @@ Deno.test("benchTable() compares with graph and bucketed, or merged where they c
 });
 
 Deno.test("peaksTable() relates peaks to the serial capacity", () => {
-  const [row] = peaksTable(syntheticResult(10).models[0]!).rows;
+  const [model] = syntheticResult(10).models;
+  const [row] = peaksTable(model, { setUp: true }).rows;
   deepEqual(row!.map(({ text }) => text), ["cellular", "900", "4.00x", ""]);
 });
 
@@ -103,15 +123,15 @@ Deno.test("overviewTable() has a line per policy and two columns per model, empt
     ok(row !== null);
     equal(row.length, columns.length);
     models.forEach(({ points, peaksPerS }, i) => {
-      const policy = row[0]!.text;
+      const policy = row[0].text;
       const own = points.filter((point) => point.policy === policy);
       const latencies = own.map(({ metrics }) =>
         formatMs(metrics.latency.p90Ns)
       );
-      equal(row[1 + 2 * i]!.text, latencies.join(" / "));
+      equal(row[1 + 2 * i].text, latencies.join(" / "));
       equal(
-        row[2 + 2 * i]!.text,
-        own.length === 0 ? "" : formatNumber(peaksPerS[policy]!),
+        row[2 + 2 * i].text,
+        own.length === 0 ? "" : formatNumber(peaksPerS[policy]),
       );
     });
   }

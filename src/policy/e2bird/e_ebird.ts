@@ -98,3 +98,24 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
       (byLoad.find(({ totalBS }) => totalBS >= load) ?? largest).counts,
   });
 }
+
+/**
+ * Configurations of which no worker is larger than a limit.
+ * Assumption: where workers share nothing, a mix is as good as its largest worker: one of half the load
+ * and two of a quarter, as in Table 4's mix for 32.
+ */
+export function eEbirdLimited(
+  batchSizeMax: number,
+): Required<Pick<EEbirdOptions, "configurations" | "maxInf">> {
+  const configurations: Record<number, number[]> = {};
+  for (let total = 1; total <= batchSizeMax; total *= 2) {
+    const counts = new Array<number>(Math.log2(total) + 1).fill(0);
+    if (total < 4) counts[counts.length - 1] = 1;
+    else {
+      counts[counts.length - 2] = 1;
+      counts[counts.length - 3] = 2;
+    }
+    configurations[total] = counts;
+  }
+  return { configurations, maxInf: batchSizeMax };
+}

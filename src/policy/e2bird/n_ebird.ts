@@ -66,3 +66,12 @@ export function nEbird(options: NEbirdOptions = {}): Policy {
   const slots = positiveInteger(name, "slots", options.slots ?? 4 * maxInf);
   return elasticEngine({ name, workers: counts, maxInf, slots });
 }
+
+/** A batch of at most so many rows: workers of sizes 1, 1, 2, 4, ... up to it (section 7.2.1). */
+export function nEbirdLimited(
+  batchSizeMax: number,
+): Required<Pick<NEbirdOptions, "workers" | "maxInf">> {
+  const workers = [1];
+  for (let size = 1; 2 * size <= batchSizeMax; size *= 2) workers.push(size);
+  return { workers, maxInf: batchSizeMax };
+}

@@ -1,0 +1,167 @@
+/** What a bench comes to, in a sentence, computed from its points. */
+import type { BenchPoint, ModelResult } from "./bench_result.ts";
+import { loadsOf } from "./bench_result.ts";
+import { formatMs, formatNumber, formatRatio } from "./format.ts";
+
+/** What two runs of the same policy may differ by. */
+const NOISE = 0.1;
+
+/** What "beyond noise" means, for whoever reads it. */
+export const NOISE_RULE =
+  "beyond noise: lower in each of the run's five consecutive fifths (the same requests under every " +
+  `policy), and by more than ${100 * NOISE} % overall`;
+
+/** Who is first at something, by how much, and whether that is more than chance. */
+export interface Winner {
+  readonly policy: string;
+  readonly value: number;
+  /** The runner-up and how many times worse it is; undefined when there is nobody else. */
+  readonly next?: {
+    readonly policy: string;
+    readonly ratio: number;
+    readonly isBeyondNoise: boolean;
+  };
+}
+
+/** The policy with the lowest p90 at each load that has a figure. */
+export function lowestP90(
+  model: ModelResult,
+): { load: string; winner: Winner }[] {
+  return loadsOf(model).flatMap((load) => {
+    const [first, second] = model.points
+      .filter(({ loadName, metrics }) =>
+        loadName === load && Number.isFinite(metrics.latency.p90Ns)
+      )
+      .sort((a, b) => a.metrics.latency.p90Ns - b.metrics.latency.p90Ns);
+    if (first === undefined) return [];
+    const value = first.metrics.latency.p90Ns;
+    return [{
+      load,
+      winner: {
+        policy: first.policy,
+        value,
+        ...(second && {
+          next: {
+            policy: second.policy,
+            ratio: second.metrics.latency.p90Ns / value,
+            isBeyondNoise: isBeyondNoise(first, second),
+          },
+        }),
+      },
+    }];
+  });
+}
+
+/** The policy with the highest peak, in requests per second. */
+export function highestPeak({ peaksPerS }: ModelResult): Winner | undefined {
+  const [first, second] = Object.entries(peaksPerS)
+    .filter(([, perS]) => Number.isFinite(perS))
+    .sort(([, a], [, b]) => b - a);
+  if (first === undefined) return undefined;
+  const [policy, value] = first;
+  if (second === undefined) return { policy, value };
+  const ratio = value / second[1];
+  return {
+    policy,
+    value,
+    next: { policy: second[0], ratio, isBeyondNoise: ratio > 1 + NOISE },
+  };
+}
+
+function isBeyondNoise(better: BenchPoint, worse: BenchPoint): boolean {
+  const [a, b] = [better.metrics, worse.metrics];
+  const fifths = a.p90OfFifthsNs;
+  return fifths.length > 0 && fifths.length === b.p90OfFifthsNs.length &&
+    fifths.every((ns, k) => ns < b.p90OfFifthsNs[k]) &&
+    b.latency.p90Ns > (1 + NOISE) * a.latency.p90Ns;
+}
+
+/** The model's winners in one sentence. */
+export function modelConclusion(model: ModelResult): string {
+  const winners = lowestP90(model);
+  const peak = highestPeak(model);
+  const parts = [
+    winners.length === 0
+      ? "No request was answered"
+      : `Lowest p90: ${
+        inWords(winners.map(({ load, winner }) =>
+          `${winner.policy} at ${load} load (${
+            against(`${formatMs(winner.value)} ms`, winner)
+          })`
+        ))
+      }`,
+    ...(peak === undefined ? [] : [
+      `highest peak: ${peak.policy} (${
+        against(`${formatNumber(peak.value)} requests/s`, peak)
+      })`,
+    ]),
+  ];
+  return `${parts.join("; ")}.`;
+}
+
+/** The winners over all models in one sentence. */
+export function overallConclusion(models: readonly ModelResult[]): string {
+  const byLoad = new Map<string, Winner[]>();
+  for (const { load, winner } of models.flatMap(lowestP90)) {
+    byLoad.set(load, [...byLoad.get(load) ?? [], winner]);
+  }
+  const peaks = models.flatMap((model) => highestPeak(model) ?? []);
+  const parts = [
+    byLoad.size === 0
+      ? "No request was answered"
+      : `Over ${counted(models.length)}, the lowest p90 at ${
+        inWords(
+          [...byLoad].map(([load, winners]) =>
+            `${load} load is ${tally(winners)}`
+          ),
+        )
+      }`,
+    ...(peaks.length === 0 ? [] : [`the highest peak is ${tally(peaks)}`]),
+  ];
+  return `${parts.join("; ")}.`;
+}
+
+/** How often each policy won, how often beyond noise, and by how much. */
+function tally(winners: readonly Winner[]): string {
+  const byPolicy = new Map<string, Winner[]>();
+  for (const winner of winners) {
+    byPolicy.set(winner.policy, [
+      ...byPolicy.get(winner.policy) ?? [],
+      winner,
+    ]);
+  }
+  const sorted = [...byPolicy].sort(([, a], [, b]) => b.length - a.length);
+  return inWords(sorted.map(([policy, won]) => {
+    const ratios = won.flatMap(({ next }) => next?.ratio ?? []);
+    const beyond = won.filter(({ next }) => next?.isBeyondNoise).length;
+    const margin = ratios.length === 0
+      ? ""
+      : ` (the next ${range(ratios)}, beyond noise on ${beyond})`;
+    return `${policy}'s on ${won.length}${margin}`;
+  }));
+}
+
+function against(figure: string, { next }: Winner): string {
+  if (next === undefined) return `${figure}, alone`;
+  const { policy, ratio, isBeyondNoise } = next;
+  return `${figure}, ${formatRatio(ratio)} ahead of ${policy}, ${
+    isBeyondNoise ? "beyond" : "within"
+  } noise`;
+}
+
+function range(ratios: readonly number[]): string {
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map(
+    formatRatio,
+  );
+  return least === most ? least : `${least} to ${most}`;
+}
+
+function counted(models: number): string {
+  return models === 1 ? "1 model" : `${models} models`;
+}
+
+function inWords(parts: readonly string[]): string {
+  return parts.length < 2
+    ? parts.join()
+    : `${parts.slice(0, -1).join(", ")} and ${parts[parts.length - 1]}`;
+}

@@ -1,0 +1,92 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import type { Metrics } from "../../src/metrics/metrics.ts";
+import { summarize } from "../../src/metrics/summarize.ts";
+import { Collector } from "../../src/metrics/collector.ts";
+import type { ModelResult } from "../../src/report/bench_result.ts";
+import {
+  modelConclusion,
+  overallConclusion,
+} from "../../src/report/conclusion.ts";
+
+const NOTHING = summarize(new Collector());
+
+/** A run with this p90, and those of its fifths, in milliseconds. */
+function run(p90Ms: number, fifthsMs: readonly number[]): Metrics {
+  return {
+    ...NOTHING,
+    latency: { ...NOTHING.latency, p90Ns: p90Ms * 1e6 },
+    p90OfFifthsNs: fifthsMs.map((ms) => ms * 1e6),
+  };
+}
+
+function model(
+  name: string,
+  runs: Readonly<Record<string, Readonly<Record<string, Metrics>>>>,
+  peaksPerS: Readonly<Record<string, number>>,
+): ModelResult {
+  return {
+    ...{ name, sizes: {}, workload: "", workers: 1, serialCapacityPerS: 1 },
+    peaksPerS,
+    points: Object.entries(runs).flatMap(([loadName, byPolicy]) =>
+      Object.entries(byPolicy).map(([policy, metrics]) => ({
+        ...{ policy, loadName, offeredPerS: 1, metrics },
+      }))
+    ),
+  };
+}
+
+const FLAT = (ms: number) => run(ms, [ms, ms, ms, ms, ms]);
+
+Deno.test("a model's conclusion names who is first at each load, by how much, and whether by chance", () => {
+  const lstm = model("lstm", {
+    low: { graph: FLAT(4), cellular: FLAT(2), late: FLAT(3) },
+    // Lower in all, but not in every fifth.
+    medium: {
+      graph: run(9, [9, 9, 9, 9, 4]),
+      cellular: run(5, [5, 5, 5, 5, 5]),
+    },
+    // Lower in every fifth, by a twentieth.
+    high: { graph: FLAT(20), cellular: FLAT(21) },
+  }, { graph: 100, cellular: 150 });
+  equal(
+    modelConclusion(lstm),
+    "Lowest p90: cellular at low load (2.00 ms, 1.50x ahead of late, beyond noise), " +
+      "cellular at medium load (5.00 ms, 1.80x ahead of graph, within noise) and " +
+      "graph at high load (20.0 ms, 1.05x ahead of cellular, within noise); " +
+      "highest peak: cellular (150 requests/s, 1.50x ahead of graph, beyond noise).",
+  );
+});
+
+Deno.test("the overall conclusion counts models by load", () => {
+  const models = [
+    model("a", { low: { x: FLAT(2), y: FLAT(3) } }, { x: 3, y: 2 }),
+    model("b", { low: { x: FLAT(2), y: FLAT(8) } }, { x: 2, y: 2.1 }),
+    model("c", { low: { x: FLAT(9), y: FLAT(1) } }, { x: 2, y: 4 }),
+  ];
+  equal(
+    overallConclusion(models),
+    "Over 3 models, the lowest p90 at low load is x's on 2 (the next 1.50x to 4.00x, beyond noise on 2) " +
+      "and y's on 1 (the next 9.00x, beyond noise on 1); " +
+      "the highest peak is y's on 2 (the next 1.05x to 2.00x, beyond noise on 1) " +
+      "and x's on 1 (the next 1.50x, beyond noise on 1).",
+  );
+});
+
+Deno.test("conclusions bear a single policy, and runs in which nothing was done", () => {
+  const alone = model("a", { low: { x: FLAT(2) } }, { x: 3 });
+  equal(
+    modelConclusion(alone),
+    "Lowest p90: x at low load (2.00 ms, alone); highest peak: x (3.00 requests/s, alone).",
+  );
+  const nothing = model("a", { low: { x: NOTHING } }, { x: NaN });
+  const throughJson: ModelResult = JSON.parse(JSON.stringify(nothing));
+  for (const each of [nothing, throughJson]) {
+    equal(modelConclusion(each), "No request was answered.");
+    equal(overallConclusion([each]), "No request was answered.");
+  }
+  const some = [throughJson, alone];
+  ok(
+    overallConclusion(some).startsWith("Over 2 models, the lowest p90 at low"),
+  );
+  deepEqual(overallConclusion(some).match(/NaN|undefined|null/g), null);
+});
