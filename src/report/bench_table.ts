@@ -106,7 +106,7 @@ function ratioColumns(baseline: string): Column[] {
  * The points of a model, load by load: figures, then p90 and throughput as ratios to each baseline
  * at the same load (a p90 ratio below 1 and a throughput ratio above 1 are better).
  * @param options.baselines default: `graph` and `bucketed`; `merged` for a model that has neither
- * @param options.traces whether rows end with a link to their trace, where there is one
+ * @param options.traces whether rows link to their trace, where there is one
  */
 export function benchTable(
   model: ModelResult,
@@ -125,18 +125,12 @@ export function benchTable(
       rows.push([
         { text: load },
         { text: point.policy },
+        ...(options.traces ? [traceLink(point)] : []),
         { text: formatNumber(point.offeredPerS) },
         ...MEASURES.map(({ of }) => ({ text: of(point) })),
         ...present.flatMap((name) =>
           ratios(point, points.find(({ policy }) => policy === name))
         ),
-        ...(options.traces
-          ? [
-            point.trace === undefined
-              ? { text: "" }
-              : { text: "trace", href: point.trace.file },
-          ]
-          : []),
       ]);
     }
   }
@@ -149,9 +143,6 @@ export function benchTable(
         meaning: `what arrives: ${loadShares(model)} of the best policy's peak`,
       },
       POLICY,
-      { title: "due/s", meaning: "requests that arrive per second" },
-      ...MEASURES,
-      ...present.flatMap(ratioColumns),
       ...(options.traces
         ? [{
           title: "trace",
@@ -159,9 +150,18 @@ export function benchTable(
           meaning: "what every worker and request did, for ui.perfetto.dev",
         }]
         : []),
+      { title: "due/s", meaning: "requests that arrive per second" },
+      ...MEASURES,
+      ...present.flatMap(ratioColumns),
     ],
     rows,
   };
+}
+
+function traceLink({ trace }: BenchPoint): TableCell {
+  return trace === undefined
+    ? { text: "" }
+    : { text: "trace", href: trace.file };
 }
 
 /** "low 25 %, medium 60 %, high 90 %" */

@@ -95,9 +95,9 @@ export function batchCharts(model: ModelResult, styles: Styles): Chart[] {
       option: {
         ...frame(),
         xAxis: {
-          ...axis("rows in the batch", "x"),
+          ...axis("rows in the batch, up to", "x"),
           type: "category",
-          data: Array.from({ length: bins }, (_, i) => binLabel(i)),
+          data: Array.from({ length: bins }, (_, i) => `${2 ** i}`),
         },
         yAxis: { ...axis("% of rows", "y"), min: 0, max: 100, interval: 25 },
         series: points.map(({ policy, metrics }) => ({
@@ -138,13 +138,6 @@ export function curveCharts(model: ModelResult): Chart[] {
 
 function policiesIn(points: readonly BenchPoint[]): string[] {
   return [...new Set(points.map(({ policy }) => policy))];
-}
-
-/** "1", "2", "3–4", "5–8", ... */
-function binLabel(bin: number): string {
-  const high = 2 ** bin;
-  const low = high / 2 + 1;
-  return low >= high ? `${high}` : `${low}–${high}`;
 }
 
 /** Percentage of rows per bin. Tasks of padding alone have no rows and do not show. */
@@ -191,7 +184,7 @@ function axis(name: string, side: "x" | "y") {
     nameTextStyle: {
       color: MUTED.standIn,
       fontSize: 12,
-      align: side === "x" ? "center" : "right",
+      align: side === "x" ? "center" : "left",
     },
     axisLabel: {
       color: MUTED.standIn,
@@ -215,6 +208,7 @@ function logAxis(name: string, side: "x" | "y", values: readonly number[]) {
 
 function formatTick(value: number | string): string {
   if (typeof value === "string") return value;
+  if (value >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
   if (value >= 1000) return `${Number((value / 1000).toPrecision(3))}k`;
   return `${Number(value.toPrecision(3))}`;
 }

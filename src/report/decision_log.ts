@@ -101,7 +101,7 @@ export class DecisionLog implements Observer {
         lines.push(...this.#between(sinceNs, launch.atNs));
       }
       if (waited || notes.length > 0 || text !== before) {
-        lines.push(...notes.map((note) => `${at} ${tell(note)}`));
+        lines.push(...notes.map((note) => `${at} ${tellNote(note)}`));
         lines.push(`${at} in launch ${launch.id} ${text}`);
       }
       before = text;
@@ -127,7 +127,7 @@ export class DecisionLog implements Observer {
     const { atNs } = launch;
     const lines = [
       `${this.policy}: at ${ms(atNs)} launch ${id} ${describe(launch)}`,
-      ...launch.notes.map((note) => `  ${tell(note)}`),
+      ...launch.notes.map((note) => `  ${tellNote(note)}`),
     ];
     const others = [...this.requests.values()].filter((request) =>
       request.arrivalNs <= atNs && request.endNs > atNs &&
@@ -158,7 +158,7 @@ export class DecisionLog implements Observer {
       if (!overlaps) continue;
       for (const note of launch.notes) {
         if (launch.atNs >= fromNs) {
-          events.push({ atNs: launch.atNs, text: tell(note) });
+          events.push({ atNs: launch.atNs, text: tellNote(note) });
         }
       }
       events.push({ atNs: launch.atNs, text: describe(launch) });
@@ -191,7 +191,8 @@ function describe(launch: LoggedLaunch): string {
     `${requests.length}${padding} rows (${why})`;
 }
 
-function tell({ op, requests, why }: Note): string {
+/** What a policy did to its tables, in a line. */
+export function tellNote({ op, requests, why }: Note): string {
   return requests.length === 0
     ? `${op}: ${why}`
     : `${op} of ${requests.join(", ")}: ${why}`;

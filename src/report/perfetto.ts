@@ -1,14 +1,18 @@
 /**
  * Traces for Perfetto and chrome://tracing, in Chrome's trace event format (JSON): a process per run,
- * in it a track per worker with a slice per task, and a track per request with a slice per batch it
- * was in, so that one sees it join, swim along and leave.
+ * in it a track per worker with a slice per task, which has the reason of its launch, and a track per
+ * request with a slice per batch it was in, so that one sees it join, swim along and leave; and a counter
+ * of the requests that wait for their first task, those counted that the trace does not show.
  *
  * Slices are pairs of B and E events: their times are the same doubles wherever slices touch, so no
  * rounding of the reader can make neighbours overlap. Times are microseconds from the first arrival.
  */
 import { NS_PER_US } from "../base/units.ts";
+import { ascending } from "../base/statistics.ts";
 import type { RequestRecord, TaskRecord } from "../policy/records.ts";
-import type { TraceRecorder } from "./trace_recorder.ts";
+import { tellNote } from "./decision_log.ts";
+import { formatCount } from "./format.ts";
+import type { LaunchReason, TraceRecorder } from "./trace_recorder.ts";
 
 /** One run to show. */
 export interface TracedRun {
@@ -17,11 +21,13 @@ export interface TracedRun {
 }
 
 export interface TraceEvent {
-  readonly ph: "B" | "E" | "M";
+  readonly ph: "B" | "E" | "M" | "C" | "i";
   readonly pid: number;
   readonly tid: number;
   readonly name?: string;
   readonly ts?: number;
+  /** Of an instant: as high as its process. */
+  readonly s?: "p";
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
@@ -39,7 +45,14 @@ const FIRST_REQUEST_TRACK = 1000;
 export function perfettoTrace(runs: readonly TracedRun[]): string {
   const events = runs.flatMap((run, pid) => traceEvents(run, pid + 1));
   const lines = events.map((event) => JSON.stringify(event)).join(",\n");
-  return `{"displayTimeUnit":"ms","traceEvents":[\n${lines}\n]}\n`;
+  const otherData = JSON.stringify({
+    runs: runs.map(({ name, recorder }) => ({
+      name,
+      requests: recorder.requestsSeen,
+      requestsShown: recorder.requests.length,
+    })),
+  });
+  return `{"displayTimeUnit":"ms","otherData":${otherData},"traceEvents":[\n${lines}\n]}\n`;
 }
 
 function traceEvents({ name, recorder }: TracedRun, pid: number): TraceEvent[] {
@@ -58,12 +71,15 @@ function traceEvents({ name, recorder }: TracedRun, pid: number): TraceEvent[] {
     name: "process_name",
     args: { name },
   });
+  if (requests.length < recorder.requestsSeen) track.stop(recorder);
+  track.queue(recorder);
 
   const byWorker = groupBy(tasks, (task) => [task.worker]);
   for (const worker of [...byWorker.keys()].sort((a, b) => a - b)) {
     track.open(worker, `worker ${worker}`);
     for (const task of inOrder(byWorker.get(worker)!)) {
-      track.slice(worker, workerSlice(task));
+      const reason = recorder.reasons.get(task.launchId);
+      track.slice(worker, workerSlice(task, reason, track));
     }
   }
 
@@ -89,7 +105,11 @@ function traceEvents({ name, recorder }: TracedRun, pid: number): TraceEvent[] {
   return track.events;
 }
 
-function workerSlice(task: TaskRecord): Slice {
+function workerSlice(
+  task: TaskRecord,
+  reason: LaunchReason | undefined,
+  track: Track,
+): Slice {
   const {
     cell,
     startNs,
@@ -110,6 +130,11 @@ function workerSlice(task: TaskRecord): Slice {
       speculative,
       launch: launchId,
       requests: requests.join(" "),
+      ...(reason && {
+        why: reason.why,
+        decidedUs: track.us(reason.atNs),
+        ...(reason.notes.length > 0 && { notes: reason.notes.map(tellNote) }),
+      }),
     },
   };
 }
@@ -126,6 +151,27 @@ function requestSlice(task: TaskRecord, request: RequestRecord): Slice {
     endNs: Math.min(endNs, request.endNs),
     args: { worker, ...(own > 1 && { ownRows: own }) },
   };
+}
+
+/** Changes of the queue's length in order of time, up to when the last recorded request departs. */
+function queueDepths(
+  { queuedNs, dequeuedNs, requests }: TraceRecorder,
+): { atNs: number; depth: number }[] {
+  const lastNs = requests.reduce(
+    (last, { endNs }) => Math.max(last, endNs),
+    -Infinity,
+  );
+  const arrivals = ascending(queuedNs.values());
+  const starts = ascending(dequeuedNs.values());
+  const depths: { atNs: number; depth: number }[] = [];
+  for (let came = 0, went = 0; went < starts.length;) {
+    const atNs = Math.min(arrivals[came] ?? Infinity, starts[went]);
+    if (atNs > lastNs) break;
+    while (arrivals[came] === atNs) came++;
+    while (starts[went] === atNs) went++;
+    depths.push({ atNs, depth: came - went });
+  }
+  return depths;
 }
 
 /** Writes the events of one process. */
@@ -150,6 +196,32 @@ class Track {
       name: "thread_sort_index",
       args: { sort_index: tid },
     });
+  }
+
+  /** Says that later requests are not shown, as the process's label and where the first of them arrives. */
+  stop({ requests, requestsSeen, stopNs }: TraceRecorder): void {
+    const { pid } = this;
+    const part = `first ${formatCount(requests.length)} of ${
+      formatCount(requestsSeen)
+    } requests`;
+    this.events.push({
+      ...{ ph: "M", pid, tid: 0, name: "process_labels" },
+      args: { labels: part },
+    }, {
+      ...{ ph: "i", s: "p", pid, tid: 0, ts: this.us(stopNs) },
+      name: `the trace stops here: ${part}`,
+    });
+  }
+
+  /** The requests that wait for their first task, as a counter. */
+  queue(recorder: TraceRecorder): void {
+    const { pid } = this;
+    for (const { atNs, depth } of queueDepths(recorder)) {
+      this.events.push({
+        ...{ ph: "C", pid, tid: 0, name: "queue depth", ts: this.us(atNs) },
+        args: { requests: depth },
+      });
+    }
   }
 
   slice(tid: number, { name, startNs, endNs, args }: Slice): void {
@@ -184,16 +256,16 @@ class Track {
       pid: this.pid,
       tid,
       name,
-      ts: this.#us(atNs),
+      ts: this.us(atNs),
       args,
     });
   }
 
   #end(tid: number, atNs: number): void {
-    this.events.push({ ph: "E", pid: this.pid, tid, ts: this.#us(atNs) });
+    this.events.push({ ph: "E", pid: this.pid, tid, ts: this.us(atNs) });
   }
 
-  #us(atNs: number): number {
+  us(atNs: number): number {
     return (atNs - this.originNs) / NS_PER_US;
   }
 }

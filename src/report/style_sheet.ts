@@ -37,14 +37,15 @@ a{color:inherit}
 .legend{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:4px 22px;margin:12px 0 0;padding:8px 0;list-style:none;
 background:${cssColor(PAPER)};border-bottom:1px solid ${cssColor(GRID)}}
 .legend svg{vertical-align:-2px;margin-right:7px}
-.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:14px 20px}
-figure{margin:8px 0 0;min-width:0;max-width:560px}
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));gap:14px 20px}
+figure{margin:8px 0 0;min-width:0;max-width:480px}
 figcaption{font-weight:600;font-size:14px}
 figure svg{display:block;width:100%;height:auto}
 figure svg text{font-family:inherit}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:12.5px;font-variant-numeric:tabular-nums;white-space:nowrap}
-th,td{padding:3px 8px 3px 0;text-align:right}
+th,td{padding:3px 6px;text-align:right}
+th:first-child,td:first-child{padding-left:0}
 th{font-weight:600;color:${cssColor(MUTED)};border-bottom:1px solid ${
     cssColor(MUTED)
   };vertical-align:bottom}
@@ -57,6 +58,7 @@ tbody tr:last-child td{padding-bottom:6px}
 .worse{color:var(--worse)}
 .chip{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:6px}
 footer{font-size:13px;color:${cssColor(MUTED)};max-width:900px}
+@media (max-width:600px){body{padding:16px 14px 32px}.legend{font-size:13px;gap:2px 14px;padding:6px 0}}
 @media print{.conclusion{font-size:16px;max-width:900px;margin:4px 0 16px}
 .note{font-size:13px;color:${cssColor(MUTED)};margin:4px 0 0}
 a{color:inherit}

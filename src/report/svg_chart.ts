@@ -4,8 +4,9 @@
  */
 import type { EChartsCoreOption } from "echarts/core";
 
-export const CHART_WIDTH = 420;
-export const CHART_HEIGHT = 290;
+/** As wide as a phone shows: text keeps its size there. */
+export const CHART_WIDTH = 360;
+export const CHART_HEIGHT = 270;
 
 /** One chart: ECharts options, and words for those who cannot see it. */
 export interface Chart {

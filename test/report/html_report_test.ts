@@ -5,6 +5,7 @@ import {
   overallConclusion,
 } from "../../src/report/conclusion.ts";
 import { htmlReport } from "../../src/report/html_report.ts";
+import { CHART_HEIGHT, CHART_WIDTH } from "../../src/report/svg_chart.ts";
 import { Collector } from "../../src/metrics/collector.ts";
 import { summarize } from "../../src/metrics/summarize.ts";
 import { syntheticResult } from "./synthetic_result.ts";
@@ -74,7 +75,7 @@ Deno.test("htmlReport() needs nothing but itself, and links to every trace besid
     [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id),
   );
   for (const [, id] of html.matchAll(/(?:href="|url\()#([^")]*)/g)) {
-    ok(ids.has(id!), `#${id} is there`);
+    ok(ids.has(id), `#${id} is there`);
   }
 });
 
@@ -180,6 +181,54 @@ Deno.test("htmlReport() without a renderer has everything but charts, and says w
   ok(!elements(text).includes("svg"));
   ok(text.includes("Charts are drawn with the npm package echarts"));
   ok(text.includes("<h3>Figures</h3>"));
+});
+
+Deno.test("no label of a chart leaves it, however large the figures", async () => {
+  const result = syntheticResult();
+  const times = 1e5;
+  const models = result.models.map((model) => ({
+    ...model,
+    points: model.points.map((point) => ({
+      ...point,
+      metrics: {
+        ...point.metrics,
+        throughputPerS: times * point.metrics.throughputPerS,
+        latency: {
+          meanNs: times * point.metrics.latency.meanNs,
+          p50Ns: times * point.metrics.latency.p50Ns,
+          p90Ns: times * point.metrics.latency.p90Ns,
+          p99Ns: times * point.metrics.latency.p99Ns,
+          maxNs: times * point.metrics.latency.maxNs,
+        },
+        latencyQuantilesNs: point.metrics.latencyQuantilesNs.map((ns) =>
+          times * ns
+        ),
+      },
+    })),
+    batchCurves: model.batchCurves?.map(({ cell, points }) => ({
+      cell,
+      points: points.map(({ rows, rowsPerS }) => ({
+        rows,
+        rowsPerS: times * rowsPerS,
+      })),
+    })),
+  }));
+  for (const text of [html, await htmlReport({ ...result, models })]) {
+    const labels = [
+      ...text.matchAll(
+        /<text [^>]*text-anchor="(\w+)" style="font-size:(\d+)px[^>]*transform="translate\(([\d.-]+) ([\d.-]+)\)[^>]*>([^<]*)</g,
+      ),
+    ];
+    ok(labels.length > 100, `${labels.length} labels`);
+    for (const [, anchor, size, x, y, label] of labels) {
+      // A little more than the mean width of a character of a sans-serif font.
+      const width = 0.55 * Number(size) * label.length;
+      const share = { start: 0, middle: 0.5, end: 1 }[anchor]!;
+      const left = Number(x) - share * width;
+      ok(left >= 0 && left + width <= CHART_WIDTH, `${label} at ${x}`);
+      ok(Number(y) >= 0 && Number(y) <= CHART_HEIGHT, `${label} at ${y}`);
+    }
+  }
 });
 
 Deno.test("htmlReport() refuses a result without points", async () => {

@@ -1,8 +1,14 @@
-import { deepEqual, equal, ok, throws } from "node:assert/strict";
+import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import fc from "fast-check";
 import type { RequestRecord, TaskRecord } from "../../src/policy/records.ts";
 import { perfettoTrace, type TraceEvent } from "../../src/report/perfetto.ts";
 import { TraceRecorder } from "../../src/report/trace_recorder.ts";
+import { lazy } from "../../src/policy/lazybatching/lazy.ts";
+import {
+  letters,
+  simulateStatic,
+  staticChain,
+} from "../policy/static_chain.ts";
 import { propertyRuns } from "../property_runs.ts";
 
 function task(
@@ -74,6 +80,7 @@ function slices(events: readonly TraceEvent[], pid = 1) {
   for (const event of events) {
     if (event.pid !== pid) continue;
     const { ph, tid, ts } = event;
+    if (ph === "C" || ph === "i") continue;
     if (ph === "M") {
       if (event.name === "thread_name") {
         tracks.set(tid, event.args!["name"] as string);
@@ -174,6 +181,91 @@ Deno.test("perfettoTrace() puts rows of one request that run side by side on tra
       ["request 0, side by side 1", "step (1 rows)"],
     ],
   );
+});
+
+Deno.test("perfettoTrace() counts the requests that wait, those too that it does not show", () => {
+  const recorder = record(
+    [
+      request(0, 0, 1000, 9000),
+      request(1, 500, 3000, 4000),
+      // Not shown, but in the way of the others; the last after all is over.
+      request(2, 1000, 2000, 9000),
+      request(3, 1500, NaN, 2500),
+      request(4, 9500, 9600, 9900),
+    ],
+    [],
+    2,
+  );
+  const counts = eventsOf(perfettoTrace([{ name: "a", recorder }])).filter((
+    { ph },
+  ) => ph === "C");
+  deepEqual(
+    counts.map(({ name, ts, args }) => [name, ts, args!["requests"]]),
+    [
+      [0, 1],
+      [0.5, 2],
+      [1, 2],
+      [1.5, 3],
+      [2, 2],
+      [2.5, 1],
+      [3, 0],
+    ].map(([ts, depth]) => ["queue depth", ts, depth]),
+  );
+});
+
+Deno.test("perfettoTrace() says where it stops and how much of the run it shows", () => {
+  const all = Array.from(
+    { length: 1000 },
+    (_, id) => request(id, 10 * id, 10 * id, 10 * id + 5),
+  );
+  const trace = perfettoTrace([
+    { name: "part", recorder: record(all, []) },
+    { name: "all", recorder: record(all.slice(0, 200), []) },
+  ]);
+  const { otherData } = JSON.parse(trace);
+  deepEqual(otherData.runs, [
+    { name: "part", requests: 1000, requestsShown: 200 },
+    { name: "all", requests: 200, requestsShown: 200 },
+  ]);
+  const said = eventsOf(trace).filter(({ ph, name }) =>
+    ph === "i" || name === "process_labels"
+  );
+  const part = "first 200 of 1,000 requests";
+  deepEqual(said.map(({ pid, name, ts, args }) => [pid, name, ts, args]), [
+    [1, "process_labels", undefined, { labels: part }],
+    [1, `the trace stops here: ${part}`, 2, undefined],
+  ]);
+});
+
+Deno.test("perfettoTrace() gives every task the reason of its launch, and the policy's notes", () => {
+  const recorder = new TraceRecorder(2);
+  const MS = 1_000_000;
+  simulateStatic(
+    lazy({ slaNs: 1000 * MS, profile: () => MS }),
+    [staticChain({ cells: letters(4) })],
+    [0, 2, 20].map((at) => ({ arrivalNs: at * MS })),
+    {
+      cost: { latencyNs: () => MS },
+      observer: {
+        decided: (...all) => recorder.decided(...all),
+        task: (...all) => recorder.task(...all),
+        request: (...all) => recorder.request(...all),
+      },
+    },
+  );
+  const begun = eventsOf(perfettoTrace([{ name: "lazy", recorder }])).filter((
+    { ph, tid },
+  ) => ph === "B" && tid === 0);
+  equal(begun.length, 6);
+  for (const { ts, args } of begun) {
+    ok(typeof args!["why"] === "string" && args!["why"] !== "");
+    ok(args!["decidedUs"] as number <= ts!);
+  }
+  const notes = begun.flatMap(({ args }) => args!["notes"] ?? []).join("; ");
+  match(notes, /preempt of 1: slack/);
+  match(notes, /merge of 1: at node C/);
+  // The launches of the third request are not kept.
+  equal(recorder.reasons.size, 6);
 });
 
 Deno.test("TraceRecorder keeps the first requests and the tasks they are in", () => {
