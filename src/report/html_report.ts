@@ -26,7 +26,6 @@ import {
   type Chart,
   type ChartRenderer,
   chartRenderer,
-  CHARTS_PACKAGE,
   escapeHtml,
 } from "./svg_chart.ts";
 import { legend, type Table } from "./table.ts";
@@ -34,8 +33,8 @@ import { legend, type Table } from "./table.ts";
 export interface HtmlReportOptions {
   /** Policies that ratios are given against; default: those of the text table. */
   readonly baselines?: readonly string[];
-  /** Draws the charts; default: `chartRenderer()`. Without one the page says so in their place. */
-  readonly render?: ChartRenderer | undefined;
+  /** Draws the charts; default: `chartRenderer()`. */
+  readonly render?: ChartRenderer;
 }
 
 /** @throws RangeError when the result holds no point */
@@ -51,7 +50,7 @@ export async function htmlReport(
     );
   }
   const styles = policyStyles(policies);
-  const render = "render" in options ? options.render : await chartRenderer();
+  const render = options.render ?? await chartRenderer();
   const page: Page = { styles, render, baselines: options.baselines };
   return `<!DOCTYPE html>
 <html lang="en">
@@ -98,7 +97,7 @@ ${notes(models)}
 /** What all parts of a page are drawn with. */
 interface Page {
   readonly styles: ReadonlyMap<string, PolicyStyle>;
-  readonly render: ChartRenderer | undefined;
+  readonly render: ChartRenderer;
   readonly baselines: readonly string[] | undefined;
 }
 
@@ -129,7 +128,7 @@ ${columns}
 function modelSection(model: ModelResult, page: Page): string {
   const { styles, render, baselines } = page;
   const row = (title: string, charts: readonly Chart[]) =>
-    render === undefined || charts.length === 0 ? "" : `<h3>${title}</h3>
+    charts.length === 0 ? "" : `<h3>${title}</h3>
 <div class="charts">${
       charts.map((chart) => figure(chart, render)).join("\n")
     }</div>`;
@@ -147,15 +146,9 @@ ${
     })
   }
 ${isNoteless ? "" : `<p>${escapeHtml(model.notes!.join("; "))}</p>`}
-${
-    render === undefined
-      ? `<p>Charts are drawn with the npm package ${CHARTS_PACKAGE}, which was not installed.</p>`
-      : `<ul class="legend">${
-        policies.map((policy) => legendEntry(policy, styles.get(policy)!)).join(
-          "",
-        )
-      }</ul>`
-  }
+<ul class="legend">${
+    policies.map((policy) => legendEntry(policy, styles.get(policy)!)).join("")
+  }</ul>
 ${row("Latency against throughput", latencyCharts(model, styles))}
 ${row("Latency distribution", cdfCharts(model, styles))}
 ${row("Batch sizes", batchCharts(model, styles))}

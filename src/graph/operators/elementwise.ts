@@ -1,5 +1,8 @@
 import { type CellBody, sameImage, shapeOf } from "../cell_body.ts";
-import type { Value } from "../operator.ts";
+import type { ElementwiseOperator, Value } from "../operator.ts";
+
+type Binary = "Add" | "Sub" | "Mul";
+type Unary = Exclude<ElementwiseOperator["op"], Binary>;
 
 /** Element by element over f32 rows of one width, images of one shape; Softmax over the whole row. */
 export interface ElementwiseOperators {
@@ -24,7 +27,7 @@ export interface ElementwiseOperators {
 }
 
 export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
-  const binary = (op: "Add" | "Sub" | "Mul") => (a: Value, b: Value): Value => {
+  const binary = (op: Binary) => (a: Value, b: Value): Value => {
     body.float(op, a, b);
     body.expect(
       a.width === b.width && sameImage(a, b),
@@ -36,21 +39,19 @@ export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
       outputs: [body.declare("f32", a.width, a.image)],
     });
   };
-  const unary =
-    (op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "Softmax") =>
-    (x: Value): Value => {
-      body.float(op, x);
-      body.expect(
-        op !== "Softmax" || x.image === undefined,
-        `Softmax of an image of ${shapeOf(x)}: it takes plain rows; ` +
-          `pool to one pixel and Flatten it`,
-      );
-      return body.emit({
-        op,
-        inputs: [x],
-        outputs: [body.declare("f32", x.width, x.image)],
-      });
-    };
+  const unary = (op: Unary) => (x: Value): Value => {
+    body.float(op, x);
+    body.expect(
+      op !== "Softmax" || x.image === undefined,
+      `Softmax of an image of ${shapeOf(x)}: it takes plain rows; ` +
+        `pool to one pixel and Flatten it`,
+    );
+    return body.emit({
+      op,
+      inputs: [x],
+      outputs: [body.declare("f32", x.width, x.image)],
+    });
+  };
   return {
     Add: binary("Add"),
     Sub: binary("Sub"),
@@ -61,5 +62,5 @@ export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
     Exp: unary("Exp"),
     Gelu: unary("Gelu"),
     Softmax: unary("Softmax"),
-  };
+  } satisfies Record<Binary | Unary, unknown>;
 };
