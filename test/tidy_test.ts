@@ -51,7 +51,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
   kernels: {
     module: [],
     pack: [],
-    spec: ["module", "pack", "host"],
+    spec: ["module", "pack"],
     host: ["module", "pack", "spec"],
     team: ["module", "pack", "spec"],
   },

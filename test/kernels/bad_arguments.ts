@@ -3,9 +3,11 @@ import type { Prng } from "../../src/base/prng.ts";
 import type { KernelExports } from "../../src/kernels/module/exports.ts";
 import type { KernelCase } from "./kernel_case.ts";
 import { place } from "./placement.ts";
-import type { Parameter } from "../../src/kernels/spec/signature.ts";
-import type { KernelName } from "../../src/kernels/spec/signature.ts";
-import { SIGNATURES } from "../../src/kernels/spec/signatures.ts";
+import { KERNEL_NAMES, KERNEL_SPECS } from "../../src/kernels/spec/registry.ts";
+import type {
+  KernelName,
+  Parameter,
+} from "../../src/kernels/spec/signature.ts";
 import type { Build } from "./builds.ts";
 
 /** One call of an export. */
@@ -20,8 +22,7 @@ export function recordCalls(
   kernelCase: KernelCase,
 ): RecordedCall[] {
   const calls: RecordedCall[] = [];
-  const spies = Object.keys(SIGNATURES).map((key) => {
-    const kernel = key as KernelName;
+  const spies = KERNEL_NAMES.map((kernel) => {
     const call = kernels[kernel] as (...args: number[]) => unknown;
     return [kernel, (...args: number[]) => {
       calls.push({ kernel, args });
@@ -49,12 +50,12 @@ export function faults(
   memory: WebAssembly.Memory,
   prng: Prng,
 ): Fault[] {
-  const signature: readonly Parameter[] = SIGNATURES[kernel];
+  const { parameters } = KERNEL_SPECS[kernel];
   const end = memory.buffer.byteLength;
   const words = new Uint32Array(memory.buffer);
-  const m = args[signature.findIndex(({ name }) => name === "m")] ?? 0;
+  const m = args[parameters.findIndex(({ name }) => name === "m")] ?? 0;
   const found: Fault[] = [];
-  signature.forEach((parameter, i) => {
+  parameters.forEach((parameter, i) => {
     const { name, kind } = parameter;
     const add = (what: string, value: number, debugSees = true) =>
       found.push({
@@ -109,7 +110,7 @@ export function faults(
       case "rows": {
         const skipped = address === 0 ||
           (parameter.count === undefined && m === 0);
-        if (skipped || parameter.when?.(sizesOf(signature, args)) === false) {
+        if (skipped || parameter.when?.(sizesOf(parameters, args)) === false) {
           break;
         }
         add("misaligned", address + 2);

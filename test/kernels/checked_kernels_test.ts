@@ -6,8 +6,7 @@ import { checkedKernels } from "../../src/kernels/host/checked_kernels.ts";
 import { drawSize } from "./kernel_case.ts";
 import { place } from "./placement.ts";
 import { KERNELS } from "./registry.ts";
-import type { KernelName } from "../../src/kernels/spec/signature.ts";
-import { SIGNATURES } from "../../src/kernels/spec/signatures.ts";
+import { KERNEL_NAMES, KERNEL_SPECS } from "../../src/kernels/spec/registry.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { faults, recordCalls, withFault } from "./bad_arguments.ts";
 import { loadBuild, release } from "./builds.ts";
@@ -19,10 +18,10 @@ const debug = loadBuild("shoal.debug.wasm");
 const SPEAKS = /\b(is|are|lies|ends|must|do|does|has|unknown)\b/;
 const MUTE = /unreachable|out of bounds|divide by zero|RuntimeError/;
 
-Deno.test("signatures have as many arguments as the exports take", () => {
-  for (const [name, signature] of Object.entries(SIGNATURES)) {
-    const kernel = release.kernels[name as KernelName];
-    assert.equal(signature.length, kernel.length, name);
+Deno.test("specs have as many arguments as the exports take", () => {
+  for (const name of KERNEL_NAMES) {
+    const { parameters } = KERNEL_SPECS[name];
+    assert.equal(parameters.length, release.kernels[name].length, name);
   }
 });
 

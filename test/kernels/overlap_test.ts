@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import { checkCall } from "../../src/kernels/host/check_call.ts";
 import { KERNELS } from "./registry.ts";
-import type {
-  Parameter,
-  RowsParameter,
+import { KERNEL_SPECS } from "../../src/kernels/spec/registry.ts";
+import {
+  type KernelName,
+  type RowsParameter,
+  rowWidth,
 } from "../../src/kernels/spec/signature.ts";
-import type { KernelName } from "../../src/kernels/spec/signature.ts";
-import { SIGNATURES } from "../../src/kernels/spec/signatures.ts";
 import { recordCalls } from "./bad_arguments.ts";
 import { release } from "./builds.ts";
 
@@ -19,8 +19,7 @@ const ROWS = 3;
 function rowOperands(
   kernel: KernelName,
 ): { parameter: RowsParameter; i: number }[] {
-  const signature: readonly Parameter[] = SIGNATURES[kernel];
-  return signature.flatMap((parameter, i) =>
+  return KERNEL_SPECS[kernel].parameters.flatMap((parameter, i) =>
     parameter.kind === "rows" && parameter.count === undefined
       ? [{ parameter, i }]
       : []
@@ -28,7 +27,7 @@ function rowOperands(
 }
 
 for (const { name, cases } of KERNELS) {
-  const kernel = name as KernelName;
+  const kernel: KernelName = name;
   const operands = rowOperands(kernel);
   const results = operands.filter(({ parameter }) =>
     parameter.access === "out"
@@ -88,8 +87,8 @@ for (const { name, cases } of KERNELS) {
   for (const { parameter, i } of results) {
     for (const input of parameter.over ?? []) {
       Deno.test(`${name} gives the same bits where ${parameter.name} are ${input}`, () => {
-        const signature: readonly Parameter[] = SIGNATURES[kernel];
-        const from = signature.findIndex(({ name }) => name === input);
+        const { parameters } = KERNEL_SPECS[kernel];
+        const from = parameters.findIndex(({ name }) => name === input);
         for (let seed = 0; seed < 12; ++seed) {
           const kernelCase = cases({
             prng: new Prng(seed),
@@ -119,7 +118,7 @@ function sizes(
   args: readonly number[],
 ): Record<string, number> {
   return Object.fromEntries(
-    SIGNATURES[kernel].map(({ name }, i) => [name, args[i]!]),
+    KERNEL_SPECS[kernel].parameters.map(({ name }, i) => [name, args[i]!]),
   );
 }
 
@@ -127,10 +126,10 @@ function sizes(
 function empty(
   kernel: KernelName,
   args: readonly number[],
-  { width, each }: RowsParameter,
+  rows: RowsParameter,
 ): boolean {
-  return each !== undefined ||
-      SIGNATURES[kernel].some(({ kind }) => kind === "shape")
-    ? each !== undefined
-    : width(sizes(kernel, args), kernels) === 0;
+  return rows.each !== undefined ||
+      KERNEL_SPECS[kernel].parameters.some(({ kind }) => kind === "shape")
+    ? rows.each !== undefined
+    : rowWidth(rows, sizes(kernel, args), kernels) === 0;
 }

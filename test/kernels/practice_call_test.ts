@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { Arena } from "../../src/kernels/host/arena.ts";
 import { checkedKernels } from "../../src/kernels/host/checked_kernels.ts";
-import { practiceCall } from "../../src/kernels/spec/practice_call.ts";
-import type { KernelName } from "../../src/kernels/spec/signature.ts";
-import { SIGNATURES } from "../../src/kernels/spec/signatures.ts";
+import { practiceCall } from "../../src/kernels/host/practice_call.ts";
+import { KERNEL_NAMES } from "../../src/kernels/spec/registry.ts";
 import { loadBuild } from "./builds.ts";
 
 const { kernels, memory, base } = loadBuild("shoal.debug.wasm");
 const checked = checkedKernels(kernels, memory);
 
-for (const name of Object.keys(SIGNATURES) as KernelName[]) {
+for (const name of KERNEL_NAMES) {
   Deno.test(`${name} can be practised with any batch and choice`, () => {
     const kernel = checked[name] as (...args: number[]) => void;
     // What lies in memory from before is of no meaning.

@@ -66,7 +66,7 @@ import {
   type Timed,
   TREE_CELLS,
 } from "./timed_sizes.ts";
-import type { KernelExports } from "../../src/kernels/module/exports.ts";
+import type { KernelName } from "../../src/kernels/spec/signature.ts";
 import type { CaseFamily, CaseGenerator, KernelCase } from "./kernel_case.ts";
 import {
   erf,
@@ -91,7 +91,7 @@ export interface CaseEntry {
 
 /** A kernel. */
 export interface KernelEntry extends CaseEntry {
-  name: keyof KernelExports;
+  name: KernelName;
 }
 
 /** Cases of given sizes, for benches. */
@@ -106,7 +106,7 @@ function at<Size>(
 
 /** One line of the registry. */
 function kernel<Size>(
-  name: keyof KernelExports,
+  name: KernelName,
   area: string,
   cases: CaseFamily<Size>,
   ...sizes: readonly Timed<Size>[]

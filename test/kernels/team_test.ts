@@ -26,7 +26,7 @@ import {
   type TeamPlace,
   ThreadMemory,
 } from "../../src/kernels/team/block.ts";
-import { TEAM_KERNELS } from "../../src/kernels/team/crew.ts";
+import { KERNEL_SPECS } from "../../src/kernels/spec/registry.ts";
 import { TeamLeader, teamWays } from "../../src/kernels/team/leader.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { withWatchedWorkers } from "../watched_workers.ts";
@@ -103,7 +103,7 @@ for (const plan of PLANS) {
     const { team, memory, base } = await startTeam(plan);
     try {
       for (const { name, cases } of KERNELS) {
-        if (!TEAM_KERNELS.includes(name)) continue;
+        if (KERNEL_SPECS[name].cuts === "whole") continue;
         fc.assert(
           fc.property(seeds, (seed) => {
             const prng = new Prng(seed);

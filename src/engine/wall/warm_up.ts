@@ -16,19 +16,15 @@ import { describe, listed } from "../../base/describe.ts";
 import { fnv1a } from "../../base/hash.ts";
 import { msToNs } from "../../base/units.ts";
 import { Arena } from "../../kernels/host/arena.ts";
+import { practiceCall } from "../../kernels/host/practice_call.ts";
 import { fixMemory } from "../../kernels/module/fixed_memory.ts";
 import { createMemory, PAGE_BYTES } from "../../kernels/module/memory.ts";
 import {
   instantiateKernels,
   type KernelExports,
 } from "../../kernels/module/module.ts";
-import { practiceCall } from "../../kernels/spec/practice_call.ts";
-import type {
-  KernelName,
-  Parameter,
-  Sizes,
-} from "../../kernels/spec/signature.ts";
-import { SIGNATURES } from "../../kernels/spec/signatures.ts";
+import { KERNEL_NAMES, KERNEL_SPECS } from "../../kernels/spec/registry.ts";
+import type { KernelName, Sizes } from "../../kernels/spec/signature.ts";
 import type { CellProgram } from "../lowering/cell_program.ts";
 import { wallNs } from "./clock.ts";
 import {
@@ -155,8 +151,7 @@ export async function warmUp(
  * @throws RangeError on a name that no kernel has
  */
 function namesOf(given: Iterable<KernelName> | undefined): KernelName[] {
-  const all = Object.keys(SIGNATURES) as KernelName[];
-  if (given === undefined) return all;
+  if (given === undefined) return KERNEL_NAMES;
   if (
     typeof given === "string" || typeof given?.[Symbol.iterator] !== "function"
   ) {
@@ -166,10 +161,10 @@ function namesOf(given: Iterable<KernelName> | undefined): KernelName[] {
   }
   const names = [...new Set(given)];
   for (const name of names) {
-    if (!all.includes(name)) {
+    if (!KERNEL_NAMES.includes(name)) {
       throw new RangeError(
         `"kernels" has ${describe(name)}, which is none of ${
-          listed(all, Infinity)
+          listed(KERNEL_NAMES, Infinity)
         }`,
       );
     }
@@ -270,8 +265,7 @@ function takesBytes(name: KernelName): boolean {
 
 /** Type of the words of a kernel's packed weights, if it has any. */
 function weightsOf(name: KernelName): string | undefined {
-  const signature: readonly Parameter[] = SIGNATURES[name];
-  for (const parameter of signature) {
+  for (const parameter of KERNEL_SPECS[name].parameters) {
     if (parameter.kind === "array" && parameter.name === "w") {
       return parameter.type;
     }

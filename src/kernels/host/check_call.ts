@@ -3,41 +3,25 @@
  * and that every operand lies inside memory and above the module's own data. Messages name
  * kernel, argument and value, and the way out.
  */
-import type {
-  ArrayParameter,
-  Parameter,
-  Questions,
-  RowsParameter,
-  ShapeParameter,
-  TablesParameter,
+import { SHAPE_FIELDS } from "../pack/image_words.ts";
+import { KERNEL_SPECS } from "../spec/registry.ts";
+import {
+  type ArrayParameter,
+  countOf,
+  type KernelName,
+  type Questions,
+  rowBytes,
+  rowCount,
+  type RowsParameter,
+  rowWidth,
+  type ShapeParameter,
+  type TablesParameter,
 } from "../spec/signature.ts";
-import { rowBytes } from "../spec/signature.ts";
-import type { KernelName } from "../spec/signature.ts";
-import { RELATIONS, SIGNATURES } from "../spec/signatures.ts";
 import { checkNumbers } from "./check_numbers.ts";
 import { type MemoryView, viewMemory } from "./memory_view.ts";
 import { checkOverlaps, type Span } from "./overlap.ts";
 
-const SHAPE_WORDS = 17;
-const SHAPE_FIELDS = [
-  "height",
-  "width",
-  "channels",
-  "outHeight",
-  "outWidth",
-  "outChannels",
-  "kernelHeight",
-  "kernelWidth",
-  "strideHeight",
-  "strideWidth",
-  "padTop",
-  "padLeft",
-  "dilationHeight",
-  "dilationWidth",
-  "groups",
-  "padBottom",
-  "padRight",
-] as const;
+const SHAPE_BYTES = 4 * SHAPE_FIELDS.length;
 
 /** Where the arguments of one call lie. */
 interface Call {
@@ -58,7 +42,7 @@ export function checkCall(
   args: readonly number[],
   { kernels, memory }: { kernels: Questions; memory: WebAssembly.Memory },
 ): void {
-  const signature: readonly Parameter[] = SIGNATURES[kernel];
+  const { parameters, relation } = KERNEL_SPECS[kernel];
   const call: Call = {
     kernel,
     kernels,
@@ -68,22 +52,22 @@ export function checkCall(
     arrays: {},
     spans: [],
   };
-  signature.forEach((parameter, i) => {
-    if (parameter.kind === "shape") shape(call, parameter, args[i]!);
+  parameters.forEach((parameter, i) => {
+    if (parameter.kind === "shape") shape(call, parameter, args[i]);
   });
-  const relation = RELATIONS[kernel]?.(call.sizes);
-  if (relation !== undefined) refuse(call, relation);
+  const complaint = relation?.(call.sizes);
+  if (complaint !== undefined) refuse(call, complaint);
   // Indices may say how long rows are, and how large other arrays.
-  signature.forEach((parameter, i) => {
+  parameters.forEach((parameter, i) => {
     if (parameter.kind === "array" && parameter.below) {
-      array(call, parameter, args[i]!);
+      array(call, parameter, args[i]);
     }
   });
-  signature.forEach((parameter, i) => {
-    if (parameter.kind === "rows") rows(call, parameter, args[i]!);
-    else if (parameter.kind === "tables") tables(call, parameter, args[i]!);
+  parameters.forEach((parameter, i) => {
+    if (parameter.kind === "rows") rows(call, parameter, args[i]);
+    else if (parameter.kind === "tables") tables(call, parameter, args[i]);
     else if (parameter.kind === "array" && !parameter.below) {
-      array(call, parameter, args[i]!);
+      array(call, parameter, args[i]);
     }
   });
   checkOverlaps(kernel, call.spans);
@@ -98,7 +82,7 @@ function shape(
   { name, grouped }: ShapeParameter,
   address: number,
 ): void {
-  span(call, `${name}`, address, 4 * SHAPE_WORDS, 4);
+  span(call, `${name}`, address, SHAPE_BYTES, 4);
   SHAPE_FIELDS.forEach((field, i) => {
     const value = call.memory.integer(address + 4 * i);
     // Pads below 0 leave lines out, as threads do that share an image.
@@ -111,7 +95,7 @@ function shape(
     call.sizes[field] = value;
   });
   const { groups, channels, outChannels } = call.sizes;
-  if (grouped && (channels! % groups! !== 0 || outChannels! % groups! !== 0)) {
+  if (grouped && (channels % groups !== 0 || outChannels % groups !== 0)) {
     refuse(
       call,
       `${name}: ${groups} groups do not divide ${channels} channels into ${outChannels}`,
@@ -121,7 +105,7 @@ function shape(
   call.spans.push({
     operand: name,
     from: address,
-    to: address + 4 * SHAPE_WORDS,
+    to: address + SHAPE_BYTES,
     access: "in",
   });
 }
@@ -167,18 +151,15 @@ function rows(
   const { sizes, kernels, memory } = call;
   if (parameter.when?.(sizes) === false) return;
   if (parameter.optional && table === 0) return;
-  const { name, type, width, count, each } = parameter;
+  const { name, type, each } = parameter;
   const bytes = (row: number) => {
     const all = each === undefined
       ? sizes
-      : { ...sizes, each: memory.integer(call.arrays[each]! + 4 * row) };
-    return rowBytes(type, width(all, kernels));
+      : { ...sizes, each: memory.integer(call.arrays[each] + 4 * row) };
+    return rowBytes(type, rowWidth(parameter, all, kernels));
   };
-  rowTable(call, parameter, table, {
-    name,
-    bytes,
-    count: count ? count(sizes, kernels) : sizes.m!,
-  });
+  const count = rowCount(parameter, sizes, kernels);
+  rowTable(call, parameter, table, { name, bytes, count });
 }
 
 function rowTable(
@@ -222,7 +203,7 @@ function array(
   const { sizes, kernels, memory } = call;
   const { name, type, access, length, alignment, below } = parameter;
   if (parameter.optional && address === 0) return;
-  const elements = length(sizes, kernels);
+  const elements = countOf(length, sizes, kernels);
   const bytes = rowBytes(type, elements);
   span(call, `${name}`, address, bytes, alignment);
   call.spans.push({
@@ -261,8 +242,8 @@ function tables(
   { name, count, width }: TablesParameter,
   address: number,
 ): void {
-  const { sizes, kernels, memory } = call;
-  const tableCount = count(sizes, kernels);
+  const { sizes, memory } = call;
+  const tableCount = sizes[count];
   span(
     call,
     `${name}, a list of ${tableCount} tables,`,
@@ -273,8 +254,8 @@ function tables(
   for (let i = 0; i < tableCount; ++i) {
     rowTable(call, { access: "in" }, memory.word(address + 4 * i), {
       name: `${name}[${i}]`,
-      bytes: () => 4 * width(sizes, kernels),
-      count: sizes.m!,
+      bytes: () => 4 * sizes[width],
+      count: sizes.m,
     });
   }
 }

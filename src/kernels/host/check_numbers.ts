@@ -1,12 +1,11 @@
 /** The first half of a call's check: arguments that are plain numbers. */
+import { KERNEL_SPECS } from "../spec/registry.ts";
 import type {
   ChoiceParameter,
   FloatParameter,
-  Parameter,
+  KernelName,
   SizeParameter,
 } from "../spec/signature.ts";
-import type { KernelName } from "../spec/signature.ts";
-import { SIGNATURES } from "../spec/signatures.ts";
 
 const F32_MAX = 3.4028234663852886e38;
 const I32_MAX = 2 ** 31 - 1;
@@ -24,20 +23,20 @@ export function checkNumbers(
   kernel: KernelName,
   args: readonly number[],
 ): Record<string, number> {
-  const signature: readonly Parameter[] = SIGNATURES[kernel];
-  if (args.length !== signature.length) {
+  const { parameters } = KERNEL_SPECS[kernel];
+  if (args.length !== parameters.length) {
     refuse(
       kernel,
-      `takes ${signature.length} arguments (${
-        signature.map(({ name }) => name).join(", ")
+      `takes ${parameters.length} arguments (${
+        parameters.map(({ name }) => name).join(", ")
       }), got ${args.length}`,
     );
   }
   const numbers = { kernel, sizes: {} };
-  signature.forEach((parameter, i) => {
-    if (parameter.kind === "size") size(numbers, parameter, args[i]!);
-    else if (parameter.kind === "choice") choice(numbers, parameter, args[i]!);
-    else if (parameter.kind === "float") float(numbers, parameter, args[i]!);
+  parameters.forEach((parameter, i) => {
+    if (parameter.kind === "size") size(numbers, parameter, args[i]);
+    else if (parameter.kind === "choice") choice(numbers, parameter, args[i]);
+    else if (parameter.kind === "float") float(numbers, parameter, args[i]);
   });
   return numbers.sizes;
 }

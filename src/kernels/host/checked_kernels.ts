@@ -1,7 +1,6 @@
 import { checkCall } from "./check_call.ts";
 import type { KernelExports } from "../module/exports.ts";
-import type { KernelName } from "../spec/signature.ts";
-import { SIGNATURES } from "../spec/signatures.ts";
+import { KERNEL_NAMES } from "../spec/registry.ts";
 
 /**
  * The exports with every call checked first.
@@ -11,8 +10,7 @@ export function checkedKernels(
   kernels: KernelExports,
   memory: WebAssembly.Memory,
 ): KernelExports {
-  const checked = Object.keys(SIGNATURES).map((key) => {
-    const name = key as KernelName;
+  const checked = KERNEL_NAMES.map((name) => {
     const kernel = kernels[name] as (...args: number[]) => number | void;
     return [name, (...args: number[]) => {
       checkCall(name, args, { kernels, memory });

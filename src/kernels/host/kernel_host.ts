@@ -8,13 +8,16 @@ import { checkCall } from "./check_call.ts";
 import { checkNumbers } from "./check_numbers.ts";
 import type { KernelExports } from "../module/exports.ts";
 import type { ImageShape } from "../../tensor/image_shape.ts";
-import { shapeWords } from "../pack/image_words.ts";
-import type {
-  ArrayParameter,
-  KernelName,
-  Parameter,
+import { shapeSizes, shapeWords } from "../pack/image_words.ts";
+import { KERNEL_SPECS } from "../spec/registry.ts";
+import {
+  type ArrayParameter,
+  countOf,
+  type KernelName,
+  type Parameter,
+  rowCount,
+  rowWidth,
 } from "../spec/signature.ts";
-import { SIGNATURES } from "../spec/signatures.ts";
 
 /** What may stand for an argument: a number, a choice by name, an operand. */
 export type Argument =
@@ -58,8 +61,8 @@ export class KernelHost extends Arena {
   }
 
   #arguments(name: KernelName, given: Arguments): number[] {
-    const signature: readonly Parameter[] = SIGNATURES[name];
-    const known = signature.map((parameter) => parameter.name);
+    const { parameters } = KERNEL_SPECS[name];
+    const known = parameters.map((parameter) => parameter.name);
     for (const key of Object.keys(given)) {
       if (!known.includes(key)) {
         throw new TypeError(
@@ -69,55 +72,57 @@ export class KernelHost extends Arena {
     }
     const complete: Arguments = {
       ...given,
-      m: given.m ?? batchRows(signature, given),
+      m: given.m ?? batchRows(parameters, given),
     };
-    const args = signature.map((parameter) =>
+    const args = parameters.map((parameter) =>
       this.#argument(name, parameter, complete[parameter.name])
     );
     const sizes = checkNumbers(name, args);
-    signature.forEach((parameter, i) => {
+    parameters.forEach((parameter, i) => {
       if (parameter.kind !== "shape") return;
       const shape = complete[parameter.name] as ImageShape;
-      Object.assign(sizes, shapeSizes(shape), { [parameter.name]: args[i]! });
+      Object.assign(sizes, shapeSizes(shape), { [parameter.name]: args[i] });
     });
-    for (const { name: argument, ...parameter } of signature) {
+    for (const { name: argument, ...parameter } of parameters) {
       if (parameter.kind !== "array" || !parameter.greatest) continue;
       sizes[parameter.greatest] = this.#integers(complete[argument])
         .reduce((a, b) => Math.max(a, b), 0);
     }
-    for (const parameter of signature) {
+    for (const parameter of parameters) {
       const value = complete[parameter.name];
       if (value === undefined) continue;
       if (parameter.kind === "rows") {
-        const { width, count, type, each } = parameter;
+        const { type, each } = parameter;
         const rows = value as Rows;
         // Rows of different lengths: the longest must fit.
-        const widths = each === undefined
-          ? [width(sizes, this.#kernels)]
-          : Array.from(
-            this.#integers(complete[each]),
-            (each) => width({ ...sizes, each }, this.#kernels),
+        const width = each === undefined
+          ? rowWidth(parameter, sizes, this.#kernels)
+          : Math.max(
+            rows.width,
+            ...Array.from(
+              this.#integers(complete[each]),
+              (each) => rowWidth(parameter, { ...sizes, each }, this.#kernels),
+            ),
           );
-        const widest = Math.max(0, ...widths);
         checkRows(name, parameter.name, rows, {
           type,
-          width: each === undefined ? widest : Math.max(widest, rows.width),
-          count: count ? count(sizes, this.#kernels) : sizes.m!,
+          width,
+          count: rowCount(parameter, sizes, this.#kernels),
         });
       } else if (parameter.kind === "tables") {
         const all = value as readonly Rows[];
-        const count = parameter.count(sizes, this.#kernels);
+        const count = sizes[parameter.count];
         if (all.length !== count) {
           throw new RangeError(
             `${name}: ${parameter.name} must be ${count} tables, got ${all.length}`,
           );
         }
-        const width = parameter.width(sizes, this.#kernels);
+        const width = sizes[parameter.width];
         all.forEach((rows, i) =>
           checkRows(name, `${parameter.name}[${i}]`, rows, {
             type: "f32",
             width,
-            count: sizes.m!,
+            count: sizes.m,
           })
         );
       } else if (parameter.kind === "array") {
@@ -125,7 +130,7 @@ export class KernelHost extends Arena {
           name,
           parameter,
           value as Block,
-          parameter.length(sizes, this.#kernels),
+          countOf(parameter.length, sizes, this.#kernels),
         );
       }
     }
@@ -182,7 +187,7 @@ export class KernelHost extends Arena {
             Object.keys(choices).map((word) => `"${word}"`).join(", ")
           }`,
         );
-        return choices[word as string]!;
+        return choices[word as string];
       }
       case "shape":
         expect(isRecord(value) && "kernel" in value, "what imageShape() makes");
@@ -232,29 +237,6 @@ function batchRows(signature: readonly Parameter[], given: Arguments): number {
     }
   }
   return 0;
-}
-
-function shapeSizes(shape: ImageShape): Record<string, number> {
-  const { kernel, stride, dilation, pads: [top, left, bottom, right] } = shape;
-  return {
-    height: shape.height,
-    width: shape.width,
-    channels: shape.channels,
-    outHeight: shape.outHeight,
-    outWidth: shape.outWidth,
-    outChannels: shape.outChannels,
-    kernelHeight: kernel[0],
-    kernelWidth: kernel[1],
-    strideHeight: stride[0],
-    strideWidth: stride[1],
-    dilationHeight: dilation[0],
-    dilationWidth: dilation[1],
-    groups: shape.groups,
-    padTop: top,
-    padLeft: left,
-    padBottom: bottom,
-    padRight: right,
-  };
 }
 
 function checkRows(

@@ -1,6 +1,27 @@
 /** Shapes of images in the form the kernels take: see assembly/image.ts for the fields. */
 import type { ImageShape } from "../../tensor/image_shape.ts";
 
+/** What the words of a shape are, in their order. */
+export const SHAPE_FIELDS = [
+  "height",
+  "width",
+  "channels",
+  "outHeight",
+  "outWidth",
+  "outChannels",
+  "kernelHeight",
+  "kernelWidth",
+  "strideHeight",
+  "strideWidth",
+  "padTop",
+  "padLeft",
+  "dilationHeight",
+  "dilationWidth",
+  "groups",
+  "padBottom",
+  "padRight",
+] as const;
+
 /** The 17 words the kernels read. */
 export function shapeWords(shape: ImageShape): Int32Array {
   const { pads: [top, left, bottom, right] } = shape;
@@ -18,6 +39,12 @@ export function shapeWords(shape: ImageShape): Int32Array {
     shape.groups,
     ...[bottom, right],
   );
+}
+
+/** The words by name. */
+export function shapeSizes(shape: ImageShape): Record<string, number> {
+  const words = shapeWords(shape);
+  return Object.fromEntries(SHAPE_FIELDS.map((name, i) => [name, words[i]]));
 }
 
 /** Output pixels that the convolutions take at once (BLOCK_ROWS), a table of addresses for each tap. */

@@ -1,3 +1,7 @@
+/**
+ * Steps of recurrent cells; a step never writes over its inputs. The kernels that end in `units`
+ * compute a range of hidden units, of which operands of width `units` have their own.
+ */
 import {
   packedGruFloats,
   packedLstmFloats,
@@ -5,152 +9,129 @@ import {
   packedTreeLeafFloats,
 } from "../pack/pack_cells.ts";
 import {
+  byRows,
+  byUnits,
+  type FamilySpecs,
+  FLOPS_PER_NS,
+  TILE_ROWS,
+  type WholeKernel,
+} from "./kernel_spec.ts";
+import {
   type FromSizes,
   m,
   packed,
+  type Parameter,
   rowsIn,
   rowsOut,
-  type Signatures,
   size,
   type Sizes,
+  type TablesParameter,
 } from "./signature.ts";
 
-const hidden: FromSizes = (sizes) => sizes.hidden!;
-const kx: FromSizes = (sizes) => sizes.kx!;
-const cell = (sizes: Sizes) => ({
-  hidden: sizes.hidden!,
-  inputSize: sizes.kx!,
+/** What a kernel computes: all hidden units, or a range of them. */
+type Units = "hidden" | "units";
+
+const start = (units: Units): readonly Parameter[] => [
+  m,
+  size("hidden"),
+  ...(units === "units"
+    ? [size("first", 0, { multipleOf: 8 }), size("units")]
+    : []),
+];
+const x = rowsIn("xRows", "kx");
+const h = rowsIn("hRows", "hidden");
+/** Packed weights of a cell that reads x. */
+const weights = (
+  floats: (size: { hidden: number; inputSize: number }) => number,
+  from: string,
+) => packed(({ hidden, kx }) => floats({ hidden, inputSize: kx }), from);
+const treeInternalFloats: FromSizes = ({ hidden, arity }) =>
+  packedTreeInternalFloats({ hidden, arity });
+const children = (name: string, width: Units): TablesParameter => ({
+  kind: "tables",
+  name,
+  count: "arity",
+  width,
 });
-const children = (name: string, width = hidden) =>
-  ({
-    kind: "tables",
-    name,
-    count: ({ arity }: Sizes) => arity!,
-    width,
-  }) as const;
-/** A range of hidden units: what one thread of several computes. */
-const range = [size("first", 0, { multipleOf: 8 }), size("units")];
-const units: FromSizes = (sizes) => sizes.units!;
-const w = {
-  lstm: packed("w", (sizes) => packedLstmFloats(cell(sizes)), "packLstm()"),
-  gru: packed("w", (sizes) => packedGruFloats(cell(sizes)), "packGru()"),
-  treeLeaf: packed(
-    "w",
-    (sizes) => packedTreeLeafFloats(cell(sizes)),
-    "packTreeLeaf()",
-  ),
-  treeInternal: packed(
-    "w",
-    ({ hidden, arity }) =>
-      packedTreeInternalFloats({ hidden: hidden!, arity: arity! }),
-    "packTreeInternal()",
-  ),
+const results = (units: Units) => [
+  rowsOut("hOutRows", units),
+  rowsOut("cOutRows", units),
+];
+
+const lstm = (units: Units) => [
+  ...start(units),
+  size("kx", 0),
+  x,
+  h,
+  rowsIn("cRows", units),
+  weights(packedLstmFloats, "packLstm()"),
+  ...results(units),
+];
+const gru = (units: Units) => [
+  ...start(units),
+  size("kx", 0),
+  x,
+  h,
+  ...(units === "units" ? [rowsIn("hUnitRows", units)] : []),
+  weights(packedGruFloats, "packGru()"),
+  rowsOut("hOutRows", units),
+];
+const treeLeaf = (units: Units) => [
+  ...start(units),
+  size("kx"),
+  x,
+  weights(packedTreeLeafFloats, "packTreeLeaf()"),
+  ...results(units),
+];
+const treeInternal = (units: Units) => [
+  ...start(units),
+  size("arity", 1, { most: 8 }),
+  children("hRowsTables", "hidden"),
+  children("cRowsTables", units),
+  packed(treeInternalFloats, "packTreeInternal()"),
+  ...results(units),
+];
+
+const range: Pick<WholeKernel, "cuts" | "relation" | "practice"> = {
+  cuts: "whole",
+  practice: { first: 0, units: 40 },
+  relation: ({ hidden, first, units }) =>
+    first + units <= hidden
+      ? undefined
+      : `units ${first} to ${
+        first + units - 1
+      } are not among ${hidden}: take at most ${hidden - first}`,
 };
-const arity = size("arity", 1, { most: 8 });
+const gates = (count: number) => ({ m, hidden, kx }: Sizes) =>
+  2 * count * m * hidden * (hidden + kx) / FLOPS_PER_NS;
 
-/** What the ranges of units have in common: a complaint, or undefined. */
-export function unitsFit({ hidden, first, units }: Sizes): string | undefined {
-  return first! + units! <= hidden!
-    ? undefined
-    : `units ${first} to ${
-      first! + units! - 1
-    } are not among ${hidden}: take at most ${hidden! - first!}`;
-}
-
-/** Their names. */
-export type CellKernel =
-  | "lstm_step_f32"
-  | "lstm_units_f32"
-  | "gru_step_f32"
-  | "gru_units_f32"
-  | "tree_leaf_f32"
-  | "tree_leaf_units_f32"
-  | "tree_internal_f32"
-  | "tree_internal_units_f32";
-
-/** Recurrent cells; a step never writes over its inputs. */
-export const CELLS: Signatures<CellKernel> = {
-  lstm_step_f32: [
-    m,
-    size("hidden"),
-    size("kx", 0),
-    rowsIn("xRows", kx),
-    rowsIn("hRows", hidden),
-    rowsIn("cRows", hidden),
-    w.lstm,
-    rowsOut("hOutRows", hidden),
-    rowsOut("cOutRows", hidden),
-  ],
-  lstm_units_f32: [
-    m,
-    size("hidden"),
-    ...range,
-    size("kx", 0),
-    rowsIn("xRows", kx),
-    rowsIn("hRows", hidden),
-    rowsIn("cRows", units),
-    w.lstm,
-    rowsOut("hOutRows", units),
-    rowsOut("cOutRows", units),
-  ],
-  gru_step_f32: [
-    m,
-    size("hidden"),
-    size("kx", 0),
-    rowsIn("xRows", kx),
-    rowsIn("hRows", hidden),
-    w.gru,
-    rowsOut("hOutRows", hidden),
-  ],
-  gru_units_f32: [
-    m,
-    size("hidden"),
-    ...range,
-    size("kx", 0),
-    rowsIn("xRows", kx),
-    rowsIn("hRows", hidden),
-    rowsIn("hUnitRows", units),
-    w.gru,
-    rowsOut("hOutRows", units),
-  ],
-  tree_leaf_f32: [
-    m,
-    size("hidden"),
-    size("kx"),
-    rowsIn("xRows", kx),
-    w.treeLeaf,
-    rowsOut("hOutRows", hidden),
-    rowsOut("cOutRows", hidden),
-  ],
-  tree_leaf_units_f32: [
-    m,
-    size("hidden"),
-    ...range,
-    size("kx"),
-    rowsIn("xRows", kx),
-    w.treeLeaf,
-    rowsOut("hOutRows", units),
-    rowsOut("cOutRows", units),
-  ],
-  tree_internal_f32: [
-    m,
-    size("hidden"),
-    arity,
-    children("hRowsTables"),
-    children("cRowsTables"),
-    w.treeInternal,
-    rowsOut("hOutRows", hidden),
-    rowsOut("cOutRows", hidden),
-  ],
-  tree_internal_units_f32: [
-    m,
-    size("hidden"),
-    ...range,
-    arity,
-    children("hRowsTables"),
-    children("cRowsTables", units),
-    w.treeInternal,
-    rowsOut("hOutRows", units),
-    rowsOut("cOutRows", units),
-  ],
-};
+export const CELLS = {
+  lstm_step_f32: {
+    parameters: lstm("hidden"),
+    cuts: [byUnits("lstm_units_f32"), byRows(TILE_ROWS)],
+    nanoseconds: gates(4),
+  },
+  lstm_units_f32: { ...range, parameters: lstm("units") },
+  gru_step_f32: {
+    parameters: gru("hidden"),
+    cuts: [
+      byUnits("gru_units_f32", { hUnitRows: "hRows" }),
+      byRows(TILE_ROWS),
+    ],
+    nanoseconds: gates(3),
+  },
+  gru_units_f32: { ...range, parameters: gru("units") },
+  tree_leaf_f32: {
+    parameters: treeLeaf("hidden"),
+    cuts: [byUnits("tree_leaf_units_f32"), byRows(TILE_ROWS)],
+    nanoseconds: ({ m, hidden, kx }) => 6 * m * hidden * kx / FLOPS_PER_NS,
+  },
+  tree_leaf_units_f32: { ...range, parameters: treeLeaf("units") },
+  tree_internal_f32: {
+    parameters: treeInternal("hidden"),
+    cuts: [byUnits("tree_internal_units_f32"), byRows()],
+    nanoseconds: ({ m, hidden, arity }) =>
+      2 * (3 + arity) * m * hidden * hidden * arity / FLOPS_PER_NS,
+  },
+  tree_internal_units_f32: { ...range, parameters: treeInternal("units") },
+} satisfies FamilySpecs;

@@ -1,130 +1,151 @@
+/** Kernels over images, [height][width][channels] a row. */
 import { ACTIVATIONS } from "../module/activations.ts";
+import { PANEL_COLUMNS } from "../pack/panels.ts";
+import {
+  along,
+  byRows,
+  BYTES_PER_NS,
+  type CutKernel,
+  type CutSpec,
+  ELEMENTS_PER_NS,
+  type FamilySpecs,
+  FLOPS_PER_NS,
+  type LinesCut,
+} from "./kernel_spec.ts";
 import {
   array,
   choice,
   flag,
   type FromSizes,
   m,
-  maybeRowsIn,
   packed,
+  type Parameter,
   rowsIn,
   rowsOut,
   type ShapeParameter,
-  type Signatures,
   size,
   type Sizes,
 } from "./signature.ts";
 
-const input: FromSizes = ({ height, width, channels }) =>
-  height! * width! * channels!;
-const output: FromSizes = ({ outHeight, outWidth, outChannels }) =>
-  outHeight! * outWidth! * outChannels!;
+const input = rowsIn("inRows", ["height", "width", "channels"]);
+const OUTPUT = ["outHeight", "outWidth", "outChannels"];
 /** Output with the input's channels. */
-const kept: FromSizes = ({ outHeight, outWidth, channels }) =>
-  outHeight! * outWidth! * channels!;
+const kept = rowsOut("outRows", ["outHeight", "outWidth", "channels"]);
 const act = choice("act", ACTIVATIONS);
 const taps = ({ kernelHeight, kernelWidth }: Sizes) =>
-  kernelHeight! * kernelWidth!;
-const panels = ({ groups, outChannels }: Sizes) =>
-  groups! * Math.ceil(outChannels! / groups! / 8);
-const groupChannels = ({ groups, channels }: Sizes) => channels! / groups!;
+  kernelHeight * kernelWidth;
 const shape = (grouped: boolean): ShapeParameter => ({
   kind: "shape",
   name: "shape",
   grouped,
 });
+/** Operations of a window over all output pixels. */
+const windowFlops = (sizes: Sizes, channels: number) =>
+  2 * sizes.m * sizes.outHeight * sizes.outWidth * channels * taps(sizes);
 
-const convolution = (words: FromSizes, packer: string) => [
-  m,
-  shape(true),
-  rowsIn("inRows", input),
-  packed("w", words, packer),
-  maybeRowsIn("residualRows", output),
-  rowsOut("outRows", output),
-  act,
-  array(
-    "scratch",
-    (sizes, kernels) => kernels.conv_scratch_bytes(sizes.shape!) / 4,
-    { access: "scratch", alignment: 16, from: "conv_scratch_bytes()" },
-  ),
-];
+/** Output pixels that share what is read of the weights. */
+const TILE_PIXELS = 20;
+
+/** A convolution whose packed panels of 8 columns start with so many rows of biases. */
+function convolution(
+  biases: (sizes: Sizes) => number,
+  packer: string,
+  cuts: readonly CutSpec[],
+): CutKernel {
+  const words: FromSizes = (sizes) => {
+    const { groups, channels, outChannels } = sizes;
+    return groups * Math.ceil(outChannels / groups / PANEL_COLUMNS) *
+      PANEL_COLUMNS * (biases(sizes) + taps(sizes) * channels / groups);
+  };
+  return {
+    parameters: [
+      m,
+      shape(true),
+      input,
+      packed(words, packer),
+      rowsIn("residualRows", OUTPUT, { optional: true }),
+      rowsOut("outRows", OUTPUT),
+      act,
+      array(
+        "scratch",
+        ({ shape }, kernels) => kernels.conv_scratch_bytes(shape) / 4,
+        { access: "scratch", alignment: 16, from: "conv_scratch_bytes()" },
+      ),
+    ],
+    cuts: [byRows(), ...cuts],
+    nanoseconds: (sizes) =>
+      windowFlops(sizes, sizes.outChannels * sizes.channels / sizes.groups) /
+      FLOPS_PER_NS,
+  };
+}
+
+const lines = (
+  pixels: number,
+  direction: LinesCut["direction"] = "forward",
+): LinesCut => ({ by: "lines", pixels, direction });
+
+/** Windows of which every channel is computed by itself. */
+function window(...more: readonly Parameter[]): CutKernel {
+  return {
+    parameters: [m, shape(false), ...more],
+    cuts: [byRows(), lines(1)],
+    nanoseconds: (sizes) => windowFlops(sizes, sizes.channels) / BYTES_PER_NS,
+  };
+}
 
 /** Indices of one axis, four words each if linear. */
-const indices = (
-  name: string,
-  [to, from]: readonly [to: string, from: string],
-  linear: boolean,
-) =>
-  array(name, (sizes) => (linear ? 4 : 1) * sizes[to]!, {
+const indices = (name: string, to: string, from: string, linear: boolean) =>
+  array(name, linear ? [to, 4] : to, {
     type: "i32",
     from: linear ? "resizeLinear()" : "resizeNearest()",
     below: {
-      limit: (sizes) => sizes[from]!,
+      limit: (sizes) => sizes[from],
       offsets: linear ? [0, 1] : [0],
       stride: linear ? 4 : 1,
     },
   });
-const resize = (linear: boolean) => [
-  m,
-  size("height"),
-  size("width"),
-  size("channels"),
-  size("outHeight"),
-  size("outWidth"),
-  rowsIn("inRows", input),
-  indices("lines", ["outHeight", "height"], linear),
-  indices("columns", ["outWidth", "width"], linear),
-  rowsOut("outRows", kept),
-];
 
-/** Their names. */
-export type ImageKernel =
-  | "conv_f32"
-  | "conv_transpose_f32"
-  | "depthwise_f32"
-  | "pool_max_f32"
-  | "pool_average_f32"
-  | "resize_nearest_f32"
-  | "resize_linear_f32";
+function resize(linear: boolean): CutKernel {
+  return {
+    parameters: [
+      m,
+      size("height"),
+      size("width"),
+      size("channels"),
+      size("outHeight"),
+      size("outWidth"),
+      input,
+      indices("lines", "outHeight", "height", linear),
+      indices("columns", "outWidth", "width", linear),
+      kept,
+    ],
+    cuts: [byRows(), along("outHeight", 1)],
+    nanoseconds: ({ m, channels, outHeight, outWidth }) =>
+      m * channels * outHeight * outWidth / ELEMENTS_PER_NS,
+  };
+}
 
-/** Kernels over images. */
-export const IMAGES: Signatures<ImageKernel> = {
-  conv_f32: convolution(
-    (sizes) => panels(sizes) * 8 * (1 + taps(sizes) * groupChannels(sizes)),
-    "packConv()",
-  ),
+export const IMAGES = {
+  conv_f32: convolution(() => 1, "packConv()", [
+    { by: "pixels", pixels: TILE_PIXELS },
+    lines(TILE_PIXELS),
+  ]),
   conv_transpose_f32: convolution(
-    (sizes) =>
-      panels(sizes) * 8 *
-      (sizes.strideHeight! * sizes.strideWidth! +
-        taps(sizes) * groupChannels(sizes)),
+    ({ strideHeight, strideWidth }) => strideHeight * strideWidth,
     "packConvTranspose()",
+    [lines(TILE_PIXELS, "transposed")],
   ),
-  depthwise_f32: [
-    m,
-    shape(false),
-    rowsIn("inRows", input),
+  depthwise_f32: window(
+    input,
     packed(
-      "w",
-      (sizes) => Math.ceil(sizes.channels! / 4) * 4 * (1 + taps(sizes)),
+      (sizes) => Math.ceil(sizes.channels / 4) * 4 * (1 + taps(sizes)),
       "packDepthwise()",
     ),
-    rowsOut("outRows", kept),
+    kept,
     act,
-  ],
-  pool_max_f32: [
-    m,
-    shape(false),
-    rowsIn("inRows", input),
-    rowsOut("outRows", kept),
-  ],
-  pool_average_f32: [
-    m,
-    shape(false),
-    flag("countPadding"),
-    rowsIn("inRows", input),
-    rowsOut("outRows", kept),
-  ],
+  ),
+  pool_max_f32: window(input, kept),
+  pool_average_f32: window(flag("countPadding"), input, kept),
   resize_nearest_f32: resize(false),
   resize_linear_f32: resize(true),
-};
+} satisfies FamilySpecs;

@@ -1,199 +1,141 @@
+/** Rows that are computed as wholes, and rows that are moved. */
+import {
+  byRows,
+  BYTES_PER_NS,
+  ELEMENTS_PER_NS,
+  type FamilySpecs,
+} from "./kernel_spec.ts";
 import {
   array,
   flag,
   float,
   type FromSizes,
-  type KernelName,
   m,
   rowsIn,
   rowsOut,
-  type Signatures,
   size,
   type Sizes,
 } from "./signature.ts";
-import type { CellKernel } from "./cells.ts";
-import type { ImageKernel } from "./images.ts";
-import type { MatrixKernel } from "./matrices.ts";
 
-const n: FromSizes = (sizes) => sizes.n!;
-const k: FromSizes = (sizes) => sizes.k!;
-const unary = [
-  m,
-  size("n"),
-  rowsIn("aRows", n),
-  rowsOut("outRows", n, { over: ["aRows"] }),
-];
-const binary = [
-  m,
-  size("n"),
-  rowsIn("aRows", n),
-  rowsIn("bRows", n),
-  rowsOut("outRows", n, { over: ["aRows", "bRows"] }),
-];
-const headWidth = (heads: string) => (sizes: Sizes) =>
-  sizes[heads]! * sizes.headSize!;
-/** Caches up to `each` positions: keys in panels of 8. */
-const keysUpTo = (width: FromSizes): FromSizes => (sizes, kernels) =>
-  Math.ceil(sizes.each! / 8) * 8 * width(sizes, kernels);
-const valuesUpTo = (width: FromSizes): FromSizes => (sizes, kernels) =>
-  sizes.each! * width(sizes, kernels);
-/** Caches with room for position `each`. */
-const upToIt = (width: FromSizes): FromSizes => (sizes, kernels) =>
-  width({ ...sizes, each: sizes.each! + 1 }, kernels);
-const keyWidth: FromSizes = (sizes) => sizes.keyWidth!;
-const valueWidth: FromSizes = (sizes) => sizes.valueWidth!;
-const kvWidth = headWidth("kvHeads");
+const a = rowsIn("aRows", "n");
+/** Where a result may be written over the input. */
+const overInput = rowsOut("outRows", "n", { over: ["aRows"] });
+const ids = rowsOut("idOutRows", [1], { type: "i32" });
+/** About so many passes over each row. */
+const rowwise = (passes: number) => ({
+  cuts: [byRows()],
+  nanoseconds: ({ m, n }: Sizes) => passes * m * n / ELEMENTS_PER_NS,
+});
 /** From the first byte of a block to its last. */
-const blocksUpTo = (side: string) => (sizes: Sizes) =>
-  (sizes.lines! - 1) * sizes[`${side}Line`]! +
-  (sizes.pieces! - 1) * sizes[`${side}Piece`]! + sizes.bytes!;
-const indices = (
-  name: string,
-  limit: (sizes: Sizes) => number = () => 2 ** 31 - 1,
-) =>
-  array(name, ({ m }) => m!, {
-    type: "i32",
-    greatest: "longest",
-    below: { limit, offsets: [0], stride: 1, inclusive: true },
-  });
+const blocks = (side: string): FromSizes => (sizes) =>
+  (sizes.lines - 1) * sizes[`${side}Line`] +
+  (sizes.pieces - 1) * sizes[`${side}Piece`] + sizes.bytes;
+const distance = (name: string) => size(name, 0, { multipleOf: 4 });
+const bytes = { type: "byte" } as const;
 
-/** Kernels over plain rows, and attention. */
-export const ROWS: Signatures<
-  Exclude<KernelName, MatrixKernel | CellKernel | ImageKernel>
-> = {
-  attention_append_f32: [
-    m,
-    size("keyWidth"),
-    size("valueWidth"),
-    rowsIn("kRows", keyWidth),
-    rowsIn("vRows", valueWidth),
-    indices("positions"),
-    // Several positions of one request may be written at once.
-    rowsOut("kCaches", upToIt(keysUpTo(keyWidth)), {
-      each: "positions",
-      repeats: true,
-    }),
-    rowsOut("vCaches", upToIt(valuesUpTo(valueWidth)), {
-      each: "positions",
-      repeats: true,
-    }),
-  ],
-  attention_f32: [
-    m,
-    size("heads"),
-    size("kvHeads"),
-    size("headSize"),
-    size("capacity", 0, { multipleOf: 8 }),
-    float("scale"),
-    rowsIn("qRows", headWidth("heads")),
-    rowsIn("kCaches", keysUpTo(kvWidth), { each: "lengths" }),
-    rowsIn("vCaches", valuesUpTo(kvWidth), { each: "lengths" }),
-    indices("lengths", ({ capacity }) => capacity!),
-    rowsOut("outRows", headWidth("heads"), { over: ["qRows"] }),
-    array(
-      "scratch",
-      ({ capacity }, kernels) => kernels.attention_scratch_bytes(capacity!) / 4,
-      { access: "scratch", from: "attention_scratch_bytes()" },
-    ),
-  ],
-  additive_attention_f32: [
-    m,
-    size("keyWidth"),
-    size("valueWidth"),
-    rowsIn("qRows", keyWidth),
-    array("v", keyWidth),
-    rowsIn("kCaches", keysUpTo(keyWidth), { each: "lengths" }),
-    rowsIn("vCaches", valuesUpTo(valueWidth), { each: "lengths" }),
-    indices("lengths"),
-    rowsOut("outRows", valueWidth),
-    array(
-      "scratch",
-      ({ longest }, kernels) =>
-        kernels.attention_scratch_bytes(Math.ceil(longest! / 8) * 8) / 16,
-      { access: "scratch", from: "attention_scratch_bytes() / 4" },
-    ),
-  ],
-  layer_norm_f32: [
-    m,
-    size("n"),
-    rowsIn("aRows", n),
-    array("gamma", n),
-    { ...array("beta", n), optional: true },
-    float("epsilon"),
-    rowsOut("outRows", n, { over: ["aRows"] }),
-  ],
-  rms_norm_f32: [
-    m,
-    size("n"),
-    rowsIn("aRows", n),
-    array("gamma", n),
-    float("epsilon"),
-    rowsOut("outRows", n, { over: ["aRows"] }),
-  ],
-  topk_rows_f32: [
-    m,
-    size("n"),
-    size("k"),
-    flag("largest"),
-    rowsIn("aRows", n),
-    rowsOut("valueRows", k),
-    rowsOut("idRows", k, { type: "i32" }),
-  ],
-  argmax_rows_f32: [
-    m,
-    size("n"),
-    rowsIn("aRows", n),
-    rowsOut("idOutRows", () => 1, { type: "i32" }),
-  ],
-  gather_rows: [
-    m,
-    rowsIn("idRows", () => 1, { type: "i32" }),
-    array("table", ({ rowBytes, count }) => rowBytes! / 4 * count!),
-    size("rowBytes", 4, { multipleOf: 4 }),
-    size("count"),
-    array("outRows", ({ m }) => m!, { type: "address", access: "out" }),
-  ],
-  copy_rows: [
-    m,
-    size("bytes", 0),
-    rowsIn("aRows", ({ bytes }) => bytes!, { type: "byte" }),
-    rowsOut("outRows", ({ bytes }) => bytes!, { type: "byte" }),
-  ],
-  copy_blocks: [
-    m,
-    size("lines"),
-    size("pieces"),
-    size("bytes", 0, { multipleOf: 4 }),
-    size("aLine", 0, { multipleOf: 4 }),
-    size("aPiece", 0, { multipleOf: 4 }),
-    size("outLine", 0, { multipleOf: 4 }),
-    size("outPiece", 0, { multipleOf: 4 }),
-    rowsIn("aRows", blocksUpTo("a"), { type: "byte" }),
-    rowsOut("outRows", blocksUpTo("out"), { type: "byte" }),
-  ],
-  transpose_rows_f32: [
-    m,
-    size("height"),
-    size("width"),
-    rowsIn("aRows", ({ height, width }) => height! * width!),
-    rowsOut("outRows", ({ height, width }) => height! * width!),
-  ],
-  softmax_rows_f32: unary,
-  relu_f32: unary,
-  sigmoid_f32: unary,
-  tanh_f32: unary,
-  exp_f32: unary,
-  erf_f32: unary,
-  gelu_f32: unary,
-  gelu_tanh_f32: unary,
-  silu_f32: unary,
-  sqrt_f32: unary,
-  neg_f32: unary,
-  abs_f32: unary,
-  add_f32: binary,
-  sub_f32: binary,
-  mul_f32: binary,
-  div_f32: binary,
-  max_f32: binary,
-  min_f32: binary,
-};
+export const ROWS = {
+  softmax_rows_f32: {
+    ...rowwise(1),
+    parameters: [m, size("n"), a, overInput],
+  },
+  layer_norm_f32: {
+    ...rowwise(2),
+    parameters: [
+      m,
+      size("n"),
+      a,
+      array("gamma", "n"),
+      array("beta", "n", { optional: true }),
+      float("epsilon"),
+      overInput,
+    ],
+  },
+  rms_norm_f32: {
+    ...rowwise(2),
+    parameters: [
+      m,
+      size("n"),
+      a,
+      array("gamma", "n"),
+      float("epsilon"),
+      overInput,
+    ],
+  },
+  topk_rows_f32: {
+    ...rowwise(1),
+    parameters: [
+      m,
+      size("n"),
+      size("k"),
+      flag("largest"),
+      a,
+      rowsOut("valueRows", "k"),
+      rowsOut("idRows", "k", { type: "i32" }),
+    ],
+    relation: ({ n, k }) =>
+      k <= n
+        ? undefined
+        : `k is ${k}, rows have ${n} elements: ask for at most ${n}`,
+    practice: { k: 4 },
+  },
+  argmax_rows_f32: {
+    ...rowwise(1),
+    parameters: [m, size("n"), a, ids],
+  },
+  gather_rows: {
+    parameters: [
+      m,
+      rowsIn("idRows", [1], { type: "i32" }),
+      array("table", ({ rowBytes, count }) => rowBytes / 4 * count),
+      size("rowBytes", 4, { multipleOf: 4 }),
+      size("count"),
+      array("outRows", "m", { type: "address", access: "out" }),
+    ],
+    cuts: "whole",
+    practice: { rowBytes: 160, count: 4 },
+  },
+  copy_rows: {
+    parameters: [
+      m,
+      size("bytes", 0),
+      rowsIn("aRows", "bytes", bytes),
+      rowsOut("outRows", "bytes", bytes),
+    ],
+    cuts: [byRows()],
+    nanoseconds: ({ m, bytes }) => m * bytes / BYTES_PER_NS,
+    practice: { bytes: 160 },
+  },
+  copy_blocks: {
+    parameters: [
+      m,
+      size("lines"),
+      size("pieces"),
+      distance("bytes"),
+      distance("aLine"),
+      distance("aPiece"),
+      distance("outLine"),
+      distance("outPiece"),
+      rowsIn("aRows", blocks("a"), bytes),
+      rowsOut("outRows", blocks("out"), bytes),
+    ],
+    cuts: [byRows()],
+    nanoseconds: ({ m, lines, pieces, bytes }) =>
+      2 * m * lines * pieces * bytes / BYTES_PER_NS,
+    practice: {
+      ...{ lines: 4, pieces: 4, bytes: 160 },
+      ...{ aLine: 640, aPiece: 160, outLine: 640, outPiece: 160 },
+    },
+  },
+  transpose_rows_f32: {
+    parameters: [
+      m,
+      size("height"),
+      size("width"),
+      rowsIn("aRows", ["height", "width"]),
+      rowsOut("outRows", ["height", "width"]),
+    ],
+    cuts: [byRows()],
+    nanoseconds: ({ m, height, width }) =>
+      4 * m * height * width / BYTES_PER_NS,
+  },
+} satisfies FamilySpecs;

@@ -1,37 +1,36 @@
 /**
- * What a kernel's arguments mean, as data: checks are derived from it (check_call.ts), and so
- * are calls by name (kernel_host.ts). One signature per kernel, in signatures/.
+ * What a kernel's arguments mean, as data: checks (host/check_call.ts), calls by name
+ * (host/kernel_host.ts) and the cutting of calls among threads (team/) follow from it.
  */
-
 import type { KernelExports } from "../module/exports.ts";
+
+/** Exports that compute nothing: what they say or set is about the module. */
+type AboutModule = Extract<
+  keyof KernelExports,
+  `shoal_${string}` | `${string}_scratch_bytes`
+>;
+
+/** Name of a kernel: of an export that computes. */
+export type KernelName = Exclude<keyof KernelExports, AboutModule>;
 
 /** Exports that only answer questions. */
 export type Questions = Pick<
   KernelExports,
-  | "shoal_abi_version"
-  | "shoal_static_end"
-  | "shoal_variants"
-  | "shoal_scratch_bytes"
-  | "conv_scratch_bytes"
-  | "attention_scratch_bytes"
+  Exclude<AboutModule, "shoal_use_scratch">
 >;
 
-/** Names of the kernels proper. */
-export type KernelName = Exclude<
-  keyof KernelExports,
-  keyof Questions | "shoal_use_scratch"
->;
-
-/** Signatures of some kernels. */
-export type Signatures<Names extends KernelName> = Readonly<
-  Record<Names, Signature>
->;
-
-/** Arguments that are plain numbers, by name, and the fields of an image shape. */
+/**
+ * Integers of a call by name: its sizes and choices, the fields and address of its image shape, the
+ * greatest element of an array that has a name for it. spec_test.ts sees to it that a kernel's spec
+ * asks for no others.
+ */
 export type Sizes = Readonly<Record<string, number>>;
 
 /** A number that follows from sizes, or from what the module says of them. */
 export type FromSizes = (sizes: Sizes, kernels: Questions) => number;
+
+/** A count: a size, a product of sizes and numbers (the leading dimension first), or what follows otherwise. */
+export type Extent = string | readonly (string | number)[] | FromSizes;
 
 /** What an operand's elements are; `q8` rows have a header and one byte an element. */
 export type OperandType = "f32" | "i32" | "q8" | "byte" | "address";
@@ -67,11 +66,13 @@ export interface RowsParameter {
   type: OperandType;
   access: "in" | "out";
   /** Elements of a row. */
-  width: FromSizes;
+  width: Extent;
   /** Row i has `width` elements for element i of this array, a size named `each` there. */
   each?: string;
   /** Rows; m if absent. */
-  count?: FromSizes;
+  count?: Extent;
+  /** A flag: where it is set, `width` and `count` change places. */
+  transposed?: string;
   /** Where false, the argument is not looked at. */
   when?: (sizes: Sizes) => boolean;
   /** May be left out: 0. */
@@ -89,7 +90,9 @@ export interface ArrayParameter {
   type: OperandType;
   access: "in" | "out" | "scratch";
   /** Elements. */
-  length: FromSizes;
+  length: Extent;
+  /** The array for the first columns, counted by this size, is the beginning of the array for all. */
+  along?: string;
   /** Bytes. */
   alignment: 4 | 16;
   optional?: true;
@@ -119,8 +122,10 @@ export interface ShapeParameter {
 export interface TablesParameter {
   kind: "tables";
   name: string;
-  count: FromSizes;
-  width: FromSizes;
+  /** A size. */
+  count: string;
+  /** A size: elements of a row. */
+  width: string;
 }
 
 /** One argument. */
@@ -133,9 +138,6 @@ export type Parameter =
   | ShapeParameter
   | TablesParameter;
 
-/** Arguments in the export's order. */
-export type Signature = readonly Parameter[];
-
 /** Rows of the batch. */
 export const m: SizeParameter = { kind: "size", name: "m", least: 0 };
 
@@ -143,7 +145,7 @@ export const m: SizeParameter = { kind: "size", name: "m", least: 0 };
 export function size(
   name: string,
   least = 1,
-  more: { most?: number; multipleOf?: number } = {},
+  more: Pick<SizeParameter, "most" | "multipleOf"> = {},
 ): SizeParameter {
   return { kind: "size", name, least, ...more };
 }
@@ -157,76 +159,41 @@ export function choice(
 }
 
 /** A yes or no. */
-export function flag(
-  name: string,
-): ChoiceParameter {
+export function flag(name: string): ChoiceParameter {
   return choice(name, { no: 0, yes: 1 });
 }
 
 /** A float; above 0 if `positive`. */
-export function float(
-  name: string,
-  positive = false,
-): FloatParameter {
+export function float(name: string, positive = false): FloatParameter {
   return { kind: "float", name, positive };
 }
 
-/** How a row or array operand differs from the plain case. */
-type RowsMore = Partial<
-  Pick<
-    RowsParameter,
-    "count" | "when" | "over" | "repeats" | "type" | "each"
-  >
->;
+/** How a row operand differs from the plain case. */
+type RowsMore = Partial<Omit<RowsParameter, "kind" | "name" | "access">>;
 
-/** Rows that are read. */
+/** Rows of f32 that are read, if nothing else is said. */
 export function rowsIn(
   name: string,
-  width: FromSizes,
+  width: Extent,
   more: RowsMore = {},
 ): RowsParameter {
   return { kind: "rows", name, type: "f32", access: "in", width, ...more };
 }
 
-/** Rows that are read, or 0. */
-export function maybeRowsIn(
-  name: string,
-  width: FromSizes,
-  more: RowsMore = {},
-): RowsParameter {
-  return { ...rowsIn(name, width, more), optional: true };
-}
-
-/** Rows that are written. */
+/** Rows of f32 that are written, if nothing else is said. */
 export function rowsOut(
   name: string,
-  width: FromSizes,
+  width: Extent,
   more: RowsMore = {},
 ): RowsParameter {
-  return { kind: "rows", name, type: "f32", access: "out", width, ...more };
+  return { ...rowsIn(name, width, more), access: "out" };
 }
-
-/** Rows that are written, or 0. */
-export function maybeRowsOut(
-  name: string,
-  width: FromSizes,
-  more: RowsMore = {},
-): RowsParameter {
-  return { ...rowsOut(name, width, more), optional: true };
-}
-
-type ArrayMore = Partial<
-  Pick<
-    ArrayParameter,
-    "type" | "access" | "alignment" | "below" | "from" | "greatest"
-  >
->;
 
 /** An array of f32 that is read, if nothing else is said. */
 export function array(
   name: string,
-  length: FromSizes,
-  more: ArrayMore = {},
+  length: Extent,
+  more: Partial<Omit<ArrayParameter, "kind" | "name">> = {},
 ): ArrayParameter {
   return {
     kind: "array",
@@ -239,14 +206,52 @@ export function array(
   };
 }
 
-/** Packed weights: `words` of 4 bytes, from a packer of src/kernels. */
+/** Packed weights: `words` of 4 bytes, from a packer of pack/. */
 export function packed(
-  name: string,
   words: FromSizes,
   from: string,
-  type: "f32" | "i32" = "f32",
+  more: Pick<Partial<ArrayParameter>, "along" | "type"> = {},
 ): ArrayParameter {
-  return array(name, words, { alignment: 16, from, type });
+  return array("w", words, { alignment: 16, from, ...more });
+}
+
+/** How many there are. */
+export function countOf(
+  extent: Extent,
+  sizes: Sizes,
+  kernels: Questions,
+): number {
+  if (typeof extent === "function") return extent(sizes, kernels);
+  const factors = typeof extent === "string" ? [extent] : extent;
+  return factors.reduce<number>(
+    (product, factor) =>
+      product * (typeof factor === "number" ? factor : sizes[factor]),
+    1,
+  );
+}
+
+/** Rows of a table. */
+export function rowCount(
+  rows: RowsParameter,
+  sizes: Sizes,
+  kernels: Questions,
+): number {
+  const { width, count = "m" } = rows;
+  return countOf(isTransposed(rows, sizes) ? width : count, sizes, kernels);
+}
+
+/** Elements of a row. */
+export function rowWidth(
+  rows: RowsParameter,
+  sizes: Sizes,
+  kernels: Questions,
+): number {
+  const { width, count = "m" } = rows;
+  return countOf(isTransposed(rows, sizes) ? count : width, sizes, kernels);
+}
+
+function isTransposed({ transposed }: RowsParameter, sizes: Sizes): boolean {
+  return transposed !== undefined && sizes[transposed] !== 0;
 }
 
 /** Bytes of one operand row. */

@@ -8,22 +8,11 @@ import {
   type TeamPlace,
   ThreadMemory,
 } from "./block.ts";
-import {
-  ARGUMENTS_MAX,
-  chooseCut,
-  type Cut,
-  type KernelName,
-  type Part,
-} from "./cut.ts";
+import { ARGUMENTS_MAX, chooseCut, type Cut, type Part } from "./cut.ts";
 import { SPLITTINGS } from "./splittings.ts";
 
 /** Any kernel, called with more arguments than it takes: WebAssembly ignores the rest. */
 type AnyKernel = (...args: number[]) => void;
-
-/** Names of the kernels that are cut; their indices are what threads tell each other. */
-export const TEAM_KERNELS: readonly KernelName[] =
-  (Object.keys(SPLITTINGS) as KernelName[])
-    .filter((name) => SPLITTINGS[name] !== null);
 
 /** One thread's way of working on the calls of a team. */
 export class CrewMember {
@@ -53,14 +42,10 @@ export class CrewMember {
   /** Computes parts of the open call, its own ones first, while there are any. */
   work(): void {
     const { words, place, thread, call, memory } = this;
-    const splitting =
-      SPLITTINGS[TEAM_KERNELS[words[this.at(MEETING.kernel)]!]!]!;
+    const splitting = SPLITTINGS[words[this.at(MEETING.kernel)]];
     const cut = chooseCut(splitting, call, memory);
     const pieces = cut.pieces(call, memory);
-    const kernel = this
-      .kernels[
-        cut.kernel ?? TEAM_KERNELS[words[this.at(MEETING.kernel)]!]!
-      ] as AnyKernel;
+    const kernel = this.kernels[cut.kernel ?? splitting.name] as AnyKernel;
     for (let i = 0; i < place.threads; i++) {
       const owner = (thread + i) % place.threads;
       const counter = counterOf(place, owner);

@@ -7,7 +7,7 @@ import {
   STOP,
   type TeamPlace,
 } from "./block.ts";
-import { CrewMember, partOf, TEAM_KERNELS } from "./crew.ts";
+import { CrewMember, partOf } from "./crew.ts";
 import { chooseCut, type Part, type Splitting } from "./cut.ts";
 import { SPLITTINGS } from "./splittings.ts";
 
@@ -87,8 +87,8 @@ export class TeamLeader {
       { length: PARTS_PER_THREAD * place.threads },
       () => ({ index: 0, from: 0, to: 0 }),
     );
-    const cut = Object.fromEntries(TEAM_KERNELS.map((name, id) => {
-      const splitting = SPLITTINGS[name]!;
+    const cut = Object.fromEntries(SPLITTINGS.map((splitting, id) => {
+      const { name } = splitting;
       const whole = kernels[name] as (...args: number[]) => void;
       // As many parameters as any kernel has, and no rest parameter, which would be an allocation.
       return [name, (
@@ -165,7 +165,7 @@ export class TeamLeader {
     this.#awaitHelpers();
     const failed = Atomics.load(words, this.#member.at(MEETING.failed));
     if (failed !== FAILED.no) {
-      throw this.#reported(TEAM_KERNELS[id]!, failed);
+      throw this.#reported(splitting.name, failed);
     }
     if (cut.join) {
       for (let i = 0; i < this.#parts.length; i++) {

@@ -23,9 +23,9 @@ import {
   STOP,
   type TeamPlace,
 } from "../../../src/kernels/team/block.ts";
-import { TEAM_KERNELS } from "../../../src/kernels/team/crew.ts";
 import { runHelper } from "../../../src/kernels/team/helper.ts";
 import { TeamLeader, teamWays } from "../../../src/kernels/team/leader.ts";
+import { SPLITTINGS } from "../../../src/kernels/team/splittings.ts";
 import type { Task } from "../../../src/policy/launch.ts";
 import { then } from "./automaton.ts";
 import type { Machine } from "./machine.ts";
@@ -310,7 +310,9 @@ for (const ends of ["leader", "engine"] as const) {
         slept++;
         if (slept === 1) {
           argumentsAt(memory, place).set(call);
-          words[at(MEETING.kernel)] = TEAM_KERNELS.indexOf("relu_f32");
+          words[at(MEETING.kernel)] = SPLITTINGS.findIndex(
+            ({ name }) => name === "relu_f32",
+          );
           words[at(MEETING.gate)] = 1;
         } else if (ends === "leader") {
           words[at(MEETING.kernel)] = STOP;

@@ -1,21 +1,25 @@
 /** Small calls of any kernel, made from its signature: something to run where results do not matter. */
-import type { Arena } from "../host/arena.ts";
 import { imageShape } from "../../tensor/image_shape.ts";
-import { shapeWords } from "../pack/image_words.ts";
 import type { KernelExports } from "../module/exports.ts";
-import type { KernelName, Parameter, Sizes } from "./signature.ts";
-import { rowBytes } from "./signature.ts";
-import { SIGNATURES } from "./signatures.ts";
+import { shapeSizes, shapeWords } from "../pack/image_words.ts";
+import { KERNEL_SPECS } from "../spec/registry.ts";
+import {
+  countOf,
+  type KernelName,
+  rowBytes,
+  rowCount,
+  rowWidth,
+  type Sizes,
+} from "../spec/signature.ts";
+import type { Arena } from "./arena.ts";
 
-/** Sizes by name; one full group of panels, a panel beyond it, and K of some unrolled steps. */
+/** The usual sizes by name; one full group of panels, a panel beyond it, and K of some unrolled steps. */
 const SIZES: Sizes = {
   n: 40,
   k: 64,
   k1: 64,
   k2: 0,
   hidden: 40,
-  first: 0,
-  units: 40,
   kx: 24,
   arity: 2,
   zero: 64,
@@ -25,15 +29,6 @@ const SIZES: Sizes = {
   capacity: 64,
   keyWidth: 40,
   valueWidth: 40,
-  bytes: 160,
-  rowBytes: 160,
-  count: 4,
-  lines: 4,
-  pieces: 4,
-  aLine: 640,
-  aPiece: 160,
-  outLine: 640,
-  outPiece: 160,
   height: 4,
   width: 4,
   channels: 40,
@@ -41,17 +36,14 @@ const SIZES: Sizes = {
   outWidth: 6,
 };
 
-/** topk_rows_f32 asks for fewer than there are. */
-const TOP = 4;
-
 function sizeOf(
   kernel: KernelName,
   name: string,
   { rows, sizes }: Practice,
 ): number {
   if (name === "m") return rows;
-  if (name === "k" && kernel === "topk_rows_f32") return TOP;
-  const value = sizes?.[name] ?? SIZES[name];
+  const value = sizes?.[name] ?? KERNEL_SPECS[kernel].practice?.[name] ??
+    SIZES[name];
   if (value === undefined) {
     throw new Error(`No size to practise ${kernel} with: ${name}`);
   }
@@ -77,14 +69,14 @@ export function practiceCall(
   practice: Practice,
 ): number[] {
   const { kernels, arena, rows, choice } = practice;
-  const signature: readonly Parameter[] = SIGNATURES[kernel];
+  const { parameters } = KERNEL_SPECS[kernel];
   const sizes: Record<string, number> = {};
-  for (const parameter of signature) {
+  for (const parameter of parameters) {
     const { kind, name } = parameter;
     if (kind === "size") sizes[name] = sizeOf(kernel, name, practice);
     if (kind === "choice") {
       const values = Object.values(parameter.choices);
-      sizes[name] = values[choice % values.length]!;
+      sizes[name] = values[choice % values.length];
     }
     if (kind === "shape") {
       const shape = imageShape({
@@ -97,17 +89,11 @@ export function practiceCall(
         groups: 1,
       });
       sizes[name] = arena.block(shapeWords(shape)).address;
-      Object.assign(sizes, {
-        ...shape,
-        kernelHeight: 3,
-        kernelWidth: 3,
-        strideHeight: 1,
-        strideWidth: 1,
-      });
+      Object.assign(sizes, shapeSizes(shape));
     }
   }
   // What lengths and positions are at most, and here everywhere.
-  sizes.each = sizes.longest = SIZES.capacity! - 1;
+  sizes.each = sizes.longest = SIZES.capacity - 1;
   // Zeros are numbers and indices alike.
   const zeros = (bytes: number): number => {
     const at = arena.reserve(bytes);
@@ -120,34 +106,38 @@ export function practiceCall(
       bytes / 4,
       "f32",
     ).table;
-  return signature.map((parameter) => {
+  return parameters.map((parameter) => {
     const { kind, name } = parameter;
     switch (kind) {
       case "size":
       case "choice":
       case "shape":
-        return sizes[name]!;
+        return sizes[name];
       case "float":
         return 1;
       case "rows": {
-        const { type, width, count } = parameter;
-        const bytes = Math.ceil(rowBytes(type, width(sizes, kernels)) / 4) * 4;
-        return table(bytes, count ? count(sizes, kernels) : rows);
+        const bytes = rowBytes(
+          parameter.type,
+          rowWidth(parameter, sizes, kernels),
+        );
+        return table(
+          Math.ceil(bytes / 4) * 4,
+          rowCount(parameter, sizes, kernels),
+        );
       }
       case "array": {
-        const length = parameter.length(sizes, kernels);
+        const length = countOf(parameter.length, sizes, kernels);
         if (parameter.greatest === undefined) {
           return zeros(rowBytes(parameter.type, length));
         }
-        const lengths = new Int32Array(length).fill(sizes.each!);
+        const lengths = new Int32Array(length).fill(sizes.each);
         return arena.block(lengths).address;
       }
       case "tables": {
         const { count, width } = parameter;
-        const bytes = 4 * width(sizes, kernels);
         const tables = Array.from(
-          { length: count(sizes, kernels) },
-          () => table(bytes, rows),
+          { length: sizes[count] },
+          () => table(4 * sizes[width], rows),
         );
         return arena.block(Int32Array.from(tables)).address;
       }

@@ -1,0 +1,115 @@
+/** Attention over caches: keys in panels of 8 positions, values position by position. */
+import {
+  byRows,
+  ELEMENTS_PER_NS,
+  type FamilySpecs,
+  FLOPS_PER_NS,
+} from "./kernel_spec.ts";
+import {
+  array,
+  countOf,
+  type Extent,
+  float,
+  type FromSizes,
+  m,
+  rowsIn,
+  rowsOut,
+  size,
+  type Sizes,
+} from "./signature.ts";
+
+/** Positions in whole panels. */
+const panels = (positions: number) => Math.ceil(positions / 8) * 8;
+/** Caches of `positions` positions. */
+const keys =
+  (width: Extent, positions: (each: number) => number): FromSizes =>
+  (sizes, kernels) =>
+    panels(positions(sizes.each)) * countOf(width, sizes, kernels);
+const values =
+  (width: Extent, positions: (each: number) => number): FromSizes =>
+  (sizes, kernels) => positions(sizes.each) * countOf(width, sizes, kernels);
+const upTo = (each: number) => each;
+/** With room for position `each`. */
+const withIt = (each: number) => each + 1;
+const KV_WIDTH = ["kvHeads", "headSize"];
+
+/** One integer a row. */
+const perRow = (
+  name: string,
+  limit: (sizes: Sizes) => number = () => 2 ** 31 - 1,
+) =>
+  array(name, "m", {
+    type: "i32",
+    greatest: "longest",
+    below: { limit, offsets: [0], stride: 1, inclusive: true },
+  });
+// Several positions of one request may be written at once.
+const appended = { each: "positions", repeats: true } as const;
+const read = { each: "lengths" };
+
+export const ATTENTION = {
+  attention_append_f32: {
+    parameters: [
+      m,
+      size("keyWidth"),
+      size("valueWidth"),
+      rowsIn("kRows", "keyWidth"),
+      rowsIn("vRows", "valueWidth"),
+      perRow("positions"),
+      rowsOut("kCaches", keys("keyWidth", withIt), appended),
+      rowsOut("vCaches", values("valueWidth", withIt), appended),
+    ],
+    cuts: "whole",
+  },
+  attention_f32: {
+    parameters: [
+      m,
+      size("heads"),
+      size("kvHeads"),
+      size("headSize"),
+      size("capacity", 0, { multipleOf: 8 }),
+      float("scale"),
+      rowsIn("qRows", ["heads", "headSize"]),
+      rowsIn("kCaches", keys(KV_WIDTH, upTo), read),
+      rowsIn("vCaches", values(KV_WIDTH, upTo), read),
+      perRow("lengths", ({ capacity }) => capacity),
+      rowsOut("outRows", ["heads", "headSize"], { over: ["qRows"] }),
+      array(
+        "scratch",
+        ({ capacity }, kernels) =>
+          kernels.attention_scratch_bytes(capacity) / 4,
+        { access: "scratch", from: "attention_scratch_bytes()" },
+      ),
+    ],
+    relation: ({ heads, kvHeads }) =>
+      heads % kvHeads === 0
+        ? undefined
+        : `${kvHeads} key-value heads do not divide ${heads} heads: give every key-value head the same number of heads`,
+    // Heads share rows of a cache, so that a part of them is no call of its own.
+    cuts: [byRows(4)],
+    nanoseconds: ({ m, heads, headSize, capacity }) =>
+      4 * m * heads * headSize * capacity / FLOPS_PER_NS,
+  },
+  additive_attention_f32: {
+    parameters: [
+      m,
+      size("keyWidth"),
+      size("valueWidth"),
+      rowsIn("qRows", "keyWidth"),
+      array("v", "keyWidth"),
+      rowsIn("kCaches", keys("keyWidth", upTo), read),
+      rowsIn("vCaches", values("valueWidth", upTo), read),
+      perRow("lengths"),
+      rowsOut("outRows", "valueWidth"),
+      array(
+        "scratch",
+        ({ longest }, kernels) =>
+          kernels.attention_scratch_bytes(panels(longest)) / 16,
+        { access: "scratch", from: "attention_scratch_bytes() / 4" },
+      ),
+    ],
+    cuts: [byRows()],
+    nanoseconds: ({ m, keyWidth, longest }) =>
+      m * keyWidth * panels(longest) / ELEMENTS_PER_NS,
+  },
+} satisfies FamilySpecs;
