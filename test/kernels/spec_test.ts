@@ -1,6 +1,7 @@
 /** What kernels' specs say of themselves: names that exist, and all of them. */
 import assert from "node:assert/strict";
 import { SHAPE_FIELDS } from "../../src/kernels/pack/image_words.ts";
+import { CallSizes } from "../../src/kernels/spec/call_sizes.ts";
 import { KERNEL_NAMES, KERNEL_SPECS } from "../../src/kernels/spec/registry.ts";
 import {
   countOf,
@@ -9,8 +10,6 @@ import {
   type Questions,
   type Sizes,
 } from "../../src/kernels/spec/signature.ts";
-import { CallSizes } from "../../src/kernels/team/call_sizes.ts";
-import type { PartMemory } from "../../src/kernels/team/cut.ts";
 
 /** Answers that are numbers: what they are does not matter here. */
 const QUESTIONS: Questions = {
@@ -23,8 +22,8 @@ const QUESTIONS: Questions = {
 };
 
 /** The sizes that a call of the kernel has, all 8; any other name throws. */
-function sizesOf(kernel: KernelName, more: readonly string[] = []): Sizes {
-  const names = new Set(more);
+function sizesOf(kernel: KernelName): Sizes {
+  const names = new Set<string>();
   for (const parameter of KERNEL_SPECS[kernel].parameters) {
     const { kind, name } = parameter;
     if (kind === "size" || kind === "choice") names.add(name);
@@ -45,14 +44,14 @@ Deno.test("a spec asks for no size that its kernel does not have", () => {
   for (const kernel of KERNEL_NAMES) {
     const spec = KERNEL_SPECS[kernel];
     const sizes = sizesOf(kernel);
-    const check = (extent: Extent | undefined, known = sizes) => {
+    const check = (extent: Extent | undefined) => {
       if (extent === undefined) return;
-      assert(Number.isFinite(countOf(extent, known, QUESTIONS)), kernel);
+      assert(Number.isFinite(countOf(extent, sizes, QUESTIONS)), kernel);
     };
     for (const parameter of spec.parameters) {
       if (parameter.kind === "rows") {
-        const { width, count, each, when, transposed } = parameter;
-        check(width, each === undefined ? sizes : sizesOf(kernel, ["each"]));
+        const { width, count, when, transposed } = parameter;
+        check(width);
         check(count);
         check(transposed);
         when?.(sizes);
@@ -92,10 +91,9 @@ Deno.test("a spec speaks of parameters that its kernel has", () => {
 });
 
 Deno.test("whoever asks a call for a size that its kernel does not have is told", () => {
-  const memory = { words: new Uint32Array(0) } as PartMemory;
   const sizes = new CallSizes("relu_f32").of(
     Float64Array.of(3, 4, 0, 0),
-    memory,
+    new Uint32Array(),
   );
   assert.equal(sizes.n, 4);
   assert.throws(() => sizes.heads, /relu_f32 has no size heads/);

@@ -1,9 +1,10 @@
 /**
- * Checks a kernel call against its signature before it is made: sizes, alignment, aliasing,
- * and that every operand lies inside memory and above the module's own data. Messages name
- * kernel, argument and value, and the way out.
+ * Checks a kernel call against its spec before it is made: sizes, alignment, aliasing, and that
+ * every operand lies inside memory and above the module's own data. Messages name kernel,
+ * argument and value, and the way out.
  */
 import { SHAPE_FIELDS } from "../pack/image_words.ts";
+import { CallSizes } from "../spec/call_sizes.ts";
 import { KERNEL_SPECS } from "../spec/registry.ts";
 import {
   type ArrayParameter,
@@ -15,20 +16,22 @@ import {
   type RowsParameter,
   rowWidth,
   type ShapeParameter,
+  type Sizes,
   type TablesParameter,
 } from "../spec/signature.ts";
 import { checkNumbers } from "./check_numbers.ts";
-import { type MemoryView, viewMemory } from "./memory_view.ts";
 import { checkOverlaps, type Span } from "./overlap.ts";
 
 const SHAPE_BYTES = 4 * SHAPE_FIELDS.length;
 
-/** Where the arguments of one call lie. */
+/** One call, and the memory as it is now: it may have grown since the last one. */
 interface Call {
   kernel: KernelName;
   kernels: Questions;
-  memory: MemoryView;
-  sizes: Record<string, number>;
+  /** First byte that belongs to the host. */
+  staticEnd: number;
+  words: Uint32Array;
+  sizes: Sizes;
   /** Addresses of the arrays met so far. */
   arrays: Record<string, number>;
   spans: Span[];
@@ -42,13 +45,15 @@ export function checkCall(
   args: readonly number[],
   { kernels, memory }: { kernels: Questions; memory: WebAssembly.Memory },
 ): void {
+  checkNumbers(kernel, args);
   const { parameters, relation } = KERNEL_SPECS[kernel];
+  const words = new Uint32Array(memory.buffer);
   const call: Call = {
     kernel,
     kernels,
-    memory: viewMemory(memory, kernels.shoal_static_end() >>> 0),
-    // Widths follow from sizes that may come later: sizes first.
-    sizes: checkNumbers(kernel, args),
+    staticEnd: kernels.shoal_static_end() >>> 0,
+    words,
+    sizes: new CallSizes(kernel).of(Float64Array.from(args), words),
     arrays: {},
     spans: [],
   };
@@ -82,26 +87,26 @@ function shape(
   { name, grouped }: ShapeParameter,
   address: number,
 ): void {
-  span(call, `${name}`, address, SHAPE_BYTES, 4);
-  SHAPE_FIELDS.forEach((field, i) => {
-    const value = call.memory.integer(address + 4 * i);
+  const { sizes } = call;
+  span(call, name, address, SHAPE_BYTES, 4);
+  for (const field of SHAPE_FIELDS) {
     // Pads below 0 leave lines out, as threads do that share an image.
-    if (value < 1 && !field.startsWith("pad")) {
+    if (sizes[field] < 1 && !field.startsWith("pad")) {
       refuse(
         call,
-        `${name}: ${field} must be at least 1, is ${value}; write the words of shapeWords()`,
+        `${name}: ${field} must be at least 1, is ${
+          sizes[field]
+        }; write the words of shapeWords()`,
       );
     }
-    call.sizes[field] = value;
-  });
-  const { groups, channels, outChannels } = call.sizes;
+  }
+  const { groups, channels, outChannels } = sizes;
   if (grouped && (channels % groups !== 0 || outChannels % groups !== 0)) {
     refuse(
       call,
       `${name}: ${groups} groups do not divide ${channels} channels into ${outChannels}`,
     );
   }
-  call.sizes[name] = address;
   call.spans.push({
     operand: name,
     from: address,
@@ -118,7 +123,7 @@ function span(
   bytes: number,
   alignment: number,
 ): void {
-  const { memory } = call;
+  const { staticEnd, words: { byteLength } } = call;
   if (!Number.isInteger(address) || address < 0 || address >= 2 ** 32) {
     const signed = address < 0 ? "; write address >>> 0" : "";
     refuse(call, `${what} is ${address}, which is no address${signed}`);
@@ -129,16 +134,16 @@ function span(
       `${what} lies at ${address}, which is not ${alignment}-byte aligned; place it at a multiple of ${alignment}`,
     );
   }
-  if (address < memory.staticEnd) {
+  if (address < staticEnd) {
     refuse(
       call,
-      `${what} lies at ${address}, in the module's own data; place operands from shoal_static_end() = ${memory.staticEnd} on`,
+      `${what} lies at ${address}, in the module's own data; place operands from shoal_static_end() = ${staticEnd} on`,
     );
   }
-  if (address + bytes > memory.bytes) {
+  if (address + bytes > byteLength) {
     refuse(
       call,
-      `${what} (${bytes} bytes at ${address}) ends outside memory of ${memory.bytes} bytes; grow it or place the operand lower`,
+      `${what} (${bytes} bytes at ${address}) ends outside memory of ${byteLength} bytes; grow it or place the operand lower`,
     );
   }
 }
@@ -148,29 +153,29 @@ function rows(
   parameter: RowsParameter,
   table: number,
 ): void {
-  const { sizes, kernels, memory } = call;
+  const { sizes, kernels } = call;
   if (parameter.when?.(sizes) === false) return;
   if (parameter.optional && table === 0) return;
-  const { name, type, each } = parameter;
-  const bytes = (row: number) => {
-    const all = each === undefined
-      ? sizes
-      : { ...sizes, each: memory.integer(call.arrays[each] + 4 * row) };
-    return rowBytes(type, rowWidth(parameter, all, kernels));
-  };
-  const count = rowCount(parameter, sizes, kernels);
-  rowTable(call, parameter, table, { name, bytes, count });
+  const { type, each } = parameter;
+  rowTable(call, parameter, table, {
+    count: rowCount(parameter, sizes, kernels),
+    bytes(row) {
+      const own = each === undefined
+        ? undefined
+        : call.words[call.arrays[each] / 4 + row] | 0;
+      return rowBytes(type, rowWidth(parameter, sizes, kernels, own));
+    },
+  });
 }
 
 function rowTable(
   call: Call,
-  { access, over, repeats }: Pick<RowsParameter, "access" | "over" | "repeats">,
+  { name, access, over, repeats }: Pick<
+    RowsParameter,
+    "name" | "access" | "over" | "repeats"
+  >,
   table: number,
-  { name, bytes, count }: {
-    name: string;
-    bytes: (row: number) => number;
-    count: number;
-  },
+  { bytes, count }: { bytes: (row: number) => number; count: number },
 ): void {
   span(call, `${name}, a table of ${count} rows,`, table, 4 * count, 4);
   call.spans.push({
@@ -180,7 +185,7 @@ function rowTable(
     access: "in",
   });
   for (let row = 0; row < count; ++row) {
-    const from = call.memory.word(table + 4 * row);
+    const from = call.words[table / 4 + row];
     const size = bytes(row);
     span(call, `${name}: row ${row}`, from, size, 4);
     call.spans.push({
@@ -200,12 +205,12 @@ function array(
   parameter: ArrayParameter,
   address: number,
 ): void {
-  const { sizes, kernels, memory } = call;
+  const { sizes, kernels, words } = call;
   const { name, type, access, length, alignment, below } = parameter;
   if (parameter.optional && address === 0) return;
   const elements = countOf(length, sizes, kernels);
   const bytes = rowBytes(type, elements);
-  span(call, `${name}`, address, bytes, alignment);
+  span(call, name, address, bytes, alignment);
   call.spans.push({
     operand: name,
     from: address,
@@ -214,17 +219,11 @@ function array(
   });
   call.arrays[name] = address;
   if (below === undefined) return;
-  if (parameter.greatest !== undefined) {
-    call.sizes[parameter.greatest] = Array.from(
-      { length: elements },
-      (_, i) => memory.integer(address + 4 * i),
-    ).reduce((a, b) => Math.max(a, b), 0);
-  }
   const { offsets, stride, inclusive = false } = below;
   const most = below.limit(sizes) - (inclusive ? 0 : 1);
   for (let i = 0; i < elements; i += stride) {
     for (const offset of offsets) {
-      const value = memory.integer(address + 4 * (i + offset));
+      const value = words[address / 4 + i + offset] | 0;
       if (value < 0 || value > most) {
         refuse(
           call,
@@ -242,7 +241,7 @@ function tables(
   { name, count, width }: TablesParameter,
   address: number,
 ): void {
-  const { sizes, memory } = call;
+  const { sizes, words } = call;
   const tableCount = sizes[count];
   span(
     call,
@@ -252,10 +251,11 @@ function tables(
     4,
   );
   for (let i = 0; i < tableCount; ++i) {
-    rowTable(call, { access: "in" }, memory.word(address + 4 * i), {
-      name: `${name}[${i}]`,
-      bytes: () => 4 * sizes[width],
-      count: sizes.m,
-    });
+    rowTable(
+      call,
+      { name: `${name}[${i}]`, access: "in" },
+      words[address / 4 + i],
+      { count: sizes.m, bytes: () => 4 * sizes[width] },
+    );
   }
 }

@@ -10,19 +10,13 @@ import type {
 const F32_MAX = 3.4028234663852886e38;
 const I32_MAX = 2 ** 31 - 1;
 
-interface Numbers {
-  kernel: KernelName;
-  sizes: Record<string, number>;
-}
-
 /**
- * @returns sizes and choices by name
  * @throws {RangeError} if there are too many or too few arguments, or one is no such number
  */
 export function checkNumbers(
   kernel: KernelName,
   args: readonly number[],
-): Record<string, number> {
+): void {
   const { parameters } = KERNEL_SPECS[kernel];
   if (args.length !== parameters.length) {
     refuse(
@@ -32,13 +26,11 @@ export function checkNumbers(
       }), got ${args.length}`,
     );
   }
-  const numbers = { kernel, sizes: {} };
   parameters.forEach((parameter, i) => {
-    if (parameter.kind === "size") size(numbers, parameter, args[i]);
-    else if (parameter.kind === "choice") choice(numbers, parameter, args[i]);
-    else if (parameter.kind === "float") float(numbers, parameter, args[i]);
+    if (parameter.kind === "size") size(kernel, parameter, args[i]);
+    else if (parameter.kind === "choice") choice(kernel, parameter, args[i]);
+    else if (parameter.kind === "float") float(kernel, parameter, args[i]);
   });
-  return numbers.sizes;
 }
 
 function refuse(kernel: KernelName, complaint: string): never {
@@ -46,7 +38,7 @@ function refuse(kernel: KernelName, complaint: string): never {
 }
 
 function size(
-  { kernel, sizes }: Numbers,
+  kernel: KernelName,
   { name, least, most = I32_MAX, multipleOf = 1 }: SizeParameter,
   value: number,
 ): void {
@@ -63,11 +55,10 @@ function size(
       `${name} must be a multiple of ${multipleOf}, is ${value}: round it up`,
     );
   }
-  sizes[name] = value;
 }
 
 function choice(
-  { kernel, sizes }: Numbers,
+  kernel: KernelName,
   { name, choices }: ChoiceParameter,
   value: number,
 ): void {
@@ -75,11 +66,10 @@ function choice(
     const known = Object.entries(choices).map(([word, n]) => `${n} (${word})`);
     refuse(kernel, `${name} must be one of ${known.join(", ")}, is ${value}`);
   }
-  sizes[name] = value;
 }
 
 function float(
-  { kernel }: Numbers,
+  kernel: KernelName,
   { name, positive }: FloatParameter,
   value: number,
 ): void {

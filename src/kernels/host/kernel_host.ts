@@ -8,7 +8,8 @@ import { checkCall } from "./check_call.ts";
 import { checkNumbers } from "./check_numbers.ts";
 import type { KernelExports } from "../module/exports.ts";
 import type { ImageShape } from "../../tensor/image_shape.ts";
-import { shapeSizes, shapeWords } from "../pack/image_words.ts";
+import { shapeWords } from "../pack/image_words.ts";
+import { CallSizes } from "../spec/call_sizes.ts";
 import { KERNEL_SPECS } from "../spec/registry.ts";
 import {
   type ArrayParameter,
@@ -77,17 +78,11 @@ export class KernelHost extends Arena {
     const args = parameters.map((parameter) =>
       this.#argument(name, parameter, complete[parameter.name])
     );
-    const sizes = checkNumbers(name, args);
-    parameters.forEach((parameter, i) => {
-      if (parameter.kind !== "shape") return;
-      const shape = complete[parameter.name] as ImageShape;
-      Object.assign(sizes, shapeSizes(shape), { [parameter.name]: args[i] });
-    });
-    for (const { name: argument, ...parameter } of parameters) {
-      if (parameter.kind !== "array" || !parameter.greatest) continue;
-      sizes[parameter.greatest] = this.#integers(complete[argument])
-        .reduce((a, b) => Math.max(a, b), 0);
-    }
+    checkNumbers(name, args);
+    const sizes = new CallSizes(name).of(
+      Float64Array.from(args),
+      new Uint32Array(this.memory.buffer),
+    );
     for (const parameter of parameters) {
       const value = complete[parameter.name];
       if (value === undefined) continue;
@@ -101,7 +96,7 @@ export class KernelHost extends Arena {
             rows.width,
             ...Array.from(
               this.#integers(complete[each]),
-              (each) => rowWidth(parameter, { ...sizes, each }, this.#kernels),
+              (own) => rowWidth(parameter, sizes, this.#kernels, own),
             ),
           );
         checkRows(name, parameter.name, rows, {

@@ -93,7 +93,7 @@ export function practiceCall(
     }
   }
   // What lengths and positions are at most, and here everywhere.
-  sizes.each = sizes.longest = SIZES.capacity - 1;
+  const own = sizes.longest = SIZES.capacity - 1;
   // Zeros are numbers and indices alike.
   const zeros = (bytes: number): number => {
     const at = arena.reserve(bytes);
@@ -118,7 +118,7 @@ export function practiceCall(
       case "rows": {
         const bytes = rowBytes(
           parameter.type,
-          rowWidth(parameter, sizes, kernels),
+          rowWidth(parameter, sizes, kernels, own),
         );
         return table(
           Math.ceil(bytes / 4) * 4,
@@ -130,7 +130,7 @@ export function practiceCall(
         if (parameter.greatest === undefined) {
           return zeros(rowBytes(parameter.type, length));
         }
-        const lengths = new Int32Array(length).fill(sizes.each);
+        const lengths = new Int32Array(length).fill(own);
         return arena.block(lengths).address;
       }
       case "tables": {

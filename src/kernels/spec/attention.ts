@@ -20,17 +20,12 @@ import {
 
 /** Positions in whole panels. */
 const panels = (positions: number) => Math.ceil(positions / 8) * 8;
-/** Caches of `positions` positions. */
-const keys =
-  (width: Extent, positions: (each: number) => number): FromSizes =>
-  (sizes, kernels) =>
-    panels(positions(sizes.each)) * countOf(width, sizes, kernels);
+/** What is read of a cache, from as many positions as the row sees; or is there beyond its last one. */
+const keys = (width: Extent, beyond = 0): FromSizes => (sizes, kernels, own) =>
+  panels(own + beyond) * countOf(width, sizes, kernels);
 const values =
-  (width: Extent, positions: (each: number) => number): FromSizes =>
-  (sizes, kernels) => positions(sizes.each) * countOf(width, sizes, kernels);
-const upTo = (each: number) => each;
-/** With room for position `each`. */
-const withIt = (each: number) => each + 1;
+  (width: Extent, beyond = 0): FromSizes => (sizes, kernels, own) =>
+    (own + beyond) * countOf(width, sizes, kernels);
 const KV_WIDTH = ["kvHeads", "headSize"];
 
 /** One integer a row. */
@@ -56,8 +51,8 @@ export const ATTENTION = {
       rowsIn("kRows", "keyWidth"),
       rowsIn("vRows", "valueWidth"),
       perRow("positions"),
-      rowsOut("kCaches", keys("keyWidth", withIt), appended),
-      rowsOut("vCaches", values("valueWidth", withIt), appended),
+      rowsOut("kCaches", keys("keyWidth", 1), appended),
+      rowsOut("vCaches", values("valueWidth", 1), appended),
     ],
     cuts: "whole",
   },
@@ -70,8 +65,8 @@ export const ATTENTION = {
       size("capacity", 0, { multipleOf: 8 }),
       float("scale"),
       rowsIn("qRows", ["heads", "headSize"]),
-      rowsIn("kCaches", keys(KV_WIDTH, upTo), read),
-      rowsIn("vCaches", values(KV_WIDTH, upTo), read),
+      rowsIn("kCaches", keys(KV_WIDTH), read),
+      rowsIn("vCaches", values(KV_WIDTH), read),
       perRow("lengths", ({ capacity }) => capacity),
       rowsOut("outRows", ["heads", "headSize"], { over: ["qRows"] }),
       array(
@@ -97,8 +92,8 @@ export const ATTENTION = {
       size("valueWidth"),
       rowsIn("qRows", "keyWidth"),
       array("v", "keyWidth"),
-      rowsIn("kCaches", keys("keyWidth", upTo), read),
-      rowsIn("vCaches", values("valueWidth", upTo), read),
+      rowsIn("kCaches", keys("keyWidth"), read),
+      rowsIn("vCaches", values("valueWidth"), read),
       perRow("lengths"),
       rowsOut("outRows", "valueWidth"),
       array(

@@ -26,8 +26,15 @@ export type Questions = Pick<
  */
 export type Sizes = Readonly<Record<string, number>>;
 
-/** A number that follows from sizes, or from what the module says of them. */
-export type FromSizes = (sizes: Sizes, kernels: Questions) => number;
+/**
+ * A number that follows from sizes, or from what the module says of them; for a row of a table whose
+ * rows are of different lengths, from the row's own.
+ */
+export type FromSizes = (
+  sizes: Sizes,
+  kernels: Questions,
+  own: number,
+) => number;
 
 /** A count: a size, a product of sizes and numbers (the leading dimension first), or what follows otherwise. */
 export type Extent = string | readonly (string | number)[] | FromSizes;
@@ -67,7 +74,7 @@ export interface RowsParameter {
   access: "in" | "out";
   /** Elements of a row. */
   width: Extent;
-  /** Row i has `width` elements for element i of this array, a size named `each` there. */
+  /** Element i of this array is row i's own number that `width` follows from. */
   each?: string;
   /** Rows; m if absent. */
   count?: Extent;
@@ -220,8 +227,9 @@ export function countOf(
   extent: Extent,
   sizes: Sizes,
   kernels: Questions,
+  own = 0,
 ): number {
-  if (typeof extent === "function") return extent(sizes, kernels);
+  if (typeof extent === "function") return extent(sizes, kernels, own);
   const factors = typeof extent === "string" ? [extent] : extent;
   return factors.reduce<number>(
     (product, factor) =>
@@ -240,14 +248,16 @@ export function rowCount(
   return countOf(isTransposed(rows, sizes) ? width : count, sizes, kernels);
 }
 
-/** Elements of a row. */
+/** Elements of a row; `own` if rows are of different lengths. */
 export function rowWidth(
   rows: RowsParameter,
   sizes: Sizes,
   kernels: Questions,
+  own?: number,
 ): number {
   const { width, count = "m" } = rows;
-  return countOf(isTransposed(rows, sizes) ? count : width, sizes, kernels);
+  const extent = isTransposed(rows, sizes) ? count : width;
+  return countOf(extent, sizes, kernels, own);
 }
 
 function isTransposed({ transposed }: RowsParameter, sizes: Sizes): boolean {

@@ -1,3 +1,4 @@
+import { CallSizes } from "../spec/call_sizes.ts";
 import { KERNEL_SPECS } from "../spec/registry.ts";
 import {
   type ArrayParameter,
@@ -8,7 +9,6 @@ import {
   type RowsParameter,
   type TablesParameter,
 } from "../spec/signature.ts";
-import { CallSizes } from "./call_sizes.ts";
 import type { CallArguments, PartMemory } from "./cut.ts";
 
 /** A parameter and the position of its argument. */
@@ -59,7 +59,7 @@ export class KernelArguments {
     const { length, type } = this.#scratch.parameter;
     const elements = countOf(
       length,
-      this.sizes.of(args, memory),
+      this.sizes.of(args, memory.words),
       memory.kernels,
     );
     return rowBytes(type, elements) <= memory.scratchBytes;

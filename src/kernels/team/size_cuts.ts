@@ -85,7 +85,7 @@ function enterPacked(
 ): Enter {
   return (args, _first, memory) => {
     args[at] += WORD *
-      countOf(length, sizes.of(args, memory), memory.kernels);
+      countOf(length, sizes.of(args, memory.words), memory.kernels);
   };
 }
 

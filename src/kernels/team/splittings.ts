@@ -46,6 +46,7 @@ export const SPLITTINGS: readonly Splitting[] = KERNEL_NAMES.flatMap((name) => {
   return [{
     name,
     cuts: cuts.map((cut) => cutOf(kernel, cut)),
-    nanoseconds: (args, memory) => nanoseconds(kernel.sizes.of(args, memory)),
+    nanoseconds: (args, memory) =>
+      nanoseconds(kernel.sizes.of(args, memory.words)),
   }];
 });

@@ -1,8 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { SHAPE_FIELDS } from "../pack/image_words.ts";
-import { KERNEL_NAMES, KERNEL_SPECS } from "../spec/registry.ts";
-import type { KernelName, Sizes } from "../spec/signature.ts";
-import type { CallArguments, PartMemory } from "./cut.ts";
+import { KERNEL_NAMES, KERNEL_SPECS } from "./registry.ts";
+import type { KernelName, Sizes } from "./signature.ts";
 
 /** Where a size is found, besides at the position of an argument. */
 const ABSENT = -1;
@@ -10,19 +9,15 @@ const GREATEST = -2;
 /** And the number of the shape's field. */
 const FIELD = 64;
 
-/** Names that any kernel's sizes have. */
-const NAMES: readonly string[] = [
-  ...new Set(KERNEL_NAMES.flatMap((kernel) => [...sources(kernel).keys()])),
-];
-
 /** By name: the position of an argument, or one of the above. */
-function sources(kernel: KernelName): Map<string, number> {
+function sourcesOf(kernel: KernelName): Map<string, number> {
   const found = new Map<string, number>();
   KERNEL_SPECS[kernel].parameters.forEach((parameter, position) => {
     const { kind, name } = parameter;
-    if (kind === "size" || kind === "choice") found.set(name, position);
-    if (kind === "shape") {
+    if (kind === "size" || kind === "choice" || kind === "shape") {
       found.set(name, position);
+    }
+    if (kind === "shape") {
       SHAPE_FIELDS.forEach((field, i) => found.set(field, FIELD + i));
     }
     if (kind === "array" && parameter.greatest !== undefined) {
@@ -31,6 +26,11 @@ function sources(kernel: KernelName): Map<string, number> {
   });
   return found;
 }
+
+/** Names that any kernel's sizes have. */
+const NAMES: readonly string[] = [
+  ...new Set(KERNEL_NAMES.flatMap((kernel) => [...sourcesOf(kernel).keys()])),
+];
 
 /**
  * One kernel's sizes by name, read from a call's arguments where they stand: nothing is copied, and
@@ -43,7 +43,7 @@ export class CallSizes {
   readonly #sources: Int16Array;
   readonly #shape: number;
   readonly #lengths: number;
-  #args: CallArguments = new Float64Array();
+  #args: Float64Array = new Float64Array();
   #words: Uint32Array = new Uint32Array();
 
   static {
@@ -59,11 +59,11 @@ export class CallSizes {
 
   constructor(kernel: KernelName) {
     const { parameters } = KERNEL_SPECS[kernel];
-    const found = sources(kernel);
+    const sources = sourcesOf(kernel);
     this.#kernel = kernel;
     this.#sources = Int16Array.from(
       NAMES,
-      (name) => found.get(name) ?? ABSENT,
+      (name) => sources.get(name) ?? ABSENT,
     );
     this.#shape = parameters.findIndex(({ kind }) => kind === "shape");
     this.#lengths = parameters.findIndex((parameter) =>
@@ -71,8 +71,8 @@ export class CallSizes {
     );
   }
 
-  /** These sizes, of another call. */
-  of(args: CallArguments, { words }: PartMemory): Sizes {
+  /** These sizes, of a call whose operands lie in the memory of these words. */
+  of(args: Float64Array, words: Uint32Array): Sizes {
     this.#args = args;
     this.#words = words;
     return this as unknown as Sizes;
@@ -94,7 +94,7 @@ export class CallSizes {
     let greatest = 0;
     const from = this.#args[this.#lengths] >>> 2;
     for (let i = 0; i < this.#args[0]; i++) {
-      greatest = Math.max(greatest, this.#words[from + i]);
+      greatest = Math.max(greatest, this.#words[from + i] | 0);
     }
     return greatest;
   }
