@@ -34,8 +34,8 @@ function check(
   >,
 ): void {
   for (let i = 0; i < got.length; ++i) {
-    const error = Math.abs(got[i]! - exact[i]!);
-    const allowed = (k + 2) * 2 ** -24 * magnitudes[i]!;
+    const error = Math.abs(got[i] - exact[i]);
+    const allowed = (k + 2) * 2 ** -24 * magnitudes[i];
     assert.ok(error <= allowed, `${what}: element ${i} is off by ${error}`);
   }
 }

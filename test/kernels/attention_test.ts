@@ -9,7 +9,7 @@ function setUp(file: string, prng: Prng) {
   const { kernels, memory, base } = loadBuild(file);
   const kvHeads = 1 + prng.int(2);
   const heads = kvHeads * (1 + prng.int(2));
-  const headSize = [4, 8, 12, 16, 33, 40][prng.int(6)]!;
+  const headSize = [4, 8, 12, 16, 33, 40][prng.int(6)];
   const capacity = 8 * (2 + prng.int(8));
   const floats = new Float32Array(memory.buffer);
   const words = new Uint32Array(memory.buffer);
@@ -86,7 +86,7 @@ for (const file of ["shoal.wasm", "shoal.debug.wasm"]) {
         );
         const together = attend(queries, lengths);
         queries.forEach((q, i) => {
-          const [alone] = attend([q], [lengths[i]!]);
+          const [alone] = attend([q], [lengths[i]]);
           assert.deepEqual(
             together[i],
             alone,

@@ -63,7 +63,7 @@ export function faults(
         args: args.with(i, value),
         debugSees,
       });
-    const address = args[i]!;
+    const address = args[i];
     switch (kind) {
       case "size":
         add("below its least", parameter.least - 1);
@@ -94,7 +94,7 @@ export function faults(
         add("misaligned", address + 2);
         add("outside memory", end + 16);
         add("in the static data", 16);
-        if (parameter.below && args[0]! > 0) {
+        if (parameter.below && args[0] > 0) {
           found.push({
             what: `${name} below 0`,
             args,
@@ -120,7 +120,7 @@ export function faults(
           4 * (parameter.count === undefined ? prng.int(m) : 0);
         for (
           const [what, value] of [
-            ["misaligned", words[row / 4]! + 2],
+            ["misaligned", words[row / 4] + 2],
             ["in the static data", 8],
             ["outside memory", end + 4],
           ] as const
@@ -146,7 +146,7 @@ function sizesOf(
   args: readonly number[],
 ): Record<string, number> {
   return Object.fromEntries(
-    signature.map(({ name }, i) => [name, args[i]!]),
+    signature.map(({ name }, i) => [name, args[i]]),
   );
 }
 
@@ -157,11 +157,11 @@ export function withFault<Value>(
   work: () => Value,
 ): Value {
   const all = new Uint32Array(memory.buffer);
-  const before = words.map(([address]) => all[address / 4]!);
+  const before = words.map(([address]) => all[address / 4]);
   for (const [address, value] of words) all[address / 4] = value;
   try {
     return work();
   } finally {
-    words.forEach(([address], i) => all[address / 4] = before[i]!);
+    words.forEach(([address], i) => all[address / 4] = before[i]);
   }
 }

@@ -12,7 +12,7 @@ function rowsOf(seed: number): { n: number; row: Float32Array } {
   const n = 1 + prng.int(70);
   const row = Float32Array.from(
     { length: n },
-    () => VALUES[prng.int(VALUES.length)]!,
+    () => VALUES[prng.int(VALUES.length)],
   );
   return { n, row };
 }
@@ -43,7 +43,7 @@ Deno.test("topk_rows_f32 puts NaN last and the first of equals first", () => {
       ...{ aRows: host.rows(1, n, row), valueRows: values, idRows: ids },
     });
     const order = Array.from(row, (_, i) => i).toSorted((i, j) => {
-      const [a, b] = [row[i]!, row[j]!];
+      const [a, b] = [row[i], row[j]];
       if (Number.isNaN(a) || Number.isNaN(b)) {
         return Number(Number.isNaN(a)) - Number(Number.isNaN(b)) || i - j;
       }

@@ -83,6 +83,6 @@ export function transposed(
   const size = rows * columns;
   return Float32Array.from(data, (_, i) => {
     const at = i % size;
-    return data[i - at + at % rows * columns + Math.floor(at / rows)]!;
+    return data[i - at + at % rows * columns + Math.floor(at / rows)];
   });
 }

@@ -31,13 +31,13 @@ Deno.test("foldBatchNorm() gives the convolution that the two together are", () 
     conv(shape, image, weight, bias ?? new Float32Array(OUT)).forEach(
       (value, i) => {
         const j = i % OUT;
-        const deviation = Math.sqrt(norm.variance[j]! + norm.epsilon);
-        const expected = (value - norm.mean[j]!) / deviation * norm.scale[j]! +
-          norm.shift[j]!;
+        const deviation = Math.sqrt(norm.variance[j] + norm.epsilon);
+        const expected = (value - norm.mean[j]) / deviation * norm.scale[j] +
+          norm.shift[j];
         // Every weight and bias is rounded once.
-        const allowed = 2 ** -23 * 30 * (1 + Math.abs(norm.scale[j]!)) /
+        const allowed = 2 ** -23 * 30 * (1 + Math.abs(norm.scale[j])) /
           deviation;
-        assert.ok(Math.abs(got[i]! - expected) <= allowed, `element ${i}`);
+        assert.ok(Math.abs(got[i] - expected) <= allowed, `element ${i}`);
       },
     );
   }

@@ -144,7 +144,7 @@ export function drawName<Name extends string>(
   exactNames: readonly Name[],
 ): Name {
   const names = exact ? exactNames : Object.keys(record) as Name[];
-  return names[prng.int(names.length)]!;
+  return names[prng.int(names.length)];
 }
 
 /** Rows of `width` drawn numbers. */

@@ -32,26 +32,26 @@ function swap(data: Images, n: number, c: number): Float32Array {
   return Float32Array.from(data, (_, i) => {
     const image = Math.floor(i / (c * pixels));
     const at = i % (c * pixels);
-    return data[image * c * pixels + at % c * pixels + Math.floor(at / c)]!;
+    return data[image * c * pixels + at % c * pixels + Math.floor(at / c)];
   });
 }
 
 /** Attributes of a window, with 1-D images as images of one line. */
 function window({ attributes, inputs }: OnnxCase, kernel: readonly number[]) {
-  const dims = inputs[0]!.shape.length - 2;
+  const dims = inputs[0].shape.length - 2;
   if (dims < 1 || dims > 2 || "output_shape" in attributes) return undefined;
   const line = dims === 1;
   const pair = (name: string) => {
     const value = (attributes[name] as number[] | undefined) ?? [1, 1];
-    return (line ? [1, value[0]!] : value) as [number, number];
+    return (line ? [1, value[0]] : value) as [number, number];
   };
-  const [, channels, ...space] = inputs[0]!.shape;
+  const [, channels, ...space] = inputs[0].shape;
   const [height, width] = (line ? [1, ...space] : space) as [number, number];
   const stride = pair("strides");
   const dilation = pair("dilations");
   const sizes = (line ? [1, ...kernel] : kernel) as [number, number];
   let pads = (attributes.pads as number[] | undefined) ?? [0, 0, 0, 0];
-  if (line) pads = [0, pads[0]!, 0, pads[1] ?? 0];
+  if (line) pads = [0, pads[0], 0, pads[1] ?? 0];
   const auto = attributes.auto_pad as string | undefined;
   if (auto !== undefined && auto !== "NOTSET") {
     if (auto === "VALID") pads = [0, 0, 0, 0];
@@ -59,20 +59,20 @@ function window({ attributes, inputs }: OnnxCase, kernel: readonly number[]) {
       const total = [height, width].map((from, axis) =>
         Math.max(
           0,
-          (Math.ceil(from / stride[axis]!) - 1) * stride[axis]! +
-            (sizes[axis]! - 1) * dilation[axis]! + 1 - from,
+          (Math.ceil(from / stride[axis]) - 1) * stride[axis] +
+            (sizes[axis] - 1) * dilation[axis] + 1 - from,
         )
       );
       const before = total.map((pad) =>
         auto === "SAME_UPPER" ? pad >> 1 : (pad + 1) >> 1
       );
-      pads = [...before, ...total.map((pad, axis) => pad - before[axis]!)];
+      pads = [...before, ...total.map((pad, axis) => pad - before[axis])];
     }
   }
   return {
     height,
     width,
-    channels: channels!,
+    channels: channels,
     kernel: sizes,
     stride,
     dilation,
@@ -88,7 +88,7 @@ export function convolve(transposed: boolean): Adapter {
       return undefined;
     }
     const groups = (given.attributes.group as number | undefined) ?? 1;
-    const outChannels = transposed ? w.shape[1]! * groups : w.shape[0]!;
+    const outChannels = transposed ? w.shape[1] * groups : w.shape[0];
     const shape = (transposed ? transposedShape : imageShape)({
       ...sizes,
       groups,
@@ -99,7 +99,7 @@ export function convolve(transposed: boolean): Adapter {
       weight: Float32Array.from(w.data),
       ...(b && { bias: Float32Array.from(b.data) }),
     });
-    const m = x.shape[0]!;
+    const m = x.shape[0];
     return images(host, shape, m, x, (at, rows, out) => {
       const kernel = transposed ? "conv_transpose_f32" : "conv_f32";
       const scratch = host.alloc(host.kernels.conv_scratch_bytes(at));
@@ -112,19 +112,19 @@ export function convolve(transposed: boolean): Adapter {
 export function pool(kind: "max" | "average", global: boolean): Adapter {
   return (host, given) => {
     const { attributes, inputs: [x] } = given;
-    const kernel = global ? x!.shape.slice(2) : attributes.kernel_shape;
+    const kernel = global ? x.shape.slice(2) : attributes.kernel_shape;
     const sizes = window(given, kernel as number[]);
     if (sizes === undefined || attributes.storage_order === 1) return undefined;
     const shape = imageShape({ ...sizes, ceil: attributes.ceil_mode === 1 });
-    const [lines, columns] = given.outputs[0]!.shape.slice(-2);
+    const [lines, columns] = given.outputs[0].shape.slice(-2);
     // ONNX drops a last window that would start in the padding.
     const clipped = {
       ...shape,
-      outHeight: given.outputs[0]!.shape.length === 3 ? 1 : lines!,
-      outWidth: columns!,
+      outHeight: given.outputs[0].shape.length === 3 ? 1 : lines,
+      outWidth: columns,
     };
-    const m = x!.shape[0]!;
-    return images(host, clipped, m, x!, (at, rows, out) => {
+    const m = x.shape[0];
+    return images(host, clipped, m, x, (at, rows, out) => {
       if (kind === "max") host.kernels.pool_max_f32(m, at, rows, out);
       else {
         const countPadding = attributes.count_include_pad === 1 ? 1 : 0;
@@ -171,18 +171,18 @@ export const resize: Adapter = (host, given) => {
   ) {
     return undefined;
   }
-  const [n, channels, height, width] = x!.shape as [
+  const [n, channels, height, width] = x.shape as [
     number,
     number,
     number,
     number,
   ];
-  const [lines, columns] = given.outputs[0]!.shape.slice(2) as [number, number];
+  const [lines, columns] = given.outputs[0].shape.slice(2) as [number, number];
   const scales = input(given, 2)?.data.slice(-2);
   const axis = (from: number, to: number, i: number): ResizeAxis => ({
     input: from,
     output: to,
-    ...(scales && { scale: scales[i]! }),
+    ...(scales && { scale: scales[i] }),
     ...(coordinates && { coordinates: coordinates as CoordinateMode }),
   });
   const make = (a: ResizeAxis) =>
@@ -192,7 +192,7 @@ export const resize: Adapter = (host, given) => {
   const rows = host.rows(
     n,
     height * width * channels,
-    swap(x!.data, n, channels),
+    swap(x.data, n, channels),
   );
   const out = host.rows(n, lines * columns * channels);
   const kernel = mode === "linear" ? "resize_linear_f32" : "resize_nearest_f32";

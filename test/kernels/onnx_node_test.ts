@@ -32,7 +32,7 @@ for (const [name, { run, least }] of Object.entries(OPERATORS)) {
         data.forEach((expected, i) => {
           const allowed = ABSOLUTE + RELATIVE * Math.abs(Number(expected));
           assert.ok(
-            Math.abs(got[i]! - Number(expected)) <= allowed ||
+            Math.abs(got[i] - Number(expected)) <= allowed ||
               Object.is(got[i], Number(expected)),
             `${given.name}: output ${output}[${i}] is ${
               got[i]

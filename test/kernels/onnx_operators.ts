@@ -47,8 +47,8 @@ function unary(
     | "gelu_tanh_f32",
 ): Adapter {
   return (host, { inputs: [x] }) => {
-    const n = x!.data.length;
-    const [rows, out] = [host.rows(1, n, x!.data), host.rows(1, n)];
+    const n = x.data.length;
+    const [rows, out] = [host.rows(1, n, x.data), host.rows(1, n)];
     host.kernels[kernel](1, n, rows.table, out.table);
     return [out.read()];
   };
@@ -56,16 +56,16 @@ function unary(
 
 const softmax: Adapter = (host, { attributes, inputs: [x] }) => {
   const axis = (attributes.axis as number | undefined) ?? -1;
-  if (axis !== -1 && axis !== x!.shape.length - 1) return undefined;
-  const n = x!.shape.at(-1)!;
-  const m = x!.data.length / n;
-  const [rows, out] = [host.rows(m, n, x!.data), host.rows(m, n)];
+  if (axis !== -1 && axis !== x.shape.length - 1) return undefined;
+  const n = x.shape.at(-1)!;
+  const m = x.data.length / n;
+  const [rows, out] = [host.rows(m, n, x.data), host.rows(m, n)];
   host.kernels.softmax_rows_f32(m, n, rows.table, out.table);
   return [out.read()];
 };
 
 const topk: Adapter = (host, given) => {
-  const [x, k] = [input(given, 0)!, input(given, 1)!.data[0]!];
+  const [x, k] = [input(given, 0)!, input(given, 1)!.data[0]];
   const axis = (given.attributes.axis as number | undefined) ?? -1;
   if (axis !== -1 && axis !== x.shape.length - 1) return undefined;
   const n = x.shape.at(-1)!;
@@ -81,12 +81,12 @@ const topk: Adapter = (host, given) => {
 
 /** Two run-time operands, two dimensions. */
 const matmul: Adapter = (host, { inputs: [a, b] }) => {
-  if (a!.shape.length !== 2) return undefined;
-  const [m, k] = a!.shape as [number, number];
-  const n = b!.shape[1]!;
+  if (a.shape.length !== 2) return undefined;
+  const [m, k] = a.shape as [number, number];
+  const n = b.shape[1];
   const w = host.alloc(4 * packedGemmFloats({ n, k }));
-  host.kernels.pack_gemm_f32(n, k, host.rows(k, n, b!.data).table, 0, w);
-  const [rows, out] = [host.rows(m, k, a!.data), host.rows(m, n)];
+  host.kernels.pack_gemm_f32(n, k, host.rows(k, n, b.data).table, 0, w);
+  const [rows, out] = [host.rows(m, k, a.data), host.rows(m, n)];
   host.kernels.gemm_f32(m, n, k, rows.table, 0, 0, w, out.table, 0);
   return [out.read()];
 };
@@ -104,7 +104,7 @@ function quantized(
   const words = new Int32Array(m * width);
   for (let i = 0; i < m; ++i) {
     const row = words.subarray(i * width, (i + 1) * width);
-    const values = Array.from({ length: k }, (_, j) => bytes[i * k + j]!);
+    const values = Array.from({ length: k }, (_, j) => bytes[i * k + j]);
     new Float32Array(row.buffer, row.byteOffset)[0] = scale;
     row[1] = zero;
     row[2] = values.reduce((a, b) => a + b, 0);
@@ -122,7 +122,7 @@ function weights(b: OnnxTensor, zero: number, scale: number) {
   const shift = b.dtype === "uint8" ? 128 : 0;
   const values = Int8Array.from(
     { length: n * k },
-    (_, i) => b.data[i % k * n + Math.floor(i / k)]! - shift,
+    (_, i) => b.data[i % k * n + Math.floor(i / k)] - shift,
   );
   return {
     n,
@@ -141,7 +141,7 @@ const matmulInteger: Adapter = (host, given) => {
   const [a, b] = [input(given, 0)!, input(given, 1)!];
   const zeroA = input(given, 2)?.data[0] ?? 0;
   const { n, k, packed } = weights(b, input(given, 3)?.data[0] ?? 0, 1);
-  const m = a.shape[0]!;
+  const m = a.shape[0];
   const rows = quantized(host, m, a.data, 1, zeroA);
   const out = host.rows(m, n);
   host.kernels.gemm_q8_i32(m, n, k, 0, rows, host.put(packed), out.table);
@@ -151,9 +151,9 @@ const matmulInteger: Adapter = (host, given) => {
 const qlinearMatmul: Adapter = (host, given) => {
   const [a, b] = [input(given, 0)!, input(given, 3)!];
   if (a.dtype !== "uint8" || a.shape.length !== 2) return undefined;
-  const value = (i: number) => input(given, i)!.data[0]!;
+  const value = (i: number) => input(given, i)!.data[0];
   const { n, k, packed } = weights(b, value(5), value(4));
-  const m = a.shape[0]!;
+  const m = a.shape[0];
   const rows = quantized(host, m, a.data, value(1), value(2));
   const width = 4 + Math.ceil(n / 4);
   const out = host.rows(m, width);
@@ -173,16 +173,16 @@ const qlinearMatmul: Adapter = (host, given) => {
 };
 
 const dynamicQuantize: Adapter = (host, { inputs: [x] }) => {
-  const k = x!.data.length;
+  const k = x.data.length;
   const out = host.rows(1, 4 + Math.ceil(k / 4));
   host.kernels.quantize_rows_f32(
-    ...[1, k, 255, host.rows(1, k, x!.data).table, out.table] as const,
+    ...[1, k, 255, host.rows(1, k, x.data).table, out.table] as const,
   );
   const words = out.words();
   return [
     new Uint8Array(words.buffer).slice(16, 16 + k),
-    [new Float32Array(words.buffer)[0]!],
-    [words[1]!],
+    [new Float32Array(words.buffer)[0]],
+    [words[1]],
   ];
 };
 
@@ -201,12 +201,12 @@ const attention: Adapter = (host, given) => {
     return undefined;
   }
   const four = q.shape.length === 4;
-  const heads = four ? q.shape[1]! : attributes.q_num_heads as number;
-  const kvHeads = four ? k.shape[1]! : attributes.kv_num_heads as number;
+  const heads = four ? q.shape[1] : attributes.q_num_heads as number;
+  const kvHeads = four ? k.shape[1] : attributes.kv_num_heads as number;
   const [tokens, positions] = four
-    ? [q.shape[2]!, k.shape[2]!]
-    : [q.shape[1]!, k.shape[1]!];
-  const batch = q.shape[0]!;
+    ? [q.shape[2], k.shape[2]]
+    : [q.shape[1], k.shape[1]];
+  const batch = q.shape[0];
   const headSize = q.data.length / batch / heads / tokens;
   if (v.data.length !== k.data.length) return undefined;
   // [batch][heads][tokens][size] to [batch][tokens][heads][size].
@@ -218,7 +218,7 @@ const attention: Adapter = (host, given) => {
       const image = Math.floor(at / count / length);
       return data[
         ((image * count + head) * length + token) * headSize + i % headSize
-      ]!;
+      ];
     });
   const capacity = Math.ceil(positions / 8) * 8;
   const width = kvHeads * headSize;
@@ -236,7 +236,7 @@ const attention: Adapter = (host, given) => {
       ),
     );
   const cacheTables = (count: number) =>
-    caches.map((cache) => each(count, (s) => cache[s]!)) as [number, number];
+    caches.map((cache) => each(count, (s) => cache[s])) as [number, number];
   host.kernels.attention_append_f32(
     ...[batch * positions, width, width] as const,
     host.rows(batch * positions, width, joined(k, kvHeads, positions)).table,
@@ -273,7 +273,7 @@ const attention: Adapter = (host, given) => {
     const image = Math.floor(at / tokens / heads);
     return got[
       ((image * tokens + token) * heads + head) * headSize + i % headSize
-    ]!;
+    ];
   })];
 };
 

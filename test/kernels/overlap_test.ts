@@ -46,19 +46,19 @@ for (const { name, cases } of KERNELS) {
       for (const { parameter, i } of results) {
         if (call.args[i] === 0) continue;
         const check = () => checkCall(kernel, call.args, { kernels, memory });
-        const entry = call.args[i]! / 4;
+        const entry = call.args[i] / 4;
         const saved = words.slice(entry, entry + ROWS);
         for (const other of operands) {
           const { args } = call;
-          const table = args[other.i]!;
+          const table = args[other.i];
           if (other.i === i || table === 0) continue;
           if (other.parameter.when?.(sizes(kernel, args)) === false) continue;
           words.set(words.subarray(table / 4, table / 4 + ROWS), entry);
           if (parameter.over?.includes(other.parameter.name)) {
             assert.doesNotThrow(check, kernelCase.label);
             // One of the rows only: another row's input may not be its result.
-            words[entry] = saved[0]!;
-            words[entry + 1] = words[table / 4 + 2]!;
+            words[entry] = saved[0];
+            words[entry + 1] = words[table / 4 + 2];
           }
           // A slice of no elements overlaps nothing.
           if (!empty(kernel, args, other.parameter)) {
@@ -70,7 +70,7 @@ for (const { name, cases } of KERNELS) {
           }
           words.set(saved, entry);
         }
-        words[entry] = words[entry + 1]!;
+        words[entry] = words[entry + 1];
         if (parameter.repeats) assert.doesNotThrow(check, kernelCase.label);
         else if (!empty(kernel, call.args, parameter)) {
           assert.throws(
@@ -97,16 +97,16 @@ for (const { name, cases } of KERNELS) {
           });
           const call = recordCalls(release, kernelCase)
             .findLast((call) => call.kernel === kernel)!;
-          const width = Object.values(kernelCase.results)[0]!.width;
+          const width = Object.values(kernelCase.results)[0].width;
           const read = (table: number) =>
             Array.from({ length: ROWS }, (_, row) => {
-              const at = words[table / 4 + row]! / 4;
+              const at = words[table / 4 + row] / 4;
               return words.slice(at, at + width);
             });
-          const expected = read(call.args[i]!);
+          const expected = read(call.args[i]);
           const run = kernels[kernel] as (...args: number[]) => unknown;
-          run(...call.args.with(i, call.args[from]!));
-          assert.deepEqual(read(call.args[from]!), expected, kernelCase.label);
+          run(...call.args.with(i, call.args[from]));
+          assert.deepEqual(read(call.args[from]), expected, kernelCase.label);
         }
       });
     }
@@ -118,7 +118,7 @@ function sizes(
   args: readonly number[],
 ): Record<string, number> {
   return Object.fromEntries(
-    KERNEL_SPECS[kernel].parameters.map(({ name }, i) => [name, args[i]!]),
+    KERNEL_SPECS[kernel].parameters.map(({ name }, i) => [name, args[i]]),
   );
 }
 

@@ -102,12 +102,12 @@ export function place(
   for (
     const [name, { block, width }] of Object.entries(kernelCase.tables ?? {})
   ) {
-    const { length } = kernelCase.blocks![block]!;
+    const { length } = kernelCase.blocks![block];
     table(
       name,
       Array.from(
         { length: length / width },
-        (_, i) => at[block]! + 4 * width * i,
+        (_, i) => at[block] + 4 * width * i,
       ),
     );
   }

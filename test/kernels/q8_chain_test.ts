@@ -126,7 +126,7 @@ function sums(
   const q = quantized.map((row) => put(quantizedWords(row)));
   const c = Array.from({ length: rows }, () => put(new Int32Array(n)));
   const [qRows, cRows] = [q, c].map((table) => put(Int32Array.from(table)));
-  kernels.gemm_q8_i32(rows, n, k, 1, qRows!, w, cRows!);
+  kernels.gemm_q8_i32(rows, n, k, 1, qRows, w, cRows);
   return c.flatMap((at) => [...new Int32Array(memory.buffer, at, n)]);
 }
 

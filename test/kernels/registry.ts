@@ -391,7 +391,7 @@ export const COMPOSITIONS: readonly CaseEntry[] = [
     timed: at(
       dynamicQ8Case,
       ...Q8_GEMMS,
-      { ...Q8_GEMMS[3]!, uniform: true },
+      { ...Q8_GEMMS[3], uniform: true },
     ),
   },
   {

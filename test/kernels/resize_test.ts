@@ -126,7 +126,7 @@ for (
 ) {
   Deno.test(`resizing gives what ONNX documents: ${name}`, () => {
     const host = new KernelHost(release.kernels, release.memory);
-    const [height, width] = [image.length, image[0]!.length];
+    const [height, width] = [image.length, image[0].length];
     const table = (axis: 0 | 1) => {
       const sizeOf = {
         input: axis === 0 ? height : width,
@@ -151,7 +151,7 @@ for (
     });
     host.read(out).forEach((value, i) =>
       assert.ok(
-        Math.abs(value - expected[i]!) <= 1e-6 * Math.abs(expected[i]!),
+        Math.abs(value - expected[i]) <= 1e-6 * Math.abs(expected[i]),
         `element ${i} is ${value}, expected ${expected[i]}`,
       )
     );

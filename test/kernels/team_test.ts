@@ -94,7 +94,7 @@ function bits(
   placed.run(kernels);
   placed.checkUntouched();
   return Object.keys(kernelCase.results)
-    .filter((name) => kernelCase.results[name]!.type !== "address")
+    .filter((name) => kernelCase.results[name].type !== "address")
     .map((name) => [name, placed.bits(name)]);
 }
 
@@ -140,7 +140,7 @@ const gemmCase: KernelCase = (() => {
     },
     results: { c: { width: n, type: "f32" } },
     call: (kernels, at, rows) =>
-      kernels.gemm_f32(rows, n, k, at.a!, 0, 0, at.w!, at.c!, 0),
+      kernels.gemm_f32(rows, n, k, at.a, 0, 0, at.w, at.c, 0),
     expected: () => ({}),
     tolerance: 0,
     flops: 2 * m * n * k,

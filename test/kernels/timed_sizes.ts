@@ -10,7 +10,7 @@ export type Timed<Size> = Size & { rows: number };
 
 /** Square weights in cache, and 32 MiB of them from memory; one row to many. */
 export const GEMMS = [[512, 512], [4096, 2048]].flatMap(([n, k1]) =>
-  [1, 4, 16, 64, 512].map((rows) => ({ rows, n: n!, k1: k1! }))
+  [1, 4, 16, 64, 512].map((rows) => ({ rows, n: n, k1: k1 }))
 );
 
 /** The second matrix of BERT base's feed-forward layer. */

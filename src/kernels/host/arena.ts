@@ -145,7 +145,7 @@ export class Arena {
     if (!Number.isInteger(i) || i < 0 || i >= count) {
       throw new RangeError(`There are rows 0 to ${count - 1}, not ${i}`);
     }
-    return new Uint32Array(this.memory.buffer)[table / 4 + i]!;
+    return new Uint32Array(this.memory.buffer)[table / 4 + i];
   }
 
   /** A copy of f32 or i32 rows, count x width. */

@@ -30,7 +30,7 @@ export function fixMemory(
       if (limits === undefined) return bytes;
       const section = [
         ...bytes.subarray(body, limits),
-        bytes[limits]! | HAS_MAXIMUM,
+        bytes[limits] | HAS_MAXIMUM,
         ...leb128(pages),
         ...leb128(pages),
       ];
@@ -51,7 +51,7 @@ class Reader {
   constructor(readonly bytes: Uint8Array, public at: number) {}
 
   byte(): number {
-    return this.bytes[this.at++]!;
+    return this.bytes[this.at++];
   }
 
   /** Unsigned LEB128. */

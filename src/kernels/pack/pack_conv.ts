@@ -124,7 +124,7 @@ export function packDepthwise(
     const at = (c >> 2) * 4 * (1 + taps) + (c & 3);
     out[at] = bias?.[c] ?? 0;
     for (let tap = 0; tap < taps; ++tap) {
-      out[at + 4 * (1 + tap)] = weight[c * taps + tap]!;
+      out[at + 4 * (1 + tap)] = weight[c * taps + tap];
     }
   }
   return out;
@@ -162,13 +162,13 @@ export function foldBatchNorm(
   const row = weight.length / n;
   const factor = Float64Array.from(
     scale,
-    (s, j) => s / Math.sqrt(variance[j]! + epsilon),
+    (s, j) => s / Math.sqrt(variance[j] + epsilon),
   );
   return {
-    weight: weight.map((value, i) => value * factor[Math.floor(i / row)]!),
+    weight: weight.map((value, i) => value * factor[Math.floor(i / row)]),
     bias: Float32Array.from(
       { length: n },
-      (_, j) => ((bias?.[j] ?? 0) - mean[j]!) * factor[j]! + shift[j]!,
+      (_, j) => ((bias?.[j] ?? 0) - mean[j]) * factor[j] + shift[j],
     ),
   };
 }

@@ -59,7 +59,7 @@ export function packQ8(options: PackQ8Options): Int32Array {
     const lane = j % PANEL_COLUMNS;
     let sum = 0;
     for (let i = 0; i < k; ++i) {
-      const value = values[j * k + i]!;
+      const value = values[j * k + i];
       sum += value;
       const group = header + HEADER_WORDS +
         Math.floor(i / STEP) * PANEL_COLUMNS;
@@ -67,7 +67,7 @@ export function packQ8(options: PackQ8Options): Int32Array {
     }
     words[header + lane] = sum - k * (zero?.[j] ?? 0);
     words[header + 8 + lane] = zero?.[j] ?? 0;
-    floats[header + 16 + lane] = scale[j]!;
+    floats[header + 16 + lane] = scale[j];
     floats[header + 24 + lane] = bias?.[j] ?? 0;
   }
   const lists = new Uint16Array(words.buffer);
@@ -117,7 +117,7 @@ function mayOverflow(weights: Int8Array, pair: number): boolean {
   for (let at = pair; at < pair + stepBytes; at += 2) {
     let [positive, negative] = [0, 0];
     for (const i of [at, at + 1, at + stepBytes, at + stepBytes + 1]) {
-      const v = weights[i]!;
+      const v = weights[i];
       if (v > 0) positive += v;
       else negative -= v;
     }
@@ -143,7 +143,7 @@ export function quantizeWeights(
     row.forEach((w, i) =>
       values[j * k + i] = Math.max(
         -127,
-        Math.min(127, Math.round(w / scale[j]!)),
+        Math.min(127, Math.round(w / scale[j])),
       )
     );
   }

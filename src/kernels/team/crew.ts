@@ -65,18 +65,18 @@ export class CrewMember {
     this.memory.reset();
     cut.narrow(args, part, this.memory);
     kernel(
-      args[0]!,
-      args[1]!,
-      args[2]!,
-      args[3]!,
-      args[4]!,
-      args[5]!,
-      args[6]!,
-      args[7]!,
-      args[8]!,
-      args[9]!,
-      args[10]!,
-      args[11]!,
+      args[0],
+      args[1],
+      args[2],
+      args[3],
+      args[4],
+      args[5],
+      args[6],
+      args[7],
+      args[8],
+      args[9],
+      args[10],
+      args[11],
     );
   }
 
@@ -110,7 +110,7 @@ export function partOf(
   const owner = Math.floor(index / PARTS_PER_THREAD);
   const own = index % PARTS_PER_THREAD;
   part.index = index;
-  part.from = Math.floor(pieces * (owner + SHARES[own]!) / threads);
-  part.to = Math.floor(pieces * (owner + SHARES[own + 1]!) / threads);
+  part.from = Math.floor(pieces * (owner + SHARES[own]) / threads);
+  part.to = Math.floor(pieces * (owner + SHARES[own + 1]) / threads);
   return part;
 }

@@ -169,7 +169,7 @@ export class TeamLeader {
     }
     if (cut.join) {
       for (let i = 0; i < this.#parts.length; i++) {
-        partOf(this.#parts[i]!, i, place.threads, pieces);
+        partOf(this.#parts[i], i, place.threads, pieces);
       }
       cut.join(call, this.#parts, memory);
     }
@@ -231,7 +231,7 @@ export class TeamLeader {
   #reported(kernel: string, failed: number): Error {
     const { words, place } = this.#member;
     const from = place.address + MEETING.errorText;
-    const bytes = words[this.#member.at(MEETING.errorBytes)]!;
+    const bytes = words[this.#member.at(MEETING.errorBytes)];
     const text = new TextDecoder().decode(
       new Uint8Array(this.memory.buffer, from, bytes).slice(),
     );

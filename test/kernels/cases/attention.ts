@@ -20,9 +20,9 @@ function cache(
   for (let row = 0; row < lengths.length; ++row) {
     const from = rowOf(rows, row);
     const to = data.subarray(row * rows.width);
-    for (let t = 0; t < lengths[row]!; ++t) {
+    for (let t = 0; t < lengths[row]; ++t) {
       for (let i = 0; i < width; ++i) {
-        to[place(t, i)] = from[t * width + i]!;
+        to[place(t, i)] = from[t * width + i];
       }
     }
   }
@@ -70,7 +70,7 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
     return {
       heads: kvHeads * (1 + prng.int(2)),
       kvHeads,
-      headSize: [1, 3, 4, 8, 16, 17, 40][prng.int(7)]!,
+      headSize: [1, 3, 4, 8, 16, 17, 40][prng.int(7)],
       capacity: 8 * (1 + prng.int(6)),
     };
   },
@@ -106,12 +106,12 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
           headSize,
           capacity,
           scale,
-          at.q!,
-          at.keys!,
-          at.values!,
-          at.lengths!,
-          at.out!,
-          at.scratch!,
+          at.q,
+          at.keys,
+          at.values,
+          at.lengths,
+          at.out,
+          at.scratch,
         ),
       expected: () => ({
         out: Array.from({ length: rows }, (_, i) => i).flatMap((i) =>
@@ -122,7 +122,7 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
               rowOf(q, i),
               rowOf(k, i),
               rowOf(v, i),
-              lengths[i]!,
+              lengths[i],
             ),
           )
         ),
@@ -207,11 +207,11 @@ export const attentionAppendCase = caseFamily<
           m,
           keyWidth,
           valueWidth,
-          at[`k${t}`]!,
-          at[`v${t}`]!,
-          at[`position${t}`]!,
-          at.keys!,
-          at.values!,
+          at[`k${t}`],
+          at[`v${t}`],
+          at[`position${t}`],
+          at.keys,
+          at.values,
         );
       }
     },
@@ -238,7 +238,7 @@ export interface AdditiveAttentionCaseSize {
 export const additiveAttentionCase = caseFamily<AdditiveAttentionCaseSize>(
   ({ prng }) => ({
     keyWidth: 1 + prng.int(40),
-    valueWidth: [1, 3, 4, 8, 17, 40][prng.int(6)]!,
+    valueWidth: [1, 3, 4, 8, 17, 40][prng.int(6)],
     capacity: 8 * (1 + prng.int(5)),
   }),
   (draw, { keyWidth, valueWidth, capacity }) => {
@@ -269,13 +269,13 @@ export const additiveAttentionCase = caseFamily<AdditiveAttentionCaseSize>(
           m,
           keyWidth,
           valueWidth,
-          at.q!,
-          at.v!,
-          at.keys!,
-          at.values!,
-          at.lengths!,
-          at.out!,
-          at.scratch!,
+          at.q,
+          at.v,
+          at.keys,
+          at.values,
+          at.lengths,
+          at.out,
+          at.scratch,
         ),
       expected: () => ({
         out: Array.from({ length: rows }, (_, i) => i).flatMap((i) =>
@@ -285,7 +285,7 @@ export const additiveAttentionCase = caseFamily<AdditiveAttentionCaseSize>(
               v,
               rowOf(k, i),
               rowOf(values, i),
-              { length: lengths[i]!, valueWidth },
+              { length: lengths[i], valueWidth },
             ),
           )
         ),

@@ -85,20 +85,20 @@ function convolution(
         call: (kernels, at, m) =>
           kernels[name](
             m,
-            at.shape!,
-            at.a!,
-            at.w!,
+            at.shape,
+            at.a,
+            at.w,
             at.residual ?? 0,
-            at.out!,
+            at.out,
             ACTIVATIONS[act],
-            at.scratch!,
+            at.scratch,
           ),
         expected: () => ({
           out: Array.from({ length: rows }, (_, i) => i).flatMap((i) =>
             Array.from(
               naive(shape, rowOf(a, i), weight, bias),
               (sum, j) =>
-                activate(act, sum + (residual ? rowOf(residual, i)[j]! : 0)),
+                activate(act, sum + (residual ? rowOf(residual, i)[j] : 0)),
             )
           ),
         }),
@@ -139,7 +139,7 @@ function convolution(
 function extraLines(shape: ImageShape): [number, number] {
   const { kernel, stride, dilation, pads } = shape;
   const extra = (input: number, output: number, axis: 0 | 1) =>
-    output - (input - 1) * stride[axis] + pads[axis]! + pads[axis + 2]! -
+    output - (input - 1) * stride[axis] + pads[axis] + pads[axis + 2] -
     (kernel[axis] - 1) * dilation[axis] - 1;
   return [
     extra(shape.height, shape.outHeight, 0),
@@ -166,24 +166,24 @@ export const nchwConvCase = caseFamily<{ shape: ImageShape }>(
       inputs: {
         planes: {
           width: pixels * channels,
-          data: plain.inputs[0]!.data as Float32Array,
+          data: plain.inputs[0].data as Float32Array,
         },
       },
       results: {
         a: { width: pixels * channels, type: "f32" },
-        out: inside.results.out!,
-        outPlanes: inside.results.out!,
+        out: inside.results.out,
+        outPlanes: inside.results.out,
       },
       call(kernels, at, m) {
         const { planes, a, out, outPlanes } = at;
-        kernels.transpose_rows_f32(m, channels, pixels, planes!, a!);
+        kernels.transpose_rows_f32(m, channels, pixels, planes, a);
         inside.call(kernels, at, m);
         kernels.transpose_rows_f32(
           m,
           outPixels,
           outChannels,
-          out!,
-          outPlanes!,
+          out,
+          outPlanes,
         );
       },
       expected() {
@@ -192,7 +192,7 @@ export const nchwConvCase = caseFamily<{ shape: ImageShape }>(
       },
       equivalent: () => ({
         ...plain,
-        outputs: [{ ...plain.outputs[0]!, of: floatsOf("outPlanes") }],
+        outputs: [{ ...plain.outputs[0], of: floatsOf("outPlanes") }],
         nchw: true,
       }),
     };
@@ -225,10 +225,10 @@ export const depthwiseCase = caseFamily<ConvCaseSize>(
       call: (kernels, at, m) =>
         kernels.depthwise_f32(
           m,
-          at.shape!,
-          at.a!,
-          at.w!,
-          at.out!,
+          at.shape,
+          at.a,
+          at.w,
+          at.out,
           ACTIVATIONS[act],
         ),
       expected: () => ({

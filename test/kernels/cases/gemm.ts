@@ -88,11 +88,11 @@ export const gemmCase = caseFamily<GemmCaseSize>(
           m,
           n,
           k1,
-          at.a1!,
+          at.a1,
           k2,
-          k2 > 0 ? at.a2! : 0,
-          at.w!,
-          at.c!,
+          k2 > 0 ? at.a2 : 0,
+          at.w,
+          at.c,
           ACTIVATIONS[act],
         ),
       expected: () => ({
@@ -131,17 +131,17 @@ export const gemmResidualCase = caseFamily<
           m,
           n,
           k,
-          at.a!,
+          at.a,
           0,
           0,
-          at.w!,
-          at.r!,
-          at.c!,
+          at.w,
+          at.r,
+          at.c,
           ACTIVATIONS[act],
         ),
       expected: () => ({
         c: gemm({ m: rows, n, k, a: a.data, weight, bias }, "none")
-          .map((sum, i) => activate(act, sum + r.data[i]!)),
+          .map((sum, i) => activate(act, sum + r.data[i])),
       }),
       tolerance: exact ? 0 : 2 ** -23 * (k + 8),
       work: { count: 2 * rows * n * k, unit: "GFLOP/s" },
@@ -156,7 +156,7 @@ export const gemmResidualCase = caseFamily<
         return {
           ...product,
           nodes: [
-            { ...product.nodes[0]!, outputs: ["product"] },
+            { ...product.nodes[0], outputs: ["product"] },
             {
               opType: "Add",
               inputs: ["product", "r"],
@@ -190,7 +190,7 @@ export const packGemmCase = caseFamily<
     const weight = () =>
       transposed
         ? b
-        : Float32Array.from(b, (_, i) => b[i % k * n + Math.floor(i / k)]!);
+        : Float32Array.from(b, (_, i) => b[i % k * n + Math.floor(i / k)]);
     return {
       label: `m=${rows} n=${n} k=${k}${transposed ? " transposed" : ""}`,
       rows,
@@ -200,8 +200,8 @@ export const packGemmCase = caseFamily<
       scratch: { w: 4 * packedGemmFloats({ n, k }) },
       results: { c: { width: n, type: "f32" } },
       call(kernels, at, m) {
-        kernels.pack_gemm_f32(n, k, at.bRows!, transposed ? 1 : 0, at.w!);
-        kernels.gemm_f32(m, n, k, at.a!, 0, 0, at.w!, at.c!, ACTIVATIONS.none);
+        kernels.pack_gemm_f32(n, k, at.bRows, transposed ? 1 : 0, at.w);
+        kernels.gemm_f32(m, n, k, at.a, 0, 0, at.w, at.c, ACTIVATIONS.none);
       },
       expected: () => ({
         c: gemm({ m: rows, n, k, a: a.data, weight: weight() }, "none"),
@@ -247,7 +247,7 @@ export const projectionCase = caseFamily<
       const id = Int32Array.from({ length: rows }, (_, i) => argmax(row(i)));
       return {
         id,
-        best: Float64Array.from(id, (j, i) => row(i)[j]!),
+        best: Float64Array.from(id, (j, i) => row(i)[j]),
         ...(keep ? { logits } : {}),
       };
     };
@@ -266,11 +266,11 @@ export const projectionCase = caseFamily<
           m,
           n,
           k,
-          at.a!,
-          at.w!,
-          at.id!,
+          at.a,
+          at.w,
+          at.id,
           at.logits ?? 0,
-          at.best!,
+          at.best,
         ),
       expected,
       tolerance: exact ? 0 : 2 ** -23 * (k + 8),
@@ -285,7 +285,7 @@ export const projectionCase = caseFamily<
         return {
           ...product,
           nodes: [
-            { ...product.nodes[0]!, outputs: ["logits"] },
+            { ...product.nodes[0], outputs: ["logits"] },
             {
               opType: "ArgMax",
               inputs: ["logits"],
@@ -316,7 +316,7 @@ function concatenateRows(
   for (const part of parts) {
     for (let i = 0; i < rows; ++i) {
       for (let j = 0; j < part.width; ++j) {
-        out[i * width + first + j] = part.data[i * part.width + j]!;
+        out[i * width + first + j] = part.data[i * part.width + j];
       }
     }
     first += part.width;

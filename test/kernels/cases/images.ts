@@ -21,7 +21,7 @@ export function drawShape(
   const kernel = [1 + prng.int(4), 1 + prng.int(4)] as const;
   const dilation = [one(), one()] as const;
   const pads = [0, 0, 0, 0].map((_, i) =>
-    prng.int(1 + (kernel[i % 2]! >> 1))
+    prng.int(1 + (kernel[i % 2] >> 1))
   ) as [
     number,
     number,

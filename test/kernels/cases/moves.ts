@@ -18,7 +18,7 @@ export const copyCase = caseFamily<RowSize>(drawRowSize, (draw, { n }) => {
     rows,
     inputs: { a },
     results: { out: { width: n, type: "f32" } },
-    call: (kernels, at, m) => kernels.copy_rows(m, 4 * n, at.a!, at.out!),
+    call: (kernels, at, m) => kernels.copy_rows(m, 4 * n, at.a, at.out),
     expected: () => ({ out: a.data }),
     tolerance: 0,
   };
@@ -63,8 +63,8 @@ export const copyBlocksCase = caseFamily<BlocksSize>(
           4 * aPiece,
           4 * n,
           4 * n * lines,
-          at.a!,
-          at.out!,
+          at.a,
+          at.out,
         ),
       expected: () => ({
         out: Array.from({ length: rows * width }, (_, i) => {
@@ -73,7 +73,7 @@ export const copyBlocksCase = caseFamily<BlocksSize>(
           const line = Math.floor(at / n) % lines;
           return rowOf(a, Math.floor(i / width))[
             line * aLine + piece * aPiece + k
-          ]!;
+          ];
         }),
       }),
       tolerance: 0,
@@ -102,14 +102,14 @@ export const gatherCase = caseFamily<RowSize & { count: number }>(
       call(kernels, at, m) {
         const bad = kernels.gather_rows(
           m,
-          at.ids!,
-          at.table!,
+          at.ids,
+          at.table,
           4 * n,
           count,
-          at.found!,
+          at.found,
         );
         assert(bad === -1, `row ${bad} was refused`);
-        kernels.copy_rows(m, 4 * n, at.found!, at.out!);
+        kernels.copy_rows(m, 4 * n, at.found, at.out);
       },
       expected: () => ({
         out: Array.from(ids).flatMap((id) =>
@@ -150,7 +150,7 @@ export const transposeCase = caseFamily<{ height: number; width: number }>(
       inputs: { a },
       results: { out: { width: height * width, type: "f32" } },
       call: (kernels, at, m) =>
-        kernels.transpose_rows_f32(m, height, width, at.a!, at.out!),
+        kernels.transpose_rows_f32(m, height, width, at.a, at.out),
       expected: () => ({ out: transposed(a.data, height, width) }),
       tolerance: 0,
       equivalent: () => ({

@@ -45,13 +45,13 @@ export const poolCase = (
         results: { out: { width, type: "f32" } },
         call: (kernels, at, m) =>
           kind === "max"
-            ? kernels.pool_max_f32(m, at.shape!, at.a!, at.out!)
+            ? kernels.pool_max_f32(m, at.shape, at.a, at.out)
             : kernels.pool_average_f32(
               m,
-              at.shape!,
+              at.shape,
               countPadding ? 1 : 0,
-              at.a!,
-              at.out!,
+              at.a,
+              at.out,
             ),
         expected: () => ({
           out: Array.from({ length: rows }, (_, i) => i)

@@ -91,14 +91,14 @@ export function gemmQ8Case(
     quantized.forEach((row, i) => data.set(quantizedWords(row), i * width));
     const q: RowOperand = { width, data };
     const sum = (i: number, j: number) =>
-      integerSum(quantized[i]!, values.subarray(j * k, (j + 1) * k), zero[j]!);
+      integerSum(quantized[i], values.subarray(j * k, (j + 1) * k), zero[j]);
     /** The sum scaled and biased, rounded as the kernel rounds. */
     const scaled = (i: number, j: number) =>
       Math.fround(
         Math.fround(
           Math.fround(sum(i, j)) *
-            Math.fround(quantized[i]!.scale * scale[j]!),
-        ) + bias[j]!,
+            Math.fround(quantized[i].scale * scale[j]),
+        ) + bias[j],
       );
     const each = (value: (i: number, j: number) => number) =>
       Array.from(
@@ -127,7 +127,7 @@ export function gemmQ8Case(
           : { width: n, type: name === "gemm_q8_f32" ? "f32" : "i32" },
       },
       call(kernels, at, m) {
-        const common = [m, n, k, seven ? 1 : 0, at.q!, at.w!, at.c!] as const;
+        const common = [m, n, k, seven ? 1 : 0, at.q, at.w, at.c] as const;
         if (name === "gemm_q8_f32") {
           kernels.gemm_q8_f32(...common, ACTIVATIONS[act]);
         } else if (name === "gemm_q8_i32") kernels.gemm_q8_i32(...common);
@@ -152,7 +152,7 @@ export function gemmQ8Case(
     function integerEquivalent(aZero: number) {
       const turned = new Int8Array(k * n);
       for (let j = 0; j < n; ++j) {
-        for (let i = 0; i < k; ++i) turned[i * n + j] = values[j * k + i]!;
+        for (let i = 0; i < k; ++i) turned[i * n + j] = values[j * k + i];
       }
       return {
         nodes: [{

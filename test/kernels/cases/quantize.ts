@@ -68,7 +68,7 @@ export const quantizeCase = caseFamily<QuantizeCaseSize>(
       draw,
       k,
       drawRows(draw, k),
-      (kernels, at, m) => kernels.quantize_rows_f32(m, k, levels, at.a!, at.q!),
+      (kernels, at, m) => kernels.quantize_rows_f32(m, k, levels, at.a, at.q),
       (row) => quantizeDynamic(row, levels),
     ),
 );
@@ -88,7 +88,7 @@ export const quantizeStaticCase = caseFamily<{ k: number }>(
         (_, i) =>
           new Uint8Array(words.buffer, words.byteOffset)[
             Math.floor(i / k) * width + 16 + i % k
-          ]!,
+          ],
       );
     };
     return {
@@ -97,7 +97,7 @@ export const quantizeStaticCase = caseFamily<{ k: number }>(
         k,
         a,
         (kernels, at, m) =>
-          kernels.quantize_static_rows_f32(m, k, scale, zero, at.a!, at.q!),
+          kernels.quantize_static_rows_f32(m, k, scale, zero, at.a, at.q),
         (row) => quantizeStatic(row, scale, zero),
       ),
       equivalent: () => ({
@@ -153,15 +153,15 @@ export const dynamicQ8Case = caseFamily<DynamicQ8Size>(
         c: { width: n, type: "f32" },
       },
       call(kernels, at, m) {
-        kernels.quantize_rows_f32(m, k, 127, at.a!, at.q!);
+        kernels.quantize_rows_f32(m, k, 127, at.a, at.q);
         kernels.gemm_q8_f32(
           m,
           n,
           k,
           1,
-          at.q!,
-          at.w!,
-          at.c!,
+          at.q,
+          at.w,
+          at.c,
           ACTIVATIONS.none,
         );
       },
@@ -170,9 +170,9 @@ export const dynamicQ8Case = caseFamily<DynamicQ8Size>(
           const row = quantizeDynamic(rowOf(a, i), 127);
           return Array.from({ length: n }, (_, j) => {
             const sum = integerSum(row, values.subarray(j * k, (j + 1) * k), 0);
-            const factor = Math.fround(row.scale * scale[j]!);
+            const factor = Math.fround(row.scale * scale[j]);
             const scaled = Math.fround(Math.fround(sum) * factor);
-            return Math.fround(scaled + bias[j]!);
+            return Math.fround(scaled + bias[j]);
           });
         }),
       }),
@@ -182,7 +182,7 @@ export const dynamicQ8Case = caseFamily<DynamicQ8Size>(
       equivalent() {
         const turned = new Int8Array(k * n);
         for (let j = 0; j < n; ++j) {
-          for (let i = 0; i < k; ++i) turned[i * n + j] = values[j * k + i]!;
+          for (let i = 0; i < k; ++i) turned[i * n + j] = values[j * k + i];
         }
         return {
           nodes: [{

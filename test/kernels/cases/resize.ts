@@ -59,10 +59,10 @@ export function resizeCase(
             channels,
             outHeight,
             outWidth,
-            at.a!,
-            at.lines!,
-            at.columns!,
-            at.out!,
+            at.a,
+            at.lines,
+            at.columns,
+            at.out,
           ),
         expected: () => ({
           out: Array.from({ length: rows }, (_, i) => i).flatMap((i) =>
@@ -101,7 +101,7 @@ export function resizeCase(
             ),
           }]);
           const inputs = ["x", "", "", "sizes"];
-          return { ...one, nodes: [{ ...one.nodes[0]!, inputs }] };
+          return { ...one, nodes: [{ ...one.nodes[0], inputs }] };
         },
       };
     },
@@ -119,18 +119,18 @@ function resized(
   },
 ): number[] {
   const pixel = (y: number, x: number, c: number) =>
-    image[(y * width + x) * channels + c]!;
+    image[(y * width + x) * channels + c];
   const weights = (table: Int32Array, at: number) => {
     const floats = new Float32Array(table.buffer);
     return [0, 1].map((side) =>
-      [table[4 * at + side]!, floats[4 * at + 2 + side]!] as const
+      [table[4 * at + side], floats[4 * at + 2 + side]] as const
     );
   };
   return Array.from({ length: outHeight * outWidth * channels }, (_, j) => {
     const c = j % channels;
     const x = Math.floor(j / channels) % outWidth;
     const y = Math.floor(j / channels / outWidth);
-    if (nearest) return pixel(lines[y]!, columns[x]!, c);
+    if (nearest) return pixel(lines[y], columns[x], c);
     let sum = 0;
     for (const [line, wy] of weights(lines, y)) {
       for (const [column, wx] of weights(columns, x)) {

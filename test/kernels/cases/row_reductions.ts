@@ -21,7 +21,7 @@ export const softmaxCase = caseFamily<RowSize>(drawRowSize, (draw, { n }) => {
     rows,
     inputs: { a },
     results: { out: { width: n, type: "f32" } },
-    call: (kernels, at, m) => kernels.softmax_rows_f32(m, n, at.a!, at.out!),
+    call: (kernels, at, m) => kernels.softmax_rows_f32(m, n, at.a, at.out),
     expected: () => ({
       out: Array.from({ length: rows }, (_, i) => i)
         .flatMap((i) => Array.from(softmax(rowOf(a, i)))),
@@ -57,13 +57,13 @@ export function normCase(
             ? kernels.layer_norm_f32(
               m,
               n,
-              at.a!,
-              at.gamma!,
+              at.a,
+              at.gamma,
               at.beta ?? 0,
               epsilon,
-              at.out!,
+              at.out,
             )
-            : kernels.rms_norm_f32(m, n, at.a!, at.gamma!, epsilon, at.out!),
+            : kernels.rms_norm_f32(m, n, at.a, at.gamma, epsilon, at.out),
         expected: () => ({
           out: Array.from({ length: rows }, (_, i) => i).flatMap((i) =>
             Array.from(normalize(rowOf(a, i), gamma, beta, epsilon, layer))
@@ -123,9 +123,9 @@ export const topkCase = caseFamily<RowSize & { k: number; largest?: boolean }>(
           n,
           k,
           largest ? 1 : 0,
-          at.a!,
-          at.value!,
-          at.id!,
+          at.a,
+          at.value,
+          at.id,
         ),
       expected: () => ({
         value: each(({ values }) => values),
@@ -171,7 +171,7 @@ export const argmaxCase = caseFamily<RowSize>(drawRowSize, (draw, { n }) => {
     rows,
     inputs: { a },
     results: { id: { width: 1, type: "i32" } },
-    call: (kernels, at, m) => kernels.argmax_rows_f32(m, n, at.a!, at.id!),
+    call: (kernels, at, m) => kernels.argmax_rows_f32(m, n, at.a, at.id),
     expected: () => ({
       id: Array.from({ length: rows }, (_, i) => argmax(rowOf(a, i))),
     }),

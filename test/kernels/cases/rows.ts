@@ -52,7 +52,7 @@ export function rowEquivalent(
     }],
     constants,
     inputs: inputs.map((data, i) => ({
-      name: names[i]!,
+      name: names[i],
       shape: [rows, n],
       data,
     })),
@@ -87,7 +87,7 @@ export function unaryCase(
       rows,
       inputs: { a },
       results: { out: { width: n, type: "f32" } },
-      call: (kernels, at, m) => kernels[name](m, n, at.a!, at.out!),
+      call: (kernels, at, m) => kernels[name](m, n, at.a, at.out),
       expected: () => ({ out: Float64Array.from(a.data, reference) }),
       tolerance,
       work: elements(rows * n),
@@ -114,11 +114,11 @@ export function binaryCase(
       rows,
       inputs: { a, b },
       results: { out: { width: n, type: "f32" } },
-      call: (kernels, at, m) => kernels[name](m, n, at.a!, at.b!, at.out!),
+      call: (kernels, at, m) => kernels[name](m, n, at.a, at.b, at.out),
       expected: () => ({
         out: Float32Array.from(
           a.data,
-          (value, i) => reference(value, b.data[i]!),
+          (value, i) => reference(value, b.data[i]),
         ),
       }),
       tolerance: 0,

@@ -42,10 +42,10 @@ function cutCase<Size>(
   const cut = (draw: CaseDraw, whole: KernelCase): KernelCase => {
     // ONNX has no such operator.
     const { equivalent: _, ...rest } = whole;
-    const hidden = whole.results.hOut!.width;
+    const hidden = whole.results.hOut.width;
     const first = 8 * draw.prng.int(Math.ceil(hidden / 8));
     const ranges = { Low: [0, first], High: [first, hidden] } as const;
-    const listed = lists.flatMap((name) => whole.lists![name]!);
+    const listed = lists.flatMap((name) => whole.lists![name]);
     const sides = SIDES.map((side) => ({
       side,
       names: (list: readonly string[]) => list.map((name) => name + side),
@@ -59,7 +59,7 @@ function cutCase<Size>(
           [...inputs, ...listed].flatMap((name) =>
             SIDES.map((side) => [
               name + side,
-              columns(whole.inputs[name]!, ranges[side]),
+              columns(whole.inputs[name], ranges[side]),
             ])
           ),
         ),
@@ -70,7 +70,7 @@ function cutCase<Size>(
           lists.flatMap((name) =>
             sides.map(({ side, names }) => [
               name + side,
-              names(whole.lists![name]!),
+              names(whole.lists![name]),
             ])
           ),
         ),
@@ -90,7 +90,7 @@ function cutCase<Size>(
           call(kernels, at, { m, hidden, whole }, {
             first: from,
             units: to - from,
-            cut: (name) => at[name + side]!,
+            cut: (name) => at[name + side],
           });
         }
       },
@@ -132,11 +132,11 @@ export const lstmUnitsCase = cutCase(lstmCase, {
       hidden,
       first,
       units,
-      whole.inputs.x!.width,
-      at.x!,
-      at.h!,
+      whole.inputs.x.width,
+      at.x,
+      at.h,
       cut("c"),
-      at.w!,
+      at.w,
       cut("hOut"),
       cut("cOut"),
     ),
@@ -151,11 +151,11 @@ export const gruUnitsCase = cutCase(gruCase, {
       hidden,
       first,
       units,
-      whole.inputs.x!.width,
-      at.x!,
-      at.h!,
+      whole.inputs.x.width,
+      at.x,
+      at.h,
       cut("h"),
-      at.w!,
+      at.w,
       cut("hOut"),
     ),
 });
@@ -168,9 +168,9 @@ export const treeLeafUnitsCase = cutCase(treeLeafCase, {
       hidden,
       first,
       units,
-      whole.inputs.x!.width,
-      at.x!,
-      at.w!,
+      whole.inputs.x.width,
+      at.x,
+      at.w,
       cut("hOut"),
       cut("cOut"),
     ),
@@ -185,10 +185,10 @@ export const treeInternalUnitsCase = cutCase(treeInternalCase, {
       hidden,
       first,
       units,
-      whole.lists!.h!.length,
-      at.h!,
+      whole.lists!.h.length,
+      at.h,
       cut("c"),
-      at.w!,
+      at.w,
       cut("hOut"),
       cut("cOut"),
     ),

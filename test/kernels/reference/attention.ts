@@ -26,13 +26,13 @@ export function attention(
     const scores = Array.from({ length }, (_, t) => {
       let sum = 0;
       for (let i = 0; i < headSize; ++i) {
-        sum += q[head * headSize + i]! * keys[at(t, i)]!;
+        sum += q[head * headSize + i] * keys[at(t, i)];
       }
       return scale * sum;
     });
     softmax(scores).forEach((weight, t) => {
       for (let i = 0; i < headSize; ++i) {
-        out[head * headSize + i]! += weight * values[at(t, i)]!;
+        out[head * headSize + i] += weight * values[at(t, i)];
       }
     });
   }
@@ -51,13 +51,13 @@ export function additiveAttention(
   const scores = Array.from({ length }, (_, t) => {
     let sum = 0;
     for (let i = 0; i < q.length; ++i) {
-      sum += v[i]! * Math.tanh(q[i]! + keys[t * q.length + i]!);
+      sum += v[i] * Math.tanh(q[i] + keys[t * q.length + i]);
     }
     return sum;
   });
   softmax(scores).forEach((weight, t) => {
     for (let i = 0; i < valueWidth; ++i) {
-      out[i]! += weight * values[t * valueWidth + i]!;
+      out[i] += weight * values[t * valueWidth + i];
     }
   });
   return out;

@@ -35,11 +35,11 @@ export function conv(
     for (let ox = 0; ox < shape.outWidth; ++ox) {
       for (let o = 0; o < outChannels; ++o) {
         const first = Math.floor(o / (outChannels / groups)) * own;
-        let sum = bias[o]!;
+        let sum = bias[o];
         eachTap(shape, oy, ox, (y, x, tap) => {
           for (let c = 0; c < own; ++c) {
-            sum += image[(y * shape.width + x) * channels + first + c]! *
-              weight[(o * own + c) * kh * kw + tap]!;
+            sum += image[(y * shape.width + x) * channels + first + c] *
+              weight[(o * own + c) * kh * kw + tap];
           }
         });
         out[(oy * shape.outWidth + ox) * outChannels + o] = sum;
@@ -62,7 +62,7 @@ export function convTranspose(
   const pixels = shape.outHeight * shape.outWidth;
   const out = Float64Array.from(
     { length: pixels * outChannels },
-    (_, i) => bias[i % outChannels]!,
+    (_, i) => bias[i % outChannels],
   );
   for (let y = 0; y < shape.height; ++y) {
     for (let x = 0; x < shape.width; ++x) {
@@ -75,9 +75,9 @@ export function convTranspose(
         for (let c = 0; c < channels; ++c) {
           const first = Math.floor(c / (channels / groups)) * n;
           for (let j = 0; j < n; ++j) {
-            out[(oy * shape.outWidth + ox) * outChannels + first + j]! +=
-              image[(y * shape.width + x) * channels + c]! *
-              weight[(c * n + j) * kh * kw + tap]!;
+            out[(oy * shape.outWidth + ox) * outChannels + first + j] +=
+              image[(y * shape.width + x) * channels + c] *
+              weight[(c * n + j) * kh * kw + tap];
           }
         }
       }
@@ -100,13 +100,13 @@ export function pool(
     Array.from(
       { length: kernel },
       (_, k) => o * stride[axis] - pads[axis] + k * dilation[axis],
-    ).filter((at) => at < size + pads[axis + 2]!).length;
+    ).filter((at) => at < size + pads[axis + 2]).length;
   for (let oy = 0; oy < shape.outHeight; ++oy) {
     for (let ox = 0; ox < shape.outWidth; ++ox) {
       for (let c = 0; c < channels; ++c) {
         let [sum, max, count] = [0, -Infinity, 0];
         eachTap(shape, oy, ox, (y, x) => {
-          const value = image[(y * shape.width + x) * channels + c]!;
+          const value = image[(y * shape.width + x) * channels + c];
           sum += value;
           max = Math.max(max, value);
           ++count;

@@ -13,7 +13,7 @@ export function normalize(
   const mean = centered ? values.reduce((a, b) => a + b, 0) / n : 0;
   const variance = values.reduce((sum, x) => sum + (x - mean) ** 2, 0) / n;
   return values.map((x, j) =>
-    (x - mean) / Math.sqrt(variance + epsilon) * gamma[j]! + (beta?.[j] ?? 0)
+    (x - mean) / Math.sqrt(variance + epsilon) * gamma[j] + (beta?.[j] ?? 0)
   );
 }
 
@@ -24,7 +24,7 @@ export function topk(
   largest: boolean,
 ): { values: number[]; ids: number[] } {
   const ids = Array.from({ length: row.length }, (_, j) => j)
-    .sort((a, b) => (largest ? row[b]! - row[a]! : row[a]! - row[b]!) || a - b)
+    .sort((a, b) => (largest ? row[b] - row[a] : row[a] - row[b]) || a - b)
     .slice(0, k);
-  return { ids, values: ids.map((id) => row[id]!) };
+  return { ids, values: ids.map((id) => row[id]) };
 }

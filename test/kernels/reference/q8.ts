@@ -62,7 +62,7 @@ export function integerSum(
   weightZero: number,
 ): number {
   return q.reduce(
-    (sum, value, i) => sum + (value - zero) * (v[i]! - weightZero),
+    (sum, value, i) => sum + (value - zero) * (v[i] - weightZero),
     0,
   );
 }
