@@ -176,13 +176,6 @@ Deno.test("htmlReport() says what every column means", () => {
   }
 });
 
-Deno.test("htmlReport() without a renderer has everything but charts, and says why", async () => {
-  const text = await htmlReport(syntheticResult(), { render: undefined });
-  ok(!elements(text).includes("svg"));
-  ok(text.includes("Charts are drawn with the npm package echarts"));
-  ok(text.includes("<h3>Figures</h3>"));
-});
-
 Deno.test("no label of a chart leaves it, however large the figures", async () => {
   const result = syntheticResult();
   const times = 1e5;

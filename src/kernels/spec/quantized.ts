@@ -1,5 +1,5 @@
 /** int8: rows of bytes with a header, and products with packed int8 matrices. */
-import { ACTIVATIONS } from "../module/exports.ts";
+import { ACTIVATIONS } from "../module/activations.ts";
 import { packedQ8Words } from "../pack/pack_q8.ts";
 import {
   along,
