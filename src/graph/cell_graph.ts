@@ -42,7 +42,7 @@ export interface NodeOutput {
 
 /** What sets a node apart besides its inputs. */
 export interface NodeOptions {
-  /** Tokens that a node of a ragged cell brings, 1 to its `tokensMax`; default 1. */
+  /** Tokens that a node of a ragged cell brings, 1 to its `tokensMax`; needed there, and only there. */
   readonly length?: number;
   /** A cache of the request for every cache port of the cell, by name. */
   readonly caches?: Readonly<Record<string, Cache<CellNode>>>;

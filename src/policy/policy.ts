@@ -12,7 +12,7 @@ export interface WorkerView {
 
 /** Read-only state of the engine at a scheduling point. */
 export interface EngineView {
-  /** Time since the engine's start, as arrivals and deadlines have it. */
+  /** Now, in the clock of arrivals and deadlines: virtual time, or time since the engine's thread started. */
   readonly nowNs: number;
   /** All workers, by id. */
   readonly workers: readonly WorkerView[];

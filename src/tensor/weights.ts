@@ -10,7 +10,7 @@ import {
 
 /**
  * Where a model gets its parameters from: asked once per tensor, when the model is made, by name and shape. What it
- * returns has that shape and finite elements; the model packs it and keeps no reference.
+ * returns has that shape and finite elements; the model keeps it, so that it must not change any more.
  * @param name as the model's docstring lists it
  * @param shape sizes that the model needs
  * @param fanIn number of inputs summed into one output; scales seeded weights

@@ -15,6 +15,8 @@ const fileOf = (door: string): string => `src/${door}.ts`;
 const SERVING_VALUES_MAX = 32;
 
 interface Declaration {
+  /** "reference": another name of what the door exports already. */
+  readonly kind: string;
   readonly location: { readonly filename: string; readonly byteIndex: number };
   readonly jsDoc?: {
     readonly tags?: readonly { readonly kind: string; readonly doc?: string }[];
@@ -88,7 +90,9 @@ Deno.test("a thing has one name, whichever door it comes through", async () => {
   const names = new Map<string, string>();
   for (const door of DOORS) {
     for (const [name, declarations] of await exportsOf(door)) {
-      for (const { location: { filename, byteIndex } } of declarations) {
+      for (const { kind, location } of declarations) {
+        assert.notEqual(kind, "reference", `${name} of ${door} has two names`);
+        const { filename, byteIndex } = location;
         const where = `${filename}:${byteIndex}`;
         const other = names.get(where) ?? name;
         assert.equal(name, other, `${where} is exported as both`);

@@ -15,7 +15,7 @@ export interface WaitingQueries extends Iterable<Query> {
 
 /** What a schedule may know when queries wait. */
 export interface AdmitView {
-  /** Time since the engine's start. */
+  /** Now, as `EngineView` has it. */
   readonly nowNs: number;
   /** At least one. */
   readonly waiting: WaitingQueries;
