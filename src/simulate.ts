@@ -32,11 +32,10 @@ export {
 } from "./engine/virtual/virtual_driver.ts";
 export type { VirtualArrival } from "./engine/virtual/virtual_driver.ts";
 export type { VirtualWorkersOptions } from "./engine/virtual/virtual_workers.ts";
-export { TensorExecutor } from "./engine/wall/tensor_executor.ts";
 export { MLPERF_GNMT } from "./models/gnmt.ts";
 export type { InputKind } from "./graph/model.ts";
 export { MODELS } from "./models/registry.ts";
-export type { ModelEntry } from "./models/registry.ts";
+export type { ModelEntry, SizeClass } from "./models/registry.ts";
 export { BASELINES, searchWindow } from "./policy/baselines/search_window.ts";
 export type {
   BaselineOptions,
@@ -55,3 +54,7 @@ export { oracle } from "./policy/lazybatching/lazy.ts";
 export { POLICIES } from "./policy/registry.ts";
 export type { PolicyEntry } from "./policy/registry.ts";
 export { seededWeights } from "./tensor/weights.ts";
+
+// What models, policies and machines are made of, for those who study them through this door alone.
+export type * from "./mod.ts";
+export type * from "./npu.ts";

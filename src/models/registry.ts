@@ -12,17 +12,24 @@ import { unet, UNET_OPTIONS } from "./unet.ts";
 /** How large models are made where they are measured; `full` has the papers' sizes. */
 export const SIZE_CLASSES = ["small", "medium", "large", "full"] as const;
 
+/** One of SIZE_CLASSES. */
 export type SizeClass = (typeof SIZE_CLASSES)[number];
 
-type Options = Readonly<Record<string, unknown>>;
-
+/** What is known of a registered model: how it is built, measured and tested. */
 export interface ModelEntry {
   /** Options a configuration may name. */
   readonly options: readonly string[];
+  /** What a request brings. */
   readonly input: InputKind;
+  /**
+   * Makes the model.
+   * @throws TypeError or RangeError on an option that the model does not have or cannot take
+   */
   build(options: Record<string, unknown> & { weights?: WeightSource }): Model;
   /** Options by size class: from one class to the next about four times the work. */
-  readonly sizes: Readonly<Record<SizeClass, Options>>;
+  readonly sizes: Readonly<
+    Record<SizeClass, Readonly<Record<string, unknown>>>
+  >;
   /** The corpus or task of which measured requests have their lengths; default: the workload's. */
   readonly lengths?: string;
   /**
@@ -47,6 +54,16 @@ const EOS = [null, 2, 5];
  * 75 % of the compute (Cellular Batching, section 7.4), that is hidden * vocabulary = 16 * hidden^2
  * multiply-adds beside the decoder's step. There, decoding ends where the workload says (`eos: null`):
  * trained weights would stop by themselves. Image networks keep all their layers.
+ *
+ * @example Every model, in the size that fits the smallest machines
+ * ```ts
+ * import { MODELS, seededWeights } from "@shoal/core/simulate";
+ *
+ * for (const [name, { build, sizes }] of Object.entries(MODELS)) {
+ *   const model = build({ ...sizes.small, weights: seededWeights(1) });
+ *   console.log(name, model.cells.length, "cells");
+ * }
+ * ```
  */
 export const MODELS: Readonly<Record<string, ModelEntry>> = {
   lstm: {

@@ -10,8 +10,12 @@ import { nEbird, nEbirdLimited } from "./e2bird/n_ebird.ts";
 import type { Policy } from "./policy.ts";
 import { serial } from "./baselines/serial.ts";
 
+/** What is known of a registered policy: how it is made, and with which options it is tested. */
 export interface PolicyEntry {
-  /** @throws TypeError or RangeError on an option that the policy does not have or cannot take */
+  /**
+   * Makes a fresh policy: one serves one engine.
+   * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+   */
   build(options?: Record<string, unknown>): Policy;
   /**
    * Every option that the policy has, with values that tests try in any combination; `undefined` is the
@@ -43,6 +47,15 @@ const LAZY: PolicyEntry["options"] = {
 
 /**
  * Every policy by name: one entry adds one to the bench, the command line and the property tests.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { POLICIES } from "@shoal/core/simulate";
+ *
+ * const policy = POLICIES["cellular"].build({ batchSizeMax: 8 });
+ * assert.equal(policy.name, "cellular");
+ * ```
  */
 export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
   serial: {
