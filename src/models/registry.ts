@@ -10,10 +10,12 @@ import { TREE_LSTM_OPTIONS, treeLstm } from "./tree_lstm.ts";
 import { unet, UNET_OPTIONS } from "./unet.ts";
 
 /** How large models are made where they are measured; `full` has the papers' sizes. */
-export const SIZE_CLASSES = ["small", "medium", "large", "full"] as const;
+export type SizeClass = "small" | "medium" | "large" | "full";
 
-/** One of SIZE_CLASSES. */
-export type SizeClass = (typeof SIZE_CLASSES)[number];
+/** All of them, from small to large. */
+export const SIZE_CLASSES: readonly SizeClass[] = [
+  ...["small", "medium", "large", "full"] as const,
+];
 
 /** What is known of a registered model: how it is built, measured and tested. */
 export interface ModelEntry {
