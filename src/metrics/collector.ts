@@ -37,6 +37,7 @@ export class Collector implements Observer {
   readonly arrivalsNs = new Column();
   readonly startsNs = new Column();
   readonly endsNs = new Column();
+  /** The earlier one of those for the start and for the end. */
   readonly deadlinesNs = new Column();
   /** Index into OUTCOMES. */
   readonly outcomes = new Column();
@@ -50,7 +51,7 @@ export class Collector implements Observer {
     this.arrivalsNs.push(record.arrivalNs);
     this.startsNs.push(record.startNs);
     this.endsNs.push(record.endNs);
-    this.deadlinesNs.push(record.deadlineNs);
+    this.deadlinesNs.push(Math.min(record.deadlineNs, record.finishNs));
     this.outcomes.push(OUTCOMES.indexOf(record.outcome));
   }
 

@@ -20,8 +20,10 @@ export interface RequestRecord {
   readonly startNs: number;
   /** When it departed: its last task ended, or it was given up. */
   readonly endNs: number;
-  /** Infinity without a deadline. */
+  /** When it had to have started, Infinity: whenever. */
   readonly deadlineNs: number;
+  /** When it had to have departed, Infinity: whenever. */
+  readonly finishNs: number;
   /** How it ended. */
   readonly outcome: Outcome;
   /** Nodes of its graph that were done. */

@@ -11,7 +11,7 @@ export interface Request {
   readonly graph: CellGraph;
   /** When it was due to arrive; latency counts from here. */
   readonly arrivalNs: number;
-  /** Latest useful completion; Infinity without a deadline. */
+  /** The request is refused unless it has started by then; Infinity without a deadline. */
   readonly deadlineNs: number;
   /** Belongs to the policy: whatever it needs to find again for a request. */
   tag: unknown;

@@ -87,7 +87,15 @@ function pixels(
   );
 }
 
-/** Requests to the given models, in order of arrival; some with a deadline, some cancelled on the way. */
+/** A value in one of four cases. */
+export function seldom<T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: value },
+  );
+}
+
+/** Requests to the given models, in order of arrival; some with deadlines, some cancelled on the way. */
 export function anyArrivals(
   models: readonly { name: string; model: Model }[],
 ): fc.Arbitrary<VirtualArrival[]> {
@@ -95,18 +103,17 @@ export function anyArrivals(
     fc.record({
       gapNs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4000 })),
       content: INPUTS[MODELS[name].input](model),
-      cancelAfterNs: fc.option(fc.integer({ min: 0, max: 20_000 }), {
-        freq: 8,
-      }),
-      deadlineAfterNs: fc.option(fc.integer({ min: 1, max: 20_000 }), {
-        freq: 8,
-      }),
+      cancelAfterNs: seldom(fc.integer({ min: 0, max: 20_000 })),
+      deadlineAfterNs: seldom(fc.integer({ min: 1, max: 20_000 })),
+      finishAfterNs: seldom(fc.integer({ min: 1, max: 30_000 })),
     }).map((drawn) => ({ model, ...drawn }))
   );
   return fc.array(request, { minLength: 1, maxLength: 14 }).map((requests) => {
     let atNs = 0;
     return requests.map(
-      ({ model, gapNs, content, cancelAfterNs, deadlineAfterNs }) => {
+      (drawn) => {
+        const { model, gapNs, content } = drawn;
+        const { cancelAfterNs, deadlineAfterNs, finishAfterNs } = drawn;
         atNs += gapNs;
         return {
           model,
@@ -115,6 +122,7 @@ export function anyArrivals(
           ...(cancelAfterNs !== null && { cancelAtNs: atNs + cancelAfterNs }),
           ...(deadlineAfterNs !== null &&
             { deadlineNs: atNs + deadlineAfterNs }),
+          ...(finishAfterNs !== null && { finishNs: atNs + finishAfterNs }),
         };
       },
     );

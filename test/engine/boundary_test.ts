@@ -129,7 +129,7 @@ Deno.test("options of a request are read once, and a getter that throws fails th
   await assert.rejects(thrown, luck);
   await assert.rejects(
     engine.run(model, input, { deadline: 5 } as RequestOptions),
-    /run\(\) has no option "deadline"; it takes signal, deadlineMs, stepsFixed/,
+    /run\(\) has no option "deadline"; it takes signal, deadlineMs, finishMs, stepsFixed/,
   );
   assert.deepStrictEqual(await engine.run(model, input), expected);
 });

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import type { DeadlineError } from "../../src/engine/core/errors.ts";
 import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import type { Model, Result } from "../../src/graph/model.ts";
@@ -19,14 +20,19 @@ import {
   runThreads,
 } from "./harness.ts";
 
+/** The same request without cancellation and deadlines. */
+function patient(
+  { cancelAtNs: _c, deadlineNs: _d, finishNs: _f, ...arrival }: VirtualArrival,
+): VirtualArrival {
+  return arrival;
+}
+
 /** Results of every request executed alone, without cancellations and deadlines. */
 function alone(
   models: readonly Model[],
   arrivals: readonly VirtualArrival[],
 ): (Result | undefined)[] {
-  const plain = arrivals.map(({ cancelAtNs: _c, deadlineNs: _d, ...arrival }) =>
-    arrival
-  );
+  const plain = arrivals.map(patient);
   const { endings } = runPaired({
     models,
     policy: serial(),
@@ -43,10 +49,22 @@ function assertEqualBits(
 ): void {
   outcome.endings.forEach((ending, i) => {
     assert(ending !== undefined, `request ${i} ended`);
-    const { cancelAtNs, deadlineNs } = arrivals[i]!;
+    const { cancelAtNs, deadlineNs, finishNs = Infinity } = arrivals[i]!;
     if (ending.outcome === "cancelled") return assert(cancelAtNs !== undefined);
-    if (ending.outcome === "expired") return assert(deadlineNs !== undefined);
+    if (ending.outcome === "expired") {
+      return assert.equal(
+        outcome.records.find(({ id }) => id === i)!.endNs,
+        (ending.error as DeadlineError).missed === "start"
+          ? deadlineNs
+          : finishNs,
+        `request ${i} ends at its deadline`,
+      );
+    }
     assert.equal(ending.outcome, "done", ending.error?.message);
+    assert(
+      outcome.records.find(({ id }) => id === i)!.endNs <= finishNs,
+      `request ${i} is done in time`,
+    );
     // deepStrictEqual compares typed arrays element by element with Object.is: -0 is not 0.
     assert.deepStrictEqual(
       ending.result,
@@ -111,9 +129,7 @@ for (const [name, entry] of Object.entries(POLICIES)) {
         anyCase(name),
         fc.integer({ min: 1, max: 2 }),
         async ({ models, arrivals, options, workers }, threadsPerWorker) => {
-          const plain = arrivals.map((
-            { cancelAtNs: _c, deadlineNs: _d, ...arrival },
-          ) => arrival);
+          const plain = arrivals.map(patient);
           const outcome = await runThreads({
             models,
             policy: entry.build(options),

@@ -1,7 +1,10 @@
 /** Runs an engine to the end, on virtual or real time, and collects what became of every request. */
 import assert from "node:assert/strict";
 import type { CostModel } from "../../src/cost/cost_model.ts";
-import type { Ending } from "../../src/engine/core/active_request.ts";
+import type {
+  ActiveRequest,
+  Ending,
+} from "../../src/engine/core/active_request.ts";
 import { EngineCore } from "../../src/engine/core/engine.ts";
 import type { Executor } from "../../src/engine/core/executor.ts";
 import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
@@ -82,9 +85,28 @@ function runVirtual(
       engine.completed(task, startNs, endNs),
   });
   const { outcome, arrivals, observer } = watched(options);
+  const slots = watchSlots(executor);
   const engine = engineOf(options, executor, observer);
   driveVirtual(engine, timeline, arrivals);
+  assert.equal(engine.tasksInFlight, 0, "nothing is under way");
+  assert.equal(slots.size, 0, "every slot is free again");
   return outcome;
+}
+
+/** @returns requests that have a slot; one gives it back once, with no row of it under way */
+function watchSlots(executor: Executor): ReadonlySet<ActiveRequest> {
+  const { admit, release } = executor;
+  const slots = new Set<ActiveRequest>();
+  executor.admit = (request) => {
+    admit.call(executor, request);
+    slots.add(request);
+  };
+  executor.release = (request) => {
+    assert(slots.delete(request), "a slot is given back once");
+    assert.equal(request.inFlight, 0, "no row of a freed slot is under way");
+    release.call(executor, request);
+  };
+  return slots;
 }
 
 /** Real tensors in worker threads, on the wall clock. */

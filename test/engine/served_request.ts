@@ -41,6 +41,7 @@ export interface RequestSpec {
   readonly input: number;
   readonly signal?: SignalKind;
   readonly deadlineMs?: number;
+  readonly finishMs?: number;
   readonly stepsFixed?: number;
   /** In the n-th call of a callback, from 0 on. */
   readonly trick?: {
@@ -80,9 +81,15 @@ const HOPELESS: RequestSpec["signal"][] = [
 ];
 
 /** Steps and deadlines that are none. */
-function isBad({ model, deadlineMs = 1, stepsFixed = 1 }: RequestSpec) {
-  return SERVED[model] === undefined || !(deadlineMs > 0) || stepsFixed < 1;
+function isBad(
+  { model, deadlineMs = 1, finishMs = 1, stepsFixed = 1 }: RequestSpec,
+) {
+  return SERVED[model] === undefined || !(deadlineMs > 0) ||
+    !(finishMs > 0) || stepsFixed < 1;
 }
+
+/** Deadlines that a request may miss, on the busiest machine. */
+const SHORT_MS = 1000;
 
 /** @param play plays the request's trick */
 export function prepareRequest(
@@ -101,7 +108,7 @@ export function prepareRequest(
   );
   const { rejections } = ticket;
   const signal = signalOf(spec.signal ?? "none", controller, ticket);
-  const { deadlineMs = Infinity } = spec;
+  const { deadlineMs = Infinity, finishMs = Infinity } = spec;
   const steps = served.grows || spec.stepsFixed === 0
     ? spec.stepsFixed
     : undefined;
@@ -110,7 +117,8 @@ export function prepareRequest(
 
   if (fate !== "done") rejections.add(fate);
   if (isBad(spec)) rejections.add("bad input");
-  if (deadlineMs < 1) rejections.add("deadline");
+  if (deadlineMs < SHORT_MS) rejections.add("not started in time");
+  if (finishMs < SHORT_MS) rejections.add("not finished in time");
   if (full || wayward) rejections.add("queue full");
   if (!now.quiet || wayward) rejections.add("no room");
   if (now.over) rejections.add("closed");
@@ -129,6 +137,7 @@ export function prepareRequest(
     options: {
       ...signal && { signal },
       ...spec.deadlineMs !== undefined && { deadlineMs: spec.deadlineMs },
+      ...spec.finishMs !== undefined && { finishMs: spec.finishMs },
       ...steps !== undefined && { stepsFixed: steps },
     },
   };

@@ -81,6 +81,19 @@ function anySpec(models: readonly string[]): fc.Arbitrary<RequestSpec> {
       })),
     },
     {
+      weight: 6,
+      arbitrary: withMore(record({
+        finishMs: fc.constantFrom(1e-6, 0.05, 0.5, 3, 600_000, Infinity, NaN),
+      })),
+    },
+    {
+      weight: 2,
+      arbitrary: withMore(record({
+        deadlineMs: fc.constantFrom(0.01, 0.3),
+        finishMs: fc.constantFrom(0.01, 0.3, 3),
+      })),
+    },
+    {
       weight: 3,
       arbitrary: withMore(record({
         stepsFixed: fc.constantFrom(0, 1, 2, 5, 50),

@@ -16,7 +16,8 @@ export type Rejection =
   | "bad input"
   | "cell failed"
   | "closed"
-  | "deadline"
+  | "not started in time"
+  | "not finished in time"
   | "no room"
   | "queue full"
   | "too large"
@@ -141,7 +142,11 @@ export class Oracle {
 function wayOf(error: Error): Rejection | undefined {
   if (error instanceof CellError) return "cell failed";
   if (error instanceof ClosedError) return "closed";
-  if (error instanceof DeadlineError) return "deadline";
+  if (error instanceof DeadlineError) {
+    return error.missed === "start"
+      ? "not started in time"
+      : "not finished in time";
+  }
   if (error instanceof QueueFullError) {
     return /^Slot memory is full/.test(error.message)
       ? "no room"

@@ -145,7 +145,9 @@ Deno.test("ServingEngine refuses a request that cannot start before its deadline
     engine.run(model, short, { deadlineMs: 0.001 }),
     (error) =>
       error instanceof DeadlineError &&
-      /Request 2 was not started before its deadline/.test(error.message),
+      error.missed === "start" &&
+      error.message ===
+        "Request 2 was not started before its deadline, deadlineMs of 0.001 ms",
   );
   abort.abort();
   await assert.rejects(first, { name: "AbortError" });
@@ -159,6 +161,13 @@ Deno.test("ServingEngine refuses options of a request that make no sense", async
       name: "RangeError",
       message: `"deadlineMs" is positive, got ${deadlineMs}`,
     });
+    await assert.rejects(
+      engine.run(model, short, { finishMs: deadlineMs }),
+      {
+        name: "RangeError",
+        message: `"finishMs" is positive, got ${deadlineMs}`,
+      },
+    );
   }
   for (const stepsFixed of [0, 1.5, NaN]) {
     await assert.rejects(engine.run(model, short, { stepsFixed }), {

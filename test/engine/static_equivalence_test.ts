@@ -9,7 +9,7 @@ import { POLICIES } from "../../src/policy/registry.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { staticChain } from "../policy/static_chain.ts";
 import { propertyRuns } from "../property_runs.ts";
-import { anyOptions } from "./arbitraries.ts";
+import { anyOptions, seldom } from "./arbitraries.ts";
 import { runPaired } from "./harness.ts";
 
 const MODELS = [
@@ -23,16 +23,16 @@ const arrivals: fc.Arbitrary<VirtualArrival[]> = fc.array(
     gapNs: fc.integer({ min: 0, max: 3000 }),
     x: fc.tuple(fc.float(), fc.float(), fc.float()),
     steps: fc.integer({ min: 1, max: 4 }),
-    cancelAfterNs: fc.option(fc.integer({ min: 0, max: 20_000 }), { freq: 6 }),
-    deadlineAfterNs: fc.option(fc.integer({ min: 1, max: 30_000 }), {
-      freq: 6,
-    }),
+    cancelAfterNs: seldom(fc.integer({ min: 0, max: 20_000 })),
+    deadlineAfterNs: seldom(fc.integer({ min: 1, max: 30_000 })),
+    finishAfterNs: seldom(fc.integer({ min: 1, max: 40_000 })),
   }),
   { minLength: 1, maxLength: 16 },
 ).map((drawn) => {
   let arrivalNs = 0;
   return drawn.map(
-    ({ model, gapNs, x, steps, cancelAfterNs, deadlineAfterNs }) => {
+    ({ model, gapNs, x, steps, ...after }) => {
+      const { cancelAfterNs, deadlineAfterNs, finishAfterNs } = after;
       arrivalNs += gapNs;
       return {
         model,
@@ -45,6 +45,7 @@ const arrivals: fc.Arbitrary<VirtualArrival[]> = fc.array(
           { cancelAtNs: arrivalNs + cancelAfterNs }),
         ...(deadlineAfterNs !== null &&
           { deadlineNs: arrivalNs + deadlineAfterNs }),
+        ...(finishAfterNs !== null && { finishNs: arrivalNs + finishAfterNs }),
       };
     },
   );
@@ -63,7 +64,7 @@ for (const [name, entry] of Object.entries(POLICIES)) {
             latencyNs: (_: unknown, rows: number) => 1000 + rowNs * rows,
           };
           const plain = arrivals.map((
-            { cancelAtNs: _c, deadlineNs: _d, ...arrival },
+            { cancelAtNs: _c, deadlineNs: _d, finishNs: _f, ...arrival },
           ) => arrival);
           const expected = runPaired({
             models: MODELS,
@@ -79,11 +80,11 @@ for (const [name, entry] of Object.entries(POLICIES)) {
             cost,
           });
           endings.forEach((ending, i) => {
-            const { cancelAtNs, deadlineNs } = arrivals[i]!;
+            const { cancelAtNs, deadlineNs, finishNs } = arrivals[i]!;
             if (ending?.outcome === "cancelled") {
               assert(cancelAtNs !== undefined);
             } else if (ending?.outcome === "expired") {
-              assert(deadlineNs !== undefined);
+              assert((deadlineNs ?? finishNs) !== undefined);
             } else {
               assert.equal(ending?.outcome, "done", ending?.error?.message);
               assert.deepStrictEqual(

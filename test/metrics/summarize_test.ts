@@ -16,6 +16,7 @@ function request(id: number, at: Partial<RequestRecord>): RequestRecord {
     startNs: NaN,
     endNs: 0,
     deadlineNs: Infinity,
+    finishNs: Infinity,
     outcome: "done",
     nodes: 1,
     ...at,

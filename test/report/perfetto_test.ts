@@ -45,6 +45,7 @@ function request(
     startNs,
     endNs,
     deadlineNs: Infinity,
+    finishNs: Infinity,
     outcome: "done",
     nodes: 2,
   };

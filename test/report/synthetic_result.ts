@@ -89,6 +89,7 @@ function madeUpRun(
       ...common,
       model: "made-up",
       deadlineNs: Infinity,
+      finishNs: Infinity,
       outcome: "done",
       nodes: 24,
     });

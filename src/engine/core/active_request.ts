@@ -77,6 +77,8 @@ export class ActiveRequest implements Request {
     readonly arrivalNs: number,
     /** Latest useful completion; Infinity without a deadline. */
     readonly deadlineNs: number,
+    /** When it has to have departed; Infinity: whenever. */
+    readonly finishNs: number,
     /** Growing steps after which the workload ends the request; hidden from policies. */
     readonly stepsFixed: number | undefined,
     /** Called when it has ended. */

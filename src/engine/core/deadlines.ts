@@ -4,21 +4,50 @@ import type { ActiveRequest } from "./active_request.ts";
 /** Entries of requests that have ended, as long as there are few, stay until their time comes. */
 const ENDED_KEPT = 256;
 
+/** A kind of deadline. */
+export interface DeadlineKind {
+  /** When it is; Infinity for a request without one. */
+  atNs(request: ActiveRequest): number;
+  /** Whether the request still has to keep it; once false, it stays so. */
+  isOpen(request: ActiveRequest): boolean;
+  /** Whether an open one that has passed is missed now; asked once. */
+  isMissed(request: ActiveRequest): boolean;
+}
+
+/** A request has to have been started: rows in flight count, before it is known when they started. */
+export const START: DeadlineKind = {
+  atNs: ({ deadlineNs }) => deadlineNs,
+  isOpen: ({ departed, startNs }) => !departed && Number.isNaN(startNs),
+  isMissed: ({ inFlight }) => inFlight === 0,
+};
+
+/** A request has to have departed. */
+export const FINISH: DeadlineKind = {
+  atNs: ({ finishNs }) => finishNs,
+  isOpen: ({ departed }) => !departed,
+  isMissed: () => true,
+};
+
 /** Requests by deadline. One that has ended does not stay for long, however late its deadline. */
 export class Deadlines {
+  readonly #kind: DeadlineKind;
   #heap = new EventHeap<Deadline>();
   /** Departures since the heap was last cleared of such requests. */
   #ended = 0;
 
+  constructor(kind: DeadlineKind) {
+    this.#kind = kind;
+  }
+
   add(request: ActiveRequest): void {
-    if (request.deadlineNs === Infinity) return;
-    const { deadlineNs: atNs } = request;
+    const atNs = this.#kind.atNs(request);
+    if (atNs === Infinity) return;
     this.#heap.push({ atNs, rank: RANK.schedule, request });
   }
 
   /** The request has departed. */
-  drop({ deadlineNs }: ActiveRequest): void {
-    if (deadlineNs === Infinity) return;
+  drop(request: ActiveRequest): void {
+    if (this.#kind.atNs(request) === Infinity) return;
     this.#ended++;
     if (this.#ended < ENDED_KEPT || 2 * this.#ended < this.#heap.size) return;
     const all = this.#heap;
@@ -29,24 +58,25 @@ export class Deadlines {
     this.#ended = 0;
   }
 
-  /** The next deadline of a request that waits; Infinity when there is none. */
+  /** The next deadline that some request has to keep; Infinity when there is none. */
   nextNs(): number {
     for (;;) {
       const next = this.#heap.peek();
       if (next === undefined) return Infinity;
-      if (waits(next.request)) return next.atNs;
+      if (this.#kind.isOpen(next.request)) return next.atNs;
       this.#heap.pop();
     }
   }
 
-  /** Takes out a request that waits at its deadline; undefined when there is no further one. */
+  /** Takes out a request that has missed its deadline; undefined when there is no further one. */
   takeExpired(nowNs: number): ActiveRequest | undefined {
     for (;;) {
       const next = this.#heap.peek();
       if (next === undefined || next.atNs > nowNs) return undefined;
       this.#heap.pop();
-      if (waits(next.request) && next.request.inFlight === 0) {
-        return next.request;
+      const { request } = next;
+      if (this.#kind.isOpen(request) && this.#kind.isMissed(request)) {
+        return request;
       }
     }
   }
@@ -56,8 +86,4 @@ interface Deadline {
   readonly atNs: number;
   readonly rank: number;
   readonly request: ActiveRequest;
-}
-
-function waits(request: ActiveRequest): boolean {
-  return !request.departed && Number.isNaN(request.startNs);
 }

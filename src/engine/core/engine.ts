@@ -12,13 +12,14 @@ import type { Observer, Outcome } from "../../policy/records.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
 import { Admission } from "./admission.ts";
 import { claimPolicy } from "./claimed_policies.ts";
-import { Deadlines } from "./deadlines.ts";
+import { deadlineError } from "./deadline_error.ts";
+import { Deadlines, FINISH, START } from "./deadlines.ts";
 import {
   checkedEngineOptions,
   type EngineOptions,
   type Submission,
 } from "./engine_options.ts";
-import { deadlineError, QueueFullError } from "./errors.ts";
+import { QueueFullError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
 import { Growth } from "./growth.ts";
 import { looksAtInput } from "./task_extents.ts";
@@ -68,7 +69,8 @@ export class EngineCore {
   readonly #active: ActiveRequest[] = [];
   readonly #workers: WorkerState[];
   readonly #view: { nowNs: number; workers: readonly WorkerState[] };
-  readonly #deadlines = new Deadlines();
+  readonly #starts = new Deadlines(START);
+  readonly #finishes = new Deadlines(FINISH);
   readonly #admission: Admission;
   readonly #tokens = new TokenCheck();
   /** Errors of rows in the task being settled. */
@@ -158,15 +160,17 @@ export class EngineCore {
         `${this.#active.length} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
       );
     }
-    const { arrivalNs, deadlineNs = Infinity, stepsFixed, onEnd } = submission;
+    const { arrivalNs, deadlineNs = Infinity, finishNs = Infinity } =
+      submission;
     const request = new ActiveRequest(
       this.#requests,
       model,
       new CellGraph(model),
       arrivalNs,
       deadlineNs,
-      stepsFixed,
-      onEnd,
+      finishNs,
+      submission.stepsFixed,
+      submission.onEnd,
     );
     if (!this.#admission.isOpen(model)) {
       request.waiting = deferred(model, input);
@@ -176,7 +180,8 @@ export class EngineCore {
     // A refused one has no number: those of requests that are taken follow each other.
     this.#requests++;
     request.place = this.#active.push(request) - 1;
-    this.#deadlines.add(request);
+    this.#starts.add(request);
+    this.#finishes.add(request);
     return request;
   }
 
@@ -259,9 +264,9 @@ export class EngineCore {
         case "wait":
           assert(decision.untilNs > nowNs, "a policy waits for a time to come");
           this.#observer?.waited?.(nowNs, decision.untilNs, decision.why);
-          return Math.min(decision.untilNs, this.#deadlines.nextNs());
+          return Math.min(decision.untilNs, this.#nextDeadlineNs());
         case "idle":
-          return this.#deadlines.nextNs();
+          return this.#nextDeadlineNs();
         default:
           decision satisfies never;
       }
@@ -350,6 +355,10 @@ export class EngineCore {
       this.#depart(request, nowNs, { outcome: "failed", error });
       return;
     }
+    if (nowNs > request.finishNs) {
+      this.#depart(request, nowNs, this.#late(request));
+      return;
+    }
     const ending: Ending = {
       outcome: "done",
       result: this.#executor.result(request),
@@ -386,7 +395,8 @@ export class EngineCore {
         this.#policy.ended?.(request);
       }
     } finally {
-      this.#deadlines.drop(request);
+      this.#starts.drop(request);
+      this.#finishes.drop(request);
       this.#report(request, nowNs, ending.outcome);
       if (!waiting && request.inFlight === 0) this.#executor.release(request);
       request.onEnd?.(ending);
@@ -397,15 +407,28 @@ export class EngineCore {
     this.#observer?.request?.(request, requestRecord(request, endNs, outcome));
   }
 
+  #nextDeadlineNs(): number {
+    return Math.min(this.#starts.nextNs(), this.#finishes.nextNs());
+  }
+
   #expire(nowNs: number): void {
     for (;;) {
-      const request = this.#deadlines.takeExpired(nowNs);
-      if (request === undefined) return;
-      const error = deadlineError(
-        `Request ${request.id} was not started before its deadline`,
-      );
-      this.#endEarly(request, nowNs, { outcome: "expired", error });
+      const request = this.#starts.takeExpired(nowNs);
+      if (request === undefined) break;
+      this.#endEarly(request, nowNs, {
+        outcome: "expired",
+        error: deadlineError(request, "start"),
+      });
     }
+    for (;;) {
+      const request = this.#finishes.takeExpired(nowNs);
+      if (request === undefined) break;
+      this.#endEarly(request, nowNs, this.#late(request));
+    }
+  }
+
+  #late(request: ActiveRequest): Ending {
+    return { outcome: "expired", error: deadlineError(request, "finish") };
   }
 
   #launch(launch: Launch, nowNs: number): void {
@@ -489,7 +512,9 @@ export class EngineCore {
     if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
     this.#policy.finished?.(run.launch);
     for (const request of run.held) {
-      if (request.held) this.#depart(request, nowNs, request.held);
+      if (request.held === undefined) continue;
+      const isLate = nowNs > request.finishNs;
+      this.#depart(request, nowNs, isLate ? this.#late(request) : request.held);
     }
   }
 }

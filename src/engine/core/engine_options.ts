@@ -61,8 +61,10 @@ export interface Submission {
   input: unknown;
   /** When it was due to arrive; latency counts from here. */
   arrivalNs: number;
-  /** Latest useful completion; default Infinity. */
+  /** A request that has not started by then is refused; what has started goes on. Default Infinity. */
   deadlineNs?: number;
+  /** A request that has not departed by then is refused, or ended if it has started. Default Infinity. */
+  finishNs?: number;
   /** The workload ends growth after this many steps; policies do not see it. */
   stepsFixed?: number;
   /** Called once, when the request has ended; not when `submit` throws. */

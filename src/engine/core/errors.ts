@@ -26,7 +26,8 @@ export class QueueFullError extends Error {
 }
 
 /**
- * The deadline passed before the request was started (`RequestOptions.deadlineMs`).
+ * A deadline passed before the request was started (`RequestOptions.deadlineMs`), or before it was
+ * finished (`RequestOptions.finishMs`).
  *
  * @example
  * ```ts
@@ -45,16 +46,10 @@ export class QueueFullError extends Error {
 export class DeadlineError extends Error {
   /** "DeadlineError". */
   override name = "DeadlineError";
-}
 
-/** Without a stack, which says nothing about a deadline: an overloaded engine makes thousands a second. */
-export function deadlineError(message: string): DeadlineError {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    return new DeadlineError(message);
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
+  /** @param missed which deadline: `deadlineMs` is one for the start, `finishMs` for the end */
+  constructor(message: string, readonly missed: "start" | "finish") {
+    super(message);
   }
 }
 

@@ -53,6 +53,7 @@ export function requestRecord(
     startNs: request.startNs,
     endNs,
     deadlineNs: request.deadlineNs,
+    finishNs: request.finishNs,
     outcome,
     nodes: request.nodesDone,
   };

@@ -32,8 +32,9 @@ export class WaitingList {
   next(nowNs: number): ActiveRequest | undefined {
     const oldest = this.#oldest;
     if (oldest === undefined) return undefined;
-    const { arrivalNs, deadlineNs } = oldest;
-    const late = nowNs - arrivalNs > PATIENCE * (deadlineNs - arrivalNs);
+    const { arrivalNs, deadlineNs, finishNs } = oldest;
+    const endNs = Math.min(deadlineNs, finishNs);
+    const late = nowNs - arrivalNs > PATIENCE * (endNs - arrivalNs);
     return late ? this.#newest : oldest;
   }
 }

@@ -16,7 +16,7 @@ const OVERSLEEP_NS = 150 * NS_PER_US;
  * executor's `spinMs` says and sleeps after that
  * (`Atomics.wait`, about 0.1 ms precise, where a timer has 1 ms), so this is for measurements in Deno,
  * Node and Bun; `ServingEngine` is for serving.
- * @param arrivals in ascending order of arrivalNs, which counts from the start of the replay
+ * @param arrivals in ascending order of arrivalNs, which counts from the start of the replay, as deadlines do
  * @param stopAfterNs give up on what has not departed by then (an overloaded policy); default Infinity
  * @returns nanoseconds of the wall clock at the start
  */
@@ -47,7 +47,13 @@ export async function replay(
       next++
     ) {
       const arrival = arrivals[next]!;
-      engine.submit({ ...arrival, arrivalNs: arrival.arrivalNs + originNs });
+      const { arrivalNs, deadlineNs = Infinity, finishNs = Infinity } = arrival;
+      engine.submit({
+        ...arrival,
+        arrivalNs: arrivalNs + originNs,
+        deadlineNs: deadlineNs + originNs,
+        finishNs: finishNs + originNs,
+      });
     }
     const wakeNs = engine.pump(wallNs());
     if (

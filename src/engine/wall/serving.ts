@@ -44,8 +44,20 @@ export interface ServingOptions
 export interface RequestOptions {
   /** Cancels the request; its promise is rejected with the signal's reason. */
   signal?: AbortSignal;
-  /** The request is refused unless it starts within this time. */
+  /**
+   * A deadline for starting: a request of which no batch has been given to a worker when so many
+   * milliseconds have passed since the call is refused with a DeadlineError. What has started goes on,
+   * however long it takes. Default Infinity.
+   */
   deadlineMs?: number;
+  /**
+   * A deadline for finishing: when so many milliseconds have passed since the call, the request is refused
+   * if it has not started, and ended if it has, with a DeadlineError that says how far it got. Nothing more
+   * of it is launched, what is under way is ignored, and requests in the same batches do not notice. A
+   * result that comes later than that is not delivered. May be smaller or larger than `deadlineMs`; whichever
+   * is missed first ends the request. Default Infinity.
+   */
+  finishMs?: number;
   /** Growing steps after which the workload ends the request (measurements); policies do not see it. */
   stepsFixed?: number;
 }
@@ -67,6 +79,7 @@ const REQUEST_CHECKS: Checks<RequestOptions> = {
   // Whatever it is, watchSignal finds out.
   signal: anything,
   deadlineMs: positive,
+  finishMs: positive,
   stepsFixed: positiveInteger,
 };
 
@@ -166,7 +179,7 @@ export class ServingEngine {
   ): Promise<Result> {
     // What throws in here, the caller's objects included, rejects this promise.
     return new Promise((resolve, reject) => {
-      const { signal, deadlineMs, stepsFixed } = checkedOptions(
+      const { signal, deadlineMs, finishMs, stepsFixed } = checkedOptions(
         "run()",
         options,
         REQUEST_CHECKS,
@@ -195,6 +208,8 @@ export class ServingEngine {
             arrivalNs,
             ...(deadlineMs !== undefined &&
               { deadlineNs: arrivalNs + msToNs(deadlineMs) }),
+            ...(finishMs !== undefined &&
+              { finishNs: arrivalNs + msToNs(finishMs) }),
             ...(stepsFixed !== undefined && { stepsFixed }),
             onEnd: ({ outcome, result, error }: Ending) => {
               if (outcome === "done") resolve(result!);

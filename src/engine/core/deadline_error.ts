@@ -1,0 +1,50 @@
+import { NS_PER_MS } from "../../base/units.ts";
+import type { ActiveRequest } from "./active_request.ts";
+import { DeadlineError } from "./errors.ts";
+
+/** What a request that missed a deadline is rejected with: which one, and how far it had got. */
+export function deadlineError(
+  request: ActiveRequest,
+  missed: DeadlineError["missed"],
+): DeadlineError {
+  const { id, arrivalNs, deadlineNs, finishNs } = request;
+  const ms = (atNs: number) =>
+    `${Number(((atNs - arrivalNs) / NS_PER_MS).toPrecision(6))} ms`;
+  return withoutStack(() =>
+    missed === "start"
+      ? new DeadlineError(
+        `Request ${id} was not started before its deadline, deadlineMs of ${
+          ms(deadlineNs)
+        }`,
+        missed,
+      )
+      : new DeadlineError(
+        `Request ${id} was not finished before its deadline, finishMs of ${
+          ms(finishNs)
+        }: ${progress(request)}`,
+        missed,
+      )
+  );
+}
+
+function progress({ begun, waiting, nodesDone, graph }: ActiveRequest): string {
+  if (!begun) {
+    return waiting
+      ? "it waited for its turn to be unfolded"
+      : "it had not started";
+  }
+  return graph.closed
+    ? `${nodesDone} of its ${graph.nodes.length} nodes were done`
+    : `${nodesDone} nodes were done, and it was still growing`;
+}
+
+/** A stack says nothing about a deadline, and an overloaded engine makes thousands of errors a second. */
+function withoutStack<E extends Error>(make: () => E): E {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return make();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}

@@ -1,0 +1,265 @@
+/** What has not finished in time ends in time, wherever it is, and nobody else notices. */
+import assert from "node:assert/strict";
+import { constantCost } from "../../src/cost/table_cost.ts";
+import { EngineCore } from "../../src/engine/core/engine.ts";
+import { DeadlineError } from "../../src/engine/core/errors.ts";
+import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
+import { Timeline } from "../../src/engine/virtual/timeline.ts";
+import {
+  driveVirtual,
+  type VirtualArrival,
+} from "../../src/engine/virtual/virtual_driver.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { NODE } from "../../src/graph/cell_graph.ts";
+import { lstm } from "../../src/models/lstm.ts";
+import { seq2seq } from "../../src/models/seq2seq.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import type { Request } from "../../src/policy/request.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { runRequests } from "../run_requests.ts";
+import { runPaired } from "./harness.ts";
+
+const model = lstm({ hidden: 12, vocabulary: 20, head: "classifier" });
+const growing = seq2seq({
+  hidden: 8,
+  sourceVocabulary: 9,
+  targetVocabulary: 9,
+  eos: null,
+});
+
+function sentence(tokens: number) {
+  return { tokens: Array.from({ length: tokens }, (_, t) => t % 20) };
+}
+
+/** Arrivals whose cells take 1000 ns, whatever the batch. */
+function run(arrivals: VirtualArrival[], policy: Policy) {
+  const requests = new Map<number, Request>();
+  const { endings, records } = runPaired({
+    models: [model, growing],
+    policy,
+    arrivals,
+    cost: constantCost(1000),
+    observer: { request: (request) => void requests.set(request.id, request) },
+  });
+  return arrivals.map((_, id) => ({
+    ending: endings[id]!,
+    record: records.find((record) => record.id === id)!,
+    request: requests.get(id)!,
+  }));
+}
+
+/** @returns the message */
+function missedFinish(ended: ReturnType<typeof run>[number]): string {
+  const { ending, record } = ended;
+  assert.equal(ending.outcome, "expired");
+  assert.equal(record.outcome, "expired");
+  assert(ending.error instanceof DeadlineError);
+  assert.equal(ending.error.missed, "finish");
+  return ending.error.message;
+}
+
+for (const [name, { build }] of Object.entries(POLICIES)) {
+  Deno.test(`${name}: a request that has not finished in time is ended, and its batch-mates keep their bits`, () => {
+    const inputs = [sentence(20), sentence(8), sentence(20)];
+    const ended = run(
+      inputs.map((input, i) => ({
+        model,
+        input,
+        arrivalNs: 0,
+        ...(i === 0 && { finishNs: 5500 }),
+      })),
+      build(),
+    );
+    const [late, ...mates] = ended;
+    const message = missedFinish(late!);
+    const { record, request } = late!;
+    assert.equal(record.endNs, 5500);
+    const executed = request.graph.nodes.filter(({ state }) =>
+      state === NODE.done
+    );
+    assert.equal(executed.length, record.nodes, "nothing is executed later");
+    assert.equal(
+      message,
+      `Request 0 was not finished before its deadline, finishMs of 0.0055 ms: ${
+        request.graph.nodes.every(({ worker }) => worker < 0)
+          ? "it had not started"
+          : `${record.nodes} of its 21 nodes were done`
+      }`,
+    );
+    assert.deepStrictEqual(
+      mates.map(({ ending }) => ending.result),
+      runRequests(model, inputs.slice(1)),
+    );
+  });
+}
+
+Deno.test("what ends at its deadline has finished in time", () => {
+  const arrival = { model, input: sentence(3), arrivalNs: 0 };
+  for (const policy of [serial, cellular]) {
+    const [inTime] = run([{ ...arrival, finishNs: 4000 }], policy());
+    assert.equal(inTime!.ending.outcome, "done");
+    const [late] = run([{ ...arrival, finishNs: 3999 }], policy());
+    assert.match(missedFinish(late!), /3 of its 4 nodes were done/);
+  }
+});
+
+Deno.test("steps of a request that has ended are not launched any more", () => {
+  const [late] = run(
+    [{ model, input: sentence(20), arrivalNs: 0, finishNs: 5500 }],
+    cellular({ maxTasksToSubmit: 2 }),
+  );
+  missedFinish(late!);
+  const { nodes } = late!.request.graph;
+  assert.equal(nodes.filter(({ state }) => state === NODE.waiting).length, 15);
+});
+
+Deno.test("a request that grows is ended while it does", () => {
+  const input = { tokens: [1, 2, 3], maxSteps: 40 };
+  for (const policy of [cellular(), graph({ windowNs: 0 }), serial()]) {
+    const [late] = run(
+      [{ model: growing, input, arrivalNs: 0, finishNs: 10_500 }],
+      policy,
+    );
+    assert.match(
+      missedFinish(late!),
+      /10 nodes were done, and it was still growing/,
+    );
+  }
+});
+
+Deno.test("a result that is held until its run has ended comes too late", () => {
+  const inputs = [sentence(1), sentence(9)];
+  const arrivals = inputs.map((input, i) => ({
+    model,
+    input,
+    arrivalNs: 0,
+    ...(i === 0 && { finishNs: 5000 }),
+  }));
+  const [late, mate] = run(arrivals, graph({ batchSizeMax: 2, windowNs: 0 }));
+  missedFinish(late!);
+  assert.equal(late!.record.endNs, 5000);
+  assert.equal(mate!.ending.outcome, "done");
+});
+
+Deno.test("a result that comes too late is not delivered, whenever the engine hears of it", () => {
+  const headless = lstm({ hidden: 12, vocabulary: 20 });
+  // Of the short request of two: its own last task, or, held until the run has ended, that of the other.
+  for (
+    const { policy, endNs } of [
+      { policy: cellular, endNs: 150 },
+      { policy: () => graph({ windowNs: 0 }), endNs: 350 },
+    ]
+  ) {
+    for (const finishNs of [endNs, endNs - 1]) {
+      const timeline = new Timeline();
+      const executor = new SimExecutor({
+        timeline,
+        cost: constantCost(100),
+        // As if the engine had been busy when the deadline passed and the task ended.
+        onCompleted: (task, startNs, endNs) =>
+          engine.completed(task, startNs, endNs + 50),
+      });
+      const engine = new EngineCore({
+        models: [headless],
+        policy: policy(),
+        executor,
+      });
+      let outcome: string | undefined;
+      driveVirtual(engine, timeline, [
+        {
+          ...{ model: headless, input: sentence(1), arrivalNs: 0, finishNs },
+          onEnd: (ending) => outcome = ending.outcome,
+        },
+        { model: headless, input: sentence(3), arrivalNs: 0 },
+      ]);
+      assert.equal(outcome, finishNs === endNs ? "done" : "expired");
+    }
+  }
+});
+
+Deno.test("of two deadlines the one that is missed first ends the request", () => {
+  const busy = { model, input: sentence(9), arrivalNs: 0 };
+  const missed = (deadlineNs: number, finishNs: number) => {
+    const [, request] = run(
+      [busy, { model, input: sentence(1), arrivalNs: 0, deadlineNs, finishNs }],
+      serial(),
+    );
+    return [
+      (request!.ending.error as DeadlineError).missed,
+      request!.record.endNs,
+    ];
+  };
+  assert.deepEqual(missed(500, 800), ["start", 500]);
+  assert.deepEqual(missed(800, 500), ["finish", 500]);
+  // It starts at 10,000.
+  assert.deepEqual(missed(10_500, 11_500), ["finish", 11_500]);
+});
+
+Deno.test("a request that waits to be unfolded is refused, and waits for half of its time at most", () => {
+  const timeline = new Timeline();
+  const executor = new SimExecutor({
+    timeline,
+    cost: constantCost(100),
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({
+    models: [model],
+    policy: cellular({ batchSizeMax: 1, maxTasksToSubmit: 1 }),
+    executor,
+    hasTime: () => true,
+  });
+  const ended: string[] = [];
+  driveVirtual(
+    engine,
+    timeline,
+    [0, 0, 1, 2, 3].map((arrivalNs, i) => ({
+      model,
+      input: sentence(1),
+      arrivalNs,
+      finishNs: i === 0 ? Infinity : 450,
+      onEnd: ({ outcome, error }) =>
+        ended.push(
+          `${i} ${outcome} at ${timeline.nowNs}` +
+            (error ? `: ${error.message}` : ""),
+        ),
+    })),
+  );
+  const late = (i: number, how: string) =>
+    `${i} expired at 450: Request ${i} was not finished before its deadline, ` +
+    `finishMs of ${(451 - i) / 1e6} ms: ${how}`;
+  // At 200 the oldest that waits is unfolded; at 400 it has used half of its time, and it is the newest's turn.
+  assert.deepEqual(ended, [
+    "0 done at 200",
+    "1 done at 400",
+    late(2, "0 of its 2 nodes were done"),
+    late(3, "it waited for its turn to be unfolded"),
+    late(4, "it had not started"),
+  ]);
+});
+
+Deno.test("ServingEngine ends a request that has not finished in time", async () => {
+  // Unfolded at once, and then several times as long as the deadline on any machine.
+  const large = seq2seq({ hidden: 256, sourceVocabulary: 20, eos: null });
+  await using engine = await ServingEngine.create({
+    models: [large],
+    policy: cellular(),
+  });
+  const input = { tokens: [1, 2, 3], maxSteps: 4 };
+  const long = engine.run(large, { ...input, maxSteps: 16_000 }, {
+    finishMs: 200,
+  });
+  const mate = engine.run(large, input, { finishMs: 600_000 });
+  await assert.rejects(
+    long,
+    (error) =>
+      error instanceof DeadlineError && error.missed === "finish" &&
+      /^Request 0 was not finished before its deadline, finishMs of 200 ms: \d+ nodes were done, and it was still growing$/
+        .test(error.message),
+  );
+  assert.deepStrictEqual(await mate, runRequests(large, [input])[0]);
+  assert.equal(engine.active, 0);
+});
