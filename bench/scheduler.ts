@@ -12,7 +12,7 @@ import { Bench } from "tinybench";
 import { oneName, taskSettings } from "../src/cli/options.ts";
 import { EngineCore } from "../src/engine/core/engine.ts";
 import type { Executor, Settlement } from "../src/engine/core/executor.ts";
-import type { Result } from "../src/graph/model.ts";
+import type { Result } from "../src/graph/result.ts";
 import { lstm } from "../src/models/lstm.ts";
 import type { Task } from "../src/policy/launch.ts";
 import { POLICIES } from "../src/policy/registry.ts";

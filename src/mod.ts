@@ -8,7 +8,12 @@ export {
   WorkerError,
 } from "./engine/core/errors.ts";
 export { ServingEngine } from "./engine/wall/serving.ts";
-export type { RequestOptions, ServingOptions } from "./engine/wall/serving.ts";
+export type {
+  RequestOptions,
+  RunResult,
+  ServingOptions,
+} from "./engine/wall/serving.ts";
+export type { BatchTiming, Timing } from "./engine/wall/timing.ts";
 export { defineCell, f32, i32, image } from "./graph/cell_builder.ts";
 export type {
   CellDefinition,
@@ -31,7 +36,7 @@ export type {
   Source,
 } from "./graph/cell_graph.ts";
 export type { InputData } from "./graph/input_data.ts";
-export type { GraphShape, Model, Result } from "./graph/model.ts";
+export type { GraphShape, Model } from "./graph/model.ts";
 export type {
   AttentionOperator,
   CacheRef,
@@ -62,6 +67,7 @@ export type {
 export type { RecurrentOperators } from "./graph/operators/recurrent.ts";
 export type { RowOperators } from "./graph/operators/rows.ts";
 export type { ParseTree } from "./graph/parse_tree.ts";
+export type { OutputTypes, Result } from "./graph/result.ts";
 export { bert, type BertInput, type BertOptions } from "./models/bert.ts";
 export type { ImageInput } from "./models/conv_cell.ts";
 export { gnmt, type GnmtOptions } from "./models/gnmt.ts";

@@ -4,7 +4,8 @@ import { PairedExecutor } from "../src/engine/virtual/paired_executor.ts";
 import { readKernels } from "../src/engine/wall/runtime.ts";
 import { Timeline } from "../src/engine/virtual/timeline.ts";
 import { driveVirtual } from "../src/engine/virtual/virtual_driver.ts";
-import type { Model, Result } from "../src/graph/model.ts";
+import type { Model } from "../src/graph/model.ts";
+import type { Result } from "../src/graph/result.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { serial } from "../src/policy/baselines/serial.ts";
 

@@ -174,13 +174,13 @@ export class Load {
     ledger.offered++;
     ledger.open++;
     try {
-      const result = await this.#engine.run(model, input, {
+      const { outputs } = await this.#engine.run(model, input, {
         ...(stepsFixed !== undefined && { stepsFixed }),
         ...(deadlineMs !== undefined && { deadlineMs }),
         ...(cancellation && { signal: cancellation.controller.signal }),
       });
       const tookMs = performance.now() - startMs;
-      if (!sameBits(result, answer)) {
+      if (!sameBits(outputs, answer)) {
         ledger.end("wrong", `an answer of ${model.name} has other bits`);
         return;
       }

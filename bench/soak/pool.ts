@@ -5,7 +5,8 @@ import { EngineCore } from "../../src/engine/core/engine.ts";
 import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
 import { Timeline } from "../../src/engine/virtual/timeline.ts";
 import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
-import type { Model, Result } from "../../src/graph/model.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { Result } from "../../src/graph/result.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { BAD_INPUTS, type SoakModel } from "./models.ts";
 
@@ -85,16 +86,17 @@ export function badQuestions({ model }: SoakModel): BadQuestion[] {
   });
 }
 
-/** Whether two results have the same names and bits. */
+/** Whether two results have the same names, shapes and bits. */
 export function sameBits(a: Result, b: Result): boolean {
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
   return names.every((name) => {
     const [left, right] = [a[name]!, b[name]];
     if (
-      left.constructor !== right?.constructor || left.length !== right.length
+      left.data.constructor !== right?.data.constructor ||
+      String(left.shape) !== String(right.shape)
     ) return false;
-    const [ours, theirs] = [words(left), words(right)];
+    const [ours, theirs] = [words(left.data), words(right.data)];
     for (let i = 0; i < ours.length; i++) {
       if (ours[i] !== theirs[i]) return false;
     }

@@ -1,15 +1,18 @@
 import { describe, shorten } from "../base/describe.ts";
-import type { Dtype, TensorData } from "../tensor/tensor.ts";
+import type { TensorData } from "../tensor/tensor.ts";
 import { Cache, type CacheSpec, type CacheUse, type Extent } from "./cache.ts";
-import type { Cell } from "./cell.ts";
+import { sameImage, shapeOf } from "./cell_body.ts";
+import type { Cell, Port } from "./cell.ts";
 import { elementsOf, InputData } from "./input_data.ts";
 import {
   cacheUses,
+  checkDeclared,
   checkLength,
   checkResult,
   checkSource,
 } from "./node_checks.ts";
 import { nodesMaxOf } from "./nodes_max.ts";
+import type { OutputTypes } from "./result.ts";
 
 /** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
 export const NODE = { waiting: 0, submitted: 1, done: 2, void: 3 } as const;
@@ -61,6 +64,14 @@ function appended(
   if (nodes === NO_NODES) return [node];
   (nodes as CellNode[]).push(node);
   return nodes;
+}
+
+function typeOf(port: Port): string {
+  return `${port.dtype}[${shapeOf(port)}]`;
+}
+
+function isSamePort(a: Port, b: Port): boolean {
+  return a.width === b.width && a.dtype === b.dtype && sameImage(a, b);
 }
 
 /** One node of a request's cell graph: one application of one cell. Policies read it, the engine keeps it. */
@@ -161,14 +172,16 @@ export interface GraphModel {
   readonly cells: readonly Cell[];
   /** See Model.nodesMax. */
   readonly nodesMax?: number;
+  /** See Model.outputs. */
+  readonly outputs?: OutputTypes;
 }
 
-/** A named result of a request: the rows of its sources, in order. */
+/** A named result of a request: one row, or rows that were collected, in order. */
 export interface ResultRows {
-  /** Type of its elements. */
-  readonly dtype: Dtype;
-  /** Elements of every row. */
-  readonly width: number;
+  /** Type and shape of a row. */
+  readonly port: Port;
+  /** Whether it is rows that were collected: they get a leading axis. */
+  readonly collected: boolean;
   /** Where the rows come from. */
   readonly sources: NodeOutput[];
 }
@@ -368,28 +381,66 @@ export class CellGraph {
   }
 
   /**
-   * Declares a row of the request's result; repeated calls with one name append rows.
-   * @throws TypeError when it is no output of this graph, of another type or width than the rows before it, or
-   * the graph is complete
+   * Declares a result of the request: an output of a node, or one token of it, in the shape of the port.
+   * @throws TypeError when it has one of that name, the model declares none, it is of another type or no
+   * output of a node; or while the graph grows, since a step may turn out to be void
    */
   result(name: string, source: NodeOutput): void {
     this.#appends();
-    checkResult(name, source, this);
-    const { dtype, width } = source.node.cell.outputs[source.port]!;
-    let rows = this.results.get(name);
-    if (rows === undefined) {
-      rows = { dtype, width, sources: [] };
-      this.results.set(name, rows);
+    if (this.#state === "growing") {
+      throw new TypeError(
+        `Model "${this.#name}" calls graph.result() in grow: a step may turn out to lie behind the end, ` +
+          `so graph.collect() takes rows of steps`,
+      );
     }
-    if (rows.width !== width || rows.dtype !== dtype) {
+    const port = this.#resultPort(name, source);
+    if (this.results.has(name)) {
+      throw new TypeError(
+        `A request to "${this.#name}" has result "${
+          shorten(name)
+        }" already; graph.collect() makes rows of one result`,
+      );
+    }
+    this.results.set(name, { port, collected: false, sources: [source] });
+  }
+
+  /**
+   * Appends a row to a result that is a list of rows: its shape has one axis more than the port, in front.
+   * Rows of growing steps that turn out to lie behind the end are left out.
+   * @throws TypeError when the rows before were of another type or width, or it is a result of one row; or
+   * as `result` does
+   */
+  collect(name: string, source: NodeOutput): void {
+    this.#appends();
+    const port = this.#resultPort(name, source);
+    const rows = this.results.get(name);
+    if (rows === undefined) {
+      this.results.set(name, { port, collected: true, sources: [source] });
+      return;
+    }
+    if (!rows.collected) {
       throw new TypeError(
         `Result "${
           shorten(name)
-        }" is ${rows.dtype}[${rows.width}], got a row ${dtype}[${width}]`,
+        }" is one row, given by graph.result(); nothing can be added to it`,
       );
     }
-    source.node.keptPorts |= 1 << source.port;
+    if (!isSamePort(rows.port, port)) {
+      throw new TypeError(
+        `Result "${shorten(name)}" is ${typeOf(rows.port)}, got a row ${
+          typeOf(port)
+        }`,
+      );
+    }
     rows.sources.push(source);
+  }
+
+  #resultPort(name: string, source: NodeOutput): Port {
+    checkResult(name, source, this);
+    const port = source.node.cell.outputs[source.port]!;
+    checkDeclared(name, port.dtype, this.model);
+    source.node.keptPorts |= 1 << source.port;
+    return port;
   }
 
   /**

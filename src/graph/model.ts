@@ -1,6 +1,7 @@
 import type { Cell } from "./cell.ts";
 import type { CellGraph, CellNode } from "./cell_graph.ts";
 import type { ImageSize } from "./operator.ts";
+import type { OutputTypes } from "./result.ts";
 
 /** The shape of a model's cell graphs; says which policies can batch it. */
 export type GraphShape =
@@ -27,15 +28,25 @@ export type InputKind =
  * A network: its cells, and the function that unfolds a request into a graph of them. Either one that a function
  * such as `lstm()` returns, or an object of one's own.
  * @typeParam Input what a request brings
+ * @typeParam Outputs names and element types of its results, such as `{ logits: "f32" }`; a model that does
+ * not say has results of any name
  */
-// deno-lint-ignore no-explicit-any -- a registry holds models of different inputs
-export interface Model<Input = any> {
+export interface Model<
+  // deno-lint-ignore no-explicit-any -- a registry holds models of different inputs
+  Input = any,
+  Outputs extends OutputTypes = OutputTypes,
+> {
   /** What records, options by model and messages call it. */
   readonly name: string;
   /** Every cell that its graphs are made of, in the order in which a request passes through them. */
   readonly cells: readonly Cell[];
   /** "chain" if every policy may batch it, padded ones too; otherwise "dag". */
   readonly shape: GraphShape;
+  /**
+   * Names and element types of a request's results. Given, every request has to be unfolded with exactly
+   * these; otherwise names and types are whatever `unfold` says.
+   */
+  readonly outputs?: Outputs;
   /** For input "image": the images that requests bring. */
   readonly image?: ImageSize;
   /** Most nodes of a request's graph, growth included; default 2^20, at most 2^24 - 2. */
@@ -59,6 +70,3 @@ export interface Model<Input = any> {
    */
   grow?(node: CellNode, graph: CellGraph): void;
 }
-
-/** The i32/f32 rows of each named result, concatenated in order. */
-export type Result = Record<string, Float32Array | Int32Array>;

@@ -1,9 +1,11 @@
 /** What a node may be given as lengths, tokens and caches; see CellGraph.node. */
-import { describe, shorten } from "../base/describe.ts";
+import type { Dtype } from "../tensor/tensor.ts";
+import { describe, listed, shorten } from "../base/describe.ts";
 import { Cache, type CacheUse } from "./cache.ts";
 import { sameImage, shapeOf } from "./cell_body.ts";
 import type { Cell, Port } from "./cell.ts";
 import { InputData } from "./input_data.ts";
+import type { OutputTypes } from "./result.ts";
 
 /** What is known of a node that somebody reads. */
 interface GivenNode {
@@ -97,6 +99,30 @@ export function checkResult(
       `${what} is token ${describe(token)} of ${
         isRagged ? `${node!.length} tokens` : "a single row"
       }`,
+    );
+  }
+}
+
+/** Whether a model declares a result of that type, where it declares any. */
+export function checkDeclared(
+  name: string,
+  dtype: Dtype,
+  model: { readonly name: string; readonly outputs?: OutputTypes },
+): void {
+  const { outputs } = model;
+  if (outputs === undefined) return;
+  if (!Object.hasOwn(outputs, name)) {
+    throw new TypeError(
+      `Model "${shorten(model.name)}" declares no result "${
+        shorten(name)
+      }"; its "outputs" are ${listed(Object.keys(outputs))}`,
+    );
+  }
+  if (outputs[name] !== dtype) {
+    throw new TypeError(
+      `Result "${shorten(name)}" of model "${
+        shorten(model.name)
+      }" is declared ${outputs[name]}, got ${dtype}`,
     );
   }
 }

@@ -9,6 +9,7 @@ import { defineCell, f32, i32 } from "../graph/cell_builder.ts";
 import type { Cell } from "../graph/cell.ts";
 import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
+import type { Classified } from "./classified.ts";
 import type { Value } from "../graph/operator.ts";
 import {
   checkedWeights,
@@ -77,6 +78,11 @@ export interface BertInput {
 const SEGMENTS = 2;
 const EPSILON = 1e-12;
 
+/** What BERT's results are, by the number of classes. */
+export type BertOutputs<Classes extends number = number> =
+  & { readonly pooled: "f32" }
+  & Classified<Classes>;
+
 /**
  * BERT: an encoder over all tokens of a request at once, without padding: the rows of a batch are the tokens of all
  * its requests. A cell is a sub-layer.
@@ -104,7 +110,9 @@ const EPSILON = 1e-12;
  * );
  * ```
  */
-export function bert(options: BertOptions = {}): Model<BertInput> {
+export function bert<Classes extends number = 0>(
+  options: BertOptions & { classes?: Classes } = {},
+): Model<BertInput, BertOutputs<Classes>> {
   const name = "bert";
   checkOptions(name, options, BERT_OPTIONS);
   const layers = checkSize(name, "layers", options.layers ?? 12);
@@ -187,6 +195,10 @@ export function bert(options: BertOptions = {}): Model<BertInput> {
     name,
     cells: [embedding, ...encoder, pooler],
     shape: "chain",
+    outputs: {
+      pooled: "f32",
+      ...(classify && { logits: "f32" }),
+    } as BertOutputs<Classes>,
     check(input): asserts input is BertInput {
       checkObject(name, input);
       checkKeys(name, input, ["tokens", "segments"]);

@@ -114,7 +114,9 @@ export const MLPERF_GNMT = {
  * );
  * ```
  */
-export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
+export function gnmt(
+  options: GnmtOptions = {},
+): Model<Seq2SeqInput, { tokens: "i32" }> {
   const name = "gnmt";
   checkOptions(name, options, GNMT_OPTIONS);
   const size = (option: string, value: number) =>
@@ -191,13 +193,14 @@ export function gnmt(options: GnmtOptions = {}): Model<Seq2SeqInput> {
       x = output(graph, graph.node(cell, inputs));
     });
     const next = graph.node(classifier, { x });
-    graph.result("tokens", graph.output(next, "next"));
+    graph.collect("tokens", graph.output(next, "next"));
   }
 
   return {
     name,
     cells: [forward, backward, ...encoder, attending, ...decoder, classifier],
     shape: "chain",
+    outputs: { tokens: "i32" },
     nodesMax: nodesMaxFor((layers + 1) * (tokensMax + stepsMax)),
     check(input): asserts input is Seq2SeqInput {
       readSeq2Seq(name, input, limits);

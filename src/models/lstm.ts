@@ -25,6 +25,9 @@ import { pickState, rnnStep, stepInputs } from "./rnn_cell.ts";
 
 const HEADS = ["classifier", "language-model", "none"] as const;
 
+/** What an LSTM does with its last state. */
+export type LstmHead = (typeof HEADS)[number];
+
 /** Sizes are positive integers. */
 export interface LstmOptions {
   /** Units of the LSTM; default 1024. */
@@ -37,7 +40,7 @@ export interface LstmOptions {
    * "classifier": logits over `classes`; "language-model": the id of the next token, an arg-max over
    * the vocabulary; "none": only the last state, as in the paper's measurements. Default "none".
    */
-  head?: "classifier" | "language-model" | "none";
+  head?: LstmHead;
   /** Classes of the classifier; default 5. */
   classes?: number;
   /** Most tokens of a request; default 16,384. */
@@ -62,6 +65,13 @@ export interface LstmInput {
   readonly tokens: ArrayLike<number>;
 }
 
+/** What an LSTM's results are, by head. */
+export type LstmOutputs<Head extends LstmHead = LstmHead> =
+  & { readonly h: "f32" }
+  & (Head extends "classifier" ? { readonly logits: "f32" }
+    : Head extends "language-model" ? { readonly next: "i32" }
+    : Record<never, never>);
+
 /**
  * LSTM over a sentence: embedding and one LSTM step per token, then a head over the last state.
  * Source: Cellular Batching, sections 2.1 and 7.2.
@@ -83,7 +93,9 @@ export interface LstmInput {
  * assert.throws(() => model.check({ tokens: [3, 100] }), RangeError);
  * ```
  */
-export function lstm(options: LstmOptions = {}): Model<LstmInput> {
+export function lstm<Head extends LstmHead = "none">(
+  options: LstmOptions & { head?: Head } = {},
+): Model<LstmInput, LstmOutputs<Head>> {
   const name = "lstm";
   checkOptions(name, options, LSTM_OPTIONS);
   const hidden = checkSize(name, "hidden", options.hidden ?? 1024);
@@ -134,6 +146,7 @@ export function lstm(options: LstmOptions = {}): Model<LstmInput> {
     name,
     cells: head ? [step, head] : [step],
     shape: "chain",
+    outputs: outputTypes(headKind) as LstmOutputs<Head>,
     nodesMax: nodesMaxFor(tokensMax + 1),
     check(input): asserts input is LstmInput {
       checkObject(name, input);
@@ -155,4 +168,15 @@ export function lstm(options: LstmOptions = {}): Model<LstmInput> {
       }
     },
   };
+}
+
+function outputTypes(head: LstmHead): LstmOutputs {
+  switch (head) {
+    case "classifier":
+      return { h: "f32", logits: "f32" };
+    case "language-model":
+      return { h: "f32", next: "i32" };
+    case "none":
+      return { h: "f32" };
+  }
 }

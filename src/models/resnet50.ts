@@ -84,7 +84,9 @@ export const RESNET50_OPTIONS = [
  * model.check({ image: new Float32Array(32 * 32 * 3) });
  * ```
  */
-export function resnet50(options: ResNet50Options = {}): Model<ImageInput> {
+export function resnet50(
+  options: ResNet50Options = {},
+): Model<ImageInput, { logits: "f32" }> {
   const name = "resnet50";
   checkOptions(name, options, RESNET50_OPTIONS);
   const size = checkSize(name, "size", options.size ?? 224);
@@ -257,6 +259,7 @@ export function resnet50(options: ResNet50Options = {}): Model<ImageInput> {
     cells,
     shape: "chain",
     image: input,
+    outputs: { logits: "f32" },
     check(given): asserts given is ImageInput {
       checkImageInput(name, given, input);
     },

@@ -83,7 +83,9 @@ export const SEQ2SEQ_OPTIONS = [
  * assert.throws(() => model.check({ tokens: [7], maxSteps: 21 }), /stepsMax/);
  * ```
  */
-export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
+export function seq2seq(
+  options: Seq2SeqOptions = {},
+): Model<Seq2SeqInput, { tokens: "i32" }> {
   const name = "seq2seq";
   checkOptions(name, options, SEQ2SEQ_OPTIONS);
   const hidden = checkSize(name, "hidden", options.hidden ?? 1024);
@@ -176,6 +178,7 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
     name,
     cells: [encoder, decoder],
     shape: "chain",
+    outputs: { tokens: "i32" },
     nodesMax: nodesMaxFor(tokensMax + stepsMax),
     check(input): asserts input is Seq2SeqInput {
       readSeq2Seq(name, input, limits);
@@ -195,7 +198,7 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
         decoder,
         stepInputs(decoderStep, graph, start, last),
       );
-      graph.result("tokens", graph.output(first, "next"));
+      graph.collect("tokens", graph.output(first, "next"));
       graph.grows(steps);
     },
     grow(node, graph) {
@@ -203,7 +206,7 @@ export function seq2seq(options: Seq2SeqOptions = {}): Model<Seq2SeqInput> {
         decoder,
         stepInputs(decoderStep, graph, graph.output(node, "next"), node),
       );
-      graph.result("tokens", graph.output(next, "next"));
+      graph.collect("tokens", graph.output(next, "next"));
     },
   };
 }

@@ -102,7 +102,7 @@ export const TRANSFORMER_OPTIONS = [
  */
 export function transformer(
   options: TransformerOptions = {},
-): Model<Seq2SeqInput> {
+): Model<Seq2SeqInput, { tokens: "i32" }> {
   const name = "transformer";
   checkOptions(name, options, TRANSFORMER_OPTIONS);
   const size = (option: string, value: number) =>
@@ -253,7 +253,7 @@ export function transformer(
       inputs = { x: graph.output(forwarded, "y") };
     });
     const next = graph.node(classifier, inputs);
-    graph.result("tokens", graph.output(next, "next"));
+    graph.collect("tokens", graph.output(next, "next"));
   }
 
   return {
@@ -266,6 +266,7 @@ export function transformer(
       classifier,
     ],
     shape: "chain",
+    outputs: { tokens: "i32" },
     nodesMax: nodesMaxFor(1 + 3 * layers + (1 + 3 * layers) * stepsMax),
     check(input): asserts input is Seq2SeqInput {
       readSeq2Seq(name, input, limits);

@@ -6,6 +6,7 @@
 import { defineCell, f32, i32, type PortSpec } from "../graph/cell_builder.ts";
 import type { CellNode, Source } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
+import type { Classified } from "./classified.ts";
 import type { ParseTree } from "../graph/parse_tree.ts";
 import { nodesMaxFor } from "../graph/nodes_max.ts";
 import {
@@ -57,6 +58,11 @@ export interface TreeLstmInput {
   readonly tree: ParseTree;
 }
 
+/** What a TreeLSTM's results are, by the number of classes. */
+export type TreeLstmOutputs<Classes extends number = number> =
+  & { readonly h: "f32" }
+  & Classified<Classes>;
+
 /**
  * N-ary TreeLSTM over a parse tree: leaf cells read words, internal cells combine children.
  * Source: Tai, Socher and Manning 2015, section 3.2; Cellular Batching, Fig. 2 and section 7.5.
@@ -78,7 +84,9 @@ export interface TreeLstmInput {
  * assert.throws(() => model.check({ tree: [1, 2, 3] }), /3 children, expected 2/);
  * ```
  */
-export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
+export function treeLstm<Classes extends number = 0>(
+  options: TreeLstmOptions & { classes?: Classes } = {},
+): Model<TreeLstmInput, TreeLstmOutputs<Classes>> {
   const name = "treelstm";
   checkOptions(name, options, TREE_LSTM_OPTIONS);
   const hidden = checkSize(name, "hidden", options.hidden ?? 1024);
@@ -149,6 +157,10 @@ export function treeLstm(options: TreeLstmOptions = {}): Model<TreeLstmInput> {
     name,
     cells: head ? [leaf, inner, head] : [leaf, inner],
     shape: "dag",
+    outputs: {
+      h: "f32",
+      ...(head && { logits: "f32" }),
+    } as TreeLstmOutputs<Classes>,
     nodesMax: nodesMaxFor(2 * leavesMax + 1),
     check(input): asserts input is TreeLstmInput {
       checkObject(name, input);

@@ -81,7 +81,9 @@ export const UNET_OPTIONS = [
  * assert.throws(() => unet({ size: 15, base: 2, depth: 1, padding: "same" }), /next size that fits is 16/);
  * ```
  */
-export function unet(options: UNetOptions = {}): Model<ImageInput> {
+export function unet(
+  options: UNetOptions = {},
+): Model<ImageInput, { logits: "f32" }> {
   const name = "unet";
   checkOptions(name, options, UNET_OPTIONS);
   const size = checkSize(name, "size", options.size ?? 572);
@@ -220,6 +222,7 @@ export function unet(options: UNetOptions = {}): Model<ImageInput> {
     cells,
     shape: "chain",
     image: input,
+    outputs: { logits: "f32" },
     check(given): asserts given is ImageInput {
       checkImageInput(name, given, input);
     },

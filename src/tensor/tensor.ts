@@ -9,6 +9,10 @@ export const BYTES_PER_ELEMENT = 4;
 /** Elements of a tensor, one after the other. */
 export type TensorData = Float32Array | Int32Array;
 
+/** The array that holds elements of a type. */
+export type DataOf<D extends Dtype> = D extends "i32" ? Int32Array
+  : Float32Array;
+
 /**
  * A dense row-major array. Weights are tensors of floats.
  * @typeParam D type of its elements

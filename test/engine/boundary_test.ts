@@ -16,6 +16,7 @@ import { POLICIES } from "../../src/policy/registry.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { runRequests } from "../run_requests.ts";
 import { withWatchedWorkers } from "../watched_workers.ts";
+import { ask } from "./ask.ts";
 
 const model = lstm({ hidden: 12, vocabulary: 20, head: "classifier" });
 const input = { tokens: [1, 2, 3] };
@@ -49,9 +50,9 @@ const throws = () => {
 
 Deno.test("a signal that is no AbortSignal fails its own request", async () => {
   await using engine = await create();
-  const mate = engine.run(model, input);
+  const mate = ask(engine, model, input);
   for (const signal of [1, "abort", {}, new EventTarget(), throws]) {
-    const refused = engine.run(model, input, {
+    const refused = ask(engine, model, input, {
       signal,
     } as unknown as RequestOptions);
     await assert.rejects(refused, {
@@ -60,13 +61,13 @@ Deno.test("a signal that is no AbortSignal fails its own request", async () => {
     });
   }
   assert.deepStrictEqual(await mate, expected);
-  assert.deepStrictEqual(await engine.run(model, input), expected);
+  assert.deepStrictEqual(await ask(engine, model, input), expected);
 });
 
 Deno.test("a signal that throws fails its own request at most", async () => {
   await using engine = await create();
   const run = (members: object) =>
-    engine.run(model, input, { signal: signalWith(members) });
+    ask(engine, model, input, { signal: signalWith(members) });
   assert.deepStrictEqual(await run({ removeEventListener: throws }), expected);
   await assert.rejects(run({ addEventListener: throws }), luck);
   await assert.rejects(
@@ -96,7 +97,7 @@ Deno.test("a signal that throws fails its own request at most", async () => {
   });
   await assert.rejects(hasty, luck);
   assert.equal(engine.active, 0);
-  assert.deepStrictEqual(await engine.run(model, input), expected);
+  assert.deepStrictEqual(await ask(engine, model, input), expected);
 });
 
 Deno.test("a signal is left alone once its request has ended", async () => {
@@ -107,31 +108,31 @@ Deno.test("a signal is left alone once its request has ended", async () => {
     removeEventListener: (_: string, listener: unknown) =>
       listeners.delete(listener),
   });
-  assert.deepStrictEqual(await engine.run(model, input, { signal }), expected);
-  await assert.rejects(engine.run(model, { tokens: [-1] }, { signal }));
+  assert.deepStrictEqual(await ask(engine, model, input, { signal }), expected);
+  await assert.rejects(ask(engine, model, { tokens: [-1] }, { signal }));
   assert.equal(listeners.size, 0);
 });
 
 Deno.test("options of a request are read once, and a getter that throws fails the request", async () => {
   await using engine = await create();
   let reads = 0;
-  const result = await engine.run(model, input, {
+  const result = await ask(engine, model, input, {
     get deadlineMs() {
       return ++reads === 1 ? 600_000 : -1;
     },
   });
   assert.deepStrictEqual(result, expected);
-  const thrown = engine.run(model, input, {
+  const thrown = ask(engine, model, input, {
     get deadlineMs(): number {
       throw luck;
     },
   });
   await assert.rejects(thrown, luck);
   await assert.rejects(
-    engine.run(model, input, { deadline: 5 } as RequestOptions),
-    /run\(\) has no option "deadline"; it takes signal, deadlineMs, finishMs, stepsFixed/,
+    ask(engine, model, input, { deadline: 5 } as RequestOptions),
+    /run\(\) has no option "deadline"; it takes signal, deadlineMs, finishMs, batches, stepsFixed/,
   );
-  assert.deepStrictEqual(await engine.run(model, input), expected);
+  assert.deepStrictEqual(await ask(engine, model, input), expected);
 });
 
 const translation = seq2seq({
@@ -160,7 +161,7 @@ Deno.test("growth may call the engine, abort, and close", async () => {
   const inner: Promise<unknown>[] = [];
   const abort = new AbortController();
   const calls: Record<string, () => void> = {
-    run: () => inner.push(engine.run(model, input)),
+    run: () => inner.push(ask(engine, model, input)),
     abort: () => abort.abort(luck),
     throw: throws,
     close: () => inner.push(engine.close()),
@@ -169,24 +170,24 @@ Deno.test("growth may call the engine, abort, and close", async () => {
   let call = "nothing";
   const busy = growing(() => calls[call]!());
   const engine = await create({ models: [model, busy, translation] });
-  const mates = [engine.run(translation, query), engine.run(model, input)];
+  const mates = [ask(engine, translation, query), ask(engine, model, input)];
 
   call = "run";
-  assert.deepStrictEqual(await engine.run(busy, query), translated);
+  assert.deepStrictEqual(await ask(engine, busy, query), translated);
   assert.equal(inner.length, 3, "once for each step that grew");
   for (const result of await Promise.all(inner)) {
     assert.deepStrictEqual(result, expected);
   }
   call = "abort";
-  const aborted = engine.run(busy, query, { signal: abort.signal });
+  const aborted = ask(engine, busy, query, { signal: abort.signal });
   await assert.rejects(aborted, luck);
   call = "throw";
-  await assert.rejects(engine.run(busy, query), luck);
+  await assert.rejects(ask(engine, busy, query), luck);
   call = "close";
-  assert.deepStrictEqual(await engine.run(busy, query), translated);
+  assert.deepStrictEqual(await ask(engine, busy, query), translated);
   assert.deepStrictEqual(await Promise.all(mates), [translated, expected]);
   await Promise.all(inner);
-  await assert.rejects(engine.run(model, input), { name: "ClosedError" });
+  await assert.rejects(ask(engine, model, input), { name: "ClosedError" });
 });
 
 Deno.test("observers may throw, reject, call the engine, and abort", async () => {
@@ -197,7 +198,7 @@ Deno.test("observers may throw, reject, call the engine, and abort", async () =>
     decided: throws,
     waited: throws,
     task() {
-      if (inner.length < 5) inner.push(engine.run(model, input));
+      if (inner.length < 5) inner.push(ask(engine, model, input));
       abort.abort(luck);
     },
     request: () => Promise.reject(luck) as unknown as void,
@@ -211,12 +212,12 @@ Deno.test("observers may throw, reject, call the engine, and abort", async () =>
     },
   });
   const cancelled = assert.rejects(
-    engine.run(model, { tokens: Array(1000).fill(1) }, {
+    ask(engine, model, { tokens: Array(1000).fill(1) }, {
       signal: abort.signal,
     }),
     luck,
   );
-  assert.deepStrictEqual(await engine.run(model, input), expected);
+  assert.deepStrictEqual(await ask(engine, model, input), expected);
   await cancelled;
   for (const result of await Promise.all(inner)) {
     assert.deepStrictEqual(result, expected);
@@ -232,8 +233,8 @@ Deno.test("refused requests take no number", async () => {
     observer: { request: (_, { id }) => ids.push(id) },
   });
   for (let i = 0; i < 3; i++) {
-    await assert.rejects(engine.run(model, { tokens: [99] }), RangeError);
-    assert.deepStrictEqual(await engine.run(model, input), expected);
+    await assert.rejects(ask(engine, model, { tokens: [99] }), RangeError);
+    assert.deepStrictEqual(await ask(engine, model, input), expected);
   }
   assert.deepEqual(ids, [0, 1, 2]);
 });
@@ -251,14 +252,14 @@ Deno.test("functions of a model that return a promise fail the request", async (
   await using engine = await create({
     models: [asked as unknown as Model, unfolded, grown, model],
   });
-  const mate = engine.run(model, input);
+  const mate = ask(engine, model, input);
   const cases: [string, Model, unknown][] = [
     ["check", asked as unknown as Model, input],
     ["unfold", unfolded, input],
     ["grow", grown, query],
   ];
   for (const [name, broken, given] of cases) {
-    await assert.rejects(engine.run(broken, given), {
+    await assert.rejects(ask(engine, broken, given), {
       name: "TypeError",
       message: new RegExp(`"${name}" of model "\\w+" returned a promise`),
     });
@@ -310,6 +311,10 @@ Deno.test("options of an engine are checked before anything is started", async (
     [{ models: [{ ...model, unfold: 1 }] }, /"unfold" of model "lstm"/],
     [{ models: [{ ...model, grow: 1 }] }, /"grow" of model "lstm"/],
     [{ models: [{ ...model, shape: "tree" }] }, /the "shape" of model "lstm"/],
+    [
+      { models: [{ ...model, outputs: ["h"] }] },
+      /the "outputs" of model "lstm"/,
+    ],
   ];
   await withWatchedWorkers(async (workers) => {
     for (const [options, message] of cases) {
@@ -333,13 +338,13 @@ Deno.test("windows and deadlines beyond what a timer takes do not come at once",
   };
   await using engine = await create({ policy: serial() });
   const abort = new AbortController();
-  const first = engine.run(model, { tokens: Array(2000).fill(1) }, {
+  const first = ask(engine, model, { tokens: Array(2000).fill(1) }, {
     signal: abort.signal,
   });
   Object.assign(globalThis, { setTimeout: patched });
   try {
-    const waiting = engine.run(model, input, { deadlineMs: 2 ** 40 });
-    const forever = engine.run(model, input, { deadlineMs: Infinity });
+    const waiting = ask(engine, model, input, { deadlineMs: 2 ** 40 });
+    const forever = ask(engine, model, input, { deadlineMs: Infinity });
     abort.abort(luck);
     await assert.rejects(first, luck);
     assert.deepStrictEqual(await waiting, expected);
@@ -355,7 +360,7 @@ Deno.test("an engine whose slots are full says so, and serves later requests", a
   const long = { tokens: Array(1000).fill(1) };
   const [alone] = runRequests(model, [long]);
   const settled = await Promise.allSettled(
-    Array.from({ length: 40 }, () => engine.run(model, long)),
+    Array.from({ length: 40 }, () => ask(engine, model, long)),
   );
   const refused = settled.filter(({ status }) => status === "rejected");
   assert(refused.length > 0 && refused.length < settled.length);
@@ -366,7 +371,7 @@ Deno.test("an engine whose slots are full says so, and serves later requests", a
       assert.match(end.reason.message, /Slot memory is full: no room for/);
     }
   }
-  assert.deepStrictEqual(await engine.run(model, long), alone);
+  assert.deepStrictEqual(await ask(engine, model, long), alone);
 });
 
 Deno.test("an engine whose policy throws or does nothing can be closed", async () => {
@@ -378,7 +383,7 @@ Deno.test("an engine whose policy throws or does nothing can be closed", async (
   };
   const lost = await create({ policy: idle });
   const waiting = assert.rejects(
-    lost.run(model, input),
+    ask(lost, model, input),
     /Policy "idle" leaves 1 requests waiting for nothing/,
   );
   await lost.close();
@@ -387,11 +392,11 @@ Deno.test("an engine whose policy throws or does nothing can be closed", async (
     const broken = await create({
       policy: { ...cellular(), [member]: throws },
     });
-    const first = broken.run(model, input);
+    const first = ask(broken, model, input);
     // A result that was there already is delivered.
     if (member === "ended") assert.deepStrictEqual(await first, expected);
     else await assert.rejects(first, luck);
-    await assert.rejects(broken.run(model, input), luck);
+    await assert.rejects(ask(broken, model, input), luck);
     await broken.close();
   }
 });

@@ -129,8 +129,8 @@ const countdown: Model<{ from: number; most: number }> = (() => {
         id: cells.id(cells.ids([from]), 0),
         sum: cells.zeros(1),
       });
-      cells.result("ids", cells.output(node, "id"));
-      cells.result("sums", cells.output(node, "sum"));
+      cells.collect("ids", cells.output(node, "id"));
+      cells.collect("sums", cells.output(node, "sum"));
       cells.grows(most, 2);
     },
     grow(node, cells) {
@@ -138,8 +138,8 @@ const countdown: Model<{ from: number; most: number }> = (() => {
         id: cells.output(node, "id"),
         sum: cells.output(node, "sum"),
       });
-      cells.result("ids", cells.output(after, "id"));
-      cells.result("sums", cells.output(after, "sum"));
+      cells.collect("ids", cells.output(after, "id"));
+      cells.collect("sums", cells.output(after, "sum"));
     },
   };
 })();
@@ -162,7 +162,7 @@ Deno.test("CellRunner voids the rows behind a request's end, padded or submitted
           );
           let sum = 0;
           const sums = Float32Array.from(ids, (id) => sum += id + 1);
-          return { ids, sums };
+          return { ids: tensor([steps], ids), sums: tensor([steps, 1], sums) };
         });
         for (
           const policy of [

@@ -13,6 +13,7 @@ import {
   type Trick,
 } from "./served_request.ts";
 import { Oracle, sameBits, type Ticket } from "./serving_oracle.ts";
+import { ask } from "./ask.ts";
 
 /** What an engine is made with. */
 export interface Setting {
@@ -123,7 +124,7 @@ export class EngineUnderTest {
     const { ticket, model, input, options } = prepared;
     oracle.tickets.push(ticket);
     try {
-      ticket.ending = this.#engine.run(model, input, options).then(
+      ticket.ending = ask(this.#engine, model, input, options).then(
         (answer) => oracle.ended(ticket, { answer }),
         (reason) => oracle.ended(ticket, { reason }),
       );
@@ -260,7 +261,7 @@ export class EngineUnderTest {
     while (this.#runs > 0 && !this.#abandoned) await turn();
     const { model, input, stepsFixed, answer } = this.#filling;
     try {
-      const result = await this.#engine.run(model, input, { stepsFixed });
+      const result = await ask(this.#engine, model, input, { stepsFixed });
       if (!sameBits(result, answer)) {
         this.oracle.fail("the last request has a wrong answer");
       }

@@ -21,6 +21,7 @@ import type { Request } from "../../src/policy/request.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { runRequests } from "../run_requests.ts";
 import { runPaired } from "./harness.ts";
+import { ask } from "./ask.ts";
 
 const model = lstm({ hidden: 12, vocabulary: 20, head: "classifier" });
 const growing = seq2seq({
@@ -249,10 +250,10 @@ Deno.test("ServingEngine ends a request that has not finished in time", async ()
     policy: cellular(),
   });
   const input = { tokens: [1, 2, 3], maxSteps: 4 };
-  const long = engine.run(large, { ...input, maxSteps: 16_000 }, {
+  const long = ask(engine, large, { ...input, maxSteps: 16_000 }, {
     finishMs: 200,
   });
-  const mate = engine.run(large, input, { finishMs: 600_000 });
+  const mate = ask(engine, large, input, { finishMs: 600_000 });
   await assert.rejects(
     long,
     (error) =>

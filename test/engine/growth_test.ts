@@ -41,13 +41,13 @@ function counting({ unfold, grow }: CounterOptions): Model {
 
 function start(graph: CellGraph): CellGraph {
   const first = graph.node(counter, { id: graph.id(graph.ids([0]), 0) });
-  graph.result("ids", graph.output(first, "next"));
+  graph.collect("ids", graph.output(first, "next"));
   return graph;
 }
 
 function growOn(node: CellNode, graph: CellGraph): void {
   const next = graph.node(counter, { id: graph.output(node, "next") });
-  graph.result("ids", graph.output(next, "next"));
+  graph.collect("ids", graph.output(next, "next"));
 }
 
 const policies = Object.entries(POLICIES).filter(([, { build }]) =>
@@ -67,7 +67,9 @@ function run(policy: string, models: readonly Model[]) {
 for (const [policy] of policies) {
   Deno.test(`${policy}: growth ends at the stop token`, () => {
     const [ending] = run(policy, [counting({ grow: growOn })]);
-    assert.deepEqual(ending!.result, { ids: Int32Array.from([1, 2, 3]) });
+    assert.deepEqual(ending!.result, {
+      ids: tensor([3], Int32Array.from([1, 2, 3])),
+    });
   });
 
   Deno.test(`${policy}: a request whose growth throws fails alone`, () => {
@@ -81,7 +83,9 @@ for (const [policy] of policies) {
     const [failed, done] = run(policy, [broken, counting({ grow: growOn })]);
     assert.equal(failed!.outcome, "failed");
     assert.match(failed!.error!.message, /no more/);
-    assert.deepEqual(done!.result, { ids: Int32Array.from([1, 2, 3]) });
+    assert.deepEqual(done!.result, {
+      ids: tensor([3], Int32Array.from([1, 2, 3])),
+    });
   });
 
   Deno.test(`${policy}: nothing is executed that a failed growth has appended`, () => {
@@ -98,12 +102,16 @@ for (const [policy] of policies) {
     assert.match(failed!.error!.message, /no more/);
     // Whatever is submitted grows.
     assert.equal(calls, 1);
-    assert.deepEqual(done!.result, { ids: Int32Array.from([1, 2, 3]) });
+    assert.deepEqual(done!.result, {
+      ids: tensor([3], Int32Array.from([1, 2, 3])),
+    });
   });
 
   Deno.test(`${policy}: growth that appends nothing ends the request`, () => {
     const [ending] = run(policy, [counting({ grow() {} })]);
-    assert.deepEqual(ending!.result, { ids: Int32Array.from([1]) });
+    assert.deepEqual(ending!.result, {
+      ids: tensor([1], Int32Array.from([1])),
+    });
   });
 
   Deno.test(`${policy}: a static graph does not stop at a stop rule`, () => {
@@ -114,7 +122,9 @@ for (const [policy] of policies) {
       },
     });
     const [ending] = run(policy, [chain]);
-    assert.deepEqual(ending!.result, { ids: Int32Array.from([1, 2, 3, 3, 3]) });
+    assert.deepEqual(ending!.result, {
+      ids: tensor([5], Int32Array.from([1, 2, 3, 3, 3])),
+    });
   });
 }
 

@@ -120,7 +120,7 @@ for (const [what, { body, kernels }] of Object.entries(fused)) {
     inputs.forEach((rows, i) => {
       const { outputs } = evaluateNaively(cell, rows);
       cell.outputs.forEach(({ name }, port) =>
-        results[i]![name]!.forEach((value, k) => {
+        results[i]![name]!.data.forEach((value, k) => {
           const expected = outputs[port]![k]!;
           assert(
             Math.abs(value - expected) <= 1e-5 * (1 + Math.abs(expected)),

@@ -28,7 +28,7 @@ function check(cell: Cell, inputs: number[][][], sizes: readonly number[]) {
   inputs.forEach((rows, i) => {
     const naive = evaluateNaively(cell, rows);
     cell.outputs.forEach(({ name, dtype }, port) => {
-      const got = [...alone[i]![name]!];
+      const got = [...alone[i]![name]!.data];
       const expected = naive.outputs[port]!;
       assert.equal(got.length, expected.length);
       got.forEach((x, k) => {

@@ -11,7 +11,8 @@ import { readKernels } from "../../src/engine/wall/runtime.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import { defineCell, f32, i32 } from "../../src/graph/cell_builder.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
-import type { Model, Result } from "../../src/graph/model.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { Result } from "../../src/graph/result.ts";
 import type { KernelExports } from "../../src/kernels/module/exports.ts";
 import { attention } from "../kernels/reference/attention.ts";
 import { MODELS } from "../../src/models/registry.ts";
@@ -76,6 +77,7 @@ function chainOf(first: Cell): Model<number[]> {
       const node = graph.node(first, { token }, { length });
       graph.result("y", graph.output(node, "y"));
       graph.result("z", graph.output(node, "z"));
+      graph.result("lastOfY", graph.output(node, "y", length - 1));
       const end = graph.node(last, {
         y: graph.output(node, "y", length - 1),
       });
@@ -130,12 +132,17 @@ Deno.test("ragged attention is attention over the request's own tokens", () => {
             causal ? t + 1 : tokens.length,
           ),
         ]);
-        const { y, sum } = results[r]!;
-        assert.equal(y!.length, expected.length);
-        expected.forEach((x, i) => assert(Math.abs(y![i]! - x) < 1e-5));
+        const { y, lastOfY, sum } = results[r]!;
+        assert.deepEqual(y!.shape, [tokens.length, WIDTH]);
+        assert.equal(y!.data.length, expected.length);
+        expected.forEach((x, i) => assert(Math.abs(y!.data[i]! - x) < 1e-5));
         assert.deepEqual(
-          [...sum!],
-          [...y!.slice(-WIDTH)].map((x) => Math.fround(2 * x)),
+          lastOfY,
+          tensor([WIDTH], y!.data.slice(-WIDTH)),
+        );
+        assert.deepEqual(
+          [...sum!.data],
+          [...lastOfY!.data].map((x) => Math.fround(2 * x)),
         );
       });
     }),

@@ -1,4 +1,5 @@
 /** What a model may do with a request's graph once it is unfolded. */
+import { tensor } from "../../src/tensor/tensor.ts";
 import assert from "node:assert/strict";
 import { defineCell, f32, i32 } from "../../src/graph/cell_builder.ts";
 import type { CellGraph, CellNode } from "../../src/graph/cell_graph.ts";
@@ -21,7 +22,7 @@ function growing(
   const append = (
     graph: CellGraph,
     inputs: Parameters<CellGraph["node"]>[1],
-  ) => graph.result("ids", graph.output(graph.node(step, inputs), "next"));
+  ) => graph.collect("ids", graph.output(graph.node(step, inputs), "next"));
   return {
     name: "steps",
     cells: [step],
@@ -46,7 +47,7 @@ Deno.test("a model that brings data while it grows fails its request alone", () 
     growing((graph, node) => ({ id: graph.output(node, "next") })),
     [0],
   );
-  assert.deepEqual(good, { ids: Int32Array.of(1, 1, 1) });
+  assert.deepEqual(good, { ids: tensor([3], Int32Array.of(1, 1, 1)) });
 });
 
 Deno.test("a model that keeps a graph cannot append to it later, and its requests end as if it had not tried", () => {
@@ -76,8 +77,8 @@ Deno.test("a model that keeps a graph cannot append to it later, and its request
     },
   };
   assert.deepEqual(endings(keeping, [[1, 2], [3, 4]]), [
-    { y: Float32Array.of(2, 4) },
-    { y: Float32Array.of(6, 8) },
+    { y: tensor([2], Float32Array.of(2, 4)) },
+    { y: tensor([2], Float32Array.of(6, 8)) },
   ]);
   assert.equal(errors.length, 1);
   assert(errors[0] instanceof TypeError);

@@ -3,11 +3,13 @@
  * on top what a request's tricks say.
  */
 import { CellGraph } from "../../src/graph/cell_graph.ts";
-import type { Model, Result } from "../../src/graph/model.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { Result } from "../../src/graph/result.ts";
 import { SlotPlan } from "../../src/graph/slot_plan.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
+import { tensor } from "../../src/tensor/tensor.ts";
 import { seededWeights } from "../../src/tensor/weights.ts";
 import { runRequests } from "../run_requests.ts";
 import { fragileChain, fragileRow } from "./fragile_model.ts";
@@ -162,7 +164,8 @@ function rows(count: number, failing: number): number[][] {
 
 /** What a request answers that the workload ends after so many steps. */
 export function cutShort({ tokens }: Result, steps: number): Result {
-  return { tokens: tokens!.slice(0, steps) };
+  const data = tokens!.data.slice(0, steps);
+  return { tokens: tensor([data.length], data) };
 }
 
 /** A request that the workload ends after some steps. */

@@ -9,7 +9,7 @@ import {
   QueueFullError,
   WorkerError,
 } from "../../src/engine/core/errors.ts";
-import type { Result } from "../../src/graph/model.ts";
+import type { Result } from "../../src/graph/result.ts";
 
 /** Ways to be rejected; an error of one's own callback or signal is another. */
 export type Rejection =
@@ -165,8 +165,9 @@ export function sameBits(a: Result, b: Result): boolean {
   return Object.keys(a).length === names.length && names.every((name) => {
     const x = a[name];
     const y = b[name]!;
-    return x !== undefined && x.constructor === y.constructor &&
-      x.length === y.length && x.every((value, i) => Object.is(value, y[i]));
+    return x !== undefined && x.data.constructor === y.data.constructor &&
+      String(x.shape) === String(y.shape) &&
+      x.data.every((value, i) => Object.is(value, y.data[i]));
   });
 }
 

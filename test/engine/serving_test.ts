@@ -10,7 +10,7 @@ import {
   ServingEngine,
   type ServingOptions,
 } from "../../src/engine/wall/serving.ts";
-import type { Result } from "../../src/graph/model.ts";
+import type { Result } from "../../src/graph/result.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
@@ -20,6 +20,7 @@ import { serial } from "../../src/policy/baselines/serial.ts";
 import { runRequests } from "../run_requests.ts";
 import { withWatchedWorkers } from "../watched_workers.ts";
 import { fragileChain, fragileRow } from "./fragile_model.ts";
+import { ask } from "./ask.ts";
 
 const model = lstm({ hidden: 24, vocabulary: 20, head: "classifier" });
 const short = { tokens: [1, 2, 3] };
@@ -45,7 +46,7 @@ Deno.test("ServingEngine gives each of many requests its own bits, over two work
     tokens: Array.from({ length: 1 + i % 23 }, (_, t) => (3 * i + t) % 20),
   }));
   const results = await Promise.all(
-    inputs.map((input) => engine.run(model, input)),
+    inputs.map((input) => ask(engine, model, input)),
   );
   assert.deepStrictEqual(results, runRequests(model, inputs));
   assert.equal(engine.active, 0);
@@ -72,9 +73,9 @@ Deno.test("ServingEngine gives the same bits when workers share their calls with
   const queries = sentences.map((input) => ({ ...input, maxSteps: 9 }));
   const tree = { tree: [[1, 2], [3, [4, 5]]] };
   const [chains, translations, [root]] = await Promise.all([
-    Promise.all(sentences.map((input) => engine.run(large, input))),
-    Promise.all(queries.map((input) => engine.run(translation, input))),
-    Promise.all([engine.run(trees, tree)]),
+    Promise.all(sentences.map((input) => ask(engine, large, input))),
+    Promise.all(queries.map((input) => ask(engine, translation, input))),
+    Promise.all([ask(engine, trees, tree)]),
   ]);
   assert.deepStrictEqual(chains, runRequests(large, sentences));
   assert.deepStrictEqual(translations, runRequests(translation, queries));
@@ -91,9 +92,9 @@ Deno.test("ServingEngine serves several models at once", async () => {
   const tree = { tree: [[1, 2], [3, [4, 5]]] };
   const sentence = { tokens: [5, 6], maxSteps: 9 };
   const [a, b, c] = await Promise.all([
-    engine.run(model, short),
-    engine.run(trees, tree),
-    engine.run(translation, sentence),
+    ask(engine, model, short),
+    ask(engine, trees, tree),
+    ask(engine, translation, sentence),
   ]);
   assert.deepStrictEqual(a, expectedOf(short));
   assert.deepStrictEqual(b, runRequests(trees, [tree])[0]);
@@ -104,14 +105,14 @@ Deno.test("ServingEngine rejects with the signal's reason before, while and not 
   await using engine = await create();
   const reason = new Error("no longer needed");
   await assert.rejects(
-    engine.run(model, short, { signal: AbortSignal.abort(reason) }),
+    ask(engine, model, short, { signal: AbortSignal.abort(reason) }),
     reason,
   );
   assert.equal(engine.active, 0, "nothing was queued");
 
   const running = new AbortController();
-  const cancelled = engine.run(model, long, { signal: running.signal });
-  const mate = engine.run(model, short);
+  const cancelled = ask(engine, model, long, { signal: running.signal });
+  const mate = ask(engine, model, short);
   await mate;
   assert.equal(engine.active, 1, "the long request is under way");
   running.abort(reason);
@@ -120,16 +121,16 @@ Deno.test("ServingEngine rejects with the signal's reason before, while and not 
   assert.deepStrictEqual(await mate, expectedOf(short));
 
   const late = new AbortController();
-  const done = await engine.run(model, short, { signal: late.signal });
+  const done = await ask(engine, model, short, { signal: late.signal });
   late.abort(reason);
   assert.deepStrictEqual(done, expectedOf(short));
-  assert.deepStrictEqual(await engine.run(model, short), expectedOf(short));
+  assert.deepStrictEqual(await ask(engine, model, short), expectedOf(short));
 });
 
 Deno.test("ServingEngine cancels a request that waits for its batch", async () => {
   await using engine = await create({ policy: graph({ windowNs: 10e9 }) });
   const abort = new AbortController();
-  const waiting = engine.run(model, short, { signal: abort.signal });
+  const waiting = ask(engine, model, short, { signal: abort.signal });
   abort.abort();
   await assert.rejects(waiting, { name: "AbortError" });
   assert.equal(engine.active, 0);
@@ -138,11 +139,11 @@ Deno.test("ServingEngine cancels a request that waits for its batch", async () =
 Deno.test("ServingEngine refuses a request that cannot start before its deadline", async () => {
   await using engine = await create({ policy: serial() });
   const abort = new AbortController();
-  const first = engine.run(model, long, { signal: abort.signal });
-  const timely = engine.run(model, short, { deadlineMs: 600_000 });
+  const first = ask(engine, model, long, { signal: abort.signal });
+  const timely = ask(engine, model, short, { deadlineMs: 600_000 });
   // The worker is taken until the signal, which waits for the deadline.
   await assert.rejects(
-    engine.run(model, short, { deadlineMs: 0.001 }),
+    ask(engine, model, short, { deadlineMs: 0.001 }),
     (error) =>
       error instanceof DeadlineError &&
       error.missed === "start" &&
@@ -157,12 +158,12 @@ Deno.test("ServingEngine refuses a request that cannot start before its deadline
 Deno.test("ServingEngine refuses options of a request that make no sense", async () => {
   await using engine = await create();
   for (const deadlineMs of [0, -1, NaN]) {
-    await assert.rejects(engine.run(model, short, { deadlineMs }), {
+    await assert.rejects(ask(engine, model, short, { deadlineMs }), {
       name: "RangeError",
       message: `"deadlineMs" is positive, got ${deadlineMs}`,
     });
     await assert.rejects(
-      engine.run(model, short, { finishMs: deadlineMs }),
+      ask(engine, model, short, { finishMs: deadlineMs }),
       {
         name: "RangeError",
         message: `"finishMs" is positive, got ${deadlineMs}`,
@@ -170,7 +171,7 @@ Deno.test("ServingEngine refuses options of a request that make no sense", async
     );
   }
   for (const stepsFixed of [0, 1.5, NaN]) {
-    await assert.rejects(engine.run(model, short, { stepsFixed }), {
+    await assert.rejects(ask(engine, model, short, { stepsFixed }), {
       name: "RangeError",
       message: `"stepsFixed" is a positive integer, got ${stepsFixed}`,
     });
@@ -179,9 +180,9 @@ Deno.test("ServingEngine refuses options of a request that make no sense", async
 
 Deno.test("ServingEngine refuses what its queue has no room for, and serves later requests", async () => {
   await using engine = await create({ queueMax: 2 });
-  const accepted = [engine.run(model, long), engine.run(model, short)];
+  const accepted = [ask(engine, model, long), ask(engine, model, short)];
   await assert.rejects(
-    engine.run(model, short),
+    ask(engine, model, short),
     (error) =>
       error instanceof QueueFullError &&
       /2 requests are in the system, queueMax is 2/.test(error.message),
@@ -190,13 +191,13 @@ Deno.test("ServingEngine refuses what its queue has no room for, and serves late
     expectedOf(long),
     expectedOf(short),
   ]);
-  assert.deepStrictEqual(await engine.run(model, short), expectedOf(short));
+  assert.deepStrictEqual(await ask(engine, model, short), expectedOf(short));
 });
 
 Deno.test("ServingEngine refuses a request that its slots have no room for, and serves others", async () => {
   await using engine = await create({ slotBytes: 4096 });
-  const mate = engine.run(model, short);
-  await assert.rejects(engine.run(model, long), {
+  const mate = ask(engine, model, short);
+  await assert.rejects(ask(engine, model, long), {
     name: "RangeError",
     message: /needs a slot of \d+ bytes, all slots have 4096/,
   });
@@ -205,13 +206,13 @@ Deno.test("ServingEngine refuses a request that its slots have no room for, and 
 
 Deno.test("ServingEngine refuses bad input before anything is queued", async () => {
   await using engine = await create();
-  const mate = engine.run(model, short);
-  await assert.rejects(engine.run(model, { tokens: [1, 20] }), {
+  const mate = ask(engine, model, short);
+  await assert.rejects(ask(engine, model, { tokens: [1, 20] }), {
     name: "RangeError",
     message: /tokens\[1\] of a request to "lstm" is 20/,
   });
   const other = lstm({ hidden: 4, vocabulary: 5 });
-  await assert.rejects(engine.run(other, { tokens: [1] }), {
+  await assert.rejects(ask(engine, other, { tokens: [1] }), {
     name: "RangeError",
     message: /Model "lstm" is not one of this engine's models/,
   });
@@ -232,7 +233,7 @@ Deno.test("ServingEngine fails a request whose cell fails, and that request alon
       (_, t) => fragileRow(i % 5 === 4 && t === i % 3, i + t),
     ));
   const settled = await Promise.allSettled(
-    inputs.map((input) => engine.run(fragileChain, input)),
+    inputs.map((input) => ask(engine, fragileChain, input)),
   );
   const failing = inputs.map((input) =>
     input.some((row) => row[0] === fragileRow(true, 0)[0])
@@ -255,25 +256,25 @@ Deno.test("ServingEngine fails a request whose cell fails, and that request alon
 
 Deno.test("ServingEngine keeps more tasks than a worker's ring holds", async () => {
   await using engine = await create({ policy: serial(), taskBytes: 1024 });
-  assert.deepStrictEqual(await engine.run(model, long), expectedOf(long));
+  assert.deepStrictEqual(await ask(engine, model, long), expectedOf(long));
 });
 
 Deno.test("ServingEngine ends with a clear error when tasks are larger than it was made for", async () => {
   const engine = await create({ taskBytes: 16 });
-  await assert.rejects(engine.run(model, short), {
+  await assert.rejects(ask(engine, model, short), {
     name: "RangeError",
     message:
       /A task of 1 rows needs \d+ bytes of tables; give the engine more taskBytes \(now 16\)/,
   });
-  await assert.rejects(engine.run(model, short), /taskBytes/);
+  await assert.rejects(ask(engine, model, short), /taskBytes/);
   await engine.close();
 });
 
 Deno.test("ServingEngine.close() finishes what is in the system, and takes nothing more", async () => {
   const engine = await create();
-  const pending = [engine.run(model, long), engine.run(model, short)];
+  const pending = [ask(engine, model, long), ask(engine, model, short)];
   const closing = engine.close();
-  const refused = engine.run(model, short);
+  const refused = ask(engine, model, short);
   await assert.rejects(refused, ClosedError);
   await closing;
   assert.deepStrictEqual(await Promise.all(pending), [
@@ -281,7 +282,7 @@ Deno.test("ServingEngine.close() finishes what is in the system, and takes nothi
     expectedOf(short),
   ]);
   await engine.close();
-  await assert.rejects(engine.run(model, short), {
+  await assert.rejects(ask(engine, model, short), {
     name: "ClosedError",
     message: "The engine is closed",
   });
@@ -289,7 +290,7 @@ Deno.test("ServingEngine.close() finishes what is in the system, and takes nothi
 
 Deno.test('ServingEngine.close("reject") rejects what is in the system', async () => {
   const engine = await create();
-  const pending = [engine.run(model, long), engine.run(model, long)];
+  const pending = [ask(engine, model, long), ask(engine, model, long)];
   const rejected = pending.map((request) =>
     assert.rejects(request, {
       name: "ClosedError",
@@ -302,7 +303,7 @@ Deno.test('ServingEngine.close("reject") rejects what is in the system', async (
 
 Deno.test('ServingEngine.close("reject") still rejects what an earlier close would finish', async () => {
   const engine = await create({ policy: graph({ windowNs: 10e9 }) });
-  const rejected = assert.rejects(engine.run(model, short), ClosedError);
+  const rejected = assert.rejects(ask(engine, model, short), ClosedError);
   const closing = engine.close();
   await engine.close("reject");
   await rejected;
@@ -346,7 +347,7 @@ Deno.test("ServingEngine.create() leaves no worker behind when it fails", async 
 Deno.test("ServingEngine ends its workers and their helpers when it is closed", async () => {
   await withWatchedWorkers(async (workers) => {
     const engine = await create({ workers: 2, threadsPerWorker: 3 });
-    await engine.run(model, short);
+    await ask(engine, model, short);
     assert.equal(workers.length, 6);
     assert(workers.every(({ ended }) => !ended));
     await engine.close();
@@ -364,13 +365,16 @@ for (const who of [0, 1]) {
         threadsPerWorker: 2,
         onError: (error) => errors.push(error),
       });
-      const pending = [engine.run(model, long), engine.run(model, long)];
+      const pending = [ask(engine, model, long), ask(engine, model, long)];
       workers[who]!.terminate();
       assert.deepStrictEqual(await Promise.all(pending), [
         expectedOf(long),
         expectedOf(long),
       ]);
-      assert.deepStrictEqual(await engine.run(model, short), expectedOf(short));
+      assert.deepStrictEqual(
+        await ask(engine, model, short),
+        expectedOf(short),
+      );
       await engine.close();
       assert(workers.every(({ ended }) => ended));
       assert(errors.length <= 1, "it died once");
@@ -400,7 +404,7 @@ Deno.test("ServingEngine holds no timer while it is idle", async () => {
   });
   try {
     const engine = await create({ policy: graph({ windowNs: 1e6 }) });
-    await engine.run(model, short, { deadlineMs: 600_000 });
+    await ask(engine, model, short, { deadlineMs: 600_000 });
     assert(set > 0, "a window and a deadline take a timer");
     assert.equal(timers.size, 0);
     await engine.close();
@@ -414,7 +418,7 @@ Deno.test("two engines work side by side on one model", async () => {
   await using other = await create({ policy: serial() });
   const [a, b] = await Promise.all(
     [one, other].map((engine) =>
-      Promise.all([engine.run(model, short), engine.run(model, long)])
+      Promise.all([ask(engine, model, short), ask(engine, model, long)])
     ),
   );
   assert.deepStrictEqual(a, [expectedOf(short), expectedOf(long)]);

@@ -7,7 +7,8 @@ import {
   ServingEngine,
   type ServingOptions,
 } from "../../src/engine/wall/serving.ts";
-import type { Model, Result } from "../../src/graph/model.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { Result } from "../../src/graph/result.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { turn } from "./engine_under_test.ts";
@@ -20,6 +21,7 @@ import {
 } from "./mortal_workers.ts";
 import { type Played, SERVED } from "./served_models.ts";
 import { sameBits } from "./serving_oracle.ts";
+import { ask } from "./ask.ts";
 
 /** A request and its serial answer. */
 interface Known {
@@ -72,7 +74,7 @@ function create(
 function run(engine: ServingEngine, { model, input }: Known): Promise<Result> {
   return unlessItHangs(
     () => `a request to "${model.name}"`,
-    engine.run(model, input),
+    ask(engine, model, input),
   );
 }
 

@@ -147,16 +147,28 @@ Deno.test("CellGraph refuses nodes of another request", () => {
 
 Deno.test("CellGraph collects the rows of a result in order, all of one type and width", () => {
   const { graph, left, right, top } = diamond();
-  graph.result("rows", graph.output(right, "row"));
-  graph.result("rows", graph.output(left, "row"));
-  const { dtype, width, sources } = graph.results.get("rows")!;
-  assert.deepEqual([dtype, width], ["f32", 2]);
+  graph.collect("rows", graph.output(right, "row"));
+  graph.collect("rows", graph.output(left, "row"));
+  const { port, collected, sources } = graph.results.get("rows")!;
+  assert.deepEqual([port.dtype, port.width, collected], ["f32", 2, true]);
   assert.deepEqual(sources.map(({ node }) => node), [right, left]);
   assert.equal(right.keptPorts, 1);
   assert.equal(top.keptPorts, 0);
-  assert.throws(() => graph.result("rows", graph.output(top, "id")), {
+  assert.throws(() => graph.collect("rows", graph.output(top, "id")), {
     name: "TypeError",
     message: 'Result "rows" is f32[2], got a row i32[1]',
+  });
+  graph.result("id", graph.output(top, "id"));
+  assert.equal(graph.results.get("id")!.collected, false);
+  assert.throws(() => graph.result("id", graph.output(top, "id")), {
+    name: "TypeError",
+    message:
+      'A request to "test" has result "id" already; graph.collect() makes rows of one result',
+  });
+  assert.throws(() => graph.collect("id", graph.output(top, "id")), {
+    name: "TypeError",
+    message:
+      'Result "id" is one row, given by graph.result(); nothing can be added to it',
   });
   assert.throws(() => graph.output(top, "row"), {
     name: "TypeError",

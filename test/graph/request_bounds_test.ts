@@ -203,7 +203,13 @@ Deno.test("CellGraph takes nodes and results, but no data, while it grows", () =
   };
   graph.growing(() => {
     const next = graph.node(take, { x: graph.output(node, "y") });
-    graph.result("y", graph.output(next, "y"));
+    graph.collect("y", graph.output(next, "y"));
+    assert.throws(() => graph.result("z", graph.output(next, "y")), {
+      name: "TypeError",
+      message:
+        'Model "test" calls graph.result() in grow: a step may turn out to lie behind the end, ' +
+        "so graph.collect() takes rows of steps",
+    });
     for (const [method, call] of Object.entries(brings)) {
       assert.throws(call, {
         name: "TypeError",

@@ -175,9 +175,9 @@ function unfolded(
       ]),
     );
     const node = graph.node(cellOf(from.length, extra), inputs);
-    if (keep === 1) graph.result("y", graph.output(node, "y"));
+    if (keep === 1) graph.collect("y", graph.output(node, "y"));
     if (keep === 2 && extra > 0) {
-      graph.result(`z${extra}`, graph.output(node, "z"));
+      graph.collect(`z${extra}`, graph.output(node, "z"));
     }
   });
   return graph;
@@ -333,7 +333,7 @@ function keeping(widths: readonly number[], declared: number): Model<number> {
   const step = (graph: CellGraph, x: Source): void => {
     const node = graph.node(cell, { x });
     widths.forEach((_, i) =>
-      graph.result(`k${i}`, graph.output(node, `k${i}`))
+      graph.collect(`k${i}`, graph.output(node, `k${i}`))
     );
   };
   return {

@@ -66,7 +66,7 @@ Deno.test("bert() agrees with the network in double precision", () => {
         const logits = reference.dense("classifier", pooled, classes);
         const near = (name: string, expected: readonly number[]) =>
           expected.forEach((x, i) => {
-            const difference = Math.abs(result[name][i] - x);
+            const difference = Math.abs(result[name].data[i] - x);
             assert(difference < 1e-4, `${name} ${i} differs by ${difference}`);
           });
         near("pooled", pooled);

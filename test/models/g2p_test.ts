@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
-import type { Result } from "../../src/graph/model.ts";
+import type { Result } from "../../src/graph/result.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { runRequests } from "../run_requests.ts";
 import { dataFolder } from "../workload/data_folder.ts";
 import { readG2p } from "./g2p.ts";
+import { ask } from "../engine/ask.ts";
 
 const folder = dataFolder("the trained spelling-to-phoneme model");
 const g2p = folder === undefined ? undefined : readG2p(folder);
@@ -15,7 +16,7 @@ function assertPhonemes(results: readonly Result[]): void {
   const { words } = g2p!;
   assert.equal(results.length, words.length);
   words.forEach(({ word, phonemes, steps, ended }, i) => {
-    const ids = [...results[i]["tokens"]];
+    const ids = [...results[i]["tokens"].data];
     assert.equal(ids.length, steps, `decoder steps of ${word}`);
     if (ended) assert.equal(ids.pop(), 3, `${word} ends with </s>`);
     assert.deepEqual(ids, phonemes, `phonemes of ${word}`);
@@ -43,7 +44,7 @@ Deno.test("the trained GRU Seq2Seq spells all 401 words in two worker threads", 
     workers: 2,
   });
   assertPhonemes(
-    await Promise.all(words.map(({ input }) => engine.run(model, input))),
+    await Promise.all(words.map(({ input }) => ask(engine, model, input))),
   );
 });
 
@@ -60,7 +61,7 @@ Deno.test("the trained GRU encoder ends in the published states", () => {
   runRequests(encoder, inputs, { policy: cellular() }).forEach(({ h }, i) => {
     const expected = states.data.subarray(i * hidden, (i + 1) * hidden);
     const worst = expected.reduce(
-      (most, x, k) => Math.max(most, Math.abs(x - h[k])),
+      (most, x, k) => Math.max(most, Math.abs(x - h.data[k])),
       0,
     );
     assert(worst < 2e-5, `state of "${words[i].word}" is off by ${worst}`);

@@ -146,7 +146,7 @@ Deno.test("gnmt() agrees with the network in double precision", () => {
           weights: seededWeights(seed),
         });
         const [result] = runRequests(model, [{ tokens, maxSteps: 8 }]);
-        const made = [...result["tokens"]];
+        const made = [...result["tokens"].data];
         assert.equal(made.length, 8);
         const reference = new ReferenceGnmt(sizes, seed);
         const logits = reference.decode(

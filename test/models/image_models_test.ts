@@ -164,7 +164,7 @@ function assertNear(
     policy: merged({ batchSizeMax: 3 }),
   });
   inputs.forEach((input, i) => {
-    const logits = [...results[i]["logits"]];
+    const logits = [...results[i]["logits"].data];
     const expected = naive(input);
     assert.equal(logits.length, expected.length);
     const largest = Math.max(...expected.map(Math.abs));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { Model, Result } from "../../src/graph/model.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { Result } from "../../src/graph/result.ts";
 import type { ParseTree } from "../../src/graph/parse_tree.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { MODELS } from "../../src/models/registry.ts";
@@ -320,7 +321,7 @@ Deno.test("models ask for every weight once, and refuse one that is missing, mis
 });
 
 Deno.test("seq2seq ends with <eos>, its own limit, or the source's length and the extra steps", () => {
-  const length = (result: Result | undefined) => result!["tokens"].length;
+  const length = (result: Result | undefined) => result!["tokens"].data.length;
   const endless = seq2seq({
     hidden: 6,
     sourceVocabulary: 10,
@@ -333,7 +334,7 @@ Deno.test("seq2seq ends with <eos>, its own limit, or the source's length and th
     { tokens: [1, 2, 3], maxSteps: 30 },
   ]);
   assert.deepEqual(results.map(length), [7, 2, 30]);
-  const ids = [...results[2]["tokens"]];
+  const ids = [...results[2]["tokens"].data];
   // The same weights with one of these ids as <eos> stop where it appears first.
   for (const eos of new Set(ids)) {
     const stopping = seq2seq({ hidden: 6, sourceVocabulary: 10, eos });
@@ -341,7 +342,7 @@ Deno.test("seq2seq ends with <eos>, its own limit, or the source's length and th
       { tokens: [1, 2, 3], maxSteps: 30 },
     ]);
     assert.deepEqual(
-      [...stopped["tokens"]],
+      [...stopped["tokens"].data],
       ids.slice(0, ids.indexOf(eos) + 1),
     );
   }

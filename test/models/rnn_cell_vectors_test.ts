@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import type { Cell } from "../../src/graph/cell.ts";
 import type { NodeOutput, Source } from "../../src/graph/cell_graph.ts";
-import type { Model, Result } from "../../src/graph/model.ts";
+import type { Model } from "../../src/graph/model.ts";
+import type { Result } from "../../src/graph/result.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { elementCount, type Tensor, tensor } from "../../src/tensor/tensor.ts";
 import { runRequests } from "../run_requests.ts";
@@ -163,7 +164,7 @@ function modelOf(network: Network): Model<Sequence> {
           graph.result(name, before[name] as NodeOutput);
         }
       });
-      for (const output of outputs.flat()) graph.result("sequence", output);
+      for (const output of outputs.flat()) graph.collect("sequence", output);
     },
   };
 }
@@ -192,10 +193,10 @@ function sequencesOf({ args, options }: Case, network: Network): Sequence[] {
 
 /** Gathers a result as [outer][batch][hidden]. */
 function batched(results: readonly Result[], name: string, hidden: number) {
-  const outer = results[0][name].length / hidden;
+  const outer = results[0][name].data.length / hidden;
   return Array.from({ length: outer }, (_, t) =>
     results.flatMap((result) => [
-      ...result[name].subarray(t * hidden, (t + 1) * hidden),
+      ...result[name].data.subarray(t * hidden, (t + 1) * hidden),
     ])).flat();
 }
 

@@ -85,7 +85,7 @@ Deno.test("transformer() with its cache agrees with the network over all positio
           weights: seededWeights(seed),
         });
         const [result] = runRequests(model, [{ tokens, maxSteps: 11 }]);
-        const made = [...result["tokens"]];
+        const made = [...result["tokens"].data];
         assert.equal(made.length, 11);
         const reference = new ReferenceTransformer(sizes, seed);
         const logits = reference.decode(

@@ -60,9 +60,9 @@ const KINDS = [
       const answers = [1, 2, 3].map(() => engine.run(sentences(shoal), input));
       // One of both workers or of their helpers; it is busy, or asleep.
       made[i % made.length].terminate();
-      const [first, ...others] = (await Promise.all(answers)).map(({ h }) =>
-        String(h)
-      );
+      const [first, ...others] = (await Promise.all(answers)).map((
+        { outputs },
+      ) => String(outputs.h.data));
       if (others.some((other) => other !== first)) {
         throw new Error("one input has several answers");
       }

@@ -66,7 +66,9 @@ export async function smokeLoad(doors, where = "threads") {
   results.push(await engine.run(sentences, { tokens: [1, 2, 3] }));
   await engine.close();
   return hash([
-    ...results.flatMap((result) => Object.values(result)),
+    ...results.flatMap(({ outputs }) =>
+      Object.values(outputs).map(({ data }) => data)
+    ),
     await product(doors.kernels, where === "threads" ? 3 : 1),
     modelled(doors),
   ]);

@@ -1,8 +1,10 @@
 import type { Cell } from "../../graph/cell.ts";
 import { type CellGraph, type CellNode, NODE } from "../../graph/cell_graph.ts";
-import type { Model, Result } from "../../graph/model.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Result } from "../../graph/result.ts";
 import type { Outcome } from "../../policy/records.ts";
 import type { Request } from "../../policy/request.ts";
+import type { BatchLog } from "./batch_log.ts";
 
 /** How a request ended; `result` when done, `error` otherwise. */
 export interface Ending {
@@ -13,6 +15,9 @@ export interface Ending {
   /** Present when it is not. */
   readonly error?: Error;
 }
+
+/** @param endNs when the request departed: when its last task ended, for one that is done */
+export type OnEnd = (ending: Ending, endNs: number) => void;
 
 /** A request inside the engine: what a policy sees, and the engine's own books. */
 export class ActiveRequest implements Request {
@@ -51,6 +56,8 @@ export class ActiveRequest implements Request {
    * @internal
    */
   waiting: { readonly input: unknown } | undefined = undefined;
+  /** Where its batches are written down, if anybody asked. */
+  log: BatchLog | undefined = undefined;
   /**
    * The one before it in a WaitingList.
    * @internal
@@ -82,7 +89,7 @@ export class ActiveRequest implements Request {
     /** Growing steps after which the workload ends the request; hidden from policies. */
     readonly stepsFixed: number | undefined,
     /** Called when it has ended. */
-    readonly onEnd: ((ending: Ending) => void) | undefined,
+    readonly onEnd: OnEnd | undefined,
   ) {
     graph.owner = this;
   }

@@ -56,7 +56,8 @@ export function checkModels(models: unknown): asserts models is Model[] {
 }
 
 function checkModel(model: unknown, where: string): void {
-  const { name, cells, shape, check, unfold, grow } = (model ?? {}) as Model;
+  const { name, cells, shape, outputs, check, unfold, grow } =
+    (model ?? {}) as Model;
   const fail = (what: string, value: unknown): never => {
     throw new TypeError(`${where}: ${what}, got ${describe(value)}`);
   };
@@ -71,6 +72,17 @@ function checkModel(model: unknown, where: string): void {
   }
   if (shape !== "chain" && shape !== "dag") {
     fail(`the "shape" of model "${name}" is "chain" or "dag"`, shape);
+  }
+  const isOutputs = outputs === undefined ||
+    typeof outputs === "object" && outputs !== null &&
+      Object.values(outputs).every((dtype) =>
+        dtype === "f32" || dtype === "i32"
+      );
+  if (!isOutputs) {
+    fail(
+      `the "outputs" of model "${name}" are "f32" or "i32" by name`,
+      outputs,
+    );
   }
   if (typeof check !== "function") {
     fail(`"check" of model "${name}" is a function`, check);

@@ -1,11 +1,12 @@
 import { EventHeap, RANK } from "../../base/event_heap.ts";
 import type { ActiveRequest } from "./active_request.ts";
+import type { DeadlineError } from "./errors.ts";
 
 /** Entries of requests that have ended, as long as there are few, stay until their time comes. */
 const ENDED_KEPT = 256;
 
 /** A kind of deadline. */
-export interface DeadlineKind {
+interface DeadlineKind {
   /** When it is; Infinity for a request without one. */
   atNs(request: ActiveRequest): number;
   /** Whether the request still has to keep it; once false, it stays so. */
@@ -15,21 +16,21 @@ export interface DeadlineKind {
 }
 
 /** A request has to have been started: rows in flight count, before it is known when they started. */
-export const START: DeadlineKind = {
+const START: DeadlineKind = {
   atNs: ({ deadlineNs }) => deadlineNs,
   isOpen: ({ departed, startNs }) => !departed && Number.isNaN(startNs),
   isMissed: ({ inFlight }) => inFlight === 0,
 };
 
 /** A request has to have departed. */
-export const FINISH: DeadlineKind = {
+const FINISH: DeadlineKind = {
   atNs: ({ finishNs }) => finishNs,
   isOpen: ({ departed }) => !departed,
   isMissed: () => true,
 };
 
-/** Requests by deadline. One that has ended does not stay for long, however late its deadline. */
-export class Deadlines {
+/** Requests by deadlines of one kind. One that has ended does not stay for long, however late its deadline. */
+class DeadlineHeap {
   readonly #kind: DeadlineKind;
   #heap = new EventHeap<Deadline>();
   /** Departures since the heap was last cleared of such requests. */
@@ -69,7 +70,7 @@ export class Deadlines {
   }
 
   /** Takes out a request that has missed its deadline; undefined when there is no further one. */
-  takeExpired(nowNs: number): ActiveRequest | undefined {
+  takeMissed(nowNs: number): ActiveRequest | undefined {
     for (;;) {
       const next = this.#heap.peek();
       if (next === undefined || next.atNs > nowNs) return undefined;
@@ -79,6 +80,42 @@ export class Deadlines {
         return request;
       }
     }
+  }
+}
+
+/** A deadline that a request has missed. */
+export interface Missed {
+  readonly request: ActiveRequest;
+  readonly missed: DeadlineError["missed"];
+}
+
+/** Requests by their deadlines. */
+export class Deadlines {
+  readonly #starts = new DeadlineHeap(START);
+  readonly #finishes = new DeadlineHeap(FINISH);
+
+  add(request: ActiveRequest): void {
+    this.#starts.add(request);
+    this.#finishes.add(request);
+  }
+
+  /** The request has departed. */
+  drop(request: ActiveRequest): void {
+    this.#starts.drop(request);
+    this.#finishes.drop(request);
+  }
+
+  /** The next deadline that some request has to keep; Infinity when there is none. */
+  nextNs(): number {
+    return Math.min(this.#starts.nextNs(), this.#finishes.nextNs());
+  }
+
+  /** Takes out a request that has missed one; undefined when there is no further one. */
+  takeMissed(nowNs: number): Missed | undefined {
+    const unstarted = this.#starts.takeMissed(nowNs);
+    if (unstarted) return { request: unstarted, missed: "start" };
+    const unfinished = this.#finishes.takeMissed(nowNs);
+    return unfinished && { request: unfinished, missed: "finish" };
   }
 }
 

@@ -10,20 +10,21 @@ import type { Launch, Step, Task } from "../../policy/launch.ts";
 import type { EngineView, Policy } from "../../policy/policy.ts";
 import type { Observer, Outcome } from "../../policy/records.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
+import { BatchLog } from "./batch_log.ts";
 import { Admission } from "./admission.ts";
 import { claimPolicy } from "./claimed_policies.ts";
-import { deadlineError } from "./deadline_error.ts";
-import { Deadlines, FINISH, START } from "./deadlines.ts";
+import { Deadlines } from "./deadlines.ts";
 import {
   checkedEngineOptions,
   type EngineOptions,
   type Submission,
 } from "./engine_options.ts";
 import { QueueFullError } from "./errors.ts";
+import { expired } from "./expired.ts";
 import type { Executor } from "./executor.ts";
 import { Growth } from "./growth.ts";
 import { looksAtInput } from "./task_extents.ts";
-import { requestRecord, taskRecord } from "./records.ts";
+import { logBatch, requestRecord, taskRecord } from "./records.ts";
 import { type EngineTask, nextOfTail, type Run, startRun } from "./run.ts";
 import { TokenCheck } from "./token_check.ts";
 import { deferred, unfold } from "./unfold.ts";
@@ -69,8 +70,7 @@ export class EngineCore {
   readonly #active: ActiveRequest[] = [];
   readonly #workers: WorkerState[];
   readonly #view: { nowNs: number; workers: readonly WorkerState[] };
-  readonly #starts = new Deadlines(START);
-  readonly #finishes = new Deadlines(FINISH);
+  readonly #deadlines = new Deadlines();
   readonly #admission: Admission;
   readonly #tokens = new TokenCheck();
   /** Errors of rows in the task being settled. */
@@ -172,6 +172,7 @@ export class EngineCore {
       submission.stepsFixed,
       submission.onEnd,
     );
+    if (submission.logBatches) request.log = new BatchLog();
     if (!this.#admission.isOpen(model)) {
       request.waiting = deferred(model, input);
     }
@@ -180,8 +181,7 @@ export class EngineCore {
     // A refused one has no number: those of requests that are taken follow each other.
     this.#requests++;
     request.place = this.#active.push(request) - 1;
-    this.#starts.add(request);
-    this.#finishes.add(request);
+    this.#deadlines.add(request);
     return request;
   }
 
@@ -242,7 +242,7 @@ export class EngineCore {
       if (request.departed) continue;
       request.over = request.departed = true;
       this.#report(request, nowNs, "failed");
-      request.onEnd?.({ outcome: "failed", error });
+      request.onEnd?.({ outcome: "failed", error }, nowNs);
     }
   }
 
@@ -264,9 +264,9 @@ export class EngineCore {
         case "wait":
           assert(decision.untilNs > nowNs, "a policy waits for a time to come");
           this.#observer?.waited?.(nowNs, decision.untilNs, decision.why);
-          return Math.min(decision.untilNs, this.#nextDeadlineNs());
+          return Math.min(decision.untilNs, this.#deadlines.nextNs());
         case "idle":
-          return this.#nextDeadlineNs();
+          return this.#deadlines.nextNs();
         default:
           decision satisfies never;
       }
@@ -285,6 +285,7 @@ export class EngineCore {
     let rows = 0;
     let tokens = 0;
     const ended: ActiveRequest[] = [];
+    let logged = 0;
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i]!;
       const request = node.graph.owner as ActiveRequest;
@@ -293,12 +294,14 @@ export class EngineCore {
       if (this.#settle(task, node, request, startNs)) {
         rows++;
         tokens += node.length;
+        if (request.log) logged++;
       }
       if (request.over && !wasOver) ended.push(request);
       if (request.departed && request.inFlight === 0) {
         this.#executor.release(request);
       }
     }
+    if (logged > 0) logBatch(task, { rows, startNs, endNs });
     this.#workers[task.worker]!.queued--;
     run.inFlight--;
     this.#observer?.task?.(
@@ -356,7 +359,7 @@ export class EngineCore {
       return;
     }
     if (nowNs > request.finishNs) {
-      this.#depart(request, nowNs, this.#late(request));
+      this.#depart(request, nowNs, expired(request, "finish"));
       return;
     }
     const ending: Ending = {
@@ -395,11 +398,10 @@ export class EngineCore {
         this.#policy.ended?.(request);
       }
     } finally {
-      this.#starts.drop(request);
-      this.#finishes.drop(request);
+      this.#deadlines.drop(request);
       this.#report(request, nowNs, ending.outcome);
       if (!waiting && request.inFlight === 0) this.#executor.release(request);
-      request.onEnd?.(ending);
+      request.onEnd?.(ending, nowNs);
     }
   }
 
@@ -407,28 +409,13 @@ export class EngineCore {
     this.#observer?.request?.(request, requestRecord(request, endNs, outcome));
   }
 
-  #nextDeadlineNs(): number {
-    return Math.min(this.#starts.nextNs(), this.#finishes.nextNs());
-  }
-
   #expire(nowNs: number): void {
     for (;;) {
-      const request = this.#starts.takeExpired(nowNs);
-      if (request === undefined) break;
-      this.#endEarly(request, nowNs, {
-        outcome: "expired",
-        error: deadlineError(request, "start"),
-      });
+      const late = this.#deadlines.takeMissed(nowNs);
+      if (late === undefined) return;
+      const { request, missed } = late;
+      this.#endEarly(request, nowNs, expired(request, missed));
     }
-    for (;;) {
-      const request = this.#finishes.takeExpired(nowNs);
-      if (request === undefined) break;
-      this.#endEarly(request, nowNs, this.#late(request));
-    }
-  }
-
-  #late(request: ActiveRequest): Ending {
-    return { outcome: "expired", error: deadlineError(request, "finish") };
   }
 
   #launch(launch: Launch, nowNs: number): void {
@@ -468,7 +455,7 @@ export class EngineCore {
         request.begun = true;
         this.#admission.began(request);
       }
-      if (cell.stop) this.#growth.follow(node, request);
+      if (cell.stop) this.#growth.submitted(node, request);
     }
     const task: EngineTask = {
       id: this.#tasks++,
@@ -514,7 +501,11 @@ export class EngineCore {
     for (const request of run.held) {
       if (request.held === undefined) continue;
       const isLate = nowNs > request.finishNs;
-      this.#depart(request, nowNs, isLate ? this.#late(request) : request.held);
+      this.#depart(
+        request,
+        nowNs,
+        isLate ? expired(request, "finish") : request.held,
+      );
     }
   }
 }

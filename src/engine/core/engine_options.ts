@@ -7,7 +7,7 @@ import {
 import type { Model } from "../../graph/model.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Observer } from "../../policy/records.ts";
-import type { Ending } from "./active_request.ts";
+import type { OnEnd } from "./active_request.ts";
 import { checkExecutor, checkModels, checkPolicy } from "./check_models.ts";
 import type { Executor } from "./executor.ts";
 
@@ -67,6 +67,8 @@ export interface Submission {
   finishNs?: number;
   /** The workload ends growth after this many steps; policies do not see it. */
   stepsFixed?: number;
+  /** Write down the batches that it is in: ActiveRequest.log. Default: no. */
+  logBatches?: boolean;
   /** Called once, when the request has ended; not when `submit` throws. */
-  onEnd?: (ending: Ending) => void;
+  onEnd?: OnEnd;
 }

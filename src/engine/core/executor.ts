@@ -1,5 +1,5 @@
 import type { CellNode } from "../../graph/cell_graph.ts";
-import type { Result } from "../../graph/model.ts";
+import type { Result } from "../../graph/result.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
 
@@ -34,7 +34,7 @@ export interface Executor {
   settle(task: Task, node: CellNode, request: ActiveRequest): Settlement;
   /** Rows of the request that have not started need not be executed. */
   abandon(request: ActiveRequest): void;
-  /** The rows of the request's results; called once, when it is done. */
+  /** The request's results; called once, when it is done. */
   result(request: ActiveRequest): Result;
   /** Nothing in flight refers to the request any more. */
   release(request: ActiveRequest): void;

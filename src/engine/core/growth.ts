@@ -3,9 +3,7 @@ import type { ActiveRequest } from "./active_request.ts";
 import type { Executor } from "./executor.ts";
 import { grow } from "./unfold.ts";
 
-const NONE: readonly (readonly [ActiveRequest, Error])[] = [];
-
-/** Lets graphs grow as their steps are submitted. What goes wrong there is one request's failure alone. */
+/** Appends what follows submitted nodes. What goes wrong there is the failure of one request alone. */
 export class Growth {
   readonly #executor: Pick<Executor, "grew">;
   /** Requests whose growth failed in the launch under way. */
@@ -15,8 +13,8 @@ export class Growth {
     this.#executor = executor;
   }
 
-  /** Appends what follows a submitted node of a cell with a stop rule. */
-  follow(node: CellNode, request: ActiveRequest): void {
+  /** @param node one with a stop rule, just submitted */
+  submitted(node: CellNode, request: ActiveRequest): void {
     const { graph, model } = request;
     request.stepsSubmitted++;
     if (graph.closed) return;
@@ -36,16 +34,18 @@ export class Growth {
     if (graph.nodes.length === before) graph.closed = true;
   }
 
-  /** Whether its growth failed: what was appended before has no place in memory. */
+  /** Whether growth of the request has failed: what it has appended has no place in memory. */
   isStunted(request: ActiveRequest): boolean {
     return this.#stunted.has(request);
   }
 
-  /** Hands out the requests whose growth failed, with what was thrown. */
+  /** The requests whose growth has failed since the last call. */
   takeStunted(): readonly (readonly [ActiveRequest, Error])[] {
     if (this.#stunted.size === 0) return NONE;
-    const all = [...this.#stunted];
+    const stunted = [...this.#stunted];
     this.#stunted.clear();
-    return all;
+    return stunted;
   }
 }
+
+const NONE: readonly never[] = [];

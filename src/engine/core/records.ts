@@ -1,4 +1,5 @@
 /** What the engine tells observers of tasks and requests that have ended. */
+import { NODE } from "../../graph/cell_graph.ts";
 import type { Task } from "../../policy/launch.ts";
 import type {
   Outcome,
@@ -6,6 +7,7 @@ import type {
   TaskRecord,
 } from "../../policy/records.ts";
 import type { ActiveRequest } from "./active_request.ts";
+import type { LoggedBatch } from "./batch_log.ts";
 import { computedTokens } from "./task_extents.ts";
 
 /** @param ran rows that advanced a request, and their tokens; when the task ran */
@@ -57,4 +59,14 @@ export function requestRecord(
     outcome,
     nodes: request.nodesDone,
   };
+}
+
+/** Writes a settled task down for each of its requests that asked. */
+export function logBatch(
+  task: Task,
+  ran: Omit<LoggedBatch, "cell" | "worker">,
+): void {
+  for (const { graph, state } of task.nodes) {
+    if (state === NODE.done) (graph.owner as ActiveRequest).log?.add(task, ran);
+  }
 }

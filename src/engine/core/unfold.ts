@@ -1,4 +1,5 @@
 /** Calls of a model's functions, which are the user's. What they throw is an error of their request alone. */
+import { shorten } from "../../base/describe.ts";
 import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 
@@ -35,6 +36,14 @@ export function unfold(model: Model, input: unknown, graph: CellGraph): void {
   if (graph.nodes.length === 0) {
     throw new RangeError(
       `Model "${model.name}" unfolded the request into no node at all; a request has at least one`,
+    );
+  }
+  for (const name of Object.keys(model.outputs ?? {})) {
+    if (graph.results.has(name)) continue;
+    throw new RangeError(
+      `Model "${model.name}" declares result "${
+        shorten(name)
+      }", but unfolded the request without it`,
     );
   }
   if (!graph.closed && !graph.nodes.some(({ cell }) => cell.stop)) {

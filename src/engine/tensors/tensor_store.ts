@@ -8,8 +8,9 @@
 import { assert } from "../../base/assert.ts";
 import { cacheBytes, type CacheUse } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
-import { type CellNode, NODE, type Source } from "../../graph/cell_graph.ts";
-import type { Model, Result } from "../../graph/model.ts";
+import type { CellNode, Source } from "../../graph/cell_graph.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Result } from "../../graph/result.ts";
 import { alignUp, SlotPlan } from "../../graph/slot_plan.ts";
 import { createMemory, PAGE_BYTES } from "../../kernels/module/memory.ts";
 import {
@@ -37,6 +38,7 @@ import {
   openHeader,
   stepOutcome,
 } from "./slot_header.ts";
+import { resultOf } from "./result_of.ts";
 import { SlotPool } from "./slot_pool.ts";
 import { tokenTableBytes } from "./token_tables.ts";
 
@@ -233,27 +235,10 @@ export class TensorStore {
 
   result(request: ActiveRequest): Result {
     const slot = request.slot as Slot;
-    const result: Result = {};
-    for (const [name, { dtype, width, sources }] of request.graph.results) {
-      const done = sources.filter(({ node }) => node.state === NODE.done);
-      const memory = dtype === "i32" ? this.words : this.#floats;
-      const elements = done.reduce(
-        (sum, { node }) => sum + node.length * width,
-        0,
-      );
-      const rows = dtype === "i32"
-        ? new Int32Array(elements)
-        : new Float32Array(elements);
-      let from = 0;
-      done.forEach(({ node, port }) => {
-        const at = (slot.address + node.offsets[port]!) >>> 2;
-        const count = width * node.length;
-        rows.set(memory.subarray(at, at + count), from);
-        from += count;
-      });
-      result[name] = rows;
-    }
-    return result;
+    return resultOf(request.graph, slot.address, {
+      i32: this.words,
+      f32: this.#floats,
+    });
   }
 
   release(request: ActiveRequest): void {

@@ -1,6 +1,7 @@
 import { checkedOptions, type Checks } from "../../base/checked_options.ts";
 import type { CellNode } from "../../graph/cell_graph.ts";
-import type { Model, Result } from "../../graph/model.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Result } from "../../graph/result.ts";
 import { kernelSource } from "../../kernels/module/module.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest } from "../core/active_request.ts";

@@ -1,6 +1,6 @@
 import { checkedOptions } from "../../base/checked_options.ts";
 import type { CellNode } from "../../graph/cell_graph.ts";
-import type { Result } from "../../graph/model.ts";
+import type { Result } from "../../graph/result.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
 import type { Executor, Settlement } from "../core/executor.ts";

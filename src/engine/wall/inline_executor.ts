@@ -1,6 +1,6 @@
 import { checkedOptions } from "../../base/checked_options.ts";
 import type { CellNode } from "../../graph/cell_graph.ts";
-import type { Result } from "../../graph/model.ts";
+import type { Result } from "../../graph/result.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { checkFeatures } from "../../kernels/module/features.ts";
 import { BLOCKS } from "../../kernels/module/scratch.ts";

@@ -1,9 +1,10 @@
 import { describe } from "../../base/describe.ts";
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
-import type { Model, Result } from "../../graph/model.ts";
+import type { Model } from "../../graph/model.ts";
+import type { OutputTypes, Result } from "../../graph/result.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Observer } from "../../policy/records.ts";
-import type { ActiveRequest, Ending } from "../core/active_request.ts";
+import type { ActiveRequest } from "../core/active_request.ts";
 import { wallNs } from "./clock.ts";
 import { checkUnclaimed } from "../core/claimed_policies.ts";
 import {
@@ -25,6 +26,7 @@ import {
   SERVED_CHECKS,
   type TensorOptions,
 } from "../tensors/tensor_options.ts";
+import { type Timing, timingOf } from "./timing.ts";
 import type { WallExecutor } from "./wall_executor.ts";
 import { watchSignal } from "./watch_signal.ts";
 
@@ -58,8 +60,17 @@ export interface RequestOptions {
    * is missed first ends the request. Default Infinity.
    */
   finishMs?: number;
+  /** Also write down in which batches the request was: `timing.batches` of its result. Default false. */
+  batches?: boolean;
   /** Growing steps after which the workload ends the request (measurements); policies do not see it. */
   stepsFixed?: number;
+}
+
+/** What became of a request. */
+export interface RunResult<Outputs extends OutputTypes = OutputTypes> {
+  /** The model's results by name. */
+  readonly outputs: Result<Outputs>;
+  readonly timing: Timing;
 }
 
 const QUEUE_MAX = 10_000;
@@ -80,6 +91,7 @@ const REQUEST_CHECKS: Checks<RequestOptions> = {
   signal: anything,
   deadlineMs: positive,
   finishMs: positive,
+  batches: ofType("boolean"),
   stepsFixed: positiveInteger,
 };
 
@@ -88,6 +100,23 @@ const REQUEST_CHECKS: Checks<RequestOptions> = {
  * its thread and holds no timer and no spinning loop while it is idle. Where threads cannot share memory (a
  * page that is not cross-origin isolated), and with `workers: 0`, it computes in that thread as well, with the
  * same bits.
+ *
+ * @example Two sentences, batched together and returned as each is done
+ * ```ts
+ * import { cellular, lstm, ServingEngine } from "@shoal/core";
+ *
+ * const model = lstm({ hidden: 64, vocabulary: 1000, head: "classifier" });
+ * const engine = await ServingEngine.create({
+ *   models: [model],
+ *   policy: cellular({ batchSizeMax: 64 }),
+ * });
+ * const [short, long] = await Promise.all([
+ *   engine.run(model, { tokens: [3, 1, 4] }),
+ *   engine.run(model, { tokens: [1, 5, 9, 2, 6, 5, 3, 5] }),
+ * ]);
+ * console.log(short.outputs.logits.data, long.outputs.logits.data);
+ * await engine.close();
+ * ```
  */
 export class ServingEngine {
   readonly #core: EngineCore;
@@ -168,18 +197,36 @@ export class ServingEngine {
   }
 
   /**
-   * Runs one request; resolves with its result rows by name.
-   * Rejects with TypeError or RangeError on bad input, QueueFullError, DeadlineError, CellError,
-   * WorkerError, ClosedError, or the reason of the signal.
+   * Runs one request. Resolves with its results by name, each a tensor with its shape (see Result), and how
+   * long it took. Rejects with TypeError or RangeError on bad input, QueueFullError, DeadlineError,
+   * CellError, WorkerError, ClosedError, or the reason of the signal.
+   *
+   * @example A classifier's logits, and how long they took
+   * ```ts
+   * import { cellular, lstm, ServingEngine } from "@shoal/core";
+   *
+   * const model = lstm({ hidden: 64, vocabulary: 1000, head: "classifier" });
+   * await using engine = await ServingEngine.create({
+   *   models: [model],
+   *   policy: cellular(),
+   * });
+   * const { outputs, timing } = await engine.run(
+   *   model,
+   *   { tokens: [3, 1, 4] },
+   *   { finishMs: 10_000, batches: true },
+   * );
+   * console.log(outputs.logits.shape, outputs.logits.data);
+   * console.log(timing.queuedMs, timing.ranMs, timing.batches);
+   * ```
    */
-  run<Input>(
-    model: Model<Input>,
+  run<Input, Outputs extends OutputTypes>(
+    model: Model<Input, Outputs>,
     input: Input,
     options: RequestOptions = {},
-  ): Promise<Result> {
+  ): Promise<RunResult<Outputs>> {
     // What throws in here, the caller's objects included, rejects this promise.
     return new Promise((resolve, reject) => {
-      const { signal, deadlineMs, finishMs, stepsFixed } = checkedOptions(
+      const { signal, deadlineMs, finishMs, ...rest } = checkedOptions(
         "run()",
         options,
         REQUEST_CHECKS,
@@ -210,10 +257,16 @@ export class ServingEngine {
               { deadlineNs: arrivalNs + msToNs(deadlineMs) }),
             ...(finishMs !== undefined &&
               { finishNs: arrivalNs + msToNs(finishMs) }),
-            ...(stepsFixed !== undefined && { stepsFixed }),
-            onEnd: ({ outcome, result, error }: Ending) => {
-              if (outcome === "done") resolve(result!);
-              else reject(error);
+            ...(rest.stepsFixed !== undefined &&
+              { stepsFixed: rest.stepsFixed }),
+            ...(rest.batches && { logBatches: true }),
+            onEnd: ({ outcome, result, error }, endNs) => {
+              if (outcome === "done" && request) {
+                resolve({
+                  outputs: result as Result<Outputs>,
+                  timing: timingOf(request, endNs),
+                });
+              } else reject(error);
               unwatch?.();
             },
           });

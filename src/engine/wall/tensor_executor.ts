@@ -1,5 +1,5 @@
 import type { CellNode } from "../../graph/cell_graph.ts";
-import type { Result } from "../../graph/model.ts";
+import type { Result } from "../../graph/result.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { checkFeatures } from "../../kernels/module/features.ts";
 import { BLOCKS, type ScratchPlace } from "../../kernels/module/scratch.ts";

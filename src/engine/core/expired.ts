@@ -1,9 +1,16 @@
 import { NS_PER_MS } from "../../base/units.ts";
-import type { ActiveRequest } from "./active_request.ts";
+import type { ActiveRequest, Ending } from "./active_request.ts";
 import { DeadlineError } from "./errors.ts";
 
-/** What a request that missed a deadline is rejected with: which one, and how far it had got. */
-export function deadlineError(
+/** How a request ends that missed a deadline: the error says which one, and how far it had got. */
+export function expired(
+  request: ActiveRequest,
+  missed: DeadlineError["missed"],
+): Ending {
+  return { outcome: "expired", error: deadlineError(request, missed) };
+}
+
+function deadlineError(
   request: ActiveRequest,
   missed: DeadlineError["missed"],
 ): DeadlineError {
