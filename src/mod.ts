@@ -68,10 +68,25 @@ export type { RecurrentOperators } from "./graph/operators/recurrent.ts";
 export type { RowOperators } from "./graph/operators/rows.ts";
 export type { ParseTree } from "./graph/parse_tree.ts";
 export type { OutputTypes, Result } from "./graph/result.ts";
-export { bert, type BertInput, type BertOptions } from "./models/bert.ts";
+export type { ExecutionOptions } from "./engine/tensors/tensor_options.ts";
+export type { EngineFeature, EngineProbe } from "./kernels/module/features.ts";
+export type { TeamWays } from "./kernels/team/leader.ts";
+export {
+  bert,
+  type BertInput,
+  type BertOptions,
+  type BertOutputs,
+} from "./models/bert.ts";
+export type { Classified } from "./models/classified.ts";
 export type { ImageInput } from "./models/conv_cell.ts";
 export { gnmt, type GnmtOptions } from "./models/gnmt.ts";
-export { lstm, type LstmInput, type LstmOptions } from "./models/lstm.ts";
+export {
+  lstm,
+  type LstmHead,
+  type LstmInput,
+  type LstmOptions,
+  type LstmOutputs,
+} from "./models/lstm.ts";
 export { resnet50, type ResNet50Options } from "./models/resnet50.ts";
 export { seq2seq, type Seq2SeqOptions } from "./models/seq2seq.ts";
 export type { Seq2SeqInput } from "./models/seq2seq_input.ts";
@@ -80,6 +95,7 @@ export {
   treeLstm,
   type TreeLstmInput,
   type TreeLstmOptions,
+  type TreeLstmOutputs,
 } from "./models/tree_lstm.ts";
 export { unet, type UNetOptions } from "./models/unet.ts";
 export { bucketed, type BucketedOptions } from "./policy/baselines/bucketed.ts";
@@ -121,6 +137,6 @@ export type { Request } from "./policy/request.ts";
 export { readSafetensors } from "./tensor/safetensors.ts";
 export { tensor } from "./tensor/tensor.ts";
 export type { ImageShape, Pair } from "./tensor/image_shape.ts";
-export type { Dtype, Tensor, TensorData } from "./tensor/tensor.ts";
+export type { DataOf, Dtype, Tensor, TensorData } from "./tensor/tensor.ts";
 export { namedWeights } from "./tensor/weights.ts";
 export type { WeightSource } from "./tensor/weights.ts";

@@ -15,7 +15,7 @@ export {
 export type { SharedTableOptions } from "./cost/published.ts";
 export type { SharedCost } from "./cost/shared_cost.ts";
 export { constantCost, TableCost } from "./cost/table_cost.ts";
-export type { ActiveRequest } from "./engine/core/active_request.ts";
+export type { ActiveRequest, OnEnd } from "./engine/core/active_request.ts";
 export { EngineCore } from "./engine/core/engine.ts";
 export type {
   EngineOptions,

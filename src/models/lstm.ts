@@ -23,10 +23,10 @@ import {
 } from "./checks.ts";
 import { pickState, rnnStep, stepInputs } from "./rnn_cell.ts";
 
-const HEADS = ["classifier", "language-model", "none"] as const;
-
 /** What an LSTM does with its last state. */
-export type LstmHead = (typeof HEADS)[number];
+export type LstmHead = "classifier" | "language-model" | "none";
+
+const HEADS: readonly LstmHead[] = ["classifier", "language-model", "none"];
 
 /** Sizes are positive integers. */
 export interface LstmOptions {

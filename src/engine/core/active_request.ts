@@ -16,7 +16,10 @@ export interface Ending {
   readonly error?: Error;
 }
 
-/** @param endNs when the request departed: when its last task ended, for one that is done */
+/**
+ * Hears that a request has ended.
+ * @param endNs when it departed: when its last task ended, for one that is done
+ */
 export type OnEnd = (ending: Ending, endNs: number) => void;
 
 /** A request inside the engine: what a policy sees, and the engine's own books. */
@@ -56,7 +59,10 @@ export class ActiveRequest implements Request {
    * @internal
    */
   waiting: { readonly input: unknown } | undefined = undefined;
-  /** Where its batches are written down, if anybody asked. */
+  /**
+   * Where its batches are written down, if anybody asked.
+   * @internal
+   */
   log: BatchLog | undefined = undefined;
   /**
    * The one before it in a WaitingList.

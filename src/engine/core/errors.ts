@@ -47,8 +47,12 @@ export class DeadlineError extends Error {
   /** "DeadlineError". */
   override name = "DeadlineError";
 
-  /** @param missed which deadline: `deadlineMs` is one for the start, `finishMs` for the end */
-  constructor(message: string, readonly missed: "start" | "finish") {
+  /** Made by the engine. */
+  constructor(
+    message: string,
+    /** Which deadline: `deadlineMs` is one for the start, `finishMs` for the end. */
+    readonly missed: "start" | "finish",
+  ) {
     super(message);
   }
 }

@@ -14,7 +14,9 @@ import type { Model } from "../../graph/model.ts";
 import type { EngineProbe } from "../../kernels/module/features.ts";
 import { TEAM_WAYS, type TeamWays } from "../../kernels/team/leader.ts";
 
-export interface TensorOptions {
+/** How tensors are computed: models, threads, memory. */
+export interface ExecutionOptions {
+  /** Models that requests may ask for; their weights are packed once. */
   models: readonly Model[];
   /**
    * Workers: each executes one task at a time; default 1. With 0 a serving engine executes tasks in the thread
@@ -47,6 +49,10 @@ export interface TensorOptions {
   engine?: EngineProbe;
   /** How long a thread may take to start, or to end after its task; default 30,000. */
   patienceMs?: number;
+}
+
+/** What an executor takes, and whom it tells. */
+export interface TensorOptions extends ExecutionOptions {
   /**
    * A worker thread died. What it ran is run again on a fresh one, with the same bits; the rows of a task
    * whose worker dies twice end with a WorkerError.
@@ -66,9 +72,7 @@ const THREADS_MAX = 256;
 export const roomBytes: Check = integer(1, 2 ** 32);
 
 /** Of the options that a serving engine has as well. */
-export const SERVED_CHECKS: Checks<
-  Omit<TensorOptions, "onFatal" | "onDeath">
-> = {
+export const SERVED_CHECKS: Checks<ExecutionOptions> = {
   models: (_name, models) => checkModels(models),
   workers: integer(0, WORKERS_MAX),
   threadsPerWorker: integer(1, THREADS_MAX),

@@ -23,18 +23,20 @@ import { guardedObserver } from "./guarded_observer.ts";
 import { timerMs } from "./patience.ts";
 import { startExecutor } from "./start_executor.ts";
 import {
+  type ExecutionOptions,
   SERVED_CHECKS,
-  type TensorOptions,
 } from "../tensors/tensor_options.ts";
 import { type Timing, timingOf } from "./timing.ts";
 import type { WallExecutor } from "./wall_executor.ts";
 import { watchSignal } from "./watch_signal.ts";
 
-export interface ServingOptions
-  extends Omit<TensorOptions, "onFatal" | "onDeath"> {
+/** Options of {@linkcode ServingEngine.create}. */
+export interface ServingOptions extends ExecutionOptions {
+  /** Decides what runs next; an object of its own for every engine. */
   policy: Policy;
   /** Requests that may be in the system at once; a further one is refused. Default 10,000. */
   queueMax?: number;
+  /** Hears of every request and task as it ends. */
   observer?: Observer;
   /**
    * Hears of what ends no request: an observer's hook that throws, a worker that died and was replaced.
@@ -43,6 +45,7 @@ export interface ServingOptions
   onError?: (error: Error) => void;
 }
 
+/** Options of {@linkcode ServingEngine.run}. */
 export interface RequestOptions {
   /** Cancels the request; its promise is rejected with the signal's reason. */
   signal?: AbortSignal;
@@ -70,6 +73,7 @@ export interface RequestOptions {
 export interface RunResult<Outputs extends OutputTypes = OutputTypes> {
   /** The model's results by name. */
   readonly outputs: Result<Outputs>;
+  /** How long it queued and ran. */
   readonly timing: Timing;
 }
 
@@ -304,6 +308,7 @@ export class ServingEngine {
     return this.#closing;
   }
 
+  /** As close(): for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
