@@ -20,33 +20,18 @@ export interface ConvWeights {
 /** Packs for `conv_f32`: per group, panels over K = (kernel row, kernel column, channel). */
 export function packConv(
   shape: ImageShape,
-  { weight, bias }: ConvWeights,
+  weights: ConvWeights,
 ): Float32Array {
   const { groups, kernel: [kh, kw] } = shape;
-  const n = shape.outChannels / groups;
-  const channels = shape.channels / groups;
   const taps = kh * kw;
-  checkWeights(shape, { weight, bias }, shape.outChannels * channels * taps);
-  const out = new Float32Array(
-    groups * panelFloats(panelsFor(n), taps * channels),
-  );
-  let offset = 0;
-  for (let g = 0; g < groups; ++g) {
-    offset = writePanels(
-      out,
-      offset,
-      paddedColumns(n, (j) => ({
-        bias: bias?.[g * n + j] ?? 0,
-        runs: Array.from({ length: taps }, (_, tap): Run => ({
-          source: weight,
-          start: (g * n + j) * channels * taps + tap,
-          stride: taps,
-          count: channels,
-        })),
-      })),
-    );
-  }
-  return out;
+  const channels = shape.channels / groups;
+  checkWeights(shape, weights, shape.outChannels * channels * taps);
+  const all = Array.from({ length: taps }, (_, tap) => tap);
+  return packTaps(shape, weights, [all], (group, column, tap) => ({
+    start: (group * shape.outChannels / groups + column) * channels * taps +
+      tap,
+    stride: taps,
+  }));
 }
 
 /**
@@ -55,36 +40,50 @@ export function packConv(
  */
 export function packConvTranspose(
   shape: ImageShape,
-  { weight, bias }: ConvWeights,
+  weights: ConvWeights,
 ): Float32Array {
-  const { groups, kernel: [kh, kw] } = shape;
-  const n = shape.outChannels / groups;
-  const channels = shape.channels / groups;
+  const { groups, kernel: [kh, kw], stride } = shape;
   const taps = kh * kw;
-  checkWeights(shape, { weight, bias }, shape.channels * n * taps);
-  const phases = shape.stride[0] * shape.stride[1];
-  const out = new Float32Array(
-    groups * panelsFor(n) * 8 * (phases + taps * channels),
+  const n = shape.outChannels / groups;
+  checkWeights(shape, weights, shape.channels * n * taps);
+  const phases = Array.from(
+    { length: stride[0] * stride[1] },
+    (_, phase) =>
+      tapsOfPhase(shape, Math.floor(phase / stride[1]), phase % stride[1]),
   );
+  return packTaps(shape, weights, phases, (group, column, tap) => ({
+    start: (group * shape.channels / groups * n + column) * taps + tap,
+    stride: n * taps,
+  }));
+}
+
+/** Per phase and group, panels of the group's columns over the phase's taps; `run` says where a tap's weights are. */
+function packTaps(
+  { groups, channels, outChannels }: ImageShape,
+  { weight, bias }: ConvWeights,
+  phases: readonly (readonly number[])[],
+  run: (
+    group: number,
+    column: number,
+    tap: number,
+  ) => Pick<Run, "start" | "stride">,
+): Float32Array {
+  const n = outChannels / groups;
+  const count = channels / groups;
+  const floats = phases.reduce(
+    (sum, taps) =>
+      sum + groups * panelFloats(panelsFor(n), taps.length * count),
+    0,
+  );
+  const out = new Float32Array(floats);
   let offset = 0;
-  for (let down = 0; down < shape.stride[0]; ++down) {
-    for (let right = 0; right < shape.stride[1]; ++right) {
-      const phase = tapsOfPhase(shape, down, right);
-      for (let g = 0; g < groups; ++g) {
-        offset = writePanels(
-          out,
-          offset,
-          paddedColumns(n, (j) => ({
-            bias: bias?.[g * n + j] ?? 0,
-            runs: phase.map((tap): Run => ({
-              source: weight,
-              start: (g * channels * n + j) * taps + tap,
-              stride: n * taps,
-              count: channels,
-            })),
-          })),
-        );
-      }
+  for (const taps of phases) {
+    for (let g = 0; g < groups; ++g) {
+      const columns = paddedColumns(n, (j) => ({
+        bias: bias?.[g * n + j] ?? 0,
+        runs: taps.map((tap) => ({ source: weight, count, ...run(g, j, tap) })),
+      }));
+      offset = writePanels(out, offset, columns);
     }
   }
   return out;

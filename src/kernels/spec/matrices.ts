@@ -1,6 +1,7 @@
-/** Products with packed f32 matrices. */
+/** Products with packed matrices, of f32 and of int8: rows of bytes with a header. */
 import { ACTIVATIONS } from "../module/activations.ts";
 import { packedGemmFloats } from "../pack/pack_gemm.ts";
+import { packedQ8Words } from "../pack/pack_q8.ts";
 import {
   along,
   byRows,
@@ -14,6 +15,7 @@ import {
   array,
   choice,
   flag,
+  float,
   m,
   packed,
   type Parameter,
@@ -41,6 +43,33 @@ const gemm = {
     2 * m * n * (k1 + k2) / FLOPS_PER_NS,
 };
 
+const zero = size("zero", 0, { most: 255 });
+const quantizedRows = [
+  rowsIn("aRows", "k"),
+  rowsOut("qRows", "k", { type: "q8" }),
+];
+const quantize = {
+  cuts: [byRows()],
+  nanoseconds: ({ m, k }: Sizes) => m * k / ELEMENTS_PER_NS,
+};
+
+const product: readonly Parameter[] = [
+  m,
+  size("n"),
+  size("k"),
+  flag("seven"),
+  rowsIn("qRows", "k", { type: "q8" }),
+  packed(({ n, k }) => packedQ8Words({ n, k }), "packQ8()", {
+    along: "n",
+    type: "i32",
+  }),
+];
+const gemmQ8 = {
+  cuts: [along("n", GROUP_COLUMNS), byRows(TILE_ROWS)],
+  nanoseconds: ({ m, n, k }: Sizes) => 2 * m * n * k / FLOPS_PER_NS,
+};
+
+/** By export. */
 export const MATRICES = {
   gemm_f32: {
     ...gemm,
@@ -90,5 +119,38 @@ export const MATRICES = {
       byRows(TILE_ROWS),
     ],
     nanoseconds: ({ m, n, k }) => 2 * m * n * k / FLOPS_PER_NS,
+  },
+  quantize_rows_f32: {
+    ...quantize,
+    parameters: [
+      m,
+      size("k"),
+      choice("levels", { "7 bits": 127, "8 bits": 255 }),
+      ...quantizedRows,
+    ],
+  },
+  quantize_static_rows_f32: {
+    ...quantize,
+    parameters: [m, size("k"), float("scale", true), zero, ...quantizedRows],
+  },
+  gemm_q8_f32: {
+    ...gemmQ8,
+    parameters: [...product, rowsOut("cRows", "n"), act],
+  },
+  gemm_q8_i32: {
+    ...gemmQ8,
+    parameters: [...product, rowsOut("cRows", "n", { type: "i32" })],
+  },
+  gemm_q8_u8: {
+    ...gemmQ8,
+    parameters: [
+      ...product,
+      rowsOut("cRows", "n", { type: "q8" }),
+      act,
+      float("scale", true),
+      zero,
+    ],
+    // A row of bytes ends with its sum, which takes the whole row.
+    cuts: [byRows(TILE_ROWS)],
   },
 } satisfies FamilySpecs;

@@ -1,22 +1,18 @@
 import { ATTENTION } from "./attention.ts";
 import { CELLS } from "./cells.ts";
-import { ELEMENTWISE } from "./elementwise.ts";
 import { IMAGES } from "./images.ts";
 import type { KernelSpec } from "./kernel_spec.ts";
 import { MATRICES } from "./matrices.ts";
-import { QUANTIZED } from "./quantized.ts";
 import { ROWS } from "./rows.ts";
 import type { KernelName } from "./signature.ts";
 
 /** Every export that computes: a kernel without a spec does not compile. */
 export const KERNEL_SPECS: Readonly<Record<KernelName, KernelSpec>> = {
   ...MATRICES,
-  ...QUANTIZED,
   ...CELLS,
   ...IMAGES,
   ...ATTENTION,
   ...ROWS,
-  ...ELEMENTWISE,
 };
 
 /** Their names. */

@@ -1,7 +1,9 @@
-/** Rows that are computed as wholes, and rows that are moved. */
+/** Rows: each element by itself, computed as wholes, moved. */
 import {
+  along,
   byRows,
   BYTES_PER_NS,
+  type CutKernel,
   ELEMENTS_PER_NS,
   type FamilySpecs,
 } from "./kernel_spec.ts";
@@ -32,6 +34,26 @@ const blocks = (side: string): FromSizes => (sizes) =>
   (sizes.pieces - 1) * sizes[`${side}Piece`] + sizes.bytes;
 const distance = (name: string) => size(name, 0, { multipleOf: 4 });
 const bytes = { type: "byte" } as const;
+
+/** Columns of a part, so that parts write different cache lines. */
+const COLUMNS = 64;
+
+/** Each element of these operands by itself; results may be written over any of them. */
+function elementwise(...operands: readonly string[]): CutKernel {
+  return {
+    parameters: [
+      m,
+      size("n"),
+      ...operands.map((name) => rowsIn(name, "n")),
+      rowsOut("outRows", "n", { over: operands }),
+    ],
+    cuts: [byRows(), along("n", COLUMNS)],
+    nanoseconds: ({ m, n }) => m * n / ELEMENTS_PER_NS,
+  };
+}
+
+const unary = elementwise("aRows");
+const binary = elementwise("aRows", "bRows");
 
 export const ROWS = {
   softmax_rows_f32: {
@@ -138,4 +160,21 @@ export const ROWS = {
     nanoseconds: ({ m, height, width }) =>
       4 * m * height * width / BYTES_PER_NS,
   },
+  relu_f32: unary,
+  sigmoid_f32: unary,
+  tanh_f32: unary,
+  exp_f32: unary,
+  erf_f32: unary,
+  gelu_f32: unary,
+  gelu_tanh_f32: unary,
+  silu_f32: unary,
+  sqrt_f32: unary,
+  neg_f32: unary,
+  abs_f32: unary,
+  add_f32: binary,
+  sub_f32: binary,
+  mul_f32: binary,
+  div_f32: binary,
+  max_f32: binary,
+  min_f32: binary,
 } satisfies FamilySpecs;

@@ -15,8 +15,13 @@ import {
 } from "./cut.ts";
 import type { KernelArguments, Placed } from "./kernel_arguments.ts";
 
-/** Has a part enter an operand, whose own size is `first` at the time: all that lies before the part. */
-type Enter = (args: CallArguments, first: number, memory: PartMemory) => void;
+/** What has the size that is cut as leading dimension. */
+interface Operand {
+  /** Rows of a table that a part has a changed copy of; 0: none. */
+  copied(args: CallArguments): number;
+  /** Has a part enter at its first; the size is `first` meanwhile: all that lies before the part. */
+  enter(args: CallArguments, first: number, memory: PartMemory): void;
+}
 
 /** Cuts along a size: a part enters at its first column, or line, whatever has it as leading dimension. */
 export function bySize(
@@ -24,21 +29,18 @@ export function bySize(
   { size, grain }: SizeCut,
 ): Cut {
   const at = kernel.position(size);
-  const rows = kernel.rows.filter(({ parameter }) =>
-    leads(size, parameter.width)
-  );
-  const entered: readonly Enter[] = [
+  const operands: readonly Operand[] = [
     ...kernel.arrays.filter(({ parameter }) => parameter.along === size)
-      .map((array) => enterPacked(kernel, array)),
+      .map((array) => packed(kernel, array)),
     ...kernel.arrays.filter(({ parameter }) => leads(size, parameter.length))
-      .map((array) => enterArray(kernel, array)),
-    ...rows.map((table) => enterRows(kernel, table)),
+      .map((array) => plain(kernel, array)),
+    ...kernel.rows.filter(({ parameter }) => leads(size, parameter.width))
+      .map((table) => rows(kernel, table)),
   ];
-  const copied = rows.map((table) => copiedRows(kernel, table));
   return {
     pieces(args, { rowsMax }) {
-      for (let i = 0; i < copied.length; i++) {
-        if (copied[i](args) > rowsMax) return 1;
+      for (let i = 0; i < operands.length; i++) {
+        if (operands[i].copied(args) > rowsMax) return 1;
       }
       return Math.ceil(args[at] / grain);
     },
@@ -46,19 +48,21 @@ export function bySize(
       const first = from * grain;
       const count = Math.min(args[at], to * grain) - first;
       args[at] = first;
-      for (let i = 0; i < entered.length; i++) entered[i](args, first, memory);
+      for (let i = 0; i < operands.length; i++) {
+        operands[i].enter(args, first, memory);
+      }
       args[at] = count;
     },
   };
 }
 
-/** Whether the size is the leading dimension. */
-function leads(size: string, extent: Extent): boolean {
-  return typeof extent !== "function" && dimensions(extent)[0] === size;
+function dimensions(extent: Extent): readonly (string | number)[] {
+  if (typeof extent === "function") return [];
+  return typeof extent === "string" ? [extent] : extent;
 }
 
-function dimensions(extent: Exclude<Extent, CallableFunction>) {
-  return typeof extent === "string" ? [extent] : extent;
+function leads(size: string, extent: Extent): boolean {
+  return dimensions(extent)[0] === size;
 }
 
 /** Bytes of what belongs to one of the leading dimension: the product of the others. */
@@ -66,12 +70,12 @@ function bytesOfOne(
   kernel: KernelArguments,
   extent: Extent,
 ): (args: CallArguments) => number {
-  assert(typeof extent !== "function", "a leading dimension is one of several");
-  const others = dimensions(extent).slice(1);
-  const positions = others.filter((factor) => typeof factor === "string")
-    .map((name) => kernel.position(name));
-  const bytes = others.filter((factor) => typeof factor === "number")
-    .reduce((product, factor) => product * factor, WORD);
+  let bytes = WORD;
+  const positions: number[] = [];
+  for (const factor of dimensions(extent).slice(1)) {
+    if (typeof factor === "number") bytes *= factor;
+    else positions.push(kernel.position(factor));
+  }
   return (args) => {
     let product = bytes;
     for (let i = 0; i < positions.length; i++) product *= args[positions[i]];
@@ -79,49 +83,51 @@ function bytesOfOne(
   };
 }
 
-function enterPacked(
+const nothing = () => 0;
+
+function packed(
   { sizes }: KernelArguments,
   { at, parameter: { length } }: Placed<ArrayParameter>,
-): Enter {
-  return (args, _first, memory) => {
-    args[at] += WORD *
-      countOf(length, sizes.of(args, memory.words), memory.kernels);
+): Operand {
+  return {
+    copied: nothing,
+    enter(args, _first, { words, kernels }) {
+      args[at] += WORD * countOf(length, sizes.of(args, words), kernels);
+    },
   };
 }
 
-function enterArray(
+function plain(
   kernel: KernelArguments,
   { at, parameter }: Placed<ArrayParameter>,
-): Enter {
+): Operand {
   const bytes = bytesOfOne(kernel, parameter.length);
-  return (args, first) => {
-    if (args[at] !== 0) args[at] += first * bytes(args);
+  return {
+    copied: nothing,
+    enter(args, first) {
+      if (args[at] !== 0) args[at] += first * bytes(args);
+    },
   };
 }
 
-function enterRows(
+function rows(
   kernel: KernelArguments,
   { at, parameter }: Placed<RowsParameter>,
-): Enter {
-  const { name, type, width, transposed } = parameter;
+): Operand {
+  const { name, type, width, count = "m", transposed } = parameter;
   assert(type === "f32" || type === "i32", `${name} can be entered anywhere`);
+  assert(typeof count === "string", `${name} are as many as a size says`);
   const bytes = bytesOfOne(kernel, width);
-  const rows = kernel.position(parameter.count as string ?? "m");
+  const m = kernel.position(count);
   const flag = transposed === undefined ? -1 : kernel.position(transposed);
-  return (args, first, memory) => {
-    args[at] = flag >= 0 && args[flag] !== 0
-      // Then it is rows that are cut.
-      ? args[at] + WORD * first
-      : shifted(args[at], args[rows], first * bytes(args), memory);
+  /** Whether it is rows that are cut. */
+  const isTransposed = (args: CallArguments) => flag >= 0 && args[flag] !== 0;
+  return {
+    copied: (args) => isTransposed(args) ? 0 : args[m],
+    enter(args, first, memory) {
+      args[at] = isTransposed(args)
+        ? args[at] + WORD * first
+        : shifted(args[at], args[m], first * bytes(args), memory);
+    },
   };
-}
-
-/** Rows of a table of which a part has a changed copy. */
-function copiedRows(
-  kernel: KernelArguments,
-  { parameter: { count, transposed } }: Placed<RowsParameter>,
-): (args: CallArguments) => number {
-  const rows = kernel.position(count as string ?? "m");
-  const flag = transposed === undefined ? -1 : kernel.position(transposed);
-  return (args) => flag >= 0 && args[flag] !== 0 ? 0 : args[rows];
 }
