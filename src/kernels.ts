@@ -1,4 +1,30 @@
-/** The hot core without the engine: builds, memory, packers, image shapes, checked calls, teams. @module */
+/**
+ * The hot core without the engine: builds, memory, packers, image shapes, checked calls, teams of threads.
+ * What each kernel computes stands at {@linkcode KernelExports}; hosts without TypeScript read docs/abi.md.
+ *
+ * @example A product of two rows with a matrix
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packGemm,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const a = host.rows(2, 3, Float32Array.of(1, 2, 3, 4, 5, 6));
+ * const weight = Float32Array.of(1, 0, 0, 1, 1, 1);
+ * const w = host.block(packGemm({ n: 2, k: 3, weight, layout: "kn" }));
+ * const c = host.rows(2, 2, "f32");
+ * host.call("gemm_f32", { n: 2, k1: 3, aRows1: a, w, cRows: c });
+ * assert.deepEqual([...host.read(c)], [4, 5, 10, 11]);
+ * ```
+ * @module
+ */
 export { KernelTeam } from "./engine/wall/kernel_team.ts";
 export type { KernelTeamOptions } from "./engine/wall/kernel_team.ts";
 export { readKernels } from "./engine/wall/runtime.ts";
@@ -10,6 +36,7 @@ export type {
 } from "./engine/wall/scratch_probe.ts";
 export { warmUp } from "./engine/wall/warm_up.ts";
 export type { WarmUpOptions } from "./engine/wall/warm_up.ts";
+export { Arena } from "./kernels/host/arena.ts";
 export type { Block, Rows } from "./kernels/host/arena.ts";
 export { checkedKernels } from "./kernels/host/checked_kernels.ts";
 export { KernelHost } from "./kernels/host/kernel_host.ts";
@@ -21,6 +48,7 @@ export type {
   ChosenBuild,
   EngineFeature,
   EngineProbe,
+  WantedBuild,
 } from "./kernels/module/features.ts";
 export { createMemory } from "./kernels/module/memory.ts";
 export type { MemoryOptions } from "./kernels/module/memory.ts";
@@ -61,6 +89,9 @@ export type {
   NearestMode,
   ResizeAxis,
 } from "./kernels/pack/resize_tables.ts";
+export type { KernelName, OperandType } from "./kernels/spec/signature.ts";
+export type { TeamPlan } from "./kernels/team/block.ts";
+export type { TeamWays } from "./kernels/team/leader.ts";
 export { imageShape, transposedShape } from "./tensor/image_shape.ts";
 export type {
   ImageShape,

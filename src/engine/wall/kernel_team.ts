@@ -28,6 +28,9 @@ import {
 } from "../../kernels/team/leader.ts";
 import { endThreads, startThreads, type Thread } from "./threads.ts";
 
+/**
+ * Options of {@linkcode KernelTeam.start}.
+ */
 export interface KernelTeamOptions extends Partial<TeamPlan & TeamWays> {
   /** Bytes of a build over shared memory. */
   kernels: BufferSource;
@@ -77,8 +80,35 @@ const TEAM_CHECKS: Checks<KernelTeamOptions> = {
  * what `instantiateKernels` returns: calls that are worth it are cut, with the same bits as on one
  * thread. Calls block (`Atomics.wait`), so in a browser a team is led from a worker; Deno, Node and Bun
  * may lead it from anywhere.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   Arena,
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelTeam,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const build = await readKernels("shoal.shared");
+ * const memory = createMemory({ bytes: 1 << 22, shared: true });
+ * const end = instantiateKernels(build, { memory }).shoal_static_end();
+ * const address = Math.ceil(end / 64) * 64;
+ * const plan = { threads: 2 };
+ * const team = await KernelTeam.start({ kernels: build, memory, address, ...plan });
+ *
+ * const arena = new Arena(memory, address + KernelTeam.bytes(plan));
+ * const a = arena.rows(64, 512, new Float32Array(64 * 512).fill(-1));
+ * const out = arena.rows(64, 512, "f32");
+ * team.kernels.abs_f32(64, 512, a.table, out.table);
+ * assert(arena.read(out).every((x) => x === 1));
+ * await team.close();
+ * ```
  */
 export class KernelTeam {
+  /** The exports, for calls from the thread that started the team. */
   readonly kernels: KernelExports;
   readonly #leader: TeamLeader;
   readonly #threads: readonly Thread[];
@@ -170,6 +200,7 @@ export class KernelTeam {
     await endThreads(this.#threads, this.#leader.ways.patienceMs);
   }
 
+  /** `await using team = ...`: closes it at the end of the block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

@@ -215,6 +215,20 @@ export function runtimeName(): string {
 /**
  * Bytes of a kernel build.
  * @throws Error saying where it belongs when it is not there
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const build = await readKernels("shoal");
+ * const kernels = instantiateKernels(build, { memory: createMemory({ bytes: 1 << 16 }) });
+ * assert(kernels.shoal_static_end() > 0);
+ * ```
  */
 export async function readKernels(build: KernelBuild): Promise<BufferSource> {
   return await readBinary(KERNELS[build](), wayOut());

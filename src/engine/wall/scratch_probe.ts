@@ -69,6 +69,26 @@ const answers = new Map<string, Variants>();
  * How much scratch memory each instance of a build takes, and which variants pay. Times one GEMM both
  * ways, about 100 ms, where the build has a variant; answers are kept for the thread.
  * @throws {TypeError} or RangeError on an option that is not one
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   probeScratch,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const build = await readKernels("shoal");
+ * const { bytes, variants } = probeScratch(build, { shared: false });
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(build, { memory });
+ * // Operands come behind it.
+ * const address = kernels.shoal_static_end();
+ * kernels.shoal_use_scratch(address, variants);
+ * assert.equal(bytes, kernels.shoal_scratch_bytes(variants));
+ * ```
  */
 export function probeScratch(
   source: BufferSource | WebAssembly.Module,

@@ -48,6 +48,9 @@ const TURN_NS = 1e6;
 const GAIN = 0.97;
 const STEADY_NS = 12e6;
 
+/**
+ * Options of {@linkcode warmUp}.
+ */
 export interface WarmUpOptions {
   /** Whether the build is for shared memory. */
   shared: boolean;
@@ -99,6 +102,19 @@ const WARM_MAX = 8;
  * @param source bytes of the build
  * @throws {TypeError} on an option that is not one
  * @throws {RangeError} if `memoryBytes` is too small to practise in, or there is no such kernel
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { readKernels, warmUp } from "@shoal/core/kernels";
+ *
+ * const build = await readKernels("shoal");
+ * await warmUp(build, { shared: false, kernels: ["relu_f32"] });
+ * await assert.rejects(
+ *   warmUp(build, { shared: false, memoryBytes: 1 }),
+ *   RangeError,
+ * );
+ * ```
  */
 export async function warmUp(
   source: BufferSource,

@@ -8,8 +8,11 @@ const LINE_BYTES = 64;
 
 /** Rows behind a table. */
 export interface Rows {
+  /** Tells it from a {@linkcode Block}. */
   readonly kind: "rows";
+  /** Of its elements. */
   readonly type: OperandType;
+  /** How many rows there are. */
   readonly count: number;
   /** Elements of a row. */
   readonly width: number;
@@ -19,27 +22,53 @@ export interface Rows {
 
 /** One array: packed weights, scratch memory, a table of indices. */
 export interface Block {
+  /** Tells it from {@linkcode Rows}. */
   readonly kind: "block";
+  /** Of its elements. */
   readonly type: OperandType;
   /** Elements. */
   readonly length: number;
+  /** Byte address, 64-byte aligned. */
   readonly address: number;
 }
 
-/** Numbers that fill operands. */
-export type Numbers = Float32Array | Int32Array;
-
-function typeOf(data: Numbers): "f32" | "i32" {
+function typeOf(data: Float32Array | Int32Array): "f32" | "i32" {
   return data instanceof Float32Array ? "f32" : "i32";
 }
 
-/** A bump allocator over a memory that the host owns. */
+/**
+ * Operands with their types and shapes, placed one after the other in a memory that the host owns, each at a
+ * cache line. It keeps no list of them: {@linkcode Arena.reset} forgets all at once.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   Arena,
+ *   createMemory,
+ *   instantiateKernels,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const arena = new Arena(memory, kernels.shoal_static_end());
+ * const a = arena.rows(2, 3, Float32Array.of(1, 2, 3, 4, 5, 6));
+ * const out = arena.rows(2, 1, "i32");
+ * kernels.argmax_rows_f32(2, 3, a.table, out.table);
+ * assert.deepEqual([...arena.read(out)], [2, 2]);
+ * ```
+ */
 export class Arena {
+  /** In which operands are placed. */
   readonly memory: WebAssembly.Memory;
   readonly #base: number;
   #top: number;
 
-  /** @param base first free byte, `kernels.shoal_static_end()` or more */
+  /**
+   * Nothing is placed yet.
+   * @param base first free byte, `kernels.shoal_static_end()` or more
+   */
   constructor(memory: WebAssembly.Memory, base: number) {
     this.memory = memory;
     this.#base = base;
@@ -84,10 +113,14 @@ export class Arena {
     }
   }
 
-  /** An array of fresh elements, or of the given numbers. */
-  block(data: Numbers): Block;
+  /**
+   * An array of the given numbers.
+   * @throws {RangeError} if memory ends before
+   */
+  block(data: Float32Array | Int32Array): Block;
+  /** An array of `length` fresh elements, whatever they are. */
   block(type: OperandType, length: number): Block;
-  block(what: Numbers | OperandType, length = 0): Block {
+  block(what: Float32Array | Int32Array | OperandType, length = 0): Block {
     if (typeof what === "string") {
       const address = this.reserve(rowBytes(what, length));
       return { kind: "block", type: what, length, address };
@@ -100,10 +133,18 @@ export class Arena {
     };
   }
 
-  /** `count` rows of `width` elements one after the other, fresh or of the given numbers. */
-  rows(count: number, width: number, data: Numbers): Rows;
+  /**
+   * `count` rows of `width` of the given numbers, one after the other.
+   * @throws {RangeError} if there are not as many, or memory ends before
+   */
+  rows(count: number, width: number, data: Float32Array | Int32Array): Rows;
+  /** `count` rows of `width` fresh elements, whatever they are. */
   rows(count: number, width: number, type: OperandType): Rows;
-  rows(count: number, width: number, what: Numbers | OperandType): Rows {
+  rows(
+    count: number,
+    width: number,
+    what: Float32Array | Int32Array | OperandType,
+  ): Rows {
     const type = typeof what === "string" ? what : typeOf(what);
     const bytes = Math.ceil(rowBytes(type, width) / 4) * 4;
     let first: number;
@@ -131,7 +172,10 @@ export class Arena {
     return { kind: "rows", type, count: addresses.length, width, table };
   }
 
-  /** Rows whose addresses a kernel has written, as gather_rows does. */
+  /**
+   * Rows whose addresses a kernel has written, as gather_rows does.
+   * @throws {TypeError} if the block's elements are no addresses
+   */
   rowsBehind(block: Block, width: number, type: OperandType): Rows {
     if (block.type !== "address") {
       throw new TypeError(`A block of ${block.type} holds no addresses`);
@@ -140,7 +184,10 @@ export class Arena {
     return { kind: "rows", type, count, width, table };
   }
 
-  /** Address of row i. */
+  /**
+   * Byte address of row i.
+   * @throws {RangeError} if there is no such row
+   */
   addressOf({ table, count }: Rows, i: number): number {
     if (!Number.isInteger(i) || i < 0 || i >= count) {
       throw new RangeError(`There are rows 0 to ${count - 1}, not ${i}`);
@@ -148,8 +195,12 @@ export class Arena {
     return new Uint32Array(this.memory.buffer)[table / 4 + i];
   }
 
-  /** A copy of f32 or i32 rows, count x width. */
+  /** A copy of i32 rows, count x width. */
   read(rows: Rows & { type: "i32" }): Int32Array;
+  /**
+   * A copy of f32 rows, count x width; of i32 rows an Int32Array.
+   * @throws {TypeError} if their elements are neither
+   */
   read(rows: Rows): Float32Array;
   read(rows: Rows): Float32Array | Int32Array {
     const { type, count, width } = rows;
@@ -165,7 +216,7 @@ export class Arena {
     return out;
   }
 
-  #put(data: Numbers): number {
+  #put(data: Float32Array | Int32Array): number {
     const at = this.reserve(data.byteLength);
     new Uint8Array(this.memory.buffer).set(
       new Uint8Array(data.buffer, data.byteOffset, data.byteLength),

@@ -29,14 +29,45 @@ export type Argument =
   | ImageShape
   | readonly Rows[];
 
-/** Arguments by the names that the kernel's signature gives them. */
+/** Arguments by the names that the export's parameters have. */
 export type Arguments = Readonly<Record<string, Argument | undefined>>;
 
-/** A build over a memory, with operands placed in it and calls checked. */
+/**
+ * A build over a memory, with operands placed in it and calls checked.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packGemm,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const a = host.rows(2, 3, Float32Array.of(1, 2, 3, 4, 5, 6));
+ * const weight = Float32Array.of(1, 0, 0, 1, 1, -1);
+ * const w = host.block(packGemm({ n: 2, k: 3, weight, layout: "kn" }));
+ * const c = host.rows(2, 2, "f32");
+ * host.call("gemm_f32", { n: 2, k1: 3, aRows1: a, w, cRows: c, act: "relu" });
+ * assert.deepEqual([...host.read(c)], [4, 0, 10, 0]);
+ * assert.throws(
+ *   () => host.call("gemm_f32", { n: 2, k1: 4, aRows1: a, w, cRows: c }),
+ *   /gemm_f32: aRows1 must be 2 rows of 4, got 2 of 3/,
+ * );
+ * ```
+ */
 export class KernelHost extends Arena {
   readonly #kernels: KernelExports;
 
-  /** @param memory that the kernels were instantiated over */
+  /**
+   * Places operands from the end of the module's own data on.
+   * @param memory that the kernels were instantiated over
+   */
   constructor(kernels: KernelExports, memory: WebAssembly.Memory) {
     super(memory, kernels.shoal_static_end() >>> 0);
     this.#kernels = kernels;

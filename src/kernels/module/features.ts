@@ -43,7 +43,19 @@ const PROBES: Record<EngineFeature, readonly number[]> = {
   "threads": [5, 4, 1, 3, 1, 1],
 };
 
-/** Whether the engine accepts modules that use `feature`, and can share memory for threads. */
+/**
+ * Whether the engine accepts modules that use `feature`, and can share memory for threads.
+ * @param engine how it is asked; this one if absent
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { supports } from "@shoal/core/kernels";
+ *
+ * // Nothing of Shoal runs without.
+ * assert(supports("simd"));
+ * ```
+ */
 export function supports(
   feature: EngineFeature,
   engine: EngineProbe = THIS_ENGINE,
@@ -86,8 +98,9 @@ export function checkFeatures(
   );
 }
 
-/** A release build of the kernels: build/`file`. */
+/** A release build of the kernels. */
 export interface ChosenBuild {
+  /** Its name in the folder `build`. */
   file:
     | "shoal.wasm"
     | "shoal.shared.wasm"
@@ -95,12 +108,15 @@ export interface ChosenBuild {
     | "shoal.relaxed-shared.wasm";
   /** Whether its memory is shared, so that worker threads can take part. */
   shared: boolean;
+  /** Whether it uses relaxed SIMD: then its bits hold on one machine and engine. */
   relaxed: boolean;
 }
 
 /** What a build is wanted for. */
-interface WantedBuild {
+export interface WantedBuild {
+  /** Several threads at work on one memory; default false. */
   threads?: boolean;
+  /** Relaxed SIMD: faster, with bits that hold on one machine and engine; default false. */
   relaxed?: boolean;
 }
 
@@ -115,6 +131,16 @@ const WANTED_CHECKS: Checks<WantedBuild> = {
  * machine and engine) and to be had.
  * @throws {TypeError} on an option that is not one
  * @throws {Error} if the engine has no SIMD: there is no build without
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { chooseBuild, supports } from "@shoal/core/kernels";
+ *
+ * assert.equal(chooseBuild().file, "shoal.wasm");
+ * const { relaxed } = chooseBuild({ relaxed: true });
+ * assert.equal(relaxed, supports("relaxed-simd"));
+ * ```
  */
 export function chooseBuild(
   wanted: WantedBuild = {},

@@ -34,6 +34,16 @@ const MEMORY_CHECKS: Checks<MemoryOptions> = {
  * @throws {TypeError} on an option that is not one
  * @throws {RangeError} if it would be larger than 4 GiB, or the system has no such room
  * @throws {Error} if it should be shared and the engine has no threads
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createMemory } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 100_000 });
+ * assert.equal(memory.buffer.byteLength, 2 * 65_536);
+ * assert.throws(() => memory.grow(1), RangeError);
+ * ```
  */
 export function createMemory(
   options: MemoryOptions,

@@ -24,7 +24,24 @@ import type { KernelExports } from "./exports.ts";
 
 export type { KernelExports } from "./exports.ts";
 
-/** Version of the ABI this face was written for; see assembly/abi.ts. */
+/**
+ * Version of the ABI that instances of a build must have; see docs/abi.md.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   ABI_VERSION,
+ *   createMemory,
+ *   instantiateKernels,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * assert.equal(kernels.shoal_abi_version(), ABI_VERSION);
+ * ```
+ */
 export const ABI_VERSION = 7;
 
 /** Options of {@linkcode instantiateKernels}. */
@@ -72,6 +89,27 @@ const INSTANTIATE_CHECKS: Checks<InstantiateOptions> = {
  * @throws {TypeError} on an argument that is not one
  * @throws {Error} if the engine lacks SIMD (or threads, or relaxed SIMD, where the
  *   build needs them), if memory and build do not fit, or if the ABI differs
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * // One row of two floats, and the two tables of one address each, behind the module's own data.
+ * const base = Math.ceil(kernels.shoal_static_end() / 64) * 64;
+ * const [a, aRows, outRows] = [base, base + 64, base + 128];
+ * new Float32Array(memory.buffer, a, 2).set([3, -4]);
+ * new Uint32Array(memory.buffer)[aRows / 4] = a;
+ * new Uint32Array(memory.buffer)[outRows / 4] = a;
+ * kernels.abs_f32(1, 2, aRows, outRows);
+ * assert.deepEqual([...new Float32Array(memory.buffer, a, 2)], [3, 4]);
+ * ```
  */
 export function instantiateKernels(
   source: BufferSource | WebAssembly.Module,

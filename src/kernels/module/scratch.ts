@@ -2,6 +2,7 @@
 export const BLOCKS = 1;
 /** int8 products of 7-bit activations are summed by four. Relaxed builds. */
 export const WHOLE_DOTS = 2;
+/** Both. */
 export const ALL_VARIANTS = 3;
 
 /**
@@ -12,17 +13,15 @@ export const ALL_VARIANTS = 3;
  *
  * A build has one of them at most.
  */
-export type Variants =
-  | 0
-  | typeof BLOCKS
-  | typeof WHOLE_DOTS
-  | typeof ALL_VARIANTS;
+export type Variants = 0 | 1 | 2 | 3;
 
 /** Scratch memory of one instance, and its variants, as `shoal_use_scratch` takes them. */
 export interface ScratchPlace {
   /** 16-byte aligned; 0: none. */
   readonly address: number;
+  /** Which variants the instance runs; what the build lacks is ignored. */
   readonly variants: Variants;
 }
 
+/** For instances that get none. */
 export const NO_SCRATCH: ScratchPlace = { address: 0, variants: 0 };

@@ -22,7 +22,21 @@ export const SHAPE_FIELDS = [
   "padRight",
 ] as const;
 
-/** The 17 words the kernels read. */
+/**
+ * The words that the kernels read of a shape, 17 i32: see assembly/image.ts for the fields.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { imageShape, shapeWords } from "@shoal/core/kernels";
+ *
+ * const shape = imageShape({ height: 4, width: 6, channels: 3, kernel: 2 });
+ * const words = shapeWords(shape);
+ * assert.equal(words.length, 17);
+ * // Of the image that goes in, and of the one that comes out.
+ * assert.deepEqual([...words.subarray(0, 6)], [4, 6, 3, 3, 5, 3]);
+ * ```
+ */
 export function shapeWords(shape: ImageShape): Int32Array {
   const { pads: [top, left, bottom, right] } = shape;
   return Int32Array.of(

@@ -15,6 +15,7 @@ import { checkLength, checkSize, rowColumn } from "./pack_gemm.ts";
 
 /** Sizes of a cell that reads x and its own state. */
 export interface CellSize {
+  /** Hidden units: elements of h and c. */
   hidden: number;
   /** Columns of x. */
   inputSize: number;
@@ -35,7 +36,43 @@ export function packedLstmFloats({ hidden, inputSize }: CellSize): number {
   return panelFloats(2 * Math.ceil(hidden / 4), inputSize + hidden);
 }
 
-/** Packs ONNX LSTM weights (gates i, o, f, c) for `lstm_step_f32`. */
+/**
+ * Packs ONNX LSTM weights (gates i, o, f, c) for `lstm_step_f32`.
+ * @returns its `w`, as f32
+ * @throws {RangeError} if a size is too small or an array has not as many elements as it says
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packLstm,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const [hidden, inputSize] = [2, 3];
+ * const weights = {
+ *   w: new Float32Array(4 * hidden * inputSize),
+ *   r: new Float32Array(4 * hidden * hidden),
+ * };
+ * const w = host.block(packLstm({ hidden, inputSize, ...weights }));
+ * const x = host.rows(1, inputSize, Float32Array.of(1, 2, 3));
+ * const h = host.rows(1, hidden, Float32Array.of(0, 0));
+ * const c = host.rows(1, hidden, Float32Array.of(2, 4));
+ * const [hOut, cOut] = [host.rows(1, hidden, "f32"), host.rows(1, hidden, "f32")];
+ * host.call("lstm_step_f32", {
+ *   ...{ hidden, kx: inputSize, xRows: x, hRows: h, cRows: c, w },
+ *   ...{ hOutRows: hOut, cOutRows: cOut },
+ * });
+ * // Gates of zeros are half open.
+ * assert.deepEqual([...host.read(cOut)], [1, 2]);
+ * ```
+ */
 export function packLstm(options: CellWeights): Float32Array {
   const { hidden } = options;
   const gate = cellGates(options, 4);
@@ -60,6 +97,38 @@ export function packedGruFloats({ hidden, inputSize }: CellSize): number {
 /**
  * Packs ONNX GRU weights (gates z, r, h) for `gru_step_f32`, which computes
  * linear_before_reset = 1: the candidate's two biases stay apart.
+ * @returns its `w`, as f32
+ * @throws {RangeError} if a size is too small or an array has not as many elements as it says
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packGru,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const [hidden, inputSize] = [2, 3];
+ * const weights = {
+ *   w: new Float32Array(3 * hidden * inputSize),
+ *   r: new Float32Array(3 * hidden * hidden),
+ * };
+ * const w = host.block(packGru({ hidden, inputSize, ...weights }));
+ * const x = host.rows(1, inputSize, Float32Array.of(1, 2, 3));
+ * const h = host.rows(1, hidden, Float32Array.of(2, 4));
+ * const hOut = host.rows(1, hidden, "f32");
+ * host.call("gru_step_f32", {
+ *   ...{ hidden, kx: inputSize, xRows: x, hRows: h, w, hOutRows: hOut },
+ * });
+ * // Half of the old state, and half of a candidate of zeros.
+ * assert.deepEqual([...host.read(hOut)], [1, 2]);
+ * ```
  */
 export function packGru(options: CellWeights): Float32Array {
   const { hidden, inputSize, w, r, b } = options;
@@ -102,7 +171,42 @@ export function packedTreeLeafFloats({ hidden, inputSize }: CellSize): number {
   return panelFloats(Math.ceil(hidden / 4) + panelsFor(hidden), inputSize);
 }
 
-/** Packs leaf weights (gates i, o, u) for `tree_leaf_f32`. */
+/**
+ * Packs leaf weights (gates i, o, u) for `tree_leaf_f32`.
+ * @returns its `w`, as f32
+ * @throws {RangeError} if a size is too small or an array has not as many elements as it says
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packTreeLeaf,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const [hidden, inputSize] = [1, 2];
+ * const w = host.block(packTreeLeaf({
+ *   hidden,
+ *   inputSize,
+ *   // u sees the sum of x, i and o see nothing.
+ *   w: Float32Array.of(0, 0, 0, 0, 1, 1),
+ * }));
+ * const x = host.rows(1, inputSize, Float32Array.of(0.25, 0.5));
+ * const [hOut, cOut] = [host.rows(1, hidden, "f32"), host.rows(1, hidden, "f32")];
+ * host.call("tree_leaf_f32", {
+ *   ...{ hidden, kx: inputSize, xRows: x, w },
+ *   ...{ hOutRows: hOut, cOutRows: cOut },
+ * });
+ * const [c] = host.read(cOut);
+ * assert(Math.abs(c - 0.5 * Math.tanh(0.75)) < 1e-6);
+ * ```
+ */
 export function packTreeLeaf(options: TreeLeafWeights): Float32Array {
   const { hidden, inputSize, w, b } = options;
   checkSize("hidden", hidden, 1);
@@ -119,6 +223,7 @@ export function packTreeLeaf(options: TreeLeafWeights): Float32Array {
 
 /** Sizes of a TreeLSTM internal node. */
 export interface TreeInternalSize {
+  /** Hidden units: elements of h and c. */
   hidden: number;
   /** Children, 1 to 8. */
   arity: number;
@@ -142,7 +247,39 @@ export function packedTreeInternalFloats(
   );
 }
 
-/** Packs internal weights (gates i, f_1 .. f_arity, o, u) for `tree_internal_f32`. */
+/**
+ * Packs internal weights (gates i, f_1 .. f_arity, o, u) for `tree_internal_f32`.
+ * @returns its `w`, as f32
+ * @throws {RangeError} if a size is too small, the arity above 8, or an array has not as many elements as it says
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packTreeInternal,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const [hidden, arity] = [2, 2];
+ * const r = new Float32Array((3 + arity) * hidden * arity * hidden);
+ * const w = host.block(packTreeInternal({ hidden, arity, r }));
+ * const h = host.rows(1, hidden, Float32Array.of(1, 1));
+ * const c = host.rows(1, hidden, Float32Array.of(2, 4));
+ * const [hOut, cOut] = [host.rows(1, hidden, "f32"), host.rows(1, hidden, "f32")];
+ * host.call("tree_internal_f32", {
+ *   ...{ hidden, arity, w, hRowsTables: [h, h], cRowsTables: [c, c] },
+ *   ...{ hOutRows: hOut, cOutRows: cOut },
+ * });
+ * // Half of each child's memory.
+ * assert.deepEqual([...host.read(cOut)], [2, 4]);
+ * ```
+ */
 export function packTreeInternal(options: TreeInternalWeights): Float32Array {
   const { hidden, arity, r, b } = options;
   checkSize("hidden", hidden, 1);

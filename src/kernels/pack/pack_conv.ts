@@ -17,7 +17,36 @@ export interface ConvWeights {
   bias?: Float32Array;
 }
 
-/** Packs for `conv_f32`: per group, panels over K = (kernel row, kernel column, channel). */
+/**
+ * Packs for `conv_f32`: per group, panels over K = (kernel row, kernel column, channel).
+ * @returns its `w`, as f32
+ * @throws {RangeError} if an array has not as many elements as the shape says
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   imageShape,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packConv,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const shape = imageShape({ height: 1, width: 3, channels: 2, outChannels: 1, kernel: 1 });
+ * const w = host.block(packConv(shape, { weight: Float32Array.of(1, 10) }));
+ * const image = host.rows(1, 6, Float32Array.of(1, 2, 3, 4, 5, 6));
+ * const out = host.rows(1, 3, "f32");
+ * host.call("conv_f32", {
+ *   ...{ shape, inRows: image, w, outRows: out, scratch: host.convScratch(shape) },
+ * });
+ * assert.deepEqual([...host.read(out)], [21, 43, 65]);
+ * ```
+ */
 export function packConv(
   shape: ImageShape,
   weights: ConvWeights,
@@ -36,7 +65,35 @@ export function packConv(
 
 /**
  * Packs for `conv_transpose_f32`: per phase and group, panels over the phase's taps.
- * `weight` is ONNX ConvTranspose's [channels][outChannels / groups][kernelHeight][kernelWidth].
+ * @param weights `weight` is ONNX ConvTranspose's [channels][outChannels / groups][kernelHeight][kernelWidth]
+ * @returns its `w`, as f32
+ * @throws {RangeError} if an array has not as many elements as the shape says
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packConvTranspose,
+ *   readKernels,
+ *   transposedShape,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const shape = transposedShape({ height: 1, width: 1, channels: 1, kernel: 2, stride: 2 });
+ * const weight = Float32Array.of(1, 2, 3, 4);
+ * const w = host.block(packConvTranspose(shape, { weight }));
+ * const image = host.rows(1, 1, Float32Array.of(10));
+ * const out = host.rows(1, 4, "f32");
+ * host.call("conv_transpose_f32", {
+ *   ...{ shape, inRows: image, w, outRows: out, scratch: host.convScratch(shape) },
+ * });
+ * assert.deepEqual([...host.read(out)], [10, 20, 30, 40]);
+ * ```
  */
 export function packConvTranspose(
   shape: ImageShape,
@@ -106,7 +163,34 @@ function tapsOfPhase(
   return taps;
 }
 
-/** Packs [channels][1][kernelHeight][kernelWidth] for `depthwise_f32`. */
+/**
+ * Packs [channels][1][kernelHeight][kernelWidth] for `depthwise_f32`.
+ * @returns its `w`, as f32
+ * @throws {RangeError} if an array has not as many elements as the shape says
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   imageShape,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packDepthwise,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const shape = imageShape({ height: 1, width: 2, channels: 2, kernel: 1 });
+ * const w = host.block(packDepthwise(shape, { weight: Float32Array.of(2, 3) }));
+ * const image = host.rows(1, 4, Float32Array.of(1, 1, 5, 5));
+ * const out = host.rows(1, 4, "f32");
+ * host.call("depthwise_f32", { shape, inRows: image, w, outRows: out });
+ * assert.deepEqual([...host.read(out)], [2, 3, 10, 15]);
+ * ```
+ */
 export function packDepthwise(
   shape: ImageShape,
   { weight, bias }: ConvWeights,
@@ -131,9 +215,13 @@ export function packDepthwise(
 
 /** A batch normalisation in inference form, [channels] each. */
 export interface BatchNorm {
+  /** What the normalised values are multiplied by (gamma). */
   scale: Float32Array;
+  /** What is added then (beta). */
   shift: Float32Array;
+  /** Of the values that come in. */
   mean: Float32Array;
+  /** Of the values that come in. */
   variance: Float32Array;
   /** 1e-5 by default (ONNX). */
   epsilon?: number;
@@ -143,6 +231,25 @@ export interface BatchNorm {
  * Folds a BatchNormalization that follows a convolution or Gemm into its weights, whose rows
  * (the first axis) are output channels; computed in double precision, rounded once.
  * @throws {RangeError} if lengths disagree
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { foldBatchNorm } from "@shoal/core/kernels";
+ *
+ * // Two output channels of one weight each.
+ * const { weight, bias } = foldBatchNorm(
+ *   { weight: Float32Array.of(1, 2), bias: Float32Array.of(0, 5) },
+ *   {
+ *     scale: Float32Array.of(1, 3),
+ *     shift: Float32Array.of(0, 1),
+ *     mean: Float32Array.of(0, 5),
+ *     variance: Float32Array.of(1, 4),
+ *     epsilon: 0,
+ *   },
+ * );
+ * assert.deepEqual([[...weight], [...bias]], [[1, 3], [0, 1]]);
+ * ```
  */
 export function foldBatchNorm(
   { weight, bias }: ConvWeights,

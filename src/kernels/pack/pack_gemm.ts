@@ -22,6 +22,7 @@ export interface GemmSize {
 
 /** Options of {@linkcode packGemm}. */
 export interface PackGemmOptions extends GemmSize {
+  /** n x k numbers. */
   weight: Float32Array;
   /** `"nk"`: weight is [n][k] (ONNX Gemm with transB); `"kn"`: [k][n] (MatMul). */
   layout: "nk" | "kn";
@@ -34,7 +35,33 @@ export function packedGemmFloats({ n, k }: GemmSize): number {
   return panelFloats(panelsFor(n), k);
 }
 
-/** Packs for `gemm_f32` and `projection_argmax_f32`. */
+/**
+ * Packs for `gemm_f32` and `projection_argmax_f32`.
+ * @returns their `w`, as f32
+ * @throws {RangeError} if a size is too small or an array has not as many elements as it says
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packGemm,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const weight = Float32Array.of(1, 2, 3, 4, 5, 6);
+ * const w = host.block(packGemm({ n: 3, k: 2, weight, layout: "kn" }));
+ * const a = host.rows(1, 2, Float32Array.of(1, 10));
+ * const c = host.rows(1, 3, "f32");
+ * host.call("gemm_f32", { n: 3, k1: 2, aRows1: a, w, cRows: c });
+ * assert.deepEqual([...host.read(c)], [41, 52, 63]);
+ * ```
+ */
 export function packGemm(options: PackGemmOptions): Float32Array {
   const { n, k, weight, layout, bias } = options;
   checkSize("n", n, 1);

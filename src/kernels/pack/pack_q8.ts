@@ -35,7 +35,40 @@ export function packedQ8PanelWords(k: number): number {
   return HEADER_WORDS + PANEL_COLUMNS * Math.ceil(k / STEP);
 }
 
-/** Packs for `gemm_q8_f32`, `gemm_q8_i32` and `gemm_q8_u8`; the array's bytes go to memory as they are. */
+/**
+ * Packs for `gemm_q8_f32`, `gemm_q8_i32` and `gemm_q8_u8`.
+ * @returns their `w`; the array's bytes go to memory as they are
+ * @throws {RangeError} if an array has not as many elements as it says, or sums over k may not fit 32 bits
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   createMemory,
+ *   instantiateKernels,
+ *   KernelHost,
+ *   packQ8,
+ *   readKernels,
+ * } from "@shoal/core/kernels";
+ *
+ * const memory = createMemory({ bytes: 1 << 20 });
+ * const kernels = instantiateKernels(await readKernels("shoal"), { memory });
+ * const host = new KernelHost(kernels, memory);
+ * const [n, k] = [2, 3];
+ * const w = host.block(packQ8({
+ *   n,
+ *   k,
+ *   values: Int8Array.of(1, 2, 3, -1, 0, 1),
+ *   scale: Float32Array.of(1, 0.5),
+ * }));
+ * const a = host.rows(1, k, Float32Array.of(3, 4, 5));
+ * const q = host.rows(1, k, "q8");
+ * host.call("quantize_static_rows_f32", { k, scale: 1, zero: 0, aRows: a, qRows: q });
+ * const c = host.rows(1, n, "f32");
+ * host.call("gemm_q8_f32", { n, k, seven: "yes", qRows: q, w, cRows: c });
+ * assert.deepEqual([...host.read(c)], [26, 1]);
+ * ```
+ */
 export function packQ8(options: PackQ8Options): Int32Array {
   const { n, k, values, scale, zero, bias } = options;
   checkSize("n", n, 1);
@@ -129,6 +162,19 @@ function mayOverflow(weights: Int8Array, pair: number): boolean {
 /**
  * Symmetric quantisation of [n][k] weights per output channel: scale = max |w| / 127, values
  * -127..127, rounded to the nearest.
+ * @returns `values` [n][k] and `scale` [n], as {@linkcode packQ8} takes them
+ * @throws {RangeError} unless there are n x k weights
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { quantizeWeights } from "@shoal/core/kernels";
+ *
+ * const weight = Float32Array.of(127, -64, 0.5, -1);
+ * const { values, scale } = quantizeWeights({ n: 2, k: 2, weight });
+ * assert.deepEqual([...values], [127, -64, 64, -127]);
+ * assert.deepEqual([...scale], [1, Math.fround(1 / 127)]);
+ * ```
  */
 export function quantizeWeights(
   { n, k, weight }: GemmSize & { weight: Float32Array },

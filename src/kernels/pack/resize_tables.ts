@@ -56,7 +56,19 @@ const ROUND: Record<NearestMode, (x: number) => number> = {
   ceil: Math.ceil,
 };
 
-/** Input index of every output line or column, clamped to the image. */
+/**
+ * Input index of every output line or column, clamped to the image: `lines` or `columns` of
+ * `resize_nearest_f32`.
+ * @returns `axis.output` i32
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { resizeNearest } from "@shoal/core/kernels";
+ *
+ * assert.deepEqual([...resizeNearest({ input: 2, output: 4 })], [0, 0, 1, 1]);
+ * ```
+ */
 export function resizeNearest(
   axis: ResizeAxis,
   mode: NearestMode = "round_prefer_floor",
@@ -67,7 +79,22 @@ export function resizeNearest(
   );
 }
 
-/** Per output line or column: two input indices (i32) and their weights (f32), as words. */
+/**
+ * Per output line or column, two input indices (i32) and their weights (f32), as words: `lines` or
+ * `columns` of `resize_linear_f32`.
+ * @returns 4 x `axis.output` words
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { resizeLinear } from "@shoal/core/kernels";
+ *
+ * const words = resizeLinear({ input: 2, output: 3, coordinates: "align_corners" });
+ * const [first, second] = words.subarray(4, 6);
+ * assert.deepEqual([first, second], [0, 1]);
+ * assert.deepEqual([...new Float32Array(words.buffer, 24, 2)], [0.5, 0.5]);
+ * ```
+ */
 export function resizeLinear(axis: ResizeAxis): Int32Array {
   const words = new Int32Array(4 * axis.output);
   const floats = new Float32Array(words.buffer);

@@ -4,20 +4,14 @@
  */
 import type { KernelExports } from "../module/exports.ts";
 
-/** Exports that compute nothing: what they say or set is about the module. */
-type AboutModule = Extract<
+/** Name of a kernel: of an export that computes, and does not only speak of the module. */
+export type KernelName = Exclude<
   keyof KernelExports,
   `shoal_${string}` | `${string}_scratch_bytes`
 >;
 
-/** Name of a kernel: of an export that computes. */
-export type KernelName = Exclude<keyof KernelExports, AboutModule>;
-
 /** Exports that only answer questions. */
-export type Questions = Pick<
-  KernelExports,
-  Exclude<AboutModule, "shoal_use_scratch">
->;
+export type Questions = Omit<KernelExports, KernelName | "shoal_use_scratch">;
 
 /**
  * Integers of a call by name: its sizes and choices, the fields and address of its image shape, the

@@ -11,7 +11,7 @@ import { CrewMember, partOf } from "./crew.ts";
 import { chooseCut, type Part, type Splitting } from "./cut.ts";
 import { SPLITTINGS } from "./splittings.ts";
 
-/** How a team goes about its work. Times are those of calls on one thread, roughly as SPLITTINGS says. */
+/** How a team goes about its work. Times are those of calls on one thread, roughly as the specs estimate. */
 export interface TeamWays {
   /** Calls that take less than about this stay on the leader's thread. */
   readonly leastNs: number;
