@@ -4,8 +4,8 @@ import { SHAPE_FIELDS } from "../../src/kernels/pack/image_words.ts";
 import { CallSizes } from "../../src/kernels/spec/call_sizes.ts";
 import { KERNEL_NAMES, KERNEL_SPECS } from "../../src/kernels/spec/registry.ts";
 import {
+  type Count,
   countOf,
-  type Extent,
   type KernelName,
   type Questions,
   type Sizes,
@@ -44,7 +44,7 @@ Deno.test("a spec asks for no size that its kernel does not have", () => {
   for (const kernel of KERNEL_NAMES) {
     const spec = KERNEL_SPECS[kernel];
     const sizes = sizesOf(kernel);
-    const check = (extent: Extent | undefined) => {
+    const check = (extent: Count | undefined) => {
       if (extent === undefined) return;
       assert(Number.isFinite(countOf(extent, sizes, QUESTIONS)), kernel);
     };

@@ -19,7 +19,7 @@ import {
   type Sizes,
   type TablesParameter,
 } from "../spec/signature.ts";
-import { checkNumbers } from "./check_numbers.ts";
+import { checkNumbers, refuse } from "./check_numbers.ts";
 import { checkOverlaps, type Span } from "./overlap.ts";
 
 const SHAPE_BYTES = 4 * SHAPE_FIELDS.length;
@@ -58,42 +58,38 @@ export function checkCall(
     spans: [],
   };
   parameters.forEach((parameter, i) => {
-    if (parameter.kind === "shape") shape(call, parameter, args[i]);
+    if (parameter.kind === "shape") checkShape(call, parameter, args[i]);
   });
   const complaint = relation?.(call.sizes);
-  if (complaint !== undefined) refuse(call, complaint);
+  if (complaint !== undefined) refuse(call.kernel, complaint);
   // Indices may say how long rows are, and how large other arrays.
   parameters.forEach((parameter, i) => {
     if (parameter.kind === "array" && parameter.below) {
-      array(call, parameter, args[i]);
+      checkArray(call, parameter, args[i]);
     }
   });
   parameters.forEach((parameter, i) => {
-    if (parameter.kind === "rows") rows(call, parameter, args[i]);
-    else if (parameter.kind === "tables") tables(call, parameter, args[i]);
+    if (parameter.kind === "rows") checkRows(call, parameter, args[i]);
+    else if (parameter.kind === "tables") checkTables(call, parameter, args[i]);
     else if (parameter.kind === "array" && !parameter.below) {
-      array(call, parameter, args[i]);
+      checkArray(call, parameter, args[i]);
     }
   });
   checkOverlaps(kernel, call.spans);
 }
 
-function refuse({ kernel }: Call, complaint: string): never {
-  throw new RangeError(`${kernel}: ${complaint}`);
-}
-
-function shape(
+function checkShape(
   call: Call,
   { name, grouped }: ShapeParameter,
   address: number,
 ): void {
   const { sizes } = call;
-  span(call, name, address, SHAPE_BYTES, 4);
+  checkSpan(call, name, address, SHAPE_BYTES, 4);
   for (const field of SHAPE_FIELDS) {
     // Pads below 0 leave lines out, as threads do that share an image.
     if (sizes[field] < 1 && !field.startsWith("pad")) {
       refuse(
-        call,
+        call.kernel,
         `${name}: ${field} must be at least 1, is ${
           sizes[field]
         }; write the words of shapeWords()`,
@@ -103,7 +99,7 @@ function shape(
   const { groups, channels, outChannels } = sizes;
   if (grouped && (channels % groups !== 0 || outChannels % groups !== 0)) {
     refuse(
-      call,
+      call.kernel,
       `${name}: ${groups} groups do not divide ${channels} channels into ${outChannels}`,
     );
   }
@@ -116,7 +112,7 @@ function shape(
 }
 
 /** Refuses what is not an address of `bytes` bytes of the host's. */
-function span(
+function checkSpan(
   call: Call,
   what: string,
   address: number,
@@ -126,29 +122,29 @@ function span(
   const { staticEnd, words: { byteLength } } = call;
   if (!Number.isInteger(address) || address < 0 || address >= 2 ** 32) {
     const signed = address < 0 ? "; write address >>> 0" : "";
-    refuse(call, `${what} is ${address}, which is no address${signed}`);
+    refuse(call.kernel, `${what} is ${address}, which is no address${signed}`);
   }
   if (address % alignment !== 0) {
     refuse(
-      call,
+      call.kernel,
       `${what} lies at ${address}, which is not ${alignment}-byte aligned; place it at a multiple of ${alignment}`,
     );
   }
   if (address < staticEnd) {
     refuse(
-      call,
+      call.kernel,
       `${what} lies at ${address}, in the module's own data; place operands from shoal_static_end() = ${staticEnd} on`,
     );
   }
   if (address + bytes > byteLength) {
     refuse(
-      call,
+      call.kernel,
       `${what} (${bytes} bytes at ${address}) ends outside memory of ${byteLength} bytes; grow it or place the operand lower`,
     );
   }
 }
 
-function rows(
+function checkRows(
   call: Call,
   parameter: RowsParameter,
   table: number,
@@ -157,7 +153,7 @@ function rows(
   if (parameter.when?.(sizes) === false) return;
   if (parameter.optional && table === 0) return;
   const { type, each } = parameter;
-  rowTable(call, parameter, table, {
+  checkTable(call, parameter, table, {
     count: rowCount(parameter, sizes, kernels),
     bytes(row) {
       const own = each === undefined
@@ -168,7 +164,7 @@ function rows(
   });
 }
 
-function rowTable(
+function checkTable(
   call: Call,
   { name, access, over, repeats }: Pick<
     RowsParameter,
@@ -177,7 +173,7 @@ function rowTable(
   table: number,
   { bytes, count }: { bytes: (row: number) => number; count: number },
 ): void {
-  span(call, `${name}, a table of ${count} rows,`, table, 4 * count, 4);
+  checkSpan(call, `${name}, a table of ${count} rows,`, table, 4 * count, 4);
   call.spans.push({
     operand: `${name}'s table`,
     from: table,
@@ -187,7 +183,7 @@ function rowTable(
   for (let row = 0; row < count; ++row) {
     const from = call.words[table / 4 + row];
     const size = bytes(row);
-    span(call, `${name}: row ${row}`, from, size, 4);
+    checkSpan(call, `${name}: row ${row}`, from, size, 4);
     call.spans.push({
       operand: name,
       row,
@@ -200,7 +196,7 @@ function rowTable(
   }
 }
 
-function array(
+function checkArray(
   call: Call,
   parameter: ArrayParameter,
   address: number,
@@ -210,7 +206,7 @@ function array(
   if (parameter.optional && address === 0) return;
   const elements = countOf(length, sizes, kernels);
   const bytes = rowBytes(type, elements);
-  span(call, name, address, bytes, alignment);
+  checkSpan(call, name, address, bytes, alignment);
   call.spans.push({
     operand: name,
     from: address,
@@ -226,7 +222,7 @@ function array(
       const value = words[address / 4 + i + offset] | 0;
       if (value < 0 || value > most) {
         refuse(
-          call,
+          call.kernel,
           `${name}: element ${
             i + offset
           } is ${value}, must be between 0 and ${most}`,
@@ -236,14 +232,14 @@ function array(
   }
 }
 
-function tables(
+function checkTables(
   call: Call,
   { name, count, width }: TablesParameter,
   address: number,
 ): void {
   const { sizes, words } = call;
   const tableCount = sizes[count];
-  span(
+  checkSpan(
     call,
     `${name}, a list of ${tableCount} tables,`,
     address,
@@ -251,7 +247,7 @@ function tables(
     4,
   );
   for (let i = 0; i < tableCount; ++i) {
-    rowTable(
+    checkTable(
       call,
       { name: `${name}[${i}]`, access: "in" },
       words[address / 4 + i],

@@ -27,17 +27,21 @@ export function checkNumbers(
     );
   }
   parameters.forEach((parameter, i) => {
-    if (parameter.kind === "size") size(kernel, parameter, args[i]);
-    else if (parameter.kind === "choice") choice(kernel, parameter, args[i]);
-    else if (parameter.kind === "float") float(kernel, parameter, args[i]);
+    if (parameter.kind === "size") checkInteger(kernel, parameter, args[i]);
+    else if (parameter.kind === "choice") {
+      checkChoice(kernel, parameter, args[i]);
+    } else if (parameter.kind === "float") {
+      checkFloat(kernel, parameter, args[i]);
+    }
   });
 }
 
-function refuse(kernel: KernelName, complaint: string): never {
+/** Says what is wrong with a call. */
+export function refuse(kernel: KernelName, complaint: string): never {
   throw new RangeError(`${kernel}: ${complaint}`);
 }
 
-function size(
+function checkInteger(
   kernel: KernelName,
   { name, least, most = I32_MAX, multipleOf = 1 }: SizeParameter,
   value: number,
@@ -57,7 +61,7 @@ function size(
   }
 }
 
-function choice(
+function checkChoice(
   kernel: KernelName,
   { name, choices }: ChoiceParameter,
   value: number,
@@ -68,7 +72,7 @@ function choice(
   }
 }
 
-function float(
+function checkFloat(
   kernel: KernelName,
   { name, positive }: FloatParameter,
   value: number,

@@ -130,7 +130,7 @@ export class KernelHost extends Arena {
               (own) => rowWidth(parameter, sizes, this.#kernels, own),
             ),
           );
-        checkRows(name, parameter.name, rows, {
+        checkGivenRows(name, parameter.name, rows, {
           type,
           width,
           count: rowCount(parameter, sizes, this.#kernels),
@@ -145,14 +145,14 @@ export class KernelHost extends Arena {
         }
         const width = sizes[parameter.width];
         all.forEach((rows, i) =>
-          checkRows(name, `${parameter.name}[${i}]`, rows, {
+          checkGivenRows(name, `${parameter.name}[${i}]`, rows, {
             type: "f32",
             width,
             count: sizes.m,
           })
         );
       } else if (parameter.kind === "array") {
-        checkBlock(
+        checkGivenBlock(
           name,
           parameter,
           value as Block,
@@ -265,7 +265,7 @@ function batchRows(signature: readonly Parameter[], given: Arguments): number {
   return 0;
 }
 
-function checkRows(
+function checkGivenRows(
   kernel: string,
   argument: string,
   rows: Rows,
@@ -283,7 +283,7 @@ function checkRows(
   }
 }
 
-function checkBlock(
+function checkGivenBlock(
   kernel: string,
   { name, type, from }: ArrayParameter,
   block: Block,

@@ -51,7 +51,7 @@ function sizeOf(
 }
 
 /** Where and how to make a practice call. */
-export interface Practice {
+interface Practice {
   kernels: KernelExports;
   /** Takes the operands, some hundred kilobytes: zeros, and lengths. */
   arena: Arena;

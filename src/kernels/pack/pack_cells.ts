@@ -83,7 +83,7 @@ export function packLstm(options: CellWeights): Float32Array {
   for (let at = 0; at < first.length; at += 8) {
     columns.push(...first.slice(at, at + 8), ...second.slice(at, at + 8));
   }
-  return packed(packedLstmFloats(options), [columns]);
+  return packSweeps(packedLstmFloats(options), [columns]);
 }
 
 /** Floats of packed GRU weights. */
@@ -138,7 +138,7 @@ export function packGru(options: CellWeights): Float32Array {
     b?.subarray(0, 3 * hidden),
     b?.subarray(3 * hidden),
   ];
-  return packed(packedGruFloats(options), [
+  return packSweeps(packedGruFloats(options), [
     paddedColumns(hidden, gate(1)),
     paddedColumns(
       hidden,
@@ -215,7 +215,7 @@ export function packTreeLeaf(options: TreeLeafWeights): Float32Array {
   if (b !== undefined) checkLength("b", b, 3 * hidden);
   const gate = (g: number) => (unit: number) =>
     rowColumn(g * hidden + unit, [{ source: w, width: inputSize }], [b]);
-  return packed(packedTreeLeafFloats(options), [
+  return packSweeps(packedTreeLeafFloats(options), [
     pairedColumns(hidden, gate(0), gate(2)),
     paddedColumns(hidden, gate(1)),
   ]);
@@ -298,7 +298,7 @@ export function packTreeInternal(options: TreeInternalWeights): Float32Array {
     { length: arity },
     (_, l) => paddedColumns(hidden, gate(1 + l)),
   );
-  return packed(packedTreeInternalFloats(options), [
+  return packSweeps(packedTreeInternalFloats(options), [
     pairedColumns(hidden, gate(0), gate(2 + arity)),
     ...forget,
     paddedColumns(hidden, gate(1 + arity)),
@@ -324,7 +324,7 @@ function cellGates(
   return (g) => (unit) => rowColumn(g * hidden + unit, sources, biases);
 }
 
-function packed(floats: number, sweeps: readonly Columns[]): Float32Array {
+function packSweeps(floats: number, sweeps: readonly Columns[]): Float32Array {
   const out = new Float32Array(floats);
   sweeps.reduce((offset, columns) => writePanels(out, offset, columns), 0);
   return out;

@@ -82,7 +82,7 @@ export function packGemm(options: PackGemmOptions): Float32Array {
 }
 
 /** Row `j` of a row-major matrix with rows of `width` floats. */
-export function rowRun(source: Float32Array, j: number, width: number): Run {
+function rowRun(source: Float32Array, j: number, width: number): Run {
   return { source, start: j * width, stride: 1, count: width };
 }
 

@@ -31,7 +31,7 @@ export function packedQ8Words({ n, k }: GemmSize): number {
 }
 
 /** 4-byte words of one panel: its header, and for every step, 4 numbers of k, a word of each column. */
-export function packedQ8PanelWords(k: number): number {
+function packedQ8PanelWords(k: number): number {
   return HEADER_WORDS + PANEL_COLUMNS * Math.ceil(k / STEP);
 }
 

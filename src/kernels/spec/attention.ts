@@ -7,8 +7,8 @@ import {
 } from "./kernel_spec.ts";
 import {
   array,
+  type Count,
   countOf,
-  type Extent,
   float,
   type FromSizes,
   m,
@@ -21,11 +21,10 @@ import {
 /** Positions in whole panels. */
 const panels = (positions: number) => Math.ceil(positions / 8) * 8;
 /** What is read of a cache, from as many positions as the row sees; or is there beyond its last one. */
-const keys = (width: Extent, beyond = 0): FromSizes => (sizes, kernels, own) =>
+const keys = (width: Count, beyond = 0): FromSizes => (sizes, kernels, own) =>
   panels(own + beyond) * countOf(width, sizes, kernels);
-const values =
-  (width: Extent, beyond = 0): FromSizes => (sizes, kernels, own) =>
-    (own + beyond) * countOf(width, sizes, kernels);
+const values = (width: Count, beyond = 0): FromSizes => (sizes, kernels, own) =>
+  (own + beyond) * countOf(width, sizes, kernels);
 const KV_WIDTH = ["kvHeads", "headSize"];
 
 /** One integer a row. */

@@ -7,7 +7,7 @@ import type { KernelName, Sizes } from "./signature.ts";
 const ABSENT = -1;
 const GREATEST = -2;
 /** And the number of the shape's field. */
-const FIELD = 64;
+const SHAPE = 64;
 
 /** By name: the position of an argument, or one of the above. */
 function sourcesOf(kernel: KernelName): Map<string, number> {
@@ -18,7 +18,7 @@ function sourcesOf(kernel: KernelName): Map<string, number> {
       found.set(name, position);
     }
     if (kind === "shape") {
-      SHAPE_FIELDS.forEach((field, i) => found.set(field, FIELD + i));
+      SHAPE_FIELDS.forEach((field, i) => found.set(field, SHAPE + i));
     }
     if (kind === "array" && parameter.greatest !== undefined) {
       found.set(parameter.greatest, GREATEST);
@@ -80,9 +80,9 @@ export class CallSizes {
 
   #read(name: number): number {
     const source = this.#sources[name];
-    if (source >= FIELD) {
+    if (source >= SHAPE) {
       const shape = this.#args[this.#shape] >>> 2;
-      return this.#words[shape + source - FIELD] | 0;
+      return this.#words[shape + source - SHAPE] | 0;
     }
     if (source >= 0) return this.#args[source];
     if (source === GREATEST) return this.#greatest();

@@ -31,7 +31,7 @@ export type FromSizes = (
 ) => number;
 
 /** A count: a size, a product of sizes and numbers (the leading dimension first), or what follows otherwise. */
-export type Extent = string | readonly (string | number)[] | FromSizes;
+export type Count = string | readonly (string | number)[] | FromSizes;
 
 /** What an operand's elements are; `q8` rows have a header and one byte an element. */
 export type OperandType = "f32" | "i32" | "q8" | "byte" | "address";
@@ -67,11 +67,11 @@ export interface RowsParameter {
   type: OperandType;
   access: "in" | "out";
   /** Elements of a row. */
-  width: Extent;
+  width: Count;
   /** Element i of this array is row i's own number that `width` follows from. */
   each?: string;
   /** Rows; m if absent. */
-  count?: Extent;
+  count?: Count;
   /** A flag: where it is set, `width` and `count` change places. */
   transposed?: string;
   /** Where false, the argument is not looked at. */
@@ -91,7 +91,7 @@ export interface ArrayParameter {
   type: OperandType;
   access: "in" | "out" | "scratch";
   /** Elements. */
-  length: Extent;
+  length: Count;
   /** The array for the first columns, counted by this size, is the beginning of the array for all. */
   along?: string;
   /** Bytes. */
@@ -175,7 +175,7 @@ type RowsMore = Partial<Omit<RowsParameter, "kind" | "name" | "access">>;
 /** Rows of f32 that are read, if nothing else is said. */
 export function rowsIn(
   name: string,
-  width: Extent,
+  width: Count,
   more: RowsMore = {},
 ): RowsParameter {
   return { kind: "rows", name, type: "f32", access: "in", width, ...more };
@@ -184,7 +184,7 @@ export function rowsIn(
 /** Rows of f32 that are written, if nothing else is said. */
 export function rowsOut(
   name: string,
-  width: Extent,
+  width: Count,
   more: RowsMore = {},
 ): RowsParameter {
   return { ...rowsIn(name, width, more), access: "out" };
@@ -193,7 +193,7 @@ export function rowsOut(
 /** An array of f32 that is read, if nothing else is said. */
 export function array(
   name: string,
-  length: Extent,
+  length: Count,
   more: Partial<Omit<ArrayParameter, "kind" | "name">> = {},
 ): ArrayParameter {
   return {
@@ -218,13 +218,13 @@ export function packed(
 
 /** How many there are. */
 export function countOf(
-  extent: Extent,
+  count: Count,
   sizes: Sizes,
   kernels: Questions,
   own = 0,
 ): number {
-  if (typeof extent === "function") return extent(sizes, kernels, own);
-  const factors = typeof extent === "string" ? [extent] : extent;
+  if (typeof count === "function") return count(sizes, kernels, own);
+  const factors = typeof count === "string" ? [count] : count;
   return factors.reduce<number>(
     (product, factor) =>
       product * (typeof factor === "number" ? factor : sizes[factor]),
@@ -250,8 +250,8 @@ export function rowWidth(
   own?: number,
 ): number {
   const { width, count = "m" } = rows;
-  const extent = isTransposed(rows, sizes) ? count : width;
-  return countOf(extent, sizes, kernels, own);
+  const elements = isTransposed(rows, sizes) ? count : width;
+  return countOf(elements, sizes, kernels, own);
 }
 
 function isTransposed({ transposed }: RowsParameter, sizes: Sizes): boolean {

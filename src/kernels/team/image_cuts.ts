@@ -87,7 +87,7 @@ class ImageArguments {
 }
 
 /** Cuts by lines of the result. */
-export function byLines(
+export function cutLines(
   kernel: KernelArguments,
   { pixels, direction }: LinesCut,
 ): Cut {
@@ -117,7 +117,7 @@ export function byLines(
 }
 
 /** Cuts convolutions 1 wide, of stride 1 and without padding, by pixels: their images may be seen as columns. */
-export function byPixels(
+export function cutPixels(
   kernel: KernelArguments,
   { pixels: together }: PixelsCut,
 ): Cut {

@@ -4,7 +4,7 @@ import type { KernelArguments, Placed } from "./kernel_arguments.ts";
 import type { TablesParameter } from "../spec/signature.ts";
 
 /** Cuts the batch: a part enters further on whatever has something for every row. */
-export function byRows(kernel: KernelArguments, { grain }: RowsCut): Cut {
+export function cutRows(kernel: KernelArguments, { grain }: RowsCut): Cut {
   const m = kernel.position("m");
   const entered = [
     ...kernel.rows.filter(({ parameter }) => parameter.count === undefined),

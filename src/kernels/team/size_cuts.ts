@@ -2,8 +2,8 @@ import { assert } from "../../base/assert.ts";
 import type { SizeCut } from "../spec/kernel_spec.ts";
 import {
   type ArrayParameter,
+  type Count,
   countOf,
-  type Extent,
   type RowsParameter,
 } from "../spec/signature.ts";
 import {
@@ -24,18 +24,18 @@ interface Operand {
 }
 
 /** Cuts along a size: a part enters at its first column, or line, whatever has it as leading dimension. */
-export function bySize(
+export function cutAlong(
   kernel: KernelArguments,
   { size, grain }: SizeCut,
 ): Cut {
   const at = kernel.position(size);
   const operands: readonly Operand[] = [
     ...kernel.arrays.filter(({ parameter }) => parameter.along === size)
-      .map((array) => packed(kernel, array)),
+      .map((array) => packedOperand(kernel, array)),
     ...kernel.arrays.filter(({ parameter }) => leads(size, parameter.length))
-      .map((array) => plain(kernel, array)),
+      .map((array) => arrayOperand(kernel, array)),
     ...kernel.rows.filter(({ parameter }) => leads(size, parameter.width))
-      .map((table) => rows(kernel, table)),
+      .map((table) => rowsOperand(kernel, table)),
   ];
   return {
     pieces(args, { rowsMax }) {
@@ -56,23 +56,23 @@ export function bySize(
   };
 }
 
-function dimensions(extent: Extent): readonly (string | number)[] {
-  if (typeof extent === "function") return [];
-  return typeof extent === "string" ? [extent] : extent;
+function dimensions(count: Count): readonly (string | number)[] {
+  if (typeof count === "function") return [];
+  return typeof count === "string" ? [count] : count;
 }
 
-function leads(size: string, extent: Extent): boolean {
-  return dimensions(extent)[0] === size;
+function leads(size: string, count: Count): boolean {
+  return dimensions(count)[0] === size;
 }
 
 /** Bytes of what belongs to one of the leading dimension: the product of the others. */
 function bytesOfOne(
   kernel: KernelArguments,
-  extent: Extent,
+  count: Count,
 ): (args: CallArguments) => number {
   let bytes = WORD;
   const positions: number[] = [];
-  for (const factor of dimensions(extent).slice(1)) {
+  for (const factor of dimensions(count).slice(1)) {
     if (typeof factor === "number") bytes *= factor;
     else positions.push(kernel.position(factor));
   }
@@ -85,7 +85,7 @@ function bytesOfOne(
 
 const nothing = () => 0;
 
-function packed(
+function packedOperand(
   { sizes }: KernelArguments,
   { at, parameter: { length } }: Placed<ArrayParameter>,
 ): Operand {
@@ -97,7 +97,7 @@ function packed(
   };
 }
 
-function plain(
+function arrayOperand(
   kernel: KernelArguments,
   { at, parameter }: Placed<ArrayParameter>,
 ): Operand {
@@ -110,7 +110,7 @@ function plain(
   };
 }
 
-function rows(
+function rowsOperand(
   kernel: KernelArguments,
   { at, parameter }: Placed<RowsParameter>,
 ): Operand {

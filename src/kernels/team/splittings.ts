@@ -4,30 +4,30 @@ import type { CutSpec } from "../spec/kernel_spec.ts";
 import { KERNEL_NAMES, KERNEL_SPECS } from "../spec/registry.ts";
 import { bestOfParts } from "./best_of_parts.ts";
 import { ARGUMENTS_MAX, type Cut, type Splitting } from "./cut.ts";
-import { byLines, byPixels } from "./image_cuts.ts";
+import { cutLines, cutPixels } from "./image_cuts.ts";
 import { KernelArguments } from "./kernel_arguments.ts";
-import { byRows } from "./row_cuts.ts";
-import { bySize } from "./size_cuts.ts";
-import { byUnits } from "./unit_cuts.ts";
+import { cutRows } from "./row_cuts.ts";
+import { cutAlong } from "./size_cuts.ts";
+import { cutUnits } from "./unit_cuts.ts";
 
 function cutOf(kernel: KernelArguments, spec: CutSpec): Cut {
   switch (spec.by) {
     case "rows":
-      return byRows(kernel, spec);
+      return cutRows(kernel, spec);
     case "size":
       return spec.best
         ? bestOfParts(
           kernel,
           { ...spec, best: spec.best },
-          bySize(kernel, spec),
+          cutAlong(kernel, spec),
         )
-        : bySize(kernel, spec);
+        : cutAlong(kernel, spec);
     case "units":
-      return byUnits(kernel, spec);
+      return cutUnits(kernel, spec);
     case "lines":
-      return byLines(kernel, spec);
+      return cutLines(kernel, spec);
     case "pixels":
-      return byPixels(kernel, spec);
+      return cutPixels(kernel, spec);
     default:
       return spec satisfies never;
   }

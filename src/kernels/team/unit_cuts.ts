@@ -14,7 +14,7 @@ import { KernelArguments, type Placed } from "./kernel_arguments.ts";
 const UNITS = 16;
 
 /** Cuts a cell's step by hidden units, computed by the kernel that takes a range of them. */
-export function byUnits(
+export function cutUnits(
   step: KernelArguments,
   { kernel, from: others }: UnitsCut,
 ): Cut {
