@@ -28,7 +28,10 @@ export interface ModelEntry {
    * @throws TypeError or RangeError on an option that the model does not have or cannot take
    */
   build(options: Record<string, unknown> & { weights?: WeightSource }): Model;
-  /** Options by size class: from one class to the next about four times the work. */
+  /**
+   * Options by size class, the vocabulary among them where requests bring tokens: from one class to the
+   * next about four times the work.
+   */
   readonly sizes: Readonly<
     Record<SizeClass, Readonly<Record<string, unknown>>>
   >;
