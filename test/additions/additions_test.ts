@@ -1,11 +1,11 @@
 /**
- * What ARCHITECTURE.md, "To add", claims: one policy, one model and one operator are added to a copy of
- * the project in so many places, and are then checked, tested, measured and simulated like all others.
+ * What ARCHITECTURE.md, "To add", claims: a policy, a model, a kernel and an operator are added to a
+ * copy of the project in so many places, and are then checked, tested, measured and simulated like all others.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { MODEL, OPERATOR, POLICY } from "./newcomers.ts";
+import { KERNEL, MODEL, OPERATOR, POLICY } from "./newcomers.ts";
 import {
   type Addition,
   countOf,
@@ -16,6 +16,7 @@ import {
 const ADDITIONS: Readonly<Record<string, Addition>> = {
   "a policy": POLICY,
   "a model": MODEL,
+  "a kernel": KERNEL,
   "an operator": OPERATOR,
 };
 
@@ -26,6 +27,11 @@ const TESTS = [
   ...["engine/equivalence_test.ts", "engine/lowering_test.ts"],
   ...["models/bounds_test.ts", "cost/profile_cells_test.ts", "tidy_test.ts"],
 ].map((file) => `test/${file}`);
+
+const KERNEL_TESTS = [
+  "test/kernels/kernels_test.ts",
+  "test/kernels/spec_test.ts",
+];
 
 const copy = new ProjectCopy();
 globalThis.addEventListener("unload", () => copy.remove());
@@ -65,20 +71,63 @@ Deno.test("the compiler names every place where an operator is missing", async (
       ...["check", "src/simulate.ts", "test/engine/lowering_test.ts"],
     ]);
     assert.notEqual(code, 0, `${variant.file} alone passes`);
-    const named = [
-      ...text.matchAll(/^ {4}at file:\/\/\S*?\/(src|test)\/(\S+?):/gm),
-    ]
-      .map(([, folder, path]) => `${folder}/${path}`);
-    assert.deepEqual([...new Set(named)].sort(), [...texts.keys()].sort());
+    for (const file of texts.keys()) {
+      assert(text.includes(`/${file}:`), `${file} in\n${text}`);
+    }
   } finally {
     for (const [file, text] of texts) copy.write(file, text);
   }
 });
 
-Deno.test("a project with a policy, a model and an operator more passes the type check", async () => {
-  copy.add(POLICY);
-  copy.add(MODEL);
-  succeeded(await copy.deno(["check", "src/cli.ts", ...TESTS]));
+Deno.test("a project with one more of each passes the type check once it has generated what it says", async () => {
+  for (const addition of [POLICY, MODEL, KERNEL]) copy.add(addition);
+  succeeded(
+    await copy.deno([
+      "run",
+      "-A",
+      "--no-check",
+      "src/cli/generate/generate.ts",
+    ]),
+  );
+  assert.match(copy.read("src/kernels/module/exports.ts"), /\bsquare_f32\b/);
+  succeeded(
+    await copy.deno(["check", "src/cli.ts", ...TESTS, ...KERNEL_TESTS]),
+  );
+});
+
+Deno.test("the kernels' tests cover what was added, and fail where it is wrong", async () => {
+  const { devDependencies } = JSON.parse(copy.read("package.json"));
+  const compiler = `npm:assemblyscript@${devDependencies.assemblyscript}/asc`;
+  const compile = async () =>
+    succeeded(
+      await copy.deno([
+        ...["run", "-A", compiler, "--config", "asconfig.json"],
+        ...["--target", "release", "--baseDir", ".", "--noColors"],
+      ]),
+    );
+  // The other builds are left as they are: compiling one shows as much.
+  const tests = () =>
+    copy.deno([
+      ...["test", "-A", "--no-check", "--filter"],
+      "/square_f32 (agrees|gives)|spec|export/",
+      ...KERNEL_TESTS,
+    ]);
+  await compile();
+  const text = succeeded(await tests());
+  for (
+    const covered of [
+      "square_f32 agrees with the naive reference",
+      "square_f32 gives a row the same bits",
+    ]
+  ) assert(text.includes(covered), `${covered} in\n${text}`);
+  copy.write(
+    "assembly/square.ts",
+    copy.read("assembly/square.ts").replace("load<f32>(a) * ", ""),
+  );
+  await compile();
+  const { code, text: failure } = await tests();
+  assert.notEqual(code, 0);
+  assert.match(failure, /square_f32 agrees .* FAILED/);
 });
 
 Deno.test("tests that go over the registries cover what was added", async () => {

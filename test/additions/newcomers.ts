@@ -171,6 +171,11 @@ export const OPERATOR: Addition = {
     },
     {
       file: "src/graph/operators/elementwise.ts",
+      after: "  Mul(a: Value, b: Value): Value;",
+      lines: ["  /** |x|. */", "  Abs(x: Value): Value;"],
+    },
+    {
+      file: "src/graph/operators/elementwise.ts",
       after: `    Mul: binary("Mul"),`,
       lines: [`    Abs: unary("Abs"),`],
     },
@@ -200,4 +205,51 @@ export const OPERATOR: Addition = {
       lines: [`      case "Abs":`],
     },
   ],
+};
+
+/** x^2, element by element. */
+export const KERNEL: Addition = {
+  files: {
+    "assembly/square.ts": `import { checkRows } from "./checks";
+import { row } from "./simd";
+
+/** out = a * a; out may be a. */
+export function square_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
+  if (!ASC_NO_ASSERT) {
+    checkRows(aRows, m, <usize>n << 2);
+    checkRows(outRows, m, <usize>n << 2);
+  }
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    let a = row(aRows, at);
+    let out = row(outRows, at);
+    let j = 0;
+    for (; j + 4 <= n; j += 4, a += 16, out += 16) {
+      const x = v128.load(a);
+      v128.store(out, f32x4.mul(x, x));
+    }
+    for (; j < n; ++j, a += 4, out += 4) store<f32>(out, load<f32>(a) * load<f32>(a));
+  }
+}
+`,
+  },
+  edits: [{
+    file: "assembly/index.ts",
+    after: `from "./softmax";`,
+    lines: [`export { square_f32 } from "./square";`],
+  }, {
+    file: "src/kernels/spec/elementwise.ts",
+    after: "  abs_f32: unary,",
+    lines: ["  square_f32: unary,"],
+  }, {
+    file: "test/kernels/registry.ts",
+    after: "export const KERNELS",
+    lines: [
+      "  kernel(",
+      `    "square_f32",`,
+      "    UNARY,",
+      `    unaryCase("square_f32", (x) => Math.fround(x * x)),`,
+      "    ELEMENTWISE,",
+      "  ),",
+    ],
+  }],
 };
