@@ -166,14 +166,14 @@ function prepare({ build, workers }: Case, model: Model, running: number) {
     const decision = policy.schedule(view);
     if (decision.kind !== "launch") break;
     launches.push(decision.launch);
-    view.workers[decision.launch.worker]!.queued++;
+    view.workers[decision.launch.worker].queued++;
     if (view.workers.length === 1) break;
   }
   // What runs node by node stands at a boundary; what runs as a whole goes on.
   const isElastic = launches.length === running && running > 1;
   for (const launch of launches) {
     if (launch.release === "end" && isElastic) continue;
-    view.workers[launch.worker]!.queued--;
+    view.workers[launch.worker].queued--;
     complete(policy, launch);
   }
   policy.enqueue(request(model));
@@ -200,7 +200,7 @@ function measure(each: Case, running: number): number {
       throw new Error(`${each.name} was to launch something, not to ${kind}`);
     }
   }
-  return times.sort((a, b) => a - b)[times.length >> 1]!;
+  return times.sort((a, b) => a - b)[times.length >> 1];
 }
 
 for (const each of CASES) measure(each, 16);

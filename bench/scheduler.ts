@@ -75,7 +75,7 @@ function prepare(policy: string): Round {
   const executor = new ZeroCostExecutor();
   const engine = new EngineCore({
     models: [model],
-    policy: POLICIES[policy]!.build(),
+    policy: POLICIES[policy].build(),
     executor,
   });
   for (let i = 0; i < ROWS; i++) engine.submit({ model, input, arrivalNs: 0 });
@@ -112,7 +112,7 @@ for (const policy of chosen) {
     },
   });
   await bench.run();
-  const { result } = bench.tasks[0]!;
+  const { result } = bench.tasks[0];
   if (result.state !== "completed") {
     throw new Error(`${policy} did not complete`);
   }

@@ -47,7 +47,7 @@ const MEMORY_INTENSITY = 1;
 const MEMORY_BYTES = 16 * 2 ** 20;
 
 export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+  return values.toSorted((a, b) => a - b)[values.length >> 1];
 }
 
 /** @throws {Error} if results differ by more than the task allows */
@@ -81,9 +81,9 @@ export async function contest(
     differences[peer.name] = Math.max(
       ...own.flatMap(({ bits }, i) =>
         operation!.outputs.map(({ name, of }) =>
-          difference(`${label}: ${builds[i]!.name} and ${peer.name}, ${name}`, {
+          difference(`${label}: ${builds[i].name} and ${peer.name}, ${name}`, {
             got: of(bits),
-            expected: outputs[name]!,
+            expected: outputs[name],
             tolerance: insists ? operation!.tolerance : Infinity,
           })
         )
@@ -109,8 +109,8 @@ export async function contest(
     ...prepared.map(({ run }) => () => run.run()),
     ...readers,
   ];
-  const [probeNs] = await bestTimesNs([own[0]!.run], { rounds: PROBE_ROUNDS });
-  const calls = Math.max(1, Math.round(roundNs / probeNs!));
+  const [probeNs] = await bestTimesNs([own[0].run], { rounds: PROBE_ROUNDS });
+  const calls = Math.max(1, Math.round(roundNs / probeNs));
   const times: number[][] = [];
   for (let run = 0; run < runs; ++run) {
     times.push(await bestTimesNs(contestants, { rounds, calls, settleMs }));
@@ -128,21 +128,19 @@ export async function contest(
     label,
     unit,
     intensity: count / bytes,
-    timesNs: perContestant((i) => times.map((t) => t[i]!)),
-    rates: perContestant((i) => count / Math.min(...times.map((t) => t[i]!))),
+    timesNs: perContestant((i) => times.map((t) => t[i])),
+    rates: perContestant((i) => count / Math.min(...times.map((t) => t[i]))),
     ratios: Object.fromEntries(prepared.map(({ peer }, j) => [
       peer.name,
-      perBuild((i) => median(times.map((t) => t[builds.length + j]! / t[i]!))),
+      perBuild((i) => median(times.map((t) => t[builds.length + j] / t[i]))),
     ])),
     ...(waits && {
       readGBps: perBuild((i) =>
-        readable(bytes) / Math.min(...times.map((t) => t[first + i]!))
+        readable(bytes) / Math.min(...times.map((t) => t[first + i]))
       ),
-      ofReading: perBuild((i) =>
-        median(times.map((t) => t[first + i]! / t[i]!))
-      ),
+      ofReading: perBuild((i) => median(times.map((t) => t[first + i] / t[i]))),
     }),
-    hashes: perBuild((i) => hash(task, own[i]!)),
+    hashes: perBuild((i) => hash(task, own[i])),
     differences,
   };
 }
@@ -173,8 +171,8 @@ function compareNaive(
   const all = Object.entries(expected()).flatMap(([name, wanted]) =>
     own.map(({ bits }, i) => {
       const { buffer } = bits(name);
-      return difference(`${label}: ${builds[i]!.name}, ${name}`, {
-        got: results[name]!.type === "f32"
+      return difference(`${label}: ${builds[i].name}, ${name}`, {
+        got: results[name].type === "f32"
           ? new Float32Array(buffer)
           : new Int32Array(buffer),
         expected: wanted,
@@ -201,7 +199,7 @@ function difference(
   for (let i = 0; i < got.length; ++i) {
     const wanted = Number(expected[i]);
     if (Object.is(got[i], wanted)) continue;
-    const apart = Math.abs(got[i]! - wanted);
+    const apart = Math.abs(got[i] - wanted);
     if (!(apart <= tolerance * Math.max(1, Math.abs(wanted)))) {
       throw new Error(`${what}: ${got[i]} and ${wanted} at ${i}`);
     }

@@ -102,7 +102,7 @@ const { args, effort, chosenPeers } = taskSettings({
   };
 });
 const peers: Peer[] = [];
-for (const name of chosenPeers) peers.push(await AVAILABLE[name]!());
+for (const name of chosenPeers) peers.push(await AVAILABLE[name]());
 const relaxed = supports("relaxed-simd");
 const peaks = await measurePeaks(relaxed);
 const builds = ["shoal.wasm", ...relaxed ? ["shoal.relaxed.wasm"] : []]

@@ -49,7 +49,7 @@ try {
 }
 const [command, ...args] = (process.env["SHOAL_NODE"] ?? "node").split(" ");
 const { status, error } = spawnSync(
-  command!,
+  command,
   [...args, OUT, ...forwarded],
   { cwd: FOLDER, stdio: "inherit" },
 );

@@ -37,7 +37,7 @@ export function resultLine(
 ): string {
   const columns = Object.entries(rates).map(([name, rate]) => {
     const peers = Object.values(ratios)
-      .flatMap((builds) => name in builds ? [builds[name]!.toFixed(2)] : []);
+      .flatMap((builds) => name in builds ? [builds[name].toFixed(2)] : []);
     const beside = peers.length > 0 ? ` (${peers.join("x, ")}x)` : "";
     const reading = ofReading?.[name];
     return `${name} ${rate.toFixed(digits(rate))}${beside}` +

@@ -97,7 +97,7 @@ export async function measurePeaks(relaxed: boolean): Promise<Peaks> {
     mulAdd: await rate(mulAdd, 8),
     // Two products and two sums a lane instead of one of each.
     dot16: 2 * await rate(await compile(source(8, 4, [...dots, drift]), ""), 8),
-    readGBps: bytes / readNs!,
+    readGBps: bytes / readNs,
   };
   if (relaxed) {
     const fused = Array.from(

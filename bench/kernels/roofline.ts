@@ -59,8 +59,8 @@ export function roofline(results: readonly Result[], peaks: Peaks): string {
         symbolSize: 7,
         data: results.filter(({ rates }) => name in rates)
           .map(({ label, unit, intensity, rates }) => ({
-            name: `${name}, ${label}: ${rates[name]!.toFixed(2)} ${unit}`,
-            value: [intensity, rates[name]!],
+            name: `${name}, ${label}: ${rates[name].toFixed(2)} ${unit}`,
+            value: [intensity, rates[name]],
           })),
       })),
     ],

@@ -52,7 +52,7 @@ interface Start {
 
 /** Measures one start in this process, which has done nothing else. */
 async function measureStart(subject: number, warm: boolean): Promise<Start> {
-  const { kernel, label } = SUBJECTS[subject]!;
+  const { kernel, label } = SUBJECTS[subject];
   const bytes = new Uint8Array(readFileSync(new URL(`build/${FILE}`, ROOT)));
   const task = taskOf(kernel, label);
   const memoryBytes = MEGABYTES * 2 ** 20;
@@ -89,7 +89,7 @@ async function measureStart(subject: number, warm: boolean): Promise<Start> {
     warmUp: startMs - beforeMs,
     compile: compiledMs - startMs,
     instantiate: instantiatedMs - compiledMs,
-    firstCall: calls[0]!.ms,
+    firstCall: calls[0].ms,
     steadyCall,
     fullSpeed: full?.fromMs ?? Infinity,
   };
@@ -154,7 +154,7 @@ const results = SUBJECTS.flatMap((_, subject) =>
   [false, true].map((warm) => {
     const starts = Array.from({ length: processes }, (_, i) => {
       process.stderr.write(
-        `${SUBJECTS[subject]!.kernel} ${SUBJECTS[subject]!.label}${
+        `${SUBJECTS[subject].kernel} ${SUBJECTS[subject].label}${
           warm ? " after warm-up" : ""
         }: ${i + 1}/${processes}\r`,
       );
@@ -164,7 +164,7 @@ const results = SUBJECTS.flatMap((_, subject) =>
     const of = (name: Exclude<keyof Start, "label">) =>
       median(starts.map((start) => start[name]));
     return {
-      label: starts[0]!.label,
+      label: starts[0].label,
       warm,
       warmUp: of("warmUp"),
       compile: of("compile"),

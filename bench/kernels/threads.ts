@@ -173,8 +173,8 @@ for (const { area, name, make } of candidates(SEED)) {
       throw new Error(`${task.label}: ${many.name} gives other bits`);
     }
     scaling[many.name] = median(
-      result.timesNs[one.name]!.map((ns, run) =>
-        ns / result.timesNs[many.name]![run]!
+      result.timesNs[one.name].map((ns, run) =>
+        ns / result.timesNs[many.name][run]
       ),
     );
     cores[many.name] = await coresOf(task.own(many).run);
@@ -216,11 +216,11 @@ if (args.json) {
       const figures = [rate.toFixed(digits(rate)).padStart(7)];
       if (name in scaling) {
         figures.push(
-          `${scaling[name]!.toFixed(2)}x`,
-          ...Object.values(ratios).map((by) => `${by[name]!.toFixed(2)}x`),
+          `${scaling[name].toFixed(2)}x`,
+          ...Object.values(ratios).map((by) => `${by[name].toFixed(2)}x`),
         );
       }
-      if (name in cores) figures.push(`${cores[name]!.toFixed(2)} cores`);
+      if (name in cores) figures.push(`${cores[name].toFixed(2)} cores`);
       console.log(`  ${name.padEnd(20)} ${figures.join("  ")}`);
     }
   }

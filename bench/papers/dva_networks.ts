@@ -62,7 +62,7 @@ function bertOn(task: string): DvaNetwork {
   const model = bert({ weights: shapesOnly() });
   const lengths = lengthSampler(task);
   const cost = new GpuCost(TITAN_RTX);
-  const { mean } = TASKS[task]!.tokens;
+  const { mean } = TASKS[task].tokens;
   return {
     name: "BERT base",
     workload: `lengths of ${lengths.name}`,

@@ -97,7 +97,7 @@ function peakPerS(system: System, network: DvaNetwork, from: number): number {
 function baseline(name: string, windowMs = 0): System {
   return {
     name,
-    build: () => graph(BASELINES[name]!({ windowNs: windowMs * NS_PER_MS })),
+    build: () => graph(BASELINES[name]({ windowNs: windowMs * NS_PER_MS })),
     workers: 1,
   };
 }
@@ -237,7 +237,7 @@ function evaluate(network: DvaNetwork): NetworkResult {
   };
 }
 
-const results = networks.map((name) => evaluate(DVA_NETWORKS[name]!()));
+const results = networks.map((name) => evaluate(DVA_NETWORKS[name]()));
 if (json) {
   console.log(JSON.stringify({ seed, runs, requests, results }));
 } else {

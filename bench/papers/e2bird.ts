@@ -90,7 +90,7 @@ const runs = quick ? 4 : 20;
 const peakRequests = quick ? 1500 : 3000;
 
 const model = layerModel("network", ["network"]);
-const cell = model.cells[0]!;
+const cell = model.cells[0];
 
 /** A device, and how long a picture's copy takes. */
 interface Device {
@@ -100,7 +100,7 @@ interface Device {
 }
 
 const table = (network: string, interference?: (batches: number) => number) =>
-  sharedTable(RESNET_TITAN_RTX[network]!, interference && { interference });
+  sharedTable(RESNET_TITAN_RTX[network], interference && { interference });
 
 /** The whole of ResNet-50 as one cell on the tiles and waves of src/cost/gpu_cost.ts. */
 const tiles = new GpuCost(TITAN_RTX, (_cell, rows) => resnet50(rows));
@@ -174,7 +174,7 @@ function twoPhases(lowPerS: number, highPerS: number, run: number): number[] {
   const prng = new Prng(seed).fork(`run ${run}`);
   const low = poisson({ ratePerS: lowPerS }).timesNs(LOW, prng.fork("low"));
   const high = poisson({ ratePerS: highPerS }).timesNs(HIGH, prng.fork("high"));
-  const startNs = low[low.length - 1]!;
+  const startNs = low[low.length - 1];
   return [...low, ...high.map((ns) => startNs + ns)];
 }
 
@@ -229,7 +229,7 @@ function evaluate(network: string, device: Device): DeviceResult {
   const serving = (windowMs: number): System => ({
     name: `OPT_Wait(${windowMs} ms)`,
     build: () =>
-      graph(BASELINES["OPT_Wait"]!({ windowNs: windowMs * NS_PER_MS })),
+      graph(BASELINES["OPT_Wait"]({ windowNs: windowMs * NS_PER_MS })),
     cost: withCopies(cost, copyNs),
     workers: 1,
     poolCopyNs: 0,

@@ -38,6 +38,6 @@ export interface Imageless {
 
 export function withoutImages({ name, cells }: Model): Imageless {
   const model = layerModel(name, cells.map(({ name }) => name));
-  const original = new Map(model.cells.map((cell, i) => [cell, cells[i]!]));
+  const original = new Map(model.cells.map((cell, i) => [cell, cells[i]]));
   return { model, cellOf: (cell) => original.get(cell)! };
 }

@@ -46,7 +46,7 @@ export function printNetwork(
       facts.estimateMs.toFixed(2)
     } ms, so Eq. 2 allows ${facts.rowsBy100Ms} rows within 100 ms`,
   );
-  const rates = policies[0]!.points.map(({ rate }) => `${rate}/s`);
+  const rates = policies[0].points.map(({ rate }) => `${rate}/s`);
   row("mean latency, ms", rates);
   for (const { policy, points } of policies) {
     row(policy, points.map(({ meanMs }) => meanMs.toFixed(2)));
@@ -72,27 +72,27 @@ function printGains(
   policies: readonly PolicyResult[],
   { latency, throughput }: Network["published"],
 ): void {
-  const lazyB = policies[0]!;
+  const lazyB = policies[0];
   const windows = policies.filter(({ policy }) => policy.startsWith("GraphB"));
   const gains = windows.map(({ points }) =>
-    points.map(({ meanMs }, r) => meanMs / lazyB.points[r]!.meanMs)
+    points.map(({ meanMs }, r) => meanMs / lazyB.points[r].meanMs)
   );
   const rates = lazyB.points.map((_, r) => r);
-  const best = rates.map((r) => Math.min(...gains.map((gain) => gain[r]!)));
-  const all = rates.map((r) => mean(gains.map((gain) => gain[r]!)));
+  const best = rates.map((r) => Math.min(...gains.map((gain) => gain[r])));
+  const all = rates.map((r) => mean(gains.map((gain) => gain[r])));
   row("best window / LazyB", best.map((x) => `${x.toFixed(2)}x`));
   row("mean window / LazyB", all.map((x) => `${x.toFixed(1)}x`));
   const perS = rates.map((r) =>
-    lazyB.points[r]!.perS /
-    Math.max(...windows.map(({ points }) => points[r]!.perS))
+    lazyB.points[r].perS /
+    Math.max(...windows.map(({ points }) => points[r].perS))
   );
   row("LazyB / best window, req/s", perS.map((x) => `${x.toFixed(2)}x`));
   const overall = gains.map(mean);
   const most = overall.indexOf(Math.min(...overall));
   console.log(
     `over these rates: latency ${
-      overall[most]!.toFixed(1)
-    }x of LazyB's with the best window overall (${windows[most]!.policy}), ${
+      overall[most].toFixed(1)
+    }x of LazyB's with the best window overall (${windows[most].policy}), ${
       mean(best).toFixed(1)
     }x with the best of each rate, ${
       mean(overall).toFixed(1)
@@ -105,7 +105,7 @@ function printGains(
 function printVariants(variants: readonly VariantResult[]): void {
   row(
     "one rule at a time",
-    variants[0]!.points.map(({ rate }) => `${rate}/s`),
+    variants[0].points.map(({ rate }) => `${rate}/s`),
     30,
   );
   for (const { variant, points } of variants) {

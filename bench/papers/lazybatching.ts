@@ -108,7 +108,7 @@ const POLICIES: Readonly<Record<string, Build>> = {
   Serial: () => serial(),
   ...Object.fromEntries(WINDOWS_MS.map((ms) => [
     `GraphB(${ms})`,
-    () => graph(BASELINES["GraphB"]!({ windowNs: ms * NS_PER_MS })),
+    () => graph(BASELINES["GraphB"]({ windowNs: ms * NS_PER_MS })),
   ])),
 };
 
@@ -121,24 +121,24 @@ interface Variant {
 
 const unlimited: Build = (network) => lazy(lazyOptions(network, 1e9));
 const graphNow: Build = () => graph({ windowNs: 0 });
-const narrow = POLICIES["GraphB(5)"]!;
+const narrow = POLICIES["GraphB(5)"];
 
 /** One thing changed at a time. */
 const VARIANTS: Readonly<Record<string, Variant>> = {
-  LazyB: { build: POLICIES["LazyB"]! },
+  LazyB: { build: POLICIES["LazyB"] },
   "  slack never refuses": { build: unlimited },
-  "  slack by exact curves": { build: POLICIES["Oracle"]! },
-  "  the lost limit nobody": { build: POLICIES["LazyB, lost ignored"]! },
+  "  slack by exact curves": { build: POLICIES["Oracle"] },
+  "  the lost limit nobody": { build: POLICIES["LazyB, lost ignored"] },
   "  no nested preemption": {
     build: (network, slaMs) =>
       lazy({ ...lazyOptions(network, slaMs), nestedPreemption: false }),
   },
   "  no preemption: GraphB(0)": { build: graphNow },
   "GraphB(5)": { build: narrow },
-  "flat device: LazyB": { build: POLICIES["LazyB"]!, isFlat: true },
+  "flat device: LazyB": { build: POLICIES["LazyB"], isFlat: true },
   "flat device: GraphB(0)": { build: graphNow, isFlat: true },
   "flat device: GraphB(5)": { build: narrow, isFlat: true },
-  "causal folds: LazyB": { build: POLICIES["LazyB"]!, mode: "causal" },
+  "causal folds: LazyB": { build: POLICIES["LazyB"], mode: "causal" },
   "causal folds: GraphB(0)": { build: graphNow, mode: "causal" },
   "causal folds: GraphB(5)": { build: narrow, mode: "causal" },
 };
@@ -211,7 +211,7 @@ function evaluate(network: Network): PolicyResult[] {
 
 /** The network on the modelled device; with --table2 slowed down or sped up to the paper's time alone. */
 function networkOf(name: string, mode: NpuMode): Network {
-  const network = NETWORKS[name]!(mode);
+  const network = NETWORKS[name](mode);
   if (!table2) return network;
   const { aloneMs } = factsOf(network, seed);
   return scaled(network, network.published.aloneMs / aloneMs);
@@ -251,6 +251,6 @@ if (json) {
     }; seed ${seed}, ${runs} runs per point, SLA ${SLA_MS} ms`,
   );
   for (const { network, ...result } of results) {
-    printNetwork(NETWORKS[network]!("overlapped"), result);
+    printNetwork(NETWORKS[network]("overlapped"), result);
   }
 }

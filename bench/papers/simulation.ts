@@ -76,7 +76,7 @@ export function simulate(
     },
   });
   driveVirtual(engine, timeline, arrivals);
-  const durationNs = lastNs - arrivals[0]!.arrivalNs;
+  const durationNs = lastNs - arrivals[0].arrivalNs;
   const sortedNs = ascending(latenciesNs);
   return {
     latenciesNs,

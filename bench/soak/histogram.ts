@@ -26,7 +26,7 @@ export class LogHistogram {
       ? 0
       : Math.ceil(Math.log(value / LEAST) / Math.log(RATIO));
     while (this.#counts.length <= bucket) this.#counts.push(0);
-    this.#counts[bucket]!++;
+    this.#counts[bucket]++;
     this.#count++;
     this.#max = Math.max(this.#max, value);
   }
@@ -39,7 +39,7 @@ export class LogHistogram {
     if (this.#count === 0) return NaN;
     let left = Math.ceil(share * this.#count);
     for (let bucket = 0; bucket < this.#counts.length; bucket++) {
-      left -= this.#counts[bucket]!;
+      left -= this.#counts[bucket];
       if (left <= 0) return Math.min(this.#max, LEAST * RATIO ** bucket);
     }
     return this.#max;

@@ -123,15 +123,15 @@ export class Load {
   }
 
   #draw(models = this.#models): Question {
-    const questions = this.#questions[models[this.#prng.int(models.length)]!]!;
-    return questions[this.#prng.int(questions.length)]!;
+    const questions = this.#questions[models[this.#prng.int(models.length)]];
+    return questions[this.#prng.int(questions.length)];
   }
 
   #submit(ledger: Ledger, deadlines: Deadlines): void {
     const kind = this.#prng.float();
     const question = this.#draw();
     if (kind < BAD_SHARE) {
-      void this.#askBad(ledger, this.#bad[this.#prng.int(this.#bad.length)]!);
+      void this.#askBad(ledger, this.#bad[this.#prng.int(this.#bad.length)]);
       return;
     }
     const { share, leastMs, mostMs } = deadlines;

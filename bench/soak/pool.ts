@@ -91,7 +91,7 @@ export function sameBits(a: Result, b: Result): boolean {
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
   return names.every((name) => {
-    const [left, right] = [a[name]!, b[name]];
+    const [left, right] = [a[name], b[name]];
     if (
       left.data.constructor !== right?.data.constructor ||
       String(left.shape) !== String(right.shape)

@@ -71,7 +71,7 @@ function work(
 ): number {
   return alone.reduce((sum, phase) => {
     const [model] = Object.keys(phase.doneInTime);
-    return sum + (doneInTime[model!] ?? 0) / seconds / goodput(phase);
+    return sum + (doneInTime[model] ?? 0) / seconds / goodput(phase);
   }, 0);
 }
 
@@ -152,7 +152,7 @@ function table(columns: readonly Column[], phases: readonly Phase[]): Table {
     })),
     rows: phases.map((phase) =>
       columns.map(({ of }) => {
-        const cell = of(phase, peak!);
+        const cell = of(phase, peak);
         return typeof cell === "string" ? { text: cell } : cell;
       })
     ),
@@ -235,8 +235,8 @@ export function soakJson(
         duePerS,
         offeredPerS: ledger.offered / seconds,
         goodputPerS: goodput(phase),
-        ofPeak: goodput(phase) / goodput(peak!),
-        workOfPeak: work(phase, alone) / work(peak!, alone),
+        ofPeak: goodput(phase) / goodput(peak),
+        workOfPeak: work(phase, alone) / work(peak, alone),
         counts: ledger.counts,
         afterDeadline: ledger.afterDeadline,
         skipped: ledger.skipped,

@@ -102,7 +102,7 @@ async function soak(settings: SoakSettings): Promise<Soaked> {
   const prng = new Prng(seed);
   const served = soakModels(seed);
   const models = served.map(({ model }) => model);
-  const policy = POLICIES[settings.policy]!.build(
+  const policy = POLICIES[settings.policy].build(
     policyOptions(settings.policy, { batchSizeMax: BATCH_MAX }),
   );
   for (const model of models) {
@@ -184,7 +184,7 @@ async function soak(settings: SoakSettings): Promise<Soaked> {
     alone.push(await closed(`${name} alone`, ALONE_MS, [i]));
   }
   const phases = [await closed("peak", PEAK_MS)];
-  const peakPerS = goodput(phases[0]!);
+  const peakPerS = goodput(phases[0]);
   const halfMs = settings.minutes * 30_000;
   const rounds = Math.max(ROUNDS_MIN, Math.ceil(halfMs / PHASE_MS));
   for (let round = 0; round < rounds; round++) {

@@ -127,7 +127,7 @@ function published(network: string): { source: string; points: CurvePoints } {
   oneName("--network", network, Object.keys(RESNET_TITAN_RTX));
   return {
     source: `${network}, E2bird, Table 1`,
-    points: RESNET_TITAN_RTX[network]!,
+    points: RESNET_TITAN_RTX[network],
   };
 }
 

@@ -64,7 +64,7 @@ function idOf(option: string, text: string): number {
 function simulate(simulation: Simulation, policyName?: string): DecisionLog {
   const { policies, model, workers, cost, deadlineNs } = simulation;
   const chosen = policyName === undefined
-    ? policies[0]!
+    ? policies[0]
     : policies.find(({ name }) => name === policyName);
   if (chosen === undefined) {
     throw new UsageError(

@@ -138,7 +138,7 @@ function named(path: string): string {
 function reasonOf(error: unknown): string {
   const { code, message } = error as Error & { code?: string };
   return code !== undefined && Object.hasOwn(REASONS, code)
-    ? REASONS[code]!
+    ? REASONS[code]
     : shorten(message);
 }
 

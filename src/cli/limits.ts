@@ -103,7 +103,7 @@ export function checkModelSizes(
 ): void {
   for (const [option, value] of Object.entries(options)) {
     const most = Object.hasOwn(MODEL_SIZES_MAX, option)
-      ? MODEL_SIZES_MAX[option]!
+      ? MODEL_SIZES_MAX[option]
       : MODEL_SIZE_MAX;
     const numbers = Array.isArray(value) ? value : [value];
     for (const number of numbers) {

@@ -106,7 +106,7 @@ export function readConfig(text: string, label: string): Simulation {
 
 function simulation(config: SimulateConfig): Simulation {
   const { seed, workers, log } = config;
-  const entry = MODELS[config.model.name]!;
+  const entry = MODELS[config.model.name];
   for (const key of Object.keys(config.model.options)) {
     if (!entry.options.includes(key)) {
       throw new RangeError(
@@ -130,7 +130,7 @@ function simulation(config: SimulateConfig): Simulation {
     config.workload;
   const policies = config.policies.map(({ name, options }) => ({
     name,
-    build: () => POLICIES[name]!.build(withProfile(options)),
+    build: () => POLICIES[name].build(withProfile(options)),
   }));
   for (const { name, options } of config.policies) {
     checkDurations(options, `the options of policy "${name}"`);

@@ -77,6 +77,6 @@ export class Collector implements Observer {
       this.tasksByRows.set(rows, (this.tasksByRows.get(rows) ?? 0) + 1);
     }
     while (this.busyNs.length <= worker) this.busyNs.push(0);
-    this.busyNs[worker]! += tookNs;
+    this.busyNs[worker] += tookNs;
   }
 }

@@ -36,21 +36,21 @@ export function summarize(
   let withDeadline = 0;
   let violated = 0;
   for (let i = 0; i < outcomes.length; i++) {
-    const outcome = outcomes[i]!;
-    requests[OUTCOMES[outcome]!]++;
-    firstArrivalNs = Math.min(firstArrivalNs, arrivals[i]!);
-    lastEndNs = Math.max(lastEndNs, ends[i]!);
+    const outcome = outcomes[i];
+    requests[OUTCOMES[outcome]]++;
+    firstArrivalNs = Math.min(firstArrivalNs, arrivals[i]);
+    lastEndNs = Math.max(lastEndNs, ends[i]);
     if (deadlines[i] !== Infinity) {
       withDeadline++;
       if (
-        outcome === EXPIRED || (outcome === DONE && ends[i]! > deadlines[i]!)
+        outcome === EXPIRED || (outcome === DONE && ends[i] > deadlines[i])
       ) violated++;
     }
     if (outcome !== DONE) continue;
     done.push(i);
-    latencies.push(ends[i]! - arrivals[i]!);
-    queueing.push(starts[i]! - arrivals[i]!);
-    compute.push(ends[i]! - starts[i]!);
+    latencies.push(ends[i] - arrivals[i]);
+    queueing.push(starts[i] - arrivals[i]);
+    compute.push(ends[i] - starts[i]);
   }
   const durationNs = outcomes.length === 0 ? 0 : lastEndNs - firstArrivalNs;
   const sortedLatencies = ascending(latencies);
@@ -62,7 +62,7 @@ export function summarize(
     compute: distribution(ascending(compute)),
     latencyQuantilesNs: quantiles(sortedLatencies),
     p90OfFifthsNs: p90OfFifths(
-      done.map((i) => [arrivals[i]!, ends[i]! - arrivals[i]!]),
+      done.map((i) => [arrivals[i], ends[i] - arrivals[i]]),
     ),
     durationNs,
     throughputPerS: requests.done / (durationNs / NS_PER_S),
@@ -123,7 +123,7 @@ function quantiles(sorted: Float64Array): number[] {
   // The product first: k / points would round, and the rank with it.
   return Array.from(
     { length: points },
-    (_, k) => sorted[Math.ceil((k + 1) * sorted.length / points) - 1]!,
+    (_, k) => sorted[Math.ceil((k + 1) * sorted.length / points) - 1],
   );
 }
 

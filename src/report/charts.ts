@@ -149,7 +149,7 @@ function rowShares(
   const all = histogram.reduce((sum, [rows, tasks]) => sum + rows * tasks, 0);
   for (const [rows, tasks] of histogram) {
     if (rows > 0) {
-      shares[Math.ceil(Math.log2(rows))]! += 100 * rows * tasks / all;
+      shares[Math.ceil(Math.log2(rows))] += 100 * rows * tasks / all;
     }
   }
   return shares;

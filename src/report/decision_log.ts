@@ -63,7 +63,7 @@ export class DecisionLog implements Observer {
   }
 
   task(_task: Task, { launchId, endNs }: TaskRecord): void {
-    this.launches[launchId]!.endNs = endNs;
+    this.launches[launchId].endNs = endNs;
   }
 
   request(_request: Request, record: RequestRecord): void {
@@ -171,7 +171,7 @@ export class DecisionLog implements Observer {
     const lines: string[] = [];
     let more = 0;
     for (let i = 0; i < events.length;) {
-      const { atNs, text } = events[i]!;
+      const { atNs, text } = events[i];
       let times = 1;
       while (events[i + times]?.text === text) times++;
       const again = times > 1 ? ` (${times} times)` : "";

@@ -94,10 +94,10 @@ export function policyStyles(
     const place = nth < 0
       ? KNOWN.indexOf(name)
       : free[nth % Math.max(free.length, 1)] ?? nth % COLORS.length;
-    const [light, dark] = COLORS[place]!;
+    const [light, dark] = COLORS[place];
     return [name, {
       color: { standIn: `#00010${place}`, light, dark },
-      ...STYLES[place]!,
+      ...STYLES[place],
     }];
   }));
 }

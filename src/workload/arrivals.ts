@@ -61,7 +61,7 @@ export function traceReplay(options: TraceOptions): Arrivals {
   }
   const rateScale = checkPositive("rateScale", options.rateScale ?? 1);
   const rows = readTrace(csv, file);
-  const startS = rows[0]!.atSeconds;
+  const startS = rows[0].atSeconds;
   const times = rows.map((row) =>
     secondsToNs((row.atSeconds - startS) / rateScale)
   );
@@ -125,7 +125,7 @@ export function stepping(options: SteppingOptions): Arrivals {
       );
     }
     ratesPerS.forEach((rate, i) => checkPositive(`ratesPerS[${i}]`, rate));
-    rateOf = (step) => ratesPerS[Math.min(step, ratesPerS.length - 1)]!;
+    rateOf = (step) => ratesPerS[Math.min(step, ratesPerS.length - 1)];
   } else {
     const start = checkPositive("startRatePerS", startRatePerS);
     const by = checkPositive("factor", factor);

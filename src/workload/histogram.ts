@@ -46,18 +46,18 @@ export class Histogram {
     let high = this.#values.length - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#upTo[middle]! > rank) high = middle;
+      if (this.#upTo[middle] > rank) high = middle;
       else low = middle + 1;
     }
-    return this.#values[low]!;
+    return this.#values[low];
   }
 
   /** Values with their counts, ascending. */
   *entries(): Generator<[value: number, count: number]> {
     let before = 0;
     for (let i = 0; i < this.#values.length; i++) {
-      yield [this.#values[i]!, this.#upTo[i]! - before];
-      before = this.#upTo[i]!;
+      yield [this.#values[i], this.#upTo[i] - before];
+      before = this.#upTo[i];
     }
   }
 

@@ -71,7 +71,7 @@ function taskLengths({ name, counts }: TaskLengths): LengthSampler {
 
 /** Lengths of a corpus's sentence pairs, source and target of one pair together, or of a task's inputs. */
 export function corpusLengths(name: string): LengthSampler {
-  if (Object.hasOwn(TASKS, name)) return taskLengths(TASKS[name]!);
+  if (Object.hasOwn(TASKS, name)) return taskLengths(TASKS[name]);
   const { english, counts } = corpus(name);
   const joint = new JointHistogram(counts);
   return {
@@ -116,7 +116,7 @@ export function clippedLengths(name: string, max: number): LengthSampler {
     english,
     ...(alone && { alone }),
     sample(prng) {
-      const [source, target] = kept[prng.int(kept.length)]!;
+      const [source, target] = kept[prng.int(kept.length)];
       return { source, target };
     },
   };
@@ -128,7 +128,7 @@ function* pairsOf(
   if (!Object.hasOwn(TASKS, name)) {
     return yield* new JointHistogram(corpus(name).counts).entries();
   }
-  for (const [tokens, count] of new Histogram(TASKS[name]!.counts).entries()) {
+  for (const [tokens, count] of new Histogram(TASKS[name].counts).entries()) {
     yield [tokens, tokens, count];
   }
 }

@@ -47,19 +47,19 @@ export function readTrace(csv: string, file: string): TraceRow[] {
     const [atSeconds, inputTokens, outputTokens] = fields.map((field) =>
       field.trim() === "" ? NaN : Number(field)
     );
-    if (!(atSeconds! >= 0 && atSeconds! < Infinity)) {
+    if (!(atSeconds >= 0 && atSeconds < Infinity)) {
       throw new SyntaxError(
         `${where}: t_seconds is a number of seconds from 0, got ${
           describe(fields[0])
         }`,
       );
     }
-    if (atSeconds! < beforeSeconds) {
+    if (atSeconds < beforeSeconds) {
       throw new SyntaxError(
         `${where}: t_seconds goes back from ${beforeSeconds} to ${atSeconds}; sort the trace`,
       );
     }
-    beforeSeconds = atSeconds!;
+    beforeSeconds = atSeconds;
     for (
       const [name, value, field] of [["input_tokens", inputTokens, 1], [
         "output_tokens",
@@ -67,16 +67,16 @@ export function readTrace(csv: string, file: string): TraceRow[] {
         2,
       ]] as const
     ) {
-      if (!(Number.isInteger(value) && value! >= 0)) {
+      if (!(Number.isInteger(value) && value >= 0)) {
         throw new SyntaxError(
           `${where}: ${name} is a count, got ${describe(fields[field])}`,
         );
       }
     }
     return {
-      atSeconds: atSeconds!,
-      inputTokens: inputTokens!,
-      outputTokens: outputTokens!,
+      atSeconds: atSeconds,
+      inputTokens: inputTokens,
+      outputTokens: outputTokens,
     };
   });
 }

@@ -25,7 +25,7 @@ function* preOrder(
     const { node, depth } = at;
     if (typeof node === "number") continue;
     for (let k = node.length - 1; k >= 0; k--) {
-      open.push({ node: node[k]!, depth: depth + 1 });
+      open.push({ node: node[k], depth: depth + 1 });
     }
   }
 }

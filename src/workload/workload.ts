@@ -41,7 +41,7 @@ export function workload(options: WorkloadOptions): Arrival[] {
   const prng = new Prng(seed);
   const stream = prng.fork("inputs");
   const timesNs = arrivals.timesNs(requests, prng.fork("arrivals"));
-  const lastNs = timesNs[requests - 1]!;
+  const lastNs = timesNs[requests - 1];
   if (!(lastNs <= Number.MAX_SAFE_INTEGER)) {
     throw new RangeError(
       `${requests} requests of "${arrivals.name}" take longer than 2^53 ns (104 days); raise the rate`,

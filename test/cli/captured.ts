@@ -21,6 +21,6 @@ export async function captured(
     const code = await run();
     return { code, out: out.join(""), err: err.join("") };
   } finally {
-    streams.forEach(([stream], i) => stream.write = writes[i]!);
+    streams.forEach(([stream], i) => stream.write = writes[i]);
   }
 }

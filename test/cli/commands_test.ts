@@ -297,7 +297,7 @@ for (const name of Object.keys(COMMANDS)) {
       name in BAD,
       `test/cli/commands_test.ts has no bad arguments of ${name}`,
     );
-    for (const [args, message] of BAD[name]!) {
+    for (const [args, message] of BAD[name]) {
       await refused([name, ...args], message);
     }
   });

@@ -120,8 +120,8 @@ function mutated(
   const copy = structuredClone(value);
   let at = copy as { [key: string]: Json };
   for (const key of place.slice(0, -1)) at = at[key] as typeof at;
-  const last = place[place.length - 1]!;
-  const changed = change(at[last]!);
+  const last = place[place.length - 1];
+  const changed = change(at[last]);
   if (changed === undefined) delete at[last];
   else at[last] = changed;
   return copy;
@@ -143,7 +143,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.record({
 
 function mutate(config: Json, { at, kind, value, key }: Mutation): Json {
   const all = places(config);
-  return mutated(config, all[at % all.length]!, (old) => {
+  return mutated(config, all[at % all.length], (old) => {
     if (kind === "remove") return undefined;
     if (kind === "scale" && typeof old === "number") return old * 1e9;
     if (kind === "add" && typeof old === "object" && old !== null) {
@@ -170,7 +170,7 @@ async function check(text: string, args: readonly string[]): Promise<number> {
     assert.equal(code, 2, err);
     assert.equal(out, "");
     assert.equal(lines.length, 1, err);
-    assert(lines[0]!.length < 2100, `${lines[0]!.length} characters`);
+    assert(lines[0].length < 2100, `${lines[0].length} characters`);
     assert.doesNotMatch(err, UNCHECKED);
   }
   return code;

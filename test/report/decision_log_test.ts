@@ -77,7 +77,7 @@ Deno.test("explainBatch() says where everybody else was", () => {
   const log = logged(graph({ batchSizeMax: 2 }), [0, 0, 0]);
   const lines = log.explainBatch(0);
   assert.match(
-    lines[0]!,
+    lines[0],
     /launch 0 on worker 0: A, B, C, D, 2 rows \(the batch is full\)/,
   );
   line(lines, "request 2 waited, since 0 ms in the system");

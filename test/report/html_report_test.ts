@@ -87,7 +87,7 @@ Deno.test("htmlReport() gives each policy one colour in all charts, and both the
     ),
   ]
     .map(([, color, policy]) => [policy, color]);
-  const colors = new Map(legend.map(([policy, color]) => [policy!, color!]));
+  const colors = new Map(legend.map(([policy, color]) => [policy, color]));
   equal(
     legend.length,
     result.models.reduce(
@@ -95,13 +95,13 @@ Deno.test("htmlReport() gives each policy one colour in all charts, and both the
       0,
     ),
   );
-  for (const [policy, color] of legend) equal(color, colors.get(policy!));
+  for (const [policy, color] of legend) equal(color, colors.get(policy));
   equal(new Set(colors.values()).size, colors.size);
   for (
     const color of new Set(
       [...html.matchAll(/(?:fill|stroke)="(#0000\d\d|#0001\d\d)"/g)].map((
         [, found],
-      ) => found!),
+      ) => found),
     )
   ) {
     equal(
@@ -145,11 +145,11 @@ Deno.test("htmlReport() is the same for the same result, also after a way throug
 Deno.test("htmlReport() bears runs in which nothing was done", async () => {
   const result = syntheticResult(10);
   const [first] = result.models;
-  const empty = { ...first!.points[0]!, metrics: summarize(new Collector()) };
-  for (const points of [[empty], [empty, ...first!.points.slice(1)]]) {
+  const empty = { ...first.points[0], metrics: summarize(new Collector()) };
+  for (const points of [[empty], [empty, ...first.points.slice(1)]]) {
     const text = await htmlReport(
       JSON.parse(
-        JSON.stringify({ ...result, models: [{ ...first!, points }] }),
+        JSON.stringify({ ...result, models: [{ ...first, points }] }),
       ),
     );
     elements(text);

@@ -295,7 +295,7 @@ Deno.test("perfettoTrace() nests on every track, whatever the run", () => {
     fc.property(run, (drawn) => {
       const freeNs = [0, 0, 0];
       const tasks = drawn.map(({ worker, startNs, tookNs, requests }, id) => {
-        const from = Math.max(startNs, freeNs[worker]!);
+        const from = Math.max(startNs, freeNs[worker]);
         freeNs[worker] = from + tookNs;
         return task(id, from, from + tookNs, requests, worker);
       });

@@ -83,7 +83,7 @@ Deno.test("benchTable() gives ratios to the baselines at the same load", () => {
   const table = benchTable(model, { baselines: ["graph", "absent"] });
   const titles = table.columns.map(({ title }) => title);
   deepEqual(titles.slice(-2), ["p90/graph", "req/graph"]);
-  const medium = model!.points.filter(({ loadName }) => loadName === "medium");
+  const medium = model.points.filter(({ loadName }) => loadName === "medium");
   const at = (policy: string) =>
     medium.find((point) => point.policy === policy)!.metrics;
   const row = table.rows.find((cells) =>

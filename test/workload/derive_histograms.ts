@@ -134,7 +134,7 @@ export function readPairs(dataFolder: string, csv: string): [number, number][] {
     .trim().split("\n");
   return lines.slice(1).map((line) => {
     const fields = line.split(",").map(Number);
-    return [fields[0]!, fields[2]!];
+    return [fields[0], fields[2]];
   });
 }
 
@@ -154,7 +154,7 @@ export function lengthFacts(lengths: number[]): LengthFacts {
   return {
     mean: Number(mean(sorted).toFixed(2)),
     p99: percentile(sorted, 0.99),
-    max: sorted.at(-1)!,
+    max: sorted.at(-1),
   };
 }
 

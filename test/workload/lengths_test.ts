@@ -51,7 +51,7 @@ Deno.test("the embedded corpora have the published number of pairs, means and pe
       name,
     );
     deepEqual([corpus.pairs, corpus.source, corpus.target], [
-      published[name]![0],
+      published[name][0],
       ...facts,
     ], name);
   }
@@ -158,7 +158,7 @@ Deno.test("clippedLengths() leaves longer pairs out and changes nothing else", (
 function expandPairs(name: string): [number, number][] {
   const pairs: [number, number][] = [];
   for (
-    const [a, b, count] of new JointHistogram(CORPORA[name]!.counts).entries()
+    const [a, b, count] of new JointHistogram(CORPORA[name].counts).entries()
   ) {
     for (let i = 0; i < count; i++) pairs.push([a, b]);
   }
@@ -190,7 +190,7 @@ Deno.test("the embedded corpora are what the data sets count", () => {
   const data = dataFolder("corpora against their data sets");
   if (data === undefined) return;
   for (const { csv, meta } of CORPUS_FILES) {
-    const corpus = CORPORA[meta.name]!;
+    const corpus = CORPORA[meta.name];
     equal(
       corpus.counts.trim(),
       JointHistogram.encode(readPairs(data, csv)),
@@ -199,7 +199,7 @@ Deno.test("the embedded corpora are what the data sets count", () => {
     equal(corpus.origin, meta.origin);
   }
   for (const { csv, meta } of TASK_FILES) {
-    const { counts, origin } = TASKS[meta.name]!;
+    const { counts, origin } = TASKS[meta.name];
     const counted = new Map(new Histogram(counts).entries());
     const expected = new Map<number, number>();
     for (const n of readTaskTokens(data, csv)) {

@@ -103,14 +103,14 @@ function prepare(tf: Tf, operation: Equivalent): PeerRun | undefined {
     outputs: () =>
       Object.fromEntries(last.map((made, i) => {
         const data = made.dataSync();
-        if (!images) return [named[i]!, data];
+        if (!images) return [named[i], data];
         const [, height, width, channels] = made.shape as [
           number,
           number,
           number,
           number,
         ];
-        return [named[i]!, transposed(data, height * width, channels)];
+        return [named[i], transposed(data, height * width, channels)];
       })),
     release() {
       forget();

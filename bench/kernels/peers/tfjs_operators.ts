@@ -124,12 +124,12 @@ export function translate(
   const has = (i: number) => (node.inputs[i] ?? "") !== "";
   const unary = UNARY[opType];
   if (unary !== undefined) {
-    const x = feed(node.inputs[0]!);
+    const x = feed(node.inputs[0]);
     return () => [tf[unary](x)];
   }
   const binary = BINARY[opType];
   if (binary !== undefined) {
-    const [a, b] = [feed(node.inputs[0]!), feed(node.inputs[1]!)];
+    const [a, b] = [feed(node.inputs[0]), feed(node.inputs[1])];
     return () => [tf[binary](a, b)];
   }
   switch (opType) {
@@ -145,19 +145,19 @@ export function translate(
     case "Resize":
       return resize();
     case "Softmax": {
-      const x = feed(node.inputs[0]!);
+      const x = feed(node.inputs[0]);
       return () => [tf.softmax(x)];
     }
     case "Transpose": {
-      const x = feed(node.inputs[0]!);
+      const x = feed(node.inputs[0]);
       return () => [tf.transpose(x, attributes.perm as number[])];
     }
     case "ArgMax": {
-      const x = feed(node.inputs[0]!);
+      const x = feed(node.inputs[0]);
       return () => [tf.argMax(x, 1)];
     }
     case "TopK": {
-      const x = feed(node.inputs[0]!);
+      const x = feed(node.inputs[0]);
       const k = Number(constant(1).data[0]);
       return () => {
         const { values, indices } = tf.topk(x, k);
@@ -165,7 +165,7 @@ export function translate(
       };
     }
     case "Gather": {
-      const table = feed(node.inputs[0]!);
+      const table = feed(node.inputs[0]);
       const { data, shape } = constant(1);
       const ids = make(data as Int32Array, shape, "int32");
       return () => [tf.gather(table, ids)];
@@ -188,7 +188,7 @@ export function translate(
     const { data, shape: [n, k] } = constant(1) as PlainTensor & {
       shape: [number, number];
     };
-    const a = feed(node.inputs[0]!);
+    const a = feed(node.inputs[0]);
     const b = make(transposed(data as Float32Array, n, k), [k, n]);
     const rest = bias(2);
     return () => [tf.fused.matMul({ a, b, ...rest })];
@@ -212,7 +212,7 @@ export function translate(
     const depthwise = own === 1 && group === outChannels;
     if (group > 1 && !depthwise) return undefined;
     const options = {
-      x: feed(node.inputs[0]!),
+      x: feed(node.inputs[0]),
       // [out][own][taps] to [taps][own][out], or [taps][channels][1].
       filter: make(
         transposed(data as Float32Array, outChannels * own, kh * kw)
@@ -222,7 +222,7 @@ export function translate(
               Math.floor(i / outChannels) % own,
               i % outChannels,
             ];
-            return turned[tap * own * outChannels + o * own + c]!;
+            return turned[tap * own * outChannels + o * own + c];
           }),
         depthwise ? [kh, kw, outChannels, 1] : [kh, kw, own, outChannels],
       ),
@@ -242,7 +242,7 @@ export function translate(
     const grouped = attributes.group !== 1;
     const dilated = (attributes.dilations as number[]).some((by) => by > 1);
     if (grouped || dilated) return undefined;
-    const x = feed(node.inputs[0]!);
+    const x = feed(node.inputs[0]);
     // [channels][out][taps] to [taps][out][channels].
     const filter = make(
       Float32Array.from(data as Float32Array, (_, i) => {
@@ -256,9 +256,9 @@ export function translate(
     const pads = attributes.pads as number[];
     const extra = attributes.output_padding as number[];
     const size = (axis: 0 | 1, taps: number) =>
-      (x.shape[1 + axis]! - 1) * strides[axis]! - pads[axis]! -
-      pads[axis + 2]! + taps + extra[axis]!;
-    const outShape = [x.shape[0]!, size(0, kh), size(1, kw), out];
+      (x.shape[1 + axis] - 1) * strides[axis] - pads[axis] -
+      pads[axis + 2] + taps + extra[axis];
+    const outShape = [x.shape[0], size(0, kh), size(1, kw), out];
     const { bias: b } = bias(2);
     return () => {
       const y = tf.conv2dTranspose(x, filter, outShape, strides, padding());
@@ -268,17 +268,17 @@ export function translate(
 
   function pool() {
     if (attributes.count_include_pad === 1) return undefined;
-    const x = feed(node.inputs[0]!);
+    const x = feed(node.inputs[0]);
     const kernel = attributes.kernel_shape as number[];
     const strides = attributes.strides as number[];
     const pads = attributes.pads as number[];
     if (pads.some((pad) => pad !== pads[0])) return undefined;
     const run = opType === "MaxPool" ? tf.maxPool : tf.avgPool;
-    return () => [run(x, kernel, strides, pads[0]!)];
+    return () => [run(x, kernel, strides, pads[0])];
   }
 
   function resize() {
-    const x = feed(node.inputs[0]!);
+    const x = feed(node.inputs[0]);
     const sizes = constant(3).data as BigInt64Array;
     const size = [Number(sizes[2]), Number(sizes[3])];
     const run = attributes.mode === "nearest"
@@ -292,7 +292,7 @@ export function translate(
     const [w, r, b] = [constant(1), constant(2), constant(3)];
     const [, gates, inputSize] = w.shape as [number, number, number];
     const hidden = gates / 4;
-    const rows = constant(0).shape[1]!;
+    const rows = constant(0).shape[1];
     const weights = new Float32Array((inputSize + hidden) * gates);
     weights.set(transposed(w.data as Float32Array, gates, inputSize));
     weights.set(

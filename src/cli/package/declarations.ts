@@ -56,7 +56,7 @@ export function declarations(
         ours.includes("Symbol.asyncDispose") ? DISPOSABLE + ours : ours,
       );
       for (const [, , imported] of text.matchAll(SPECIFIER)) {
-        visit(`${normalize(join(dirname(module), imported!))}.ts`);
+        visit(`${normalize(join(dirname(module), imported))}.ts`);
       }
     };
     entries.forEach(visit);

@@ -14,7 +14,7 @@ export function thirdParty(root: URL, inputs: Iterable<string>): string {
   const folders = new Map<string, URL>();
   for (const input of inputs) {
     const [, path, name] = IN_PACKAGE.exec(input) ?? [];
-    if (name !== undefined) folders.set(name, new URL(path!, root));
+    if (name !== undefined) folders.set(name, new URL(path, root));
   }
   const sections = [...folders].sort(([a], [b]) => a < b ? -1 : 1)
     .map(([name, folder]) => {
