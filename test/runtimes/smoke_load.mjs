@@ -12,8 +12,8 @@
 
 /**
  * @param {Doors} doors the library, bundled or not
- * @param {"threads" | "this thread" | "page"} where the engine computes: four threads, and a team's; the calling
- * one; or what the engine takes where nobody says
+ * @param {"threads" | "this thread" | "page"} where it is computed: in four threads, and a team's; in the calling
+ * one; in a page, which may lead no team, and has four threads if it is isolated
  * @returns {Promise<string>} hash of all result bits, which does not depend on where
  */
 export async function smokeLoad(doors, where = "threads") {
@@ -35,7 +35,7 @@ export async function smokeLoad(doors, where = "threads") {
     models: [sentences, translation],
     policy: cellular({ batchSizeMax: 8 }),
     slotBytes: 2 ** 22,
-    ...(where === "threads" && {
+    ...((where === "threads" || (where === "page" && isolated())) && {
       workers: 2,
       threadsPerWorker: 2,
       // Nothing here is large: cut whatever can be cut.
@@ -46,7 +46,7 @@ export async function smokeLoad(doors, where = "threads") {
   const threads = {
     "threads": 4,
     "this thread": 0,
-    "page": isolated() ? 1 : 0,
+    "page": isolated() ? 4 : 0,
   };
   if (engine.threads !== threads[where]) {
     throw new Error(`${engine.threads} threads, ${where}`);

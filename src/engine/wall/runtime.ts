@@ -231,8 +231,17 @@ export function runtimeName(): string {
  * ```
  */
 export async function readKernels(build: KernelBuild): Promise<BufferSource> {
-  return await readBinary(KERNELS[build](), wayOut());
+  const url = KERNELS[build]();
+  const bytes = await readBinary(url, wayOut());
+  // Some servers answer with a page of theirs where there is no file.
+  if (MAGIC.every((byte, i) => bytes[i] === byte)) return bytes;
+  throw new Error(
+    `Cannot use ${url.pathname}: it is no WebAssembly module; ${wayOut()}`,
+  );
 }
+
+/** How WebAssembly modules begin. */
+const MAGIC = [0x00, 0x61, 0x73, 0x6d];
 
 /** @throws Error naming the file, with `hint`, when it cannot be read */
 export async function readBinary(

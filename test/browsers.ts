@@ -1,0 +1,161 @@
+/** Pages in the browsers that this machine has, from Debian's packages chromium and firefox-esr. */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import process from "node:process";
+
+const TIMEOUT_MS = 60_000;
+
+const MIME: Readonly<Record<string, string>> = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".mjs": "text/javascript",
+  ".wasm": "application/wasm",
+};
+
+/** What makes a page cross-origin isolated. */
+export const ISOLATION = {
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Embedder-Policy": "require-corp",
+};
+
+const BROWSERS: Readonly<
+  Record<string, (profile: string, url: string) => string[]>
+> = {
+  "chromium": (profile, url) => [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    `--user-data-dir=${profile}`,
+    url,
+  ],
+  "firefox-esr": (
+    profile,
+    url,
+  ) => ["--headless", "--no-remote", "--profile", profile, url],
+};
+
+export const BROWSER_NAMES = Object.keys(BROWSERS);
+
+/** A page that reports: it POSTs text to /report and goes where the answer says, if it says anything. */
+export interface Page {
+  /** A folder, served at the root of an origin of its own. */
+  readonly folder: string;
+  /** Path and query of the page; default "/". */
+  readonly path?: string;
+  /** Whether the page is cross-origin isolated. */
+  readonly isolated?: boolean;
+}
+
+class Reports {
+  readonly texts: string[] = [];
+  readonly all: Promise<void>;
+  #done = () => {};
+
+  /** @param urls of the pages, in the order in which they are visited */
+  constructor(readonly urls: readonly string[]) {
+    this.all = new Promise((resolve) => this.#done = resolve);
+  }
+
+  /** @returns where to go next; nowhere after the last page */
+  take(text: string): string {
+    this.texts.push(text);
+    if (this.texts.length === this.urls.length) this.#done();
+    return this.urls[this.texts.length] ?? "";
+  }
+}
+
+/**
+ * Visits pages, one after the other in one browser.
+ * @returns what each reported, or undefined if there is no such browser
+ */
+export async function visit(
+  browser: string,
+  pages: readonly Page[],
+): Promise<string[] | undefined> {
+  if (spawnSync(browser, ["--version"]).error) return undefined;
+  const urls: string[] = [];
+  const reports = new Reports(urls);
+  const servers: Server[] = [];
+  for (const { folder, path = "/", isolated = false } of pages) {
+    const server = await serve(folder, isolated, (text) => reports.take(text));
+    servers.push(server);
+    urls.push(`${originOf(server)}${path}`);
+  }
+  const profile = mkdtempSync(join(tmpdir(), "shoal-browser-"));
+  const child = spawn(browser, BROWSERS[browser]!(profile, urls[0]!), {
+    stdio: "ignore",
+    detached: true,
+  });
+  const ended = new Promise<void>((resolve) =>
+    child.on("exit", () => resolve())
+  );
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () =>
+        reject(
+          new Error(`${browser}: no report of ${urls[reports.texts.length]}`),
+        ),
+      TIMEOUT_MS,
+    );
+  });
+  try {
+    await Promise.race([reports.all, late]);
+    return reports.texts;
+  } finally {
+    clearTimeout(timer);
+    // The whole group that was started above: browsers are many processes.
+    try {
+      process.kill(-child.pid!, "SIGKILL");
+    } catch { /* ended by itself */ }
+    await ended;
+    for (const server of servers) {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+    rmSync(profile, {
+      recursive: true,
+      force: true,
+      maxRetries: 5,
+      retryDelay: 200,
+    });
+  }
+}
+
+function originOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Serves a folder's files, and takes reports. */
+async function serve(
+  folder: string,
+  isolated: boolean,
+  report: (text: string) => string,
+): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.method === "POST") {
+      let text = "";
+      request.on("data", (chunk) => text += chunk);
+      request.on("end", () => response.end(report(text)));
+      return;
+    }
+    const { pathname } = new URL(request.url!, "http://localhost");
+    const file = join(folder, pathname.replace(/\/$/, "/index.html"));
+    const type = MIME[extname(file)];
+    const known = type !== undefined && file.startsWith(folder) &&
+      existsSync(file);
+    response.writeHead(known ? 200 : 404, {
+      ...(known && { "content-type": type }),
+      ...(isolated && ISOLATION),
+    });
+    response.end(known ? readFileSync(file) : "");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}

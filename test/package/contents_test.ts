@@ -1,0 +1,102 @@
+/** What is in the tarball, and what `deno publish` would publish. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { DOORS } from "../../src/cli/package/bundle.ts";
+import { ROOT, Stranger, TARBALL } from "./stranger.ts";
+
+/** A third of it is the kernels, a fifth what draws the report's charts. */
+const PACKED_MAX = 900_000;
+const INSTALLED_MAX = 3_000_000;
+
+const BUILDS = [
+  ...["shoal", "shoal.debug", "shoal.shared", "shoal.debug-shared"],
+  ...["shoal.relaxed", "shoal.relaxed-shared"],
+].map((name) => `${name}.wasm`);
+
+Deno.test("the tarball holds what strangers need, and nothing else", () => {
+  using stranger = new Stranger();
+  stranger.run("tar", "-xzf", TARBALL);
+  const { stdout } = stranger.run("tar", "-tzf", TARBALL);
+  const files = stdout.trim().split("\n").map((path) =>
+    path.replace(/^package\//, "")
+  );
+  const path = (file: string) => stranger.path(`package/${file}`);
+  const read = (file: string) => readFileSync(path(file), "utf8");
+
+  for (
+    const file of [
+      ...["README.md", "LICENSE", "CHANGELOG.md", "THIRD-PARTY.txt"],
+      ...["dist/worker.js", "dist/cli.js"],
+      ...BUILDS.map((name) => `dist/${name}`),
+    ]
+  ) assert(files.includes(file), `${file} is missing`);
+  for (const file of files) {
+    assert(!/(^|\/)(test|bench|src|node_modules)\//.test(file), file);
+    assert(!/(?<!\.d)\.ts$|\.map$|_test\./.test(file), file);
+    if (!file.endsWith(".js")) continue;
+    assert(!read(file).includes("sourceMappingURL"), `${file} has a map`);
+  }
+  const sizes = files.map((file) => statSync(path(file)).size);
+  const installed = sizes.reduce((sum, size) => sum + size, 0);
+  const packed = statSync(TARBALL).size;
+  console.log(`${packed} bytes packed, ${installed} installed`);
+  assert(packed < PACKED_MAX && installed < INSTALLED_MAX);
+
+  const manifest = JSON.parse(read("package.json"));
+  const checkout = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  assert.equal(manifest.version, checkout.version);
+  for (
+    const key of ["private", "scripts", "dependencies", "devDependencies"]
+  ) assert(!(key in manifest), `package.json has ${key}`);
+  const targets = Object.keys(DOORS).flatMap((door) =>
+    Object.values(manifest.exports[door])
+  );
+  assert.equal(targets.length, 8);
+  for (const target of [...targets, manifest.bin.shoal]) {
+    assert(files.includes(`${target}`.replace(/^\.\//, "")), `no ${target}`);
+  }
+});
+
+Deno.test("what the texts of the package refer to is in it", () => {
+  using stranger = new Stranger();
+  stranger.run("tar", "-xzf", TARBALL);
+  const texts = ["README.md", "ARCHITECTURE.md"];
+  for (const text of texts) {
+    const content = readFileSync(stranger.path(`package/${text}`), "utf8");
+    for (const [, target] of content.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+      const path = join(dirname(text), target!);
+      assert(existsSync(stranger.path(`package/${path}`)), `${text}: ${path}`);
+    }
+  }
+});
+
+Deno.test("deno publish takes the sources, the kernels and no tests", () => {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["publish", "--dry-run", "--allow-dirty"],
+    { cwd: ROOT, encoding: "utf8", env: { ...process.env, NO_COLOR: "1" } },
+  );
+  const said = stdout + stderr;
+  assert.equal(status, 0, said);
+  const files = [...said.matchAll(/^ +file:\/\/(\S+) \(/gm)].map(([, file]) =>
+    file!.slice(ROOT.length)
+  );
+  for (
+    const file of [
+      ...["deno.json", "README.md", "LICENSE", "src/mod.ts"],
+      ...BUILDS.map((name) => `build/${name}`),
+    ]
+  ) assert(files.includes(file), `${file} is missing`);
+  for (const file of files) {
+    assert(
+      /^(src|docs|build)\//.test(file) ||
+        /^[^/]*\.(json|md)$|^LICENSE$/.test(file),
+      `${file} would be published`,
+    );
+    assert(!/^src\/cli\/(build|pack|package\/.*)\.ts$/.test(file), file);
+    assert(!/^build\/(?!.*\.wasm$)/.test(file), file);
+  }
+});
