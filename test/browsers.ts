@@ -44,8 +44,8 @@ export const BROWSER_NAMES = Object.keys(BROWSERS);
 
 /** A page that reports: it POSTs text to /report and goes where the answer says, if it says anything. */
 export interface Page {
-  /** A folder, served at the root of an origin of its own. */
-  readonly folder: string;
+  /** What is served at the root of an origin of its own: a folder, or what a server at this URL serves. */
+  readonly root: string;
   /** Path and query of the page; default "/". */
   readonly path?: string;
   /** Whether the page is cross-origin isolated. */
@@ -82,8 +82,8 @@ export async function visit(
   const urls: string[] = [];
   const reports = new Reports(urls);
   const servers: Server[] = [];
-  for (const { folder, path = "/", isolated = false } of pages) {
-    const server = await serve(folder, isolated, (text) => reports.take(text));
+  for (const { root, path = "/", isolated = false } of pages) {
+    const server = await serve(root, isolated, (text) => reports.take(text));
     servers.push(server);
     urls.push(`${originOf(server)}${path}`);
   }
@@ -132,30 +132,55 @@ function originOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Serves a folder's files, and takes reports. */
+/** Serves a folder's files, or another server's, and takes reports. */
 async function serve(
-  folder: string,
+  root: string,
   isolated: boolean,
   report: (text: string) => string,
 ): Promise<Server> {
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     if (request.method === "POST") {
       let text = "";
-      request.on("data", (chunk) => text += chunk);
-      request.on("end", () => response.end(report(text)));
+      for await (const chunk of request) text += chunk;
+      response.end(report(text));
       return;
     }
-    const { pathname } = new URL(request.url!, "http://localhost");
-    const file = join(folder, pathname.replace(/\/$/, "/index.html"));
-    const type = MIME[extname(file)];
-    const known = type !== undefined && file.startsWith(folder) &&
-      existsSync(file);
-    response.writeHead(known ? 200 : 404, {
-      ...(known && { "content-type": type }),
+    const found = await (/^http:/.test(root) ? fetched : read)(
+      root,
+      request.url!,
+    );
+    response.writeHead(found ? 200 : 404, {
+      ...(found && { "content-type": found.type }),
       ...(isolated && ISOLATION),
     });
-    response.end(known ? readFileSync(file) : "");
+    response.end(found?.content);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return server;
+}
+
+interface Found {
+  readonly type: string;
+  readonly content: Uint8Array;
+}
+
+function read(folder: string, url: string): Found | undefined {
+  const { pathname } = new URL(url, "http://localhost");
+  const file = join(folder, pathname.replace(/\/$/, "/index.html"));
+  const type = MIME[extname(file)];
+  const known = type !== undefined && file.startsWith(folder) &&
+    existsSync(file);
+  return known ? { type, content: readFileSync(file) } : undefined;
+}
+
+async function fetched(
+  origin: string,
+  url: string,
+): Promise<Found | undefined> {
+  const answer = await fetch(`${origin}${url}`);
+  if (!answer.ok) return void await answer.body?.cancel();
+  return {
+    type: answer.headers.get("content-type") ?? "text/plain",
+    content: new Uint8Array(await answer.arrayBuffer()),
+  };
 }

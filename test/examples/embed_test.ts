@@ -57,7 +57,7 @@ for (const [name, [command, ...args]] of Object.entries(RUNTIMES)) {
 for (const name of BROWSER_NAMES) {
   Deno.test(`the module in a page of ${name} gives the documented hashes`, async () => {
     const path = "/examples/embed/index.html?report=/report";
-    const reports = await visit(name, [{ folder: ROOT, path }]);
+    const reports = await visit(name, [{ root: ROOT, path }]);
     if (reports === undefined) {
       return console.log(`skipped: the module in ${name}: not on the PATH`);
     }

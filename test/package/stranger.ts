@@ -125,7 +125,7 @@ export class Stranger {
       });
       return await body();
     } finally {
-      const ended = new Promise((resolve) => child.on("close", resolve));
+      const ended = new Promise((resolve) => child.on("exit", resolve));
       if (child.kill()) await ended;
     }
   }
