@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import process from "node:process";
 
-const TIMEOUT_MS = 60_000;
+/** For all pages of a visit. */
+const TIMEOUT_MS = 120_000;
 
 const MIME: Readonly<Record<string, string>> = {
   ".html": "text/html",
@@ -126,6 +127,15 @@ export async function visit(
       retryDelay: 200,
     });
   }
+}
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 function originOf(server: Server): string {

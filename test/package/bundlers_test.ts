@@ -4,12 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { cpSync, readdirSync } from "node:fs";
-import { BROWSER_NAMES, type Page, visit } from "../browsers.ts";
+import { BROWSER_NAMES, freePort, type Page, visit } from "../browsers.ts";
 import { expectedHash } from "../runtimes/expected_hash.ts";
 import { PAGE } from "./doors.ts";
 import { ROOT, Stranger, VITE } from "./stranger.ts";
-
-const PORT = "41731";
 
 /** Where the package's modules lie, for a page without a bundler. */
 const IMPORT_MAP = `<script type="importmap">${
@@ -61,6 +59,7 @@ Deno.test("pages with the package serve the bits of the sources", async (t) => {
     .install(VITE);
   const hash = await expectedHash();
   const folders = build(stranger);
+  const port = await freePort();
   const pages: (Page & { name: string })[] = [
     ...Object.entries(folders).flatMap(([name, root]) =>
       [true, false].map((isolated) => ({
@@ -72,14 +71,14 @@ Deno.test("pages with the package serve the bits of the sources", async (t) => {
     ),
     {
       name: "vite's development server",
-      root: `http://127.0.0.1:${PORT}`,
+      root: `http://127.0.0.1:${port}`,
       isolated: true,
     },
   ];
   await stranger.during(
     [
       ...["node", "node_modules/vite/bin/vite.js"] as const,
-      ...["--host", "127.0.0.1", "--port", PORT, "--strictPort"],
+      ...["--host", "127.0.0.1", "--port", `${port}`, "--strictPort"],
     ],
     /ready in/,
     async () => {

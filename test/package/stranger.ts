@@ -34,17 +34,14 @@ export interface Output {
   readonly stderr: string;
 }
 
-/** Somebody's folder, with a package.json. */
+/** Somebody's folder. */
 export class Stranger {
   readonly folder: string;
 
   /** @param files by their paths; texts, or paths of what to copy */
   constructor(files: Readonly<Record<string, string | URL>> = {}) {
     this.folder = mkdtempSync(join(tmpdir(), "shoal-stranger-"));
-    this.write({
-      "package.json": `{ "private": true, "type": "module" }\n`,
-      ...files,
-    });
+    this.write(files);
   }
 
   /** Path of a file of theirs. */
@@ -67,6 +64,9 @@ export class Stranger {
       existsSync(TARBALL),
       `There is no ${TARBALL}: "deno task pack" makes it`,
     );
+    this.write({
+      "package.json": `{ "private": true, "type": "module" }\n`,
+    });
     this.run(
       "npm",
       ...["install", "--prefer-offline", "--no-audit", "--no-fund"],
