@@ -109,7 +109,7 @@ export {
 export { dvabatch, type DvaBatchOptions } from "./policy/dvabatch/dvabatch.ts";
 export type { Query } from "./policy/dvabatch/query_table.ts";
 export type {
-  Admission,
+  AdmitChoice,
   AdmitView,
   DvaSchedule,
   WaitingQueries,

@@ -98,3 +98,13 @@ export function hasExtents(
 ): boolean {
   return tokensMax !== undefined || caches.length > 0;
 }
+
+/** The larger of two extents of one cell, in every respect. */
+export function largerExtent(a: Extent, b: Extent): Extent {
+  return {
+    length: Math.max(a.length, b.length),
+    caches: a.caches.map(({ seen }, i) => ({
+      seen: Math.max(seen, b.caches[i].seen),
+    })),
+  };
+}

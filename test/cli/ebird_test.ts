@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ebird } from "../../src/cli/ebird.ts";
 import { eEbird } from "../../src/policy/e2bird/e_ebird.ts";
-import { totalBatchSize } from "../../src/policy/e2bird/worker_queue.ts";
+import { totalBatchSize } from "../../src/policy/e2bird/idle_workers.ts";
 
 async function offline(
   ...args: string[]

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { mean } from "../../src/base/statistics.ts";
 import {
-  BatchTable,
   type Query,
+  QueryTable,
 } from "../../src/policy/dvabatch/query_table.ts";
 import { dvaSchedule } from "../../src/policy/dvabatch/schedule.ts";
 import {
@@ -122,7 +122,7 @@ const queries = (...ids: number[]): Query[] =>
   }));
 
 Deno.test("DVABatch Fig. 8: new, stretch and split in the batch table and the batch queues", () => {
-  const table = new BatchTable(4);
+  const table = new QueryTable(4);
   const row = ({ start, num }: { start: number; num: number }) => [start, num];
   // (a) new: two queries, an item for the first executor.
   const batch0 = table.new(queries(0, 1), 0);

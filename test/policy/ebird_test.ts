@@ -10,10 +10,10 @@ import {
 } from "../../src/policy/e2bird/offline.ts";
 import { SlotRing } from "../../src/policy/e2bird/slot_ring.ts";
 import {
+  IdleWorkers,
   totalBatchSize,
   workerCounts,
-  WorkerQueue,
-} from "../../src/policy/e2bird/worker_queue.ts";
+} from "../../src/policy/e2bird/idle_workers.ts";
 import { eEbird } from "../../src/policy/e2bird/e_ebird.ts";
 import type { Launch } from "../../src/policy/launch.ts";
 import { nEbird } from "../../src/policy/e2bird/n_ebird.ts";
@@ -322,7 +322,7 @@ Deno.test("the slot ring hands out neighbours in order, wraps around, takes slot
 });
 
 Deno.test("the idle queue picks the largest idle worker that fits", () => {
-  const queue = new WorkerQueue([1, 1, 0, 2]);
+  const queue = new IdleWorkers([1, 1, 0, 2]);
   assert.equal(queue.largestIdle(0), 0);
   assert.equal(queue.largestIdle(7), 2);
   assert.equal(queue.largestIdle(100), 8);

@@ -1,15 +1,15 @@
 /** Lists of any length: a call takes only so many arguments. */
 import assert from "node:assert/strict";
 import {
-  BatchTable,
   type Query,
+  QueryTable,
 } from "../../src/policy/dvabatch/query_table.ts";
 import { searchConfigurations } from "../../src/policy/e2bird/offline.ts";
 
 const MANY = 300_000;
 
 Deno.test("DVABatch stretches a batch by as many queries as there are", () => {
-  const table = new BatchTable(2);
+  const table = new QueryTable(2);
   const queries = new Array<Query>(MANY).fill({} as Query);
   const batch = table.new(queries.slice(0, 1), 0);
   table.stretch(batch, queries);

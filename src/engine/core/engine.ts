@@ -32,7 +32,7 @@ import { deferred, unfold } from "./unfold.ts";
 /** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
 const TAIL_AHEAD = 2;
 
-interface WorkerState {
+interface WorkerLoad {
   readonly id: number;
   queued: number;
 }
@@ -68,8 +68,8 @@ export class EngineCore {
   readonly #queueMax: number;
   /** In no particular order; each knows its place. */
   readonly #active: ActiveRequest[] = [];
-  readonly #workers: WorkerState[];
-  readonly #view: { nowNs: number; workers: readonly WorkerState[] };
+  readonly #workers: WorkerLoad[];
+  readonly #view: { nowNs: number; workers: readonly WorkerLoad[] };
   readonly #deadlines = new Deadlines();
   readonly #admission: Admission;
   readonly #tokens = new TokenCheck();

@@ -1,5 +1,5 @@
 /** How much of a task is computed: its rows, and where rows are tokens or look back, how much of each. */
-import { type Extent, hasExtents } from "../../graph/cache.ts";
+import { type Extent, hasExtents, largerExtent } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
 import { NODE } from "../../graph/cell_graph.ts";
 import type { Task } from "../../policy/launch.ts";
@@ -25,7 +25,7 @@ export function computed(
     padsDone || !isDone(node.graph.owner as ActiveRequest)
   ).map((node) => padded(node, task));
   const largest = real.reduce(
-    larger,
+    largerExtent,
     padded({ length: 1, caches: cell.caches.map(() => ({ seen: 1 })) }, task),
   );
   return { rows, extents: [...real, ...new Array(padding).fill(largest)] };
@@ -41,15 +41,6 @@ function padded(extent: Extent, { cell, paddedLength }: Task): Extent {
       seen: ragged || !cell.caches[i]!.appends
         ? Math.max(seen, paddedLength)
         : seen,
-    })),
-  };
-}
-
-function larger(a: Extent, b: Extent): Extent {
-  return {
-    length: Math.max(a.length, b.length),
-    caches: a.caches.map(({ seen }, i) => ({
-      seen: Math.max(seen, b.caches[i]!.seen),
     })),
   };
 }

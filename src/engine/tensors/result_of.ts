@@ -35,7 +35,7 @@ function copied(
   const done = sources.filter(({ node }) => node.state === NODE.done);
   const from = memory[port.dtype];
   const { width } = port;
-  const rows = done.reduce((sum, source) => sum + rowsOf(source), 0);
+  const rows = done.reduce((sum, source) => sum + rowsFrom(source), 0);
   const data = new (port.dtype === "i32" ? Int32Array : Float32Array)(
     rows * width,
   );
@@ -44,7 +44,7 @@ function copied(
     const { node, token = 0 } = source;
     const at = (slot + node.offsets[source.port]!) / BYTES_PER_ELEMENT +
       token * width;
-    const count = rowsOf(source) * width;
+    const count = rowsFrom(source) * width;
     data.set(from.subarray(at, at + count), to);
     to += count;
   }
@@ -53,7 +53,7 @@ function copied(
 }
 
 /** All tokens of a ragged node, or one row. */
-function rowsOf({ node, token }: NodeOutput): number {
+function rowsFrom({ node, token }: NodeOutput): number {
   return token === undefined ? node.length : 1;
 }
 

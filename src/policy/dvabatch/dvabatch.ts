@@ -2,9 +2,9 @@
  * DVABatch: models are sliced into stages, each with an executor; batches are created, stretched and
  * split between stages, so that queries enter and leave them in several places.
  * Source: Cui et al., "DVABatch: Diversity-aware Multi-Entry Multi-Exit Batching for Efficient
- * Processing of DNN Services on GPUs" (USENIX ATC 2022). Slicing: section 7.1 (dva/stages.ts); batch
- * table and queues: section 5, Fig. 8 (dva/batch_table.ts); buffer pairs and executors: section 6,
- * Fig. 11 (dva/buffer_pairs.ts, dva/stage_executor.ts); Policies I-III: section 7.2 (dva/schedule.ts).
+ * Processing of DNN Services on GPUs" (USENIX ATC 2022). Slicing: section 7.1 (dvabatch/stages.ts); batch
+ * table and queues: section 5, Fig. 8 (dvabatch/query_table.ts); buffer pairs and executors: section 6,
+ * Fig. 11 (dvabatch/buffer_pairs.ts, dvabatch/stage_executor.ts); Policies I-III: section 7.2 (dvabatch/schedule.ts).
  * State: one pipeline per model; the one whose oldest request waits longest goes first.
  * A run is one stage of one batch, padded to its longest query; it carries the two buffers it uses.
  */

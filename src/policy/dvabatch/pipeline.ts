@@ -9,12 +9,12 @@ import { Fifo } from "../../base/fifo.ts";
 import type { Note } from "../launch.ts";
 import {
   type Batch,
-  BatchTable,
   type Item,
   type Query,
+  QueryTable,
 } from "./query_table.ts";
 import { BufferPairs } from "./buffer_pairs.ts";
-import type { Admission, DvaSchedule } from "./schedule.ts";
+import type { AdmitChoice, DvaSchedule } from "./schedule.ts";
 import { StageExecutor } from "./stage_executor.ts";
 import type { Stage } from "./stages.ts";
 
@@ -37,7 +37,7 @@ export interface Work {
 
 export class Pipeline {
   readonly waiting = new Fifo<Query>();
-  readonly table: BatchTable;
+  readonly table: QueryTable;
   readonly pairs: BufferPairs;
   /** By stage. */
   readonly executors: StageExecutor[][];
@@ -50,7 +50,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     const { stages: { length: stages }, workers, pairs } = options;
     this.#options = options;
-    this.table = new BatchTable(stages);
+    this.table = new QueryTable(stages);
     this.pairs = new BufferPairs(pairs, stages);
     const executor = (stage: number, worker: number) =>
       new StageExecutor(stage, worker, this.pairs, this.table);
@@ -154,7 +154,7 @@ export class Pipeline {
   #admit(
     nowNs: number,
     isIdle: (worker: number) => boolean,
-    ops: readonly Admission["op"][],
+    ops: readonly AdmitChoice["op"][],
   ): { untilNs: number; why: string } | undefined {
     const { table, waiting } = this;
     while (waiting.size > 0) {

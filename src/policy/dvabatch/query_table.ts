@@ -44,7 +44,7 @@ export interface Item {
   pair: number;
 }
 
-export class BatchTable {
+export class QueryTable {
   /** In order of creation. */
   readonly batches: Batch[] = [];
   /** Batch queues, by the stage that pulls from them. */

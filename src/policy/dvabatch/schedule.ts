@@ -33,7 +33,7 @@ export interface AdmitView {
 }
 
 /** What becomes of waiting queries; `why` is for the decision log. */
-export type Admission =
+export type AdmitChoice =
   /** Each group becomes a batch. */
   | {
     readonly op: "new";
@@ -52,7 +52,7 @@ export type Admission =
 /** The public hook: implement it for a policy of your own (DVABatch, Fig. 12), the option `schedule` of `dvabatch`. */
 export interface DvaSchedule {
   /** Asked while queries wait; undefined: nothing before the next event. */
-  admit(view: AdmitView): Admission | undefined;
+  admit(view: AdmitView): AdmitChoice | undefined;
   /**
    * Asked when a batch has completed a stage: sizes of the batches it is split into, `[size]` to keep it
    * whole. Asked ahead, too, to know whether a split is to come; it must depend on its arguments only.
@@ -103,7 +103,7 @@ export function dvaSchedule(
 function openWindow(
   { nowNs, waiting }: AdmitView,
   { batchSizeMax, windowNs }: ScheduleOptions,
-): Admission | undefined {
+): AdmitChoice | undefined {
   const untilNs = waiting.first!.request.arrivalNs + windowNs;
   if (waiting.size >= batchSizeMax || nowNs >= untilNs) return undefined;
   return { op: "wait", untilNs, why: "the batch time window is open" };
@@ -112,7 +112,7 @@ function openWindow(
 function admitNew(
   view: AdmitView,
   options: ScheduleOptions,
-): Admission | undefined {
+): AdmitChoice | undefined {
   if (!view.canStart) return undefined;
   const open = openWindow(view, options);
   if (open) return open;
@@ -133,7 +133,7 @@ function admitNew(
 function admitClusters(
   view: AdmitView,
   options: ScheduleOptions,
-): Admission | undefined {
+): AdmitChoice | undefined {
   const room = options.batchSizeMax - view.inFlight;
   if (room <= 0 || !view.canStart) return undefined;
   const open = openWindow(view, options);
@@ -162,7 +162,7 @@ function admitClusters(
 function admitStretch(
   view: AdmitView,
   options: ScheduleOptions,
-): Admission | undefined {
+): AdmitChoice | undefined {
   const { stretchable, nowNs, waiting } = view;
   if (stretchable && !(nowNs - stretchable.startedNs > options.compWaitNs)) {
     const why = Number.isNaN(stretchable.startedNs)

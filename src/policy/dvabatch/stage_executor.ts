@@ -10,7 +10,7 @@
  * Only on becoming active again does it let the executor before it use the input buffer of the pair it
  * has finished with. With one pair, therefore, all executors run in turn.
  */
-import type { BatchTable, Item } from "./query_table.ts";
+import type { Item, QueryTable } from "./query_table.ts";
 import type { BufferPairs } from "./buffer_pairs.ts";
 
 export type ExecutorState = "active" | "checking" | "working" | "inactive";
@@ -28,7 +28,7 @@ export class StageExecutor {
     readonly stage: number,
     readonly worker: number,
     readonly pairs: BufferPairs,
-    readonly table: BatchTable,
+    readonly table: QueryTable,
   ) {
     this.#isLast = stage === pairs.stages - 1;
   }

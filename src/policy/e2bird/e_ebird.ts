@@ -2,7 +2,7 @@
  * E-Ebird: like N-Ebird, with the engine's workers chosen anew whenever the load changes, from
  * configurations that an offline phase has found best for each load.
  * Source: Cui et al., "E2bird" (IEEE TPDS), section 7.3, Algorithm 2; line numbers below are its. Its
- * lines 5-16 are Algorithm 1 (ebird/elastic_engine.ts); the offline phase is ebird/offline.ts.
+ * lines 5-16 are Algorithm 1 (e2bird/elastic_engine.ts); the offline phase is e2bird/offline.ts.
  * Assumption: MemState, "the total number of pending requests in the memory pool", counts the requests
  * without an answer: those that wait and those in computation. The configuration is that of the smallest
  * TotalBS that holds them, or of the largest.
@@ -12,7 +12,7 @@
 import { describe } from "../../base/describe.ts";
 import { elasticEngine } from "./elastic_engine.ts";
 import { RES152_CONFIGURATIONS, withDefaults } from "./offline.ts";
-import type { WorkerCounts } from "./worker_queue.ts";
+import type { WorkerCounts } from "./idle_workers.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import type { Policy } from "../policy.ts";
 

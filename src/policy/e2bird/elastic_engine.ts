@@ -17,7 +17,7 @@ import {
 } from "../policy.ts";
 import type { Request } from "../request.ts";
 import { SlotRing } from "./slot_ring.ts";
-import { type WorkerCounts, WorkerQueue } from "./worker_queue.ts";
+import { IdleWorkers, type WorkerCounts } from "./idle_workers.ts";
 
 export interface ElasticOptions {
   name: string;
@@ -43,7 +43,7 @@ interface Service {
   readonly ring: SlotRing<Entry>;
   /** Requests that found the ring full. */
   readonly outside: Fifo<Entry>;
-  readonly idle: WorkerQueue;
+  readonly idle: IdleWorkers;
   /** Alive inferences: sizes of busy workers. */
   curInf: number;
   load: number;
@@ -72,7 +72,7 @@ export function elasticEngine(options: ElasticOptions): Policy {
       service = {
         ring: new SlotRing(slots),
         outside: new Fifo(),
-        idle: new WorkerQueue(workers),
+        idle: new IdleWorkers(workers),
         curInf: 0,
         load: 0,
         notes: [],

@@ -2,12 +2,12 @@
  * N-Ebird: a fixed set of workers of sizes 2^n; whenever the waiting requests fill an idle one exactly,
  * it is launched, the largest first, with at most MaxInf inferences alive.
  * Source: Cui et al., "E2bird: Enhanced Elastic Batch for Improving Responsiveness and Throughput of Deep
- * Learning Services" (IEEE TPDS), section 7.2, Algorithm 1 (its loop is in ebird/elastic_engine.ts).
+ * Learning Services" (IEEE TPDS), section 7.2, Algorithm 1 (its loop is in e2bird/elastic_engine.ts).
  * Nothing is waited for: a single request fills a worker of size 1.
  */
 import { describe } from "../../base/describe.ts";
 import { elasticEngine } from "./elastic_engine.ts";
-import { totalBatchSize, workerCounts } from "./worker_queue.ts";
+import { totalBatchSize, workerCounts } from "./idle_workers.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import type { Policy } from "../policy.ts";
 

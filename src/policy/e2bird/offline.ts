@@ -12,7 +12,7 @@ import {
   positiveInteger,
 } from "../../base/checked_options.ts";
 import { shorten } from "../../base/describe.ts";
-import type { WorkerCounts } from "./worker_queue.ts";
+import type { WorkerCounts } from "./idle_workers.ts";
 
 /** The mixes of Table 4, for ResNet-152 on a Titan RTX. */
 export const RES152_CONFIGURATIONS: Readonly<Record<number, WorkerCounts>> = {

@@ -5,7 +5,7 @@
  * Every entry carries what a decision needs of everything at or below it, so that a decision looks at
  * the top alone (section VI-D: O(1)).
  */
-import type { Extent } from "../../graph/cache.ts";
+import { type Extent, largerExtent } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Model } from "../../graph/model.ts";
 import type { CellExtents } from "./exec_time.ts";
@@ -81,7 +81,7 @@ export class SubBatch {
   largestExtents(): CellExtents | undefined {
     return this.members.reduce(
       (largest: CellExtents | undefined, { extents }) =>
-        larger(largest, extents),
+        largerExtents(largest, extents),
       undefined,
     );
   }
@@ -219,7 +219,7 @@ export class BatchTable {
 }
 
 /** The larger extents, cell by cell. */
-export function larger(
+export function largerExtents(
   a: CellExtents | undefined,
   b: CellExtents | undefined,
 ): CellExtents | undefined {
@@ -227,11 +227,6 @@ export function larger(
   return a.map((extent, i): Extent | undefined => {
     const other = b[i];
     if (extent === undefined || other === undefined) return extent ?? other;
-    return {
-      length: Math.max(extent.length, other.length),
-      caches: extent.caches.map(({ seen }, c) => ({
-        seen: Math.max(seen, other.caches[c]!.seen),
-      })),
-    };
+    return largerExtent(extent, other);
   });
 }

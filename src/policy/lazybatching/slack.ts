@@ -2,7 +2,11 @@
  * The two slack predictors of LazyBatching: what pushing more requests onto a BatchTable would leave
  * to the one that has least.
  */
-import { type BatchTable, larger, type SubBatch } from "./batch_table.ts";
+import {
+  type BatchTable,
+  largerExtents,
+  type SubBatch,
+} from "./batch_table.ts";
 import type { CellExtents } from "./exec_time.ts";
 import type { Profile } from "../profile.ts";
 
@@ -86,7 +90,10 @@ export function exact(profile: Profile): SlackPredictor {
         const rest = merges ? work : [];
         rows = below.members.length + (merges ? rows : 0);
         work = below.work.map((times, c) => Math.max(times, rest[c] ?? 0));
-        extents = larger(below.largestExtents(), merges ? extents : undefined);
+        extents = largerExtents(
+          below.largestExtents(),
+          merges ? extents : undefined,
+        );
         current = below;
       }
       const until = current.model.cells.length;

@@ -36,7 +36,7 @@ export function workerCounts(
   return Array.from(counts, (count) => count ?? 0);
 }
 
-export class WorkerQueue {
+export class IdleWorkers {
   /** Workers of the current configuration, and busy ones, by exponent of their size. */
   #counts: WorkerCounts;
   readonly #busy: number[] = [];

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
   type Batch,
-  BatchTable,
   type Item,
   type Query,
+  QueryTable,
 } from "../../src/policy/dvabatch/query_table.ts";
 import { propertyRuns } from "../property_runs.ts";
 
@@ -20,7 +20,7 @@ interface Naive {
 }
 
 interface Real {
-  table: BatchTable;
+  table: QueryTable;
   pairs: number;
   /** What stages execute, with the queries that were handed to them. */
   running: { item: Item; stage: number; ids: number[] }[];
@@ -239,7 +239,7 @@ Deno.test("batch table and queues do what a model that knows every query's progr
     fc.property(commands, (commands) => {
       fc.modelRun(() => ({
         model: { batches: [], done: new Map(), next: 0, nowNs: 0 },
-        real: { table: new BatchTable(STAGES), pairs: 0, running: [] },
+        real: { table: new QueryTable(STAGES), pairs: 0, running: [] },
       }), commands);
     }),
     { numRuns: propertyRuns(1000) },
