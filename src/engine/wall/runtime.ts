@@ -137,10 +137,16 @@ function spawnWebWorker(
   });
   worker.addEventListener("error", (event) => {
     event.preventDefault();
-    // Browsers do not say what a script that could not be loaded lacks.
-    const why = event.message ||
-      `${workerUrl().pathname} cannot be loaded; ${wayOut()}`;
-    onError(new Error(`A worker thread failed: ${why}`));
+    if (watched) {
+      return onError(new Error(`A worker thread failed: ${event.message}`));
+    }
+    // Browsers do not say what a script that cannot be loaded lacks.
+    const why = event.message || "it cannot be loaded";
+    onError(
+      new Error(
+        `A worker thread failed to start from ${workerUrl().pathname}: ${why}; ${wayOut()}`,
+      ),
+    );
   });
   // Bun says so.
   worker.addEventListener("close", onGone);

@@ -1,0 +1,46 @@
+/** What a bundler leaves behind is missed with a word about it. */
+import assert from "node:assert/strict";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { ROOT, Stranger } from "./stranger.ts";
+
+const CASES: Record<
+  string,
+  { damage: (dist: string) => void; workers: number; message: RegExp }
+> = {
+  "the kernels are missing": {
+    damage: (dist) => rmSync(`${dist}/shoal.wasm`),
+    workers: 0,
+    message: /^Cannot read .*\/shoal\.wasm: .*README, "Bundlers"/,
+  },
+  "a server has sent its page for the kernels": {
+    damage: (dist) => writeFileSync(`${dist}/shoal.wasm`, "<!doctype html>"),
+    workers: 0,
+    message:
+      /^Cannot use .*\/shoal\.wasm: it is no WebAssembly module; .*README, "Bundlers"/,
+  },
+  "the worker is missing": {
+    damage: (dist) => rmSync(`${dist}/worker.js`),
+    workers: 1,
+    message:
+      /^A worker thread failed to start from .*\/worker\.js: [^]*README, "Bundlers"/,
+  },
+};
+
+for (const [what, { damage, workers, message }] of Object.entries(CASES)) {
+  Deno.test(`an engine says so when ${what}`, async () => {
+    using stranger = new Stranger();
+    const dist = stranger.path("dist");
+    cpSync(`${ROOT}build/npm/dist`, dist, { recursive: true });
+    damage(dist);
+    const { cellular, lstm, ServingEngine }: typeof import("../../src/mod.ts") =
+      await import(pathToFileURL(`${dist}/mod.js`).href);
+    const made = ServingEngine.create({
+      models: [lstm({ hidden: 4, vocabulary: 5 })],
+      policy: cellular(),
+      warmUp: false,
+      workers,
+    });
+    await assert.rejects(made, { message });
+  });
+}
