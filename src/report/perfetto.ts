@@ -294,7 +294,7 @@ function lanes(tasks: readonly TaskRecord[]): TaskRecord[][] {
   const all: TaskRecord[][] = [[]];
   for (const task of tasks) {
     const free = all.find((lane) =>
-      lane.length === 0 || lane.at(-1).endNs <= task.startNs
+      lane.length === 0 || lane[lane.length - 1].endNs <= task.startNs
     );
     if (free === undefined) all.push([task]);
     else free.push(task);

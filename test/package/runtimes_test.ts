@@ -28,8 +28,11 @@ import { EngineCore, NpuCost, seededWeights, SimExecutor, Timeline } from "@shoa
 const model = lstm({ hidden: 8, vocabulary: 10, weights: seededWeights(1) });
 const policy: Policy = cellular({ batchSizeMax: 4 });
 const engine = await ServingEngine.create({ models: [model], policy });
-const rows: Float32Array | Int32Array | undefined =
-  (await engine.run(model, { tokens: [1, 2] })).h;
+const { outputs, timing } = await engine.run(model, { tokens: [1, 2] });
+const row: Float32Array = outputs.h.data;
+const queuedMs: number = timing.queuedMs;
+// @ts-expect-error a model without a head has no logits
+outputs.logits;
 // @ts-expect-error tokens are numbers
 engine.run(model, { tokens: "1" });
 // @ts-expect-error there is no such option
@@ -54,7 +57,7 @@ const core = new EngineCore({
 const memory = new WebAssembly.Memory({ initial: 4 });
 const kernels = instantiateKernels(await readKernels("shoal"), { memory });
 const end: number = kernels.shoal_static_end();
-console.log(rows, wrong, end, chooseBuild().file, tensor([1], new Float32Array(1)));
+console.log(row, queuedMs, wrong, end, chooseBuild().file, tensor([1], new Float32Array(1)));
 await engine[Symbol.asyncDispose]();
 `;
 
