@@ -6,10 +6,15 @@ import { formatMs, formatNumber, formatRatio } from "./format.ts";
 /** What two runs of the same policy may differ by. */
 const NOISE = 0.1;
 
+/** A run of fewer requests says nothing about what is chance. */
+const REQUESTS_LEAST = 100;
+
 /** What "beyond noise" means, for whoever reads it. */
 export const NOISE_RULE =
   "beyond noise: lower in each of the run's five consecutive fifths (the same requests under every " +
-  `policy), and by more than ${100 * NOISE} % overall`;
+  `policy), by more than ${
+    100 * NOISE
+  } % overall, in a run of at least ${REQUESTS_LEAST} requests`;
 
 /** Who is first at something, by how much, and whether that is more than chance. */
 export interface Winner {
@@ -53,7 +58,9 @@ export function lowestP90(
 }
 
 /** The policy with the highest peak, in requests per second. */
-export function highestPeak({ peaksPerS }: ModelResult): Winner | undefined {
+export function highestPeak(
+  { peaksPerS, points }: ModelResult,
+): Winner | undefined {
   const [first, second] = Object.entries(peaksPerS)
     .filter(([, perS]) => Number.isFinite(perS))
     .sort(([, a], [, b]) => b - a);
@@ -61,19 +68,24 @@ export function highestPeak({ peaksPerS }: ModelResult): Winner | undefined {
   const [policy, value] = first;
   if (second === undefined) return { policy, value };
   const ratio = value / second[1];
+  // Peaks are of as many requests as points.
+  const isBeyondNoise = ratio > 1 + NOISE && points.every(hasEnough);
   return {
     policy,
     value,
-    next: { policy: second[0], ratio, isBeyondNoise: ratio > 1 + NOISE },
+    next: { policy: second[0], ratio, isBeyondNoise },
   };
 }
 
 function isBeyondNoise(better: BenchPoint, worse: BenchPoint): boolean {
   const [a, b] = [better.metrics, worse.metrics];
-  const fifths = a.p90OfFifthsNs;
-  return fifths.length > 0 && fifths.length === b.p90OfFifthsNs.length &&
-    fifths.every((ns, k) => ns < b.p90OfFifthsNs[k]) &&
+  return hasEnough(better) && hasEnough(worse) &&
+    a.p90OfFifthsNs.every((ns, k) => ns < b.p90OfFifthsNs[k]) &&
     b.latency.p90Ns > (1 + NOISE) * a.latency.p90Ns;
+}
+
+function hasEnough({ metrics }: BenchPoint): boolean {
+  return metrics.requests.done >= REQUESTS_LEAST;
 }
 
 /** The model's winners in one sentence. */
@@ -136,7 +148,7 @@ function tally(winners: readonly Winner[]): string {
     const beyond = won.filter(({ next }) => next?.isBeyondNoise).length;
     const margin = ratios.length === 0
       ? ""
-      : ` (the next ${range(ratios)}, beyond noise on ${beyond})`;
+      : ` (the next ${range(ratios)} behind, beyond noise on ${beyond})`;
     return `${policy}'s on ${won.length}${margin}`;
   }));
 }

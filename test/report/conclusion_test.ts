@@ -11,9 +11,14 @@ import {
 const NOTHING = summarize(new Collector());
 
 /** A run with this p90, and those of its fifths, in milliseconds. */
-function run(p90Ms: number, fifthsMs: readonly number[]): Metrics {
+function run(
+  p90Ms: number,
+  fifthsMs: readonly number[],
+  done = 1000,
+): Metrics {
   return {
     ...NOTHING,
+    requests: { ...NOTHING.requests, done },
     latency: { ...NOTHING.latency, p90Ns: p90Ms * 1e6 },
     p90OfFifthsNs: fifthsMs.map((ms) => ms * 1e6),
   };
@@ -57,6 +62,16 @@ Deno.test("a model's conclusion names who is first at each load, by how much, an
   );
 });
 
+Deno.test("a run of few requests is within noise, whatever it shows", () => {
+  const few = (ms: number, done: number) => run(ms, [ms, ms, ms, ms, ms], done);
+  const said = (done: number) =>
+    modelConclusion(
+      model("a", { low: { x: few(1, done), y: few(9, done) } }, { x: 9, y: 1 }),
+    ).match(/beyond|within/g);
+  deepEqual(said(100), ["beyond", "beyond"]);
+  deepEqual(said(99), ["within", "within"]);
+});
+
 Deno.test("the overall conclusion counts models by load", () => {
   const models = [
     model("a", { low: { x: FLAT(2), y: FLAT(3) } }, { x: 3, y: 2 }),
@@ -65,10 +80,10 @@ Deno.test("the overall conclusion counts models by load", () => {
   ];
   equal(
     overallConclusion(models),
-    "Over 3 models, the lowest p90 at low load is x's on 2 (the next 1.50x to 4.00x, beyond noise on 2) " +
-      "and y's on 1 (the next 9.00x, beyond noise on 1); " +
-      "the highest peak is y's on 2 (the next 1.05x to 2.00x, beyond noise on 1) " +
-      "and x's on 1 (the next 1.50x, beyond noise on 1).",
+    "Over 3 models, the lowest p90 at low load is x's on 2 (the next 1.50x to 4.00x behind, beyond noise on 2) " +
+      "and y's on 1 (the next 9.00x behind, beyond noise on 1); " +
+      "the highest peak is y's on 2 (the next 1.05x to 2.00x behind, beyond noise on 1) " +
+      "and x's on 1 (the next 1.50x behind, beyond noise on 1).",
   );
 });
 
