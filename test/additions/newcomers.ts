@@ -237,7 +237,7 @@ export function square_f32(m: i32, n: i32, aRows: usize, outRows: usize): void {
     after: `from "./softmax";`,
     lines: [`export { square_f32 } from "./square";`],
   }, {
-    file: "src/kernels/spec/elementwise.ts",
+    file: "src/kernels/spec/rows.ts",
     after: "  abs_f32: unary,",
     lines: ["  square_f32: unary,"],
   }, {

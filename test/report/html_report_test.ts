@@ -176,6 +176,9 @@ Deno.test("htmlReport() says what every column means", () => {
   }
 });
 
+/** Where a text's anchor is, as a share of its width. */
+const ANCHORS: Record<string, number> = { start: 0, middle: 0.5, end: 1 };
+
 Deno.test("no label of a chart leaves it, however large the figures", async () => {
   const result = syntheticResult();
   const times = 1e5;
@@ -216,7 +219,7 @@ Deno.test("no label of a chart leaves it, however large the figures", async () =
     for (const [, anchor, size, x, y, label] of labels) {
       // A little more than the mean width of a character of a sans-serif font.
       const width = 0.55 * Number(size) * label.length;
-      const share = { start: 0, middle: 0.5, end: 1 }[anchor]!;
+      const share = ANCHORS[anchor];
       const left = Number(x) - share * width;
       ok(left >= 0 && left + width <= CHART_WIDTH, `${label} at ${x}`);
       ok(Number(y) >= 0 && Number(y) <= CHART_HEIGHT, `${label} at ${y}`);
