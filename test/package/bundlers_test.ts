@@ -13,8 +13,8 @@ import { ROOT, Stranger, VITE } from "./stranger.ts";
 const IMPORT_MAP = `<script type="importmap">${
   JSON.stringify({
     imports: {
-      "@shoal/core": "./node_modules/@shoal/core/dist/mod.js",
-      "@shoal/core/": "./node_modules/@shoal/core/dist/",
+      "@shoal/core": "./node_modules/@shoal/core/build/dist/mod.js",
+      "@shoal/core/": "./node_modules/@shoal/core/build/dist/",
     },
   })
 }</script>`;
@@ -30,7 +30,7 @@ function build(stranger: Stranger): Record<string, string> {
     `${ROOT}/node_modules/esbuild/bin/esbuild`,
     ...["main.js", "--bundle", "--format=esm", "--outdir=public/esbuild"],
   );
-  const dist = stranger.path("node_modules/@shoal/core/dist");
+  const dist = stranger.path("node_modules/@shoal/core/build/dist");
   for (const name of readdirSync(dist)) {
     if (name !== "worker.js" && !name.endsWith(".wasm")) continue;
     cpSync(`${dist}/${name}`, stranger.path(`public/esbuild/${name}`));

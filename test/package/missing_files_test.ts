@@ -31,7 +31,7 @@ for (const [what, { damage, workers, message }] of Object.entries(CASES)) {
   Deno.test(`an engine says so when ${what}`, async () => {
     using stranger = new Stranger();
     const dist = stranger.path("dist");
-    cpSync(`${ROOT}build/npm/dist`, dist, { recursive: true });
+    cpSync(`${ROOT}build/dist`, dist, { recursive: true });
     damage(dist);
     const { cellular, lstm, ServingEngine }: typeof import("../../src/mod.ts") =
       await import(pathToFileURL(`${dist}/mod.js`).href);

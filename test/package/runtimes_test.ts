@@ -77,10 +77,13 @@ Deno.test("the installed package serves the bits of the sources", async (t) => {
     stranger.write({
       "elsewhere/smoke_load.mjs": PROGRAM["smoke_load.mjs"],
       "elsewhere/main.mjs": PROGRAM["main.mjs"]
-        .replace(`"@shoal/core"`, `"../node_modules/@shoal/core/dist/mod.js"`)
+        .replace(
+          `"@shoal/core"`,
+          `"../node_modules/@shoal/core/build/dist/mod.js"`,
+        )
         .replaceAll(
           /"@shoal\/core\/(\w+)"/g,
-          `"../node_modules/@shoal/core/dist/$1.js"`,
+          `"../node_modules/@shoal/core/build/dist/$1.js"`,
         ),
     });
     const { stdout } = stranger.run(...RUNTIMES["deno"]!, "elsewhere/main.mjs");

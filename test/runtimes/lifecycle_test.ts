@@ -4,5 +4,5 @@ import { testLives } from "../lifecycle.ts";
 testLives(
   "Node",
   ["node", "--expose-gc"],
-  new URL("../../build/npm/dist/mod.js", import.meta.url),
+  new URL("../../build/dist/mod.js", import.meta.url),
 );

@@ -2,10 +2,10 @@
  * Runs the bundled library in whatever runtime executes this file, and prints the hash of its results: on
  * threads, then in this thread.
  */
-import * as kernels from "../../build/npm/dist/kernels.js";
-import * as serving from "../../build/npm/dist/mod.js";
-import * as npu from "../../build/npm/dist/npu.js";
-import * as simulate from "../../build/npm/dist/simulate.js";
+import * as kernels from "../../build/dist/kernels.js";
+import * as serving from "../../build/dist/mod.js";
+import * as npu from "../../build/dist/npu.js";
+import * as simulate from "../../build/dist/simulate.js";
 import { smokeLoad } from "./smoke_load.mjs";
 
 const doors = { kernels, npu, serving, simulate };

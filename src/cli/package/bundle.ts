@@ -1,5 +1,5 @@
 /**
- * The npm package's files, but for the declarations that `deno task pack` adds: build/npm/dist has one
+ * The npm package's code, to which `deno task package` adds declarations: build/dist has one
  * JavaScript module per entry, chunks that they share, the worker and the kernels side by side.
  */
 import {
@@ -47,7 +47,7 @@ const COMMON = {
   platform: "neutral",
   target: "es2022",
   external: ["node:*"],
-  outdir: "build/npm/dist",
+  outdir: "build/dist",
   write: false,
   metafile: true,
   logLevel: "warning",
@@ -75,20 +75,12 @@ const BUILDS: readonly BuildOptions[] = [
   },
 ];
 
-/** What was bundled. */
-export interface Bundled {
-  /** Folder of the package. */
-  readonly folder: URL;
-  /** Files that became part of the bundles, by their paths from the root. */
-  readonly inputs: ReadonlySet<string>;
-}
-
 /**
  * Bundles the library, its worker and the command line as JavaScript modules, with the kernels beside them.
  * @param root folder of the checkout; the kernels are built
+ * @returns files that became part of the bundles, by their paths from the root
  */
-export async function bundle(root: URL): Promise<Bundled> {
-  const folder = new URL("build/npm/", root);
+export async function bundle(root: URL): Promise<ReadonlySet<string>> {
   const inputs = new Set<string>();
   const files = new Map<string, Uint8Array>();
   try {
@@ -112,8 +104,8 @@ export async function bundle(root: URL): Promise<Bundled> {
     if (!name.endsWith(".wasm")) continue;
     files.set(name, readFileSync(new URL(`build/${name}`, root)));
   }
-  replaceFiles(new URL("dist/", folder), files);
-  return { folder, inputs };
+  replaceFiles(new URL("build/dist/", root), files);
+  return inputs;
 }
 
 /** Makes a folder hold these files and no others; what is right is left alone, as somebody may be using it. */
