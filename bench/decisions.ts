@@ -71,7 +71,7 @@ function network(layers: number): Model<unknown> {
 let ids = 0;
 
 function request(model: Model): Request {
-  const graph = new CellGraph(model);
+  const graph = new CellGraph<Request>(model);
   model.unfold({}, graph);
   const made: Request = {
     id: ids++,

@@ -133,7 +133,7 @@ export type {
   RequestRecord,
   TaskRecord,
 } from "./policy/records.ts";
-export type { Request } from "./policy/request.ts";
+export type { NodeOf, Request } from "./policy/request.ts";
 export { readSafetensors } from "./tensor/safetensors.ts";
 export { tensor } from "./tensor/tensor.ts";
 export type { ImageShape, Pair } from "./tensor/image_shape.ts";

@@ -36,7 +36,7 @@ export function factsOf(network: Network, seed: number): Facts {
       .meanMs
   );
   const estimates = requests.map(({ model, input }, id) => {
-    const graph = new CellGraph(model);
+    const graph = new CellGraph<Request>(model);
     model.unfold(input, graph);
     const request: Request = {
       id,

@@ -127,7 +127,7 @@ function decisionLog(decisions: Decision[]): Observer {
           cell: cell.name,
           rows: nodes.map((
             { graph, index },
-          ) => [(graph.owner as { id: number }).id, index]),
+          ) => [graph.owner.id, index]),
         })),
       });
     },

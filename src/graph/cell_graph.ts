@@ -12,6 +12,7 @@ import {
   checkSource,
 } from "./node_checks.ts";
 import { nodesMaxOf } from "./nodes_max.ts";
+import type { Piece } from "./piece.ts";
 import type { OutputTypes } from "./result.ts";
 
 /** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
@@ -52,17 +53,17 @@ export interface NodeOptions {
 }
 
 const NONE: readonly number[] = [];
-const NO_NODES: readonly CellNode[] = [];
+const NO_NODES: readonly never[] = [];
 const NO_CACHES: readonly CacheUse<CellNode>[] = [];
 const NO_OPTIONS: NodeOptions = {};
 
+/** Neighbours that a list is made to fit: most nodes have one or two, and an array that grows makes room for 16. */
+const FITTED_MAX = 4;
+
 /** Graphs are unfolded per request: nodes without neighbours share one empty list. */
-function appended(
-  nodes: readonly CellNode[],
-  node: CellNode,
-): readonly CellNode[] {
-  if (nodes === NO_NODES) return [node];
-  (nodes as CellNode[]).push(node);
+function appended<Node>(nodes: readonly Node[], node: Node): readonly Node[] {
+  if (nodes.length < FITTED_MAX) return nodes.concat(node);
+  (nodes as Node[]).push(node);
   return nodes;
 }
 
@@ -74,12 +75,16 @@ function isSamePort(a: Port, b: Port): boolean {
   return a.width === b.width && a.dtype === b.dtype && sameImage(a, b);
 }
 
-/** One node of a request's cell graph: one application of one cell. Policies read it, the engine keeps it. */
-export class CellNode implements Extent {
+/**
+ * One node of a request's cell graph: one application of one cell. Policies read it, the engine keeps it.
+ * @typeParam Owner see CellGraph
+ * @typeParam Tag see CellGraph
+ */
+export class CellNode<Owner = unknown, Tag = unknown> implements Extent {
   /** Nodes whose outputs it reads, each once. */
-  predecessors: readonly CellNode[] = NO_NODES;
+  predecessors: readonly CellNode<Owner, Tag>[] = NO_NODES;
   /** Nodes that read its outputs, each once. */
-  successors: readonly CellNode[] = NO_NODES;
+  successors: readonly CellNode<Owner, Tag>[] = NO_NODES;
   /** 0: waiting, 1: submitted, 2: done, 3: void (behind the end of its request); written by the engine only. */
   state: number = NODE.waiting;
   /** The worker it was submitted to; -1 before. */
@@ -94,17 +99,17 @@ export class CellNode implements Extent {
    * @internal
    */
   offsets: readonly number[] = NONE;
-  /** Belongs to the policy: whatever it needs to find again for a node. */
-  tag: unknown = undefined;
+  /** Belongs to the policy: whatever it needs to find again for a node; undefined until it says. */
+  tag: Tag = undefined as Tag;
   /** Belongs to the policy: a counter, such as predecessors not yet submitted. */
   pending: number = 0;
   /** Belongs to the policy: the node behind it in a list. */
-  next: CellNode | undefined = undefined;
+  next: CellNode<Owner, Tag> | undefined = undefined;
   /**
    * Belongs to the slot plan: what a descendant may take over.
    * @internal
    */
-  reusable: unknown = undefined;
+  reusable: Piece[] | undefined = undefined;
   /**
    * Belongs to the slot plan: which growing step it is part of.
    * @internal
@@ -117,7 +122,7 @@ export class CellNode implements Extent {
    */
   constructor(
     /** The graph of the request that it is of. */
-    readonly graph: CellGraph,
+    readonly graph: CellGraph<Owner, Tag>,
     /** Its place in `graph.nodes`. */
     readonly index: number,
     /** The cell that it applies. */
@@ -139,7 +144,9 @@ export class CellNode implements Extent {
     }
   }
 
-  #follow(before: CellNode): void {
+  #follow(source: CellNode): void {
+    // Of the same graph: see checkSource.
+    const before = source as CellNode<Owner, Tag>;
     // Not a look through the predecessors, of which there may be many: what follows `before` is in order.
     if (before.successors[before.successors.length - 1] === this) return;
     this.predecessors = appended(this.predecessors, before);
@@ -193,10 +200,12 @@ export interface ResultRows {
  * A new graph is open: a model appends what it likes. The engine seals it once the request is unfolded, and
  * opens it for nodes and results alone while `Model.grow` runs: the slot is planned for what the request has
  * brought by then, and a graph that a model keeps and appends to later would not fit its request any more.
+ * @typeParam Owner the request that it is of, as whoever uses the graph knows it
+ * @typeParam Tag what the policy keeps with every node
  */
-export class CellGraph {
+export class CellGraph<Owner = unknown, Tag = unknown> {
   /** All nodes so far, in a topological order. */
-  readonly nodes: CellNode[] = [];
+  readonly nodes: CellNode<Owner, Tag>[] = [];
   /** What the request brought, in the order of the calls of `ids` and `rows`. */
   readonly inputs: InputData[] = [];
   /** Its caches, in the order of the calls of `cache`. */
@@ -212,7 +221,7 @@ export class CellGraph {
    * The request this graph is of; set by the engine.
    * @internal
    */
-  owner: unknown = undefined;
+  owner: Owner = undefined as Owner;
   /** The graph grows no more: static, stopped, or at its limit. */
   closed: boolean = true;
   /** Most growing steps this request may take; 0 for a static graph. */
@@ -313,7 +322,7 @@ export class CellGraph {
     cell: Cell,
     inputs: Readonly<Record<string, Source>>,
     options: NodeOptions = NO_OPTIONS,
-  ): CellNode {
+  ): CellNode<Owner, Tag> {
     this.#appends();
     if (!this.model.cells.includes(cell)) {
       throw new TypeError(
@@ -342,7 +351,7 @@ export class CellGraph {
     const uses = cell.caches.length === 0
       ? NO_CACHES
       : cacheUses(this, cell, options.caches ?? {}, length);
-    const node = new CellNode(
+    const node = new CellNode<Owner, Tag>(
       this,
       this.nodes.length,
       cell,

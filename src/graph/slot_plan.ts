@@ -18,6 +18,7 @@ import { cacheBytes } from "./cache.ts";
 import type { Cell } from "./cell.ts";
 import type { CellGraph, CellNode } from "./cell_graph.ts";
 import { growingCells } from "./growing_cells.ts";
+import type { Piece } from "./piece.ts";
 
 /** Every row starts at a multiple of this: one v128. */
 export const ROW_ALIGNMENT = 16;
@@ -40,12 +41,6 @@ interface Turns {
   steps: number;
   /** Offsets by output port, of even and odd steps. */
   readonly buffers: readonly (readonly number[])[];
-}
-
-/** A piece of the slot. */
-interface Piece {
-  readonly offset: number;
-  readonly bytes: number;
 }
 
 /** Lays out one slot. Offsets are bytes from the slot's start. */
@@ -116,7 +111,7 @@ export class SlotPlan {
         this.#take(bytes);
     }
     node.offsets = offsets;
-    node.reusable = free;
+    if (free.length > 0) node.reusable = free;
   }
 
   /** @throws RangeError when the node reads a growing step before the last one */
@@ -182,7 +177,7 @@ export class SlotPlan {
 }
 
 /** In the place of what a node hands on, once its own rows were. */
-const RETIRED: readonly Piece[] = [];
+const RETIRED: Piece[] = [];
 
 /** Joins pieces that are neighbours. */
 function merge(pieces: Piece[]): void {
@@ -208,7 +203,7 @@ const PIECES_MAX = 128;
 
 /** What `parent` leaves to its first child, behind what the child has already. */
 function handedOn(parent: CellNode, free: Piece[]): Piece[] {
-  const pieces = parent.reusable as Piece[] | undefined;
+  const pieces = parent.reusable;
   if (pieces === undefined || pieces === RETIRED) return free;
   parent.reusable = undefined;
   if (free.length === 0) return pieces;

@@ -1,24 +1,23 @@
 import type { Cell } from "../graph/cell.ts";
-import type { CellNode } from "../graph/cell_graph.ts";
-import type { Request } from "./request.ts";
+import type { NodeOf, Request } from "./request.ts";
 
 /** One batched task: rows of one cell. */
-export interface Step {
+export interface Step<R extends Request = Request> {
   /** The cell that all of its rows are of. */
   readonly cell: Cell;
   /** One node per row, all of `cell`. May be empty in a padded run: a step that only padding takes. */
-  readonly nodes: readonly CellNode[];
+  readonly nodes: readonly NodeOf<R>[];
 }
 
 /**
  * The part of a run whose length nobody knows: growing steps of every request, until all are done, each
  * step cell by cell.
  */
-export interface Tail {
+export interface Tail<R extends Request = Request> {
   /** The cells of a growing step, in order. */
   readonly cells: readonly Cell[];
   /** The requests that grow, all of one model. */
-  readonly requests: readonly Request[];
+  readonly requests: readonly R[];
 }
 
 /**
@@ -50,14 +49,17 @@ export interface Note {
   readonly why: string;
 }
 
-/** A decision to occupy a worker with a run of steps, as data. */
-export interface Launch {
+/**
+ * A decision to occupy a worker with a run of steps, as data.
+ * @typeParam R requests as whoever reads it knows them
+ */
+export interface Launch<R extends Request = Request> {
   /** Id of the worker. */
   readonly worker: number;
   /** Executed in order; the worker is not given back between them. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly Step<R>[];
   /** What follows the steps, as long as its requests grow. */
-  readonly tail?: Tail;
+  readonly tail?: Tail<R>;
   /**
    * Every step has this many rows: what requests leave open, also by being done before others, is
    * padding, computed and timed. Without it a step has the rows that its requests still need.
@@ -82,7 +84,7 @@ export interface Launch {
 }
 
 /** One task of a launch, as the engine hands it to an executor and reports it back. */
-export interface Task {
+export interface Task<R extends Request = Request> {
   /** Unique, ascending in order of submission. */
   readonly id: number;
   /** The launch that it is of, as `Observer.decided` has it. */
@@ -92,7 +94,7 @@ export interface Task {
   /** The cell that all of its rows are of. */
   readonly cell: Cell;
   /** One node per row of a request. */
-  readonly nodes: readonly CellNode[];
+  readonly nodes: readonly NodeOf<R>[];
   /** Rows computed into scratch only to fill the batch to its shape; timed like any other. */
   readonly padding: number;
   /** Rows of requests that are done are computed into scratch (true) or left out (false). */

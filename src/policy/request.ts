@@ -1,18 +1,25 @@
 import type { CellGraph } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
 
-/** A request as a policy sees it. What it may still grow to is not part of it. */
-export interface Request {
+/**
+ * A request as a policy sees it. What it may still grow to is not part of it.
+ * @typeParam Tag what the policy keeps with a request
+ * @typeParam NodeTag what it keeps with every node
+ */
+export interface Request<Tag = unknown, NodeTag = unknown> {
   /** Unique and ascending in order of arrival. */
   readonly id: number;
   /** The model that it was submitted to. */
   readonly model: Model;
   /** Its unfolded graph, which may still grow; empty until it is unfolded. */
-  readonly graph: CellGraph;
+  readonly graph: CellGraph<Request<Tag, NodeTag>, NodeTag>;
   /** When it was due to arrive; latency counts from here. */
   readonly arrivalNs: number;
   /** The request is refused unless it has started by then; Infinity without a deadline. */
   readonly deadlineNs: number;
   /** Belongs to the policy: whatever it needs to find again for a request. */
-  tag: unknown;
+  tag: Tag;
 }
+
+/** A node of such a request. */
+export type NodeOf<R extends Request> = R["graph"]["nodes"][number];

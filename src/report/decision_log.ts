@@ -43,7 +43,7 @@ export class DecisionLog implements Observer {
     const { worker, steps, tail, paddedRows = 0, why, notes = [] } = launch;
     const requests = new Set<number>(tail?.requests.map(({ id }) => id));
     for (const { nodes } of steps) {
-      for (const { graph } of nodes) requests.add((graph.owner as Request).id);
+      for (const { graph } of nodes) requests.add(graph.owner.id);
     }
     this.launches[id] = {
       id,

@@ -11,7 +11,11 @@ import { bucketed } from "../../src/policy/baselines/bucketed.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { late } from "../../src/policy/late_batching/late.ts";
-import { partition } from "../../src/policy/cellular_batching/subgraph.ts";
+import {
+  type CellularRequest,
+  partition,
+  type Subgraph,
+} from "../../src/policy/cellular_batching/subgraph.ts";
 import { runSimulated } from "../engine/harness.ts";
 import { batchAt, chain, chainArrivals, simulateChain } from "./timeline.ts";
 
@@ -120,7 +124,7 @@ for (const pushAhead of [1, 2]) {
 
 Deno.test("Cellular Batching section 4.4: a complete tree of 16 leaves has 17 subgraphs", () => {
   const model = treeLstm({ hidden: 1, vocabulary: 1 });
-  const cellGraph = new CellGraph(model);
+  const cellGraph = new CellGraph<CellularRequest, Subgraph>(model);
   const complete = (depth: number): ParseTree =>
     depth === 0 ? 0 : [complete(depth - 1), complete(depth - 1)];
   model.unfold({ tree: complete(4) }, cellGraph);

@@ -1,9 +1,9 @@
 import type { Cell } from "../../graph/cell.ts";
-import { type CellGraph, type CellNode, NODE } from "../../graph/cell_graph.ts";
+import { type CellGraph, NODE } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Result } from "../../graph/result.ts";
 import type { Outcome } from "../../policy/records.ts";
-import type { Request } from "../../policy/request.ts";
+import type { NodeOf, Request } from "../../policy/request.ts";
 import type { BatchLog } from "./batch_log.ts";
 
 /** How a request ended; `result` when done, `error` otherwise. */
@@ -22,8 +22,11 @@ export interface Ending {
  */
 export type OnEnd = (ending: Ending, endNs: number) => void;
 
-/** A request inside the engine: what a policy sees, and the engine's own books. */
-export class ActiveRequest implements Request {
+/**
+ * A request inside the engine: what a policy sees, and the engine's own books.
+ * @typeParam Slot what the executor keeps with it
+ */
+export class ActiveRequest<Slot = unknown> implements Request {
   /** Belongs to the policy. */
   tag: unknown = undefined;
   /** Start of its first task; NaN before. */
@@ -51,7 +54,7 @@ export class ActiveRequest implements Request {
   /** Growing steps that were done or void. */
   stepsSettled: number = 0;
   /** Belongs to the executor; undefined while it has no room. */
-  slot: unknown = undefined;
+  slot: Slot = undefined as Slot;
   /** A row of it was submitted. */
   begun: boolean = false;
   /**
@@ -85,7 +88,7 @@ export class ActiveRequest implements Request {
     /** The model that it was submitted to. */
     readonly model: Model,
     /** Its graph; empty until it is unfolded. */
-    readonly graph: CellGraph,
+    readonly graph: CellGraph<ActiveRequest<Slot>>,
     /** When it was due to arrive. */
     readonly arrivalNs: number,
     /** Latest useful completion; Infinity without a deadline. */
@@ -105,8 +108,15 @@ export class ActiveRequest implements Request {
     return Math.min(this.graph.stepsMax, this.stepsFixed ?? Infinity);
   }
 
+  /** Its slot, which it loses. */
+  takeSlot(): Slot {
+    const { slot } = this;
+    this.slot = undefined as Slot;
+    return slot;
+  }
+
   /** The node of a growing cell that it executes next: among its last ones, which wait. */
-  nextGrown(cell: Cell): CellNode | undefined {
+  nextGrown(cell: Cell): NodeOf<this> | undefined {
     const { nodes } = this.graph;
     for (let i = nodes.length - 1; i >= 0; i--) {
       const node = nodes[i]!;

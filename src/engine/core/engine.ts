@@ -165,7 +165,7 @@ export class EngineCore {
     const request = new ActiveRequest(
       this.#requests,
       model,
-      new CellGraph(model),
+      new CellGraph<ActiveRequest>(model),
       arrivalNs,
       deadlineNs,
       finishNs,
@@ -278,17 +278,17 @@ export class EngineCore {
    * observer and policy. What executors are given as `onCompleted`; the caller pumps afterwards.
    * @throws AssertionError when the task is not under way
    */
-  completed(task: Task, startNs: number, endNs: number): void {
-    const { run } = task as EngineTask;
+  completed(given: Task, startNs: number, endNs: number): void {
+    const task = given as EngineTask;
+    const { run, nodes } = task;
     assert(run.inFlight > 0, "a task of a run that is under way");
-    const { nodes } = task;
     let rows = 0;
     let tokens = 0;
     const ended: ActiveRequest[] = [];
     let logged = 0;
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i]!;
-      const request = node.graph.owner as ActiveRequest;
+      const request = node.graph.owner;
       request.inFlight--;
       const wasOver = request.over;
       if (this.#settle(task, node, request, startNs)) {
@@ -317,7 +317,7 @@ export class EngineCore {
 
   /** @returns whether the row was executed for its request */
   #settle(
-    task: Task,
+    task: EngineTask,
     node: CellNode,
     request: ActiveRequest,
     startNs: number,
@@ -418,7 +418,9 @@ export class EngineCore {
     }
   }
 
-  #launch(launch: Launch, nowNs: number): void {
+  #launch(given: Launch, nowNs: number): void {
+    // A policy launches what it was given.
+    const launch = given as Launch<ActiveRequest>;
     const worker = this.#workers[launch.worker];
     assert(
       worker !== undefined,
@@ -434,7 +436,7 @@ export class EngineCore {
     this.#endStunted(nowNs);
   }
 
-  #submit(run: Run, step: Step): void {
+  #submit(run: Run, step: Step<ActiveRequest>): void {
     const { worker, paddedRows = 0, paddedLength = 0 } = run.launch;
     const { cell, nodes } = step;
     const padding = Math.max(0, paddedRows - nodes.length);
@@ -446,7 +448,7 @@ export class EngineCore {
         node.readyFor(worker),
         "a row's inputs are done or queued before it",
       );
-      const request = node.graph.owner as ActiveRequest;
+      const request = node.graph.owner;
       assert(!request.departed, "a row of a request that is there");
       node.state = NODE.submitted;
       node.worker = worker;

@@ -29,9 +29,13 @@ export interface Executor {
   /** A growing graph got this node; it will be submitted next. */
   grew(request: ActiveRequest, node: CellNode): void;
   /** Queues a task behind those the worker already has. */
-  push(task: Task): void;
+  push(task: Task<ActiveRequest>): void;
   /** Called once per row, in row order, when its task is reported complete. */
-  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement;
+  settle(
+    task: Task<ActiveRequest>,
+    node: CellNode,
+    request: ActiveRequest,
+  ): Settlement;
   /** Rows of the request that have not started need not be executed. */
   abandon(request: ActiveRequest): void;
   /** The request's results; called once, when it is done. */

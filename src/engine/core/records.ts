@@ -39,7 +39,7 @@ export function taskRecord(
     speculative: task.padsDone ? 0 : voided,
     startNs,
     endNs,
-    requests: nodes.map((node) => (node.graph.owner as ActiveRequest).id),
+    requests: nodes.map((node) => node.graph.owner.id),
   };
 }
 
@@ -63,10 +63,10 @@ export function requestRecord(
 
 /** Writes a settled task down for each of its requests that asked. */
 export function logBatch(
-  task: Task,
+  task: Task<ActiveRequest>,
   ran: Omit<LoggedBatch, "cell" | "worker">,
 ): void {
   for (const { graph, state } of task.nodes) {
-    if (state === NODE.done) (graph.owner as ActiveRequest).log?.add(task, ran);
+    if (state === NODE.done) graph.owner.log?.add(task, ran);
   }
 }

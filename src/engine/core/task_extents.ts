@@ -9,21 +9,22 @@ import type { ActiveRequest } from "./active_request.ts";
  * What is computed for a task: all rows that are alive, and padding unless every row's request has ended.
  * @returns rows, and how much there is of each where that makes a difference
  */
-export function computed(
-  task: Task,
-  isDone: (request: ActiveRequest) => boolean,
+export function computed<Slot>(
+  task: Task<ActiveRequest<Slot>>,
+  isDone: (request: ActiveRequest<Slot>) => boolean,
 ): { rows: number; extents?: readonly Extent[] } {
   const { cell, nodes, padding, padsDone } = task;
   let alive = 0;
   for (const node of nodes) {
-    if (!isDone(node.graph.owner as ActiveRequest)) alive++;
+    if (!isDone(node.graph.owner)) alive++;
   }
   if (nodes.length > 0 && alive === 0) return { rows: 0 };
   const rows = padding + (padsDone ? nodes.length : alive);
   if (!hasExtents(cell)) return { rows };
-  const real = nodes.filter((node) =>
-    padsDone || !isDone(node.graph.owner as ActiveRequest)
-  ).map((node) => padded(node, task));
+  const real = nodes.filter((node) => padsDone || !isDone(node.graph.owner))
+    .map((
+      node,
+    ) => padded(node, task));
   const largest = real.reduce(
     largerExtent,
     padded({ length: 1, caches: cell.caches.map(() => ({ seen: 1 })) }, task),

@@ -1,11 +1,10 @@
-import type { Task } from "../../policy/launch.ts";
 import type { CellRunner } from "./cell_runner.ts";
-import type { TensorStore } from "./tensor_store.ts";
+import type { SlotTask, TensorStore } from "./tensor_store.ts";
 
 /** @throws RangeError when a task's tables take more than `taskBytes` */
 export function checkTables(
   store: TensorStore,
-  task: Task,
+  task: SlotTask,
   taskBytes: number,
 ): void {
   const bytes = store.tableBytes(task);
@@ -24,7 +23,7 @@ export function checkTables(
 export function runTask(
   store: TensorStore,
   runner: CellRunner,
-  task: Task,
+  task: SlotTask,
   tables: number,
 ): void {
   store.writeTables(task, tables);

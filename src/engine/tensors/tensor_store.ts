@@ -60,11 +60,17 @@ export interface TensorStoreOptions {
   workerBytes?: number;
 }
 
-interface Slot {
+/** A request's piece of the slots' memory. */
+export interface Slot {
   readonly address: number;
   readonly bytes: number;
   readonly plan: SlotPlan;
 }
+
+/** A request that has such a slot. */
+export type SlotRequest = ActiveRequest<Slot>;
+/** A task whose rows lie in such slots. */
+export type SlotTask = Task<SlotRequest>;
 
 export class TensorStore {
   readonly memory: WebAssembly.Memory;
@@ -182,7 +188,7 @@ export class TensorStore {
   }
 
   /** Plans the request's slot and writes its inputs. */
-  admit(request: ActiveRequest): void {
+  admit(request: SlotRequest): void {
     const plan = new SlotPlan(request.graph);
     const slot: Slot = { ...this.#pool.allocate(plan.bytes), plan };
     request.slot = slot;
@@ -198,18 +204,18 @@ export class TensorStore {
     memory.set(data, address >>> 2);
   }
 
-  grew(request: ActiveRequest, node: CellNode): void {
-    (request.slot as Slot).plan.place(node);
+  grew(request: SlotRequest, node: CellNode): void {
+    request.slot.plan.place(node);
   }
 
   /** Whether rows of the request that start now are void. */
-  isVoid(request: ActiveRequest): boolean {
-    return isVoid(this.words, (request.slot as Slot).address);
+  isVoid(request: SlotRequest): boolean {
+    return isVoid(this.words, request.slot.address);
   }
 
   /** See Executor.settle. A slot's header only ever moves on, so tasks may settle long after they ran. */
-  settle(node: CellNode, request: ActiveRequest): Settlement {
-    const { address } = request.slot as Slot;
+  settle(node: CellNode, request: SlotRequest): Settlement {
+    const { address } = request.slot;
     const failure = failureOf(this.words, address);
     if (failure !== undefined) return this.#failed(request, failure);
     if (!node.cell.stop || request.graph.stepsMax === 0) return "done";
@@ -217,7 +223,7 @@ export class TensorStore {
   }
 
   /** The failure may be of another task's row: one ends the request, whichever is settled first. */
-  #failed(request: ActiveRequest, { node, call }: Failure): CellError {
+  #failed(request: SlotRequest, { node, call }: Failure): CellError {
     const { cell } = request.graph.nodes[node]!;
     const program = this.programs[this.programId(cell)]!;
     const failed = program.calls[call];
@@ -229,21 +235,20 @@ export class TensorStore {
     );
   }
 
-  abandon(request: ActiveRequest): void {
-    abandonSlot(this.words, (request.slot as Slot).address);
+  abandon(request: SlotRequest): void {
+    abandonSlot(this.words, request.slot.address);
   }
 
-  result(request: ActiveRequest): Result {
-    const slot = request.slot as Slot;
+  result(request: SlotRequest): Result {
+    const slot = request.slot;
     return resultOf(request.graph, slot.address, {
       i32: this.words,
       f32: this.#floats,
     });
   }
 
-  release(request: ActiveRequest): void {
-    this.#pool.release(request.slot as Slot);
-    request.slot = undefined;
+  release(request: SlotRequest): void {
+    this.#pool.release(request.takeSlot());
   }
 
   /** Bytes of a task's tables. */
@@ -253,7 +258,7 @@ export class TensorStore {
   }
 
   /** Writes the addresses of all rows of a task; see CellRunner for the layout. */
-  writeTables(task: Task, address: number): void {
+  writeTables(task: SlotTask, address: number): void {
     const { cell, nodes, padding } = task;
     const addresses = this.#addresses;
     const rows = nodes.length + padding;
@@ -264,7 +269,7 @@ export class TensorStore {
     const grows = cell.stop !== undefined;
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i]!;
-      const slot = ((node.graph.owner as ActiveRequest).slot as Slot).address;
+      const slot = node.graph.owner.slot.address;
       addresses[headers + i] = slot;
       addresses[numbers + i] = node.index;
       let table = ports + i;
@@ -306,7 +311,7 @@ export class TensorStore {
   }
 
   /** Rows of nobody: as long, and looking back as far, as the longest of the task. */
-  #writePadding(task: Task, ports: number, headers: number): void {
+  #writePadding(task: SlotTask, ports: number, headers: number): void {
     const { cell, nodes, padding } = task;
     const addresses = this.#addresses;
     const rows = nodes.length + padding;

@@ -3,14 +3,17 @@ import type { CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Result } from "../../graph/result.ts";
 import { kernelSource } from "../../kernels/module/module.ts";
-import type { Task } from "../../policy/launch.ts";
-import type { ActiveRequest } from "../core/active_request.ts";
 import { CellRunner } from "../tensors/cell_runner.ts";
 import { checkModels } from "../core/check_models.ts";
 import type { Executor, Settlement } from "../core/executor.ts";
 import { checkTables, runTask } from "../tensors/run_task.ts";
 import { roomBytes } from "../tensors/tensor_options.ts";
-import { TensorStore } from "../tensors/tensor_store.ts";
+import {
+  type Slot,
+  type SlotRequest,
+  type SlotTask,
+  TensorStore,
+} from "../tensors/tensor_store.ts";
 import { virtualDevices } from "./virtual_devices.ts";
 import {
   VIRTUAL_CHECKS,
@@ -91,7 +94,7 @@ const PAIRED_CHECKS: Checks<PairedOptions> = {
 export class PairedExecutor implements Executor {
   readonly #store: TensorStore;
   readonly #runners: CellRunner[];
-  readonly #devices: VirtualDevices;
+  readonly #devices: VirtualDevices<Slot>;
   readonly #taskBytes: number;
 
   /**
@@ -140,49 +143,51 @@ export class PairedExecutor implements Executor {
   /**
    * Plans a request's slot and writes its inputs.
    * @throws RangeError when there is never room for it, QueueFullError when there is none now
+   * @internal
    */
-  admit(request: ActiveRequest): void {
+  admit(request: SlotRequest): void {
     this.#store.admit(request);
   }
 
   /** Gives a node that a graph grew by its place in the slot. */
-  grew(request: ActiveRequest, node: CellNode): void {
+  grew(request: SlotRequest, node: CellNode): void {
     this.#store.grew(request, node);
   }
 
   /**
    * Queues a task on its worker.
    * @throws RangeError when its tables are larger than `taskBytes`
+   * @internal
    */
-  push(task: Task): void {
+  push(task: SlotTask): void {
     checkTables(this.#store, task, this.#taskBytes);
     this.#devices.push(task);
   }
 
   /** What became of a row. */
-  settle(_task: Task, node: CellNode, request: ActiveRequest): Settlement {
+  settle(_task: SlotTask, node: CellNode, request: SlotRequest): Settlement {
     return this.#store.settle(node, request);
   }
 
   /** Rows of the request that have not started are not computed. */
-  abandon(request: ActiveRequest): void {
+  abandon(request: SlotRequest): void {
     this.#store.abandon(request);
   }
 
   /** Copies the rows of the request's results out of its slot. */
-  result(request: ActiveRequest): Result {
+  result(request: SlotRequest): Result {
     return this.#store.result(request);
   }
 
   /** Frees the request's slot. */
-  release(request: ActiveRequest): void {
+  release(request: SlotRequest): void {
     this.#store.release(request);
   }
 
-  #execute(task: Task): void {
+  #execute(task: SlotTask): void {
     runTask(
       this.#store,
-      this.#runners[task.worker]!,
+      this.#runners[task.worker],
       task,
       this.#store.workerMemory(task.worker),
     );

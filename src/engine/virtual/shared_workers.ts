@@ -33,17 +33,17 @@ class CopyEngine {
 }
 
 interface Job {
-  readonly task: Task;
+  readonly task: Task<ActiveRequest>;
   readonly computed: () => void;
 }
 
-export class SharedWorkers implements VirtualDevices {
+export class SharedWorkers<Slot> implements VirtualDevices<Slot> {
   readonly count: number;
   readonly #options: VirtualWorkersOptions;
   readonly #cost: SharedCost;
-  readonly #isDone: (request: ActiveRequest) => boolean;
-  readonly #execute: (task: Task) => void;
-  readonly #queues: Task[][];
+  readonly #isDone: (request: ActiveRequest<Slot>) => boolean;
+  readonly #execute: (task: Task<ActiveRequest<Slot>>) => void;
+  readonly #queues: Task<ActiveRequest<Slot>>[][];
   readonly #capacity: SharedCapacity<Job>;
   readonly #in: CopyEngine;
   readonly #out: CopyEngine;
@@ -57,8 +57,8 @@ export class SharedWorkers implements VirtualDevices {
   constructor(
     options: VirtualWorkersOptions,
     cost: SharedCost,
-    isDone: (request: ActiveRequest) => boolean,
-    execute: (task: Task) => void,
+    isDone: (request: ActiveRequest<Slot>) => boolean,
+    execute: (task: Task<ActiveRequest<Slot>>) => void,
   ) {
     this.count = options.workers ?? 1;
     this.#options = options;
@@ -73,13 +73,13 @@ export class SharedWorkers implements VirtualDevices {
     this.#out = new CopyEngine(options.timeline);
   }
 
-  push(task: Task): void {
+  push(task: Task<ActiveRequest<Slot>>): void {
     const queue = this.#queues[task.worker]!;
     queue.push(task);
     if (queue.length === 1) this.#start(task);
   }
 
-  #start(task: Task): void {
+  #start(task: Task<ActiveRequest<Slot>>): void {
     const { timeline } = this.#options;
     const { cell } = task;
     const startNs = timeline.nowNs;
@@ -118,7 +118,7 @@ export class SharedWorkers implements VirtualDevices {
     });
   }
 
-  #end(task: Task, startNs: number): void {
+  #end(task: Task<ActiveRequest<Slot>>, startNs: number): void {
     const { timeline, onCompleted } = this.#options;
     this.#execute(task);
     const queue = this.#queues[task.worker]!;

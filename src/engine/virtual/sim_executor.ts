@@ -18,6 +18,9 @@ interface SimSlot {
   done: boolean;
 }
 
+type SimRequest = ActiveRequest<SimSlot>;
+type SimTask = Task<SimRequest>;
+
 /**
  * Executes nothing: tasks take virtual time, as long as the cost model says, and requests grow to the length their
  * workload fixed (`Submission.stepsFixed`), or to their limit. Results are empty.
@@ -48,7 +51,7 @@ interface SimSlot {
  * ```
  */
 export class SimExecutor implements Executor {
-  readonly #devices: VirtualDevices;
+  readonly #devices: VirtualDevices<SimSlot>;
 
   /**
    * Workers that have nothing to do.
@@ -57,7 +60,7 @@ export class SimExecutor implements Executor {
   constructor(options: VirtualWorkersOptions) {
     this.#devices = virtualDevices(
       checkedOptions("SimExecutor", options, VIRTUAL_CHECKS, VIRTUAL_REQUIRED),
-      (request) => (request.slot as SimSlot).done,
+      (request) => request.slot.done,
       (task) => this.#step(task),
     );
   }
@@ -67,47 +70,53 @@ export class SimExecutor implements Executor {
     return this.#devices.count;
   }
 
-  /** Takes a request in; there is always room. */
-  admit(request: ActiveRequest): void {
-    request.slot = { steps: 0, done: false } satisfies SimSlot;
+  /**
+   * Takes a request in; there is always room.
+   * @internal
+   */
+  admit(request: SimRequest): void {
+    request.slot = { steps: 0, done: false };
   }
 
   /** Nothing needs to be done for a node that a graph grew by. */
-  grew(_request: ActiveRequest, _node: CellNode): void {}
+  grew(_request: SimRequest, _node: CellNode): void {}
 
-  /** Queues a task on its worker. */
-  push(task: Task): void {
+  /**
+   * Queues a task on its worker.
+   * @internal
+   */
+  push(task: SimTask): void {
     this.#devices.push(task);
   }
 
   /** What became of a row: void behind the end of its request, otherwise done. */
-  settle(_task: Task, node: CellNode, request: ActiveRequest): Settlement {
+  settle(_task: SimTask, node: CellNode, request: SimRequest): Settlement {
     if (!node.cell.stop || request.graph.stepsMax === 0) return "done";
-    const { steps, done } = request.slot as SimSlot;
+    const { steps, done } = request.slot;
     const step = request.stepsSettled + 1;
     if (step > steps) return "void";
     return done && step === steps ? "last" : "done";
   }
 
   /** Rows of the request that have not started take no time. */
-  abandon(request: ActiveRequest): void {
-    (request.slot as SimSlot).done = true;
+  abandon(request: SimRequest): void {
+    request.slot.done = true;
   }
 
   /** A simulation has no values. */
-  result(_request: ActiveRequest): Result {
+  result(_request: SimRequest): Result {
     return {};
   }
 
   /** There is nothing to free. */
-  release(_request: ActiveRequest): void {}
+  release(_request: SimRequest): void {}
 
   /** Takes the growing steps of a task whose time is up. */
-  #step(task: Task): void {
+  #step(task: SimTask): void {
     if (!task.cell.stop) return;
     for (const node of task.nodes) {
-      const request = node.graph.owner as ActiveRequest;
-      const slot = request.slot as SimSlot;
+      const request = node.graph.owner;
+      const slot = request.slot;
       if (slot.done || request.graph.stepsMax === 0) continue;
       slot.steps++;
       slot.done = slot.steps >= request.stepsLimit;

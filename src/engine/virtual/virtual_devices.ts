@@ -9,11 +9,11 @@ import {
 } from "./virtual_workers.ts";
 
 /** The devices that a cost model speaks of: one that shares its capacity, or one per worker. */
-export function virtualDevices(
+export function virtualDevices<Slot>(
   options: VirtualWorkersOptions,
-  isDone: (request: ActiveRequest) => boolean,
-  execute: (task: Task) => void,
-): VirtualDevices {
+  isDone: (request: ActiveRequest<Slot>) => boolean,
+  execute: (task: Task<ActiveRequest<Slot>>) => void,
+): VirtualDevices<Slot> {
   const { cost } = options;
   return isShared(cost)
     ? new SharedWorkers(options, cost, isDone, execute)

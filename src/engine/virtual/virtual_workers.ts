@@ -40,19 +40,22 @@ export const VIRTUAL_CHECKS: Checks<VirtualWorkersOptions> = {
 /** Options of VIRTUAL_CHECKS that have no default. */
 export const VIRTUAL_REQUIRED = ["timeline", "cost", "onCompleted"] as const;
 
-/** Devices on virtual time. */
-export interface VirtualDevices {
+/**
+ * Devices on virtual time.
+ * @typeParam Slot what the executor keeps with a request
+ */
+export interface VirtualDevices<Slot> {
   readonly count: number;
-  push(task: Task): void;
+  push(task: Task<ActiveRequest<Slot>>): void;
 }
 
 /** Workers on virtual time: each takes its tasks first in first out, for as long as the cost model says. */
-export class VirtualWorkers implements VirtualDevices {
+export class VirtualWorkers<Slot> implements VirtualDevices<Slot> {
   readonly count: number;
   readonly #options: VirtualWorkersOptions;
-  readonly #isDone: (request: ActiveRequest) => boolean;
-  readonly #execute: (task: Task) => void;
-  readonly #queues: Task[][];
+  readonly #isDone: (request: ActiveRequest<Slot>) => boolean;
+  readonly #execute: (task: Task<ActiveRequest<Slot>>) => void;
+  readonly #queues: Task<ActiveRequest<Slot>>[][];
 
   /**
    * @param isDone whether rows of a request that start now are void
@@ -60,8 +63,8 @@ export class VirtualWorkers implements VirtualDevices {
    */
   constructor(
     options: VirtualWorkersOptions,
-    isDone: (request: ActiveRequest) => boolean,
-    execute: (task: Task) => void,
+    isDone: (request: ActiveRequest<Slot>) => boolean,
+    execute: (task: Task<ActiveRequest<Slot>>) => void,
   ) {
     this.count = options.workers ?? 1;
     this.#options = options;
@@ -70,13 +73,13 @@ export class VirtualWorkers implements VirtualDevices {
     this.#queues = Array.from({ length: this.count }, () => []);
   }
 
-  push(task: Task): void {
+  push(task: Task<ActiveRequest<Slot>>): void {
     const queue = this.#queues[task.worker]!;
     queue.push(task);
     if (queue.length === 1) this.#start(task);
   }
 
-  #start(task: Task): void {
+  #start(task: Task<ActiveRequest<Slot>>): void {
     const { timeline, cost, onCompleted } = this.#options;
     const startNs = timeline.nowNs;
     const { rows, extents } = computed(task, this.#isDone);

@@ -4,8 +4,6 @@ import type { Result } from "../../graph/result.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { checkFeatures } from "../../kernels/module/features.ts";
 import { BLOCKS } from "../../kernels/module/scratch.ts";
-import type { Task } from "../../policy/launch.ts";
-import type { ActiveRequest } from "../core/active_request.ts";
 import { ClosedError } from "../core/errors.ts";
 import type { Settlement } from "../core/executor.ts";
 import { CellRunner } from "../tensors/cell_runner.ts";
@@ -15,7 +13,11 @@ import {
   TASK_BYTES,
   type TensorOptions,
 } from "../tensors/tensor_options.ts";
-import { TensorStore } from "../tensors/tensor_store.ts";
+import {
+  type SlotRequest,
+  type SlotTask,
+  TensorStore,
+} from "../tensors/tensor_store.ts";
 import { wallNs } from "./clock.ts";
 import { nextTurn } from "./next_turn.ts";
 import { type KernelBuild, readKernels } from "./runtime.ts";
@@ -42,7 +44,7 @@ export class InlineExecutor implements WallExecutor {
   readonly #taskBytes: number;
   readonly #onFatal: (error: Error) => void;
   /** Not executed yet, in order. */
-  #queue: Task[] = [];
+  #queue: SlotTask[] = [];
   /** Executed and not fetched. */
   #completions: Completion[] = [];
   #bell = 0;
@@ -113,34 +115,34 @@ export class InlineExecutor implements WallExecutor {
     else this.#listener = callback;
   }
 
-  admit(request: ActiveRequest): void {
+  admit(request: SlotRequest): void {
     if (this.#closed) throw new ClosedError("The engine is closed");
     this.#store.admit(request);
   }
 
-  grew(request: ActiveRequest, node: CellNode): void {
+  grew(request: SlotRequest, node: CellNode): void {
     this.#store.grew(request, node);
   }
 
-  push(task: Task): void {
+  push(task: SlotTask): void {
     checkTables(this.#store, task, this.#taskBytes);
     this.#queue.push(task);
     this.#schedule();
   }
 
-  settle(_task: Task, node: CellNode, request: ActiveRequest): Settlement {
+  settle(_task: SlotTask, node: CellNode, request: SlotRequest): Settlement {
     return this.#store.settle(node, request);
   }
 
-  abandon(request: ActiveRequest): void {
+  abandon(request: SlotRequest): void {
     this.#store.abandon(request);
   }
 
-  result(request: ActiveRequest): Result {
+  result(request: SlotRequest): Result {
     return this.#store.result(request);
   }
 
-  release(request: ActiveRequest): void {
+  release(request: SlotRequest): void {
     this.#store.release(request);
   }
 

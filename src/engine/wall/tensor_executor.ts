@@ -4,8 +4,6 @@ import { alignUp } from "../../graph/slot_plan.ts";
 import { checkFeatures } from "../../kernels/module/features.ts";
 import { BLOCKS, type ScratchPlace } from "../../kernels/module/scratch.ts";
 import { teamWays } from "../../kernels/team/leader.ts";
-import type { Task } from "../../policy/launch.ts";
-import type { ActiveRequest } from "../core/active_request.ts";
 import { checkedOptions } from "../../base/checked_options.ts";
 import { Crew } from "./crew.ts";
 import { type CrewPlan, crewPlan, teamBytesPerWorker } from "./crew_plan.ts";
@@ -13,8 +11,12 @@ import { ClosedError, WorkerError } from "../core/errors.ts";
 import type { Settlement } from "../core/executor.ts";
 import { readKernels } from "./runtime.ts";
 import { probeScratch } from "./scratch_probe.ts";
-import { TensorStore } from "../tensors/tensor_store.ts";
 import { checkTables } from "../tensors/run_task.ts";
+import {
+  type SlotRequest,
+  type SlotTask,
+  TensorStore,
+} from "../tensors/tensor_store.ts";
 import {
   TASK_BYTES,
   TENSOR_CHECKS,
@@ -59,9 +61,9 @@ export class TensorExecutor implements WallExecutor {
   /** How long threads look for work before they go to sleep. */
   readonly spinMs: number;
   /** How often the worker died that had begun a task. */
-  readonly #deaths = new WeakMap<Task, number>();
+  readonly #deaths = new WeakMap<SlotTask, number>();
   /** Tasks that are not begun again. */
-  readonly #givenUp = new WeakSet<Task>();
+  readonly #givenUp = new WeakSet<SlotTask>();
   #closed = false;
   #ended: Promise<void> | undefined;
 
@@ -179,36 +181,36 @@ export class TensorExecutor implements WallExecutor {
     return { words: this.#store.words, index: this.#doorbell >>> 2 };
   }
 
-  admit(request: ActiveRequest): void {
+  admit(request: SlotRequest): void {
     if (this.#closed) throw new ClosedError("The engine is closed");
     this.#store.admit(request);
   }
 
-  grew(request: ActiveRequest, node: CellNode): void {
+  grew(request: SlotRequest, node: CellNode): void {
     this.#store.grew(request, node);
   }
 
-  push(task: Task): void {
+  push(task: SlotTask): void {
     checkTables(this.#store, task, this.#taskBytes);
     this.#workers[task.worker]!.queue.push(task);
   }
 
-  settle(task: Task, node: CellNode, request: ActiveRequest): Settlement {
+  settle(task: SlotTask, node: CellNode, request: SlotRequest): Settlement {
     if (!this.#givenUp.has(task)) return this.#store.settle(node, request);
     return new WorkerError(
       `Request ${request.id} was in a batch of cell "${task.cell.name}" whose worker died ${TASK_STARTS_MAX} times`,
     );
   }
 
-  abandon(request: ActiveRequest): void {
+  abandon(request: SlotRequest): void {
     this.#store.abandon(request);
   }
 
-  result(request: ActiveRequest): Result {
+  result(request: SlotRequest): Result {
     return this.#store.result(request);
   }
 
-  release(request: ActiveRequest): void {
+  release(request: SlotRequest): void {
     this.#store.release(request);
   }
 
@@ -315,7 +317,7 @@ export class TensorExecutor implements WallExecutor {
     this.#givenUp.add(begun);
     // What follows in the ring would read what was never computed.
     for (const { graph } of begun.nodes) {
-      this.#store.abandon(graph.owner as ActiveRequest);
+      this.#store.abandon(graph.owner);
     }
     worker.queue.giveUp();
   }

@@ -1,9 +1,9 @@
-import type { Task } from "../../policy/launch.ts";
 import type { Executor } from "../core/executor.ts";
+import type { SlotTask } from "../tensors/tensor_store.ts";
 
 /** A task as a worker completed it. */
 export interface Completion {
-  readonly task: Task;
+  readonly task: SlotTask;
   readonly startNs: number;
   readonly endNs: number;
 }

@@ -1,9 +1,8 @@
 import { assert } from "../../base/assert.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
-import type { Task } from "../../policy/launch.ts";
 import { fromAbsoluteMs, wallNs } from "./clock.ts";
 import { TaskArena } from "../tensors/task_arena.ts";
-import type { TensorStore } from "../tensors/tensor_store.ts";
+import type { SlotTask, TensorStore } from "../tensors/tensor_store.ts";
 import type { Completion } from "./wall_executor.ts";
 import {
   ARENA_OFFSET,
@@ -20,9 +19,9 @@ export class WorkerQueue {
   readonly #taskBytes: number;
   #arena: TaskArena;
   /** In the ring, oldest first. */
-  #inFlight: Task[] = [];
+  #inFlight: SlotTask[] = [];
   /** Tasks for which ring or arena have no room yet, or that wait for a fresh worker. */
-  #backlog: Task[] = [];
+  #backlog: SlotTask[] = [];
   /** Completions that are known and not fetched. */
   #known: Completion[] = [];
   #submitted = 0;
@@ -38,7 +37,7 @@ export class WorkerQueue {
   }
 
   /** Queues a task behind those that are there. */
-  push(task: Task): void {
+  push(task: SlotTask): void {
     if (this.#backlog.length > 0 || !this.#tryPush(task)) {
       this.#backlog.push(task);
     }
@@ -65,7 +64,7 @@ export class WorkerQueue {
    * Takes back what a worker left undone, once it is certainly over: nobody writes to its words any more.
    * @returns the task that it had begun, or was about to; undefined when it had none
    */
-  takeBack(): Task | undefined {
+  takeBack(): SlotTask | undefined {
     this.#collect();
     this.#backlog = [...this.#inFlight, ...this.#backlog];
     const begun = this.#inFlight[0];
@@ -125,7 +124,7 @@ export class WorkerQueue {
     }
   }
 
-  #tryPush(task: Task): boolean {
+  #tryPush(task: SlotTask): boolean {
     if (this.#paused || this.#inFlight.length === RING_ENTRIES) return false;
     const tables = this.#arena.take(alignUp(this.#store.tableBytes(task)));
     if (tables === undefined) return false;

@@ -8,7 +8,6 @@
  * static parts of all requests are executed, without padding.
  */
 import type { Cell } from "../../graph/cell.ts";
-import type { CellNode } from "../../graph/cell_graph.ts";
 import { growingCells } from "../../graph/growing_cells.ts";
 import type { Launch, Step } from "../launch.ts";
 import { ModelQueues, takeOldest } from "../common/model_queues.ts";
@@ -19,7 +18,7 @@ import {
   IDLE,
   type Policy,
 } from "../policy.ts";
-import type { Request } from "../request.ts";
+import type { NodeOf, Request } from "../request.ts";
 
 /**
  * Options of `merged`.
@@ -69,7 +68,7 @@ export function merged(options: MergedOptions = {}): Policy {
 
 function merge(requests: readonly Request[], worker: number): Launch {
   const { model } = requests[0]!;
-  const levels: Map<Cell, CellNode[]>[] = [];
+  const levels: Map<Cell, NodeOf<Request>[]>[] = [];
   for (const request of requests) {
     const levelOf: number[] = [];
     for (const node of request.graph.nodes) {

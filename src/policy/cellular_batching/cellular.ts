@@ -10,10 +10,9 @@
  */
 import { describe } from "../../base/describe.ts";
 import type { Cell } from "../../graph/cell.ts";
-import type { CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { advance, isReadyAtOnce } from "../common/frontier.ts";
-import type { Task } from "../launch.ts";
+import type { Launch, Task } from "../launch.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import {
   type Decision,
@@ -21,12 +20,13 @@ import {
   IDLE,
   type Policy,
 } from "../policy.ts";
-import type { Request } from "../request.ts";
 import {
+  type CellularRequest,
   joinGrown,
   partition,
   type Subgraph,
   type SubgraphQueue,
+  type TaggedNode,
 } from "./subgraph.ts";
 
 /**
@@ -157,7 +157,10 @@ export function cellular(options: CellularOptions = {}): Policy {
 
   const types: CellType[] = [];
   const typeOf = new Map<Cell, CellType>();
-  const cohorts = new Map<Model, { running: number; waiting: Set<Request> }>();
+  const cohorts = new Map<
+    Model,
+    { running: number; waiting: Set<CellularRequest> }
+  >();
   let burst: Burst | undefined;
   let bursts = 0;
 
@@ -194,19 +197,19 @@ export function cellular(options: CellularOptions = {}): Policy {
   }
 
   /** A node's inputs are submitted; it may run as soon as its subgraph is in the queue. */
-  function makeReady(node: CellNode): void {
+  function makeReady(node: TaggedNode): void {
     if (node.tag === undefined) adopt(node);
-    const subgraph = node.tag as Subgraph;
+    const subgraph = node.tag;
     if (subgraph.dead) return;
     subgraph.addReady(node);
     if (!subgraph.released && subgraph.externals === 0) subgraph.release();
   }
 
-  function admit(request: Request): void {
+  function admit(request: CellularRequest): void {
     const subgraphs = partition(request.graph.nodes);
     request.tag = subgraphs;
     for (const node of request.graph.nodes) {
-      if (isReadyAtOnce(node)) (node.tag as Subgraph).addReady(node);
+      if (isReadyAtOnce(node)) node.tag.addReady(node);
     }
     for (const subgraph of subgraphs) {
       subgraph.queue = typeFor(subgraph.cell);
@@ -215,10 +218,10 @@ export function cellular(options: CellularOptions = {}): Policy {
   }
 
   /** A node that growth appended: it joins its predecessor's subgraph or starts one of its own. */
-  function adopt(node: CellNode): void {
+  function adopt(node: TaggedNode): void {
     const subgraph = joinGrown(node);
     subgraph.queue ??= typeFor(subgraph.cell);
-    ((node.graph.owner as Request).tag as Set<Subgraph>).add(subgraph);
+    node.graph.owner.tag!.add(subgraph);
   }
 
   function admitCohorts(): void {
@@ -264,8 +267,8 @@ export function cellular(options: CellularOptions = {}): Policy {
   }
 
   /** Lines 24-32. The nodes stay ready until the engine has submitted them. */
-  function formBatchedTask(type: CellType, worker: number): CellNode[] {
-    const batch: CellNode[] = [];
+  function formBatchedTask(type: CellType, worker: number): TaggedNode[] {
+    const batch: TaggedNode[] = [];
     for (let subgraph = type.first; subgraph; subgraph = subgraph.after) {
       if (subgraph.pinned >= 0 && subgraph.pinned !== worker) continue;
       for (let node = subgraph.firstReady; node; node = node.next) {
@@ -299,7 +302,7 @@ export function cellular(options: CellularOptions = {}): Policy {
     supports: () => undefined,
     lookahead: ({ cells }) =>
       Math.max(...cells.map((cell) => size("batchSizeMax", cell, 64))),
-    enqueue(request) {
+    enqueue(request: CellularRequest) {
       const { model } = request;
       meet(model);
       if (serialize && model.cells.some((cell) => !cell.recurrent)) {
@@ -327,14 +330,14 @@ export function cellular(options: CellularOptions = {}): Policy {
       }
       return IDLE;
     },
-    submitted(launch) {
+    submitted(launch: Launch<CellularRequest>) {
       const { cell, nodes } = launch.steps[0]!;
       typeFor(cell).tasks++;
       // Nodes of one subgraph stand together, as formBatchedTask found them.
       let current: Subgraph | undefined;
       for (let i = 0; i < nodes.length; i++) {
         const node = nodes[i]!;
-        const subgraph = node.tag as Subgraph;
+        const subgraph = node.tag;
         if (subgraph !== current) {
           if (current?.readyCount === 0) current.withdraw();
           current = subgraph;
@@ -346,12 +349,12 @@ export function cellular(options: CellularOptions = {}): Policy {
       }
       if (current?.readyCount === 0) current.withdraw();
     },
-    completed({ cell, nodes }: Task) {
+    completed({ cell, nodes }: Task<CellularRequest>) {
       typeFor(cell).tasks--;
       let current: Subgraph | undefined;
       for (let i = 0; i < nodes.length; i++) {
         const node = nodes[i]!;
-        const subgraph = node.tag as Subgraph;
+        const subgraph = node.tag;
         if (subgraph !== current) {
           current = subgraph;
           if (--subgraph.tasks === 0 && !subgraph.dead) subgraph.pin(-1);
@@ -359,7 +362,8 @@ export function cellular(options: CellularOptions = {}): Policy {
         if (!subgraph.feedsOthers) continue;
         const { successors } = node;
         for (let k = 0; k < successors.length; k++) {
-          const theirs = successors[k]!.tag as Subgraph | undefined;
+          // Growth has appended some that nobody has looked at.
+          const theirs: Subgraph | undefined = successors[k]!.tag;
           if (theirs === undefined || theirs === subgraph || theirs.dead) {
             continue;
           }
@@ -370,10 +374,10 @@ export function cellular(options: CellularOptions = {}): Policy {
         }
       }
     },
-    ended(request) {
+    ended(request: CellularRequest) {
       const cohort = cohorts.get(request.model);
       if (cohort && !cohort.waiting.delete(request)) cohort.running--;
-      for (const subgraph of (request.tag ?? []) as Iterable<Subgraph>) {
+      for (const subgraph of request.tag ?? []) {
         if (subgraph.released) subgraph.withdraw();
         subgraph.dead = true;
       }

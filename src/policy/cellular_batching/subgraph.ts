@@ -7,8 +7,13 @@
  * them. Here every node has a segment, the most changes of cell on a path to it, and only nodes of
  * equal segment join: dependencies between subgraphs then lead to larger segments, never in a circle.
  */
-import { type CellNode, NODE } from "../../graph/cell_graph.ts";
+import { NODE } from "../../graph/cell_graph.ts";
 import type { Cell } from "../../graph/cell.ts";
+import type { NodeOf, Request } from "../request.ts";
+
+/** A request's tag are its subgraphs, a node's the one that it is part of. */
+export type CellularRequest = Request<Set<Subgraph> | undefined, Subgraph>;
+export type TaggedNode = NodeOf<CellularRequest>;
 
 /** What a cell type's queue keeps of its subgraphs, see cellular.ts. */
 export interface SubgraphQueue {
@@ -22,8 +27,8 @@ export interface SubgraphQueue {
 
 export class Subgraph {
   /** Submittable nodes in order of becoming so, linked by `CellNode.next`. */
-  firstReady: CellNode | undefined = undefined;
-  #lastReady: CellNode | undefined = undefined;
+  firstReady: TaggedNode | undefined = undefined;
+  #lastReady: TaggedNode | undefined = undefined;
   #readyCount = 0;
   /** Predecessors outside, counted per edge, that are not done. */
   externals = 0;
@@ -52,7 +57,7 @@ export class Subgraph {
   }
 
   /** A node became submittable. */
-  addReady(node: CellNode): void {
+  addReady(node: TaggedNode): void {
     if (this.#lastReady) this.#lastReady.next = node;
     else this.firstReady = node;
     this.#lastReady = node;
@@ -124,10 +129,10 @@ export class Subgraph {
 }
 
 /** Most changes of cell on a path to the node. */
-function segmentOf(node: CellNode): number {
+function segmentOf(node: TaggedNode): number {
   let segment = 0;
   for (const before of node.predecessors) {
-    const theirs = (before.tag as Subgraph).segment;
+    const theirs = before.tag.segment;
     segment = Math.max(
       segment,
       before.cell === node.cell ? theirs : theirs + 1,
@@ -137,11 +142,11 @@ function segmentOf(node: CellNode): number {
 }
 
 /** Finds or makes the subgraph of a node whose predecessors all have theirs (in `tag`). */
-function assignSubgraph(node: CellNode): void {
+function assignSubgraph(node: TaggedNode): void {
   const segment = segmentOf(node);
   let own: Subgraph | undefined;
   for (const before of node.predecessors) {
-    const theirs = before.tag as Subgraph;
+    const theirs = before.tag;
     if (before.cell !== node.cell || theirs.segment !== segment) continue;
     if (own) theirs.joinInto(own);
     else own = theirs.root();
@@ -153,10 +158,10 @@ function assignSubgraph(node: CellNode): void {
  * Subgraph of a node that growth appended: that of its predecessor when nothing else holds it back,
  * or one of its own.
  */
-export function joinGrown(node: CellNode): Subgraph {
+export function joinGrown(node: TaggedNode): Subgraph {
   const waitingFor = new Set<Subgraph>();
   for (const before of node.predecessors) {
-    if (before.state !== NODE.done) waitingFor.add(before.tag as Subgraph);
+    if (before.state !== NODE.done) waitingFor.add(before.tag);
   }
   const [only] = waitingFor;
   const segment = segmentOf(node);
@@ -169,11 +174,11 @@ export function joinGrown(node: CellNode): Subgraph {
 }
 
 /** Splits a whole graph; every node's `tag` is its subgraph afterwards. */
-export function partition(nodes: readonly CellNode[]): Set<Subgraph> {
+export function partition(nodes: readonly TaggedNode[]): Set<Subgraph> {
   for (const node of nodes) assignSubgraph(node);
   const subgraphs = new Set<Subgraph>();
   for (const node of nodes) {
-    const subgraph = (node.tag as Subgraph).root();
+    const subgraph = node.tag.root();
     node.tag = subgraph;
     subgraphs.add(subgraph);
   }
@@ -182,10 +187,10 @@ export function partition(nodes: readonly CellNode[]): Set<Subgraph> {
 }
 
 /** Adds the node's unfinished inputs from other subgraphs to its subgraph's count. */
-function countExternals(node: CellNode): void {
-  const subgraph = node.tag as Subgraph;
+function countExternals(node: TaggedNode): void {
+  const subgraph = node.tag;
   for (const before of node.predecessors) {
-    const theirs = before.tag as Subgraph;
+    const theirs = before.tag;
     if (theirs === subgraph || before.state === NODE.done) continue;
     subgraph.externals++;
     theirs.feedsOthers = true;

@@ -18,9 +18,9 @@ export function isReadyAtOnce(node: CellNode): boolean {
  * Updates the dependencies behind a node that was submitted (Cellular Batching, Algorithm 1, line 18).
  * @param onReady called for every successor all of whose inputs are submitted now
  */
-export function advance(
-  node: CellNode,
-  onReady: (next: CellNode) => void,
+export function advance<Owner, Tag>(
+  node: CellNode<Owner, Tag>,
+  onReady: (next: CellNode<Owner, Tag>) => void,
 ): void {
   const { successors } = node;
   for (let i = 0; i < successors.length; i++) {

@@ -6,7 +6,7 @@ import type { CellNode } from "../../graph/cell_graph.ts";
 import type { Cell } from "../../graph/cell.ts";
 import { growingCells } from "../../graph/growing_cells.ts";
 import type { Launch, Step, Tail } from "../launch.ts";
-import type { Request } from "../request.ts";
+import type { NodeOf, Request } from "../request.ts";
 
 export interface LockstepOptions {
   worker: number;
@@ -49,7 +49,7 @@ export function lockstep(
       ? padTo(longest)
       : longest;
     for (let t = 0; t < length; t++) {
-      const nodes: CellNode[] = [];
+      const nodes: NodeOf<Request>[] = [];
       for (const chain of chains) if (t < chain.length) nodes.push(chain[t]!);
       steps.push({ cell, nodes });
       for (const node of nodes) {
@@ -72,10 +72,10 @@ export function lockstep(
 function chainsByCell(
   requests: readonly Request[],
   cells: readonly Cell[],
-): CellNode[][][] {
+): NodeOf<Request>[][][] {
   const index = new Map<Cell, number>();
   cells.forEach((cell, c) => index.set(cell, c));
-  const chains = cells.map(() => requests.map((): CellNode[] => []));
+  const chains = cells.map(() => requests.map((): NodeOf<Request>[] => []));
   for (let r = 0; r < requests.length; r++) {
     const { nodes } = requests[r]!.graph;
     let cell: Cell | undefined;

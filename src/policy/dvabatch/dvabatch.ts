@@ -30,6 +30,7 @@ import {
   type Policy,
 } from "../policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
+import type { Request } from "../request.ts";
 
 /**
  * Options of `dvabatch`; names are the paper's.
@@ -236,7 +237,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   return {
     name,
     supports: paddingObstacle,
-    enqueue(request) {
+    enqueue(request: Request<Query>) {
       const query: Query = { request, batched: false, ended: false };
       request.tag = query;
       const pipeline = pipelines.get(request.model);
@@ -269,10 +270,9 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
       running[worker] = undefined;
       pipeline.finish(work);
     },
-    ended(request) {
-      const query = request.tag as Query;
+    ended({ model, tag: query }: Request<Query>) {
       query.ended = true;
-      if (!query.batched) pipelines.get(request.model)?.waiting.delete(query);
+      if (!query.batched) pipelines.get(model)?.waiting.delete(query);
     },
   };
 }

@@ -132,7 +132,7 @@ export function elasticEngine(options: ElasticOptions): Policy {
   return {
     name,
     supports: paddingObstacle,
-    enqueue(request) {
+    enqueue(request: Request<Entry>) {
       const entry: Entry = { request, place: -1 };
       request.tag = entry;
       serviceOf(request.model).outside.push(entry);
@@ -160,9 +160,8 @@ export function elasticEngine(options: ElasticOptions): Policy {
       service.idle.add(size);
       for (const place of places) service.ring.release(place);
     },
-    ended(request) {
-      const entry = request.tag as Entry;
-      const { outside, ring } = byModel.get(request.model)!;
+    ended({ model, tag: entry }: Request<Entry>) {
+      const { outside, ring } = byModel.get(model)!;
       if (!outside.delete(entry) && entry.place >= 0) ring.cancel(entry.place);
     },
   };

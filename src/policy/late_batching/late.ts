@@ -10,7 +10,7 @@
  */
 import { Fifo } from "../../base/fifo.ts";
 import type { Cell } from "../../graph/cell.ts";
-import type { CellNode } from "../../graph/cell_graph.ts";
+import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
 import { advance, isReadyAtOnce } from "../common/frontier.ts";
 import type { Launch } from "../launch.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
@@ -32,8 +32,11 @@ export interface LateOptions {
   pushAhead?: number;
 }
 
-/** A request's ready blocks, in the order in which they became ready; its tag. */
-type Ready = CellNode[];
+/** Its tag are its ready blocks, in the order in which they became ready. */
+interface LateRequest extends Request<CellNode<LateRequest>[]> {
+  readonly graph: CellGraph<LateRequest>;
+}
+type Block = CellNode<LateRequest>;
 
 /** The device that late batching drives. */
 const DEVICE = 0;
@@ -67,14 +70,14 @@ export function late(options: LateOptions = {}): Policy {
     options.pushAhead ?? 2,
   );
   /** Requests with ready blocks; in order of arrival, as ids ascend and blocks keep their request's place. */
-  const requests = new Fifo<Request>();
+  const requests = new Fifo<LateRequest>();
 
   /** Oldest request first; its first ready block says which block is batched. */
-  function nextBatch(): CellNode[] {
-    const batch: CellNode[] = [];
+  function nextBatch(): Block[] {
+    const batch: Block[] = [];
     let cell: Cell | undefined;
     for (const request of requests) {
-      for (const node of request.tag as Ready) {
+      for (const node of request.tag) {
         cell ??= node.cell;
         if (node.cell !== cell) continue;
         batch.push(node);
@@ -84,15 +87,15 @@ export function late(options: LateOptions = {}): Policy {
     return batch;
   }
 
-  function addReady(node: CellNode): void {
-    readyOf(node).push(node);
+  function addReady(node: Block): void {
+    node.graph.owner.tag.push(node);
   }
 
   return {
     name: "late",
     supports: () => undefined,
-    enqueue(request) {
-      request.tag = [] satisfies Ready;
+    enqueue(request: LateRequest) {
+      request.tag = [];
       requests.push(request);
       for (const node of request.graph.nodes) {
         if (isReadyAtOnce(node)) addReady(node);
@@ -110,17 +113,13 @@ export function late(options: LateOptions = {}): Policy {
       };
       return { kind: "launch", launch };
     },
-    submitted(launch) {
+    submitted(launch: Launch<LateRequest>) {
       for (const node of launch.steps[0]!.nodes) {
-        const ready = readyOf(node);
+        const ready = node.graph.owner.tag;
         ready.splice(ready.indexOf(node), 1);
         advance(node, addReady);
       }
     },
-    ended: (request) => void requests.delete(request),
+    ended: (request: LateRequest) => void requests.delete(request),
   };
-}
-
-function readyOf(node: CellNode): Ready {
-  return (node.graph.owner as Request).tag as Ready;
 }

@@ -21,7 +21,7 @@ import {
   expectedWork,
   singleInputExecNs,
 } from "./exec_time.ts";
-import type { Note } from "../launch.ts";
+import type { Note, Task } from "../launch.ts";
 import {
   flag,
   knownOptions,
@@ -37,6 +37,9 @@ import {
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 import type { Request } from "../request.ts";
 import { conservative, exact, type SlackPredictor } from "./slack.ts";
+
+/** Its tag is its member of a sub-batch. */
+type LazyRequest = Request<Member>;
 
 /**
  * Options of `lazy` and `oracle`.
@@ -220,7 +223,7 @@ function lazyBatching(
       shape === "chain"
         ? undefined
         : "sub-batches catch up along a chain of nodes (LazyBatching, section IV-B); use cellular or merged",
-    enqueue(request) {
+    enqueue(request: LazyRequest) {
       const work = expectedWork(request, decTimesteps);
       const extents = expectedExtents(request, decTimesteps);
       const member = new Member(
@@ -264,15 +267,12 @@ function lazyBatching(
         },
       };
     },
-    completed({ worker, nodes }) {
-      tables[worker]!.executed(
-        nodes.map(({ graph }) => (graph.owner as Request).tag as Member),
-      );
+    completed({ worker, nodes }: Task<LazyRequest>) {
+      tables[worker]!.executed(nodes.map(({ graph }) => graph.owner.tag));
     },
-    ended(request) {
-      const member = request.tag as Member;
+    ended({ model, tag: member }: LazyRequest) {
       if (member.table) member.table.remove(member);
-      else infQ.get(request.model)?.delete(member);
+      else infQ.get(model)?.delete(member);
     },
   };
 

@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import type { CellProgram } from "../../../src/engine/lowering/cell_program.ts";
 import { readKernels } from "../../../src/engine/wall/runtime.ts";
 import { SLOT } from "../../../src/engine/tensors/slot_header.ts";
-import type { TensorStore } from "../../../src/engine/tensors/tensor_store.ts";
+import type {
+  SlotTask,
+  TensorStore,
+} from "../../../src/engine/tensors/tensor_store.ts";
 import { runWorker } from "../../../src/engine/wall/worker_loop.ts";
 import { WorkerQueue } from "../../../src/engine/wall/worker_queue.ts";
 import {
@@ -26,7 +29,6 @@ import {
 import { runHelper } from "../../../src/kernels/team/helper.ts";
 import { TeamLeader, teamWays } from "../../../src/kernels/team/leader.ts";
 import { SPLITTINGS } from "../../../src/kernels/team/splittings.ts";
-import type { Task } from "../../../src/policy/launch.ts";
 import { then } from "./automaton.ts";
 import type { Machine } from "./machine.ts";
 import { recovery } from "./machines/recovery.ts";
@@ -170,7 +172,7 @@ Deno.test("a worker's queue makes the accesses of the machine's engine, also whe
       padding: 0,
       padsDone: false,
       paddedLength: 0,
-    }) as unknown as Task;
+    }) as unknown as SlotTask;
   const lines = record(words, { names: controlNames() }, () => {
     const queue = new WorkerQueue(store, control, 4096);
     queue.poll();
