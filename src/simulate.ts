@@ -21,6 +21,7 @@ export type {
   EngineOptions,
   Submission,
 } from "./engine/core/engine_options.ts";
+export type { SlotExecutor } from "./engine/tensors/slot_executor.ts";
 export type { Executor, Settlement } from "./engine/core/executor.ts";
 export { PairedExecutor } from "./engine/virtual/paired_executor.ts";
 export type { PairedOptions } from "./engine/virtual/paired_executor.ts";

@@ -15,18 +15,6 @@ export const ROWS_PER_CALL = 256;
 export const SCRATCH_ROWS_BYTES = 16 * 2 ** 20;
 
 /**
- * Tables of a cache: addresses of its keys and of its values, the position that the row's token takes, and
- * the positions that it sees.
- */
-export const CACHE_TABLES = {
-  keys: 0,
-  values: 1,
-  position: 2,
-  seen: 3,
-} as const;
-export const TABLES_PER_CACHE = 4;
-
-/**
  * A row table: one the task brings (a port), or one of the worker's own. Ports are the cell's inputs, its
  * outputs, then the tables of every cache port; in a ragged program those of its local caches follow.
  */
@@ -102,24 +90,4 @@ export interface CellProgram {
   readonly scratchBytes: number;
   /** Growth stops when i32 output `port` equals `token` (-1: never), or at the slot's limit. */
   readonly stop?: { readonly port: number; readonly token: number };
-}
-
-/** Tables of a task before those of the ports. */
-export const TASK_TABLES = { header: 0, node: 1, ports: 2 } as const;
-
-/**
- * Tables of a task, one after the other, each of as many u32 as the task has rows: slot headers (0 for
- * padding), node numbers, one table per input and output port, four per cache port (CACHE_TABLES), and at
- * the end the rows' lengths where the cell is ragged, or the numbers of their growing steps where it has a
- * stop rule.
- */
-export function taskTables(program: CellProgram): number {
-  const last = program.ragged || program.stop !== undefined ? 1 : 0;
-  return TASK_TABLES.ports + portTables(program) + last;
-}
-
-/** Tables that a task of the program brings for its ports. */
-export function portTables(program: CellProgram): number {
-  return program.inputWidths.length + program.outputWidths.length +
-    TABLES_PER_CACHE * program.cachePositions.length;
 }

@@ -13,7 +13,6 @@ import { alignUp } from "../../graph/slot_plan.ts";
 import { BYTES_PER_ELEMENT, type TensorData } from "../../tensor/tensor.ts";
 import {
   type Argument,
-  CACHE_TABLES,
   type Call,
   type CellProgram,
   type FixedTable,
@@ -21,8 +20,8 @@ import {
   ROWS_PER_CALL,
   SCRATCH_ROWS_BYTES,
   type TableRef,
-  TABLES_PER_CACHE,
 } from "./cell_program.ts";
+import { type CACHE_TABLES, cacheTable, portLayout } from "./task_layout.ts";
 
 /** Puts constant data into the shared memory and says where; 16-byte aligned. */
 export type PlaceConstant = (data: TensorData) => number;
@@ -167,10 +166,12 @@ export class Lowering extends CellUses {
   ): TableRef {
     const { inputs, outputs, caches } = this.cell;
     const cache = kind === "port" ? index : caches.length + index;
-    return {
-      port: inputs.length + outputs.length + TABLES_PER_CACHE * cache +
-        CACHE_TABLES[table],
-    };
+    const ports = portLayout({
+      inputs: inputs.length,
+      outputs: outputs.length,
+      caches: caches.length,
+    });
+    return { port: cacheTable(ports, cache, table) };
   }
 
   /** Every entry of a table, an address or a count, plus a number. */

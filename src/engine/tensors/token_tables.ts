@@ -4,12 +4,13 @@
  */
 import { wholePanels } from "../../graph/cache.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
+import type { CellProgram } from "../lowering/cell_program.ts";
 import {
   CACHE_TABLES,
-  type CellProgram,
-  portTables,
+  type PortLayout,
   TABLES_PER_CACHE,
-} from "../lowering/cell_program.ts";
+  taskLayout,
+} from "../lowering/task_layout.ts";
 
 /** Where padding tokens read and write. */
 export interface PaddingRows {
@@ -18,16 +19,10 @@ export interface PaddingRows {
   readonly cacheSink: number;
 }
 
-/** Bytes of the tables of a ragged program. */
-export function tokenTableBytes(program: CellProgram): number {
-  const tables = portTables(program) +
-    TABLES_PER_CACHE * program.localCaches.length;
-  return tables * program.rowsPerCall * BYTES_PER_ELEMENT;
-}
-
 export class TokenTables {
   /** Bytes from one table to the next. */
   readonly stride: number;
+  readonly #ports: PortLayout;
   /** Row of each token. */
   readonly #rowOf: Int32Array;
 
@@ -42,6 +37,7 @@ export class TokenTables {
     readonly scratch: number,
   ) {
     this.stride = program.rowsPerCall * BYTES_PER_ELEMENT;
+    this.#ports = taskLayout(program).ports;
     this.#rowOf = new Int32Array(program.rowsPerCall);
   }
 
@@ -71,9 +67,9 @@ export class TokenTables {
   expand(ports: number, stride: number, rows: number): number {
     const { program, words } = this;
     const { inputWidths, outputWidths, cachePositions } = program;
-    const lengths = (ports + portTables(program) * stride) >>> 2;
-    const firstOutput = inputWidths.length;
-    const firstCache = firstOutput + outputWidths.length;
+    const { firstOutput, firstCache, count } = this.#ports;
+    // They come behind the ports.
+    const lengths = (ports + count * stride) >>> 2;
     let token = 0;
     let positions = 0;
     for (let row = 0; row < rows; row++) {
@@ -110,11 +106,10 @@ export class TokenTables {
    */
   pad(most: number, length: number, to: PaddingRows): number {
     const { program } = this;
-    const { inputWidths, outputWidths, cachePositions, rowsPerCall } = program;
+    const { outputWidths, cachePositions, rowsPerCall } = program;
+    const { firstOutput, firstCache } = this.#ports;
     const tokens = Math.min(most, rowsPerCall);
     const rowLength = Math.min(length, rowsPerCall, ...cachePositions);
-    const firstOutput = inputWidths.length;
-    const firstCache = firstOutput + outputWidths.length;
     for (let i = 0; i < firstOutput; i++) this.#step(i, 0, tokens, to.zeros, 0);
     for (let i = 0; i < outputWidths.length; i++) {
       this.#step(firstOutput + i, 0, tokens, to.sink, 0);
@@ -165,7 +160,7 @@ export class TokenTables {
     const { localCaches } = this.program;
     for (let i = 0; i < localCaches.length; i++) {
       const { keys, values, keyWidth, valueWidth } = localCaches[i]!;
-      const table = portTables(this.program) + TABLES_PER_CACHE * i;
+      const table = this.#ports.count + TABLES_PER_CACHE * i;
       this.#cache(table, token, length, {
         keys: this.scratch + keys + positions * keyWidth * BYTES_PER_ELEMENT,
         values: this.scratch + values +

@@ -1,19 +1,13 @@
 import { checkedOptions, type Checks } from "../../base/checked_options.ts";
-import type { CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
-import type { Result } from "../../graph/result.ts";
 import { kernelSource } from "../../kernels/module/module.ts";
 import { CellRunner } from "../tensors/cell_runner.ts";
 import { checkModels } from "../core/check_models.ts";
-import type { Executor, Settlement } from "../core/executor.ts";
-import { checkTables, runTask } from "../tensors/run_task.ts";
+import { runTask } from "../tensors/run_task.ts";
 import { roomBytes } from "../tensors/tensor_options.ts";
-import {
-  type Slot,
-  type SlotRequest,
-  type SlotTask,
-  TensorStore,
-} from "../tensors/tensor_store.ts";
+import type { Slot, SlotTask } from "../tensors/slot.ts";
+import { SlotExecutor } from "../tensors/slot_executor.ts";
+import { TensorStore } from "../tensors/tensor_store.ts";
 import { virtualDevices } from "./virtual_devices.ts";
 import {
   VIRTUAL_CHECKS,
@@ -41,6 +35,9 @@ const PAIRED_CHECKS: Checks<PairedOptions> = {
   slotBytes: roomBytes,
   taskBytes: roomBytes,
 };
+
+/** Most bytes of one task's tables, where nobody says. */
+const TASK_BYTES = 2 ** 20;
 
 /**
  * Real tensors on virtual time: deterministic runs with real values, in one thread. Tasks are computed when their time
@@ -91,11 +88,9 @@ const PAIRED_CHECKS: Checks<PairedOptions> = {
  * assert.deepEqual(batched, alone);
  * ```
  */
-export class PairedExecutor implements Executor {
-  readonly #store: TensorStore;
-  readonly #runners: CellRunner[];
+export class PairedExecutor extends SlotExecutor {
+  readonly #runners: readonly CellRunner[];
   readonly #devices: VirtualDevices<Slot>;
-  readonly #taskBytes: number;
 
   /**
    * Instantiates the kernels over a memory of its own and packs the models' weights into it.
@@ -107,10 +102,9 @@ export class PairedExecutor implements Executor {
       "models",
       "kernels",
     ]);
-    const { models, kernels, slotBytes, workers = 1, taskBytes = 2 ** 20 } =
-      options;
-    this.#taskBytes = taskBytes;
-    this.#store = new TensorStore({
+    const { models, kernels, slotBytes, workers = 1 } = options;
+    const { taskBytes = TASK_BYTES } = options;
+    const store = new TensorStore({
       models,
       kernels,
       shared: false,
@@ -118,19 +112,20 @@ export class PairedExecutor implements Executor {
       workerBytes: taskBytes,
       ...(slotBytes !== undefined && { slotBytes }),
     });
+    super(store, taskBytes);
     this.#runners = Array.from(
       { length: workers },
       (_, id) =>
         new CellRunner(
-          this.#store.kernels,
-          this.#store.memory,
-          this.#store.programs,
-          this.#store.runnerMemory(id),
+          store.kernels,
+          store.memory,
+          store.programs,
+          store.runnerMemory(id),
         ),
     );
     this.#devices = virtualDevices(
       options,
-      (request) => this.#store.isVoid(request),
+      (request) => store.isVoid(request),
       (task) => this.#execute(task),
     );
   }
@@ -140,56 +135,14 @@ export class PairedExecutor implements Executor {
     return this.#devices.count;
   }
 
-  /**
-   * Plans a request's slot and writes its inputs.
-   * @throws RangeError when there is never room for it, QueueFullError when there is none now
-   * @internal
-   */
-  admit(request: SlotRequest): void {
-    this.#store.admit(request);
-  }
-
-  /** Gives a node that a graph grew by its place in the slot. */
-  grew(request: SlotRequest, node: CellNode): void {
-    this.#store.grew(request, node);
-  }
-
-  /**
-   * Queues a task on its worker.
-   * @throws RangeError when its tables are larger than `taskBytes`
-   * @internal
-   */
-  push(task: SlotTask): void {
-    checkTables(this.#store, task, this.#taskBytes);
+  /** @internal */
+  protected enqueue(task: SlotTask): void {
     this.#devices.push(task);
   }
 
-  /** What became of a row. */
-  settle(_task: SlotTask, node: CellNode, request: SlotRequest): Settlement {
-    return this.#store.settle(node, request);
-  }
-
-  /** Rows of the request that have not started are not computed. */
-  abandon(request: SlotRequest): void {
-    this.#store.abandon(request);
-  }
-
-  /** Copies the rows of the request's results out of its slot. */
-  result(request: SlotRequest): Result {
-    return this.#store.result(request);
-  }
-
-  /** Frees the request's slot. */
-  release(request: SlotRequest): void {
-    this.#store.release(request);
-  }
-
   #execute(task: SlotTask): void {
-    runTask(
-      this.#store,
-      this.#runners[task.worker],
-      task,
-      this.#store.workerMemory(task.worker),
-    );
+    const { store } = this;
+    const tables = store.workerMemory(task.worker);
+    runTask(store, this.#runners[task.worker], task, tables);
   }
 }

@@ -78,7 +78,10 @@ export class SimExecutor implements Executor {
     request.slot = { steps: 0, done: false };
   }
 
-  /** Nothing needs to be done for a node that a graph grew by. */
+  /**
+   * Nothing needs to be done for a node that a graph grew by.
+   * @internal
+   */
   grew(_request: SimRequest, _node: CellNode): void {}
 
   /**
@@ -89,7 +92,10 @@ export class SimExecutor implements Executor {
     this.#devices.push(task);
   }
 
-  /** What became of a row: void behind the end of its request, otherwise done. */
+  /**
+   * What became of a row: void behind the end of its request, otherwise done.
+   * @internal
+   */
   settle(_task: SimTask, node: CellNode, request: SimRequest): Settlement {
     if (!node.cell.stop || request.graph.stepsMax === 0) return "done";
     const { steps, done } = request.slot;
@@ -98,17 +104,26 @@ export class SimExecutor implements Executor {
     return done && step === steps ? "last" : "done";
   }
 
-  /** Rows of the request that have not started take no time. */
+  /**
+   * Rows of the request that have not started take no time.
+   * @internal
+   */
   abandon(request: SimRequest): void {
     request.slot.done = true;
   }
 
-  /** A simulation has no values. */
+  /**
+   * A simulation has no values.
+   * @internal
+   */
   result(_request: SimRequest): Result {
     return {};
   }
 
-  /** There is nothing to free. */
+  /**
+   * There is nothing to free.
+   * @internal
+   */
   release(_request: SimRequest): void {}
 
   /** Takes the growing steps of a task whose time is up. */

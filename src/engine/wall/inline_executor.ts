@@ -1,23 +1,18 @@
 import { checkedOptions } from "../../base/checked_options.ts";
-import type { CellNode } from "../../graph/cell_graph.ts";
-import type { Result } from "../../graph/result.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { checkFeatures } from "../../kernels/module/features.ts";
 import { BLOCKS } from "../../kernels/module/scratch.ts";
 import { ClosedError } from "../core/errors.ts";
-import type { Settlement } from "../core/executor.ts";
 import { CellRunner } from "../tensors/cell_runner.ts";
-import { checkTables, runTask } from "../tensors/run_task.ts";
+import { runTask } from "../tensors/run_task.ts";
 import {
   EXECUTOR_CHECKS,
   TASK_BYTES,
   type TensorOptions,
 } from "../tensors/tensor_options.ts";
-import {
-  type SlotRequest,
-  type SlotTask,
-  TensorStore,
-} from "../tensors/tensor_store.ts";
+import type { SlotRequest, SlotTask } from "../tensors/slot.ts";
+import { SlotExecutor } from "../tensors/slot_executor.ts";
+import { TensorStore } from "../tensors/tensor_store.ts";
 import { wallNs } from "./clock.ts";
 import { nextTurn } from "./next_turn.ts";
 import { type KernelBuild, readKernels } from "./runtime.ts";
@@ -36,12 +31,10 @@ const PLAIN = {
  * Executes tasks in the engine's own thread, over memory that is not shared: for hosts without threads.
  * Between two tasks the event loop has its turn; nothing interrupts one.
  */
-export class InlineExecutor implements WallExecutor {
+export class InlineExecutor extends SlotExecutor implements WallExecutor {
   readonly workers = 1;
   readonly threads = 0;
-  readonly #store: TensorStore;
   readonly #runner: CellRunner;
-  readonly #taskBytes: number;
   readonly #onFatal: (error: Error) => void;
   /** Not executed yet, in order. */
   #queue: SlotTask[] = [];
@@ -95,8 +88,7 @@ export class InlineExecutor implements WallExecutor {
     taskBytes: number,
     onFatal: (error: Error) => void,
   ) {
-    this.#store = store;
-    this.#taskBytes = taskBytes;
+    super(store, taskBytes);
     this.#onFatal = onFatal;
     this.#runner = new CellRunner(
       store.kernels,
@@ -115,35 +107,14 @@ export class InlineExecutor implements WallExecutor {
     else this.#listener = callback;
   }
 
-  admit(request: SlotRequest): void {
+  override admit(request: SlotRequest): void {
     if (this.#closed) throw new ClosedError("The engine is closed");
-    this.#store.admit(request);
+    super.admit(request);
   }
 
-  grew(request: SlotRequest, node: CellNode): void {
-    this.#store.grew(request, node);
-  }
-
-  push(task: SlotTask): void {
-    checkTables(this.#store, task, this.#taskBytes);
+  protected enqueue(task: SlotTask): void {
     this.#queue.push(task);
     this.#schedule();
-  }
-
-  settle(_task: SlotTask, node: CellNode, request: SlotRequest): Settlement {
-    return this.#store.settle(node, request);
-  }
-
-  abandon(request: SlotRequest): void {
-    this.#store.abandon(request);
-  }
-
-  result(request: SlotRequest): Result {
-    return this.#store.result(request);
-  }
-
-  release(request: SlotRequest): void {
-    this.#store.release(request);
   }
 
   poll(): Completion[] {
@@ -173,7 +144,7 @@ export class InlineExecutor implements WallExecutor {
     if (task === undefined) return;
     const startNs = wallNs();
     try {
-      runTask(this.#store, this.#runner, task, this.#store.workerMemory(0));
+      runTask(this.store, this.#runner, task, this.store.workerMemory(0));
     } catch (error) {
       // Rows that cannot be computed are not among what is thrown.
       this.#queue = [];

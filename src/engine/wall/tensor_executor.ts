@@ -1,34 +1,27 @@
 import type { CellNode } from "../../graph/cell_graph.ts";
-import type { Result } from "../../graph/result.ts";
-import { alignUp } from "../../graph/slot_plan.ts";
 import { checkFeatures } from "../../kernels/module/features.ts";
-import { BLOCKS, type ScratchPlace } from "../../kernels/module/scratch.ts";
-import { teamWays } from "../../kernels/team/leader.ts";
 import { checkedOptions } from "../../base/checked_options.ts";
 import { Crew } from "./crew.ts";
-import { type CrewPlan, crewPlan, teamBytesPerWorker } from "./crew_plan.ts";
+import type { CrewPlan } from "./crew_plan.ts";
+import { doorbellOf, planCrews, SPIN_MS } from "./crew_plans.ts";
 import { ClosedError, WorkerError } from "../core/errors.ts";
 import type { Settlement } from "../core/executor.ts";
 import { readKernels } from "./runtime.ts";
-import { probeScratch } from "./scratch_probe.ts";
-import { checkTables } from "../tensors/run_task.ts";
-import {
-  type SlotRequest,
-  type SlotTask,
-  TensorStore,
-} from "../tensors/tensor_store.ts";
+import type { SlotRequest, SlotTask } from "../tensors/slot.ts";
+import { SlotExecutor } from "../tensors/slot_executor.ts";
+import type { TensorStore } from "../tensors/tensor_store.ts";
 import {
   TASK_BYTES,
   TENSOR_CHECKS,
   type TensorOptions,
 } from "../tensors/tensor_options.ts";
-import { kernelsOf, PRACTICE_BYTES, warmUp } from "./warm_up.ts";
+import { kernelsOf, warmUp } from "./warm_up.ts";
 import type { Completion, WallExecutor } from "./wall_executor.ts";
 import { WorkerQueue } from "./worker_queue.ts";
-import { ARENA_OFFSET, CONTROL, ringDoorbell } from "./worker_ring.ts";
+import { ringDoorbell } from "./worker_ring.ts";
 
 /** A worker: its queue, and the threads that execute it. */
-interface WorkerState {
+interface StaffedWorker {
   readonly plan: CrewPlan;
   readonly queue: WorkerQueue;
   crew: Crew;
@@ -47,15 +40,12 @@ const TASK_STARTS_MAX = 2;
 /** Attempts to start a fresh crew. */
 const CREW_STARTS_MAX = 2;
 
-const SPIN_MS = 0.05;
 const PATIENCE_MS = 30_000;
 
 /** Executes tasks on worker threads over one shared memory. Completions are fetched with `poll`. */
-export class TensorExecutor implements WallExecutor {
-  readonly #store: TensorStore;
-  readonly #workers: WorkerState[] = [];
+export class TensorExecutor extends SlotExecutor implements WallExecutor {
+  readonly #workers: StaffedWorker[] = [];
   readonly #options: TensorOptions;
-  readonly #taskBytes: number;
   readonly #patienceMs: number;
   readonly #doorbell: number;
   /** How long threads look for work before they go to sleep. */
@@ -77,56 +67,10 @@ export class TensorExecutor implements WallExecutor {
       "models",
       "onFatal",
     ]);
-    const {
-      models,
-      workers = 1,
-      threadsPerWorker = 1,
-      slotBytes,
-      taskBytes = TASK_BYTES,
-      build = "shoal.shared",
-      spinMs = SPIN_MS,
-    } = options;
     checkFeatures(["simd", "threads"], options.engine);
-    const ways = teamWays(options.team);
-    const kernels = await readKernels(build);
-    // No operator of cells is lowered to int8 kernels.
-    const scratch = probeScratch(kernels, { shared: true, variants: BLOCKS });
-    const threadBytes = alignUp(ARENA_OFFSET) + taskBytes +
-      teamBytesPerWorker(threadsPerWorker);
-    const store = new TensorStore({
-      models,
-      kernels,
-      shared: true,
-      workers,
-      workerBytes: alignUp(threadBytes) + threadsPerWorker * scratch.bytes,
-      ...(slotBytes !== undefined && { slotBytes }),
-      bytesMin: PRACTICE_BYTES,
-    });
-    const doorbell = store.workerMemory(0) + 4 * CONTROL.doorbell;
-    const plans = Array.from({ length: workers }, (_, id): CrewPlan => {
-      const control = store.workerMemory(id);
-      const scratchOf = (thread: number): ScratchPlace => ({
-        address: control + alignUp(threadBytes) + thread * scratch.bytes,
-        variants: scratch.variants,
-      });
-      return crewPlan(
-        {
-          memory: store.memory,
-          kernels,
-          programs: store.programs,
-          own: store.runnerMemory(id),
-          control,
-          doorbell,
-          spinMs,
-          scratch: scratchOf(0),
-        },
-        threadsPerWorker,
-        ways,
-        control + alignUp(ARENA_OFFSET) + taskBytes,
-        scratchOf,
-      );
-    });
-    const executor = new TensorExecutor(store, options, doorbell);
+    const kernels = await readKernels(options.build ?? "shoal.shared");
+    const { store, plans } = planCrews(options, kernels);
+    const executor = new TensorExecutor(store, options);
     // Practice is over in the time that threads take to start.
     const ready = await Promise.allSettled([
       ...plans.map((plan, id) => executor.#hire(plan, id)),
@@ -144,17 +88,12 @@ export class TensorExecutor implements WallExecutor {
     return executor;
   }
 
-  private constructor(
-    store: TensorStore,
-    options: TensorOptions,
-    doorbell: number,
-  ) {
-    this.#store = store;
+  private constructor(store: TensorStore, options: TensorOptions) {
+    super(store, options.taskBytes ?? TASK_BYTES);
     this.#options = options;
-    this.#taskBytes = options.taskBytes ?? TASK_BYTES;
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
     this.spinMs = options.spinMs ?? SPIN_MS;
-    this.#doorbell = doorbell;
+    this.#doorbell = doorbellOf(store);
   }
 
   get workers(): number {
@@ -166,7 +105,7 @@ export class TensorExecutor implements WallExecutor {
   }
 
   get bell(): number {
-    return Atomics.load(this.#store.words, this.#doorbell >>> 2);
+    return Atomics.load(this.store.words, this.#doorbell >>> 2);
   }
 
   onRing(seen: number, callback: () => void): void {
@@ -178,42 +117,30 @@ export class TensorExecutor implements WallExecutor {
 
   /** The word that workers advance with every completion, for who sleeps on it. */
   get doorbell(): { words: Int32Array; index: number } {
-    return { words: this.#store.words, index: this.#doorbell >>> 2 };
+    return { words: this.store.words, index: this.#doorbell >>> 2 };
   }
 
-  admit(request: SlotRequest): void {
+  override admit(request: SlotRequest): void {
     if (this.#closed) throw new ClosedError("The engine is closed");
-    this.#store.admit(request);
+    super.admit(request);
   }
 
-  grew(request: SlotRequest, node: CellNode): void {
-    this.#store.grew(request, node);
+  protected enqueue(task: SlotTask): void {
+    this.#workers[task.worker].queue.push(task);
   }
 
-  push(task: SlotTask): void {
-    checkTables(this.#store, task, this.#taskBytes);
-    this.#workers[task.worker]!.queue.push(task);
-  }
-
-  settle(task: SlotTask, node: CellNode, request: SlotRequest): Settlement {
-    if (!this.#givenUp.has(task)) return this.#store.settle(node, request);
+  override settle(
+    task: SlotTask,
+    node: CellNode,
+    request: SlotRequest,
+  ): Settlement {
+    if (!this.#givenUp.has(task)) return super.settle(task, node, request);
     return new WorkerError(
       `Request ${request.id} was in a batch of cell "${task.cell.name}" whose worker died ${TASK_STARTS_MAX} times`,
     );
   }
 
-  abandon(request: SlotRequest): void {
-    this.#store.abandon(request);
-  }
-
-  result(request: SlotRequest): Result {
-    return this.#store.result(request);
-  }
-
-  release(request: SlotRequest): void {
-    this.#store.release(request);
-  }
-
+  /** Tasks completed since the last call, in order of completion. */
   poll(): Completion[] {
     const completions: Completion[] = [];
     for (const worker of this.#workers) {
@@ -244,7 +171,11 @@ export class TensorExecutor implements WallExecutor {
     const crew = await this.#startCrew(plan, id);
     this.#workers[id] = {
       plan,
-      queue: new WorkerQueue(this.#store, plan.control, this.#taskBytes),
+      queue: new WorkerQueue(
+        this.store,
+        plan.control,
+        this.#options.taskBytes ?? TASK_BYTES,
+      ),
       crew,
       deaths: 0,
       recovery: undefined,
@@ -273,7 +204,7 @@ export class TensorExecutor implements WallExecutor {
    * @throws Error when nobody can take its place
    */
   async #recover(
-    worker: WorkerState,
+    worker: StaffedWorker,
     id: number,
     error: Error,
   ): Promise<void> {
@@ -298,11 +229,11 @@ export class TensorExecutor implements WallExecutor {
     }
     queue.resume();
     // Nobody else may ever do: the engine sleeps until it hears of a completion.
-    ringDoorbell(this.#store.words, this.#doorbell);
+    ringDoorbell(this.store.words, this.#doorbell);
   }
 
   /** Decides whether what a dead worker had begun is begun again. */
-  #judge(worker: WorkerState, error: Error): void {
+  #judge(worker: StaffedWorker, error: Error): void {
     const begun = worker.queue.takeBack();
     if (++worker.deaths === DEATHS_MAX) {
       throw new Error(
@@ -317,7 +248,7 @@ export class TensorExecutor implements WallExecutor {
     this.#givenUp.add(begun);
     // What follows in the ring would read what was never computed.
     for (const { graph } of begun.nodes) {
-      this.#store.abandon(graph.owner);
+      this.store.abandon(graph.owner);
     }
     worker.queue.giveUp();
   }

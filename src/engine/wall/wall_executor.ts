@@ -1,5 +1,5 @@
 import type { Executor } from "../core/executor.ts";
-import type { SlotTask } from "../tensors/tensor_store.ts";
+import type { SlotTask } from "../tensors/slot.ts";
 
 /** A task as a worker completed it. */
 export interface Completion {

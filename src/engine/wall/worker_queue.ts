@@ -2,7 +2,8 @@ import { assert } from "../../base/assert.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { fromAbsoluteMs, wallNs } from "./clock.ts";
 import { TaskArena } from "../tensors/task_arena.ts";
-import type { SlotTask, TensorStore } from "../tensors/tensor_store.ts";
+import type { SlotTask } from "../tensors/slot.ts";
+import type { TensorStore } from "../tensors/tensor_store.ts";
 import type { Completion } from "./wall_executor.ts";
 import {
   ARENA_OFFSET,
@@ -126,9 +127,9 @@ export class WorkerQueue {
 
   #tryPush(task: SlotTask): boolean {
     if (this.#paused || this.#inFlight.length === RING_ENTRIES) return false;
-    const tables = this.#arena.take(alignUp(this.#store.tableBytes(task)));
+    const tables = this.#arena.take(alignUp(this.#store.tables.bytes(task)));
     if (tables === undefined) return false;
-    this.#store.writeTables(task, tables);
+    this.#store.tables.write(task, tables);
     const { words } = this.#store;
     const entry = entryAddress(this.#control, this.#submitted) >>> 2;
     words[entry + ENTRY.program] = this.#store.programId(task.cell);

@@ -3,10 +3,8 @@ import assert from "node:assert/strict";
 import type { CellProgram } from "../../../src/engine/lowering/cell_program.ts";
 import { readKernels } from "../../../src/engine/wall/runtime.ts";
 import { SLOT } from "../../../src/engine/tensors/slot_header.ts";
-import type {
-  SlotTask,
-  TensorStore,
-} from "../../../src/engine/tensors/tensor_store.ts";
+import type { SlotTask } from "../../../src/engine/tensors/slot.ts";
+import type { TensorStore } from "../../../src/engine/tensors/tensor_store.ts";
 import { runWorker } from "../../../src/engine/wall/worker_loop.ts";
 import { WorkerQueue } from "../../../src/engine/wall/worker_queue.ts";
 import {
@@ -161,8 +159,7 @@ Deno.test("a worker's queue makes the accesses of the machine's engine, also whe
   const store = {
     words,
     doubles: new Float64Array(memory.buffer),
-    tableBytes: () => 16,
-    writeTables() {},
+    tables: { bytes: () => 16, write() {} },
     programId: () => 0,
   } as unknown as TensorStore;
   const task = (id: number) =>

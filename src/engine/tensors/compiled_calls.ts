@@ -1,0 +1,101 @@
+/** Calls of a program as functions: what is known of their arguments when a runner starts is worked out then. */
+import type { KernelExports } from "../../kernels/module/module.ts";
+import type {
+  Argument,
+  Call,
+  CellProgram,
+  TableRef,
+} from "../lowering/cell_program.ts";
+
+/**
+ * @param ports address of the first port table
+ * @param stride bytes from one port table to the next
+ * @returns the first row that it cannot compute, or -1
+ */
+export type Compiled = (rows: number, ports: number, stride: number) => number;
+
+/** Where the calls find what they work on. */
+export interface CallMemory {
+  readonly addresses: Uint32Array;
+  /** Address of the program's own tables. */
+  readonly tables: number;
+  /** Address of the runner's scratch rows. */
+  readonly scratch: number;
+}
+
+/** Fills the program's tables that never change. */
+export function writeFixedTables(
+  { fixedTables, rowsPerCall }: CellProgram,
+  { addresses, tables, scratch }: CallMemory,
+): void {
+  for (const { table, base, stride } of fixedTables) {
+    const first = typeof base === "number" ? base : scratch + base.scratch;
+    for (let i = 0; i < rowsPerCall; i++) {
+      addresses[((tables + table) >>> 2) + i] = first + i * stride;
+    }
+  }
+}
+
+export function compileCall(
+  call: Call,
+  kernels: KernelExports,
+  memory: CallMemory,
+): Compiled {
+  const { addresses } = memory;
+  switch (call.call) {
+    case "kernel":
+      return compileKernel(call, kernels, memory);
+    case "offset": {
+      const from = resolver(call.from, memory);
+      const to = resolver(call.to, memory);
+      return (rows, ports, stride) => {
+        const source = from(rows, ports, stride) >>> 2;
+        const target = to(rows, ports, stride) >>> 2;
+        for (let i = 0; i < rows; i++) {
+          addresses[target + i] = addresses[source + i] + call.bytes;
+        }
+        return -1;
+      };
+    }
+    case "list": {
+      const sources = call.tables.map((table) => resolver(table, memory));
+      const to = resolver(call.to, memory);
+      return (rows, ports, stride) => {
+        const target = to(rows, ports, stride) >>> 2;
+        sources.forEach((source, i) =>
+          addresses[target + i] = source(rows, ports, stride)
+        );
+        return -1;
+      };
+    }
+  }
+}
+
+function compileKernel(
+  call: Call & { call: "kernel" },
+  kernels: KernelExports,
+  memory: CallMemory,
+): Compiled {
+  const kernel = kernels[call.kernel] as (...args: number[]) => number | void;
+  const resolvers = call.args.map((argument) => resolver(argument, memory));
+  const args = new Array<number>(resolvers.length);
+  return (rows, ports, stride) => {
+    for (let i = 0; i < resolvers.length; i++) {
+      args[i] = resolvers[i](rows, ports, stride);
+    }
+    const result = kernel(...args);
+    return call.reports ? result as number : -1;
+  };
+}
+
+/** What an argument is in a call. */
+function resolver(
+  argument: Argument | TableRef,
+  { tables, scratch }: CallMemory,
+): Compiled {
+  if (typeof argument === "number") return () => argument;
+  if (argument === "rows") return (rows) => rows;
+  if ("scratch" in argument) return () => scratch + argument.scratch;
+  if ("own" in argument) return () => tables + argument.own;
+  return (_rows, ports, stride) => ports + argument.port * stride;
+}
