@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { serial, ServingEngine } from "../../src/mod.ts";
+import { TensorExecutor } from "../../src/simulate.ts";
 import {
   checkFeatures,
   chooseBuild,
@@ -97,7 +97,7 @@ Deno.test("the chosen build runs over the memory it asks for", () => {
   }
 });
 
-Deno.test("an engine without threads shares no memory and serves nothing on threads", async () => {
+Deno.test("an engine without threads shares no memory and starts no workers", async () => {
   const engine = engineWithout("threads");
   const message = /no WebAssembly threads \(run on one thread with a build/;
   assert.throws(() => checkFeatures(["simd", "threads"], engine), message);
@@ -108,7 +108,7 @@ Deno.test("an engine without threads shares no memory and serves nothing on thre
   assert.doesNotThrow(() => createMemory({ bytes: 1 }, engine));
   const model = lstm({ hidden: 4, vocabulary: 5, head: "classifier" });
   await assert.rejects(
-    ServingEngine.create({ models: [model], policy: serial(), engine }),
+    TensorExecutor.start({ models: [model], engine, onFatal() {} }),
     message,
   );
 });
