@@ -89,7 +89,7 @@ export async function visit(
     urls.push(`${originOf(server)}${path}`);
   }
   const profile = mkdtempSync(join(tmpdir(), "shoal-browser-"));
-  const child = spawn(browser, BROWSERS[browser]!(profile, urls[0]!), {
+  const child = spawn(browser, BROWSERS[browser](profile, urls[0]), {
     stdio: "ignore",
     detached: true,
   });

@@ -5,7 +5,7 @@ export function pickOptions(
   model: string,
   options: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const known = MODELS[model]!.options;
+  const known = MODELS[model].options;
   return Object.fromEntries(
     Object.entries(options).filter(([name]) => known.includes(name)),
   );

@@ -45,12 +45,12 @@ export function checkCurve(label: string, points: CurvePoints): void {
  * value per unit of size times the size (a device that is full).
  */
 export function onCurve(points: CurvePoints, size: number): number {
-  const last = points[points.length - 1]!;
+  const last = points[points.length - 1];
   if (size >= last[0]) return last[1] * size / last[0];
-  if (size <= points[0]![0]) return points[0]![1];
+  if (size <= points[0][0]) return points[0][1];
   let above = 1;
-  while (points[above]![0] < size) above++;
-  const [size0, value0] = points[above - 1]!;
-  const [size1, value1] = points[above]!;
+  while (points[above][0] < size) above++;
+  const [size0, value0] = points[above - 1];
+  const [size1, value1] = points[above];
   return value0 + (value1 - value0) * (size - size0) / (size1 - size0);
 }

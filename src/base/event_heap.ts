@@ -31,8 +31,8 @@ export class EventHeap<T extends TimedEvent> {
     entries.push(entry);
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (!before(entry, entries[parent]!)) break;
-      entries[at] = entries[parent]!;
+      if (!before(entry, entries[parent])) break;
+      entries[at] = entries[parent];
       at = parent;
     }
     entries[at] = entry;
@@ -49,11 +49,11 @@ export class EventHeap<T extends TimedEvent> {
       for (;;) {
         let child = 2 * at + 1;
         if (child >= size) break;
-        if (child + 1 < size && before(entries[child + 1]!, entries[child]!)) {
+        if (child + 1 < size && before(entries[child + 1], entries[child])) {
           child++;
         }
-        if (!before(entries[child]!, last)) break;
-        entries[at] = entries[child]!;
+        if (!before(entries[child], last)) break;
+        entries[at] = entries[child];
         at = child;
       }
       entries[at] = last;

@@ -50,7 +50,7 @@ export class Fifo<T> {
 
   *[Symbol.iterator](): Generator<T> {
     for (let i = this.#head; i < this.#items.length; i++) {
-      yield this.#items[i]!;
+      yield this.#items[i] as T;
     }
   }
 }

@@ -9,13 +9,13 @@ export function percentile(sorted: ArrayLike<number>, p: number): number {
     throw new RangeError(`A percentile is in (0, 1], got ${p}`);
   }
   if (sorted.length === 0) return NaN;
-  return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)]!;
+  return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)];
 }
 
 /** Arithmetic mean; NaN when there are no values. */
 export function mean(values: ArrayLike<number>): number {
   let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i]!;
+  for (let i = 0; i < values.length; i++) sum += values[i];
   return sum / values.length;
 }
 

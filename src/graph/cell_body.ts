@@ -89,7 +89,7 @@ export class CellBody {
   /** Appends an operator. @returns its first output */
   emit(operator: Operator): Value {
     this.operators.push(operator);
-    return operator.outputs[0]!;
+    return operator.outputs[0];
   }
 
   /** @throws unless the values are f32 rows of this cell */

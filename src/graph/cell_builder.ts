@@ -231,7 +231,7 @@ function stopRule(
   outputs: readonly Port[],
 ): { port: number; token: number | null } {
   const port = outputs.findIndex((output) => output.name === stop.output);
-  if (port < 0 || outputs[port]!.dtype !== "i32") {
+  if (port < 0 || outputs[port].dtype !== "i32") {
     throw new RangeError(
       `Cell "${cell}" stops on ${
         describe(stop.output)

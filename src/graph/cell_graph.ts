@@ -135,11 +135,11 @@ export class CellNode<Owner = unknown, Tag = unknown> implements Extent {
     readonly caches: readonly CacheUse<CellNode>[] = NO_CACHES,
   ) {
     for (let i = 0; i < inputs.length; i++) {
-      const input = inputs[i]!;
+      const input = inputs[i];
       if (input.kind === "node") this.#follow(input.node);
     }
     for (let i = 0; i < caches.length; i++) {
-      const { cache: { writer } } = caches[i]!;
+      const { cache: { writer } } = caches[i];
       if (writer !== undefined) this.#follow(writer);
     }
   }
@@ -161,7 +161,7 @@ export class CellNode<Owner = unknown, Tag = unknown> implements Extent {
     if (this.state !== NODE.waiting) return false;
     const { predecessors } = this;
     for (let i = 0; i < predecessors.length; i++) {
-      const before = predecessors[i]!;
+      const before = predecessors[i];
       if (before.state === NODE.done) continue;
       if (before.state !== NODE.submitted || before.worker !== worker) {
         return false;
@@ -338,7 +338,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
     const length = checkLength(cell, options.length);
     const sources = new Array<Source>(cell.inputs.length);
     for (let i = 0; i < cell.inputs.length; i++) {
-      const port = cell.inputs[i]!;
+      const port = cell.inputs[i];
       const source = inputs[port.name];
       if (source === undefined) {
         throw new TypeError(
@@ -360,8 +360,8 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
       uses,
     );
     for (let i = 0; i < uses.length; i++) {
-      if (!cell.caches[i]!.appends) continue;
-      const { cache, seen } = uses[i]!;
+      if (!cell.caches[i].appends) continue;
+      const { cache, seen } = uses[i];
       cache.filled = seen;
       cache.writer = node;
     }
@@ -378,7 +378,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
   output(node: CellNode, port: string, token?: number): NodeOutput {
     const { outputs } = node.cell;
     for (let index = 0; index < outputs.length; index++) {
-      if (outputs[index]!.name === port) {
+      if (outputs[index].name === port) {
         return token === undefined
           ? { kind: "node", node, port: index }
           : { kind: "node", node, port: index, token };
@@ -446,7 +446,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
 
   #resultPort(name: string, source: NodeOutput): Port {
     checkResult(name, source, this);
-    const port = source.node.cell.outputs[source.port]!;
+    const port = source.node.cell.outputs[source.port];
     checkDeclared(name, port.dtype, this.model);
     source.node.keptPorts |= 1 << source.port;
     return port;

@@ -41,10 +41,10 @@ export function convEpilogue(
   uses: CellUses,
 ): ConvEpilogue {
   const absorbed: Operator[] = [];
-  let result = operator.outputs[0]!;
+  let result = operator.outputs[0];
   const absorb = (next: Operator) => {
     absorbed.push(next);
-    result = next.outputs[0]!;
+    result = next.outputs[0];
   };
 
   let next = uses.onlyReader(result);

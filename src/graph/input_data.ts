@@ -50,6 +50,6 @@ export function elementsOf<Data extends TensorData>(
     );
   }
   const data = new Data(count);
-  for (let i = 0; i < count; i++) data[i] = list![i]!;
+  for (let i = 0; i < count; i++) data[i] = list![i];
   return data;
 }

@@ -137,7 +137,7 @@ function outputOf(
   }
   if (nodes[node.index] !== node) return "belongs to another request's graph";
   const { name, outputs } = node.cell;
-  if (isIndex(port, outputs.length)) return outputs[port]!;
+  if (isIndex(port, outputs.length)) return outputs[port];
   return `is output ${
     describe(port)
   } of cell "${name}", which has ${outputs.length}`;

@@ -32,7 +32,7 @@ export function alignUp(bytes: number): number {
 }
 
 function rowBytes({ cell, length }: CellNode, port: number): number {
-  return alignUp(cell.outputs[port]!.width * length * BYTES_PER_ELEMENT);
+  return alignUp(cell.outputs[port].width * length * BYTES_PER_ELEMENT);
 }
 
 /** The buffers of a growing cell. */
@@ -127,7 +127,7 @@ export class SlotPlan {
         );
       }
     }
-    const buffers = turns.buffers[node.step % 2]!;
+    const buffers = turns.buffers[node.step % 2];
     node.offsets = buffers.map((offset, port) =>
       (node.keptPorts >> port) & 1 ? this.#take(rowBytes(node, port)) : offset
     );
@@ -157,12 +157,12 @@ export class SlotPlan {
     if (found < 0) {
       if (free.length > 1) merge(free);
       free.forEach((piece, i) => {
-        const smaller = found < 0 || piece.bytes < free[found]!.bytes;
+        const smaller = found < 0 || piece.bytes < free[found].bytes;
         if (piece.bytes >= bytes && smaller) found = i;
       });
     }
     if (found < 0) return undefined;
-    const piece = free.splice(found, 1)[0]!;
+    const piece = free.splice(found, 1)[0];
     if (piece.bytes > bytes) {
       free.push({ offset: piece.offset + bytes, bytes: piece.bytes - bytes });
     }
@@ -184,8 +184,8 @@ function merge(pieces: Piece[]): void {
   pieces.sort((a, b) => a.offset - b.offset);
   let last = 0;
   for (let i = 1; i < pieces.length; i++) {
-    const { offset, bytes } = pieces[last]!;
-    const next = pieces[i]!;
+    const { offset, bytes } = pieces[last];
+    const next = pieces[i];
     if (offset + bytes === next.offset) {
       pieces[last] = { offset, bytes: bytes + next.bytes };
     } else {
@@ -230,7 +230,7 @@ function runBefore(readers: readonly CellNode[], later: CellNode): boolean {
   }
   const left = new Set(readers);
   // Nodes are numbered in a topological order, readers ascend.
-  const first = readers[0]!.index;
+  const first = readers[0].index;
   const open = [later];
   const seen = new Set<CellNode>();
   let edges = 0;

@@ -62,21 +62,21 @@ Deno.test("SharedCapacity equals integration in small steps", () => {
         naive.filter(() => true).length < jobs.length;
         at += stepNs
       ) {
-        const runs = jobs.map((job, i) => job.startNs <= at && left[i]! > 0);
+        const runs = jobs.map((job, i) => job.startNs <= at && left[i] > 0);
         const demand = jobs.reduce(
           (sum, job, i) => sum + (runs[i] ? job.demand : 0),
           0,
         );
         jobs.forEach((_, i) => {
           if (!runs[i]) return;
-          left[i]! -= stepNs / Math.max(1, demand);
-          if (left[i]! <= 0) naive[i] = at + stepNs;
+          left[i] -= stepNs / Math.max(1, demand);
+          if (left[i] <= 0) naive[i] = at + stepNs;
         });
       }
       // Ends are whole nanoseconds, rounded up, each of which delays the others by at most as much.
       endsNs.forEach((ns, i) => {
         assert(
-          Math.abs(ns - naive[i]!) <= jobs.length + 1,
+          Math.abs(ns - naive[i]) <= jobs.length + 1,
           `${ns} for ${naive[i]}`,
         );
       });
@@ -147,9 +147,9 @@ Deno.test("E2bird Table 1: batch over latency gives the printed throughputs", ()
   };
   for (const [network, perS] of Object.entries(printed)) {
     [4, 8, 16, 32].forEach((rows, i) => {
-      const computed = rows / (onCurve(RESNET_TITAN_RTX[network]!, rows) / 1e9);
+      const computed = rows / (onCurve(RESNET_TITAN_RTX[network], rows) / 1e9);
       // The printed latencies have a tenth of a millisecond.
-      assert(Math.abs(computed / perS[i]! - 1) < 0.008, `${network} ${rows}`);
+      assert(Math.abs(computed / perS[i] - 1) < 0.008, `${network} ${rows}`);
     });
   }
 });
@@ -162,7 +162,7 @@ Deno.test("Cellular Batching section 7.3: the LSTM step table has the printed ti
 
 Deno.test("sharedTable(): any mix of batches does the work of its rows at the best throughput", () => {
   const { cells: [cell] } = staticChain({ cells: ["A"] });
-  const cost = sharedTable(RESNET_TITAN_RTX["resnet152"]!);
+  const cost = sharedTable(RESNET_TITAN_RTX["resnet152"]);
   const jobs = [8, 8, 16].map((rows) => ({
     aloneNs: cost.latencyNs(cell!, rows),
     demand: cost.demand(cell!, rows),
@@ -173,7 +173,7 @@ Deno.test("sharedTable(): any mix of batches does the work of its rows at the be
 });
 
 Deno.test("E2bird Fig. 12: interference gives the profile's 85.3 ms and four times as much", () => {
-  const cost = sharedTable(RESNET_TITAN_RTX["resnet152"]!);
+  const cost = sharedTable(RESNET_TITAN_RTX["resnet152"]);
   const [cell] = staticChain({ cells: ["A"] }).cells;
   const meanMs = (sizes: readonly number[]) => {
     const ends = coRunNs(

@@ -23,7 +23,7 @@ function watched(): { model: Model; unfolded: number[] } {
   const model: Model<{ tokens: number[] }> = {
     ...base,
     unfold(input, graph) {
-      unfolded.push(input.tokens[0]!);
+      unfolded.push(input.tokens[0]);
       base.unfold(input, graph);
     },
   };
@@ -185,11 +185,11 @@ Deno.test("every request ends once, waiting or not, cancelled or expired", () =>
           model: watched().model,
           policy: cellular({ batchSizeMax: 2 }),
           // Now and then there is no time; completions bring the next look.
-          hasTime: () => times[asked++ % times.length]! || asked % 3 === 0,
+          hasTime: () => times[asked++ % times.length] || asked % 3 === 0,
         });
         ended.forEach((end, i) => {
           assert(end !== undefined);
-          const { deadlineNs, cancelAtNs } = arrivals[i]!;
+          const { deadlineNs, cancelAtNs } = arrivals[i];
           if (end.outcome === "expired") assert(end.atNs >= deadlineNs!);
           if (end.outcome === "cancelled") {
             assert(cancelAtNs !== undefined && end.atNs >= cancelAtNs);

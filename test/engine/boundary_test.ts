@@ -168,7 +168,7 @@ Deno.test("growth may call the engine, abort, and close", async () => {
     nothing: () => {},
   };
   let call = "nothing";
-  const busy = growing(() => calls[call]!());
+  const busy = growing(() => calls[call]());
   const engine = await create({ models: [model, busy, translation] });
   const mates = [ask(engine, translation, query), ask(engine, model, input)];
 

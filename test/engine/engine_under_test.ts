@@ -76,9 +76,9 @@ export class EngineUnderTest {
     readonly setting: Setting,
     readonly workers: readonly MortalWorker[],
   ) {
-    const policy = POLICIES[setting.policy]!.build(setting.options);
+    const policy = POLICIES[setting.policy].build(setting.options);
     this.models = Object.keys(SERVED).filter((name) =>
-      policy.supports(SERVED[name]!.model) === undefined
+      policy.supports(SERVED[name].model) === undefined
     );
     this.#filling = fillingRequest(setting.slotBytes);
   }
@@ -88,8 +88,8 @@ export class EngineUnderTest {
     const before = this.workers.length;
     this.#engine = await ServingEngine.create({
       ...sizes,
-      models: this.models.map((name) => SERVED[name]!.model),
-      policy: this.#counted(POLICIES[policy]!.build(options)),
+      models: this.models.map((name) => SERVED[name].model),
+      policy: this.#counted(POLICIES[policy].build(options)),
       observer: this.#observer(),
       onError: (error) => this.oracle.told(error),
       team: { leastNs: 0, wakeNs: 0 },
@@ -137,7 +137,7 @@ export class EngineUnderTest {
   /** Aborts one of the requests of the sequence that can be aborted; it may have ended before. */
   cancel(index: number): void {
     const all = this.oracle.tickets.filter(({ controller }) => controller);
-    if (all.length > 0) this.#cancel(all[index % all.length]!);
+    if (all.length > 0) this.#cancel(all[index % all.length]);
   }
 
   #cancel(ticket: Ticket): void {
@@ -206,7 +206,7 @@ export class EngineUnderTest {
     );
     if (alive.length === 0) return;
     this.oracle.deaths++;
-    alive[index % alive.length]!.light(death, accesses, which);
+    alive[index % alive.length].light(death, accesses, which);
   }
 
   #allThreads(): MortalWorker[] {
@@ -230,7 +230,7 @@ export class EngineUnderTest {
     await this.#awaitAll();
     for (const thread of this.#allThreads()) thread.spare();
     if (oracle.deaths > 0 && oracle.closing === undefined) {
-      this.submit({ model: this.models[0]!, input: 0 });
+      this.submit({ model: this.models[0], input: 0 });
       await this.#awaitAll();
     }
     const isOpen = oracle.closing === undefined;
@@ -328,7 +328,7 @@ export class EngineUnderTest {
     const { does } = this.#observerTrick;
     this.#observerTrick = undefined;
     this.#callback(() => {
-      if (does === "run") this.submit({ model: this.models[0]!, input: 1 });
+      if (does === "run") this.submit({ model: this.models[0], input: 1 });
       else {
         const error = new Error(`the observer's "${hook}"`);
         this.oracle.untold.add(error);
@@ -367,7 +367,7 @@ export class EngineUnderTest {
         return promise;
       }
       case "run":
-        return void this.submit({ model: this.models[0]!, input: 1 });
+        return void this.submit({ model: this.models[0], input: 1 });
       case "abort":
         return void (ticket.controller && this.#cancel(ticket));
       case "abort another": {

@@ -50,7 +50,7 @@ function assertEqualBits(
 ): void {
   outcome.endings.forEach((ending, i) => {
     assert(ending !== undefined, `request ${i} ended`);
-    const { cancelAtNs, deadlineNs, finishNs = Infinity } = arrivals[i]!;
+    const { cancelAtNs, deadlineNs, finishNs = Infinity } = arrivals[i];
     if (ending.outcome === "cancelled") return assert(cancelAtNs !== undefined);
     if (ending.outcome === "expired") {
       return assert.equal(

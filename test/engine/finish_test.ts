@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { constantCost } from "../../src/cost/table_cost.ts";
 import { EngineCore } from "../../src/engine/core/engine.ts";
+import type { Ending } from "../../src/engine/core/active_request.ts";
 import { DeadlineError } from "../../src/engine/core/errors.ts";
 import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
 import { Timeline } from "../../src/engine/virtual/timeline.ts";
@@ -46,7 +47,7 @@ function run(arrivals: VirtualArrival[], policy: Policy) {
     observer: { request: (request) => void requests.set(request.id, request) },
   });
   return arrivals.map((_, id) => ({
-    ending: endings[id]!,
+    ending: endings[id] as Ending,
     record: records.find((record) => record.id === id)!,
     request: requests.get(id)!,
   }));

@@ -57,7 +57,7 @@ const policies = Object.entries(POLICIES).filter(([, { build }]) =>
 function run(policy: string, models: readonly Model[]) {
   const { endings } = runPaired({
     models,
-    policy: POLICIES[policy]!.build(),
+    policy: POLICIES[policy].build(),
     arrivals: models.map((model) => ({ model, input: {}, arrivalNs: 0 })),
     cost: { latencyNs: () => 100 },
   });
@@ -118,7 +118,7 @@ for (const [policy] of policies) {
     const chain = counting({
       unfold(graph) {
         start(graph);
-        for (let i = 0; i < 4; i++) growOn(graph.nodes[i]!, graph);
+        for (let i = 0; i < 4; i++) growOn(graph.nodes[i], graph);
       },
     });
     const [ending] = run(policy, [chain]);

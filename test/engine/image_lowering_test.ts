@@ -120,8 +120,8 @@ for (const [what, { body, kernels }] of Object.entries(fused)) {
     inputs.forEach((rows, i) => {
       const { outputs } = evaluateNaively(cell, rows);
       cell.outputs.forEach(({ name }, port) =>
-        results[i]![name]!.data.forEach((value, k) => {
-          const expected = outputs[port]![k]!;
+        results[i][name].data.forEach((value, k) => {
+          const expected = outputs[port][k];
           assert(
             Math.abs(value - expected) <= 1e-5 * (1 + Math.abs(expected)),
             `${name}[${k}] of request ${i} is ${value}, expected ${expected}`,

@@ -131,7 +131,7 @@ Deno.test("ServingEngine without workers ends rows that fail, and no others", as
   const [first, second, third] = await Promise.allSettled([
     engine.run(fragileChain, good),
     engine.run(fragileChain, bad),
-    engine.run(model, sentences[5]!),
+    engine.run(model, sentences[5]),
   ]);
   assert.deepStrictEqual(first, {
     status: "fulfilled",
@@ -147,7 +147,7 @@ Deno.test("ServingEngine without workers refuses what a closed one refuses, and 
   const ended = Promise.allSettled(running);
   await engine.close("reject");
   for (const { status } of await ended) assert.equal(status, "rejected");
-  await assert.rejects(engine.run(model, sentences[0]!), {
+  await assert.rejects(engine.run(model, sentences[0]), {
     name: "ClosedError",
   });
 });
@@ -164,8 +164,8 @@ Deno.test("an engine whose kernels cannot be called gives up", async () => {
   };
   try {
     const engine = await create();
-    await assert.rejects(engine.run(model, sentences[0]!), TypeError);
-    await assert.rejects(engine.run(model, sentences[0]!), TypeError);
+    await assert.rejects(engine.run(model, sentences[0]), TypeError);
+    await assert.rejects(engine.run(model, sentences[0]), TypeError);
     await engine.close();
   } finally {
     prototype.push = push;

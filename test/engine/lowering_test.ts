@@ -28,14 +28,14 @@ function check(cell: Cell, inputs: number[][][], sizes: readonly number[]) {
   inputs.forEach((rows, i) => {
     const naive = evaluateNaively(cell, rows);
     cell.outputs.forEach(({ name, dtype }, port) => {
-      const got = [...alone[i]![name]!.data];
-      const expected = naive.outputs[port]!;
+      const got = [...alone[i][name].data];
+      const expected = naive.outputs[port];
       assert.equal(got.length, expected.length);
       got.forEach((x, k) => {
-        const error = Math.abs(x - expected[k]!);
+        const error = Math.abs(x - expected[k]);
         const allowed = dtype === "i32"
           ? 0
-          : TOLERANCE * (1 + Math.abs(expected[k]!));
+          : TOLERANCE * (1 + Math.abs(expected[k]));
         assert(
           error <= allowed,
           `${name}[${k}] of row ${i} is ${x}, expected ${expected[k]}`,

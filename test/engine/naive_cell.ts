@@ -27,11 +27,11 @@ export function evaluateNaively(
   for (const operator of cell.operators) {
     const given = operator.inputs.map(({ id }) => rows.get(id)!);
     apply(operator, given).forEach((row, i) => {
-      rows.set(operator.outputs[i]!.id, row);
+      rows.set(operator.outputs[i].id, row);
       largest = Math.max(largest, ...row.map(Math.abs));
     });
     if (operator.op === "ArgMax") {
-      const row = given[0]!;
+      const row = given[0];
       const best = Math.max(...row);
       const gaps = row.map((x) => best - x).filter((gap) => gap > 0);
       margin = Math.min(margin, ...gaps);
@@ -45,12 +45,12 @@ const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 
 /** Row `i` of a matrix. */
 function rowOf({ shape, data }: Tensor, i: number): number[] {
-  const width = shape[1]!;
+  const width = shape[1];
   return [...data.subarray(i * width, (i + 1) * width)];
 }
 
 function dot(a: readonly number[], b: readonly number[]): number {
-  return a.reduce((sum, x, i) => sum + x * b[i]!, 0);
+  return a.reduce((sum, x, i) => sum + x * b[i], 0);
 }
 
 /** W x + b; b is an optional run of `bias` from `at`. */
@@ -61,8 +61,8 @@ function affine(
   at = 0,
 ): number[] {
   return Array.from(
-    { length: w.shape[0]! },
-    (_, i) => dot(rowOf(w, i), x) + (bias ? bias.data[at + i]! : 0),
+    { length: w.shape[0] },
+    (_, i) => dot(rowOf(w, i), x) + (bias ? bias.data[at + i] : 0),
   );
 }
 
@@ -83,17 +83,17 @@ function apply(
   if (isImageOperator(operator)) return [applyToImage(operator, x)];
   switch (operator.op) {
     case "Gather":
-      return [rowOf(operator.table, x[0]!)];
+      return [rowOf(operator.table, x[0])];
     case "Gemm":
       return [affine(operator.weight, x, operator.bias)];
     case "LSTM": {
       const fromX = affine(operator.w, x, operator.b);
       const fromH = affine(operator.r, second, operator.b, fromX.length);
-      const [i, o, f, g] = parts(fromX.map((sum, k) => sum + fromH[k]!), 4);
+      const [i, o, f, g] = parts(fromX.map((sum, k) => sum + fromH[k]), 4);
       const c = third.map((c, k) =>
-        sigmoid(f![k]!) * c + sigmoid(i![k]!) * Math.tanh(g![k]!)
+        sigmoid(f![k]) * c + sigmoid(i![k]) * Math.tanh(g![k])
       );
-      return [c.map((c, k) => sigmoid(o![k]!) * Math.tanh(c)), c];
+      return [c.map((c, k) => sigmoid(o![k]) * Math.tanh(c)), c];
     }
     case "GRU": {
       const fromX = affine(operator.w, x, operator.b);
@@ -101,15 +101,15 @@ function apply(
       const [zx, rx, nx] = parts(fromX, 3);
       const [zh, rh, nh] = parts(fromH, 3);
       return [second.map((h, k) => {
-        const z = sigmoid(zx![k]! + zh![k]!);
-        const r = sigmoid(rx![k]! + rh![k]!);
-        return (1 - z) * Math.tanh(nx![k]! + r * nh![k]!) + z * h;
+        const z = sigmoid(zx![k] + zh![k]);
+        const r = sigmoid(rx![k] + rh![k]);
+        return (1 - z) * Math.tanh(nx![k] + r * nh![k]) + z * h;
       })];
     }
     case "TreeLSTMLeaf": {
       const [i, o, u] = parts(affine(operator.w, x, operator.b), 3);
-      const c = i!.map((i, k) => sigmoid(i) * Math.tanh(u![k]!));
-      return [c.map((c, k) => sigmoid(o![k]!) * Math.tanh(c)), c];
+      const c = i!.map((i, k) => sigmoid(i) * Math.tanh(u![k]));
+      return [c.map((c, k) => sigmoid(o![k]) * Math.tanh(c)), c];
     }
     case "TreeLSTMNode": {
       const { arity } = operator;
@@ -120,18 +120,18 @@ function apply(
       const [i, o, u] = [gates[0], gates[1 + arity], gates[2 + arity]];
       const c = i!.map((i, k) =>
         given.slice(arity).reduce(
-          (sum, child, j) => sum + sigmoid(gates[1 + j]![k]!) * child[k]!,
-          sigmoid(i) * Math.tanh(u![k]!),
+          (sum, child, j) => sum + sigmoid(gates[1 + j][k]) * child[k],
+          sigmoid(i) * Math.tanh(u![k]),
         )
       );
-      return [c.map((c, k) => sigmoid(o![k]!) * Math.tanh(c)), c];
+      return [c.map((c, k) => sigmoid(o![k]) * Math.tanh(c)), c];
     }
     case "Add":
-      return [x.map((a, k) => a + second[k]!)];
+      return [x.map((a, k) => a + second[k])];
     case "Sub":
-      return [x.map((a, k) => a - second[k]!)];
+      return [x.map((a, k) => a - second[k])];
     case "Mul":
-      return [x.map((a, k) => a * second[k]!)];
+      return [x.map((a, k) => a * second[k])];
     case "Relu":
       return [x.map((a) => Math.max(0, a))];
     case "Sigmoid":
@@ -160,13 +160,13 @@ function apply(
     }
     case "Concat":
       return [
-        operator.outputs[0]!.image
+        operator.outputs[0].image
           ? stack(operator.inputs, given)
           : given.flat(),
       ];
     case "Slice":
       return [
-        x.slice(operator.start, operator.start + operator.outputs[0]!.width),
+        x.slice(operator.start, operator.start + operator.outputs[0].width),
       ];
     case "ArgMax":
       return [[x.indexOf(Math.max(...x))]];

@@ -38,12 +38,12 @@ export function applyToImage(
     }
     case "BatchNormalization": {
       const { scale, shift, mean, variance, epsilon } = operator;
-      const { channels } = operator.inputs[0]!.image!;
+      const { channels } = operator.inputs[0].image!;
       return x.map((value, i) => {
         const c = i % channels;
-        return (value - mean.data[c]!) /
-            Math.sqrt(variance.data[c]! + epsilon) * scale.data[c]! +
-          shift.data[c]!;
+        return (value - mean.data[c]) /
+            Math.sqrt(variance.data[c] + epsilon) * scale.data[c] +
+          shift.data[c];
       });
     }
     case "MaxPool":
@@ -59,8 +59,8 @@ export function applyToImage(
     case "GlobalAveragePool":
       return [...pool("average", operator.shape, x)];
     case "CenterCropPad": {
-      const from = operator.inputs[0]!.image!;
-      const to = operator.outputs[0]!.image!;
+      const from = operator.inputs[0].image!;
+      const to = operator.outputs[0].image!;
       const top = Math.floor((from.height - to.height) / 2);
       const left = Math.floor((from.width - to.width) / 2);
       return pixelsOf(to).flatMap(({ y, x: column }) =>
@@ -77,8 +77,8 @@ export function stack(
   values: readonly Value[],
   given: readonly (readonly number[])[],
 ): number[] {
-  return pixelsOf(values[0]!.image!).flatMap(({ y, x }) =>
-    given.flatMap((row, i) => pixel(row, values[i]!.image!, y, x))
+  return pixelsOf(values[0].image!).flatMap(({ y, x }) =>
+    given.flatMap((row, i) => pixel(row, values[i].image!, y, x))
   );
 }
 

@@ -203,7 +203,7 @@ Deno.test("an executor reads each option once", () => {
   });
   const engine = new EngineCore({ models, policy: serial(), executor });
   const input = { tokens: [1, 2] };
-  driveVirtual(engine, timeline, [{ model: models[0]!, input, arrivalNs: 0 }]);
+  driveVirtual(engine, timeline, [{ model: models[0], input, arrivalNs: 0 }]);
   assert.equal(timeline.nowNs, 3, "two steps and the head");
   assert.equal(reads, 1);
 });

@@ -116,7 +116,7 @@ Deno.test("ragged attention is attention over the request's own tokens", () => {
               (_, j) =>
                 x.reduce(
                   (sum, value, i) =>
-                    sum + project(name).data[j * WIDTH + i]! * value,
+                    sum + project(name).data[j * WIDTH + i] * value,
                   0,
                 ),
             )
@@ -132,10 +132,10 @@ Deno.test("ragged attention is attention over the request's own tokens", () => {
             causal ? t + 1 : tokens.length,
           ),
         ]);
-        const { y, lastOfY, sum } = results[r]!;
+        const { y, lastOfY, sum } = results[r];
         assert.deepEqual(y!.shape, [tokens.length, WIDTH]);
         assert.equal(y!.data.length, expected.length);
-        expected.forEach((x, i) => assert(Math.abs(y!.data[i]! - x) < 1e-5));
+        expected.forEach((x, i) => assert(Math.abs(y!.data[i] - x) < 1e-5));
         assert.deepEqual(
           lastOfY,
           tensor([WIDTH], y!.data.slice(-WIDTH)),
@@ -215,8 +215,8 @@ Deno.test("padding tokens are computed, behind the real ones and into the sink",
   const relu_f32 = (m: number, n: number, aRows: number, outRows: number) => {
     computed.push(m);
     for (let i = 0; i < m; i++) {
-      const [a, out] = [words[aRows / 4 + i]!, words[outRows / 4 + i]!];
-      for (let j = 0; j < n; j++) floats[out / 4 + j] = floats[a / 4 + j]!;
+      const [a, out] = [words[aRows / 4 + i], words[outRows / 4 + i]];
+      for (let j = 0; j < n; j++) floats[out / 4 + j] = floats[a / 4 + j];
     }
   };
   const program: CellProgram = {
@@ -264,7 +264,7 @@ Deno.test("attention networks stay inside their memory under every policy (debug
   };
   const lengths = [1, 11, 4, 8, 9, 2];
   for (const name of ["bert", "transformer", "gnmt"]) {
-    const entry = MODELS[name]!;
+    const entry = MODELS[name];
     const model = entry.build(pickOptions(name, sizes));
     const requests = lengths.map((length, r) => ({
       tokens: Array.from({ length }, (_, t) => (r + t) % 7),
@@ -365,7 +365,7 @@ Deno.test("graphs refuse lengths, tokens and caches that do not fit", () => {
   refuses(() => graph.cache(spec, 5), /1 to 4 positions, got 5/);
   const reader = graph.node(plain, { x }, { caches: { seen } });
   assert.deepEqual(reader.predecessors, [first], "it follows who appended");
-  assert.equal(reader.caches[0]!.seen, 3);
+  assert.equal(reader.caches[0].seen, 3);
 });
 
 Deno.test("cells refuse attention that does not fit", () => {

@@ -163,7 +163,7 @@ class Body {
       case "Gather": {
         const ids = this.values.filter(({ dtype }) => dtype === "i32");
         if (ids.length === 0) return;
-        const id = ids[a % ids.length]!;
+        const id = ids[a % ids.length];
         this.#add(op.Gather(weight(this.#below.get(id)!, size), id));
         return;
       }
@@ -312,8 +312,8 @@ export function onceModel(cell: Cell): Model<number[][]> {
         Object.fromEntries(cell.inputs.map(({ name, dtype, width }, port) => [
           name,
           dtype === "i32"
-            ? graph.id(graph.ids(rows[port]!), 0)
-            : graph.row(graph.rows(rows[port]!), 0, width),
+            ? graph.id(graph.ids(rows[port]), 0)
+            : graph.row(graph.rows(rows[port]), 0, width),
         ])),
       );
       for (const { name } of cell.outputs) {

@@ -42,7 +42,7 @@ export function applyImageOperator(
         : group * upTo(Math.max(1, CHANNELS_MAX / group | 0));
       const kernel = [upTo(Math.min(3, height)), upTo(Math.min(3, width))];
       const bias = random.int(2) ? weight(out) : undefined;
-      return op.Conv(x, weight(out, channels / group, kernel[0]!, kernel[1]!), {
+      return op.Conv(x, weight(out, channels / group, kernel[0], kernel[1]), {
         group,
         strides: [upTo(2), upTo(2)],
         pads: [random.int(2), random.int(2), random.int(2), random.int(2)],

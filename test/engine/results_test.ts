@@ -259,7 +259,7 @@ for (const [name, { build }] of Object.entries(POLICIES)) {
     const { log } = requests[1] as unknown as { log: BatchLog };
     assert.equal(log.count, 3);
     const nodes = new Map(
-      requests[1]!.graph.nodes.map(({ cell }) => [cell.name, cell]),
+      requests[1].graph.nodes.map(({ cell }) => [cell.name, cell]),
     );
     assert.deepEqual(
       log.batches,

@@ -75,7 +75,7 @@ function served<Input>(
       ...good.map((input, i): Case => ({
         input,
         fate: "done",
-        answer: answers[i]!,
+        answer: answers[i],
       })),
       ...fails.map(named("cell failed")),
       ...large.map(named("too large")),
@@ -187,9 +187,9 @@ export function fillingRequest(slotBytes: number): ShortRequest {
   const steps = 1 + Math.floor((slotBytes - bytesOf(1)) / stepBytes);
   const input = { tokens: [1], maxSteps: steps };
   return {
-    model: SERVED["seq2seq"]!.model,
+    model: SERVED["seq2seq"].model,
     input: { input },
     stepsFixed: 1,
-    answer: runRequests(translation, [{ ...input, maxSteps: 1 }])[0]!,
+    answer: runRequests(translation, [{ ...input, maxSteps: 1 }])[0],
   };
 }

@@ -40,7 +40,7 @@ function settings(policy: string, round: number): Setting[] {
   return SIZES.map((sizes, i) => ({
     policy,
     options: Object.fromEntries(
-      Object.entries(options[i]!).map(([name, value]) => [
+      Object.entries(options[i]).map(([name, value]) => [
         name,
         /WaitNs$/.test(name) ? Math.min(Number(value), WAIT_NS_MAX) : value,
       ]),
@@ -76,9 +76,9 @@ const sequences = Math.ceil(propertyRuns(1000) / policies.length);
 
 for (const policy of policies) {
   Deno.test(`a ServingEngine with policy "${policy}" ends every request as its history allows`, async () => {
-    const { supports } = POLICIES[policy]!.build();
+    const { supports } = POLICIES[policy].build();
     const models = Object.keys(SERVED).filter((name) =>
-      supports(SERVED[name]!.model) === undefined
+      supports(SERVED[name].model) === undefined
     );
     await withMortalWorkers(async (workers) => {
       for (let done = 0; done < sequences; done += SEQUENCES_PER_ROUND) {

@@ -164,7 +164,7 @@ export function sameBits(a: Result, b: Result): boolean {
   const names = Object.keys(b);
   return Object.keys(a).length === names.length && names.every((name) => {
     const x = a[name];
-    const y = b[name]!;
+    const y = b[name];
     return x !== undefined && x.data.constructor === y.data.constructor &&
       String(x.shape) === String(y.shape) &&
       x.data.every((value, i) => Object.is(value, y.data[i]));

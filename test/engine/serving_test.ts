@@ -366,7 +366,7 @@ for (const who of [0, 1]) {
         onError: (error) => errors.push(error),
       });
       const pending = [ask(engine, model, long), ask(engine, model, long)];
-      workers[who]!.terminate();
+      workers[who].terminate();
       assert.deepStrictEqual(await Promise.all(pending), [
         expectedOf(long),
         expectedOf(long),

@@ -126,7 +126,7 @@ Deno.test("n-ebird on the GPU-like device: equal bits, and neighbours beside eac
       policy: policy(),
       arrivals,
       workers,
-      cost: sharedTable(RESNET_TITAN_RTX["resnet50"]!, {
+      cost: sharedTable(RESNET_TITAN_RTX["resnet50"], {
         htodNs: 7,
         dtohNs: 3,
       }),

@@ -80,7 +80,7 @@ for (const [name, entry] of Object.entries(POLICIES)) {
             cost,
           });
           endings.forEach((ending, i) => {
-            const { cancelAtNs, deadlineNs, finishNs } = arrivals[i]!;
+            const { cancelAtNs, deadlineNs, finishNs } = arrivals[i];
             if (ending?.outcome === "cancelled") {
               assert(cancelAtNs !== undefined);
             } else if (ending?.outcome === "expired") {
@@ -89,7 +89,7 @@ for (const [name, entry] of Object.entries(POLICIES)) {
               assert.equal(ending?.outcome, "done", ending?.error?.message);
               assert.deepStrictEqual(
                 ending.result,
-                expected.endings[i]!.result,
+                expected.endings[i]?.result,
               );
             }
           });

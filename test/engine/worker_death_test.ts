@@ -32,8 +32,8 @@ interface Known {
 
 /** The n-th request of a model that is answered, from 0 on. */
 function known(name: string, nth: number): Known {
-  const { model, cases } = SERVED[name]!;
-  const { input, answer } = cases.filter(({ fate }) => fate === "done")[nth]!;
+  const { model, cases } = SERVED[name];
+  const { input, answer } = cases.filter(({ fate }) => fate === "done")[nth];
   return { model, input: { input }, answer: answer! };
 }
 
@@ -55,7 +55,7 @@ function create(
 ): Promise<ServingEngine> {
   return ServingEngine.create({
     models: ["lstm", "seq2seq", "fragile", "treelstm"].map((name) =>
-      SERVED[name]!.model
+      SERVED[name].model
     ),
     policy: cellular(),
     slotBytes: 2 ** 16,
@@ -84,7 +84,7 @@ async function assertServed(
 ): Promise<void> {
   const results = await Promise.all(requests.map((one) => run(engine, one)));
   results.forEach((result, i) =>
-    assert.deepStrictEqual(result, requests[i]!.answer)
+    assert.deepStrictEqual(result, requests[i].answer)
   );
   assert.equal(engine.active, 0);
 }
@@ -200,7 +200,7 @@ testDeaths(
     const engine = await create({ workers: 2 });
     for (const accesses of SHORT_SWEEP) {
       const alive = await untilAlive(workers, "worker", 2);
-      const worker = alive[accesses % 2]!;
+      const worker = alive[accesses % 2];
       worker.light(death, accesses);
       // Which of the two gets something to do is for the policy to say.
       do await assertServed(engine, [...FEW, ...FEW, ...FEW]); while (
@@ -274,7 +274,7 @@ for (const pending of ["finish", "reject"] as const) {
         for (const [i, end] of (await settled).entries()) {
           if (pending === "finish") {
             assert(end.status === "fulfilled");
-            assert.deepStrictEqual(end.value, FEW[i]!.answer);
+            assert.deepStrictEqual(end.value, FEW[i].answer);
           } else {
             assert(end.status === "rejected");
             assert.equal(end.reason.name, "ClosedError");
@@ -315,7 +315,7 @@ for (const death of DEATHS) {
           // Full batches alone, so that nothing depends on when requests arrive.
           const policy = graph({ batchSizeMax: 3, windowNs: 1e15 });
           const engine = await create({ policy, models: [CHAIN.model] });
-          workers[0]!.light(death, first, "writes");
+          workers[0].light(death, first, "writes");
           const batch = Array.from({ length: 3 }, () => run(engine, CHAIN));
           const later = Array.from({ length: 3 }, () => run(engine, CHAIN));
           const fate = fateOf(await Promise.allSettled(batch));
@@ -347,15 +347,15 @@ function fateOf(batch: readonly PromiseSettledResult<Result>[]): string {
     return "answered";
   });
   assert.equal(new Set(fates).size, 1, `one batch, one fate: ${fates}`);
-  return fates[0]!;
+  return fates[0];
 }
 
 testDeaths(
   "an engine whose threads all die rejects everything, and close() ends",
   async (death, workers) => {
     const engine = await create({ spinMs: Infinity });
-    workers[0]!.light(death, 10);
-    await untilDead(workers[0]!);
+    workers[0].light(death, 10);
+    await untilDead(workers[0]);
     // Each request may be given up by itself, until the engine gives up as a whole.
     let last: unknown;
     for (let after = 0; after < 3;) {
@@ -409,7 +409,7 @@ for (const [what, birth] of Object.entries(STILLBORN)) {
       withMortalWorkers(async (workers) => {
         // All that others take to start, and what one is waited for that does not.
         const engine = await create({ patienceMs: 3000 });
-        workers[0]!.light("throw", 3);
+        workers[0].light("throw", 3);
         await assertServed(engine, [CHAIN]);
         await closed(engine);
         assert(workers.every(isGone));

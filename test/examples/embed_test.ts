@@ -61,7 +61,7 @@ for (const name of BROWSER_NAMES) {
     if (reports === undefined) {
       return console.log(`skipped: the module in ${name}: not on the PATH`);
     }
-    checkReport(name, reports[0]!);
+    checkReport(name, reports[0]);
   });
 }
 

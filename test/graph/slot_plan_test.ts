@@ -98,7 +98,7 @@ function rowsOf(graph: CellGraph): Row[] {
       rows.push({
         what: `output ${port} of node ${node.index}`,
         start,
-        end: start + 4 * node.length * node.cell.outputs[port]!.width,
+        end: start + 4 * node.length * node.cell.outputs[port].width,
         node,
         kept: ((node.keptPorts >> port) & 1) === 1,
       })
@@ -171,7 +171,7 @@ function unfolded(
     const inputs = Object.fromEntries(
       from.map((back, k): [string, Source] => [
         `x${k}`,
-        graph.output(graph.nodes[Math.max(0, i - 1 - back)]!, "y"),
+        graph.output(graph.nodes[Math.max(0, i - 1 - back)], "y"),
       ]),
     );
     const node = graph.node(cellOf(from.length, extra), inputs);
@@ -244,7 +244,7 @@ Deno.test("SlotPlan gives an image network's maps room once, shortcuts and skips
     assertNoOverlap(graph, bytes);
     const maps = rowsOf(graph).filter(({ node }) => node !== undefined)
       .reduce((sum, { start, end }) => sum + end - start, 0);
-    const used = bytes - graph.inputs[0]!.data.byteLength;
+    const used = bytes - graph.inputs[0].data.byteLength;
     assert(used < 0.4 * maps, `${model.name}: ${used} of ${maps} bytes`);
   }
 });
@@ -259,7 +259,7 @@ function grown(
   const plan = new SlotPlan(graph);
   for (let step = 1; step < graph.stepsMax; step++) {
     const before = graph.nodes.length;
-    model.grow!(graph.nodes[before - 1]!, graph);
+    model.grow!(graph.nodes[before - 1], graph);
     for (const node of graph.nodes.slice(before)) plan.place(node);
   }
   return { graph, bytes: plan.bytes };

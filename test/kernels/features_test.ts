@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TensorExecutor } from "../../src/simulate.ts";
+import { TensorExecutor } from "../../src/engine/wall/tensor_executor.ts";
 import {
   checkFeatures,
   chooseBuild,

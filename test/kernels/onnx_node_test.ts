@@ -27,7 +27,7 @@ for (const [name, { run, least }] of Object.entries(OPERATORS)) {
       if (results === undefined) continue;
       ++taken;
       results.forEach((got, output) => {
-        const { data } = given.outputs[output]!;
+        const { data } = given.outputs[output];
         assert.equal(got.length, data.length, given.name);
         data.forEach((expected, i) => {
           const allowed = ABSOLUTE + RELATIVE * Math.abs(Number(expected));

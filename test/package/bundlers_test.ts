@@ -89,7 +89,7 @@ Deno.test("pages with the package serve the bits of the sources", async (t) => {
             return console.log(`skipped: pages in ${browser}: not on the PATH`);
           }
           assert.deepEqual(
-            reports.map((report, i) => `${pages[i]!.name}: ${report}`),
+            reports.map((report, i) => `${pages[i].name}: ${report}`),
             pages.map(({ name, isolated }) =>
               `${name}: ${isolated} ${hash} ${hash}`
             ),

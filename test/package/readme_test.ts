@@ -51,14 +51,14 @@ function follow(command: string, stranger: Stranger): string | undefined {
     return stranger.run(process.execPath, ...words.slice(3)).stdout;
   }
   if (command.startsWith("npx -y bun")) {
-    const [bun, ...args] = RUNTIMES["bun"]!;
+    const [bun, ...args] = RUNTIMES["bun"];
     const output = stranger.tryRun(bun, ...args, ...words.slice(3));
     if (output === undefined) console.log(`skipped: ${command}: no bun here`);
     return output?.stdout;
   }
   if (command.includes("@shoal/core bench")) words.push(...QUICK);
   if (words[1] === "install") words.push("--prefer-offline", "--no-audit");
-  return stranger.run(words[0]!, ...words.slice(1)).stdout;
+  return stranger.run(words[0], ...words.slice(1)).stdout;
 }
 
 /** The two commands of a checkout. */
@@ -149,7 +149,7 @@ function programsOf(
   task: string,
   tasks: Readonly<Record<string, string>>,
 ): string[][] {
-  return tasks[task]!.split(" && ").flatMap((part) => {
+  return tasks[task].split(" && ").flatMap((part) => {
     const [, other] = /^deno task (\S+)$/.exec(part) ?? [];
     if (other === "build") return [];
     return other === undefined ? [part.split(" ")] : programsOf(other, tasks);

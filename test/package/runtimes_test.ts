@@ -86,7 +86,7 @@ Deno.test("the installed package serves the bits of the sources", async (t) => {
           `"../node_modules/@shoal/core/build/dist/$1.js"`,
         ),
     });
-    const { stdout } = stranger.run(...RUNTIMES["deno"]!, "elsewhere/main.mjs");
+    const { stdout } = stranger.run(...RUNTIMES["deno"], "elsewhere/main.mjs");
     assert.equal(stdout.trim(), `${hash}\n${hash}`);
   });
   await t.step("in Deno, which has to allow reading and nothing else", () => {

@@ -15,13 +15,13 @@ Deno.test("every baseline is a setting that graph takes", () => {
     const waits = name === "ZeroBatch" || name === "NO_Wait" ? 0 : 3;
     assert.equal(departNs[1], waits + 2, name);
   }
-  assert.throws(() => BASELINES["OPT_Wait"]!({}), /OPT_Wait.*searchWindow/);
+  assert.throws(() => BASELINES["OPT_Wait"]({}), /OPT_Wait.*searchWindow/);
 });
 
 Deno.test("E2bird's Static computes every batch at its full size", () => {
   const rows: number[] = [];
   simulateStatic(
-    graph(BASELINES["Static"]!({ windowNs: 0 })),
+    graph(BASELINES["Static"]({ windowNs: 0 })),
     [model],
     [{ arrivalNs: 0 }, { arrivalNs: 0 }, { arrivalNs: 0 }],
     {
@@ -41,7 +41,7 @@ Deno.test("searchWindow() finds the window with the best score, the shorter of e
   const meanLatency = (windowNs: number) => {
     const { departNs } = simulateStatic(graph({ windowNs }), [model], requests);
     return requests.reduce(
-      (sum, { arrivalNs }, i) => sum + departNs[i + 1]! - arrivalNs,
+      (sum, { arrivalNs }, i) => sum + departNs[i + 1] - arrivalNs,
       0,
     );
   };

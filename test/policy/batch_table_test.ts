@@ -42,7 +42,7 @@ function assertEqual(stack: Stack, table: BatchTable): void {
   let execNs = 0;
   let limitNs = Infinity;
   table.entries.forEach((entry, i) => {
-    for (const { member } of stack.entries[i]!) {
+    for (const { member } of stack.entries[i]) {
       execNs += member.execNs;
       limitNs = Math.min(limitNs, member.limitNs);
     }
@@ -64,7 +64,7 @@ class Push implements Command {
       const request = { id: stack.next++, model, graph } as unknown as Request;
       return new Member(request, steps + 2, [1, steps, 1], limitNs);
     });
-    const entry = new SubBatch(model, model.cells[0]!);
+    const entry = new SubBatch(model, model.cells[0]);
     for (const member of members) entry.begin(member);
     table.push(entry);
     stack.entries.push(members.map((member) => ({ member, at: 0 })));
@@ -102,7 +102,7 @@ const runNode: Command = {
       if (!below || !above) break;
       const standsAt = ({ member, at }: Stack["entries"][0][0]) =>
         nodesOf(member)[at];
-      if (standsAt(below[0]!) !== standsAt(above[0]!)) break;
+      if (standsAt(below[0]) !== standsAt(above[0])) break;
       if (below.length + above.length > MAX) break;
       entries.splice(-2, 2, [...below, ...above]);
       expected = above.map(({ member }) => member.request.id);
@@ -118,7 +118,7 @@ class Leave implements Command {
   check = ({ entries }: Stack) => entries.length > 0;
   run(stack: Stack, table: BatchTable) {
     const all = stack.entries.flat();
-    const { member } = all[this.which % all.length]!;
+    const { member } = all[this.which % all.length];
     table.remove(member);
     stack.entries = stack.entries.map((entry) =>
       entry.filter((other) => other.member !== member)

@@ -34,7 +34,7 @@ Deno.test("one stage, window 0, Policy I off, a pair per worker: dvabatch launch
     .map(([requests, other]) =>
       requests.map((request, i) => ({
         ...request,
-        model: models[Number(other[i])]!,
+        model: models[Number(other[i])],
       }))
     );
   fc.assert(
@@ -121,7 +121,7 @@ Deno.test("dvabatch completes every request once, whatever the stages, pairs, wo
       (requests, options, workers, times, isFull) => {
         const model = staticChain({ cells: letters(6) });
         const latencyNs = ({ name }: { name: string }, rows: number) =>
-          times[name.charCodeAt(0) - 65]! * (isFull ? rows : 1);
+          times[name.charCodeAt(0) - 65] * (isFull ? rows : 1);
         const { departNs } = simulateStatic(
           dvabatch({ ...options, profile: latencyNs }),
           [model],
@@ -184,7 +184,7 @@ function anySchedule(sizes: readonly number[], stretch: boolean): DvaSchedule {
       return { op: "new", groups: [queries.slice(0, 6)], why: "" };
     },
     split: (size, stage) => {
-      const first = sizes[(size + stage) % sizes.length]!;
+      const first = sizes[(size + stage) % sizes.length];
       return first > 0 && first < size ? [first, size - first] : [size];
     },
   };

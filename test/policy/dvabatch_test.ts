@@ -32,7 +32,7 @@ function meanLatency(
   departNs: readonly number[],
 ): number {
   return mean(
-    requests.map(({ arrivalNs }, i) => departNs[i + 1]! - arrivalNs),
+    requests.map(({ arrivalNs }, i) => departNs[i + 1] - arrivalNs),
   ) /
     T;
 }
@@ -126,30 +126,30 @@ Deno.test("DVABatch Fig. 8: new, stretch and split in the batch table and the ba
   const row = ({ start, num }: { start: number; num: number }) => [start, num];
   // (a) new: two queries, an item for the first executor.
   const batch0 = table.new(queries(0, 1), 0);
-  assert.deepEqual(table.queues[0]!.map(row), [[0, 2]]);
-  const first = table.queues[0]!.shift()!;
+  assert.deepEqual(table.queues[0].map(row), [[0, 2]]);
+  const first = table.queues[0].shift()!;
   first.pair = 0;
   table.push(1, table.complete(0, first)!.out);
   assert.deepEqual(batch0.completed, [2, 0, 0, 0]);
   // (b) stretch while the second executor runs it: no item for the third, one for the first.
-  const front = table.queues[1]!.shift()!;
+  const front = table.queues[1].shift()!;
   table.stretch(batch0, queries(2, 3));
   assert.equal(batch0.queries.length, 4);
-  assert.deepEqual(table.queues[0]!.map(row), [[2, 2]]);
+  assert.deepEqual(table.queues[0].map(row), [[2, 2]]);
   assert.equal(table.complete(1, front), undefined);
   assert.deepEqual(batch0.completed, [2, 2, 0, 0]);
   assert.deepEqual(table.queues[2], []);
-  const rest = table.queues[0]!.shift()!;
+  const rest = table.queues[0].shift()!;
   rest.pair = 1;
   table.push(1, table.complete(0, rest)!.out);
-  assert.deepEqual(table.queues[1]!.map(row), [[2, 2]]);
-  const { out, merged } = table.complete(1, table.queues[1]!.shift()!)!;
+  assert.deepEqual(table.queues[1].map(row), [[2, 2]]);
+  const { out, merged } = table.complete(1, table.queues[1].shift()!)!;
   assert.deepEqual(row(out), [0, 4]);
   assert.deepEqual(merged, [front]);
   assert.deepEqual(batch0.completed, [4, 4, 0, 0]);
   // (c) split behind the third stage: two rows instead of one, two items for the fourth.
   table.push(2, out);
-  const whole = table.complete(2, table.queues[2]!.shift()!)!.out;
+  const whole = table.complete(2, table.queues[2].shift()!)!.out;
   const children = table.split(2, whole, [2, 2]);
   assert.deepEqual(children.map(row), [[0, 2], [0, 2]]);
   assert.deepEqual(
@@ -335,7 +335,7 @@ Deno.test("Policy I waits for as long as the first stage takes at bs_max", () =>
     [staticChain({ cells: letters(2) })],
     [{ arrivalNs: 3 }],
   );
-  assert.equal(tasks[0]!.startNs, 3 + 18);
+  assert.equal(tasks[0].startNs, 3 + 18);
 });
 
 Deno.test("Policy I batches queries of similar length and pads them to the longest", () => {

@@ -103,7 +103,7 @@ Deno.test("searchConfigurations() keeps the mix with the lowest mean latency", (
       }),
     );
   for (const total of [4, 8]) {
-    const latencies = latenciesNs(workerSizes(found[total]!));
+    const latencies = latenciesNs(workerSizes(found[total]));
     assert.equal(
       latencies.reduce((sum, ns) => sum + ns) / latencies.length,
       naive(total),
@@ -182,7 +182,7 @@ Deno.test("e-ebird leaves nobody waiting while a worker of its configuration tha
         const defaults = [1, 1, 0, 0];
         const most = Math.min(waiting, maxInf - curInf);
         for (let n = 0; 2 ** n <= most && n < 4; n++) {
-          const has = Math.max(counts![n] ?? 0, defaults[n]!);
+          const has = Math.max(counts![n] ?? 0, defaults[n]);
           const used = [...busy.values()].filter((size) =>
             size === 2 ** n
           );
@@ -250,7 +250,7 @@ class Take implements RingCommand {
     const expected = model.waiting.splice(0, this.count);
     assert.deepEqual(entries, expected.filter((entry) => entry !== undefined));
     // A batch is a slice of neighbours.
-    places.forEach((place, i) => assert.equal(place, places[0]! + i));
+    places.forEach((place, i) => assert.equal(place, places[0] + i));
     model.batches.push(places);
     while (model.waiting.length > 0 && model.waiting[0] === undefined) {
       model.waiting.shift();
@@ -265,7 +265,7 @@ class Release implements RingCommand {
   check = (model: RingModel) => model.batches.length > 0;
   run(model: RingModel, ring: SlotRing<number>) {
     const at = this.which % model.batches.length;
-    for (const place of model.batches.splice(at, 1)[0]!) ring.release(place);
+    for (const place of model.batches.splice(at, 1)[0]) ring.release(place);
     if (model.batches.length === 0 && model.waiting.length === 0) {
       assert(!ring.isFull, "an empty ring has room");
     }
@@ -278,7 +278,7 @@ class Cancel implements RingCommand {
   check = (model: RingModel) => model.waiting.some((e) => e !== undefined);
   run(model: RingModel, ring: SlotRing<number>) {
     const alive = model.waiting.filter((entry) => entry !== undefined);
-    const entry = alive[this.which % alive.length]!;
+    const entry = alive[this.which % alive.length];
     ring.cancel(model.places.get(entry)!);
     model.waiting[model.waiting.indexOf(entry)] = undefined;
     while (model.waiting.length > 0 && model.waiting[0] === undefined) {

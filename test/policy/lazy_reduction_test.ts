@@ -52,7 +52,7 @@ for (const policy of [lazy, oracle]) {
         (requests, workers, other) => {
           const mixed = requests.map((request, i) => ({
             ...request,
-            model: models[Number(other[i])]!,
+            model: models[Number(other[i])],
           }));
           assert.deepEqual(
             simulateStatic(

@@ -71,7 +71,7 @@ for (const policy of [lazy, oracle]) {
 
 Deno.test("LazyBatching Eq. 1: the slack of Req1 in Fig. 10 is 30 - (2 + 8) = 20", () => {
   const member = { limitNs: conservative.limitNs(0, 30, 2), execNs: 8 };
-  const pending = new SubBatch(FIG_10.model, FIG_10.model.cells[0]!);
+  const pending = new SubBatch(FIG_10.model, FIG_10.model.cells[0]);
   pending.add(Object.assign(Object.create(Member.prototype), member));
   assert.equal(conservative.slackNs(new BatchTable(), pending, 2), 20);
 });
@@ -146,8 +146,8 @@ Deno.test("LazyBatching Fig. 4: a window of 4 instead of 2 gains nothing and del
   const sizes = ({ tasks }: typeof narrow) =>
     tasks.map(({ requests }) => requests.length);
   assert.deepEqual(sizes(narrow), sizes(wide));
-  assert(wide.departNs[1]! > narrow.departNs[1]!);
-  assert(wide.departNs[2]! > narrow.departNs[2]!);
+  assert(wide.departNs[1] > narrow.departNs[1]);
+  assert(wide.departNs[2] > narrow.departNs[2]);
 });
 
 /**
@@ -177,7 +177,7 @@ Deno.test("LazyBatching Fig. 7: BatchMaker's Algorithm 1 itself batches Req3-5 w
   const together = timeline.tasks.filter(({ requests }) =>
     requests.includes(1) && requests.includes(3)
   );
-  assert.equal(together[0]!.cell, "RNN");
+  assert.equal(together[0].cell, "RNN");
   assert.deepEqual(timeline.departNs.slice(1), [11, 11, 11, 11, 11]);
 });
 

@@ -53,7 +53,7 @@ function assertEqual(
   { batches, done }: Naive,
   { table, running }: Real,
 ): void {
-  const sorted = (rows: number[][]) => rows.sort((a, b) => a[0]! - b[0]!);
+  const sorted = (rows: number[][]) => rows.sort((a, b) => a[0] - b[0]);
   assert.deepEqual(
     sorted(table.batches.map(idsOf)),
     sorted(batches.map(({ ids }) => [...ids])),
@@ -148,7 +148,7 @@ class Take implements Command {
   constructor(readonly stage: number) {}
   check = () => true;
   run(naive: Naive, real: Real) {
-    const item = real.table.queues[this.stage]!.shift();
+    const item = real.table.queues[this.stage].shift();
     if (item === undefined) return;
     if (item.pair < 0) item.batch.pairs.push(item.pair = real.pairs++);
     real.running.push({ item, stage: this.stage, ids: part(item) });
@@ -169,7 +169,7 @@ class Finish implements Command {
       1,
     ) as [Real["running"][0]];
     for (const id of ids) naive.done.set(id, stage + 1);
-    const row = naive.batches.find((row) => row.ids.includes(ids[0]!))!;
+    const row = naive.batches.find((row) => row.ids.includes(ids[0]))!;
     const isWhole = row.ids.every((id) => naive.done.get(id)! > stage);
     const completed = table.complete(stage, item);
     if (stage === STAGES - 1) {

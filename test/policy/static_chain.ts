@@ -93,7 +93,7 @@ export function simulateStatic(
     policy,
     cost,
     workers,
-    arrivals: requests.map(({ arrivalNs, model = models[0]!, steps }) => ({
+    arrivals: requests.map(({ arrivalNs, model = models[0], steps }) => ({
       model,
       arrivalNs,
       input: { ...(steps !== undefined && { steps }) } satisfies ChainInput,
@@ -112,9 +112,7 @@ export function simulateStatic(
       },
     },
   });
-  tasks.sort((a, b) =>
-    a.startNs - b.startNs || a.requests[0]! - b.requests[0]!
-  );
+  tasks.sort((a, b) => a.startNs - b.startNs || a.requests[0] - b.requests[0]);
   const departNs: number[] = [];
   for (const { id, endNs } of records) departNs[id + 1] = endNs;
   return { tasks, departNs };

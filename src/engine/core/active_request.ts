@@ -119,7 +119,7 @@ export class ActiveRequest<Slot = unknown> implements Request {
   nextGrown(cell: Cell): NodeOf<this> | undefined {
     const { nodes } = this.graph;
     for (let i = nodes.length - 1; i >= 0; i--) {
-      const node = nodes[i]!;
+      const node = nodes[i];
       if (node.state !== NODE.waiting) return undefined;
       if (node.cell === cell) return node;
     }

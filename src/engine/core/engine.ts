@@ -287,7 +287,7 @@ export class EngineCore {
     const ended: ActiveRequest[] = [];
     let logged = 0;
     for (let i = 0; i < nodes.length; i++) {
-      const node = nodes[i]!;
+      const node = nodes[i];
       const request = node.graph.owner;
       request.inFlight--;
       const wasOver = request.over;
@@ -302,7 +302,7 @@ export class EngineCore {
       }
     }
     if (logged > 0) logBatch(task, { rows, startNs, endNs });
-    this.#workers[task.worker]!.queued--;
+    this.#workers[task.worker].queued--;
     run.inFlight--;
     this.#observer?.task?.(
       task,
@@ -442,7 +442,7 @@ export class EngineCore {
     const padding = Math.max(0, paddedRows - nodes.length);
     assert(nodes.length + padding > 0, "a step has rows");
     for (let i = 0; i < nodes.length; i++) {
-      const node = nodes[i]!;
+      const node = nodes[i];
       assert(node.cell === cell, "rows of a step are of its cell");
       assert(
         node.readyFor(worker),
@@ -471,7 +471,7 @@ export class EngineCore {
       paddedLength: looksAtInput(cell) ? paddedLength : 0,
     };
     run.inFlight++;
-    this.#workers[worker]!.queued++;
+    this.#workers[worker].queued++;
     this.#executor.push(task);
   }
 

@@ -39,7 +39,7 @@ function padded(extent: Extent, { cell, paddedLength }: Task): Extent {
   return {
     length: ragged ? Math.max(extent.length, paddedLength) : extent.length,
     caches: extent.caches.map(({ seen }, i) => ({
-      seen: ragged || !cell.caches[i]!.appends
+      seen: ragged || !cell.caches[i].appends
         ? Math.max(seen, paddedLength)
         : seen,
     })),

@@ -25,7 +25,7 @@ export const attention: Lowerings<AttentionOperator> = {
     { cache, heads, kvHeads, scale, causal, inputs, outputs },
     lowering,
   ) {
-    const q = inputs[0]!;
+    const q = inputs[0];
     const capacity = wholePanels(cache.positionsMax);
     lowering.kernel("attention_f32", [
       "rows",
@@ -40,13 +40,13 @@ export const attention: Lowerings<AttentionOperator> = {
       causal
         ? lowering.offset(lowering.cacheTable(cache, "position"), 1)
         : lowering.cacheTable(cache, "seen"),
-      lowering.output(outputs[0]!),
+      lowering.output(outputs[0]),
       { scratch: lowering.scratch(TILE_ROWS * capacity * BYTES_PER_ELEMENT) },
     ]);
   },
 
   AdditiveAttention({ cache, v, inputs, outputs }, lowering) {
-    const q = inputs[0]!;
+    const q = inputs[0];
     const scratch = wholePanels(cache.positionsMax) * BYTES_PER_ELEMENT;
     lowering.kernel("additive_attention_f32", [
       "rows",
@@ -57,13 +57,13 @@ export const attention: Lowerings<AttentionOperator> = {
       lowering.cacheTable(cache, "keys"),
       lowering.cacheTable(cache, "values"),
       lowering.cacheTable(cache, "seen"),
-      lowering.output(outputs[0]!),
+      lowering.output(outputs[0]),
       { scratch: lowering.scratch(scratch) },
     ]);
   },
 
   LayerNormalization({ scale, bias, epsilon, inputs, outputs }, lowering) {
-    const x = inputs[0]!;
+    const x = inputs[0];
     lowering.kernel("layer_norm_f32", [
       "rows",
       x.width,
@@ -71,7 +71,7 @@ export const attention: Lowerings<AttentionOperator> = {
       lowering.place(scale.data),
       bias ? lowering.place(bias.data) : 0,
       epsilon,
-      lowering.output(outputs[0]!),
+      lowering.output(outputs[0]),
     ]);
   },
 };

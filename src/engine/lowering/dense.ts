@@ -10,10 +10,10 @@ export const dense: Lowerings<DenseOperator> = {
   Gather({ table, inputs, outputs }, lowering) {
     const [count, width] = table.shape as [number, number];
     const rows = lowering.ownTable();
-    lowering.lies(outputs[0]!, rows);
+    lowering.lies(outputs[0], rows);
     lowering.kernel("gather_rows", [
       "rows",
-      lowering.tableOf(inputs[0]!),
+      lowering.tableOf(inputs[0]),
       lowering.place(table.data),
       width * BYTES_PER_ELEMENT,
       count,
@@ -24,19 +24,19 @@ export const dense: Lowerings<DenseOperator> = {
   Gemm: lowerGemm,
 
   ArgMax({ inputs, outputs }, lowering) {
-    const x = inputs[0]!;
+    const x = inputs[0];
     lowering.kernel("argmax_rows_f32", [
       "rows",
       x.width,
       lowering.tableOf(x),
-      lowering.output(outputs[0]!),
+      lowering.output(outputs[0]),
     ]);
   },
 };
 
 function lowerGemm(operator: OperatorOf<"Gemm">, lowering: Lowering): void {
-  const x = operator.inputs[0]!;
-  const y = operator.outputs[0]!;
+  const x = operator.inputs[0];
+  const y = operator.outputs[0];
   const n = y.width;
   const weights = packGemm({
     n,
@@ -56,7 +56,7 @@ function lowerGemm(operator: OperatorOf<"Gemm">, lowering: Lowering): void {
       x.width,
       lowering.tableOf(x),
       lowering.place(weights),
-      lowering.output(argMax.outputs[0]!),
+      lowering.output(argMax.outputs[0]),
       stored ? lowering.output(y) : 0,
       { scratch: lowering.scratch(BYTES_PER_ELEMENT * lowering.rowsPerCall) },
     ]);
@@ -81,7 +81,7 @@ function lowerGemm(operator: OperatorOf<"Gemm">, lowering: Lowering): void {
 function segments(x: Value, lowering: Lowering): [Value] | [Value, Value] {
   const producer = lowering.producer(x);
   if (producer && readAsSegments(producer, lowering)) {
-    return [producer.inputs[0]!, producer.inputs[1]!];
+    return [producer.inputs[0], producer.inputs[1]];
   }
   return [x];
 }

@@ -28,7 +28,7 @@ export function fuseActivation(
   const act = reader && FUSED[reader.op];
   if (act === undefined) return { value, act: "none" };
   lowering.fuse(reader!);
-  return { value: reader!.outputs[0]!, act };
+  return { value: reader!.outputs[0], act };
 }
 
 /** Kernels of one signature. */
@@ -41,12 +41,12 @@ type KernelOf<Signature> = {
 const unary =
   (kernel: KernelOf<UnaryKernel>) =>
   ({ inputs, outputs }: Operator, lowering: Lowering): void => {
-    const x = inputs[0]!;
+    const x = inputs[0];
     lowering.kernel(kernel, [
       "rows",
       x.width,
       lowering.tableOf(x),
-      lowering.output(outputs[0]!),
+      lowering.output(outputs[0]),
     ]);
   };
 
@@ -59,7 +59,7 @@ const binary =
       a.width,
       lowering.tableOf(a),
       lowering.tableOf(b),
-      lowering.output(outputs[0]!),
+      lowering.output(outputs[0]),
     ]);
   };
 

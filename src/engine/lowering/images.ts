@@ -36,7 +36,7 @@ export const images: Lowerings<ImageOperator> = {
 
   /** By itself it is a depthwise convolution of one tap. */
   BatchNormalization(operator, lowering) {
-    const { height, width, channels } = operator.inputs[0]!.image!;
+    const { height, width, channels } = operator.inputs[0].image!;
     const ones = new Float32Array(channels).fill(1);
     const shape = imageShape({
       height,
@@ -50,7 +50,7 @@ export const images: Lowerings<ImageOperator> = {
     lowering.kernel("depthwise_f32", [
       "rows",
       lowering.place(shapeWords(shape)),
-      lowering.tableOf(operator.inputs[0]!),
+      lowering.tableOf(operator.inputs[0]),
       lowering.place(packDepthwise(shape, weights)),
       lowering.output(result),
       act,
@@ -61,8 +61,8 @@ export const images: Lowerings<ImageOperator> = {
     lowering.kernel("pool_max_f32", [
       "rows",
       lowering.place(shapeWords(shape)),
-      lowering.tableOf(inputs[0]!),
-      lowering.output(outputs[0]!),
+      lowering.tableOf(inputs[0]),
+      lowering.output(outputs[0]),
     ]);
   },
 
@@ -70,25 +70,25 @@ export const images: Lowerings<ImageOperator> = {
   GlobalAveragePool: lowerAverage,
 
   CenterCropPad({ inputs, outputs }, lowering) {
-    const from = inputs[0]!.image!;
-    const to = outputs[0]!.image!;
+    const from = inputs[0].image!;
+    const to = outputs[0].image!;
     const top = Math.floor((from.height - to.height) / 2);
     const left = Math.floor((from.width - to.width) / 2);
     const skipped = (top * from.width + left) * from.channels;
     copyPixels(
       lowering,
       lowering.offset(
-        lowering.tableOf(inputs[0]!),
+        lowering.tableOf(inputs[0]),
         skipped * BYTES_PER_ELEMENT,
       ),
       from,
-      lowering.output(outputs[0]!),
+      lowering.output(outputs[0]),
       to,
     );
   },
 
   Flatten({ inputs, outputs }, lowering) {
-    lowering.lies(outputs[0]!, lowering.tableOf(inputs[0]!));
+    lowering.lies(outputs[0], lowering.tableOf(inputs[0]));
   },
 };
 
@@ -154,7 +154,7 @@ function lowerConv(
   const plain = { weight: weight.data, ...(bias && { bias: bias.data }) };
   const weights = batchNorm ? folded(plain, batchNorm) : plain;
   const words = lowering.place(shapeWords(shape));
-  const from = lowering.tableOf(operator.inputs[0]!);
+  const from = lowering.tableOf(operator.inputs[0]);
   if (operator.op === "Conv" && isDepthwise(shape)) {
     lowering.kernel("depthwise_f32", [
       "rows",
@@ -215,7 +215,7 @@ function lowerAverage(
     "rows",
     lowering.place(shapeWords(shape)),
     operator.op === "AveragePool" && operator.countIncludePad ? 1 : 0,
-    lowering.tableOf(inputs[0]!),
-    lowering.output(outputs[0]!),
+    lowering.tableOf(inputs[0]),
+    lowering.output(outputs[0]),
   ]);
 }

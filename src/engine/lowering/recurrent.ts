@@ -25,8 +25,8 @@ export const recurrent: Lowerings<RecurrentOperator> = {
       lowering.tableOf(h),
       lowering.tableOf(c),
       lowering.place(weights),
-      lowering.output(operator.outputs[0]!),
-      lowering.output(operator.outputs[1]!),
+      lowering.output(operator.outputs[0]),
+      lowering.output(operator.outputs[1]),
     ]);
   },
 
@@ -46,13 +46,13 @@ export const recurrent: Lowerings<RecurrentOperator> = {
       lowering.tableOf(x),
       lowering.tableOf(h),
       lowering.place(weights),
-      lowering.output(operator.outputs[0]!),
+      lowering.output(operator.outputs[0]),
     ]);
   },
 
   TreeLSTMLeaf(operator, lowering) {
-    const x = operator.inputs[0]!;
-    const hidden = operator.outputs[0]!.width;
+    const x = operator.inputs[0];
+    const hidden = operator.outputs[0].width;
     const weights = packTreeLeaf({
       hidden,
       inputSize: x.width,
@@ -60,8 +60,8 @@ export const recurrent: Lowerings<RecurrentOperator> = {
       ...(operator.b && { b: operator.b.data }),
     });
     const [h, c] = [
-      lowering.output(operator.outputs[0]!),
-      lowering.output(operator.outputs[1]!),
+      lowering.output(operator.outputs[0]),
+      lowering.output(operator.outputs[1]),
     ];
     lowering.kernel("tree_leaf_f32", [
       "rows",
@@ -76,7 +76,7 @@ export const recurrent: Lowerings<RecurrentOperator> = {
 
   TreeLSTMNode(operator, lowering) {
     const { arity } = operator;
-    const hidden = operator.outputs[0]!.width;
+    const hidden = operator.outputs[0].width;
     const weights = packTreeInternal({
       hidden,
       arity,
@@ -86,8 +86,8 @@ export const recurrent: Lowerings<RecurrentOperator> = {
     const hTables = lowering.list(operator.inputs.slice(0, arity));
     const cTables = lowering.list(operator.inputs.slice(arity));
     const [h, c] = [
-      lowering.output(operator.outputs[0]!),
-      lowering.output(operator.outputs[1]!),
+      lowering.output(operator.outputs[0]),
+      lowering.output(operator.outputs[1]),
     ];
     lowering.kernel("tree_internal_f32", [
       "rows",

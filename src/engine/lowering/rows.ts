@@ -22,26 +22,26 @@ export const rows: Lowerings<RowOperator> = {
   },
 
   Slice({ start, inputs, outputs }, lowering) {
-    const from = lowering.tableOf(inputs[0]!);
+    const from = lowering.tableOf(inputs[0]);
     lowering.lies(
-      outputs[0]!,
+      outputs[0],
       lowering.offset(from, start * BYTES_PER_ELEMENT),
     );
   },
 
   Constant({ value, outputs }, lowering) {
     const row = lowering.fixedTable(lowering.place(value.data), 0);
-    lowering.lies(outputs[0]!, row);
+    lowering.lies(outputs[0], row);
   },
 };
 
 /** Whether a Concat is read only by Gemms that take its two parts as they are. */
 export function readAsSegments(concat: Operator, lowering: Lowering): boolean {
-  const value = concat.outputs[0]!;
+  const value = concat.outputs[0];
   return concat.op === "Concat" && !value.image && concat.inputs.length === 2 &&
     !lowering.leaves(value) &&
     lowering.readers(value).every((reader) =>
       reader.op === "Gemm" &&
-      !lowering.readers(reader.outputs[0]!).some(({ op }) => op === "ArgMax")
+      !lowering.readers(reader.outputs[0]).some(({ op }) => op === "ArgMax")
     );
 }

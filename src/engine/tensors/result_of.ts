@@ -42,13 +42,13 @@ function copied(
   let to = 0;
   for (const source of done) {
     const { node, token = 0 } = source;
-    const at = (slot + node.offsets[source.port]!) / BYTES_PER_ELEMENT +
+    const at = (slot + node.offsets[source.port]) / BYTES_PER_ELEMENT +
       token * width;
     const count = rowsFrom(source) * width;
     data.set(from.subarray(at, at + count), to);
     to += count;
   }
-  const isList = collected || isRagged(sources[0]!);
+  const isList = collected || isRagged(sources[0]);
   return { shape: isList ? [rows, ...sizesOf(port)] : sizesOf(port), data };
 }
 

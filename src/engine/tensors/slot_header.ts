@@ -98,7 +98,7 @@ export function takeStep(
   },
 ): void {
   const header = slot >>> 2;
-  const limit = words[header + SLOT.stepsLimit]!;
+  const limit = words[header + SLOT.stepsLimit];
   if (limit === 0 || Atomics.load(words, header + SLOT.failure) !== 0) return;
   if (token !== stopToken && step < limit) return;
   Atomics.compareExchange(words, header + SLOT.lastStep, 0, step);

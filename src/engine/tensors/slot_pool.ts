@@ -97,10 +97,10 @@ export class SlotPool {
     ).sort((a, b) => a.address - b.address);
     this.#free = new Map();
     for (let i = 0; i < blocks.length;) {
-      const { address } = blocks[i]!;
+      const { address } = blocks[i];
       let end = address;
-      while (i < blocks.length && blocks[i]!.address === end) {
-        end += blocks[i++]!.bytes;
+      while (i < blocks.length && blocks[i].address === end) {
+        end += blocks[i++].bytes;
       }
       if (end === this.#top) this.#top = address;
       else this.#put(address, end - address);

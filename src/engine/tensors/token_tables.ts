@@ -42,7 +42,7 @@ export class TokenTables {
   }
 
   rowOf(token: number): number {
-    return this.#rowOf[token]!;
+    return this.#rowOf[token];
   }
 
   /**
@@ -52,7 +52,7 @@ export class TokenTables {
   fitting(lengths: number, rows: number): number {
     let positions = 0;
     for (let i = 0; i < rows; i++) {
-      positions += wholePanels(this.words[(lengths >>> 2) + i]!);
+      positions += wholePanels(this.words[(lengths >>> 2) + i]);
       if (positions > this.program.rowsPerCall) return i;
     }
     return rows;
@@ -73,16 +73,16 @@ export class TokenTables {
     let token = 0;
     let positions = 0;
     for (let row = 0; row < rows; row++) {
-      const length = words[lengths + row]!;
+      const length = words[lengths + row];
       const entry = (table: number) =>
-        words[((ports + table * stride) >>> 2) + row]!;
+        words[((ports + table * stride) >>> 2) + row];
       this.#rowOf.fill(row, token, token + length);
       for (let i = 0; i < firstOutput; i++) {
-        this.#step(i, token, length, entry(i), inputWidths[i]!);
+        this.#step(i, token, length, entry(i), inputWidths[i]);
       }
       for (let i = 0; i < outputWidths.length; i++) {
         const table = firstOutput + i;
-        this.#step(table, token, length, entry(table), outputWidths[i]!);
+        this.#step(table, token, length, entry(table), outputWidths[i]);
       }
       for (let i = 0; i < cachePositions.length; i++) {
         const table = firstCache + TABLES_PER_CACHE * i;
@@ -159,7 +159,7 @@ export class TokenTables {
   #locals(token: number, length: number, positions: number): void {
     const { localCaches } = this.program;
     for (let i = 0; i < localCaches.length; i++) {
-      const { keys, values, keyWidth, valueWidth } = localCaches[i]!;
+      const { keys, values, keyWidth, valueWidth } = localCaches[i];
       const table = this.#ports.count + TABLES_PER_CACHE * i;
       this.#cache(table, token, length, {
         keys: this.scratch + keys + positions * keyWidth * BYTES_PER_ELEMENT,

@@ -74,7 +74,7 @@ export class SharedWorkers<Slot> implements VirtualDevices<Slot> {
   }
 
   push(task: Task<ActiveRequest<Slot>>): void {
-    const queue = this.#queues[task.worker]!;
+    const queue = this.#queues[task.worker];
     queue.push(task);
     if (queue.length === 1) this.#start(task);
   }
@@ -121,9 +121,9 @@ export class SharedWorkers<Slot> implements VirtualDevices<Slot> {
   #end(task: Task<ActiveRequest<Slot>>, startNs: number): void {
     const { timeline, onCompleted } = this.#options;
     this.#execute(task);
-    const queue = this.#queues[task.worker]!;
+    const queue = this.#queues[task.worker];
     queue.shift();
-    if (queue.length > 0) this.#start(queue[0]!);
+    if (queue.length > 0) this.#start(queue[0]);
     onCompleted(task, startNs, timeline.nowNs);
   }
 }

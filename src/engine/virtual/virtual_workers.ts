@@ -74,7 +74,7 @@ export class VirtualWorkers<Slot> implements VirtualDevices<Slot> {
   }
 
   push(task: Task<ActiveRequest<Slot>>): void {
-    const queue = this.#queues[task.worker]!;
+    const queue = this.#queues[task.worker];
     queue.push(task);
     if (queue.length === 1) this.#start(task);
   }
@@ -87,9 +87,9 @@ export class VirtualWorkers<Slot> implements VirtualDevices<Slot> {
       (rows === 0 ? 0 : cost.latencyNs(task.cell, rows, extents));
     timeline.at(endNs, RANK.completion, () => {
       this.#execute(task);
-      const queue = this.#queues[task.worker]!;
+      const queue = this.#queues[task.worker];
       queue.shift();
-      if (queue.length > 0) this.#start(queue[0]!);
+      if (queue.length > 0) this.#start(queue[0]);
       onCompleted(task, startNs, endNs);
     });
   }

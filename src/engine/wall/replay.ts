@@ -43,10 +43,10 @@ export async function replay(
     }
     for (
       ;
-      next < arrivals.length && arrivals[next]!.arrivalNs + originNs <= nowNs;
+      next < arrivals.length && arrivals[next].arrivalNs + originNs <= nowNs;
       next++
     ) {
-      const arrival = arrivals[next]!;
+      const arrival = arrivals[next];
       const { arrivalNs, deadlineNs = Infinity, finishNs = Infinity } = arrival;
       engine.submit({
         ...arrival,
@@ -62,7 +62,7 @@ export async function replay(
     ) return originNs;
     const untilNs = Math.min(
       wakeNs,
-      next < arrivals.length ? arrivals[next]!.arrivalNs + originNs : Infinity,
+      next < arrivals.length ? arrivals[next].arrivalNs + originNs : Infinity,
     );
     const sleepNs = Math.min(TURN_NS, untilNs - wallNs());
     if (sleepNs > 0) sleep(words, index, seen, sleepNs, spinNs);

@@ -177,7 +177,7 @@ function floatsGemm(
   const w = take(packed.byteLength);
   floats.set(packed, w / 4);
   const a = rowsOf(memory, take, 4 * STEPS);
-  const first = new Uint32Array(memory.buffer)[a / 4]! / 4;
+  const first = new Uint32Array(memory.buffer)[a / 4] / 4;
   for (let i = 0; i < ROWS * STEPS; i++) floats[first + i] = filling(i);
   const c = rowsOf(memory, take, 4 * COLUMNS);
   return (kernels) => kernels.gemm_f32(ROWS, COLUMNS, STEPS, a, 0, 0, w, c, 0);
@@ -202,7 +202,7 @@ function bytesGemm(
   const q = rowsOf(memory, take, 16 + STEPS);
   const bytes = new Uint8Array(memory.buffer);
   for (let row = 0; row < ROWS; row++) {
-    const at = new Uint32Array(memory.buffer)[q / 4 + row]! + 16;
+    const at = new Uint32Array(memory.buffer)[q / 4 + row] + 16;
     for (let i = 0; i < STEPS; i++) bytes[at + i] = (row + i * 31) % 128;
   }
   const c = rowsOf(memory, take, 4 * COLUMNS);

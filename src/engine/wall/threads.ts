@@ -50,7 +50,7 @@ export async function startThreads(
     for (const thread of threads) thread.terminate();
     throw error;
   }
-  threads.forEach((thread, i) => thread.begin(starts[i]!));
+  threads.forEach((thread, i) => thread.begin(starts[i]));
   return threads;
 }
 

@@ -54,11 +54,11 @@ export function runWorker(start: WorkerStart): void {
     doubles[(entry >>> 3) + ENTRY.startMs / 2] = absoluteMs();
     try {
       runner.run({
-        program: words[(entry >>> 2) + ENTRY.program]!,
-        rows: words[(entry >>> 2) + ENTRY.rows]!,
-        tables: words[(entry >>> 2) + ENTRY.tables]! >>> 0,
+        program: words[(entry >>> 2) + ENTRY.program],
+        rows: words[(entry >>> 2) + ENTRY.rows],
+        tables: words[(entry >>> 2) + ENTRY.tables] >>> 0,
         padsDone: words[(entry >>> 2) + ENTRY.padsDone] === 1,
-        paddedLength: words[(entry >>> 2) + ENTRY.paddedLength]!,
+        paddedLength: words[(entry >>> 2) + ENTRY.paddedLength],
       });
     } catch (error) {
       // Its helpers may have left before it.

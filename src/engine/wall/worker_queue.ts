@@ -113,14 +113,14 @@ export class WorkerQueue {
       this.#arena.giveBack();
       this.#known.push({
         task: this.#inFlight.shift()!,
-        startNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.startMs / 2]!),
-        endNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.endMs / 2]!),
+        startNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.startMs / 2]),
+        endNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.endMs / 2]),
       });
     }
   }
 
   #refill(): void {
-    while (this.#backlog.length > 0 && this.#tryPush(this.#backlog[0]!)) {
+    while (this.#backlog.length > 0 && this.#tryPush(this.#backlog[0])) {
       this.#backlog.shift();
     }
   }

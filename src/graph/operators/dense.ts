@@ -35,7 +35,7 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
       op: "Gather",
       table,
       inputs: [id],
-      outputs: [body.declare("f32", table.shape[1]!)],
+      outputs: [body.declare("f32", table.shape[1])],
     });
   },
 
@@ -47,14 +47,14 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
         `pool to one pixel and Flatten it`,
     );
     body.weight("Gemm weight", weight);
-    body.shape("Gemm weight", weight, [weight.shape[0]!, x.width]);
-    if (bias) body.shape("Gemm bias", bias, [weight.shape[0]!]);
+    body.shape("Gemm weight", weight, [weight.shape[0], x.width]);
+    if (bias) body.shape("Gemm bias", bias, [weight.shape[0]]);
     return body.emit({
       op: "Gemm",
       weight,
       ...(bias && { bias }),
       inputs: [x],
-      outputs: [body.declare("f32", weight.shape[0]!)],
+      outputs: [body.declare("f32", weight.shape[0])],
     });
   },
 

@@ -51,7 +51,7 @@ export const recurrentOperators = (body: CellBody): RecurrentOperators => ({
       body.declare("f32", h.width),
     ];
     body.operators.push({ op: "LSTM", ...weights, inputs: [x, h, c], outputs });
-    return { h: outputs[0]!, c: outputs[1]! };
+    return { h: outputs[0], c: outputs[1] };
   },
 
   GRU(x, h, weights) {
@@ -72,7 +72,7 @@ export const recurrentOperators = (body: CellBody): RecurrentOperators => ({
     body.known("TreeLSTMLeaf", weights, ["w", "b"]);
     body.float("TreeLSTMLeaf", x);
     body.weight("TreeLSTMLeaf W", weights.w);
-    const hidden = weights.w.shape[0]! / 3;
+    const hidden = weights.w.shape[0] / 3;
     body.expect(
       Number.isInteger(hidden),
       `TreeLSTMLeaf W has ${weights.w.shape[0]} rows, expected three per unit`,
@@ -86,7 +86,7 @@ export const recurrentOperators = (body: CellBody): RecurrentOperators => ({
       inputs: [x],
       outputs,
     });
-    return { h: outputs[0]!, c: outputs[1]! };
+    return { h: outputs[0], c: outputs[1] };
   },
 
   TreeLSTMNode(h, c, weights) {
@@ -97,7 +97,7 @@ export const recurrentOperators = (body: CellBody): RecurrentOperators => ({
       `TreeLSTMNode takes 1 to 8 children, each h and c, got ${arity} h and ${c.length} c`,
     );
     body.float("TreeLSTMNode", ...h, ...c);
-    const hidden = h[0]!.width;
+    const hidden = h[0].width;
     body.expect(
       [...h, ...c].every((value) => value.width === hidden),
       `TreeLSTMNode children have one width, got ${
@@ -119,6 +119,6 @@ export const recurrentOperators = (body: CellBody): RecurrentOperators => ({
       inputs: [...h, ...c],
       outputs,
     });
-    return { h: outputs[0]!, c: outputs[1]! };
+    return { h: outputs[0], c: outputs[1] };
   },
 });

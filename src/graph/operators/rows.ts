@@ -76,7 +76,7 @@ export const rowOperators = (body: CellBody): RowOperators => ({
 
 /** Images on top of each other. */
 function stacked(body: CellBody, parts: readonly Value[]): ImageSize {
-  const { height, width } = parts[0]!.image ?? {};
+  const { height, width } = parts[0].image ?? {};
   body.expect(
     parts.every(({ image }) =>
       image !== undefined && image.height === height && image.width === width

@@ -90,7 +90,7 @@ export function bucketed(options: BucketedOptions = {}): Policy {
       const worker = view.workers.find(({ queued }) => queued === 0);
       if (worker === undefined) return IDLE;
       for (let i = 0; i < buckets.length; i++) {
-        const bucket = buckets[(turn + i) % buckets.length]!;
+        const bucket = buckets[(turn + i) % buckets.length];
         if (bucket.requests.size === 0) continue;
         turn = (turn + i + 1) % buckets.length;
         const requests = takeOldest(bucket.requests, batchSizeMax);

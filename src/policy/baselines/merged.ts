@@ -67,14 +67,14 @@ export function merged(options: MergedOptions = {}): Policy {
 }
 
 function merge(requests: readonly Request[], worker: number): Launch {
-  const { model } = requests[0]!;
+  const { model } = requests[0];
   const levels: Map<Cell, NodeOf<Request>[]>[] = [];
   for (const request of requests) {
     const levelOf: number[] = [];
     for (const node of request.graph.nodes) {
       let level = 0;
       for (const before of node.predecessors) {
-        level = Math.max(level, levelOf[before.index]! + 1);
+        level = Math.max(level, levelOf[before.index] + 1);
       }
       levelOf.push(level);
       const cells = levels[level] ??= new Map();

@@ -331,12 +331,12 @@ export function cellular(options: CellularOptions = {}): Policy {
       return IDLE;
     },
     submitted(launch: Launch<CellularRequest>) {
-      const { cell, nodes } = launch.steps[0]!;
+      const { cell, nodes } = launch.steps[0];
       typeFor(cell).tasks++;
       // Nodes of one subgraph stand together, as formBatchedTask found them.
       let current: Subgraph | undefined;
       for (let i = 0; i < nodes.length; i++) {
-        const node = nodes[i]!;
+        const node = nodes[i];
         const subgraph = node.tag;
         if (subgraph !== current) {
           if (current?.readyCount === 0) current.withdraw();
@@ -353,7 +353,7 @@ export function cellular(options: CellularOptions = {}): Policy {
       typeFor(cell).tasks--;
       let current: Subgraph | undefined;
       for (let i = 0; i < nodes.length; i++) {
-        const node = nodes[i]!;
+        const node = nodes[i];
         const subgraph = node.tag;
         if (subgraph !== current) {
           current = subgraph;
@@ -363,7 +363,7 @@ export function cellular(options: CellularOptions = {}): Policy {
         const { successors } = node;
         for (let k = 0; k < successors.length; k++) {
           // Growth has appended some that nobody has looked at.
-          const theirs: Subgraph | undefined = successors[k]!.tag;
+          const theirs: Subgraph | undefined = successors[k].tag;
           if (theirs === undefined || theirs === subgraph || theirs.dead) {
             continue;
           }

@@ -79,7 +79,7 @@ export class Subgraph {
   #count(nodes: number): void {
     const queue = this.queue!;
     if (this.pinned < 0) queue.readyAnywhere += nodes;
-    else queue.readyPinned[this.pinned]! += nodes;
+    else queue.readyPinned[this.pinned] += nodes;
   }
 
   /** @param worker -1: any */

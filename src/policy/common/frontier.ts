@@ -24,11 +24,11 @@ export function advance<Owner, Tag>(
 ): void {
   const { successors } = node;
   for (let i = 0; i < successors.length; i++) {
-    const next = successors[i]!;
+    const next = successors[i];
     if (next.pending === UNCOUNTED) {
       const { predecessors } = next;
       for (let k = 0; k < predecessors.length; k++) {
-        if (predecessors[k]!.pending !== SUBMITTED) next.pending++;
+        if (predecessors[k].pending !== SUBMITTED) next.pending++;
       }
     }
     if (--next.pending === 0) onReady(next);

@@ -26,20 +26,20 @@ export function lockstep(
   {
     worker,
     requests,
-    cells = requests[0]!.model.cells,
+    cells = requests[0].model.cells,
     padTo = (longest) => longest,
     why,
   }: LockstepOptions,
 ): Launch {
   const steps: Step[] = [];
-  const growing = growingCells(requests[0]!.model.cells);
+  const growing = growingCells(requests[0].model.cells);
   const loop = cells.filter((cell) => growing.includes(cell));
   const tail: Tail = { cells: loop, requests };
   let longestRow = 0;
   const byCell = chainsByCell(requests, cells);
   for (let c = 0; c < cells.length; c++) {
-    const cell = cells[c]!;
-    const chains = byCell[c]!;
+    const cell = cells[c];
+    const chains = byCell[c];
     const longest = chains.reduce(
       (most, { length }) => Math.max(most, length),
       0,
@@ -50,7 +50,7 @@ export function lockstep(
       : longest;
     for (let t = 0; t < length; t++) {
       const nodes: NodeOf<Request>[] = [];
-      for (const chain of chains) if (t < chain.length) nodes.push(chain[t]!);
+      for (const chain of chains) if (t < chain.length) nodes.push(chain[t]);
       steps.push({ cell, nodes });
       for (const node of nodes) {
         longestRow = Math.max(longestRow, inputPositions(node));
@@ -77,13 +77,13 @@ function chainsByCell(
   cells.forEach((cell, c) => index.set(cell, c));
   const chains = cells.map(() => requests.map((): NodeOf<Request>[] => []));
   for (let r = 0; r < requests.length; r++) {
-    const { nodes } = requests[r]!.graph;
+    const { nodes } = requests[r].graph;
     let cell: Cell | undefined;
     let c: number | undefined;
     for (let i = 0; i < nodes.length; i++) {
-      const node = nodes[i]!;
+      const node = nodes[i];
       if (node.cell !== cell) c = index.get(cell = node.cell);
-      if (c !== undefined) chains[c]![r]!.push(node);
+      if (c !== undefined) chains[c][r].push(node);
     }
   }
   return chains;
@@ -93,8 +93,8 @@ function chainsByCell(
 function inputPositions({ cell, length, caches }: CellNode): number {
   let positions = length;
   for (let i = 0; i < caches.length; i++) {
-    if (!cell.caches[i]!.appends) {
-      positions = Math.max(positions, caches[i]!.seen);
+    if (!cell.caches[i].appends) {
+      positions = Math.max(positions, caches[i].seen);
     }
   }
   return positions;

@@ -24,9 +24,9 @@ export class BufferPairs {
     stage: number,
     pair: number,
   ): "available" | "invalid" | "in-reading" | "in-writing" {
-    const use = this.#inUse[stage]![pair]!;
+    const use = this.#inUse[stage][pair];
     if (use !== "no") return `in-${use}`;
-    return this.#invalid[stage]![pair]! ? "invalid" : "available";
+    return this.#invalid[stage][pair] ? "invalid" : "available";
   }
 
   /** Both buffers available, or the input available and the output invalid. */
@@ -45,24 +45,24 @@ export class BufferPairs {
   }
 
   start(stage: number, pair: number): void {
-    this.#inUse[stage]![pair] = "reading";
-    this.#inUse[stage + 1]![pair] = "writing";
+    this.#inUse[stage][pair] = "reading";
+    this.#inUse[stage + 1][pair] = "writing";
   }
 
   finish(stage: number, pair: number): void {
-    this.#inUse[stage]![pair] = "no";
-    this.#inUse[stage + 1]![pair] = "no";
+    this.#inUse[stage][pair] = "no";
+    this.#inUse[stage + 1][pair] = "no";
     this.occupy(stage, pair);
   }
 
   /** Executor `stage` has put something into its output buffer: the input buffer has to wait for it. */
   occupy(stage: number, pair: number): void {
     // What the last executor writes leaves at once.
-    if (stage < this.stages - 1) this.#invalid[stage]![pair] = true;
+    if (stage < this.stages - 1) this.#invalid[stage][pair] = true;
   }
 
   /** What executor `stage` wrote has been read: its input buffer may be used again. */
   makeAvailable(stage: number, pair: number): void {
-    if (stage >= 0) this.#invalid[stage]![pair] = false;
+    if (stage >= 0) this.#invalid[stage][pair] = false;
   }
 }

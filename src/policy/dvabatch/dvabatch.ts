@@ -8,6 +8,7 @@
  * State: one pipeline per model; the one whose oldest request waits longest goes first.
  * A run is one stage of one batch, padded to its longest query; it carries the two buffers it uses.
  */
+import { assert } from "../../base/assert.ts";
 import { describe } from "../../base/describe.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Model } from "../../graph/model.ts";
@@ -182,7 +183,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   function scheduleFor(model: Model, stages: readonly Stage[]): DvaSchedule {
     if (options.schedule) return options.schedule(model, stages);
     const windowNs = options.windowNs ??
-      (policy === "I" ? durationNs(stages[0]!, batchSizeMax, profile) : 0);
+      (policy === "I" ? durationNs(stages[0], batchSizeMax, profile) : 0);
     return dvaSchedule(policy, {
       batchSizeMax,
       windowNs,
@@ -223,7 +224,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
       ...lockstep({
         worker,
         requests: queries.map(({ request }) => request),
-        cells: pipeline.stages[stage]!,
+        cells: pipeline.stages[stage],
         why: `stage ${stage} of batch ${item.batch.id}`,
       }),
       tokens: [
@@ -252,7 +253,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
         for (const query of queries) if (!query.ended) waiting.push(query);
       }
       if (arrived.size > 0) arrived.clear();
-      const isIdle = (worker: number) => workers[worker]!.queued === 0;
+      const isIdle = (worker: number) => workers[worker].queued === 0;
       let wait: { untilNs: number; why: string } | undefined;
       sortByAge(byAge);
       for (const pipeline of byAge) {
@@ -266,7 +267,9 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
       return wait ? { kind: "wait", ...wait } : IDLE;
     },
     finished({ worker }) {
-      const { pipeline, work } = running[worker]!;
+      const under = running[worker];
+      assert(under !== undefined, "a worker that completes a task runs one");
+      const { pipeline, work } = under;
       running[worker] = undefined;
       pipeline.finish(work);
     },

@@ -73,7 +73,7 @@ export class Pipeline {
     let oldest = this.waiting.first?.request.id ?? Infinity;
     for (const queue of this.table.queues) {
       for (const { batch, start } of queue) {
-        oldest = Math.min(oldest, batch.queries[start]!.request.id);
+        oldest = Math.min(oldest, batch.queries[start].request.id);
       }
     }
     return oldest;
@@ -137,7 +137,7 @@ export class Pipeline {
     stage: number,
     isIdle: (worker: number) => boolean,
   ): Work | undefined {
-    for (const executor of this.executors[stage]!) {
+    for (const executor of this.executors[stage]) {
       if (!isIdle(executor.worker)) continue;
       const item = executor.poll();
       if (item === undefined) continue;
@@ -164,8 +164,8 @@ export class Pipeline {
         nowNs,
         waiting,
         inFlight: this.#inFlight,
-        canStart: table.queues[0]!.length === 0 &&
-          this.executors[0]!.some(({ state, worker }) =>
+        canStart: table.queues[0].length === 0 &&
+          this.executors[0].some(({ state, worker }) =>
             state === "active" && isIdle(worker)
           ),
         ...(room > 0 &&
@@ -219,10 +219,10 @@ export class Pipeline {
     const room = this.#options.batchSizeMax - batch.queries.length;
     if (batch.fixed || room <= 0) return 0;
     const waits = (stage: number) =>
-      queues[stage]!.some((item) => item.batch === batch);
+      queues[stage].some((item) => item.batch === batch);
     if (waits(0)) return room;
     const last = this.stages.length - 1;
-    if (batch.issued[last]! > 0 && !(last > 0 && waits(last))) return 0;
+    if (batch.issued[last] > 0 && !(last > 0 && waits(last))) return 0;
     return batch.parts < this.pairs.pairs ? room : 0;
   }
 

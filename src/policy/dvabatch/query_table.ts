@@ -72,7 +72,7 @@ export class QueryTable {
   /** `new`: a row in the table and an item for the first executor. */
   new(queries: readonly Query[], nowNs: number): Batch {
     const batch = this.#add(queries, nowNs, NaN, -1);
-    this.queues[0]!.push({ batch, start: 0, num: queries.length, pair: -1 });
+    this.queues[0].push({ batch, start: 0, num: queries.length, pair: -1 });
     batch.issued[0] = queries.length;
     return batch;
   }
@@ -84,21 +84,21 @@ export class QueryTable {
   stretch(batch: Batch, queries: readonly Query[]): void {
     const start = batch.queries.length;
     for (const query of queries) batch.queries.push(query);
-    batch.issued[0]! += queries.length;
-    const waiting = this.queues[0]!.find((item) => item.batch === batch);
+    batch.issued[0] += queries.length;
+    const waiting = this.queues[0].find((item) => item.batch === batch);
     if (waiting) {
       waiting.num += queries.length;
       return;
     }
     for (let stage = 1; stage < this.stages; stage++) {
-      const queue = this.queues[stage]!;
+      const queue = this.queues[stage];
       for (const item of queue.filter((item) => item.batch === batch)) {
         queue.splice(queue.indexOf(item), 1);
-        batch.issued[stage]! -= item.num;
-        this.held[stage - 1]!.push(item);
+        batch.issued[stage] -= item.num;
+        this.held[stage - 1].push(item);
       }
     }
-    this.queues[0]!.push({ batch, start, num: queries.length, pair: -1 });
+    this.queues[0].push({ batch, start, num: queries.length, pair: -1 });
     batch.parts++;
   }
 
@@ -112,33 +112,33 @@ export class QueryTable {
     item: Item,
   ): { out: Item; merged: Item[] } | undefined {
     const { batch, pair } = item;
-    batch.completed[stage]! += item.num;
+    batch.completed[stage] += item.num;
     const isWhole = batch.completed[stage] === batch.queries.length;
     if (stage === this.stages - 1) {
       if (isWhole) this.#remove(batch);
       return undefined;
     }
     if (!isWhole) {
-      this.held[stage]!.push(item);
+      this.held[stage].push(item);
       return undefined;
     }
-    const merged = this.held[stage]!.filter((other) => other.batch === batch);
-    this.held[stage] = this.held[stage]!.filter((other) =>
+    const merged = this.held[stage].filter((other) => other.batch === batch);
+    this.held[stage] = this.held[stage].filter((other) =>
       other.batch !== batch
     );
     batch.parts -= merged.length;
     for (const other of merged) {
       batch.pairs.splice(batch.pairs.indexOf(other.pair), 1);
     }
-    const start = batch.issued[stage + 1]!;
+    const start = batch.issued[stage + 1];
     const num = batch.queries.length - start;
     return { out: { batch, start, num, pair }, merged };
   }
 
   /** Hands an item to the next stage. */
   push(stage: number, item: Item): void {
-    item.batch.issued[stage]! += item.num;
-    this.queues[stage]!.push(item);
+    item.batch.issued[stage] += item.num;
+    this.queues[stage].push(item);
   }
 
   /**

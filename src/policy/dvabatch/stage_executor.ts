@@ -56,7 +56,7 @@ export class StageExecutor {
   poll(): Item | undefined {
     const { stage, pairs } = this;
     if (this.state === "active") {
-      const queue = this.table.queues[stage]!;
+      const queue = this.table.queues[stage];
       const item = queue[0]; // l. 3
       if (item === undefined) return undefined;
       if (item.pair < 0) { // The first executor gives it one that it may be active with.

@@ -34,7 +34,7 @@ function uncut({ cells }: Model): Cell[][] {
   const pieces: Cell[][] = [];
   for (const cell of cells) {
     if (growing.includes(cell) && cell !== growing[0]) {
-      pieces[pieces.length - 1]!.push(cell);
+      pieces[pieces.length - 1].push(cell);
     } else pieces.push([cell]);
   }
   return pieces;
@@ -61,7 +61,7 @@ export function timeEven(
   let before = 0;
   pieces.forEach((piece, i) => {
     const middle = before + timeOf(piece) / 2;
-    const current = stages[stages.length - 1]!;
+    const current = stages[stages.length - 1];
     const left = pieces.length - i;
     const isDue = middle >= share * stages.length ||
       left <= count - stages.length;
@@ -94,7 +94,7 @@ export function atPreferredSizes(model: Model, profile: Profile): Stage[] {
   for (const piece of uncut(model)) {
     const preferred = preferredBatchSize(piece, profile);
     if (preferred === before) {
-      for (const cell of piece) stages[stages.length - 1]!.push(cell);
+      for (const cell of piece) stages[stages.length - 1].push(cell);
     } else stages.push([...piece]);
     before = preferred;
   }

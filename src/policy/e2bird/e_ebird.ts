@@ -66,7 +66,7 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
       `"configurations" of policy "${name}" has a configuration for at least one TotalBS`,
     );
   }
-  const largest = byLoad[byLoad.length - 1]!;
+  const largest = byLoad[byLoad.length - 1];
   const maxInf = positiveInteger(
     name,
     "maxInf",
@@ -90,7 +90,7 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
 
   return elasticEngine({
     name,
-    workers: byLoad[0]!.counts,
+    workers: byLoad[0].counts,
     maxInf,
     slots,
     // l. 2-4: MemState changed: CurConf from EngineConfs, Q according to CurConf.

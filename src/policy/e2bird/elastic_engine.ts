@@ -5,6 +5,7 @@
  * Assumption: a worker of size 2^n is a role, played by any idle worker of the device; a device with as
  * many slots as the engine has workers is the paper's GPU with a stream each.
  */
+import { assert } from "../../base/assert.ts";
 import { Fifo } from "../../base/fifo.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Launch, Note } from "../launch.ts";
@@ -144,7 +145,7 @@ export function elasticEngine(options: ElasticOptions): Policy {
       if (worker === undefined) return IDLE;
       const { length } = services;
       for (let i = 0; i < length; i++) {
-        const launch = launchOne(services[(turn + i) % length]!, worker);
+        const launch = launchOne(services[(turn + i) % length], worker);
         if (launch === undefined) continue;
         turn = (turn + i + 1) % length;
         idleWorkers.pop();
@@ -153,7 +154,9 @@ export function elasticEngine(options: ElasticOptions): Policy {
       return IDLE;
     },
     finished({ worker }) {
-      const { service, size, places } = busy[worker]!;
+      const run = busy[worker];
+      assert(run !== undefined, "a worker that completes a task runs one");
+      const { service, size, places } = run;
       busy[worker] = undefined;
       idleWorkers!.push(worker);
       service.curInf -= size;

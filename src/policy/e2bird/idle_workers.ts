@@ -55,7 +55,7 @@ export class IdleWorkers {
     if (most < 1) return 0;
     let n = Math.min(Math.floor(Math.log2(most)), this.#counts.length - 1);
     for (; n >= 0; n--) {
-      if (this.#counts[n]! > (this.#busy[n] ?? 0)) return 2 ** n;
+      if (this.#counts[n] > (this.#busy[n] ?? 0)) return 2 ** n;
     }
     return 0;
   }
@@ -68,6 +68,6 @@ export class IdleWorkers {
 
   /** A worker of this size is idle again. */
   add(size: number): void {
-    this.#busy[Math.log2(size)]!--;
+    this.#busy[Math.log2(size)]--;
   }
 }

@@ -63,7 +63,7 @@ function judge(
     case "worker":
       return sum(latenciesNs) / latenciesNs.length;
     case "inference":
-      return sum(latenciesNs.map((ns, i) => ns * sizes[i]!)) / sum(sizes);
+      return sum(latenciesNs.map((ns, i) => ns * sizes[i])) / sum(sizes);
     case "last":
       return largest(latenciesNs);
   }

@@ -35,7 +35,7 @@ export class SlotRing<T> {
     const places: number[] = [];
     const entries: T[] = [];
     for (let i = 0; i < count; i++) {
-      const entry = this.#slots[this.#head % this.capacity]!;
+      const entry = this.#slots[this.#head % this.capacity];
       if (entry !== "hole") entries.push(entry as T);
       places.push(this.#head++);
     }

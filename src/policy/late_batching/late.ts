@@ -102,19 +102,19 @@ export function late(options: LateOptions = {}): Policy {
       }
     },
     schedule(view: EngineView): Decision {
-      if (view.workers[DEVICE]!.queued >= pushAhead) return IDLE;
+      if (view.workers[DEVICE].queued >= pushAhead) return IDLE;
       const nodes = nextBatch();
       if (nodes.length === 0) return IDLE;
       const launch: Launch = {
         worker: DEVICE,
-        steps: [{ cell: nodes[0]!.cell, nodes }],
+        steps: [{ cell: nodes[0].cell, nodes }],
         release: "step",
         why: "the oldest request's next block",
       };
       return { kind: "launch", launch };
     },
     submitted(launch: Launch<LateRequest>) {
-      for (const node of launch.steps[0]!.nodes) {
+      for (const node of launch.steps[0].nodes) {
         const ready = node.graph.owner.tag;
         ready.splice(ready.indexOf(node), 1);
         advance(node, addReady);

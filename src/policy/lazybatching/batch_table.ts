@@ -31,7 +31,7 @@ export class Member {
   ) {}
 
   get nextCell(): Cell {
-    return this.request.graph.nodes[this.cursor]!.cell;
+    return this.request.graph.nodes[this.cursor].cell;
   }
 }
 
@@ -73,7 +73,7 @@ export class SubBatch {
 
   expect(work: readonly number[]): void {
     for (let i = 0; i < work.length; i++) {
-      this.work[i] = Math.max(this.work[i] ?? 0, work[i]!);
+      this.work[i] = Math.max(this.work[i] ?? 0, work[i]);
     }
   }
 
@@ -121,7 +121,7 @@ export class BatchTable {
     this.#nextCell = undefined;
     this.#mayBeApart = false;
     for (let i = 0; i < members.length; i++) {
-      const member = members[i]!;
+      const member = members[i];
       const next = member.request.graph.nodes[++member.cursor]?.cell;
       if (next === undefined) continue;
       if (this.#nextCell === undefined) this.#nextCell = next;
@@ -139,7 +139,7 @@ export class BatchTable {
     if (running === undefined || running.members.length === 0) return;
     const { model, members, work } = running;
     const done = model.cells.indexOf(running.cell);
-    if (work[done]! > 0) work[done]!--;
+    if (work[done] > 0) work[done]--;
     if (!this.#mayBeApart) {
       running.cell = this.#nextCell!;
       return;
@@ -207,7 +207,7 @@ export class BatchTable {
   /** Works the running sums out again from entry `at` to the top. */
   #sumUp(at: number): void {
     for (let i = at; i < this.entries.length; i++) {
-      const entry = this.entries[i]!;
+      const entry = this.entries[i];
       const below = this.entries[i - 1];
       entry.execBelowNs = entry.execNs + (below?.execBelowNs ?? 0);
       entry.limitBelowNs = Math.min(

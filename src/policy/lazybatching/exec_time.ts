@@ -20,10 +20,10 @@ export function expectedWork(request: Request, decTimesteps: number): number[] {
   const { closed, nodes } = request.graph;
   let index = 0;
   for (let i = 0; i < nodes.length; i++) {
-    const { cell } = nodes[i]!;
+    const { cell } = nodes[i];
     if (cells[index] !== cell) index = cells.indexOf(cell);
     const grows = !closed && cell.phase === "decoder";
-    work[index]! += grows ? decTimesteps : 1;
+    work[index] += grows ? decTimesteps : 1;
   }
   return work;
 }
@@ -54,7 +54,7 @@ export function expectedExtents(
       length: Math.max(length, known?.length ?? 0),
       caches: caches.map(({ seen }, i) => ({
         seen: Math.max(
-          grows && cell.caches[i]!.appends ? decTimesteps : seen,
+          grows && cell.caches[i].appends ? decTimesteps : seen,
           known?.caches[i]?.seen ?? 0,
         ),
       })),
@@ -74,8 +74,8 @@ export function singleInputExecNs(
   let graphLatencyNs = 0; // l. 2
   for (let n = 0; n < cells.length; n++) { // l. 3
     // Lines 4-10: `work` is 1 per STATIC node, enc_timesteps or dec_timesteps otherwise.
-    if (work[n]! > 0) {
-      graphLatencyNs += profile(cells[n]!, 1, extents?.[n]) * work[n]!;
+    if (work[n] > 0) {
+      graphLatencyNs += profile(cells[n], 1, extents?.[n]) * work[n];
     }
   }
   return graphLatencyNs; // l. 12-14

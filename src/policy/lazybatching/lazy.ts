@@ -244,14 +244,14 @@ function lazyBatching(
     schedule(view: EngineView): Decision {
       const worker = nextWorker(view);
       if (worker < 0) return IDLE;
-      const table = tables[worker]!;
+      const table = tables[worker];
       notes = [];
       settle(table);
       admit(table, view.nowNs);
       settle(table);
       const top = table.running = table.top!;
       const nodes = top.members.map(({ request, cursor }) =>
-        request.graph.nodes[cursor]!
+        request.graph.nodes[cursor]
       );
       const why = top.uninterrupted
         ? "slack forbids more: the active batch completes uninterrupted"
@@ -268,7 +268,7 @@ function lazyBatching(
       };
     },
     completed({ worker, nodes }: Task<LazyRequest>) {
-      tables[worker]!.executed(nodes.map(({ graph }) => graph.owner.tag));
+      tables[worker].executed(nodes.map(({ graph }) => graph.owner.tag));
     },
     ended({ model, tag: member }: LazyRequest) {
       if (member.table) member.table.remove(member);

@@ -59,13 +59,13 @@ export function exact(profile: Profile): SlackPredictor {
     const { cells } = entry.model;
     let ns = 0;
     for (let i = 0; i < until; i++) {
-      if (work[i]! === 0) continue;
+      if (work[i] === 0) continue;
       // A decoder that waits inside a step is caught up with in the first one.
       const waitsInLoop = until < cells.length &&
-        cells[until]!.phase === "decoder" && cells[i]!.phase === "decoder";
-      const times = waitsInLoop ? 1 : work[i]!;
-      ns += times * profile(cells[i]!, rows, extents?.[i]);
-      work[i]! -= times;
+        cells[until].phase === "decoder" && cells[i].phase === "decoder";
+      const times = waitsInLoop ? 1 : work[i];
+      ns += times * profile(cells[i], rows, extents?.[i]);
+      work[i] -= times;
     }
     return ns;
   }
@@ -80,7 +80,7 @@ export function exact(profile: Profile): SlackPredictor {
       let extents = pending.largestExtents();
       let current = pending;
       for (let i = entries.length - 1; i >= 0; i--) {
-        const below = entries[i]!;
+        const below = entries[i];
         const merges = below.model === current.model;
         const { cells } = current.model;
         const until = merges

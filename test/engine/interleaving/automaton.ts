@@ -60,7 +60,7 @@ export class Automaton {
   }
 
   node(id: number): Node {
-    return this.#nodes[id]!;
+    return this.#nodes[id];
   }
 
   /** Where a process is that starts so. */
@@ -84,7 +84,7 @@ export class Automaton {
 
   /** Where a process at `id` is after it got `answer`. */
   after(id: number, answer: number): number {
-    const from = this.#nodes[id]!;
+    const from = this.#nodes[id];
     let next = from.next.get(answer);
     if (next === undefined) {
       const reached = this.#run(from.start!, [...from.answers, answer]);

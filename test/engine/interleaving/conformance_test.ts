@@ -45,7 +45,7 @@ function sameOverHeaders<T>(
     const values = [state & 1, state >> 1 & 1, state >> 2 & 3, state >> 4];
     const names = [...HEADER.values()];
     const memory = Object.fromEntries(
-      names.map((name, i) => [name, values[i]!]),
+      names.map((name, i) => [name, values[i]]),
     );
     const words = new Int32Array(32);
     words.set(values, SLOT_ADDRESS >>> 2);

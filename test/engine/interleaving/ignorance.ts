@@ -50,7 +50,7 @@ export class Ignorance {
     word: number,
     way: "read" | "write",
   ): boolean {
-    const first = this.#facts[word]!;
+    const first = this.#facts[word];
     if (first < 0) return false;
     const mixed = this.#kinds[word] === "mixed";
     const n = this.#processes;
@@ -80,7 +80,7 @@ export class Ignorance {
     way: "read" | "write",
   ): boolean {
     if (this.#kinds[word] !== "mixed") return false;
-    if (this.#has(state, p, this.#facts[word]!)) return true;
+    if (this.#has(state, p, this.#facts[word])) return true;
     if (
       way === "write" &&
       this.#any(state, p, this.#fact(word, FACTS.plainRead, 0), this.#processes)
@@ -92,8 +92,8 @@ export class Ignorance {
   /** `to` hears of all that `from` has heard of. */
   hear(state: Int32Array, to: number, from: number): void {
     for (let i = 0; i < this.length; i++) {
-      state[this.#at + to * this.length + i]! &=
-        state[this.#at + from * this.length + i]!;
+      state[this.#at + to * this.length + i] &=
+        state[this.#at + from * this.length + i];
     }
   }
 
@@ -101,28 +101,28 @@ export class Ignorance {
   become(state: Int32Array, to: number, from: number): void {
     for (let i = 0; i < this.length; i++) {
       state[this.#at + to * this.length + i] =
-        state[this.#at + from * this.length + i]!;
+        state[this.#at + from * this.length + i];
     }
   }
 
   #fact(word: number, way: number, p: number): number {
-    return this.#facts[word]! + 1 + (way - 1) * this.#processes + p;
+    return this.#facts[word] + 1 + (way - 1) * this.#processes + p;
   }
 
   /** A new fact, of which only `p` knows. */
   #tell(state: Int32Array, p: number, fact: number): void {
     for (let set = 0; set < this.#sets; set++) {
-      state[this.#at + set * this.length + (fact >> 5)]! |= 1 << (fact & 31);
+      state[this.#at + set * this.length + (fact >> 5)] |= 1 << (fact & 31);
     }
     this.#clear(state, p, fact);
   }
 
   #clear(state: Int32Array, set: number, fact: number): void {
-    state[this.#at + set * this.length + (fact >> 5)]! &= ~(1 << (fact & 31));
+    state[this.#at + set * this.length + (fact >> 5)] &= ~(1 << (fact & 31));
   }
 
   #has(state: Int32Array, set: number, fact: number): boolean {
-    return (state[this.#at + set * this.length + (fact >> 5)]! >> (fact & 31) &
+    return (state[this.#at + set * this.length + (fact >> 5)] >> (fact & 31) &
       1) === 1;
   }
 

@@ -110,7 +110,7 @@ Deno.test("a worker's loop makes the accesses of the machine's worker", () => {
           words[(tables >>> 2) + t] = word
         );
       }
-      words[(control >>> 2) + CONTROL.submitted]! += 1;
+      words[(control >>> 2) + CONTROL.submitted] += 1;
       return true;
     },
   }, () =>
@@ -139,7 +139,7 @@ Deno.test("a worker's loop makes the accesses of the machine's worker", () => {
     deaths: 0,
   });
   let slept2 = 0;
-  const expected = soloFrom(machine.processes["worker 0"]!.start, {
+  const expected = soloFrom(machine.processes["worker 0"].start, {
     memory: firstValues(machine),
     asleep(memory) {
       if (slept2++ === steps) memory["stop"] = 1;
@@ -147,7 +147,7 @@ Deno.test("a worker's loop makes the accesses of the machine's worker", () => {
         memory[`entry[${slept2 - 1}]`] = slept2;
         memory[`table[${slept2 - 1}]`] = 1;
       }
-      memory["submitted"]! += 1;
+      memory["submitted"] += 1;
       return true;
     },
   });
@@ -191,7 +191,7 @@ Deno.test("a worker's queue makes the accesses of the machine's engine, also whe
     stopsAt: 0,
     deaths: 1,
   });
-  const expected = soloFrom(machine.processes["engine"]!.start, {
+  const expected = soloFrom(machine.processes["engine"].start, {
     memory: firstValues(machine),
     choices: [1, 0],
     after(line, words) {
@@ -260,11 +260,11 @@ for (const company of COMPANY) {
       names,
       after(line) {
         if (company !== "nobody" && line.startsWith("add calls += 1 -> 0")) {
-          words[gate]! += 1;
+          words[gate] += 1;
         }
       },
       asleep() {
-        if (company === "leaves") words[gate]! -= 1;
+        if (company === "leaves") words[gate] -= 1;
         else endTeam(memory, place);
         return true;
       },
@@ -283,11 +283,11 @@ for (const company of COMPANY) {
       memory: { gate: 0, calls: 0 },
       after(line, memory) {
         if (company !== "nobody" && line.startsWith("add calls += 1 -> 0")) {
-          memory["gate"]! += 1;
+          memory["gate"] += 1;
         }
       },
       asleep(memory) {
-        if (company === "leaves") memory["gate"]! -= 1;
+        if (company === "leaves") memory["gate"] -= 1;
         else ending.push(...solo(endTeamMachine(), { memory }).lines);
         return true;
       },
@@ -317,7 +317,7 @@ for (const ends of ["leader", "engine"] as const) {
           words[at(MEETING.kernel)] = STOP;
           words[at(MEETING.gate)] = 1;
         } else words[at(MEETING.ended)] = 1;
-        words[at(MEETING.calls)]! += 1;
+        words[at(MEETING.calls)] += 1;
         return true;
       },
     }, () =>
@@ -340,7 +340,7 @@ for (const ends of ["leader", "engine"] as const) {
           memory["kernel"] = 2;
           memory["gate"] = 1;
         } else memory["ended"] = 1;
-        memory["calls"]! += 1;
+        memory["calls"] += 1;
         return true;
       },
     });

@@ -113,7 +113,7 @@ export function watched(
     get(_target, key) {
       if (key === "fill") return fill;
       const index = Number(key as string);
-      const value = words[index]!;
+      const value = words[index];
       tell(index, (word) => ({ op: "read", word }), value);
       return value;
     },

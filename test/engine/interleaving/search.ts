@@ -32,7 +32,7 @@ class Numbers {
   }
 
   get(i: number): number {
-    return this.#values[i]!;
+    return this.#values[i];
   }
 }
 
@@ -149,21 +149,21 @@ function withoutEnd(
   ends: readonly number[],
 ): number | undefined {
   const firsts = new Int32Array(states + 1);
-  for (let e = 0; e < to.length; e++) firsts[to.get(e) + 1]!++;
-  for (let id = 0; id < states; id++) firsts[id + 1]! += firsts[id]!;
+  for (let e = 0; e < to.length; e++) firsts[to.get(e) + 1]++;
+  for (let id = 0; id < states; id++) firsts[id + 1] += firsts[id];
   const before = new Int32Array(to.length);
   const next = firsts.slice();
   for (let e = 0; e < to.length; e++) {
-    before[next[to.get(e)]!++] = from.get(e);
+    before[next[to.get(e)]++] = from.get(e);
   }
   const ending = new Uint8Array(states);
   const left = [...ends];
   for (const id of ends) ending[id] = 1;
   for (let id = left.pop(); id !== undefined; id = left.pop()) {
-    for (let e = firsts[id]!; e < firsts[id + 1]!; e++) {
-      if (ending[before[e]!] === 1) continue;
-      ending[before[e]!] = 1;
-      left.push(before[e]!);
+    for (let e = firsts[id]; e < firsts[id + 1]; e++) {
+      if (ending[before[e]] === 1) continue;
+      ending[before[e]] = 1;
+      left.push(before[e]);
     }
   }
   const lost = ending.indexOf(0);

@@ -17,7 +17,7 @@ export class StateSet {
   /** Copies state number `id`. */
   copy(id: number, to: Int32Array): void {
     const from = id * this.length;
-    for (let i = 0; i < this.length; i++) to[i] = this.#states[from + i]!;
+    for (let i = 0; i < this.length; i++) to[i] = this.#states[from + i];
   }
 
   /** @returns the state's number, which is `size` before the call when it is new */
@@ -27,7 +27,7 @@ export class StateSet {
     const mask = this.#table.length - 1;
     let slot = h & mask;
     for (;; slot = (slot + 1) & mask) {
-      const known = this.#table[slot]!;
+      const known = this.#table[slot];
       if (known < 0) break;
       if (this.#hashes[known] === h && this.#isAt(known, state)) return known;
     }
@@ -53,8 +53,8 @@ export class StateSet {
     const table = new Int32Array(2 * this.#table.length).fill(-1);
     const mask = table.length - 1;
     for (let id = 0; id < this.#size; id++) {
-      let slot = this.#hashes[id]! & mask;
-      while (table[slot]! >= 0) slot = (slot + 1) & mask;
+      let slot = this.#hashes[id] & mask;
+      while (table[slot] >= 0) slot = (slot + 1) & mask;
       table[slot] = id;
     }
     this.#table = table;
@@ -70,7 +70,7 @@ function doubled(values: Int32Array): Int32Array<ArrayBuffer> {
 function hash(state: Int32Array): number {
   let h = 0x811c9dc5 | 0;
   for (let i = 0; i < state.length; i++) {
-    h = Math.imul(h ^ state[i]!, 0x01000193);
+    h = Math.imul(h ^ state[i], 0x01000193);
     h ^= h >>> 15;
   }
   return Math.imul(h, 0x85ebca6b) ^ (h >>> 13);

@@ -105,14 +105,14 @@ export class World {
   /** Whether process `p` may go on in that way. */
   may(state: Int32Array, p: number, way: typeof DIES | typeof WAKES): boolean {
     if (way === WAKES) return this.#sleeps(state, p);
-    return this.#processes[p]!.mortal === true &&
-      state[this.#nodes + p]! > ENDED;
+    return this.#processes[p].mortal === true &&
+      state[this.#nodes + p] > ENDED;
   }
 
   /** Whether process `p` may be left as it is for ever. */
   mayRest(state: Int32Array, p: number): boolean {
-    return state[this.#nodes + p]! <= ENDED ||
-      this.#processes[p]!.rests === true;
+    return state[this.#nodes + p] <= ENDED ||
+      this.#processes[p].rests === true;
   }
 
   /**
@@ -124,7 +124,7 @@ export class World {
       const op = this.access(state, p)?.op;
       if (
         (op === "choose" || (op === "gone" && this.ways(state, p) > 0)) &&
-        !this.#processes[p]!.mortal
+        !this.#processes[p].mortal
       ) return p;
     }
     return undefined;
@@ -132,7 +132,7 @@ export class World {
 
   /** What process `p` is about to do, if anything. */
   access(state: Int32Array, p: number): Access | undefined {
-    const id = state[this.#nodes + p]!;
+    const id = state[this.#nodes + p];
     if (id <= ENDED) return undefined;
     return this.#automaton.node(id).at as Access;
   }
@@ -144,7 +144,7 @@ export class World {
   go(state: Int32Array, p: number, way: number, log?: Log): void {
     if (way === DIES) {
       state[this.#nodes + p] = DEAD;
-      state[this.#asleep]! &= ~(1 << p);
+      state[this.#asleep] &= ~(1 << p);
       state[this.#listens + p] = NOWHERE;
       return;
     }
@@ -153,9 +153,9 @@ export class World {
   }
 
   view(state: Int32Array): View {
-    const node = (name: string) => state[this.#nodes + this.#ids.get(name)!]!;
+    const node = (name: string) => state[this.#nodes + this.#ids.get(name)!];
     return {
-      word: (name) => state[this.#at(name)]!,
+      word: (name) => state[this.#at(name)],
       asleep: (name) => this.#sleeps(state, this.#ids.get(name)!),
       absent: (name) => node(name) < 0,
     };
@@ -168,7 +168,7 @@ export class World {
   }
 
   #sleeps(state: Int32Array, p: number): boolean {
-    return (state[this.#asleep]! >> p & 1) === 1;
+    return (state[this.#asleep] >> p & 1) === 1;
   }
 
   #heard(state: Int32Array, p: number): boolean {
@@ -187,15 +187,15 @@ export class World {
     log?: Log,
   ): void {
     const answer = this.#answer(state, p, access, way);
-    log?.(this.names[p]!, access, answer ?? OK);
+    log?.(this.names[p], access, answer ?? OK);
     if (answer === undefined) {
-      state[this.#asleep]! |= 1 << p;
+      state[this.#asleep] |= 1 << p;
       return;
     }
     if (access.op === "start") {
       const q = this.#ids.get(access.process)!;
       this.#ignorance.become(state, q, p);
-      const node = this.#automaton.enter(this.#processes[q]!.start);
+      const node = this.#automaton.enter(this.#processes[q].start);
       this.#goTo(state, q, node, log);
     }
     if (access.op === "notify") this.#wake(state, access.word, log);
@@ -214,12 +214,12 @@ export class World {
   }
 
   #rise(state: Int32Array, p: number, log?: Log): void {
-    state[this.#asleep]! &= ~(1 << p);
+    state[this.#asleep] &= ~(1 << p);
     this.#advance(state, p, OK, log);
   }
 
   #advance(state: Int32Array, p: number, answer: number, log?: Log): void {
-    const id = state[this.#nodes + p]!;
+    const id = state[this.#nodes + p];
     this.#goTo(state, p, this.#automaton.after(id, answer), log);
   }
 
@@ -235,7 +235,7 @@ export class World {
     if ("broken" in at) throw new Broken(at.broken);
     const plain = at.op === "read" || at.op === "write";
     const books = at.op === "count" || at.op === "look";
-    if (books || (plain && !this.#processes[p]!.mortal)) {
+    if (books || (plain && !this.#processes[p].mortal)) {
       this.#perform(state, p, at, 0, log);
     }
   }
@@ -266,7 +266,7 @@ export class World {
         return OK;
     }
     const word = this.#at(access.word);
-    const before = state[word]!;
+    const before = state[word];
     const races = (found: boolean) => {
       if (found) {
         throw new Broken(

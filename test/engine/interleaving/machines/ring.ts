@@ -131,9 +131,9 @@ export function ring(options: Ring): Machine {
     const what = yield* takeTask(control, done, fault);
     if (what === "again") return then(worker, w, done);
     if (what === "stop") return;
-    ensure(done < tasksOf[w]!.length, "an entry that is executed was filled");
+    ensure(done < tasksOf[w].length, "an entry that is executed was filled");
     const tables = yield read(entry(done % entries));
-    for (let u = 0; u < tasksOf[w]![done]!; u++) {
+    for (let u = 0; u < tasksOf[w][done]; u++) {
       ensure(
         (yield read(unit(tables + u))) === done + 1,
         `the tables are those of task ${done + 1}`,
@@ -165,7 +165,7 @@ export function ring(options: Ring): Machine {
     const real = new TaskArena(0, arena);
     let taken = 0;
     for (const step of books.arena.toString(2).slice(1)) {
-      if (step === "1") real.take(tasksOf[w]![taken++]!);
+      if (step === "1") real.take(tasksOf[w][taken++]);
       else real.giveBack();
     }
     return real;
@@ -177,7 +177,7 @@ export function ring(options: Ring): Machine {
     if (pushed - polled === entries && fault !== "ring of any length") {
       return undefined;
     }
-    const units = tasksOf[w]![pushed]!;
+    const units = tasksOf[w][pushed];
     const tables = arenaOf(w, books).take(units);
     if (tables === undefined) return undefined;
     if (fault === "submitted before the entry") {
@@ -206,7 +206,7 @@ export function ring(options: Ring): Machine {
       ensure(time === polled, `the times are those of task ${polled}`);
       if (fault !== "arena given back at submission") arena *= 2;
     }
-    const due = tasksOf[w]!.filter((_, i) => i * workers + w < arrived).length;
+    const due = tasksOf[w].filter((_, i) => i * workers + w < arrived).length;
     books = { pushed, polled, arena };
     while (books.pushed < due) {
       const after = yield* tryPush(w, books);
