@@ -1,7 +1,7 @@
 import { describe, shorten } from "../base/describe.ts";
+import { appended } from "../base/fitted.ts";
 import type { TensorData } from "../tensor/tensor.ts";
 import { Cache, type CacheSpec, type CacheUse, type Extent } from "./cache.ts";
-import { sameImage, shapeOf } from "./cell_body.ts";
 import type { Cell, Port } from "./cell.ts";
 import { elementsOf, InputData } from "./input_data.ts";
 import {
@@ -14,6 +14,7 @@ import {
 import { nodesMaxOf } from "./nodes_max.ts";
 import type { Piece } from "./piece.ts";
 import type { OutputTypes } from "./result.ts";
+import { isSamePort, type ResultRows, typeOf } from "./result_rows.ts";
 
 /** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
 export const NODE = { waiting: 0, submitted: 1, done: 2, void: 3 } as const;
@@ -57,24 +58,6 @@ const NO_NODES: readonly never[] = [];
 const NO_CACHES: readonly CacheUse<CellNode>[] = [];
 const NO_OPTIONS: NodeOptions = {};
 
-/** Neighbours that a list is made to fit: most nodes have one or two, and an array that grows makes room for 16. */
-const FITTED_MAX = 4;
-
-/** Graphs are unfolded per request: nodes without neighbours share one empty list. */
-function appended<Node>(nodes: readonly Node[], node: Node): readonly Node[] {
-  if (nodes.length < FITTED_MAX) return nodes.concat(node);
-  (nodes as Node[]).push(node);
-  return nodes;
-}
-
-function typeOf(port: Port): string {
-  return `${port.dtype}[${shapeOf(port)}]`;
-}
-
-function isSamePort(a: Port, b: Port): boolean {
-  return a.width === b.width && a.dtype === b.dtype && sameImage(a, b);
-}
-
 /**
  * One node of a request's cell graph: one application of one cell. Policies read it, the engine keeps it.
  * @typeParam Owner see CellGraph
@@ -89,15 +72,9 @@ export class CellNode<Owner = unknown, Tag = unknown> implements Extent {
   state: number = NODE.waiting;
   /** The worker it was submitted to; -1 before. */
   worker: number = -1;
-  /**
-   * A result row: kept until the request departs, never reused. One flag per output port, as bits.
-   * @internal
-   */
+  /** @internal A result row: kept until the request departs, never reused. One flag per output port, as bits. */
   keptPorts = 0;
-  /**
-   * Byte offset of each output within the slot; assigned by the slot plan, empty before.
-   * @internal
-   */
+  /** @internal Byte offset of each output within the slot; assigned by the slot plan, empty before. */
   offsets: readonly number[] = NONE;
   /** Belongs to the policy: whatever it needs to find again for a node; undefined until it says. */
   tag: Tag = undefined as Tag;
@@ -105,21 +82,12 @@ export class CellNode<Owner = unknown, Tag = unknown> implements Extent {
   pending: number = 0;
   /** Belongs to the policy: the node behind it in a list. */
   next: CellNode<Owner, Tag> | undefined = undefined;
-  /**
-   * Belongs to the slot plan: what a descendant may take over.
-   * @internal
-   */
+  /** @internal Belongs to the slot plan: what a descendant may take over. */
   reusable: Piece[] | undefined = undefined;
-  /**
-   * Belongs to the slot plan: which growing step it is part of.
-   * @internal
-   */
+  /** @internal Belongs to the slot plan: which growing step it is part of. */
   step = 0;
 
-  /**
-   * Use `CellGraph.node`.
-   * @internal
-   */
+  /** @internal Use `CellGraph.node`. */
   constructor(
     /** The graph of the request that it is of. */
     readonly graph: CellGraph<Owner, Tag>,
@@ -183,16 +151,6 @@ export interface GraphModel {
   readonly outputs?: OutputTypes;
 }
 
-/** A named result of a request: one row, or rows that were collected, in order. */
-export interface ResultRows {
-  /** Type and shape of a row. */
-  readonly port: Port;
-  /** Whether it is rows that were collected: they get a leading axis. */
-  readonly collected: boolean;
-  /** Where the rows come from. */
-  readonly sources: NodeOutput[];
-}
-
 /**
  * One request unfolded into nodes of cells and their dependencies; also the builder that a model's
  * `unfold` and `grow` write to. Nodes are appended in a topological order: what a node reads is there before it.
@@ -210,17 +168,11 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
   readonly inputs: InputData[] = [];
   /** Its caches, in the order of the calls of `cache`. */
   readonly caches: Cache<CellNode>[] = [];
-  /**
-   * By name, the rows that are its results.
-   * @internal
-   */
-  readonly results: Map<string, ResultRows> = new Map();
+  /** @internal By name, the rows that are its results. */
+  readonly results: Map<string, ResultRows<NodeOutput>> = new Map();
   /** Nodes still neither done nor void; kept by the engine. */
   remaining: number = 0;
-  /**
-   * The request this graph is of; set by the engine.
-   * @internal
-   */
+  /** @internal The request this graph is of; set by the engine. */
   owner: Owner = undefined as Owner;
   /** The graph grows no more: static, stopped, or at its limit. */
   closed: boolean = true;
@@ -488,10 +440,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
     this.#state = "sealed";
   }
 
-  /**
-   * Runs what appends nodes and results of a growing step, then seals the graph again. For the engine.
-   * @internal
-   */
+  /** @internal Runs what appends nodes and results of a growing step, then seals the graph again. For the engine. */
   growing(grow: () => void): void {
     this.#state = "growing";
     try {

@@ -4,10 +4,11 @@
  * has nothing more to launch. Every check here costs O(rows) and stays on.
  */
 import { assert } from "../../base/assert.ts";
-import { CellGraph, type CellNode, NODE } from "../../graph/cell_graph.ts";
+import { CellGraph, NODE } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Launch, Step, Task } from "../../policy/launch.ts";
 import type { EngineView, Policy } from "../../policy/policy.ts";
+import type { NodeOf } from "../../policy/request.ts";
 import type { Observer, Outcome } from "../../policy/records.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
 import { BatchLog } from "./batch_log.ts";
@@ -26,6 +27,7 @@ import { Growth } from "./growth.ts";
 import { looksAtInput } from "./task_extents.ts";
 import { logBatch, requestRecord, taskRecord } from "./records.ts";
 import { type EngineTask, nextOfTail, type Run, startRun } from "./run.ts";
+import { settleRow } from "./settle_row.ts";
 import { TokenCheck } from "./token_check.ts";
 import { deferred, unfold } from "./unfold.ts";
 
@@ -291,7 +293,7 @@ export class EngineCore {
       const request = node.graph.owner;
       request.inFlight--;
       const wasOver = request.over;
-      if (this.#settle(task, node, request, startNs)) {
+      if (this.#settle(task, node, startNs)) {
         rows++;
         tokens += node.length;
         if (request.log) logged++;
@@ -318,37 +320,16 @@ export class EngineCore {
   /** @returns whether the row was executed for its request */
   #settle(
     task: EngineTask,
-    node: CellNode,
-    request: ActiveRequest,
+    node: NodeOf<ActiveRequest>,
     startNs: number,
   ): boolean {
-    const { graph } = node;
     assert(node.state === NODE.submitted, "a node is completed once");
+    const request = node.graph.owner;
     const settlement = request.over
       ? "void"
       : this.#executor.settle(task, node, request);
-    if (node.cell.stop) request.stepsSettled++;
-    if (settlement === "void") {
-      node.state = NODE.void;
-      graph.remaining--;
-      return false;
-    }
-    if (Number.isNaN(request.startNs)) request.startNs = startNs;
-    if (settlement instanceof Error) {
-      node.state = NODE.void;
-      graph.remaining--;
-      request.over = true;
-      this.#failures.set(request, settlement);
-      return false;
-    }
-    node.state = NODE.done;
-    request.nodesDone++;
-    graph.remaining--;
-    if (settlement === "last") graph.closed = true;
-    if (settlement === "last" || (graph.closed && graph.remaining === 0)) {
-      request.over = true;
-    }
-    return true;
+    if (settlement instanceof Error) this.#failures.set(request, settlement);
+    return settleRow(node, settlement, startNs);
   }
 
   #end(request: ActiveRequest, run: Run, nowNs: number): void {

@@ -2,8 +2,8 @@ import {
   type CellGraph,
   NODE,
   type NodeOutput,
-  type ResultRows,
 } from "../../graph/cell_graph.ts";
+import type { ResultRows } from "../../graph/result_rows.ts";
 import type { Port } from "../../graph/cell.ts";
 import type { Result } from "../../graph/result.ts";
 import { BYTES_PER_ELEMENT, type Tensor } from "../../tensor/tensor.ts";
@@ -28,7 +28,7 @@ export function resultOf(
 }
 
 function copied(
-  { port, collected, sources }: ResultRows,
+  { port, collected, sources }: ResultRows<NodeOutput>,
   slot: number,
   memory: Elements,
 ): Tensor<Float32Array | Int32Array> {

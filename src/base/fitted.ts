@@ -1,0 +1,12 @@
+/** Elements that a list is made to fit: an array that grows makes room for 16. */
+const FITTED_MAX = 4;
+
+/**
+ * A list with one element more; the one given is not to be used any more. For objects of which there are many
+ * with lists of one or two elements: those without share one empty list.
+ */
+export function appended<T>(list: readonly T[], element: T): readonly T[] {
+  if (list.length < FITTED_MAX) return list.concat(element);
+  (list as T[]).push(element);
+  return list;
+}
