@@ -93,45 +93,30 @@ export function practiceCall(
     }
   }
   // What lengths and positions are at most, and here everywhere.
-  const own = sizes.longest = SIZES.capacity - 1;
+  const own = sizes.longest = (sizes.capacity ?? SIZES.capacity) - 1;
   // Zeros are numbers and indices alike.
-  const zeros = (bytes: number): number => {
-    const at = arena.reserve(bytes);
-    new Uint8Array(arena.memory.buffer, at, bytes).fill(0);
-    return at;
+  const table = (bytes: number, count: number): number => {
+    const words = Math.ceil(bytes / 4);
+    return arena.rows(count, words, new Float32Array(count * words)).table;
   };
-  const table = (bytes: number, count: number): number =>
-    arena.rowsAt(
-      Array.from({ length: count }, () => zeros(bytes)),
-      bytes / 4,
-      "f32",
-    ).table;
   return parameters.map((parameter) => {
-    const { kind, name } = parameter;
-    switch (kind) {
+    switch (parameter.kind) {
       case "size":
       case "choice":
       case "shape":
-        return sizes[name];
+        return sizes[parameter.name];
       case "float":
         return 1;
       case "rows": {
-        const bytes = rowBytes(
-          parameter.type,
-          rowWidth(parameter, sizes, kernels, own),
-        );
-        return table(
-          Math.ceil(bytes / 4) * 4,
-          rowCount(parameter, sizes, kernels),
-        );
+        const width = rowWidth(parameter, sizes, kernels, own);
+        const count = rowCount(parameter, sizes, kernels);
+        return table(rowBytes(parameter.type, width), count);
       }
       case "array": {
         const length = countOf(parameter.length, sizes, kernels);
-        if (parameter.greatest === undefined) {
-          return zeros(rowBytes(parameter.type, length));
-        }
-        const lengths = new Int32Array(length).fill(own);
-        return arena.block(lengths).address;
+        const words = Math.ceil(rowBytes(parameter.type, length) / 4);
+        const value = parameter.greatest === undefined ? 0 : own;
+        return arena.block(new Int32Array(words).fill(value)).address;
       }
       case "tables": {
         const { count, width } = parameter;
