@@ -9,7 +9,6 @@ import {
 } from "../../src/kernels/module/features.ts";
 import { createMemory } from "../../src/kernels/module/memory.ts";
 import { instantiateKernels } from "../../src/kernels/module/module.ts";
-import { lstm } from "../../src/models/lstm.ts";
 import { readBuild } from "./builds.ts";
 
 /** Opcodes and sections by which a module can be told to use a feature. */
