@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import process from "node:process";
+// @ts-types="./asc_main.d.ts"
 import asc from "assemblyscript/asc";
 import { bundle } from "./package/bundle.ts";
 import { taskSettings } from "./options.ts";

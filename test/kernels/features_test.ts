@@ -8,6 +8,7 @@ import {
   supports,
 } from "../../src/kernels/module/features.ts";
 import { createMemory } from "../../src/kernels/module/memory.ts";
+import { lstm } from "../../src/models/lstm.ts";
 import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import { readBuild } from "./builds.ts";
 
