@@ -161,7 +161,7 @@ function modelOf(network: Network): Model<Sequence> {
           (outputs[t] ??= [])[direction] = graph.output(node, "h");
         }
         for (const name of state) {
-          graph.result(name, before[name] as NodeOutput);
+          graph.collect(name, before[name] as NodeOutput);
         }
       });
       for (const output of outputs.flat()) graph.collect("sequence", output);
