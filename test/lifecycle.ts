@@ -55,7 +55,7 @@ async function testLife(
   library: URL,
 ): Promise<void> {
   const times = timesOf(life);
-  const { stdout, stderr, missing, ending } = await run(command!, [
+  const { stdout, stderr, missing, ending } = await run(command, [
     ...args,
     script,
     library.href,

@@ -80,7 +80,7 @@ function parsedArgs(
     if (!code?.startsWith("ERR_PARSE_ARGS")) throw error;
     // The first sentence names the argument; the rest is about "--".
     const [first] = message.split(/\. |\n/);
-    throw new UsageError(`${first!.slice(0, 200)}${see(name)}`);
+    throw new UsageError(`${first.slice(0, 200)}${see(name)}`);
   }
 }
 

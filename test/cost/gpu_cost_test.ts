@@ -58,6 +58,6 @@ Deno.test("a kernel takes its least time at least, and its share of the device i
 Deno.test("GpuCost counts the operators of a cell", () => {
   const [cell] = staticChain({ cells: letters(1) }).cells;
   const cost = new GpuCost(TITAN_RTX);
-  assert.equal(cost.latencyNs(cell!, 4), 2 * TITAN_RTX.kernelNs);
-  assert(cost.demand(cell!, 4) < 0.1);
+  assert.equal(cost.latencyNs(cell, 4), 2 * TITAN_RTX.kernelNs);
+  assert(cost.demand(cell, 4) < 0.1);
 });

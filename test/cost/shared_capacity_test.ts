@@ -50,7 +50,7 @@ Deno.test("SharedCapacity equals integration in small steps", () => {
           endsNs[end.job] = end.atNs;
           device.finish(end.job, end.atNs);
         } else {
-          const { aloneNs, demand, startNs } = start!;
+          const { aloneNs, demand, startNs } = start;
           device.start(next++, aloneNs, demand, startNs);
         }
       }
@@ -164,12 +164,12 @@ Deno.test("sharedTable(): any mix of batches does the work of its rows at the be
   const { cells: [cell] } = staticChain({ cells: ["A"] });
   const cost = sharedTable(RESNET_TITAN_RTX["resnet152"]);
   const jobs = [8, 8, 16].map((rows) => ({
-    aloneNs: cost.latencyNs(cell!, rows),
-    demand: cost.demand(cell!, rows),
+    aloneNs: cost.latencyNs(cell, rows),
+    demand: cost.demand(cell, rows),
   }));
   const endNs = Math.max(...coRunNs(jobs));
-  assert(endNs >= cost.latencyNs(cell!, 32) - 3);
-  assert.equal(cost.demand(cell!, 32), 1);
+  assert(endNs >= cost.latencyNs(cell, 32) - 3);
+  assert.equal(cost.demand(cell, 32), 1);
 });
 
 Deno.test("E2bird Fig. 12: interference gives the profile's 85.3 ms and four times as much", () => {
@@ -178,8 +178,8 @@ Deno.test("E2bird Fig. 12: interference gives the profile's 85.3 ms and four tim
   const meanMs = (sizes: readonly number[]) => {
     const ends = coRunNs(
       sizes.map((rows) => ({
-        aloneNs: cost.latencyNs(cell!, rows),
-        demand: cost.demand(cell!, rows),
+        aloneNs: cost.latencyNs(cell, rows),
+        demand: cost.demand(cell, rows),
       })),
       titanRtxInterference,
     );

@@ -232,7 +232,7 @@ Deno.test("models that are served together take turns under cellular, whatever t
     unfold({ tokens }, graph) {
       const [step] = high.cells;
       const ids = graph.ids(tokens);
-      const node = graph.node(step!, {
+      const node = graph.node(step, {
         token: graph.id(ids, 0),
         h: graph.zeros(4),
         c: graph.zeros(4),

@@ -195,9 +195,9 @@ Deno.test("CellRunner finds the row on which a kernel trapped by running each al
   const at = (block: number, row = 0) => base + 1024 * block + 64 * row;
   const [slots, xs, ys, tables, sink] = [0, 1, 2, 3, 4];
   for (let i = 0; i < rows; i++) {
-    floats[at(xs!, i) / 4] = i + 1;
-    const columns = [at(slots!, i), i, at(xs!, i), at(ys!, i)];
-    columns.forEach((word, t) => words[at(tables!) / 4 + t * rows + i] = word);
+    floats[at(xs, i) / 4] = i + 1;
+    const columns = [at(slots, i), i, at(xs, i), at(ys, i)];
+    columns.forEach((word, t) => words[at(tables) / 4 + t * rows + i] = word);
   }
   const program: CellProgram = {
     name: "traps",
@@ -221,29 +221,29 @@ Deno.test("CellRunner finds the row on which a kernel trapped by running each al
     tables: at(6),
     tokens: at(7),
     zeros: at(7),
-    sink: at(sink!),
-    cacheSink: at(sink!),
+    sink: at(sink),
+    cacheSink: at(sink),
   };
   const trapping = {
     ...kernels,
     relu_f32(m: number, n: number, a: number, out: number) {
       const table = words.subarray(a / 4, a / 4 + m);
-      if (table.includes(at(xs!, bad))) throw new WebAssembly.RuntimeError();
+      if (table.includes(at(xs, bad))) throw new WebAssembly.RuntimeError();
       kernels.relu_f32(m, n, a, out);
     },
   };
   new CellRunner(trapping, memory, [program], own).run({
     program: 0,
     rows,
-    tables: at(tables!),
+    tables: at(tables),
     padsDone: false,
     paddedLength: 0,
   });
   for (let i = 0; i < rows; i++) {
     const failed = i === bad;
-    assert.equal(floats[at(ys!, i) / 4], failed ? 0 : i + 1);
+    assert.equal(floats[at(ys, i) / 4], failed ? 0 : i + 1);
     assert.deepEqual(
-      failureOf(words, at(slots!, i)),
+      failureOf(words, at(slots, i)),
       failed ? { node: i, call: -1 } : undefined,
     );
   }

@@ -76,8 +76,8 @@ for (const [name, { build }] of Object.entries(POLICIES)) {
       build(),
     );
     const [late, ...mates] = ended;
-    const message = missedFinish(late!);
-    const { record, request } = late!;
+    const message = missedFinish(late);
+    const { record, request } = late;
     assert.equal(record.endNs, 5500);
     const executed = request.graph.nodes.filter(({ state }) =>
       state === NODE.done
@@ -102,9 +102,9 @@ Deno.test("what ends at its deadline has finished in time", () => {
   const arrival = { model, input: sentence(3), arrivalNs: 0 };
   for (const policy of [serial, cellular]) {
     const [inTime] = run([{ ...arrival, finishNs: 4000 }], policy());
-    assert.equal(inTime!.ending.outcome, "done");
+    assert.equal(inTime.ending.outcome, "done");
     const [late] = run([{ ...arrival, finishNs: 3999 }], policy());
-    assert.match(missedFinish(late!), /3 of its 4 nodes were done/);
+    assert.match(missedFinish(late), /3 of its 4 nodes were done/);
   }
 });
 
@@ -113,8 +113,8 @@ Deno.test("steps of a request that has ended are not launched any more", () => {
     [{ model, input: sentence(20), arrivalNs: 0, finishNs: 5500 }],
     cellular({ maxTasksToSubmit: 2 }),
   );
-  missedFinish(late!);
-  const { nodes } = late!.request.graph;
+  missedFinish(late);
+  const { nodes } = late.request.graph;
   assert.equal(nodes.filter(({ state }) => state === NODE.waiting).length, 15);
 });
 
@@ -126,7 +126,7 @@ Deno.test("a request that grows is ended while it does", () => {
       policy,
     );
     assert.match(
-      missedFinish(late!),
+      missedFinish(late),
       /10 nodes were done, and it was still growing/,
     );
   }
@@ -141,9 +141,9 @@ Deno.test("a result that is held until its run has ended comes too late", () => 
     ...(i === 0 && { finishNs: 5000 }),
   }));
   const [late, mate] = run(arrivals, graph({ batchSizeMax: 2, windowNs: 0 }));
-  missedFinish(late!);
-  assert.equal(late!.record.endNs, 5000);
-  assert.equal(mate!.ending.outcome, "done");
+  missedFinish(late);
+  assert.equal(late.record.endNs, 5000);
+  assert.equal(mate.ending.outcome, "done");
 });
 
 Deno.test("a result that comes too late is not delivered, whenever the engine hears of it", () => {
@@ -190,8 +190,8 @@ Deno.test("of two deadlines the one that is missed first ends the request", () =
       serial(),
     );
     return [
-      (request!.ending.error as DeadlineError).missed,
-      request!.record.endNs,
+      (request.ending.error as DeadlineError).missed,
+      request.record.endNs,
     ];
   };
   assert.deepEqual(missed(500, 800), ["start", 500]);

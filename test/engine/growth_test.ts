@@ -67,7 +67,7 @@ function run(policy: string, models: readonly Model[]) {
 for (const [policy] of policies) {
   Deno.test(`${policy}: growth ends at the stop token`, () => {
     const [ending] = run(policy, [counting({ grow: growOn })]);
-    assert.deepEqual(ending!.result, {
+    assert.deepEqual(ending.result, {
       ids: tensor([3], Int32Array.from([1, 2, 3])),
     });
   });
@@ -81,9 +81,9 @@ for (const [policy] of policies) {
       },
     });
     const [failed, done] = run(policy, [broken, counting({ grow: growOn })]);
-    assert.equal(failed!.outcome, "failed");
-    assert.match(failed!.error!.message, /no more/);
-    assert.deepEqual(done!.result, {
+    assert.equal(failed.outcome, "failed");
+    assert.match(failed.error!.message, /no more/);
+    assert.deepEqual(done.result, {
       ids: tensor([3], Int32Array.from([1, 2, 3])),
     });
   });
@@ -98,18 +98,18 @@ for (const [policy] of policies) {
       },
     });
     const [failed, done] = run(policy, [broken, counting({ grow: growOn })]);
-    assert.equal(failed!.outcome, "failed");
-    assert.match(failed!.error!.message, /no more/);
+    assert.equal(failed.outcome, "failed");
+    assert.match(failed.error!.message, /no more/);
     // Whatever is submitted grows.
     assert.equal(calls, 1);
-    assert.deepEqual(done!.result, {
+    assert.deepEqual(done.result, {
       ids: tensor([3], Int32Array.from([1, 2, 3])),
     });
   });
 
   Deno.test(`${policy}: growth that appends nothing ends the request`, () => {
     const [ending] = run(policy, [counting({ grow() {} })]);
-    assert.deepEqual(ending!.result, {
+    assert.deepEqual(ending.result, {
       ids: tensor([1], Int32Array.from([1])),
     });
   });
@@ -122,7 +122,7 @@ for (const [policy] of policies) {
       },
     });
     const [ending] = run(policy, [chain]);
-    assert.deepEqual(ending!.result, {
+    assert.deepEqual(ending.result, {
       ids: tensor([5], Int32Array.from([1, 2, 3, 3, 3])),
     });
   });

@@ -91,9 +91,9 @@ function apply(
       const fromH = affine(operator.r, second, operator.b, fromX.length);
       const [i, o, f, g] = parts(fromX.map((sum, k) => sum + fromH[k]), 4);
       const c = third.map((c, k) =>
-        sigmoid(f![k]) * c + sigmoid(i![k]) * Math.tanh(g![k])
+        sigmoid(f[k]) * c + sigmoid(i[k]) * Math.tanh(g[k])
       );
-      return [c.map((c, k) => sigmoid(o![k]) * Math.tanh(c)), c];
+      return [c.map((c, k) => sigmoid(o[k]) * Math.tanh(c)), c];
     }
     case "GRU": {
       const fromX = affine(operator.w, x, operator.b);
@@ -101,15 +101,15 @@ function apply(
       const [zx, rx, nx] = parts(fromX, 3);
       const [zh, rh, nh] = parts(fromH, 3);
       return [second.map((h, k) => {
-        const z = sigmoid(zx![k] + zh![k]);
-        const r = sigmoid(rx![k] + rh![k]);
-        return (1 - z) * Math.tanh(nx![k] + r * nh![k]) + z * h;
+        const z = sigmoid(zx[k] + zh[k]);
+        const r = sigmoid(rx[k] + rh[k]);
+        return (1 - z) * Math.tanh(nx[k] + r * nh[k]) + z * h;
       })];
     }
     case "TreeLSTMLeaf": {
       const [i, o, u] = parts(affine(operator.w, x, operator.b), 3);
-      const c = i!.map((i, k) => sigmoid(i) * Math.tanh(u![k]));
-      return [c.map((c, k) => sigmoid(o![k]) * Math.tanh(c)), c];
+      const c = i.map((i, k) => sigmoid(i) * Math.tanh(u[k]));
+      return [c.map((c, k) => sigmoid(o[k]) * Math.tanh(c)), c];
     }
     case "TreeLSTMNode": {
       const { arity } = operator;
@@ -118,13 +118,13 @@ function apply(
         3 + arity,
       );
       const [i, o, u] = [gates[0], gates[1 + arity], gates[2 + arity]];
-      const c = i!.map((i, k) =>
+      const c = i.map((i, k) =>
         given.slice(arity).reduce(
           (sum, child, j) => sum + sigmoid(gates[1 + j][k]) * child[k],
-          sigmoid(i) * Math.tanh(u![k]),
+          sigmoid(i) * Math.tanh(u[k]),
         )
       );
-      return [c.map((c, k) => sigmoid(o![k]) * Math.tanh(c)), c];
+      return [c.map((c, k) => sigmoid(o[k]) * Math.tanh(c)), c];
     }
     case "Add":
       return [x.map((a, k) => a + second[k])];

@@ -133,16 +133,16 @@ Deno.test("ragged attention is attention over the request's own tokens", () => {
           ),
         ]);
         const { y, lastOfY, sum } = results[r];
-        assert.deepEqual(y!.shape, [tokens.length, WIDTH]);
-        assert.equal(y!.data.length, expected.length);
-        expected.forEach((x, i) => assert(Math.abs(y!.data[i] - x) < 1e-5));
+        assert.deepEqual(y.shape, [tokens.length, WIDTH]);
+        assert.equal(y.data.length, expected.length);
+        expected.forEach((x, i) => assert(Math.abs(y.data[i] - x) < 1e-5));
         assert.deepEqual(
           lastOfY,
-          tensor([WIDTH], y!.data.slice(-WIDTH)),
+          tensor([WIDTH], y.data.slice(-WIDTH)),
         );
         assert.deepEqual(
-          [...sum!.data],
-          [...lastOfY!.data].map((x) => Math.fround(2 * x)),
+          [...sum.data],
+          [...lastOfY.data].map((x) => Math.fround(2 * x)),
         );
       });
     }),

@@ -29,7 +29,7 @@ const tokens = [1, 2, 3];
 function shapesOf<Input>(model: Model<Input>, input: Input) {
   const [result] = runRequests(model, [input]);
   return Object.fromEntries(
-    Object.entries(result!).map(([name, { shape, data }]) => {
+    Object.entries(result).map(([name, { shape, data }]) => {
       assert.equal(data.length, shape.reduce((a, b) => a * b, 1));
       const dtype = data instanceof Int32Array ? "i32" : "f32";
       assert.equal(model.outputs![name], dtype, "as the model declares");
@@ -218,7 +218,7 @@ Deno.test("the compiler knows the names and types of a model's results", async (
   // @ts-expect-error -- there is no such result
   assert.equal(doubled.outputs.y, undefined);
   const { outputs: { h, anything } } = await engine.run(untyped, { tokens });
-  const numbers: Float32Array | Int32Array = h!.data;
+  const numbers: Float32Array | Int32Array = h.data;
   assert.equal(numbers.length, 8);
   assert.equal(anything, undefined);
   // @ts-expect-error -- tokens are numbers
@@ -315,8 +315,8 @@ Deno.test("ServingEngine tells how long a request waited and ran, and in which b
     Array(3).fill(["lstm_step", 1, 0]),
   );
   const [first, , last] = timing.batches!;
-  assert.equal(first!.startedMs, timing.queuedMs);
-  const endedMs = last!.startedMs + last!.ranMs;
+  assert.equal(first.startedMs, timing.queuedMs);
+  const endedMs = last.startedMs + last.ranMs;
   assert(Math.abs(endedMs - timing.queuedMs - timing.ranMs) < 1e-6);
 
   const plain = await engine.run(model, { tokens });

@@ -164,7 +164,7 @@ function rows(count: number, failing: number): number[][] {
 
 /** What a request answers that the workload ends after so many steps. */
 export function cutShort({ tokens }: Result, steps: number): Result {
-  const data = tokens!.data.slice(0, steps);
+  const data = tokens.data.slice(0, steps);
   return { tokens: tensor([data.length], data) };
 }
 

@@ -63,7 +63,7 @@ async function withTwo(
     starting.catch(() => {});
     await turn();
     const [one, other] = PlayedWorker.all;
-    await body([one!, other!], starting);
+    await body([one, other], starting);
     for (const thread of PlayedWorker.all) thread.release();
   } finally {
     Object.assign(globalThis, { Worker: Original });

@@ -145,7 +145,7 @@ Deno.test("image operators say what size comes out", () => {
       inputs: { x: image(9, 7, 4) },
       body: (op, { x }) => ({ y: body(op, x) }),
     });
-    return [y!.width, y!.image];
+    return [y.width, y.image];
   };
   const of = (height: number, width: number, channels: number) => [
     height * width * channels,
@@ -200,10 +200,10 @@ Deno.test("CellGraph.node() tells images of one length and two shapes apart", ()
       body: (op, { x }) => ({ y: op.Relu(x) }),
     })
   );
-  const graph = new CellGraph({ name: "shapes", cells: [wide!, high!] });
-  const first = graph.node(wide!, { x: graph.zeros(48) });
-  graph.node(wide!, { x: graph.output(first, "y") });
-  assert.throws(() => graph.node(high!, { x: graph.output(first, "y") }), {
+  const graph = new CellGraph({ name: "shapes", cells: [wide, high] });
+  const first = graph.node(wide, { x: graph.zeros(48) });
+  graph.node(wide, { x: graph.output(first, "y") });
+  assert.throws(() => graph.node(high, { x: graph.output(first, "y") }), {
     name: "TypeError",
     message: 'Input "x" of cell "8 x 2" is f32[8 x 2 x 3], got f32[2 x 8 x 3]',
   });

@@ -319,8 +319,8 @@ function keeping(widths: readonly number[], declared: number): Model<number> {
     recurrent: true,
     inputs: { x: f32(WIDTH) },
     body: (op, { x }) => ({
-      y: op.Relu(x!),
-      id: op.ArgMax(x!),
+      y: op.Relu(x),
+      id: op.ArgMax(x),
       ...Object.fromEntries(
         widths.map((width, i) => [
           `k${i}`,

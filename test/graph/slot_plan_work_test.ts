@@ -59,7 +59,7 @@ function graphOf(
 ): CellGraph {
   const graph = new CellGraph({ name: "shapes", cells: [start, one, two] });
   append(graph.node(start, {}), (a, b) => {
-    const source = graph.output(a!, "y");
+    const source = graph.output(a, "y");
     return b
       ? graph.node(two, { a: source, b: graph.output(b, "y") })
       : graph.node(one, { a: source });

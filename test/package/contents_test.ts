@@ -67,7 +67,7 @@ Deno.test("what the texts of the package refer to is in it", () => {
   for (const text of texts) {
     const content = readFileSync(stranger.path(`package/${text}`), "utf8");
     for (const [, target] of content.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-      const path = join(dirname(text), target!);
+      const path = join(dirname(text), target);
       assert(existsSync(stranger.path(`package/${path}`)), `${text}: ${path}`);
     }
   }
@@ -82,7 +82,7 @@ Deno.test("deno publish takes the sources, the kernels and no tests", () => {
   const said = stdout + stderr;
   assert.equal(status, 0, said);
   const files = [...said.matchAll(/^ +file:\/\/(\S+) \(/gm)].map(([, file]) =>
-    file!.slice(ROOT.length)
+    file.slice(ROOT.length)
   );
   for (
     const file of [

@@ -15,9 +15,9 @@ export function blocksOf(path: string): Block[] {
   const text = readFileSync(join(ROOT, path), "utf8");
   return [...text.matchAll(/^```(\S+)(.*)\n([\s\S]*?)^```$/gm)].map(
     ([, language, title, text]) => ({
-      language: language!,
-      title: title!.trim(),
-      text: text!,
+      language: language,
+      title: title.trim(),
+      text: text,
     }),
   );
 }

@@ -38,7 +38,7 @@ function wordsOf(command: string, stranger: Stranger): string[] {
     const [, folder, ending] = /^(.*)\/\*(\.\w+)$/.exec(word) ?? [];
     if (folder === undefined) return [word];
     const names = stranger.run("ls", folder).stdout.trim().split("\n");
-    return names.filter((name) => name.endsWith(ending!)).map((name) =>
+    return names.filter((name) => name.endsWith(ending)).map((name) =>
       `${folder}/${name}`
     );
   });
@@ -160,15 +160,15 @@ Deno.test("every command of docs/commands.md has its help", async (t) => {
   const text = readFileSync(join(ROOT, "docs/commands.md"), "utf8");
   const { tasks } = JSON.parse(readFileSync(join(ROOT, "deno.json"), "utf8"));
   const commands = [...text.matchAll(/^\| (`.*?) +\|/gm)]
-    .flatMap(([, cell]) => [...cell!.matchAll(/`([^`]+)`/g)])
-    .map(([, command]) => command!.replace("npx -y deno task ", ""))
+    .flatMap(([, cell]) => [...cell.matchAll(/`([^`]+)`/g)])
+    .map(([, command]) => command.replace("npx -y deno task ", ""))
     .filter((command) => /^(shoal|bench)/.test(command));
   assert(commands.length > 10);
   for (const command of commands) {
     await t.step(command, () => {
       const [task, subcommand] = command.split(" ");
-      for (const [, ...args] of programsOf(task!, tasks)) {
-        if (task === "shoal") args.push(subcommand!);
+      for (const [, ...args] of programsOf(task, tasks)) {
+        if (task === "shoal") args.push(subcommand);
         const { status, stdout, stderr } = spawnSync(
           process.execPath,
           [...args, "--help"],

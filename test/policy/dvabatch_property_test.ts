@@ -253,9 +253,9 @@ function drive(drawn: Drawn, tamper: (pipeline: Pipeline) => void): void {
     const { length } = stand.running;
     if (length === 0) return;
     const [work] = stand.running.splice(which % length, 1);
-    pipeline.finish(work!);
-    if (work!.executor.stage === drawn.stages - 1) {
-      for (const query of work!.queries) {
+    pipeline.finish(work);
+    if (work.executor.stage === drawn.stages - 1) {
+      for (const query of work.queries) {
         assert(!query.ended, "a query leaves once");
         query.ended = true;
         stand.done++;

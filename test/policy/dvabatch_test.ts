@@ -294,7 +294,7 @@ Deno.test("models are sliced into stages of equal time, or where the preferred b
   const profile = ({ name }: { name: string }, rows: number) =>
     name < "C" ? Math.max(8, rows) : rows;
   const [a] = model.cells;
-  assert.equal(preferredBatchSize([a!], profile), 8);
+  assert.equal(preferredBatchSize([a], profile), 8);
   assert.deepEqual(names(atPreferredSizes(model, profile)), ["AB", "CDEF"]);
 });
 

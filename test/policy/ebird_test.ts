@@ -182,7 +182,7 @@ Deno.test("e-ebird leaves nobody waiting while a worker of its configuration tha
         const defaults = [1, 1, 0, 0];
         const most = Math.min(waiting, maxInf - curInf);
         for (let n = 0; 2 ** n <= most && n < 4; n++) {
-          const has = Math.max(counts![n] ?? 0, defaults[n]);
+          const has = Math.max(counts[n] ?? 0, defaults[n]);
           const used = [...busy.values()].filter((size) =>
             size === 2 ** n
           );

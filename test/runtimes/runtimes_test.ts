@@ -14,7 +14,7 @@ const TIMEOUT_MS = 60_000;
 for (const [name, [command, ...args]] of Object.entries(RUNTIMES)) {
   Deno.test(`the bundle serves the same bits in ${name}`, async () => {
     const { error, status, stdout, stderr } = spawnSync(
-      command!,
+      command,
       [...args, script],
       { encoding: "utf8", timeout: TIMEOUT_MS },
     );

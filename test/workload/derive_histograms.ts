@@ -85,7 +85,7 @@ export const TASK_FILES: readonly {
 ].map(([task, from]) => ({
   csv: `${task}.train.csv`,
   meta: {
-    name: `glue.${task!.toLowerCase()}`,
+    name: `glue.${task.toLowerCase()}`,
     origin: `GLUE (Wang et al. 2018), ${task}, training examples: ${from}`,
     licence: "tasks of their own terms; lengths only",
   },
@@ -154,7 +154,7 @@ export function lengthFacts(lengths: number[]): LengthFacts {
   return {
     mean: Number(mean(sorted).toFixed(2)),
     p99: percentile(sorted, 0.99),
-    max: sorted.at(-1)!,
+    max: sorted.at(-1),
   };
 }
 

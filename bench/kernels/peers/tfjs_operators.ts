@@ -197,7 +197,7 @@ export function translate(
   function padding(): Padding {
     const [top, left, bottom, right] = attributes.pads as number[];
     const none = [top, left, bottom, right].every((pad) => pad === 0);
-    return none ? "valid" : [[0, 0], [top!, bottom!], [left!, right!], [0, 0]];
+    return none ? "valid" : [[0, 0], [top, bottom], [left, right], [0, 0]];
   }
 
   function conv() {

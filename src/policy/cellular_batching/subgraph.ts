@@ -165,9 +165,9 @@ export function joinGrown(node: TaggedNode): Subgraph {
   }
   const [only] = waitingFor;
   const segment = segmentOf(node);
-  const joins = waitingFor.size === 1 && only!.cell === node.cell &&
-    only!.segment === segment;
-  const own = joins ? only! : new Subgraph(node.cell, segment);
+  const joins = waitingFor.size === 1 && only.cell === node.cell &&
+    only.segment === segment;
+  const own = joins ? only : new Subgraph(node.cell, segment);
   node.tag = own;
   countExternals(node);
   return own;

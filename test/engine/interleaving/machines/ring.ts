@@ -231,7 +231,7 @@ export function ring(options: Ring): Machine {
       const [pushed, seen, arena] = state.slice(3 * w);
       const books = yield* poll(
         w,
-        { pushed: pushed!, polled: seen!, arena: arena! },
+        { pushed: pushed, polled: seen, arena: arena },
         arrived,
       );
       after.push(books.pushed, books.polled, books.arena);
