@@ -85,7 +85,7 @@ for (const [name, { build }] of Object.entries(POLICIES)) {
     assert.equal(executed.length, record.nodes, "nothing is executed later");
     assert.equal(
       message,
-      `Request 0 was not finished before its deadline, finishMs of 0.0055 ms: ${
+      `Request 0 had not finished by its finishMs, 0.0055 ms: ${
         request.graph.nodes.every(({ worker }) => worker < 0)
           ? "it had not started"
           : `${record.nodes} of its 21 nodes were done`
@@ -231,8 +231,8 @@ Deno.test("a request that waits to be unfolded is refused, and waits for half of
     })),
   );
   const late = (i: number, how: string) =>
-    `${i} expired at 450: Request ${i} was not finished before its deadline, ` +
-    `finishMs of ${(451 - i) / 1e6} ms: ${how}`;
+    `${i} expired at 450: Request ${i} had not finished by its ` +
+    `finishMs, ${(451 - i) / 1e6} ms: ${how}`;
   // At 200 the oldest that waits is unfolded; at 400 it has used half of its time, and it is the newest's turn.
   assert.deepEqual(ended, [
     "0 done at 200",
@@ -259,9 +259,48 @@ Deno.test("ServingEngine ends a request that has not finished in time", async ()
     long,
     (error) =>
       error instanceof DeadlineError && error.missed === "finish" &&
-      /^Request 0 was not finished before its deadline, finishMs of 200 ms: \d+ nodes were done, and it was still growing$/
+      /^Request 0 had not finished by its finishMs, 200 ms: \d+ nodes were done, and it was still growing$/
         .test(error.message),
   );
   assert.deepStrictEqual(await mate, runRequests(large, [input])[0]);
   assert.equal(engine.active, 0);
+});
+
+Deno.test("of two deadlines that have passed unnoticed, the earlier one is named", () => {
+  // The engine hears of nothing until the long task has ended.
+  const busy = { model, input: sentence(1), arrivalNs: 0 };
+  const late = { model, input: sentence(1), arrivalNs: 0 };
+  for (const [deadlineNs, finishNs] of [[200, 100], [100, 200]]) {
+    const timeline = new Timeline();
+    const executor = new SimExecutor({
+      timeline,
+      cost: constantCost(1000),
+      onCompleted: (task, startNs, endNs) =>
+        engine.completed(task, startNs, endNs),
+    });
+    const engine = new EngineCore({
+      models: [model],
+      policy: serial(),
+      executor,
+    });
+    let missed: string | undefined;
+    engine.submit(busy);
+    engine.pump(0);
+    engine.submit({
+      ...{ ...late, deadlineNs, finishNs },
+      onEnd: ({ error }) => missed = (error as DeadlineError).missed,
+    });
+    engine.pump(500);
+    assert.equal(missed, finishNs < deadlineNs ? "finish" : "start");
+  }
+});
+
+Deno.test("a deadline that is no time is refused", () => {
+  const arrival = { model, input: sentence(1), arrivalNs: 0 };
+  for (const name of ["deadlineNs", "finishNs"]) {
+    assert.throws(
+      () => run([{ ...arrival, [name]: NaN }], serial()),
+      new RegExp(`RangeError: "${name}" is a time .* got NaN`),
+    );
+  }
 });

@@ -148,7 +148,7 @@ Deno.test("ServingEngine refuses a request that cannot start before its deadline
       error instanceof DeadlineError &&
       error.missed === "start" &&
       error.message ===
-        "Request 2 was not started before its deadline, deadlineMs of 0.001 ms",
+        "Request 2 had not started by its deadlineMs, 0.001 ms",
   );
   abort.abort();
   await assert.rejects(first, { name: "AbortError" });

@@ -113,7 +113,11 @@ export class Deadlines {
   /** Takes out a request that has missed one; undefined when there is no further one. */
   takeMissed(nowNs: number): Missed | undefined {
     const unstarted = this.#starts.takeMissed(nowNs);
-    if (unstarted) return { request: unstarted, missed: "start" };
+    if (unstarted) {
+      const { deadlineNs, finishNs } = unstarted;
+      const missed = finishNs < deadlineNs ? "finish" : "start";
+      return { request: unstarted, missed };
+    }
     const unfinished = this.#finishes.takeMissed(nowNs);
     return unfinished && { request: unfinished, missed: "finish" };
   }

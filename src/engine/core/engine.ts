@@ -17,6 +17,7 @@ import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
 import {
   checkedEngineOptions,
+  deadlinesOf,
   type EngineOptions,
   type Submission,
 } from "./engine_options.ts";
@@ -162,13 +163,12 @@ export class EngineCore {
         `${this.#active.length} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
       );
     }
-    const { arrivalNs, deadlineNs = Infinity, finishNs = Infinity } =
-      submission;
+    const { deadlineNs, finishNs } = deadlinesOf(submission);
     const request = new ActiveRequest(
       this.#requests,
       model,
       new CellGraph<ActiveRequest>(model),
-      arrivalNs,
+      submission.arrivalNs,
       deadlineNs,
       finishNs,
       submission.stepsFixed,

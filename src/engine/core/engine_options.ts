@@ -1,3 +1,4 @@
+import { describe } from "../../base/describe.ts";
 import {
   checkedOptions,
   type Checks,
@@ -71,4 +72,22 @@ export interface Submission {
   logBatches?: boolean;
   /** Called once, when the request has ended; not when `submit` throws. */
   onEnd?: OnEnd;
+}
+
+/** @throws RangeError on a deadline that is no time */
+export function deadlinesOf(
+  { deadlineNs = Infinity, finishNs = Infinity }: Submission,
+): { deadlineNs: number; finishNs: number } {
+  checkTime("deadlineNs", deadlineNs);
+  checkTime("finishNs", finishNs);
+  return { deadlineNs, finishNs };
+}
+
+function checkTime(name: string, ns: number): void {
+  if (typeof ns === "number" && !Number.isNaN(ns)) return;
+  throw new RangeError(
+    `"${name}" is a time in nanoseconds, or Infinity for none; got ${
+      describe(ns)
+    }`,
+  );
 }

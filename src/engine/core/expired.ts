@@ -20,15 +20,13 @@ function deadlineError(
   return withoutStack(() =>
     missed === "start"
       ? new DeadlineError(
-        `Request ${id} was not started before its deadline, deadlineMs of ${
-          ms(deadlineNs)
-        }`,
+        `Request ${id} had not started by its deadlineMs, ${ms(deadlineNs)}`,
         missed,
       )
       : new DeadlineError(
-        `Request ${id} was not finished before its deadline, finishMs of ${
-          ms(finishNs)
-        }: ${progress(request)}`,
+        `Request ${id} had not finished by its finishMs, ${ms(finishNs)}: ${
+          progress(request)
+        }`,
         missed,
       )
   );

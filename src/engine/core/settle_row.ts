@@ -20,7 +20,8 @@ export function settleRow(
     node.state = NODE.void;
     return false;
   }
-  if (Number.isNaN(request.startNs)) request.startNs = startNs;
+  // Tasks of other workers may have started later and ended before. NaN: none was settled yet.
+  if (!(request.startNs <= startNs)) request.startNs = startNs;
   if (settlement instanceof Error) {
     node.state = NODE.void;
     request.over = true;

@@ -2,6 +2,7 @@
 import { shorten } from "../../base/describe.ts";
 import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
+import { checkGrowth } from "./check_growth.ts";
 
 /** @throws TypeError or RangeError on bad input, or what else the model throws */
 function checkInput(model: Model, input: unknown): void {
@@ -46,11 +47,7 @@ export function unfold(model: Model, input: unknown, graph: CellGraph): void {
       }", but unfolded the request without it`,
     );
   }
-  if (!graph.closed && !graph.nodes.some(({ cell }) => cell.stop)) {
-    throw new RangeError(
-      `Model "${model.name}" declares growth, but no node of the request has a stop rule to grow from`,
-    );
-  }
+  if (!graph.closed) checkGrowth(model, graph);
 }
 
 /** Appends what follows `node`. */

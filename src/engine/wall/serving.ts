@@ -358,6 +358,8 @@ export class ServingEngine {
     this.#fatal = error;
     this.#setTimer(Infinity);
     this.#core.abandonAll(wallNs(), error);
+    // What is queued would be computed for nobody.
+    void this.#executor.close();
     this.#onIdle?.();
   }
 

@@ -25,9 +25,12 @@ export function startExecutor(options: TensorOptions): Promise<WallExecutor> {
     `There is one thread here, got workers: ${
       workers ?? 1
     }, threadsPerWorker: ${threadsPerWorker}. ` +
-      "Threads need memory that they share. In a page that is where crossOriginIsolated is true: " +
-      `serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and ` +
-      `"Cross-Origin-Embedder-Policy: require-corp"; or leave both options out`,
+      (supports("threads", engine)
+        ? "Workers are heard of by Atomics.waitAsync, which this runtime does not have yet: take a newer one"
+        : "Threads need memory that they share. In a page that is where crossOriginIsolated is true: " +
+          `serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and ` +
+          `"Cross-Origin-Embedder-Policy: require-corp"`) +
+      "; or leave both options out",
   );
 }
 
