@@ -1,4 +1,38 @@
-/** Studying policies: the engine's core on virtual time, costs, registries, the papers' offline phases. @module */
+/**
+ * Studying policies: the engine's core on virtual time, costs, registries, the papers' offline phases.
+ * Models and policies come from the serving door.
+ *
+ * @example Two policies on one load: 200 sentences, one every 10 us, on a device where a step takes 2 us and 0.1 us a row
+ * ```ts
+ * import { cellular, graph, lstm, type Policy } from "@shoal/core";
+ * import { driveVirtual, EngineCore, SimExecutor, TableCost, Timeline } from "@shoal/core/simulate";
+ *
+ * const model = lstm({ hidden: 8, vocabulary: 10 });
+ * const cost = new TableCost({ lstm_step: [[1, 2_100], [64, 8_400]] });
+ *
+ * function meanLatencyNs(policy: Policy): number {
+ *   const timeline = new Timeline();
+ *   const executor = new SimExecutor({
+ *     timeline,
+ *     cost,
+ *     onCompleted: (task, startNs, endNs) => engine.completed(task, startNs, endNs),
+ *   });
+ *   const engine = new EngineCore({ models: [model], policy, executor });
+ *   let sumNs = 0;
+ *   driveVirtual(engine, timeline, Array.from({ length: 200 }, (_, i) => ({
+ *     model,
+ *     input: { tokens: new Int32Array(1 + i % 20) },
+ *     arrivalNs: 10_000 * i,
+ *     onEnd: () => sumNs += timeline.nowNs - 10_000 * i,
+ *   })));
+ *   return sumNs / 200;
+ * }
+ *
+ * console.log(meanLatencyNs(cellular()), meanLatencyNs(graph({ windowNs: 0 })));
+ * ```
+ *
+ * @module
+ */
 export { coRunNs } from "./cost/shared_capacity.ts";
 export type { CostModel } from "./cost/cost_model.ts";
 export { GpuCost, TITAN_RTX } from "./cost/gpu_cost.ts";

@@ -2,6 +2,7 @@
  * Register-only probes: what this engine on this machine can do when nothing but
  * arithmetic is in the way. Kernels are quoted against them.
  */
+// @ts-types="../../src/cli/asc.d.ts"
 import asc from "assemblyscript/asc";
 import { compileReader } from "./reading.ts";
 import { bestTimesNs } from "./timing.ts";

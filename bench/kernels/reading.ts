@@ -1,4 +1,5 @@
 /** Reading memory and nothing else: what kernels that are bound by memory are quoted against. */
+// @ts-types="../../src/cli/asc.d.ts"
 import asc from "assemblyscript/asc";
 import { isShared } from "../../src/kernels/module/module.ts";
 

@@ -46,7 +46,7 @@ ${listed("--policy NAMES", Object.keys(POLICIES))}
   --quick           fewer requests, the medium load only
   --full            --size full, the papers' sizes: hidden 1024, vocabulary 30,000; images of 224
                     and 572 pixels a side
-  --out DIR         where report and traces go (default build/bench)
+  --out DIR         where report and traces go (default shoal-bench)
   --json            the whole result as JSON on stdout`;
 
 export interface BenchSettings {
@@ -81,7 +81,7 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
       hidden: { type: "string" },
       quick: { type: "boolean", default: false },
       full: { type: "boolean", default: false },
-      out: { type: "string", default: "build/bench" },
+      out: { type: "string", default: "shoal-bench" },
       json: { type: "boolean", default: false },
     },
   }, args);

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import process from "node:process";
-// @ts-types="./asc_main.d.ts"
+// @ts-types="./asc.d.ts"
 import asc from "assemblyscript/asc";
 import { bundle } from "./package/bundle.ts";
 import { taskSettings } from "./options.ts";

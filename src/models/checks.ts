@@ -173,7 +173,15 @@ export function checkOptionalSize(
   name: string,
   value = 0,
 ): number {
-  return value === 0 ? 0 : checkSize(model, name, value);
+  if (value === 0) return 0;
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new RangeError(
+      `"${name}" of model "${model}" is a positive integer, or 0 for none, got ${
+        describe(value)
+      }`,
+    );
+  }
+  return value;
 }
 
 /** @throws RangeError unless the heads divide the rows evenly */

@@ -4,7 +4,8 @@ import type { Request } from "./request.ts";
 
 /**
  * How a request ended: "done" with a result; "failed": a row of it, its model's function or the engine did;
- * "cancelled" by its caller; "expired": its deadline passed before it started.
+ * "cancelled" by its caller; "expired": a deadline passed, `deadlineMs` before it started or `finishMs` before it
+ * had finished.
  */
 export type Outcome = "done" | "failed" | "cancelled" | "expired";
 

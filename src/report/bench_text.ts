@@ -38,7 +38,7 @@ export function benchText(
   const parts = [
     lines(
       result.command,
-      `${Object.values(result.machine).join(", ")}; seed ${result.seed}`,
+      `${machineText(result.machine)}; seed ${result.seed}`,
       `size ${size.class}: ${size.why}`,
     ),
     ...models.flatMap((model) => modelParts(model, folder, table)),
@@ -95,4 +95,15 @@ function traceLines({ name, points }: ModelResult, folder: string): string[] {
 
 function lines(...texts: readonly string[]): string {
   return texts.map((text) => `${wrap(text, "  ")}\n`).join("");
+}
+
+/** The machine in a line, numbers with what they count. */
+function machineText(machine: BenchResult["machine"]): string {
+  const units: Readonly<Record<string, string>> = {
+    cores: "cores",
+    memoryGiB: "GiB",
+  };
+  return Object.entries(machine).map(([name, value]) =>
+    name in units ? `${value} ${units[name]}` : `${value}`
+  ).join(", ");
 }

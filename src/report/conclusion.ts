@@ -24,9 +24,12 @@ export interface Winner {
   readonly next?: {
     readonly policy: string;
     readonly ratio: number;
-    readonly isBeyondNoise: boolean;
+    readonly verdict: Verdict;
   };
 }
+
+/** Whether a difference is more than chance; unknown where too few requests were done to tell. */
+type Verdict = "beyond noise" | "within noise" | "too few requests to tell";
 
 /** The policy with the lowest p90 at each load that has a figure. */
 export function lowestP90(
@@ -49,7 +52,7 @@ export function lowestP90(
           next: {
             policy: second.policy,
             ratio: second.metrics.latency.p90Ns / value,
-            isBeyondNoise: isBeyondNoise(first, second),
+            verdict: verdict([first, second], isBeyondNoise(first, second)),
           },
         }),
       },
@@ -69,19 +72,28 @@ export function highestPeak(
   if (second === undefined) return { policy, value };
   const ratio = value / second[1];
   // Peaks are of as many requests as points.
-  const isBeyondNoise = ratio > 1 + NOISE && points.every(hasEnough);
   return {
     policy,
     value,
-    next: { policy: second[0], ratio, isBeyondNoise },
+    next: {
+      ...{ policy: second[0], ratio },
+      verdict: verdict(points, ratio > 1 + NOISE),
+    },
   };
 }
 
 function isBeyondNoise(better: BenchPoint, worse: BenchPoint): boolean {
   const [a, b] = [better.metrics, worse.metrics];
-  return hasEnough(better) && hasEnough(worse) &&
-    a.p90OfFifthsNs.every((ns, k) => ns < b.p90OfFifthsNs[k]) &&
+  return a.p90OfFifthsNs.every((ns, k) => ns < b.p90OfFifthsNs[k]) &&
     b.latency.p90Ns > (1 + NOISE) * a.latency.p90Ns;
+}
+
+function verdict(
+  points: readonly BenchPoint[],
+  isBeyond: boolean,
+): Verdict {
+  if (!points.every(hasEnough)) return "too few requests to tell";
+  return isBeyond ? "beyond noise" : "within noise";
 }
 
 function hasEnough({ metrics }: BenchPoint): boolean {
@@ -113,6 +125,7 @@ export function modelConclusion(model: ModelResult): string {
 
 /** The winners over all models in one sentence. */
 export function overallConclusion(models: readonly ModelResult[]): string {
+  if (models.length === 1) return modelConclusion(models[0]);
   const byLoad = new Map<string, Winner[]>();
   for (const { load, winner } of models.flatMap(lowestP90)) {
     byLoad.set(load, [...byLoad.get(load) ?? [], winner]);
@@ -121,7 +134,7 @@ export function overallConclusion(models: readonly ModelResult[]): string {
   const parts = [
     byLoad.size === 0
       ? "No request was answered"
-      : `Over ${counted(models.length)}, the lowest p90 at ${
+      : `Over ${models.length} models, the lowest p90 at ${
         inWords(
           [...byLoad].map(([load, winners]) =>
             `${load} load is ${tally(winners)}`
@@ -145,7 +158,9 @@ function tally(winners: readonly Winner[]): string {
   const sorted = [...byPolicy].sort(([, a], [, b]) => b.length - a.length);
   return inWords(sorted.map(([policy, won]) => {
     const ratios = won.flatMap(({ next }) => next?.ratio ?? []);
-    const beyond = won.filter(({ next }) => next?.isBeyondNoise).length;
+    const beyond = won.filter(({ next }) =>
+      next?.verdict === "beyond noise"
+    ).length;
     const margin = ratios.length === 0
       ? ""
       : ` (the next ${range(ratios)} behind, beyond noise on ${beyond})`;
@@ -155,10 +170,8 @@ function tally(winners: readonly Winner[]): string {
 
 function against(figure: string, { next }: Winner): string {
   if (next === undefined) return `${figure}, alone`;
-  const { policy, ratio, isBeyondNoise } = next;
-  return `${figure}, ${formatRatio(ratio)} ahead of ${policy}, ${
-    isBeyondNoise ? "beyond" : "within"
-  } noise`;
+  const { policy, ratio, verdict } = next;
+  return `${figure}, ${formatRatio(ratio)} ahead of ${policy}, ${verdict}`;
 }
 
 function range(ratios: readonly number[]): string {
@@ -166,10 +179,6 @@ function range(ratios: readonly number[]): string {
     formatRatio,
   );
   return least === most ? least : `${least} to ${most}`;
-}
-
-function counted(models: number): string {
-  return models === 1 ? "1 model" : `${models} models`;
 }
 
 function inWords(parts: readonly string[]): string {

@@ -112,7 +112,7 @@ export const anyCell: fc.Arbitrary<RandomCell> = fc.record({
         results.map((
           back,
           i,
-        ) => [`y${i}`, made.values.at(-1 - back % made.values.length)]),
+        ) => [`y${i}`, made.values.at(-1 - back % made.values.length)!]),
       );
     },
   });
@@ -222,7 +222,7 @@ class Body {
           value.dtype === "f32" && value.width === x.width &&
           sameImage(value, x)
         );
-        return this.#add(op[draw.op](x, alike.at(-1 - b % alike.length)));
+        return this.#add(op[draw.op](x, alike.at(-1 - b % alike.length)!));
       }
       case "Relu":
       case "Sigmoid":
@@ -267,7 +267,7 @@ class Body {
         }
         const images = this.values.filter(({ image }) => image);
         if (images.length === 0) return;
-        const from = images.at(-1 - a % images.length);
+        const from = images.at(-1 - a % images.length)!;
         const made = applyImageOperator(op, from, {
           op: draw.op,
           random,
@@ -287,7 +287,7 @@ class Body {
     const fitting = this.values.filter((value) =>
       value.dtype === "f32" && value.image === undefined
     );
-    return fitting.at(-1 - back % fitting.length);
+    return fitting.at(-1 - back % fitting.length)!;
   }
 
   /** An f32 value, the latest first, of the given width if any. */
@@ -295,7 +295,7 @@ class Body {
     const fitting = this.values.filter((value) =>
       value.dtype === "f32" && (width === undefined || value.width === width)
     );
-    return fitting.at(-1 - back % fitting.length);
+    return fitting.at(-1 - back % fitting.length)!;
   }
 }
 

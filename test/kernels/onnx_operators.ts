@@ -57,7 +57,7 @@ function unary(
 const softmax: Adapter = (host, { attributes, inputs: [x] }) => {
   const axis = (attributes.axis as number | undefined) ?? -1;
   if (axis !== -1 && axis !== x.shape.length - 1) return undefined;
-  const n = x.shape.at(-1);
+  const n = x.shape.at(-1)!;
   const m = x.data.length / n;
   const [rows, out] = [host.rows(m, n, x.data), host.rows(m, n)];
   host.kernels.softmax_rows_f32(m, n, rows.table, out.table);
@@ -68,7 +68,7 @@ const topk: Adapter = (host, given) => {
   const [x, k] = [input(given, 0)!, input(given, 1)!.data[0]];
   const axis = (given.attributes.axis as number | undefined) ?? -1;
   if (axis !== -1 && axis !== x.shape.length - 1) return undefined;
-  const n = x.shape.at(-1);
+  const n = x.shape.at(-1)!;
   const m = x.data.length / n;
   const largest = (given.attributes.largest as number | undefined) ?? 1;
   const rows = host.rows(m, n, x.data);

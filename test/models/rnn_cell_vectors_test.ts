@@ -92,7 +92,7 @@ function weightsOf(
     );
   };
   return {
-    w: read(args.weight, [args.weight.shape.at(-1)]),
+    w: read(args.weight, [args.weight.shape.at(-1)!]),
     r: read(args.recurrentWeight, [hidden]),
     wb: read(options.bias, []),
     rb: read(options.recurrentBias, []),
@@ -123,7 +123,7 @@ function networkOf(given: Case): Network {
   return {
     steps: args.steps ?? 1,
     hidden: args.hiddenSize,
-    inputSize: args.input.shape.at(-1),
+    inputSize: args.input.shape.at(-1)!,
     backward,
     cells,
     state: isLstm ? ["h", "c"] : ["h"],
@@ -172,7 +172,7 @@ function modelOf(network: Network): Model<Sequence> {
 /** The requests of a case: one per row of its batch. */
 function sequencesOf({ args, options }: Case, network: Network): Sequence[] {
   const { steps, hidden, backward } = network;
-  const batch = args.input.shape.at(-2);
+  const batch = args.input.shape.at(-2)!;
   const rowsOf = (plain: Plain | undefined, outer: number, i: number) =>
     plain
       ? Array.from(

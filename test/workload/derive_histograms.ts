@@ -154,7 +154,7 @@ export function lengthFacts(lengths: number[]): LengthFacts {
   return {
     mean: Number(mean(sorted).toFixed(2)),
     p99: percentile(sorted, 0.99),
-    max: sorted.at(-1),
+    max: sorted.at(-1)!,
   };
 }
 

@@ -3,7 +3,7 @@
  * bindings that the compiler describes the module with, what they do from the comments in assembly/.
  */
 import { readFileSync } from "node:fs";
-// @ts-types="../asc_main.d.ts"
+// @ts-types="../asc.d.ts"
 import asc from "assemblyscript/asc";
 
 /** A function that the module exports. */

@@ -2,6 +2,7 @@
  * Packing of the recurrent cells' weights. Gate rows arrive in ONNX order (LSTM i, o, f,
  * c; GRU z, r, h) and leave in the order in which the fused kernels finish them.
  */
+import { knownOptions } from "../../base/options.ts";
 import {
   type Column,
   type Columns,
@@ -208,6 +209,7 @@ export function packedTreeLeafFloats({ hidden, inputSize }: CellSize): number {
  * ```
  */
 export function packTreeLeaf(options: TreeLeafWeights): Float32Array {
+  knownOptions("packTreeLeaf", options, ["hidden", "inputSize", "w", "b"]);
   const { hidden, inputSize, w, b } = options;
   checkSize("hidden", hidden, 1);
   checkSize("inputSize", inputSize, 1);
@@ -281,6 +283,7 @@ export function packedTreeInternalFloats(
  * ```
  */
 export function packTreeInternal(options: TreeInternalWeights): Float32Array {
+  knownOptions("packTreeInternal", options, ["hidden", "arity", "r", "b"]);
   const { hidden, arity, r, b } = options;
   checkSize("hidden", hidden, 1);
   checkSize("arity", arity, 1);
@@ -310,6 +313,13 @@ function cellGates(
   options: CellWeights,
   gates: number,
 ): (g: number) => (unit: number) => Column {
+  knownOptions("A cell's packer", options, [
+    "hidden",
+    "inputSize",
+    "w",
+    "r",
+    "b",
+  ]);
   const { hidden, inputSize, w, r, b } = options;
   checkSize("hidden", hidden, 1);
   checkSize("inputSize", inputSize, 0);

@@ -1,4 +1,5 @@
 /** Packing of convolution weights from ONNX layouts, and folding of what follows them. */
+import { knownOptions } from "../../base/options.ts";
 import type { ImageShape } from "../../tensor/image_shape.ts";
 import { checkLength } from "./pack_gemm.ts";
 import {
@@ -281,9 +282,11 @@ export function foldBatchNorm(
 
 function checkWeights(
   shape: ImageShape,
-  { weight, bias }: ConvWeights,
+  weights: ConvWeights,
   length: number,
 ): void {
+  knownOptions("A convolution's packer", weights, ["weight", "bias"]);
+  const { weight, bias } = weights;
   checkLength("weight", weight, length);
   if (bias !== undefined) checkLength("bias", bias, shape.outChannels);
 }

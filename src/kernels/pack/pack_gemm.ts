@@ -3,6 +3,8 @@
  * Pure functions; a model's weights are packed once and shared by all workers. Every
  * function rejects arrays of the wrong length with a RangeError.
  */
+import { describe } from "../../base/describe.ts";
+import { knownOptions } from "../../base/options.ts";
 import {
   type Column,
   paddedColumns,
@@ -39,6 +41,7 @@ export function packedGemmFloats({ n, k }: GemmSize): number {
  * Packs for `gemm_f32` and `projection_argmax_f32`.
  * @returns their `w`, as f32
  * @throws {RangeError} if a size is too small or an array has not as many elements as it says
+ * @throws {TypeError} if an option has another name or type
  *
  * @example
  * ```ts
@@ -63,7 +66,15 @@ export function packedGemmFloats({ n, k }: GemmSize): number {
  * ```
  */
 export function packGemm(options: PackGemmOptions): Float32Array {
+  knownOptions("packGemm", options, ["n", "k", "weight", "layout", "bias"]);
   const { n, k, weight, layout, bias } = options;
+  if (layout !== "nk" && layout !== "kn") {
+    throw new TypeError(
+      `Cannot pack weights: layout must be "nk" or "kn", is ${
+        describe(layout)
+      }`,
+    );
+  }
   checkSize("n", n, 1);
   checkSize("k", k, 0);
   checkLength("weight", weight, n * k);
@@ -107,12 +118,22 @@ export function checkSize(name: string, value: number, least: number): void {
   }
 }
 
-/** @throws {RangeError} unless `array` has `length` elements */
+/**
+ * @throws {TypeError} unless `array` is a Float32Array
+ * @throws {RangeError} unless it has `length` elements
+ */
 export function checkLength(
   name: string,
   array: Float32Array,
   length: number,
 ): void {
+  if (!(array instanceof Float32Array)) {
+    throw new TypeError(
+      `Cannot pack weights: ${name} must be a Float32Array, is ${
+        describe(array)
+      }`,
+    );
+  }
   if (array.length !== length) {
     throw new RangeError(
       `Cannot pack weights: ${name} must have ${length} elements, has ${array.length}`,

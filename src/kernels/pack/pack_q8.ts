@@ -1,4 +1,6 @@
 /** Quantisation and packing of int8 weights; formats in assembly/q8_epilogue.ts. */
+import { describe } from "../../base/describe.ts";
+import { knownOptions } from "../../base/options.ts";
 import { checkLength, checkSize, type GemmSize } from "./pack_gemm.ts";
 import { PANEL_COLUMNS, panelsFor } from "./panels.ts";
 
@@ -70,9 +72,19 @@ function packedQ8PanelWords(k: number): number {
  * ```
  */
 export function packQ8(options: PackQ8Options): Int32Array {
+  knownOptions("packQ8", options, [
+    ...["n", "k", "values", "scale", "zero", "bias"],
+  ]);
   const { n, k, values, scale, zero, bias } = options;
   checkSize("n", n, 1);
   checkSize("k", k, 1);
+  if (!(values instanceof Int8Array)) {
+    throw new TypeError(
+      `Cannot pack weights: values must be an Int8Array, is ${
+        describe(values)
+      }`,
+    );
+  }
   if (values.length !== n * k) {
     throw new RangeError(
       `Cannot pack weights: values must have ${

@@ -15,5 +15,13 @@ declare const asc: {
     ): void;
     listFiles?(dirname: string, baseDir: string): string[] | null;
   }): Promise<{ error: Error | null; stderr: { toString(): string } }>;
+  /** Compiles one source. */
+  compileString(
+    source: string,
+    options: Readonly<Record<string, unknown>>,
+  ): Promise<{
+    binary: Uint8Array<ArrayBuffer> | null;
+    stderr: { toString(): string };
+  }>;
 };
 export default asc;
