@@ -21,5 +21,6 @@ export {
   profileModel,
   profileTable,
   saveProfile,
+  totalNs,
 } from "./npu/profile.ts";
 export type { LatencyProfile, ProfileOptions } from "./npu/profile.ts";

@@ -17,7 +17,3 @@ export function nsToMs(ns: number): number {
 export function secondsToNs(seconds: number): number {
   return Math.round(seconds * NS_PER_S);
 }
-
-export function nsToSeconds(ns: number): number {
-  return ns / NS_PER_S;
-}

@@ -103,11 +103,3 @@ export interface LayerSpec {
   /** Words written to memory besides the GEMMs' results. */
   extraWriteWords: number;
 }
-
-/** Multiply-accumulates of a layer. */
-export function macsOf(layer: LayerSpec): number {
-  return layer.gemms.reduce(
-    (sum, { gemm, copies }) => sum + copies * gemm.m * gemm.n * gemm.k,
-    0,
-  );
-}

@@ -93,7 +93,22 @@ export function profileModel(
   };
 }
 
-/** Nanoseconds of the whole model at a profiled batch size. */
+/**
+ * Nanoseconds of the whole model at a profiled batch size.
+ * @throws RangeError naming the sizes that were profiled, for another one
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { totalNs } from "@shoal/core/npu";
+ *
+ * const profile = {
+ *   ...{ machine: "own", model: "two layers", batchSizes: [1, 8] },
+ *   ...{ nodes: ["a", "b"], latencyNs: [[10, 20], [5, 15]] },
+ * };
+ * assert.equal(totalNs(profile, 8), 35);
+ * ```
+ */
 export function totalNs(profile: LatencyProfile, batch: number): number {
   const at = profile.batchSizes.indexOf(batch);
   if (at < 0) {

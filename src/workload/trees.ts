@@ -10,7 +10,7 @@ import type { Prng } from "../base/prng.ts";
 import type { ParseTree } from "../graph/parse_tree.ts";
 import { SST_SHAPES } from "./corpora/sst_shapes.ts";
 import { Histogram, JointHistogram } from "./histogram.ts";
-import { completeTree } from "./tree_shape.ts";
+import { completeTree } from "./complete_tree.ts";
 
 /** Leaves of a complete tree: the treebank's largest has 52. */
 const LEAVES_MAX = 65_536;

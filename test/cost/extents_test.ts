@@ -11,7 +11,7 @@ import { transformer } from "../../src/models/transformer.ts";
 import { Collector } from "../../src/metrics/collector.ts";
 import { summarize } from "../../src/metrics/summarize.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
-import { macsOf } from "../../src/npu/layer_spec.ts";
+import { macsOf } from "../npu/macs_of.ts";
 import { createNpu } from "../../src/npu/npu.ts";
 import { preset } from "../../src/npu/presets.ts";
 import { bucketed } from "../../src/policy/baselines/bucketed.ts";

@@ -6,7 +6,7 @@ import {
   keepsQos,
   newWorkerShare,
   overlapBound,
-} from "../../src/cost/co_running.ts";
+} from "./co_running.ts";
 import {
   LSTM_STEP_V100,
   RESNET_TITAN_RTX,

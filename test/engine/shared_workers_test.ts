@@ -1,7 +1,7 @@
 /** The GPU-like device: concurrent slots, copy engines, shared capacity. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { overlapBound } from "../../src/cost/co_running.ts";
+import { overlapBound } from "../cost/co_running.ts";
 import { RESNET_TITAN_RTX, sharedTable } from "../../src/cost/published.ts";
 import type { SharedCost } from "../../src/cost/shared_cost.ts";
 import { throughInStream } from "../../src/engine/virtual/virtual_driver.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { bert } from "../../src/models/bert.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
-import { macsOf } from "../../src/npu/layer_spec.ts";
+import { macsOf } from "../npu/macs_of.ts";
 import { seededWeights } from "../../src/tensor/weights.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { endings, runRequests } from "../run_requests.ts";

@@ -4,7 +4,7 @@ import { lstmStep } from "../kernels/reference/cells.ts";
 import { additiveAttention } from "../kernels/reference/attention.ts";
 import { gnmt, type GnmtOptions, MLPERF_GNMT } from "../../src/models/gnmt.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
-import { macsOf } from "../../src/npu/layer_spec.ts";
+import { macsOf } from "../npu/macs_of.ts";
 import { seededWeights } from "../../src/tensor/weights.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { endings, runRequests } from "../run_requests.ts";

@@ -1,7 +1,7 @@
 /** What a model's cells hold and do, counted from their operators. */
 import type { Model } from "../../src/graph/model.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
-import { macsOf } from "../../src/npu/layer_spec.ts";
+import { macsOf } from "../npu/macs_of.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 
 /** Statistics of a BatchNormalization are measured, not learned. */

@@ -6,7 +6,7 @@ import {
 } from "../../src/graph/cell_builder.ts";
 import type { Value } from "../../src/graph/operator.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
-import { macsOf } from "../../src/npu/layer_spec.ts";
+import { macsOf } from "./macs_of.ts";
 import { conv, pool } from "../../src/npu/layers.ts";
 import { elementCount, tensor } from "../../src/tensor/tensor.ts";
 

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { closedForm } from "../../src/npu/closed_form.ts";
 import { DATAFLOWS, type Gemm, MAPPINGS } from "../../src/npu/dataflow.ts";
-import { NO_STALLS } from "../../src/npu/memory/dram.ts";
+import { NO_STALLS } from "./no_stalls.ts";
 import { tiledTime } from "../../src/npu/memory/layer_time.ts";
 import { tileProgram } from "../../src/npu/memory/tile_program.ts";
 import { programTraffic } from "../../src/npu/memory/tile_traffic.ts";

@@ -11,7 +11,8 @@ import type { Gemm } from "../../src/npu/dataflow.ts";
 import type { LayerSpec } from "../../src/npu/layer_spec.ts";
 import { embedding, matmul, pool } from "../../src/npu/layers.ts";
 import { lowerBound } from "../../src/npu/memory/bound.ts";
-import { dramTiming, NO_STALLS } from "../../src/npu/memory/dram.ts";
+import { dramTiming } from "../../src/npu/memory/dram.ts";
+import { NO_STALLS } from "./no_stalls.ts";
 import {
   type LayerTime,
   layerTime,

@@ -10,7 +10,7 @@ import {
   matmul,
   pool,
 } from "../../src/npu/layers.ts";
-import { macsOf } from "../../src/npu/layer_spec.ts";
+import { macsOf } from "./macs_of.ts";
 import { resnet50 } from "../../src/npu/networks/resnet50.ts";
 import { createNpu, cyclesToNs } from "../../src/npu/npu.ts";
 import { preset, PRESETS } from "../../src/npu/presets.ts";

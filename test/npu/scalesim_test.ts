@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { calcReport, userReport } from "../../src/npu/scalesim/report.ts";
 import { significant } from "../../src/npu/scalesim/format.ts";
 import { convLayer, gemmLayer } from "../../src/npu/scalesim/layer.ts";
-import { traceText } from "../../src/npu/scalesim/trace.ts";
+import { traceText } from "./scalesim_trace.ts";
 import {
   csvRows,
   layerOf,

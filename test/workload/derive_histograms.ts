@@ -14,7 +14,7 @@ import type {
   TaskLengths,
 } from "../../src/workload/corpus.ts";
 import { Histogram, JointHistogram } from "../../src/workload/histogram.ts";
-import { leafCount, parseTreeShape } from "../../src/workload/tree_shape.ts";
+import { leafCount, parseTreeShape } from "./tree_shape.ts";
 
 interface CorpusFile {
   readonly csv: string;

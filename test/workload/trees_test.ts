@@ -4,16 +4,16 @@ import { Prng } from "../../src/base/prng.ts";
 import { ascending, mean, percentile } from "../../src/base/statistics.ts";
 import type { ParseTree } from "../../src/graph/parse_tree.ts";
 import { SST_SHAPES } from "../../src/workload/corpora/sst_shapes.ts";
+import { completeTree } from "../../src/workload/complete_tree.ts";
+import { treebankTrees, treeSampler } from "../../src/workload/trees.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { dataFolder } from "./data_folder.ts";
 import {
-  completeTree,
   formatTreeShape,
   leafCount,
   parseTreeShape,
   treeDepth,
-} from "../../src/workload/tree_shape.ts";
-import { treebankTrees, treeSampler } from "../../src/workload/trees.ts";
-import { propertyRuns } from "../property_runs.ts";
-import { dataFolder } from "./data_folder.ts";
+} from "./tree_shape.ts";
 import { readTrees, treeCounts } from "./derive_histograms.ts";
 
 function statistics(trees: readonly ParseTree[]) {

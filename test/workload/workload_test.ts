@@ -4,7 +4,7 @@ import { mean } from "../../src/base/statistics.ts";
 import { interval, poisson, traceReplay } from "../../src/workload/arrivals.ts";
 import type { InputKind } from "../../src/graph/model.ts";
 import { inputGenerator } from "../../src/workload/inputs.ts";
-import { formatTreeShape } from "../../src/workload/tree_shape.ts";
+import { formatTreeShape } from "./tree_shape.ts";
 import { workload } from "../../src/workload/workload.ts";
 
 const WITH_IDS: readonly InputKind[] = ["tokens", "seq2seq", "tree"];

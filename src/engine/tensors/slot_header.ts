@@ -22,9 +22,6 @@ export const SLOT = {
 /** Bits of a failure that say which node; the others say which call. */
 const NODE_BITS = 24;
 
-/** Nodes that a request's graph has at most, so that a failure can name each. */
-export const FAILURE_NODES_MAX = 2 ** NODE_BITS - 2;
-
 /** Calls that a failure can name; later ones are reported as a trap is. */
 const CALLS_NAMED = 254;
 

@@ -32,14 +32,6 @@ export interface DramTiming {
   ideal: boolean;
 }
 
-/** An ideal memory: no latency, no transfer time. For comparing levels. */
-export const NO_STALLS: DramTiming = {
-  ticksPerCycle: 1,
-  latencyTicks: 0,
-  transferTicks: () => 0,
-  ideal: true,
-};
-
 export function dramTiming(config: DramConfig, clockHz: number): DramTiming {
   const channels = positiveInteger(config.channels, "DRAM channels");
   const burstBytes = positiveInteger(config.burstBytes, "DRAM burst bytes");

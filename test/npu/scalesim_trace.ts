@@ -7,11 +7,15 @@ import {
   type Dataflow,
   foldGrid,
   type Operand,
-} from "../dataflow.ts";
-import { foldTiming, type Mode } from "../timing.ts";
-import { addressMatrix, NO_ADDRESS, OFFSETS } from "./addresses.ts";
-import { Demand } from "./demand.ts";
-import type { ScaleSimLayer } from "./layer.ts";
+} from "../../src/npu/dataflow.ts";
+import { foldTiming, type Mode } from "../../src/npu/timing.ts";
+import {
+  addressMatrix,
+  NO_ADDRESS,
+  OFFSETS,
+} from "../../src/npu/scalesim/addresses.ts";
+import { Demand } from "../../src/npu/scalesim/demand.ts";
+import type { ScaleSimLayer } from "../../src/npu/scalesim/layer.ts";
 
 export interface TraceOptions {
   dataflow: Dataflow;

@@ -1,5 +1,5 @@
-import { describe } from "../base/describe.ts";
-import type { ParseTree } from "../graph/parse_tree.ts";
+import { describe } from "../../src/base/describe.ts";
+import type { ParseTree } from "../../src/graph/parse_tree.ts";
 
 /** Words of a tree. */
 export function leafCount(tree: ParseTree): number {
@@ -28,25 +28,6 @@ function* preOrder(
       open.push({ node: node[k], depth: depth + 1 });
     }
   }
-}
-
-/** A complete binary tree; the shape of Cellular Batching's Fig. 15 with 16 leaves. */
-export function completeTree(
-  leaves: number,
-  leaf: () => number = () => 0,
-): ParseTree {
-  if (
-    !(Number.isInteger(leaves) && leaves >= 1 &&
-      Number.isInteger(Math.log2(leaves)))
-  ) {
-    throw new RangeError(
-      `A complete binary tree has 1, 2, 4, 8, ... leaves, got ${
-        describe(leaves)
-      }`,
-    );
-  }
-  if (leaves === 1) return leaf();
-  return [completeTree(leaves / 2, leaf), completeTree(leaves / 2, leaf)];
 }
 
 /**
