@@ -1,6 +1,7 @@
 /** The serving engine in a thread of its own, without workers: `workers: 0`, and where no memory is shared. */
 import assert from "node:assert/strict";
 import { CellError } from "../../src/engine/core/errors.ts";
+import { CellRunner } from "../../src/engine/tensors/cell_runner.ts";
 import { InlineExecutor } from "../../src/engine/wall/inline_executor.ts";
 import {
   ServingEngine,
@@ -10,6 +11,7 @@ import { THIS_ENGINE } from "../../src/kernels/module/features.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { runRequests } from "../run_requests.ts";
 import { withWatchedWorkers } from "../watched_workers.ts";
@@ -175,6 +177,52 @@ Deno.test("an engine whose kernels cannot be called gives up", async () => {
     await engine.close();
   } finally {
     prototype.push = push;
+  }
+});
+
+Deno.test("an engine that has failed computes nothing more of what is queued", async () => {
+  const { prototype } = CellRunner;
+  const { run } = prototype;
+  let runs = 0;
+  prototype.run = function (task) {
+    runs++;
+    run.call(this, task);
+  };
+  try {
+    const policy = graph({ windowNs: 0 });
+    const { schedule } = policy;
+    let launched = false;
+    policy.schedule = function (view) {
+      // The whole run is queued by now.
+      if (launched) throw new Error("the policy gives up");
+      const decision = schedule.call(this, view);
+      launched = decision.kind === "launch";
+      return decision;
+    };
+    const engine = await create({ policy, warmUp: false });
+    const tokens = new Int32Array(500);
+    await assert.rejects(engine.run(model, { tokens }), /gives up/);
+    const before = runs;
+    for (let turn = 0; turn < 20; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    assert(runs <= before + 1, `${runs - before} tasks for nobody`);
+    await engine.close();
+  } finally {
+    prototype.run = run;
+  }
+});
+
+Deno.test("a runtime that shares memory and lacks Atomics.waitAsync is named as that", async () => {
+  const { waitAsync } = Atomics;
+  Object.assign(Atomics, { waitAsync: undefined });
+  try {
+    await assert.rejects(create({ workers: 2 }), {
+      name: "RangeError",
+      message: /got workers: 2, .*Atomics\.waitAsync/,
+    });
+  } finally {
+    Object.assign(Atomics, { waitAsync });
   }
 });
 

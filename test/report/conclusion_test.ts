@@ -72,6 +72,11 @@ Deno.test("a run of few requests tells nothing, whatever it shows", () => {
   deepEqual(said(99), ["too few", "too few"]);
 });
 
+Deno.test("one model's conclusion is the overall one", () => {
+  const alone = model("a", { low: { x: FLAT(2), y: FLAT(3) } }, { x: 3, y: 2 });
+  equal(overallConclusion([alone]), modelConclusion(alone));
+});
+
 Deno.test("the overall conclusion counts models by load", () => {
   const models = [
     model("a", { low: { x: FLAT(2), y: FLAT(3) } }, { x: 3, y: 2 }),

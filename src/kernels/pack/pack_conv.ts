@@ -194,15 +194,16 @@ function tapsOfPhase(
  */
 export function packDepthwise(
   shape: ImageShape,
-  { weight, bias }: ConvWeights,
+  weights: ConvWeights,
 ): Float32Array {
   const { channels, kernel: [kh, kw] } = shape;
   const taps = kh * kw;
   checkWeights(
     { ...shape, outChannels: channels },
-    { weight, bias },
+    weights,
     channels * taps,
   );
+  const { weight, bias } = weights;
   const out = new Float32Array(Math.ceil(channels / 4) * 4 * (1 + taps));
   for (let c = 0; c < channels; ++c) {
     const at = (c >> 2) * 4 * (1 + taps) + (c & 3);
@@ -253,11 +254,20 @@ export interface BatchNorm {
  * ```
  */
 export function foldBatchNorm(
-  { weight, bias }: ConvWeights,
-  { scale, shift, mean, variance, epsilon = 1e-5 }: BatchNorm,
+  weights: ConvWeights,
+  norm: BatchNorm,
 ): Required<ConvWeights> {
+  knownOptions("foldBatchNorm", weights, ["weight", "bias"]);
+  knownOptions("foldBatchNorm", norm, [
+    ...["scale", "shift", "mean", "variance", "epsilon"],
+  ]);
+  const { weight, bias } = weights;
+  const { scale, shift, mean, variance, epsilon = 1e-5 } = norm;
   const n = scale.length;
-  for (const [name, array] of Object.entries({ shift, mean, variance })) {
+  checkLength("weight", weight, weight.length);
+  for (
+    const [name, array] of Object.entries({ scale, shift, mean, variance })
+  ) {
     checkLength(name, array, n);
   }
   if (bias !== undefined) checkLength("bias", bias, n);

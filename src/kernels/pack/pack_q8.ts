@@ -189,8 +189,10 @@ function mayOverflow(weights: Int8Array, pair: number): boolean {
  * ```
  */
 export function quantizeWeights(
-  { n, k, weight }: GemmSize & { weight: Float32Array },
+  options: GemmSize & { weight: Float32Array },
 ): { values: Int8Array; scale: Float32Array } {
+  knownOptions("quantizeWeights", options, ["n", "k", "weight"]);
+  const { n, k, weight } = options;
   checkLength("weight", weight, n * k);
   const values = new Int8Array(n * k);
   const scale = new Float32Array(n);
