@@ -12,7 +12,7 @@ import type { DvaBatchOptions } from "../../src/policy/dvabatch/dvabatch.ts";
 import type { Profile } from "../../src/policy/profile.ts";
 import { shapesOnly } from "../../src/tensor/weights.ts";
 import { lengthSampler, TASKS } from "../../src/workload/lengths.ts";
-import { withoutImages } from "./layer_model.ts";
+import { withoutImages } from "../reproduce/layer_model.ts";
 
 export interface DvaNetwork {
   readonly name: string;

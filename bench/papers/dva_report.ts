@@ -1,6 +1,6 @@
 /** Prints what bench/papers/dvabatch.ts found, beside the published figures. */
 import type { LoadResult, NetworkResult, SystemResult } from "./dvabatch.ts";
-import { percent, row } from "./simulation.ts";
+import { percent, row } from "../reproduce/simulation.ts";
 
 const LOADS = ["low", "medium", "high"] as const;
 

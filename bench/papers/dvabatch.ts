@@ -31,7 +31,12 @@ import type { Policy } from "../../src/policy/policy.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
 import { DVA_NETWORKS, type DvaNetwork } from "./dva_networks.ts";
 import { printResult } from "./dva_report.ts";
-import { highestRate, type Outcome, progress, simulate } from "./simulation.ts";
+import {
+  highestRate,
+  type Outcome,
+  progress,
+  simulate,
+} from "../reproduce/simulation.ts";
 
 const LOADS = { low: 1 / 4, medium: 3 / 5, high: 9 / 10 } as const;
 const QOS_MS = 200;

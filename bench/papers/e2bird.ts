@@ -44,8 +44,8 @@ import { nEbird } from "../../src/policy/e2bird/n_ebird.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
 import { printDevice } from "./e2bird_report.ts";
-import { layerModel } from "./layer_model.ts";
-import { highestRate, progress, simulate } from "./simulation.ts";
+import { layerModel } from "../reproduce/layer_model.ts";
+import { highestRate, progress, simulate } from "../reproduce/simulation.ts";
 
 /** Section 8.2. */
 const LOW = 150;

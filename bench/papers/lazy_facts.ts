@@ -11,7 +11,7 @@ import {
 import type { Request } from "../../src/policy/request.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import type { Network } from "./lazy_networks.ts";
-import { simulate } from "./simulation.ts";
+import { simulate } from "../reproduce/simulation.ts";
 
 /** Requests that times are averaged over. */
 const REQUESTS = 300;

@@ -14,7 +14,7 @@ import { createNpu } from "../../src/npu/npu.ts";
 import { preset } from "../../src/npu/presets.ts";
 import { shapesOnly } from "../../src/tensor/weights.ts";
 import { clippedLengths } from "../../src/workload/lengths.ts";
-import { withoutImages } from "./layer_model.ts";
+import { withoutImages } from "../reproduce/layer_model.ts";
 
 export interface Network {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { mean } from "../../src/base/statistics.ts";
 import type { Facts } from "./lazy_facts.ts";
 import type { Network } from "./lazy_networks.ts";
-import { percent, row } from "./simulation.ts";
+import { percent, row } from "../reproduce/simulation.ts";
 
 /** What a set of runs came to, averaged over them. */
 export interface Point {

@@ -42,7 +42,7 @@ import {
   type NpuMode,
   scaled,
 } from "./lazy_networks.ts";
-import { type Outcome, progress, simulate } from "./simulation.ts";
+import { type Outcome, progress, simulate } from "../reproduce/simulation.ts";
 
 const RATES = [16, 64, 250, 500, 1000, 1500, 2000];
 const QUICK_RATES = [16, 250, 1000, 1500];
