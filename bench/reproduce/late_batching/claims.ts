@@ -1,0 +1,4 @@
+import type { Claim } from "../claim.ts";
+
+/** What the Late Batching paper claims. */
+export const CLAIMS: readonly Claim[] = [];
