@@ -2,8 +2,8 @@
  * BERT: an encoder over all tokens of a request at once. A cell is a sub-layer, attention or feed-forward,
  * and ragged: its rows are the tokens of each request, so that lengths need no padding.
  * Source: Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers" (arXiv 1810.04805),
- * section 3: base has 12 layers, hidden 768, 12 heads, 110M parameters; appendix and published weights:
- * feed-forward 3072, GELU, 512 positions, 30,522 word pieces, pooler over the first token.
+ * section 3: base has 12 layers, hidden 768, 12 heads, 110M parameters; large 24, 1024, 16, 340M; feed-forward 4
+ * hidden; appendix and published weights: GELU, 512 positions, 30,522 word pieces, pooler over the first token.
  */
 import { defineCell, f32, i32 } from "../graph/cell_builder.ts";
 import type { Cell } from "../graph/cell.ts";
@@ -24,6 +24,7 @@ import {
   selfAttention,
 } from "./attention_blocks.ts";
 import {
+  checkChoice,
   checkHeads,
   checkKeys,
   checkObject,
@@ -33,13 +34,23 @@ import {
   readTokens,
 } from "./checks.ts";
 
+const VARIANTS = ["base", "large"] as const;
+
+/** Section 3: L, H and A of the two models. */
+const SIZES = {
+  base: { layers: 12, hidden: 768, heads: 12 },
+  large: { layers: 24, hidden: 1024, heads: 16 },
+} as const;
+
 /** Sizes are positive integers. */
 export interface BertOptions {
-  /** Layers, each of an attention and a feed-forward sub-layer; default 12. */
+  /** Whose `layers`, `hidden` and `heads` it has where they are not given; default "base". */
+  variant?: "base" | "large";
+  /** Layers, each of an attention and a feed-forward sub-layer; default 12, of "large" 24. */
   layers?: number;
-  /** Width of a token's row between the sub-layers; default 768. */
+  /** Width of a token's row between the sub-layers; default 768, of "large" 1024. */
   hidden?: number;
-  /** Heads of every attention, a divisor of `hidden`; default 12. */
+  /** Heads of every attention, a divisor of `hidden`; default 12, of "large" 16. */
   heads?: number;
   /** Width of the feed-forward sub-layers; default: 4 `hidden`. */
   inner?: number;
@@ -55,6 +66,7 @@ export interface BertOptions {
 
 /** Options that a configuration may name. */
 export const BERT_OPTIONS = [
+  "variant",
   "layers",
   "hidden",
   "heads",
@@ -86,7 +98,7 @@ export type BertOutputs<Classes extends number = number> =
 /**
  * BERT: an encoder over all tokens of a request at once, without padding: the rows of a batch are the tokens of all
  * its requests. A cell is a sub-layer.
- * Source: Devlin et al. (arXiv 1810.04805), section 3; defaults are BERT base.
+ * Source: Devlin et al. (arXiv 1810.04805), section 3; defaults are BERT base, `{ variant: "large" }` is BERT large.
  *
  * Results: `pooled` [hidden] of the first token, and `logits` [classes] with a classifier.
  *
@@ -115,9 +127,12 @@ export function bert<Classes extends number = 0>(
 ): Model<BertInput, BertOutputs<Classes>> {
   const name = "bert";
   checkOptions(name, options, BERT_OPTIONS);
-  const layers = checkSize(name, "layers", options.layers ?? 12);
-  const hidden = checkSize(name, "hidden", options.hidden ?? 768);
-  const heads = checkHeads(name, options.heads ?? 12, hidden);
+  const defaults = SIZES[
+    checkChoice(name, "variant", options.variant ?? "base", VARIANTS)
+  ];
+  const layers = checkSize(name, "layers", options.layers ?? defaults.layers);
+  const hidden = checkSize(name, "hidden", options.hidden ?? defaults.hidden);
+  const heads = checkHeads(name, options.heads ?? defaults.heads, hidden);
   const inner = checkSize(name, "inner", options.inner ?? 4 * hidden);
   const vocabulary = checkSize(
     name,

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import type { Model } from "../../src/graph/model.ts";
 import { bert } from "../../src/models/bert.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
 import { macsOf } from "../npu/macs_of.ts";
-import { seededWeights } from "../../src/tensor/weights.ts";
+import { seededWeights, shapesOnly } from "../../src/tensor/weights.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { endings, runRequests } from "../run_requests.ts";
 import { parametersOf } from "./parameters.ts";
@@ -77,28 +78,53 @@ Deno.test("bert() agrees with the network in double precision", () => {
   );
 });
 
-Deno.test("bert() has the parameters of BERT base", () => {
-  const { total } = parametersOf((weights) => bert({ weights }));
-  // Devlin et al., section 3: 110M; the published weights have this many, pooler included.
-  assert.equal(total, 109_482_240);
-});
+const TOKENS = 128;
 
-Deno.test("bert() has the products of BERT base", () => {
-  const { model } = parametersOf((weights) => bert({ weights }));
-  const tokens = 128;
-  const macs = model.cells.reduce((sum, cell) => {
-    const length = cell.tokensMax === undefined ? 1 : tokens;
+/** Multiply-accumulates of a request of that many tokens. */
+function macsOfRequest({ cells }: Model): number {
+  return cells.reduce((sum, cell) => {
+    const length = cell.tokensMax === undefined ? 1 : TOKENS;
     return sum + cellLayers(cell, 1, [{ length, caches: [] }]).reduce(
       (macs, layer) => macs + macsOf(layer),
       0,
     );
   }, 0);
-  assert.equal(
-    macs,
-    12 * tokens * (12 * 768 ** 2 + 2 * tokens * 768) + 768 ** 2,
+}
+for (
+  const { variant, hidden, layers, parameters } of [
+    // Devlin et al., section 3: 110M and 340M; the published weights have these, pooler included.
+    { variant: "base", hidden: 768, layers: 12, parameters: 109_482_240 },
+    { variant: "large", hidden: 1024, layers: 24, parameters: 335_141_888 },
+  ] as const
+) {
+  Deno.test(`bert() has the parameters and products of BERT ${variant}`, () => {
+    const { model, total } = parametersOf((weights) =>
+      bert({ variant, weights })
+    );
+    assert.equal(total, parameters);
+    assert.equal(
+      macsOfRequest(model),
+      layers * TOKENS * (12 * hidden ** 2 + 2 * TOKENS * hidden) + hidden ** 2,
+    );
+  });
+}
+
+Deno.test("bert() has the published operations of BERT base", () => {
+  const { model } = parametersOf((weights) => bert({ weights }));
+  // Sun et al. 2020 (MobileBERT, arXiv 2004.02984), table 4: 22.5G at 128 tokens, two a product.
+  const operations = 2 * macsOfRequest(model);
+  assert(Math.abs(operations / 22.5e9 - 1) < 0.01, `${operations}`);
+});
+
+Deno.test("bert() takes sizes beside a variant", () => {
+  const model = bert({ variant: "large", layers: 1, weights: shapesOnly() });
+  assert.deepEqual(
+    model.cells.map(({ name, inputs }) => [name, inputs[0].width]),
+    [["embedding", 1], ["attention_1", 1024], ["forward_1", 1024], [
+      "pooler",
+      1024,
+    ]],
   );
-  // Sun et al. 2020 (MobileBERT, arXiv 2004.02984), table 4: 22.5G operations at 128 tokens, two a product.
-  assert(Math.abs(2 * macs / 22.5e9 - 1) < 0.01, `${2 * macs}`);
 });
 
 Deno.test("bert() refuses what it cannot take, naming the way out", () => {
