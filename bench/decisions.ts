@@ -145,6 +145,8 @@ const CASES: readonly Case[] = [
           [running + 1]: [running + 1, 1],
         },
         maxInf,
+        // Of what is pending there is one, now and then.
+        memState: "unanswered",
       }),
     workers: (running) => running + 4,
   },

@@ -130,6 +130,7 @@ export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
       ],
       maxInf: BATCH_SIZES,
       slots: SLOTS,
+      memState: ["pending", "unanswered"],
     },
     limited: eEbirdLimited,
   },

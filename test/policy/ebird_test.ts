@@ -175,9 +175,8 @@ Deno.test("e-ebird leaves nobody waiting while a worker of its configuration tha
       let waiting = 0;
       const check = () => {
         const curInf = [...busy.values()].reduce((sum, size) => sum + size, 0);
-        const load = waiting + curInf;
         const [, counts] = Object.entries(configurations).find(([total]) =>
-          Number(total) >= load
+          Number(total) >= waiting
         ) ?? [, configurations[16]];
         const defaults = [1, 1, 0, 0];
         const most = Math.min(waiting, maxInf - curInf);
@@ -342,4 +341,8 @@ Deno.test("n-ebird and e-ebird name what is wrong with their options", () => {
   assert.throws(() => eEbird({ configurations: {} }), RangeError);
   assert.throws(() => eEbird({ configurations: { 4: [-1] } }), RangeError);
   assert.throws(() => eEbird({ configurations: { 0: [1] } }), RangeError);
+  assert.throws(
+    () => eEbird({ memState: "busy" as "pending" }),
+    /"memState" of policy "e-ebird" is "pending" or "unanswered", got "busy"/,
+  );
 });

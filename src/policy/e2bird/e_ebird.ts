@@ -3,9 +3,9 @@
  * configurations that an offline phase has found best for each load.
  * Source: Cui et al., "E2bird" (IEEE TPDS), section 7.3, Algorithm 2; line numbers below are its. Its
  * lines 5-16 are Algorithm 1 (e2bird/elastic_engine.ts); the offline phase is e2bird/offline.ts.
- * Assumption: MemState, "the total number of pending requests in the memory pool", counts the requests
- * without an answer: those that wait and those in computation. The configuration is that of the smallest
- * TotalBS that holds them, or of the largest.
+ * MemState is "the total number of pending requests in the GPU resident memory pool" (section 7.3.3): those
+ * that Table 3 calls N, ready and not in a batch; those in computation are CurInf. Assumption: the
+ * configuration is that of the smallest TotalBS that holds them, or of the largest.
  * Assumption: "workers of size 1 and size 2 are kept by default": one of each belongs to every
  * configuration, so that whatever is left is drained.
  */
@@ -28,6 +28,11 @@ export interface EEbirdOptions {
   maxInf?: number;
   /** Slots of the memory pool; default 4 maxInf. */
   slots?: number;
+  /**
+   * MemState, the load that a configuration is chosen for: "pending" (default) counts the requests that wait in the
+   * memory pool (section 7.3.3); "unanswered" those in computation as well.
+   */
+  memState?: "pending" | "unanswered";
 }
 
 /**
@@ -48,8 +53,14 @@ export interface EEbirdOptions {
  */
 export function eEbird(options: EEbirdOptions = {}): Policy {
   const name = "e-ebird";
-  knownOptions(name, options, ["configurations", "maxInf", "slots"]);
-  const { configurations = RES152_CONFIGURATIONS } = options;
+  knownOptions(name, options, [
+    "configurations",
+    "maxInf",
+    "slots",
+    "memState",
+  ]);
+  const { configurations = RES152_CONFIGURATIONS, memState = "pending" } =
+    options;
   if (typeof configurations !== "object" || configurations === null) {
     throw new TypeError(
       `"configurations" of policy "${name}" are worker counts by TotalBS, got ${
@@ -73,6 +84,13 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
     options.maxInf ?? largest.totalBS,
   );
   const slots = positiveInteger(name, "slots", options.slots ?? 4 * maxInf);
+  if (memState !== "pending" && memState !== "unanswered") {
+    throw new RangeError(
+      `"memState" of policy "${name}" is "pending" or "unanswered", got ${
+        describe(memState)
+      }`,
+    );
+  }
 
   function checked(counts: WorkerCounts): WorkerCounts {
     if (
@@ -94,8 +112,9 @@ export function eEbird(options: EEbirdOptions = {}): Policy {
     maxInf,
     slots,
     // l. 2-4: MemState changed: CurConf from EngineConfs, Q according to CurConf.
-    reconfigure: (load) =>
-      (byLoad.find(({ totalBS }) => totalBS >= load) ?? largest).counts,
+    reconfigure: (memState) =>
+      (byLoad.find(({ totalBS }) => totalBS >= memState) ?? largest).counts,
+    countsAlive: memState === "unanswered",
   });
 }
 

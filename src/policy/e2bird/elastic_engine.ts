@@ -1,7 +1,9 @@
 /**
  * What N-Ebird and E-Ebird share: a memory pool and a multi-granularity inference engine per model, and
  * the loop that launches workers which the waiting requests fill exactly.
- * Source: E2bird, section 7.2.2, Algorithm 1; line numbers below are its.
+ * Source: E2bird, section 7.2.2, Algorithm 1; line numbers below are its. A round is one pass through its
+ * outer loop: MemState is looked at once (Algorithm 2, l. 2-4), R is taken once and used up by launches,
+ * and the next round follows as soon as no worker fits. What arrives or ends in between is the next round's.
  * Assumption: a worker of size 2^n is a role, played by any idle worker of the device; a device with as
  * many slots as the engine has workers is the paper's GPU with a stream each.
  */
@@ -26,11 +28,10 @@ export interface ElasticOptions {
   workers: WorkerCounts;
   maxInf: number;
   slots: number;
-  /**
-   * Asked when the number of requests in a pool, waiting or computed, has changed; returns the engine's
-   * new workers, undefined to keep them (Alg. 2, l. 2-4).
-   */
-  reconfigure?: (load: number) => WorkerCounts | undefined;
+  /** Asked at the start of a round when MemState has changed; returns the engine's workers (Alg. 2, l. 2-4). */
+  reconfigure?: (memState: number) => WorkerCounts;
+  /** MemState counts alive inferences, too, not only what is ready in the pool; default false. */
+  countsAlive?: boolean;
 }
 
 interface Entry {
@@ -47,7 +48,12 @@ interface Service {
   readonly idle: IdleWorkers;
   /** Alive inferences: sizes of busy workers. */
   curInf: number;
-  load: number;
+  /** As it was when the workers were last chosen. */
+  memState: number;
+  /** CurConf. */
+  counts: WorkerCounts;
+  /** R: inferences that the round under way may still start. */
+  rest: number;
   notes: Note[];
 }
 
@@ -59,7 +65,7 @@ interface Busy {
 }
 
 export function elasticEngine(options: ElasticOptions): Policy {
-  const { name, workers, maxInf, slots, reconfigure } = options;
+  const { name, workers, maxInf, slots, reconfigure, countsAlive } = options;
   const byModel = new Map<Model, Service>();
   const services: Service[] = [];
   /** By worker of the device, and those that have nothing to do. */
@@ -75,7 +81,9 @@ export function elasticEngine(options: ElasticOptions): Policy {
         outside: new Fifo(),
         idle: new IdleWorkers(workers),
         curInf: 0,
-        load: 0,
+        memState: 0,
+        counts: workers,
+        rest: 0,
         notes: [],
       };
       byModel.set(model, service);
@@ -92,25 +100,45 @@ export function elasticEngine(options: ElasticOptions): Policy {
   }
 
   function adapt(service: Service): void {
-    const { ring, curInf, load } = service;
-    const loadNow = ring.ready + curInf;
-    if (!reconfigure || loadNow === load) return;
-    service.load = loadNow;
-    const counts = reconfigure(loadNow);
-    if (counts === undefined) return;
-    service.idle.configure(counts);
-    const why = `${loadNow} requests in the pool: workers [${counts}]`;
+    const { ring, curInf, memState, counts } = service;
+    const now = ring.ready + (countsAlive ? curInf : 0);
+    if (!reconfigure || now === memState) return;
+    service.memState = now;
+    service.counts = reconfigure(now);
+    if (service.counts === counts) return;
+    service.idle.configure(service.counts);
+    const why = `${now} requests in the pool: workers [${service.counts}]`;
     service.notes.push({ op: "reconfigure", requests: [], why });
   }
 
-  /** One round of lines 5-13. */
-  function launchOne(service: Service, worker: number): Launch | undefined {
+  function startRound(service: Service): void {
     enter(service);
     adapt(service);
-    const { ring, idle, curInf } = service;
-    const most = Math.min(ring.ready, maxInf - curInf); // l. 3, R
-    const size = idle.largestIdle(most); // l. 4-6, 12, 13
+    service.rest = Math.min(service.ring.ready, maxInf - service.curInf); // l. 3
+  }
+
+  /** What happens to a pool or its engine between launches is the next round's. */
+  function endRound(service: Service): void {
+    service.rest = 0;
+  }
+
+  /** R; holes behind a slice have left the ring with it. */
+  function startable({ rest, ring }: Service): number {
+    return Math.min(rest, ring.ready);
+  }
+
+  /** One pass through lines 6-13; when the round has come to its end, of the next one. */
+  function launchOne(service: Service, worker: number): Launch | undefined {
+    const { ring, idle } = service;
+    let most = startable(service);
+    let size = idle.largestIdle(most); // l. 4-6, 12, 13
+    if (size === 0) {
+      startRound(service);
+      most = startable(service);
+      size = idle.largestIdle(most);
+    }
     if (size === 0) return undefined;
+    service.rest -= size; // l. 9
     const { places, entries } = ring.take(size); // l. 7, 10
     for (const entry of entries) entry.place = -1;
     service.curInf += size;
@@ -136,7 +164,9 @@ export function elasticEngine(options: ElasticOptions): Policy {
     enqueue(request: Request<Entry>) {
       const entry: Entry = { request, place: -1 };
       request.tag = entry;
-      serviceOf(request.model).outside.push(entry);
+      const service = serviceOf(request.model);
+      service.outside.push(entry);
+      endRound(service);
     },
     schedule(view: EngineView): Decision {
       // Kept here, as looking through the view would take time in proportion to the workers.
@@ -162,10 +192,13 @@ export function elasticEngine(options: ElasticOptions): Policy {
       service.curInf -= size;
       service.idle.add(size);
       for (const place of places) service.ring.release(place);
+      endRound(service);
     },
     ended({ model, tag: entry }: Request<Entry>) {
-      const { outside, ring } = byModel.get(model)!;
+      const service = byModel.get(model)!;
+      const { outside, ring } = service;
       if (!outside.delete(entry) && entry.place >= 0) ring.cancel(entry.place);
+      endRound(service);
     },
   };
 }
