@@ -79,6 +79,7 @@ Deno.test("E2bird Table 4: every load is served by its own mix, and by what is k
   assert.deepEqual(sizes(8), [8]);
   assert.deepEqual(sizes(12), [8, 4]);
   assert.deepEqual(sizes(16), [8, 4, 4]);
+  assert.deepEqual(sizes(40), [16, 8, 8]); // beyond the largest TotalBS its mix serves
 });
 
 Deno.test("E2bird Algorithm 2: within a round neither workers nor R are chosen anew, between rounds they are", () => {
