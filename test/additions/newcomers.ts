@@ -1,5 +1,5 @@
 /** One small thing of each kind that the project is made to be extended by. */
-import type { Addition } from "./project_copy.ts";
+import type { Addition } from "../project_copy.ts";
 
 /** A policy without an option. */
 export const POLICY: Addition = {

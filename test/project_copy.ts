@@ -1,4 +1,4 @@
-/** A copy of the project in a folder of its own, to try what adding something takes. */
+/** A copy of the project in a folder of its own, to try changes of it. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import {
@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -15,13 +16,19 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** What a copy has; packages come from Deno's cache, as this process's did. */
 const COPIED = [
-  ...["assembly", "src", "test", "build"],
+  ...["assembly", "src", "test", "build", "bench", "docs", "examples"],
   ...["asconfig.json", "deno.json", "deno.lock", "package.json"],
+  ...["README.md", "ARCHITECTURE.md", "CHANGELOG.md"],
 ];
+
+/** Reports of benches and results of mutants are no part of the build. */
+const NOT_COPIED = ["bench", "mutants"].map((name) =>
+  join(ROOT, "build", name)
+);
 
 /** A change of one file. */
 export type Edit =
@@ -58,6 +65,7 @@ export function countOf({ files, edits }: Addition): Count {
 }
 
 export interface Ran {
+  /** NaN when it was killed. */
   readonly code: number;
   /** Standard output and error, in this order. */
   readonly text: string;
@@ -71,7 +79,7 @@ export class ProjectCopy {
       // Reports and traces of benches are no part of the build.
       cpSync(join(ROOT, name), join(this.root, name), {
         recursive: true,
-        filter: (path) => path !== join(ROOT, "build", "bench"),
+        filter: (path) => !NOT_COPIED.includes(path),
         preserveTimestamps: true,
       });
     }
@@ -101,10 +109,14 @@ export class ProjectCopy {
     }
   }
 
-  /** Runs a command of `deno` in the copy, without a folder of packages and without the network. */
+  /**
+   * Runs a command of `deno` in the copy, without a folder of packages and without the network.
+   * @param timeoutMs after which it is killed; default: never
+   */
   deno(
     [command, ...args]: readonly string[],
     env: Readonly<Record<string, string>> = {},
+    timeoutMs = 0,
   ): Promise<Ran> {
     return new Promise((resolve) =>
       execFile(
@@ -114,11 +126,39 @@ export class ProjectCopy {
           cwd: this.root,
           env: { ...process.env, NO_COLOR: "1", ...env },
           maxBuffer: 2 ** 26,
+          timeout: timeoutMs,
+          killSignal: "SIGKILL",
         },
         (error, out, err) =>
-          resolve({ code: Number(error?.code ?? 0), text: out + err }),
+          resolve({
+            code: error === null ? 0 : Number(error.code ?? NaN),
+            text: out + err,
+          }),
       )
     );
+  }
+
+  /** Remembers the kernels' builds, to put them back. */
+  keepBuilds(): { restore(): void } {
+    const folder = join(this.root, "build");
+    const kept = readdirSync(folder)
+      .filter((name) => name.endsWith(".wasm"))
+      .map((name) => join(folder, name))
+      .map((path) => ({ path, bytes: readFileSync(path) }));
+    return {
+      restore: () =>
+        kept.forEach(({ path, bytes }) => writeFileSync(path, bytes)),
+    };
+  }
+
+  /** Compiles one of the kernels' builds. The others are left as they are. */
+  compile(target = "release"): Promise<Ran> {
+    const { devDependencies } = JSON.parse(this.read("package.json"));
+    const compiler = `npm:assemblyscript@${devDependencies.assemblyscript}/asc`;
+    return this.deno([
+      ...["run", "-A", compiler, "--config", "asconfig.json"],
+      ...["--target", target, "--baseDir", ".", "--noColors"],
+    ]);
   }
 }
 
