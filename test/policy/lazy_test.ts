@@ -227,6 +227,10 @@ Deno.test("decTimesteps() is the smallest length that covers the share", () => {
   assert.equal(decTimesteps(lengths, 0.5), 1);
   assert.equal(decTimesteps(lengths, 0.9), 2);
   assert.equal(decTimesteps(lengths, 1), 7);
+  // 7 of 25 are 28 %, although 0.28 * 25 is a little more than 7 in floating point.
+  assert.equal(decTimesteps([[1, 7], [2, 18]], 0.28), 1);
+  assert.equal(decTimesteps([[1, 7], [2, 18]], 0.2800000001), 2);
+  assert.equal(decTimesteps([[1, 1], [2, 1e15 - 1]], 1e-15), 1);
   assert.throws(() => decTimesteps(lengths, 0), RangeError);
   assert.throws(() => decTimesteps([], 0.9), RangeError);
 });

@@ -87,7 +87,8 @@ const checkLengths = listOf(listOf(integer(0, Number.MAX_SAFE_INTEGER)));
  * dec_timesteps that cover a share of a length distribution, for the option of that name of `lazy`.
  * Source: LazyBatching, section IV-C.
  * @param lengths values with their counts, ascending, e.g. `Histogram.entries()`
- * @param coverage share of the lengths, in (0, 1]; default 0.9, the paper's 90 %
+ * @param coverage share of the lengths, in (0, 1], taken as the decimal fraction it is written as; default 0.9, the
+ * paper's 90 %
  * @returns the smallest length such that at least `coverage` of all lengths are at most it
  * @throws TypeError or RangeError on an argument that is not one, or without a length
  *
@@ -116,11 +117,24 @@ export function decTimesteps(
   }
   const entries = [...lengths];
   checkLengths("lengths", entries);
-  const total = entries.reduce((sum, [, count]) => sum + count, 0);
-  let covered = 0;
+  const { numerator, denominator } = fractionOf(coverage);
+  const total = entries.reduce((sum, [, count]) => sum + BigInt(count), 0n);
+  let covered = 0n;
   for (const [length, count] of entries) {
-    covered += count;
-    if (covered >= coverage * total) return length;
+    covered += BigInt(count);
+    if (covered * denominator >= numerator * total) return length;
   }
   throw new RangeError("A length distribution has at least one length");
+}
+
+/** A positive number of at most 1 as the decimal fraction it is written as: 0.28 times 25 is 7, not a little more. */
+function fractionOf(
+  value: number,
+): { numerator: bigint; denominator: bigint } {
+  const [mantissa, exponent = "0"] = String(value).split("e");
+  const [whole, decimals = ""] = mantissa.split(".");
+  return {
+    numerator: BigInt(whole + decimals),
+    denominator: 10n ** BigInt(decimals.length - Number(exponent)),
+  };
 }
