@@ -35,6 +35,8 @@ export interface RunOptions {
   arrivals: readonly VirtualArrival[];
   cost: CostModel;
   workers?: number;
+  /** On virtual time, see VirtualWorkersOptions. */
+  submitNs?: VirtualWorkersOptions["submitNs"];
   observer?: Observer;
   queueMax?: number;
 }
@@ -75,12 +77,13 @@ function runVirtual(
   options: RunOptions,
   build: (devices: VirtualWorkersOptions) => PairedExecutor | SimExecutor,
 ): RunOutcome {
-  const { cost, workers } = options;
+  const { cost, workers, submitNs } = options;
   const timeline = new Timeline();
   const executor = build({
     timeline,
     cost,
     ...(workers !== undefined && { workers }),
+    ...(submitNs && { submitNs }),
     onCompleted: (task, startNs, endNs) =>
       engine.completed(task, startNs, endNs),
   });
@@ -111,7 +114,7 @@ function watchSlots(executor: Executor): ReadonlySet<ActiveRequest> {
 
 /** Real tensors in worker threads, on the wall clock. */
 export async function runThreads(
-  options: Omit<RunOptions, "cost"> & ThreadOptions,
+  options: Omit<RunOptions, "cost" | "submitNs"> & ThreadOptions,
 ): Promise<RunOutcome> {
   const { models, workers, threadsPerWorker, team } = options;
   const executor = await TensorExecutor.start({

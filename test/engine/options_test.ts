@@ -27,6 +27,7 @@ const virtual = {
   timeline: new Timeline(),
   cost: constantCost(1),
   workers: 2,
+  submitNs: () => 0,
   onCompleted: () => {},
 };
 
@@ -62,6 +63,11 @@ const VIRTUAL_REFUSALS: readonly Refusal[] = [
     with: { cost: undefined },
     name: "TypeError",
     message: /^"cost" is a cost model, .* got undefined$/,
+  },
+  {
+    with: { submitNs: 5 },
+    name: "TypeError",
+    message: '"submitNs" is a function, got 5',
   },
   {
     with: { onCompleted: undefined },

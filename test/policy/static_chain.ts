@@ -24,27 +24,31 @@ export interface StaticChainOptions {
   name?: string;
   /** Names of the cells in order; one that ends in "*" recurs as often as the input says. */
   cells: readonly string[];
+  /** Of a cell, by name; default 0. */
+  priorities?: Readonly<Record<string, number>>;
 }
 
 /** A chain of Gemm + Tanh cells. */
 export function staticChain(options: StaticChainOptions): Model<ChainInput> {
-  const name = options.name ?? options.cells.join("");
+  const id = options.name ?? options.cells.join("");
   const weights = seededWeights(7);
-  const cells: Cell[] = options.cells.map((label) =>
-    defineCell({
-      name: label.replace("*", ""),
+  const cells: Cell[] = options.cells.map((label) => {
+    const name = label.replace("*", "");
+    return defineCell({
+      name,
+      priority: options.priorities?.[name] ?? 0,
       recurrent: label.endsWith("*"),
       phase: label.endsWith("*") ? "encoder" : "static",
       inputs: { x: f32(WIDTH) },
       body: (op, { x }) => ({
         y: op.Tanh(
-          op.Gemm(x, weights(`${name}.${label}`, [WIDTH, WIDTH], WIDTH)),
+          op.Gemm(x, weights(`${id}.${label}`, [WIDTH, WIDTH], WIDTH)),
         ),
       }),
-    })
-  );
+    });
+  });
   return {
-    name,
+    name: id,
     cells,
     shape: "chain",
     check(input): asserts input is ChainInput {

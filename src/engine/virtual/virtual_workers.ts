@@ -20,6 +20,11 @@ export interface VirtualWorkersOptions {
   cost: CostModel;
   /** Workers, each executing one task at a time; default 1. */
   workers?: number;
+  /**
+   * Host time of a task between its submission and its worker, integer ns: deciding, merging, launching. A worker's host
+   * does one task at a time, beside what the worker executes, so that whoever submits ahead hides it; default: none.
+   */
+  submitNs?: (task: Task) => number;
   /** Reports a completion, to be passed on to `EngineCore.completed`. */
   onCompleted: (task: Task, startNs: number, endNs: number) => void;
 }
@@ -34,6 +39,7 @@ export const VIRTUAL_CHECKS: Checks<VirtualWorkersOptions> = {
   timeline: checkTimeline,
   cost: withMethods("a cost model", ["latencyNs"]),
   workers: positiveInteger,
+  submitNs: ofType("function"),
   onCompleted: ofType("function"),
 };
 

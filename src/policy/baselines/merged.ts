@@ -4,6 +4,9 @@
  * however many rows that is: the maximum counts requests.
  * Source: Cellular Batching, sections 2.3 and 7.5 (TensorFlow Fold, DyNet; at most 64 trees).
  * A level is the longest path from the inputs (Fold's depth-based batching).
+ * Merging takes no time by itself: on the clock it takes this engine's, on virtual time what an executor's
+ * `submitNs` charges for a launch. Not part of a launch: what the host takes is no decision.
+ * Deviation: batches are of cells, as Fold's; DyNet's of single operators are not modelled.
  * Assumption: a growing decoder cannot be merged ahead of time; it follows step by step once the
  * static parts of all requests are executed, without padding.
  */

@@ -1,0 +1,51 @@
+/** Host time between a task's submission and its worker. */
+import assert from "node:assert/strict";
+import { constantCost } from "../../src/cost/table_cost.ts";
+import { sharedTable } from "../../src/cost/published.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { staticChain } from "../policy/static_chain.ts";
+import { told, type ToldOptions } from "../policy/told.ts";
+
+const model = staticChain({ cells: ["A*"] });
+
+const run = (
+  submitNs: number,
+  steps: readonly number[],
+  options: Partial<ToldOptions> = {},
+) =>
+  told({
+    policy: cellular({ batchSizeMax: 1, maxTasksToSubmit: 2 }),
+    models: [model],
+    requests: steps.map((steps) => ({ arrivalNs: 0, input: { steps } })),
+    cost: constantCost(3),
+    submitNs: () => submitNs,
+    ...options,
+  });
+
+Deno.test("host time delays a task whose worker stands still, and hides behind what it executes", () => {
+  assert.deepEqual(run(1, [4]), [
+    "1..4 w0 A:1",
+    "4..7 w0 A:1",
+    // The next burst is decided at 7.
+    "8..11 w0 A:1",
+    "11..14 w0 A:1",
+  ]);
+});
+
+Deno.test("a worker's host hands on one task after the other", () => {
+  assert.deepEqual(run(5, [2]), ["5..8 w0 A:1", "10..13 w0 A:1"]);
+});
+
+Deno.test("every worker has a host of its own", () => {
+  assert.deepEqual(
+    run(2, [1, 1], {
+      policy: cellular({ batchSizeMax: 1, maxTasksToSubmit: 1 }),
+      workers: 2,
+    }),
+    ["2..5 w0 A:1", "2..5 w1 A:2"],
+  );
+});
+
+Deno.test("a shared device is submitted to in the same way", () => {
+  assert.deepEqual(run(1, [4], { cost: sharedTable([[1, 3]]) }), run(1, [4]));
+});
