@@ -117,7 +117,8 @@ export type {
 export { eEbird, type EEbirdOptions } from "./policy/e2bird/e_ebird.ts";
 export { nEbird, type NEbirdOptions } from "./policy/e2bird/n_ebird.ts";
 export { late, type LateOptions } from "./policy/late_batching/late.ts";
-export { lazy, type LazyOptions } from "./policy/lazybatching/lazy.ts";
+export { lazy } from "./policy/lazybatching/lazy.ts";
+export type { LazyOptions } from "./policy/lazybatching/lazy_options.ts";
 export type { Launch, Note, Step, Tail, Task, Token } from "./policy/launch.ts";
 export type {
   Decision,

@@ -3,11 +3,7 @@ import { Prng } from "../../src/base/prng.ts";
 import { mean } from "../../src/base/statistics.ts";
 import { NS_PER_MS } from "../../src/base/units.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
-import {
-  expectedExtents,
-  expectedWork,
-  singleInputExecNs,
-} from "../../src/policy/lazybatching/exec_time.ts";
+import { execTime } from "../../src/policy/lazybatching/exec_time.ts";
 import type { Request } from "../../src/policy/request.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import type { Network } from "./lazy_networks.ts";
@@ -46,12 +42,11 @@ export function factsOf(network: Network, seed: number): Facts {
       deadlineNs: Infinity,
       tag: undefined,
     };
-    return singleInputExecNs(
-      request,
-      expectedWork(request, network.decTimesteps),
-      (cell, rows, extent) => network.cost.latencyNs(cell, rows, extent),
-      expectedExtents(request, network.decTimesteps),
-    ) / NS_PER_MS;
+    return execTime(request, {
+      profile: (cell, rows, extent) =>
+        network.cost.latencyNs(cell, rows, extent),
+      decTimesteps: network.decTimesteps,
+    }).execNs / NS_PER_MS;
   });
   const estimateMs = mean(estimates);
   return {

@@ -20,11 +20,8 @@ import {
 } from "../../src/cli/options.ts";
 import { BASELINES } from "../../src/policy/baselines/search_window.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
-import {
-  lazy,
-  type LazyOptions,
-  oracle,
-} from "../../src/policy/lazybatching/lazy.ts";
+import { lazy, oracle } from "../../src/policy/lazybatching/lazy.ts";
+import type { LazyOptions } from "../../src/policy/lazybatching/lazy_options.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { poisson } from "../../src/workload/arrivals.ts";

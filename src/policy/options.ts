@@ -47,6 +47,23 @@ export function flag(policy: string, option: string, value: boolean): boolean {
   return value;
 }
 
+/** An option that is one of a few words. */
+export function oneOf<T extends string>(
+  policy: string,
+  option: string,
+  value: T,
+  words: readonly T[],
+): T {
+  if (!words.includes(value)) {
+    throw new RangeError(
+      `"${option}" of policy "${policy}" is ${
+        words.map((word) => JSON.stringify(word)).join(" or ")
+      }, got ${describe(value)}`,
+    );
+  }
+  return value;
+}
+
 /** @throws TypeError on an option that the policy does not have */
 export function knownOptions(
   policy: string,

@@ -41,6 +41,8 @@ const LAZY: PolicyEntry["options"] = {
     { lstm: 5000, seq2seq: 1e9, recurrent: 20_000 },
   ],
   decTimesteps: [1, 2, 3, 4, 5, 6, 7, 8],
+  emptyTable: ["issue", "check"],
+  elapsedTime: ["charge", "ignore"],
   negativeSlack: ["refuse", "ignore"],
   nestedPreemption: [true, false],
 };

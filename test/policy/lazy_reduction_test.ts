@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { lazy, oracle } from "../../src/policy/lazybatching/lazy.ts";
+import type { LazyOptions } from "../../src/policy/lazybatching/lazy_options.ts";
+import type { Policy } from "../../src/policy/policy.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { letters, simulateStatic, staticChain } from "./static_chain.ts";
@@ -39,33 +41,53 @@ for (const policy of [lazy, oracle]) {
     );
   });
 
-  Deno.test(`every slack refused: ${policy.name} launches what serial launches`, () => {
-    const models = [
-      staticChain({ cells: letters(4) }),
-      staticChain({ name: "other", cells: ["P", "Q"] }),
-    ];
-    fc.assert(
-      fc.property(
-        requests,
-        workers,
-        fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
-        (requests, workers, other) => {
-          const mixed = requests.map((request, i) => ({
-            ...request,
-            model: models[Number(other[i])],
-          }));
-          assert.deepEqual(
-            simulateStatic(
-              policy({ slaNs: 0, profile: () => 1 }),
-              models,
-              mixed,
-              { workers },
-            ),
-            simulateStatic(serial(), models, mixed, { workers }),
-          );
-        },
-      ),
-      { numRuns: propertyRuns(200) },
-    );
-  });
+  /** What `policy` launches when slack refuses everything, beside what a simpler one does. */
+  const refusesAll = (
+    title: string,
+    options: LazyOptions,
+    simpler: (batchSizeMax: number) => Policy,
+  ) =>
+    Deno.test(`every slack refused, ${title}`, () => {
+      const models = [
+        staticChain({ cells: letters(4) }),
+        staticChain({ name: "other", cells: ["P", "Q"] }),
+      ];
+      fc.assert(
+        fc.property(
+          requests,
+          workers,
+          batchSizeMax,
+          fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+          (requests, workers, max, other) => {
+            const mixed = requests.map((request, i) => ({
+              ...request,
+              model: models[Number(other[i])],
+            }));
+            const run = (policy: Policy) =>
+              simulateStatic(policy, models, mixed, { workers });
+            assert.deepEqual(
+              run(policy({
+                slaNs: 0,
+                profile: () => 1,
+                batchSizeMax: max,
+                ...options,
+              })),
+              run(simpler(max)),
+            );
+          },
+        ),
+        { numRuns: propertyRuns(200) },
+      );
+    });
+
+  refusesAll(
+    `what waits issued: ${policy.name} launches what graph with window 0 launches`,
+    {},
+    (batchSizeMax) => graph({ batchSizeMax }),
+  );
+  refusesAll(
+    `what waits asked as well: ${policy.name} launches what serial launches`,
+    { emptyTable: "check" },
+    () => serial(),
+  );
 }

@@ -1,14 +1,29 @@
 /** LazyBatching's worked examples, to the digit; inputs that had to be inferred are marked. */
 import assert from "node:assert/strict";
 import { TableCost } from "../../src/cost/table_cost.ts";
-import { Member, SubBatch } from "../../src/policy/lazybatching/batch_table.ts";
-import { BatchTable } from "../../src/policy/lazybatching/batch_table.ts";
+import {
+  BatchTable,
+  Member,
+  SubBatch,
+} from "../../src/policy/lazybatching/batch_table.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
-import { decTimesteps } from "../../src/policy/lazybatching/exec_time.ts";
+import { CellGraph } from "../../src/graph/cell_graph.ts";
+import { seq2seq } from "../../src/models/seq2seq.ts";
+import {
+  decTimesteps,
+  execTime,
+} from "../../src/policy/lazybatching/exec_time.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { lazy, oracle } from "../../src/policy/lazybatching/lazy.ts";
+import {
+  conservative,
+  equation2,
+} from "../../src/policy/lazybatching/slack.ts";
+import type { LazyOptions } from "../../src/policy/lazybatching/lazy_options.ts";
 import type { Note } from "../../src/policy/launch.ts";
-import { conservative } from "../../src/policy/lazybatching/slack.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import type { Request } from "../../src/policy/request.ts";
+import { runSimulated } from "../engine/harness.ts";
 import {
   letters,
   runsAt,
@@ -69,27 +84,180 @@ for (const policy of [lazy, oracle]) {
   });
 }
 
-Deno.test("LazyBatching Eq. 1: the slack of Req1 in Fig. 10 is 30 - (2 + 8) = 20", () => {
-  const member = { limitNs: conservative.limitNs(0, 30, 2), execNs: 8 };
-  const pending = new SubBatch(FIG_10.model, FIG_10.model.cells[0]);
-  pending.add(Object.assign(Object.create(Member.prototype), member));
-  assert.equal(conservative.slackNs(new BatchTable(), pending, 2), 20);
-});
+/** A request of FIG_10's model that arrived at 0, as it is issued at 2. */
+function issuedAt2(predictor: typeof conservative): SubBatch {
+  const { model } = FIG_10;
+  const graph = new CellGraph<Request>(model);
+  model.unfold({}, graph);
+  const request = { model, graph } as unknown as Request;
+  const member = new Member(
+    request,
+    execTime(request, { profile, decTimesteps: 1 }),
+  );
+  member.limitNs = predictor.limitNs({ arrivalNs: 0, slaNs: 30 }, 2);
+  const pending = new SubBatch(model, model.cells[0]);
+  pending.begin(member);
+  return pending;
+}
+
+for (
+  const [reading, predictor] of Object.entries({ conservative, equation2 })
+) {
+  Deno.test(`LazyBatching Eq. 1: the slack of Req1 in Fig. 10 is 30 - (2 + 8) = 20 (${reading})`, () => {
+    const slackNs = predictor.slackNs(
+      new BatchTable(),
+      issuedAt2(predictor),
+      2,
+    );
+    assert.equal(slackNs, 20);
+  });
+
+  Deno.test(`LazyBatching Eq. 2: with Req2 batched it is 30 - (2 + 16) = 12 (${reading})`, () => {
+    const table = new BatchTable();
+    table.push(issuedAt2(predictor));
+    assert.equal(predictor.slackNs(table, issuedAt2(predictor), 2), 12);
+  });
+}
 
 Deno.test("LazyBatching Eq. 2: N requests count with the sum of their single-input times", () => {
+  // Eight nodes each. At 1 the first has 7 left: with a second 15 are left and 1 has passed, with a third 24 in all.
+  const run = (slaNs: number) =>
+    simulateStatic(lazy({ slaNs, profile }), [FIG_10.model], [
+      { arrivalNs: 0 },
+      { arrivalNs: 1 },
+      { arrivalNs: 1 },
+    ]);
+  assert.equal(runsAt(run(15), 1), "B:1");
+  assert.equal(runsAt(run(16), 1), "A:2");
+  assert.equal(runsAt(run(23), 1), "A:2");
+  assert.equal(runsAt(run(24), 1), "A:2,3");
+});
+
+Deno.test("lazy() issues what waits as one batch when nothing runs, whatever its slack", () => {
+  // Section IV-B asks for the slack of the active batch; there is none.
+  const run = (emptyTable: "issue" | "check") =>
+    simulateStatic(
+      lazy({ slaNs: 16, profile, emptyTable }),
+      [FIG_10.model],
+      [{ arrivalNs: 0 }, { arrivalNs: 0 }, { arrivalNs: 0 }],
+    );
+  assert.equal(runsAt(run("issue"), 0), "A:1,2,3");
+  assert.equal(runsAt(run("issue"), 7), "H:1,2,3");
   // Eight nodes each: two fit an SLA of 16 when neither waits, a third does not.
-  const timeline = simulateStatic(
-    lazy({ slaNs: 16, profile }),
-    [FIG_10.model],
-    [{ arrivalNs: 0 }, { arrivalNs: 0 }, { arrivalNs: 0 }],
+  assert.equal(runsAt(run("check"), 0), "A:1,2");
+  assert.equal(runsAt(run("check"), 7), "H:1,2");
+  assert.equal(runsAt(run("check"), 8), "A:3");
+});
+
+/**
+ * A request of eight nodes with an SLA of 30; from 1 to 600 a request of a co-located model, of one node, arrives
+ * every unit. Who looks only at those in the table sees 9 units of work and 21 of slack for ever.
+ */
+function departureBelowAStream(policy: Policy): number {
+  const other = staticChain({ name: "other", cells: ["Z"] });
+  const stream = Array.from(
+    { length: 600 },
+    (_, i) => ({ arrivalNs: i + 1, model: other }),
   );
-  assert.equal(runsAt(timeline, 0), "A:1,2");
-  assert.equal(runsAt(timeline, 7), "H:1,2");
-  assert.equal(runsAt(timeline, 8), "A:3");
+  return simulateStatic(
+    policy,
+    [FIG_10.model, other],
+    [{ arrivalNs: 0 }, ...stream],
+  ).departNs[1];
+}
+
+Deno.test("lazy() protects a request below a stream of others; Eq. 2 to the letter forgets it", () => {
+  const sla = {
+    profile,
+    slaNs: { [FIG_10.model.name]: 30, other: UNLIMITED },
+  };
+  // One node before the stream, then at 22 there are 30 - 22 - 7 - 1 = 0 left, at 23 none.
+  assert.equal(departureBelowAStream(lazy(sla)), 30);
+  assert.equal(departureBelowAStream(oracle(sla)), 30);
+  assert.equal(
+    departureBelowAStream(lazy({ ...sla, elapsedTime: "ignore" })),
+    608,
+  );
+});
+
+/** Two cells around one that recurs: requests of unlike lengths come apart behind it. */
+const APART = staticChain({ cells: ["A", "B*", "C"] });
+
+Deno.test("lazy(): what slack has refused stays refused for all parts of a batch that comes apart", () => {
+  // At 1: 1 + (2 + 4) + 3 = 10 > 9, refused. At 2 it would be 2 + (1 + 3) + 3 = 9, and allowed.
+  const timeline = simulateStatic(
+    lazy({ slaNs: 9, profile }),
+    [APART],
+    [
+      { arrivalNs: 0, steps: 1 },
+      { arrivalNs: 0, steps: 3 },
+      { arrivalNs: 1, steps: 1 },
+    ],
+  );
+  assert.equal(runsAt(timeline, 1), "B:1,2");
+  assert.equal(runsAt(timeline, 2), "B:2");
+  assert.equal(runsAt(timeline, 3), "B:2");
+  assert.equal(runsAt(timeline, 4), "C:1,2");
+  assert.equal(runsAt(timeline, 5), "A:3");
+});
+
+Deno.test("lazy(): what slack has refused stays refused for a batch that merges", () => {
+  // At 3: 3 + (6 + 7) + 8 = 24 > 23, refused above Req1. At 5 it would be 5 + (5 + 5) + 8 = 23, and allowed.
+  const timeline = simulateStatic(
+    lazy({ slaNs: 23, profile }),
+    [FIG_10.model],
+    [{ arrivalNs: 0 }, { arrivalNs: 1.5 }, { arrivalNs: 2.5 }],
+  );
+  assert.equal(runsAt(timeline, 2), "A:2");
+  assert.equal(runsAt(timeline, 3), "B:2");
+  assert.equal(runsAt(timeline, 4), "C:1,2");
+  assert.equal(runsAt(timeline, 5), "D:1,2");
+  assert.equal(runsAt(timeline, 10), "A:3");
+});
+
+/** Algorithm 1 with an encoder and a decoder. */
+const SEQ2SEQ = seq2seq({ hidden: 1, sourceVocabulary: 2, eos: null });
+
+Deno.test("LazyBatching Algorithm 1: encoders count as long as the input, decoders dec_timesteps", () => {
+  const graph = new CellGraph<Request>(SEQ2SEQ);
+  SEQ2SEQ.unfold({ tokens: [0, 1, 0], maxSteps: 50 }, graph);
+  const [encoder] = SEQ2SEQ.cells;
+  const { execNs, work } = execTime(
+    { model: SEQ2SEQ, graph } as unknown as Request,
+    { profile: (cell) => cell === encoder ? 10 : 7, decTimesteps: 5 },
+  );
+  assert.deepEqual(work, [3, 5]);
+  assert.equal(execNs, 3 * 10 + 5 * 7);
+});
+
+Deno.test("lazy() expects decoders to take dec_timesteps, not what they will take", () => {
+  const firstOfReq2 = (decTimesteps: number) => {
+    let startNs = NaN;
+    runSimulated({
+      models: [SEQ2SEQ],
+      policy: lazy({ slaNs: 12, profile, decTimesteps }),
+      arrivals: [0, 1].map((arrivalNs) => ({
+        model: SEQ2SEQ,
+        arrivalNs,
+        input: { tokens: [0, 1], maxSteps: 20 },
+        stepsFixed: 8,
+      })),
+      cost: new TableCost({ "*": [[1, 1]] }),
+      observer: {
+        request: (_request, record) => {
+          if (record.id === 1) startNs = record.startNs;
+        },
+      },
+    });
+    return startNs;
+  };
+  // At 1: 1 + 3 + 4 = 8 fits 12; 1 + 9 + 10 = 20 does not, though both really take 10.
+  assert.equal(firstOfReq2(2), 1);
+  assert.equal(firstOfReq2(8), 10);
 });
 
 Deno.test("lazy() lets the active batch complete uninterrupted once slack has refused", () => {
-  // SLA 17: Req2 would leave Req1 17 - (0 + 16) = 1, Req3 as well would leave -7.
+  // SLA 17. At 1 Req2 leaves 17 - (1 + 7 + 8) = 1; at 2 Req3 would leave 17 - (2 + 14 + 8) = -7.
   const timeline = simulateStatic(
     lazy({ slaNs: 17, profile }),
     [FIG_10.model],
@@ -191,21 +359,42 @@ Deno.test("LazyBatching Fig. 7: lazy merges Req3-5 into the recurrent layer that
   assert.equal(runsAt(timeline, 5), "RNN:1,2,3,4,5");
 });
 
-Deno.test("lazy() under overload: slack that is already negative serializes, or is ignored", () => {
+Deno.test("lazy() under overload: what is lost is issued together, or one by one, or limits nobody", () => {
   const model = staticChain({ cells: letters(4) });
   const late = Array.from({ length: 6 }, () => ({ arrivalNs: 0 }));
   const first = { arrivalNs: 0, model: FIG_10.before };
-  const sizes = (negativeSlack: "refuse" | "ignore") =>
+  const sizes = (options: LazyOptions) =>
     simulateStatic(
-      lazy({ slaNs: { [model.name]: 5 }, profile, negativeSlack }),
+      lazy({ slaNs: { [model.name]: 5 }, profile, ...options }),
       [model, FIG_10.before],
       [first, ...late],
       { cost: new TableCost({ Z: [[1, 2]], "*": [[1, 1]] }) },
     ).tasks.filter(({ cell }) => cell === "A").map(({ requests }) =>
       requests.length
     );
-  assert.deepEqual(sizes("refuse"), [1, 1, 1, 1, 1, 1]);
-  assert.deepEqual(sizes("ignore"), [6]);
+  assert.deepEqual(sizes({}), [6]);
+  assert.deepEqual(sizes({ emptyTable: "check" }), [1, 1, 1, 1, 1, 1]);
+  assert.deepEqual(
+    sizes({ emptyTable: "check", negativeSlack: "ignore" }),
+    [6],
+  );
+});
+
+Deno.test("lazy(): a request that is lost when it is issued lets nobody join, or limits nobody", () => {
+  // Req1 has an SLA of 5 and takes 8; Req2 arrives at 1 with all the time in the world.
+  const other = staticChain({ name: "other", cells: ["Y", "Z"] });
+  const run = (negativeSlack: "refuse" | "ignore") =>
+    simulateStatic(
+      lazy({
+        slaNs: { [FIG_10.model.name]: 5, other: UNLIMITED },
+        profile,
+        negativeSlack,
+      }),
+      [FIG_10.model, other],
+      [{ arrivalNs: 0 }, { arrivalNs: 1, model: other }],
+    );
+  assert.equal(runsAt(run("refuse"), 1), "B:1");
+  assert.equal(runsAt(run("ignore"), 1), "Y:2");
 });
 
 Deno.test("lazy() asks for the slack of co-located models' requests", () => {

@@ -8,7 +8,7 @@
 import { type Extent, largerExtent } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Model } from "../../graph/model.ts";
-import type { CellExtents } from "./exec_time.ts";
+import type { CellExtents, ExecTime } from "./exec_time.ts";
 import type { Request } from "../request.ts";
 
 /** A request in the table; its tag. */
@@ -17,46 +17,58 @@ export class Member {
   cursor = 0;
   entry: SubBatch | undefined = undefined;
   table: BatchTable | undefined = undefined;
+  /** What the predictor's slack counts down from, ns; set when it is issued. */
+  limitNs = Infinity;
+  /** SingleInputExecTime, and what of it is left, ns (Algorithm 1). */
+  readonly execNs: number;
+  leftNs: number;
+  /** Executions still expected, by index of the model's cells. */
+  readonly work: number[];
+  readonly extents: CellExtents | undefined;
+  readonly #nodeNs: readonly number[];
 
   constructor(
     readonly request: Request,
-    /** SingleInputExecTime, ns (Algorithm 1). */
-    readonly execNs: number,
-    /** Expected executions by index of the model's cells. */
-    readonly work: readonly number[],
-    /** What the predictor's slack counts down from, ns; set when it is issued. */
-    public limitNs = Infinity,
-    /** Extents of its rows by index of the model's cells, where it has any. */
-    readonly extents?: CellExtents,
-  ) {}
+    { execNs, work, nodeNs, extents }: ExecTime,
+  ) {
+    this.execNs = execNs;
+    this.leftNs = execNs;
+    this.work = work;
+    this.extents = extents;
+    this.#nodeNs = nodeNs;
+  }
 
   get nextCell(): Cell {
     return this.request.graph.nodes[this.cursor].cell;
+  }
+
+  /** It has executed its node, of the cell with this index; steps beyond the expected ones were never counted. */
+  executed(cell: number): void {
+    this.cursor++;
+    if (this.work[cell] === 0) return;
+    this.work[cell]--;
+    this.leftNs -= this.#nodeNs[cell];
   }
 }
 
 /** One entry of the stack. */
 export class SubBatch {
   members: Member[] = [];
-  /** Sum of the members' SingleInputExecTime. */
+  /** Sum of the members' SingleInputExecTime, and of what of it is left. */
   execNs = 0;
+  leftNs = 0;
   /** Smallest limit of its members. */
   limitNs = Infinity;
-  /** Smallest limit, and sum of times, of this entry and all below it. */
-  limitBelowNs = Infinity;
+  /** The same of this entry and all below it. */
   execBelowNs = 0;
+  leftBelowNs = 0;
+  limitBelowNs = Infinity;
   /** Executions still expected, by index of cell: the most of any member. */
   readonly work: number[] = [];
   /** Slack forbade to batch more with it: it completes uninterrupted. */
   uninterrupted = false;
 
-  constructor(
-    readonly model: Model,
-    public cell: Cell,
-    members: readonly Member[] = [],
-  ) {
-    for (const member of members) this.add(member);
-  }
+  constructor(readonly model: Model, public cell: Cell) {}
 
   /** Adds a request that has not begun. */
   begin(member: Member): void {
@@ -68,6 +80,7 @@ export class SubBatch {
     member.entry = this;
     this.members.push(member);
     this.execNs += member.execNs;
+    this.leftNs += member.leftNs;
     this.limitNs = Math.min(this.limitNs, member.limitNs);
   }
 
@@ -120,13 +133,23 @@ export class BatchTable {
   executed(members: readonly Member[]): void {
     this.#nextCell = undefined;
     this.#mayBeApart = false;
+    const { running } = this;
+    if (running === undefined) return;
+    const cell = running.model.cells.indexOf(running.cell);
+    let doneNs = 0;
     for (let i = 0; i < members.length; i++) {
       const member = members[i];
-      const next = member.request.graph.nodes[++member.cursor]?.cell;
+      const { leftNs } = member;
+      member.executed(cell);
+      // Who has been cancelled meanwhile is in no entry any more.
+      if (member.table === this) doneNs += leftNs - member.leftNs;
+      const next = member.request.graph.nodes[member.cursor]?.cell;
       if (next === undefined) continue;
       if (this.#nextCell === undefined) this.#nextCell = next;
       else if (this.#nextCell !== next) this.#mayBeApart = true;
     }
+    running.leftNs -= doneNs;
+    if (this.top === running) this.#sumUp(this.entries.length - 1);
   }
 
   /**
@@ -193,6 +216,7 @@ export class BatchTable {
     this.#rows.set(model, this.rowsOf(model) - 1);
     const at = this.entries.lastIndexOf(entry);
     entry.execNs -= member.execNs;
+    entry.leftNs -= member.leftNs;
     if (members.length === 0) {
       this.entries.splice(at, 1);
     } else if (member.limitNs <= entry.limitNs) {
@@ -210,6 +234,7 @@ export class BatchTable {
       const entry = this.entries[i];
       const below = this.entries[i - 1];
       entry.execBelowNs = entry.execNs + (below?.execBelowNs ?? 0);
+      entry.leftBelowNs = entry.leftNs + (below?.leftBelowNs ?? 0);
       entry.limitBelowNs = Math.min(
         entry.limitNs,
         below?.limitBelowNs ?? Infinity,

@@ -14,7 +14,7 @@ import type { Request } from "../request.ts";
  * @param decTimesteps steps that every growing decoder is expected to take (line 9); its actual length
  * is not known yet. What the graph already holds when the request arrives is known and counts as it is.
  */
-export function expectedWork(request: Request, decTimesteps: number): number[] {
+function expectedWork(request: Request, decTimesteps: number): number[] {
   const { cells } = request.model;
   const work = new Array<number>(cells.length).fill(0);
   const { closed, nodes } = request.graph;
@@ -63,22 +63,35 @@ export function expectedExtents(
   return extents;
 }
 
-/** Lines 1-14: the sum of NodeLatency over all nodes, in ns. */
-export function singleInputExecNs(
+/** Algorithm 1's estimate of a request. */
+export interface ExecTime {
+  /** Expected executions by index of the model's cells. */
+  readonly work: number[];
+  /** NodeLatency by index of the model's cells, ns; 0 where none is expected. */
+  readonly nodeNs: readonly number[];
+  /** SingleInputExecTime, ns: the sum of NodeLatency over all nodes. */
+  readonly execNs: number;
+  /** Extents of its rows by index of the model's cells, where it has any. */
+  readonly extents: CellExtents | undefined;
+}
+
+/** Lines 1-14. */
+export function execTime(
   request: Request,
-  work: readonly number[],
-  profile: Profile,
-  extents?: CellExtents,
-): number {
+  { profile, decTimesteps }: { profile: Profile; decTimesteps: number },
+): ExecTime {
   const { cells } = request.model;
+  const work = expectedWork(request, decTimesteps);
+  const extents = expectedExtents(request, decTimesteps);
+  const nodeNs = new Array<number>(cells.length).fill(0);
   let graphLatencyNs = 0; // l. 2
   for (let n = 0; n < cells.length; n++) { // l. 3
+    if (work[n] === 0) continue;
+    nodeNs[n] = profile(cells[n], 1, extents?.[n]);
     // Lines 4-10: `work` is 1 per STATIC node, enc_timesteps or dec_timesteps otherwise.
-    if (work[n] > 0) {
-      graphLatencyNs += profile(cells[n], 1, extents?.[n]) * work[n];
-    }
+    graphLatencyNs += nodeNs[n] * work[n];
   }
-  return graphLatencyNs; // l. 12-14
+  return { work, nodeNs, execNs: graphLatencyNs, extents }; // l. 12-14
 }
 
 const checkLengths = listOf(listOf(integer(0, Number.MAX_SAFE_INTEGER)));

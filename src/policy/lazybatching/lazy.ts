@@ -1,66 +1,37 @@
 /**
- * LazyBatching: sub-batches are preempted between two nodes so that new requests catch up and merge,
- * as long as the slack of everybody concerned allows it. `oracle` predicts slack from the exact curves.
- * Source: Choi, Kim, Rhu, "LazyBatching: An SLA-aware Batching System for Cloud Machine Learning
- * Inference" (HPCA 2021), section IV, Fig. 8-10, Eq. 1 and 2, Algorithm 1.
- * State: InfQ (waiting requests by model), per worker a BatchTable (a stack, its top runs).
- * Invariant: merged sub-batches stand at the same node; a cell that recurs is one node, whatever the
- * time step, as it has the same weights.
- * Assumption: all sub-batches of a model in a table hold at most the maximum together; whoever could
- * not merge has no reason to preempt.
- * Assumption: InfQ is served in order of arrival: the longest prefix of one model's requests that slack
- * allows enters as one sub-batch. With an empty table the first one enters whatever its slack.
+ * LazyBatching: sub-batches are preempted between two nodes so that new requests catch up and merge, as long as
+ * the slack of everybody concerned allows it.
+ * Source: Choi, Kim, Rhu, "LazyBatching: An SLA-aware Batching System for Cloud Machine Learning Inference"
+ * (HPCA 2021), section IV. This file is section IV-B (Fig. 9); the BatchTable of Fig. 10 is batch_table.ts, section
+ * IV-C slack.ts (Eq. 1, 2) and exec_time.ts (Algorithm 1), Oracle's predictor exact_slack.ts.
+ * State: InfQ (pending inputs, by model), per worker a BatchTable (a stack, its top the active batch).
+ * Invariant: merged sub-batches stand at the same node; a cell that recurs is one node, whatever the time step, as
+ * it has the same weights.
+ * Assumption: InfQ is served in order of arrival: the longest prefix of one model's requests that slack allows is
+ * issued as one sub-batch.
+ * Assumption: all sub-batches of a model in a table hold at most the maximum together; whoever could not merge has
+ * no reason to preempt.
  * Assumption: the paper has one device; each further worker gets a BatchTable of its own.
  */
-import { describe } from "../../base/describe.ts";
 import { Fifo } from "../../base/fifo.ts";
 import type { Model } from "../../graph/model.ts";
 import { BatchTable, Member, SubBatch } from "./batch_table.ts";
+import { exact } from "./exact_slack.ts";
+import { execTime } from "./exec_time.ts";
 import {
-  expectedExtents,
-  expectedWork,
-  singleInputExecNs,
-} from "./exec_time.ts";
+  type LazyOptions,
+  type LazySettings,
+  lazySettings,
+} from "./lazy_options.ts";
 import type { Note, Task } from "../launch.ts";
-import {
-  flag,
-  knownOptions,
-  nonNegative,
-  positiveInteger,
-} from "../options.ts";
+import { conservative, equation2, type SlackPredictor } from "./slack.ts";
 import {
   type Decision,
   type EngineView,
   IDLE,
   type Policy,
 } from "../policy.ts";
-import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 import type { Request } from "../request.ts";
-import { conservative, exact, type SlackPredictor } from "./slack.ts";
-
-/** Its tag is its member of a sub-batch. */
-type LazyRequest = Request<Member>;
-
-/**
- * Options of `lazy` and `oracle`.
- */
-export interface LazyOptions {
-  /** Offline profile, NodeLatency: a function, or points [rows, ns] by cell. Default: every node counts as 0 ns. */
-  profile?: Profile | ProfileTable;
-  /** SLA_target of requests without a deadline of their own, in all or by model name; default 100 ms. */
-  slaNs?: number | Readonly<Record<string, number>>;
-  /** Steps a decoder is expected to take; default 32 (section VI-C; see `decTimesteps`). */
-  decTimesteps?: number;
-  /** Model-allowed maximum batch size; default 64. */
-  batchSizeMax?: number;
-  /**
-   * A request whose slack is negative even alone. "refuse", literally: nothing may be batched with it,
-   * which is serial execution under overload. "ignore": it is lost and limits nobody. Default "refuse".
-   */
-  negativeSlack?: "refuse" | "ignore";
-  /** Whether a sub-batch that preempted another may be preempted (Fig. 10, t = 5); default true. */
-  nestedPreemption?: boolean;
-}
 
 /**
  * LazyBatching: sub-batches are preempted between two nodes so that new requests catch up and merge, as long as the
@@ -82,7 +53,11 @@ export interface LazyOptions {
  * ```
  */
 export function lazy(options: LazyOptions = {}): Policy {
-  return lazyBatching("lazy", options, conservative);
+  const settings = lazySettings("lazy", options);
+  return lazyBatching(
+    settings,
+    settings.elapsedTime === "charge" ? conservative : equation2,
+  );
 }
 
 /**
@@ -101,116 +76,100 @@ export function lazy(options: LazyOptions = {}): Policy {
  * ```
  */
 export function oracle(options: LazyOptions = {}): Policy {
-  return lazyBatching(
-    "oracle",
-    options,
-    exact(profileOf("oracle", options.profile)),
-  );
+  const settings = lazySettings("oracle", options);
+  return lazyBatching(settings, exact(settings.profile));
 }
 
+/** Its tag is its member of a sub-batch. */
+type LazyRequest = Request<Member>;
+
+/** The scheduler of Fig. 9, with either predictor. */
 function lazyBatching(
-  name: string,
-  options: LazyOptions,
+  settings: LazySettings,
   predictor: SlackPredictor,
 ): Policy {
-  knownOptions(name, options, [
-    "profile",
-    "slaNs",
-    "decTimesteps",
-    "batchSizeMax",
-    "negativeSlack",
-    "nestedPreemption",
-  ]);
-  const profile = profileOf(name, options.profile);
-  const decTimesteps = positiveInteger(
-    name,
-    "decTimesteps",
-    options.decTimesteps ?? 32,
-  );
-  const batchSizeMax = positiveInteger(
-    name,
-    "batchSizeMax",
-    options.batchSizeMax ?? 64,
-  );
-  const sla = options.slaNs ?? 100_000_000;
-  const nestedPreemption = flag(
-    name,
-    "nestedPreemption",
-    options.nestedPreemption ?? true,
-  );
-  for (const ns of typeof sla === "object" ? Object.values(sla) : [sla]) {
-    nonNegative(name, "slaNs", ns);
-  }
-  const { negativeSlack = "refuse" } = options;
-  if (negativeSlack !== "refuse" && negativeSlack !== "ignore") {
-    throw new RangeError(
-      `"negativeSlack" of policy "${name}" is "refuse" or "ignore", got ${
-        describe(negativeSlack)
-      }`,
-    );
-  }
-
+  const { batchSizeMax, emptyTable, negativeSlack, nestedPreemption } =
+    settings;
   const infQ = new Map<Model, Fifo<Member>>();
   /** The same queues, the one with the oldest request first after `sortByAge`. */
   const queues: Fifo<Member>[] = [];
   const tables: BatchTable[] = [];
   let notes: Note[] = [];
 
-  function slaOf({ model, arrivalNs, deadlineNs }: Request): number {
-    if (deadlineNs !== Infinity) return deadlineNs - arrivalNs;
-    return typeof sla === "object" ? sla[model.name] ?? Infinity : sla;
+  /** After a node: members stand at the next one, and sub-batches that stand at one node merge (Fig. 10). */
+  function updateTable(table: BatchTable): void {
+    table.advance();
+    const merged = table.mergeTop(batchSizeMax);
+    if (merged) note("merge", merged, `at node ${table.top!.cell.name}`);
   }
 
-  /** Fixes what the member's slack counts down from (T_wait ends when it is issued). */
-  function limit(member: Member, nowNs: number): void {
-    const { request, execNs } = member;
-    const slaNs = slaOf(request);
-    const alone = slaNs - (nowNs - request.arrivalNs) - execNs; // Eq. 1
-    member.limitNs = alone < 0 && negativeSlack === "ignore"
-      ? Infinity
-      : predictor.limitNs(request.arrivalNs, slaNs, nowNs);
-  }
-
-  /** Section IV-B: preempts the active batch for pending inputs, or lets it complete uninterrupted. */
-  function admit(table: BatchTable, nowNs: number): void {
-    const { top } = table;
-    if (top?.uninterrupted) return;
+  /** Section IV-B: preempts the active batch for pending inputs, or lets it complete its execution uninterrupted. */
+  function considerPending(table: BatchTable, nowNs: number): void {
+    const { top: active } = table;
+    if (active?.uninterrupted) return;
     if (!nestedPreemption && table.entries.length > 1) return;
     sortByAge(queues);
     for (const queue of queues) {
-      const { first } = queue;
+      const first = queue.first?.request;
       if (first === undefined) continue;
-      const { request: { model }, nextCell } = first;
-      const room = batchSizeMax - table.rowsOf(model);
+      const room = batchSizeMax - table.rowsOf(first.model);
       if (room <= 0) continue;
-      const issued: Member[] = [];
-      let slackNs = Infinity;
-      let pending = new SubBatch(model, nextCell);
-      while (issued.length < room) {
-        const member = queue.at(issued.length);
-        if (member?.nextCell !== nextCell) break;
-        limit(member, nowNs);
-        pending.begin(member);
-        const leftNs = predictor.slackNs(table, pending, nowNs); // Eq. 2
-        if (leftNs < 0 && (top || issued.length > 0)) {
-          if (top && issued.length === 0) return refuse(top, member, leftNs);
-          pending = new SubBatch(model, nextCell);
-          for (const before of issued) pending.begin(before);
-          break;
-        }
-        issued.push(member);
-        slackNs = leftNs;
+      const { pending, slackNs } = authorize(queue, room, { table, nowNs });
+      const { members } = pending;
+      if (members.length > 0) {
+        for (let i = 0; i < members.length; i++) queue.shift();
+        note(active ? "preempt" : "push", members, `slack ${slackNs} ns`);
+        table.push(pending);
+      } else {
+        active!.uninterrupted = true;
+        note("refuse", [queue.first!], `slack would be ${slackNs} ns`);
       }
-      for (let i = 0; i < issued.length; i++) queue.shift();
-      note(top ? "preempt" : "push", issued, `slack ${slackNs} ns`);
-      table.push(pending);
       return;
     }
   }
 
-  function refuse(top: SubBatch, pending: Member, slackNs: number): void {
-    top.uninterrupted = true;
-    note("refuse", [pending], `slack would be ${slackNs} ns`);
+  /**
+   * The longest prefix of a queue, of at most `room`, that leaves nobody with negative slack: none when already the
+   * first one would. With an empty table there is no active batch to protect: all of it, or (`emptyTable`) at least
+   * the first one.
+   * @returns the prefix, and the slack that it leaves or, when there is none, would leave
+   */
+  function authorize(
+    queue: Fifo<Member>,
+    room: number,
+    { table, nowNs }: { table: BatchTable; nowNs: number },
+  ): { pending: SubBatch; slackNs: number } {
+    const { request: { model }, nextCell } = queue.first!;
+    const isIdle = table.top === undefined;
+    const allowed = isIdle ? (emptyTable === "issue" ? room : 1) : 0;
+    let pending = new SubBatch(model, nextCell);
+    let slackNs = Infinity;
+    for (let n = 0; n < room; n++) {
+      const member = queue.at(n);
+      if (member?.nextCell !== nextCell) break;
+      member.limitNs = limitNs(member, nowNs);
+      pending.begin(member);
+      const leftNs = predictor.slackNs(table, pending, nowNs);
+      if (leftNs < 0 && n >= allowed) {
+        const before = pending.members.slice(0, n);
+        pending = new SubBatch(model, nextCell);
+        for (const each of before) pending.begin(each);
+        if (n === 0) slackNs = leftNs;
+        break;
+      }
+      slackNs = leftNs;
+    }
+    return { pending, slackNs };
+  }
+
+  /** What the slack of a request that is issued now counts down from. */
+  function limitNs({ request, execNs }: Member, nowNs: number): number {
+    const { arrivalNs } = request;
+    const slaNs = settings.slaNsOf(request);
+    const aloneNs = slaNs - (nowNs - arrivalNs + execNs); // Eq. 1
+    return aloneNs < 0 && negativeSlack === "ignore"
+      ? Infinity
+      : predictor.limitNs({ arrivalNs, slaNs }, nowNs);
   }
 
   function note(op: Note["op"], members: readonly Member[], why: string): void {
@@ -218,21 +177,13 @@ function lazyBatching(
   }
 
   return {
-    name,
+    name: settings.name,
     supports: ({ shape }) =>
       shape === "chain"
         ? undefined
         : "sub-batches catch up along a chain of nodes (LazyBatching, section IV-B); use cellular or merged",
     enqueue(request: LazyRequest) {
-      const work = expectedWork(request, decTimesteps);
-      const extents = expectedExtents(request, decTimesteps);
-      const member = new Member(
-        request,
-        singleInputExecNs(request, work, profile, extents),
-        work,
-        Infinity,
-        extents,
-      );
+      const member = new Member(request, execTime(request, settings));
       request.tag = member;
       let queue = infQ.get(request.model);
       if (!queue) {
@@ -246,9 +197,9 @@ function lazyBatching(
       if (worker < 0) return IDLE;
       const table = tables[worker];
       notes = [];
-      settle(table);
-      admit(table, view.nowNs);
-      settle(table);
+      updateTable(table);
+      considerPending(table, view.nowNs);
+      updateTable(table);
       const top = table.running = table.top!;
       const nodes = top.members.map(({ request, cursor }) =>
         request.graph.nodes[cursor]
@@ -288,13 +239,6 @@ function lazyBatching(
       if (top !== undefined && found < 0) found = id;
     }
     return found;
-  }
-
-  /** After a node or a push: entries that now stand at one node become one. */
-  function settle(table: BatchTable): void {
-    table.advance();
-    const merged = table.mergeTop(batchSizeMax);
-    if (merged) note("merge", merged, `at node ${table.top!.cell.name}`);
   }
 }
 

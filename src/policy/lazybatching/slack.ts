@@ -1,108 +1,42 @@
 /**
- * The two slack predictors of LazyBatching: what pushing more requests onto a BatchTable would leave
- * to the one that has least.
+ * What issuing more requests would leave to the one that has least slack.
+ * Source: LazyBatching, section IV-C, Eq. 1 and 2.
  */
-import {
-  type BatchTable,
-  largerExtents,
-  type SubBatch,
-} from "./batch_table.ts";
-import type { CellExtents } from "./exec_time.ts";
-import type { Profile } from "../profile.ts";
+import type { BatchTable, SubBatch } from "./batch_table.ts";
 
 /** Estimates before anything is decided; never touches the table. */
 export interface SlackPredictor {
-  /**
-   * What a request's slack counts down from, fixed when it is issued.
-   * @param slaNs latency it may have, from its arrival
-   */
-  limitNs(arrivalNs: number, slaNs: number, nowNs: number): number;
+  /** What a request's slack counts down from, fixed when it is issued, ns. */
+  limitNs(
+    request: { readonly arrivalNs: number; readonly slaNs: number },
+    nowNs: number,
+  ): number;
   /** Smallest slack of any request in the table or in `pending`, were that pushed now, ns. */
   slackNs(table: BatchTable, pending: SubBatch, nowNs: number): number;
 }
 
 /**
- * Source: LazyBatching, section IV-C, Eq. 1 and 2:
- * Slack = SLA_target - (T_wait + sum over all N of SingleInputExecTime_i).
- * The N are the members of all entries: all of them wait for the others' nodes. T_wait is the wait
- * before the first node only, and every time is the whole graph's, however far a request has come.
+ * Section IV-C, Eq. 2: Slack = SLA_target - (T_wait + sum over all N of SingleInputExecTime_i); with N = 1, Eq. 1.
+ * The N are the members of all entries: all of them wait for the others' nodes. To the letter: T_wait ends when a
+ * request is issued, and every time is the whole graph's, however far a request has come.
  */
-export const conservative: SlackPredictor = {
-  limitNs: (arrivalNs, slaNs, nowNs) => slaNs - (nowNs - arrivalNs),
-  slackNs(table, pending) {
-    const { top } = table;
-    if (top === undefined) return pending.limitNs - pending.execNs;
-    return Math.min(top.limitBelowNs, pending.limitNs) -
-      (top.execBelowNs + pending.execNs);
-  },
+export const equation2: SlackPredictor = {
+  limitNs: ({ arrivalNs, slaNs }, nowNs) => slaNs - (nowNs - arrivalNs),
+  slackNs: ({ top }, pending) =>
+    Math.min(top?.limitBelowNs ?? Infinity, pending.limitNs) -
+    ((top?.execBelowNs ?? 0) + pending.execNs),
 };
 
 /**
- * Source: LazyBatching, section VI ("Oracle"): the exact latency of every node at every batch size.
- * Plays the stack to its end: each entry catches up with the one below, merges, and goes on; slack is
- * the earliest deadline minus now and that time.
- * Assumption: the paper does not say what Oracle does with Eq. 2's terms. What has been executed is
- * known, so only the rest counts. A decoder's length stays Algorithm 1's estimate: Oracle knows curves,
- * not sentences. Exact for static graphs; sub-batches of different lengths are taken at the longest's.
+ * Eq. 2 at the moment that it is asked: what has passed counts as it passed, what is left as the sum of the times
+ * of nodes still to be executed, one by one. The same as to the letter until requests leave or nodes are batched.
+ * Deviation: read to the letter, whoever leaves takes the time that was spent on it out of the sum, so that a
+ * request below a stream of others waits for ever with its slack intact; section VI-C promises that a co-located
+ * model's requests are protected.
  */
-export function exact(profile: Profile): SlackPredictor {
-  /** Moves `work` through the cells before index `until`; returns the time that `rows` rows take. */
-  function catchUpNs(
-    entry: SubBatch,
-    work: number[],
-    { rows, until, extents }: {
-      rows: number;
-      until: number;
-      extents: CellExtents | undefined;
-    },
-  ): number {
-    const { cells } = entry.model;
-    let ns = 0;
-    for (let i = 0; i < until; i++) {
-      if (work[i] === 0) continue;
-      // A decoder that waits inside a step is caught up with in the first one.
-      const waitsInLoop = until < cells.length &&
-        cells[until].phase === "decoder" && cells[i].phase === "decoder";
-      const times = waitsInLoop ? 1 : work[i];
-      ns += times * profile(cells[i], rows, extents?.[i]);
-      work[i] -= times;
-    }
-    return ns;
-  }
-
-  return {
-    limitNs: (arrivalNs, slaNs) => arrivalNs + slaNs,
-    slackNs(table, pending, nowNs) {
-      const { entries } = table;
-      let ns = 0;
-      let rows = pending.members.length;
-      let work = [...pending.work];
-      let extents = pending.largestExtents();
-      let current = pending;
-      for (let i = entries.length - 1; i >= 0; i--) {
-        const below = entries[i];
-        const merges = below.model === current.model;
-        const { cells } = current.model;
-        const until = merges
-          ? below.model.cells.indexOf(below.cell)
-          : cells.length;
-        ns += catchUpNs(current, work, { rows, until, extents });
-        const rest = merges ? work : [];
-        rows = below.members.length + (merges ? rows : 0);
-        work = below.work.map((times, c) => Math.max(times, rest[c] ?? 0));
-        extents = largerExtents(
-          below.largestExtents(),
-          merges ? extents : undefined,
-        );
-        current = below;
-      }
-      const until = current.model.cells.length;
-      ns += catchUpNs(current, work, { rows, until, extents });
-      const limitNs = Math.min(
-        table.top?.limitBelowNs ?? Infinity,
-        pending.limitNs,
-      );
-      return limitNs - nowNs - ns;
-    },
-  };
-}
+export const conservative: SlackPredictor = {
+  limitNs: ({ arrivalNs, slaNs }) => arrivalNs + slaNs,
+  slackNs: ({ top }, pending, nowNs) =>
+    Math.min(top?.limitBelowNs ?? Infinity, pending.limitNs) -
+    (nowNs + (top?.leftBelowNs ?? 0) + pending.leftNs),
+};
