@@ -109,6 +109,7 @@ export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
       windowNs: [undefined, ...WINDOWS_NS],
       compWaitNs: [0, 5000, 1e9],
       splitTolerance: [0, 0.4],
+      splitManner: ["serial", "parallel"],
       pairs: [1, 2, 3, 4],
       lengthRatio: [undefined, 1.5],
     },

@@ -4,7 +4,11 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Item, Query } from "../../src/policy/dvabatch/query_table.ts";
+import type {
+  Item,
+  Query,
+  SplitManner,
+} from "../../src/policy/dvabatch/query_table.ts";
 import { Pipeline, type Work } from "../../src/policy/dvabatch/pipeline.ts";
 import type { DvaSchedule } from "../../src/policy/dvabatch/schedule.ts";
 import {
@@ -110,6 +114,7 @@ Deno.test("dvabatch completes every request once, whatever the stages, pairs, wo
     windowNs: fc.constantFrom(0, 3, 9),
     compWaitNs: fc.constantFrom(0, 4, Infinity),
     pairs: fc.integer({ min: 1, max: 4 }),
+    splitManner: fc.constantFrom("serial", "parallel"),
   });
   fc.assert(
     fc.property(
@@ -211,6 +216,7 @@ const stands = fc.record({
   pairs: fc.integer({ min: 1, max: 3 }),
   sizes: fc.array(fc.nat(3), { minLength: 1, maxLength: 5 }),
   stretch: fc.boolean(),
+  splitManner: fc.constantFrom("serial" as const, "parallel" as const),
   steps,
 });
 
@@ -219,6 +225,7 @@ interface Drawn {
   pairs: number;
   sizes: number[];
   stretch: boolean;
+  splitManner: SplitManner;
   steps: Step[];
 }
 
@@ -232,6 +239,7 @@ function drive(drawn: Drawn, tamper: (pipeline: Pipeline) => void): void {
     pairs: drawn.pairs,
     batchSizeMax: 6,
     workers: drawn.stages,
+    splitManner: drawn.splitManner,
   });
   tamper(pipeline);
   const stand: Stand = { pipeline, running: [], arrived: 0, done: 0 };

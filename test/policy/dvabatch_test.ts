@@ -68,10 +68,12 @@ Deno.test("DVABatch Fig. 3 case I: splitting by input length takes 4 T to 2.5 T"
  * run one after the other. It takes both halvings, 4 to 2 and 2 to 1, at the one boundary behind A.
  */
 for (
-  const { workers, pairs } of [{ workers: 1, pairs: 2 }, {
-    workers: 4,
-    pairs: 1,
-  }]
+  const { workers, pairs } of [
+    { workers: 1, pairs: 2 },
+    { workers: 4, pairs: 1 },
+    { workers: 4, pairs: 2 },
+    { workers: 4, pairs: 3 },
+  ]
 ) {
   Deno.test(`DVABatch Fig. 3 case II: split behind A takes 4 T to 2.875 T (${workers} workers, ${pairs} pairs)`, () => {
     const requests = [0, 0, 0, 0].map((arrivalNs) => ({ arrivalNs }));

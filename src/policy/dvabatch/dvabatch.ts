@@ -12,7 +12,7 @@ import { assert } from "../../base/assert.ts";
 import { describe } from "../../base/describe.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Model } from "../../graph/model.ts";
-import type { Query } from "./query_table.ts";
+import { type Query, SPLIT_MANNERS, type SplitManner } from "./query_table.ts";
 import { Pipeline, type Work } from "./pipeline.ts";
 import { DVA_POLICIES, type DvaSchedule, dvaSchedule } from "./schedule.ts";
 import {
@@ -74,6 +74,11 @@ export interface DvaBatchOptions {
    * for twice the rows that holds by chance only; on a measured profile noise makes it hold.
    */
   splitTolerance?: number;
+  /**
+   * Policy II: "serial": a part of a split starts when the one before has left the last stage (section 7.2; other batches
+   * may run beside it); "parallel": parts follow each other through the stages as any two batches do. Default "serial".
+   */
+  splitManner?: SplitManner;
   /** Policy I: ratio of input lengths from which on queries do not share a batch; default 2. */
   lengthRatio?: number;
 }
@@ -114,6 +119,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
     "compWaitNs",
     "pairs",
     "splitTolerance",
+    "splitManner",
     "lengthRatio",
   ]);
   const profile = profileOf(name, options.profile);
@@ -146,6 +152,14 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
     throw new RangeError(
       `"splitTolerance" of policy "${name}" is in [0, 1), got ${
         describe(splitTolerance)
+      }`,
+    );
+  }
+  const { splitManner = "serial" } = options;
+  if (!SPLIT_MANNERS.includes(splitManner)) {
+    throw new RangeError(
+      `"splitManner" of policy "${name}" is ${SPLIT_MANNERS.join(", ")}; got ${
+        describe(splitManner)
       }`,
     );
   }
@@ -207,6 +221,7 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
         pairs,
         batchSizeMax,
         workers,
+        splitManner,
       });
       pipelines.set(model, pipeline);
       byAge.push(pipeline);

@@ -12,6 +12,7 @@ import {
   type Item,
   type Query,
   QueryTable,
+  type SplitManner,
 } from "./query_table.ts";
 import { BufferPairs } from "./buffer_pairs.ts";
 import type { AdmitChoice, DvaSchedule } from "./schedule.ts";
@@ -26,6 +27,7 @@ export interface PipelineOptions {
   pairs: number;
   batchSizeMax: number;
   workers: number;
+  splitManner: SplitManner;
 }
 
 /** Something to execute: queries of a batch, through a stage. */
@@ -48,9 +50,9 @@ export class Pipeline {
   #inFlight = 0;
 
   constructor(options: PipelineOptions) {
-    const { stages: { length: stages }, workers, pairs } = options;
+    const { stages: { length: stages }, workers, pairs, splitManner } = options;
     this.#options = options;
-    this.table = new QueryTable(stages);
+    this.table = new QueryTable(stages, splitManner);
     this.pairs = new BufferPairs(pairs, stages);
     const executor = (stage: number, worker: number) =>
       new StageExecutor(stage, worker, this.pairs, this.table);

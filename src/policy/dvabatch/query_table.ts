@@ -33,7 +33,18 @@ export interface Batch {
   readonly pairs: number[];
   /** A split is foreseen, or it came from one: it is never stretched (section 5.2.2). */
   fixed: boolean;
+  /** What runs in turn: the parts of a split with each other, in order, until each has left; otherwise itself. */
+  line: Batch[];
 }
+
+/**
+ * How the parts of a split run. "serial": each starts when the one before has left the last stage, which is what
+ * gives the 2.875 T of Fig. 3, case II (stage by stage in turn it would be 3.625 T); "parallel": as a pipeline,
+ * like batches that were never one.
+ */
+export const SPLIT_MANNERS = ["serial", "parallel"] as const;
+
+export type SplitManner = (typeof SPLIT_MANNERS)[number];
 
 /** An entry of a batch queue: queries [start, start + num) of a batch. */
 export interface Item {
@@ -53,7 +64,10 @@ export class QueryTable {
   readonly held: Item[][];
   #ids = 0;
 
-  constructor(readonly stages: number) {
+  constructor(
+    readonly stages: number,
+    readonly splitManner: SplitManner = "serial",
+  ) {
     this.queues = Array.from({ length: stages }, () => []);
     this.held = Array.from({ length: stages }, () => []);
   }
@@ -115,7 +129,10 @@ export class QueryTable {
     batch.completed[stage] += item.num;
     const isWhole = batch.completed[stage] === batch.queries.length;
     if (stage === this.stages - 1) {
-      if (isWhole) this.#remove(batch);
+      if (isWhole) {
+        this.#remove(batch);
+        batch.line.splice(batch.line.indexOf(batch), 1);
+      }
       return undefined;
     }
     if (!isWhole) {
@@ -133,6 +150,11 @@ export class QueryTable {
     const start = batch.issued[stage + 1];
     const num = batch.queries.length - start;
     return { out: { batch, start, num, pair }, merged };
+  }
+
+  /** Whether its turn among the parts of a split has come. */
+  isDue({ batch }: Item): boolean {
+    return batch.line[0] === batch;
   }
 
   /** Hands an item to the next stage. */
@@ -153,7 +175,7 @@ export class QueryTable {
   ): Item[] {
     this.#remove(batch);
     let start = 0;
-    return sizes.map((size, i) => {
+    const items = sizes.map((size, i) => {
       const queries = batch.queries.slice(start, start += size);
       const child = this.#add(
         queries,
@@ -164,6 +186,13 @@ export class QueryTable {
       child.fixed = true;
       return { batch: child, start: 0, num: size, pair: i === 0 ? pair : -1 };
     });
+    if (this.splitManner === "serial") {
+      const { line } = batch;
+      const parts = items.map((item) => item.batch);
+      line.splice(line.indexOf(batch), 1, ...parts);
+      for (const part of parts) part.line = line;
+    }
+    return items;
   }
 
   #add(
@@ -186,7 +215,9 @@ export class QueryTable {
       parts: 1,
       pairs: [],
       fixed: false,
+      line: [],
     };
+    batch.line.push(batch);
     this.batches.push(batch);
     return batch;
   }

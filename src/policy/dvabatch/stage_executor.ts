@@ -58,7 +58,7 @@ export class StageExecutor {
     if (this.state === "active") {
       const queue = this.table.queues[stage];
       const item = queue[0]; // l. 3
-      if (item === undefined) return undefined;
+      if (item === undefined || !this.table.isDue(item)) return undefined;
       if (item.pair < 0) { // The first executor gives it one that it may be active with.
         item.pair = pairs.legitimate(stage, item.batch.pairs);
         if (item.pair < 0) return undefined;
