@@ -107,7 +107,7 @@ export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
       // A function instead of a policy by name.
       schedule: [undefined],
       windowNs: [undefined, ...WINDOWS_NS],
-      compWaitNs: [0, 5000, 1e9],
+      compWaitNs: ["profile", 0, 5000, 1e9],
       splitTolerance: [0, 0.4],
       splitManner: ["serial", "parallel"],
       pairs: [1, 2, 3, 4],

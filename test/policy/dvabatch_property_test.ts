@@ -112,7 +112,7 @@ Deno.test("dvabatch completes every request once, whatever the stages, pairs, wo
     stages: fc.integer({ min: 1, max: 6 }),
     policy: fc.constantFrom("none", "I", "II", "III", "II+III"),
     windowNs: fc.constantFrom(0, 3, 9),
-    compWaitNs: fc.constantFrom(0, 4, Infinity),
+    compWaitNs: fc.constantFrom("profile" as const, 0, 4, Infinity),
     pairs: fc.integer({ min: 1, max: 4 }),
     splitManner: fc.constantFrom("serial", "parallel"),
   });
@@ -143,6 +143,8 @@ Deno.test("dvabatch completes every request once, whatever the stages, pairs, wo
 /** A pipeline, what runs on it, and who owns which buffer, told from the outside. */
 interface Stand {
   readonly pipeline: Pipeline;
+  /** By split: the queries of each part. */
+  readonly splits: (readonly Query[])[][];
   readonly running: Work[];
   arrived: number;
   done: number;
@@ -173,6 +175,17 @@ function assertOwners({ pipeline, running }: Stand): void {
   for (const { executor, item } of running) {
     own(executor.stage, item);
     own(executor.stage + 1, item);
+  }
+}
+
+/** Nobody of a split's later part runs before everybody of the earlier ones has left. */
+function assertInTurn({ splits, running }: Stand): void {
+  for (const parts of splits) {
+    const first = parts.findIndex((part) => part.some(({ ended }) => !ended));
+    const later = new Set(parts.slice(first + 1).flat());
+    for (const { queries } of running) {
+      assert(!queries.some((query) => later.has(query)), "parts run in turn");
+    }
   }
 }
 
@@ -242,7 +255,20 @@ function drive(drawn: Drawn, tamper: (pipeline: Pipeline) => void): void {
     splitManner: drawn.splitManner,
   });
   tamper(pipeline);
-  const stand: Stand = { pipeline, running: [], arrived: 0, done: 0 };
+  const stand: Stand = {
+    pipeline,
+    splits: [],
+    running: [],
+    arrived: 0,
+    done: 0,
+  };
+  const { table } = pipeline;
+  const split = table.split.bind(table);
+  table.split = (stage, item, sizes) => {
+    const items = split(stage, item, sizes);
+    stand.splits.push(items.map(({ batch }) => batch.queries));
+    return items;
+  };
   const start = () => {
     for (;;) {
       const busy = new Set(
@@ -256,6 +282,7 @@ function drive(drawn: Drawn, tamper: (pipeline: Pipeline) => void): void {
     if (drawn.pairs === 1) {
       assert(stand.running.length <= 1, "one pair: serial");
     }
+    if (drawn.splitManner === "serial") assertInTurn(stand);
   };
   const finish = (which: number) => {
     const { length } = stand.running;

@@ -8,10 +8,15 @@ import {
 import { dvaSchedule } from "../../src/policy/dvabatch/schedule.ts";
 import {
   atPreferredSizes,
+  durationNs,
   preferredBatchSize,
   timeEven,
 } from "../../src/policy/dvabatch/stages.ts";
-import { dvabatch } from "../../src/policy/dvabatch/dvabatch.ts";
+import {
+  dvabatch,
+  type DvaBatchOptions,
+} from "../../src/policy/dvabatch/dvabatch.ts";
+import { profiledCompWait } from "../../src/policy/dvabatch/comp_wait.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import type { Note } from "../../src/policy/launch.ts";
 import type { Policy } from "../../src/policy/policy.ts";
@@ -65,14 +70,15 @@ Deno.test("DVABatch Fig. 3 case I: splitting by input length takes 4 T to 2.5 T"
 
 /**
  * Fig. 3, case II: A prefers batches of 4, B to D of 1. Stated: 4 T become 2.875 T; the single queries
- * run one after the other. It takes both halvings, 4 to 2 and 2 to 1, at the one boundary behind A.
+ * run one after the other, whatever the executors. It takes both halvings, 4 to 2 and 2 to 1, at the one
+ * boundary behind A. `parallel`: what it would be if they followed each other through the stages.
  */
 for (
-  const { workers, pairs } of [
-    { workers: 1, pairs: 2 },
-    { workers: 4, pairs: 1 },
-    { workers: 4, pairs: 2 },
-    { workers: 4, pairs: 3 },
+  const { workers, pairs, parallel } of [
+    { workers: 1, pairs: 2, parallel: 2.875 },
+    { workers: 4, pairs: 1, parallel: 2.875 },
+    { workers: 4, pairs: 2, parallel: 2.125 },
+    { workers: 4, pairs: 3, parallel: 2.125 },
   ]
 ) {
   Deno.test(`DVABatch Fig. 3 case II: split behind A takes 4 T to 2.875 T (${workers} workers, ${pairs} pairs)`, () => {
@@ -90,6 +96,9 @@ for (
     const options = { profile: cost.latencyNs, batchSizeMax: 4, pairs };
     assert.equal(run(dvabatch({ ...options, policy: "II" })), 2.875);
     assert.equal(run(dvabatch({ ...options, policy: "II+III" })), 2.875);
+    const splitManner = "parallel";
+    const overlapped = dvabatch({ ...options, policy: "II", splitManner });
+    assert.equal(run(overlapped), parallel);
   });
 }
 
@@ -223,13 +232,57 @@ Deno.test("dvabatch() does not stretch a batch that began T_comp_wait ago", () =
   assert.equal(Math.max(...sizes(2.4)), 1);
 });
 
+/** A and B take 10 whatever the batch, C and D 10 a row. */
+const halfFull = ({ name }: { name: string }, rows: number) =>
+  name < "C" ? 10 : 10 * rows;
+
+Deno.test("T_comp_wait from the profile lasts while running the rest together saves a twentieth", () => {
+  const { cells } = four;
+  const remainingNs =
+    (profile: typeof halfFull) => (stage: number, size: number) =>
+      durationNs(cells.slice(stage + 1), size, profile);
+  const full = profiledCompWait(4, remainingNs((_, rows) => 10 * rows));
+  assert.equal(full(1, 1), 0);
+  const empty = profiledCompWait(4, remainingNs(() => 10));
+  assert.equal(empty(1, 1), Infinity);
+  const half = profiledCompWait(4, remainingNs(halfFull));
+  // B saves 10 of 40 + 40; of 120 + 120 that is less than a twentieth, of 100 + 100 just that.
+  assert.equal(half(1, 1), 10);
+  assert.equal(half(4, 4), 10);
+  assert.equal(half(5, 5), 0);
+  assert.equal(half(3, 5), 10);
+  // As good as none where nothing is known.
+  assert.equal(profiledCompWait(4, () => 0)(2, 3), Infinity);
+});
+
+Deno.test("dvabatch() stretches for as long as its profile says by default, and as an option", () => {
+  const sizes = (arrivalNs: number, options: DvaBatchOptions) =>
+    simulateStatic(
+      dvabatch({ profile: halfFull, ...options }),
+      [four],
+      [{ arrivalNs: 0 }, { arrivalNs }],
+      { workers: 4, cost: { latencyNs: halfFull } },
+    ).tasks.map(({ requests }) => requests.length);
+  const most = (arrivalNs: number, options: DvaBatchOptions = {}) =>
+    Math.max(...sizes(arrivalNs, options));
+  assert.equal(most(10), 2);
+  assert.equal(most(11), 1);
+  assert.equal(most(11, { compWaitNs: "profile" }), 1);
+  assert.equal(most(11, { compWaitNs: 11 }), 2);
+  assert.equal(most(11, { profile: undefined }), 2);
+  assert.throws(
+    () => dvabatch({ compWaitNs: "measure" as never }),
+    /"compWaitNs" of policy "dvabatch" is .*, got "measure"/,
+  );
+});
+
 Deno.test("dvabatch() does not stretch a batch once a split is foreseen, nor its children", () => {
   const requests = [0, 0, 2.5].map((arrivalNs) => ({ arrivalNs }));
   const sizes = (splitSize: number, splitStage: number) => {
     const schedule = dvaSchedule("III", {
       batchSizeMax: 8,
       windowNs: 0,
-      compWaitNs: 100,
+      compWaitNs: () => 100,
       splitTolerance: 0,
       lengthRatio: 2,
       remainingNs: () => 0,
@@ -255,7 +308,7 @@ Deno.test("Policy II halves while T_remain(b) >= 2 T_remain(b / 2), odd batches 
     dvaSchedule("II", {
       batchSizeMax: 64,
       windowNs: 0,
-      compWaitNs: 0,
+      compWaitNs: () => 0,
       splitTolerance: 0,
       lengthRatio: 2,
       remainingNs,
@@ -274,7 +327,7 @@ Deno.test("Policy II with a tolerance halves when that costs little more", () =>
     dvaSchedule("II", {
       batchSizeMax: 64,
       windowNs: 0,
-      compWaitNs: 0,
+      compWaitNs: () => 0,
       splitTolerance,
       lengthRatio: 2,
       // Halves of 8 take 4 % more than 8 together, halves of 4 take 8 % more than 4 together.

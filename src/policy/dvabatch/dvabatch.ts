@@ -11,6 +11,7 @@
 import { assert } from "../../base/assert.ts";
 import { describe } from "../../base/describe.ts";
 import type { Cell } from "../../graph/cell.ts";
+import { profiledCompWait } from "./comp_wait.ts";
 import type { Model } from "../../graph/model.ts";
 import { type Query, SPLIT_MANNERS, type SplitManner } from "./query_table.ts";
 import { Pipeline, type Work } from "./pipeline.ts";
@@ -63,9 +64,11 @@ export interface DvaBatchOptions {
   /** Batch time window, how long the oldest waits for company; default 0, for Policy I the time of the first stage at the maximum size. */
   windowNs?: number;
   /**
-   * T_comp_wait: a batch that started longer ago is not stretched. Default 100 ms. Assumption: the paper gives no figure; half of its QoS target.
+   * T_comp_wait: a batch that started longer ago is not stretched; "profile": for as long as the profile says that
+   * stretching makes both cheaper, by the sizes of the batch and of what joins it (dvabatch/comp_wait.ts). Default
+   * "profile", which without a `profile` forbids nothing. Assumption: the paper has one figure and does not give it.
    */
-  compWaitNs?: number;
+  compWaitNs?: number | "profile";
   /** Buffer pairs; 1: stages run serially. Default 2 (Fig. 19). */
   pairs?: number;
   /**
@@ -136,11 +139,15 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
     );
   }
   if (slicing !== "preferred") positiveInteger(name, "stages", slicing);
-  const compWaitNs = nonNegative(
-    name,
-    "compWaitNs",
-    options.compWaitNs ?? 100_000_000,
-  );
+  const { compWaitNs = "profile" } = options;
+  if (compWaitNs !== "profile" && typeof compWaitNs !== "number") {
+    throw new RangeError(
+      `"compWaitNs" of policy "${name}" is a number or "profile", got ${
+        describe(compWaitNs)
+      }`,
+    );
+  }
+  if (compWaitNs !== "profile") nonNegative(name, "compWaitNs", compWaitNs);
   if (options.windowNs !== undefined) {
     nonNegative(name, "windowNs", options.windowNs);
   }
@@ -198,14 +205,17 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
     if (options.schedule) return options.schedule(model, stages);
     const windowNs = options.windowNs ??
       (policy === "I" ? durationNs(stages[0], batchSizeMax, profile) : 0);
+    const remainingNs = (stage: number, rows: number) =>
+      durationNs(stages.slice(stage + 1).flat(), rows, profile);
     return dvaSchedule(policy, {
       batchSizeMax,
       windowNs,
-      compWaitNs,
+      compWaitNs: compWaitNs === "profile"
+        ? profiledCompWait(stages.length, remainingNs)
+        : () => compWaitNs,
       splitTolerance,
       lengthRatio,
-      remainingNs: (stage, rows) =>
-        durationNs(stages.slice(stage + 1).flat(), rows, profile),
+      remainingNs,
     });
   }
 

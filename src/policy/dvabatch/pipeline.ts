@@ -171,7 +171,13 @@ export class Pipeline {
             state === "active" && isIdle(worker)
           ),
         ...(room > 0 &&
-          { stretchable: { room, startedNs: latest!.startedNs } }),
+          {
+            stretchable: {
+              size: latest!.queries.length,
+              room,
+              startedNs: latest!.startedNs,
+            },
+          }),
       });
       if (!admission || !ops.includes(admission.op)) return undefined;
       if (admission.op === "wait") return admission;

@@ -3,6 +3,7 @@
  * Source: DVABatch, section 7.2 and Fig. 12 (`Schedule`, lines 12-21).
  */
 import { inputLength } from "../common/lockstep.ts";
+import type { CompWait } from "./comp_wait.ts";
 import type { Query } from "./query_table.ts";
 
 /** Queries that are in no batch, oldest first. */
@@ -25,6 +26,8 @@ export interface AdmitView {
   readonly canStart: boolean;
   /** The latest batch, if the rules of section 5.2.2 let it be stretched. */
   readonly stretchable?: {
+    /** Queries that it has. */
+    readonly size: number;
     /** Queries that it can take. */
     readonly room: number;
     /** Start of its first run; NaN when it has not begun. */
@@ -67,7 +70,7 @@ export interface ScheduleOptions {
   /** T_remain: time of all stages behind `stage` at a batch size, ns. */
   remainingNs: (stage: number, size: number) => number;
   /** T_comp_wait: a batch that started longer ago is not stretched. */
-  compWaitNs: number;
+  compWaitNs: CompWait;
   /** Policy II: share by which two halves may take longer than the whole and still are preferred. */
   splitTolerance: number;
   /** Policy I: input lengths whose ratio is below this share a batch. */
@@ -164,15 +167,16 @@ function admitStretch(
   options: ScheduleOptions,
 ): AdmitChoice | undefined {
   const { stretchable, nowNs, waiting } = view;
-  if (stretchable && !(nowNs - stretchable.startedNs > options.compWaitNs)) {
-    const why = Number.isNaN(stretchable.startedNs)
-      ? "Policy III: the latest batch has not begun"
-      : `Policy III: the latest batch began ${
-        nowNs - stretchable.startedNs
-      } ns ago, T_comp_wait is ${options.compWaitNs} ns`;
-    return { op: "stretch", queries: first(waiting, stretchable.room), why };
-  }
-  return admitNew(view, options);
+  if (!stretchable) return admitNew(view, options);
+  const { size, room, startedNs } = stretchable;
+  const hasBegun = !Number.isNaN(startedNs);
+  const processedNs = hasBegun ? nowNs - startedNs : 0;
+  const compWaitNs = options.compWaitNs(size, Math.min(waiting.size, room));
+  if (processedNs > compWaitNs) return admitNew(view, options);
+  const why = hasBegun
+    ? `Policy III: the latest batch began ${processedNs} ns ago, T_comp_wait is ${compWaitNs} ns`
+    : "Policy III: the latest batch has not begun";
+  return { op: "stretch", queries: first(waiting, room), why };
 }
 
 /**
