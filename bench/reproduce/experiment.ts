@@ -33,7 +33,9 @@ export type ChartData =
     readonly y: string;
     readonly logX?: boolean;
     readonly logY?: boolean;
-    /** Names of the x values, of bars. */
+    /** Lines go on level until the next point, as distributions and time series of counts do. */
+    readonly step?: boolean;
+    /** Names of groups of bars: x is the place in this list. Without them x itself is the name. */
     readonly categories?: readonly string[];
     readonly series: readonly Series[];
   }

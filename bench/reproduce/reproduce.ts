@@ -17,6 +17,7 @@ import {
 import { isoNow } from "../../src/engine/wall/clock.ts";
 import { runtimeName } from "../../src/engine/wall/runtime.ts";
 import { type Paper, PAPERS } from "./registry.ts";
+import { reproduceHtml } from "./report/html.ts";
 import { reproduceText } from "./report/text.ts";
 import { judge, tallyOf } from "./run/judge.ts";
 import type { ReproduceResult } from "./run/result.ts";
@@ -69,7 +70,8 @@ async function main(): Promise<number> {
     problems,
   };
   writeText(`${out}/reproduce.json`, JSON.stringify(result, undefined, 1));
-  progress(`result: ${out}/reproduce.json`);
+  writeText(`${out}/report.html`, await reproduceHtml(result));
+  progress(`report: ${out}/report.html, ${out}/reproduce.json`);
   if (json) print(JSON.stringify(result));
   else print(reproduceText(result, { color: stdoutColor() }));
   for (const problem of problems) progress(`problem: ${problem}`);

@@ -20,7 +20,14 @@ import {
   overallConclusion,
 } from "./conclusion.ts";
 import { formatCount, formatNumber } from "./format.ts";
-import { cssColor, type PolicyStyle, policyStyles } from "./palette.ts";
+import {
+  facts,
+  figure,
+  htmlPage,
+  htmlTable,
+  legendEntry,
+} from "./html_parts.ts";
+import { type PolicyStyle, policyStyles } from "./palette.ts";
 import { styleSheet } from "./style_sheet.ts";
 import {
   type Chart,
@@ -28,7 +35,7 @@ import {
   chartRenderer,
   escapeHtml,
 } from "./svg_chart.ts";
-import { legend, type Table } from "./table.ts";
+import { legend } from "./table.ts";
 
 export interface HtmlReportOptions {
   /** Policies that ratios are given against; default: those of the text table. */
@@ -52,34 +59,26 @@ export async function htmlReport(
   const styles = policyStyles(policies);
   const render = options.render ?? await chartRenderer();
   const page: Page = { styles, render, baselines: options.baselines };
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<title>Shoal bench</title>
-<style>
-${styleSheet(styles)}
-</style>
-</head>
-<body>
-<header>
+  return htmlPage({
+    title: "Shoal bench",
+    style: styleSheet(styles),
+    body: `<header>
 <h1>Shoal bench</h1>
 <p class="conclusion">${escapeHtml(overallConclusion(models))}</p>
 ${
-    facts({
-      started: result.startedAt,
-      command: result.command,
-      size: `${result.size.class}: ${result.size.why}`,
-      seed: result.seed,
-      ...result.machine,
-    })
-  }
+      facts({
+        started: result.startedAt,
+        command: result.command,
+        size: `${result.size.class}: ${result.size.why}`,
+        seed: result.seed,
+        ...result.machine,
+      })
+    }
 <nav>${
-    models.map(({ name }) =>
-      `<a href="#${anchor(name)}">${escapeHtml(name)}</a>`
-    ).join(" ")
-  }</nav>
+      models.map(({ name }) =>
+        `<a href="#${anchor(name)}">${escapeHtml(name)}</a>`
+      ).join(" ")
+    }</nav>
 <h2>All models</h2>
 ${htmlTable(overviewTable(models), styles)}
 </header>
@@ -88,10 +87,8 @@ ${models.map((model) => modelSection(model, page)).join("\n")}
 </main>
 <footer>
 ${notes(models)}
-</footer>
-</body>
-</html>
-`;
+</footer>`,
+  });
 }
 
 /** What all parts of a page are drawn with. */
@@ -175,87 +172,6 @@ function tracesNote({ points }: ModelResult): string {
       ? `the first ${formatCount(requests)} of ${formatCount(of)} requests`
       : `all ${formatCount(of)} requests`
   }.</p>`;
-}
-
-function figure(chart: Chart, render: ChartRenderer): string {
-  return `<figure><figcaption>${escapeHtml(chart.title)}</figcaption>${
-    render(chart)
-  }</figure>`;
-}
-
-function facts(values: Readonly<Record<string, string | number>>): string {
-  const entries = Object.entries(values).map(([name, value]) =>
-    `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(`${value}`)}</dd></div>`
-  );
-  return `<dl class="facts">${entries.join("")}</dl>`;
-}
-
-const SYMBOL_PATHS: Readonly<Record<PolicyStyle["symbol"], string>> = {
-  circle: "M20 2a5 5 0 1 0 .01 0Z",
-  rect: "M15 2h10v10h-10Z",
-  triangle: "M20 2L25 12H15Z",
-  diamond: "M20 1L26 7L20 13L14 7Z",
-  roundRect:
-    "M17 2h6a2 2 0 0 1 2 2v6a2 2 0 0 1 -2 2h-6a2 2 0 0 1 -2 -2v-6a2 2 0 0 1 2 -2Z",
-  pin: "M20 12L16 6a4 4 0 1 1 8 0Z",
-  arrow: "M20 2L25 12L20 9L15 12Z",
-};
-
-const DASHES: Readonly<Record<PolicyStyle["line"], string>> = {
-  solid: "none",
-  dashed: "5 3",
-  dotted: "2 3",
-};
-
-function legendEntry(
-  policy: string,
-  { color, symbol, line }: PolicyStyle,
-): string {
-  const stroke =
-    `stroke="${color.standIn}" stroke-width="2" stroke-dasharray="${
-      DASHES[line]
-    }"`;
-  return `<li><svg viewBox="0 0 40 14" width="40" height="14" aria-hidden="true"><path d="M0 7H40" fill="none" ${stroke}/>` +
-    `<path d="${SYMBOL_PATHS[symbol]}" fill="${color.standIn}"/></svg>${
-      escapeHtml(policy)
-    }</li>`;
-}
-
-function htmlTable(
-  { columns, rows }: Table,
-  styles: ReadonlyMap<string, PolicyStyle>,
-): string {
-  const side = (i: number) =>
-    columns[i].align === "left" ? ` class="left"` : "";
-  const head = columns.map(({ title }, i) =>
-    `<th scope="col"${side(i)}>${escapeHtml(title)}</th>`
-  ).join("");
-  const groups: string[] = [""];
-  for (const row of rows) {
-    if (row === null) {
-      groups.push("");
-      continue;
-    }
-    const cells = row.map(({ text, tone, href }, i) => {
-      const style = columns[i].title === "policy"
-        ? styles.get(text)
-        : undefined;
-      const chip = style
-        ? `<span class="chip" style="background:${
-          cssColor(style.color)
-        }"></span>`
-        : "";
-      const classes = [columns[i].align === "left" ? "left" : "", tone ?? ""]
-        .filter((name) => name !== "").join(" ");
-      const content = href === undefined
-        ? escapeHtml(text)
-        : `<a href="${escapeHtml(encodeURI(href))}">${escapeHtml(text)}</a>`;
-      return `<td${classes && ` class="${classes}"`}>${chip}${content}</td>`;
-    });
-    groups[groups.length - 1] += `<tr>${cells.join("")}</tr>\n`;
-  }
-  const bodies = groups.map((group) => `<tbody>${group}</tbody>`).join("\n");
-  return `<div class="scroll"><table><thead><tr>${head}</tr></thead>\n${bodies}</table></div>`;
 }
 
 function anchor(name: string): string {

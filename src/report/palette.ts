@@ -78,7 +78,10 @@ const KNOWN: readonly string[] = [
   "serial",
 ];
 
-/** The style of each policy; names not known take the free places, then go round. */
+/**
+ * The style of each policy; names not known take the free places, then go round, each colour with other
+ * markers and lines the next time.
+ */
 export function policyStyles(
   policies: readonly string[],
 ): Map<string, PolicyStyle> {
@@ -94,10 +97,13 @@ export function policyStyles(
     const place = nth < 0
       ? KNOWN.indexOf(name)
       : free[nth % Math.max(free.length, 1)] ?? nth % COLORS.length;
+    const round = nth < 0
+      ? 0
+      : Math.floor(nth / (free.length || COLORS.length));
     const [light, dark] = COLORS[place];
     return [name, {
       color: { standIn: `#00010${place}`, light, dark },
-      ...STYLES[place],
+      ...STYLES[(place + round) % STYLES.length],
     }];
   }));
 }

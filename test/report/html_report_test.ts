@@ -1,49 +1,19 @@
-import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { equal, ok, rejects } from "node:assert/strict";
 import type { BenchResult } from "../../src/report/bench_result.ts";
 import {
   modelConclusion,
   overallConclusion,
 } from "../../src/report/conclusion.ts";
 import { htmlReport } from "../../src/report/html_report.ts";
-import { CHART_HEIGHT, CHART_WIDTH } from "../../src/report/svg_chart.ts";
 import { Collector } from "../../src/metrics/collector.ts";
 import { summarize } from "../../src/metrics/summarize.ts";
+import {
+  elements,
+  labelsInside,
+  linksLead,
+  needsNothing,
+} from "./page_checks.ts";
 import { syntheticResult } from "./synthetic_result.ts";
-
-/** Names of the elements, checked to be balanced, with quoted attributes and no stray markup. */
-function elements(xml: string): string[] {
-  const open: string[] = [];
-  const names: string[] = [];
-  const body = xml.replace(/^<!DOCTYPE html>\n/, "");
-  const tag =
-    /<(\/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[\w:-]+="[^"<]*")*)\s*(\/?)>/g;
-  let end = 0;
-  for (const match of body.matchAll(tag)) {
-    const text = body.slice(end, match.index);
-    ok(
-      !/[<]|&(?!amp;|lt;|gt;|quot;)/.test(text),
-      `stray markup in ${JSON.stringify(text.slice(0, 200))}`,
-    );
-    end = match.index + match[0].length;
-    const [, close, name, attributes, empty] = match as unknown as [
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
-    if (close) {
-      equal(open.pop(), name);
-      equal(attributes, "");
-    } else {
-      names.push(name);
-      if (!empty) open.push(name);
-    }
-  }
-  equal(body.slice(end).trim(), "");
-  deepEqual(open, []);
-  return names;
-}
 
 const html = await htmlReport(syntheticResult());
 
@@ -63,20 +33,13 @@ const TRACES = syntheticResult().models.flatMap(({ points }) =>
 );
 
 Deno.test("htmlReport() needs nothing but itself, and links to every trace beside it", () => {
-  ok(
-    !/https?:|\/\/[a-z]|@import|<script|<link|<img|<iframe|\ssrc=/i.test(html),
-  );
+  needsNothing(html);
   for (const [, target] of html.matchAll(/(?:href="|url\()([^")]*)/g)) {
     ok(target.startsWith("#") || TRACES.includes(target), target);
   }
   for (const file of TRACES) ok(html.includes(`<a href="${file}">`), file);
   ok(html.includes("Traces show the first 200 of 600 requests."));
-  const ids = new Set(
-    [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id),
-  );
-  for (const [, id] of html.matchAll(/(?:href="|url\()#([^")]*)/g)) {
-    ok(ids.has(id), `#${id} is there`);
-  }
+  linksLead(html);
 });
 
 Deno.test("htmlReport() gives each policy one colour in all charts, and both themes a value for it", () => {
@@ -176,9 +139,6 @@ Deno.test("htmlReport() says what every column means", () => {
   }
 });
 
-/** Where a text's anchor is, as a share of its width. */
-const ANCHORS: Record<string, number> = { start: 0, middle: 0.5, end: 1 };
-
 Deno.test("no label of a chart leaves it, however large the figures", async () => {
   const result = syntheticResult();
   const times = 1e5;
@@ -210,20 +170,7 @@ Deno.test("no label of a chart leaves it, however large the figures", async () =
     })),
   }));
   for (const text of [html, await htmlReport({ ...result, models })]) {
-    const labels = [
-      ...text.matchAll(
-        /<text [^>]*text-anchor="(\w+)" style="font-size:(\d+)px[^>]*transform="translate\(([\d.-]+) ([\d.-]+)\)[^>]*>([^<]*)</g,
-      ),
-    ];
-    ok(labels.length > 100, `${labels.length} labels`);
-    for (const [, anchor, size, x, y, label] of labels) {
-      // A little more than the mean width of a character of a sans-serif font.
-      const width = 0.55 * Number(size) * label.length;
-      const share = ANCHORS[anchor];
-      const left = Number(x) - share * width;
-      ok(left >= 0 && left + width <= CHART_WIDTH, `${label} at ${x}`);
-      ok(Number(y) >= 0 && Number(y) <= CHART_HEIGHT, `${label} at ${y}`);
-    }
+    ok(labelsInside(text) > 100);
   }
 });
 
