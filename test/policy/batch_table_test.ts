@@ -103,12 +103,28 @@ class Push implements Command {
   toString = () => `push(${JSON.stringify(this.members)})`;
 }
 
-/** The top executes a node; who is through leaves, others come apart where they must, the top two merge. */
-const runNode: Command = {
-  check: ({ entries }) => entries.length > 0,
-  run(stack, table) {
+/**
+ * The top executes a node; who is through leaves, others come apart where they must, the top two merge. One member
+ * may be cancelled while the node runs.
+ */
+class RunNode implements Command {
+  constructor(readonly cancelled?: number) {}
+  check = ({ entries }: Stack) => entries.length > 0;
+  run(stack: Stack, table: BatchTable) {
     const top = table.running = table.top!;
-    table.executed([...top.members]);
+    const members = [...top.members];
+    if (this.cancelled !== undefined) {
+      new Leave(
+        stack.entries.flat().length - members.length +
+          this.cancelled % members.length,
+      ).run(stack, table);
+    }
+    table.executed(members);
+    if (top.members.length === 0) {
+      table.advance();
+      assertEqual(stack, table);
+      return;
+    }
     const ran = stack.entries.pop()!.map(({ member, at }) => ({
       member,
       at: at + 1,
@@ -139,9 +155,9 @@ const runNode: Command = {
     }
     assert.deepEqual(merged?.map(({ request }) => request.id), expected);
     assertEqual(stack, table);
-  },
-  toString: () => "run",
-};
+  }
+  toString = () => `run(${this.cancelled ?? ""})`;
+}
 
 class Leave implements Command {
   constructor(readonly which: number) {}
@@ -164,8 +180,9 @@ Deno.test("BatchTable does what a naive stack does, and its running sums are tho
     fc.array(member, { minLength: 1, maxLength: 3 }).map((members) =>
       new Push(members)
     ),
-    fc.constant(runNode),
-    fc.constant(runNode),
+    fc.constant(new RunNode()),
+    fc.constant(new RunNode()),
+    fc.nat(5).map((cancelled) => new RunNode(cancelled)),
     fc.nat(20).map((which) => new Leave(which)),
   ], { maxCommands: 40 });
   fc.assert(

@@ -202,17 +202,65 @@ Deno.test("lazy(): what slack has refused stays refused for all parts of a batch
 });
 
 Deno.test("lazy(): what slack has refused stays refused for a batch that merges", () => {
-  // At 3: 3 + (6 + 7) + 8 = 24 > 23, refused above Req1. At 5 it would be 5 + (5 + 5) + 8 = 23, and allowed.
+  // At 3: 3 + (6 + 7 + 7) + 8 = 31 > 30, refused above Req1. At 4 it would be 4 + (6 + 6 + 6) + 8 = 30, and allowed.
   const timeline = simulateStatic(
-    lazy({ slaNs: 23, profile }),
+    lazy({ slaNs: 30, profile }),
     [FIG_10.model],
-    [{ arrivalNs: 0 }, { arrivalNs: 1.5 }, { arrivalNs: 2.5 }],
+    [0, 1.5, 1.5, 2.5].map((arrivalNs) => ({ arrivalNs })),
+  );
+  assert.equal(runsAt(timeline, 2), "A:2,3");
+  assert.equal(runsAt(timeline, 3), "B:2,3");
+  assert.equal(runsAt(timeline, 4), "C:1,2,3");
+  assert.equal(runsAt(timeline, 5), "D:1,2,3");
+  assert.equal(runsAt(timeline, 10), "A:4");
+});
+
+Deno.test("lazy() without nested preemption lets a sub-batch that preempted catch up first", () => {
+  const timeline = simulateStatic(
+    lazy({ slaNs: UNLIMITED, profile, nestedPreemption: false }),
+    [FIG_10.model],
+    [0, 1.5, 2.5].map((arrivalNs) => ({ arrivalNs })),
   );
   assert.equal(runsAt(timeline, 2), "A:2");
   assert.equal(runsAt(timeline, 3), "B:2");
-  assert.equal(runsAt(timeline, 4), "C:1,2");
-  assert.equal(runsAt(timeline, 5), "D:1,2");
-  assert.equal(runsAt(timeline, 10), "A:3");
+  assert.equal(runsAt(timeline, 4), "A:3");
+});
+
+Deno.test("lazy() lets nobody preempt who could not merge: sub-batches of a model share the maximum", () => {
+  const timeline = simulateStatic(
+    lazy({ slaNs: UNLIMITED, profile, batchSizeMax: 2 }),
+    [FIG_10.model],
+    [0, 1, 1].map((arrivalNs) => ({ arrivalNs })),
+  );
+  assert.equal(runsAt(timeline, 1), "A:2");
+  assert.equal(runsAt(timeline, 2), "B:1,2");
+  assert.equal(runsAt(timeline, 9), "A:3");
+});
+
+Deno.test("lazy() merges at once whom it issues at the node that the active batch stands at", () => {
+  const timeline = simulateStatic(
+    lazy({ slaNs: UNLIMITED, profile }),
+    [staticChain({ cells: ["A*", "B"] })],
+    [{ arrivalNs: 0, steps: 3 }, { arrivalNs: 1, steps: 2 }],
+  );
+  assert.equal(runsAt(timeline, 1), "A:1,2");
+  assert.equal(runsAt(timeline, 3), "B:1,2");
+});
+
+Deno.test("oracle() knows what batches take: it allows what the sum of times alone forbids", () => {
+  // A node takes 1 for any number of rows. At 1 the sum is 1 + 7 + 8 = 16; really it is 1 + 1 + 7 = 9.
+  const at1 = (policy: Policy) =>
+    runsAt(
+      simulateStatic(policy, [FIG_10.model], [
+        { arrivalNs: 0 },
+        { arrivalNs: 1 },
+      ]),
+      1,
+    );
+  assert.equal(at1(lazy({ slaNs: 15, profile })), "B:1");
+  assert.equal(at1(oracle({ slaNs: 15, profile })), "A:2");
+  assert.equal(at1(oracle({ slaNs: 9, profile })), "A:2");
+  assert.equal(at1(oracle({ slaNs: 8, profile })), "B:1");
 });
 
 /** Algorithm 1 with an encoder and a decoder. */
@@ -381,20 +429,26 @@ Deno.test("lazy() under overload: what is lost is issued together, or one by one
 });
 
 Deno.test("lazy(): a request that is lost when it is issued lets nobody join, or limits nobody", () => {
-  // Req1 has an SLA of 5 and takes 8; Req2 arrives at 1 with all the time in the world.
+  // Req1 takes 8; Req2 takes 2, arrives at 1 and has all the time in the world.
   const other = staticChain({ name: "other", cells: ["Y", "Z"] });
-  const run = (negativeSlack: "refuse" | "ignore") =>
-    simulateStatic(
-      lazy({
-        slaNs: { [FIG_10.model.name]: 5, other: UNLIMITED },
-        profile,
-        negativeSlack,
-      }),
-      [FIG_10.model, other],
-      [{ arrivalNs: 0 }, { arrivalNs: 1, model: other }],
+  const at1 = (slaNs: number, negativeSlack: "refuse" | "ignore") =>
+    runsAt(
+      simulateStatic(
+        lazy({
+          slaNs: { [FIG_10.model.name]: slaNs, other: UNLIMITED },
+          profile,
+          negativeSlack,
+        }),
+        [FIG_10.model, other],
+        [{ arrivalNs: 0 }, { arrivalNs: 1, model: other }],
+      ),
+      1,
     );
-  assert.equal(runsAt(run("refuse"), 1), "B:1");
-  assert.equal(runsAt(run("ignore"), 1), "Y:2");
+  assert.equal(at1(5, "refuse"), "B:1");
+  assert.equal(at1(5, "ignore"), "Y:2");
+  // Not lost, and without room for two more nodes.
+  assert.equal(at1(9, "ignore"), "B:1");
+  assert.equal(at1(10, "ignore"), "Y:2");
 });
 
 Deno.test("lazy() asks for the slack of co-located models' requests", () => {
