@@ -91,7 +91,9 @@ export function policyStyles(
   );
   const free = COLORS.map((_, place) => place).filter((place) =>
     !taken.includes(place)
-  ).reverse();
+  );
+  // Beside known policies, from the places that these leave free most often.
+  if (taken.length > 0) free.reverse();
   return new Map(policies.map((name) => {
     const nth = unknown.indexOf(name);
     const place = nth < 0

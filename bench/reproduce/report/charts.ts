@@ -7,7 +7,7 @@ import {
   type Styles,
 } from "../../../src/report/chart_parts.ts";
 import { formatNumber } from "../../../src/report/format.ts";
-import { INK } from "../../../src/report/palette.ts";
+import { INK, MUTED } from "../../../src/report/palette.ts";
 import type { Chart } from "../../../src/report/svg_chart.ts";
 import type { ChartData, Series } from "../experiment.ts";
 
@@ -168,7 +168,11 @@ function bars(data: PlottedData, styles: Styles) {
       },
       { type: "value", min: -0.5, max: places.length - 0.5, show: false },
     ],
-    yAxis: yAxis(data, series.flatMap(({ points }) => points)),
+    yAxis: {
+      ...yAxis(data, series.flatMap(({ points }) => points)),
+      // At the left, not at the hidden axis' 0.
+      axisLine: { onZero: false, lineStyle: { color: MUTED.standIn } },
+    },
     series: [
       ...series.map(({ name, points }) => ({
         type: "bar",

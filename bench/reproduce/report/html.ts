@@ -78,7 +78,7 @@ const NOTES = `<h2>How to read this</h2>
 
 const STYLE = `${VERDICT_STYLE}
 .key{display:flex;flex-wrap:wrap;gap:2px 14px;margin:4px 0;padding:0;list-style:none;font-size:12.5px}
-.key svg{vertical-align:-2px;margin-right:5px}
+figure .key svg{display:inline;width:40px;height:14px;vertical-align:-2px;margin-right:5px}
 .key .square{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:5px}
 .wide{grid-column:1/-1;max-width:none}
 .experiment{border-top:1px solid ${cssColor(GRID)};margin-top:26px}
