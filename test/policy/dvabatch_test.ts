@@ -5,6 +5,7 @@ import {
   type Query,
   QueryTable,
 } from "../../src/policy/dvabatch/query_table.ts";
+import { BufferPairs } from "../../src/policy/dvabatch/buffer_pairs.ts";
 import { dvaSchedule } from "../../src/policy/dvabatch/schedule.ts";
 import {
   atPreferredSizes,
@@ -209,6 +210,34 @@ Deno.test("DVABatch Fig. 8 on the engine, by a Schedule of one's own", () => {
   );
 });
 
+/** Section 6.1 and Fig. 9(a), of three executors: the first is on pair 0, the second on pair 1. */
+Deno.test("a buffer pair is legitimate when its input is available and its output is not in use", () => {
+  const pairs = new BufferPairs(3, 3);
+  pairs.start(0, 1);
+  pairs.finish(0, 1);
+  pairs.start(0, 0);
+  pairs.start(1, 1);
+  const states = (stage: number) =>
+    [0, 1, 2].map((pair) => pairs.state(stage, pair));
+  assert.deepEqual(states(0), ["in-reading", "invalid", "available"]);
+  assert.deepEqual(states(1), ["in-writing", "in-reading", "available"]);
+  assert.deepEqual(states(2), ["available", "in-writing", "available"]);
+  assert.equal(pairs.legitimate(0), 2);
+  assert.equal(pairs.legitimate(0, [2]), -1);
+  pairs.finish(1, 1);
+  // The output is invalid: what is in it has been read, so it may be written.
+  pairs.makeAvailable(0, 1);
+  assert.deepEqual(states(1), ["in-writing", "invalid", "available"]);
+  assert(pairs.isLegitimate(0, 1));
+  assert(!pairs.isLegitimate(1, 1), "an invalid buffer is no input");
+  // The output is in use.
+  pairs.finish(0, 0);
+  pairs.makeAvailable(0, 0);
+  pairs.start(1, 0);
+  assert.equal(pairs.state(0, 0), "available");
+  assert(!pairs.isLegitimate(0, 0));
+});
+
 Deno.test("dvabatch() with one buffer pair runs all stages serially, with two they overlap", () => {
   const requests = [0, 0, 0].map((arrivalNs) => ({ arrivalNs }));
   const run = (pairs: number) =>
@@ -391,6 +420,19 @@ Deno.test("Policy I waits for as long as the first stage takes at bs_max", () =>
     [{ arrivalNs: 3 }],
   );
   assert.equal(tasks[0].startNs, 3 + 18);
+});
+
+Deno.test("dvabatch()'s window ends when as many queries wait as a batch takes", () => {
+  for (const policy of ["none", "I", "II", "III", "II+III"] as const) {
+    const starts = (count: number) =>
+      simulateStatic(
+        dvabatch({ policy, windowNs: 100, batchSizeMax: 3 }),
+        [four],
+        Array.from({ length: count }, () => ({ arrivalNs: 5 })),
+      ).tasks[0].startNs;
+    assert.equal(starts(2), 105, policy);
+    assert.equal(starts(3), 5, policy);
+  }
 });
 
 Deno.test("Policy I batches queries of similar length and pads them to the longest", () => {
