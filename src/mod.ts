@@ -87,7 +87,12 @@ export {
   type LstmOptions,
   type LstmOutputs,
 } from "./models/lstm.ts";
-export { resnet50, type ResNet50Options } from "./models/resnet50.ts";
+export {
+  resnet101,
+  resnet152,
+  resnet50,
+  type ResNetOptions,
+} from "./models/resnet.ts";
 export { seq2seq, type Seq2SeqOptions } from "./models/seq2seq.ts";
 export type { Seq2SeqInput } from "./models/seq2seq_input.ts";
 export { transformer, type TransformerOptions } from "./models/transformer.ts";
@@ -98,6 +103,7 @@ export {
   type TreeLstmOutputs,
 } from "./models/tree_lstm.ts";
 export { unet, type UNetOptions } from "./models/unet.ts";
+export { vgg16, vgg19, type VggOptions } from "./models/vgg.ts";
 export { bucketed, type BucketedOptions } from "./policy/baselines/bucketed.ts";
 export { graph, type GraphOptions } from "./policy/baselines/graph_batching.ts";
 export { merged, type MergedOptions } from "./policy/baselines/merged.ts";

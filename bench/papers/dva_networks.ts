@@ -6,7 +6,7 @@ import { typicalProfile } from "../../src/cost/typical_profile.ts";
 import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { bert, type BertInput } from "../../src/models/bert.ts";
-import { resnet50 } from "../../src/models/resnet50.ts";
+import { resnet50 } from "../../src/models/resnet.ts";
 import { unet } from "../../src/models/unet.ts";
 import type { DvaBatchOptions } from "../../src/policy/dvabatch/dvabatch.ts";
 import type { Profile } from "../../src/policy/profile.ts";

@@ -7,7 +7,7 @@ import { type Extent, isUniform } from "../../src/graph/cache.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { gnmt, MLPERF_GNMT } from "../../src/models/gnmt.ts";
-import { resnet50 } from "../../src/models/resnet50.ts";
+import { resnet50 } from "../../src/models/resnet.ts";
 import type { Seq2SeqInput } from "../../src/models/seq2seq_input.ts";
 import { transformer } from "../../src/models/transformer.ts";
 import { createNpu } from "../../src/npu/npu.ts";

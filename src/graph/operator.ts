@@ -177,7 +177,7 @@ export type ImageOperator =
   }
   /** The middle of an image; nothing is padded. */
   | Operands & { readonly op: "CenterCropPad" }
-  /** An image of one pixel as a plain row. */
+  /** An image as a plain row in ONNX's order, [channels][height][width]. */
   | Operands & { readonly op: "Flatten" };
 
 /**

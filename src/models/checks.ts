@@ -167,6 +167,24 @@ export function checkSize(model: string, name: string, value: number): number {
   return value;
 }
 
+/** An option of a model that lists sizes: at least one, each a positive integer. `what` it lists. */
+export function checkSizes(
+  model: string,
+  name: string,
+  value: readonly number[],
+  what: string,
+): number[] {
+  if (!isList(value) || value.length === 0) {
+    throw new RangeError(
+      `"${name}" of model "${model}" lists ${what}, got ${describe(value)}`,
+    );
+  }
+  return Array.from(
+    value,
+    (size, i) => checkSize(model, `${name}[${i}]`, size),
+  );
+}
+
 /** A size of something that a model may do without: 0 then, the default. */
 export function checkOptionalSize(
   model: string,

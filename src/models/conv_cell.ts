@@ -3,7 +3,7 @@ import type { BatchNormWeights } from "../graph/operators/images.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { WeightSource } from "../tensor/weights.ts";
 
-/** What a request to `resnet50` or `unet` brings. */
+/** What a request to a model of images brings. */
 export interface ImageInput {
   /** The model's height x width x channels finite numbers, [height][width][channels]. */
   readonly image: ArrayLike<number>;

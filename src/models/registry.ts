@@ -3,11 +3,12 @@ import type { WeightSource } from "../tensor/weights.ts";
 import { bert, BERT_OPTIONS } from "./bert.ts";
 import { gnmt, GNMT_OPTIONS } from "./gnmt.ts";
 import { lstm, LSTM_OPTIONS } from "./lstm.ts";
-import { resnet50, RESNET50_OPTIONS } from "./resnet50.ts";
+import { resnet101, resnet152, resnet50, RESNET_OPTIONS } from "./resnet.ts";
 import { seq2seq, SEQ2SEQ_OPTIONS } from "./seq2seq.ts";
 import { transformer, TRANSFORMER_OPTIONS } from "./transformer.ts";
 import { TREE_LSTM_OPTIONS, treeLstm } from "./tree_lstm.ts";
 import { unet, UNET_OPTIONS } from "./unet.ts";
+import { vgg16, vgg19, VGG_OPTIONS } from "./vgg.ts";
 
 /** How large models are made where they are measured; `full` has the papers' sizes. */
 export type SizeClass = "small" | "medium" | "large" | "full";
@@ -51,6 +52,36 @@ const HIDDEN = upTo(21);
 const EMBEDDING = upTo(13);
 const VOCABULARY = [11];
 const EOS = [null, 2, 5];
+
+const RESNET_SIZES = {
+  small: { size: 32, width: 8, classes: 100 },
+  medium: { size: 32, width: 16, classes: 100 },
+  large: { size: 32, width: 32, classes: 100 },
+  full: { size: 224, width: 64, classes: 1000 },
+};
+const RESNET_TRIES: ModelEntry["tries"] = [{
+  size: upTo(18),
+  channels: [1, 2, 3],
+  width: [1, 2, 3],
+  blocks: [[1], [2], [1, 1], [1, 2], [2, 1], [2, 2]],
+  classes: upTo(9),
+  variant: ["v1", "v1.5"],
+}];
+
+const VGG_SIZES = {
+  small: { size: 32, width: 8, hidden: 128, classes: 100 },
+  medium: { size: 32, width: 16, hidden: 256, classes: 100 },
+  large: { size: 32, width: 32, hidden: 512, classes: 100 },
+  full: { size: 224, width: 64, hidden: 4096, classes: 1000 },
+};
+const VGG_TRIES: ModelEntry["tries"] = [{
+  size: [4, 5, 6, 9],
+  channels: [1, 2, 3],
+  width: [1, 2],
+  blocks: [[1], [1, 2], [2, 1]],
+  hidden: [1, 3, 5],
+  classes: [1, 4],
+}];
 
 /**
  * Every model by name: one entry adds one to the bench, the command line and the property tests.
@@ -189,23 +220,39 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
     }],
   },
   resnet50: {
-    options: RESNET50_OPTIONS,
+    options: RESNET_OPTIONS,
     input: "image",
     build: resnet50,
-    sizes: {
-      small: { size: 32, width: 8, classes: 100 },
-      medium: { size: 32, width: 16, classes: 100 },
-      large: { size: 32, width: 32, classes: 100 },
-      full: { size: 224, width: 64, classes: 1000 },
-    },
-    tries: [{
-      size: upTo(18),
-      channels: [1, 2, 3],
-      width: [1, 2, 3],
-      blocks: [[1], [2], [1, 1], [1, 2], [2, 1], [2, 2]],
-      classes: upTo(9),
-      variant: ["v1", "v1.5"],
-    }],
+    sizes: RESNET_SIZES,
+    tries: RESNET_TRIES,
+  },
+  resnet101: {
+    options: RESNET_OPTIONS,
+    input: "image",
+    build: resnet101,
+    sizes: RESNET_SIZES,
+    tries: RESNET_TRIES,
+  },
+  resnet152: {
+    options: RESNET_OPTIONS,
+    input: "image",
+    build: resnet152,
+    sizes: RESNET_SIZES,
+    tries: RESNET_TRIES,
+  },
+  vgg16: {
+    options: VGG_OPTIONS,
+    input: "image",
+    build: vgg16,
+    sizes: VGG_SIZES,
+    tries: VGG_TRIES,
+  },
+  vgg19: {
+    options: VGG_OPTIONS,
+    input: "image",
+    build: vgg19,
+    sizes: VGG_SIZES,
+    tries: VGG_TRIES,
   },
   unet: {
     options: UNET_OPTIONS,

@@ -67,8 +67,14 @@ export function applyToImage(
         pixel(x, from, y + top, column + left)
       );
     }
-    case "Flatten":
-      return [...x];
+    case "Flatten": {
+      const { height, width, channels } = operator.inputs[0].image!;
+      return Array.from({ length: channels }, (_, c) =>
+        Array.from(
+          { length: height * width },
+          (_, pixel) => x[pixel * channels + c],
+        )).flat();
+    }
   }
 }
 

@@ -72,18 +72,25 @@ export function applyImageOperator(
       });
     }
     case "MaxPool":
-    case "AveragePool":
+    case "AveragePool": {
+      const kernel = [
+        upTo(Math.min(3, height)),
+        upTo(Math.min(3, width)),
+      ] as const;
+      const pad = (side: 0 | 1) => random.int(kernel[side]);
       return op[name](x, {
-        kernelShape: [upTo(Math.min(3, height)), upTo(Math.min(3, width))],
+        kernelShape: kernel,
         strides: upTo(2),
+        pads: [pad(0), pad(1), pad(0), pad(1)],
         ceilMode: random.int(2) === 1,
         ...(name === "AveragePool" && { countIncludePad: random.int(2) === 1 }),
       });
+    }
     case "GlobalAveragePool":
       return op.GlobalAveragePool(x);
     case "CenterCropPad":
       return op.CenterCropPad(x, upTo(height), upTo(width));
     case "Flatten":
-      return height * width === 1 ? op.Flatten(x) : undefined;
+      return op.Flatten(x);
   }
 }

@@ -9,7 +9,7 @@ import type { Model } from "../../src/graph/model.ts";
 import type { OutputTypes } from "../../src/graph/result.ts";
 import { bert } from "../../src/models/bert.ts";
 import { lstm } from "../../src/models/lstm.ts";
-import { resnet50 } from "../../src/models/resnet50.ts";
+import { resnet50 } from "../../src/models/resnet.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
 import { unet } from "../../src/models/unet.ts";

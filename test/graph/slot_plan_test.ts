@@ -21,7 +21,7 @@ import {
 } from "../../src/graph/slot_plan.ts";
 import { gnmt } from "../../src/models/gnmt.ts";
 import { lstm } from "../../src/models/lstm.ts";
-import { resnet50 } from "../../src/models/resnet50.ts";
+import { resnet50 } from "../../src/models/resnet.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
 import { unet } from "../../src/models/unet.ts";

@@ -2,18 +2,23 @@ import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { ImageInput } from "../../src/models/conv_cell.ts";
-import { resnet50 } from "../../src/models/resnet50.ts";
+import { resnet101, resnet152, resnet50 } from "../../src/models/resnet.ts";
 import { unet } from "../../src/models/unet.ts";
+import { vgg16, vgg19 } from "../../src/models/vgg.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
 import { resnet50 as resnet50Layers } from "../../src/npu/networks/resnet50.ts";
 import { createNpu } from "../../src/npu/npu.ts";
 import { preset } from "../../src/npu/presets.ts";
 import { merged } from "../../src/policy/baselines/merged.ts";
 import { elementCount, tensor } from "../../src/tensor/tensor.ts";
-import { seededWeights, type WeightSource } from "../../src/tensor/weights.ts";
+import {
+  seededWeights,
+  shapesOnly,
+  type WeightSource,
+} from "../../src/tensor/weights.ts";
 import { pickOptions } from "../pick_options.ts";
 import { runRequests } from "../run_requests.ts";
-import { naiveResNet, naiveUNet, Tensors } from "./naive_networks.ts";
+import { naiveResNet, naiveUNet, naiveVgg, Tensors } from "./naive_networks.ts";
 import { macsPerRow, parametersOf } from "./network_size.ts";
 
 /** Weights that take no time to draw. */
@@ -29,6 +34,26 @@ Deno.test("resnet50() has the published parameters and multiply-accumulates", ()
   const v1 = resnet50({ weights: constant, variant: "v1" });
   assert.equal(parametersOf(v1), 25_557_032);
   assert.equal(macsPerRow(v1), 3_857_973_248);
+});
+
+Deno.test("image models have the published parameters and multiply-accumulates", () => {
+  // Source: torchvision's model pages: num_params, GFLOPS (multiply-accumulates). The papers: 7.6 and 11.3
+  // billion (He et al., table 1, v1), 138 and 144 million parameters (Simonyan and Zisserman, table 2).
+  const published: [Model, parameters: number, gmacs: number, macs: number][] =
+    [
+      [resnet101({ weights: shapesOnly() }), 44_549_160, 7.80, 7_801_405_440],
+      [resnet152({ weights: shapesOnly() }), 60_192_808, 11.51, 11_513_626_624],
+      [vgg16({ weights: shapesOnly() }), 138_357_544, 15.47, 15_470_264_320],
+      [vgg19({ weights: shapesOnly() }), 143_667_240, 19.63, 19_632_062_464],
+    ];
+  for (const [model, parameters, gmacs, macs] of published) {
+    assert.equal(parametersOf(model), parameters, model.name);
+    assert.equal(macsPerRow(model), macs, model.name);
+    assert.equal((macs / 1e9).toFixed(2), gmacs.toFixed(2), model.name);
+  }
+  const v1 = { weights: shapesOnly(), variant: "v1" } as const;
+  assert.equal((macsPerRow(resnet101(v1)) / 1e9).toFixed(1), "7.6");
+  assert.equal((macsPerRow(resnet152(v1)) / 1e9).toFixed(1), "11.3");
 });
 
 Deno.test("resnet50() costs on the NPU of Table I what its layers cost, cell by cell", () => {
@@ -100,6 +125,7 @@ Deno.test("image models refuse sizes that make no sense", () => {
   const smallest = { size: 4, depth: 1, padding: "same" };
   const options: [string, (options: object) => unknown, string[]][] = [
     ["resnet50", resnet50, ["size", "channels", "width", "classes"]],
+    ["vgg16", vgg16, ["size", "channels", "width", "hidden", "classes"]],
     ["unet", unet, ["size", "channels", "base", "depth", "classes"]],
   ];
   for (const [name, build, names] of options) {
@@ -126,6 +152,28 @@ Deno.test("image models refuse sizes that make no sense", () => {
   );
   assert.throws(blocks(3), /"blocks" .* got 3/);
   assert.throws(blocks([1, 0]), /"blocks\[1\]" .* positive integer, got 0/);
+});
+
+Deno.test("vgg16() names the smallest size that fits when one does not", () => {
+  assert.throws(() => vgg16({ size: 31, weights: constant }), {
+    name: "RangeError",
+    message:
+      /"size" of model "vgg16" is at least 32, which 5 poolings halve to one pixel, got 31/,
+  });
+});
+
+Deno.test("vgg19() asks for torchvision's tensors", () => {
+  const tensors = new Tensors(shapesOnly());
+  vgg19({ weights: tensors.recorded });
+  assert.deepEqual(
+    tensors.names.filter((name) => name.endsWith(".weight")),
+    [
+      ...[0, 2, 5, 7, 10, 12, 14, 16, 19, 21, 23, 25, 28, 30, 32, 34].map(
+        (i) => `features.${i}.weight`,
+      ),
+      ...[0, 3, 6].map((i) => `classifier.${i}.weight`),
+    ],
+  );
 });
 
 Deno.test("resnet50() asks for torchvision's tensors", () => {
@@ -192,6 +240,43 @@ for (const variant of ["v1", "v1.5"] as const) {
       model,
       ({ image }) =>
         naiveResNet({ ...model.image!, data: image }, tensors, options),
+    );
+  });
+}
+
+for (
+  const [build, blocks] of [
+    [resnet101, [3, 4, 23, 3]],
+    [resnet152, [3, 8, 36, 3]],
+  ] as const
+) {
+  Deno.test(`${build.name}() computes what the paper says`, () => {
+    const tensors = new Tensors(seededWeights(14));
+    const model = build({
+      ...{ size: 33, width: 2, classes: 7 },
+      weights: tensors.recorded,
+    });
+    const options = { width: 2, blocks, variant: "v1.5" } as const;
+    assertNear(
+      model,
+      ({ image }) =>
+        naiveResNet({ ...model.image!, data: image }, tensors, options),
+    );
+  });
+}
+
+for (const [name, build] of Object.entries({ vgg16, vgg19 })) {
+  Deno.test(`${name}() computes what the paper says`, () => {
+    const tensors = new Tensors(seededWeights(13));
+    const model = build({
+      ...{ size: 65, width: 2, hidden: 9, classes: 7 },
+      weights: tensors.recorded,
+    });
+    const blocks = name === "vgg16" ? [2, 2, 3, 3, 3] : [2, 2, 4, 4, 4];
+    assertNear(
+      model,
+      ({ image }) =>
+        naiveVgg({ ...model.image!, data: image }, tensors, blocks),
     );
   });
 }

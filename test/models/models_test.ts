@@ -284,6 +284,7 @@ Deno.test("models ask for every weight once, and refuse one that is missing, mis
       width: 1,
       base: 1,
       classes: 2,
+      blocks: [1, 1],
     });
     const named = new Map<string, Tensor>();
     const seeded = seededWeights(1);

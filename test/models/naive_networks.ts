@@ -1,5 +1,5 @@
 /**
- * ResNet-50 and U-Net straight from their papers, in double precision, layer after layer over plain
+ * ResNet, VGG and U-Net straight from their papers, in double precision, layer after layer over plain
  * arrays: no cells, no graph, nothing fused.
  */
 import {
@@ -157,15 +157,66 @@ export function naiveResNet(
       Array.from({ length: pixels }, (_, p) => x.data[p * x.channels + c])
         .reduce((sum, value) => sum + value, 0) / pixels,
   );
-  const [weight, bias] = [tensors.get("fc.weight"), tensors.get("fc.bias")];
+  return dense(tensors, "fc", means);
+}
+
+function dense(
+  tensors: Tensors,
+  name: string,
+  x: readonly number[],
+): number[] {
+  const weight = tensors.get(`${name}.weight`);
   return Array.from(
-    bias,
-    (b, j) =>
-      means.reduce(
-        (sum, mean, c) => sum + mean * weight[j * x.channels + c],
-        b,
-      ),
+    tensors.get(`${name}.bias`),
+    (bias, j) =>
+      x.reduce((sum, value, k) => sum + value * weight[j * x.length + k], bias),
   );
+}
+
+/** @param blocks convolutions of each stage */
+export function naiveVgg(
+  input: Image,
+  tensors: Tensors,
+  blocks: readonly number[],
+): number[] {
+  let x = input;
+  let feature = 0;
+  for (const count of blocks) {
+    for (let i = 0; i < count; i++) {
+      const bias = tensors.get(`features.${feature}.bias`);
+      const shape = imageShape({
+        height: x.height,
+        width: x.width,
+        channels: x.channels,
+        outChannels: bias.length,
+        kernel: 3,
+        pads: [1, 1, 1, 1],
+      });
+      const weight = tensors.get(`features.${feature}.weight`);
+      x = relu(imageOf(shape, conv(shape, x.data, weight, bias)));
+      feature += 2;
+    }
+    const shape = imageShape({
+      height: x.height,
+      width: x.width,
+      channels: x.channels,
+      kernel: 2,
+      stride: 2,
+    });
+    x = imageOf(shape, pool("max", shape, x.data));
+    feature++;
+  }
+  const { height, width, channels, data } = x;
+  let row = Array.from({ length: channels }, (_, c) =>
+    Array.from(
+      { length: height * width },
+      (_, pixel) => data[pixel * channels + c],
+    )).flat();
+  for (const layer of [0, 3, 6]) {
+    row = dense(tensors, `classifier.${layer}`, row);
+    if (layer < 6) row = row.map((value) => Math.max(0, value));
+  }
+  return row;
 }
 
 export function naiveUNet(

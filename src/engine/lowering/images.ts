@@ -87,10 +87,24 @@ export const images: Lowerings<ImageOperator> = {
     );
   },
 
-  Flatten({ inputs, outputs }, lowering) {
-    lowering.lies(outputs[0], lowering.tableOf(inputs[0]));
+  Flatten({ inputs: [x], outputs }, lowering) {
+    const { height, width, channels } = x.image!;
+    const from = lowering.tableOf(x);
+    if (isInOnnxOrder(x.image!)) return lowering.lies(outputs[0], from);
+    lowering.kernel("transpose_rows_f32", [
+      "rows",
+      height * width,
+      channels,
+      from,
+      lowering.output(outputs[0]),
+    ]);
   },
 };
+
+/** Whether [height][width][channels] lies as [channels][height][width] does. */
+function isInOnnxOrder({ height, width, channels }: ImageSize): boolean {
+  return channels === 1 || height * width === 1;
+}
 
 /** Concat of images: every part goes to its channels of every pixel. */
 export function stackImages(

@@ -33,7 +33,7 @@ export type Lowerings<Family extends Operator> = ByOperator<
   void
 >;
 
-/** Operators that only say where rows lie: what leaves the cell through them is copied. */
+/** Operators that only say where rows lie, or may: what leaves the cell through them is copied. */
 const VIEWS: ReadonlySet<OperatorName> = new Set([
   "Gather",
   "Slice",

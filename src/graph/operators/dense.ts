@@ -44,7 +44,7 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
     body.expect(
       x.image === undefined || x.image.channels === x.width,
       `Gemm of an image of ${shapeOf(x)}: it takes plain rows; ` +
-        `pool to one pixel and Flatten it`,
+        `Flatten it`,
     );
     body.weight("Gemm weight", weight);
     body.shape("Gemm weight", weight, [weight.shape[0], x.width]);

@@ -44,7 +44,7 @@ export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
     body.expect(
       op !== "Softmax" || x.image === undefined,
       `Softmax of an image of ${shapeOf(x)}: it takes plain rows; ` +
-        `pool to one pixel and Flatten it`,
+        `Flatten it`,
     );
     return body.emit({
       op,

@@ -88,7 +88,7 @@ export interface ImageOperators {
   GlobalAveragePool(x: Value): Value;
   /** The middle `height` x `width` pixels. Deviation: crops only; a larger size is refused. */
   CenterCropPad(x: Value, height: number, width: number): Value;
-  /** An image of one pixel as a plain row. */
+  /** An image as a plain row in ONNX's order, [channels][height][width]. */
   Flatten(x: Value): Value;
 }
 
@@ -300,18 +300,11 @@ export const imageOperators = (body: CellBody): ImageOperators => {
     },
 
     Flatten(x) {
-      const { channels } = imageOf("Flatten", x);
-      body.expect(
-        channels === x.width,
-        `Flatten of an image of ${
-          shapeOf(x)
-        }: its row is not in ONNX's order ` +
-          `unless it is one pixel; pool first (GlobalAveragePool)`,
-      );
+      imageOf("Flatten", x);
       return body.emit({
         op: "Flatten",
         inputs: [x],
-        outputs: [body.declare("f32", channels)],
+        outputs: [body.declare("f32", x.width)],
       });
     },
   };
