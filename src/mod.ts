@@ -80,6 +80,7 @@ export {
 export type { Classified } from "./models/classified.ts";
 export type { ImageInput } from "./models/conv_cell.ts";
 export { gnmt, type GnmtOptions } from "./models/gnmt.ts";
+export { las, type LasOptions } from "./models/las.ts";
 export {
   lstm,
   type LstmHead,
@@ -95,6 +96,7 @@ export {
 } from "./models/resnet.ts";
 export { seq2seq, type Seq2SeqOptions } from "./models/seq2seq.ts";
 export type { Seq2SeqInput } from "./models/seq2seq_input.ts";
+export type { FramesInput, SpeechInput } from "./models/speech_input.ts";
 export { transformer, type TransformerOptions } from "./models/transformer.ts";
 export {
   treeLstm,

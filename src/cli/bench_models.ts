@@ -67,6 +67,7 @@ function built(
       kind: input,
       ...(typeof vocabulary === "number" && { vocabulary }),
       image: model.image,
+      frameSize: model.frameSize,
       ...(lengths !== undefined && { lengths }),
     }),
   };

@@ -25,17 +25,28 @@ const SLOT_BYTES = 2 ** 28;
 /** Room for requests of image networks at their full sizes, of which one may take 200 MiB. */
 const SLOT_BYTES_MAX = 3 * 2 ** 30;
 
+/** Requests of which the largest stands for all. */
+const SAMPLES = 32;
+
 /** Slots for `requests` requests at once, as far as memory goes, and how many there are room for. */
 export function slotsFor(
   { model, inputs }: BuiltModel,
   requests: number,
 ): { slotBytes: number; requests: number } {
-  // Requests of other models differ, and are small.
-  if (model.image === undefined) return { slotBytes: SLOT_BYTES, requests };
-  const graph = new CellGraph(model);
-  model.unfold(inputs.next(new Prng(1)).input, graph);
+  // Requests of other models are small.
+  if (model.image === undefined && model.frameSize === undefined) {
+    return { slotBytes: SLOT_BYTES, requests };
+  }
+  // Images are of one size, utterances are not.
+  const prng = new Prng(1);
+  let bytes = 0;
+  for (let i = 0; i < (model.image ? 1 : SAMPLES); i++) {
+    const graph = new CellGraph(model);
+    model.unfold(inputs.next(prng).input, graph);
+    bytes = Math.max(bytes, new SlotPlan(graph).bytes);
+  }
   // The pool's classes of sizes are up to an eighth apart.
-  const each = 1.125 * new SlotPlan(graph).bytes;
+  const each = 1.125 * bytes;
   const slotBytes = Math.min(
     SLOT_BYTES_MAX,
     Math.max(SLOT_BYTES, Math.ceil(requests * each)),

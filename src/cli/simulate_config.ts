@@ -149,6 +149,7 @@ function simulation(config: SimulateConfig): Simulation {
     kind: entry.input,
     vocabulary,
     image: model.image,
+    frameSize: model.frameSize,
     ...(lengths !== undefined && { lengths: lengths as LengthsSpec }),
     ...(trees !== undefined && { trees: trees as TreesSpec }),
     ...(extraSteps !== undefined && { extraSteps }),

@@ -22,7 +22,11 @@ export type InputKind =
   /** `{ tree }`: a ParseTree. */
   | "tree"
   /** `{ image }`: the numbers of an image, [height][width][channels]. */
-  | "image";
+  | "image"
+  /** `{ frames }`: an utterance, [frames][numbers of a frame]. */
+  | "frames"
+  /** `{ frames, maxSteps }`: an utterance to decode from. */
+  | "frames2seq";
 
 /**
  * A network: its cells, and the function that unfolds a request into a graph of them. Either one that a function
@@ -49,6 +53,8 @@ export interface Model<
   readonly outputs?: Outputs;
   /** For input "image": the images that requests bring. */
   readonly image?: ImageSize;
+  /** For inputs "frames" and "frames2seq": numbers of a frame. */
+  readonly frameSize?: number;
   /** Most nodes of a request's graph, growth included; default 2^20, at most 2^24 - 2. */
   readonly nodesMax?: number;
   /**

@@ -143,6 +143,55 @@ export function readImage(
   return numbers;
 }
 
+/** What a model takes as an utterance. */
+export interface FrameLimits {
+  /** Numbers of a frame. */
+  readonly frameSize: number;
+  /** Fewest frames; default 1. */
+  readonly framesMin?: number;
+  /** Most frames. */
+  readonly framesMax: number;
+}
+
+/** Frames of finite numbers, one after the other, checked and copied: see readTokens. */
+export function readFrames(
+  model: string,
+  frames: unknown,
+  { frameSize, framesMin = 1, framesMax }: FrameLimits,
+): Float32Array {
+  const field = `"frames" of a request to "${model}"`;
+  if (!isList(frames) && !isView(frames, Float32Array)) {
+    throw new TypeError(
+      `${field} is a Float32Array or an array of numbers, got ${
+        describe(frames)
+      }`,
+    );
+  }
+  const { length } = frames;
+  const count = length / frameSize;
+  if (!(Number.isInteger(count) && count >= framesMin && count <= framesMax)) {
+    throw new RangeError(
+      `${field} are ${
+        describe(length)
+      } numbers; the model takes ${framesMin} to ${framesMax} frames ` +
+        `(up to its option "framesMax") of ${frameSize} numbers each`,
+    );
+  }
+  const numbers = new Float32Array(length);
+  for (let i = 0; i < length; i++) {
+    const number: unknown = frames[i];
+    if (!Number.isFinite(number)) {
+      throw new RangeError(
+        `frames[${i}] of a request to "${model}" is ${
+          describe(number)
+        }; frames are of finite numbers`,
+      );
+    }
+    numbers[i] = number as number;
+  }
+  return numbers;
+}
+
 /**
  * The options of a model are an object with names that it knows.
  * @param known without "weights", which every model takes

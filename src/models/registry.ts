@@ -2,6 +2,7 @@ import type { InputKind, Model } from "../graph/model.ts";
 import type { WeightSource } from "../tensor/weights.ts";
 import { bert, BERT_OPTIONS } from "./bert.ts";
 import { gnmt, GNMT_OPTIONS } from "./gnmt.ts";
+import { las, LAS_OPTIONS } from "./las.ts";
 import { lstm, LSTM_OPTIONS } from "./lstm.ts";
 import { resnet101, resnet152, resnet50, RESNET_OPTIONS } from "./resnet.ts";
 import { seq2seq, SEQ2SEQ_OPTIONS } from "./seq2seq.ts";
@@ -40,7 +41,7 @@ export interface ModelEntry {
   readonly lengths?: string;
   /**
    * Small models to test: values of options that go together in any combination, one record for each kind.
-   * Token ids that tests ask for are below 11; sentences have up to 9 tokens, outputs 12.
+   * Token ids that tests ask for are below 11; sentences have up to 9 tokens, outputs 12, utterances 7 to 15 frames.
    */
   readonly tries: readonly Readonly<Record<string, readonly unknown[]>>[];
 }
@@ -200,6 +201,26 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
       layers: [1, 2],
       tokensMax: [9],
       classes: [0, ...upTo(5)],
+    }],
+  },
+  las: {
+    options: LAS_OPTIONS,
+    input: "frames2seq",
+    build: las,
+    sizes: {
+      small: { hidden: 32, features: 40, eos: null },
+      medium: { hidden: 64, features: 40, eos: null },
+      large: { hidden: 128, features: 40, eos: null },
+      full: { hidden: 256, features: 40, eos: null },
+    },
+    tries: [{
+      features: upTo(5),
+      hidden: [1, 2, 3, 4, 6],
+      pyramidLayers: [1, 2, 3],
+      spellerHidden: upTo(9),
+      spellerLayers: [1, 2, 3],
+      vocabulary: VOCABULARY,
+      eos: EOS,
     }],
   },
   treelstm: {

@@ -34,18 +34,32 @@ export function readSeq2Seq(
   checkObject(model, input);
   checkKeys(model, input, ["tokens", "maxSteps"]);
   const tokens = readTokens(model, input["tokens"], vocabulary, tokensMax);
-  const maxSteps = input["maxSteps"];
-  if (maxSteps === undefined) {
-    return { tokens, steps: Math.min(tokens.length + extraSteps, stepsMax) };
-  }
-  const steps = maxSteps as number;
-  if (!Number.isInteger(maxSteps) || steps < 1 || steps > stepsMax) {
+  const steps = readMaxSteps(model, input["maxSteps"], {
+    steps: tokens.length + extraSteps,
+    stepsMax,
+  });
+  return { tokens, steps };
+}
+
+/**
+ * A request's limit of decoder steps.
+ * @param defaults what it is where a request names none, up to `stepsMax`
+ * @throws RangeError unless it is a positive integer up to `stepsMax`
+ */
+export function readMaxSteps(
+  model: string,
+  maxSteps: unknown,
+  { steps, stepsMax }: { readonly steps: number; readonly stepsMax: number },
+): number {
+  if (maxSteps === undefined) return Math.min(steps, stepsMax);
+  const given = maxSteps as number;
+  if (!Number.isInteger(maxSteps) || given < 1 || given > stepsMax) {
     throw new RangeError(
       `"maxSteps" of a request to "${model}" is a positive integer up to ${stepsMax} ` +
         `(the model's option "stepsMax"), got ${describe(maxSteps)}`,
     );
   }
-  return { tokens, steps };
+  return given;
 }
 
 /** @throws RangeError unless `go` and `eos` are ids of the target vocabulary; null for eos is none */

@@ -1,4 +1,7 @@
-/** Inputs of requests: token ids uniform below the vocabulary, lengths and shapes from samplers, images. */
+/**
+ * Inputs of requests: token ids uniform below the vocabulary, lengths and shapes from samplers, images, and frames of
+ * utterances.
+ */
 import { describe } from "../base/describe.ts";
 import { Prng } from "../base/prng.ts";
 import type { InputKind } from "../graph/model.ts";
@@ -25,9 +28,12 @@ export interface InputGenerator {
 
 export interface InputOptions {
   kind: InputKind;
-  /** Token ids are below this. Needed except for "image". */
+  /** Token ids are below this. Needed except for "image" and frames. */
   vocabulary?: number;
-  /** For "tokens" and "seq2seq"; default "europarl-v7.de-en", the corpus of Cellular Batching. */
+  /**
+   * For "tokens" and "seq2seq", default "europarl-v7.de-en", the corpus of Cellular Batching; for frames, the words
+   * of an utterance, default "glue.cola".
+   */
   lengths?: LengthsSpec;
   /** For "tree"; default "sst". */
   trees?: TreesSpec;
@@ -39,23 +45,39 @@ export interface InputOptions {
   extraSteps?: number;
   /** For "image": what the model's images are (`Model.image`). */
   image?: ImageSize | undefined;
+  /** For "frames" and "frames2seq": numbers of a frame (`Model.frameSize`). */
+  frameSize?: number | undefined;
 }
 
-/** Different images in a workload. */
+/** Different images in a workload, and sources of frames. */
 const IMAGES = 16;
 
+/**
+ * Frames and characters of a spoken word.
+ * Assumption: 150 words a minute, a frame every 10 ms; words of five letters, and a space. The corpora that the
+ * papers on speech measure lengths of are not at hand.
+ */
+const FRAMES_PER_WORD = 40;
+const CHARACTERS_PER_WORD = 6;
+
 export const DEFAULT_LENGTHS = "europarl-v7.de-en";
+/** Sentences as short as people speak to a machine: 11 word pieces, 4.5 s. */
+export const DEFAULT_SPEECH = "glue.cola";
 export const DEFAULT_TREES = "sst";
 export const DEFAULT_EXTRA_STEPS = 50;
 
 /**
  * "tokens" gives `{ tokens }` as long as the corpus's English side; "seq2seq" gives
  * `{ tokens, maxSteps }` with the source's length, and ends after the target's; "tree" gives `{ tree }`,
- * "image" `{ image }`.
+ * "image" `{ image }`; "frames" gives `{ frames }` of an utterance, "frames2seq" `{ frames, maxSteps }` and ends after
+ * as many characters as it has.
  */
 export function inputGenerator(options: InputOptions): InputGenerator {
   const { kind, vocabulary = NaN } = options;
   if (kind === "image") return imageInputs(options.image);
+  if (kind === "frames" || kind === "frames2seq") {
+    return frameInputs(kind, options);
+  }
   if (!Number.isInteger(vocabulary) || vocabulary < 1) {
     throw new RangeError(
       `"vocabulary" of a workload is a positive integer, got ${
@@ -96,7 +118,7 @@ export function inputGenerator(options: InputOptions): InputGenerator {
     }
     default:
       throw new RangeError(
-        `A workload's "kind" is tokens, seq2seq, tree or image, got ${
+        `A workload's "kind" is tokens, seq2seq, tree, image, frames or frames2seq, got ${
           describe(kind satisfies never)
         }`,
       );
@@ -108,13 +130,7 @@ function seq2seqInputs(
   vocabulary: number,
   extraSteps: number,
 ): InputGenerator {
-  if (!Number.isInteger(extraSteps) || extraSteps < 0) {
-    throw new RangeError(
-      `"extraSteps" of a workload is an integer from 0, got ${
-        describe(extraSteps)
-      }`,
-    );
-  }
+  checkExtraSteps(extraSteps);
   if (lengths.alone) {
     throw new RangeError(
       `Lengths "${lengths.name}" are of texts without a translation; a "seq2seq" workload needs pairs`,
@@ -133,6 +149,15 @@ function seq2seqInputs(
   };
 }
 
+function checkExtraSteps(extraSteps: number): void {
+  if (Number.isInteger(extraSteps) && extraSteps >= 0) return;
+  throw new RangeError(
+    `"extraSteps" of a workload is an integer from 0, got ${
+      describe(extraSteps)
+    }`,
+  );
+}
+
 /**
  * Pixels uniform in [-1, 1). Requests bring one of IMAGES images, the same for every seed: what a network
  * makes of its pixels takes the same time whatever they are, and thousands of images would not fit.
@@ -144,22 +169,59 @@ function imageInputs(size: ImageSize | undefined): InputGenerator {
     );
   }
   const { height, width, channels } = size;
-  const images = new Map<number, Float32Array>();
-  const imageOf = (number: number): Float32Array => {
-    let image = images.get(number);
-    if (image === undefined) {
-      const prng = new Prng(number).fork("image");
-      image = Float32Array.from(
-        { length: height * width * channels },
-        () => 2 * prng.float() - 1,
-      );
-      images.set(number, image);
-    }
-    return image;
-  };
+  const imageOf = sharedNumbers("image");
+  const numbers = height * width * channels;
   return {
     name: `images of ${height} x ${width} x ${channels}`,
-    next: (prng) => ({ input: { image: imageOf(prng.int(IMAGES)) } }),
+    next: (prng) => ({
+      input: { image: imageOf(prng.int(IMAGES), numbers) },
+    }),
+  };
+}
+
+/**
+ * Frames of numbers uniform in [-1, 1), the first of one of IMAGES recordings, for the same reasons as images. A text
+ * is so many words; `extraSteps` is what a decoder may take beyond its characters.
+ */
+function frameInputs(
+  kind: "frames" | "frames2seq",
+  { frameSize, extraSteps = DEFAULT_EXTRA_STEPS, ...options }: InputOptions,
+): InputGenerator {
+  if (frameSize === undefined) {
+    throw new RangeError(
+      `A workload of frames needs their size: give "frameSize" as the model does`,
+    );
+  }
+  checkExtraSteps(extraSteps);
+  const lengths = lengthSampler(options.lengths ?? DEFAULT_SPEECH);
+  const framesOf = sharedNumbers("frames");
+  return {
+    name: `${lengths.name}, spoken`,
+    next(prng) {
+      const words = lengths.sample(prng)[lengths.english];
+      const numbers = words * FRAMES_PER_WORD * frameSize;
+      const frames = framesOf(prng.int(IMAGES), numbers);
+      if (kind === "frames") return { input: { frames } };
+      const characters = words * CHARACTERS_PER_WORD;
+      const maxSteps = characters + extraSteps;
+      return { input: { frames, maxSteps }, stepsFixed: characters };
+    },
+  };
+}
+
+/** Lists of random numbers; shorter ones of a number are views of the longest. */
+function sharedNumbers(
+  name: string,
+): (number: number, length: number) => Float32Array {
+  const lists = new Map<number, Float32Array>();
+  return (number, length) => {
+    let list = lists.get(number);
+    if (list === undefined || list.length < length) {
+      const prng = new Prng(number).fork(name);
+      list = Float32Array.from({ length }, () => 2 * prng.float() - 1);
+      lists.set(number, list);
+    }
+    return list.length === length ? list : list.subarray(0, length);
   };
 }
 

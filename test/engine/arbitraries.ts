@@ -12,6 +12,9 @@ import { seededWeights } from "../../src/tensor/weights.ts";
 /** Token ids are below this; see `ModelEntry.tries`. */
 const VOCABULARY = 11;
 
+/** Frames of an utterance; see `ModelEntry.tries`. */
+const FRAMES = { min: 7, max: 15 };
+
 /** One of the values of every option. */
 function anyOf(
   values: Readonly<Record<string, readonly unknown[]>>,
@@ -74,17 +77,37 @@ const INPUTS: Record<
   tree: () => tree.map((tree) => ({ input: { tree } })),
   image: ({ image }) =>
     fc.nat(1000).map((seed) => ({ input: { image: pixels(image!, seed) } })),
+  frames: ({ frameSize }) =>
+    utterance.map(([count, seed]) => ({
+      input: { frames: floats(count * frameSize!, seed) },
+    })),
+  frames2seq: ({ frameSize }) =>
+    fc.tuple(
+      utterance,
+      fc.integer({ min: 1, max: 12 }),
+      fc.option(fc.integer({ min: 1, max: 12 })),
+    ).map(([[count, seed], maxSteps, stepsFixed]) => ({
+      input: { frames: floats(count * frameSize!, seed), maxSteps },
+      ...(stepsFixed !== null && { stepsFixed }),
+    })),
 };
+
+/** How many frames, and a seed of them; see `ModelEntry.tries`. */
+const utterance = fc.tuple(
+  fc.integer({ min: FRAMES.min, max: FRAMES.max }),
+  fc.nat(1000),
+);
 
 function pixels(
   { height, width, channels }: ImageSize,
   seed: number,
 ): Float32Array {
+  return floats(height * width * channels, seed);
+}
+
+function floats(length: number, seed: number): Float32Array {
   const prng = new Prng(seed);
-  return Float32Array.from(
-    { length: height * width * channels },
-    () => 2 * prng.float() - 1,
-  );
+  return Float32Array.from({ length }, () => 2 * prng.float() - 1);
 }
 
 /** A value in one of four cases. */

@@ -11,7 +11,7 @@ import { pickOptions } from "../pick_options.ts";
 const SMALL = {
   ...{ hidden: 2, heads: 1, layers: 2, inner: 2, width: 1, base: 1, size: 4 },
   ...{ depth: 1, padding: "same", blocks: [1], vocabulary: 9, classes: 2 },
-  sourceVocabulary: 9,
+  ...{ sourceVocabulary: 9, features: 2 },
 };
 
 /** A model with small sizes of those that it has, and with the options given, which it may not have. */
@@ -56,6 +56,7 @@ function endless(length: number): { list: number[]; looks: () => number } {
   return { list, looks: () => looks };
 }
 
+const speech = ["las"];
 const sequences = ["lstm", "seq2seq", "gnmt", "transformer", "bert"];
 
 Deno.test("every model of sequences has a limit of tokens, and looks at no more", () => {
@@ -76,7 +77,36 @@ Deno.test("every model of sequences has a limit of tokens, and looks at no more"
   takes(small("lstm"), { tokens: new Int32Array(16_384) });
 });
 
+Deno.test("models of speech have a limit of frames, and look at no more", () => {
+  for (const name of speech) {
+    assert(MODELS[name].options.includes("framesMax"), name);
+    const long = endless(2e9);
+    refuses(
+      small(name),
+      { frames: long.list },
+      "RangeError",
+      /^"frames" of a request to ".*" are 2000000000 numbers; the model takes \d+ to \d+ frames \(up to its option "framesMax"\) of 2 numbers each$/,
+    );
+    assert.equal(long.looks(), 0);
+    const limited = small(name, { framesMax: 8 });
+    takes(limited, { frames: new Float32Array(16) });
+    refuses(limited, { frames: new Float32Array(18) }, "RangeError", /to 8 /);
+    refuses(limited, { frames: new Float32Array(15) }, "RangeError", /15 num/);
+    refuses(limited, { frames: [] }, "RangeError", /0 numbers/);
+    const frames = new Array(16).fill(0.5);
+    takes(limited, { frames });
+    frames[3] = Infinity;
+    refuses(limited, { frames }, "RangeError", /^frames\[3\] .* Infinity;/);
+  }
+});
+
 Deno.test("every decoder has a limit of steps", () => {
+  const las = small("las", { framesMax: 8, stepsMax: 6 });
+  takes(las, { frames: [1, 2], maxSteps: 6 });
+  refuses(las, { frames: [1, 2], maxSteps: 7 }, "RangeError", /up to 6 \(/);
+  const heard = new CellGraph(las);
+  las.unfold({ frames: new Array(16).fill(1) }, heard);
+  assert.equal(heard.stepsMax, 6);
   for (const name of ["seq2seq", "gnmt", "transformer"]) {
     const model = small(name, { tokensMax: 4, extraSteps: 9, stepsMax: 6 });
     takes(model, { tokens: [1], maxSteps: 6 });
@@ -167,6 +197,16 @@ Deno.test("models read what they checked, whatever a proxy says the next time", 
       message: /are 1000000000 ids/,
     });
   }
+  for (const name of speech) {
+    const model = small(name);
+    const frames = lengths(16, 1e9);
+    Object.assign(frames, new Array(16).fill(0));
+    takes(model, { frames });
+    assert.throws(() => model.unfold({ frames }, new CellGraph(model)), {
+      name: "RangeError",
+      message: /are 1000000000 numbers/,
+    });
+  }
   const shared = new Int32Array(new SharedArrayBuffer(8));
   const lstm = small("lstm");
   takes(lstm, { tokens: shared });
@@ -201,6 +241,9 @@ Deno.test("models say what else than a list of ids or pixels they were given", (
   for (const [value, message] of others) {
     for (const name of sequences) {
       refuses(small(name), { tokens: value }, "TypeError", message);
+    }
+    for (const name of speech) {
+      refuses(small(name), { frames: value }, "TypeError", message);
     }
     refuses(small("treelstm"), { tree: value }, "TypeError", message);
     refuses(small("unet"), { image: value }, "TypeError", message);

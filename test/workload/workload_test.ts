@@ -8,13 +8,16 @@ import { formatTreeShape } from "./tree_shape.ts";
 import { workload } from "../../src/workload/workload.ts";
 
 const WITH_IDS: readonly InputKind[] = ["tokens", "seq2seq", "tree"];
-const KINDS: readonly InputKind[] = [...WITH_IDS, "image"];
+const KINDS: readonly InputKind[] = [
+  ...WITH_IDS,
+  ...["image", "frames", "frames2seq"] as const,
+];
 const image = { height: 3, width: 2, channels: 2 };
 
 function make(kind: InputKind, seed: number, ratePerS = 100, requests = 200) {
   return workload({
     arrivals: poisson({ ratePerS }),
-    inputs: inputGenerator({ kind, vocabulary: 50, image }),
+    inputs: inputGenerator({ kind, vocabulary: 50, image, frameSize: 3 }),
     requests,
     seed,
   });
@@ -103,6 +106,35 @@ Deno.test("workload() brings images of the model's size, a few different ones", 
   );
 });
 
+Deno.test("workload() brings utterances of 40 frames and 6 characters a word", () => {
+  const lengths = { fixed: 5 };
+  const one = (kind: InputKind) =>
+    workload({
+      arrivals: interval({ ratePerS: 1 }),
+      inputs: inputGenerator({ kind, frameSize: 3, lengths, extraSteps: 4 }),
+      requests: 1,
+      seed: 1,
+    })[0] as {
+      input: { frames: Float32Array; maxSteps?: number };
+      stepsFixed?: number;
+    };
+  const { input, stepsFixed } = one("frames2seq");
+  equal(input.frames.length, 5 * 40 * 3);
+  ok(input.frames.every((value) => value >= -1 && value < 1));
+  deepEqual([input.maxSteps, stepsFixed], [34, 30]);
+  const heard = one("frames");
+  deepEqual(heard.input.frames, input.frames);
+  deepEqual([Object.keys(heard.input), heard.stepsFixed], [
+    ["frames"],
+    undefined,
+  ]);
+  const words = make("frames", 3, 100, 5000).map(({ input }) =>
+    (input as { frames: Float32Array }).frames.length / (40 * 3)
+  );
+  // The mean of "glue.cola".
+  ok(Math.abs(mean(words) / 11.33 - 1) < 0.03);
+});
+
 Deno.test("workload() takes fixed lengths, clipped lengths and complete trees", () => {
   const one = (
     options: Partial<Parameters<typeof inputGenerator>[0]> & {
@@ -169,6 +201,14 @@ Deno.test("workload() names what is out of range", () => {
     /got "audio"/,
   );
   throws(() => inputGenerator({ kind: "image" }), /give "image" as the model/);
+  throws(
+    () => inputGenerator({ kind: "frames" }),
+    /give "frameSize" as the model/,
+  );
+  throws(
+    () => inputGenerator({ kind: "frames2seq", frameSize: 2, extraSteps: -1 }),
+    /"extraSteps" of a workload is an integer from 0, got -1/,
+  );
   throws(
     () => inputGenerator({ kind: "seq2seq", vocabulary: 5, extraSteps: -1 }),
     /got -1/,
