@@ -24,7 +24,8 @@ const ADDITIONS: Readonly<Record<string, Addition>> = {
 const TESTS = [
   ...["policy/registry_test.ts", "models/registry_test.ts"],
   ...["cli/policy_options_test.ts", "cli/simulate_property_test.ts"],
-  ...["engine/equivalence_test.ts", "engine/lowering_test.ts"],
+  ...["engine/equivalence_test.ts", "engine/worker_equivalence_test.ts"],
+  "engine/lowering_test.ts",
   ...["models/bounds_test.ts", "cost/profile_cells_test.ts", "tidy_test.ts"],
 ].map((file) => `test/${file}`);
 

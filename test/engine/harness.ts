@@ -42,7 +42,10 @@ export interface RunOptions {
 }
 
 /** How the threads of a real run share the work. */
-export type ThreadOptions = Pick<TensorOptions, "threadsPerWorker" | "team">;
+export type ThreadOptions = Pick<
+  TensorOptions,
+  "threadsPerWorker" | "team" | "taskBytes" | "spinMs"
+>;
 
 /** What became of request i of the arrivals. */
 export interface RunOutcome {
@@ -116,13 +119,17 @@ function watchSlots(executor: Executor): ReadonlySet<ActiveRequest> {
 export async function runThreads(
   options: Omit<RunOptions, "cost" | "submitNs"> & ThreadOptions,
 ): Promise<RunOutcome> {
-  const { models, workers, threadsPerWorker, team } = options;
+  const { models, workers, threadsPerWorker, team, taskBytes, spinMs } =
+    options;
   const executor = await TensorExecutor.start({
     models,
     ...(workers !== undefined && { workers }),
     ...(threadsPerWorker !== undefined && { threadsPerWorker }),
     ...(team !== undefined && { team }),
+    ...(taskBytes !== undefined && { taskBytes }),
+    ...(spinMs !== undefined && { spinMs }),
     slotBytes: 2 ** 22,
+    warmUp: false,
     onFatal: (error) => {
       throw error;
     },
@@ -140,7 +147,7 @@ export async function runThreads(
   return outcome;
 }
 
-function engineOf(
+export function engineOf(
   { models, policy, queueMax }: Omit<RunOptions, "cost">,
   executor: Executor,
   observer: Observer,
@@ -155,7 +162,7 @@ function engineOf(
 }
 
 /** Adds the checks that every run must pass: each request ends once, each node runs once and after its inputs. */
-function watched(options: Pick<RunOptions, "arrivals" | "observer">) {
+export function watched(options: Pick<RunOptions, "arrivals" | "observer">) {
   const outcome: RunOutcome = {
     endings: options.arrivals.map(() => undefined),
     records: [],

@@ -50,25 +50,37 @@ export function runWorker(start: WorkerStart): void {
   for (let done = 0;; done++) {
     awaitTask(words, submitted, done, spinMs);
     if (isToldToStop()) return leader?.close();
-    const entry = entryAddress(control, done);
-    doubles[(entry >>> 3) + ENTRY.startMs / 2] = absoluteMs();
     try {
-      runner.run({
-        program: words[(entry >>> 2) + ENTRY.program],
-        rows: words[(entry >>> 2) + ENTRY.rows],
-        tables: words[(entry >>> 2) + ENTRY.tables] >>> 0,
-        padsDone: words[(entry >>> 2) + ENTRY.padsDone] === 1,
-        paddedLength: words[(entry >>> 2) + ENTRY.paddedLength],
-      });
+      runEntry(runner, { words, doubles }, entryAddress(control, done));
     } catch (error) {
       // Its helpers may have left before it.
       if (isToldToStop()) return;
       throw error;
     }
-    doubles[(entry >>> 3) + ENTRY.endMs / 2] = absoluteMs();
     Atomics.store(words, completed, (done + 1) | 0);
     ringDoorbell(words, doorbell);
   }
+}
+
+/**
+ * Executes a ring's entry, and notes in it when.
+ * @param memory linear memory
+ * @param entry its address
+ */
+export function runEntry(
+  runner: CellRunner,
+  { words, doubles }: { words: Int32Array; doubles: Float64Array },
+  entry: number,
+): void {
+  doubles[(entry >>> 3) + ENTRY.startMs / 2] = absoluteMs();
+  runner.run({
+    program: words[(entry >>> 2) + ENTRY.program],
+    rows: words[(entry >>> 2) + ENTRY.rows],
+    tables: words[(entry >>> 2) + ENTRY.tables] >>> 0,
+    padsDone: words[(entry >>> 2) + ENTRY.padsDone] === 1,
+    paddedLength: words[(entry >>> 2) + ENTRY.paddedLength],
+  });
+  doubles[(entry >>> 3) + ENTRY.endMs / 2] = absoluteMs();
 }
 
 /** Returns once more than `done` tasks are submitted. */
