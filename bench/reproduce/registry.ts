@@ -11,6 +11,7 @@ import { CLAIMS as LATE_CLAIMS } from "./late_batching/claims.ts";
 import { EXPERIMENTS as LATE } from "./late_batching/experiments.ts";
 import { CLAIMS as LAZY_CLAIMS } from "./lazybatching/claims.ts";
 import { EXPERIMENTS as LAZY } from "./lazybatching/experiments.ts";
+import { EXPERIMENTS as MACHINE } from "./machine/experiments.ts";
 
 export interface Paper {
   /** Its folder, and what its experiments' ids begin with. */
@@ -50,5 +51,11 @@ export const PAPERS: readonly Paper[] = [
     title: "E2bird and Ebird",
     claims: E2BIRD_CLAIMS,
     experiments: E2BIRD,
+  },
+  {
+    name: "machine",
+    title: "On this machine's workers",
+    claims: [],
+    experiments: MACHINE,
   },
 ];

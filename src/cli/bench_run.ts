@@ -60,10 +60,23 @@ export function slotsFor(
 /** Starts workers for a model, and ends them whatever happens. */
 export async function withExecutor<T>(
   built: BuiltModel,
-  { workers, requests }: { workers: number; requests: number },
+  sizes: { workers: number; requests: number },
   use: (executor: TensorExecutor) => Promise<T>,
 ): Promise<T> {
-  const executor = await TensorExecutor.start({
+  const executor = await startExecutor(built, sizes);
+  try {
+    return await use(executor);
+  } finally {
+    await executor.close();
+  }
+}
+
+/** Starts workers for a model: whoever has them ends them. */
+export async function startExecutor(
+  built: BuiltModel,
+  { workers, requests }: { workers: number; requests: number },
+): Promise<TensorExecutor> {
+  return await TensorExecutor.start({
     models: [built.model],
     workers,
     slotBytes: slotsFor(built, requests).slotBytes,
@@ -73,11 +86,6 @@ export async function withExecutor<T>(
       throw error;
     },
   });
-  try {
-    return await use(executor);
-  } finally {
-    await executor.close();
-  }
 }
 
 export class BenchRun {

@@ -2,7 +2,7 @@
  * README as a stranger follows it: files are saved under the names that it gives them, its commands run in
  * order in one folder, and what they print is what it says. Every block belongs to one of the cases below:
  *
- * - the two commands of a checkout, which are this test's caller and minutes of work: that the tasks are there;
+ * - the commands of a checkout, which are this test's caller and minutes of work: that the tasks are there;
  * - files and commands of the sections on installing, browsers, weights and one's own cell: as they stand, but
  *   for Deno, which is the one that runs this test, and Bun, which is left out where it is not to be had;
  * - `npx @shoal/core bench`: with a smaller model and fewer requests.
@@ -61,7 +61,7 @@ function follow(command: string, stranger: Stranger): string | undefined {
   return stranger.run(words[0], ...words.slice(1)).stdout;
 }
 
-/** The two commands of a checkout. */
+/** The commands of a checkout. */
 function isOfCheckout({ language, text }: Block): boolean {
   return language === "sh" && text.includes("deno task test");
 }
