@@ -81,6 +81,7 @@ export type { Classified } from "./models/classified.ts";
 export type { ImageInput } from "./models/conv_cell.ts";
 export { gnmt, type GnmtOptions } from "./models/gnmt.ts";
 export { las, type LasOptions } from "./models/las.ts";
+export { linknet, type LinkNetOptions } from "./models/linknet.ts";
 export {
   lstm,
   type LstmHead,
@@ -88,6 +89,7 @@ export {
   type LstmOptions,
   type LstmOutputs,
 } from "./models/lstm.ts";
+export { mobilenet, type MobileNetOptions } from "./models/mobilenet.ts";
 export {
   resnet101,
   resnet152,

@@ -16,6 +16,7 @@ import type { Model } from "../graph/model.ts";
 import type { ImageSize, Value } from "../graph/operator.ts";
 import type { PoolAttributes } from "../graph/operators/images.ts";
 import type { Pair } from "../tensor/image_shape.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import type { WeightSource } from "../tensor/weights.ts";
 import { checkImageInput, readImage } from "./checks.ts";
 import { batchNormWeights, convWeight, type ImageInput } from "./conv_cell.ts";
@@ -44,14 +45,29 @@ export interface ConvolutionLayer {
   readonly channels?: "depthwise";
   /** Name of the weights, without `.weight`. */
   readonly conv: string;
-  /** Name of the BatchNormalization; without one there is a bias, `conv` + `.bias`. */
+  /** Name of the BatchNormalization; default: none. */
   readonly norm?: string;
+  /** Whether there is a bias, `conv` + `.bias`; default: without BatchNormalization. */
+  readonly bias?: boolean;
   /** Of the BatchNormalization; default 1e-5. */
   readonly epsilon?: number;
   /** Added before the ReLU. */
   readonly shortcut?: FeatureMap;
   /** Without ReLU. */
   readonly linear?: boolean;
+  /** Added behind the ReLU. */
+  readonly skip?: FeatureMap;
+}
+
+/** A transposed convolution: `stride` times as high and wide. */
+export interface UpConvolutionLayer extends
+  Pick<
+    ConvolutionLayer,
+    "out" | "conv" | "norm" | "bias" | "linear"
+  > {
+  /** Height and width of the window. */
+  readonly kernel: number;
+  readonly stride: number;
 }
 
 export class ImageNetwork {
@@ -89,39 +105,77 @@ export class ImageNetwork {
     x: FeatureMap,
     options: ConvolutionLayer,
   ): FeatureMap {
-    const { out, kernel, conv, norm, shortcut } = options;
+    const { out, kernel, conv, norm, shortcut, skip } = options;
     const [high, wide] = typeof kernel === "number" ? [kernel, kernel] : kernel;
     const group = options.channels === "depthwise" ? x.channels : 1;
     const channels = x.channels / group;
-    const weight = convWeight(this.weights, `${conv}.weight`, [
-      ...[out, channels] as const,
-      ...[high, wide] as const,
-    ]);
-    const bias = norm === undefined &&
-      this.weights(`${conv}.bias`, [out], channels * high * wide);
+    const weight = convWeight(
+      this.weights,
+      `${conv}.weight`,
+      [out, channels, high, wide],
+    );
     const [down, right] = [(high - 1) / 2, (wide - 1) / 2];
     const attributes = {
       strides: options.stride ?? 1,
       pads: options.pads ?? [down, right, down, right] as const,
       group,
-      ...(bias && { bias }),
+      ...this.#bias(options, channels * high * wide),
     };
-    const weights = norm === undefined
-      ? undefined
-      : batchNormWeights(this.weights, norm, out);
-    return this.layer<"x" | "shortcut">(
+    const weights = norm && batchNormWeights(this.weights, norm, out);
+    return this.layer<"x" | "shortcut" | "skip">(
       name,
-      { x, ...(shortcut && { shortcut }) } as Record<
-        "x" | "shortcut",
+      { x, ...(shortcut && { shortcut }), ...(skip && { skip }) } as Record<
+        "x" | "shortcut" | "skip",
         FeatureMap
       >,
-      (op, { x, shortcut }) => {
+      (op, { x, shortcut, skip }) => {
         let y = op.Conv(x, weight, attributes);
         if (weights) y = op.BatchNormalization(y, weights, options.epsilon);
         if (shortcut) y = op.Add(y, shortcut);
-        return options.linear ? y : op.Relu(y);
+        if (!options.linear) y = op.Relu(y);
+        return skip ? op.Add(y, skip) : y;
       },
     );
+  }
+
+  /** Adds a transposed convolution. */
+  upConvolution(
+    name: string,
+    x: FeatureMap,
+    options: UpConvolutionLayer,
+  ): FeatureMap {
+    const { out, kernel, stride, conv, norm, linear } = options;
+    // Of its window an output pixel sees each stride-th line and column.
+    const fanIn = x.channels * (kernel / stride) ** 2;
+    const weight = this.weights(
+      `${conv}.weight`,
+      [x.channels, out, kernel, kernel],
+      fanIn / (linear ? 3 : 6),
+    );
+    const pads = Math.floor((kernel - 1) / 2);
+    const attributes = {
+      strides: stride,
+      pads,
+      outputPadding: stride - kernel + 2 * pads,
+      ...this.#bias(options, fanIn),
+    };
+    const weights = norm && batchNormWeights(this.weights, norm, out);
+    return this.layer(name, { x }, (op, { x }) => {
+      let y = op.ConvTranspose(x, weight, attributes);
+      if (weights) y = op.BatchNormalization(y, weights);
+      return linear ? y : op.Relu(y);
+    });
+  }
+
+  #bias(
+    { bias, norm, conv, out }: Pick<
+      ConvolutionLayer,
+      "bias" | "norm" | "conv" | "out"
+    >,
+    fanIn: number,
+  ): { bias?: Tensor } {
+    if (!(bias ?? norm === undefined)) return {};
+    return { bias: this.weights(`${conv}.bias`, [out], fanIn) };
   }
 
   maxPool(name: string, x: FeatureMap, attributes: PoolAttributes): FeatureMap {

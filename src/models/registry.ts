@@ -3,7 +3,9 @@ import type { WeightSource } from "../tensor/weights.ts";
 import { bert, BERT_OPTIONS } from "./bert.ts";
 import { gnmt, GNMT_OPTIONS } from "./gnmt.ts";
 import { las, LAS_OPTIONS } from "./las.ts";
+import { linknet, LINKNET_OPTIONS } from "./linknet.ts";
 import { lstm, LSTM_OPTIONS } from "./lstm.ts";
+import { mobilenet, MOBILENET_OPTIONS } from "./mobilenet.ts";
 import { resnet101, resnet152, resnet50, RESNET_OPTIONS } from "./resnet.ts";
 import { seq2seq, SEQ2SEQ_OPTIONS } from "./seq2seq.ts";
 import { transformer, TRANSFORMER_OPTIONS } from "./transformer.ts";
@@ -274,6 +276,42 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
     build: vgg19,
     sizes: VGG_SIZES,
     tries: VGG_TRIES,
+  },
+  mobilenet: {
+    options: MOBILENET_OPTIONS,
+    input: "image",
+    build: mobilenet,
+    sizes: {
+      small: { size: 32, width: 4, classes: 100 },
+      medium: { size: 32, width: 8, classes: 100 },
+      large: { size: 32, width: 16, classes: 100 },
+      full: { size: 224, width: 32, classes: 1000 },
+    },
+    tries: [{
+      size: upTo(9),
+      channels: [1, 2, 3],
+      width: [1, 2, 3],
+      blocks: [[1], [1, 1], [1, 2], [2, 1]],
+      classes: upTo(9),
+    }],
+  },
+  linknet: {
+    options: LINKNET_OPTIONS,
+    input: "image",
+    build: linknet,
+    sizes: {
+      small: { size: 32, width: 8 },
+      medium: { size: 32, width: 16 },
+      large: { size: 32, width: 32 },
+      full: { size: 512, width: 64 },
+    },
+    tries: [{
+      size: [8],
+      channels: [1, 2],
+      width: [1, 2, 5],
+      blocks: [[1], [2], [1, 1], [2, 1]],
+      classes: [1, 2, 3],
+    }],
   },
   unet: {
     options: UNET_OPTIONS,

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { ImageInput } from "../../src/models/conv_cell.ts";
+import { linknet } from "../../src/models/linknet.ts";
+import { mobilenet } from "../../src/models/mobilenet.ts";
 import { resnet101, resnet152, resnet50 } from "../../src/models/resnet.ts";
 import { unet } from "../../src/models/unet.ts";
 import { vgg16, vgg19 } from "../../src/models/vgg.ts";
@@ -18,7 +20,14 @@ import {
 } from "../../src/tensor/weights.ts";
 import { pickOptions } from "../pick_options.ts";
 import { runRequests } from "../run_requests.ts";
-import { naiveResNet, naiveUNet, naiveVgg, Tensors } from "./naive_networks.ts";
+import { Tensors } from "./naive_layers.ts";
+import {
+  naiveLinkNet,
+  naiveMobileNet,
+  naiveResNet,
+  naiveUNet,
+  naiveVgg,
+} from "./naive_networks.ts";
 import { macsPerRow, parametersOf } from "./network_size.ts";
 
 /** Weights that take no time to draw. */
@@ -51,6 +60,10 @@ Deno.test("image models have the published parameters and multiply-accumulates",
     assert.equal(macsPerRow(model), macs, model.name);
     assert.equal((macs / 1e9).toFixed(2), gmacs.toFixed(2), model.name);
   }
+  // Howard et al., table 4: 4.2 million parameters, 569 million multiply-adds; Keras's summary: 4231976 trainable.
+  const mobile = mobilenet({ weights: shapesOnly() });
+  assert.equal(parametersOf(mobile), 4_231_976);
+  assert.equal(macsPerRow(mobile), 568_740_352);
   const v1 = { weights: shapesOnly(), variant: "v1" } as const;
   assert.equal((macsPerRow(resnet101(v1)) / 1e9).toFixed(1), "7.6");
   assert.equal((macsPerRow(resnet152(v1)) / 1e9).toFixed(1), "11.3");
@@ -105,6 +118,24 @@ Deno.test("unet() has the paper's layers, sizes and parameters", () => {
   assert.equal(macsPerRow(model), 150_428_424_448);
 });
 
+Deno.test("linknet() has the published parameters, and about the published operations", () => {
+  const model = linknet({ weights: shapesOnly() });
+  // Chaurasia and Culurciello, abstract: 11.5 million parameters; the sum over their code's layers.
+  assert.equal(parametersOf(model), 11_535_957);
+  assert.equal(macsPerRow(model), 10_892_607_488);
+  // Ibid.: 21.2 GFLOPs for 640 x 360, whose height cannot be halved five times: by pixels, within a tenth.
+  const gflops = 2 * 10.892607488 / (512 * 512) * (640 * 360);
+  assert(Math.abs(gflops / 21.2 - 1) < 0.1, `${gflops}`);
+});
+
+Deno.test("linknet() names a size that fits when one does not", () => {
+  assert.throws(() => linknet({ size: 80, weights: constant }), {
+    name: "RangeError",
+    message:
+      /"size" 80 of model "linknet" .*4 stages.* the next size that fits is 96/,
+  });
+});
+
 Deno.test("unet() names a size that fits when one does not", () => {
   assert.throws(() => unet({ size: 570, weights: constant }), {
     name: "RangeError",
@@ -126,6 +157,8 @@ Deno.test("image models refuse sizes that make no sense", () => {
   const options: [string, (options: object) => unknown, string[]][] = [
     ["resnet50", resnet50, ["size", "channels", "width", "classes"]],
     ["vgg16", vgg16, ["size", "channels", "width", "hidden", "classes"]],
+    ["mobilenet", mobilenet, ["size", "channels", "width", "classes"]],
+    ["linknet", linknet, ["size", "channels", "width", "classes"]],
     ["unet", unet, ["size", "channels", "base", "depth", "classes"]],
   ];
   for (const [name, build, names] of options) {
@@ -280,6 +313,36 @@ for (const [name, build] of Object.entries({ vgg16, vgg19 })) {
     );
   });
 }
+
+for (const size of [32, 75]) {
+  Deno.test(`mobilenet() of ${size} x ${size} computes what the paper says`, () => {
+    const tensors = new Tensors(seededWeights(15));
+    const model = mobilenet({
+      ...{ size, width: 3, classes: 7 },
+      weights: tensors.recorded,
+    });
+    assertNear(
+      model,
+      ({ image }) =>
+        naiveMobileNet({ ...model.image!, data: image }, tensors, 3),
+    );
+  });
+}
+
+Deno.test("linknet() computes what the paper says", () => {
+  const tensors = new Tensors(seededWeights(16));
+  const options = { width: 4, classes: 3 };
+  const model = linknet({
+    ...options,
+    size: 64,
+    weights: tensors.recorded,
+  });
+  assertNear(
+    model,
+    ({ image }) =>
+      naiveLinkNet({ ...model.image!, data: image }, tensors, options),
+  );
+});
 
 for (
   const options of [
