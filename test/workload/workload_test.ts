@@ -106,7 +106,7 @@ Deno.test("workload() brings images of the model's size, a few different ones", 
   );
 });
 
-Deno.test("workload() brings utterances of 40 frames and 6 characters a word", () => {
+Deno.test("workload() brings utterances of 21 frames and 3 characters a token", () => {
   const lengths = { fixed: 5 };
   const one = (kind: InputKind) =>
     workload({
@@ -119,20 +119,20 @@ Deno.test("workload() brings utterances of 40 frames and 6 characters a word", (
       stepsFixed?: number;
     };
   const { input, stepsFixed } = one("frames2seq");
-  equal(input.frames.length, 5 * 40 * 3);
+  equal(input.frames.length, 5 * 21 * 3);
   ok(input.frames.every((value) => value >= -1 && value < 1));
-  deepEqual([input.maxSteps, stepsFixed], [34, 30]);
+  deepEqual([input.maxSteps, stepsFixed], [19, 15]);
   const heard = one("frames");
   deepEqual(heard.input.frames, input.frames);
   deepEqual([Object.keys(heard.input), heard.stepsFixed], [
     ["frames"],
     undefined,
   ]);
-  const words = make("frames", 3, 100, 5000).map(({ input }) =>
-    (input as { frames: Float32Array }).frames.length / (40 * 3)
+  const tokens = make("frames", 3, 100, 5000).map(({ input }) =>
+    (input as { frames: Float32Array }).frames.length / (21 * 3)
   );
   // The mean of "glue.cola".
-  ok(Math.abs(mean(words) / 11.33 - 1) < 0.03);
+  ok(Math.abs(mean(tokens) / 11.33 - 1) < 0.03);
 });
 
 Deno.test("workload() takes fixed lengths, clipped lengths and complete trees", () => {
