@@ -36,7 +36,7 @@ export async function underLoad(
   const loaded: Loaded[] = [];
   for (const share of shares) {
     for (const [name, choice] of Object.entries(choices)) {
-      const ratePerS = share * peakPerS;
+      const ratePerS = Number((share * peakPerS).toPrecision(3));
       const runs = await served.runs(choice, ratePerS);
       loaded.push({ name, share, ratePerS, runs });
     }

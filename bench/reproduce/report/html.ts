@@ -18,6 +18,7 @@ import type { Table } from "../../../src/report/table.ts";
 import { VERDICTS } from "../claim.ts";
 import type { ChartData, TableData } from "../experiment.ts";
 import {
+  furthestOff,
   type JudgedPaper,
   type RanExperiment,
   type Tally,
@@ -26,7 +27,7 @@ import {
 import type { ReproduceResult } from "../run/result.ts";
 import { plotted } from "./charts.ts";
 import { anchor, claimsTable, VERDICT_STYLE } from "./html_claims.ts";
-import { tallyText } from "./text.ts";
+import { OFF_SHOWN, offText, tallyText } from "./text.ts";
 import { colourNames, timelineSvg } from "./timeline.ts";
 
 export async function reproduceHtml(result: ReproduceResult): Promise<string> {
@@ -57,6 +58,7 @@ ${problemsList(result.problems)}
     }</nav>
 <h2>Verdicts</h2>
 ${htmlTable(verdictTable(papers, result.tally), new Map())}
+${furthestPart(papers)}
 </header>
 <main>
 ${papers.map((paper) => paperSection(paper, render)).join("\n")}
@@ -115,6 +117,16 @@ function verdictTable(papers: readonly JudgedPaper[], all: Tally): Table {
       row("all", all),
     ],
   };
+}
+
+function furthestPart(papers: readonly JudgedPaper[]): string {
+  const items = furthestOff(papers, OFF_SHOWN).map((one) =>
+    `<li><a href="#${anchor(one.judged.claim.id)}">${
+      escapeHtml(offText(one))
+    }</a></li>`
+  );
+  return items.length === 0 ? "" : `<h3>Furthest off</h3>
+<ul>${items.join("")}</ul>`;
 }
 
 function paperSection(paper: JudgedPaper, render: ChartRenderer): string {

@@ -5,7 +5,7 @@ import {
   type TableCell,
 } from "../../../src/report/table.ts";
 import { VERDICTS } from "../claim.ts";
-import type { JudgedPaper, Tally } from "../run/judge.ts";
+import { furthestOff, type JudgedPaper, type Tally } from "../run/judge.ts";
 import type { ReproduceResult } from "../run/result.ts";
 import { oursText, publishedText, ratioText, TONES } from "./values.ts";
 
@@ -18,7 +18,23 @@ export function reproduceText(
       `${paper.title}\n\n${renderTable(claimsTable(paper), options)}`
     ),
     `${tallyText(tally)}\n`,
+    ...furthestOff(papers, OFF_SHOWN).map((one) =>
+      `Far off: ${offText(one)}\n`
+    ),
   ].join("\n");
+}
+
+/** Claims that are named as furthest off. */
+export const OFF_SHOWN = 3;
+
+/** A claim that is far off, by its worst value. */
+export function offText(
+  { judged: { claim, finding }, worst }: ReturnType<typeof furthestOff>[number],
+): string {
+  const because = finding.cause === undefined ? "" : `; ${finding.cause.text}`;
+  return `${claim.id}, ${worst.name}: published ${publishedText(worst)}, ours ${
+    oursText(worst)
+  }${because}`;
 }
 
 /** "93 claims: 20 to the digit, ..." */

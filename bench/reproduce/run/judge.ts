@@ -176,6 +176,40 @@ export function tallyOf(papers: readonly JudgedPaper[]): Tally {
   ) as Tally;
 }
 
+/**
+ * How far a value is from the published one: the logarithm of their ratio, of gains in both directions. Undefined for
+ * statements, and where there is no ratio.
+ */
+export function distanceOf(compared: Compared): number | undefined {
+  if (compared.as === "holds") return undefined;
+  const factor = (value: number) =>
+    compared.as === "reduction" ? 1 / (1 - value / 100) : value;
+  const distance = Math.abs(
+    Math.log(factor(compared.ours) / factor(compared.published)),
+  );
+  return Number.isFinite(distance) ? distance : undefined;
+}
+
+/** The claims that are furthest off by their worst value, of those that did not come out in the published size. */
+export function furthestOff(
+  papers: readonly JudgedPaper[],
+  most: number,
+): { judged: Judged; worst: Compared }[] {
+  return papers.flatMap(({ claims }) => claims)
+    .filter(({ verdict }) =>
+      verdict === "same direction" || verdict === "not reproduced"
+    )
+    .flatMap((judged) => {
+      const [worst] = judged.finding.compared
+        .map((compared) => ({ compared, off: distanceOf(compared) ?? 0 }))
+        .sort((a, b) => b.off - a.off);
+      return worst.off > 0 ? [{ judged, ...worst }] : [];
+    })
+    .sort((a, b) => b.off - a.off)
+    .slice(0, most)
+    .map(({ judged, compared }) => ({ judged, worst: compared }));
+}
+
 /** Ours over the published value; undefined where neither is a quantity. */
 export function ratioOf(compared: Compared): number | undefined {
   if (compared.as === "holds") return undefined;

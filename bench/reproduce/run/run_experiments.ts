@@ -64,13 +64,15 @@ export async function runExperiments(
     );
   };
 
-  const runAll = async (waiting: Job[], threads: number): Promise<void> => {
+  const runAll = async (jobs: readonly Job[], threads: number) => {
+    const waiting = new Waiting(jobs);
     await Promise.all(
-      Array.from({ length: Math.min(threads, waiting.length) }, async () => {
+      Array.from({ length: Math.min(threads, jobs.length) }, async () => {
         const thread = new Thread();
         try {
-          for (let job = waiting.shift(); job; job = waiting.shift()) {
+          for (let job = waiting.next(); job; job = waiting.next()) {
             await runOne(thread, job);
+            waiting.ended(job);
           }
         } finally {
           thread.end();
@@ -85,6 +87,37 @@ export async function runExperiments(
   );
   await runAll(chosen.filter(({ experiment }) => experiment.exclusive), 1);
   return chosen.map(({ experiment }) => ran.get(experiment.id)!);
+}
+
+/**
+ * Experiments that wait for a thread. Those of a paper often have points in common, which two threads would both
+ * compute: so threads are on different papers for as long as there are several, the one with most left first.
+ */
+class Waiting {
+  readonly #jobs: Job[];
+  readonly #running: Job[] = [];
+
+  constructor(jobs: readonly Job[]) {
+    this.#jobs = [...jobs];
+  }
+
+  next(): Job | undefined {
+    const left = (paper: string) =>
+      this.#jobs.filter((job) => job.paper === paper).length;
+    const others = this.#jobs.filter(({ paper }) =>
+      !this.#running.some((job) => job.paper === paper)
+    );
+    const [next] = (others.length > 0 ? others : this.#jobs)
+      .toSorted((a, b) => left(b.paper) - left(a.paper));
+    if (next === undefined) return undefined;
+    this.#jobs.splice(this.#jobs.indexOf(next), 1);
+    this.#running.push(next);
+    return next;
+  }
+
+  ended(job: Job): void {
+    this.#running.splice(this.#running.indexOf(job), 1);
+  }
 }
 
 /** A thread for experiments; one that dies is replaced for the next. */

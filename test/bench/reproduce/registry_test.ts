@@ -6,6 +6,8 @@ import type {
 } from "../../../bench/reproduce/experiment.ts";
 import { type Paper, PAPERS } from "../../../bench/reproduce/registry.ts";
 import {
+  furthestOff,
+  type Judged,
   outcomeProblems,
   registryProblems,
 } from "../../../bench/reproduce/run/judge.ts";
@@ -122,4 +124,43 @@ Deno.test("--only takes experiments, papers and claims", () => {
   deepEqual(only("MU-02"), ["made_up.squares"]);
   deepEqual(only("MU-01, made_up.late,MU-03"), all.slice(0, 2));
   throws(() => only("MU-04"), /--only "MU-04" is no experiment/);
+});
+
+Deno.test("the furthest off are those by the worst ratio, gains and reductions as factors", () => {
+  const judged = (
+    id: string,
+    ...compared: Judged["finding"]["compared"]
+  ): Judged => ({
+    claim: { id, where: "", says: "", check: "shape" },
+    experiment: "p.e",
+    finding: { claim: id, compared },
+    verdict: id.startsWith("ok") ? "same direction and size" : "same direction",
+  });
+  const value = (
+    as: "gain" | "reduction" | "size",
+    published: number,
+    ours: number,
+  ) => ({ name: `${as} ${ours}`, as, published, ours });
+  const claims = [
+    judged("a", value("gain", 2, 2), value("gain", 10, 1)),
+    judged("b", value("reduction", 0, 95)),
+    judged("ok", value("gain", 1000, 1)),
+    judged("c", value("size", 1, 3), value("size", 1, NaN)),
+    judged("d", {
+      name: "d",
+      as: "holds",
+      published: "so",
+      ours: false,
+      seen: "not",
+    }),
+  ];
+  const papers = [{ name: "p", title: "", claims, experiments: [] }];
+  deepEqual(
+    furthestOff(papers, 9).map(({ judged, worst }) => [
+      judged.claim.id,
+      worst.name,
+    ]),
+    [["b", "reduction 95"], ["a", "gain 1"], ["c", "size 3"]],
+  );
+  equal(furthestOff(papers, 2).length, 2);
 });

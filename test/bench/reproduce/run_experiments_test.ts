@@ -8,12 +8,12 @@ import {
   type Ran,
   runExperiments,
 } from "../../../bench/reproduce/run/run_experiments.ts";
-import { PAPERS } from "./papers/registry.ts";
+import { PAPERS } from "./papers/two_papers.ts";
 
 async function run(cache: string, ids: readonly string[], jobs: number) {
   const lines: string[] = [];
   const ran = await runExperiments({
-    registry: new URL("./papers/registry.ts", import.meta.url).href,
+    registry: new URL("./papers/two_papers.ts", import.meta.url).href,
     root: fileURLToPath(new URL("../../..", import.meta.url)),
     folder: "test/bench/reproduce/papers",
     cache,
@@ -64,6 +64,22 @@ Deno.test("experiments run in threads, the exclusive ones last; one that fails s
     const again = await run(cache, ALL.slice(0, 1), 1);
     deepEqual(outcomes(again.ran), outcomes(ran.slice(1, 2)));
     match(again.lines.at(-1)!, /, 0 points computed$/);
+  } finally {
+    rmSync(cache, { recursive: true });
+  }
+});
+
+Deno.test("threads are on different papers while there are several, the one with most left first", async () => {
+  const cache = mkdtempSync(join(tmpdir(), "shoal-points-"));
+  try {
+    const ids = ["made_up.squares", "made_up.failing", "second.a"];
+    const { lines } = await run(cache, ids, 2);
+    const began = lines.flatMap((line) =>
+      /\] (\S+) begins$/.exec(line)?.[1] ?? []
+    );
+    deepEqual(began, ["made_up.squares", "second.a", "made_up.failing"]);
+    const reversed = await run(cache, ["second.a", "second.b", ids[0]], 1);
+    match(reversed.lines[0], /second\.a begins$/);
   } finally {
     rmSync(cache, { recursive: true });
   }
