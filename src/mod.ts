@@ -80,6 +80,7 @@ export {
 export type { Classified } from "./models/classified.ts";
 export type { ImageInput } from "./models/conv_cell.ts";
 export { gnmt, type GnmtOptions } from "./models/gnmt.ts";
+export { inceptionV4, type InceptionV4Options } from "./models/inception_v4.ts";
 export { las, type LasOptions } from "./models/las.ts";
 export { linknet, type LinkNetOptions } from "./models/linknet.ts";
 export {

@@ -182,6 +182,16 @@ export class ImageNetwork {
     return this.layer(name, { x }, (op, { x }) => op.MaxPool(x, attributes));
   }
 
+  /** Adds a stack of maps of one size, along their channels. */
+  concat(name: string, maps: readonly FeatureMap[]): FeatureMap {
+    const reads = Object.fromEntries(maps.map((map, i) => [`x${i}`, map]));
+    return this.layer(
+      name,
+      reads,
+      (op, inputs) => op.Concat(...Object.values(inputs)),
+    );
+  }
+
   /** Adds a fully connected layer over all of a row, in ONNX's order if it is an image; `tensors`: their names. */
   dense(
     name: string,

@@ -2,6 +2,7 @@ import type { InputKind, Model } from "../graph/model.ts";
 import type { WeightSource } from "../tensor/weights.ts";
 import { bert, BERT_OPTIONS } from "./bert.ts";
 import { gnmt, GNMT_OPTIONS } from "./gnmt.ts";
+import { INCEPTION_V4_OPTIONS, inceptionV4 } from "./inception_v4.ts";
 import { las, LAS_OPTIONS } from "./las.ts";
 import { linknet, LINKNET_OPTIONS } from "./linknet.ts";
 import { lstm, LSTM_OPTIONS } from "./lstm.ts";
@@ -294,6 +295,26 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
       blocks: [[1], [1, 1], [1, 2], [2, 1]],
       classes: upTo(9),
     }],
+  },
+  inceptionv4: {
+    options: INCEPTION_V4_OPTIONS,
+    input: "image",
+    build: inceptionV4,
+    sizes: {
+      small: { size: 75, width: 2, classes: 100 },
+      medium: { size: 75, width: 4, classes: 100 },
+      large: { size: 75, width: 8, classes: 100 },
+      full: { size: 299, width: 32, classes: 1000 },
+    },
+    tries: ([[27, [1]], [31, [1]], [43, [1, 1]]] as const).map((
+      [size, blocks],
+    ) => ({
+      size: [size],
+      channels: [1, 2, 3],
+      width: [1, 2],
+      blocks: [blocks],
+      classes: [1, 4],
+    })),
   },
   linknet: {
     options: LINKNET_OPTIONS,

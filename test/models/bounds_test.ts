@@ -18,6 +18,7 @@ const SMALL = {
 function small(name: string, options: Record<string, unknown> = {}): Model {
   return MODELS[name].build({
     ...pickOptions(name, SMALL),
+    ...(name === "inceptionv4" && { size: 27 }),
     weights: shapesOnly(),
     ...options,
   });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { ImageInput } from "../../src/models/conv_cell.ts";
+import { inceptionV4 } from "../../src/models/inception_v4.ts";
 import { linknet } from "../../src/models/linknet.ts";
 import { mobilenet } from "../../src/models/mobilenet.ts";
 import { resnet101, resnet152, resnet50 } from "../../src/models/resnet.ts";
@@ -20,6 +21,7 @@ import {
 } from "../../src/tensor/weights.ts";
 import { pickOptions } from "../pick_options.ts";
 import { runRequests } from "../run_requests.ts";
+import { naiveInceptionV4 } from "./naive_inception.ts";
 import { Tensors } from "./naive_layers.ts";
 import {
   naiveLinkNet,
@@ -64,6 +66,10 @@ Deno.test("image models have the published parameters and multiply-accumulates",
   const mobile = mobilenet({ weights: shapesOnly() });
   assert.equal(parametersOf(mobile), 4_231_976);
   assert.equal(macsPerRow(mobile), 568_740_352);
+  // timm's card of inception_v4.tf_in1k: 42.7 million parameters, 12.3 GMACs.
+  const inception = inceptionV4({ weights: shapesOnly() });
+  assert.equal(parametersOf(inception), 42_679_816);
+  assert.equal((macsPerRow(inception) / 1e9).toFixed(1), "12.3");
   const v1 = { weights: shapesOnly(), variant: "v1" } as const;
   assert.equal((macsPerRow(resnet101(v1)) / 1e9).toFixed(1), "7.6");
   assert.equal((macsPerRow(resnet152(v1)) / 1e9).toFixed(1), "11.3");
@@ -159,6 +165,7 @@ Deno.test("image models refuse sizes that make no sense", () => {
     ["vgg16", vgg16, ["size", "channels", "width", "hidden", "classes"]],
     ["mobilenet", mobilenet, ["size", "channels", "width", "classes"]],
     ["linknet", linknet, ["size", "channels", "width", "classes"]],
+    ["inceptionv4", inceptionV4, ["size", "channels", "width", "classes"]],
     ["unet", unet, ["size", "channels", "base", "depth", "classes"]],
   ];
   for (const [name, build, names] of options) {
@@ -328,6 +335,40 @@ for (const size of [32, 75]) {
     );
   });
 }
+
+Deno.test("inceptionV4() computes what the paper says", () => {
+  const tensors = new Tensors(seededWeights(17));
+  const options = { width: 1, blocks: [4, 7, 3] } as const;
+  const model = inceptionV4({
+    ...options,
+    ...{ size: 107, classes: 7 },
+    weights: tensors.recorded,
+  });
+  assertNear(
+    model,
+    ({ image }) =>
+      naiveInceptionV4({ ...model.image!, data: image }, tensors, options),
+  );
+});
+
+Deno.test("inceptionV4() names the smallest size that fits, and the stages there are", () => {
+  for (const [stages, size] of [[1, 27], [2, 43], [3, 75]]) {
+    const blocks = new Array<number>(stages).fill(1);
+    const build = (size: number) =>
+      inceptionV4({ size, blocks, width: 1, weights: constant });
+    build(size);
+    assert.throws(() => build(size - 1), {
+      name: "RangeError",
+      message: new RegExp(
+        `"size" of model "inceptionv4" is at least ${size}, .* got ${size - 1}`,
+      ),
+    });
+  }
+  assert.throws(
+    () => inceptionV4({ blocks: [1, 1, 1, 1], weights: constant }),
+    /"blocks" of model "inceptionv4" .* up to 3 stages, got 4/,
+  );
+});
 
 Deno.test("linknet() computes what the paper says", () => {
   const tensors = new Tensors(seededWeights(16));
