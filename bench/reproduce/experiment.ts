@@ -12,7 +12,7 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** One line of a chart: points in order of x, with the spread over seeds where there is one. */
+/** One line of a chart: points in the order in which they are joined, with the spread over seeds where there is one. */
 export interface Series {
   readonly name: string;
   readonly points: readonly {

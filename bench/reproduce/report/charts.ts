@@ -32,12 +32,11 @@ export function plotted(data: PlottedData, styles: Styles): Chart {
   };
 }
 
-/** Points that the axes can show, in order of x. */
+/** Points that the axes can show. */
 function shown({ points }: Series, { logX, logY }: PlottedData): Point[] {
   const onAxis = (value: number, log: boolean | undefined) =>
     Number.isFinite(value) && (value > 0 || !log);
-  return points.filter(({ x, y }) => onAxis(x, logX) && onAxis(y, logY))
-    .sort((a, b) => a.x - b.x);
+  return points.filter(({ x, y }) => onAxis(x, logX) && onAxis(y, logY));
 }
 
 /** From the 25th to the 75th percentile of a point, on the axis. */

@@ -197,7 +197,7 @@ function chartFigure(
     const { svg, width } = timelineSvg(data, styles);
     const scrolled =
       `<div class="scroll"><div style="min-width:${width}px;max-width:${
-        2 * width
+        Math.round(1.4 * width)
       }px">${svg}</div></div>`;
     return `<figure id="${id}" class="wide">${caption}${scrolled}</figure>`;
   }

@@ -1,4 +1,5 @@
 /** The result on the terminal: a line for each compared value, then the tally. */
+import { shorten } from "../../../src/base/describe.ts";
 import {
   renderTable,
   type Table,
@@ -45,27 +46,31 @@ export function tallyText(tally: Tally): string {
   }`;
 }
 
+/** Characters of what was published, so that a line has room for everything. */
+const PUBLISHED_MAX = 24;
+
 function claimsTable({ claims }: JudgedPaper): Table {
   return {
     columns: [
       { title: "claim", align: "left" },
-      { title: "value", align: "left" },
       { title: "published" },
       { title: "ours" },
       { title: "ratio" },
-      { title: "verdict", align: "left" },
     ],
-    keys: 2,
-    rows: claims.flatMap(({ claim, finding, verdict }) =>
-      finding.compared.map((compared, i): TableCell[] => [
-        { text: i === 0 ? claim.id : "" },
-        { text: compared.name },
-        { text: publishedText(compared) },
+    rows: claims.flatMap(({ claim, finding, verdict }) => [
+      [
+        cell(`${claim.id} ${verdict}`, TONES[verdict]),
+        { text: "" },
+        { text: "" },
+        { text: "" },
+      ],
+      ...finding.compared.map((compared): TableCell[] => [
+        { text: `  ${compared.name}` },
+        { text: shorten(publishedText(compared), PUBLISHED_MAX - 1) },
         { text: oursText(compared) },
         { text: ratioText(compared) },
-        i === 0 ? cell(verdict, TONES[verdict]) : { text: "" },
-      ])
-    ),
+      ]),
+    ]),
   };
 }
 
