@@ -55,7 +55,10 @@ export type {
   HeadOptions,
 } from "./graph/operators/attention.ts";
 export type { DenseOperators } from "./graph/operators/dense.ts";
-export type { ElementwiseOperators } from "./graph/operators/elementwise.ts";
+export type {
+  ClipBounds,
+  ElementwiseOperators,
+} from "./graph/operators/elementwise.ts";
 export type {
   BatchNormWeights,
   ConvAttributes,
@@ -79,6 +82,7 @@ export {
 } from "./models/bert.ts";
 export type { Classified } from "./models/classified.ts";
 export type { ImageInput } from "./models/conv_cell.ts";
+export { deepSpeech2, type DeepSpeech2Options } from "./models/deepspeech2.ts";
 export { gnmt, type GnmtOptions } from "./models/gnmt.ts";
 export { inceptionV4, type InceptionV4Options } from "./models/inception_v4.ts";
 export { las, type LasOptions } from "./models/las.ts";

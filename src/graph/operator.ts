@@ -94,6 +94,12 @@ export type ElementwiseOperator =
   | Operands & { readonly op: "Add" | "Sub" | "Mul" }
   | Operands & {
     readonly op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "Softmax";
+  }
+  /** min(max(x, least), most), of the bounds that there are. */
+  | Operands & {
+    readonly op: "Clip";
+    readonly least?: number;
+    readonly most?: number;
   };
 
 /**

@@ -1,6 +1,7 @@
 import type { InputKind, Model } from "../graph/model.ts";
 import type { WeightSource } from "../tensor/weights.ts";
 import { bert, BERT_OPTIONS } from "./bert.ts";
+import { DEEP_SPEECH_2_OPTIONS, deepSpeech2 } from "./deepspeech2.ts";
 import { gnmt, GNMT_OPTIONS } from "./gnmt.ts";
 import { INCEPTION_V4_OPTIONS, inceptionV4 } from "./inception_v4.ts";
 import { las, LAS_OPTIONS } from "./las.ts";
@@ -224,6 +225,26 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
       spellerLayers: [1, 2, 3],
       vocabulary: VOCABULARY,
       eos: EOS,
+    }],
+  },
+  deepspeech2: {
+    options: DEEP_SPEECH_2_OPTIONS,
+    input: "frames",
+    build: deepSpeech2,
+    sizes: {
+      small: { hidden: 48, layers: 2, channels: 4 },
+      medium: { hidden: 96, layers: 2, channels: 8 },
+      large: { hidden: 192, layers: 2, channels: 16 },
+      full: { hidden: 800, layers: 5, channels: 32 },
+    },
+    tries: [{
+      features: [8, 9, 12],
+      channels: [1, 2, 3],
+      bins: [[1, 1], [2, 2], [3, 2], [4, 3]],
+      span: [1, 2, 3],
+      layers: [1, 2, 3],
+      hidden: [1, 2, 3, 4, 6, 9],
+      classes: upTo(5),
     }],
   },
   treelstm: {

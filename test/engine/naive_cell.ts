@@ -134,6 +134,10 @@ function apply(
       return [x.map((a, k) => a * second[k])];
     case "Relu":
       return [x.map((a) => Math.max(0, a))];
+    case "Clip": {
+      const { least = -Infinity, most = Infinity } = operator;
+      return [x.map((a) => Math.min(most, Math.max(least, a)))];
+    }
     case "Sigmoid":
       return [x.map(sigmoid)];
     case "Tanh":

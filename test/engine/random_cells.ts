@@ -44,6 +44,7 @@ const DRAWN: Readonly<
   Gelu: true,
   LayerNormalization: true,
   Softmax: true,
+  Clip: true,
   Concat: true,
   Slice: true,
   ArgMax: true,
@@ -232,6 +233,15 @@ class Body {
         return this.#add(op[draw.op](x));
       case "Softmax":
         return this.#add(op.Softmax(this.#plain(a)));
+      case "Clip": {
+        // Within what values are, so that something is cut off.
+        const [least, most] = [-random.float(), random.float()];
+        const which = draw.seed % 3;
+        return this.#add(op.Clip(x, {
+          ...(which !== 0 && { min: least }),
+          ...(which !== 1 && { max: most }),
+        }));
+      }
       case "LayerNormalization": {
         const row = this.#plain(a);
         const bias = maybe(row.width);

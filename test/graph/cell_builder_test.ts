@@ -126,6 +126,18 @@ const misfits: Record<
     (op, { id }) => op.Softmax(id),
     /Softmax takes f32 rows, got i32/,
   ],
+  "Clip without a bound": [
+    (op, { x }) => op.Clip(x, {}),
+    /Clip takes a finite min, max or both, in this order, got undefined and undefined/,
+  ],
+  "Clip with bounds the wrong way round": [
+    (op, { x }) => op.Clip(x, { min: 2, max: 1 }),
+    /Clip takes .* got 2 and 1/,
+  ],
+  "Clip with a bound that is no f32": [
+    (op, { x }) => op.Clip(x, { max: 1e39 }),
+    /Clip takes .* got undefined and 1e\+39/,
+  ],
   "Concat of nothing": [(op) => op.Concat(), /Concat takes at least one row/],
   "Concat with an id": [
     (op, { x, id }) => op.Concat(x, id),

@@ -11,7 +11,7 @@ import { pickOptions } from "../pick_options.ts";
 const SMALL = {
   ...{ hidden: 2, heads: 1, layers: 2, inner: 2, width: 1, base: 1, size: 4 },
   ...{ depth: 1, padding: "same", blocks: [1], vocabulary: 9, classes: 2 },
-  ...{ sourceVocabulary: 9, features: 2 },
+  ...{ sourceVocabulary: 9, features: 2, bins: [1, 1], span: 2 },
 };
 
 /** A model with small sizes of those that it has, and with the options given, which it may not have. */
@@ -57,7 +57,7 @@ function endless(length: number): { list: number[]; looks: () => number } {
   return { list, looks: () => looks };
 }
 
-const speech = ["las"];
+const speech = ["las", "deepspeech2"];
 const sequences = ["lstm", "seq2seq", "gnmt", "transformer", "bert"];
 
 Deno.test("every model of sequences has a limit of tokens, and looks at no more", () => {

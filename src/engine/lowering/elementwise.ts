@@ -1,6 +1,7 @@
 import type {
   ElementwiseOperator,
   Operator,
+  OperatorOf,
   Value,
 } from "../../graph/operator.ts";
 import type { Activation } from "../../kernels/module/activations.ts";
@@ -73,4 +74,25 @@ export const elementwise: Lowerings<ElementwiseOperator> = {
   Exp: unary("exp_f32"),
   Gelu: unary("gelu_f32"),
   Softmax: unary("softmax_rows_f32"),
+  Clip: lowerClip,
 };
+
+/** Bounds are rows that all requests share; the second one is applied in place. */
+function lowerClip(
+  { least, most, inputs: [x], outputs: [y] }: OperatorOf<"Clip">,
+  lowering: Lowering,
+): void {
+  const bounds = [
+    { kernel: "max_f32", bound: least },
+    { kernel: "min_f32", bound: most },
+  ] as const;
+  const to = lowering.output(y);
+  let from = lowering.tableOf(x);
+  for (const { kernel, bound } of bounds) {
+    if (bound === undefined) continue;
+    const row = new Float32Array(x.width).fill(bound);
+    const other = lowering.fixedTable(lowering.place(row), 0);
+    lowering.kernel(kernel, ["rows", x.width, from, other, to]);
+    from = to;
+  }
+}

@@ -1,8 +1,17 @@
+import { describe } from "../../base/describe.ts";
 import { type CellBody, sameImage, shapeOf } from "../cell_body.ts";
 import type { ElementwiseOperator, Value } from "../operator.ts";
 
 type Binary = "Add" | "Sub" | "Mul";
-type Unary = Exclude<ElementwiseOperator["op"], Binary>;
+type Unary = Exclude<ElementwiseOperator["op"], Binary | "Clip">;
+
+/** ONNX's bounds of Clip; at least one of them. */
+export interface ClipBounds {
+  /** What is less becomes this; default none. */
+  readonly min?: number;
+  /** What is more becomes this; default none. */
+  readonly max?: number;
+}
 
 /** Element by element over f32 rows of one width, images of one shape; Softmax over the whole row. */
 export interface ElementwiseOperators {
@@ -24,6 +33,8 @@ export interface ElementwiseOperators {
   Gelu(x: Value): Value;
   /** e^(x - max) over their sum, over the whole row; of plain rows, not of images. */
   Softmax(x: Value): Value;
+  /** min(max(x, bounds.min), bounds.max). */
+  Clip(x: Value, bounds: ClipBounds): Value;
 }
 
 export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
@@ -62,5 +73,27 @@ export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
     Exp: unary("Exp"),
     Gelu: unary("Gelu"),
     Softmax: unary("Softmax"),
-  } satisfies Record<Binary | Unary, unknown>;
+    Clip(x: Value, bounds: ClipBounds): Value {
+      body.float("Clip", x);
+      body.known("Clip", bounds, ["min", "max"]);
+      const { min: least, max: most } = bounds;
+      const isBound = (bound: unknown) =>
+        bound === undefined ||
+        typeof bound === "number" && Number.isFinite(Math.fround(bound));
+      body.expect(
+        isBound(least) && isBound(most) && (least ?? most) !== undefined &&
+          !(least! > most!),
+        `Clip takes a finite min, max or both, in this order, got ${
+          describe(least)
+        } and ${describe(most)}`,
+      );
+      return body.emit({
+        op: "Clip",
+        ...(least !== undefined && { least: Math.fround(least) }),
+        ...(most !== undefined && { most: Math.fround(most) }),
+        inputs: [x],
+        outputs: [body.declare("f32", x.width, x.image)],
+      });
+    },
+  } satisfies Record<ElementwiseOperator["op"], unknown>;
 };

@@ -1,4 +1,8 @@
-import type { ElementwiseOperator, Operator } from "../../graph/operator.ts";
+import type {
+  ElementwiseOperator,
+  Operator,
+  OperatorOf,
+} from "../../graph/operator.ts";
 import type { LayerSpec } from "../layer_spec.ts";
 import { GELU_PASSES, PASSES, SOFTMAX_PASSES } from "../layers.ts";
 import { type CostContext, type Costs, vectorLayer } from "./costs.ts";
@@ -22,4 +26,10 @@ export const elementwise: Costs<ElementwiseOperator> = {
   Exp: onVector(PASSES.transcendental),
   Gelu: onVector(GELU_PASSES),
   Softmax: onVector(SOFTMAX_PASSES),
+  /** A comparison for each bound, as of a Relu. */
+  Clip(operator: OperatorOf<"Clip">, context) {
+    const { least, most } = operator;
+    const bounds = [least, most].filter((bound) => bound !== undefined);
+    return onVector(bounds.length * PASSES.relu)(operator, context);
+  },
 };
