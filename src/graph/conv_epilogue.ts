@@ -33,7 +33,7 @@ export function isDepthwise(
 
 /**
  * The epilogue of a convolution, or of a BatchNormalization by itself: in this order, each at most once,
- * BatchNormalization (behind a Conv), Add (of a map that is there before; not behind a depthwise
+ * BatchNormalization (behind a convolution), Add (of a map that is there before; not behind a depthwise
  * convolution) and an activation, as long as nobody else reads the values between them.
  */
 export function convEpilogue(
@@ -48,9 +48,10 @@ export function convEpilogue(
   };
 
   let next = uses.onlyReader(result);
-  const batchNorm = operator.op === "Conv" && next?.op === "BatchNormalization"
-    ? next
-    : undefined;
+  const batchNorm =
+    operator.op !== "BatchNormalization" && next?.op === "BatchNormalization"
+      ? next
+      : undefined;
   if (batchNorm) absorb(batchNorm);
 
   next = uses.onlyReader(result);

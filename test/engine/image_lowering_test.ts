@@ -60,12 +60,21 @@ const fused: Record<string, { body: Body; kernels: string[] }> = {
     }),
     kernels: ["depthwise_f32", "depthwise_f32", "add_f32"],
   },
-  "a transposed convolution with shortcut and activation, no normalisation": {
-    body: (op, x, other) => ({
-      y: op.Sigmoid(op.Add(transposed(op, x), other)),
-      z: norm(op, transposed(op, x)),
+  "a transposed convolution, its normalisation, the shortcut and the activation":
+    {
+      body: (op, x, other) => ({
+        y: op.Sigmoid(op.Add(norm(op, transposed(op, x)), other)),
+      }),
+      kernels: ["conv_transpose_f32"],
+    },
+  "a transposed convolution in groups and its normalisation": {
+    body: (op, x) => ({
+      y: norm(
+        op,
+        op.ConvTranspose(x, weights("groups", [4, 2, 3, 3], 18), { group: 2 }),
+      ),
     }),
-    kernels: ["conv_transpose_f32", "conv_transpose_f32", "depthwise_f32"],
+    kernels: ["conv_transpose_f32"],
   },
   "nothing that others read": {
     body: (op, x, other) => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
-import { imageShape } from "../../src/tensor/image_shape.ts";
+import { imageShape, transposedShape } from "../../src/tensor/image_shape.ts";
 import { drawFloats } from "./kernel_case.ts";
 import { foldBatchNorm } from "../../src/kernels/pack/pack_conv.ts";
-import { conv } from "./reference/image.ts";
+import { conv, convTranspose } from "./reference/image.ts";
 
 const CHANNELS = 3;
 const OUT = 5;
@@ -41,6 +41,39 @@ Deno.test("foldBatchNorm() gives the convolution that the two together are", () 
       },
     );
   }
+});
+
+Deno.test("foldBatchNorm() gives the transposed convolution that the two together are, in groups", () => {
+  const transposed = transposedShape({
+    ...{ height: 3, width: 4, channels: 6, outChannels: 4, kernel: [3, 2] },
+    ...{ stride: 2, groups: 2 },
+  });
+  const draw = { prng: new Prng(6), rows: 1, exact: false };
+  const floats = (length: number) => drawFloats(draw, length);
+  const image = floats(3 * 4 * 6);
+  const weight = floats(6 * 2 * 3 * 2);
+  const bias = floats(4);
+  const norm = {
+    scale: floats(4),
+    shift: floats(4),
+    mean: floats(4),
+    variance: floats(4).map((x) => 0.5 + x * x),
+  };
+  const folded = foldBatchNorm({ weight, bias }, norm, transposed);
+  const got = convTranspose(transposed, image, folded.weight, folded.bias);
+  convTranspose(transposed, image, weight, bias).forEach((value, i) => {
+    const j = i % 4;
+    const expected = (value - norm.mean[j]) /
+        Math.sqrt(norm.variance[j] + 1e-5) * norm.scale[j] + norm.shift[j];
+    assert.ok(
+      Math.abs(got[i] - expected) <= 1e-5 * (1 + Math.abs(expected)),
+      `element ${i}`,
+    );
+  });
+  assert.throws(
+    () => foldBatchNorm({ weight: floats(8), bias }, norm, transposed),
+    /weight must have 72 elements, has 8/,
+  );
 });
 
 Deno.test("foldBatchNorm() names the array whose length is wrong", () => {

@@ -84,6 +84,22 @@ Deno.test("a transposed convolution is a convolution per phase: a product per in
   ]);
 });
 
+Deno.test("a normalisation behind a transposed convolution is part of its weights", () => {
+  const weight = filled(0, 4, 3, 2, 2);
+  const norm = {
+    scale: filled(1, 3),
+    shift: filled(0, 3),
+    mean: filled(0, 3),
+    variance: filled(1, 3),
+  };
+  const up = (op: Operators, x: Value) =>
+    op.ConvTranspose(x, weight, { strides: 2 });
+  assert.deepEqual(
+    layersOf((op, x) => op.Relu(op.BatchNormalization(up(op, x), norm))),
+    layersOf((op, x) => op.Relu(up(op, x))),
+  );
+});
+
 Deno.test("pooling, a normalisation by itself, and moves of pixels", () => {
   const size = { ...input, channels: 4 };
   assert.deepEqual(

@@ -19,7 +19,7 @@ import {
   packConvTranspose,
   packDepthwise,
 } from "../../kernels/pack/pack_conv.ts";
-import { imageShape } from "../../tensor/image_shape.ts";
+import { type ImageShape, imageShape } from "../../tensor/image_shape.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
 import type { TableRef } from "./cell_program.ts";
 import type { Lowering, Lowerings } from "./lowering.ts";
@@ -166,7 +166,10 @@ function lowerConv(
     lowering,
   );
   const plain = { weight: weight.data, ...(bias && { bias: bias.data }) };
-  const weights = batchNorm ? folded(plain, batchNorm) : plain;
+  const transposed = operator.op === "ConvTranspose";
+  const weights = batchNorm
+    ? folded(plain, batchNorm, transposed ? shape : undefined)
+    : plain;
   const words = lowering.place(shapeWords(shape));
   const from = lowering.tableOf(operator.inputs[0]);
   if (operator.op === "Conv" && isDepthwise(shape)) {
@@ -180,7 +183,6 @@ function lowerConv(
     ]);
     return;
   }
-  const transposed = operator.op === "ConvTranspose";
   const pack = transposed ? packConvTranspose : packConv;
   lowering.kernel(transposed ? "conv_transpose_f32" : "conv_f32", [
     "rows",
@@ -210,14 +212,16 @@ function takeEpilogue(
 function folded(
   weights: ConvWeights,
   { scale, shift, mean, variance, epsilon }: OperatorOf<"BatchNormalization">,
+  transposed?: ImageShape,
 ): Required<ConvWeights> {
-  return foldBatchNorm(weights, {
+  const norm = {
     scale: scale.data,
     shift: shift.data,
     mean: mean.data,
     variance: variance.data,
     epsilon,
-  });
+  };
+  return foldBatchNorm(weights, norm, transposed);
 }
 
 function lowerAverage(

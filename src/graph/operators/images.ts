@@ -65,8 +65,8 @@ export interface ImageOperators {
     attributes?: ConvTransposeAttributes,
   ): Value;
   /**
-   * In inference form: scale (x - mean) / sqrt(variance + epsilon) + shift. Folded into a convolution before it
-   * at no cost.
+   * In inference form: scale (x - mean) / sqrt(variance + epsilon) + shift. Folded into a convolution, transposed or
+   * not, before it at no cost.
    * @param epsilon default 1e-5
    */
   BatchNormalization(

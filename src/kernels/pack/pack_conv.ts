@@ -232,6 +232,7 @@ export interface BatchNorm {
 /**
  * Folds a BatchNormalization that follows a convolution or Gemm into its weights, whose rows
  * (the first axis) are output channels; computed in double precision, rounded once.
+ * @param transposed the shape, if the convolution is a transposed one: its weights' first axis are input channels
  * @throws {RangeError} if lengths disagree
  *
  * @example
@@ -256,6 +257,7 @@ export interface BatchNorm {
 export function foldBatchNorm(
   weights: ConvWeights,
   norm: BatchNorm,
+  transposed?: ImageShape,
 ): Required<ConvWeights> {
   knownOptions("foldBatchNorm", weights, ["weight", "bias"]);
   knownOptions("foldBatchNorm", norm, [
@@ -276,17 +278,42 @@ export function foldBatchNorm(
       `Cannot fold ${n} channels into ${weight.length} weights`,
     );
   }
-  const row = weight.length / n;
+  if (transposed) {
+    const { outChannels, channels, groups, kernel: [kh, kw] } = transposed;
+    checkLength("scale", scale, outChannels);
+    checkLength("weight", weight, channels * n / groups * kh * kw);
+  }
+  const channelOf = transposed
+    ? transposedChannel(transposed)
+    : rowOf(weight, n);
   const factor = Float64Array.from(
     scale,
     (s, j) => s / Math.sqrt(variance[j] + epsilon),
   );
   return {
-    weight: weight.map((value, i) => value * factor[Math.floor(i / row)]),
+    weight: weight.map((value, i) => value * factor[channelOf(i)]),
     bias: Float32Array.from(
       { length: n },
       (_, j) => ((bias?.[j] ?? 0) - mean[j]) * factor[j] + shift[j],
     ),
+  };
+}
+
+/** The row of an element of a matrix. */
+function rowOf(weight: Float32Array, rows: number): (i: number) => number {
+  const row = weight.length / rows;
+  return (i) => Math.floor(i / row);
+}
+
+/** The output channel of a weight [channels][outChannels / groups][kernelHeight][kernelWidth]. */
+function transposedChannel(
+  { channels, outChannels, groups, kernel: [kh, kw] }: ImageShape,
+): (i: number) => number {
+  const [n, taps] = [outChannels / groups, kh * kw];
+  return (i) => {
+    const column = Math.floor(i / taps);
+    const group = Math.floor(column / n / (channels / groups));
+    return group * n + column % n;
   };
 }
 
