@@ -51,6 +51,8 @@ export interface ConvolutionLayer {
   readonly bias?: boolean;
   /** Of the BatchNormalization; default 1e-5. */
   readonly epsilon?: number;
+  /** Its middle, as high and wide as what is convolved, is stacked in front of that. */
+  readonly stacked?: FeatureMap;
   /** Added before the ReLU. */
   readonly shortcut?: FeatureMap;
   /** Without ReLU. */
@@ -105,10 +107,10 @@ export class ImageNetwork {
     x: FeatureMap,
     options: ConvolutionLayer,
   ): FeatureMap {
-    const { out, kernel, conv, norm, shortcut, skip } = options;
+    const { out, kernel, conv, norm, stacked, shortcut, skip } = options;
     const [high, wide] = typeof kernel === "number" ? [kernel, kernel] : kernel;
     const group = options.channels === "depthwise" ? x.channels : 1;
-    const channels = x.channels / group;
+    const channels = (x.channels + (stacked?.channels ?? 0)) / group;
     const weight = convWeight(
       this.weights,
       `${conv}.weight`,
@@ -122,14 +124,21 @@ export class ImageNetwork {
       ...this.#bias(options, channels * high * wide),
     };
     const weights = norm && batchNormWeights(this.weights, norm, out);
-    return this.layer<"x" | "shortcut" | "skip">(
+    const reads = {
+      ...(stacked && { stacked }),
+      x,
+      ...(shortcut && { shortcut }),
+      ...(skip && { skip }),
+    };
+    return this.layer<"x" | "stacked" | "shortcut" | "skip">(
       name,
-      { x, ...(shortcut && { shortcut }), ...(skip && { skip }) } as Record<
-        "x" | "shortcut" | "skip",
-        FeatureMap
-      >,
-      (op, { x, shortcut, skip }) => {
-        let y = op.Conv(x, weight, attributes);
+      reads as Record<"x" | "stacked" | "shortcut" | "skip", FeatureMap>,
+      (op, { x, stacked, shortcut, skip }) => {
+        const { height, width } = x.image!;
+        const from = stacked
+          ? op.Concat(op.CenterCropPad(stacked, height, width), x)
+          : x;
+        let y = op.Conv(from, weight, attributes);
         if (weights) y = op.BatchNormalization(y, weights, options.epsilon);
         if (shortcut) y = op.Add(y, shortcut);
         if (!options.linear) y = op.Relu(y);

@@ -6,24 +6,15 @@
  * DVABatch (section 7) cites; that paper gives no image size. A cell is one layer with its ReLU; cropping
  * and stacking belong to the convolution that reads the stack.
  */
-import { defineCell, image } from "../graph/cell_builder.ts";
-import type { Cell } from "../graph/cell.ts";
-import type { CellNode } from "../graph/cell_graph.ts";
 import type { Model } from "../graph/model.ts";
-import type { ImageSize } from "../graph/operator.ts";
 import {
   checkedWeights,
   seededWeights,
   type WeightSource,
 } from "../tensor/weights.ts";
-import {
-  checkChoice,
-  checkImageInput,
-  checkOptions,
-  checkSize,
-  readImage,
-} from "./checks.ts";
-import { convWeight, type ImageInput } from "./conv_cell.ts";
+import { checkChoice, checkOptions, checkSize } from "./checks.ts";
+import type { ImageInput } from "./conv_cell.ts";
+import { type FeatureMap, ImageNetwork } from "./image_network.ts";
 
 const PADDINGS = ["valid", "same"] as const;
 
@@ -111,150 +102,49 @@ export function unet(
         }`,
     );
   }
-  const weights = checkedWeights(name, options.weights ?? seededWeights(1));
-
-  const cells: Cell[] = [];
-  const add = (cell: Cell): Cell => {
-    cells.push(cell);
-    return cell;
-  };
-  const sizeOf = ({ outputs }: Cell): ImageSize => outputs[0].image!;
-  const portOf = ({ height, width, channels }: ImageSize) =>
-    image(height, width, channels);
-  const bias = (tensors: string, out: number, fanIn: number) =>
-    weights(`${tensors}.bias`, [out], fanIn);
-
-  /** A 3x3 convolution and ReLU, of what a skip and the level below give if there is one. */
-  const convolution = (
-    cell: string,
-    from: ImageSize,
-    out: number,
-    skip?: ImageSize,
-  ): Cell => {
-    const stacked = from.channels + (skip?.channels ?? 0);
-    const weight = convWeight(weights, `${cell}.weight`, [out, stacked, 3, 3]);
-    const attributes = {
-      bias: bias(cell, out, 9 * stacked),
-      pads: 1 - border,
-    };
-    return add(defineCell<"x" | "skip", "y">({
-      name: cell,
-      priority: cells.length,
-      inputs: {
-        ...(skip && { skip: portOf(skip) }),
-        x: portOf(from),
-      } as Record<"x" | "skip", ReturnType<typeof image>>,
-      body(op, { x, skip }) {
-        const stack = skip
-          ? op.Concat(op.CenterCropPad(skip, from.height, from.width), x)
-          : x;
-        return { y: op.Relu(op.Conv(stack, weight, attributes)) };
-      },
-    }));
-  };
-
-  const input = { height: size, width: size, channels };
-  let top: ImageSize = input;
-  const down = Array.from({ length: depth + 1 }, (_, level) => {
-    const prefix = level < depth ? `down${level}` : "bottom";
-    const c1 = convolution(`${prefix}.c1`, top, base * 2 ** level);
-    const c2 = convolution(`${prefix}.c2`, sizeOf(c1), base * 2 ** level);
-    top = sizeOf(c2);
-    if (level === depth) return { c1, c2 };
-    const pool = add(defineCell({
-      name: `${prefix}.pool`,
-      priority: cells.length,
-      inputs: { x: portOf(top) },
-      body: (op, { x }) => ({
-        y: op.MaxPool(x, { kernelShape: 2, strides: 2 }),
-      }),
-    }));
-    top = sizeOf(pool);
-    return { c1, c2, pool };
-  });
-  const up = Array.from({ length: depth }, (_, i) => {
-    const level = depth - 1 - i;
-    const prefix = `up${level}`;
-    const out = base * 2 ** level;
-    const from = top;
-    // Each output pixel is a sum over one input pixel.
-    const weight = weights(
-      `${prefix}.up.weight`,
-      [from.channels, out, 2, 2],
-      from.channels / 3,
-    );
-    const upConvolution = add(defineCell({
-      name: `${prefix}.up`,
-      priority: cells.length,
-      inputs: { x: portOf(from) },
-      body: (op, { x }) => ({
-        y: op.ConvTranspose(x, weight, {
-          strides: 2,
-          bias: bias(`${prefix}.up`, out, from.channels),
-        }),
-      }),
-    }));
-    const c1 = convolution(
-      `${prefix}.c1`,
-      sizeOf(upConvolution),
-      out,
-      sizeOf(down[level].c2),
-    );
-    const c2 = convolution(`${prefix}.c2`, sizeOf(c1), out);
-    top = sizeOf(c2);
-    return { level, up: upConvolution, c1, c2 };
-  });
-  const out = add(defineCell({
-    name: "out",
-    priority: cells.length,
-    inputs: { x: portOf(top) },
-    body: (op, { x }) => ({
-      logits: op.Conv(
-        x,
-        weights("out.weight", [classes, base, 1, 1], base),
-        { bias: bias("out", classes, base) },
-      ),
-    }),
-  }));
-
-  return {
+  const network = new ImageNetwork(
     name,
-    cells,
-    shape: "chain",
-    image: input,
-    outputs: { logits: "f32" },
-    check(given): asserts given is ImageInput {
-      checkImageInput(name, given, input);
-    },
-    unfold({ image }, graph) {
-      const follow = (cell: Cell, before: CellNode): CellNode =>
-        graph.node(cell, { x: graph.output(before, "y") });
-      const skips: CellNode[] = [];
-      let last: CellNode | undefined;
-      for (const { c1, c2, pool } of down) {
-        const first = last ? follow(c1, last) : graph.node(c1, {
-          x: graph.row(
-            graph.rows(readImage(image, input)),
-            0,
-            c1.inputs[0].width,
-          ),
-        });
-        last = follow(c2, first);
-        if (pool === undefined) continue;
-        skips.push(last);
-        last = follow(pool, last);
-      }
-      for (const { level, up: upConvolution, c1, c2 } of up) {
-        const first = graph.node(c1, {
-          skip: graph.output(skips[level], "y"),
-          x: graph.output(follow(upConvolution, last!), "y"),
-        });
-        last = follow(c2, first);
-      }
-      const logits = graph.output(follow(out, last!), "logits");
-      graph.result("logits", logits);
-    },
+    { height: size, width: size, channels },
+    checkedWeights(name, options.weights ?? seededWeights(1)),
+  );
+
+  /** Two 3x3 convolutions, of what a skip and the level below give if there is one. */
+  const twice = (
+    prefix: string,
+    x: FeatureMap,
+    out: number,
+    stacked?: FeatureMap,
+  ): FeatureMap => {
+    const form = { out, kernel: 3, pads: 1 - border };
+    const c1 = network.convolution(`${prefix}.c1`, x, {
+      ...form,
+      conv: `${prefix}.c1`,
+      ...(stacked && { stacked }),
+    });
+    const conv = `${prefix}.c2`;
+    return network.convolution(conv, c1, { ...form, conv });
   };
+
+  const skips: FeatureMap[] = [];
+  let top = network.input;
+  for (let level = 0; level < depth; level++) {
+    const skip = twice(`down${level}`, top, base * 2 ** level);
+    skips.push(skip);
+    const window = { kernelShape: 2, strides: 2 };
+    top = network.maxPool(`down${level}.pool`, skip, window);
+  }
+  top = twice("bottom", top, base * 2 ** depth);
+  for (let level = depth - 1; level >= 0; level--) {
+    const out = base * 2 ** level;
+    const up = network.upConvolution(`up${level}.up`, top, {
+      ...{ out, kernel: 2, stride: 2 },
+      conv: `up${level}.up`,
+      linear: true,
+    });
+    top = twice(`up${level}`, up, out, skips[level]);
+  }
+  const out = { out: classes, kernel: 1, conv: "out", linear: true };
+  return network.model(network.convolution("out", top, out));
 }
 
 /** Whether every pooling halves an even side, and every convolution leaves something. */
