@@ -25,6 +25,8 @@ export interface Outcome {
   readonly utilisation: number;
   /** Rows of the batch that a row was in, on average. */
   readonly rowsSeen: number;
+  /** Rows of the largest batch. */
+  readonly rowsMax: number;
   /** Notes of the decisions, by what was done. */
   readonly ops: Readonly<Partial<Record<Note["op"], number>>>;
 }
@@ -46,6 +48,7 @@ export function simulate(
   let busyNs = 0;
   let rows = 0;
   let squares = 0;
+  let rowsMax = 0;
   const timeline = new Timeline();
   const executor = new SimExecutor({
     timeline,
@@ -67,6 +70,7 @@ export function simulate(
         busyNs += record.endNs - record.startNs;
         rows += record.rows;
         squares += record.rows * record.rows;
+        rowsMax = Math.max(rowsMax, record.rows);
       },
       request(_request, { id, arrivalNs, endNs, outcome }) {
         if (outcome !== "done") throw new Error(`Request ${id} is ${outcome}`);
@@ -87,6 +91,7 @@ export function simulate(
     workUs: busyNs / arrivals.length / 1000,
     utilisation: busyNs / (workers * durationNs),
     rowsSeen: squares / rows,
+    rowsMax,
     ops,
   };
 }
