@@ -13,7 +13,7 @@ import { describe } from "../../base/describe.ts";
 import type { Cell } from "../../graph/cell.ts";
 import { profiledCompWait } from "./comp_wait.ts";
 import type { Model } from "../../graph/model.ts";
-import { type Query, SPLIT_MANNERS, type SplitManner } from "./query_table.ts";
+import { type Query, SPLIT_MANNERS } from "./query_table.ts";
 import { Pipeline, type Work } from "./pipeline.ts";
 import { DVA_POLICIES, type DvaSchedule, dvaSchedule } from "./schedule.ts";
 import {
@@ -81,7 +81,7 @@ export interface DvaBatchOptions {
    * Policy II: "serial": a part of a split starts when the one before has left the last stage (section 7.2; other batches
    * may run beside it); "parallel": parts follow each other through the stages as any two batches do. Default "serial".
    */
-  splitManner?: SplitManner;
+  splitManner?: "serial" | "parallel";
   /** Policy I: ratio of input lengths from which on queries do not share a batch; default 2. */
   lengthRatio?: number;
 }
