@@ -9,13 +9,15 @@ import {
   driveVirtual,
   type VirtualArrival,
 } from "../../src/engine/virtual/virtual_driver.ts";
-import type { Note } from "../../src/policy/launch.ts";
+import type { Launch, Note, Task } from "../../src/policy/launch.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 
 export interface Outcome {
   /** By order of arrival. */
   readonly latenciesNs: Float64Array;
   readonly sortedNs: Float64Array;
+  /** From arrival to the start of the first task, by order of arrival. */
+  readonly waitsNs: Float64Array;
   readonly meanMs: number;
   readonly p99Ms: number;
   /** First arrival to last departure. */
@@ -36,13 +38,19 @@ export interface SimulateOptions {
   cost: CostModel;
   workers?: number;
   arrivals: readonly VirtualArrival[];
+  /** Host time of every task before its worker has it, hidden behind what the worker executes; default 0. */
+  submitNs?: number;
+  /** Host time of a launch on top of it, before its first task: merging graphs; default: none. */
+  launchNs?: (launch: Launch) => number;
 }
 
 /** Runs a policy on virtual time; every request must be done. */
 export function simulate(
-  { policy, cost, workers = 1, arrivals }: SimulateOptions,
+  { policy, cost, workers = 1, arrivals, submitNs = 0, launchNs }:
+    SimulateOptions,
 ): Outcome {
   const latenciesNs = new Float64Array(arrivals.length);
+  const waitsNs = new Float64Array(arrivals.length);
   const ops: Partial<Record<Note["op"], number>> = {};
   let lastNs = 0;
   let busyNs = 0;
@@ -50,10 +58,18 @@ export function simulate(
   let squares = 0;
   let rowsMax = 0;
   const timeline = new Timeline();
+  /** Of launches of which nothing is submitted yet. */
+  const dueNs = new Map<number, number>();
+  const hostNs = ({ launchId }: Task): number => {
+    const ns = submitNs + (dueNs.get(launchId) ?? 0);
+    dueNs.delete(launchId);
+    return ns;
+  };
   const executor = new SimExecutor({
     timeline,
     cost,
     workers,
+    ...((submitNs > 0 || launchNs) && { submitNs: hostNs }),
     onCompleted: (task, startNs, endNs) =>
       engine.completed(task, startNs, endNs),
   });
@@ -63,8 +79,9 @@ export function simulate(
     executor,
     queueMax: Infinity,
     observer: {
-      decided(_atNs, { notes = [] }) {
-        for (const { op } of notes) ops[op] = (ops[op] ?? 0) + 1;
+      decided(_atNs, launch, launchId) {
+        if (launchNs) dueNs.set(launchId, launchNs(launch));
+        for (const { op } of launch.notes ?? []) ops[op] = (ops[op] ?? 0) + 1;
       },
       task(_task, record) {
         busyNs += record.endNs - record.startNs;
@@ -72,9 +89,10 @@ export function simulate(
         squares += record.rows * record.rows;
         rowsMax = Math.max(rowsMax, record.rows);
       },
-      request(_request, { id, arrivalNs, endNs, outcome }) {
+      request(_request, { id, arrivalNs, startNs, endNs, outcome }) {
         if (outcome !== "done") throw new Error(`Request ${id} is ${outcome}`);
         latenciesNs[id] = endNs - arrivalNs;
+        waitsNs[id] = startNs - arrivalNs;
         lastNs = endNs;
       },
     },
@@ -85,6 +103,7 @@ export function simulate(
   return {
     latenciesNs,
     sortedNs,
+    waitsNs,
     meanMs: mean(sortedNs) / NS_PER_MS,
     p99Ms: percentile(sortedNs, 0.99) / NS_PER_MS,
     perS: arrivals.length / durationNs * NS_PER_S,

@@ -67,9 +67,9 @@ const checkCells = listOf(ofType("object"));
  * const profile = profileCells(new TableCost({ lstm_step: LSTM_STEP_V100 }), cells, {
  *   machine: "V100",
  *   model: name,
- *   batchSizes: [1, 64],
+ *   batchSizes: [64, 512],
  * });
- * assert.deepEqual(profile.latencyNs, [[50_000, 185_000]]);
+ * assert.deepEqual(profile.latencyNs, [[185_000, 784_000]]);
  * lazy({ profile: profileTable(profile) });
  * ```
  */

@@ -11,9 +11,9 @@ import type { SharedCost } from "./shared_cost.ts";
 
 /**
  * One LSTM step, hidden size 1024, on a V100: points [rows, ns].
- * Source: Cellular Batching, section 7.3 (185 us at 64 rows, 784 us at 512).
- * Assumption: 50 us for one row: Fig. 3 shows the time flat for small batches but no figure is printed.
- * Beyond 512 rows the time is in proportion to them (section 2.2).
+ * Source: Cellular Batching, section 7.3 (185 us at 64 rows, 784 us at 512). Fewer rows than 64 take as long as 64
+ * (section 7.2: "any batch size b < 64 has similar latency"); beyond 512 the time is in proportion to them
+ * (section 2.2).
  *
  * @example
  * ```ts
@@ -27,7 +27,6 @@ import type { SharedCost } from "./shared_cost.ts";
  * ```
  */
 export const LSTM_STEP_V100: CurvePoints = [
-  [1, 50 * NS_PER_US],
   [64, 185 * NS_PER_US],
   [512, 784 * NS_PER_US],
 ];
