@@ -35,9 +35,7 @@ export const dvabatchStages: Experiment = {
   claims: [],
   conditions:
     `As DVABatch's Fig. 19, on as many worker threads as this machine has cores: ${
-      Served.sizes("resnet50", false)
-    }; with --full ${
-      Served.sizes("resnet50", true)
+      Served.sizes("resnet50")
     }. Policy III with this machine's profile, at most 16 per batch. Workers that share caches and memory are no GPU's ` +
     `streams: two batches at once take about as long as two cores need.`,
   exclusive: true,

@@ -25,9 +25,7 @@ export const lazyTransformer: Experiment = {
   claims: [],
   conditions:
     `As LazyBatching's Fig. 12 to 15, on one worker thread of this machine: ${
-      Served.sizes("transformer", false)
-    }; with --full ${
-      Served.sizes("transformer", true)
+      Served.sizes("transformer")
     }. SLA ${SLA_MS} ms, at most 64 per batch; LazyB has this machine's profile.`,
   exclusive: true,
   async run(context) {

@@ -7,7 +7,7 @@ import { measure } from "../../../src/cli/measure.ts";
 import type { TensorExecutor } from "../../../src/engine/wall/tensor_executor.ts";
 import { nsToMs } from "../../../src/base/units.ts";
 import type { Metrics } from "../../../src/metrics/metrics.ts";
-import { MODELS } from "../../../src/models/registry.ts";
+import { MODELS, type SizeClass } from "../../../src/models/registry.ts";
 import { POLICIES } from "../../../src/policy/registry.ts";
 import {
   type Arrivals,
@@ -54,7 +54,7 @@ export interface ServedOptions {
 export class Served {
   readonly #context: Context;
   readonly #options: ServedOptions;
-  readonly #size: "medium" | "full";
+  readonly #size: SizeClass;
   #started:
     | Promise<{ built: BuiltModel; executor: TensorExecutor }>
     | undefined;
@@ -62,13 +62,15 @@ export class Served {
   constructor(context: Context, options: ServedOptions) {
     this.#context = context;
     this.#options = options;
-    this.#size = context.full ? "full" : "medium";
+    this.#size = context.full ? "full" : context.quick ? "small" : "medium";
   }
 
   /** The model's sizes in words. */
-  static sizes(model: string, full: boolean): string {
-    return Object.entries(MODELS[model].sizes[full ? "full" : "medium"])
-      .map(([name, value]) => `${name} ${value ?? "none"}`).join(", ");
+  static sizes(model: string): string {
+    const of = (size: SizeClass) =>
+      Object.entries(MODELS[model].sizes[size])
+        .map(([name, value]) => `${name} ${value ?? "none"}`).join(", ");
+    return `${of("medium")} (--quick: ${of("small")}; --full: ${of("full")})`;
   }
 
   /** Requests per second when all are there from the start. */

@@ -41,9 +41,7 @@ function serving(model: string, figure: string, choices: Choices): Experiment {
     claims: [],
     conditions:
       `As ${figure}, on one worker thread of this machine (the other core schedules): ${
-        Served.sizes(model, false)
-      }; with --full ${
-        Served.sizes(model, true)
+        Served.sizes(model)
       }. Poisson arrivals at shares of the best policy's peak, at most 64 rows a batch.`,
     exclusive: true,
     async run(context) {

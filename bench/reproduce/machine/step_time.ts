@@ -16,8 +16,9 @@ export const stepTime: Experiment = {
   title: "Time and throughput of an LSTM step against the rows in its batch",
   claims: [],
   conditions:
-    "As BatchMaker's Fig. 3 (CB-03, CB-04), on one worker thread of this machine; hidden 256, with --full 1024. " +
-    "Medians of full batches.",
+    `As BatchMaker's Fig. 3 (CB-03, CB-04), on one worker thread of this machine: ${
+      Served.sizes("lstm")
+    }. Medians of full batches.`,
   exclusive: true,
   async run(context) {
     await using served = new Served(context, {

@@ -22,8 +22,8 @@ export const workerMixes: Experiment = {
   claims: [],
   conditions:
     `As E2bird's Fig. 7 and 12 (EB-06, EB-12) and 13 (EB-16), on worker threads of this machine, which share its ` +
-    `cores when they are more: ${Served.sizes(MODEL, false)}; with --full ${
-      Served.sizes(MODEL, true)
+    `cores when they are more: ${
+      Served.sizes(MODEL)
     }. ${TOTAL} inferences at once as N batches of ${TOTAL} / N; N-Ebird has workers of 1, 2, 4 and 8.`,
   exclusive: true,
   async run(context) {
