@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { GpuCost, kernelTime, TITAN_RTX } from "../../src/cost/gpu_cost.ts";
 import { RESNET_TITAN_RTX } from "../../src/cost/published.ts";
+import { typicalExtent } from "../../src/cost/typical_profile.ts";
+import { MODELS } from "../../src/models/registry.ts";
 import { matmul } from "../../src/npu/layers.ts";
 import { resnet50 } from "../../src/npu/networks/resnet50.ts";
+import { shapesOnly } from "../../src/tensor/weights.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { letters, staticChain } from "../policy/static_chain.ts";
 
@@ -32,6 +35,23 @@ Deno.test("DVABatch Fig. 5: GEMM-A takes longer from the second query on, GEMM-B
   assert.equal(a(2), 2 * a(1));
   assert.equal(b(8), b(1));
   assert(b(16) > b(8));
+});
+
+Deno.test("every cell of every registered model has a time on the modelled GPU, of which a larger batch takes more", () => {
+  const gpu = new GpuCost(TITAN_RTX);
+  for (const [name, { build, sizes }] of Object.entries(MODELS)) {
+    const { cells } = build({ ...sizes.full, weights: shapesOnly() });
+    for (const cell of cells) {
+      const extent = typicalExtent(cell, { tokens: 32 });
+      const [one, many] = [1, 4096].map((rows) =>
+        gpu.latencyNs(cell, rows, Array(rows).fill(extent))
+      );
+      assert(
+        one > 0 && many > one,
+        `${name} ${cell.name}: ${one} and ${many}`,
+      );
+    }
+  }
 });
 
 Deno.test("a kernel takes its least time at least, and its share of the device is one at most", () => {
