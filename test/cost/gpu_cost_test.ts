@@ -5,6 +5,7 @@ import { GpuCost, kernelTime, TITAN_RTX } from "../../src/cost/gpu_cost.ts";
 import { RESNET_TITAN_RTX } from "../../src/cost/published.ts";
 import { typicalExtent } from "../../src/cost/typical_profile.ts";
 import { MODELS } from "../../src/models/registry.ts";
+import { cellLayers } from "../../src/npu/cell_layers.ts";
 import { matmul } from "../../src/npu/layers.ts";
 import { resnet50 } from "../../src/npu/networks/resnet50.ts";
 import { shapesOnly } from "../../src/tensor/weights.ts";
@@ -37,7 +38,7 @@ Deno.test("DVABatch Fig. 5: GEMM-A takes longer from the second query on, GEMM-B
   assert(b(16) > b(8));
 });
 
-Deno.test("every cell of every registered model has a time on the modelled GPU, of which a larger batch takes more", () => {
+Deno.test("every cell of every registered model that computes has a time on the modelled GPU, a larger batch a longer one", () => {
   const gpu = new GpuCost(TITAN_RTX);
   for (const [name, { build, sizes }] of Object.entries(MODELS)) {
     const { cells } = build({ ...sizes.full, weights: shapesOnly() });
@@ -47,7 +48,8 @@ Deno.test("every cell of every registered model has a time on the modelled GPU, 
         gpu.latencyNs(cell, rows, Array(rows).fill(extent))
       );
       assert(
-        one > 0 && many > one,
+        // Moves of rows are addressing.
+        one > 0 && many > one || cellLayers(cell, 1).length === 0,
         `${name} ${cell.name}: ${one} and ${many}`,
       );
     }
