@@ -5,9 +5,9 @@
  *
  * LazyBatching looks at the top of its stack (section VI-D: O(1)). E2bird's authors keep M live workers in
  * a red-black tree: O(log M) a decision, O(M log M) when the load changes and the tree is built anew
- * (sections 7.2.2, 7.3.3). Here sizes are powers of two and a count per size does
- * (src/policy/e2bird/idle_workers.ts): a decision looks at log2(MaxInf) + 1 sizes at most, however many
- * workers there are, and a change of load replaces the counts. So both are flat in M, which is below what
+ * (sections 7.2.2, 7.3.3). Here sizes are powers of two and a count and a bit per size do
+ * (src/policy/e2bird/idle_workers.ts): a decision takes the highest bit that fits, however many workers
+ * there are, and a change of load looks at every size once. So both are flat in M, which is below what
  * the paper states and not a growth that the measurement misses: the benchmark has as many live workers
  * as running requests, all of size 1, and e-ebird changes its configuration at every decision. What is
  * left of growth at thousands of requests is memory that no cache holds.

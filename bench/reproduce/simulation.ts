@@ -11,6 +11,7 @@ import {
 } from "../../src/engine/virtual/virtual_driver.ts";
 import type { Launch, Note, Task } from "../../src/policy/launch.ts";
 import type { Policy } from "../../src/policy/policy.ts";
+import type { TaskRecord } from "../../src/policy/records.ts";
 
 export interface Outcome {
   /** By order of arrival. */
@@ -42,11 +43,13 @@ export interface SimulateOptions {
   submitNs?: number;
   /** Host time of a launch on top of it, before its first task: merging graphs; default: none. */
   launchNs?: (launch: Launch) => number;
+  /** Hears of every batch when it is done. */
+  onTask?(record: TaskRecord): void;
 }
 
 /** Runs a policy on virtual time; every request must be done. */
 export function simulate(
-  { policy, cost, workers = 1, arrivals, submitNs = 0, launchNs }:
+  { policy, cost, workers = 1, arrivals, submitNs = 0, launchNs, onTask }:
     SimulateOptions,
 ): Outcome {
   const latenciesNs = new Float64Array(arrivals.length);
@@ -88,6 +91,7 @@ export function simulate(
         rows += record.rows;
         squares += record.rows * record.rows;
         rowsMax = Math.max(rowsMax, record.rows);
+        onTask?.(record);
       },
       request(_request, { id, arrivalNs, startNs, endNs, outcome }) {
         if (outcome !== "done") throw new Error(`Request ${id} is ${outcome}`);

@@ -346,3 +346,39 @@ Deno.test("n-ebird and e-ebird name what is wrong with their options", () => {
     /"memState" of policy "e-ebird" is "pending" or "unanswered", got "busy"/,
   );
 });
+
+Deno.test("the idle queue, bits and all, is the paper's sorted queue", () => {
+  const counts = fc.array(fc.nat(2), { minLength: 1, maxLength: 6 });
+  const operation = fc.oneof(
+    fc.record({ op: fc.constant("configure" as const), counts }),
+    fc.record({ op: fc.constant("start" as const), most: fc.nat(70) }),
+    fc.record({ op: fc.constant("finish" as const), which: fc.nat(9) }),
+  );
+  fc.assert(
+    fc.property(counts, fc.array(operation), (first, operations) => {
+      const queue = new IdleWorkers(first);
+      let configured = first;
+      const busy: number[] = [];
+      /** Sizes of idle workers, the largest first. */
+      const idle = () =>
+        configured.flatMap((count, n) => {
+          const used = busy.filter((size) => size === 2 ** n).length;
+          return new Array<number>(Math.max(0, count - used)).fill(2 ** n);
+        }).reverse();
+      for (const each of operations) {
+        if (each.op === "configure") {
+          queue.configure(configured = each.counts);
+        } else if (each.op === "start") {
+          const size = idle().find((size) => size <= each.most) ?? 0;
+          assert.equal(queue.largestIdle(each.most), size);
+          if (size === 0) continue;
+          queue.remove(size);
+          busy.push(size);
+        } else if (busy.length > 0) {
+          queue.add(busy.splice(each.which % busy.length, 1)[0]);
+        }
+      }
+    }),
+    { numRuns: propertyRuns(500) },
+  );
+});

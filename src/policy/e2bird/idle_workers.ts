@@ -1,7 +1,8 @@
 /**
  * Q, the idle workers of a multi-granularity inference engine, largest first.
- * Source: E2bird, section 6.1. The paper sorts them in a red-black tree; sizes being powers of two, a
- * count per size does: every operation looks at log2(MaxInf) sizes at most.
+ * Source: E2bird, section 7.2.2. The paper sorts them in a red-black tree; sizes being powers of two, a
+ * count per size and a bit for each that has an idle worker do: the largest that fits is the highest bit,
+ * found in O(1), and a new configuration looks at every size once.
  */
 import { describe } from "../../base/describe.ts";
 
@@ -36,38 +37,51 @@ export function workerCounts(
   return Array.from(counts, (count) => count ?? 0);
 }
 
+/** Sizes that have a bit; no batch is larger. */
+const EXPONENTS = 31;
+
 export class IdleWorkers {
   /** Workers of the current configuration, and busy ones, by exponent of their size. */
-  #counts: WorkerCounts;
+  #counts: WorkerCounts = [];
   readonly #busy: number[] = [];
+  /** Bit n: a worker of size 2^n is idle. */
+  #idle = 0;
 
   constructor(counts: WorkerCounts) {
-    this.#counts = counts;
+    this.configure(counts);
   }
 
   /** Busy workers finish what they have, whether the new configuration has them or not. */
   configure(counts: WorkerCounts): void {
     this.#counts = counts;
+    this.#idle = 0;
+    const sizes = Math.min(counts.length, EXPONENTS);
+    for (let n = 0; n < sizes; n++) this.#look(n);
   }
 
   /** Size of the largest idle worker of at most `most`; 0 when there is none. */
   largestIdle(most: number): number {
     if (most < 1) return 0;
-    let n = Math.min(Math.floor(Math.log2(most)), this.#counts.length - 1);
-    for (; n >= 0; n--) {
-      if (this.#counts[n] > (this.#busy[n] ?? 0)) return 2 ** n;
-    }
-    return 0;
+    const fitting = this.#idle & (2 ** (Math.floor(Math.log2(most)) + 1) - 1);
+    return fitting === 0 ? 0 : 2 ** (31 - Math.clz32(fitting));
   }
 
   /** A worker of this size starts. */
   remove(size: number): void {
     const n = Math.log2(size);
     this.#busy[n] = (this.#busy[n] ?? 0) + 1;
+    this.#look(n);
   }
 
   /** A worker of this size is idle again. */
   add(size: number): void {
-    this.#busy[Math.log2(size)]--;
+    const n = Math.log2(size);
+    this.#busy[n]--;
+    this.#look(n);
+  }
+
+  #look(n: number): void {
+    if (this.#counts[n] > (this.#busy[n] ?? 0)) this.#idle |= 1 << n;
+    else this.#idle &= ~(1 << n);
   }
 }

@@ -1,9 +1,10 @@
 /** E2bird's rules (Cui et al., IEEE TPDS): Algorithms 1 and 2, the memory pool, the offline phase. */
+import type { MutantList } from "../mutant.ts";
 
 const ROUNDS = "test/policy/ebird_rounds_test.ts";
 const POLICY = "test/policy/ebird_test.ts";
 
-export const MUTANTS = [
+export const MUTANTS: MutantList = [
   {
     id: "e2bird.configuration-changes",
     file: "src/policy/e2bird/elastic_engine.ts",
@@ -101,10 +102,8 @@ export const MUTANTS = [
   {
     id: "e2bird.largest-first",
     file: "src/policy/e2bird/idle_workers.ts",
-    from:
-      "let n = Math.min(Math.floor(Math.log2(most)), this.#counts.length - 1);\n    for (; n >= 0; n--) {",
-    to:
-      "const last = Math.min(Math.floor(Math.log2(most)), this.#counts.length - 1);\n    for (let n = 0; n <= last; n++) {",
+    from: "2 ** (31 - Math.clz32(fitting))",
+    to: "fitting & -fitting",
     tests: [ROUNDS, POLICY],
     why: "section 7.2.2, Fig. 10: the idle queue is sorted, the largest first",
   },
@@ -115,6 +114,15 @@ export const MUTANTS = [
     to: "Math.ceil(Math.log2(most))",
     tests: [ROUNDS, POLICY],
     why: "Algorithm 1, line 6: a worker runs when R fills it, never padded",
+  },
+  {
+    id: "e2bird.busy-beyond-the-configuration",
+    file: "src/policy/e2bird/idle_workers.ts",
+    from: "this.#counts[n] > (this.#busy[n] ?? 0)",
+    to: "this.#counts[n] > 0",
+    tests: [POLICY, ROUNDS],
+    why:
+      "Algorithm 2, line 4: the queue has the workers of the configuration that are not busy",
   },
   {
     id: "e2bird.busy-workers",
