@@ -89,6 +89,15 @@ Deno.test("lowerCell() stores the logits of an arg-max only for others that read
     assert.deepEqual(kernelsOf(cell(keep)), ["projection_argmax_f32"]);
     check(cell(keep), [[[1, 2]], [[-3, 4]], [[0, 0]]], [3]);
   }
+  const readBeside = defineCell({
+    name: "read beside",
+    inputs: { x: f32(2) },
+    body: (op, { x }) => {
+      const logits = op.Gemm(x, weight);
+      return { id: op.ArgMax(logits), shares: op.Softmax(logits) };
+    },
+  });
+  check(readBeside, [[[1, 2]], [[-3, 4]], [[0, 0]]], [3]);
 });
 
 Deno.test("lowerCell() reads a Concat of two as the segments of a Gemm", () => {
@@ -100,6 +109,14 @@ Deno.test("lowerCell() reads a Concat of two as the segments of a Gemm", () => {
   });
   assert.deepEqual(kernelsOf(cell), ["gemm_f32"]);
   check(cell, [[[1], [2]], [[-3], [4]]], [2]);
+  const projected = defineCell({
+    name: "projected",
+    inputs: { a: f32(1), b: f32(1) },
+    body: (op, { a, b }) => ({
+      id: op.ArgMax(op.Gemm(op.Concat(a, b), square)),
+    }),
+  });
+  check(projected, [[[1], [2]], [[-3], [4]], [[5], [-6]]], [2]);
 });
 
 Deno.test("lowerCell() copies what leaves twice, comes in, or is a view of something else", () => {

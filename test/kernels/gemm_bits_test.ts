@@ -44,3 +44,38 @@ Deno.test("gemm_f32() rounds as its contract says: bias first, k ascending, prod
     { numRuns: propertyRuns(50) },
   );
 });
+
+Deno.test("pack_gemm_f32() gives the panels that packGemm() does, padding and all", () => {
+  const { kernels, memory, base } = builds[0];
+  const [n, k] = [21, 3];
+  for (const transposed of [true, false]) {
+    for (let columns = 1; columns <= n; columns++) {
+      const weight = Float32Array.from(
+        { length: columns * k },
+        (_, i) => 1 + i,
+      );
+      const expected = packGemm({
+        n: columns,
+        k,
+        weight,
+        layout: transposed ? "nk" : "kn",
+      });
+      // Behind the operand lie numbers that are none of its business.
+      const table = base + 15 & ~15;
+      const operand = table + 4 * n;
+      const w = operand + 4 * n * (k + 1) + 15 & ~15;
+      new Float32Array(memory.buffer, operand, n * (k + 1)).fill(-7);
+      new Float32Array(memory.buffer, operand, weight.length).set(weight);
+      const each = transposed ? k : columns;
+      new Uint32Array(memory.buffer, table, n).set(
+        Array.from({ length: n }, (_, i) => operand + 4 * each * i),
+      );
+      kernels.pack_gemm_f32(columns, k, table, transposed ? 1 : 0, w);
+      assert.deepEqual(
+        new Float32Array(memory.buffer, w, expected.length),
+        expected,
+        `${columns} columns${transposed ? ", transposed" : ""}`,
+      );
+    }
+  }
+});

@@ -1,0 +1,96 @@
+/** How cells become calls of kernels: what is fused, where rows lie (src/engine/lowering). */
+import type { MutantList, MutantTest } from "../mutant.ts";
+
+const LOWERING = "test/engine/lowering_test.ts";
+const RANDOM_CELLS: MutantTest = {
+  file: LOWERING,
+  filter: "keeps the meaning of random cells",
+};
+const IMAGES = "test/engine/image_lowering_test.ts";
+const RAGGED = "test/engine/ragged_test.ts";
+
+export const MUTANTS: MutantList = [
+  {
+    id: "lowering.fused-reader",
+    file: "src/engine/lowering/elementwise.ts",
+    from: "const reader = lowering.onlyReader(value);",
+    to: "const reader = lowering.readers(value).at(0);",
+    tests: [LOWERING],
+    why:
+      "a Gemm takes over an activation only where nobody else reads its sums",
+  },
+  {
+    id: "lowering.logits-read",
+    file: "src/engine/lowering/dense.ts",
+    from: "const stored = lowering.leaves(y) || readers.length > 1;",
+    to: "const stored = lowering.leaves(y);",
+    tests: [LOWERING],
+    why: "logits that somebody else reads are stored",
+  },
+  {
+    id: "lowering.logits-leave",
+    file: "src/engine/lowering/dense.ts",
+    from: "const stored = lowering.leaves(y) || readers.length > 1;",
+    to: "const stored = readers.length > 1;",
+    tests: [LOWERING],
+    why: "logits that leave the cell are stored",
+  },
+  {
+    id: "lowering.segments-leave",
+    file: "src/engine/lowering/rows.ts",
+    from: "!lowering.leaves(value) &&",
+    to: "",
+    tests: [RANDOM_CELLS],
+    why: "a Concat that leaves the cell is a row, not two segments",
+  },
+  {
+    id: "lowering.segments-argmax",
+    file: "src/engine/lowering/rows.ts",
+    from:
+      '!lowering.readers(reader.outputs[0]).some(({ op }) => op === "ArgMax")',
+    to: "true",
+    tests: [LOWERING],
+    why: "the projection with arg-max has one segment",
+  },
+  {
+    id: "lowering.concat-places",
+    file: "src/engine/lowering/rows.ts",
+    from:
+      "      bytes += part.width * BYTES_PER_ELEMENT;\n    }\n  },\n\n  Slice",
+    to: "    }\n  },\n\n  Slice",
+    tests: [RANDOM_CELLS],
+    why: "parts of a Concat lie one after the other",
+  },
+  {
+    id: "lowering.clip-in-place",
+    file: "src/engine/lowering/elementwise.ts",
+    from: "    from = to;\n",
+    to: "",
+    tests: [RANDOM_CELLS],
+    why: "Clip's second bound cuts what the first has left",
+  },
+  {
+    id: "lowering.stacked-channels",
+    file: "src/engine/lowering/images.ts",
+    from: "before += part.image!.channels;",
+    to: "",
+    tests: ["test/models/deepspeech2_test.ts"],
+    why: "images are stacked along their channels",
+  },
+  {
+    id: "lowering.crop-middle",
+    file: "src/engine/lowering/images.ts",
+    from: "const left = Math.floor((from.width - to.width) / 2);",
+    to: "const left = from.width - to.width;",
+    tests: [RANDOM_CELLS, IMAGES],
+    why: "CenterCropPad takes the middle",
+  },
+  {
+    id: "lowering.causal",
+    file: "src/engine/lowering/attention.ts",
+    from: '? lowering.offset(lowering.cacheTable(cache, "position"), 1)',
+    to: '? lowering.cacheTable(cache, "position")',
+    tests: [RAGGED, "test/models/transformer_test.ts"],
+    why: "a causal token sees those before it and itself",
+  },
+];
