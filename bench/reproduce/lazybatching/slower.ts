@@ -27,14 +27,14 @@ const POLICIES = {
 };
 
 /** Least 99th percentile of the windows, ms. */
-export function bestTail(swept: Sweep): number {
+function bestTail(swept: Sweep): number {
   return ascending(
     WINDOWS.map((window) => figures(swept, window, ({ p99Ms }) => p99Ms)[0]),
   )[0];
 }
 
 /** Share of the windows that are late for more than half of the requests at 100 ms. */
-export function badWindows(swept: Sweep): number {
+function badWindows(swept: Sweep): number {
   const loosest = SLAS_MS.length - 1;
   return WINDOWS.filter((window) =>
     figures(swept, window, ({ late }) => late[loosest])[0] > 0.5
