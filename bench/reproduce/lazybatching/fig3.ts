@@ -70,9 +70,9 @@ export const fig3: Experiment = {
         ...(causeShown && {
           cause: {
             text:
-              `With overlapped folds loading weights costs next to nothing already at ${curve.saturatedAt}; when the ` +
-              `array has to wait for each fold's weights (causal), small batches are dearer and throughput grows to ` +
-              `${causal.saturatedAt}.`,
+              `Where a fold's weights are loaded while the one before computes, the array hardly waits from ` +
+              `${curve.saturatedAt} images on; where it waits for every fold's (causal), each image more shares that ` +
+              `wait, up to ${causal.saturatedAt}.`,
             shownBy: title,
           },
         }),
