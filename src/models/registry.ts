@@ -327,15 +327,13 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
       large: { size: 75, width: 8, classes: 100 },
       full: { size: 299, width: 32, classes: 1000 },
     },
-    tries: ([[27, [1]], [31, [1]], [43, [1, 1]]] as const).map((
-      [size, blocks],
-    ) => ({
-      size: [size],
+    tries: [{
+      size: [27, 28, 31],
       channels: [1, 2, 3],
       width: [1, 2],
-      blocks: [blocks],
+      blocks: [[1]],
       classes: [1, 4],
-    })),
+    }],
   },
   linknet: {
     options: LINKNET_OPTIONS,
