@@ -2,11 +2,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { constantCost } from "../../src/cost/table_cost.ts";
+import { ActiveRequest } from "../../src/engine/core/active_request.ts";
+import { Admission } from "../../src/engine/core/admission.ts";
 import { EngineCore } from "../../src/engine/core/engine.ts";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
 import { Timeline } from "../../src/engine/virtual/timeline.ts";
 import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
+import { CellGraph } from "../../src/graph/cell_graph.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
@@ -121,6 +124,23 @@ Deno.test("the oldest waiting request is next; the newest, once the oldest has u
   assert.deepEqual(orderOf(190), [0, 1, 4]);
   // At 100 of 205 the oldest goes on, at 200 it is the newest's turn.
   assert.deepEqual(orderOf(205), [0, 1, 2, 4]);
+});
+
+Deno.test("nobody comes in for whom there is no time, and it is told that somebody waits", () => {
+  let time = false;
+  const admission = new Admission([base], () => 1, () => time);
+  const request = new ActiveRequest(
+    ...[0, base, new CellGraph<ActiveRequest>(base), 0] as const,
+    ...[Infinity, Infinity, undefined, undefined] as const,
+  );
+  assert.equal(admission.next(0), undefined);
+  assert(!admission.isHeld, "nobody waits");
+  admission.wait(request);
+  assert.equal(admission.next(0), undefined);
+  assert(admission.isHeld);
+  time = true;
+  assert.equal(admission.next(0)?.id, 0);
+  assert(!admission.isHeld);
 });
 
 Deno.test("everything is unfolded at once where nobody says that it may wait", () => {

@@ -28,7 +28,7 @@ const ENGINE_SPEED = 4;
 const TURN_NS = 100;
 
 /** More than any run takes: what goes on for longer goes on for ever. */
-const TURNS_MAX = 1_000_000;
+const TURNS_MAX = 200_000;
 
 /** What runs; a policy is made for each engine. */
 export interface SteppedRun extends Pick<RunOptions, "models" | "arrivals"> {

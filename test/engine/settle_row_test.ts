@@ -24,12 +24,14 @@ Deno.test("a request starts with its earliest batch, whichever ends first", () =
     ...[0, model, graph, 0, Infinity, Infinity] as const,
     ...[undefined, undefined] as const,
   );
-  const [long, short] = [0, 1].map(() =>
+  const [long, short, last] = [0, 1, 2].map(() =>
     graph.node(cell, { x: graph.zeros(1) })
   );
-  // From 0 to 50 on one worker, from 10 to 11 on another.
+  // From 0 to 50 on one worker, from 10 to 11 on another, from 20 on one of them.
   assert(settleRow(short, "done", 10));
   assert.equal(request.startNs, 10);
   assert(settleRow(long, "done", 0));
+  assert.equal(request.startNs, 0);
+  assert(settleRow(last, "done", 20));
   assert.equal(request.startNs, 0);
 });

@@ -3,7 +3,10 @@
  * voids them when it settles it; either would hide that the other does not, so each is tested alone.
  */
 import assert from "node:assert/strict";
-import type { Ending } from "../../src/engine/core/active_request.ts";
+import type {
+  ActiveRequest,
+  Ending,
+} from "../../src/engine/core/active_request.ts";
 import { EngineCore } from "../../src/engine/core/engine.ts";
 import type { Executor, Settlement } from "../../src/engine/core/executor.ts";
 import {
@@ -13,12 +16,14 @@ import {
 import { CellRunner } from "../../src/engine/tensors/cell_runner.ts";
 import {
   abandonSlot,
+  failureOf,
   openHeader,
   reportFailure,
   SLOT,
   stepOutcome,
   takeStep,
 } from "../../src/engine/tensors/slot_header.ts";
+import { TaskRows } from "../../src/engine/tensors/task_rows.ts";
 import { readKernels } from "../../src/engine/wall/runtime.ts";
 import { NODE } from "../../src/graph/cell_graph.ts";
 import { instantiateKernels } from "../../src/kernels/module/module.ts";
@@ -205,12 +210,47 @@ Deno.test("a failed request takes no further step, and a static one none at all"
   assert.equal(words[SLOT.lastStep], 0);
 });
 
+Deno.test("of several failures of a request the first is heard", () => {
+  const words = new Int32Array(16);
+  openHeader(words, 0, 5);
+  assert.equal(failureOf(words, 0), undefined);
+  reportFailure(words, 0, { node: 3, call: 1 });
+  reportFailure(words, 0, { node: 4, call: -1 });
+  assert.deepEqual(failureOf(words, 0), { node: 3, call: 1 });
+});
+
+Deno.test("a row of nobody appends to caches of nobody", () => {
+  const words = new Int32Array(64);
+  const addresses = new Uint32Array(words.buffer);
+  const program = {
+    ...{ inputWidths: [1], outputWidths: [1, 1], cachePositions: [8, 8] },
+    ...{ ragged: false },
+  } as unknown as CellProgram;
+  const own = { zeros: 1000, sink: 2000, cacheSink: 3000 };
+  // Header, node, input, two outputs, keys, values, position and seen of two caches; the slot is at 0x80.
+  const columns = [128, 0, 11, 12, 13, 14, 15, 3, 4, 16, 17, 5, 6];
+  abandonSlot(words, 128);
+  // Another one that is alive: otherwise nothing is computed.
+  const both = columns.flatMap((word, t) => [word, t === 0 ? 192 : word]);
+  both.forEach((word, i) => addresses[i] = word);
+  const rows = new TaskRows(program, { words, addresses }, own);
+  assert.equal(rows.leaveOut(0, 2, true), 2);
+  assert.deepEqual(
+    columns.map((_, t) => addresses[2 * t]),
+    [0, 0, 11, 2000, 2000, 3000, 3000, 3, 4, 3000, 3000, 5, 6],
+  );
+  assert.deepEqual(
+    columns.map((_, t) => addresses[2 * t + 1]),
+    [192, ...columns.slice(1)],
+  );
+});
+
 /** An executor that executes nothing, and takes every row for done: the engine has to know better. */
 class Credulous implements Executor {
   readonly workers = 1;
   readonly pushed: Task[] = [];
-  /** Requests whose slots were freed, and the tasks under way then. */
-  readonly released: { request: unknown; underWay: number }[] = [];
+  /** Numbers of requests whose slots were freed, and the tasks under way then. */
+  readonly released: { id: number; underWay: number }[] = [];
 
   /** @param last number of the growing step that is the last, from 1 on */
   constructor(readonly last: number) {}
@@ -228,8 +268,8 @@ class Credulous implements Executor {
   result() {
     return {};
   }
-  release(request: unknown): void {
-    this.released.push({ request, underWay: this.pushed.length });
+  release({ id }: ActiveRequest): void {
+    this.released.push({ id, underWay: this.pushed.length });
   }
 }
 
@@ -278,7 +318,7 @@ Deno.test("the engine voids what is settled behind the last step, whatever the e
     records.map(({ speculative }) => speculative),
     records.map((_, i) => i < 3 ? 0 : 1),
   );
-  assert.deepEqual(executor.released, [{ request, underWay: 0 }]);
+  assert.deepEqual(executor.released, [{ id: request.id, underWay: 0 }]);
 });
 
 Deno.test("the engine voids what is settled behind a cancellation, and frees the slot behind all of it", () => {
@@ -290,5 +330,5 @@ Deno.test("the engine voids what is settled behind a cancellation, and frees the
     records.map((_, i) => i < 2 ? 1 : 0),
   );
   assert(records.length > 3);
-  assert.deepEqual(executor.released, [{ request, underWay: 0 }]);
+  assert.deepEqual(executor.released, [{ id: request.id, underWay: 0 }]);
 });

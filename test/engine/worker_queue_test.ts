@@ -1,23 +1,40 @@
 /** Tasks of unlike size in an arena that they fill: a small one may not go before a large one that waits. */
 import assert from "node:assert/strict";
+import { ActiveRequest } from "../../src/engine/core/active_request.ts";
+import { unfold } from "../../src/engine/core/unfold.ts";
+import type { RunnerTask } from "../../src/engine/tensors/cell_runner.ts";
+import type { SlotRequest } from "../../src/engine/tensors/slot.ts";
+import { TensorStore } from "../../src/engine/tensors/tensor_store.ts";
+import { runEntry } from "../../src/engine/wall/worker_loop.ts";
+import { WorkerQueue } from "../../src/engine/wall/worker_queue.ts";
+import {
+  ARENA_OFFSET,
+  ENTRY_BYTES,
+  entryAddress,
+  RING_ENTRIES,
+} from "../../src/engine/wall/worker_ring.ts";
+import { CellGraph } from "../../src/graph/cell_graph.ts";
+import { alignUp } from "../../src/graph/slot_plan.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { alone, assertEqualBits } from "./alone.ts";
-import { runThreads } from "./harness.ts";
+import { kernels, runThreads } from "./harness.ts";
 import { runStepped } from "./run_stepped.ts";
 
 const model = lstm({ hidden: 16, vocabulary: 50 });
 
-/** Lengths that leave a batch one by one: every task is a little smaller than the one before. */
+/** Most are short: after three tasks of 60 rows come small ones, for which there would be room. */
 const arrivals = Array.from({ length: 60 }, (_, i) => ({
   model,
-  input: { tokens: Array.from({ length: 1 + i % 30 }, (_, t) => (i + t) % 50) },
+  input: {
+    tokens: Array.from({ length: i % 6 ? 3 : 12 }, (_, t) => (i + t) % 50),
+  },
   arrivalNs: 0,
 }));
 
 const policy = () => cellular({ batchSizeMax: 64, maxTasksToSubmit: 8 });
 
-/** Room for three tasks of 60 rows and not for the fourth. */
+/** Room for two tasks of 60 rows and one of 10, not for three of 60. */
 const taskBytes = 4096;
 
 Deno.test("a task does not overtake those that wait for room in their worker's arena", () => {
@@ -40,4 +57,68 @@ Deno.test("nor in worker threads", async () => {
   });
   assert.equal(outcome.records.length, arrivals.length);
   assertEqualBits(arrivals, outcome, alone([model], arrivals));
+});
+
+Deno.test("a worker is given as many tasks as its ring holds, and the others when there is room", () => {
+  const many = Array.from({ length: 4 * RING_ENTRIES }, (_, i) => ({
+    model,
+    input: { tokens: [i % 50] },
+    arrivalNs: 0,
+  }));
+  const policy = () =>
+    cellular({ batchSizeMax: 1, maxTasksToSubmit: many.length });
+  const outcome = runStepped(
+    { models: [model], arrivals: many, policy },
+    { seed: 1, speeds: [1], taskBytes: 2 ** 20, deaths: 0 },
+  );
+  assertEqualBits(many, outcome, alone([model], many));
+});
+
+Deno.test("a ring has room for all of its entries", () => {
+  const [first, ...others] = Array.from(
+    { length: RING_ENTRIES },
+    (_, n) => entryAddress(0, n),
+  );
+  let end = first;
+  for (const address of others) {
+    assert.equal(address, end += ENTRY_BYTES);
+  }
+  assert.equal(end + ENTRY_BYTES, ARENA_OFFSET);
+  assert.equal(entryAddress(0, RING_ENTRIES), first);
+});
+
+Deno.test("a worker is told of a task what the engine was told", () => {
+  const store = new TensorStore({
+    ...{ models: [model], kernels, shared: false, workers: 1 },
+    ...{ workerBytes: alignUp(ARENA_OFFSET) + 4096, slotBytes: 2 ** 16 },
+  });
+  const control = store.workerMemory(0);
+  const queue = new WorkerQueue(store, control, 4096);
+  const graph = new CellGraph<SlotRequest>(model);
+  const request: SlotRequest = new ActiveRequest(
+    ...[0, model, graph, 0] as const,
+    ...[Infinity, Infinity, undefined, undefined] as const,
+  );
+  unfold(model, { tokens: [1] }, graph);
+  store.admit(request);
+  const [node] = graph.nodes;
+  const told: RunnerTask[] = [];
+  const runner = { run: (task: RunnerTask) => void told.push(task) };
+  const shapes = [
+    { padding: 0, padsDone: false, paddedLength: 0 },
+    { padding: 3, padsDone: true, paddedLength: 0 },
+    { padding: 1, padsDone: true, paddedLength: 7 },
+  ];
+  shapes.forEach((shape, id) => {
+    const task = { id, launchId: 0, worker: 0, cell: node.cell };
+    queue.push({ ...task, nodes: [node], ...shape });
+    runEntry(runner, store, entryAddress(control, id));
+  });
+  assert.deepEqual(
+    told.map(({ tables: _, ...task }) => task),
+    shapes.map(({ padding, ...shape }) => ({
+      ...{ program: store.programId(node.cell), rows: 1 + padding },
+      ...shape,
+    })),
+  );
 });

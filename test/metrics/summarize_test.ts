@@ -236,3 +236,12 @@ Deno.test("tee() tells every observer, in order", () => {
   both.request?.(undefined as never, request(3, {}));
   deepEqual(told, ["a waited 5", "b waited 5", "a request 3", "b request 3"]);
 });
+
+Deno.test("of two deadlines of a request the earlier one counts", () => {
+  const collector = new Collector();
+  for (const [id, at] of [{ deadlineNs: 5 }, { finishNs: 5 }].entries()) {
+    const late = { endNs: 7, deadlineNs: 10, finishNs: 10, ...at };
+    collector.request(undefined, request(id, { startNs: 1, ...late }));
+  }
+  deepEqual(summarize(collector).deadlines, { requests: 2, violated: 2 });
+});

@@ -31,6 +31,17 @@ Deno.test("every mutant changes one place of its file, and parses", async () => 
   await stop();
 });
 
+Deno.test("there are mutants of all that results depend on", () => {
+  const areas = new Set(MUTANTS.map(({ area }) => area));
+  for (
+    const area of [
+      ...["baselines", "cellular", "late", "lazybatching", "dvabatch"],
+      ...["e2bird", "engine", "slot_plan", "rows", "workers", "virtual"],
+    ]
+  ) assert(areas.has(area), `lists/${area}.ts has mutants`);
+  assert(MUTANTS.length >= 150, `${MUTANTS.length} mutants`);
+});
+
 Deno.test("every mutant has a name of its own, which begins with its area, and a rule", () => {
   const seen = new Set<string>();
   for (const { id, area, why } of MUTANTS) {

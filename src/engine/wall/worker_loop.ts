@@ -68,7 +68,7 @@ export function runWorker(start: WorkerStart): void {
  * @param entry its address
  */
 export function runEntry(
-  runner: CellRunner,
+  runner: Pick<CellRunner, "run">,
   { words, doubles }: { words: Int32Array; doubles: Float64Array },
   entry: number,
 ): void {
