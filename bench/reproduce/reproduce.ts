@@ -55,6 +55,7 @@ async function main(): Promise<number> {
     progress,
   });
   const { papers, problems } = judge(PAPERS, ran);
+  const cpu = process.cpuUsage();
   const result: ReproduceResult = {
     startedAt,
     command: `deno task reproduce ${process.argv.slice(2).join(" ")}`.trim(),
@@ -65,6 +66,7 @@ async function main(): Promise<number> {
     },
     ...settings,
     seconds: (performance.now() - startMs) / 1000,
+    cpuSeconds: (cpu.user + cpu.system) / 1e6,
     tally: tallyOf(papers),
     papers,
     problems,

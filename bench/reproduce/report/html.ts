@@ -45,7 +45,9 @@ ${
         command: result.command,
         seed,
         "runs per point": runs,
-        took: `${result.seconds.toFixed(0)} s`,
+        took: `${result.seconds.toFixed(0)} s, ${
+          result.cpuSeconds.toFixed(0)
+        } s of CPU time`,
         ...machine,
       })
     }

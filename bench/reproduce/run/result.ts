@@ -11,6 +11,8 @@ export interface ReproduceResult {
   readonly full: boolean;
   /** Of the whole run, with what came from the cache. */
   readonly seconds: number;
+  /** Of all threads: what the run takes on a machine that others use as well. */
+  readonly cpuSeconds: number;
   readonly tally: Tally;
   readonly papers: readonly JudgedPaper[];
   /** What is wrong with what was found; empty in a run that is as it should be. */

@@ -43,6 +43,7 @@ async function madeUp(): Promise<ReproduceResult> {
     quick: true,
     full: false,
     seconds: 2,
+    cpuSeconds: 3,
     tally: tallyOf(papers),
     papers,
     problems,
