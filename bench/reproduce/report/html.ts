@@ -87,7 +87,8 @@ figure .key svg{display:inline;width:40px;height:14px;vertical-align:-2px;margin
 .wide{grid-column:1/-1;max-width:none}
 .experiment{border-top:1px solid ${cssColor(GRID)};margin-top:26px}
 .experiment h3{margin-top:14px}
-.named{margin:14px 0 0}
+.tables{display:flex;flex-wrap:wrap;gap:0 36px}
+.named{margin:14px 0 0;min-width:0;max-width:100%}
 .named h4{font-size:14px;margin:0 0 4px}
 nav a{display:inline-block}
 :target{outline:2px solid currentColor;outline-offset:4px}`;
@@ -124,8 +125,8 @@ function verdictTable(papers: readonly JudgedPaper[], all: Tally): Table {
 function furthestPart(papers: readonly JudgedPaper[]): string {
   const items = furthestOff(papers, OFF_SHOWN).map((one) =>
     `<li><a href="#${anchor(one.judged.claim.id)}">${
-      escapeHtml(offText(one))
-    }</a></li>`
+      escapeHtml(one.judged.claim.id)
+    }</a>: ${escapeHtml(offText(one))}</li>`
   );
   return items.length === 0 ? "" : `<h3>Furthest off</h3>
 <ul>${items.join("")}</ul>`;
@@ -162,7 +163,9 @@ function experimentPart(
 <div class="charts">${
     charts.map((chart) => chartFigure(id, chart, { styles, render })).join("\n")
   }</div>
-${tables.map((table) => namedTable(id, table)).join("\n")}
+<div class="tables">${
+    tables.map((table) => namedTable(id, table)).join("\n")
+  }</div>
 </div>`;
 }
 

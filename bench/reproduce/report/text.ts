@@ -5,6 +5,7 @@ import {
   type Table,
   type TableCell,
 } from "../../../src/report/table.ts";
+import { wrap } from "../../../src/report/wrap.ts";
 import { VERDICTS } from "../claim.ts";
 import { furthestOff, type JudgedPaper, type Tally } from "../run/judge.ts";
 import type { ReproduceResult } from "../run/result.ts";
@@ -14,14 +15,14 @@ export function reproduceText(
   { papers, tally }: ReproduceResult,
   options: { color: boolean },
 ): string {
+  const far = furthestOff(papers, OFF_SHOWN).map((one) =>
+    wrap(`${one.judged.claim.id} is far off: ${offText(one)}`, "  ")
+  );
   return [
     ...papers.filter(({ claims }) => claims.length > 0).map((paper) =>
       `${paper.title}\n\n${renderTable(claimsTable(paper), options)}`
     ),
-    `${tallyText(tally)}\n`,
-    ...furthestOff(papers, OFF_SHOWN).map((one) =>
-      `Far off: ${offText(one)}\n`
-    ),
+    `${[tallyText(tally), ...far].join("\n")}\n`,
   ].join("\n");
 }
 
@@ -30,10 +31,10 @@ export const OFF_SHOWN = 3;
 
 /** A claim that is far off, by its worst value. */
 export function offText(
-  { judged: { claim, finding }, worst }: ReturnType<typeof furthestOff>[number],
+  { judged: { finding }, worst }: ReturnType<typeof furthestOff>[number],
 ): string {
-  const because = finding.cause === undefined ? "" : `; ${finding.cause.text}`;
-  return `${claim.id}, ${worst.name}: published ${publishedText(worst)}, ours ${
+  const because = finding.cause === undefined ? "" : `. ${finding.cause.text}`;
+  return `${worst.name} published ${publishedText(worst)}, ours ${
     oursText(worst)
   }${because}`;
 }
