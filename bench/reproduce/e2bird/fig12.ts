@@ -32,6 +32,7 @@ const DEVICES: Readonly<Record<string, SharedCost>> = {
     "Res152",
     "interference",
   ),
+  "tiles and waves": networkCost("Res152", "tiles"),
   "every batch fills the device": {
     latencyNs: (cell, rows) => equal.latencyNs(cell, rows),
     demand: () => 1,

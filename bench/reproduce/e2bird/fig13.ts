@@ -161,6 +161,11 @@ const VARIANTS: readonly (readonly [string, System])[] = [
     memState: "unanswered",
   } as System],
   ["searched: mean of workers", { ...E, mixes: "worker" } as System],
+  ["searched: mean of workers, load counts what is computed", {
+    ...E,
+    mixes: "worker",
+    memState: "unanswered",
+  } as System],
   ["searched: mean of inferences", { ...E, mixes: "inference" } as System],
   ["searched: until all are done", { ...E, mixes: "last" } as System],
 ];
