@@ -74,7 +74,7 @@ export const FIG_11: Experiment = {
     const peaks = pairs.map(({ baseline }) => peakOf(baseline));
     const least = pairs.map(({ baseline }) => leastOf(baseline, "p90Ms"));
     const longest = [24, 50, 100];
-    const perWord = pairs.map(({ batchMaker }) =>
+    const medians = pairs.map(({ batchMaker }) =>
       valueAt(batchMaker, 8000, "p50Ms") / leastOf(batchMaker, "p50Ms")
     );
     const texts = (values: readonly number[], digits = 0) =>
@@ -129,8 +129,8 @@ export const FIG_11: Experiment = {
               name: "BatchMaker's median at 8000/s over its least",
               as: "holds",
               published: "the same latency at low and moderate load",
-              ours: perWord.every((ratio) => ratio < 1.1),
-              seen: `${texts(perWord, 2)} times (longest ${
+              ours: medians.every((ratio) => ratio < 1.1),
+              seen: `${texts(medians, 2)} times (longest ${
                 longest.join(", ")
               })`,
             },

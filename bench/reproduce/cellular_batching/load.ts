@@ -13,7 +13,7 @@ import { simulate } from "../simulation.ts";
 import { type ModelName, requestsOf } from "./datasets.ts";
 import { v100 } from "./device.ts";
 import { ideal } from "./ideal.ts";
-import { titanX } from "./titan_x.ts";
+import { titanX, titanXLinear } from "./titan_x.ts";
 
 /** A system under load; what decides its points, with the rate and the seed. */
 export type System = {
@@ -21,7 +21,7 @@ export type System = {
   readonly data: string;
   readonly policy: "cellular" | "bucketed" | "merged" | "ideal" | "late";
   readonly batchSizeMax: number | { readonly [cell: string]: number };
-  readonly device?: "V100" | "Titan X";
+  readonly device?: keyof typeof DEVICES;
   readonly gpus?: number;
   readonly bucketWidth?: number;
   readonly maxTasksToSubmit?: number;
@@ -55,6 +55,13 @@ export const QUANTILES: readonly number[] = [
   ...Array.from({ length: 19 }, (_, i) => (i + 1) / 20),
   0.99,
 ];
+
+/** Costs by the device's name. */
+const DEVICES = {
+  "V100": (system: System) => v100(system),
+  "Titan X": titanX,
+  "Titan X, linear": titanXLinear,
+};
 
 const WARM_UP = 1 / 5;
 
@@ -113,7 +120,7 @@ export function loadPoint(
   seed: number,
 ): LoadPoint {
   const { model, data, gpus = 1, device = "V100", submitUs = 0 } = system;
-  const cost = device === "V100" ? v100(system) : titanX();
+  const cost = DEVICES[device](system);
   const arrivals = requestsOf({ model, data, ratePerS, requests, seed });
   const launchNs = mergingNs(system, cost);
   const { latenciesNs, waitsNs, rowsSeen } = simulate({

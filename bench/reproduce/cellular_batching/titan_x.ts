@@ -4,6 +4,8 @@ import {
   TITAN_RTX,
 } from "../../../src/cost/gpu_cost.ts";
 import { lstm } from "../../../src/models/lstm.ts";
+import { TableCost } from "../../../src/cost/table_cost.ts";
+import { MODELS } from "./datasets.ts";
 import type { CostModel } from "../../../src/cost/cost_model.ts";
 
 /** Late Batching's GPU. */
@@ -36,3 +38,13 @@ export function titanX(): CostModel {
 
 /** Kept, as the cell's weights take a while to make. */
 let cost: CostModel | undefined;
+
+/** The same without steps: linear between 64 and 512 rows, as the V100's table is. */
+export function titanXLinear(): CostModel {
+  const waves = titanX();
+  const [cell] = MODELS.lstm.cells;
+  const points = [64, 512].map((rows) =>
+    [rows, waves.latencyNs(cell, rows)] as const
+  );
+  return new TableCost({ "*": points });
+}

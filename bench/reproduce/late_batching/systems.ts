@@ -54,21 +54,23 @@ export function rates(context: Context): readonly number[] {
 export async function lines(
   context: Context,
   data: "europarl" | typeof FIXED,
+  device: "Titan X" | "Titan X, linear" = "Titan X",
 ): Promise<[late: Line, mxnet: Line, fold: Line]> {
   // Sentences of one length are one bucket of that length.
   const bucketWidth = data === FIXED ? 20 : MXNET.bucketWidth;
   const at = rates(context);
   return [
-    await measureLine(context, "late batching", { ...LATE, data }, at),
+    await measureLine(context, "late batching", { ...LATE, data, device }, at),
     await measureLine(
       context,
       "MXNet (padding with buckets)",
-      { ...MXNET, data, bucketWidth },
+      { ...MXNET, data, device, bucketWidth },
       at,
     ),
     await measureLine(context, "TensorFlow Fold (merging)", {
       ...FOLD,
       data,
+      device,
     }, at),
   ];
 }
