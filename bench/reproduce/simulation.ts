@@ -11,7 +11,7 @@ import {
 } from "../../src/engine/virtual/virtual_driver.ts";
 import type { Launch, Note, Task } from "../../src/policy/launch.ts";
 import type { Policy } from "../../src/policy/policy.ts";
-import type { TaskRecord } from "../../src/policy/records.ts";
+import type { Observer } from "../../src/policy/records.ts";
 
 export interface Outcome {
   /** By order of arrival. */
@@ -43,13 +43,13 @@ export interface SimulateOptions {
   submitNs?: number;
   /** Host time of a launch on top of it, before its first task: merging graphs; default: none. */
   launchNs?: (launch: Launch) => number;
-  /** Hears of every batch when it is done. */
-  onTask?(record: TaskRecord): void;
+  /** Hears of every decision, task and departure as well. */
+  observer?: Pick<Observer, "decided" | "task" | "request">;
 }
 
 /** Runs a policy on virtual time; every request must be done. */
 export function simulate(
-  { policy, cost, workers = 1, arrivals, submitNs = 0, launchNs, onTask }:
+  { policy, cost, workers = 1, arrivals, submitNs = 0, launchNs, observer }:
     SimulateOptions,
 ): Outcome {
   const latenciesNs = new Float64Array(arrivals.length);
@@ -82,18 +82,21 @@ export function simulate(
     executor,
     queueMax: Infinity,
     observer: {
-      decided(_atNs, launch, launchId) {
+      decided(atNs, launch, launchId) {
         if (launchNs) dueNs.set(launchId, launchNs(launch));
         for (const { op } of launch.notes ?? []) ops[op] = (ops[op] ?? 0) + 1;
+        observer?.decided?.(atNs, launch, launchId);
       },
-      task(_task, record) {
+      task(task, record) {
+        observer?.task?.(task, record);
         busyNs += record.endNs - record.startNs;
         rows += record.rows;
         squares += record.rows * record.rows;
         rowsMax = Math.max(rowsMax, record.rows);
-        onTask?.(record);
       },
-      request(_request, { id, arrivalNs, startNs, endNs, outcome }) {
+      request(request, record) {
+        const { id, arrivalNs, startNs, endNs, outcome } = record;
+        observer?.request?.(request, record);
         if (outcome !== "done") throw new Error(`Request ${id} is ${outcome}`);
         latenciesNs[id] = endNs - arrivalNs;
         waitsNs[id] = startNs - arrivalNs;
@@ -135,18 +138,6 @@ export function highestRate(
   return low;
 }
 
-/** A line of a table: a name and values, aligned. */
-export function row(name: string, values: readonly string[], width = 9): void {
-  console.log(
-    name.padEnd(30) + values.map((value) => value.padStart(width)).join(""),
-  );
-}
-
 export function percent(share: number, digits = 1): string {
   return `${(100 * share).toFixed(digits)} %`;
-}
-
-/** A line of progress on standard error. */
-export function progress(text: string): void {
-  console.error(text);
 }

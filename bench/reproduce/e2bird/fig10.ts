@@ -18,7 +18,7 @@ export function launchedAtOnce(requests: number): TaskRecord[] {
       { length: requests },
       () => ({ model: MODEL, input: {}, arrivalNs: 0 }),
     ),
-    onTask: (record) => tasks.push(record),
+    observer: { task: (_task, record) => void tasks.push(record) },
   });
   return tasks.sort((a, b) => a.id - b.id);
 }
