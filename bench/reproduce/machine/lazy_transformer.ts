@@ -14,9 +14,11 @@ import { scaleOf } from "./scale.ts";
 import { type Measured, Served } from "./served.ts";
 
 const WINDOWS_MS = [5, 25, 95];
+const QUICK_WINDOWS_MS = [5, 95];
 const SLA_MS = 100;
 const SLAS_MS = [10, 20, 40, 60, 80, 100];
 const SIZES = [1, 4, 16, 64];
+const QUICK_SIZES = [1, 16];
 
 /** LazyBatching's Fig. 12 and 15 on this machine. */
 export const lazyTransformer: Experiment = {
@@ -33,14 +35,17 @@ export const lazyTransformer: Experiment = {
     await using served = new Served(context, {
       ...{ model: "transformer", workers: 1, seconds },
     });
-    const profile: Json = await served.profile(SIZES);
+    const windowsMs = context.quick ? QUICK_WINDOWS_MS : WINDOWS_MS;
+    const profile: Json = await served.profile(
+      context.quick ? QUICK_SIZES : SIZES,
+    );
     const choices: Choices = {
       LazyB: {
         policy: "lazy",
         options: { profile, slaNs: SLA_MS * NS_PER_MS, batchSizeMax: 64 },
       },
       Serial: { policy: "serial", options: {} },
-      ...Object.fromEntries(WINDOWS_MS.map((ms) => [`GraphB(${ms})`, {
+      ...Object.fromEntries(windowsMs.map((ms) => [`GraphB(${ms})`, {
         policy: "graph",
         options: { windowNs: ms * NS_PER_MS, batchSizeMax: 64 },
       }])),
