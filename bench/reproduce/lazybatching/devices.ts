@@ -98,6 +98,7 @@ function flattened(cost: CostModel): CostModel {
 /** A device in a few words. */
 export function deviceTitle(device: Device): string {
   const words = [
+    ...(device.kind === "gpu" ? [TITAN_XP.name] : []),
     device.aloneMs === undefined
       ? "as modelled"
       : `scaled to ${device.aloneMs} ms alone`,

@@ -139,7 +139,7 @@ export const setup: Experiment = {
           cause: {
             text:
               "With one row to multiply, the array takes a weight per column and cycle: every step of GNMT loads all " +
-              "weights of its layers, whatever their format. Table II's times are those of sentences of about five " +
+              "weights of its layers, whatever their format. Table II's times are those of sentences of four or five " +
               "words here; the paper names neither the sentence nor the format.",
             shownBy: title,
           },
