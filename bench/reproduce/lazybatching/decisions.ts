@@ -8,7 +8,7 @@ import type { Order, Report, Shape } from "./decision_work.ts";
  * smaller count. A table of n sub-batches takes n * n / 2 decisions to come about.
  */
 const SIZES: Readonly<Record<Shape, readonly number[]>> = {
-  "one sub-batch": [4, 16, 64, 256],
+  "one sub-batch": [4, 16, 64, 128],
   "a sub-batch each": [2, 4, 8, 12],
 };
 const LAYERS = 20;

@@ -54,7 +54,7 @@ export const defaults: Experiment = {
           equal("error bars to, percentile", 75, ERROR_BARS[1]),
         ],
         note:
-          `The other figures have ${context.runs} runs per point: the table has both means.`,
+          `Runs per point of the other figures: ${context.runs}. The table has both means.`,
       }],
       charts: [{
         kind: "bars",

@@ -106,8 +106,8 @@ export const fig14: Experiment = {
           ],
         },
         "The Transformer at Table II's times leaves the modelled device room at 1000/s: both tails are shorter than " +
-          "published, and further apart. On slower devices the best window passes the published tail before LazyB " +
-          "does: no factor gives both, and none turns the order.",
+          "published. On slower devices the best window passes the published tail before LazyB does: no factor gives " +
+          "both, and none turns the order.",
         SLOWER,
       )],
       charts: sweeps.map(distribution),
