@@ -26,7 +26,7 @@ export const CONDITIONS =
   "Modelled V100: an LSTM step of hidden size 1024 takes 185 us up to 64 rows and 784 us at 512, linear between, in " +
   "proportion beyond; tasks of BatchMaker's take 65 us more. TensorFlow and MXNet are one baseline (padding with " +
   "buckets) without that overhead. Poisson arrivals for a second per point, two at the last rate, " +
-  "which is beyond the capacity (half of it with --quick), at least 1000 requests; the first fifth warms up. ";
+  "which is beyond the capacity (0.3 of it with --quick), at least 1000 requests; the first fifth warms up. ";
 
 export const LENGTHS_CONDITIONS =
   "Lengths of the sample of Europarl v7 (English side, mean 26.5, cut at 80 by its publisher).";

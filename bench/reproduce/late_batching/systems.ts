@@ -43,7 +43,7 @@ export const CONDITIONS =
   "E2bird), LSTM steps of hidden size 1024, which the paper does not say. At most 512 per batch and buckets of width 10, " +
   "as in the authors' next paper; two blocks on the device; the driver takes 65 us per block, its scheduling and " +
   "gathering there. Fold merges for twice as long as it computes. Poisson arrivals for a second per point, two at the last " +
-  "rate (half of it with --quick), at least 1000 requests; the first fifth warms up. Lengths of the sample of Europarl v7 " +
+  "rate (0.3 of it with --quick), at least 1000 requests; the first fifth warms up. Lengths of the sample of Europarl v7 " +
   "(English, mean 26.5, at most 80), or 20. ";
 
 export function rates(context: Context): readonly number[] {
