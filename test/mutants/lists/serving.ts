@@ -1,0 +1,176 @@
+/** The serving engine at its boundary: callers, signals, observers, closing, dying threads. */
+import type { MutantList } from "../mutant.ts";
+
+export const MUTANTS: MutantList = [
+  {
+    id: "serving.busy",
+    file: "src/engine/wall/serving.ts",
+    from: "    if (this.#busy) return;\n",
+    to: "",
+    tests: [{
+      file: "test/engine/boundary_test.ts",
+      filter: "growth may call",
+    }, {
+      file: "test/engine/boundary_test.ts",
+      filter: "observers may throw",
+    }],
+    why:
+      "one thing at a time is done to the core: what a callback asks for is done right after",
+  },
+  {
+    id: "serving.abandon",
+    file: "src/engine/wall/serving.ts",
+    from: "    this.#core.abandonAll(wallNs(), error);\n",
+    to: "",
+    tests: [{
+      file: "test/engine/inline_test.ts",
+      filter: "cannot be called gives up",
+    }],
+    why: "an engine beyond repair ends its requests",
+  },
+  {
+    id: "serving.computes-on",
+    file: "src/engine/wall/serving.ts",
+    from: "    void this.#executor.close();\n",
+    to: "",
+    tests: [{
+      file: "test/engine/inline_test.ts",
+      filter: "computes nothing more",
+    }],
+    why: "an engine that has failed computes nothing for nobody",
+  },
+  {
+    id: "serving.unwatch",
+    file: "src/engine/wall/serving.ts",
+    from: "              } else reject(error);\n              unwatch?.();",
+    to: "              } else reject(error);",
+    tests: [{
+      file: "test/engine/boundary_test.ts",
+      filter: "left alone once",
+    }],
+    why: "a signal is left alone once its request has ended",
+  },
+  {
+    id: "serving.closed",
+    file: "src/engine/wall/serving.ts",
+    from:
+      '    return this.#closing && new ClosedError("The engine is closed");',
+    to: "    return undefined;",
+    tests: [{
+      file: "test/engine/serving_test.ts",
+      filter: "takes nothing more",
+    }],
+    why: "an engine that closes takes nothing more",
+  },
+  {
+    id: "serving.close-reject",
+    file: "src/engine/wall/serving.ts",
+    from:
+      'this.#core.failAll(wallNs(), new ClosedError("The engine was closed"));',
+    to: "",
+    tests: [{
+      file: "test/engine/serving_test.ts",
+      filter: "rejects what is in the system",
+    }],
+    why: 'close("reject") rejects what is in the system',
+  },
+  {
+    id: "serving.timer-max",
+    file: "src/engine/wall/patience.ts",
+    from: "return Math.min(Math.max(0, delayMs), TIMER_MS_MAX);",
+    to: "return Math.max(0, delayMs);",
+    tests: [{
+      file: "test/engine/boundary_test.ts",
+      filter: "beyond what a timer takes",
+    }],
+    why: "a timer takes a delay beyond its range for none at all",
+  },
+  {
+    id: "serving.aborted-before",
+    file: "src/engine/wall/watch_signal.ts",
+    from: "  if (signal.aborted) throw reasonOf(signal);\n",
+    to: "",
+    tests: [{
+      file: "test/engine/serving_test.ts",
+      filter: "signal's reason before",
+    }],
+    why:
+      "a request whose signal is aborted already is rejected with its reason",
+  },
+  {
+    id: "serving.abort-once",
+    file: "src/engine/wall/watch_signal.ts",
+    from: "    watching = false;\n    try {",
+    to: "    try {",
+    tests: ["test/engine/watch_signal_test.ts"],
+    why: "a signal that cannot be left is ignored once its request has ended",
+  },
+  {
+    id: "serving.observer-promise",
+    file: "src/engine/wall/guarded_observer.ts",
+    from: "returned.catch((error) => report(error, hook));",
+    to: "",
+    tests: [{
+      file: "test/engine/boundary_test.ts",
+      filter: "observers may throw",
+    }],
+    why:
+      "what a promise of an observer's is rejected with is reported and nothing else",
+  },
+  {
+    id: "serving.observer-throws",
+    file: "src/engine/wall/guarded_observer.ts",
+    from: "      } catch (error) {\n        report(error, hook);\n      }",
+    to: "      } catch (error) {\n        throw error;\n      }",
+    tests: [{
+      file: "test/engine/boundary_test.ts",
+      filter: "observers may throw",
+    }],
+    why: "what an observer throws is reported and nothing else",
+  },
+  {
+    id: "serving.one-a-turn",
+    file: "src/engine/wall/inline_executor.ts",
+    from: "      this.#executeOne();\n      this.#schedule();",
+    to: "      while (this.#queue.length > 0) this.#executeOne();",
+    tests: [{
+      file: "test/engine/inline_test.ts",
+      filter: "have their turn",
+    }],
+    why: "without workers the event loop has its turn between two tasks",
+  },
+  {
+    id: "serving.inline-closed",
+    file: "src/engine/wall/inline_executor.ts",
+    from: "    this.#closed = true;\n    this.#queue = [];",
+    to: "    this.#closed = true;",
+    tests: [{
+      file: "test/engine/inline_test.ts",
+      filter: "computes nothing more",
+    }],
+    why: "an executor that is closed computes nothing more",
+  },
+  {
+    id: "serving.gives-up",
+    file: "src/engine/wall/tensor_executor.ts",
+    from: "    this.#givenUp.add(begun);\n",
+    to: "",
+    tests: [{
+      file: "test/engine/worker_death_test.ts",
+      filter: "is given up",
+    }],
+    why: "rows of a task whose worker died twice end with an error",
+  },
+  {
+    id: "serving.fresh-words",
+    file: "src/engine/wall/crew.ts",
+    from:
+      "    openControl(new Int32Array(plan.memory.buffer), plan.control);\n",
+    to: "",
+    tests: [{
+      file: "test/engine/worker_death_test.ts",
+      filter: "successor",
+    }],
+    why: "a fresh crew finds fresh words",
+  },
+];
