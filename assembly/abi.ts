@@ -1,5 +1,4 @@
 import { BLOCKED_SCRATCH_BYTES } from "./blocked";
-import { LEAD_SCRATCH_BYTES } from "./lead";
 import { useScratch, variant } from "./scratch";
 
 /** Version of the ABI: exports, argument order, layout of packed weights. Changes with any of them. */
@@ -19,14 +18,13 @@ export function shoal_variants(): i32 {
 
 /** Bytes that shoal_use_scratch() wants. */
 export function shoal_scratch_bytes(variants: i32): i32 {
-  return <i32>max(variants & variant.BLOCKS ? BLOCKED_SCRATCH_BYTES : 0, LEAD_SCRATCH_BYTES);
+  return variants & variant.BLOCKS ? <i32>BLOCKED_SCRATCH_BYTES : 0;
 }
 
 /**
  * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
  * (0), and says which variants it runs, a sum of those in shoal_variants(); others are
- * ignored. Neither changes a bit. With scratch memory few rows meet large weights faster.
- * 1, which needs it: many rows go in blocks, faster where the engine checks bounds in code,
+ * ignored. Neither changes a bit. 1, which needs the memory: many rows go in blocks, faster where the engine checks bounds in code,
  * slower where it does not. 2: int8 activations of 7 bits by sums of four products, faster
  * where the processor has them in one instruction (VNNI) and the engine uses it.
  */

@@ -8,8 +8,7 @@
 import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from "./blocked";
 import { lateActivation, op } from "./epilogue";
 import { allK, n, op0, op1, p0, units, unitsOf } from "./job";
-import { LEAD_PANELS, LEAD_ROWS, lead } from "./lead";
-import { scratch } from "./scratch";
+import { touch } from "./touch";
 import {
   tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
 } from "./tiles";
@@ -23,11 +22,11 @@ export const BLOCK_ROWS = 120;
   return ASC_FEATURE_RELAXED_SIMD ? 6 : 5;
 }
 /** Panels that pass side by side where the weights' way from memory is the limit. */
-const GROUP_PANELS = LEAD_PANELS;
+const GROUP_PANELS = 4;
+/** Of panels above this size half as many, so that a group and some rows stay in the second-level cache. */
+const WIDE_PANEL_BYTES: usize = 128 << 10;
 /** Weights above this size are taken to come from memory rather than from cache. */
 const STREAM_BYTES: usize = 2 << 20;
-/** Without scratch memory: up to so many rows streaming weights meet pairs of rows rather than tall tiles. */
-const PAIR_ROWS = 16;
 
 /** Bytes of one packed panel over K. */
 // @ts-ignore: decorator
@@ -68,27 +67,20 @@ function direct(first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, fi
     return;
   }
   const blockRows = streaming ? 2 * BLOCK_ROWS : BLOCK_ROWS;
+  const group = m - first > 1 && panelBytes > WIDE_PANEL_BYTES ? GROUP_PANELS / 2 : GROUP_PANELS;
   for (let block = first; block < m; block += blockRows) {
     const rows = min(blockRows, m - block);
     const at = <usize>block << 2;
-    // The first rows pull a group from memory in four streams, which one panel at a
-    // time cannot; the others then find it in cache.
-    const pulls = streaming && block == first;
-    const leads = rows == 1 || (pulls && scratch == 0) ? 1 : pulls ? min(rows, LEAD_ROWS) : 0;
     let panel = w;
     let col = firstCol;
-    let p = 0;
-    for (; p + GROUP_PANELS <= panels; p += GROUP_PANELS) {
-      if (leads == 1) tile_1x32(at, panel, panelBytes, units, col);
-      else if (leads > 1) lead(leads, at, panel, panelBytes, col);
-      const rest = rows - leads;
-      const next = at + (<usize>leads << 2);
-      if (rest <= 2 || (leads == 1 && rest <= PAIR_ROWS)) pairs(rest, next, panel, panelBytes, col);
-      else tall(rest, next, GROUP_PANELS, panel, panelBytes, col);
-      panel += panelBytes * GROUP_PANELS;
-      col += unitsOf(GROUP_PANELS);
+    let left = panels;
+    for (; left >= group; left -= group) {
+      if (rows > 1 && streaming) touch(panel, panelBytes * group);
+      tall(rows, at, group, panel, panelBytes, col);
+      panel += panelBytes * group;
+      col += unitsOf(group);
     }
-    tall(rows, at, panels - p, panel, panelBytes, col);
+    tall(rows, at, left, panel, panelBytes, col);
   }
 }
 
@@ -107,42 +99,34 @@ function apart(at: usize, panels: i32, w: usize, panelBytes: usize, col: i32): v
   tall(1, at, panels - quarter * GROUP_PANELS, w + panelBytes * done, panelBytes, col + units * done);
 }
 
-/** Rows two at a time against one group; an odd one goes alone. */
-function pairs(rows: i32, at: usize, w: usize, panelBytes: usize, col: i32): void {
-  const half = panelBytes * 2;
-  if (rows & 1) {
-    tile_1x32(at, w, panelBytes, units, col);
-    at += 4;
+/** Rows in the tallest tiles, what is left in one of its height or, one row or two, in wide ones. */
+function tall(rows: i32, at: usize, panels: i32, w: usize, panelBytes: usize, col: i32): void {
+  for (; rows >= tileRows(); rows -= tileRows(), at += <usize>tileRows() << 2) {
+    across(tileRows(), at, panels, w, panelBytes, col);
   }
-  for (let left = rows >> 1; left > 0; --left) {
-    tile_2x16(at, w, panelBytes, units, col);
-    tile_2x16(at, w + half, panelBytes, units, col + unitsOf(2));
-    at += 8;
+  if (rows == 2 && (panels & 1) == 0) {
+    for (; panels > 0; panels -= 2) {
+      tile_2x16(at, w, panelBytes, units, col);
+      w += panelBytes * 2;
+      col += unitsOf(2);
+    }
+  } else if (rows == 1 && panels == GROUP_PANELS) {
+    tile_1x32(at, w, panelBytes, units, col);
+  } else if (rows > 0) {
+    across(rows, at, panels, w, panelBytes, col);
   }
 }
 
-/**
- * Rows in balanced tiles of up to tileRows(), each tile against panel after panel (the first
- * of even number): rows of a large K are read once for the group, not once for each panel.
- */
-function tall(rows: i32, at: usize, panels: i32, w: usize, panelBytes: usize, firstCol: i32): void {
-  if (rows == 0) return;
-  const tiles = (rows + tileRows() - 1) / tileRows();
-  const small = rows / tiles;
-  const large = rows - small * tiles;
+/** One tile against panel after panel (the first of even number): its rows are read once for all of them. */
+function across(height: i32, at: usize, panels: i32, w: usize, panelBytes: usize, firstCol: i32): void {
   const late = op0 == op1 ? lateActivation(op0) : 0;
-  for (let t = 0; t < tiles; ++t) {
-    const height = t < large ? small + 1 : small;
-    let panel = w;
-    let col = firstCol;
-    for (let p = 0; p < panels; ++p) {
-      tile(height, at, panel, (p & 1 ? op1 : op0) - late, col);
-      panel += panelBytes;
-      if (op0 == op1 || p & 1) col += units;
-    }
-    if (late && panels > 0) activateRows(late, height, p0 + at, firstCol, min(col, n));
-    at += <usize>height << 2;
+  let col = firstCol;
+  for (let p = 0; p < panels; ++p) {
+    tile(height, at, w, (p & 1 ? op1 : op0) - late, col);
+    w += panelBytes;
+    if (op0 == op1 || p & 1) col += units;
   }
+  if (late && panels > 0) activateRows(late, height, p0 + at, firstCol, min(col, n));
 }
 
 /** Up to tileRows() rows against one panel. */

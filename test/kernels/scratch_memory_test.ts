@@ -7,7 +7,6 @@ import { drawFloats, drawName, drawRows, drawWeights } from "./kernel_case.ts";
 import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
 import { packLstm } from "../../src/kernels/pack/pack_cells.ts";
 import { place } from "./placement.ts";
-import { supports } from "../../src/kernels/module/features.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { type Build, loadBuild, release, withScratch } from "./builds.ts";
 
@@ -15,8 +14,6 @@ import { type Build, loadBuild, release, withScratch } from "./builds.ts";
 // its blocks have 130 rows and its groups 32 panels. The sizes below lie around these.
 const blocked = withScratch(loadBuild("shoal.wasm"), 1);
 const debug = withScratch(loadBuild("shoal.debug.wasm"), 1);
-const led = withScratch(loadBuild("shoal.wasm"), 0);
-const ledDebug = withScratch(loadBuild("shoal.debug.wasm"), 0);
 
 const sizes = fc.record({
   rows: fc.oneof(
@@ -137,54 +134,6 @@ Deno.test("lstm in blocks gives the bits it gives directly", () => {
     ),
     { numRuns: propertyRuns(30) },
   );
-});
-
-// assembly/lead.ts takes over where weights have more than 2 MiB, for up to four rows, in pieces of
-// 16 steps and groups of four panels.
-Deno.test("gemm of few rows with large weights gives the same bits with scratch memory", () => {
-  const sizesOfLarge = fc.record({
-    rows: fc.integer({ min: 1, max: 11 }),
-    n: fc.integer({ min: 680, max: 740 }),
-    k1: fc.integer({ min: 1, max: 820 }),
-    seed: fc.nat(),
-  }).map((size) => ({ ...size, k2: 821 - size.k1 }));
-  const pairs: (readonly [Build, Build, Build])[] = [
-    [release, led, ledDebug],
-    ...(supports("relaxed-simd")
-      ? [
-        [
-          loadBuild("shoal.relaxed.wasm"),
-          withScratch(loadBuild("shoal.relaxed.wasm"), 0),
-          withScratch(loadBuild("shoal.relaxed.wasm"), 1),
-        ] as const,
-      ]
-      : []),
-  ];
-  fc.assert(
-    fc.property(sizesOfLarge, (size) => {
-      for (const [without, ...others] of pairs) {
-        const direct = bits(without, gemm(size));
-        for (const build of others) {
-          assert.deepEqual(bits(build, gemm(size)), direct, build.name);
-        }
-      }
-    }),
-    { numRuns: propertyRuns(12) },
-  );
-});
-
-Deno.test("the leading rows use scratch memory, and no more of it than they ask for", () => {
-  const build = loadBuild("shoal.wasm");
-  const scratch = withScratch(build, 0);
-  const bytes = new Uint8Array(build.memory.buffer);
-  const own = bytes.subarray(build.base, scratch.base);
-  const behind = bytes.subarray(scratch.base, scratch.base + 64);
-  own.fill(0xa5);
-  behind.fill(0xa5);
-  const size = { rows: 4, n: 704, k1: 800, k2: 21, seed: 1 };
-  bits({ ...scratch, base: scratch.base + 64 }, gemm(size));
-  assert.ok(own.some((byte) => byte !== 0xa5), "four rows lead");
-  assert.ok(behind.every((byte) => byte === 0xa5));
 });
 
 Deno.test("scratch memory can be taken away, and is all that a blocked sweep writes", () => {

@@ -200,12 +200,6 @@ interface ChunkTile {
 
 /** Blocked sweeps: more steps leave fewer sums to move, until the loop outgrows the cache of decoded instructions. */
 const BLOCK_CHUNK: ChunkTile = { rows: 5, steps: 64 };
-/** The first rows of streaming weights: short pieces, so that every stream moves on often. */
-const LEAD_STEPS = 16;
-const CHUNKS: readonly ChunkTile[] = [
-  ...[2, 3, 4].map((rows) => ({ rows, steps: LEAD_STEPS })),
-  BLOCK_CHUNK,
-];
 /** As W_OFFSET, and beyond every offset of the other loads; no more than where the host's memory begins. */
 const CHUNK_OFFSET = 192;
 
@@ -310,13 +304,11 @@ function renderChunks(): string {
 // Chunk tiles: sums[panel][r][8] += over a piece of k of a[r][k] * w[panel][k][8], for
 // their rows and \`panels\` panels. rows: their entries in the row table; from: byte
 // offset of the piece in a row; w: the piece's weights of the first panel, those of the
-// others \`stride\` bytes apart; see lead.ts and blocked.ts.
+// others \`stride\` bytes apart; see blocked.ts.
 
 /** Steps of chunk_${BLOCK_CHUNK.rows}x8. */
 export const CHUNK_STEPS = ${BLOCK_CHUNK.steps};
-/** Steps of the other chunk tiles. */
-export const LEAD_STEPS = ${LEAD_STEPS};
-` + CHUNKS.map(renderChunk).join("");
+` + renderChunk(BLOCK_CHUNK);
 }
 
 /** The text of assembly/tiles.ts. */

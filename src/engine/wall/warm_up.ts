@@ -37,7 +37,7 @@ import { probeScratch } from "./scratch_probe.ts";
 /** Batches that meet every tile: pairs, tall ones of each height, blocks. */
 const ROWS = [1, 2, 3, 4, 5, 6, 20];
 const REPEATED_ROWS = 40;
-/** Weights that count as coming from memory, and batches that lead, or go in blocks. */
+/** Weights that count as coming from memory, and batches that go directly, or in blocks. */
 const LARGE: Sizes = { n: 600, k1: 1000 };
 const ROWS_OF_LARGE = [2, 3, 4, 45];
 /** Least memory to practise on. */

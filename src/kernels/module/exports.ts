@@ -534,8 +534,7 @@ export interface KernelExports {
   /**
    * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
    * (0), and says which variants it runs, a sum of those in shoal_variants(); others are
-   * ignored. Neither changes a bit. With scratch memory few rows meet large weights faster.
-   * 1, which needs it: many rows go in blocks, faster where the engine checks bounds in code,
+   * ignored. Neither changes a bit. 1, which needs the memory: many rows go in blocks, faster where the engine checks bounds in code,
    * slower where it does not. 2: int8 activations of 7 bits by sums of four products, faster
    * where the processor has them in one instruction (VNNI) and the engine uses it.
    */
