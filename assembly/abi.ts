@@ -13,7 +13,7 @@ export function shoal_static_end(): usize {
 
 /** Variants with equal bits that this build has and shoal_use_scratch() can choose: 1 blocks, 2 whole dots. */
 export function shoal_variants(): i32 {
-  return ASC_FEATURE_RELAXED_SIMD ? variant.WHOLE_DOTS : variant.BLOCKS;
+  return (RELAXED_MADD ? 0 : variant.BLOCKS) | (ASC_FEATURE_RELAXED_SIMD ? variant.WHOLE_DOTS : 0);
 }
 
 /** Bytes that shoal_use_scratch() wants. */

@@ -23,11 +23,11 @@ const MIN_ROWS = 8 * TILE_ROWS;
 const MIN_ROWS_STREAMING = 12 * TILE_ROWS;
 
 /** Bytes of scratch memory; 0 in builds that never sweep in blocks. */
-export const BLOCKED_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? 0 : SUMS_BYTES + WEIGHT_BYTES;
+export const BLOCKED_SCRATCH_BYTES: usize = RELAXED_MADD ? 0 : SUMS_BYTES + WEIGHT_BYTES;
 
 /** How many of the batch's m rows blocked() should take; the others are for the direct sweep. */
 export function blockedRows(m: i32, panels: i32, streaming: bool): i32 {
-  if (ASC_FEATURE_RELAXED_SIMD) return 0;
+  if (RELAXED_MADD) return 0;
   if (!blocks || panels < MIN_PANELS) return 0;
   const least = streaming ? MIN_ROWS_STREAMING : MIN_ROWS;
   if (m < least) return 0;

@@ -2,9 +2,9 @@
 // with equal bits it runs.
 
 export namespace variant {
-  /** Batches of many rows go in blocks (blocked.ts); deterministic builds. */
+  /** Batches of many rows go in blocks (blocked.ts); builds of deterministic floats. */
   export const BLOCKS = 1;
-  /** int8 sums of four products are one operation (q8_tiles.ts); relaxed builds. */
+  /** int8 sums of four products are one operation (q8_tiles.ts); builds with relaxed SIMD. */
   export const WHOLE_DOTS = 2;
 }
 

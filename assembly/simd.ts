@@ -3,7 +3,7 @@
 /** c + a * b: two roundings in the deterministic builds, the engine's choice in the relaxed ones. */
 // @ts-ignore: decorator
 @inline export function mac(c: v128, a: v128, b: v128): v128 {
-  if (ASC_FEATURE_RELAXED_SIMD) return f32x4.relaxed_madd(a, b, c);
+  if (RELAXED_MADD) return f32x4.relaxed_madd(a, b, c);
   return f32x4.add(c, f32x4.mul(a, b));
 }
 

@@ -19,7 +19,7 @@ export const BLOCK_ROWS = 120;
 /** Rows of the largest tile: six where product and sum need no register between them. */
 // @ts-ignore: decorator
 @inline function tileRows(): i32 {
-  return ASC_FEATURE_RELAXED_SIMD ? 6 : 5;
+  return RELAXED_MADD ? 6 : 5;
 }
 /** Panels that pass side by side where the weights' way from memory is the limit. */
 const GROUP_PANELS = 4;
@@ -132,7 +132,7 @@ function across(height: i32, at: usize, panels: i32, w: usize, panelBytes: usize
 /** Up to tileRows() rows against one panel. */
 // @ts-ignore: decorator
 @inline function tile(height: i32, at: usize, w: usize, code: i32, col: i32): void {
-  if (ASC_FEATURE_RELAXED_SIMD) {
+  if (RELAXED_MADD) {
     if (height == 6) return tile_6x8(at, w, code, col);
   }
   switch (height) {

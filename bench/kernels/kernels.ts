@@ -17,7 +17,7 @@ import { checkWritable, writeText } from "../../src/cli/files.ts";
 import { ROUNDS_MAX } from "../../src/cli/limits.ts";
 import { integerOption, taskSettings } from "../../src/cli/options.ts";
 import { UsageError } from "../../src/cli/terminal.ts";
-import { supports } from "../../src/kernels/module/features.ts";
+import { chooseBuild, supports } from "../../src/kernels/module/features.ts";
 import { describe } from "../../src/base/describe.ts";
 import { contest, type Result } from "./contest.ts";
 import { Own } from "./own.ts";
@@ -105,7 +105,10 @@ const peers: Peer[] = [];
 for (const name of chosenPeers) peers.push(await AVAILABLE[name]());
 const relaxed = supports("relaxed-simd");
 const peaks = await measurePeaks(relaxed);
-const builds = ["shoal.wasm", ...relaxed ? ["shoal.relaxed.wasm"] : []]
+const builds = [
+  chooseBuild().file,
+  ...relaxed ? [chooseBuild({ relaxed }).file] : [],
+]
   .map((file) => Own.load(file, MEGABYTES));
 
 const results: Result[] = [];

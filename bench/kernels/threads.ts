@@ -21,7 +21,7 @@ import { KernelTeam } from "../../src/engine/wall/kernel_team.ts";
 import { probeScratch } from "../../src/engine/wall/scratch_probe.ts";
 import { createMemory } from "../../src/kernels/module/memory.ts";
 import { instantiateKernels } from "../../src/kernels/module/module.ts";
-import { supports } from "../../src/kernels/module/features.ts";
+import { chooseBuild, supports } from "../../src/kernels/module/features.ts";
 import { contest, median, type Result } from "./contest.ts";
 import { Own, PROBE_MS } from "./own.ts";
 import { ortWeb } from "./peers/ort.ts";
@@ -134,7 +134,9 @@ function watched(peer: Peer, onCores: (cores: number) => void): Peer {
   };
 }
 
-const builds = [await startBuild("shoal.shared.wasm", "deterministic")];
+const builds = [
+  await startBuild(chooseBuild({ threads: true }).file, "deterministic"),
+];
 if (supports("relaxed-simd")) {
   builds.push(await startBuild("shoal.relaxed-shared.wasm", "relaxed"));
 }

@@ -9,7 +9,7 @@ const WHOLE_DOTS = 2;
 
 /**
  * Hash of the integer sums on one build, the same for each of its variants.
- * @param {BufferSource} bytes build/shoal.wasm or build/shoal.relaxed.wasm
+ * @param {BufferSource} bytes build/shoal.wasm or build/shoal.dot.wasm
  */
 export async function int8(bytes) {
   const { m, n, k, levels } = SIZE;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { report } from "./embed.js";
 
-const [plain, relaxed] = ["shoal.wasm", "shoal.relaxed.wasm"].map((file) =>
+const [plain, dot] = ["shoal.wasm", "shoal.dot.wasm"].map((file) =>
   readFileSync(new URL(`../../build/${file}`, import.meta.url))
 );
-console.log(await report(plain, relaxed));
+console.log(await report(plain, dot));

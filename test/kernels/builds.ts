@@ -3,6 +3,7 @@ import {
   instantiateKernels,
   type KernelExports,
 } from "../../src/kernels/module/module.ts";
+import type { Variants } from "../../src/kernels/module/scratch.ts";
 import { supports } from "../../src/kernels/module/features.ts";
 
 /** Pages of 64 KiB a test's memory has: room for the largest case. */
@@ -33,10 +34,15 @@ export function loadBuild(file: string, shared = false): Build {
   return { name: file, kernels, memory, base: kernels.shoal_static_end() };
 }
 
-const VARIANTS = { 0: "", 1: ", in blocks", 2: ", whole dots" };
+const VARIANTS = [
+  "",
+  ", in blocks",
+  ", whole dots",
+  ", in blocks, whole dots",
+] as const;
 
-/** A build that has scratch memory, and a variant. */
-export function withScratch(build: Build, variant: 0 | 1 | 2): Build {
+/** A build that has scratch memory, and variants. */
+export function withScratch(build: Build, variant: Variants): Build {
   const { kernels, base } = build;
   kernels.shoal_use_scratch(base, variant);
   return {
@@ -52,15 +58,16 @@ export const release = loadBuild("shoal.wasm");
 /** Every build this engine can run, the release build first. */
 export const builds: readonly Build[] = [
   release,
-  withScratch(loadBuild("shoal.wasm"), 0),
   withScratch(loadBuild("shoal.wasm"), 1),
   loadBuild("shoal.debug.wasm"),
   loadBuild("shoal.shared.wasm", true),
   loadBuild("shoal.debug-shared.wasm", true),
   ...(supports("relaxed-simd")
     ? [
+      loadBuild("shoal.dot.wasm"),
+      withScratch(loadBuild("shoal.dot.wasm"), 3),
+      loadBuild("shoal.dot-shared.wasm", true),
       loadBuild("shoal.relaxed.wasm"),
-      withScratch(loadBuild("shoal.relaxed.wasm"), 0),
       withScratch(loadBuild("shoal.relaxed.wasm"), 2),
       loadBuild("shoal.relaxed-shared.wasm", true),
     ]

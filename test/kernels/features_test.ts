@@ -78,11 +78,15 @@ Deno.test("chooseBuild() falls back to one thread and to plain SIMD", () => {
   assert.equal(file("threads"), "shoal.relaxed.wasm");
   assert.equal(file("relaxed-simd"), "shoal.shared.wasm");
   assert.equal(file("threads", "relaxed-simd"), "shoal.wasm");
-  assert.deepEqual(chooseBuild({}, engineWithout()), {
-    file: "shoal.wasm",
-    shared: false,
-    relaxed: false,
+  const plain = (...missing: EngineFeature[]) =>
+    chooseBuild({ threads: true }, engineWithout(...missing));
+  const bits = { shared: true, relaxed: false };
+  assert.deepEqual(plain(), { file: "shoal.dot-shared.wasm", ...bits });
+  assert.deepEqual(plain("relaxed-simd"), {
+    file: "shoal.shared.wasm",
+    ...bits,
   });
+  assert.equal(chooseBuild({}, engineWithout()).file, "shoal.dot.wasm");
 });
 
 Deno.test("the chosen build runs over the memory it asks for", () => {

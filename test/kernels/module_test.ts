@@ -10,11 +10,12 @@ import { builds, loadBuild, readBuild, release } from "./builds.ts";
 Deno.test("release builds import a memory and nothing else, and allocate nothing", () => {
   const files = readdirSync(new URL("../../build/", import.meta.url))
     .filter((file) =>
-      /^shoal(\.relaxed|\.shared|\.relaxed-shared)?\.wasm$/.test(file)
+      /^shoal(\.dot|\.relaxed|\.shared|\.dot-shared|\.relaxed-shared)?\.wasm$/
+        .test(file)
     );
-  assert.equal(files.length, 4);
+  assert.equal(files.length, 6);
   for (const file of files) {
-    if (file.includes("relaxed") && !supports("relaxed-simd")) continue;
+    if (/relaxed|dot/.test(file) && !supports("relaxed-simd")) continue;
     const module = new WebAssembly.Module(readBuild(file));
     assert.deepEqual(
       WebAssembly.Module.imports(module).map(({ module, name }) =>

@@ -135,6 +135,8 @@ const tried: Build[] = [
   loadBuild("shoal.debug.wasm"),
   ...(supports("relaxed-simd")
     ? [
+      loadBuild("shoal.dot.wasm"),
+      withScratch(loadBuild("shoal.dot.wasm"), 2),
       loadBuild("shoal.relaxed.wasm"),
       withScratch(loadBuild("shoal.relaxed.wasm"), 2),
     ]

@@ -13,6 +13,7 @@ const INSTALLED_MAX = 3_000_000;
 
 const BUILDS = [
   ...["shoal", "shoal.debug", "shoal.shared", "shoal.debug-shared"],
+  ...["shoal.dot", "shoal.dot-shared"],
   ...["shoal.relaxed", "shoal.relaxed-shared"],
 ].map((name) => `${name}.wasm`);
 

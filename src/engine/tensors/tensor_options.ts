@@ -11,7 +11,10 @@ import {
 } from "../../base/checked_options.ts";
 import { checkModels } from "../core/check_models.ts";
 import type { Model } from "../../graph/model.ts";
-import type { EngineProbe } from "../../kernels/module/features.ts";
+import {
+  type EngineProbe,
+  hasExactDots,
+} from "../../kernels/module/features.ts";
 import { TEAM_WAYS, type TeamWays } from "../../kernels/team/leader.ts";
 
 /** How tensors are computed: models, threads, memory. */
@@ -36,8 +39,11 @@ export interface ExecutionOptions {
   slotBytes?: number;
   /** Room per worker for the row tables of queued tasks; default 4 MiB. */
   taskBytes?: number;
-  /** Kernel build over shared memory; default "shoal.shared". Without workers: its like that shares none. */
-  build?: "shoal.shared" | "shoal.debug-shared" | "shoal.relaxed-shared";
+  /**
+   * Kernel build over shared memory; default "shoal.dot-shared", or "shoal.shared" in engines without relaxed SIMD:
+   * the same bits. Without workers: its like that shares none.
+   */
+  build?: SharedBuild;
   /**
    * How long threads look for work before they go to sleep, once they have none; default 0.05. Waking up
    * took 0.2 to 0.3 ms on a virtual machine, longer than many a task: where latency counts and every
@@ -62,6 +68,22 @@ export interface TensorOptions extends ExecutionOptions {
   onFatal: (error: Error) => void;
 }
 
+const SHARED_BUILDS = [
+  "shoal.shared",
+  "shoal.dot-shared",
+  "shoal.debug-shared",
+  "shoal.relaxed-shared",
+] as const;
+
+/** A build of the kernels over shared memory. */
+export type SharedBuild = (typeof SHARED_BUILDS)[number];
+
+/** The build that an executor runs: the one it was asked for, or the best that gives the same bits everywhere. */
+export function sharedBuild({ build, engine }: ExecutionOptions): SharedBuild {
+  if (build !== undefined) return build;
+  return hasExactDots(engine) ? "shoal.dot-shared" : "shoal.shared";
+}
+
 /** Default of `taskBytes`. */
 export const TASK_BYTES = 4 * 2 ** 20;
 
@@ -80,7 +102,7 @@ export const SERVED_CHECKS: Checks<ExecutionOptions> = {
   team: (name, ways) => knownOptions(`"${name}"`, ways, TEAM_WAYS),
   slotBytes: roomBytes,
   taskBytes: roomBytes,
-  build: oneOf(["shoal.shared", "shoal.debug-shared", "shoal.relaxed-shared"]),
+  build: oneOf(SHARED_BUILDS),
   spinMs: nonNegative,
   engine: anything,
   patienceMs: positive,

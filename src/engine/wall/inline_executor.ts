@@ -7,6 +7,8 @@ import { CellRunner } from "../tensors/cell_runner.ts";
 import { runTask } from "../tensors/run_task.ts";
 import {
   EXECUTOR_CHECKS,
+  type SharedBuild,
+  sharedBuild,
   TASK_BYTES,
   type TensorOptions,
 } from "../tensors/tensor_options.ts";
@@ -23,9 +25,10 @@ import { kernelsOf, PRACTICE_BYTES, warmUp } from "./warm_up.ts";
 /** The build that shares no memory, of the same kind. */
 const PLAIN = {
   "shoal.shared": "shoal",
+  "shoal.dot-shared": "shoal.dot",
   "shoal.debug-shared": "shoal.debug",
   "shoal.relaxed-shared": "shoal.relaxed",
-} as const satisfies Record<string, KernelBuild>;
+} as const satisfies Record<SharedBuild, KernelBuild>;
 
 /**
  * Executes tasks in the engine's own thread, over memory that is not shared: for hosts without threads.
@@ -57,7 +60,7 @@ export class InlineExecutor extends SlotExecutor implements WallExecutor {
     ]);
     const { models, slotBytes, taskBytes = TASK_BYTES, onFatal } = options;
     checkFeatures(["simd"], options.engine);
-    const kernels = await readKernels(PLAIN[options.build ?? "shoal.shared"]);
+    const kernels = await readKernels(PLAIN[sharedBuild(options)]);
     // No operator of cells is lowered to int8 kernels.
     const scratch = probeScratch(kernels, { shared: false, variants: BLOCKS });
     const store = new TensorStore({

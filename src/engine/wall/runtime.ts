@@ -34,6 +34,8 @@ export type KernelBuild =
   | "shoal.debug"
   | "shoal.shared"
   | "shoal.debug-shared"
+  | "shoal.dot"
+  | "shoal.dot-shared"
   | "shoal.relaxed"
   | "shoal.relaxed-shared";
 
@@ -49,6 +51,9 @@ const KERNELS: Readonly<Record<KernelBuild, () => URL>> = {
     new URL("../../../build/shoal.shared.wasm", import.meta.url),
   "shoal.debug-shared": () =>
     new URL("../../../build/shoal.debug-shared.wasm", import.meta.url),
+  "shoal.dot": () => new URL("../../../build/shoal.dot.wasm", import.meta.url),
+  "shoal.dot-shared": () =>
+    new URL("../../../build/shoal.dot-shared.wasm", import.meta.url),
   "shoal.relaxed": () =>
     new URL("../../../build/shoal.relaxed.wasm", import.meta.url),
   "shoal.relaxed-shared": () =>

@@ -1,7 +1,6 @@
 /**
- * Start-up probe: what to give instances of a build on this engine. Every one is better off with some
- * scratch memory; which variant of its sweeps is faster, all of equal bits, depends on engine and
- * processor ({@linkcode Variants}).
+ * Start-up probe: what to give instances of a build on this engine. Which variants of its sweeps are faster,
+ * all of equal bits, depends on engine and processor ({@linkcode Variants}).
  */
 import {
   checkedOptions,
@@ -18,6 +17,7 @@ import { packGemm } from "../../kernels/pack/pack_gemm.ts";
 import { packQ8 } from "../../kernels/pack/pack_q8.ts";
 import {
   ALL_VARIANTS,
+  BLOCKS,
   type Variants,
   WHOLE_DOTS,
 } from "../../kernels/module/scratch.ts";
@@ -62,8 +62,8 @@ const PROBE_CHECKS: Checks<ScratchProbeOptions> = {
   patienceMs: nonNegative,
 };
 
-/** The variants that pay, by those that were timed and by whether memory is shared. */
-const answers = new Map<string, Variants>();
+/** Whether a variant pays, by variant and by whether memory is shared. */
+const answers = new Map<string, boolean>();
 
 /**
  * How much scratch memory each instance of a build takes, and which variants pay. Times one GEMM both
@@ -104,26 +104,33 @@ export function probeScratch(
   const [plain, varied] = [0, 1].map(() =>
     instantiateKernels(source, { memory })
   ) as [KernelExports, KernelExports];
-  const has = (plain.shoal_variants() & wanted) as Variants;
-  const key = `${has} ${shared}`;
-  let variants = has === 0 ? 0 : answers.get(key);
-  if (variants === undefined) {
-    variants = pays({ plain, varied, has, memory }, patienceMs) ? has : 0;
-    answers.set(key, variants);
+  let variants = 0;
+  for (const variant of [BLOCKS, WHOLE_DOTS] as const) {
+    if ((plain.shoal_variants() & wanted & variant) === 0) continue;
+    const key = `${variant} ${shared}`;
+    let answer = answers.get(key);
+    if (answer === undefined) {
+      answer = pays({ plain, varied, variant, memory }, patienceMs);
+      answers.set(key, answer);
+    }
+    if (answer) variants |= variant;
   }
-  return { bytes: plain.shoal_scratch_bytes(variants), variants };
+  return {
+    bytes: plain.shoal_scratch_bytes(variants),
+    variants: variants as Variants,
+  };
 }
 
-/** Two instances over one memory, and the variants one of them is to run. */
+/** Two instances over one memory, and the variant one of them is to run. */
 interface Trial {
   plain: KernelExports;
   varied: KernelExports;
-  has: Variants;
+  variant: typeof BLOCKS | typeof WHOLE_DOTS;
   memory: WebAssembly.Memory;
 }
 
 function pays(
-  { plain, varied, has, memory }: Trial,
+  { plain, varied, variant, memory }: Trial,
   patienceMs: number,
 ): boolean {
   let top = plain.shoal_static_end();
@@ -132,11 +139,11 @@ function pays(
     top = address + bytes;
     return address;
   };
-  const call = has === WHOLE_DOTS
+  const call = variant === WHOLE_DOTS
     ? bytesGemm(memory, take)
     : floatsGemm(memory, take);
-  plain.shoal_use_scratch(take(plain.shoal_scratch_bytes(0)), 0);
-  varied.shoal_use_scratch(take(varied.shoal_scratch_bytes(has)), has);
+  plain.shoal_use_scratch(0, 0);
+  varied.shoal_use_scratch(take(varied.shoal_scratch_bytes(variant)), variant);
   const time = (kernels: KernelExports): number => {
     const startNs = wallNs();
     call(kernels);

@@ -11,6 +11,7 @@ import type { SlotRequest, SlotTask } from "../tensors/slot.ts";
 import { SlotExecutor } from "../tensors/slot_executor.ts";
 import type { TensorStore } from "../tensors/tensor_store.ts";
 import {
+  sharedBuild,
   TASK_BYTES,
   TENSOR_CHECKS,
   type TensorOptions,
@@ -68,7 +69,7 @@ export class TensorExecutor extends SlotExecutor implements WallExecutor {
       "onFatal",
     ]);
     checkFeatures(["simd", "threads"], options.engine);
-    const kernels = await readKernels(options.build ?? "shoal.shared");
+    const kernels = await readKernels(sharedBuild(options));
     const { store, plans } = planCrews(options, kernels);
     const executor = new TensorExecutor(store, options);
     // Practice is over in the time that threads take to start.

@@ -7,6 +7,7 @@ import {
   type Checks,
   ofType,
 } from "../../base/checked_options.ts";
+import { dotsAreExact } from "./exact_dots.ts";
 
 /** Features a build needs beyond WebAssembly 1.0. */
 export type EngineFeature = "simd" | "relaxed-simd" | "threads";
@@ -98,17 +99,24 @@ export function checkFeatures(
   );
 }
 
+/** Whether the engine has relaxed SIMD, with dot products that are exact for the int8 kernels. */
+export function hasExactDots(engine: EngineProbe = THIS_ENGINE): boolean {
+  return supports("relaxed-simd", engine) && dotsAreExact();
+}
+
 /** A release build of the kernels. */
 export interface ChosenBuild {
   /** Its name in the folder `build`. */
   file:
     | "shoal.wasm"
     | "shoal.shared.wasm"
+    | "shoal.dot.wasm"
+    | "shoal.dot-shared.wasm"
     | "shoal.relaxed.wasm"
     | "shoal.relaxed-shared.wasm";
   /** Whether its memory is shared, so that worker threads can take part. */
   shared: boolean;
-  /** Whether it uses relaxed SIMD: then its bits hold on one machine and engine. */
+  /** Whether its floats use relaxed SIMD: then their bits hold on one machine and engine. */
   relaxed: boolean;
 }
 
@@ -116,9 +124,16 @@ export interface ChosenBuild {
 export interface WantedBuild {
   /** Several threads at work on one memory; default false. */
   threads?: boolean;
-  /** Relaxed SIMD: faster, with bits that hold on one machine and engine; default false. */
+  /** Floats in relaxed SIMD: faster, with bits that hold on one machine and engine; default false. */
   relaxed?: boolean;
 }
+
+/** By what they use of relaxed SIMD: for one thread, and over shared memory. */
+const BUILD_FILES = {
+  "": ["shoal.wasm", "shoal.shared.wasm"],
+  ".dot": ["shoal.dot.wasm", "shoal.dot-shared.wasm"],
+  ".relaxed": ["shoal.relaxed.wasm", "shoal.relaxed-shared.wasm"],
+} as const satisfies Record<string, readonly ChosenBuild["file"][]>;
 
 const WANTED_CHECKS: Checks<WantedBuild> = {
   threads: ofType("boolean"),
@@ -127,8 +142,9 @@ const WANTED_CHECKS: Checks<WantedBuild> = {
 
 /**
  * The best build for this engine: over shared memory where threads are wanted and to be had,
- * else for one thread; with relaxed SIMD only where that is wanted (its bits hold on one
- * machine and engine) and to be had.
+ * else for one thread; with relaxed SIMD where it is to be had: its integer dot product, whose
+ * sums are the same everywhere, and only where that is wanted its floats, whose bits hold on one
+ * machine and engine.
  * @throws {TypeError} on an option that is not one
  * @throws {Error} if the engine has no SIMD: there is no build without
  *
@@ -137,7 +153,8 @@ const WANTED_CHECKS: Checks<WantedBuild> = {
  * import assert from "node:assert/strict";
  * import { chooseBuild, supports } from "@shoal/core/kernels";
  *
- * assert.equal(chooseBuild().file, "shoal.wasm");
+ * const hasDot = supports("relaxed-simd");
+ * assert.equal(chooseBuild().file, hasDot ? "shoal.dot.wasm" : "shoal.wasm");
  * const { relaxed } = chooseBuild({ relaxed: true });
  * assert.equal(relaxed, supports("relaxed-simd"));
  * ```
@@ -153,11 +170,8 @@ export function chooseBuild(
   );
   checkFeatures(["simd"], engine);
   const shared = threads && supports("threads", engine);
-  const relaxed = fast && supports("relaxed-simd", engine);
-  const file = relaxed
-    ? shared ? "shoal.relaxed-shared.wasm" as const : "shoal.relaxed.wasm"
-    : shared
-    ? "shoal.shared.wasm"
-    : "shoal.wasm";
-  return { file, shared, relaxed };
+  const hasDot = hasExactDots(engine);
+  const kind = !hasDot ? "" : fast ? ".relaxed" : ".dot";
+  const file = BUILD_FILES[kind][Number(shared)];
+  return { file, shared, relaxed: kind === ".relaxed" };
 }

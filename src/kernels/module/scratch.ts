@@ -1,6 +1,6 @@
-/** Batches of many rows go block by block, which needs scratch memory. Deterministic builds. */
+/** Batches of many rows go block by block, which needs scratch memory. Builds of deterministic floats. */
 export const BLOCKS = 1;
-/** int8 products of 7-bit activations are summed by four. Relaxed builds. */
+/** int8 products of 7-bit activations are summed by four. Builds with relaxed SIMD. */
 export const WHOLE_DOTS = 2;
 /** Both. */
 export const ALL_VARIANTS = 3;
@@ -10,8 +10,6 @@ export const ALL_VARIANTS = 3;
  * - 1, blocks: faster in engines that check bounds in code (Deno), slower in others;
  * - 2, whole dots: faster where the processor sums four int8 products in one instruction (VNNI) and
  *   the engine uses it.
- *
- * A build has one of them at most.
  */
 export type Variants = 0 | 1 | 2 | 3;
 
