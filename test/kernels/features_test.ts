@@ -81,8 +81,13 @@ Deno.test("chooseBuild() falls back to one thread and to plain SIMD", () => {
   const plain = (...missing: EngineFeature[]) =>
     chooseBuild({ threads: true }, engineWithout(...missing));
   const bits = { shared: true, relaxed: false };
-  assert.deepEqual(plain(), { file: "shoal.dot-shared.wasm", ...bits });
+  assert.deepEqual(plain(), {
+    build: "shoal.dot-shared",
+    file: "shoal.dot-shared.wasm",
+    ...bits,
+  });
   assert.deepEqual(plain("relaxed-simd"), {
+    build: "shoal.shared",
     file: "shoal.shared.wasm",
     ...bits,
   });

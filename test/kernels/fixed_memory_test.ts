@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { fixMemory } from "../../src/kernels/module/fixed_memory.ts";
+import {
+  fixMemory,
+  shareMemory,
+} from "../../src/kernels/module/fixed_memory.ts";
 import { createMemory, PAGE_BYTES } from "../../src/kernels/module/memory.ts";
 import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import { readBuild } from "./builds.ts";
@@ -72,5 +75,16 @@ Deno.test("instantiateKernels() takes memories that may grow and such that may n
       return [...view];
     });
     assert.deepEqual(results[0], results[1]);
+  }
+});
+
+Deno.test("shareMemory() makes the builds that the compiler makes over shared memory", () => {
+  for (const kind of ["", ".debug", ".dot", ".relaxed"]) {
+    const name = kind === "" ? "shoal.shared" : `shoal${kind}-shared`;
+    assert.deepEqual(
+      shareMemory(readBuild(`shoal${kind}.wasm`)),
+      readBuild(`${name}.wasm`),
+      name,
+    );
   }
 });

@@ -11,11 +11,9 @@ import { ROOT, Stranger, TARBALL } from "./stranger.ts";
 const PACKED_MAX = 900_000;
 const INSTALLED_MAX = 3_000_000;
 
-const BUILDS = [
-  ...["shoal", "shoal.debug", "shoal.shared", "shoal.debug-shared"],
-  ...["shoal.dot", "shoal.dot-shared"],
-  ...["shoal.relaxed", "shoal.relaxed-shared"],
-].map((name) => `${name}.wasm`);
+const BUILDS = ["shoal", "shoal.debug", "shoal.dot", "shoal.relaxed"].map((
+  name,
+) => `${name}.wasm`);
 
 Deno.test("the tarball holds what strangers need, and nothing else", () => {
   using stranger = new Stranger();

@@ -101,7 +101,8 @@ export async function bundle(root: URL): Promise<ReadonlySet<string>> {
     await stop();
   }
   for (const name of readdirSync(new URL("build/", root))) {
-    if (!name.endsWith(".wasm")) continue;
+    // Builds over shared memory are made of the others when they are read (engine/wall/runtime.ts).
+    if (!name.endsWith(".wasm") || name.endsWith("shared.wasm")) continue;
     files.set(name, readFileSync(new URL(`build/${name}`, root)));
   }
   replaceFiles(new URL("build/dist/", root), files);

@@ -2,6 +2,7 @@
  * The one adapter for what runtimes do differently: worker threads and files. Deno, Bun and browsers
  * have Web Workers; Node has `node:worker_threads`.
  */
+import { shareMemory } from "../../kernels/module/fixed_memory.ts";
 
 /** A worker thread as the engine sees it. */
 export interface WorkerHandle {
@@ -28,36 +29,36 @@ export interface ParentChannel {
   close(): void;
 }
 
-/** Builds of the kernels; see ARCHITECTURE.md, "Builds of One Source". */
+/** Builds of the kernels that are files; see ARCHITECTURE.md, "Builds of One Source". */
+type KernelFile = "shoal" | "shoal.debug" | "shoal.dot" | "shoal.relaxed";
+
+/** Builds of the kernels: each file is one over a memory of one thread's and, with another import, over a shared one. */
 export type KernelBuild =
-  | "shoal"
-  | "shoal.debug"
+  | KernelFile
   | "shoal.shared"
   | "shoal.debug-shared"
-  | "shoal.dot"
   | "shoal.dot-shared"
-  | "shoal.relaxed"
   | "shoal.relaxed-shared";
 
 /**
  * The files that are not imported, each written as bundlers look for them: `new URL` of a literal and
  * `import.meta.url`. In the package they lie side by side: src/cli/bundle.ts puts those paths in here.
  */
-const KERNELS: Readonly<Record<KernelBuild, () => URL>> = {
+const KERNELS: Readonly<Record<KernelFile, () => URL>> = {
   "shoal": () => new URL("../../../build/shoal.wasm", import.meta.url),
   "shoal.debug": () =>
     new URL("../../../build/shoal.debug.wasm", import.meta.url),
-  "shoal.shared": () =>
-    new URL("../../../build/shoal.shared.wasm", import.meta.url),
-  "shoal.debug-shared": () =>
-    new URL("../../../build/shoal.debug-shared.wasm", import.meta.url),
   "shoal.dot": () => new URL("../../../build/shoal.dot.wasm", import.meta.url),
-  "shoal.dot-shared": () =>
-    new URL("../../../build/shoal.dot-shared.wasm", import.meta.url),
   "shoal.relaxed": () =>
     new URL("../../../build/shoal.relaxed.wasm", import.meta.url),
-  "shoal.relaxed-shared": () =>
-    new URL("../../../build/shoal.relaxed-shared.wasm", import.meta.url),
+};
+
+/** The files of builds over shared memory. */
+const SHARED: Readonly<Partial<Record<KernelBuild, KernelFile>>> = {
+  "shoal.shared": "shoal",
+  "shoal.debug-shared": "shoal.debug",
+  "shoal.dot-shared": "shoal.dot",
+  "shoal.relaxed-shared": "shoal.relaxed",
 };
 
 function webWorker(name: string): Worker {
@@ -242,10 +243,13 @@ export function runtimeName(): string {
  * ```
  */
 export async function readKernels(build: KernelBuild): Promise<BufferSource> {
-  const url = KERNELS[build]();
+  const plain = SHARED[build];
+  const url = KERNELS[plain ?? build as KernelFile]();
   const bytes = await readBinary(url, wayOut());
   // Some servers answer with a page of theirs where there is no file.
-  if (MAGIC.every((byte, i) => bytes[i] === byte)) return bytes;
+  if (MAGIC.every((byte, i) => bytes[i] === byte)) {
+    return plain === undefined ? bytes : shareMemory(bytes);
+  }
   throw new Error(
     `Cannot use ${url.pathname}: it is no WebAssembly module; ${wayOut()}`,
   );

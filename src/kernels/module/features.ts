@@ -106,14 +106,10 @@ export function hasExactDots(engine: EngineProbe = THIS_ENGINE): boolean {
 
 /** A release build of the kernels. */
 export interface ChosenBuild {
-  /** Its name in the folder `build`. */
-  file:
-    | "shoal.wasm"
-    | "shoal.shared.wasm"
-    | "shoal.dot.wasm"
-    | "shoal.dot-shared.wasm"
-    | "shoal.relaxed.wasm"
-    | "shoal.relaxed-shared.wasm";
+  /** What `readKernels` takes. */
+  build: (typeof BUILDS)[keyof typeof BUILDS][number];
+  /** Its file in the folder `build` of a checkout. */
+  file: `${ChosenBuild["build"]}.wasm`;
   /** Whether its memory is shared, so that worker threads can take part. */
   shared: boolean;
   /** Whether its floats use relaxed SIMD: then their bits hold on one machine and engine. */
@@ -129,11 +125,11 @@ export interface WantedBuild {
 }
 
 /** By what they use of relaxed SIMD: for one thread, and over shared memory. */
-const BUILD_FILES = {
-  "": ["shoal.wasm", "shoal.shared.wasm"],
-  ".dot": ["shoal.dot.wasm", "shoal.dot-shared.wasm"],
-  ".relaxed": ["shoal.relaxed.wasm", "shoal.relaxed-shared.wasm"],
-} as const satisfies Record<string, readonly ChosenBuild["file"][]>;
+const BUILDS = {
+  plain: ["shoal", "shoal.shared"],
+  dot: ["shoal.dot", "shoal.dot-shared"],
+  relaxed: ["shoal.relaxed", "shoal.relaxed-shared"],
+} as const;
 
 const WANTED_CHECKS: Checks<WantedBuild> = {
   threads: ofType("boolean"),
@@ -154,7 +150,7 @@ const WANTED_CHECKS: Checks<WantedBuild> = {
  * import { chooseBuild, supports } from "@shoal/core/kernels";
  *
  * const hasDot = supports("relaxed-simd");
- * assert.equal(chooseBuild().file, hasDot ? "shoal.dot.wasm" : "shoal.wasm");
+ * assert.equal(chooseBuild().build, hasDot ? "shoal.dot" : "shoal");
  * const { relaxed } = chooseBuild({ relaxed: true });
  * assert.equal(relaxed, supports("relaxed-simd"));
  * ```
@@ -171,7 +167,8 @@ export function chooseBuild(
   checkFeatures(["simd"], engine);
   const shared = threads && supports("threads", engine);
   const hasDot = hasExactDots(engine);
-  const kind = !hasDot ? "" : fast ? ".relaxed" : ".dot";
-  const file = BUILD_FILES[kind][Number(shared)];
-  return { file, shared, relaxed: kind === ".relaxed" };
+  const kind = !hasDot ? "plain" : fast ? "relaxed" : "dot";
+  const build = BUILDS[kind][Number(shared)];
+  const file = `${build}.wasm` as const;
+  return { build, file, shared, relaxed: kind === "relaxed" };
 }

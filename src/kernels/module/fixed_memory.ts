@@ -1,4 +1,6 @@
 /**
+ * What a module says of the memory that it imports, put in after it was compiled.
+ *
  * Builds whose memory cannot grow. Where an engine checks bounds in code (Deno's V8 does), it reads
  * the memory's size again before every access as long as another thread might make it grow, and
  * again after every call otherwise; of a memory that is as large as it will ever be it reads it once.
@@ -6,18 +8,49 @@
  */
 
 const IMPORT_SECTION = 2;
+const FUNCTION_IMPORT = 0;
 const MEMORY_IMPORT = 2;
-/** Bit of a memory's limits: a maximum follows. */
+/** Bits of a memory's limits: a maximum follows; threads share it. */
 const HAS_MAXIMUM = 1;
+const IS_SHARED = 2;
+/** What 32-bit addresses reach. */
+const PAGES_MAX = 65_536;
 
 /**
- * The same module for memories of exactly `pages` pages, minimum and maximum. Kernels import their
- * memory and nothing else; any other module comes back as it is.
+ * The same module for memories of exactly `pages` pages, minimum and maximum. A module that
+ * imports none comes back as it is.
  * @param bytes of a WebAssembly module
  */
 export function fixMemory(
   bytes: Uint8Array<ArrayBuffer>,
   pages: number,
+): Uint8Array<ArrayBuffer> {
+  return withLimits(bytes, ({ flags }) => [
+    flags | HAS_MAXIMUM,
+    ...leb128(pages),
+    ...leb128(pages),
+  ]);
+}
+
+/**
+ * The same module for a memory that threads share: kernels use no instruction that a memory of one thread's
+ * would not take, so the builds over shared memory are the others with another import.
+ * @param bytes of a WebAssembly module whose memory has no maximum
+ */
+export function shareMemory(
+  bytes: Uint8Array<ArrayBuffer>,
+): Uint8Array<ArrayBuffer> {
+  return withLimits(bytes, ({ flags, minimum }) => [
+    flags | HAS_MAXIMUM | IS_SHARED,
+    ...leb128(minimum),
+    ...leb128(PAGES_MAX),
+  ]);
+}
+
+/** The module with other limits of its imported memory. */
+function withLimits(
+  bytes: Uint8Array<ArrayBuffer>,
+  replace: (limits: { flags: number; minimum: number }) => readonly number[],
 ): Uint8Array<ArrayBuffer> {
   const reader = new Reader(bytes, 8);
   while (reader.at < bytes.length) {
@@ -26,13 +59,15 @@ export function fixMemory(
     const size = reader.number();
     const body = reader.at;
     if (id === IMPORT_SECTION) {
-      const limits = reader.soleMemory();
+      const limits = reader.memory();
       if (limits === undefined) return bytes;
+      const flags = reader.byte();
+      const minimum = reader.number();
+      if (flags & HAS_MAXIMUM) reader.number();
       const section = [
         ...bytes.subarray(body, limits),
-        bytes[limits] | HAS_MAXIMUM,
-        ...leb128(pages),
-        ...leb128(pages),
+        ...replace({ flags, minimum }),
+        ...bytes.subarray(reader.at, body + size),
       ];
       return Uint8Array.from([
         ...bytes.subarray(0, start),
@@ -69,12 +104,17 @@ class Reader {
     this.at += length;
   }
 
-  /** Position of the limits of the section's memory, if that is all it imports. */
-  soleMemory(): number | undefined {
-    if (this.number() !== 1) return undefined;
-    this.name();
-    this.name();
-    return this.byte() === MEMORY_IMPORT ? this.at : undefined;
+  /** Position of the limits of the section's memory, if it imports one, and functions at most besides. */
+  memory(): number | undefined {
+    for (let left = this.number(); left > 0; left--) {
+      this.name();
+      this.name();
+      const kind = this.byte();
+      if (kind === MEMORY_IMPORT) return this.at;
+      if (kind !== FUNCTION_IMPORT) return undefined;
+      this.number();
+    }
+    return undefined;
   }
 }
 
