@@ -67,7 +67,6 @@ export const MOBILENET_OPTIONS = [
  *
  * const model = mobilenet({ size: 32, width: 2, classes: 10 });
  * assert.equal(model.cells.length, 1 + 2 * 13 + 2);
- * model.check({ image: new Float32Array(32 * 32 * 3) });
  * ```
  */
 export function mobilenet(

@@ -72,7 +72,6 @@ export const VGG_OPTIONS = [
  *
  * const model = vgg16({ size: 32, width: 2, hidden: 8, classes: 10 });
  * assert.equal(model.cells.length, 13 + 5 + 3);
- * model.check({ image: new Float32Array(32 * 32 * 3) });
  * ```
  */
 export function vgg16(
