@@ -1,15 +1,14 @@
 // int8 GEMM. Activations are quantised per row, so a row never depends on its batch;
 // sums are exact 32-bit integers and the same in every build and engine. Formats stand in
-// q8_epilogue.ts. Activations of 7 bits (levels = 127) may use the relaxed builds' dot
-// product, which is exact only for them; 8 bits (levels = 255) have ONNX's semantics.
+// q8_epilogue.ts. Activations of 7 bits (levels = 127) may use relaxed SIMD's dot product,
+// which is exact only for them; 8 bits (levels = 255) have ONNX's semantics.
 import { checkLeast, checkPacked, checkRows } from "./checks";
 import { isActivation } from "./epilogue";
 import { PANEL_HEADER, q8, quantize8, storeBytes } from "./q8_epilogue";
 import { checkExceptions } from "./q8_exceptions";
-import { sweepChain, sweepWhole, sweepWide } from "./q8_tiles";
-import { wholeDots } from "./scratch";
+import { requantizes, writesQ8 } from "./q8_job";
+import { q8PanelBytes, sweepQ8 } from "./q8_sweep";
 import { get, row } from "./simd";
-import { BLOCK_ROWS } from "./sweep";
 
 const ROW_HEADER: usize = 16;
 
@@ -124,7 +123,8 @@ export function gemm_q8_f32(
     checkRows(cRows, m, <usize>n << 2);
     assert(isActivation(act), "unknown activation");
   }
-  sweepQ8(m, n, k, seven, qRows, w, cRows, act, 0, 0);
+  writesQ8(n, act, cRows);
+  sweepQ8(m, k, seven, qRows, w);
 }
 
 /** c[i][j] = exact sum, i32 (ONNX MatMulInteger). */
@@ -133,7 +133,8 @@ export function gemm_q8_i32(m: i32, n: i32, k: i32, seven: i32, qRows: usize, w:
     check(m, n, k, seven, qRows, w);
     checkRows(cRows, m, <usize>n << 2);
   }
-  sweepQ8(m, n, k, seven, qRows, w, cRows, q8.I32, 0, 0);
+  writesQ8(n, q8.I32, cRows);
+  sweepQ8(m, k, seven, qRows, w);
 }
 
 /**
@@ -149,7 +150,9 @@ export function gemm_q8_u8(
     assert(isActivation(act), "unknown activation");
     assert(zero >= 0 && zero <= 255, "zero point is not a byte");
   }
-  sweepQ8(m, n, k, seven, qRows, w, cRows, act | q8.U8, scale, zero);
+  requantizes(scale, zero);
+  writesQ8(n, act | q8.U8, cRows);
+  sweepQ8(m, k, seven, qRows, w);
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     const c = row(cRows, at);
     store<f32>(c, scale);
@@ -162,39 +165,15 @@ function check(m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize): void
   checkLeast(n, 1);
   checkLeast(k, 1);
   checkRows(qRows, m, rowBytes(k));
-  checkPacked(w, (n + 7) >> 3, panelBytesOf(k));
+  checkPacked(w, (n + 7) >> 3, q8PanelBytes(k));
   if (seven) {
     for (let j = 0; j < n; j += 8) {
-      const panel = w + <usize>(j >> 3) * panelBytesOf(k);
+      const panel = w + <usize>(j >> 3) * q8PanelBytes(k);
       checkExceptions(panel, (k + 3) >> 2, panel + PANEL_HEADER);
     }
     for (let i = 0; i < m; ++i) {
       const q = row(qRows, <usize>i << 2) + ROW_HEADER;
       for (let j = 0; j < k; ++j) assert(load<u8>(q + j) < 128, "an activation has more than 7 bits");
-    }
-  }
-}
-
-// @ts-ignore: decorator
-@inline function panelBytesOf(k: i32): usize {
-  return PANEL_HEADER + (<usize>((k + 3) >> 2) << 5);
-}
-
-function sweepQ8(
-  m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize, outRows: usize, kind: i32, scale: f32, zero: i32
-): void {
-  const panelBytes = panelBytesOf(k);
-  const steps = (k + 3) >> 2;
-  const panels = (n + 7) >> 3;
-  for (let block = 0; block < m; block += BLOCK_ROWS) {
-    const rows = min(BLOCK_ROWS, m - block);
-    const at = <usize>block << 2;
-    if (!ASC_FEATURE_RELAXED_SIMD || !seven) {
-      sweepWide(rows, at, panels, steps, qRows, w, panelBytes, n, kind, outRows, scale, zero);
-    } else if (wholeDots) {
-      sweepWhole(rows, at, panels, steps, qRows, w, panelBytes, n, kind, outRows, scale, zero);
-    } else {
-      sweepChain(rows, at, panels, steps, qRows, w, panelBytes, n, kind, outRows, scale, zero);
     }
   }
 }

@@ -6,7 +6,8 @@
 // the list of q8_exceptions.ts; then, for every step, 4 numbers of k, 4 bytes of each column.
 import { shifter } from "./constants";
 import { activate } from "./epilogue";
-import { put } from "./simd";
+import { kind, n, outRows, scale, zero } from "./q8_job";
+import { put, row } from "./simd";
 
 /** Bytes before a panel's weights. */
 export const PANEL_HEADER: usize = 160;
@@ -17,11 +18,8 @@ export namespace q8 {
   export const U8 = 128; // plus an activation
 }
 
-/** Ends columns col..col+7 of one row. */
-export function finishQ8(
-  kind: i32, lo: v128, hi: v128, q: usize, header: usize, out: usize, col: i32, n: i32,
-  scale: f32, zero: i32
-): void {
+/** Ends columns col..col+7 of the row at byte offset `at` of the job's tables. */
+export function finishQ8(lo: v128, hi: v128, q: usize, header: usize, at: usize, col: i32): void {
   const left = n - col;
   if (left <= 0) return;
   const rowZero = v128.load_splat<i32>(q, 4);
@@ -42,6 +40,7 @@ export function finishQ8(
       f32x4.mul(f32x4.convert_i32x4_s(hi), f32x4.mul(rowScale, v128.load(header, 80))), v128.load(header, 112)
     ));
   }
+  const out = row(outRows, at);
   if (kind & q8.U8) {
     const bytes = quantize8(lo, hi, v128.splat<f32>(scale), v128.splat<i32>(zero), v128.splat<i16>(255));
     const to = out + 16 + <usize>col;

@@ -2,53 +2,53 @@
 //
 // int8 microkernels: R rows of quantised activations (unsigned bytes behind a header of
 // 16 bytes) against 8, 16 or 32 columns of signed weights; formats in q8_epilogue.ts.
+// Short tiles sum several steps of k apart, as sums in a row wait for each other.
 // Sums are exact 32-bit integers, whatever the tile or path.
 import { afterException, exception, firstException, lastException } from "./q8_exceptions";
 import { finishQ8, PANEL_HEADER } from "./q8_epilogue";
+import { panelBytes, qRows, steps, streaming } from "./q8_job";
 
 // Read from memory: a constant would be built anew in every turn of a loop.
 const ONES = memory.data<i16>([1, 1, 1, 1, 1, 1, 1, 1], 16);
+/** The highest bit of a byte moved to the lowest, and the other seven. */
+const HIGH = memory.data<i16>([0x101, 0x101, 0x101, 0x101, 0x101, 0x101, 0x101, 0x101], 16);
+const LOW = memory.data<i16>([0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f], 16);
 
 /** Activations below 128, in 16 bits first: two steps of k where no sum of four products can overflow, one elsewhere. */
-export function sweepChain(
-  rows: i32, first: usize, panels: i32, steps: i32, qRows: usize, w: usize, panelBytes: usize, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+export function sweepChain(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
   if (!ASC_FEATURE_RELAXED_SIMD) return;
   const tiles = (rows + 3) / 4;
   const small = rows / tiles;
   const large = rows - small * tiles;
-  const columns = panels << 3;
-  let col = 0;
   if (rows == 1) {
-    for (; col + 32 <= columns; col += 32, w += 4 * panelBytes) {
-      q8Chain1x32(first, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero);
+    for (; panels >= 4; panels -= 4) {
+      q8Chain1x32(at, w, col);
+      w += 4 * panelBytes;
+      col += 32;
     }
   }
-  for (; col < columns; col += 8, w += panelBytes) {
-    let at = first;
-    for (let t = 0; t < tiles; ++t) {
-      const height = t < large ? small + 1 : small;
+  for (let t = 0; t < tiles; ++t) {
+    const height = t < large ? small + 1 : small;
+    for (let p = 0; p < panels; ++p) {
+      const panel = w + <usize>p * panelBytes;
+      const to = col + (p << 3);
       switch (height) {
-        case 4: { q8Chain4x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        case 3: { q8Chain3x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        case 2: { q8Chain2x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        default: q8Chain1x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero);
+        case 4: { q8Chain4x8(at, panel, to); break; }
+        case 3: { q8Chain3x8(at, panel, to); break; }
+        case 2: { q8Chain2x8(at, panel, to); break; }
+        default: q8Chain1x8(at, panel, to);
       }
-      at += <usize>height << 2;
     }
+    at += <usize>height << 2;
   }
 }
 
-function q8Chain1x32(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Chain1x32(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let w1 = w + PANEL_HEADER + 1 * panelBytes;
   let w2 = w + PANEL_HEADER + 2 * panelBytes;
   let w3 = w + PANEL_HEADER + 3 * panelBytes;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = v128.splat<i32>(0), hi01 = lo01, lo02 = v128.splat<i32>(0), hi02 = lo02, lo03 = v128.splat<i32>(0), hi03 = lo03;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   let l0 = firstException(w), b0: v128, d0: v128;
@@ -63,7 +63,7 @@ function q8Chain1x32(
   const chained = first + (pairs << 3);
   while (a0 < end) {
     const stop = first + (min(min(min(min(exception(l0), exception(l1)), exception(l2)), exception(l3)), pairs) << 3);
-    const even = a0 + ((stop - a0) & ~15);
+    const even = a0 + ((stop - a0) & ~7);
     while (a0 < even) {
       x = v128.load_splat<u32>(a0); y = v128.load_splat<u32>(a0, 4);
       lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 32), y)), ones));
@@ -74,16 +74,7 @@ function q8Chain1x32(
       hi02 = i32x4.add(hi02, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w2, 16), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w2, 48), y)), ones));
       lo03 = i32x4.add(lo03, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w3), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w3, 32), y)), ones));
       hi03 = i32x4.add(hi03, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w3, 16), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w3, 48), y)), ones));
-      x = v128.load_splat<u32>(a0, 8); y = v128.load_splat<u32>(a0, 12);
-      lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 64), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 96), y)), ones));
-      hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 80), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 112), y)), ones));
-      lo01 = i32x4.add(lo01, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w1, 64), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w1, 96), y)), ones));
-      hi01 = i32x4.add(hi01, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w1, 80), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w1, 112), y)), ones));
-      lo02 = i32x4.add(lo02, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w2, 64), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w2, 96), y)), ones));
-      hi02 = i32x4.add(hi02, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w2, 80), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w2, 112), y)), ones));
-      lo03 = i32x4.add(lo03, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w3, 64), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w3, 96), y)), ones));
-      hi03 = i32x4.add(hi03, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w3, 80), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w3, 112), y)), ones));
-      a0 += 16; w0 += 128; w1 += 128; w2 += 128; w3 += 128;
+      a0 += 8; w0 += 64; w1 += 64; w2 += 64; w3 += 64;
     }
     const rest = stop == chained ? end : stop + 8;
     while (a0 < rest) {
@@ -99,16 +90,13 @@ function q8Chain1x32(
     l2 = afterException(l2, (a0 - first) >> 3);
     l3 = afterException(l3, (a0 - first) >> 3);
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo01, hi01, q0, w + 1 * panelBytes, <usize>load<u32>(outRows + at), col + 8, n, scale, zero);
-  finishQ8(kind, lo02, hi02, q0, w + 2 * panelBytes, <usize>load<u32>(outRows + at), col + 16, n, scale, zero);
-  finishQ8(kind, lo03, hi03, q0, w + 3 * panelBytes, <usize>load<u32>(outRows + at), col + 24, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo01, hi01, q0, w + 1 * panelBytes, at, col + 8);
+  finishQ8(lo02, hi02, q0, w + 2 * panelBytes, at, col + 16);
+  finishQ8(lo03, hi03, q0, w + 3 * panelBytes, at, col + 24);
 }
 
-function q8Chain1x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Chain1x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
@@ -122,15 +110,12 @@ function q8Chain1x8(
   const chained = first + (pairs << 3);
   while (a0 < end) {
     const stop = first + (min(exception(l0), pairs) << 3);
-    const even = a0 + ((stop - a0) & ~15);
+    const even = a0 + ((stop - a0) & ~7);
     while (a0 < even) {
       x = v128.load_splat<u32>(a0); y = v128.load_splat<u32>(a0, 4);
       lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 32), y)), ones));
       hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 16), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 48), y)), ones));
-      x = v128.load_splat<u32>(a0, 8); y = v128.load_splat<u32>(a0, 12);
-      lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 64), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 96), y)), ones));
-      hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(i16x8.add(i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 80), x), i16x8.relaxed_dot_i8x16_i7x16_s(v128.load(w0, 112), y)), ones));
-      a0 += 16; w0 += 128;
+      a0 += 8; w0 += 64;
     }
     const rest = stop == chained ? end : stop + 8;
     while (a0 < rest) {
@@ -140,16 +125,13 @@ function q8Chain1x8(
     }
     l0 = afterException(l0, (a0 - first) >> 3);
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
 }
 
-function q8Chain2x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Chain2x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
+  let lo10 = lo00, hi10 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
@@ -163,19 +145,14 @@ function q8Chain2x8(
   const chained = first + (pairs << 3);
   while (a0 < end) {
     const stop = first + (min(exception(l0), pairs) << 3);
-    const even = a0 + ((stop - a0) & ~15);
+    const even = a0 + ((stop - a0) & ~7);
     while (a0 < even) {
       b0 = v128.load(w0); d0 = v128.load(w0, 16); e = v128.load(w0, 32); f = v128.load(w0, 48);
       x = v128.load_splat<u32>(a0); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a0, 4);
       lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
       x = v128.load_splat<u32>(a1); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a1, 4);
       lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      b0 = v128.load(w0, 64); d0 = v128.load(w0, 80); e = v128.load(w0, 96); f = v128.load(w0, 112);
-      x = v128.load_splat<u32>(a0, 8); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a0, 12);
-      lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      x = v128.load_splat<u32>(a1, 8); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a1, 12);
-      lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      a0 += 16; a1 += 16; w0 += 128;
+      a0 += 8; a1 += 8; w0 += 64;
     }
     const rest = stop == chained ? end : stop + 8;
     while (a0 < rest) {
@@ -186,18 +163,15 @@ function q8Chain2x8(
     }
     l0 = afterException(l0, (a0 - first) >> 3);
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
 }
 
-function q8Chain3x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Chain3x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
-  let lo20 = v128.splat<i32>(0), hi20 = lo20;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
@@ -213,7 +187,7 @@ function q8Chain3x8(
   const chained = first + (pairs << 3);
   while (a0 < end) {
     const stop = first + (min(exception(l0), pairs) << 3);
-    const even = a0 + ((stop - a0) & ~15);
+    const even = a0 + ((stop - a0) & ~7);
     while (a0 < even) {
       b0 = v128.load(w0); d0 = v128.load(w0, 16); e = v128.load(w0, 32); f = v128.load(w0, 48);
       x = v128.load_splat<u32>(a0); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a0, 4);
@@ -222,14 +196,7 @@ function q8Chain3x8(
       lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
       x = v128.load_splat<u32>(a2); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a2, 4);
       lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      b0 = v128.load(w0, 64); d0 = v128.load(w0, 80); e = v128.load(w0, 96); f = v128.load(w0, 112);
-      x = v128.load_splat<u32>(a0, 8); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a0, 12);
-      lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      x = v128.load_splat<u32>(a1, 8); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a1, 12);
-      lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      x = v128.load_splat<u32>(a2, 8); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a2, 12);
-      lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      a0 += 16; a1 += 16; a2 += 16; w0 += 128;
+      a0 += 8; a1 += 8; a2 += 8; w0 += 64;
     }
     const rest = stop == chained ? end : stop + 8;
     while (a0 < rest) {
@@ -241,20 +208,17 @@ function q8Chain3x8(
     }
     l0 = afterException(l0, (a0 - first) >> 3);
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
-  finishQ8(kind, lo20, hi20, q2, w, <usize>load<u32>(outRows + at, 8), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
 }
 
-function q8Chain4x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Chain4x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
-  let lo20 = v128.splat<i32>(0), hi20 = lo20;
-  let lo30 = v128.splat<i32>(0), hi30 = lo30;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
+  let lo30 = lo00, hi30 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
@@ -272,7 +236,7 @@ function q8Chain4x8(
   const chained = first + (pairs << 3);
   while (a0 < end) {
     const stop = first + (min(exception(l0), pairs) << 3);
-    const even = a0 + ((stop - a0) & ~15);
+    const even = a0 + ((stop - a0) & ~7);
     while (a0 < even) {
       b0 = v128.load(w0); d0 = v128.load(w0, 16); e = v128.load(w0, 32); f = v128.load(w0, 48);
       x = v128.load_splat<u32>(a0); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a0, 4);
@@ -283,16 +247,7 @@ function q8Chain4x8(
       lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
       x = v128.load_splat<u32>(a3); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a3, 4);
       lo30 = i32x4.add(lo30, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi30 = i32x4.add(hi30, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      b0 = v128.load(w0, 64); d0 = v128.load(w0, 80); e = v128.load(w0, 96); f = v128.load(w0, 112);
-      x = v128.load_splat<u32>(a0, 8); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a0, 12);
-      lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      x = v128.load_splat<u32>(a1, 8); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a1, 12);
-      lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      x = v128.load_splat<u32>(a2, 8); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a2, 12);
-      lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      x = v128.load_splat<u32>(a3, 8); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a3, 12);
-      lo30 = i32x4.add(lo30, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi30 = i32x4.add(hi30, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      a0 += 16; a1 += 16; a2 += 16; a3 += 16; w0 += 128;
+      a0 += 8; a1 += 8; a2 += 8; a3 += 8; w0 += 64;
     }
     const rest = stop == chained ? end : stop + 8;
     while (a0 < rest) {
@@ -305,200 +260,179 @@ function q8Chain4x8(
     }
     l0 = afterException(l0, (a0 - first) >> 3);
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
-  finishQ8(kind, lo20, hi20, q2, w, <usize>load<u32>(outRows + at, 8), col, n, scale, zero);
-  finishQ8(kind, lo30, hi30, q3, w, <usize>load<u32>(outRows + at, 12), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo30, hi30, q3, w, at + 12, col);
 }
 
 /** Activations below 128 by dot products of four, one instruction where the processor has it (VNNI). */
-export function sweepWhole(
-  rows: i32, first: usize, panels: i32, steps: i32, qRows: usize, w: usize, panelBytes: usize, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+export function sweepWhole(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
   if (!ASC_FEATURE_RELAXED_SIMD) return;
-  const tiles = (rows + 4) / 5;
+  const tiles = (rows + 5) / 6;
   const small = rows / tiles;
   const large = rows - small * tiles;
-  const columns = panels << 3;
-  let col = 0;
-  if (rows == 1) {
-    for (; col + 32 <= columns; col += 32, w += 4 * panelBytes) {
-      q8Whole1x32(first, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero);
+  if (rows == 1 && !streaming) {
+    for (; panels >= 4; panels -= 4) {
+      q8Whole1x32(at, w, col);
+      w += 4 * panelBytes;
+      col += 32;
     }
   }
-  for (; col < columns; col += 8, w += panelBytes) {
-    let at = first;
-    for (let t = 0; t < tiles; ++t) {
-      const height = t < large ? small + 1 : small;
+  for (let t = 0; t < tiles; ++t) {
+    const height = t < large ? small + 1 : small;
+    for (let p = 0; p < panels; ++p) {
+      const panel = w + <usize>p * panelBytes;
+      const to = col + (p << 3);
       switch (height) {
-        case 5: { q8Whole5x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        case 4: { q8Whole4x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        case 3: { q8Whole3x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        case 2: { q8Whole2x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        default: q8Whole1x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero);
+        case 6: { q8Whole6x8(at, panel, to); break; }
+        case 5: { q8Whole5x8(at, panel, to); break; }
+        case 4: { q8Whole4x8(at, panel, to); break; }
+        case 3: { q8Whole3x8(at, panel, to); break; }
+        case 2: { q8Whole2x8(at, panel, to); break; }
+        default: q8Whole1x8(at, panel, to);
       }
-      at += <usize>height << 2;
     }
+    at += <usize>height << 2;
   }
 }
 
-function q8Whole1x32(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Whole1x32(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let w1 = w + PANEL_HEADER + 1 * panelBytes;
   let w2 = w + PANEL_HEADER + 2 * panelBytes;
   let w3 = w + PANEL_HEADER + 3 * panelBytes;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = v128.splat<i32>(0), hi01 = lo01, lo02 = v128.splat<i32>(0), hi02 = lo02, lo03 = v128.splat<i32>(0), hi03 = lo03;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
-  let b0: v128, d0: v128;
-  let b1: v128, d1: v128;
-  let b2: v128, d2: v128;
-  let b3: v128, d3: v128;
-  let x: v128;
-  const body = a0 + (<usize>(steps & -2) << 2);
-  while (a0 < body) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    b1 = v128.load(w1); d1 = v128.load(w1, 16);
-    b2 = v128.load(w2); d2 = v128.load(w2, 16);
-    b3 = v128.load(w3); d3 = v128.load(w3, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b1, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d1, x, hi01); lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b2, x, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d2, x, hi02); lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b3, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d3, x, hi03);
-    b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
-    b1 = v128.load(w1, 32); d1 = v128.load(w1, 48);
-    b2 = v128.load(w2, 32); d2 = v128.load(w2, 48);
-    b3 = v128.load(w3, 32); d3 = v128.load(w3, 48);
-    x = v128.load_splat<u32>(a0, 4); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b1, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d1, x, hi01); lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b2, x, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d2, x, hi02); lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b3, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d3, x, hi03);
-    a0 += 8; w0 += 64; w1 += 64; w2 += 64; w3 += 64;
-  }
-  const end = q0 + 16 + (<usize>steps << 2);
+  let b: v128, d: v128, x: v128, end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    b1 = v128.load(w1); d1 = v128.load(w1, 16);
-    b2 = v128.load(w2); d2 = v128.load(w2, 16);
-    b3 = v128.load(w3); d3 = v128.load(w3, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b1, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d1, x, hi01); lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b2, x, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d2, x, hi02); lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b3, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d3, x, hi03);
+    x = v128.load_splat<u32>(a0);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    b = v128.load(w1); d = v128.load(w1, 16);
+    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    b = v128.load(w2); d = v128.load(w2, 16);
+    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi02);
+    b = v128.load(w3); d = v128.load(w3, 16);
+    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi03);
     a0 += 4; w0 += 32; w1 += 32; w2 += 32; w3 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo01, hi01, q0, w + 1 * panelBytes, <usize>load<u32>(outRows + at), col + 8, n, scale, zero);
-  finishQ8(kind, lo02, hi02, q0, w + 2 * panelBytes, <usize>load<u32>(outRows + at), col + 16, n, scale, zero);
-  finishQ8(kind, lo03, hi03, q0, w + 3 * panelBytes, <usize>load<u32>(outRows + at), col + 24, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo01, hi01, q0, w + 1 * panelBytes, at, col + 8);
+  finishQ8(lo02, hi02, q0, w + 2 * panelBytes, at, col + 16);
+  finishQ8(lo03, hi03, q0, w + 3 * panelBytes, at, col + 24);
 }
 
-function q8Whole1x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Whole1x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
-  let b0: v128, d0: v128;
-  let x: v128;
-  const body = a0 + (<usize>(steps & -2) << 2);
-  while (a0 < body) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    a0 += 8; w0 += 64;
-  }
-  const end = q0 + 16 + (<usize>steps << 2);
+  let b: v128, d: v128, x: v128, end: usize;
+  end = q0 + 16 + (<usize>(steps & -4) << 2);
   while (a0 < end) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
+    x = v128.load(a0);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 0, 0, 0, 0), lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 0, 0, 0, 0), hi00);
+    b = v128.load(w0, 32); d = v128.load(w0, 48);
+    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 1, 1, 1, 1), lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 1, 1, 1, 1), hi01);
+    b = v128.load(w0, 64); d = v128.load(w0, 80);
+    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 2, 2, 2, 2), lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 2, 2, 2, 2), hi02);
+    b = v128.load(w0, 96); d = v128.load(w0, 112);
+    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 3, 3, 3, 3), lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 3, 3, 3, 3), hi03);
+    a0 += 16; w0 += 128;
+  }
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    x = v128.load_splat<u32>(a0);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
     a0 += 4; w0 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
+  lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01); lo00 = i32x4.add(lo00, lo02); hi00 = i32x4.add(hi00, hi02); lo00 = i32x4.add(lo00, lo03); hi00 = i32x4.add(hi00, hi03);
+  finishQ8(lo00, hi00, q0, w, at, col);
 }
 
-function q8Whole2x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Whole2x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
+  let lo10 = lo00, hi10 = lo00, lo11 = lo00, hi11 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
   let a1 = q1 + 16;
-  let b0: v128, d0: v128;
-  let x: v128;
-  const body = a0 + (<usize>(steps & -2) << 2);
-  while (a0 < body) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1, 4); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
+  let b: v128, d: v128, x: v128, end: usize;
+  end = q0 + 16 + (<usize>(steps & -2) << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    b = v128.load(w0, 32); d = v128.load(w0, 48);
+    x = v128.load_splat<u32>(a0, 4); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    x = v128.load_splat<u32>(a1, 4); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
     a0 += 8; a1 += 8; w0 += 64;
   }
-  const end = q0 + 16 + (<usize>steps << 2);
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
     a0 += 4; a1 += 4; w0 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
+  lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
+  lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
 }
 
-function q8Whole3x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Whole3x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
-  let lo20 = v128.splat<i32>(0), hi20 = lo20;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
+  let lo10 = lo00, hi10 = lo00, lo11 = lo00, hi11 = lo00;
+  let lo20 = lo00, hi20 = lo00, lo21 = lo00, hi21 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
   let a1 = q1 + 16;
   const q2 = <usize>load<u32>(qRows + at, 8);
   let a2 = q2 + 16;
-  let b0: v128, d0: v128;
-  let x: v128;
-  const body = a0 + (<usize>(steps & -2) << 2);
-  while (a0 < body) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi20);
-    b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1, 4); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    x = v128.load_splat<u32>(a2, 4); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi20);
+  let b: v128, d: v128, x: v128, end: usize;
+  end = q0 + 16 + (<usize>(steps & -2) << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    b = v128.load(w0, 32); d = v128.load(w0, 48);
+    x = v128.load_splat<u32>(a0, 4); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    x = v128.load_splat<u32>(a1, 4); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
+    x = v128.load_splat<u32>(a2, 4); lo21 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo21); hi21 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi21);
     a0 += 8; a1 += 8; a2 += 8; w0 += 64;
   }
-  const end = q0 + 16 + (<usize>steps << 2);
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi20);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
     a0 += 4; a1 += 4; a2 += 4; w0 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
-  finishQ8(kind, lo20, hi20, q2, w, <usize>load<u32>(outRows + at, 8), col, n, scale, zero);
+  lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
+  lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
+  lo20 = i32x4.add(lo20, lo21); hi20 = i32x4.add(hi20, hi21);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
 }
 
-function q8Whole4x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Whole4x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
-  let lo20 = v128.splat<i32>(0), hi20 = lo20;
-  let lo30 = v128.splat<i32>(0), hi30 = lo30;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
+  let lo30 = lo00, hi30 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
@@ -507,47 +441,29 @@ function q8Whole4x8(
   let a2 = q2 + 16;
   const q3 = <usize>load<u32>(qRows + at, 12);
   let a3 = q3 + 16;
-  let b0: v128, d0: v128;
-  let x: v128;
-  const body = a0 + (<usize>(steps & -2) << 2);
-  while (a0 < body) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi20);
-    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi30);
-    b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1, 4); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    x = v128.load_splat<u32>(a2, 4); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi20);
-    x = v128.load_splat<u32>(a3, 4); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi30);
-    a0 += 8; a1 += 8; a2 += 8; a3 += 8; w0 += 64;
-  }
-  const end = q0 + 16 + (<usize>steps << 2);
+  let b: v128, d: v128, x: v128, end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi20);
-    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi30);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
     a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
-  finishQ8(kind, lo20, hi20, q2, w, <usize>load<u32>(outRows + at, 8), col, n, scale, zero);
-  finishQ8(kind, lo30, hi30, q3, w, <usize>load<u32>(outRows + at, 12), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo30, hi30, q3, w, at + 12, col);
 }
 
-function q8Whole5x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Whole5x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
-  let lo20 = v128.splat<i32>(0), hi20 = lo20;
-  let lo30 = v128.splat<i32>(0), hi30 = lo30;
-  let lo40 = v128.splat<i32>(0), hi40 = lo40;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
+  let lo30 = lo00, hi30 = lo00;
+  let lo40 = lo00, hi40 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
@@ -558,84 +474,393 @@ function q8Whole5x8(
   let a3 = q3 + 16;
   const q4 = <usize>load<u32>(qRows + at, 16);
   let a4 = q4 + 16;
-  let b0: v128, d0: v128;
-  let x: v128;
-  const body = a0 + (<usize>(steps & -2) << 2);
-  while (a0 < body) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi20);
-    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi30);
-    x = v128.load_splat<u32>(a4); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi40);
-    b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1, 4); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    x = v128.load_splat<u32>(a2, 4); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi20);
-    x = v128.load_splat<u32>(a3, 4); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi30);
-    x = v128.load_splat<u32>(a4, 4); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi40);
-    a0 += 8; a1 += 8; a2 += 8; a3 += 8; a4 += 8; w0 += 64;
-  }
-  const end = q0 + 16 + (<usize>steps << 2);
+  let b: v128, d: v128, x: v128, end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
-    b0 = v128.load(w0); d0 = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi20);
-    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi30);
-    x = v128.load_splat<u32>(a4); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b0, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d0, x, hi40);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
+    x = v128.load_splat<u32>(a4); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
     a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; w0 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
-  finishQ8(kind, lo20, hi20, q2, w, <usize>load<u32>(outRows + at, 8), col, n, scale, zero);
-  finishQ8(kind, lo30, hi30, q3, w, <usize>load<u32>(outRows + at, 12), col, n, scale, zero);
-  finishQ8(kind, lo40, hi40, q4, w, <usize>load<u32>(outRows + at, 16), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo30, hi30, q3, w, at + 12, col);
+  finishQ8(lo40, hi40, q4, w, at + 16, col);
+}
+
+function q8Whole6x8(at: usize, w: usize, col: i32): void {
+  let w0 = w + PANEL_HEADER;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
+  let lo30 = lo00, hi30 = lo00;
+  let lo40 = lo00, hi40 = lo00;
+  let lo50 = lo00, hi50 = lo00;
+  const q0 = <usize>load<u32>(qRows + at);
+  let a0 = q0 + 16;
+  const q1 = <usize>load<u32>(qRows + at, 4);
+  let a1 = q1 + 16;
+  const q2 = <usize>load<u32>(qRows + at, 8);
+  let a2 = q2 + 16;
+  const q3 = <usize>load<u32>(qRows + at, 12);
+  let a3 = q3 + 16;
+  const q4 = <usize>load<u32>(qRows + at, 16);
+  let a4 = q4 + 16;
+  const q5 = <usize>load<u32>(qRows + at, 20);
+  let a5 = q5 + 16;
+  let b: v128, d: v128, x: v128, end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
+    x = v128.load_splat<u32>(a4); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
+    x = v128.load_splat<u32>(a5); lo50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo50); hi50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi50);
+    a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; a5 += 4; w0 += 32;
+  }
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo30, hi30, q3, w, at + 12, col);
+  finishQ8(lo40, hi40, q4, w, at + 16, col);
+  finishQ8(lo50, hi50, q5, w, at + 20, col);
+}
+
+/** All 8 bits by dot products of four: those with the highest bit alone, times 128, and those with the other 7. */
+export function sweepSplit(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
+  if (!ASC_FEATURE_RELAXED_SIMD) return;
+  const tiles = (rows + 4) / 5;
+  const small = rows / tiles;
+  const large = rows - small * tiles;
+  if (rows == 1) {
+    for (; panels >= 4; panels -= 4) {
+      q8Split1x32(at, w, col);
+      w += 4 * panelBytes;
+      col += 32;
+    }
+  }
+  for (let t = 0; t < tiles; ++t) {
+    const height = t < large ? small + 1 : small;
+    for (let p = 0; p < panels; ++p) {
+      const panel = w + <usize>p * panelBytes;
+      const to = col + (p << 3);
+      switch (height) {
+        case 5: { q8Split5x8(at, panel, to); break; }
+        case 4: { q8Split4x8(at, panel, to); break; }
+        case 3: { q8Split3x8(at, panel, to); break; }
+        case 2: { q8Split2x8(at, panel, to); break; }
+        default: q8Split1x8(at, panel, to);
+      }
+    }
+    at += <usize>height << 2;
+  }
+}
+
+function q8Split1x32(at: usize, w: usize, col: i32): void {
+  let w0 = w + PANEL_HEADER;
+  let w1 = w + PANEL_HEADER + 1 * panelBytes;
+  let w2 = w + PANEL_HEADER + 2 * panelBytes;
+  let w3 = w + PANEL_HEADER + 3 * panelBytes;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
+  const q0 = <usize>load<u32>(qRows + at);
+  let a0 = q0 + 16;
+  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    b = v128.load(w1); d = v128.load(w1, 16);
+    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    b = v128.load(w2); d = v128.load(w2, 16);
+    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi02);
+    b = v128.load(w3); d = v128.load(w3, 16);
+    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi03);
+    a0 += 4; w0 += 32; w1 += 32; w2 += 32; w3 += 32;
+  }
+  w0 = w + PANEL_HEADER;
+  w1 = w + PANEL_HEADER + 1 * panelBytes;
+  w2 = w + PANEL_HEADER + 2 * panelBytes;
+  w3 = w + PANEL_HEADER + 3 * panelBytes;
+  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7); lo01 = i32x4.shl(lo01, 7); hi01 = i32x4.shl(hi01, 7); lo02 = i32x4.shl(lo02, 7); hi02 = i32x4.shl(hi02, 7); lo03 = i32x4.shl(lo03, 7); hi03 = i32x4.shl(hi03, 7);
+  mask = v128.load(LOW);
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    x = v128.load_splat<u32>(a0); x = v128.and(x, mask);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    b = v128.load(w1); d = v128.load(w1, 16);
+    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    b = v128.load(w2); d = v128.load(w2, 16);
+    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi02);
+    b = v128.load(w3); d = v128.load(w3, 16);
+    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi03);
+    a0 += 4; w0 += 32; w1 += 32; w2 += 32; w3 += 32;
+  }
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo01, hi01, q0, w + 1 * panelBytes, at, col + 8);
+  finishQ8(lo02, hi02, q0, w + 2 * panelBytes, at, col + 16);
+  finishQ8(lo03, hi03, q0, w + 3 * panelBytes, at, col + 24);
+}
+
+function q8Split1x8(at: usize, w: usize, col: i32): void {
+  let w0 = w + PANEL_HEADER;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00;
+  const q0 = <usize>load<u32>(qRows + at);
+  let a0 = q0 + 16;
+  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    a0 += 4; w0 += 32;
+  }
+  w0 = w + PANEL_HEADER;
+  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7);
+  mask = v128.load(LOW);
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    x = v128.load_splat<u32>(a0); x = v128.and(x, mask);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    a0 += 4; w0 += 32;
+  }
+  finishQ8(lo00, hi00, q0, w, at, col);
+}
+
+function q8Split2x8(at: usize, w: usize, col: i32): void {
+  let w0 = w + PANEL_HEADER;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
+  let lo10 = lo00, hi10 = lo00, lo11 = lo00, hi11 = lo00;
+  const q0 = <usize>load<u32>(qRows + at);
+  let a0 = q0 + 16;
+  const q1 = <usize>load<u32>(qRows + at, 4);
+  let a1 = q1 + 16;
+  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
+  end = q0 + 16 + (<usize>(steps & -2) << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    b = v128.load(w0, 32); d = v128.load(w0, 48);
+    x = v128.load_splat<u32>(a0, 4); x = v128.and(i16x8.shr_u(x, 7), mask); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    x = v128.load_splat<u32>(a1, 4); x = v128.and(i16x8.shr_u(x, 7), mask); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
+    a0 += 8; a1 += 8; w0 += 64;
+  }
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    a0 += 4; a1 += 4; w0 += 32;
+  }
+  w0 = w + PANEL_HEADER;
+  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7); lo01 = i32x4.shl(lo01, 7); hi01 = i32x4.shl(hi01, 7);
+  a1 = q1 + 16; lo10 = i32x4.shl(lo10, 7); hi10 = i32x4.shl(hi10, 7); lo11 = i32x4.shl(lo11, 7); hi11 = i32x4.shl(hi11, 7);
+  mask = v128.load(LOW);
+  end = q0 + 16 + (<usize>(steps & -2) << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    b = v128.load(w0, 32); d = v128.load(w0, 48);
+    x = v128.load_splat<u32>(a0, 4); x = v128.and(x, mask); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    x = v128.load_splat<u32>(a1, 4); x = v128.and(x, mask); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
+    a0 += 8; a1 += 8; w0 += 64;
+  }
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    a0 += 4; a1 += 4; w0 += 32;
+  }
+  lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
+  lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+}
+
+function q8Split3x8(at: usize, w: usize, col: i32): void {
+  let w0 = w + PANEL_HEADER;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
+  const q0 = <usize>load<u32>(qRows + at);
+  let a0 = q0 + 16;
+  const q1 = <usize>load<u32>(qRows + at, 4);
+  let a1 = q1 + 16;
+  const q2 = <usize>load<u32>(qRows + at, 8);
+  let a2 = q2 + 16;
+  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); x = v128.and(i16x8.shr_u(x, 7), mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    a0 += 4; a1 += 4; a2 += 4; w0 += 32;
+  }
+  w0 = w + PANEL_HEADER;
+  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7);
+  a1 = q1 + 16; lo10 = i32x4.shl(lo10, 7); hi10 = i32x4.shl(hi10, 7);
+  a2 = q2 + 16; lo20 = i32x4.shl(lo20, 7); hi20 = i32x4.shl(hi20, 7);
+  mask = v128.load(LOW);
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); x = v128.and(x, mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    a0 += 4; a1 += 4; a2 += 4; w0 += 32;
+  }
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
+}
+
+function q8Split4x8(at: usize, w: usize, col: i32): void {
+  let w0 = w + PANEL_HEADER;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
+  let lo30 = lo00, hi30 = lo00;
+  const q0 = <usize>load<u32>(qRows + at);
+  let a0 = q0 + 16;
+  const q1 = <usize>load<u32>(qRows + at, 4);
+  let a1 = q1 + 16;
+  const q2 = <usize>load<u32>(qRows + at, 8);
+  let a2 = q2 + 16;
+  const q3 = <usize>load<u32>(qRows + at, 12);
+  let a3 = q3 + 16;
+  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); x = v128.and(i16x8.shr_u(x, 7), mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.load_splat<u32>(a3); x = v128.and(i16x8.shr_u(x, 7), mask); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
+    a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
+  }
+  w0 = w + PANEL_HEADER;
+  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7);
+  a1 = q1 + 16; lo10 = i32x4.shl(lo10, 7); hi10 = i32x4.shl(hi10, 7);
+  a2 = q2 + 16; lo20 = i32x4.shl(lo20, 7); hi20 = i32x4.shl(hi20, 7);
+  a3 = q3 + 16; lo30 = i32x4.shl(lo30, 7); hi30 = i32x4.shl(hi30, 7);
+  mask = v128.load(LOW);
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); x = v128.and(x, mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.load_splat<u32>(a3); x = v128.and(x, mask); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
+    a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
+  }
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo30, hi30, q3, w, at + 12, col);
+}
+
+function q8Split5x8(at: usize, w: usize, col: i32): void {
+  let w0 = w + PANEL_HEADER;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
+  let lo30 = lo00, hi30 = lo00;
+  let lo40 = lo00, hi40 = lo00;
+  const q0 = <usize>load<u32>(qRows + at);
+  let a0 = q0 + 16;
+  const q1 = <usize>load<u32>(qRows + at, 4);
+  let a1 = q1 + 16;
+  const q2 = <usize>load<u32>(qRows + at, 8);
+  let a2 = q2 + 16;
+  const q3 = <usize>load<u32>(qRows + at, 12);
+  let a3 = q3 + 16;
+  const q4 = <usize>load<u32>(qRows + at, 16);
+  let a4 = q4 + 16;
+  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); x = v128.and(i16x8.shr_u(x, 7), mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.load_splat<u32>(a3); x = v128.and(i16x8.shr_u(x, 7), mask); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
+    x = v128.load_splat<u32>(a4); x = v128.and(i16x8.shr_u(x, 7), mask); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
+    a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; w0 += 32;
+  }
+  w0 = w + PANEL_HEADER;
+  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7);
+  a1 = q1 + 16; lo10 = i32x4.shl(lo10, 7); hi10 = i32x4.shl(hi10, 7);
+  a2 = q2 + 16; lo20 = i32x4.shl(lo20, 7); hi20 = i32x4.shl(hi20, 7);
+  a3 = q3 + 16; lo30 = i32x4.shl(lo30, 7); hi30 = i32x4.shl(hi30, 7);
+  a4 = q4 + 16; lo40 = i32x4.shl(lo40, 7); hi40 = i32x4.shl(hi40, 7);
+  mask = v128.load(LOW);
+  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a2); x = v128.and(x, mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.load_splat<u32>(a3); x = v128.and(x, mask); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
+    x = v128.load_splat<u32>(a4); x = v128.and(x, mask); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
+    a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; w0 += 32;
+  }
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo30, hi30, q3, w, at + 12, col);
+  finishQ8(lo40, hi40, q4, w, at + 16, col);
 }
 
 /** All 8 bits, exact in every build: bytes widened to 16 bits. */
-export function sweepWide(
-  rows: i32, first: usize, panels: i32, steps: i32, qRows: usize, w: usize, panelBytes: usize, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+export function sweepWide(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
   const tiles = (rows + 3) / 4;
   const small = rows / tiles;
   const large = rows - small * tiles;
-  const columns = panels << 3;
-  let col = 0;
   if (rows == 1) {
-    for (; col + 16 <= columns; col += 16, w += 2 * panelBytes) {
-      q8Wide1x16(first, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero);
+    for (; panels >= 2; panels -= 2) {
+      q8Wide1x16(at, w, col);
+      w += 2 * panelBytes;
+      col += 16;
     }
   }
-  for (; col < columns; col += 8, w += panelBytes) {
-    let at = first;
-    for (let t = 0; t < tiles; ++t) {
-      const height = t < large ? small + 1 : small;
+  for (let t = 0; t < tiles; ++t) {
+    const height = t < large ? small + 1 : small;
+    for (let p = 0; p < panels; ++p) {
+      const panel = w + <usize>p * panelBytes;
+      const to = col + (p << 3);
       switch (height) {
-        case 4: { q8Wide4x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        case 3: { q8Wide3x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        case 2: { q8Wide2x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero); break; }
-        default: q8Wide1x8(at, steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero);
+        case 4: { q8Wide4x8(at, panel, to); break; }
+        case 3: { q8Wide3x8(at, panel, to); break; }
+        case 2: { q8Wide2x8(at, panel, to); break; }
+        default: q8Wide1x8(at, panel, to);
       }
-      at += <usize>height << 2;
     }
+    at += <usize>height << 2;
   }
 }
 
-function q8Wide1x16(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Wide1x16(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let w1 = w + PANEL_HEADER + 1 * panelBytes;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = v128.splat<i32>(0), hi01 = lo01;
+  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   let b0: v128, d0: v128;
   let b1: v128, d1: v128;
-  let x: v128, y: v128;
-  const end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128, end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -646,21 +871,18 @@ function q8Wide1x16(
     x = v128.load_splat<u32>(a0); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(x, b0e)); lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(y, b0o)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(x, d0e)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(y, d0o)); lo01 = i32x4.add(lo01, i32x4.dot_i16x8_s(x, b1e)); lo01 = i32x4.add(lo01, i32x4.dot_i16x8_s(y, b1o)); hi01 = i32x4.add(hi01, i32x4.dot_i16x8_s(x, d1e)); hi01 = i32x4.add(hi01, i32x4.dot_i16x8_s(y, d1o));
     a0 += 4; w0 += 32; w1 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo01, hi01, q0, w + 1 * panelBytes, <usize>load<u32>(outRows + at), col + 8, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo01, hi01, q0, w + 1 * panelBytes, at, col + 8);
 }
 
-function q8Wide1x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Wide1x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   let b0: v128, d0: v128;
-  let x: v128, y: v128;
-  const end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128, end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -668,23 +890,20 @@ function q8Wide1x8(
     x = v128.load_splat<u32>(a0); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(x, b0e)); lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(y, b0o)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(x, d0e)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(y, d0o));
     a0 += 4; w0 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
 }
 
-function q8Wide2x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Wide2x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
+  let lo10 = lo00, hi10 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
   let a1 = q1 + 16;
   let b0: v128, d0: v128;
-  let x: v128, y: v128;
-  const end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128, end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -693,18 +912,15 @@ function q8Wide2x8(
     x = v128.load_splat<u32>(a1); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(x, b0e)); lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(y, b0o)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(x, d0e)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(y, d0o));
     a0 += 4; a1 += 4; w0 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
 }
 
-function q8Wide3x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Wide3x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
-  let lo20 = v128.splat<i32>(0), hi20 = lo20;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
@@ -712,8 +928,8 @@ function q8Wide3x8(
   const q2 = <usize>load<u32>(qRows + at, 8);
   let a2 = q2 + 16;
   let b0: v128, d0: v128;
-  let x: v128, y: v128;
-  const end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128, end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -723,20 +939,17 @@ function q8Wide3x8(
     x = v128.load_splat<u32>(a2); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(x, b0e)); lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(y, b0o)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(x, d0e)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(y, d0o));
     a0 += 4; a1 += 4; a2 += 4; w0 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
-  finishQ8(kind, lo20, hi20, q2, w, <usize>load<u32>(outRows + at, 8), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
 }
 
-function q8Wide4x8(
-  at: usize, steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+function q8Wide4x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = v128.splat<i32>(0), hi10 = lo10;
-  let lo20 = v128.splat<i32>(0), hi20 = lo20;
-  let lo30 = v128.splat<i32>(0), hi30 = lo30;
+  let lo10 = lo00, hi10 = lo00;
+  let lo20 = lo00, hi20 = lo00;
+  let lo30 = lo00, hi30 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
@@ -746,8 +959,8 @@ function q8Wide4x8(
   const q3 = <usize>load<u32>(qRows + at, 12);
   let a3 = q3 + 16;
   let b0: v128, d0: v128;
-  let x: v128, y: v128;
-  const end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128, end: usize;
+  end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -758,8 +971,8 @@ function q8Wide4x8(
     x = v128.load_splat<u32>(a3); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo30 = i32x4.add(lo30, i32x4.dot_i16x8_s(x, b0e)); lo30 = i32x4.add(lo30, i32x4.dot_i16x8_s(y, b0o)); hi30 = i32x4.add(hi30, i32x4.dot_i16x8_s(x, d0e)); hi30 = i32x4.add(hi30, i32x4.dot_i16x8_s(y, d0o));
     a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
   }
-  finishQ8(kind, lo00, hi00, q0, w, <usize>load<u32>(outRows + at), col, n, scale, zero);
-  finishQ8(kind, lo10, hi10, q1, w, <usize>load<u32>(outRows + at, 4), col, n, scale, zero);
-  finishQ8(kind, lo20, hi20, q2, w, <usize>load<u32>(outRows + at, 8), col, n, scale, zero);
-  finishQ8(kind, lo30, hi30, q3, w, <usize>load<u32>(outRows + at, 12), col, n, scale, zero);
+  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo30, hi30, q3, w, at + 12, col);
 }

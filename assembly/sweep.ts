@@ -22,11 +22,11 @@ export const BLOCK_ROWS = 120;
   return RELAXED_MADD ? 6 : 5;
 }
 /** Panels that pass side by side where the weights' way from memory is the limit. */
-const GROUP_PANELS = 4;
+export const GROUP_PANELS = 4;
 /** Of panels above this size half as many, so that a group and some rows stay in the second-level cache. */
 const WIDE_PANEL_BYTES: usize = 128 << 10;
 /** Weights above this size are taken to come from memory rather than from cache. */
-const STREAM_BYTES: usize = 2 << 20;
+export const STREAM_BYTES: usize = 2 << 20;
 
 /** Bytes of one packed panel over K. */
 // @ts-ignore: decorator

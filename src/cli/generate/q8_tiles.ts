@@ -6,19 +6,23 @@
 
 /** How products become sums. */
 interface Path {
-  readonly name: "Chain" | "Whole" | "Wide";
+  readonly name: "Chain" | "Whole" | "Split" | "Wide";
   readonly relaxed: boolean;
   readonly text: string;
   /** Rows of the tallest tile. */
   readonly rowsMax: number;
-  /** Panels of 8 columns side by side for a single row. */
+  /** Panels of 8 columns side by side for a single row, one where depth serves weights from memory better. */
   readonly panelsMax: number;
+  /** Steps of k that have sums of their own, in tiles of one row, of two, ...; one where nothing is said. */
+  readonly depths: readonly number[];
   readonly tile: (tile: Tile) => string;
 }
 
 interface Tile {
   readonly rows: number;
   readonly panels: number;
+  /** Steps of k with sums of their own; one panel then. */
+  readonly depth: number;
 }
 
 const DOT = "i16x8.relaxed_dot_i8x16_i7x16_s";
@@ -32,6 +36,7 @@ const PATHS: readonly Path[] = [
       "products can overflow, one elsewhere.",
     rowsMax: 4,
     panelsMax: 4,
+    depths: [],
     tile: chain,
   },
   {
@@ -39,9 +44,20 @@ const PATHS: readonly Path[] = [
     relaxed: true,
     text:
       "Activations below 128 by dot products of four, one instruction where the processor has it (VNNI).",
+    rowsMax: 6,
+    panelsMax: 4,
+    depths: [4, 2, 2],
+    tile: whole,
+  },
+  {
+    name: "Split",
+    relaxed: true,
+    text:
+      "All 8 bits by dot products of four: those with the highest bit alone, times 128, and those with the other 7.",
     rowsMax: 5,
     panelsMax: 4,
-    tile: whole,
+    depths: [1, 2],
+    tile: split,
   },
   {
     name: "Wide",
@@ -49,6 +65,7 @@ const PATHS: readonly Path[] = [
     text: "All 8 bits, exact in every build: bytes widened to 16 bits.",
     rowsMax: 4,
     panelsMax: 2,
+    depths: [],
     tile: wide,
   },
 ];
@@ -58,12 +75,17 @@ const HEADER =
 //
 // int8 microkernels: R rows of quantised activations (unsigned bytes behind a header of
 // 16 bytes) against 8, 16 or 32 columns of signed weights; formats in q8_epilogue.ts.
+// Short tiles sum several steps of k apart, as sums in a row wait for each other.
 // Sums are exact 32-bit integers, whatever the tile or path.
 import { afterException, exception, firstException, lastException } from "./q8_exceptions";
 import { finishQ8, PANEL_HEADER } from "./q8_epilogue";
+import { panelBytes, qRows, steps, streaming } from "./q8_job";
 
 // Read from memory: a constant would be built anew in every turn of a loop.
 const ONES = memory.data<i16>([1, 1, 1, 1, 1, 1, 1, 1], 16);
+/** The highest bit of a byte moved to the lowest, and the other seven. */
+const HIGH = memory.data<i16>([0x101, 0x101, 0x101, 0x101, 0x101, 0x101, 0x101, 0x101], 16);
+const LOW = memory.data<i16>([0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f], 16);
 `;
 
 function each(count: number, write: (i: number) => string): string {
@@ -98,11 +120,11 @@ function link({ rows, panels }: Tile): string {
       "\n");
 }
 
-/** Two steps of k by chain, the turn-th of a loop's turn; weights shared by several rows. */
-function links({ rows }: Tile, turn: number): string {
-  const w = (bytes: number) => `v128.load(w0${offset(64 * turn + bytes)})`;
+/** Two steps of k by chain; weights shared by several rows. */
+function links({ rows }: Tile): string {
+  const w = (bytes: number) => `v128.load(w0${offset(bytes)})`;
   const a = (r: number, step: number) =>
-    `v128.load_splat<u32>(a${r}${offset(8 * turn + 4 * step)})`;
+    `v128.load_splat<u32>(a${r}${offset(4 * step)})`;
   return `      b0 = ${w(0)}; d0 = ${w(16)}; e = ${w(32)}; f = ${w(48)};\n` +
     each(
       rows,
@@ -116,17 +138,15 @@ function links({ rows }: Tile, turn: number): string {
 }
 
 /** The same for a single row: its bytes stay, weights come and go. */
-function rowLinks({ panels }: Tile, turn: number): string {
-  return `      x = v128.load_splat<u32>(a0${
-    offset(8 * turn)
-  }); y = v128.load_splat<u32>(a0, ${8 * turn + 4});\n` +
+function rowLinks({ panels }: Tile): string {
+  return "      x = v128.load_splat<u32>(a0); y = v128.load_splat<u32>(a0, 4);\n" +
     each(
       panels,
       (p) =>
         HALVES.map((half, h) =>
           `      ${half}0${p} = i32x4.add(${half}0${p}, i32x4.dot_i16x8_s(i16x8.add(` +
-          `${DOT}(v128.load(w${p}${offset(64 * turn + 16 * h)}), x), ` +
-          `${DOT}(v128.load(w${p}, ${64 * turn + 32 + 16 * h}), y)), ones));\n`
+          `${DOT}(v128.load(w${p}${offset(16 * h)}), x), ` +
+          `${DOT}(v128.load(w${p}, ${32 + 16 * h}), y)), ones));\n`
         ).join(""),
     );
 }
@@ -152,13 +172,9 @@ function chain(tile: Tile): string {
   const chained = first + (pairs << 3);
   while (a0 < end) {
     const stop = first + (min(${least((p) => `exception(l${p})`)}, pairs) << 3);
-    const even = a0 + ((stop - a0) & ~15);
+    const even = a0 + ((stop - a0) & ~7);
     while (a0 < even) {
-${
-      [0, 1].map((turn) =>
-        rows === 1 ? rowLinks(tile, turn) : links(tile, turn)
-      ).join("")
-    }  ${advance(tile, 4)}    }
+${rows === 1 ? rowLinks(tile) : links(tile)}  ${advance(tile, 2)}    }
     const rest = stop == chained ? end : stop + 8;
     while (a0 < rest) {
 ${link(tile)}  ${advance(tile, 1)}    }
@@ -169,63 +185,107 @@ ${link(tile)}  ${advance(tile, 1)}    }
     ) + "  }\n";
 }
 
-/** A loop over steps of k, `unroll` a turn, and one a turn for the rest. */
-function loop(tile: Tile, unroll: number, step: (k: number) => string): string {
-  return (unroll === 1
+/** A loop over steps of k, one sum's after the other. */
+function loop(tile: Tile, body: string, rest: string): string {
+  return (tile.depth === 1
     ? ""
-    : `  const body = a0 + (<usize>(steps & ${-unroll}) << 2);
-  while (a0 < body) {
-` + each(unroll, step) + advance(tile, unroll) + "  }\n") +
-    `  const end = q0 + 16 + (<usize>steps << 2);
+    : `  end = q0 + 16 + (<usize>(steps & ${-tile.depth}) << 2);
   while (a0 < end) {
-` + step(0) + advance(tile, 1) + "  }\n";
+` + body + advance(tile, tile.depth) + "  }\n") +
+    `  end = q0 + 16 + (<usize>steps << 2);
+  while (a0 < end) {
+` + rest + advance(tile, 1) + "  }\n";
+}
+
+/** Sums of every step of k. */
+const depthsOf = ({ depth }: Tile) =>
+  Array.from({ length: depth }, (_, i) => i);
+
+/** Products of weights and what `activation` makes of the word x, summed by four. */
+function dots(tile: Tile, activation: string): string {
+  const { rows, panels } = tile;
+  const dot = (r: number, sum: number, word: string) =>
+    HALVES.map((half, h) =>
+      ` ${half}${r}${sum} = i32x4.relaxed_dot_i8x16_i7x16_add_s(${
+        "bd"[h]
+      }, ${word}, ${half}${r}${sum});`
+    ).join("") + "\n";
+  const weights = (p: number, k: number) =>
+    `    b = v128.load(w${p}${offset(32 * k)}); d = v128.load(w${p}, ${
+      32 * k + 16
+    });\n`;
+  const word = (r: number, k: number) =>
+    `    x = v128.load_splat<u32>(a${r}${offset(4 * k)});${activation}`;
+  const step = (k: number) =>
+    rows === 1
+      ? word(0, k) + "\n" + each(
+        panels,
+        (p) => weights(p, k) + `   ${dot(0, p + k, "x")}`,
+      )
+      : weights(0, k) + each(rows, (r) => word(r, k) + dot(r, k, "x"));
+  // Four steps of one row are one load.
+  const body = tile.depth === 4
+    ? `    x = v128.load(a0);${activation}\n` +
+      each(4, (k) =>
+        weights(0, k) +
+        `   ${dot(0, k, `v128.shuffle<u32>(x, x, ${k}, ${k}, ${k}, ${k})`)}`)
+    : depthsOf(tile).map(step).join("");
+  return loop(tile, body, step(0));
+}
+
+/** One sum of those of every step. */
+function gather(tile: Tile): string {
+  const { rows, depth } = tile;
+  return depth === 1 ? "" : each(
+    rows,
+    (r) =>
+      "  " +
+      depthsOf(tile).slice(1).flatMap((k) =>
+        HALVES.map((half) =>
+          `${half}${r}0 = i32x4.add(${half}${r}0, ${half}${r}${k});`
+        )
+      ).join(" ") + "\n",
+  );
 }
 
 function whole(tile: Tile): string {
-  const { rows, panels } = tile;
-  return each(panels, (p) => `  let b${p}: v128, d${p}: v128;\n`) +
-    "  let x: v128;\n" +
-    loop(
-      tile,
-      2,
-      (k) =>
-        each(
-          panels,
-          (p) =>
-            `    b${p} = v128.load(w${p}${
-              offset(32 * k)
-            }); d${p} = v128.load(w${p}, ${32 * k + 16});\n`,
-        ) +
-        each(
-          rows,
-          (r) =>
-            `    x = v128.load_splat<u32>(a${r}${offset(4 * k)});` +
-            each(panels, (p) =>
-              HALVES.map((half, h) =>
-                ` ${half}${r}${p} = i32x4.relaxed_dot_i8x16_i7x16_add_s(${
-                  "bd"[h]
-                }${p}, x, ${half}${r}${p});`
-              ).join("")) +
-            "\n",
-        ),
-    );
+  return "  let b: v128, d: v128, x: v128, end: usize;\n" + dots(tile, "") +
+    gather(tile);
+}
+
+/** The highest bits first, so that their sums double seven times where they are. */
+function split(tile: Tile): string {
+  return "  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;\n" +
+    dots(tile, " x = v128.and(i16x8.shr_u(x, 7), mask);") +
+    each(tile.panels, (p) => `  w${p} = w + PANEL_HEADER${times(p)};\n`) +
+    each(
+      tile.rows,
+      (r) =>
+        `  a${r} = q${r} + 16;` +
+        each(tile.panels * tile.depth, (k) =>
+          HALVES.map((half) =>
+            ` ${half}${r}${k} = i32x4.shl(${half}${r}${k}, 7);`
+          ).join("")) +
+        "\n",
+    ) +
+    "  mask = v128.load(LOW);\n" +
+    dots(tile, " x = v128.and(x, mask);") + gather(tile);
 }
 
 function wide(tile: Tile): string {
   const { rows, panels } = tile;
   return each(panels, (p) => `  let b${p}: v128, d${p}: v128;\n`) +
-    "  let x: v128, y: v128;\n" +
+    "  let x: v128, y: v128, end: usize;\n" +
     loop(
       tile,
-      1,
-      () =>
-        each(
-          panels,
-          (p) =>
-            `    b${p} = v128.load(w${p}); d${p} = v128.load(w${p}, 16);\n` +
-            `    const b${p}e = i16x8.shr_s(i16x8.shl(b${p}, 8), 8), b${p}o = i16x8.shr_s(b${p}, 8);\n` +
-            `    const d${p}e = i16x8.shr_s(i16x8.shl(d${p}, 8), 8), d${p}o = i16x8.shr_s(d${p}, 8);\n`,
-        ) +
+      "",
+      each(
+        panels,
+        (p) =>
+          `    b${p} = v128.load(w${p}); d${p} = v128.load(w${p}, 16);\n` +
+          `    const b${p}e = i16x8.shr_s(i16x8.shl(b${p}, 8), 8), b${p}o = i16x8.shr_s(b${p}, 8);\n` +
+          `    const d${p}e = i16x8.shr_s(i16x8.shl(d${p}, 8), 8), d${p}o = i16x8.shr_s(d${p}, 8);\n`,
+      ) +
         each(
           rows,
           (r) =>
@@ -242,21 +302,13 @@ function wide(tile: Tile): string {
     );
 }
 
-const PARAMETERS =
-  `steps: i32, qRows: usize, w: usize, panelBytes: usize, col: i32, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32`;
-const ARGUMENTS =
-  "steps, qRows, w, panelBytes, col, n, kind, outRows, scale, zero";
-
 const nameOf = (path: Path, { rows, panels }: Tile) =>
   `q8${path.name}${rows}x${8 * panels}`;
 
 function renderTile(path: Path, tile: Tile): string {
-  const { rows, panels } = tile;
+  const { rows, panels, depth } = tile;
   return `
-function ${nameOf(path, tile)}(
-  at: usize, ${PARAMETERS}
-): void {
+function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
 ` +
     each(panels, (p) => `  let w${p} = w + PANEL_HEADER${times(p)};\n`) +
     each(
@@ -264,8 +316,11 @@ function ${nameOf(path, tile)}(
       (r) =>
         "  let" +
         Array.from(
-          { length: panels },
-          (_, p) => ` lo${r}${p} = v128.splat<i32>(0), hi${r}${p} = lo${r}${p}`,
+          { length: panels * depth },
+          (_, p) =>
+            ` lo${r}${p} = ${
+              r + p === 0 ? "v128.splat<i32>(0)" : "lo00"
+            }, hi${r}${p} = lo00`,
         ).join(",") + ";\n",
     ) +
     each(
@@ -282,60 +337,57 @@ function ${nameOf(path, tile)}(
         each(
           rows,
           (r) =>
-            `  finishQ8(kind, lo${r}${p}, hi${r}${p}, q${r}, w${times(p)},` +
-            ` <usize>load<u32>(outRows + at${offset(4 * r)}), col${
-              p === 0 ? "" : ` + ${8 * p}`
-            }, n, scale, zero);\n`,
+            `  finishQ8(lo${r}${p}, hi${r}${p}, q${r}, w${times(p)}, at${
+              r === 0 ? "" : ` + ${4 * r}`
+            }, col${p === 0 ? "" : ` + ${8 * p}`});\n`,
         ),
     ) +
     "}\n";
 }
 
-/** Rows in tiles of nearly equal height, panel after panel. */
+/** Rows in tiles of nearly equal height, each past all panels before the next. */
 function renderSweep(path: Path): string {
-  const { name, relaxed, text, rowsMax, panelsMax } = path;
-  const single = { rows: 1, panels: panelsMax };
-  const heights = Array.from({ length: rowsMax }, (_, i) => i + 1);
+  const { name, relaxed, text, rowsMax, panelsMax, depths } = path;
+  const tiles = Array.from({ length: rowsMax }, (_, i): Tile => ({
+    rows: i + 1,
+    panels: 1,
+    depth: depths[i] ?? 1,
+  }));
+  const single: Tile = { rows: 1, panels: panelsMax, depth: 1 };
   const body = `  const tiles = (rows + ${rowsMax - 1}) / ${rowsMax};
   const small = rows / tiles;
   const large = rows - small * tiles;
-  const columns = panels << 3;
-  let col = 0;
-  if (rows == 1) {
-    for (; col + ${8 * panelsMax} <= columns; col += ${
-    8 * panelsMax
-  }, w += ${panelsMax} * panelBytes) {
-      ${nameOf(path, single)}(first, ${ARGUMENTS});
+` + `  if (rows == 1${depths[0] > 1 ? " && !streaming" : ""}) {
+    for (; panels >= ${panelsMax}; panels -= ${panelsMax}) {
+      ${nameOf(path, single)}(at, w, col);
+      w += ${panelsMax} * panelBytes;
+      col += ${8 * panelsMax};
     }
   }
-  for (; col < columns; col += 8, w += panelBytes) {
-    let at = first;
-    for (let t = 0; t < tiles; ++t) {
-      const height = t < large ? small + 1 : small;
+` + `  for (let t = 0; t < tiles; ++t) {
+    const height = t < large ? small + 1 : small;
+    for (let p = 0; p < panels; ++p) {
+      const panel = w + <usize>p * panelBytes;
+      const to = col + (p << 3);
       switch (height) {
 ${
-    heights.slice(1).toReversed().map((rows) =>
-      `        case ${rows}: { ${
-        nameOf(path, { rows, panels: 1 })
-      }(at, ${ARGUMENTS}); break; }\n`
+    tiles.slice(1).toReversed().map((tile) =>
+      `        case ${tile.rows}: { ${
+        nameOf(path, tile)
+      }(at, panel, to); break; }\n`
     ).join("")
-  }        default: ${nameOf(path, { rows: 1, panels: 1 })}(at, ${ARGUMENTS});
+  }        default: ${nameOf(path, tiles[0])}(at, panel, to);
       }
-      at += <usize>height << 2;
     }
+    at += <usize>height << 2;
   }
 `;
   return `
 /** ${text} */
-export function sweep${name}(
-  rows: i32, first: usize, panels: i32, steps: i32, qRows: usize, w: usize, panelBytes: usize, n: i32,
-  kind: i32, outRows: usize, scale: f32, zero: i32
-): void {
+export function sweep${name}(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
 ${relaxed ? "  if (!ASC_FEATURE_RELAXED_SIMD) return;\n" : ""}${body}}
 ` +
-    [single, ...heights.map((rows) => ({ rows, panels: 1 }))].map((tile) =>
-      renderTile(path, tile)
-    ).join("");
+    [single, ...tiles].map((tile) => renderTile(path, tile)).join("");
 }
 
 /** The text of assembly/q8_tiles.ts. */

@@ -1,0 +1,41 @@
+// The int8 sweep that is under way: what is the same for all its tiles, as job.ts has it for f32.
+
+/** Quantised rows, and steps of 4 numbers of k in each. */
+export let qRows: usize = 0;
+export let steps: i32 = 0;
+/** From one panel to the next. */
+export let panelBytes: usize = 0;
+/** Whether weights are taken to come from memory rather than from cache. */
+export let streaming: bool = false;
+/** Columns of the result; those of the last panel from n on are padding. */
+export let n: i32 = 0;
+/** What becomes of sums, see finishQ8(), and where. */
+export let kind: i32 = 0;
+export let outRows: usize = 0;
+/** Of requantised results. */
+export let scale: f32 = 1;
+export let zero: i32 = 0;
+
+/** Says what is multiplied: rows of k bytes by panels `stride` bytes apart. */
+export function readsQ8(k: i32, table: usize, stride: usize): void {
+  qRows = table;
+  steps = (k + 3) >> 2;
+  panelBytes = stride;
+}
+
+export function streams(fromMemory: bool): void {
+  streaming = fromMemory;
+}
+
+/** Says what becomes of sums: `columns` results by one kind. */
+export function writesQ8(columns: i32, code: i32, table: usize): void {
+  n = columns;
+  kind = code;
+  outRows = table;
+}
+
+/** Says how results are requantised. */
+export function requantizes(toScale: f32, toZero: i32): void {
+  scale = toScale;
+  zero = toZero;
+}
