@@ -58,7 +58,8 @@ export namespace op {
   v128.store(d, hi, 16);
 }
 
-function complete(code: i32, lo: v128, hi: v128, at: usize, col: i32): void {
+/** finish() of any code and number of columns. */
+export function complete(code: i32, lo: v128, hi: v128, at: usize, col: i32): void {
   const left = n - col;
   if (left <= 0) return;
   const offset = <usize>col << 2;

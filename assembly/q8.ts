@@ -164,13 +164,23 @@ export function gemm_q8_u8(
 function check(m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize): void {
   checkLeast(n, 1);
   checkLeast(k, 1);
-  checkRows(qRows, m, rowBytes(k));
+  checkQ8Rows(m, k, seven, qRows);
   checkPacked(w, (n + 7) >> 3, q8PanelBytes(k));
   if (seven) {
-    for (let j = 0; j < n; j += 8) {
-      const panel = w + <usize>(j >> 3) * q8PanelBytes(k);
-      checkExceptions(panel, (k + 3) >> 2, panel + PANEL_HEADER);
-    }
+    for (let j = 0; j < n; j += 8) checkQ8Panel(w + <usize>(j >> 3) * q8PanelBytes(k), k);
+  }
+}
+
+/** Traps unless the panel's list of exceptions is true. */
+export function checkQ8Panel(panel: usize, k: i32): void {
+  if (!ASC_NO_ASSERT) checkExceptions(panel, (k + 3) >> 2, panel + PANEL_HEADER);
+}
+
+/** Traps unless quantised rows of k bytes lie inside memory, and hold what `seven` promises. */
+export function checkQ8Rows(m: i32, k: i32, seven: i32, qRows: usize): void {
+  if (!ASC_NO_ASSERT) {
+    checkRows(qRows, m, rowBytes(k));
+    if (!seven) return;
     for (let i = 0; i < m; ++i) {
       const q = row(qRows, <usize>i << 2) + ROW_HEADER;
       for (let j = 0; j < k; ++j) assert(load<u8>(q + j) < 128, "an activation has more than 7 bits");

@@ -5,8 +5,9 @@
 // columns each, i32 (sum v - K weightZero), i32 weightZero, f32 weightScale, f32 bias, and
 // the list of q8_exceptions.ts; then, for every step, 4 numbers of k, 4 bytes of each column.
 import { shifter } from "./constants";
-import { activate } from "./epilogue";
-import { kind, n, outRows, scale, zero } from "./q8_job";
+import { activate, complete } from "./epilogue";
+import { op0, op1, units } from "./job";
+import { kind, n, outRows, PART_BYTES, partSums, scale, zero } from "./q8_job";
 import { put, row } from "./simd";
 
 /** Bytes before a panel's weights. */
@@ -16,6 +17,12 @@ export namespace q8 {
   /** Results: an activation of gemm_f32 gives f32; or one of these. */
   export const I32 = 64;
   export const U8 = 128; // plus an activation
+  /** Kept for BOTH as f32. */
+  export const PART = 256;
+  /** A cell's gate, which ends as job.ts says; BOTH: of the sum and what was kept of it. */
+  export const GATE = 512;
+  export const BOTH = GATE + 1024;
+  export const ACTIVATION = 63;
 }
 
 /** Ends columns col..col+7 of the row at byte offset `at` of the job's tables. */
@@ -32,13 +39,17 @@ export function finishQ8(lo: v128, hi: v128, q: usize, header: usize, at: usize,
   ));
   if (kind != q8.I32) {
     const rowScale = v128.load_splat<f32>(q);
-    const act = kind & ~q8.U8;
+    const act = kind & q8.ACTIVATION;
     lo = activate(act, f32x4.add(
       f32x4.mul(f32x4.convert_i32x4_s(lo), f32x4.mul(rowScale, v128.load(header, 64))), v128.load(header, 96)
     ));
     hi = activate(act, f32x4.add(
       f32x4.mul(f32x4.convert_i32x4_s(hi), f32x4.mul(rowScale, v128.load(header, 80))), v128.load(header, 112)
     ));
+  }
+  if (kind >= q8.PART) {
+    gate(lo, hi, at, col);
+    return;
   }
   const out = row(outRows, at);
   if (kind & q8.U8) {
@@ -51,6 +62,22 @@ export function finishQ8(lo: v128, hi: v128, q: usize, header: usize, at: usize,
   const to = out + (<usize>col << 2);
   put(to, lo, left);
   put(to + 16, hi, left - 4);
+}
+
+/** Keeps sums of a cell, or hands them to the f32 cells' epilogue. */
+function gate(lo: v128, hi: v128, at: usize, col: i32): void {
+  const kept = partSums + (at * (PART_BYTES >> 2)) + (<usize>col << 2);
+  if (kind == q8.PART) {
+    v128.store(kept, lo);
+    v128.store(kept, hi, 16);
+    return;
+  }
+  if (kind == q8.BOTH) {
+    lo = f32x4.add(v128.load(kept), lo);
+    hi = f32x4.add(v128.load(kept, 16), hi);
+  }
+  if (op0 == op1) complete(op0, lo, hi, at, col);
+  else complete(col & 8 ? op1 : op0, lo, hi, at, (col >> 4) * units);
 }
 
 /** Out of reach of every zero point, and small enough to be shifted. */

@@ -16,6 +16,15 @@ export let outRows: usize = 0;
 export let scale: f32 = 1;
 export let zero: i32 = 0;
 
+/** Bytes of a row of a cell's kept sums: those of one group of panels. */
+export const PART_BYTES: usize = 256;
+/** Where they lie, less the first row and column. */
+export let partSums: usize = 0;
+
+export function keepsParts(address: usize, at: usize, col: i32): void {
+  partSums = address - at * (PART_BYTES >> 2) - (<usize>col << 2);
+}
+
 /** Says what is multiplied: rows of k bytes by panels `stride` bytes apart. */
 export function readsQ8(k: i32, table: usize, stride: usize): void {
   qRows = table;

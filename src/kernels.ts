@@ -81,6 +81,11 @@ export {
 export type { BatchNorm, ConvWeights } from "./kernels/pack/pack_conv.ts";
 export { packGemm } from "./kernels/pack/pack_gemm.ts";
 export type { GemmSize, PackGemmOptions } from "./kernels/pack/pack_gemm.ts";
+export { packGruQ8, packLstmQ8 } from "./kernels/pack/pack_q8_cells.ts";
+export type {
+  CellQ8Weights,
+  QuantizedGates,
+} from "./kernels/pack/pack_q8_cells.ts";
 export { packQ8, quantizeWeights } from "./kernels/pack/pack_q8.ts";
 export type { PackQ8Options } from "./kernels/pack/pack_q8.ts";
 export { resizeLinear, resizeNearest } from "./kernels/pack/resize_tables.ts";

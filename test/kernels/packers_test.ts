@@ -13,6 +13,7 @@ import {
   packDepthwise,
 } from "../../src/kernels/pack/pack_conv.ts";
 import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
+import { packGruQ8, packLstmQ8 } from "../../src/kernels/pack/pack_q8_cells.ts";
 import { packQ8, quantizeWeights } from "../../src/kernels/pack/pack_q8.ts";
 import { imageShape, transposedShape } from "../../src/tensor/image_shape.ts";
 
@@ -22,6 +23,10 @@ interface Packer {
 }
 
 const floats = (length: number) => new Float32Array(length);
+const gates = (n: number, k: number) => ({
+  values: new Int8Array(n * k),
+  scale: floats(n),
+});
 const window = { height: 3, width: 3, channels: 2, kernel: 1 };
 const shape = imageShape({ ...window, outChannels: 2 });
 const norm = {
@@ -78,6 +83,20 @@ const PACKERS: Readonly<Record<string, Packer>> = {
   packQ8: {
     pack: packQ8,
     sound: { n: 1, k: 2, values: new Int8Array(2), scale: floats(1) },
+  },
+  packLstmQ8: {
+    pack: packLstmQ8,
+    sound: {
+      ...{ hidden: 1, inputSize: 2, b: floats(8) },
+      ...{ w: gates(4, 2), r: gates(4, 1) },
+    },
+  },
+  packGruQ8: {
+    pack: packGruQ8,
+    sound: {
+      ...{ hidden: 1, inputSize: 2, b: floats(6) },
+      ...{ w: gates(3, 2), r: gates(3, 1) },
+    },
   },
   quantizeWeights: {
     pack: quantizeWeights,

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import { gemmQ8Case } from "./cases/q8.ts";
+import { gruQ8Case, lstmQ8Case } from "./cases/q8_cells.ts";
 import { place } from "./placement.ts";
-import { builds } from "./builds.ts";
+import { type Build, builds, release } from "./builds.ts";
 
 // Above assembly/sweep.ts's STREAM_BYTES a single row takes another tile; groups of panels are cut short,
 // and the last step of k has three numbers.
@@ -33,4 +34,43 @@ for (const [bits, seven] of [[7, true], [8, false]] as const) {
       }
     }
   });
+}
+
+for (
+  const [name, family] of [["lstm", lstmQ8Case], ["gru", gruQ8Case]] as const
+) {
+  for (const seven of [true, false]) {
+    Deno.test(`int8 ${name} steps of ${seven ? 7 : 8} bits over streaming weights have the same bits in every batch, variant and build of deterministic floats`, () => {
+      const rows = 123;
+      const kernelCase = family.of(
+        { prng: new Prng(7), rows, exact: false },
+        { hidden: 601, inputSize: 587, seven },
+      );
+      assert.ok(kernelCase.blocks!.w.byteLength > STREAM_BYTES);
+      const run = ({ memory, base, kernels }: Build, order: number[]) => {
+        const placed = place(memory, kernelCase, { base, order });
+        placed.run(kernels);
+        return new Int32Array(placed.bits("hOut").buffer);
+      };
+      const all = Array.from({ length: rows }, (_, i) => i);
+      const expected = run(release, all);
+      for (const build of builds.filter(hasDeterministicFloats)) {
+        for (const order of [[5], [122, 5], [1, 2, 5], all.toReversed()]) {
+          const got = run(build, order);
+          const width = got.length / order.length;
+          order.forEach((row, i) =>
+            assert.deepEqual(
+              got.subarray(i * width, (i + 1) * width),
+              expected.subarray(row * width, (row + 1) * width),
+              `${build.name}: row ${row} among ${order.length}`,
+            )
+          );
+        }
+      }
+    });
+  }
+}
+
+function hasDeterministicFloats({ name }: Build): boolean {
+  return !name.includes("relaxed");
 }

@@ -35,6 +35,7 @@ import {
 } from "./cases/moves.ts";
 import { poolCase } from "./cases/pool.ts";
 import { gemmQ8Case } from "./cases/q8.ts";
+import { gruQ8Case, lstmQ8Case } from "./cases/q8_cells.ts";
 import {
   dynamicQ8Case,
   quantizeCase,
@@ -49,7 +50,9 @@ import {
 } from "./cases/row_reductions.ts";
 import { binaryCase, unaryCase } from "./cases/rows.ts";
 import {
+  gruQ8UnitsCase,
   gruUnitsCase,
+  lstmQ8UnitsCase,
   lstmUnitsCase,
   treeInternalUnitsCase,
   treeLeafUnitsCase,
@@ -60,6 +63,7 @@ import {
   DEPTHWISE,
   GEMMS,
   POOLS,
+  Q8_CELLS,
   Q8_GEMMS,
   RESIZES,
   RESNET50,
@@ -173,6 +177,10 @@ export const KERNELS: readonly KernelEntry[] = [
   kernel("lstm_units_f32", "LSTM step", lstmUnitsCase),
   kernel("gru_step_f32", "GRU step", gruCase, ...CELLS),
   kernel("gru_units_f32", "GRU step", gruUnitsCase),
+  kernel("lstm_step_q8", "int8 cells", lstmQ8Case, ...Q8_CELLS),
+  kernel("lstm_units_q8", "int8 cells", lstmQ8UnitsCase),
+  kernel("gru_step_q8", "int8 cells", gruQ8Case, ...Q8_CELLS),
+  kernel("gru_units_q8", "int8 cells", gruQ8UnitsCase),
   kernel("tree_leaf_f32", "TreeLSTM", treeLeafCase, ...TREE_CELLS),
   kernel("tree_leaf_units_f32", "TreeLSTM", treeLeafUnitsCase),
   kernel("tree_internal_f32", "TreeLSTM", treeInternalCase, ...TREE_CELLS),

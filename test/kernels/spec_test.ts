@@ -19,6 +19,7 @@ const QUESTIONS: Questions = {
   shoal_scratch_bytes: (variants) => variants,
   conv_scratch_bytes: (shape) => shape,
   attention_scratch_bytes: (capacity) => capacity,
+  cell_q8_scratch_bytes: () => 8,
 };
 
 /** The sizes that a call of the kernel has, all 8; any other name throws. */

@@ -27,6 +27,9 @@ export const CELLS = [1, 4, 16, 64, 256].map((rows) => ({
   inputSize: 1024,
 }));
 
+/** The same of int8. */
+export const Q8_CELLS = CELLS.map((size) => ({ ...size, seven: true }));
+
 /** Binary TreeLSTM nodes. */
 export const TREE_CELLS = [1, 16, 64].map((rows) => ({
   rows,

@@ -169,6 +169,11 @@ export class KernelHost extends Arena {
     return this.block("f32", bytes / 4);
   }
 
+  /** Scratch memory for a step of an int8 cell. */
+  cellQ8Scratch(): Block {
+    return this.block("f32", this.#kernels.cell_q8_scratch_bytes() / 4);
+  }
+
   /** Scratch memory for a convolution. */
   convScratch(shape: ImageShape): Block {
     const bytes = this.temporarily(() =>

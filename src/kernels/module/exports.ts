@@ -88,6 +88,8 @@ export interface KernelExports {
   attention_scratch_bytes(
     capacity: number,
   ): number;
+  /** Bytes of the scratch memory that the int8 cells need. */
+  cell_q8_scratch_bytes(): number;
   /**
    * 2-D convolution (cross-correlation, as ONNX Conv) of m NHWC images, see image.ts:
    * out = act(bias + sum over kernel rows, kernel columns, channels [+ residual])
@@ -304,6 +306,25 @@ export interface KernelExports {
     hOutRows: number,
   ): void;
   /**
+   * gru_step_f32 of int8 (ONNX GRU with linear_before_reset = 1): xRows and hRows are quantised rows
+   * of kx and `hidden` bytes, stateRows h in f32, which the update gate blends. Weights: per gate
+   * ceil(hidden / 8) panels of 8 units, r over x and h (a panel of each), Rn over h, Wn over x, z
+   * over x and h; panels as in gemm_q8_f32, with the input biases or the recurrent ones. seven and
+   * scratch as in lstm_step_q8. hOut rows must not overlap any input row.
+   */
+  gru_step_q8(
+    m: number,
+    hidden: number,
+    kx: number,
+    seven: number,
+    xRows: number,
+    hRows: number,
+    stateRows: number,
+    w: number,
+    hOutRows: number,
+    scratch: number,
+  ): void;
+  /**
    * gru_step_f32 for units first .. first + units - 1 of `hidden` alone; first is a multiple
    * of 8. Rows of hUnitRows (the same h as hRows) and hOutRows start at unit `first`; xRows,
    * hRows and w are those of the whole step.
@@ -319,6 +340,25 @@ export interface KernelExports {
     hUnitRows: number,
     w: number,
     hOutRows: number,
+  ): void;
+  /**
+   * gru_step_q8 for units first .. first + units - 1 of `hidden` alone; first is a multiple of 8.
+   * Rows of stateRows and hOutRows start at unit `first`; xRows, hRows and w are those of the whole
+   * step.
+   */
+  gru_units_q8(
+    m: number,
+    hidden: number,
+    first: number,
+    units: number,
+    kx: number,
+    seven: number,
+    xRows: number,
+    hRows: number,
+    stateRows: number,
+    w: number,
+    hOutRows: number,
+    scratch: number,
   ): void;
   /**
    * Layer normalisation (Ba, Kiros, Hinton 2016), two passes over the row:
@@ -355,6 +395,26 @@ export interface KernelExports {
     cOutRows: number,
   ): void;
   /**
+   * lstm_step_f32 of int8 (ONNX LSTM, default activations, no peepholes): xRows and hRows are
+   * quantised rows of kx and `hidden` bytes, cRows f32. Weights: the panels of lstm_step_f32 in
+   * their order, each first as a panel of gemm_q8_f32 over x with the input biases, then as one over
+   * h with the recurrent biases. seven = 1: all bytes of x and h are below 128. scratch:
+   * cell_q8_scratch_bytes() bytes, 16-byte aligned. hOut and cOut rows must not overlap any input row.
+   */
+  lstm_step_q8(
+    m: number,
+    hidden: number,
+    kx: number,
+    seven: number,
+    xRows: number,
+    hRows: number,
+    cRows: number,
+    w: number,
+    hOutRows: number,
+    cOutRows: number,
+    scratch: number,
+  ): void;
+  /**
    * lstm_step_f32 for units first .. first + units - 1 of `hidden` alone; first is a multiple
    * of 8. Rows of cRows, hOutRows and cOutRows start at unit `first`; xRows, hRows and w are
    * those of the whole step.
@@ -371,6 +431,26 @@ export interface KernelExports {
     w: number,
     hOutRows: number,
     cOutRows: number,
+  ): void;
+  /**
+   * lstm_step_q8 for units first .. first + units - 1 of `hidden` alone; first is a multiple of 8.
+   * Rows of cRows, hOutRows and cOutRows start at unit `first`; xRows, hRows and w are those of the
+   * whole step.
+   */
+  lstm_units_q8(
+    m: number,
+    hidden: number,
+    first: number,
+    units: number,
+    kx: number,
+    seven: number,
+    xRows: number,
+    hRows: number,
+    cRows: number,
+    w: number,
+    hOutRows: number,
+    cOutRows: number,
+    scratch: number,
   ): void;
   /** out = max(a, b); NaN if either is. */
   max_f32(
@@ -535,8 +615,8 @@ export interface KernelExports {
    * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
    * (0), and says which variants it runs, a sum of those in shoal_variants(); others are
    * ignored. Neither changes a bit. 1, which needs the memory: many rows go in blocks, faster where the engine checks bounds in code,
-   * slower where it does not. 2: int8 activations of 7 bits by sums of four products, faster
-   * where the processor has them in one instruction (VNNI) and the engine uses it.
+   * slower where it does not. 2: int8 sums by four products at a time, of 8 bits in two passes,
+   * faster where the processor has them in one instruction (VNNI) and the engine uses it.
    */
   shoal_use_scratch(
     address: number,

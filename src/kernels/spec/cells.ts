@@ -29,9 +29,10 @@ import {
 } from "./signature.ts";
 
 /** What a kernel computes: all hidden units, or a range of them. */
-type Units = "hidden" | "units";
+export type Units = "hidden" | "units";
 
-const start = (units: Units): readonly Parameter[] => [
+/** A step's batch and units. */
+export const start = (units: Units): readonly Parameter[] => [
   m,
   size("hidden"),
   ...(units === "units"
@@ -92,16 +93,18 @@ const treeInternal = (units: Units) => [
   ...results(units),
 ];
 
-const range: Pick<WholeKernel, "cuts" | "relation" | "practice"> = {
-  cuts: "whole",
-  practice: { first: 0, units: 40 },
-  relation: ({ hidden, first, units }) =>
-    first + units <= hidden
-      ? undefined
-      : `units ${first} to ${
-        first + units - 1
-      } are not among ${hidden}: take at most ${hidden - first}`,
-};
+/** What is said of every kernel that computes a range of units. */
+export const rangeOfUnits: Pick<WholeKernel, "cuts" | "relation" | "practice"> =
+  {
+    cuts: "whole",
+    practice: { first: 0, units: 40 },
+    relation: ({ hidden, first, units }) =>
+      first + units <= hidden
+        ? undefined
+        : `units ${first} to ${
+          first + units - 1
+        } are not among ${hidden}: take at most ${hidden - first}`,
+  };
 const gates = (count: number) => ({ m, hidden, kx }: Sizes) =>
   2 * count * m * hidden * (hidden + kx) / FLOPS_PER_NS;
 
@@ -111,7 +114,7 @@ export const CELLS = {
     cuts: [byUnits("lstm_units_f32"), byRows(TILE_ROWS)],
     nanoseconds: gates(4),
   },
-  lstm_units_f32: { ...range, parameters: lstm("units") },
+  lstm_units_f32: { ...rangeOfUnits, parameters: lstm("units") },
   gru_step_f32: {
     parameters: gru("hidden"),
     cuts: [
@@ -120,18 +123,21 @@ export const CELLS = {
     ],
     nanoseconds: gates(3),
   },
-  gru_units_f32: { ...range, parameters: gru("units") },
+  gru_units_f32: { ...rangeOfUnits, parameters: gru("units") },
   tree_leaf_f32: {
     parameters: treeLeaf("hidden"),
     cuts: [byUnits("tree_leaf_units_f32"), byRows(TILE_ROWS)],
     nanoseconds: ({ m, hidden, kx }) => 6 * m * hidden * kx / FLOPS_PER_NS,
   },
-  tree_leaf_units_f32: { ...range, parameters: treeLeaf("units") },
+  tree_leaf_units_f32: { ...rangeOfUnits, parameters: treeLeaf("units") },
   tree_internal_f32: {
     parameters: treeInternal("hidden"),
     cuts: [byUnits("tree_internal_units_f32"), byRows()],
     nanoseconds: ({ m, hidden, arity }) =>
       2 * (3 + arity) * m * hidden * hidden * arity / FLOPS_PER_NS,
   },
-  tree_internal_units_f32: { ...range, parameters: treeInternal("units") },
+  tree_internal_units_f32: {
+    ...rangeOfUnits,
+    parameters: treeInternal("units"),
+  },
 } satisfies FamilySpecs;

@@ -85,6 +85,8 @@ export type FamilySpecs = Partial<Readonly<Record<KernelName, KernelSpec>>>;
 
 // Rates of the order of what docs/kernels.md shows.
 export const FLOPS_PER_NS = 40;
+/** Of int8, with VNNI. */
+export const Q8_OPS_PER_NS = 150;
 export const BYTES_PER_NS = 10;
 /** Elements of an activation or a softmax. */
 export const ELEMENTS_PER_NS = 0.5;

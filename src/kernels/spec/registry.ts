@@ -3,6 +3,7 @@ import { CELLS } from "./cells.ts";
 import { IMAGES } from "./images.ts";
 import type { KernelSpec } from "./kernel_spec.ts";
 import { MATRICES } from "./matrices.ts";
+import { Q8_CELLS } from "./q8_cells.ts";
 import { ROWS } from "./rows.ts";
 import type { KernelName } from "./signature.ts";
 
@@ -10,6 +11,7 @@ import type { KernelName } from "./signature.ts";
 export const KERNEL_SPECS: Readonly<Record<KernelName, KernelSpec>> = {
   ...MATRICES,
   ...CELLS,
+  ...Q8_CELLS,
   ...IMAGES,
   ...ATTENTION,
   ...ROWS,

@@ -77,6 +77,7 @@ export class CrewMember {
       args[9],
       args[10],
       args[11],
+      args[12],
     );
   }
 

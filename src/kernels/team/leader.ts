@@ -104,6 +104,7 @@ export class TeamLeader {
         j: number,
         k: number,
         l: number,
+        n: number,
       ) => {
         // Somebody may still be at the call that was given up.
         if (this.#broken) throw this.#broken;
@@ -120,8 +121,9 @@ export class TeamLeader {
         args[9] = j;
         args[10] = k;
         args[11] = l;
+        args[12] = n;
         if (!this.#share(id, splitting)) {
-          whole(a, b, c, d, e, f, g, h, i, j, k, l);
+          whole(a, b, c, d, e, f, g, h, i, j, k, l, n);
         }
       }];
     }));

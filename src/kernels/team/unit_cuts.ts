@@ -41,8 +41,10 @@ export function cutUnits(
     .map((list) => shiftList(range, list));
   return {
     kernel,
-    pieces: (args, { rowsMax }) =>
-      args[m] > rowsMax ? 1 : Math.ceil(args[hidden] / UNITS),
+    pieces: (args, memory) =>
+      args[m] > memory.rowsMax || !step.fits(args, memory)
+        ? 1
+        : Math.ceil(args[hidden] / UNITS),
     narrow(args, { from, to }, memory) {
       // Nobody's source lies behind it: from the last one on, none is overwritten before it is read.
       for (let at = sources.length - 1; at >= 0; at--) {
@@ -56,6 +58,7 @@ export function cutUnits(
         const at = tables[i];
         args[at] = shifted(args[at], args[m], bytes, memory);
       }
+      range.useScratch(args, memory);
     },
   };
 }

@@ -39,13 +39,13 @@ const drawQ8Size = ({ prng }: CaseDraw): Q8CaseSize => ({
 });
 
 /** Bytes below `bits`, now and then all of them as large as can be. */
-function drawActivations(prng: Prng, k: number, bits: number): number[] {
+export function drawActivations(prng: Prng, k: number, bits: number): number[] {
   const largest = prng.int(4) === 0;
   return Array.from({ length: k }, () => largest ? bits - 1 : prng.int(bits));
 }
 
 /** Weights that may be chained nowhere, nearly everywhere, or everywhere (assembly/q8_exceptions.ts). */
-function drawBytes(
+export function drawBytes(
   draw: CaseDraw,
   { n, k }: { n: number; k: number },
 ): Int8Array {

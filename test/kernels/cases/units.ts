@@ -11,6 +11,7 @@ import type {
 } from "../kernel_case.ts";
 import type { KernelExports } from "../../../src/kernels/module/exports.ts";
 import { gruCase, lstmCase, treeInternalCase, treeLeafCase } from "./cells.ts";
+import { gruQ8Case, lstmQ8Case } from "./q8_cells.ts";
 
 /** Units of one of the two calls, and the addresses of its side's operands. */
 interface Side {
@@ -191,5 +192,52 @@ export const treeInternalUnitsCase = cutCase(treeInternalCase, {
       at.w,
       cut("hOut"),
       cut("cOut"),
+    ),
+});
+
+/** What an int8 cell's label says of its sizes: a row's bytes are padded. */
+const q8Size = ({ label }: KernelCase) => ({
+  inputSize: Number(/input=(\d+)/.exec(label)![1]),
+  seven: label.includes("7 bits") ? 1 : 0,
+});
+
+/** int8 LSTM step in two calls. */
+export const lstmQ8UnitsCase = cutCase(lstmQ8Case, {
+  inputs: ["c"],
+  call: (kernels, at, { m, hidden, whole }, { first, units, cut }) =>
+    kernels.lstm_units_q8(
+      m,
+      hidden,
+      first,
+      units,
+      q8Size(whole).inputSize,
+      q8Size(whole).seven,
+      at.x,
+      at.h,
+      cut("c"),
+      at.w,
+      cut("hOut"),
+      cut("cOut"),
+      at.scratch,
+    ),
+});
+
+/** int8 GRU step in two calls. */
+export const gruQ8UnitsCase = cutCase(gruQ8Case, {
+  inputs: ["state"],
+  call: (kernels, at, { m, hidden, whole }, { first, units, cut }) =>
+    kernels.gru_units_q8(
+      m,
+      hidden,
+      first,
+      units,
+      q8Size(whole).inputSize,
+      q8Size(whole).seven,
+      at.x,
+      at.h,
+      cut("state"),
+      at.w,
+      cut("hOut"),
+      at.scratch,
     ),
 });

@@ -48,11 +48,12 @@ export function lstmStep(
   return next;
 }
 
-/** One GRU step of one row (ONNX GRU, gates z, r, h, linear_before_reset = 1). */
+/** One GRU step of one row (ONNX GRU, gates z, r, h, linear_before_reset = 1); blends `state`, h unless said. */
 export function gruStep(
   { w, r, b }: NaiveWeights,
   x: Numbers,
   h: Numbers,
+  state = h,
 ): Float64Array {
   const hidden = h.length;
   const overX = (g: number, u: number) =>
@@ -63,7 +64,7 @@ export function gruStep(
     const update = sigmoid(overX(0, u) + overH(0, u));
     const reset = sigmoid(overX(1, u) + overH(1, u));
     const candidate = Math.tanh(overX(2, u) + reset * overH(2, u));
-    return (1 - update) * candidate + update * h[u];
+    return (1 - update) * candidate + update * state[u];
   });
 }
 
