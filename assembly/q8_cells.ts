@@ -7,12 +7,12 @@ import { writes, writesPairs } from "./job";
 import { checkQ8Panel, checkQ8Rows } from "./q8";
 import { q8 } from "./q8_epilogue";
 import { keepsParts, PART_BYTES, readsQ8, streams, writesQ8 } from "./q8_job";
-import { groupPanels, q8PanelBytes, sweepQ8, tilesQ8 } from "./q8_sweep";
+import { groupPanels, q8PanelBytes, sweepQ8, takesPanels, TILE_ROWS_MAX, tileRows, tilesQ8 } from "./q8_sweep";
 import { BLOCK_ROWS, STREAM_BYTES } from "./sweep";
 
 /** Bytes of the scratch memory that the int8 cells need. */
 export function cell_q8_scratch_bytes(): i32 {
-  return BLOCK_ROWS * <i32>PART_BYTES;
+  return TILE_ROWS_MAX * <i32>PART_BYTES;
 }
 
 /**
@@ -107,7 +107,11 @@ export function gru_units_q8(
   ofBoth(m, panels, kx, hidden, seven, xRows, hRows, w + skipped * both, scratch);
 }
 
-/** Gates of x and h, group by group: x's sums wait in scratch memory for h's. */
+/**
+ * Gates of x and h: x's sums wait in scratch memory for h's. A tile's rows pass a group of panels, x
+ * and h in turn as weights lie, before the next tile's do; a single row several panels at a time
+ * where its tiles take so many.
+ */
 function ofBoth(
   m: i32, panels: i32, kx: i32, hidden: i32, seven: i32, xRows: usize, hRows: usize, w: usize, scratch: usize
 ): void {
@@ -115,21 +119,28 @@ function ofBoth(
   const stride = overX + q8PanelBytes(hidden);
   const group = groupPanels(stride);
   streams(<usize>panels * stride > STREAM_BYTES);
+  const tall = tileRows(seven);
   for (let first = 0; first < m; first += BLOCK_ROWS) {
-    const rows = min(BLOCK_ROWS, m - first);
-    const at = <usize>first << 2;
-    let panel = w;
+    const end = min(m, first + BLOCK_ROWS);
+    const tiles = (end - first + tall - 1) / tall;
+    const height = (end - first + tiles - 1) / tiles;
     for (let p = 0; p < panels; p += group) {
-      const count = min(group, panels - p);
-      const col = p << 3;
-      keepsParts(scratch, at, col);
-      readsQ8(kx, xRows, stride);
-      writesQ8(panels << 3, q8.PART, 0);
-      tilesQ8(rows, at, count, panel, col, seven);
-      readsQ8(hidden, hRows, stride);
-      writesQ8(panels << 3, q8.BOTH, 0);
-      tilesQ8(rows, at, count, panel + overX, col, seven);
-      panel += <usize>group * stride;
+      const stop = min(panels, p + group);
+      for (let i = first; i < end; i += height) {
+        const rows = min(height, end - i);
+        const at = <usize>i << 2;
+        const count = rows == 1 && takesPanels(seven) ? stop - p : 1;
+        keepsParts(scratch, at, p << 3);
+        for (let q = p; q < stop; q += count) {
+          const panel = w + <usize>q * stride;
+          readsQ8(kx, xRows, stride);
+          writesQ8(panels << 3, q8.PART, 0);
+          tilesQ8(rows, at, count, panel, q << 3, seven);
+          readsQ8(hidden, hRows, stride);
+          writesQ8(panels << 3, q8.BOTH, 0);
+          tilesQ8(rows, at, count, panel + overX, q << 3, seven);
+        }
+      }
     }
   }
 }

@@ -2,7 +2,7 @@
 // changes a bit. A tile passes all panels of a group before the next tile does: weights from memory
 // come in one long stream, which hardware prefetchers follow (loads ahead of the tiles, as sweep.ts
 // has them for f32, were slower by 5 to 10 %), and lines of the result are completed at once.
-import { n, panelBytes, readsQ8, streams } from "./q8_job";
+import { n, panelBytes, readsQ8, streaming, streams } from "./q8_job";
 import { PANEL_HEADER } from "./q8_epilogue";
 import { sweepChain, sweepSplit, sweepWhole, sweepWide } from "./q8_tiles";
 import { wholeDots } from "./scratch";
@@ -47,4 +47,17 @@ export function tilesQ8(rows: i32, at: usize, panels: i32, w: usize, col: i32, s
     else sweepSplit(rows, at, panels, w, col);
   } else if (seven) sweepChain(rows, at, panels, w, col);
   else sweepWide(rows, at, panels, w, col);
+}
+
+/** Rows of the tallest tile there is. */
+export const TILE_ROWS_MAX = 6;
+
+/** Rows of the tallest tile that tilesQ8() takes. */
+export function tileRows(seven: i32): i32 {
+  return !wholeDots ? 4 : seven ? TILE_ROWS_MAX : 5;
+}
+
+/** Whether its tiles of a single row take several panels. */
+export function takesPanels(seven: i32): bool {
+  return !wholeDots || (seven != 0 && !streaming);
 }

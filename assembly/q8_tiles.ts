@@ -538,13 +538,6 @@ export function sweepSplit(rows: i32, at: usize, panels: i32, w: usize, col: i32
   const tiles = (rows + 4) / 5;
   const small = rows / tiles;
   const large = rows - small * tiles;
-  if (rows == 1) {
-    for (; panels >= 4; panels -= 4) {
-      q8Split1x32(at, w, col);
-      w += 4 * panelBytes;
-      col += 32;
-    }
-  }
   for (let t = 0; t < tiles; ++t) {
     const height = t < large ? small + 1 : small;
     for (let p = 0; p < panels; ++p) {
@@ -562,69 +555,48 @@ export function sweepSplit(rows: i32, at: usize, panels: i32, w: usize, col: i32
   }
 }
 
-function q8Split1x32(at: usize, w: usize, col: i32): void {
+function q8Split1x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
-  let w1 = w + PANEL_HEADER + 1 * panelBytes;
-  let w2 = w + PANEL_HEADER + 2 * panelBytes;
-  let w3 = w + PANEL_HEADER + 3 * panelBytes;
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
   let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
+  end = q0 + 16 + (<usize>(steps & -4) << 2);
+  while (a0 < end) {
+    x = v128.load(a0); x = v128.and(i16x8.shr_u(x, 7), mask);
+    b = v128.load(w0); d = v128.load(w0, 16);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 0, 0, 0, 0), lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 0, 0, 0, 0), hi00);
+    b = v128.load(w0, 32); d = v128.load(w0, 48);
+    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 1, 1, 1, 1), lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 1, 1, 1, 1), hi01);
+    b = v128.load(w0, 64); d = v128.load(w0, 80);
+    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 2, 2, 2, 2), lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 2, 2, 2, 2), hi02);
+    b = v128.load(w0, 96); d = v128.load(w0, 112);
+    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 3, 3, 3, 3), lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 3, 3, 3, 3), hi03);
+    a0 += 16; w0 += 128;
+  }
   end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
     x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask);
     b = v128.load(w0); d = v128.load(w0, 16);
     lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    b = v128.load(w1); d = v128.load(w1, 16);
-    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
-    b = v128.load(w2); d = v128.load(w2, 16);
-    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi02);
-    b = v128.load(w3); d = v128.load(w3, 16);
-    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi03);
-    a0 += 4; w0 += 32; w1 += 32; w2 += 32; w3 += 32;
+    a0 += 4; w0 += 32;
   }
   w0 = w + PANEL_HEADER;
-  w1 = w + PANEL_HEADER + 1 * panelBytes;
-  w2 = w + PANEL_HEADER + 2 * panelBytes;
-  w3 = w + PANEL_HEADER + 3 * panelBytes;
   a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7); lo01 = i32x4.shl(lo01, 7); hi01 = i32x4.shl(hi01, 7); lo02 = i32x4.shl(lo02, 7); hi02 = i32x4.shl(hi02, 7); lo03 = i32x4.shl(lo03, 7); hi03 = i32x4.shl(hi03, 7);
   mask = v128.load(LOW);
-  end = q0 + 16 + (<usize>steps << 2);
+  end = q0 + 16 + (<usize>(steps & -4) << 2);
   while (a0 < end) {
-    x = v128.load_splat<u32>(a0); x = v128.and(x, mask);
+    x = v128.load(a0); x = v128.and(x, mask);
     b = v128.load(w0); d = v128.load(w0, 16);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    b = v128.load(w1); d = v128.load(w1, 16);
-    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
-    b = v128.load(w2); d = v128.load(w2, 16);
-    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi02);
-    b = v128.load(w3); d = v128.load(w3, 16);
-    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi03);
-    a0 += 4; w0 += 32; w1 += 32; w2 += 32; w3 += 32;
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 0, 0, 0, 0), lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 0, 0, 0, 0), hi00);
+    b = v128.load(w0, 32); d = v128.load(w0, 48);
+    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 1, 1, 1, 1), lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 1, 1, 1, 1), hi01);
+    b = v128.load(w0, 64); d = v128.load(w0, 80);
+    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 2, 2, 2, 2), lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 2, 2, 2, 2), hi02);
+    b = v128.load(w0, 96); d = v128.load(w0, 112);
+    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 3, 3, 3, 3), lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 3, 3, 3, 3), hi03);
+    a0 += 16; w0 += 128;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo01, hi01, q0, w + 1 * panelBytes, at, col + 8);
-  finishQ8(lo02, hi02, q0, w + 2 * panelBytes, at, col + 16);
-  finishQ8(lo03, hi03, q0, w + 3 * panelBytes, at, col + 24);
-}
-
-function q8Split1x8(at: usize, w: usize, col: i32): void {
-  let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask);
-    b = v128.load(w0); d = v128.load(w0, 16);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    a0 += 4; w0 += 32;
-  }
-  w0 = w + PANEL_HEADER;
-  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7);
-  mask = v128.load(LOW);
   end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
     x = v128.load_splat<u32>(a0); x = v128.and(x, mask);
@@ -632,6 +604,7 @@ function q8Split1x8(at: usize, w: usize, col: i32): void {
     lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
     a0 += 4; w0 += 32;
   }
+  lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01); lo00 = i32x4.add(lo00, lo02); hi00 = i32x4.add(hi00, hi02); lo00 = i32x4.add(lo00, lo03); hi00 = i32x4.add(hi00, hi03);
   finishQ8(lo00, hi00, q0, w, at, col);
 }
 

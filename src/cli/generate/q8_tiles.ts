@@ -55,8 +55,8 @@ const PATHS: readonly Path[] = [
     text:
       "All 8 bits by dot products of four: those with the highest bit alone, times 128, and those with the other 7.",
     rowsMax: 5,
-    panelsMax: 4,
-    depths: [1, 2],
+    panelsMax: 1,
+    depths: [4, 2],
     tile: split,
   },
   {
@@ -354,29 +354,34 @@ function renderSweep(path: Path): string {
     depth: depths[i] ?? 1,
   }));
   const single: Tile = { rows: 1, panels: panelsMax, depth: 1 };
+  const broad = panelsMax === 1 ? [] : [single];
   const body = `  const tiles = (rows + ${rowsMax - 1}) / ${rowsMax};
   const small = rows / tiles;
   const large = rows - small * tiles;
-` + `  if (rows == 1${depths[0] > 1 ? " && !streaming" : ""}) {
+` +
+    broad.map((tile) =>
+      `  if (rows == 1${depths[0] > 1 ? " && !streaming" : ""}) {
     for (; panels >= ${panelsMax}; panels -= ${panelsMax}) {
-      ${nameOf(path, single)}(at, w, col);
+      ${nameOf(path, tile)}(at, w, col);
       w += ${panelsMax} * panelBytes;
       col += ${8 * panelsMax};
     }
   }
-` + `  for (let t = 0; t < tiles; ++t) {
+`
+    ).join("") +
+    `  for (let t = 0; t < tiles; ++t) {
     const height = t < large ? small + 1 : small;
     for (let p = 0; p < panels; ++p) {
       const panel = w + <usize>p * panelBytes;
       const to = col + (p << 3);
       switch (height) {
 ${
-    tiles.slice(1).toReversed().map((tile) =>
-      `        case ${tile.rows}: { ${
-        nameOf(path, tile)
-      }(at, panel, to); break; }\n`
-    ).join("")
-  }        default: ${nameOf(path, tiles[0])}(at, panel, to);
+      tiles.slice(1).toReversed().map((tile) =>
+        `        case ${tile.rows}: { ${
+          nameOf(path, tile)
+        }(at, panel, to); break; }\n`
+      ).join("")
+    }        default: ${nameOf(path, tiles[0])}(at, panel, to);
       }
     }
     at += <usize>height << 2;
@@ -387,7 +392,7 @@ ${
 export function sweep${name}(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
 ${relaxed ? "  if (!ASC_FEATURE_RELAXED_SIMD) return;\n" : ""}${body}}
 ` +
-    [single, ...tiles].map((tile) => renderTile(path, tile)).join("");
+    [...broad, ...tiles].map((tile) => renderTile(path, tile)).join("");
 }
 
 /** The text of assembly/q8_tiles.ts. */

@@ -31,7 +31,7 @@ const drawCell = ({ prng }: CaseDraw): CellQ8CaseSize => ({
 });
 
 /** Scratch memory, as cell_q8_scratch_bytes() says. */
-const SCRATCH_BYTES = 120 * 256;
+const SCRATCH_BYTES = 6 * 256;
 
 /** Quantised rows and what they stand for. */
 function drawQuantized(
