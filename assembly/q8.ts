@@ -14,7 +14,7 @@ const ROW_HEADER: usize = 16;
 
 /** Bytes of a quantised row of k elements: its header and k bytes, rounded up to 4. */
 // @ts-ignore: decorator
-@inline function rowBytes(k: i32): usize {
+@inline export function q8RowBytes(k: i32): usize {
   return ROW_HEADER + (<usize>(k + 3) & ~3);
 }
 
@@ -30,7 +30,7 @@ export function quantize_rows_f32(m: i32, k: i32, levels: i32, aRows: usize, qRo
     checkLeast(k, 1);
     assert(levels == 127 || levels == 255, "levels must be 127 or 255");
     checkRows(aRows, m, <usize>k << 2);
-    checkRows(qRows, m, rowBytes(k));
+    checkRows(qRows, m, q8RowBytes(k));
   }
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     const a = row(aRows, at);
@@ -72,7 +72,7 @@ export function quantize_static_rows_f32(
     checkLeast(k, 1);
     assert(zero >= 0 && zero <= 255, "zero point is not a byte");
     checkRows(aRows, m, <usize>k << 2);
-    checkRows(qRows, m, rowBytes(k));
+    checkRows(qRows, m, q8RowBytes(k));
   }
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     const q = row(qRows, at);
@@ -98,7 +98,7 @@ function bytesOf(k: i32, a: usize, scale: f32, zero: i32, levels: i32, q: usize)
 }
 
 /** Clears the padding bytes and stores the sum of a quantised row. */
-function seal(k: i32, q: usize): void {
+export function seal(k: i32, q: usize): void {
   const a = q + ROW_HEADER;
   const padded = (k + 3) & ~3;
   for (let i = k; i < padded; ++i) store<u8>(a + i, 0);
@@ -146,7 +146,7 @@ export function gemm_q8_u8(
 ): void {
   if (!ASC_NO_ASSERT) {
     check(m, n, k, seven, qRows, w);
-    checkRows(cRows, m, rowBytes(n));
+    checkRows(cRows, m, q8RowBytes(n));
     assert(isActivation(act), "unknown activation");
     assert(zero >= 0 && zero <= 255, "zero point is not a byte");
   }
@@ -179,7 +179,7 @@ export function checkQ8Panel(panel: usize, k: i32): void {
 /** Traps unless quantised rows of k bytes lie inside memory, and hold what `seven` promises. */
 export function checkQ8Rows(m: i32, k: i32, seven: i32, qRows: usize): void {
   if (!ASC_NO_ASSERT) {
-    checkRows(qRows, m, rowBytes(k));
+    checkRows(qRows, m, q8RowBytes(k));
     if (!seven) return;
     for (let i = 0; i < m; ++i) {
       const q = row(qRows, <usize>i << 2) + ROW_HEADER;

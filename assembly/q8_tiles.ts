@@ -17,7 +17,7 @@ const LOW = memory.data<i16>([0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x
 /** Activations below 128, in 16 bits first: two steps of k where no sum of four products can overflow, one elsewhere. */
 export function sweepChain(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
   if (!ASC_FEATURE_RELAXED_SIMD) return;
-  const tiles = (rows + 3) / 4;
+  const tiles = (rows + 2) / 3;
   const small = rows / tiles;
   const large = rows - small * tiles;
   if (rows == 1) {
@@ -33,7 +33,6 @@ export function sweepChain(rows: i32, at: usize, panels: i32, w: usize, col: i32
       const panel = w + <usize>p * panelBytes;
       const to = col + (p << 3);
       switch (height) {
-        case 4: { q8Chain4x8(at, panel, to); break; }
         case 3: { q8Chain3x8(at, panel, to); break; }
         case 2: { q8Chain2x8(at, panel, to); break; }
         default: q8Chain1x8(at, panel, to);
@@ -211,59 +210,6 @@ function q8Chain3x8(at: usize, w: usize, col: i32): void {
   finishQ8(lo00, hi00, q0, w, at, col);
   finishQ8(lo10, hi10, q1, w, at + 4, col);
   finishQ8(lo20, hi20, q2, w, at + 8, col);
-}
-
-function q8Chain4x8(at: usize, w: usize, col: i32): void {
-  let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = lo00, hi10 = lo00;
-  let lo20 = lo00, hi20 = lo00;
-  let lo30 = lo00, hi30 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
-  const q3 = <usize>load<u32>(qRows + at, 12);
-  let a3 = q3 + 16;
-  let l0 = firstException(w), b0: v128, d0: v128;
-  let x: v128, y: v128, z: v128, e: v128, f: v128;
-  const ones = v128.load(ONES);
-  const first = a0;
-  const end = a0 + (<usize>steps << 2);
-  const pairs = min(lastException(w), <usize>(steps >> 1));
-  const chained = first + (pairs << 3);
-  while (a0 < end) {
-    const stop = first + (min(exception(l0), pairs) << 3);
-    const even = a0 + ((stop - a0) & ~7);
-    while (a0 < even) {
-      b0 = v128.load(w0); d0 = v128.load(w0, 16); e = v128.load(w0, 32); f = v128.load(w0, 48);
-      x = v128.load_splat<u32>(a0); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a0, 4);
-      lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      x = v128.load_splat<u32>(a1); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a1, 4);
-      lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      x = v128.load_splat<u32>(a2); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a2, 4);
-      lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      x = v128.load_splat<u32>(a3); y = i16x8.relaxed_dot_i8x16_i7x16_s(b0, x); z = i16x8.relaxed_dot_i8x16_i7x16_s(d0, x); x = v128.load_splat<u32>(a3, 4);
-      lo30 = i32x4.add(lo30, i32x4.dot_i16x8_s(i16x8.add(y, i16x8.relaxed_dot_i8x16_i7x16_s(e, x)), ones)); hi30 = i32x4.add(hi30, i32x4.dot_i16x8_s(i16x8.add(z, i16x8.relaxed_dot_i8x16_i7x16_s(f, x)), ones));
-      a0 += 8; a1 += 8; a2 += 8; a3 += 8; w0 += 64;
-    }
-    const rest = stop == chained ? end : stop + 8;
-    while (a0 < rest) {
-      b0 = v128.load(w0); d0 = v128.load(w0, 16);
-      x = v128.load_splat<u32>(a0); lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(i16x8.relaxed_dot_i8x16_i7x16_s(b0, x), ones)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(i16x8.relaxed_dot_i8x16_i7x16_s(d0, x), ones));
-      x = v128.load_splat<u32>(a1); lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(i16x8.relaxed_dot_i8x16_i7x16_s(b0, x), ones)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(i16x8.relaxed_dot_i8x16_i7x16_s(d0, x), ones));
-      x = v128.load_splat<u32>(a2); lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(i16x8.relaxed_dot_i8x16_i7x16_s(b0, x), ones)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(i16x8.relaxed_dot_i8x16_i7x16_s(d0, x), ones));
-      x = v128.load_splat<u32>(a3); lo30 = i32x4.add(lo30, i32x4.dot_i16x8_s(i16x8.relaxed_dot_i8x16_i7x16_s(b0, x), ones)); hi30 = i32x4.add(hi30, i32x4.dot_i16x8_s(i16x8.relaxed_dot_i8x16_i7x16_s(d0, x), ones));
-      a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
-    }
-    l0 = afterException(l0, (a0 - first) >> 3);
-  }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
-  finishQ8(lo30, hi30, q3, w, at + 12, col);
 }
 
 /** Activations below 128 by dot products of four, one instruction where the processor has it (VNNI). */
@@ -560,51 +506,28 @@ function q8Split1x8(at: usize, w: usize, col: i32): void {
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
   const q0 = <usize>load<u32>(qRows + at);
   let a0 = q0 + 16;
-  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
-  end = q0 + 16 + (<usize>(steps & -4) << 2);
+  let b: v128, d: v128, x: v128, y: v128, end: usize;
+  const high = v128.load(HIGH), low = v128.load(LOW);
+  end = q0 + 16 + (<usize>(steps & -2) << 2);
   while (a0 < end) {
-    x = v128.load(a0); x = v128.and(i16x8.shr_u(x, 7), mask);
     b = v128.load(w0); d = v128.load(w0, 16);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 0, 0, 0, 0), lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 0, 0, 0, 0), hi00);
+    x = v128.load_splat<u32>(a0); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00); lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi02);
     b = v128.load(w0, 32); d = v128.load(w0, 48);
-    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 1, 1, 1, 1), lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 1, 1, 1, 1), hi01);
-    b = v128.load(w0, 64); d = v128.load(w0, 80);
-    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 2, 2, 2, 2), lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 2, 2, 2, 2), hi02);
-    b = v128.load(w0, 96); d = v128.load(w0, 112);
-    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 3, 3, 3, 3), lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 3, 3, 3, 3), hi03);
-    a0 += 16; w0 += 128;
+    x = v128.load_splat<u32>(a0, 4); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
+    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01); lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi03);
+    a0 += 8; w0 += 64;
   }
   end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
-    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask);
     b = v128.load(w0); d = v128.load(w0, 16);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.load_splat<u32>(a0); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00); lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi02);
     a0 += 4; w0 += 32;
   }
-  w0 = w + PANEL_HEADER;
-  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7); lo01 = i32x4.shl(lo01, 7); hi01 = i32x4.shl(hi01, 7); lo02 = i32x4.shl(lo02, 7); hi02 = i32x4.shl(hi02, 7); lo03 = i32x4.shl(lo03, 7); hi03 = i32x4.shl(hi03, 7);
-  mask = v128.load(LOW);
-  end = q0 + 16 + (<usize>(steps & -4) << 2);
-  while (a0 < end) {
-    x = v128.load(a0); x = v128.and(x, mask);
-    b = v128.load(w0); d = v128.load(w0, 16);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 0, 0, 0, 0), lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 0, 0, 0, 0), hi00);
-    b = v128.load(w0, 32); d = v128.load(w0, 48);
-    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 1, 1, 1, 1), lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 1, 1, 1, 1), hi01);
-    b = v128.load(w0, 64); d = v128.load(w0, 80);
-    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 2, 2, 2, 2), lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 2, 2, 2, 2), hi02);
-    b = v128.load(w0, 96); d = v128.load(w0, 112);
-    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 3, 3, 3, 3), lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 3, 3, 3, 3), hi03);
-    a0 += 16; w0 += 128;
-  }
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    x = v128.load_splat<u32>(a0); x = v128.and(x, mask);
-    b = v128.load(w0); d = v128.load(w0, 16);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    a0 += 4; w0 += 32;
-  }
-  lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01); lo00 = i32x4.add(lo00, lo02); hi00 = i32x4.add(hi00, hi02); lo00 = i32x4.add(lo00, lo03); hi00 = i32x4.add(hi00, hi03);
+  lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
+  lo00 = i32x4.add(lo00, i32x4.shl(lo02, 7)); hi00 = i32x4.add(hi00, i32x4.shl(hi02, 7));
+  lo00 = i32x4.add(lo00, i32x4.shl(lo03, 7)); hi00 = i32x4.add(hi00, i32x4.shl(hi03, 7));
   finishQ8(lo00, hi00, q0, w, at, col);
 }
 
@@ -616,47 +539,19 @@ function q8Split2x8(at: usize, w: usize, col: i32): void {
   let a0 = q0 + 16;
   const q1 = <usize>load<u32>(qRows + at, 4);
   let a1 = q1 + 16;
-  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
-  end = q0 + 16 + (<usize>(steps & -2) << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    b = v128.load(w0, 32); d = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); x = v128.and(i16x8.shr_u(x, 7), mask); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
-    x = v128.load_splat<u32>(a1, 4); x = v128.and(i16x8.shr_u(x, 7), mask); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
-    a0 += 8; a1 += 8; w0 += 64;
-  }
+  let b: v128, d: v128, x: v128, y: v128, end: usize;
+  const high = v128.load(HIGH), low = v128.load(LOW);
   end = q0 + 16 + (<usize>steps << 2);
   while (a0 < end) {
     b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a0); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi01);
+    x = v128.load_splat<u32>(a1); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
+    lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi11);
     a0 += 4; a1 += 4; w0 += 32;
   }
-  w0 = w + PANEL_HEADER;
-  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7); lo01 = i32x4.shl(lo01, 7); hi01 = i32x4.shl(hi01, 7);
-  a1 = q1 + 16; lo10 = i32x4.shl(lo10, 7); hi10 = i32x4.shl(hi10, 7); lo11 = i32x4.shl(lo11, 7); hi11 = i32x4.shl(hi11, 7);
-  mask = v128.load(LOW);
-  end = q0 + 16 + (<usize>(steps & -2) << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    b = v128.load(w0, 32); d = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); x = v128.and(x, mask); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
-    x = v128.load_splat<u32>(a1, 4); x = v128.and(x, mask); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
-    a0 += 8; a1 += 8; w0 += 64;
-  }
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    a0 += 4; a1 += 4; w0 += 32;
-  }
-  lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
-  lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
+  lo00 = i32x4.add(lo00, i32x4.shl(lo01, 7)); hi00 = i32x4.add(hi00, i32x4.shl(hi01, 7));
+  lo10 = i32x4.add(lo10, i32x4.shl(lo11, 7)); hi10 = i32x4.add(hi10, i32x4.shl(hi11, 7));
   finishQ8(lo00, hi00, q0, w, at, col);
   finishQ8(lo10, hi10, q1, w, at + 4, col);
 }

@@ -81,6 +81,8 @@ export {
 export type { BatchNorm, ConvWeights } from "./kernels/pack/pack_conv.ts";
 export { packGemm } from "./kernels/pack/pack_gemm.ts";
 export type { GemmSize, PackGemmOptions } from "./kernels/pack/pack_gemm.ts";
+export { packConvQ8 } from "./kernels/pack/pack_q8_conv.ts";
+export type { ConvQ8Weights } from "./kernels/pack/pack_q8_conv.ts";
 export { packGruQ8, packLstmQ8 } from "./kernels/pack/pack_q8_cells.ts";
 export type {
   CellQ8Weights,

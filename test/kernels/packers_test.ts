@@ -13,6 +13,7 @@ import {
   packDepthwise,
 } from "../../src/kernels/pack/pack_conv.ts";
 import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
+import { packConvQ8 } from "../../src/kernels/pack/pack_q8_conv.ts";
 import { packGruQ8, packLstmQ8 } from "../../src/kernels/pack/pack_q8_cells.ts";
 import { packQ8, quantizeWeights } from "../../src/kernels/pack/pack_q8.ts";
 import { imageShape, transposedShape } from "../../src/tensor/image_shape.ts";
@@ -83,6 +84,10 @@ const PACKERS: Readonly<Record<string, Packer>> = {
   packQ8: {
     pack: packQ8,
     sound: { n: 1, k: 2, values: new Int8Array(2), scale: floats(1) },
+  },
+  packConvQ8: {
+    pack: (options) => packConvQ8(shape, options),
+    sound: { ...gates(2, 2), bias: floats(2) },
   },
   packLstmQ8: {
     pack: packLstmQ8,

@@ -35,6 +35,7 @@ import {
 } from "./cases/moves.ts";
 import { poolCase } from "./cases/pool.ts";
 import { gemmQ8Case } from "./cases/q8.ts";
+import { convQ8Case } from "./cases/q8_conv.ts";
 import { gruQ8Case, lstmQ8Case } from "./cases/q8_cells.ts";
 import {
   dynamicQ8Case,
@@ -64,6 +65,7 @@ import {
   GEMMS,
   POOLS,
   Q8_CELLS,
+  Q8_CONVOLUTIONS,
   Q8_GEMMS,
   RESIZES,
   RESNET50,
@@ -187,6 +189,14 @@ export const KERNELS: readonly KernelEntry[] = [
   kernel("tree_internal_units_f32", "TreeLSTM", treeInternalUnitsCase),
   kernel("conv_f32", "ResNet-50 convolutions", convCase, ...RESNET50),
   kernel("depthwise_f32", "depthwise 3x3", depthwiseCase, ...DEPTHWISE),
+  kernel("conv_q8_f32", "int8 convolutions", convQ8Case("conv_q8_f32")),
+  kernel(
+    "conv_q8_i32",
+    "int8 convolutions",
+    convQ8Case("conv_q8_i32"),
+    ...Q8_CONVOLUTIONS,
+  ),
+  kernel("conv_q8_u8", "int8 convolutions", convQ8Case("conv_q8_u8")),
   kernel(
     "conv_transpose_f32",
     "transposed convolution",

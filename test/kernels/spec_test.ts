@@ -20,6 +20,7 @@ const QUESTIONS: Questions = {
   conv_scratch_bytes: (shape) => shape,
   attention_scratch_bytes: (capacity) => capacity,
   cell_q8_scratch_bytes: () => 8,
+  conv_q8_scratch_bytes: (shape) => shape,
 };
 
 /** The sizes that a call of the kernel has, all 8; any other name throws. */

@@ -110,6 +110,19 @@ export const DEPTHWISE = DEPTHWISE_LAYERS.map((sizes) =>
   layer(sizes, sizes[1])
 );
 
+/** Some of both, of int8: the first, 1x1 and 3x3 layers of ResNet-50, depthwise ones, one of them with stride 2. */
+export const Q8_CONVOLUTIONS = [
+  ...[RESNET50[0], RESNET50[2], RESNET50[3], RESNET50[10], RESNET50[16]],
+  ...[RESNET50[13], RESNET50[15], RESNET50[22]],
+  ...DEPTHWISE.slice(0, 4),
+].flatMap((size) =>
+  [true, false].map((seven) => ({
+    ...size,
+    seven,
+    imageZero: seven ? 64 : 128,
+  }))
+);
+
 /** An upsampling layer of DCGAN (Radford et al. 2016, figure 1). */
 export const CONV_TRANSPOSE = [{
   rows: 1,

@@ -34,7 +34,7 @@ const PATHS: readonly Path[] = [
     text:
       "Activations below 128, in 16 bits first: two steps of k where no sum of four " +
       "products can overflow, one elsewhere.",
-    rowsMax: 4,
+    rowsMax: 3,
     panelsMax: 4,
     depths: [],
     tile: chain,
@@ -56,7 +56,7 @@ const PATHS: readonly Path[] = [
       "All 8 bits by dot products of four: those with the highest bit alone, times 128, and those with the other 7.",
     rowsMax: 5,
     panelsMax: 1,
-    depths: [4, 2],
+    depths: [2],
     tile: split,
   },
   {
@@ -253,23 +253,70 @@ function whole(tile: Tile): string {
     gather(tile);
 }
 
-/** The highest bits first, so that their sums double seven times where they are. */
+/** Highest bits and the others side by side, with sums of their own, where registers are enough. */
+const isJoint = ({ rows }: Tile) => rows <= 2;
+
+/** Sums that a row of a tile keeps. */
+const sumsOf = (path: Path, tile: Tile) =>
+  tile.panels * tile.depth * (path.tile === split && isJoint(tile) ? 2 : 1);
+
 function split(tile: Tile): string {
+  return isJoint(tile) ? splitJoint(tile) : splitTwice(tile);
+}
+
+/** One way past the weights: sums of the highest bits stand behind the others. */
+function splitJoint(tile: Tile): string {
+  const { rows, depth } = tile;
+  const step = (k: number) =>
+    `    b = v128.load(w0${offset(32 * k)}); d = v128.load(w0, ${
+      32 * k + 16
+    });\n` +
+    each(
+      rows,
+      (r) =>
+        `    x = v128.load_splat<u32>(a${r}${
+          offset(4 * k)
+        }); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);\n   ` +
+        [["x", k], ["y", depth + k]].flatMap(([word, sum]) =>
+          HALVES.map((half, h) =>
+            ` ${half}${r}${sum} = i32x4.relaxed_dot_i8x16_i7x16_add_s(${
+              "bd"[h]
+            }, ${word}, ${half}${r}${sum});`
+          )
+        ).join("") + "\n",
+    );
+  return "  let b: v128, d: v128, x: v128, y: v128, end: usize;\n" +
+    "  const high = v128.load(HIGH), low = v128.load(LOW);\n" +
+    loop(tile, depthsOf(tile).map(step).join(""), step(0)) +
+    gather(tile) +
+    each(
+      rows,
+      (r) =>
+        depthsOf(tile).map((k) =>
+          " " + HALVES.map((half) =>
+            ` ${half}${r}0 = i32x4.add(${half}${r}0, i32x4.shl(${half}${r}${
+              depth + k
+            }, 7));`
+          ).join("") + "\n"
+        ).join(""),
+    );
+}
+
+/** The highest bits first, so that their sums double seven times where they are. */
+function splitTwice(tile: Tile): string {
   return "  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;\n" +
     dots(tile, " x = v128.and(i16x8.shr_u(x, 7), mask);") +
-    each(tile.panels, (p) => `  w${p} = w + PANEL_HEADER${times(p)};\n`) +
+    "  w0 = w + PANEL_HEADER;\n" +
     each(
       tile.rows,
       (r) =>
         `  a${r} = q${r} + 16;` +
-        each(tile.panels * tile.depth, (k) =>
-          HALVES.map((half) =>
-            ` ${half}${r}${k} = i32x4.shl(${half}${r}${k}, 7);`
-          ).join("")) +
+        HALVES.map((half) => ` ${half}${r}0 = i32x4.shl(${half}${r}0, 7);`)
+          .join("") +
         "\n",
     ) +
     "  mask = v128.load(LOW);\n" +
-    dots(tile, " x = v128.and(x, mask);") + gather(tile);
+    dots(tile, " x = v128.and(x, mask);");
 }
 
 function wide(tile: Tile): string {
@@ -306,7 +353,7 @@ const nameOf = (path: Path, { rows, panels }: Tile) =>
   `q8${path.name}${rows}x${8 * panels}`;
 
 function renderTile(path: Path, tile: Tile): string {
-  const { rows, panels, depth } = tile;
+  const { rows, panels } = tile;
   return `
 function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
 ` +
@@ -316,7 +363,7 @@ function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
       (r) =>
         "  let" +
         Array.from(
-          { length: panels * depth },
+          { length: sumsOf(path, tile) },
           (_, p) =>
             ` lo${r}${p} = ${
               r + p === 0 ? "v128.splat<i32>(0)" : "lo00"

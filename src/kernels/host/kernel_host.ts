@@ -182,6 +182,14 @@ export class KernelHost extends Arena {
     return this.block("f32", bytes / 4);
   }
 
+  /** Scratch memory for a convolution of int8. */
+  convQ8Scratch(shape: ImageShape): Block {
+    const bytes = this.temporarily(() =>
+      this.#kernels.conv_q8_scratch_bytes(this.#shape(shape).address)
+    );
+    return this.block("f32", bytes / 4);
+  }
+
   #shape(shape: ImageShape): Block {
     return this.block(shapeWords(shape));
   }

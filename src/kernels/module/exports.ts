@@ -107,6 +107,55 @@ export interface KernelExports {
     act: number,
     scratch: number,
   ): void;
+  /**
+   * 2-D convolution (cross-correlation) of m NHWC images, see image.ts, quantised as rows of height *
+   * width * channels bytes, each image with its own scale and zero point:
+   * out = act(scale * weightScale * exact sum + bias), f32
+   * w: per group panels of gemm_q8_f32 over K = kernel rows, kernel columns, channels / groups; where
+   * groups = channels = outChannels, per 8 channels a header as there, of 128 bytes and with zeros in
+   * place of sums and zero points, and per tap 8 times i16 weight less zero point. seven = 1: all bytes
+   * are below 128. scratch: conv_q8_scratch_bytes(shape) bytes, 16-byte aligned.
+   */
+  conv_q8_f32(
+    m: number,
+    shape: number,
+    seven: number,
+    inRows: number,
+    w: number,
+    outRows: number,
+    act: number,
+    scratch: number,
+  ): void;
+  /** conv_q8_f32 that leaves the exact sums, i32 (ONNX ConvInteger). */
+  conv_q8_i32(
+    m: number,
+    shape: number,
+    seven: number,
+    inRows: number,
+    w: number,
+    outRows: number,
+    scratch: number,
+  ): void;
+  /** Bytes of the scratch memory that conv_q8_f32, conv_q8_i32 and conv_q8_u8 need for this shape. */
+  conv_q8_scratch_bytes(
+    shape: number,
+  ): number;
+  /**
+   * conv_q8_f32, requantised with a given scale and zero point (ONNX QLinearConv): outRows are quantised
+   * rows of whole images with their header, ready to be the next one's inRows.
+   */
+  conv_q8_u8(
+    m: number,
+    shape: number,
+    seven: number,
+    inRows: number,
+    w: number,
+    outRows: number,
+    act: number,
+    scale: number,
+    zero: number,
+    scratch: number,
+  ): void;
   /** Bytes of the scratch memory conv_f32 and conv_transpose_f32 need for this shape. */
   conv_scratch_bytes(
     shape: number,

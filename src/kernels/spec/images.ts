@@ -1,5 +1,6 @@
 /** Kernels over images, [height][width][channels] a row. */
 import { ACTIVATIONS } from "../module/activations.ts";
+import { packedConvQ8Words } from "../pack/pack_q8_conv.ts";
 import { PANEL_COLUMNS } from "../pack/panels.ts";
 import {
   along,
@@ -11,11 +12,13 @@ import {
   type FamilySpecs,
   FLOPS_PER_NS,
   type LinesCut,
+  Q8_OPS_PER_NS,
 } from "./kernel_spec.ts";
 import {
   array,
   choice,
   flag,
+  float,
   type FromSizes,
   m,
   packed,
@@ -84,6 +87,48 @@ const lines = (
   direction: LinesCut["direction"] = "forward",
 ): LinesCut => ({ by: "lines", pixels, direction });
 
+const q8Image = ["height", "width", "channels"];
+
+/** A convolution of int8; its results are `type`, behind `more` come arguments of its own. */
+function convolutionQ8(
+  type: "f32" | "i32" | "q8",
+  ...more: readonly Parameter[]
+): CutKernel {
+  return {
+    parameters: [
+      m,
+      shape(true),
+      flag("seven"),
+      rowsIn("inRows", q8Image, { type: "q8" }),
+      packed(
+        (sizes) =>
+          packedConvQ8Words({
+            channels: sizes.channels,
+            outChannels: sizes.outChannels,
+            groups: sizes.groups,
+            taps: taps(sizes),
+          }),
+        "packConvQ8()",
+        { type: "i32" },
+      ),
+      rowsOut("outRows", OUTPUT, { type }),
+      ...more,
+      array(
+        "scratch",
+        ({ shape }, kernels) => kernels.conv_q8_scratch_bytes(shape) / 4,
+        { access: "scratch", alignment: 16, from: "conv_q8_scratch_bytes()" },
+      ),
+    ],
+    // Bytes of an image end with their sum, which takes the whole image.
+    cuts: type === "q8"
+      ? [byRows()]
+      : [byRows(), { by: "pixels", pixels: TILE_PIXELS }, lines(TILE_PIXELS)],
+    nanoseconds: (sizes) =>
+      windowFlops(sizes, sizes.outChannels * sizes.channels / sizes.groups) /
+      Q8_OPS_PER_NS,
+  };
+}
+
 /** Windows of which every channel is computed by itself. */
 function window(...more: readonly Parameter[]): CutKernel {
   return {
@@ -143,6 +188,14 @@ export const IMAGES = {
     ),
     kept,
     act,
+  ),
+  conv_q8_f32: convolutionQ8("f32", act),
+  conv_q8_i32: convolutionQ8("i32"),
+  conv_q8_u8: convolutionQ8(
+    "q8",
+    act,
+    float("scale", true),
+    size("zero", 0, { most: 255 }),
   ),
   pool_max_f32: window(input, kept),
   pool_average_f32: window(flag("countPadding"), input, kept),

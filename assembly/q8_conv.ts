@@ -1,0 +1,201 @@
+// int8 convolution of NHWC images that are quantised rows: a header, then height x width x channels
+// bytes. Deviation from conv.ts, which reads pixels in place: what an output pixel sees is copied into
+// a quantised row of its own (im2col, a block of pixels at a time) and meets gemm_q8's tiles. Bytes of
+// a pixel are few beside the products made of them, rows need no multiple of 4 channels, and chains of
+// 16 bits pass from tap to tap. Padding is the image's zero point, which stands for 0.
+import { checkPacked, checkRows, checkSpan } from "./checks";
+import { isActivation } from "./epilogue";
+import { checkShape, image } from "./image";
+import { checkQ8Panel, checkQ8Rows, q8RowBytes, seal } from "./q8";
+import { depthwiseQ8, depthwiseQ8Bytes, isDepthwise } from "./q8_depthwise";
+import { q8 } from "./q8_epilogue";
+import { requantizes, writesQ8 } from "./q8_job";
+import { q8PanelBytes, sweepQ8 } from "./q8_sweep";
+import { row } from "./simd";
+import { BLOCK_ROWS } from "./sweep";
+
+/** Rows of a block together, which should stay in the second-level cache, and how many there are at least. */
+const BLOCK_BYTES: usize = 256 << 10;
+const LEAST_ROWS: usize = 30;
+
+/** Numbers of k: what one output pixel sees of its group. */
+// @ts-ignore: decorator
+@inline function allTaps(s: usize): i32 {
+  return image.kernelHeight(s) * image.kernelWidth(s) * (image.channels(s) / image.groups(s));
+}
+
+/** Pixels of a block. */
+function blockRows(s: usize): i32 {
+  return <i32>min(<usize>BLOCK_ROWS, max(LEAST_ROWS, BLOCK_BYTES / q8RowBytes(allTaps(s))));
+}
+
+/** Bytes of the scratch memory that conv_q8_f32, conv_q8_i32 and conv_q8_u8 need for this shape. */
+export function conv_q8_scratch_bytes(shape: usize): usize {
+  if (isDepthwise(shape)) return 16;
+  return <usize>blockRows(shape) * (q8RowBytes(allTaps(shape)) + 8) + 15 & ~15;
+}
+
+/**
+ * 2-D convolution (cross-correlation) of m NHWC images, see image.ts, quantised as rows of height *
+ * width * channels bytes, each image with its own scale and zero point:
+ *   out = act(scale * weightScale * exact sum + bias), f32
+ * w: per group panels of gemm_q8_f32 over K = kernel rows, kernel columns, channels / groups; where
+ * groups = channels = outChannels, per 8 channels a header as there, of 128 bytes and with zeros in
+ * place of sums and zero points, and per tap 8 times i16 weight less zero point. seven = 1: all bytes
+ * are below 128. scratch: conv_q8_scratch_bytes(shape) bytes, 16-byte aligned.
+ */
+export function conv_q8_f32(
+  m: i32, shape: usize, seven: i32, inRows: usize, w: usize, outRows: usize, act: i32, scratch: usize
+): void {
+  if (!ASC_NO_ASSERT) {
+    assert(isActivation(act), "unknown activation");
+    check(m, shape, seven, inRows, w, scratch);
+    checkRows(outRows, m, outputs(shape) << 2);
+  }
+  convolve(m, shape, seven, inRows, w, outRows, act, scratch);
+}
+
+/** conv_q8_f32 that leaves the exact sums, i32 (ONNX ConvInteger). */
+export function conv_q8_i32(
+  m: i32, shape: usize, seven: i32, inRows: usize, w: usize, outRows: usize, scratch: usize
+): void {
+  if (!ASC_NO_ASSERT) {
+    check(m, shape, seven, inRows, w, scratch);
+    checkRows(outRows, m, outputs(shape) << 2);
+  }
+  convolve(m, shape, seven, inRows, w, outRows, q8.I32, scratch);
+}
+
+/**
+ * conv_q8_f32, requantised with a given scale and zero point (ONNX QLinearConv): outRows are quantised
+ * rows of whole images with their header, ready to be the next one's inRows.
+ */
+export function conv_q8_u8(
+  m: i32, shape: usize, seven: i32, inRows: usize, w: usize, outRows: usize, act: i32, scale: f32, zero: i32,
+  scratch: usize
+): void {
+  if (!ASC_NO_ASSERT) {
+    assert(isActivation(act), "unknown activation");
+    assert(zero >= 0 && zero <= 255, "zero point is not a byte");
+    check(m, shape, seven, inRows, w, scratch);
+    checkRows(outRows, m, q8RowBytes(<i32>outputs(shape)));
+  }
+  requantizes(scale, zero);
+  convolve(m, shape, seven, inRows, w, outRows, act | q8.U8, scratch);
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
+    const out = row(outRows, at);
+    store<f32>(out, scale);
+    store<i32>(out, zero, 4);
+    seal(<i32>outputs(shape), out);
+  }
+}
+
+/** Numbers of one result image. */
+// @ts-ignore: decorator
+@inline function outputs(s: usize): usize {
+  return <usize>(image.outHeight(s) * image.outWidth(s) * image.outChannels(s));
+}
+
+function convolve(
+  m: i32, s: usize, seven: i32, inRows: usize, w: usize, outRows: usize, kind: i32, scratch: usize
+): void {
+  if (isDepthwise(s)) {
+    depthwiseQ8(m, s, inRows, w, outRows, kind);
+    return;
+  }
+  const groups = image.groups(s);
+  const n = image.outChannels(s) / groups;
+  const k = allTaps(s);
+  const rowBytes = q8RowBytes(k);
+  const weightBytes = <usize>((n + 7) >> 3) * q8PanelBytes(k);
+  const block = blockRows(s);
+  const table = scratch + <usize>block * rowBytes;
+  const outTable = table + (<usize>block << 2);
+  const pixels = image.outHeight(s) * image.outWidth(s);
+  const total = m * pixels;
+  const shift = kind & q8.U8 ? 0 : 2;
+  for (let first = 0; first < total; first += block) {
+    const rows = min(block, total - first);
+    for (let g = 0; g < groups; ++g) {
+      for (let i = 0; i < rows; ++i) {
+        const at = (first + i) / pixels;
+        const pixel = first + i - at * pixels;
+        const patch = scratch + <usize>i * rowBytes;
+        gather(s, pixel, row(inRows, <usize>at << 2), g, k, patch);
+        store<u32>(table + (<usize>i << 2), <u32>patch);
+        const to = <usize>(pixel * image.outChannels(s) + g * n) << shift;
+        store<u32>(outTable + (<usize>i << 2), <u32>(row(outRows, <usize>at << 2) + to));
+      }
+      writesQ8(n, kind, outTable);
+      sweepQ8(rows, k, seven, table, w + <usize>g * weightBytes);
+    }
+  }
+}
+
+/** What one output pixel sees of a group's channels, as a quantised row. */
+function gather(s: usize, pixel: i32, a: usize, group: i32, k: i32, patch: usize): void {
+  const zero = load<i32>(a, 4);
+  store<f32>(patch, load<f32>(a));
+  store<i32>(patch, zero, 4);
+  const channels = <usize>image.channels(s);
+  const own = channels / image.groups(s);
+  const width = image.width(s);
+  const kernelWidth = image.kernelWidth(s);
+  const stepX = image.dilationWidth(s);
+  const oy = pixel / image.outWidth(s);
+  const x0 = (pixel - oy * image.outWidth(s)) * image.strideWidth(s) - image.padLeft(s);
+  const whole = own == channels && stepX == 1 && x0 >= 0 && x0 + kernelWidth <= width;
+  const lineBytes = <usize>kernelWidth * own;
+  const from = a + 16 + <usize>group * own;
+  let to = patch + 16;
+  let y = oy * image.strideHeight(s) - image.padTop(s);
+  for (let ky = image.kernelHeight(s); ky > 0; --ky, y += image.dilationHeight(s)) {
+    if (<u32>y >= <u32>image.height(s)) {
+      memory.fill(to, <u8>zero, lineBytes);
+      to += lineBytes;
+      continue;
+    }
+    const line = from + <usize>(y * width) * channels;
+    if (whole) {
+      copyBytes(to, line + <usize>x0 * channels, lineBytes);
+      to += lineBytes;
+      continue;
+    }
+    let x = x0;
+    for (let kx = kernelWidth; kx > 0; --kx, x += stepX, to += own) {
+      if (<u32>x < <u32>width) copyBytes(to, line + <usize>x * channels, own);
+      else memory.fill(to, <u8>zero, own);
+    }
+  }
+  seal(k, patch);
+}
+
+/** Copies what is too short for memory.copy, a call of its own, to pay. */
+// @ts-ignore: decorator
+@inline function copyBytes(to: usize, from: usize, bytes: usize): void {
+  const end = to + (bytes & ~15);
+  for (; to < end; to += 16, from += 16) v128.store(to, v128.load(from));
+  for (let i: usize = 0; i < (bytes & 15); ++i) store<u8>(to + i, load<u8>(from + i));
+}
+
+function check(m: i32, s: usize, seven: i32, inRows: usize, w: usize, scratch: usize): void {
+  if (!ASC_NO_ASSERT) {
+    checkShape(s);
+    const groups = image.groups(s);
+    assert(image.channels(s) % groups == 0, "groups do not divide the channels");
+    assert(image.outChannels(s) % groups == 0, "groups do not divide the output channels");
+    checkQ8Rows(m, image.height(s) * image.width(s) * image.channels(s), seven, inRows);
+    assert((scratch & 15) == 0, "scratch memory is not 16-byte aligned");
+    checkSpan(scratch, conv_q8_scratch_bytes(s));
+    if (isDepthwise(s)) {
+      checkPacked(w, 1, depthwiseQ8Bytes(s));
+      return;
+    }
+    const panels = groups * ((image.outChannels(s) / groups + 7) >> 3);
+    const k = allTaps(s);
+    checkPacked(w, panels, q8PanelBytes(k));
+    if (seven) {
+      for (let p = 0; p < panels; ++p) checkQ8Panel(w + <usize>p * q8PanelBytes(k), k);
+    }
+  }
+}

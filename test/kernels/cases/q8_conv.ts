@@ -1,0 +1,207 @@
+/** int8 convolutions: images are quantised rows, each with its own scale and zero point. */
+import {
+  type Activation,
+  ACTIVATIONS,
+} from "../../../src/kernels/module/activations.ts";
+import { shapeWords } from "../../../src/kernels/pack/image_words.ts";
+import {
+  convQ8ScratchBytes,
+  packConvQ8,
+} from "../../../src/kernels/pack/pack_q8_conv.ts";
+import type { ImageShape } from "../../../src/tensor/image_shape.ts";
+import { integersOf, transposed } from "../equivalent.ts";
+import {
+  type CaseFamily,
+  caseFamily,
+  drawFloats,
+  type KernelCase,
+} from "../kernel_case.ts";
+import { activate } from "../reference/activation.ts";
+import { conv } from "../reference/image.ts";
+import {
+  type QuantizedRow,
+  quantizedWords,
+  quantizeStatic,
+} from "../reference/q8.ts";
+import { drawShape, label, windowAttributes } from "./images.ts";
+import { drawActivations, drawBytes } from "./q8.ts";
+
+/** An int8 convolution case; `seven`: activations of 7 bits. */
+export interface ConvQ8CaseSize {
+  shape: ImageShape;
+  seven: boolean;
+  /** Zero point of all images, which peers demand; drawn for every image if absent. */
+  imageZero?: number;
+}
+
+/** int8 convolution to f32, exact i32 or requantised bytes, a third of them depthwise. */
+export function convQ8Case(
+  name: "conv_q8_f32" | "conv_q8_i32" | "conv_q8_u8",
+): CaseFamily<ConvQ8CaseSize> {
+  return caseFamily<ConvQ8CaseSize>(
+    (draw) => ({
+      shape: drawShape(draw, draw.prng.int(3) === 0 ? "depthwise" : "conv"),
+      seven: draw.prng.int(2) === 1,
+    }),
+    (draw, { shape, seven, imageZero }) => {
+      const { prng, rows, exact } = draw;
+      const { groups, outChannels, kernel: [kh, kw] } = shape;
+      const own = shape.channels / groups;
+      const k = kh * kw * own;
+      const bits = seven ? 128 : 256;
+      const pixels = shape.height * shape.width * shape.channels;
+      const images = Array.from({ length: rows }, (): QuantizedRow => ({
+        scale: exact ? 1 : Math.fround(0.01 + prng.float() / 50),
+        zero: imageZero ?? prng.int(bits),
+        q: drawActivations(prng, pixels, bits),
+      }));
+      const values = drawBytes(draw, { n: outChannels, k });
+      const zero = Int32Array.from(
+        { length: outChannels },
+        () => imageZero === undefined ? prng.int(9) - 4 : 0,
+      );
+      const scale = Float32Array.from(
+        { length: outChannels },
+        () => exact ? 1 : (0.5 + prng.float()) / 128 / Math.sqrt(k),
+      );
+      const bias = drawFloats(draw, outChannels);
+      const act: Activation = exact ? "relu" : "tanh";
+      const [outScale, outZero] = [Math.fround(1 / 128), 100];
+      const width = 4 + Math.ceil(pixels / 4);
+      const data = new Int32Array(rows * width);
+      images.forEach((image, i) => data.set(quantizedWords(image), i * width));
+      const outWidth = shape.outHeight * shape.outWidth * outChannels;
+      const weight = Float32Array.from(
+        values,
+        (value, i) => value - zero[Math.floor(i / k)],
+      );
+      /** Exact: numbers are integers below 2^53. */
+      const sums = (i: number) => {
+        const { zero, q } = images[i];
+        return conv(
+          shape,
+          Float32Array.from(q, (value) => value - zero),
+          weight,
+          new Float32Array(outChannels),
+        );
+      };
+      /** The sum scaled and biased, rounded as the kernel rounds. */
+      const scaled = (i: number) =>
+        Array.from(sums(i), (sum, at) => {
+          const channel = at % outChannels;
+          return Math.fround(
+            Math.fround(
+              Math.fround(sum) *
+                Math.fround(images[i].scale * scale[channel]),
+            ) + bias[channel],
+          );
+        });
+      const each = (values: (i: number) => ArrayLike<number>) =>
+        Array.from({ length: rows }, (_, i) => Array.from(values(i))).flat();
+      const kernelCase: KernelCase = {
+        label: `${label(rows, shape)} ${seven ? 7 : 8} bits`,
+        rows,
+        inputs: { a: { width, data } },
+        blocks: {
+          shape: shapeWords(shape),
+          w: packConvQ8(shape, { values, scale, zero, bias }),
+        },
+        scratch: { scratch: convQ8ScratchBytes(shape) },
+        results: {
+          out: name === "conv_q8_u8"
+            ? { width: 4 + Math.ceil(outWidth / 4), type: "i32" }
+            : {
+              width: outWidth,
+              type: name === "conv_q8_f32" ? "f32" : "i32",
+            },
+        },
+        call(kernels, at, m) {
+          const { shape, a, w, out, scratch } = at;
+          const common = [m, shape, seven ? 1 : 0, a, w, out] as const;
+          if (name === "conv_q8_f32") {
+            kernels.conv_q8_f32(...common, ACTIVATIONS[act], scratch);
+          } else if (name === "conv_q8_i32") {
+            kernels.conv_q8_i32(...common, scratch);
+          } else {
+            kernels.conv_q8_u8(
+              ...common,
+              ACTIVATIONS.relu,
+              outScale,
+              outZero,
+              scratch,
+            );
+          }
+        },
+        expected: () => ({
+          out: name === "conv_q8_f32"
+            ? each((i) => scaled(i).map((x) => activate(act, x)))
+            : name === "conv_q8_i32"
+            ? each(sums)
+            // relu has no rounding of its own, so that bytes are equal, not just close.
+            : each((i) =>
+              quantizedWords(
+                quantizeStatic(
+                  scaled(i).map((x) => activate("relu", x)),
+                  outScale,
+                  outZero,
+                ),
+              )
+            ),
+        }),
+        tolerance: name === "conv_q8_f32" && !exact ? 2 ** -20 : 0,
+        work: { count: 2 * rows * outWidth * k, unit: "GOP/s" },
+      };
+      if (name !== "conv_q8_i32" || imageZero === undefined) return kernelCase;
+      return {
+        ...kernelCase,
+        equivalent: () => ({
+          nodes: [{
+            opType: "ConvInteger",
+            inputs: ["x", "w", "xZero"],
+            outputs: ["y"],
+            attributes: { ...windowAttributes(shape), group: groups },
+          }],
+          constants: [
+            {
+              name: "w",
+              shape: [outChannels, own, kh, kw],
+              type: "i8" as const,
+              data: values,
+            },
+            {
+              name: "xZero",
+              shape: [],
+              type: "u8" as const,
+              data: Uint8Array.of(imageZero),
+            },
+          ],
+          inputs: [{
+            name: "x",
+            shape: [rows, shape.channels, shape.height, shape.width],
+            type: "u8" as const,
+            data: Uint8Array.from(
+              images.flatMap(({ q }) =>
+                Array.from(
+                  transposed(q, shape.height * shape.width, shape.channels),
+                )
+              ),
+            ),
+          }],
+          outputs: [{
+            name: "y",
+            shape: [rows, outChannels, shape.outHeight, shape.outWidth],
+            type: "i32" as const,
+            of: (own) =>
+              transposed(
+                integersOf("out")(own),
+                shape.outHeight * shape.outWidth,
+                outChannels,
+              ),
+          }],
+          // Of f32, in which our results are turned.
+          tolerance: 2 ** -23,
+        }),
+      };
+    },
+  );
+}
