@@ -7,7 +7,7 @@ import { checkPacked, checkRows, checkSpan } from "./checks";
 import { isActivation } from "./epilogue";
 import { checkShape, image } from "./image";
 import { checkQ8Panel, checkQ8Rows, q8RowBytes, seal } from "./q8";
-import { depthwiseQ8, depthwiseQ8Bytes, isDepthwise } from "./q8_depthwise";
+import { depthwiseQ8, depthwiseQ8Bytes, depthwiseQ8ScratchBytes, isDepthwise } from "./q8_depthwise";
 import { q8 } from "./q8_epilogue";
 import { requantizes, writesQ8 } from "./q8_job";
 import { q8PanelBytes, sweepQ8 } from "./q8_sweep";
@@ -31,7 +31,7 @@ function blockRows(s: usize): i32 {
 
 /** Bytes of the scratch memory that conv_q8_f32, conv_q8_i32 and conv_q8_u8 need for this shape. */
 export function conv_q8_scratch_bytes(shape: usize): usize {
-  if (isDepthwise(shape)) return 16;
+  if (isDepthwise(shape)) return depthwiseQ8ScratchBytes(shape);
   return <usize>blockRows(shape) * (q8RowBytes(allTaps(shape)) + 8) + 15 & ~15;
 }
 
@@ -41,7 +41,7 @@ export function conv_q8_scratch_bytes(shape: usize): usize {
  *   out = act(scale * weightScale * exact sum + bias), f32
  * w: per group panels of gemm_q8_f32 over K = kernel rows, kernel columns, channels / groups; where
  * groups = channels = outChannels, per 8 channels a header as there, of 128 bytes and with zeros in
- * place of sums and zero points, and per tap 8 times i16 weight less zero point. seven = 1: all bytes
+ * place of zero points, and per two taps 8 times both weights less zero point, i16. seven = 1: all bytes
  * are below 128. scratch: conv_q8_scratch_bytes(shape) bytes, 16-byte aligned.
  */
 export function conv_q8_f32(
@@ -100,7 +100,7 @@ function convolve(
   m: i32, s: usize, seven: i32, inRows: usize, w: usize, outRows: usize, kind: i32, scratch: usize
 ): void {
   if (isDepthwise(s)) {
-    depthwiseQ8(m, s, inRows, w, outRows, kind);
+    depthwiseQ8(m, s, inRows, w, outRows, kind, scratch);
     return;
   }
   const groups = image.groups(s);

@@ -1,6 +1,7 @@
 // int8 depthwise convolution: every channel has a kernel of its own, groups = channels = outChannels.
-// Eight channels at a time, products of 9 by 9 bits summed in 32; taps in the padding are left out.
-import { endTap, firstTap, image } from "./image";
+// Taps go two by two: bytes of both interleaved, widened and summed in pairs, 16 channels at a time. A
+// tap in the padding is read from a line of zero points; of an odd number the last is, with weight 0.
+import { image } from "./image";
 import { finishQ8 } from "./q8_epilogue";
 import { writesQ8 } from "./q8_job";
 import { row } from "./simd";
@@ -14,70 +15,109 @@ const HEADER: usize = 128;
   return image.groups(s) == image.channels(s) && image.groups(s) == image.outChannels(s);
 }
 
-/** Bytes of 8 channels' weights. */
+/** Pairs of taps. */
 // @ts-ignore: decorator
-@inline function blockBytes(s: usize): usize {
-  return HEADER + (<usize>(image.kernelHeight(s) * image.kernelWidth(s)) << 4);
+@inline function pairsOf(s: usize): i32 {
+  return (image.kernelHeight(s) * image.kernelWidth(s) + 1) >> 1;
 }
 
 /** Bytes of packed weights. */
 export function depthwiseQ8Bytes(s: usize): usize {
-  return <usize>((image.channels(s) + 7) >> 3) * blockBytes(s);
+  return <usize>((image.channels(s) + 7) >> 3) * (HEADER + (<usize>pairsOf(s) << 5));
+}
+
+/** Bytes of a line of zero points. */
+// @ts-ignore: decorator
+@inline function zerosBytes(s: usize): usize {
+  return <usize>(image.channels(s) + 15) & ~15;
+}
+
+/** Bytes of scratch memory: zero points, and where each tap of a pixel lies. */
+export function depthwiseQ8ScratchBytes(s: usize): usize {
+  return zerosBytes(s) + (<usize>pairsOf(s) << 3) + 15 & ~15;
 }
 
 /** As conv_q8_f32, results as finishQ8() knows them. */
-export function depthwiseQ8(m: i32, s: usize, inRows: usize, w: usize, outRows: usize, kind: i32): void {
+export function depthwiseQ8(
+  m: i32, s: usize, inRows: usize, w: usize, outRows: usize, kind: i32, zeros: usize
+): void {
   const channels = image.channels(s);
-  const width = image.width(s), kernelWidth = image.kernelWidth(s);
-  const downBy = image.dilationHeight(s), rightBy = image.dilationWidth(s);
-  const line = <usize>(width * channels);
+  const pairs = pairsOf(s);
+  const table = zeros + zerosBytes(s);
   for (let at: usize = 0, stop = <usize>m << 2; at < stop; at += 4) {
     const a = row(inRows, at);
+    memory.fill(zeros, <u8>load<i32>(a, 4), zerosBytes(s));
     for (let oy = 0, pixel = 0; oy < image.outHeight(s); ++oy) {
-      const y = oy * image.strideHeight(s) - image.padTop(s);
-      const top = firstTap(y, downBy);
-      const rows = max(0, endTap(y, downBy, image.height(s), image.kernelHeight(s)) - top);
       for (let ox = 0; ox < image.outWidth(s); ++ox, pixel += channels) {
-        const x = ox * image.strideWidth(s) - image.padLeft(s);
-        const left = firstTap(x, rightBy);
-        const columns = max(0, endTap(x, rightBy, width, kernelWidth) - left);
+        point(s, oy, ox, a + 16, zeros, table);
         writesQ8(pixel + channels, kind, outRows);
-        onePixel(
-          channels, a, a + 16 + <usize>((y + top * downBy) * width + x + left * rightBy) * channels,
-          rows, columns, <usize>downBy * line, <usize>(rightBy * channels), w, blockBytes(s),
-          HEADER + (<usize>(top * kernelWidth + left) << 4), <usize>kernelWidth << 4, at, pixel
-        );
+        onePixel(channels, pairs, a, table, w, at, pixel);
       }
     }
   }
 }
 
-/** All channels of one output pixel, the first of whose `rows` x `columns` taps are at `from`. */
-function onePixel(
-  channels: i32, a: usize, from: usize, rows: i32, columns: i32, lineBytes: usize, tapBytes: usize,
-  w: usize, block: usize, skipped: usize, weightLine: usize, at: usize, pixel: i32
-): void {
-  const zero = v128.splat<i16>(<i16>load<i32>(a, 4));
-  for (let c = 0; c < channels; c += 8, from += 8, w += block) {
-    const left = channels - c;
-    let lo = v128.splat<i32>(0), hi = lo;
-    let tapLine = from, weights = w + skipped;
-    for (let y = 0; y < rows; ++y, tapLine += lineBytes, weights += weightLine) {
-      let tap = tapLine, weight = weights;
-      for (let x = 0; x < columns; ++x, tap += tapBytes, weight += 16) {
-        const q = i16x8.sub(left >= 8 ? v128.load8x8_u(tap) : part(tap, left), zero);
-        const v = v128.load(weight);
-        lo = i32x4.add(lo, i32x4.extmul_low_i16x8_s(q, v));
-        hi = i32x4.add(hi, i32x4.extmul_high_i16x8_s(q, v));
-      }
+/** Addresses of the taps of one output pixel. */
+function point(s: usize, oy: i32, ox: i32, a: usize, zeros: usize, table: usize): void {
+  const width = image.width(s), channels = image.channels(s);
+  const kernelWidth = image.kernelWidth(s), rightBy = image.dilationWidth(s);
+  const x0 = ox * image.strideWidth(s) - image.padLeft(s);
+  let y = oy * image.strideHeight(s) - image.padTop(s);
+  for (let ky = image.kernelHeight(s); ky > 0; --ky, y += image.dilationHeight(s)) {
+    const inside = <u32>y < <u32>image.height(s);
+    for (let kx = kernelWidth, x = x0; kx > 0; --kx, x += rightBy, table += 4) {
+      const tap = a + <usize>((y * width + x) * channels);
+      store<u32>(table, <u32>(inside && <u32>x < <u32>width ? tap : zeros));
+    }
+  }
+  if (image.kernelHeight(s) * kernelWidth & 1) store<u32>(table, <u32>zeros);
+}
+
+/** All channels of one output pixel. */
+function onePixel(channels: i32, pairs: i32, a: usize, table: usize, w: usize, at: usize, pixel: i32): void {
+  const end = table + (<usize>pairs << 3);
+  const block = HEADER + (<usize>pairs << 5);
+  const none = v128.splat<i32>(0);
+  let c = 0;
+  for (; c + 16 <= channels; c += 16, w += 2 * block) {
+    let lo = none, hi = none, lo2 = none, hi2 = none;
+    let weights = w + HEADER;
+    for (let taps = table; taps < end; taps += 8, weights += 32) {
+      const p = v128.load(<usize>load<u32>(taps) + c), q = v128.load(<usize>load<u32>(taps, 4) + c);
+      const first = interleaved(p, q);
+      const second = v128.shuffle<u8>(p, q, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+      lo = i32x4.add(lo, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(first), v128.load(weights)));
+      hi = i32x4.add(hi, i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_u(first), v128.load(weights, 16)));
+      lo2 = i32x4.add(lo2, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(second), v128.load(weights + block)));
+      hi2 = i32x4.add(hi2, i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_u(second), v128.load(weights + block, 16)));
+    }
+    finishQ8(lo, hi, a, w, at, pixel + c);
+    finishQ8(lo2, hi2, a, w + block, at, pixel + c + 8);
+  }
+  for (; c < channels; c += 8, w += block) {
+    let lo = none, hi = none;
+    let weights = w + HEADER;
+    for (let taps = table; taps < end; taps += 8, weights += 32) {
+      const both = interleaved(
+        eight(<usize>load<u32>(taps) + c, channels - c), eight(<usize>load<u32>(taps, 4) + c, channels - c)
+      );
+      lo = i32x4.add(lo, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(both), v128.load(weights)));
+      hi = i32x4.add(hi, i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_u(both), v128.load(weights, 16)));
     }
     finishQ8(lo, hi, a, w, at, pixel + c);
   }
 }
 
-/** The first `count` < 8 bytes at p, widened to 16 bits; never reads past them. */
-function part(p: usize, count: i32): v128 {
+/** Bytes of the low halves in turn. */
+// @ts-ignore: decorator
+@inline function interleaved(p: v128, q: v128): v128 {
+  return v128.shuffle<u8>(p, q, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+
+/** The first 8 bytes at p, `count` if there are no more; never reads past them. */
+function eight(p: usize, count: i32): v128 {
+  if (count >= 8) return v128.load_zero<u64>(p);
   let bytes: u64 = 0;
   for (let i = 0; i < count; ++i) bytes |= <u64>load<u8>(p + i) << (i << 3);
-  return i16x8.extend_low_i8x16_u(i64x2.splat(bytes));
+  return i64x2.splat(bytes);
 }

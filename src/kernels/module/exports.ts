@@ -113,7 +113,7 @@ export interface KernelExports {
    * out = act(scale * weightScale * exact sum + bias), f32
    * w: per group panels of gemm_q8_f32 over K = kernel rows, kernel columns, channels / groups; where
    * groups = channels = outChannels, per 8 channels a header as there, of 128 bytes and with zeros in
-   * place of sums and zero points, and per tap 8 times i16 weight less zero point. seven = 1: all bytes
+   * place of zero points, and per two taps 8 times both weights less zero point, i16. seven = 1: all bytes
    * are below 128. scratch: conv_q8_scratch_bytes(shape) bytes, 16-byte aligned.
    */
   conv_q8_f32(

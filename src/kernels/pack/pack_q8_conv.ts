@@ -33,7 +33,8 @@ interface Window {
 export function packedConvQ8Words(window: Window): number {
   const { channels, outChannels, groups, taps } = window;
   return isDepthwise(window)
-    ? Math.ceil(channels / PANEL_COLUMNS) * (DEPTHWISE_HEADER + 4 * taps)
+    ? Math.ceil(channels / PANEL_COLUMNS) *
+      (DEPTHWISE_HEADER + 8 * Math.ceil(taps / 2))
     : groups * packedQ8Words({
       n: outChannels / groups,
       k: taps * channels / groups,
@@ -152,7 +153,7 @@ function tapsFirst(
   return out;
 }
 
-/** Per 8 channels a header and, per tap, 8 weights of 16 bits. */
+/** Per 8 channels a header and, for every two taps, 8 times both weights in 16 bits. */
 function packDepthwiseQ8(
   window: Window,
   { values, scale, zero, bias }: ConvQ8Weights,
@@ -161,23 +162,27 @@ function packDepthwiseQ8(
   const words = new Int32Array(packedConvQ8Words(window));
   const floats = new Float32Array(words.buffer);
   const halves = new Int16Array(words.buffer);
-  const block = DEPTHWISE_HEADER + 4 * taps;
+  const block = DEPTHWISE_HEADER + 8 * Math.ceil(taps / 2);
   for (let c = 0; c < channels; ++c) {
     const lane = c % PANEL_COLUMNS;
     const header = Math.floor(c / PANEL_COLUMNS) * block;
     floats[header + 16 + lane] = scale[c];
     floats[header + 24 + lane] = bias?.[c] ?? 0;
-    const least = values.subarray(c * taps, (c + 1) * taps)
-      .reduce((most, v) => Math.max(most, Math.abs(v - (zero?.[c] ?? 0))), 0);
-    if (least > 255) {
+    const weights = Int32Array.from(
+      values.subarray(c * taps, (c + 1) * taps),
+      (value) => value - (zero?.[c] ?? 0),
+    );
+    if (weights.some((weight) => Math.abs(weight) > 255)) {
       throw new RangeError(
         `Cannot pack weights: the zero point of channel ${c} is no byte`,
       );
     }
-    for (let tap = 0; tap < taps; ++tap) {
-      halves[2 * (header + DEPTHWISE_HEADER) + PANEL_COLUMNS * tap + lane] =
-        values[c * taps + tap] - (zero?.[c] ?? 0);
-    }
+    weights.forEach((weight, tap) => {
+      const pair = 2 * (header + DEPTHWISE_HEADER) +
+        2 * PANEL_COLUMNS * Math.floor(tap / 2);
+      halves[pair + 2 * lane + tap % 2] = weight;
+      words[header + lane] += weight;
+    });
   }
   return words;
 }
@@ -189,7 +194,10 @@ const [LEAST_ROWS, BLOCK_ROWS, BLOCK_BYTES] = [30, 120, 256 << 10];
 export function convQ8ScratchBytes(shape: ImageShape): number {
   const { channels, outChannels, groups, kernel: [kh, kw] } = shape;
   const taps = kh * kw;
-  if (isDepthwise({ channels, outChannels, groups, taps })) return 16;
+  if (isDepthwise({ channels, outChannels, groups, taps })) {
+    const zeros = 16 * Math.ceil(channels / 16);
+    return zeros + 16 * Math.ceil(Math.ceil(taps / 2) / 2);
+  }
   const row = 16 + 4 * Math.ceil(taps * channels / groups / 4);
   const rows = Math.min(
     BLOCK_ROWS,
