@@ -196,7 +196,12 @@ export const KERNELS: readonly KernelEntry[] = [
     convQ8Case("conv_q8_i32"),
     ...Q8_CONVOLUTIONS,
   ),
-  kernel("conv_q8_u8", "int8 convolutions", convQ8Case("conv_q8_u8")),
+  kernel(
+    "conv_q8_u8",
+    "int8 convolutions, requantised",
+    convQ8Case("conv_q8_u8"),
+    ...Q8_CONVOLUTIONS.filter(({ seven }) => !seven),
+  ),
   kernel(
     "conv_transpose_f32",
     "transposed convolution",

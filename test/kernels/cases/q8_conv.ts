@@ -9,7 +9,7 @@ import {
   packConvQ8,
 } from "../../../src/kernels/pack/pack_q8_conv.ts";
 import type { ImageShape } from "../../../src/tensor/image_shape.ts";
-import { integersOf, transposed } from "../equivalent.ts";
+import { type Equivalent, integersOf, transposed } from "../equivalent.ts";
 import {
   type CaseFamily,
   caseFamily,
@@ -45,6 +45,7 @@ export function convQ8Case(
     }),
     (draw, { shape, seven, imageZero }) => {
       const { prng, rows, exact } = draw;
+      const alike = imageZero !== undefined;
       const { groups, outChannels, kernel: [kh, kw] } = shape;
       const own = shape.channels / groups;
       const k = kh * kw * own;
@@ -58,14 +59,18 @@ export function convQ8Case(
       const values = drawBytes(draw, { n: outChannels, k });
       const zero = Int32Array.from(
         { length: outChannels },
-        () => imageZero === undefined ? prng.int(9) - 4 : 0,
+        () => alike ? 0 : prng.int(9) - 4,
       );
       const scale = Float32Array.from(
         { length: outChannels },
         () => exact ? 1 : (0.5 + prng.float()) / 128 / Math.sqrt(k),
       );
-      const bias = drawFloats(draw, outChannels);
+      // Peers know no activation here, and biases as integers alone.
+      const bias = alike
+        ? new Float32Array(outChannels)
+        : drawFloats(draw, outChannels);
       const act: Activation = exact ? "relu" : "tanh";
+      const byteAct: Activation = alike ? "none" : "relu";
       const [outScale, outZero] = [Math.fround(1 / 128), 100];
       const width = 4 + Math.ceil(pixels / 4);
       const data = new Int32Array(rows * width);
@@ -125,7 +130,7 @@ export function convQ8Case(
           } else {
             kernels.conv_q8_u8(
               ...common,
-              ACTIVATIONS.relu,
+              ACTIVATIONS[byteAct],
               outScale,
               outZero,
               scratch,
@@ -137,11 +142,11 @@ export function convQ8Case(
             ? each((i) => scaled(i).map((x) => activate(act, x)))
             : name === "conv_q8_i32"
             ? each(sums)
-            // relu has no rounding of its own, so that bytes are equal, not just close.
+            // Neither relu nor none rounds, so that bytes are equal, not just close.
             : each((i) =>
               quantizedWords(
                 quantizeStatic(
-                  scaled(i).map((x) => activate("relu", x)),
+                  scaled(i).map((x) => activate(byteAct, x)),
                   outScale,
                   outZero,
                 ),
@@ -151,57 +156,136 @@ export function convQ8Case(
         tolerance: name === "conv_q8_f32" && !exact ? 2 ** -20 : 0,
         work: { count: 2 * rows * outWidth * k, unit: "GOP/s" },
       };
-      if (name !== "conv_q8_i32" || imageZero === undefined) return kernelCase;
+      if (name === "conv_q8_f32" || imageZero === undefined) return kernelCase;
+      const wanted = {
+        shape,
+        values,
+        scale,
+        images,
+        ...{ outScale, outZero },
+      };
       return {
         ...kernelCase,
-        equivalent: () => ({
-          nodes: [{
-            opType: "ConvInteger",
-            inputs: ["x", "w", "xZero"],
-            outputs: ["y"],
-            attributes: { ...windowAttributes(shape), group: groups },
-          }],
-          constants: [
-            {
-              name: "w",
-              shape: [outChannels, own, kh, kw],
-              type: "i8" as const,
-              data: values,
-            },
-            {
-              name: "xZero",
-              shape: [],
-              type: "u8" as const,
-              data: Uint8Array.of(imageZero),
-            },
-          ],
-          inputs: [{
-            name: "x",
-            shape: [rows, shape.channels, shape.height, shape.width],
-            type: "u8" as const,
-            data: Uint8Array.from(
-              images.flatMap(({ q }) =>
-                Array.from(
-                  transposed(q, shape.height * shape.width, shape.channels),
-                )
-              ),
-            ),
-          }],
-          outputs: [{
-            name: "y",
-            shape: [rows, outChannels, shape.outHeight, shape.outWidth],
-            type: "i32" as const,
-            of: (own) =>
-              transposed(
-                integersOf("out")(own),
-                shape.outHeight * shape.outWidth,
-                outChannels,
-              ),
-          }],
-          // Of f32, in which our results are turned.
-          tolerance: 2 ** -23,
-        }),
+        equivalent: () =>
+          name === "conv_q8_i32" ? integerConv(wanted) : linearConv(wanted),
       };
     },
   );
+}
+
+/** What peers need of a case whose weights have no zero points and whose images share theirs. */
+interface Wanted {
+  shape: ImageShape;
+  values: Int8Array;
+  scale: Float32Array;
+  images: readonly QuantizedRow[];
+  outScale: number;
+  outZero: number;
+}
+
+const scalar = <Data extends Float32Array | Uint8Array>(
+  name: string,
+  type: "f32" | "u8",
+  data: Data,
+) => ({ name, shape: [], type, data });
+
+function operandsOf({ shape, values, images }: Wanted) {
+  const { outChannels, channels, groups, kernel, height, width } = shape;
+  return {
+    w: {
+      name: "w",
+      shape: [outChannels, channels / groups, ...kernel],
+      type: "i8" as const,
+      data: values,
+    },
+    xZero: scalar("xZero", "u8", Uint8Array.of(images[0].zero)),
+    inputs: [{
+      name: "x",
+      shape: [images.length, channels, height, width],
+      type: "u8" as const,
+      data: Uint8Array.from(
+        images.flatMap(({ q }) =>
+          Array.from(transposed(q, height * width, channels))
+        ),
+      ),
+    }],
+    attributes: { ...windowAttributes(shape), group: groups },
+    outShape: [images.length, outChannels, shape.outHeight, shape.outWidth],
+  };
+}
+
+/** ConvInteger. */
+function integerConv(wanted: Wanted): Equivalent {
+  const { w, xZero, inputs, attributes, outShape } = operandsOf(wanted);
+  const { outHeight, outWidth, outChannels } = wanted.shape;
+  return {
+    nodes: [{
+      opType: "ConvInteger",
+      inputs: ["x", "w", "xZero"],
+      outputs: ["y"],
+      attributes,
+    }],
+    constants: [w, xZero],
+    inputs,
+    outputs: [{
+      name: "y",
+      shape: outShape,
+      type: "i32",
+      of: (own) =>
+        transposed(integersOf("out")(own), outHeight * outWidth, outChannels),
+    }],
+    // Of f32, in which our results are turned.
+    tolerance: 2 ** -23,
+  };
+}
+
+/** QLinearConv; images of one scale. */
+function linearConv(wanted: Wanted): Equivalent {
+  const { w, xZero, inputs, attributes, outShape } = operandsOf(wanted);
+  const { outHeight, outWidth, outChannels } = wanted.shape;
+  const { scale, images, outScale, outZero } = wanted;
+  const size = outHeight * outWidth * outChannels;
+  const rowBytes = 16 + 4 * Math.ceil(size / 4);
+  return {
+    nodes: [{
+      opType: "QLinearConv",
+      inputs: [
+        ...["x", "xScale", "xZero", "w", "wScale", "wZero"],
+        ...["yScale", "yZero"],
+      ],
+      outputs: ["y"],
+      attributes,
+    }],
+    constants: [
+      w,
+      xZero,
+      scalar("xScale", "f32", Float32Array.of(images[0].scale)),
+      { name: "wScale", shape: [outChannels], data: scale },
+      {
+        name: "wZero",
+        shape: [outChannels],
+        type: "i8",
+        data: new Int8Array(outChannels),
+      },
+      scalar("yScale", "f32", Float32Array.of(outScale)),
+      scalar("yZero", "u8", Uint8Array.of(outZero)),
+    ],
+    inputs,
+    outputs: [{
+      name: "y",
+      shape: outShape,
+      type: "u8",
+      of(own) {
+        const { buffer, byteOffset } = own("out");
+        const bytes = images.flatMap((_, i) =>
+          Array.from(
+            new Uint8Array(buffer, byteOffset + i * rowBytes + 16, size),
+          )
+        );
+        return transposed(bytes, outHeight * outWidth, outChannels);
+      },
+    }],
+    // Peers multiply by the product of scales: a byte may be the next one.
+    tolerance: 1,
+  };
 }
