@@ -42,7 +42,9 @@ function settings(policy: string, round: number): Setting[] {
     options: Object.fromEntries(
       Object.entries(options[i]).map(([name, value]) => [
         name,
-        /WaitNs$/.test(name) ? Math.min(Number(value), WAIT_NS_MAX) : value,
+        /WaitNs$/.test(name) && typeof value === "number"
+          ? Math.min(value, WAIT_NS_MAX)
+          : value,
       ]),
     ),
     ...sizes,

@@ -2,22 +2,26 @@
 import assert from "node:assert/strict";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { chooseBuild } from "../../src/kernels/module/features.ts";
 import { ROOT, Stranger } from "./stranger.ts";
+
+/** The kernels that this engine takes. */
+const KERNELS = chooseBuild().file;
 
 const CASES: Record<
   string,
   { damage: (dist: string) => void; workers: number; message: RegExp }
 > = {
   "the kernels are missing": {
-    damage: (dist) => rmSync(`${dist}/shoal.wasm`),
+    damage: (dist) => rmSync(`${dist}/${KERNELS}`),
     workers: 0,
-    message: /^Cannot read .*\/shoal\.wasm: .*README, "Bundlers"/,
+    message: /^Cannot read .*\/shoal[.a-z]*\.wasm: .*README, "Bundlers"/,
   },
   "a server has sent its page for the kernels": {
-    damage: (dist) => writeFileSync(`${dist}/shoal.wasm`, "<!doctype html>"),
+    damage: (dist) => writeFileSync(`${dist}/${KERNELS}`, "<!doctype html>"),
     workers: 0,
     message:
-      /^Cannot use .*\/shoal\.wasm: it is no WebAssembly module; .*README, "Bundlers"/,
+      /^Cannot use .*\/shoal[.a-z]*\.wasm: it is no WebAssembly module; .*README, "Bundlers"/,
   },
   "the worker is missing": {
     damage: (dist) => rmSync(`${dist}/worker.js`),

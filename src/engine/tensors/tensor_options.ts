@@ -43,7 +43,11 @@ export interface ExecutionOptions {
    * Kernel build over shared memory; default "shoal.dot-shared", or "shoal.shared" in engines without relaxed SIMD:
    * the same bits. Without workers: its like that shares none.
    */
-  build?: SharedBuild;
+  build?:
+    | "shoal.shared"
+    | "shoal.dot-shared"
+    | "shoal.debug-shared"
+    | "shoal.relaxed-shared";
   /**
    * How long threads look for work before they go to sleep, once they have none; default 0.05. Waking up
    * took 0.2 to 0.3 ms on a virtual machine, longer than many a task: where latency counts and every
@@ -68,15 +72,15 @@ export interface TensorOptions extends ExecutionOptions {
   onFatal: (error: Error) => void;
 }
 
-const SHARED_BUILDS = [
+/** A build of the kernels over shared memory. */
+export type SharedBuild = NonNullable<ExecutionOptions["build"]>;
+
+const SHARED_BUILDS: readonly SharedBuild[] = [
   "shoal.shared",
   "shoal.dot-shared",
   "shoal.debug-shared",
   "shoal.relaxed-shared",
-] as const;
-
-/** A build of the kernels over shared memory. */
-export type SharedBuild = (typeof SHARED_BUILDS)[number];
+];
 
 /** The build that an executor runs: the one it was asked for, or the best that gives the same bits everywhere. */
 export function sharedBuild({ build, engine }: ExecutionOptions): SharedBuild {

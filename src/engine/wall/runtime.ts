@@ -29,16 +29,25 @@ export interface ParentChannel {
   close(): void;
 }
 
-/** Builds of the kernels that are files; see ARCHITECTURE.md, "Builds of One Source". */
-type KernelFile = "shoal" | "shoal.debug" | "shoal.dot" | "shoal.relaxed";
-
-/** Builds of the kernels: each file is one over a memory of one thread's and, with another import, over a shared one. */
+/**
+ * Builds of the kernels (ARCHITECTURE.md, "Builds of One Source"): each over a memory of one thread's, which is a
+ * file, and over a shared one, which is the same file with another import.
+ */
 export type KernelBuild =
-  | KernelFile
+  | "shoal"
+  | "shoal.debug"
+  | "shoal.dot"
+  | "shoal.relaxed"
   | "shoal.shared"
   | "shoal.debug-shared"
   | "shoal.dot-shared"
   | "shoal.relaxed-shared";
+
+/** Builds that are files. */
+type KernelFile = Extract<
+  KernelBuild,
+  "shoal" | "shoal.debug" | "shoal.dot" | "shoal.relaxed"
+>;
 
 /**
  * The files that are not imported, each written as bundlers look for them: `new URL` of a literal and

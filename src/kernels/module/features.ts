@@ -107,7 +107,13 @@ export function hasExactDots(engine: EngineProbe = THIS_ENGINE): boolean {
 /** A release build of the kernels. */
 export interface ChosenBuild {
   /** What `readKernels` takes. */
-  build: (typeof BUILDS)[keyof typeof BUILDS][number];
+  build:
+    | "shoal"
+    | "shoal.shared"
+    | "shoal.dot"
+    | "shoal.dot-shared"
+    | "shoal.relaxed"
+    | "shoal.relaxed-shared";
   /** Its file in the folder `build` of a checkout. */
   file: `${ChosenBuild["build"]}.wasm`;
   /** Whether its memory is shared, so that worker threads can take part. */
@@ -129,7 +135,7 @@ const BUILDS = {
   plain: ["shoal", "shoal.shared"],
   dot: ["shoal.dot", "shoal.dot-shared"],
   relaxed: ["shoal.relaxed", "shoal.relaxed-shared"],
-} as const;
+} as const satisfies Record<string, readonly ChosenBuild["build"][]>;
 
 const WANTED_CHECKS: Checks<WantedBuild> = {
   threads: ofType("boolean"),
