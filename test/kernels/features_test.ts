@@ -5,6 +5,7 @@ import {
   chooseBuild,
   type EngineFeature,
   type EngineProbe,
+  hasExactDots,
   supports,
 } from "../../src/kernels/module/features.ts";
 import { createMemory } from "../../src/kernels/module/memory.ts";
@@ -92,6 +93,13 @@ Deno.test("chooseBuild() falls back to one thread and to plain SIMD", () => {
     ...bits,
   });
   assert.equal(chooseBuild({}, engineWithout()).file, "shoal.dot.wasm");
+});
+
+Deno.test("the dot builds are for engines whose dot products are exact, and tried only where there are any", () => {
+  assert.equal(hasExactDots(engineWithout(), () => true), true);
+  assert.equal(hasExactDots(engineWithout(), () => false), false);
+  const never = () => assert.fail("nothing to try");
+  assert.equal(hasExactDots(engineWithout("relaxed-simd"), never), false);
 });
 
 Deno.test("the chosen build runs over the memory it asks for", () => {

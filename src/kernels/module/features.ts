@@ -99,9 +99,15 @@ export function checkFeatures(
   );
 }
 
-/** Whether the engine has relaxed SIMD, with dot products that are exact for the int8 kernels. */
-export function hasExactDots(engine: EngineProbe = THIS_ENGINE): boolean {
-  return supports("relaxed-simd", engine) && dotsAreExact();
+/**
+ * Whether the engine has relaxed SIMD, with dot products that are exact for the int8 kernels.
+ * @param areExact how they are tried, where the engine has them
+ */
+export function hasExactDots(
+  engine: EngineProbe = THIS_ENGINE,
+  areExact: () => boolean = dotsAreExact,
+): boolean {
+  return supports("relaxed-simd", engine) && areExact();
 }
 
 /** A release build of the kernels. */
