@@ -64,20 +64,35 @@ function withLimits(
       const flags = reader.byte();
       const minimum = reader.number();
       if (flags & HAS_MAXIMUM) reader.number();
-      const section = [
-        ...bytes.subarray(body, limits),
-        ...replace({ flags, minimum }),
-        ...bytes.subarray(reader.at, body + size),
-      ];
-      return Uint8Array.from([
-        ...bytes.subarray(0, start),
-        id,
-        ...leb128(section.length),
-        ...section,
-        ...bytes.subarray(body + size),
-      ]);
+      const head = bytes.subarray(body, limits);
+      const replaced = replace({ flags, minimum });
+      const tail = bytes.subarray(reader.at);
+      const length = head.length + replaced.length +
+        (body + size - reader.at);
+      // Not by way of arrays: they would be many times as large, and an engine starts with it.
+      return concatenated(
+        bytes.subarray(0, start),
+        [id, ...leb128(length)],
+        head,
+        replaced,
+        tail,
+      );
     }
     reader.at = body + size;
+  }
+  return bytes;
+}
+
+function concatenated(
+  ...parts: readonly ArrayLike<number>[]
+): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(
+    parts.reduce((sum, { length }) => sum + length, 0),
+  );
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
   }
   return bytes;
 }
