@@ -15,6 +15,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   tensor: ["base"],
   graph: ["base", "tensor"],
   kernels: ["base", "tensor"],
+  plain: ["base", "tensor"],
   models: ["base", "tensor", "graph"],
   policy: ["base", "graph"],
   npu: ["base", "tensor", "graph"],

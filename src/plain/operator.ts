@@ -1,0 +1,58 @@
+/** What an ONNX operator in plain TypeScript is. */
+import type { PlainTensor, PlainType } from "../tensor/plain_tensor.ts";
+
+/**
+ * An attribute's value. Numbers stand for ints and floats (an int64 beyond 2^53 is the nearest), texts for
+ * strings. Graphs are none of them: operators with bodies run those by the attribute's name.
+ */
+export type PlainAttribute =
+  | number
+  | string
+  | readonly number[]
+  | readonly string[]
+  | PlainTensor;
+
+/** Attributes of a node by name. */
+export type PlainAttributes = ReadonlyMap<string, PlainAttribute>;
+
+/** What an operator is told besides inputs and attributes. */
+export interface PlainContext {
+  /** Version of the operator set that the model names for the operator's domain. */
+  readonly opset: number;
+  /** Outputs that the node names; an operator may leave out those behind. */
+  readonly outputs: number;
+  /**
+   * Runs the graph that is a node's attribute, with the values that it sees from outside.
+   * Only nodes with graphs need it.
+   */
+  readonly runGraph?: (
+    attribute: string,
+    inputs: readonly PlainTensor[],
+  ) => readonly PlainTensor[];
+  /** Declared type and dims of an output of such a graph; null for a dim that has no number. */
+  readonly graphOutput?: (
+    attribute: string,
+    output: number,
+  ) => { type: PlainType; dims: readonly (number | null)[] };
+}
+
+/** One operator. */
+export interface PlainOperator {
+  /**
+   * Versions of the operator set in which its definition changed, the oldest supported first. A model's version
+   * means the newest of them that is not newer.
+   */
+  readonly since: readonly number[];
+  /** What it leaves out, for docs; nothing when it is whole. */
+  readonly limits?: string;
+  /**
+   * Computes its outputs. Inputs are not written to; outputs may share their data with inputs.
+   * @param inputs in order; undefined for one that is left out
+   * @throws RangeError or TypeError naming input or attribute when something does not fit
+   */
+  readonly run: (
+    inputs: readonly (PlainTensor | undefined)[],
+    attributes: PlainAttributes,
+    context: PlainContext,
+  ) => PlainTensor[];
+}
