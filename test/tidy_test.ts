@@ -17,6 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   kernels: ["base", "tensor"],
   plain: ["base", "tensor"],
   models: ["base", "tensor", "graph"],
+  onnx: ["base", "tensor", "plain", "graph", "models"],
   policy: ["base", "graph"],
   npu: ["base", "tensor", "graph"],
   cost: ["base", "graph", "npu"],
