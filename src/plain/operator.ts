@@ -2,15 +2,14 @@
 import type { PlainTensor, PlainType } from "../tensor/plain_tensor.ts";
 
 /**
- * An attribute's value. Numbers stand for ints and floats (an int64 beyond 2^53 is the nearest), texts for
- * strings. Graphs are none of them: operators with bodies run those by the attribute's name.
+ * An attribute's value with the kind that the file declares, as the reader has it (`OnnxAttribute`): "float",
+ * "int", "string", "tensor", "graph" and their plurals. Integers are numbers; an int64 beyond 2^53 is the nearest.
+ * Graphs are not looked at: operators with bodies run those by the attribute's name.
  */
-export type PlainAttribute =
-  | number
-  | string
-  | readonly number[]
-  | readonly string[]
-  | PlainTensor;
+export interface PlainAttribute {
+  readonly kind: string;
+  readonly value: unknown;
+}
 
 /** Attributes of a node by name. */
 export type PlainAttributes = ReadonlyMap<string, PlainAttribute>;
