@@ -66,21 +66,34 @@ export interface OnnxNode {
   readonly attributes: ReadonlyMap<string, OnnxAttribute>;
 }
 
+/** Values of attributes by the kind that the file declares. */
+export interface OnnxAttributeValues {
+  float: number;
+  /** From ±2^53 on the nearest double, as which bounds like 2^63 - 1 mean what they did. */
+  int: number;
+  string: string;
+  tensor: PlainTensor;
+  graph: OnnxGraph;
+  floats: readonly number[];
+  ints: readonly number[];
+  strings: readonly string[];
+  tensors: readonly PlainTensor[];
+  graphs: readonly OnnxGraph[];
+}
+
+/** Kinds of attributes. */
+export type OnnxAttributeKind = keyof OnnxAttributeValues;
+
 /**
- * A value of an attribute with the kind that the file declares. Integers are numbers: from ±2^53 on they are the
- * nearest double, as which bounds like 2^63 - 1 mean what they did.
+ * An attribute.
+ * @typeParam K its kind; by default any, told apart by `kind`
  */
-export type OnnxAttribute =
-  | { readonly kind: "float"; readonly value: number }
-  | { readonly kind: "int"; readonly value: number }
-  | { readonly kind: "string"; readonly value: string }
-  | { readonly kind: "tensor"; readonly value: PlainTensor }
-  | { readonly kind: "graph"; readonly value: OnnxGraph }
-  | { readonly kind: "floats"; readonly value: readonly number[] }
-  | { readonly kind: "ints"; readonly value: readonly number[] }
-  | { readonly kind: "strings"; readonly value: readonly string[] }
-  | { readonly kind: "tensors"; readonly value: readonly PlainTensor[] }
-  | { readonly kind: "graphs"; readonly value: readonly OnnxGraph[] };
+export type OnnxAttribute<K extends OnnxAttributeKind = OnnxAttributeKind> = {
+  [Kind in K]: {
+    readonly kind: Kind;
+    readonly value: OnnxAttributeValues[Kind];
+  };
+}[K];
 
 /** A dimension as declared: its size, the name of a size that is the same wherever the name is, or unknown. */
 export type DeclaredDim = number | string | null;
@@ -95,13 +108,13 @@ export interface ValueInfo {
 }
 
 /** Attribute of a node, when the file declares it as this kind; undefined when it is not there or another kind. */
-export function attributeOf<Kind extends OnnxAttribute["kind"]>(
+export function attributeOf<K extends OnnxAttributeKind>(
   { attributes }: Pick<OnnxNode, "attributes">,
   name: string,
-  kind: Kind,
-): Extract<OnnxAttribute, { kind: Kind }>["value"] | undefined {
+  kind: K,
+): OnnxAttributeValues[K] | undefined {
   const found = attributes.get(name);
   return found?.kind === kind
-    ? (found as Extract<OnnxAttribute, { kind: Kind }>).value
+    ? found.value as OnnxAttributeValues[K]
     : undefined;
 }
