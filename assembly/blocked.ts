@@ -17,7 +17,7 @@ const TILE_BYTES: usize = TILE_ROWS * 32;
 const SUMS_BYTES: usize = (BLOCK_ROWS / TILE_ROWS) * GROUP_PANELS * TILE_BYTES;
 /** With fewer panels, or a shorter K, moving sums and checking rows costs more than it saves. */
 export const MIN_PANELS = 8;
-const MIN_STEPS = 2 * CHUNK_STEPS;
+const MIN_STEPS = 4 * CHUNK_STEPS;
 const MIN_ROWS = 8 * TILE_ROWS;
 /** The same for weights from memory: pieces come slower than whole panels. */
 const MIN_ROWS_STREAMING = 12 * TILE_ROWS;

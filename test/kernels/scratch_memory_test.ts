@@ -10,7 +10,7 @@ import { place } from "./placement.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { type Build, loadBuild, release, withScratch } from "./builds.ts";
 
-// assembly/blocked.ts takes over from 40 rows, 8 panels and 128 steps of K on, in pieces of 64;
+// assembly/blocked.ts takes over from 40 rows, 8 panels and 128 steps of K on, in pieces of 32;
 // its blocks have 130 rows and its groups 32 panels. The sizes below lie around these.
 const blocked = withScratch(loadBuild("shoal.wasm"), 1);
 const debug = withScratch(loadBuild("shoal.debug.wasm"), 1);
@@ -22,10 +22,10 @@ const sizes = fc.record({
   ),
   n: fc.integer({ min: 57, max: 330 }),
   k1: fc.oneof(
-    fc.constantFrom(64, 128, 130),
+    fc.constantFrom(32, 128, 130),
     fc.integer({ min: 1, max: 280 }),
   ),
-  k2: fc.oneof(fc.constantFrom(0, 64, 71), fc.integer({ min: 0, max: 140 })),
+  k2: fc.oneof(fc.constantFrom(0, 32, 71), fc.integer({ min: 0, max: 140 })),
   seed: fc.nat(),
 });
 
