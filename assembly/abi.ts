@@ -25,8 +25,8 @@ export function shoal_scratch_bytes(variants: i32): i32 {
  * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
  * (0), and says which variants it runs, a sum of those in shoal_variants(); others are
  * ignored. Neither changes a bit. 1, which needs the memory: many rows go in blocks, faster where the engine checks bounds in code,
- * slower where it does not. 2: int8 sums by four products at a time, of 8 bits in two passes,
- * faster where the processor has them in one instruction (VNNI) and the engine uses it.
+ * slower where it does not. 2: int8 sums by four products at a time, of 8 bits in two passes
+ * unless this engine's dot product, which is tried here, takes them whole; faster where the processor has them in one instruction (VNNI) and the engine uses it.
  */
 export function shoal_use_scratch(address: usize, variants: i32): void {
   if (!ASC_NO_ASSERT) assert((address & 15) == 0, "scratch memory is 16-byte aligned");

@@ -1,7 +1,8 @@
 // int8 GEMM. Activations are quantised per row, so a row never depends on its batch;
 // sums are exact 32-bit integers and the same in every build and engine. Formats stand in
 // q8_epilogue.ts. Activations of 7 bits (levels = 127) may use relaxed SIMD's dot product,
-// which is exact only for them; 8 bits (levels = 255) have ONNX's semantics.
+// which is exact for them in every engine, for 8 bits in some (q8_bytes.ts); 8 bits (levels = 255)
+// have ONNX's semantics.
 import { checkLeast, checkPacked, checkRows } from "./checks";
 import { isActivation } from "./epilogue";
 import { PANEL_HEADER, q8, quantize8, storeBytes } from "./q8_epilogue";

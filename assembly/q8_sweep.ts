@@ -5,7 +5,7 @@
 import { n, panelBytes, readsQ8, streaming, streams } from "./q8_job";
 import { PANEL_HEADER } from "./q8_epilogue";
 import { sweepChain, sweepSplit, sweepWhole, sweepWide } from "./q8_tiles";
-import { wholeDots } from "./scratch";
+import { wholeBytes, wholeDots } from "./scratch";
 import { BLOCK_ROWS, STREAM_BYTES } from "./sweep";
 
 /** Panels of a group: even, and together no larger than this where that leaves two. */
@@ -43,10 +43,16 @@ export function sweepQ8(m: i32, k: i32, seven: i32, qRows: usize, w: usize): voi
 export function tilesQ8(rows: i32, at: usize, panels: i32, w: usize, col: i32, seven: i32): void {
   if (!ASC_FEATURE_RELAXED_SIMD) sweepWide(rows, at, panels, w, col);
   else if (wholeDots) {
-    if (seven) sweepWhole(rows, at, panels, w, col);
+    if (isWhole(seven)) sweepWhole(rows, at, panels, w, col);
     else sweepSplit(rows, at, panels, w, col);
   } else if (seven) sweepChain(rows, at, panels, w, col);
   else sweepWide(rows, at, panels, w, col);
+}
+
+/** Whether these activations are multiplied in one pass of whole dot products, if any are. */
+// @ts-ignore: decorator
+@inline function isWhole(seven: i32): bool {
+  return seven != 0 || wholeBytes;
 }
 
 /** Rows of the tallest tile there is. */
@@ -54,10 +60,10 @@ export const TILE_ROWS_MAX = 6;
 
 /** Rows of the tallest tile that tilesQ8() takes. */
 export function tileRows(seven: i32): i32 {
-  return !wholeDots ? 4 : seven ? TILE_ROWS_MAX : 5;
+  return !wholeDots ? 4 : isWhole(seven) ? TILE_ROWS_MAX : 5;
 }
 
 /** Whether its tiles of a single row take several panels. */
 export function takesPanels(seven: i32): bool {
-  return !wholeDots || (seven != 0 && !streaming);
+  return !wholeDots || (isWhole(seven) && !streaming);
 }

@@ -1,5 +1,6 @@
 // The one state of an instance: where its scratch memory lies, and which of its variants
 // with equal bits it runs.
+import { dotsTakeBytes } from "./q8_bytes";
 
 export namespace variant {
   /** Batches of many rows go in blocks (blocked.ts); builds of deterministic floats. */
@@ -14,9 +15,12 @@ export let scratch: usize = 0;
 export let blocks: bool = false;
 /** Whether it takes int8 products by four. */
 export let wholeDots: bool = false;
+/** Whether it does so for activations of 8 bits, too. */
+export let wholeBytes: bool = false;
 
 export function useScratch(address: usize, variants: i32): void {
   scratch = address;
   blocks = address != 0 && (variants & variant.BLOCKS) != 0;
   wholeDots = (variants & variant.WHOLE_DOTS) != 0;
+  wholeBytes = wholeDots && dotsTakeBytes();
 }
