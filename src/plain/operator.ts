@@ -42,6 +42,9 @@ export interface PlainOperator {
    * means the newest of them that is not newer.
    */
   readonly since: readonly number[];
+  /** Element types that its input of data may have; the input is `dataInput`, the first by default. */
+  readonly types: readonly PlainType[];
+  readonly dataInput?: number;
   /** What it leaves out, for docs; nothing when it is whole. */
   readonly limits?: string;
   /**

@@ -1,0 +1,91 @@
+/** Elements of one type as those of another. */
+import { dataTypeName, plainTypeOf } from "../tensor/onnx_types.ts";
+import {
+  isBig,
+  PLAIN_TYPES,
+  type PlainArrays,
+  type PlainTensor,
+  type PlainType,
+} from "../tensor/plain_tensor.ts";
+import { input, requiredInt } from "./given.ts";
+import { outputOf } from "./layout.ts";
+import type { PlainOperator } from "./operator.ts";
+
+/** What C programs make of a float that no int64 is. */
+const INT64_MIN = -(2n ** 63n);
+
+/** A float cut off to a whole number of 64 bits. */
+export function bigOf(x: number): bigint {
+  return Math.abs(x) < 2 ** 63 ? BigInt(Math.trunc(x)) : INT64_MIN;
+}
+
+/**
+ * A tensor with its elements converted; itself when it has the type. Floats are cut off towards 0, integers wrap
+ * around, bools are whether there is anything but 0. Floats that an integer type cannot hold are undefined by ONNX.
+ */
+export function converted<T extends PlainType>(
+  x: PlainTensor,
+  type: T,
+): PlainTensor<T> {
+  if (x.type === type) return x as PlainTensor<T>;
+  const result = outputOf(type, x.dims);
+  const to: PlainArrays[PlainType] = result.data;
+  const from: PlainArrays[PlainType] = x.data;
+  if (type === "bool") {
+    for (let i = 0; i < to.length; i++) to[i] = Number(Number(from[i]) !== 0);
+  } else if (isBig(to)) {
+    for (let i = 0; i < to.length; i++) {
+      const element = from[i];
+      to[i] = typeof element === "bigint" ? element : bigOf(element);
+    }
+  } else if (type === "float32") {
+    for (let i = 0; i < to.length; i++) to[i] = Number(from[i]);
+  } else {
+    for (let i = 0; i < to.length; i++) {
+      const element = from[i];
+      to[i] = typeof element === "bigint"
+        ? Number(BigInt.asIntN(32, element))
+        : element;
+    }
+  }
+  return result;
+}
+
+/** The type that a data type of ONNX is computed in. @throws RangeError when there is none */
+export function typeOf(attribute: string, dataType: number): PlainType {
+  const type = plainTypeOf(dataType);
+  if (!type) {
+    throw new RangeError(
+      `attribute ${attribute} is ${
+        dataTypeName(dataType)
+      }, which is not supported`,
+    );
+  }
+  return type;
+}
+
+export const CONVERSIONS: Readonly<Record<string, PlainOperator>> = {
+  Cast: {
+    since: [6, 9, 13, 19, 21, 23, 24, 25],
+    types: PLAIN_TYPES,
+    limits:
+      "to float16, bfloat16 or float64: stays float32, not rounded; no float8, int4, strings",
+    run: (inputs, attributes) => [
+      converted(
+        input(inputs, 0, "input"),
+        typeOf("to", requiredInt(attributes, "to")),
+      ),
+    ],
+  },
+  CastLike: {
+    since: [15, 19, 21, 23, 24, 25],
+    types: PLAIN_TYPES,
+    limits: "as Cast",
+    run: (inputs) => [
+      converted(
+        input(inputs, 0, "input"),
+        input(inputs, 1, "target_type").type,
+      ),
+    ],
+  },
+};

@@ -1,0 +1,81 @@
+/**
+ * All ONNX operators in plain TypeScript, by name: reference of the loader, constant folder, and what runs
+ * operators that no kernel computes. Clarity first; nothing is shared with the kernels, which they check.
+ *
+ * Numbers: floats are f32 in and out; inside an operator they are f64, products and sums in the order that the
+ * operator's file says, rounded once where they are written.
+ */
+import { listed } from "../base/describe.ts";
+import type { PlainTensor } from "../tensor/plain_tensor.ts";
+import { BINARY } from "./binary.ts";
+import { CONVERSIONS } from "./convert.ts";
+import type { PlainInputs } from "./given.ts";
+import type {
+  PlainAttributes,
+  PlainContext,
+  PlainOperator,
+} from "./operator.ts";
+import { MOVES } from "./moves.ts";
+import { REDUCTIONS } from "./reductions.ts";
+import { SHAPES } from "./shapes.ts";
+import { UNARY } from "./unary.ts";
+import { VARIADIC } from "./variadic.ts";
+
+/** Operators of ONNX's own domain by name. */
+export const plainOperators: Readonly<Record<string, PlainOperator>> = {
+  ...UNARY,
+  ...BINARY,
+  ...VARIADIC,
+  ...CONVERSIONS,
+  ...SHAPES,
+  ...MOVES,
+  ...REDUCTIONS,
+};
+
+/** The operator of a name, if there is one that a version of the operator set knows. */
+export function plainOperator(
+  name: string,
+  opset: number,
+): PlainOperator | undefined {
+  if (!Object.hasOwn(plainOperators, name)) return undefined;
+  const found = plainOperators[name];
+  return opset >= found.since[0] ? found : undefined;
+}
+
+/**
+ * Runs an operator.
+ * @param name of ONNX's own domain
+ * @param inputs in order; undefined for one that is left out
+ * @throws RangeError when there is no such operator; RangeError or TypeError naming operator and input or attribute
+ * when something does not fit
+ */
+export function runPlain(
+  name: string,
+  inputs: PlainInputs,
+  attributes: PlainAttributes,
+  context: PlainContext,
+): PlainTensor[] {
+  const operator = plainOperator(name, context.opset);
+  if (!operator) {
+    throw new RangeError(
+      `There is no operator ${listed([name])} of version ${context.opset}`,
+    );
+  }
+  try {
+    const data = inputs[operator.dataInput ?? 0];
+    if (data && !operator.types.includes(data.type)) {
+      throw new TypeError(
+        `input ${operator.dataInput ?? 0} is ${data.type}, expected ${
+          operator.types.join(" or ")
+        }`,
+      );
+    }
+    return operator.run(inputs, attributes, context);
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof TypeError) {
+      const Kind = error instanceof RangeError ? RangeError : TypeError;
+      throw new Kind(`${name}: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
+}
