@@ -16,6 +16,8 @@ import type {
   PlainOperator,
 } from "./operator.ts";
 import { MOVES } from "./moves.ts";
+import { PADDINGS } from "./padding.ts";
+import { SELECTIONS } from "./selections.ts";
 import { REDUCTIONS } from "./reductions.ts";
 import { SHAPES } from "./shapes.ts";
 import { UNARY } from "./unary.ts";
@@ -29,6 +31,8 @@ export const plainOperators: Readonly<Record<string, PlainOperator>> = {
   ...CONVERSIONS,
   ...SHAPES,
   ...MOVES,
+  ...PADDINGS,
+  ...SELECTIONS,
   ...REDUCTIONS,
 };
 
