@@ -57,6 +57,9 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     host: ["module", "pack", "spec"],
     team: ["module", "pack", "spec"],
   },
+  onnx: {
+    read: [],
+  },
   policy: {
     common: [],
     baselines: ["common"],

@@ -44,6 +44,8 @@ export interface OnnxGraph {
   readonly initializers: ReadonlyMap<string, PlainTensor>;
   /** In an order in which they can run; the file's, where that is one. */
   readonly nodes: readonly OnnxNode[];
+  /** Names of the graphs around it that it reads; of a model's graph none. */
+  readonly captured: readonly string[];
   /** Declared types of values between nodes (`value_info`), by name. Declarations, not checked against anything. */
   readonly declared: ReadonlyMap<string, ValueInfo>;
 }

@@ -1,0 +1,54 @@
+import { shorten } from "../base/describe.ts";
+
+/** Characters that a message repeats of a name. */
+const NAME_SHOWN = 60;
+
+/** What is wrong with a model file; the message names file, node and attribute. */
+export class OnnxError extends RangeError {
+  override name = "OnnxError";
+}
+
+/** A name in quotes, cut off where it is long. */
+export function quoted(name: string): string {
+  return `"${shorten(name, NAME_SHOWN)}"`;
+}
+
+/** What messages say of a node. */
+export interface NamedNode {
+  readonly name: string;
+  readonly op: string;
+  readonly outputs: readonly string[];
+}
+
+/** Where in a model something is, for messages. */
+export class Place {
+  /**
+   * @param what a part of what is around it, e.g. `attribute "pads"`
+   * @param around undefined for the file itself
+   */
+  constructor(readonly what: string, readonly around?: Place) {}
+
+  /** A part of this. */
+  in(what: string): Place {
+    return new Place(what, this);
+  }
+
+  /** A node of this; one without a name has that of its first result. */
+  node({ name, op, outputs }: NamedNode): Place {
+    const called = name || (outputs.find((output) => output !== "") ?? "");
+    return this.in(`node ${quoted(called)} (${shorten(op, NAME_SHOWN)})`);
+  }
+
+  /** @throws OnnxError */
+  fail(why: string): never {
+    throw new OnnxError(`Cannot load ${this}: ${why}`);
+  }
+
+  toString(): string {
+    const { around, what } = this;
+    if (around === undefined) return what;
+    return around.around === undefined
+      ? `${around}: ${what}`
+      : `${around}, ${what}`;
+  }
+}

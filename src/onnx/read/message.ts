@@ -1,0 +1,249 @@
+/**
+ * One protobuf message, split into its fields. Fields are read when they are asked for, by number and kind, over the
+ * wire reader of @bufbuild/protobuf, which keeps within the bytes that it is given.
+ *
+ * A repeated number may be packed or not, whatever the schema says, as protobuf demands. What the schema has once is
+ * the last one, but for messages: those would have to be merged, which no writer needs, so that two are refused.
+ */
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { OnnxError, type Place } from "../place.ts";
+
+/** Of a whole model. ONNX files of the field have some ten thousand nodes, each with a dozen fields. */
+const FIELDS_MAX = 8_000_000;
+
+/** Counts what is read of a file, so that memory stays in proportion: a field of two bytes becomes objects of hundreds. */
+export class FieldBudget {
+  #left = FIELDS_MAX;
+
+  /** @throws OnnxError when there is no end of them */
+  spend(fields: number, place: Place): void {
+    this.#left -= fields;
+    if (this.#left < 0) {
+      place.fail(`the model has more than ${FIELDS_MAX} fields`);
+    }
+  }
+}
+
+const WIRE_NAMES: Record<number, string> = {
+  [WireType.Varint]: "an integer",
+  [WireType.Bit64]: "8 bytes",
+  [WireType.LengthDelimited]: "bytes",
+  [WireType.StartGroup]: "a group",
+  [WireType.Bit32]: "4 bytes",
+};
+
+/** Where a field's value starts, and how it is written. */
+interface Field {
+  readonly at: number;
+  readonly wire: WireType;
+}
+
+/** A message's fields by number. */
+export class Message {
+  readonly #reader: BinaryReader;
+  readonly #fields: Map<number, Field[]>;
+
+  /**
+   * @param same the same message, split already
+   * @throws OnnxError when the bytes are no message
+   */
+  constructor(
+    readonly bytes: Uint8Array,
+    readonly place: Place,
+    readonly budget: FieldBudget,
+    same?: Message,
+  ) {
+    if (same !== undefined) {
+      this.#reader = same.#reader;
+      this.#fields = same.#fields;
+      return;
+    }
+    const reader = new BinaryReader(bytes);
+    this.#reader = reader;
+    this.#fields = new Map();
+    this.#guarded(() => {
+      while (reader.pos < reader.len) {
+        const [number, wire] = reader.tag();
+        const field = { at: reader.pos, wire };
+        reader.skip(wire, number);
+        budget.spend(1, place);
+        const fields = this.#fields.get(number);
+        if (fields === undefined) this.#fields.set(number, [field]);
+        else fields.push(field);
+      }
+    });
+  }
+
+  /** The same message where errors name what it is. */
+  at(place: Place): Message {
+    return new Message(this.bytes, place, this.budget, this);
+  }
+
+  has(number: number): boolean {
+    return this.#fields.has(number);
+  }
+
+  /** A text; "" when it is not there. */
+  text(number: number): string {
+    return this.texts(number).at(-1) ?? "";
+  }
+
+  texts(number: number): string[] {
+    return this.#all(number, WireType.LengthDelimited).map((at) =>
+      this.#read(at, (reader) => reader.string(true))
+    );
+  }
+
+  /** Bytes of all fields of this number, views of the file. */
+  chunks(number: number): Uint8Array[] {
+    return this.#all(number, WireType.LengthDelimited).map((at) =>
+      this.#read(at, (reader) => reader.bytes())
+    );
+  }
+
+  /** Bytes of the last field of this number, a view of the file; undefined when it is not there. */
+  chunk(number: number): Uint8Array | undefined {
+    return this.chunks(number).at(-1);
+  }
+
+  /** The message that is there at most once. */
+  message(number: number, what: string): Message | undefined {
+    const found = this.chunks(number);
+    if (found.length > 1) this.place.fail(`it has ${found.length} ${what}s`);
+    return found.length === 0
+      ? undefined
+      : new Message(found[0], this.place, this.budget);
+  }
+
+  messages(number: number): Message[] {
+    return this.chunks(number).map((bytes) =>
+      new Message(bytes, this.place, this.budget)
+    );
+  }
+
+  /** A float; 0 when it is not there, as protobuf has it. */
+  float(number: number): number {
+    return this.floats(number).at(-1) ?? 0;
+  }
+
+  /** An int64 as a number, the nearest double; 0 when it is not there. */
+  int(number: number): number {
+    return Number(this.bigints(number).at(-1) ?? 0n);
+  }
+
+  floats(number: number): Float32Array {
+    return this.#numbers(
+      number,
+      WireType.Bit32,
+      (count) => new Float32Array(count),
+      (reader) => reader.float(),
+    );
+  }
+
+  doubles(number: number): Float64Array {
+    return this.#numbers(
+      number,
+      WireType.Bit64,
+      (count) => new Float64Array(count),
+      (reader) => reader.double(),
+    );
+  }
+
+  int32s(number: number): Int32Array {
+    return this.#numbers(
+      number,
+      WireType.Varint,
+      (count) => new Int32Array(count),
+      (reader) => reader.int32(),
+    );
+  }
+
+  bigints(number: number): BigInt64Array {
+    return this.#numbers(
+      number,
+      WireType.Varint,
+      (count) => new BigInt64Array(count),
+      (reader) => BigInt(reader.int64()),
+    );
+  }
+
+  /** Repeated numbers, packed and not, in their order. */
+  #numbers<A extends NumberArray>(
+    number: number,
+    wire: WireType.Varint | WireType.Bit32 | WireType.Bit64,
+    array: (count: number) => A,
+    next: (reader: BinaryReader) => A[number],
+  ): A {
+    const fields = this.#fields.get(number) ?? [];
+    const packed = (field: Field) => field.wire === WireType.LengthDelimited;
+    let count = 0;
+    for (const field of fields) {
+      if (field.wire === wire) count++;
+      else if (packed(field)) count += this.#packedCount(field, number, wire);
+      else this.#misfit(number, field.wire, wire);
+    }
+    const out = array(count);
+    let i = 0;
+    for (const field of fields) {
+      this.#read(field.at, (reader) => {
+        const end = packed(field)
+          ? reader.uint32() + reader.pos
+          : reader.pos + 1;
+        while (reader.pos < end) out[i++] = next(reader);
+      });
+    }
+    return out;
+  }
+
+  #packedCount({ at }: Field, number: number, wire: WireType): number {
+    const bytes = this.#read(at, (reader) => reader.bytes());
+    if (wire === WireType.Varint) {
+      // The last byte of each varint is the one without its highest bit.
+      let count = 0;
+      for (const byte of bytes) if (byte < 0x80) count++;
+      if (bytes.length > 0 && bytes[bytes.length - 1] >= 0x80) {
+        this.place.fail(`field ${number} ends inside a number`);
+      }
+      return count;
+    }
+    const size = wire === WireType.Bit32 ? 4 : 8;
+    if (bytes.length % size !== 0) {
+      this.place.fail(
+        `field ${number} has ${bytes.length} bytes of numbers of ${size}`,
+      );
+    }
+    return bytes.length / size;
+  }
+
+  #all(number: number, wire: WireType): number[] {
+    return (this.#fields.get(number) ?? []).map((field) => {
+      if (field.wire !== wire) this.#misfit(number, field.wire, wire);
+      return field.at;
+    });
+  }
+
+  #misfit(number: number, got: WireType, expected: WireType): never {
+    this.place.fail(
+      `field ${number} is ${WIRE_NAMES[got]}, expected ${WIRE_NAMES[expected]}`,
+    );
+  }
+
+  #read<T>(at: number, read: (reader: BinaryReader) => T): T {
+    this.#reader.pos = at;
+    return this.#guarded(() => read(this.#reader));
+  }
+
+  /** Errors of the wire reader are the file's. */
+  #guarded<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof OnnxError) throw error;
+      this.place.fail(
+        `it is cut off or no ONNX file (${(error as Error).message})`,
+      );
+    }
+  }
+}
+
+type NumberArray = Float32Array | Float64Array | Int32Array | BigInt64Array;

@@ -1,0 +1,245 @@
+/**
+ * `TensorProto` of onnx.proto. What is copied is never larger than eight times the file: every element takes at least
+ * a byte there.
+ */
+import { describeShape } from "../../base/describe.ts";
+import { widenBfloat16, widenFloat16 } from "../../tensor/half.ts";
+import { dataTypeName, plainTypeOf } from "../../tensor/onnx_types.ts";
+import {
+  bytesOfType,
+  newElements,
+  type PlainArrays,
+  type PlainTensor,
+  type PlainType,
+} from "../../tensor/plain_tensor.ts";
+import { elementCount } from "../../tensor/tensor.ts";
+import type { Place } from "../place.ts";
+import type { ReadContext } from "./context.ts";
+import type { Message } from "./message.ts";
+
+const DIMS = 1;
+const DATA_TYPE = 2;
+const SEGMENT = 3;
+const FLOAT_DATA = 4;
+const INT32_DATA = 5;
+const STRING_DATA = 6;
+const INT64_DATA = 7;
+const RAW_DATA = 9;
+const DOUBLE_DATA = 10;
+const UINT64_DATA = 11;
+const DATA_LOCATION = 14;
+const EXTERNAL = 1;
+
+/** Axes of a tensor; no library has more. */
+export const AXES_MAX = 64;
+
+/** Element types that are widened or narrowed, by their number. */
+const FLOAT16 = 10;
+const FLOAT64 = 11;
+const BFLOAT16 = 16;
+
+/** The field with a type's elements, if they are not raw. */
+const TYPED_FIELDS: Record<PlainType, number> = {
+  float32: FLOAT_DATA,
+  int8: INT32_DATA,
+  int16: INT32_DATA,
+  int32: INT32_DATA,
+  int64: INT64_DATA,
+  uint8: INT32_DATA,
+  uint16: INT32_DATA,
+  uint32: UINT64_DATA,
+  uint64: UINT64_DATA,
+  bool: INT32_DATA,
+};
+
+const ALL_TYPED = [
+  FLOAT_DATA,
+  INT32_DATA,
+  STRING_DATA,
+  INT64_DATA,
+  DOUBLE_DATA,
+  UINT64_DATA,
+];
+
+/**
+ * Reads a tensor.
+ * @param message whose place names it
+ * @param name for the notes
+ * @throws OnnxError when its elements are of a type that is not read, or not as many as its dims need
+ */
+export function readTensor(
+  message: Message,
+  name: string,
+  context: ReadContext,
+): PlainTensor {
+  const { place } = message;
+  const code = message.int(DATA_TYPE);
+  const type = plainTypeOf(code);
+  if (type === undefined) {
+    return place.fail(
+      `its elements are of ${dataTypeName(code)}, which is not read`,
+    );
+  }
+  if (message.has(SEGMENT)) place.fail("tensors in segments are not read");
+  const dims = dimsOf(message);
+  const count = elementCount(dims);
+  const data = storedElements(message, code, type, count, context);
+  if (data.length !== count) {
+    place.fail(
+      `it has ${data.length} elements, its dims ${
+        describeShape(dims)
+      } need ${count}`,
+    );
+  }
+  if (dataTypeName(code) !== type) {
+    context.takenAs(dataTypeName(code), type, name);
+  }
+  return { type, dims, data } as PlainTensor;
+}
+
+function dimsOf(message: Message): number[] {
+  const { place } = message;
+  const dims = Array.from(message.bigints(DIMS), Number);
+  if (dims.length > AXES_MAX) {
+    place.fail(`it has ${dims.length} dims, more than ${AXES_MAX}`);
+  }
+  if (!dims.every((size) => Number.isSafeInteger(size) && size >= 0)) {
+    place.fail(
+      `its dims are whole numbers from 0, got ${describeShape(dims)}`,
+    );
+  }
+  return dims;
+}
+
+function storedElements(
+  message: Message,
+  code: number,
+  type: PlainType,
+  count: number,
+  context: ReadContext,
+): PlainArrays[PlainType] {
+  const { place } = message;
+  const size = storedSize(code, type);
+  const given = ALL_TYPED.filter((field) => message.has(field));
+  const raw = message.chunk(RAW_DATA);
+  if (message.int(DATA_LOCATION) === EXTERNAL) {
+    if (raw !== undefined || given.length > 0) {
+      place.fail("it has data in the model and in another file");
+    }
+    return fromBytes(context.external.read(message, count * size), code, type);
+  }
+  if (raw !== undefined && (raw.length > 0 || given.length === 0)) {
+    if (given.length > 0) place.fail("it has both raw and typed data");
+    if (raw.length !== count * size) {
+      place.fail(
+        `it has ${raw.length} bytes, its dims need ${count} elements of ${size}`,
+      );
+    }
+    return fromBytes(new Uint8Array(raw), code, type);
+  }
+  const field = code === FLOAT64
+    ? DOUBLE_DATA
+    : isHalf(code)
+    ? INT32_DATA
+    : TYPED_FIELDS[type];
+  const other = given.find((number) => number !== field);
+  if (other !== undefined) {
+    place.fail(
+      `elements of ${dataTypeName(code)} are in field ${field}, ` +
+        `but there is field ${other}`,
+    );
+  }
+  return fromTyped(message, field, code, type);
+}
+
+function isHalf(code: number): boolean {
+  return code === FLOAT16 || code === BFLOAT16;
+}
+
+/** Bytes of an element in the file. */
+function storedSize(code: number, type: PlainType): number {
+  return code === FLOAT64 ? 8 : isHalf(code) ? 2 : bytesOfType(type);
+}
+
+/** @param bytes little-endian elements; not kept by anybody else */
+function fromBytes(
+  { buffer }: Uint8Array<ArrayBuffer>,
+  code: number,
+  type: PlainType,
+): PlainArrays[PlainType] {
+  switch (code) {
+    case FLOAT16:
+      return widenFloat16(new Uint16Array(buffer));
+    case BFLOAT16:
+      return widenBfloat16(new Uint16Array(buffer));
+    case FLOAT64:
+      return new Float32Array(new Float64Array(buffer));
+  }
+  switch (type) {
+    case "float32":
+      return new Float32Array(buffer);
+    case "int8":
+      return new Int8Array(buffer);
+    case "int16":
+      return new Int16Array(buffer);
+    case "int32":
+      return new Int32Array(buffer);
+    case "int64":
+      return new BigInt64Array(buffer);
+    case "uint8":
+      return new Uint8Array(buffer);
+    case "uint16":
+      return new Uint16Array(buffer);
+    case "uint32":
+      return new Uint32Array(buffer);
+    case "uint64":
+      return new BigUint64Array(buffer);
+    case "bool":
+      return new Uint8Array(buffer).map((byte) => byte === 0 ? 0 : 1);
+  }
+}
+
+function fromTyped(
+  message: Message,
+  field: number,
+  code: number,
+  type: PlainType,
+): PlainArrays[PlainType] {
+  switch (field) {
+    case FLOAT_DATA:
+      return message.floats(field);
+    case DOUBLE_DATA:
+      return new Float32Array(message.doubles(field));
+    case INT64_DATA:
+      return message.bigints(field);
+    case UINT64_DATA: {
+      const wide = new BigUint64Array(message.bigints(field).buffer);
+      return type === "uint64"
+        ? wide
+        : narrowed("uint32", Array.from(wide, Number), message.place);
+    }
+  }
+  const values = message.int32s(field);
+  if (type === "int32") return values;
+  if (isHalf(code)) {
+    const bits = narrowed("uint16", values, message.place);
+    return code === FLOAT16 ? widenFloat16(bits) : widenBfloat16(bits);
+  }
+  return narrowed(type, values, message.place);
+}
+
+/** Numbers that the file has in a wider type. */
+function narrowed<T extends "int8" | "int16" | "uint8" | "uint16" | "uint32">(
+  type: T | PlainType,
+  values: ArrayLike<number>,
+  place: Place,
+): PlainArrays[T] {
+  const out = newElements(type as T, values.length);
+  for (let i = 0; i < values.length; i++) {
+    out[i] = values[i];
+    if (out[i] !== values[i] || type === "bool" && values[i] > 1) {
+      place.fail(`element ${i} is ${values[i]}, which is no ${type}`);
+    }
+  }
+  return out;
+}
