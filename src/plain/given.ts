@@ -281,7 +281,9 @@ export function choice<Text extends string>(
   return given as Text;
 }
 
-/** An attribute that is there only with one value. @throws RangeError when it has another */
-export function refuseUnless(fits: boolean, what: string): asserts fits {
-  if (!fits) throw new RangeError(what);
+/** A text attribute. @throws TypeError when it is not there */
+export function stringOf(attributes: PlainAttributes, name: string): string {
+  const given = attribute(attributes, name, "string");
+  if (given === undefined) throw new TypeError(`attribute ${name} is missing`);
+  return given as string;
 }

@@ -20,6 +20,13 @@ import { PADDINGS } from "./padding.ts";
 import { SELECTIONS } from "./selections.ts";
 import { REDUCTIONS } from "./reductions.ts";
 import { SHAPES } from "./shapes.ts";
+import { CONVOLUTIONS } from "./convolution.ts";
+import { POOLINGS } from "./pooling.ts";
+import { MATRICES } from "./matrix.ts";
+import { EINSUM } from "./einsum.ts";
+import { QUANTIZED_OPERATORS } from "./quantized.ts";
+import { NORMALIZATIONS } from "./normalization.ts";
+import { SOFTMAXES } from "./softmax.ts";
 import { UNARY } from "./unary.ts";
 import { VARIADIC } from "./variadic.ts";
 
@@ -34,6 +41,13 @@ export const plainOperators: Readonly<Record<string, PlainOperator>> = {
   ...PADDINGS,
   ...SELECTIONS,
   ...REDUCTIONS,
+  ...CONVOLUTIONS,
+  ...POOLINGS,
+  ...MATRICES,
+  ...EINSUM,
+  ...QUANTIZED_OPERATORS,
+  ...NORMALIZATIONS,
+  ...SOFTMAXES,
 };
 
 /** The operator of a name, if there is one that a version of the operator set knows. */
