@@ -46,50 +46,76 @@ export function resize_linear_f32(
     checkIndices(columns + 4, outWidth, width, 16);
   }
   const pixel = <usize>channels << 2;
+  const lineBytes = <usize>outWidth * pixel;
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     const a = row(inRows, at);
     let out = row(outRows, at);
-    for (let y = 0; y < outHeight; ++y) {
+    for (let y = 0; y < outHeight; ++y, out += lineBytes) {
       const line = lines + (<usize>y << 4);
       const upper = a + <usize>(load<i32>(line) * width) * pixel;
       const lower = a + <usize>(load<i32>(line, 4) * width) * pixel;
-      for (let x = 0; x < outWidth; ++x, out += pixel) {
+      // Lines between the same two of the input go in pairs.
+      const pair = y + 1 < outHeight && load<u64>(line) == load<u64>(line, 16);
+      let to = out;
+      for (let x = 0; x < outWidth; ++x, to += pixel) {
         const column = columns + (<usize>x << 4);
         const first = <usize>load<i32>(column) * pixel;
         const second = <usize>load<i32>(column, 4) * pixel;
         blend(
-          channels, upper + first, upper + second, lower + first, lower + second,
-          v128.load_splat<f32>(line, 8), v128.load_splat<f32>(line, 12),
-          v128.load_splat<f32>(column, 8), v128.load_splat<f32>(column, 12), out
+          channels, upper + first, upper + second, lower + first, lower + second, line, column, to,
+          pair ? lineBytes : 0
         );
+      }
+      if (pair) {
+        ++y;
+        out += lineBytes;
       }
     }
   }
 }
 
+/**
+ * One output pixel and, if nextBytes is not 0, that of the next line, so many bytes on: what they
+ * take from the input is the same.
+ */
 function blend(
-  channels: i32, a: usize, b: usize, c: usize, d: usize,
-  y0: v128, y1: v128, x0: v128, x1: v128, out: usize
+  channels: i32, a: usize, b: usize, c: usize, d: usize, line: usize, column: usize, out: usize, nextBytes: usize
 ): void {
+  const x0 = v128.load_splat<f32>(column, 8), x1 = v128.load_splat<f32>(column, 12);
+  const y0 = v128.load_splat<f32>(line, 8), y1 = v128.load_splat<f32>(line, 12);
+  // The next line's weights stand behind this one's.
+  const next = nextBytes ? line + 16 : line;
+  const z0 = v128.load_splat<f32>(next, 8), z1 = v128.load_splat<f32>(next, 12);
   let left = channels;
-  for (; left >= 8; left -= 8, a += 32, b += 32, c += 32, d += 32, out += 32) {
-    const first = mix(v128.load(a), v128.load(b), v128.load(c), v128.load(d), y0, y1, x0, x1);
-    const second = mix(v128.load(a, 16), v128.load(b, 16), v128.load(c, 16), v128.load(d, 16), y0, y1, x0, x1);
-    v128.store(out, first);
-    v128.store(out, second, 16);
+  if (nextBytes) {
+    let below = out + nextBytes;
+    for (; left >= 4; left -= 4, a += 16, b += 16, c += 16, d += 16, out += 16, below += 16) {
+      const upper = mix(v128.load(a), v128.load(b), x0, x1);
+      const lower = mix(v128.load(c), v128.load(d), x0, x1);
+      v128.store(out, mix(upper, lower, y0, y1));
+      v128.store(below, mix(upper, lower, z0, z1));
+    }
+  } else {
+    for (; left >= 8; left -= 8, a += 32, b += 32, c += 32, d += 32, out += 32) {
+      const upper = mix(v128.load(a), v128.load(b), x0, x1);
+      const lower = mix(v128.load(c), v128.load(d), x0, x1);
+      const upper4 = mix(v128.load(a, 16), v128.load(b, 16), x0, x1);
+      const lower4 = mix(v128.load(c, 16), v128.load(d, 16), x0, x1);
+      v128.store(out, mix(upper, lower, y0, y1));
+      v128.store(out, mix(upper4, lower4, y0, y1), 16);
+    }
   }
   for (; left > 0; left -= 4, a += 16, b += 16, c += 16, d += 16, out += 16) {
-    put(out, mix(get(a, left), get(b, left), get(c, left), get(d, left), y0, y1, x0, x1), left);
+    const upper = mix(get(a, left), get(b, left), x0, x1);
+    const lower = mix(get(c, left), get(d, left), x0, x1);
+    put(out, mix(upper, lower, y0, y1), left);
+    if (nextBytes) put(out + nextBytes, mix(upper, lower, z0, z1), left);
   }
 }
 
 // @ts-ignore: decorator
-@inline function mix(
-  a: v128, b: v128, c: v128, d: v128, y0: v128, y1: v128, x0: v128, x1: v128
-): v128 {
-  const upper = f32x4.add(f32x4.mul(x0, a), f32x4.mul(x1, b));
-  const lower = f32x4.add(f32x4.mul(x0, c), f32x4.mul(x1, d));
-  return f32x4.add(f32x4.mul(y0, upper), f32x4.mul(y1, lower));
+@inline function mix(a: v128, b: v128, w0: v128, w1: v128): v128 {
+  return f32x4.add(f32x4.mul(w0, a), f32x4.mul(w1, b));
 }
 
 function check(

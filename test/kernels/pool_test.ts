@@ -1,50 +1,62 @@
 import assert from "node:assert/strict";
-import { imageShape } from "../../src/tensor/image_shape.ts";
+import { type ImageShape, imageShape } from "../../src/tensor/image_shape.ts";
 import { KernelHost } from "../../src/kernels/host/kernel_host.ts";
 import { release } from "./builds.ts";
+import { pool } from "./reference/image.ts";
 
-const CHANNELS = 23;
+/** One window; thirty-two channels at once and the rest; windows that overlap. */
+const SHAPES = [
+  imageShape({ height: 2, width: 2, channels: 23, kernel: 2 }),
+  imageShape({ height: 2, width: 2, channels: 43, kernel: 2 }),
+  imageShape({
+    ...{ height: 4, width: 6, channels: 32, kernel: 3, stride: 2 },
+    pads: [1, 1, 1, 1],
+  }),
+];
 
-/** Maxima of one 2x2 window over 23 channels, all pixels 0 but for those given. */
-function maxima(
+/** Compares maxima of an image whose pixels are -1 but for those given with the reference's. */
+function compare(
+  shape: ImageShape,
   pixels: readonly { at: number; channel: number; value: number }[],
-): Float32Array {
+): void {
+  const { height, width, channels, outHeight, outWidth } = shape;
   const host = new KernelHost(release.kernels, release.memory);
-  const shape = imageShape({
-    ...{ height: 2, width: 2, channels: CHANNELS, kernel: 2 },
-  });
-  const image = new Float32Array(4 * CHANNELS);
+  const image = new Float32Array(height * width * channels).fill(-1);
   for (const { at, channel, value } of pixels) {
-    image[at * CHANNELS + channel] = value;
+    image[at * channels + channel] = value;
   }
-  const out = host.rows(1, CHANNELS, "f32");
+  const out = host.rows(1, outHeight * outWidth * channels, "f32");
   host.call("pool_max_f32", {
     shape,
     inRows: host.rows(1, image.length, image),
     outRows: out,
   });
-  return host.read(out);
+  const expected = pool("max", shape, image);
+  host.read(out).forEach((value, i) =>
+    assert.ok(
+      Object.is(value, expected[i]),
+      `${JSON.stringify(pixels)} of ${channels}: ${value} at ${i}`,
+    )
+  );
 }
 
-Deno.test("pool_max_f32 keeps a NaN, wherever it stands, to its own channel", () => {
-  for (let at = 0; at < 4; ++at) {
-    for (let channel = 0; channel < CHANNELS; ++channel) {
-      const got = maxima([{ at, channel, value: NaN }]);
-      got.forEach((value, c) =>
-        assert.ok(Object.is(value, c === channel ? NaN : 0), `${at} ${c}`)
-      );
+Deno.test("pool_max_f32 keeps a NaN, wherever it stands, to its own channel and windows", () => {
+  for (const shape of SHAPES) {
+    for (let at = 0; at < shape.height * shape.width; ++at) {
+      for (let channel = 0; channel < shape.channels; ++channel) {
+        compare(shape, [{ at, channel, value: NaN }]);
+      }
     }
   }
 });
 
 Deno.test("pool_max_f32 takes infinities of both signs for what they are", () => {
-  const got = maxima([
-    { at: 0, channel: 3, value: -Infinity },
-    { at: 2, channel: 3, value: Infinity },
-    { at: 1, channel: 4, value: -Infinity },
-    { at: 3, channel: 20, value: Infinity },
-  ]);
-  got.forEach((value, c) =>
-    assert.equal(value, c === 3 || c === 20 ? Infinity : 0)
-  );
+  for (const shape of SHAPES) {
+    compare(shape, [
+      { at: 0, channel: 3, value: -Infinity },
+      { at: 2, channel: 3, value: Infinity },
+      { at: 1, channel: 4, value: -Infinity },
+      { at: 3, channel: 20, value: Infinity },
+    ]);
+  }
 });

@@ -35,7 +35,7 @@ export function drawShape(
     prng.int(kind === "depthwise" && axis === 1 ? 24 : 5);
   const groups = kind === "pool" || kind === "depthwise" ? 1 : one();
   const channels = groups *
-    (1 + prng.int({ conv: 12, transposed: 9, pool: 9, depthwise: 40 }[kind]));
+    (1 + prng.int({ conv: 12, transposed: 9, pool: 45, depthwise: 40 }[kind]));
   const window = {
     height: size(0),
     width: size(1),

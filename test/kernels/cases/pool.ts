@@ -3,7 +3,12 @@ import {
   imageShape,
 } from "../../../src/tensor/image_shape.ts";
 import { shapeWords } from "../../../src/kernels/pack/image_words.ts";
-import { type CaseFamily, caseFamily, rowOf } from "../kernel_case.ts";
+import {
+  type CaseDraw,
+  type CaseFamily,
+  caseFamily,
+  rowOf,
+} from "../kernel_case.ts";
 import { pool } from "../reference/image.ts";
 import {
   drawShape,
@@ -13,19 +18,38 @@ import {
   windowAttributes,
 } from "./images.ts";
 
-/** Max or average pooling; global pooling now and then. */
+/** Windows three wide and two apart over some multiples of 16 channels: maxima share columns there. */
+function overlapping({ prng }: CaseDraw): ImageShape {
+  const kernelHeight = 1 + prng.int(4);
+  const pad = () => prng.int(2);
+  return imageShape({
+    height: kernelHeight + prng.int(5),
+    width: 3 + prng.int(8),
+    channels: 16 * (1 + prng.int(3)),
+    kernel: [kernelHeight, 3],
+    stride: [1 + prng.int(2), 2],
+    pads: [kernelHeight > 1 ? pad() : 0, pad(), 0, pad()],
+  });
+}
+
+/** Max or average pooling; global pooling and overlapping windows now and then. */
 export const poolCase = (
   kernel: "pool_max_f32" | "pool_average_f32",
 ): CaseFamily<{ shape: ImageShape; countPadding?: boolean }> =>
   caseFamily<{ shape: ImageShape; countPadding?: boolean }>(
     (draw) => {
+      const { prng } = draw;
       const shape = drawShape(draw, "pool");
       const { height, width, channels } = shape;
+      const kinds = [
+        shape,
+        shape,
+        imageShape({ height, width, channels, kernel: [height, width] }),
+        overlapping(draw),
+      ];
       return {
-        shape: draw.prng.int(4) === 0
-          ? imageShape({ height, width, channels, kernel: [height, width] })
-          : shape,
-        countPadding: draw.prng.int(2) === 1,
+        shape: kinds[prng.int(kinds.length)],
+        countPadding: prng.int(2) === 1,
       };
     },
     (draw, { shape, countPadding = false }) => {

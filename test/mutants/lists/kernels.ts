@@ -314,6 +314,34 @@ export const MUTANTS: MutantList = [
     why: "the greatest of a window of negative numbers is negative",
   },
   {
+    id: "kernels.pool-shared-column",
+    file: "assembly/pool.ts",
+    from: "s0 = t0; s1 = t1; s2 = t2; s3 = t3; n = m;",
+    to: "s0 = s1 = s2 = s3 = v128.splat<f32>(-Infinity); n = m;",
+    tests: [agrees("pool_max_f32")],
+    why: "a window's last column is the next one's first",
+  },
+  {
+    id: "kernels.pool-nan",
+    file: "assembly/pool.ts",
+    from: "if (v128.any_true(f32x4.ne(n, n))) few(true, 16,",
+    to: "if (false) few(true, 16,",
+    tests: [{
+      file: "test/kernels/pool_test.ts",
+      filter: "/^pool_max_f32 keeps a NaN/",
+    }],
+    why: "the maximum of a window with a NaN is NaN",
+  },
+  {
+    id: "kernels.resize-pair",
+    file: "assembly/resize.ts",
+    from: "v128.store(below, mix(upper, lower, z0, z1));",
+    to: "v128.store(below, mix(upper, lower, y0, y1));",
+    tests: [agrees("resize_linear_f32")],
+    why:
+      "two output lines between the same input lines have weights of their own",
+  },
+  {
     id: "kernels.q8-padding",
     file: "assembly/q8.ts",
     from: "for (let i = k; i < padded; ++i) store<u8>(a + i, 0);",
