@@ -3,7 +3,8 @@ import { fnv1a } from "../../src/base/hash.ts";
 import type { Own } from "./own.ts";
 import type { Peer, PeerRun } from "./peers/peer.ts";
 import type { OwnRun, Task } from "./task.ts";
-import { compileReader, readable } from "./reading.ts";
+import { readable } from "./reader.ts";
+import { compileReader } from "./reading.ts";
 import { bestTimesNs } from "./timing.ts";
 
 /** How long to measure. */

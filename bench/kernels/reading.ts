@@ -2,10 +2,7 @@
 // @ts-types="../../src/cli/asc.d.ts"
 import asc from "assemblyscript/asc";
 import { isShared } from "../../src/kernels/module/module.ts";
-
-/** Four streams, a quarter of the bytes each: one alone does not use all that memory gives. */
-const STREAMS = 4;
-const LINE = 64;
+import { instantiateReader, LINE, type Reader, STREAMS } from "./reader.ts";
 
 const STEP = Array.from(
   { length: 16 },
@@ -23,27 +20,30 @@ const SOURCE = `export function read(from: usize, stride: usize): i32 {
   return i32x4.extract_lane(v128.or(v128.or(a, b), v128.or(c, d)), 0);
 }`;
 
-/** Reads bytes from an address on, all but fewer than 256 of them; see {@linkcode readable}. */
-export interface Reader {
-  (from: number, bytes: number): void;
-}
-
-/** Bytes of which a {@linkcode Reader} reads all. */
-export function readable(bytes: number): number {
-  return Math.floor(bytes / (STREAMS * LINE)) * STREAMS * LINE;
-}
-
 /** Something that reads a memory of at least a megabyte, on one thread. */
 export async function compileReader(
   memory: WebAssembly.Memory,
 ): Promise<Reader> {
+  return instantiateReader(await readerModule(isShared(memory)), memory);
+}
+
+const modules = new Map<boolean, Promise<WebAssembly.Module>>();
+
+/** The module behind a {@linkcode Reader}, compiled once for each kind of memory. */
+export function readerModule(shared: boolean): Promise<WebAssembly.Module> {
+  const known = modules.get(shared) ?? compiled(shared);
+  modules.set(shared, known);
+  return known;
+}
+
+async function compiled(shared: boolean): Promise<WebAssembly.Module> {
   const { binary, stderr } = await asc.compileString(SOURCE, {
     optimizeLevel: 1,
     runtime: "stub",
     noAssert: true,
     importMemory: true,
     initialMemory: 16,
-    ...(isShared(memory)
+    ...(shared
       ? {
         sharedMemory: true,
         maximumMemory: 65536,
@@ -52,13 +52,5 @@ export async function compileReader(
       : { enable: ["simd"] }),
   });
   if (!binary) throw new Error(`Cannot compile the reader: ${stderr}`);
-  const { instance } = await WebAssembly.instantiate(
-    binary as Uint8Array<ArrayBuffer>,
-    { env: { memory, abort() {} } },
-  );
-  const read = instance.exports.read as (
-    from: number,
-    stride: number,
-  ) => number;
-  return (from, bytes) => void read(from, readable(bytes) / STREAMS);
+  return await WebAssembly.compile(binary as Uint8Array<ArrayBuffer>);
 }

@@ -1,12 +1,17 @@
-/** The roofline: every kernel and peer against the machine's limits, as one HTML page. */
+/** The roofline: every kernel and peer against the machine's limits. */
 import * as echarts from "echarts";
+import { htmlTable } from "../../src/report/html_parts.ts";
+import type { Column } from "../../src/report/table.ts";
 import type { Result } from "./contest.ts";
 import type { Peaks } from "./probes.ts";
 
 const [WIDTH, HEIGHT] = [1100, 720];
 
-/** An HTML page: the plot as SVG, and its points as a table. */
-export function roofline(results: readonly Result[], peaks: Peaks): string {
+/** A part of a page: the plot as SVG, and its points as a table. */
+export function rooflineSection(
+  results: readonly Result[],
+  peaks: Peaks,
+): string {
   const names = [
     ...new Set(results.flatMap(({ rates }) => Object.keys(rates))),
   ];
@@ -67,15 +72,20 @@ export function roofline(results: readonly Result[], peaks: Peaks): string {
   });
   const svg = chart.renderToSVGString();
   chart.dispose();
+  const columns = [
+    ...["area", "kernel"].map((title): Column => ({ title, align: "left" })),
+    ...["operations / byte", ...names].map((title): Column => ({ title })),
+    { title: "unit", align: "left" } satisfies Column,
+  ];
   const rows = results.map(({ area, label, unit, intensity, rates }) =>
-    `<tr><td>${area}<td>${label}<td>${intensity.toFixed(2)}${
-      names.map((name) => `<td>${rates[name]?.toFixed(2) ?? ""}`).join("")
-    }<td>${unit}`
+    [
+      ...[area, label, intensity.toFixed(2)],
+      ...names.map((name) => rates[name]?.toFixed(2) ?? ""),
+      unit,
+    ].map((text) => ({ text }))
   );
-  return `<!doctype html><meta charset="utf-8"><title>Roofline</title>${svg}
-<table><tr><th>area<th>kernel<th>operations / byte${
-    names.map((name) => `<th>${name}`).join("")
-  }<th>unit
-${rows.join("\n")}
-</table>\n`;
+  // ECharts' own colours are for a light page.
+  return `<h2>Roofline</h2>
+<div class="scroll" style="background:#fff;color-scheme:light">${svg}</div>
+${htmlTable({ columns, rows }, new Map())}`;
 }

@@ -10,34 +10,24 @@
  * thread needs a core to itself: what else runs here comes off the figures. CPU says how many cores this
  * process had while our side and the peer ran.
  */
-import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import process from "node:process";
 import { describe } from "../../src/base/describe.ts";
 import { ROUNDS_MAX, threadsMax } from "../../src/cli/limits.ts";
 import { integerOption, taskSettings } from "../../src/cli/options.ts";
 import { UsageError } from "../../src/cli/terminal.ts";
-import { KernelTeam } from "../../src/engine/wall/kernel_team.ts";
-import { probeScratch } from "../../src/engine/wall/scratch_probe.ts";
-import { createMemory } from "../../src/kernels/module/memory.ts";
-import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import { chooseBuild, supports } from "../../src/kernels/module/features.ts";
 import { contest, median, type Result } from "./contest.ts";
-import { Own, PROBE_MS } from "./own.ts";
 import { ortWeb } from "./peers/ort.ts";
 import type { Peer } from "./peers/peer.ts";
 import { digits } from "./print.ts";
-import { ROOT } from "./root.ts";
 import { candidates } from "./task.ts";
+import { SETTLE_MS, startTeamBuild, type TeamBuild } from "./team_build.ts";
 
 const SEED = 1;
-const MEMORY_BYTES = 192 * 2 ** 20;
+const MEGABYTES = 192;
 const ROUND_NS = 1e7;
-/** onnxruntime-web's threads spin for 60 ms after a run, on a core that others then lack. */
-const SETTLE_MS = 100;
 const CORES_MS = 100;
-/** Working memory of convolutions. */
-const SCRATCH_BYTES = 2 ** 20;
 
 const HELP = `bench:threads [options]
 
@@ -77,35 +67,6 @@ const { threads, rounds, runs, ...args } = taskSettings({
   };
 });
 
-/** A build on one thread and on a team, over one memory: which of them runs makes no difference to it. */
-async function startBuild(
-  file: string,
-  name: string,
-): Promise<{ team: KernelTeam; one: Own; many: Own }> {
-  const memory = createMemory({ bytes: MEMORY_BYTES, shared: true });
-  const kernels = new Uint8Array(readFileSync(new URL(`build/${file}`, ROOT)));
-  const one = instantiateKernels(kernels, { memory });
-  const address = Math.ceil(one.shoal_static_end() / 64) * 64;
-  const plan = { threads, scratchBytes: SCRATCH_BYTES };
-  const { bytes, variants } = probeScratch(kernels, {
-    shared: true,
-    patienceMs: PROBE_MS,
-  });
-  const scratch = address + KernelTeam.bytes(plan);
-  one.shoal_use_scratch(scratch, variants);
-  const kernelScratch = { address: scratch + bytes, variants };
-  const team = await KernelTeam.start({
-    ...{ kernels, memory, address, kernelScratch },
-    ...plan,
-  });
-  const base = scratch + (1 + threads) * bytes;
-  return {
-    team,
-    one: new Own(`${name}, 1`, memory, one, base),
-    many: new Own(`${name}, ${threads}`, memory, team.kernels, base),
-  };
-}
-
 /** Cores that a contestant keeps busy, over a tenth of a second. */
 async function coresOf(run: () => void | Promise<void>): Promise<number> {
   const startMs = performance.now();
@@ -134,11 +95,13 @@ function watched(peer: Peer, onCores: (cores: number) => void): Peer {
   };
 }
 
+const start = (file: string, name: string): Promise<TeamBuild> =>
+  startTeamBuild(file, { name, threads, megabytes: MEGABYTES });
 const builds = [
-  await startBuild(chooseBuild({ threads: true }).file, "deterministic"),
+  await start(chooseBuild({ threads: true }).file, "deterministic"),
 ];
 if (supports("relaxed-simd")) {
-  builds.push(await startBuild("shoal.relaxed-shared.wasm", "relaxed"));
+  builds.push(await start("shoal.relaxed-shared.wasm", "relaxed"));
 }
 let peerCores = 0;
 const peers = args.alone

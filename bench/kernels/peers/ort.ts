@@ -70,18 +70,24 @@ function startThreadsFrom(module: string): void {
 }
 
 /** A session; onnxruntime-node's has one thread. */
-export function createSession(
+export async function createSession(
   ort: Ort,
   model: Uint8Array,
   provider: "wasm" | "cpu" = "wasm",
 ): Promise<OrtSession> {
-  return ort.InferenceSession.create(model, {
-    executionProviders: [provider],
-    graphOptimizationLevel: "all",
-    intraOpNumThreads: 1,
-    interOpNumThreads: 1,
-    logSeverityLevel: 3,
-  });
+  const { Worker } = globalThis;
+  try {
+    return await ort.InferenceSession.create(model, {
+      executionProviders: [provider],
+      graphOptimizationLevel: "all",
+      intraOpNumThreads: 1,
+      interOpNumThreads: 1,
+      logSeverityLevel: 3,
+    });
+  } finally {
+    // onnxruntime-web puts Node's in its place where it finds node:worker_threads.
+    globalThis.Worker = Worker;
+  }
 }
 
 /** onnxruntime-web as a peer. */
