@@ -27,6 +27,11 @@ import { EINSUM } from "./einsum.ts";
 import { QUANTIZED_OPERATORS } from "./quantized.ts";
 import { NORMALIZATIONS } from "./normalization.ts";
 import { SOFTMAXES } from "./softmax.ts";
+import { GENERATORS } from "./generators.ts";
+import { INDEXINGS } from "./indexing.ts";
+import { RESIZES } from "./resize.ts";
+import { RECURRENT } from "./recurrent.ts";
+import { ATTENTIONS } from "./attention.ts";
 import { UNARY } from "./unary.ts";
 import { VARIADIC } from "./variadic.ts";
 
@@ -48,6 +53,11 @@ export const plainOperators: Readonly<Record<string, PlainOperator>> = {
   ...QUANTIZED_OPERATORS,
   ...NORMALIZATIONS,
   ...SOFTMAXES,
+  ...GENERATORS,
+  ...INDEXINGS,
+  ...RESIZES,
+  ...RECURRENT,
+  ...ATTENTIONS,
 };
 
 /** The operator of a name, if there is one that a version of the operator set knows. */
