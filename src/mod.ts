@@ -14,7 +14,7 @@ export type {
   ServingOptions,
 } from "./engine/wall/serving.ts";
 export type { BatchTiming, Timing } from "./engine/wall/timing.ts";
-export { defineCell, f32, i32, image } from "./graph/cell_builder.ts";
+export { defineCell, f32, i32, image, row } from "./graph/cell_builder.ts";
 export type {
   CellDefinition,
   Operators,
@@ -37,6 +37,7 @@ export type {
 } from "./graph/cell_graph.ts";
 export type { InputData } from "./graph/input_data.ts";
 export type { GraphShape, Model } from "./graph/model.ts";
+export type { RowShape, RowType } from "./graph/row_layout.ts";
 export type {
   AttentionOperator,
   CacheRef,
@@ -65,6 +66,7 @@ export type {
   ConvTransposeAttributes,
   ImageOperators,
   PoolAttributes,
+  ResizeAttributes,
   WindowAttributes,
 } from "./graph/operators/images.ts";
 export type { RecurrentOperators } from "./graph/operators/recurrent.ts";
@@ -153,6 +155,11 @@ export type { NodeOf, Request } from "./policy/request.ts";
 export { readSafetensors } from "./tensor/safetensors.ts";
 export { tensor } from "./tensor/tensor.ts";
 export type { ImageShape, Pair } from "./tensor/image_shape.ts";
+export type {
+  CoordinateMode,
+  NearestMode,
+  ResizeAxis,
+} from "./tensor/resize_axis.ts";
 export type { DataOf, Dtype, Tensor, TensorData } from "./tensor/tensor.ts";
 export { namedWeights } from "./tensor/weights.ts";
 export type { WeightSource } from "./tensor/weights.ts";

@@ -1,6 +1,6 @@
-import type { Dtype } from "../tensor/tensor.ts";
 import type { CacheSpec } from "./cache.ts";
-import type { ImageSize, Operator, Value } from "./operator.ts";
+import type { Operator, Value } from "./operator.ts";
+import type { RowShape } from "./row_layout.ts";
 
 /**
  * How often a request executes a cell, as LazyBatching's Algorithm 1 has to know (section IV-C): "static" as often
@@ -10,15 +10,9 @@ import type { ImageSize, Operator, Value } from "./operator.ts";
 export type Phase = "static" | "encoder" | "decoder";
 
 /** A named row that enters or leaves a cell: what a node of it reads or makes, per request. */
-export interface Port {
+export interface Port extends RowShape {
   /** What `CellGraph.node` and `CellGraph.output` call it. */
   readonly name: string;
-  /** Type of its elements: "f32", or "i32" for ids. */
-  readonly dtype: Dtype;
-  /** Elements per row; of a ragged cell per token. */
-  readonly width: number;
-  /** Present if the row is an image, `width` = height x width x channels. */
-  readonly image?: ImageSize;
 }
 
 /** A cache that a cell reads or appends to. */

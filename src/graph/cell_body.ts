@@ -2,13 +2,14 @@ import { describe, describeShape } from "../base/describe.ts";
 import { knownOptions } from "../base/options.ts";
 import {
   checkWeight,
-  type Dtype,
+  elementCount,
   isShape,
   type Tensor,
 } from "../tensor/tensor.ts";
 import { checkFinite } from "../tensor/weights.ts";
 import type { CacheSpec } from "./cache.ts";
 import type { CacheRef, ImageSize, Operator, Value } from "./operator.ts";
+import { lastAxis, type RowShape, type RowType } from "./row_layout.ts";
 
 /**
  * The operators and values of a cell under construction, and the checks that the operators of every
@@ -26,7 +27,11 @@ export class CellBody {
   constructor(readonly cell: string, readonly tokensMax?: number) {}
 
   /** A new value; used for input ports and by the operators themselves. */
-  declare(dtype: Dtype, width: number, image?: ImageSize): Value {
+  declare(
+    dtype: RowType,
+    width: number,
+    { shape, image }: Pick<RowShape, "shape" | "image"> = {},
+  ): Value {
     if (!Number.isInteger(width) || width < 1) {
       throw new RangeError(
         `Cell "${this.cell}": a row's width is a positive integer, got ${
@@ -35,15 +40,36 @@ export class CellBody {
       );
     }
     const id = this.#values.length;
-    const value = { id, dtype, width, ...(image && { image }) };
+    const value = {
+      id,
+      dtype,
+      width,
+      ...(shape && { shape }),
+      ...(image && { image }),
+    };
     this.#values.push(value);
     return value;
+  }
+
+  /** A new value of the axes given. */
+  shaped(dtype: RowType, shape: readonly number[]): Value {
+    return this.declare(dtype, elementCount(shape), { shape });
+  }
+
+  /**
+   * A new value like `x` but for its type and last axis: what an operator makes of every row of `x`.
+   * @param last default: that of `x`
+   */
+  alongside(x: Value, dtype: RowType = "f32", last = lastAxis(x)): Value {
+    return x.shape && x.shape.length > 0
+      ? this.shaped(dtype, [...x.shape.slice(0, -1), last])
+      : this.declare(dtype, last);
   }
 
   /** A new image. */
   image({ height, width, channels }: ImageSize): Value {
     const image = { height, width, channels };
-    return this.declare("f32", height * width * channels, image);
+    return this.declare("f32", height * width * channels, { image });
   }
 
   /** @throws TypeError when a value is not one of this cell's */
@@ -103,6 +129,20 @@ export class CellBody {
     }
   }
 
+  /** @throws unless the values are rows of this cell, all f32 or all i32 */
+  words(what: string, ...values: Value[]): void {
+    for (const value of values) {
+      this.own(`an input of ${what}`, value);
+      this.expect(
+        (value.dtype === "f32" || value.dtype === "i32") &&
+          value.dtype === values[0].dtype,
+        `${what} takes rows of f32 or of i32, got ${
+          values.map(({ dtype }) => dtype).join(", ")
+        }`,
+      );
+    }
+  }
+
   /** @throws TypeError or RangeError unless a weight is floats, as many as its shape says */
   weight(what: string, given: Tensor): void {
     checkWeight(`Cell "${this.cell}": ${what}`, given);
@@ -140,22 +180,4 @@ export class CellBody {
   expect(condition: boolean, message: string): void {
     if (!condition) throw new RangeError(`Cell "${this.cell}": ${message}`);
   }
-}
-
-/** A row's elements, as messages name them. */
-export function shapeOf(
-  { width, image }: Pick<Value, "width" | "image">,
-): string {
-  return image
-    ? `${image.height} x ${image.width} x ${image.channels}`
-    : `${width}`;
-}
-
-/** Whether two rows are images of one size, or neither is an image. */
-export function sameImage(
-  { image: a }: Pick<Value, "image">,
-  { image: b }: Pick<Value, "image">,
-): boolean {
-  return a?.height === b?.height && a?.width === b?.width &&
-    a?.channels === b?.channels;
 }

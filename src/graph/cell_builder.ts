@@ -1,10 +1,10 @@
 import { describe } from "../base/describe.ts";
-import type { Dtype } from "../tensor/tensor.ts";
+import { elementBytes, elementCount } from "../tensor/tensor.ts";
 import type { CacheSpec } from "./cache.ts";
 import { CellBody } from "./cell_body.ts";
 import { checkDefinition, checkName } from "./definition_checks.ts";
 import type { Cell, Phase, Port } from "./cell.ts";
-import type { CacheRef, ImageSize, OperatorName, Value } from "./operator.ts";
+import type { CacheRef, OperatorName, Value } from "./operator.ts";
 import {
   type AttentionOperators,
   attentionOperators,
@@ -20,16 +20,10 @@ import {
   recurrentOperators,
 } from "./operators/recurrent.ts";
 import { type RowOperators, rowOperators } from "./operators/rows.ts";
+import type { RowShape, RowType } from "./row_layout.ts";
 
-/** Declares an input of a cell: a row of f32, or (width 1) an i32 such as a token id. */
-export interface PortSpec {
-  /** Type of the elements. */
-  readonly dtype: Dtype;
-  /** Elements per row. */
-  readonly width: number;
-  /** Present if the row is an image. */
-  readonly image?: ImageSize;
-}
+/** Declares an input of a cell: what `f32`, `i32`, `image` and `row` return. */
+export type PortSpec = RowShape;
 
 /**
  * Declares an input of a cell that is a row of `width` floats.
@@ -96,6 +90,32 @@ export const image = (
 });
 
 /**
+ * Declares an input of a cell that has axes: `[]` is one number. Operators over rows (Gemm, Softmax,
+ * LayerNormalization, ...) take the last axis and compute every row of it, as if each were a request's.
+ * @param dtype type of the elements; "q8": numbers that `QuantizeLinear` and its like made, in another cell
+ * @param shape sizes of the axes, the slowest first
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { defineCell, row, tensor } from "@shoal/core";
+ *
+ * const weight = tensor([2, 3], Float32Array.of(1, 2, 3, 4, 5, 6));
+ * const layer = defineCell({
+ *   name: "layer",
+ *   inputs: { x: row("f32", [7, 3]) },
+ *   body: (op, { x }) => ({ y: op.Gemm(x, weight) }),
+ * });
+ * assert.deepEqual(layer.outputs[0].shape, [7, 2]);
+ * ```
+ */
+export const row = (dtype: RowType, shape: readonly number[]): PortSpec => ({
+  dtype,
+  width: elementCount(shape),
+  shape,
+});
+
+/**
  * What `defineCell` makes a cell of.
  * @typeParam I names of the inputs
  * @typeParam O names of the outputs
@@ -114,7 +134,7 @@ export interface CellDefinition<
   recurrent?: boolean;
   /** Larger runs first among equals (Cellular Batching, section 4.3); default 0. */
   priority?: number;
-  /** Its inputs by name: `f32(width)`, `i32()` or `image(height, width, channels)`. */
+  /** Its inputs by name: `f32(width)`, `i32()`, `image(height, width, channels)` or `row(dtype, shape)`. */
   inputs: Record<I, PortSpec>;
   /** Caches of the request that it reads or appends to, by name; default none. */
   caches?: Record<C, CacheSpec>;
@@ -182,7 +202,8 @@ export function defineCell<
   const values = {} as Record<I, Value>;
   for (const [name, spec] of Object.entries<PortSpec>(definition.inputs)) {
     inputs.push({ name, ...spec });
-    values[name as I] = builder.declare(spec.dtype, spec.width, spec.image);
+    values[name as I] = builder.declare(spec.dtype, spec.width, spec);
+    checkTokens(builder, name, spec);
   }
   const outputs: Port[] = [];
   const results: Value[] = [];
@@ -197,9 +218,10 @@ export function defineCell<
   for (const [name, value] of Object.entries(body as Record<O, Value>)) {
     checkName(`an output of cell "${definition.name}"`, name);
     builder.own(`output "${name}"`, value as Value);
-    const { dtype, width, image } = value as Value;
-    outputs.push({ name, dtype, width, ...(image && { image }) });
+    const { id: _, ...port } = value as Value;
+    outputs.push({ name, ...port });
     results.push(value as Value);
+    checkTokens(builder, name, port);
   }
   if (outputs.length === 0 && builder.appended.size === 0) {
     throw new RangeError(`Cell "${definition.name}" has no output`);
@@ -223,6 +245,15 @@ export function defineCell<
     ...(definition.stop &&
       { stop: stopRule(definition.name, definition.stop, outputs) }),
   };
+}
+
+/** Tokens of a ragged cell lie one after the other, each where a word begins. */
+function checkTokens(builder: CellBody, name: string, port: RowShape): void {
+  if (builder.tokensMax === undefined || port.dtype === "q8") return;
+  builder.expect(
+    port.width * elementBytes(port.dtype) % 4 === 0,
+    `"${name}" of a ragged cell is ${port.dtype}[${port.width}] a token, which is no whole number of 4 bytes`,
+  );
 }
 
 function stopRule(

@@ -3,7 +3,7 @@ import { appended } from "../base/fitted.ts";
 import type { TensorData } from "../tensor/tensor.ts";
 import { Cache, type CacheSpec, type CacheUse, type Extent } from "./cache.ts";
 import type { Cell, Port } from "./cell.ts";
-import { elementsOf, InputData } from "./input_data.ts";
+import { copyOf, elementsOf, InputData } from "./input_data.ts";
 import {
   cacheUses,
   checkDeclared,
@@ -164,7 +164,7 @@ export interface GraphModel {
 export class CellGraph<Owner = unknown, Tag = unknown> {
   /** All nodes so far, in a topological order. */
   readonly nodes: CellNode<Owner, Tag>[] = [];
-  /** What the request brought, in the order of the calls of `ids` and `rows`. */
+  /** What the request brought, in the order of the calls of `ids`, `rows` and `data`. */
   readonly inputs: InputData[] = [];
   /** Its caches, in the order of the calls of `cache`. */
   readonly caches: Cache<CellNode>[] = [];
@@ -220,6 +220,16 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
   }
 
   /**
+   * Rows of elements of any type that the request brings, one after the other, to be picked with `row`; copied.
+   * While `unfold` runs only.
+   * @throws TypeError when they are no array of a type that rows have, or the graph is unfolded
+   */
+  data(values: TensorData): InputData {
+    this.#brings("data");
+    return this.#bring(copyOf(values));
+  }
+
+  /**
    * Element `index` of ids that the request brought; a node of a ragged cell takes as many from there on as it has
    * tokens.
    */
@@ -227,7 +237,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
     return { kind: "input", data, index, width: 1 };
   }
 
-  /** Row `index`, from 0, of rows of `width` floats that the request brought. */
+  /** Row `index`, from 0, of rows of `width` elements that the request brought. */
   row(data: InputData, index: number, width: number): Source {
     return { kind: "input", data, index, width };
   }

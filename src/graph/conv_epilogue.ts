@@ -22,6 +22,9 @@ const ACTIVATIONS: ReadonlySet<string> = new Set<Activation>([
   "Relu",
   "Sigmoid",
   "Tanh",
+  "Gelu",
+  "GeluTanh",
+  "Swish",
 ]);
 
 /** Every channel has a kernel of its own. */
@@ -59,7 +62,8 @@ export function convEpilogue(
     !(operator.op === "Conv" && isDepthwise(operator.shape));
   const residual = addable && next?.op === "Add"
     ? next.inputs.find((value) =>
-      value !== result && uses.precedes(value, operator)
+      value !== result && value.width === result.width &&
+      uses.precedes(value, operator)
     )
     : undefined;
   if (residual) absorb(next!);

@@ -1,6 +1,7 @@
 /** What the definition of a cell may say; widths and operators are the builder's to check. */
-import { describe } from "../base/describe.ts";
+import { describe, isList } from "../base/describe.ts";
 import { knownOptions } from "../base/options.ts";
+import { DTYPES, elementCount } from "../tensor/tensor.ts";
 
 const DEFINITION = [
   "name",
@@ -14,7 +15,7 @@ const DEFINITION = [
   "stop",
 ];
 const PHASES: readonly unknown[] = ["static", "encoder", "decoder"];
-const DTYPES: readonly unknown[] = ["f32", "i32"];
+const ROW_TYPES: readonly unknown[] = [...DTYPES, "q8"];
 
 /** Messages repeat names of cells and ports as they are. */
 const NAME_MAX = 100;
@@ -85,16 +86,25 @@ export function checkDefinition(definition: unknown): void {
 }
 
 function checkPort(label: string, spec: unknown): void {
-  knownOptions(label, spec, ["dtype", "width", "image"], "field");
-  const { dtype, width, image } = spec as Record<string, unknown>;
-  if (!DTYPES.includes(dtype)) {
-    throw new TypeError(`${label} is f32 or i32, got ${describe(dtype)}`);
+  knownOptions(label, spec, ["dtype", "width", "shape", "image"], "field");
+  const { dtype, width, shape, image } = spec as Record<string, unknown>;
+  if (!ROW_TYPES.includes(dtype)) {
+    throw new TypeError(
+      `${label} is of type ${ROW_TYPES.join(", ")}, got ${describe(dtype)}`,
+    );
+  }
+  if (shape !== undefined && !hasAxes(shape, width, image)) {
+    throw new RangeError(
+      `${label} is ${dtype}[${describe(width)}], its shape ${
+        describe(shape)
+      }; see row(dtype, shape)`,
+    );
   }
   if (image === undefined) return;
   const names = ["height", "width", "channels"];
   knownOptions(`The image of ${label}`, image, names, "field");
   const sizes = names.map((name) => (image as Record<string, unknown>)[name]);
-  const isImage = dtype === "f32" &&
+  const isImage = (dtype === "f32" || dtype === "q8") &&
     sizes.every((size) => Number.isInteger(size) && Number(size) >= 1) &&
     sizes.reduce<number>((pixels, size) => pixels * Number(size), 1) === width;
   if (!isImage) {
@@ -104,6 +114,13 @@ function checkPort(label: string, spec: unknown): void {
       }; see image(height, width, channels)`,
     );
   }
+}
+
+/** Whether a shape has as many elements; an image has no other axes than its own. */
+function hasAxes(shape: unknown, width: unknown, image: unknown): boolean {
+  return image === undefined && isList(shape) &&
+    shape.every((size) => Number.isInteger(size) && Number(size) >= 1) &&
+    elementCount(shape as unknown as number[]) === width;
 }
 
 /** Entries of an object whose names messages may repeat. */

@@ -1,8 +1,8 @@
 import { describe } from "../base/describe.ts";
-import type { TensorData } from "../tensor/tensor.ts";
+import { DTYPES, holds, type TensorData } from "../tensor/tensor.ts";
 
 /**
- * Data a request brings along, made by `CellGraph.ids` and `CellGraph.rows`; lives in its slot from arrival to
+ * Data a request brings along, made by `CellGraph.ids`, `rows` and `data`; lives in its slot from arrival to
  * departure.
  */
 export class InputData {
@@ -13,7 +13,7 @@ export class InputData {
   offset = -1;
 
   /**
-   * Use `CellGraph.ids` or `CellGraph.rows`.
+   * Use `CellGraph.ids`, `rows` or `data`.
    * @internal
    */
   constructor(
@@ -32,7 +32,7 @@ const ELEMENTS_MAX = 2 ** 30;
  * a proxy may answer otherwise.
  * @throws TypeError when they are no list of numbers, RangeError when they are too many
  */
-export function elementsOf<Data extends TensorData>(
+export function elementsOf<Data extends Float32Array | Int32Array>(
   values: unknown,
   Data: new (length: number) => Data,
 ): Data {
@@ -52,4 +52,19 @@ export function elementsOf<Data extends TensorData>(
   const data = new Data(count);
   for (let i = 0; i < count; i++) data[i] = list![i];
   return data;
+}
+
+/**
+ * A copy of what a request brings.
+ * @throws TypeError when it is no array of a type that rows have
+ */
+export function copyOf(values: unknown): TensorData {
+  if (DTYPES.some((dtype) => holds(dtype, values))) {
+    return (values as TensorData).slice();
+  }
+  throw new TypeError(
+    `A request brings a Float32Array, Int32Array, BigInt64Array, Int8Array or Uint8Array, got ${
+      describe(values)
+    }`,
+  );
 }

@@ -48,7 +48,7 @@ export interface Model<
   readonly shape: GraphShape;
   /**
    * Names and element types of a request's results. Given, every request has to be unfolded with exactly
-   * these; otherwise names and types are whatever `unfold` says.
+   * these; otherwise names are whatever `unfold` says, and types f32 or i32.
    */
   readonly outputs?: Outputs;
   /** For input "image": the images that requests bring. */

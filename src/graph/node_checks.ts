@@ -1,11 +1,11 @@
 /** What a node may be given as lengths, tokens and caches; see CellGraph.node. */
-import type { Dtype } from "../tensor/tensor.ts";
+import { DTYPES, holds } from "../tensor/tensor.ts";
 import { describe, listed, shorten } from "../base/describe.ts";
 import { Cache, type CacheUse } from "./cache.ts";
-import { sameImage, shapeOf } from "./cell_body.ts";
 import type { Cell, Port } from "./cell.ts";
 import { InputData } from "./input_data.ts";
 import type { OutputTypes } from "./result.ts";
+import { type RowType, sameLayout, shapeOf } from "./row_layout.ts";
 
 /** What is known of a node that somebody reads. */
 interface GivenNode {
@@ -47,9 +47,9 @@ export function checkSource(
       if (typeof output === "string") {
         throw new TypeError(`${inputOf(port, cell)} ${output}`);
       }
-      const isOfType = output.width === port.width &&
-        output.dtype === port.dtype && sameImage(output, port);
-      if (!isOfType) fail(port, cell, `${output.dtype}[${shapeOf(output)}]`);
+      if (!sameLayout(output, port)) {
+        fail(port, cell, `${output.dtype}[${shapeOf(output)}]`);
+      }
       checkTokens(given.node!, given.token, port, cell, length);
       return;
     }
@@ -58,7 +58,9 @@ export function checkSource(
       return;
     case "zeros": {
       const what = `zeros[${describe(given.width)}]`;
-      if (given.width !== port.width) fail(port, cell, what);
+      if (given.width !== port.width || port.dtype === "q8") {
+        fail(port, cell, what);
+      }
       if (cell.tokensMax !== undefined) {
         throw new TypeError(
           `Input "${port.name}" of ragged cell "${cell.name}" cannot be ${what}`,
@@ -91,6 +93,9 @@ export function checkResult(
   }
   const output = outputOf(given, graph);
   if (typeof output === "string") throw new TypeError(`${what} ${output}`);
+  if (output.dtype === "q8") {
+    throw new TypeError(`${what} is quantised; DequantizeLinear it`);
+  }
   const { node, token } = given;
   if (token === undefined) return;
   const isRagged = node!.cell.tokensMax !== undefined;
@@ -103,14 +108,23 @@ export function checkResult(
   }
 }
 
+const UNDECLARED: readonly RowType[] = ["f32", "i32"];
+
 /** Whether a model declares a result of that type, where it declares any. */
 export function checkDeclared(
   name: string,
-  dtype: Dtype,
+  dtype: RowType,
   model: { readonly name: string; readonly outputs?: OutputTypes },
 ): void {
   const { outputs } = model;
-  if (outputs === undefined) return;
+  if (outputs === undefined) {
+    if (UNDECLARED.includes(dtype)) return;
+    throw new TypeError(
+      `Result "${shorten(name)}" of model "${
+        shorten(model.name)
+      }" is ${dtype}: results that are neither f32 nor i32 are declared in its "outputs"`,
+    );
+  }
   if (!Object.hasOwn(outputs, name)) {
     throw new TypeError(
       `Model "${shorten(model.name)}" declares no result "${
@@ -164,8 +178,9 @@ function checkData(
       } reads data of another request's graph: bring them for each request anew`,
     );
   }
-  const dtype = data.data instanceof Int32Array ? "i32" : "f32";
-  if (width !== port.width || dtype !== port.dtype) {
+  const isOfType = port.dtype !== "q8" && holds(port.dtype, data.data);
+  if (width !== port.width || !isOfType) {
+    const dtype = DTYPES.find((dtype) => holds(dtype, data.data));
     fail(port, cell, `${dtype}[${describe(width)}]`);
   }
   const rows = Math.floor(data.data.length / port.width);

@@ -1,30 +1,24 @@
 import type { ImageShape } from "../tensor/image_shape.ts";
-import type { Dtype, Tensor } from "../tensor/tensor.ts";
+import type { NearestMode, ResizeAxis } from "../tensor/resize_axis.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import type { CacheSpec } from "./cache.ts";
+import type { RowShape } from "./row_layout.ts";
 
-/** Activations a Gemm may carry fused and an RNN operator may name. */
-export type Activation = "Relu" | "Sigmoid" | "Tanh";
+export type { ImageSize } from "./row_layout.ts";
 
-/** An image as a row: [height][width][channels] of f32 (NHWC). */
-export interface ImageSize {
-  /** Lines of pixels. */
-  readonly height: number;
-  /** Pixels of a line. */
-  readonly width: number;
-  /** Numbers of a pixel. */
-  readonly channels: number;
-}
+/** Activations that a product or a convolution before them applies. */
+export type Activation =
+  | "Relu"
+  | "Sigmoid"
+  | "Tanh"
+  | "Gelu"
+  | "GeluTanh"
+  | "Swish";
 
 /** One value inside a cell: a row of `width` elements per request, produced once. */
-export interface Value {
+export interface Value extends RowShape {
   /** Number of the value within its cell; the cell's input ports come first. */
   readonly id: number;
-  /** Type of its elements. */
-  readonly dtype: Dtype;
-  /** Elements per row. */
-  readonly width: number;
-  /** Present if the row is an image. */
-  readonly image?: ImageSize;
 }
 
 /** A cache that an operator works on: a port of the cell, or one that lives in the cell alone. */
@@ -53,8 +47,12 @@ export type DenseOperator =
     readonly weight: Tensor;
     readonly bias?: Tensor;
   }
+  /** a b, both of the request: a [.., m, k] and b [.., k, n], or b [.., n, k] if transposed. */
+  | Operands & { readonly op: "MatMul"; readonly transposed: boolean }
   /** Index (i32) of the largest element; the lowest index wins ties. */
-  | Operands & { readonly op: "ArgMax" };
+  | Operands & { readonly op: "ArgMax" }
+  /** The k largest or smallest elements, best first, and their indices (i32). */
+  | Operands & { readonly op: "TopK"; readonly largest: boolean };
 
 /** Steps of recurrent networks. `TreeLSTM*` are not in ONNX (Tai, Socher and Manning 2015, N-ary form). */
 export type RecurrentOperator =
@@ -91,15 +89,26 @@ export type RecurrentOperator =
 
 /** What is computed element by element; Softmax over the row. */
 export type ElementwiseOperator =
-  | Operands & { readonly op: "Add" | "Sub" | "Mul" }
+  | Operands & { readonly op: "Add" | "Sub" | "Mul" | "Div" | "Max" | "Min" }
   | Operands & {
-    readonly op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "Softmax";
+    readonly op: "Relu" | "Sigmoid" | "Tanh" | "Exp" | "Gelu" | "GeluTanh";
+  }
+  | Operands & {
+    readonly op: "Swish" | "Erf" | "Sqrt" | "Neg" | "Abs" | "Softmax";
   }
   /** min(max(x, least), most), of the bounds that there are. */
   | Operands & {
     readonly op: "Clip";
     readonly least?: number;
     readonly most?: number;
+  }
+  /** alpha x where x is below 0; alpha from 0 to 1. */
+  | Operands & { readonly op: "LeakyRelu"; readonly alpha: number }
+  /** min(max(alpha x + beta, 0), 1), and x times it. */
+  | Operands & {
+    readonly op: "HardSigmoid" | "HardSwish";
+    readonly alpha: number;
+    readonly beta: number;
   };
 
 /**
@@ -140,10 +149,20 @@ export type AttentionOperator =
     readonly scale: Tensor;
     readonly bias?: Tensor;
     readonly epsilon: number;
+  }
+  /** ONNX RMSNormalization over the row. */
+  | Operands & {
+    readonly op: "RMSNormalization";
+    readonly scale: Tensor;
+    readonly epsilon: number;
   };
 
-/** What only says where rows lie. */
+/** What only says where rows lie, or moves them. */
 export type RowOperator =
+  /** The same elements in the same order, of other axes. */
+  | Operands & { readonly op: "Reshape" }
+  /** Axis i of the result is axis perm[i] of the input. */
+  | Operands & { readonly op: "Transpose"; readonly perm: readonly number[] }
   /** Rows one after the other; images, all of one height and width, along their channels. */
   | Operands & { readonly op: "Concat" }
   /** Elements [start, start + width) of the input. */
@@ -183,8 +202,16 @@ export type ImageOperator =
   }
   /** The middle of an image; nothing is padded. */
   | Operands & { readonly op: "CenterCropPad" }
-  /** An image as a plain row in ONNX's order, [channels][height][width]. */
-  | Operands & { readonly op: "Flatten" };
+  /** ONNX Resize of lines and columns; of the tables that the kernels take. */
+  | Operands & {
+    readonly op: "Resize";
+    readonly mode: "nearest" | "linear";
+    readonly lines: ResizeAxis;
+    readonly columns: ResizeAxis;
+    readonly nearestMode: NearestMode;
+  }
+  /** An image as a plain row in ONNX's order, [channels][height][width]; and such a row as an image. */
+  | Operands & { readonly op: "Flatten" | "Unflatten" };
 
 /**
  * The operators a cell is made of, by family. Names and semantics are ONNX's, per row: the batch axis

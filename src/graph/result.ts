@@ -4,13 +4,16 @@ import type { DataOf, Dtype, Tensor } from "../tensor/tensor.ts";
 export type OutputTypes = Readonly<Record<string, Dtype | undefined>>;
 
 /**
- * A request's results by name. `CellGraph.result` gives one the shape of its port: `[]` for a single i32
- * such as a token id, `[height, width, channels]` for an image, otherwise `[width]`; of all tokens of a
- * ragged cell `[tokens, width]`. `CellGraph.collect` gives it one axis more, in front: a row for each time
- * it was called, however often that was. So the number of axes never depends on the request.
+ * A request's results by name. `CellGraph.result` gives one the shape of its port: its axes if it has any,
+ * `[height, width, channels]` for an image, `[]` for a single i32 such as a token id, otherwise `[width]`; of all
+ * tokens of a ragged cell `[tokens, width]`. `CellGraph.collect` gives it one axis more, in front: a row for each
+ * time it was called, however often that was. So the number of axes never depends on the request. Results that the
+ * model does not declare (`Model.outputs`) are f32 or i32.
  */
 export type Result<Outputs extends OutputTypes = OutputTypes> = {
   readonly [Name in keyof Outputs]: Tensor<
-    DataOf<Exclude<Outputs[Name], undefined>>
+    DataOf<
+      string extends keyof Outputs ? "f32" | "i32" : NonNullable<Outputs[Name]>
+    >
   >;
 };

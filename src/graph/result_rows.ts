@@ -1,5 +1,5 @@
-import { sameImage, shapeOf } from "./cell_body.ts";
 import type { Port } from "./cell.ts";
+import { axesOf, shapeOf } from "./row_layout.ts";
 
 /**
  * A named result of a request: one row, or rows that were collected, in order.
@@ -21,5 +21,7 @@ export function typeOf(port: Port): string {
 
 /** Whether rows of two ports can be rows of one result. */
 export function isSamePort(a: Port, b: Port): boolean {
-  return a.width === b.width && a.dtype === b.dtype && sameImage(a, b);
+  const [axes, others] = [axesOf(a), axesOf(b)];
+  return a.dtype === b.dtype && axes.length === others.length &&
+    axes.every((size, i) => size === others[i]);
 }

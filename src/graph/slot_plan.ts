@@ -19,6 +19,7 @@ import type { Cell } from "./cell.ts";
 import type { CellGraph, CellNode } from "./cell_graph.ts";
 import { growingCells } from "./growing_cells.ts";
 import type { Piece } from "./piece.ts";
+import { rowBytes } from "./row_layout.ts";
 
 /** Every row starts at a multiple of this: one v128. */
 export const ROW_ALIGNMENT = 16;
@@ -31,8 +32,8 @@ export function alignUp(bytes: number): number {
   return Math.ceil(bytes / ROW_ALIGNMENT) * ROW_ALIGNMENT;
 }
 
-function rowBytes({ cell, length }: CellNode, port: number): number {
-  return alignUp(cell.outputs[port].width * length * BYTES_PER_ELEMENT);
+function outBytes({ cell, length }: CellNode, port: number): number {
+  return alignUp(rowBytes(cell.outputs[port]) * length);
 }
 
 /** The buffers of a growing cell. */
@@ -63,9 +64,7 @@ export class SlotPlan {
     if (!graph.closed) {
       for (const cell of growingCells(graph.model.cells)) {
         const turn = () =>
-          cell.outputs.map(({ width }) =>
-            this.#take(alignUp(width * BYTES_PER_ELEMENT))
-          );
+          cell.outputs.map((port) => this.#take(alignUp(rowBytes(port))));
         this.#growing.set(cell, { steps: 0, buffers: [turn(), turn()] });
       }
     }
@@ -105,7 +104,7 @@ export class SlotPlan {
     const { outputs } = node.cell;
     const offsets = new Array<number>(outputs.length);
     for (let port = 0; port < outputs.length; port++) {
-      const bytes = rowBytes(node, port);
+      const bytes = outBytes(node, port);
       const kept = (node.keptPorts >> port) & 1;
       offsets[port] = (kept ? undefined : this.#reuse(free, bytes)) ??
         this.#take(bytes);
@@ -129,7 +128,7 @@ export class SlotPlan {
     }
     const buffers = turns.buffers[node.step % 2];
     node.offsets = buffers.map((offset, port) =>
-      (node.keptPorts >> port) & 1 ? this.#take(rowBytes(node, port)) : offset
+      (node.keptPorts >> port) & 1 ? this.#take(outBytes(node, port)) : offset
     );
   }
 
@@ -146,7 +145,7 @@ export class SlotPlan {
     node.reusable = RETIRED;
     node.offsets.forEach((offset, port) => {
       if (!((node.keptPorts >> port) & 1)) {
-        free.push({ offset, bytes: rowBytes(node, port) });
+        free.push({ offset, bytes: outBytes(node, port) });
       }
     });
   }

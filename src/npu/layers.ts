@@ -33,14 +33,22 @@ export const NORM_PASSES = 2 * PASSES.add + 2 * PASSES.mul + PASSES.add +
   PASSES.mul + PASSES.add;
 
 export const GELU_PASSES = PASSES.transcendental + 4 * PASSES.mul;
+export const SWISH_PASSES = PASSES.transcendental + PASSES.mul;
 
-export type ActivationName = "none" | "relu" | "sigmoid" | "tanh" | "gelu";
+export type ActivationName =
+  | "none"
+  | "relu"
+  | "sigmoid"
+  | "tanh"
+  | "gelu"
+  | "swish";
 const ACTIVATION_PASSES: Readonly<Record<ActivationName, number>> = {
   none: 0,
   relu: PASSES.relu,
   sigmoid: PASSES.transcendental,
   tanh: PASSES.transcendental,
   gelu: GELU_PASSES,
+  swish: SWISH_PASSES,
 };
 
 /** All sides; vertical and horizontal; or top, left, bottom, right. */

@@ -1,17 +1,62 @@
 import { describe, describeShape, isList } from "../base/describe.ts";
 
-/** Element types a row may have. Weights are always f32. */
-export type Dtype = "f32" | "i32";
+/**
+ * Element types a row may have; kernels take f32 and i32, operators in plain TypeScript all. A bool is a byte, 0 or 1.
+ */
+export type Dtype = "f32" | "i32" | "i64" | "i8" | "u8" | "bool";
 
-/** Both element types take four bytes. */
+/** Bytes of a float or an i32, which is what weights and most rows are made of. */
 export const BYTES_PER_ELEMENT = 4;
 
 /** Elements of a tensor, one after the other. */
-export type TensorData = Float32Array | Int32Array;
+export type TensorData =
+  | Float32Array
+  | Int32Array
+  | BigInt64Array
+  | Int8Array
+  | Uint8Array;
 
 /** The array that holds elements of a type. */
-export type DataOf<D extends Dtype> = D extends "i32" ? Int32Array
-  : Float32Array;
+export type DataOf<D extends Dtype> = D extends "f32" ? Float32Array
+  : D extends "i32" ? Int32Array
+  : D extends "i64" ? BigInt64Array
+  : D extends "i8" ? Int8Array
+  : Uint8Array;
+
+const ARRAYS: {
+  readonly [D in Dtype]: {
+    new (length: number): DataOf<D>;
+    readonly BYTES_PER_ELEMENT: number;
+  };
+} = {
+  f32: Float32Array,
+  i32: Int32Array,
+  i64: BigInt64Array,
+  i8: Int8Array,
+  u8: Uint8Array,
+  bool: Uint8Array,
+};
+
+/** All element types. */
+export const DTYPES = Object.keys(ARRAYS) as readonly Dtype[];
+
+/** Bytes of an element. */
+export function elementBytes(dtype: Dtype): number {
+  return ARRAYS[dtype].BYTES_PER_ELEMENT;
+}
+
+/** An array for so many elements of a type, all 0. */
+export function elements<D extends Dtype>(
+  dtype: D,
+  count: number,
+): DataOf<D> {
+  return new ARRAYS[dtype](count);
+}
+
+/** Whether an array holds elements of a type. */
+export function holds(dtype: Dtype, data: unknown): boolean {
+  return data instanceof ARRAYS[dtype];
+}
 
 /**
  * A dense row-major array. Weights are tensors of floats.
@@ -32,7 +77,7 @@ export function elementCount(shape: readonly number[]): number {
  * A tensor over existing data, which is not copied.
  * @param shape sizes of the axes, the slowest first
  * @param data its elements, row-major
- * @throws TypeError when the shape is no list or the data are no Float32Array or Int32Array; RangeError when
+ * @throws TypeError when the shape is no list or the data are no array of a Dtype; RangeError when
  * shape and number of elements disagree
  *
  * @example
@@ -54,9 +99,9 @@ export function tensor<D extends TensorData>(
       `A tensor's shape is a list of sizes, got ${describe(shape)}`,
     );
   }
-  if (!(data instanceof Float32Array || data instanceof Int32Array)) {
+  if (!DTYPES.some((dtype) => holds(dtype, data))) {
     throw new TypeError(
-      `A tensor's data are a Float32Array or an Int32Array, got ${
+      `A tensor's data are a Float32Array, Int32Array, BigInt64Array, Int8Array or Uint8Array, got ${
         describe(data)
       }`,
     );

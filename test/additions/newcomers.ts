@@ -160,49 +160,49 @@ export function elman(options: ElmanOptions = {}): Model<ElmanInput> {
   }],
 };
 
-/** ONNX Abs, for which there is a kernel. */
+/** ONNX Sum of two, for which there is a kernel. */
 export const OPERATOR: Addition = {
   files: {},
   edits: [
     {
       file: "src/graph/operator.ts",
-      of: `readonly op: "Relu" |`,
-      instead: `readonly op: "Abs" | "Relu" |`,
+      of: `readonly op: "Add" |`,
+      instead: `readonly op: "Sum" | "Add" |`,
     },
     {
       file: "src/graph/operators/elementwise.ts",
       after: "  Mul(a: Value, b: Value): Value;",
-      lines: ["  /** |x|. */", "  Abs(x: Value): Value;"],
+      lines: ["  /** a + b. */", "  Sum(a: Value, b: Value): Value;"],
     },
     {
       file: "src/graph/operators/elementwise.ts",
       after: `    Mul: binary("Mul"),`,
-      lines: [`    Abs: unary("Abs"),`],
+      lines: [`    Sum: binary("Sum"),`],
     },
     {
       file: "src/engine/lowering/elementwise.ts",
       after: `  Mul: binary("mul_f32"),`,
-      lines: [`  Abs: unary("abs_f32"),`],
+      lines: [`  Sum: binary("add_f32"),`],
     },
     {
       file: "src/npu/operators/elementwise.ts",
       after: "  Mul: onVector(PASSES.mul),",
-      lines: ["  Abs: onVector(PASSES.compare),"],
+      lines: ["  Sum: onVector(PASSES.add),"],
     },
     {
       file: "test/engine/naive_cell.ts",
       after: "  switch (operator.op) {",
-      lines: [`    case "Abs":`, "      return [x.map(Math.abs)];"],
+      lines: [`    case "Sum":`, "      return [both((a, b) => a + b)];"],
     },
     {
       file: "test/engine/random_cells.ts",
       after: "  Mul: true,",
-      lines: ["  Abs: true,"],
+      lines: ["  Sum: true,"],
     },
     {
       file: "test/engine/random_cells.ts",
-      after: `      case "Relu":`,
-      lines: [`      case "Abs":`],
+      after: `      case "Add":`,
+      lines: [`      case "Sum":`],
     },
   ],
 };

@@ -201,8 +201,8 @@ Deno.test("CellRunner finds the row on which a kernel trapped by running each al
   }
   const program: CellProgram = {
     name: "traps",
-    inputWidths: [1],
-    outputWidths: [1],
+    inputBytes: [4],
+    outputBytes: [4],
     cachePositions: [],
     localCaches: [],
     ragged: false,

@@ -1,8 +1,9 @@
 /** The operators of a cell as their definitions say, one row at a time, in double precision. */
 import type { Cell } from "../../src/graph/cell.ts";
 import type { Operator, Value } from "../../src/graph/operator.ts";
-import { gelu } from "../kernels/reference/activation.ts";
-import { normalize } from "../kernels/reference/norm.ts";
+import { axesOf, lastAxis, rowsOf } from "../../src/graph/row_layout.ts";
+import { erf, gelu, geluTanh, silu } from "../kernels/reference/activation.ts";
+import { normalize, topk } from "../kernels/reference/norm.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { applyToImage, isImageOperator, stack } from "./naive_images.ts";
 
@@ -30,11 +31,15 @@ export function evaluateNaively(
       rows.set(operator.outputs[i].id, row);
       largest = Math.max(largest, ...row.map(Math.abs));
     });
-    if (operator.op === "ArgMax") {
-      const row = given[0];
-      const best = Math.max(...row);
-      const gaps = row.map((x) => best - x).filter((gap) => gap > 0);
-      margin = Math.min(margin, ...gaps);
+    if (operator.op === "ArgMax" || operator.op === "TopK") {
+      for (const row of cut(operator.inputs[0], given[0])) {
+        const sorted = row.toSorted((a, b) => b - a);
+        const considered = operator.op === "ArgMax" ? 2 : row.length;
+        for (let i = 1; i < considered; i++) {
+          const gap = sorted[i - 1] - sorted[i];
+          if (gap > 0) margin = Math.min(margin, gap);
+        }
+      }
     }
   }
   const outputs = cell.results.map(({ id }: Value) => rows.get(id)!);
@@ -75,17 +80,46 @@ function parts(row: readonly number[], count: number): number[][] {
   );
 }
 
+/** The rows that a value is: its last axis. */
+function cut(value: Value, row: readonly number[]): (readonly number[])[] {
+  return parts(row, rowsOf(value));
+}
+
 function apply(
   operator: Operator,
   given: readonly (readonly number[])[],
 ): (readonly number[])[] {
   const [x = [], second = [], third = []] = given;
+  const byRow = (f: (row: readonly number[]) => Iterable<number>) =>
+    cut(operator.inputs[0], x).flatMap((row) => [...f(row)]);
+  /** The shorter one again and again. */
+  const both = (f: (a: number, b: number) => number) =>
+    Array.from(
+      { length: Math.max(x.length, second.length) },
+      (_, i) => f(x[i % x.length], second[i % second.length]),
+    );
   if (isImageOperator(operator)) return [applyToImage(operator, x)];
   switch (operator.op) {
     case "Gather":
-      return [rowOf(operator.table, x[0])];
+      return [x.flatMap((id) => rowOf(operator.table, id))];
     case "Gemm":
-      return [affine(operator.weight, x, operator.bias)];
+      return [byRow((row) => affine(operator.weight, row, operator.bias))];
+    case "MatMul": {
+      const [a, b] = operator.inputs as [Value, Value];
+      const [n, k] = [lastAxis(operator.outputs[0]), lastAxis(a)];
+      const matrices = b.width / (n * k);
+      const m = rowsOf(a) / matrices;
+      return [Array.from({ length: operator.outputs[0].width }, (_, i) => {
+        const [column, row] = [i % n, Math.floor(i / n)];
+        const matrix = Math.floor(row / m) * n * k;
+        return Array.from({ length: k }, (_, t) =>
+          x[row * k + t] *
+          second[
+            matrix + (operator.transposed ? column * k + t : t * n + column)
+          ])
+          .reduce((sum, product) => sum + product, 0);
+      })];
+    }
     case "LSTM": {
       const fromX = affine(operator.w, x, operator.b);
       const fromH = affine(operator.r, second, operator.b, fromX.length);
@@ -127,11 +161,17 @@ function apply(
       return [c.map((c, k) => sigmoid(o[k]) * Math.tanh(c)), c];
     }
     case "Add":
-      return [x.map((a, k) => a + second[k])];
+      return [both((a, b) => a + b)];
     case "Sub":
-      return [x.map((a, k) => a - second[k])];
+      return [both((a, b) => a - b)];
     case "Mul":
-      return [x.map((a, k) => a * second[k])];
+      return [both((a, b) => a * b)];
+    case "Div":
+      return [both((a, b) => a / b)];
+    case "Max":
+      return [both(Math.max)];
+    case "Min":
+      return [both(Math.min)];
     case "Relu":
       return [x.map((a) => Math.max(0, a))];
     case "Clip": {
@@ -146,34 +186,84 @@ function apply(
       return [x.map(Math.exp)];
     case "Gelu":
       return [x.map(gelu)];
+    case "GeluTanh":
+      return [x.map(geluTanh)];
+    case "Swish":
+      return [x.map(silu)];
+    case "Erf":
+      return [x.map(erf)];
+    case "Sqrt":
+      return [x.map(Math.sqrt)];
+    case "Neg":
+      return [x.map((a) => -a)];
+    case "Abs":
+      return [x.map(Math.abs)];
+    case "LeakyRelu":
+      return [x.map((a) => a < 0 ? operator.alpha * a : a)];
+    case "HardSigmoid":
+    case "HardSwish": {
+      const { op, alpha, beta } = operator;
+      const hard = (a: number) => Math.max(0, Math.min(1, alpha * a + beta));
+      return [x.map((a) => op === "HardSwish" ? a * hard(a) : hard(a))];
+    }
     case "LayerNormalization": {
       const { scale, bias, epsilon } = operator;
-      return [[
-        ...normalize(x, scale.data, bias?.data, epsilon, true),
-      ]];
+      return [
+        byRow((row) => normalize(row, scale.data, bias?.data, epsilon, true)),
+      ];
+    }
+    case "RMSNormalization": {
+      const { scale, epsilon } = operator;
+      return [
+        byRow((row) => normalize(row, scale.data, undefined, epsilon, false)),
+      ];
     }
     case "CacheAppend":
     case "Attention":
     case "AdditiveAttention":
       throw new Error(`${operator.op} needs the caches of a request`);
-    case "Softmax": {
-      const best = Math.max(...x);
-      const powers = x.map((a) => Math.exp(a - best));
-      const sum = powers.reduce((a, b) => a + b);
-      return [powers.map((power) => power / sum)];
+    case "Softmax":
+      return [byRow((row) => {
+        const best = Math.max(...row);
+        const powers = row.map((a) => Math.exp(a - best));
+        const sum = powers.reduce((a, b) => a + b);
+        return powers.map((power) => power / sum);
+      })];
+    case "Concat": {
+      if (operator.outputs[0].image) return [stack(operator.inputs, given)];
+      const rows = given.map((row, i) => cut(operator.inputs[i], row));
+      return [rows[0].flatMap((_, i) => rows.flatMap((parts) => parts[i]))];
     }
-    case "Concat":
-      return [
-        operator.outputs[0].image
-          ? stack(operator.inputs, given)
-          : given.flat(),
-      ];
-    case "Slice":
-      return [
-        x.slice(operator.start, operator.start + operator.outputs[0].width),
-      ];
+    case "Slice": {
+      const { start, outputs: [part] } = operator;
+      return [byRow((row) => row.slice(start, start + lastAxis(part)))];
+    }
+    case "Reshape":
+      return [x];
+    case "Transpose": {
+      const from = axesOf(operator.inputs[0]);
+      const to = axesOf(operator.outputs[0]);
+      return [x.map((_, i) => {
+        const at = new Array<number>(from.length);
+        for (let axis = to.length - 1; axis >= 0; axis--) {
+          at[operator.perm[axis]] = i % to[axis];
+          i = Math.floor(i / to[axis]);
+        }
+        return x[at.reduce((sum, k, axis) => sum * from[axis] + k, 0)];
+      })];
+    }
     case "ArgMax":
-      return [[x.indexOf(Math.max(...x))]];
+      return [byRow((row) => [row.indexOf(Math.max(...row))])];
+    case "TopK": {
+      const { largest, outputs: [values] } = operator;
+      const best = cut(operator.inputs[0], x).map((row) =>
+        topk(row, lastAxis(values), largest)
+      );
+      return [
+        best.flatMap(({ values }) => values),
+        best.flatMap(({ ids }) => ids),
+      ];
+    }
     case "Constant":
       return [[...operator.value.data]];
   }

@@ -5,6 +5,7 @@ import type {
   OperatorName,
   Value,
 } from "../../src/graph/operator.ts";
+import type { NearestMode, ResizeAxis } from "../../src/tensor/resize_axis.ts";
 import { conv, convTranspose, pool } from "../kernels/reference/image.ts";
 
 const NAMES: readonly OperatorName[] = [
@@ -14,8 +15,10 @@ const NAMES: readonly OperatorName[] = [
   "MaxPool",
   "AveragePool",
   "GlobalAveragePool",
+  "Resize",
   "CenterCropPad",
   "Flatten",
+  "Unflatten",
 ] satisfies readonly ImageOperator["op"][];
 
 export function isImageOperator(
@@ -67,6 +70,39 @@ export function applyToImage(
         pixel(x, from, y + top, column + left)
       );
     }
+    case "Resize": {
+      const { mode, lines, columns, nearestMode } = operator;
+      const { width, channels } = operator.inputs[0].image!;
+      const at = (y: number, column: number, c: number) =>
+        x[(y * width + column) * channels + c];
+      return Array.from(
+        { length: lines.output },
+        (_, y) =>
+          Array.from(
+            { length: columns.output },
+            (_, column) =>
+              Array.from({ length: channels }, (_, c) =>
+                sources(lines, y, mode, nearestMode).flatMap((line) =>
+                  sources(columns, column, mode, nearestMode).map((pixel) =>
+                    line.weight * pixel.weight * at(line.index, pixel.index, c)
+                  )
+                ).reduce((a, b) =>
+                  a + b
+                )),
+          ),
+      ).flat(2);
+    }
+    case "Unflatten": {
+      const { height, width, channels } = operator.outputs[0].image!;
+      return Array.from(
+        { length: height * width },
+        (_, pixel) =>
+          Array.from(
+            { length: channels },
+            (_, c) => x[c * height * width + pixel],
+          ),
+      ).flat();
+    }
     case "Flatten": {
       const { height, width, channels } = operator.inputs[0].image!;
       return Array.from({ length: channels }, (_, c) =>
@@ -76,6 +112,38 @@ export function applyToImage(
         )).flat();
     }
   }
+}
+
+/** Pixels of one axis that a resized one is made of (ONNX Resize, nearest and linear), and their shares. */
+function sources(
+  { input, output, scale = output / input, coordinates = "half_pixel" }:
+    ResizeAxis,
+  i: number,
+  mode: "nearest" | "linear",
+  nearestMode: NearestMode,
+): { index: number; weight: number }[] {
+  const within = (index: number) => Math.max(0, Math.min(input - 1, index));
+  const place = {
+    half_pixel: (i + 0.5) / scale - 0.5,
+    pytorch_half_pixel: output > 1 ? (i + 0.5) / scale - 0.5 : 0,
+    asymmetric: i / scale,
+    align_corners: output > 1 ? i * (input - 1) / (output - 1) : 0,
+  }[coordinates];
+  if (mode === "nearest") {
+    const index = {
+      round_prefer_floor: Math.ceil(place - 0.5),
+      round_prefer_ceil: Math.floor(place + 0.5),
+      floor: Math.floor(place),
+      ceil: Math.ceil(place),
+    }[nearestMode];
+    return [{ index: within(index), weight: 1 }];
+  }
+  const inside = within(place);
+  const first = Math.floor(inside);
+  return [
+    { index: first, weight: 1 - (inside - first) },
+    { index: within(first + 1), weight: inside - first },
+  ];
 }
 
 /** Images stacked along their channels. */

@@ -221,8 +221,8 @@ Deno.test("padding tokens are computed, behind the real ones and into the sink",
   };
   const program: CellProgram = {
     name: "counts",
-    inputWidths: [1],
-    outputWidths: [1],
+    inputBytes: [4],
+    outputBytes: [4],
     cachePositions: [],
     localCaches: [],
     ragged: true,

@@ -10,7 +10,7 @@ import {
   type Operators,
   type PortSpec,
 } from "../../src/graph/cell_builder.ts";
-import { sameImage } from "../../src/graph/cell_body.ts";
+import { axesOf, lastAxis } from "../../src/graph/row_layout.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type {
   ImageOperator,
@@ -37,11 +37,28 @@ const DRAWN: Readonly<
   Add: true,
   Sub: true,
   Mul: true,
+  Div: true,
+  Max: true,
+  Min: true,
   Relu: true,
   Sigmoid: true,
   Tanh: true,
   Exp: true,
   Gelu: true,
+  GeluTanh: true,
+  Swish: true,
+  Erf: true,
+  Sqrt: true,
+  Neg: true,
+  Abs: true,
+  LeakyRelu: true,
+  HardSigmoid: true,
+  HardSwish: true,
+  RMSNormalization: true,
+  MatMul: true,
+  TopK: true,
+  Reshape: true,
+  Transpose: true,
   LayerNormalization: true,
   Softmax: true,
   Clip: true,
@@ -162,7 +179,7 @@ class Body {
       draw.seed % 2 ? weight(...shape) : undefined;
     switch (draw.op) {
       case "Gather": {
-        const ids = this.values.filter(({ dtype }) => dtype === "i32");
+        const ids = this.values.filter((value) => this.#below.has(value));
         if (ids.length === 0) return;
         const id = ids[a % ids.length];
         this.#add(op.Gather(weight(this.#below.get(id)!, size), id));
@@ -170,7 +187,9 @@ class Body {
       }
       case "Gemm": {
         const row = this.#plain(a);
-        return this.#add(op.Gemm(row, weight(size, row.width), maybe(size)));
+        return this.#add(
+          op.Gemm(row, weight(size, lastAxis(row)), maybe(size)),
+        );
       }
       case "LSTM": {
         const h = this.#float(b);
@@ -218,19 +237,87 @@ class Body {
       }
       case "Add":
       case "Sub":
-      case "Mul": {
+      case "Mul":
+      case "Max":
+      case "Min": {
         const alike = this.values.filter((value) =>
-          value.dtype === "f32" && value.width === x.width &&
-          sameImage(value, x)
+          value.dtype === "f32" && endsIn(axesOf(x), axesOf(value))
         );
-        return this.#add(op[draw.op](x, alike.at(-1 - b % alike.length)!));
+        const other = alike.at(-1 - b % alike.length)!;
+        return this.#add(
+          c % 2 ? op[draw.op](x, other) : op[draw.op](other, x),
+        );
       }
+      case "Div":
+        // By what is far from 0.
+        return this.#add(op.Div(x, op.Clip(op.Abs(x), { min: 0.5 })));
+      case "Sqrt":
+        return this.#add(op.Sqrt(op.Clip(op.Abs(x), { min: 0.1 })));
       case "Relu":
       case "Sigmoid":
       case "Tanh":
       case "Exp":
       case "Gelu":
+      case "GeluTanh":
+      case "Swish":
+      case "Erf":
+      case "Neg":
+      case "Abs":
+      case "HardSwish":
         return this.#add(op[draw.op](x));
+      case "LeakyRelu":
+      case "HardSigmoid":
+        return this.#add(op[draw.op](x, random.float()));
+      case "Reshape": {
+        const row = this.#plain(a);
+        const axes = factors(row.width, random);
+        return this.#add(op.Reshape(row, axes));
+      }
+      case "Transpose": {
+        const row = this.#plain(a);
+        const from = op.Reshape(row, factors(row.width, random));
+        const perm = from.shape!.map((_, axis) => axis);
+        for (let i = perm.length - 1; i > 0; i--) {
+          const k = random.int(i + 1);
+          [perm[i], perm[k]] = [perm[k], perm[i]];
+        }
+        return this.#add(op.Transpose(from, perm));
+      }
+      case "MatMul": {
+        const row = this.#plain(a);
+        const [matrices, m, k] = factors(row.width, random, 3);
+        const fitting = this.values.filter((value) =>
+          value.dtype === "f32" && !value.image &&
+          value.width % (matrices * k) === 0
+        );
+        const right = fitting.at(-1 - b % Math.max(1, fitting.length));
+        if (right === undefined) return;
+        const n = right.width / (matrices * k);
+        const transposed = c % 2 === 1;
+        return this.#add(
+          op.MatMul(
+            op.Reshape(row, [matrices, m, k]),
+            op.Reshape(right, [matrices, ...(transposed ? [n, k] : [k, n])]),
+            { transposed },
+          ),
+        );
+      }
+      case "TopK": {
+        const row = this.#plain(a);
+        const { values, ids } = op.TopK(row, 1 + b % lastAxis(row), {
+          largest: c % 2 === 1,
+        });
+        this.#add(values);
+        if (ids.width === 1) this.#below.set(ids, lastAxis(row));
+        return this.#add(ids);
+      }
+      case "RMSNormalization": {
+        const row = this.#plain(a);
+        return this.#add(op.RMSNormalization(row, {
+          scale: weight(lastAxis(row)),
+          epsilon: 1,
+        }));
+      }
       case "Softmax":
         return this.#add(op.Softmax(this.#plain(a)));
       case "Clip": {
@@ -244,29 +331,31 @@ class Body {
       }
       case "LayerNormalization": {
         const row = this.#plain(a);
-        const bias = maybe(row.width);
+        const bias = maybe(lastAxis(row));
         // Far from 0, so that rows whose elements are nearly equal keep their precision.
         return this.#add(op.LayerNormalization(row, {
-          scale: weight(row.width),
+          scale: weight(lastAxis(row)),
           ...(bias && { bias }),
           epsilon: 1,
         }));
       }
       case "Concat": {
         const rows = [x, this.#float(b), this.#float(c), this.#float(d)];
-        const { height, width } = x.image ?? {};
-        const alike = rows.filter(({ image }) =>
-          image?.height === height && image?.width === width
+        const before = (value: Value) => axesOf(value).slice(0, -1).join();
+        const alike = rows.filter((value) =>
+          !value.image === !x.image && before(value) === before(x)
         );
         return this.#add(op.Concat(...alike.slice(0, 1 + size % 4)));
       }
       case "Slice": {
-        const start = b % x.width;
-        return this.#add(op.Slice(x, start, start + 1 + c % (x.width - start)));
+        const start = b % lastAxis(x);
+        return this.#add(
+          op.Slice(x, start, start + 1 + c % (lastAxis(x) - start)),
+        );
       }
       case "ArgMax": {
         const id = op.ArgMax(x);
-        this.#below.set(id, x.width);
+        this.#below.set(id, lastAxis(x));
         return this.#add(id);
       }
       case "Constant":
@@ -307,6 +396,26 @@ class Body {
     );
     return fitting.at(-1 - back % fitting.length)!;
   }
+}
+
+/** Sizes of axes of so many elements. */
+function factors(elements: number, random: Prng, count = 1 + random.int(4)) {
+  const sizes: number[] = [];
+  let left = elements;
+  while (sizes.length < count - 1) {
+    const divisors = Array.from({ length: left }, (_, i) => i + 1)
+      .filter((size) => left % size === 0);
+    const size = divisors[random.int(divisors.length)];
+    sizes.push(size);
+    left /= size;
+  }
+  return [...sizes, left];
+}
+
+/** Whether axes are the last ones of others. */
+function endsIn(axes: readonly number[], last: readonly number[]): boolean {
+  return last.length <= axes.length &&
+    last.every((size, i) => axes.at(i - last.length) === size);
 }
 
 /** Every request is one node of `cell`; its input is a row per port, its results are the cell's outputs. */

@@ -11,8 +11,10 @@ export const IMAGE_OPERATORS = [
   "MaxPool",
   "AveragePool",
   "GlobalAveragePool",
+  "Resize",
   "CenterCropPad",
   "Flatten",
+  "Unflatten",
 ] as const satisfies readonly ImageOperator["op"][];
 
 export interface ImageDraw {
@@ -90,6 +92,16 @@ export function applyImageOperator(
       return op.GlobalAveragePool(x);
     case "CenterCropPad":
       return op.CenterCropPad(x, upTo(height), upTo(width));
+    case "Resize": {
+      const pick = <T>(...from: T[]) => from[random.int(from.length)];
+      return op.Resize(x, upTo(SIDE_MAX), upTo(SIDE_MAX), {
+        mode: pick("nearest", "linear"),
+        coordinates: pick("half_pixel", "asymmetric", "pytorch_half_pixel"),
+        nearestMode: pick("floor", "ceil", "round_prefer_floor"),
+      });
+    }
+    case "Unflatten":
+      return op.Unflatten(op.Flatten(x), { height, width, channels });
     case "Flatten":
       return op.Flatten(x);
   }

@@ -77,8 +77,8 @@ function run(
   end(words, (row) => at(slots, row));
   const program: CellProgram = {
     name: "relu",
-    inputWidths: [1],
-    outputWidths: [1],
+    inputBytes: [4],
+    outputBytes: [4],
     cachePositions: [],
     localCaches: [],
     ragged: false,
@@ -223,7 +223,7 @@ Deno.test("a row of nobody appends to caches of nobody", () => {
   const words = new Int32Array(64);
   const addresses = new Uint32Array(words.buffer);
   const program = {
-    ...{ inputWidths: [1], outputWidths: [1, 1], cachePositions: [8, 8] },
+    ...{ inputBytes: [4], outputBytes: [4, 4], cachePositions: [8, 8] },
     ...{ ragged: false },
   } as unknown as CellProgram;
   const own = { zeros: 1000, sink: 2000, cacheSink: 3000 };

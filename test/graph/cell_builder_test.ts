@@ -23,11 +23,11 @@ const misfits: Record<
 > = {
   "Gather of a float": [
     (op, { x }) => op.Gather(zeros(4, 3), x),
-    /Gather takes one i32 id, got f32\[3\]/,
+    /Gather takes one i32 id, or axes of them, got f32\[3\]/,
   ],
   "Gather of two ids": [
     (op, { ids }) => op.Gather(zeros(4, 3), ids),
-    /Gather takes one i32 id, got i32\[2\]/,
+    /Gather takes one i32 id, or axes of them, got i32\[2\]/,
   ],
   "Gather from a row": [
     (op, { id }) => op.Gather(zeros(4), id),
@@ -141,7 +141,7 @@ const misfits: Record<
   "Concat of nothing": [(op) => op.Concat(), /Concat takes at least one row/],
   "Concat with an id": [
     (op, { x, id }) => op.Concat(x, id),
-    /Concat takes f32 rows, got i32/,
+    /Concat takes rows of f32 or of i32, got f32, i32/,
   ],
   "Slice beyond the end": [
     (op, { x }) => op.Slice(x, 1, 4),

@@ -56,7 +56,7 @@ Deno.test("defineCell() names what a definition does not have, or has of another
     ],
     [
       { inputs: { x: { dtype: "f64", width: 2 } } },
-      /"x" of cell "cell" is f32 or i32, got "f64"/,
+      /"x" of cell "cell" is of type f32, .*, q8, got "f64"/,
     ],
     [
       { inputs: { x: { ...image(1, 2, 1), width: 3 } } },

@@ -1,4 +1,5 @@
 /** Models, policies and executors as callers hand them to an engine. */
+import { DTYPES } from "../../tensor/tensor.ts";
 import {
   type Check,
   positiveInteger,
@@ -76,11 +77,11 @@ function checkModel(model: unknown, where: string): void {
   const isOutputs = outputs === undefined ||
     typeof outputs === "object" && outputs !== null &&
       Object.values(outputs).every((dtype) =>
-        dtype === "f32" || dtype === "i32"
+        (DTYPES as readonly unknown[]).includes(dtype)
       );
   if (!isOutputs) {
     fail(
-      `the "outputs" of model "${name}" are "f32" or "i32" by name`,
+      `the "outputs" of model "${name}" are ${DTYPES.join(", ")} by name`,
       outputs,
     );
   }

@@ -1,5 +1,6 @@
 import { wholePanels } from "../../graph/cache.ts";
 import type { AttentionOperator, Value } from "../../graph/operator.ts";
+import { lastAxis } from "../../graph/row_layout.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
 import type { Lowerings } from "./lowering.ts";
 
@@ -65,13 +66,24 @@ export const attention: Lowerings<AttentionOperator> = {
   LayerNormalization({ scale, bias, epsilon, inputs, outputs }, lowering) {
     const x = inputs[0];
     lowering.kernel("layer_norm_f32", [
-      "rows",
-      x.width,
-      lowering.tableOf(x),
+      lowering.rows(x),
+      lastAxis(x),
+      lowering.rowTable(x),
       lowering.place(scale.data),
       bias ? lowering.place(bias.data) : 0,
       epsilon,
-      lowering.output(outputs[0]),
+      lowering.outputRows(outputs[0]),
+    ]);
+  },
+
+  RMSNormalization({ scale, epsilon, inputs: [x], outputs }, lowering) {
+    lowering.kernel("rms_norm_f32", [
+      lowering.rows(x),
+      lastAxis(x),
+      lowering.rowTable(x),
+      lowering.place(scale.data),
+      epsilon,
+      lowering.outputRows(outputs[0]),
     ]);
   },
 };

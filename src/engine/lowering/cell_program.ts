@@ -27,23 +27,50 @@ export type TableRef =
 export type Argument =
   | number
   | "rows"
+  /** So many times the number of rows. */
+  | { readonly rowsTimes: number }
   | TableRef
   /** Byte offset within the worker's scratch rows. */
   | { readonly scratch: number };
 
+/** A call of a kernel. */
+export interface KernelCall<Arg = Argument> {
+  readonly call: "kernel";
+  readonly kernel: keyof KernelExports;
+  readonly args: readonly Arg[];
+  /** The kernel returns -1, or the first row that it cannot compute, of which every row of the task has so many. */
+  readonly reports?: number;
+}
+
+/** Where a table has its entries for the turn that a call is in: turn i's begin with number i x `step`. */
+export interface Entries {
+  readonly entries: TableRef;
+  readonly step: number;
+}
+
 export type Call =
+  | KernelCall
+  /** `calls`, one after the other, `turns` times for each row: what takes the rows of one request at a time. */
   | {
-    readonly call: "kernel";
-    readonly kernel: keyof KernelExports;
-    readonly args: readonly Argument[];
-    /** The kernel returns -1, or the first row that it cannot compute. */
-    readonly reports?: boolean;
+    readonly call: "each";
+    readonly turns: number;
+    readonly calls: readonly KernelCall<Argument | Entries>[];
   }
   /** to[i] = from[i] + bytes: a slice of every row. */
   | {
     readonly call: "offset";
     readonly from: TableRef;
     readonly to: TableRef;
+    readonly bytes: number;
+    /** Entries for each row. */
+    readonly count: number;
+  }
+  /** to[count i + j] = from[i] + j bytes: the parts of every row. */
+  | {
+    readonly call: "spread";
+    readonly from: TableRef;
+    readonly to: TableRef;
+    readonly count: number;
     readonly bytes: number;
   }
   /** Writes the tables' addresses one after the other: an array of operands. */
@@ -72,9 +99,9 @@ export interface LocalCache {
 
 export interface CellProgram {
   readonly name: string;
-  /** Element width of each input and output. */
-  readonly inputWidths: readonly number[];
-  readonly outputWidths: readonly number[];
+  /** Bytes of a row of each input and output. */
+  readonly inputBytes: readonly number[];
+  readonly outputBytes: readonly number[];
   /** Most positions of each cache port. */
   readonly cachePositions: readonly number[];
   readonly localCaches: readonly LocalCache[];

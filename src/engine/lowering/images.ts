@@ -1,6 +1,5 @@
 import { convEpilogue, isDepthwise } from "../../graph/conv_epilogue.ts";
 import type {
-  Activation,
   ImageOperator,
   ImageSize,
   OperatorOf,
@@ -19,16 +18,16 @@ import {
   packConvTranspose,
   packDepthwise,
 } from "../../kernels/pack/pack_conv.ts";
+import {
+  resizeLinear,
+  resizeNearest,
+} from "../../kernels/pack/resize_tables.ts";
 import { type ImageShape, imageShape } from "../../tensor/image_shape.ts";
+import type { ResizeAxis } from "../../tensor/resize_axis.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
 import type { TableRef } from "./cell_program.ts";
+import { FUSED } from "./elementwise.ts";
 import type { Lowering, Lowerings } from "./lowering.ts";
-
-const ACTIVATION_CODES: Readonly<Record<Activation, number>> = {
-  Relu: ACTIVATIONS.relu,
-  Sigmoid: ACTIVATIONS.sigmoid,
-  Tanh: ACTIVATIONS.tanh,
-};
 
 export const images: Lowerings<ImageOperator> = {
   Conv: lowerConv,
@@ -87,23 +86,55 @@ export const images: Lowerings<ImageOperator> = {
     );
   },
 
+  Resize(operator, lowering) {
+    const { mode, lines, columns, nearestMode, inputs: [x], outputs } =
+      operator;
+    const { height, width, channels } = x.image!;
+    const table = (axis: ResizeAxis) =>
+      lowering.place(
+        mode === "linear"
+          ? resizeLinear(axis)
+          : resizeNearest(axis, nearestMode),
+      );
+    lowering.kernel(
+      mode === "linear" ? "resize_linear_f32" : "resize_nearest_f32",
+      [
+        "rows",
+        ...[height, width, channels, lines.output, columns.output],
+        lowering.tableOf(x),
+        ...[table(lines), table(columns)],
+        lowering.output(outputs[0]),
+      ],
+    );
+  },
+
   Flatten({ inputs: [x], outputs }, lowering) {
     const { height, width, channels } = x.image!;
-    const from = lowering.tableOf(x);
-    if (isInOnnxOrder(x.image!)) return lowering.lies(outputs[0], from);
-    lowering.kernel("transpose_rows_f32", [
-      "rows",
-      height * width,
-      channels,
-      from,
-      lowering.output(outputs[0]),
-    ]);
+    turn(x, outputs[0], [height * width, channels], lowering);
+  },
+
+  Unflatten({ inputs: [x], outputs }, lowering) {
+    const { height, width, channels } = outputs[0].image!;
+    turn(x, outputs[0], [channels, height * width], lowering);
   },
 };
 
-/** Whether [height][width][channels] lies as [channels][height][width] does. */
-function isInOnnxOrder({ height, width, channels }: ImageSize): boolean {
-  return channels === 1 || height * width === 1;
+/** [height][width] as [width][height]; a view where that is the same. */
+function turn(
+  x: Value,
+  y: Value,
+  [height, width]: readonly [number, number],
+  lowering: Lowering,
+): void {
+  const from = lowering.tableOf(x);
+  if (height === 1 || width === 1) return lowering.lies(y, from);
+  lowering.kernel("transpose_rows_f32", [
+    "rows",
+    height,
+    width,
+    from,
+    lowering.output(y),
+  ]);
 }
 
 /** Concat of images: every part goes to its channels of every pixel. */
@@ -205,7 +236,7 @@ function takeEpilogue(
   for (const taken of absorbed) lowering.fuse(taken);
   return {
     ...rest,
-    act: activation ? ACTIVATION_CODES[activation] : ACTIVATIONS.none,
+    act: ACTIVATIONS[activation ? FUSED[activation] : "none"],
   };
 }
 

@@ -9,13 +9,21 @@ import type {
   OperatorName,
   Value,
 } from "../../graph/operator.ts";
+import {
+  bytesOfRow,
+  lastAxis,
+  rowBytes,
+  rowsOf,
+} from "../../graph/row_layout.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { BYTES_PER_ELEMENT, type TensorData } from "../../tensor/tensor.ts";
 import {
   type Argument,
   type Call,
   type CellProgram,
+  type Entries,
   type FixedTable,
+  type KernelCall,
   type LocalCache,
   ROWS_PER_CALL,
   SCRATCH_ROWS_BYTES,
@@ -38,8 +46,37 @@ const VIEWS: ReadonlySet<OperatorName> = new Set([
   "Gather",
   "Slice",
   "Constant",
+  "Reshape",
   "Flatten",
+  "Unflatten",
 ]);
+
+/** Operators of which one operand may be taken again and again. */
+const REPEATS: ReadonlySet<OperatorName> = new Set([
+  ...(["Add", "Sub", "Mul", "Div", "Max", "Min"] as const),
+]);
+
+/** Entries that tables of parts of rows have room for; but for one row at least. */
+const TABLE_ENTRIES = 4096;
+
+/** Rows that a cell is computed at once: fewer where a row is many rows of a kernel. */
+function rowsAtOnce({ operators }: Cell): number {
+  let most = 1;
+  for (const { op, inputs, outputs } of operators) {
+    for (const value of [...inputs, ...outputs]) {
+      most = Math.max(most, rowsOf(value));
+    }
+    if (!REPEATS.has(op)) continue;
+    const least = Math.min(...inputs.map(({ width }) => width));
+    most = Math.max(most, outputs[0].width / least);
+  }
+  return Math.max(1, Math.min(ROWS_PER_CALL, Math.floor(TABLE_ENTRIES / most)));
+}
+
+/** So many times the number of rows. */
+export function times(count: number): Argument {
+  return count === 1 ? "rows" : { rowsTimes: count };
+}
 
 /** A cell on its way to a program: where its values are, and the calls so far. */
 export class Lowering extends CellUses {
@@ -50,6 +87,8 @@ export class Lowering extends CellUses {
   /** Operators whose work another one has taken over. */
   readonly #fused = new Set<Operator>();
   readonly #localCaches: LocalCache[];
+  /** Tables of parts of rows, by what they are spread from. */
+  readonly #spreads = new Map<string, TableRef>();
   /** Scratch rows for what lies between operators: their tables, and bytes from one to the next. */
   readonly #scratchRows: { readonly table: number; readonly stride: number }[] =
     [];
@@ -60,10 +99,9 @@ export class Lowering extends CellUses {
 
   constructor(cell: Cell, readonly place: PlaceConstant) {
     super(cell);
-    this.rowsPerCall = Math.max(
-      ROWS_PER_CALL,
-      wholePanels(cell.tokensMax ?? 0),
-    );
+    this.rowsPerCall = cell.tokensMax === undefined
+      ? rowsAtOnce(cell)
+      : Math.max(ROWS_PER_CALL, wholePanels(cell.tokensMax));
     this.#localCaches = cell.localCaches.map(({ keyWidth, valueWidth }) => {
       const scratch = (width: number) =>
         this.scratch(width * BYTES_PER_ELEMENT * this.rowsPerCall);
@@ -93,20 +131,20 @@ export class Lowering extends CellUses {
       if (!("port" in from && from.port === to.port)) {
         this.kernel("copy_rows", [
           "rows",
-          value.width * BYTES_PER_ELEMENT,
+          rowBytes(value),
           from,
           to,
         ]);
       }
     });
-    const rowBytes = this.#scratchRows.reduce(
+    const scratch = this.#scratchRows.reduce(
       (sum, { stride }) => sum + stride,
       0,
     );
     // All tokens of a request at least.
     const rowsPerCall = Math.max(
       cell.tokensMax === undefined ? 1 : wholePanels(cell.tokensMax),
-      Math.min(this.rowsPerCall, Math.floor(SCRATCH_ROWS_BYTES / rowBytes)),
+      Math.min(this.rowsPerCall, Math.floor(SCRATCH_ROWS_BYTES / scratch)),
     );
     for (const { table, stride } of this.#scratchRows) {
       const base = { scratch: this.scratch(stride * rowsPerCall) };
@@ -114,8 +152,8 @@ export class Lowering extends CellUses {
     }
     return {
       name: cell.name,
-      inputWidths: cell.inputs.map(({ width }) => width),
-      outputWidths: cell.outputs.map(({ width }) => width),
+      inputBytes: cell.inputs.map(rowBytes),
+      outputBytes: cell.outputs.map(rowBytes),
       cachePositions: cell.caches.map(({ positionsMax }) => positionsMax),
       localCaches: this.#localCaches,
       ragged: cell.tokensMax !== undefined,
@@ -152,10 +190,55 @@ export class Lowering extends CellUses {
   output(value: Value): TableRef {
     const known = this.#rows.get(value.id);
     if (known !== undefined) return known;
-    const rows = this.ownTable();
-    const stride = alignUp(value.width * BYTES_PER_ELEMENT);
-    this.#scratchRows.push({ table: rows.own, stride });
+    const rows = this.temporary(rowBytes(value));
     this.#rows.set(value.id, rows);
+    return rows;
+  }
+
+  /** Rows of a kernel that are as many as a value's, of all requests: see RowShape. */
+  rows(value: Value): Argument {
+    return times(rowsOf(value));
+  }
+
+  /** The rows of a kernel that a value is, of all requests. */
+  rowTable(value: Value): TableRef {
+    return this.#perRow(value, this.tableOf(value));
+  }
+
+  /** Where such rows go. */
+  outputRows(value: Value): TableRef {
+    return this.#perRow(value, this.output(value));
+  }
+
+  #perRow(value: Value, from: TableRef): TableRef {
+    return this.spread(
+      from,
+      rowsOf(value),
+      bytesOfRow(value.dtype, lastAxis(value)),
+    );
+  }
+
+  /** `count` addresses for each of the table's, so many bytes apart; 0: each `count` times. */
+  spread(from: TableRef, count: number, bytes: number): TableRef {
+    if (count === 1) return from;
+    const key = [Object.entries(from), count, bytes].join();
+    const known = this.#spreads.get(key);
+    if (known) return known;
+    const to = this.ownTable(count);
+    this.#calls.push({ call: "spread", from, to, count, bytes });
+    this.#spreads.set(key, to);
+    return to;
+  }
+
+  /** A row that all requests share. */
+  constantRow(data: TensorData): TableRef {
+    return this.fixedTable(this.place(data), 0);
+  }
+
+  /** Scratch rows of so many bytes: of nothing that has a name. */
+  temporary(bytes: number): TableRef {
+    const rows = this.ownTable();
+    this.#scratchRows.push({ table: rows.own, stride: alignUp(bytes) });
     return rows;
   }
 
@@ -174,11 +257,11 @@ export class Lowering extends CellUses {
     return { port: cacheTable(ports, cache, table) };
   }
 
-  /** Every entry of a table, an address or a count, plus a number. */
-  offset(from: TableRef, bytes: number): TableRef {
+  /** Every entry of a table, an address or a count, plus a number; of a table of `count` for each row. */
+  offset(from: TableRef, bytes: number, count = 1): TableRef {
     if (bytes === 0) return from;
-    const to = this.ownTable();
-    this.#calls.push({ call: "offset", from, to, bytes });
+    const to = this.ownTable(count);
+    this.#calls.push({ call: "offset", from, to, bytes, count });
     return to;
   }
 
@@ -193,10 +276,10 @@ export class Lowering extends CellUses {
     return to;
   }
 
-  /** A table that calls of the program fill. */
-  ownTable(): { own: number } {
+  /** A table that calls of the program fill, of `count` entries for each row. */
+  ownTable(count = 1): { own: number } {
     const own = this.#tableBytes;
-    this.#tableBytes += BYTES_PER_ELEMENT * this.rowsPerCall;
+    this.#tableBytes += BYTES_PER_ELEMENT * this.rowsPerCall * count;
     return { own };
   }
 
@@ -207,24 +290,29 @@ export class Lowering extends CellUses {
     return table;
   }
 
-  /** @returns byte offset of working memory within the worker's scratch; a multiple of 16 stays one */
+  /** @returns byte offset of working memory within the worker's scratch, a multiple of 16 */
   scratch(bytes: number): number {
     const at = this.#scratchBytes;
-    this.#scratchBytes += bytes;
+    this.#scratchBytes += alignUp(bytes);
     return at;
   }
 
-  /** @param reports the kernel returns -1, or the first row that it cannot compute */
+  /** @param reports see Call */
   kernel(
-    kernel: (Call & { call: "kernel" })["kernel"],
+    kernel: KernelCall["kernel"],
     args: readonly Argument[],
-    reports = false,
+    reports?: number,
   ): void {
     this.#calls.push({
       call: "kernel",
       kernel,
       args,
-      ...(reports && { reports }),
+      ...(reports !== undefined && { reports }),
     });
+  }
+
+  /** Calls that are made `turns` times for each row. */
+  each(turns: number, calls: readonly KernelCall<Argument | Entries>[]): void {
+    this.#calls.push({ call: "each", turns, calls });
   }
 }

@@ -70,14 +70,14 @@ export function cacheTable(
 }
 
 export function taskLayout(
-  { inputWidths, outputWidths, cachePositions, ragged, stop }: Pick<
+  { inputBytes, outputBytes, cachePositions, ragged, stop }: Pick<
     CellProgram,
-    "inputWidths" | "outputWidths" | "cachePositions" | "ragged" | "stop"
+    "inputBytes" | "outputBytes" | "cachePositions" | "ragged" | "stop"
   >,
 ): TaskLayout {
   const ports = portLayout({
-    inputs: inputWidths.length,
-    outputs: outputWidths.length,
+    inputs: inputBytes.length,
+    outputs: outputBytes.length,
     caches: cachePositions.length,
   });
   const last = TASK_TABLES.ports + ports.count;

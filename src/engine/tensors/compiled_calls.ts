@@ -4,7 +4,8 @@ import type {
   Argument,
   Call,
   CellProgram,
-  TableRef,
+  Entries,
+  KernelCall,
 } from "../lowering/cell_program.ts";
 
 /**
@@ -21,6 +22,11 @@ export interface CallMemory {
   readonly tables: number;
   /** Address of the runner's scratch rows. */
   readonly scratch: number;
+}
+
+/** Which turn a call is in. */
+interface Turn {
+  number: number;
 }
 
 /** Fills the program's tables that never change. */
@@ -45,14 +51,44 @@ export function compileCall(
   switch (call.call) {
     case "kernel":
       return compileKernel(call, kernels, memory);
+    case "each": {
+      const turn: Turn = { number: 0 };
+      const calls = call.calls.map((inner) =>
+        compileKernel(inner, kernels, memory, turn)
+      );
+      return (rows, ports, stride) => {
+        const turns = rows * call.turns;
+        for (turn.number = 0; turn.number < turns; turn.number++) {
+          for (const inner of calls) inner(rows, ports, stride);
+        }
+        return -1;
+      };
+    }
     case "offset": {
       const from = resolver(call.from, memory);
       const to = resolver(call.to, memory);
       return (rows, ports, stride) => {
         const source = from(rows, ports, stride) >>> 2;
         const target = to(rows, ports, stride) >>> 2;
-        for (let i = 0; i < rows; i++) {
+        const count = rows * call.count;
+        for (let i = 0; i < count; i++) {
           addresses[target + i] = addresses[source + i] + call.bytes;
+        }
+        return -1;
+      };
+    }
+    case "spread": {
+      const from = resolver(call.from, memory);
+      const to = resolver(call.to, memory);
+      const { count, bytes } = call;
+      return (rows, ports, stride) => {
+        const source = from(rows, ports, stride) >>> 2;
+        let target = to(rows, ports, stride) >>> 2;
+        for (let i = 0; i < rows; i++) {
+          const first = addresses[source + i];
+          for (let j = 0; j < count; j++) {
+            addresses[target++] = first + j * bytes;
+          }
         }
         return -1;
       };
@@ -72,29 +108,41 @@ export function compileCall(
 }
 
 function compileKernel(
-  call: Call & { call: "kernel" },
+  call: KernelCall<Argument | Entries>,
   kernels: KernelExports,
   memory: CallMemory,
+  turn?: Turn,
 ): Compiled {
   const kernel = kernels[call.kernel] as (...args: number[]) => number | void;
-  const resolvers = call.args.map((argument) => resolver(argument, memory));
+  const resolvers = call.args.map((argument) =>
+    resolver(argument, memory, turn)
+  );
   const args = new Array<number>(resolvers.length);
+  const { reports } = call;
   return (rows, ports, stride) => {
     for (let i = 0; i < resolvers.length; i++) {
       args[i] = resolvers[i](rows, ports, stride);
     }
     const result = kernel(...args);
-    return call.reports ? result as number : -1;
+    return reports === undefined ? -1 : Math.floor(result as number / reports);
   };
 }
 
 /** What an argument is in a call. */
 function resolver(
-  argument: Argument | TableRef,
-  { tables, scratch }: CallMemory,
+  argument: Argument | Entries,
+  memory: CallMemory,
+  turn?: Turn,
 ): Compiled {
+  const { tables, scratch } = memory;
   if (typeof argument === "number") return () => argument;
   if (argument === "rows") return (rows) => rows;
+  if ("entries" in argument) {
+    const table = resolver(argument.entries, memory);
+    const bytes = 4 * argument.step;
+    return (...call) => table(...call) + bytes * turn!.number;
+  }
+  if ("rowsTimes" in argument) return (rows) => rows * argument.rowsTimes;
   if ("scratch" in argument) return () => scratch + argument.scratch;
   if ("own" in argument) return () => tables + argument.own;
   return (_rows, ports, stride) => ports + argument.port * stride;

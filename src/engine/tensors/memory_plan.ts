@@ -2,10 +2,11 @@ import { assert } from "../../base/assert.ts";
 import { cacheBytes } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Model } from "../../graph/model.ts";
+import { rowBytes } from "../../graph/row_layout.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { createMemory, PAGE_BYTES } from "../../kernels/module/memory.ts";
 import { instantiateKernels } from "../../kernels/module/module.ts";
-import { BYTES_PER_ELEMENT, type TensorData } from "../../tensor/tensor.ts";
+import type { TensorData } from "../../tensor/tensor.ts";
 import type { CellProgram } from "../lowering/cell_program.ts";
 import { lowerCell } from "../lowering/lower_cell.ts";
 import { tokenTableBytes } from "../lowering/task_layout.ts";
@@ -143,7 +144,7 @@ function sizesOf(cells: readonly Cell[], programs: readonly CellProgram[]) {
   const ports = cells.flatMap(({ inputs, outputs }) => [...inputs, ...outputs]);
   const caches = cells.flatMap(({ caches }) => caches);
   return {
-    row: alignUp(most(ports.map(({ width }) => width)) * BYTES_PER_ELEMENT),
+    row: alignUp(most(ports.map(rowBytes))),
     cache: most(
       caches.map((cache) => cacheBytes(cache, cache.positionsMax).all),
     ),

@@ -6,47 +6,50 @@ import {
 import type { ResultRows } from "../../graph/result_rows.ts";
 import type { Port } from "../../graph/cell.ts";
 import type { Result } from "../../graph/result.ts";
-import { BYTES_PER_ELEMENT, type Tensor } from "../../tensor/tensor.ts";
+import { axesOf, rowBytes } from "../../graph/row_layout.ts";
+import {
+  type Dtype,
+  elements,
+  type Tensor,
+  type TensorData,
+} from "../../tensor/tensor.ts";
 
-/** Linear memory, as elements of each type. */
-export interface Elements {
-  readonly i32: Int32Array;
-  readonly f32: Float32Array;
-}
-
-/** Copies the results of a request that is done out of its slot. */
+/**
+ * Copies the results of a request that is done out of its slot.
+ * @param memory linear memory
+ */
 export function resultOf(
   graph: CellGraph,
   slot: number,
-  memory: Elements,
+  memory: Uint8Array,
 ): Result {
-  const result: Record<string, Result[string]> = {};
+  const result: Record<string, Tensor<TensorData>> = {};
   for (const [name, rows] of graph.results) {
     result[name] = copied(rows, slot, memory);
   }
-  return result;
+  // Of what type each is the model says: see checkDeclared.
+  return result as Result;
 }
 
 function copied(
   { port, collected, sources }: ResultRows<NodeOutput>,
   slot: number,
-  memory: Elements,
-): Tensor<Float32Array | Int32Array> {
+  memory: Uint8Array,
+): Tensor<TensorData> {
   const done = sources.filter(({ node }) => node.state === NODE.done);
-  const from = memory[port.dtype];
-  const { width } = port;
   const rows = done.reduce((sum, source) => sum + rowsFrom(source), 0);
-  const data = new (port.dtype === "i32" ? Int32Array : Float32Array)(
-    rows * width,
-  );
-  let to = 0;
+  // Quantised rows are no results: see checkResult.
+  const data = elements(port.dtype as Dtype, rows * port.width);
+  const to = new Uint8Array(data.buffer);
+  const bytes = port.width * data.BYTES_PER_ELEMENT;
+  let copied = 0;
   for (const source of done) {
     const { node, token = 0 } = source;
-    const at = (slot + node.offsets[source.port]) / BYTES_PER_ELEMENT +
-      token * width;
-    const count = rowsFrom(source) * width;
-    data.set(from.subarray(at, at + count), to);
-    to += count;
+    const at = slot + node.offsets[source.port] + token * rowBytes(port);
+    // Several tokens have no padding between them: see checkTokens in cell_builder.ts.
+    const count = rowsFrom(source) * bytes;
+    to.set(memory.subarray(at, at + count), copied);
+    copied += count;
   }
   const isList = collected || isRagged(sources[0]);
   return { shape: isList ? [rows, ...sizesOf(port)] : sizesOf(port), data };
@@ -62,7 +65,8 @@ function isRagged({ node, token }: NodeOutput): boolean {
 }
 
 /** An i32 such as a token id is a scalar. */
-function sizesOf({ dtype, width, image }: Port): number[] {
-  if (image) return [image.height, image.width, image.channels];
-  return dtype === "i32" && width === 1 ? [] : [width];
+function sizesOf(port: Port): number[] {
+  const { dtype, width, shape } = port;
+  if (shape === undefined && dtype === "i32" && width === 1) return [];
+  return [...axesOf(port)];
 }

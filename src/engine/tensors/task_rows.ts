@@ -88,13 +88,13 @@ export class TaskRows {
   }
 
   #makePadding(tables: number, stride: number, row: number): void {
-    const { outputWidths, cachePositions } = this.#program;
+    const { outputBytes, cachePositions } = this.#program;
     const { firstOutput, firstCache } = this.#layout.ports;
     const { sink, cacheSink } = this.#padding;
     const ports = this.ports(tables, stride);
     const at = (port: number) => ((ports + port * stride) >>> 2) + row;
     this.#addresses[(tables >>> 2) + row] = 0;
-    for (let i = 0; i < outputWidths.length; i++) {
+    for (let i = 0; i < outputBytes.length; i++) {
       this.#addresses[at(firstOutput + i)] = sink;
     }
     for (let i = 0; i < cachePositions.length; i++) {

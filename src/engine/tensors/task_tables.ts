@@ -1,7 +1,7 @@
 import { cacheBytes, type CacheUse } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Source } from "../../graph/cell_graph.ts";
-import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
+import { rowBytes } from "../../graph/row_layout.ts";
 import {
   TABLES_PER_CACHE,
   TASK_TABLES,
@@ -135,11 +135,11 @@ export class TaskTables {
       case "node": {
         const { node, port, token = 0 } = source;
         return slot + node.offsets[port] +
-          token * node.cell.outputs[port].width * BYTES_PER_ELEMENT;
+          token * rowBytes(node.cell.outputs[port]);
       }
       case "input":
         return slot + source.data.offset +
-          source.index * source.width * BYTES_PER_ELEMENT;
+          source.index * source.width * source.data.data.BYTES_PER_ELEMENT;
       case "zeros":
         return this.#zeros;
     }

@@ -46,7 +46,7 @@ export class TensorStore {
   readonly doubles: Float64Array;
   /** Writes the tables of tasks. */
   readonly tables: TaskTables;
-  readonly #floats: Float32Array;
+  readonly #bytes: Uint8Array;
   readonly #programIds: ReadonlyMap<Cell, number>;
   readonly #workers: MemoryPlan["workers"];
   readonly #pool: SlotPool;
@@ -62,7 +62,7 @@ export class TensorStore {
     this.kernels = instantiateKernels(options.kernels, { memory: this.memory });
     this.words = new Int32Array(this.memory.buffer);
     this.doubles = new Float64Array(this.memory.buffer);
-    this.#floats = new Float32Array(this.memory.buffer);
+    this.#bytes = new Uint8Array(this.memory.buffer);
     this.tables = new TaskTables(plan, new Uint32Array(this.memory.buffer));
     for (const { data, address } of constants) this.#write(data, address);
     this.#pool = new SlotPool(slots, slots + plan.slotBytes);
@@ -94,8 +94,8 @@ export class TensorStore {
   }
 
   #write(data: TensorData, address: number): void {
-    const memory = data instanceof Int32Array ? this.words : this.#floats;
-    memory.set(data, address >>> 2);
+    const { buffer, byteOffset, byteLength } = data;
+    this.#bytes.set(new Uint8Array(buffer, byteOffset, byteLength), address);
   }
 
   /** Whether rows of the request that start now are void. */
@@ -130,11 +130,7 @@ export class TensorStore {
   }
 
   result(request: SlotRequest): Result {
-    const slot = request.slot;
-    return resultOf(request.graph, slot.address, {
-      i32: this.words,
-      f32: this.#floats,
-    });
+    return resultOf(request.graph, request.slot.address, this.#bytes);
   }
 
   release(request: SlotRequest): void {

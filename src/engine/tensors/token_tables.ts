@@ -66,7 +66,7 @@ export class TokenTables {
    */
   expand(ports: number, stride: number, rows: number): number {
     const { program, words } = this;
-    const { inputWidths, outputWidths, cachePositions } = program;
+    const { inputBytes, outputBytes, cachePositions } = program;
     const { firstOutput, firstCache, count } = this.#ports;
     // They come behind the ports.
     const lengths = (ports + count * stride) >>> 2;
@@ -78,11 +78,11 @@ export class TokenTables {
         words[((ports + table * stride) >>> 2) + row];
       this.#rowOf.fill(row, token, token + length);
       for (let i = 0; i < firstOutput; i++) {
-        this.#step(i, token, length, entry(i), inputWidths[i]);
+        this.#step(i, token, length, entry(i), inputBytes[i]);
       }
-      for (let i = 0; i < outputWidths.length; i++) {
+      for (let i = 0; i < outputBytes.length; i++) {
         const table = firstOutput + i;
-        this.#step(table, token, length, entry(table), outputWidths[i]);
+        this.#step(table, token, length, entry(table), outputBytes[i]);
       }
       for (let i = 0; i < cachePositions.length; i++) {
         const table = firstCache + TABLES_PER_CACHE * i;
@@ -106,12 +106,12 @@ export class TokenTables {
    */
   pad(most: number, length: number, to: PaddingRows): number {
     const { program } = this;
-    const { outputWidths, cachePositions, rowsPerCall } = program;
+    const { outputBytes, cachePositions, rowsPerCall } = program;
     const { firstOutput, firstCache } = this.#ports;
     const tokens = Math.min(most, rowsPerCall);
     const rowLength = Math.min(length, rowsPerCall, ...cachePositions);
     for (let i = 0; i < firstOutput; i++) this.#step(i, 0, tokens, to.zeros, 0);
-    for (let i = 0; i < outputWidths.length; i++) {
+    for (let i = 0; i < outputBytes.length; i++) {
       this.#step(firstOutput + i, 0, tokens, to.sink, 0);
     }
     for (let token = 0; token < tokens; token += rowLength) {
@@ -126,16 +126,15 @@ export class TokenTables {
     return tokens;
   }
 
-  /** Entries of a table: addresses of rows of `width` elements one after the other. */
+  /** Entries of a table: addresses of rows of so many bytes one after the other. */
   #step(
     table: number,
     token: number,
     count: number,
     address: number,
-    width: number,
+    bytes: number,
   ): void {
     const at = ((this.address + table * this.stride) >>> 2) + token;
-    const bytes = width * BYTES_PER_ELEMENT;
     for (let t = 0; t < count; t++) this.words[at + t] = address + t * bytes;
   }
 

@@ -262,9 +262,12 @@ function practiceCalls(
 export function kernelsOf(programs: readonly CellProgram[]): Set<KernelName> {
   return new Set(
     programs.flatMap(({ calls }) =>
-      calls.flatMap((call) =>
-        call.call === "kernel" ? [call.kernel as KernelName] : []
-      )
+      calls.flatMap((call) => {
+        const made = call.call === "each" ? call.calls : [call];
+        return made.flatMap((one) =>
+          one.call === "kernel" ? [one.kernel as KernelName] : []
+        );
+      })
     ),
   );
 }

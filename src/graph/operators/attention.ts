@@ -2,6 +2,7 @@ import { describe } from "../../base/describe.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { CellBody } from "../cell_body.ts";
 import type { CacheRef, Value } from "../operator.ts";
+import { lastAxis } from "../row_layout.ts";
 
 /** How an attention cuts rows into heads, and what it looks at. */
 export interface HeadOptions {
@@ -34,12 +35,17 @@ export interface AttentionOperators {
    */
   AdditiveAttention(q: Value, cache: CacheRef, v: Tensor): Value;
   /**
-   * (x - mean) / sqrt(variance + epsilon) scale + bias over the row; scale and bias as wide as x, bias default
+   * (x - mean) / sqrt(variance + epsilon) scale + bias over the last axis; scale and bias as long as it, bias default
    * none, epsilon at least 0, default 1e-5.
    */
   LayerNormalization(
     x: Value,
     weights: { scale: Tensor; bias?: Tensor; epsilon?: number },
+  ): Value;
+  /** x / sqrt(mean of x^2 + epsilon) scale over the last axis; scale and epsilon as of LayerNormalization. */
+  RMSNormalization(
+    x: Value,
+    weights: { scale: Tensor; epsilon?: number },
   ): Value;
 }
 
@@ -133,8 +139,8 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
       body.known("LayerNormalization", weights, ["scale", "bias", "epsilon"]);
       const { scale, bias, epsilon = 1e-5 } = weights;
       body.float("LayerNormalization", x);
-      body.shape("LayerNormalization scale", scale, [x.width]);
-      if (bias) body.shape("LayerNormalization bias", bias, [x.width]);
+      body.shape("LayerNormalization scale", scale, [lastAxis(x)]);
+      if (bias) body.shape("LayerNormalization bias", bias, [lastAxis(x)]);
       body.expect(
         Number.isFinite(epsilon) && epsilon >= 0,
         `LayerNormalization epsilon is at least 0, got ${describe(epsilon)}`,
@@ -145,7 +151,25 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
         ...(bias && { bias }),
         epsilon: Math.fround(epsilon),
         inputs: [x],
-        outputs: [body.declare("f32", x.width)],
+        outputs: [body.alongside(x)],
+      });
+    },
+
+    RMSNormalization(x, weights) {
+      body.known("RMSNormalization", weights, ["scale", "epsilon"]);
+      const { scale, epsilon = 1e-5 } = weights;
+      body.float("RMSNormalization", x);
+      body.shape("RMSNormalization scale", scale, [lastAxis(x)]);
+      body.expect(
+        Number.isFinite(epsilon) && epsilon >= 0,
+        `RMSNormalization epsilon is at least 0, got ${describe(epsilon)}`,
+      );
+      return body.emit({
+        op: "RMSNormalization",
+        scale,
+        epsilon: Math.fround(epsilon),
+        inputs: [x],
+        outputs: [body.alongside(x)],
       });
     },
   };

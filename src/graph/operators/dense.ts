@@ -1,27 +1,45 @@
-import { describeShape } from "../../base/describe.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
-import { type CellBody, shapeOf } from "../cell_body.ts";
+import { describe, describeShape } from "../../base/describe.ts";
+import { elementCount, isShape, type Tensor } from "../../tensor/tensor.ts";
+import type { CellBody } from "../cell_body.ts";
 import type { Value } from "../operator.ts";
+import { axesOf, lastAxis, shapeOf } from "../row_layout.ts";
 
 /** Matrix products and tables. */
 export interface DenseOperators {
   /**
-   * Row `id`, an i32, of `table` [count, width]; a request whose id is not below count fails alone, with a
-   * CellError.
+   * Row `id`, an i32, of `table` [count, width], or the rows of as many ids as there are; a request with an id that is
+   * not below count fails alone, with a CellError.
    */
   Gather(table: Tensor, id: Value): Value;
-  /** W x + b: weight W [n, k], x of k elements, bias b [n] (default none); n elements. ONNX Gemm with transB = 1. */
+  /**
+   * W x + b for every row of k elements of x: weight W [n, k], bias b [n] (default none); n elements each. ONNX Gemm
+   * with transB = 1.
+   */
   Gemm(x: Value, weight: Tensor, bias?: Tensor): Value;
-  /** Index of the largest element, one i32; the lowest index wins ties. */
+  /**
+   * a b, both of the request: a [.., m, k], b [.., k, n] ([.., n, k] if `transposed`), [.., m, n]. Axes in front are
+   * the same, or b has none.
+   */
+  MatMul(a: Value, b: Value, options?: { transposed?: boolean }): Value;
+  /** Index of the largest element of the last axis, i32; the lowest index wins ties. */
   ArgMax(x: Value): Value;
+  /**
+   * The k largest elements of the last axis, or with `largest` false the smallest, best first, and their indices
+   * (i32); the lower index stands first among equals, NaN last.
+   */
+  TopK(
+    x: Value,
+    k: number,
+    options?: { largest?: boolean },
+  ): { values: Value; ids: Value };
 }
 
 export const denseOperators = (body: CellBody): DenseOperators => ({
   Gather(table, id) {
     body.own("the id of Gather", id);
     body.expect(
-      id.dtype === "i32" && id.width === 1,
-      `Gather takes one i32 id, got ${id.dtype}[${id.width}]`,
+      id.dtype === "i32" && (id.width === 1 || id.shape !== undefined),
+      `Gather takes one i32 id, or axes of them, got ${id.dtype}[${id.width}]`,
     );
     body.weight("Gather table", table);
     body.expect(
@@ -35,7 +53,11 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
       op: "Gather",
       table,
       inputs: [id],
-      outputs: [body.declare("f32", table.shape[1])],
+      outputs: [
+        id.shape
+          ? body.shaped("f32", [...id.shape, table.shape[1]])
+          : body.declare("f32", table.shape[1]),
+      ],
     });
   },
 
@@ -47,14 +69,38 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
         `Flatten it`,
     );
     body.weight("Gemm weight", weight);
-    body.shape("Gemm weight", weight, [weight.shape[0], x.width]);
+    body.shape("Gemm weight", weight, [weight.shape[0], lastAxis(x)]);
     if (bias) body.shape("Gemm bias", bias, [weight.shape[0]]);
     return body.emit({
       op: "Gemm",
       weight,
       ...(bias && { bias }),
       inputs: [x],
-      outputs: [body.declare("f32", weight.shape[0])],
+      outputs: [body.alongside(x, "f32", weight.shape[0])],
+    });
+  },
+
+  MatMul(a, b, { transposed = false } = {}) {
+    body.float("MatMul", a, b);
+    const [left, right] = [axesOf(a), axesOf(b)];
+    const [m, k] = left.slice(-2);
+    const [rows, columns] = right.slice(-2);
+    const [n, sum] = transposed ? [rows, columns] : [columns, rows];
+    const batch = right.slice(0, -2);
+    const fits = !a.image && !b.image && left.length >= 2 &&
+      right.length >= 2 && sum === k &&
+      (elementCount(batch) === 1 || isShape(batch, left.slice(0, -2)));
+    body.expect(
+      fits,
+      `MatMul of ${shapeOf(a)} and ${shapeOf(b)}${
+        transposed ? ", transposed" : ""
+      }`,
+    );
+    return body.emit({
+      op: "MatMul",
+      transposed,
+      inputs: [a, b],
+      outputs: [body.shaped("f32", [...left.slice(0, -2), m, n])],
     });
   },
 
@@ -63,7 +109,20 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
     return body.emit({
       op: "ArgMax",
       inputs: [x],
-      outputs: [body.declare("i32", 1)],
+      outputs: [body.alongside(x, "i32", 1)],
     });
+  },
+
+  TopK(x, k, { largest = true } = {}) {
+    body.float("TopK", x);
+    body.expect(
+      x.image === undefined && Number.isInteger(k) && k >= 1 &&
+        k <= lastAxis(x),
+      `TopK of ${describe(k)} of ${shapeOf(x)} elements`,
+    );
+    const values = body.alongside(x, "f32", k);
+    const ids = body.alongside(x, "i32", k);
+    body.emit({ op: "TopK", largest, inputs: [x], outputs: [values, ids] });
+    return { values, ids };
   },
 });

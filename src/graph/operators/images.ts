@@ -6,9 +6,11 @@ import {
   type Pair,
   transposedShape,
 } from "../../tensor/image_shape.ts";
+import type { CoordinateMode, NearestMode } from "../../tensor/resize_axis.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { type CellBody, shapeOf } from "../cell_body.ts";
+import type { CellBody } from "../cell_body.ts";
 import type { ImageSize, Value } from "../operator.ts";
+import { shapeOf } from "../row_layout.ts";
 
 /** ONNX's attributes of a sliding window, with ONNX's defaults; a pair is height and width, or one number for both. */
 export interface WindowAttributes {
@@ -88,13 +90,51 @@ export interface ImageOperators {
   GlobalAveragePool(x: Value): Value;
   /** The middle `height` x `width` pixels. Deviation: crops only; a larger size is refused. */
   CenterCropPad(x: Value, height: number, width: number): Value;
+  /**
+   * An image of `height` x `width` pixels, ONNX Resize of these axes.
+   * @param attributes mode: default nearest
+   */
+  Resize(
+    x: Value,
+    height: number,
+    width: number,
+    attributes?: ResizeAttributes,
+  ): Value;
   /** An image as a plain row in ONNX's order, [channels][height][width]. */
   Flatten(x: Value): Value;
+  /** A row in ONNX's order, [channels][height][width], as an image. */
+  Unflatten(x: Value, size: ImageSize): Value;
 }
+
+/** ONNX's attributes of Resize. */
+export interface ResizeAttributes {
+  /** Default nearest. */
+  mode?: "nearest" | "linear";
+  /** Default half_pixel. */
+  coordinates?: CoordinateMode;
+  /** Default round_prefer_floor. */
+  nearestMode?: NearestMode;
+  /** Of lines and columns, where they are not what the sizes say: ONNX's `scales`. */
+  scales?: readonly [number, number];
+}
+
+const COORDINATES: readonly CoordinateMode[] = [
+  "half_pixel",
+  "asymmetric",
+  "align_corners",
+  "pytorch_half_pixel",
+];
+const NEAREST: readonly NearestMode[] = [
+  "round_prefer_floor",
+  "round_prefer_ceil",
+  "floor",
+  "ceil",
+];
 
 const WINDOW = ["strides", "pads", "dilations"];
 const CONV = [...WINDOW, "bias", "group"];
 const POOL = [...WINDOW, "kernelShape", "ceilMode"];
+const RESIZE = ["mode", "coordinates", "nearestMode", "scales"];
 const BATCH_NORM = ["scale", "shift", "mean", "variance"] as const;
 
 export const imageOperators = (body: CellBody): ImageOperators => {
@@ -296,6 +336,59 @@ export const imageOperators = (body: CellBody): ImageOperators => {
         op: "CenterCropPad",
         inputs: [x],
         outputs: [body.image({ height, width, channels: size.channels })],
+      });
+    },
+
+    Resize(x, height, width, attributes = {}) {
+      const size = imageOf("Resize", x);
+      body.known("Resize", attributes, RESIZE);
+      const {
+        mode = "nearest",
+        coordinates = "half_pixel",
+        nearestMode = "round_prefer_floor",
+        scales = [height / size.height, width / size.width],
+      } = attributes;
+      body.count("height of Resize", height);
+      body.count("width of Resize", width);
+      body.expect(
+        ["nearest", "linear"].includes(mode) &&
+          COORDINATES.includes(coordinates) &&
+          NEAREST.includes(nearestMode) && scales.length === 2 &&
+          scales.every((scale) => scale > 0 && Number.isFinite(scale)),
+        `Resize by ${describe(scales)}, mode ${describe(mode)}, coordinates ${
+          describe(coordinates)
+        }, nearestMode ${describe(nearestMode)}`,
+      );
+      const axis = (input: number, output: number, scale: number) => ({
+        input,
+        output,
+        scale,
+        coordinates,
+      });
+      return body.emit({
+        op: "Resize",
+        mode,
+        nearestMode,
+        lines: axis(size.height, height, scales[0]),
+        columns: axis(size.width, width, scales[1]),
+        inputs: [x],
+        outputs: [body.image({ height, width, channels: size.channels })],
+      });
+    },
+
+    Unflatten(x, size) {
+      body.float("Unflatten", x);
+      const { height, width, channels } = size;
+      body.expect(
+        x.image === undefined && height * width * channels === x.width,
+        `Unflatten of ${
+          shapeOf(x)
+        } elements to ${height} x ${width} x ${channels}`,
+      );
+      return body.emit({
+        op: "Unflatten",
+        inputs: [x],
+        outputs: [body.image(size)],
       });
     },
 

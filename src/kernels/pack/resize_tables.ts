@@ -3,31 +3,13 @@
  * as tables for `resize_nearest_f32` and `resize_linear_f32`.
  */
 
-/** How output coordinates map to input coordinates. */
-export type CoordinateMode =
-  | "half_pixel"
-  | "asymmetric"
-  | "align_corners"
-  | "pytorch_half_pixel";
+import type { NearestMode, ResizeAxis } from "../../tensor/resize_axis.ts";
 
-/** How a coordinate between two pixels is rounded. */
-export type NearestMode =
-  | "round_prefer_floor"
-  | "round_prefer_ceil"
-  | "floor"
-  | "ceil";
-
-/** One axis of a resize. */
-export interface ResizeAxis {
-  /** Input size. */
-  input: number;
-  /** Output size. */
-  output: number;
-  /** output / input if absent; ONNX `scales` may differ from it. */
-  scale?: number;
-  /** half_pixel by default. */
-  coordinates?: CoordinateMode;
-}
+export type {
+  CoordinateMode,
+  NearestMode,
+  ResizeAxis,
+} from "../../tensor/resize_axis.ts";
 
 function coordinate(
   { input, output, scale = output / input, coordinates = "half_pixel" }:

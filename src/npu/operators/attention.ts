@@ -5,6 +5,7 @@
  */
 import type { AttentionOperator, CacheRef } from "../../graph/operator.ts";
 import type { Extent } from "../../graph/cache.ts";
+import { lastAxis, rowsOf } from "../../graph/row_layout.ts";
 import {
   attention as attentionLayer,
   layerNorm,
@@ -12,6 +13,7 @@ import {
   SOFTMAX_PASSES,
 } from "../layers.ts";
 import type { Costs, RowCosts } from "./costs.ts";
+import { onVector } from "./elementwise.ts";
 
 /** Operators that cost by row. */
 type LooksBack = "Attention" | "AdditiveAttention";
@@ -28,11 +30,19 @@ export const attention: Costs<
   }],
   LayerNormalization: ({ outputs }, { name, rows }) => [
     {
-      ...layerNorm(name, { width: outputs[0].width }, rows),
+      ...layerNorm(
+        name,
+        { width: lastAxis(outputs[0]) },
+        rows * rowsOf(outputs[0]),
+      ),
       extraReadWords: 0,
       extraWriteWords: 0,
     },
   ],
+  /** Without mean and shift. */
+  RMSNormalization: onVector(
+    PASSES.mul + PASSES.add + PASSES.mul + PASSES.mul,
+  ),
 };
 
 export const attentionByRow: RowCosts<

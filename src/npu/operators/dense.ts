@@ -1,4 +1,5 @@
 import type { DenseOperator } from "../../graph/operator.ts";
+import { lastAxis, rowsOf } from "../../graph/row_layout.ts";
 import { embedding, matmul, PASSES } from "../layers.ts";
 import type { Costs } from "./costs.ts";
 import { onVector } from "./elementwise.ts";
@@ -7,8 +8,27 @@ export const dense: Costs<DenseOperator> = {
   Gather: ({ outputs }, { name, rows }) => [
     embedding(name, { width: outputs[0].width }, rows),
   ],
-  Gemm: ({ weight, outputs }, { name, rows }) => [
-    matmul(name, { inputs: weight.shape[1], outputs: outputs[0].width }, rows),
-  ],
+  Gemm: ({ weight, inputs: [x] }, { name, rows }) => {
+    const [outputs, inputs] = weight.shape as [number, number];
+    return [matmul(name, { inputs, outputs }, rows * rowsOf(x))];
+  },
+  /** Every request's right operand is its own, as in attention. */
+  MatMul: ({ inputs: [a, b], outputs: [c] }, { name, rows }) => {
+    const [n, k] = [lastAxis(c), lastAxis(a)];
+    const matrices = b.width / (n * k);
+    return [{
+      name,
+      gemms: [{
+        gemm: { m: rowsOf(a) / matrices, n, k },
+        copies: rows * matrices,
+        filterIsActivation: true,
+      }],
+      vector: [],
+      extraReadWords: 0,
+      extraWriteWords: 0,
+    }];
+  },
   ArgMax: onVector(PASSES.compare),
+  /** Compared with the best so far. */
+  TopK: onVector(PASSES.compare),
 };

@@ -18,13 +18,16 @@ import {
   PASSES,
   pool,
 } from "../layers.ts";
-import type { CostContext, Costs } from "./costs.ts";
+import { type CostContext, type Costs, vectorLayer } from "./costs.ts";
 import { onVector } from "./elementwise.ts";
 
 const ACTIVATION_NAMES: Readonly<Record<Activation, ActivationName>> = {
   Relu: "relu",
   Sigmoid: "sigmoid",
   Tanh: "tanh",
+  Gelu: "gelu",
+  GeluTanh: "gelu",
+  Swish: "swish",
 };
 
 export const images: Costs<ImageOperator> = {
@@ -62,8 +65,17 @@ export const images: Costs<ImageOperator> = {
   MaxPool: poolLayers,
   AveragePool: poolLayers,
   GlobalAveragePool: poolLayers,
+  /** Two pixels a side are weighted, if linear. */
+  Resize: ({ mode, outputs }, { name, rows }) => [
+    vectorLayer(name, [{
+      name: "resize",
+      elements: rows * outputs[0].width,
+      passes: mode === "linear" ? 4 * PASSES.mul + 3 * PASSES.add : 1,
+    }]),
+  ],
   CenterCropPad: () => [],
   Flatten: () => [],
+  Unflatten: () => [],
 };
 
 function epilogueOptions(

@@ -82,8 +82,8 @@ Deno.test("a worker's loop makes the accesses of the machine's worker", () => {
   const row = slot + 2048;
   const program: CellProgram = {
     name: "nothing",
-    inputWidths: [1],
-    outputWidths: [1],
+    inputBytes: [4],
+    outputBytes: [4],
     cachePositions: [],
     localCaches: [],
     ragged: false,

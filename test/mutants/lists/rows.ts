@@ -256,7 +256,7 @@ export const MUTANTS: MutantList = [
   {
     id: "rows.token-of",
     file: "src/engine/tensors/task_tables.ts",
-    from: "token * node.cell.outputs[port].width * BYTES_PER_ELEMENT",
+    from: "token * rowBytes(node.cell.outputs[port])",
     to: "0 * token",
     tests: [RAGGED],
     why: "a node that reads one token of a ragged row reads that one",

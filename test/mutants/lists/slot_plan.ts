@@ -40,7 +40,7 @@ export const MUTANTS: MutantList = [
     id: "slot_plan.kept-grown",
     file: "src/graph/slot_plan.ts",
     from:
-      "(node.keptPorts >> port) & 1 ? this.#take(rowBytes(node, port)) : offset",
+      "(node.keptPorts >> port) & 1 ? this.#take(outBytes(node, port)) : offset",
     to: "offset",
     tests: [PLAN, PAIRED],
     why: "results of growing steps lie beside the two buffers",
