@@ -32,6 +32,9 @@ import { INDEXINGS } from "./indexing.ts";
 import { RESIZES } from "./resize.ts";
 import { RECURRENT } from "./recurrent.ts";
 import { ATTENTIONS } from "./attention.ts";
+import { CONTROLS } from "./control.ts";
+import { SIGNALS } from "./signal.ts";
+import { SAMPLINGS } from "./sampling.ts";
 import { UNARY } from "./unary.ts";
 import { VARIADIC } from "./variadic.ts";
 
@@ -58,6 +61,9 @@ export const plainOperators: Readonly<Record<string, PlainOperator>> = {
   ...RESIZES,
   ...RECURRENT,
   ...ATTENTIONS,
+  ...CONTROLS,
+  ...SIGNALS,
+  ...SAMPLINGS,
 };
 
 /** The operator of a name, if there is one that a version of the operator set knows. */
