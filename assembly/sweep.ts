@@ -21,8 +21,17 @@ export const BLOCK_ROWS = 120;
 @inline function tileRows(): i32 {
   return RELAXED_MADD ? 6 : 5;
 }
-/** Panels that pass side by side where the weights' way from memory is the limit. */
+/** Panels that tiles of a block pass before the next tiles do. */
 export const GROUP_PANELS = 4;
+/** Panels that a leading tile passes before the others follow: half the second-level cache at most. */
+const LEAD_PANELS = 32;
+/**
+ * A tile and a panel stay in the first-level cache together if the tile's rows, counted twice, and the
+ * panel take no more than this.
+ */
+const RESIDENT_BYTES: usize = 48 << 10;
+/** The same where other rows follow. */
+const LEAD_BYTES: usize = 40 << 10;
 /** Of panels above this size half as many, so that a group and some rows stay in the second-level cache. */
 const WIDE_PANEL_BYTES: usize = 128 << 10;
 /** Weights above this size are taken to come from memory rather than from cache. */
@@ -67,21 +76,40 @@ function direct(first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, fi
     return;
   }
   const blockRows = streaming ? 2 * BLOCK_ROWS : BLOCK_ROWS;
-  const group = m - first > 1 && panelBytes > WIDE_PANEL_BYTES ? GROUP_PANELS / 2 : GROUP_PANELS;
   for (let block = first; block < m; block += blockRows) {
     const rows = min(blockRows, m - block);
     const at = <usize>block << 2;
+    const lead = streaming ? leadRows(rows) : 0;
+    const ahead = streaming && rows > 2 && lead == 0;
+    const group = lead ? LEAD_PANELS : rows > 1 && panelBytes > WIDE_PANEL_BYTES ? GROUP_PANELS / 2 : GROUP_PANELS;
     let panel = w;
     let col = firstCol;
-    let left = panels;
-    for (; left >= group; left -= group) {
-      if (rows > 1 && streaming) touch(panel, panelBytes * group);
-      tall(rows, at, group, panel, panelBytes, col);
-      panel += panelBytes * group;
-      col += unitsOf(group);
+    for (let left = panels; left > 0; left -= group) {
+      const some = min(group, left);
+      if (ahead) touch(panel, panelBytes * some);
+      if (lead) across(lead, at, some, panel, panelBytes, col);
+      for (let p = 0; p < some; p += GROUP_PANELS) {
+        const few = min(some - p, GROUP_PANELS);
+        tall(rows - lead, at + (<usize>lead << 2), few, panel, panelBytes, col);
+        panel += panelBytes * few;
+        col += unitsOf(few);
+      }
     }
-    tall(rows, at, left, panel, panelBytes, col);
   }
+}
+
+/**
+ * Rows of the tile that goes ahead of the others while weights come from memory, panel after panel in
+ * one stream: where it and a panel fit the first-level cache it computes as they come. 0: they do not
+ * fit, and touch() has to go ahead instead.
+ */
+function leadRows(rows: i32): i32 {
+  if (rows < 2) return 0;
+  // Two rows wait for memory in any case; of wide panels, for two at a time.
+  if (rows == 2) return panelBytesOf(allK()) > WIDE_PANEL_BYTES ? 0 : 2;
+  const lead = min(rows, tileRows());
+  const bytes = <usize>((2 * lead + 8) * allK()) << 2;
+  return bytes <= (rows > lead ? LEAD_BYTES : RESIDENT_BYTES) ? lead : 0;
 }
 
 /**

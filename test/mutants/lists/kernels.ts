@@ -144,6 +144,14 @@ export const MUTANTS: MutantList = [
     why: "one row against streaming weights ends with the panels left over",
   },
   {
+    id: "kernels.followers",
+    file: "assembly/sweep.ts",
+    from: "tall(rows - lead, at + (<usize>lead << 2), few,",
+    to: "tall(rows - lead, at, few,",
+    tests: ["test/kernels/streaming_test.ts"],
+    why: "rows behind a leading tile are the rows after its own",
+  },
+  {
     id: "kernels.lstm-cell",
     file: "assembly/epilogue.ts",
     from: "return f32x4.add(f32x4.mul(sigmoid(gate), c), sum);",
