@@ -1,4 +1,5 @@
 import { BLOCKED_SCRATCH_BYTES } from "./blocked";
+import { Q8_SCRATCH_BYTES } from "./q8_sweep";
 import { useScratch, variant } from "./scratch";
 
 /** Version of the ABI: exports, argument order, layout of packed weights. Changes with any of them. */
@@ -18,14 +19,16 @@ export function shoal_variants(): i32 {
 
 /** Bytes that shoal_use_scratch() wants. */
 export function shoal_scratch_bytes(variants: i32): i32 {
-  return variants & variant.BLOCKS ? <i32>BLOCKED_SCRATCH_BYTES : 0;
+  return <i32>max(
+    variants & variant.BLOCKS ? BLOCKED_SCRATCH_BYTES : 0, variants & variant.WHOLE_DOTS ? Q8_SCRATCH_BYTES : 0
+  );
 }
 
 /**
  * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
  * (0), and says which variants it runs, a sum of those in shoal_variants(); others are
- * ignored. Neither changes a bit. 1, which needs the memory: many rows go in blocks, faster where the engine checks bounds in code,
- * slower where it does not. 2: int8 sums by four products at a time, of 8 bits in two passes
+ * ignored. Neither changes a bit, and both need the memory. 1: many rows go in blocks, faster where the engine
+ * checks bounds in code, slower where it does not. 2: int8 sums by four products at a time, of 8 bits in two passes
  * unless this engine's dot product, which is tried here, takes them whole; faster where the processor has them in one instruction (VNNI) and the engine uses it.
  */
 export function shoal_use_scratch(address: usize, variants: i32): void {

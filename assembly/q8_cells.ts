@@ -7,12 +7,15 @@ import { writes, writesPairs } from "./job";
 import { checkQ8Panel, checkQ8Rows } from "./q8";
 import { q8 } from "./q8_epilogue";
 import { keepsParts, PART_BYTES, readsQ8, streams, writesQ8 } from "./q8_job";
-import { groupPanels, q8PanelBytes, sweepQ8, takesPanels, TILE_ROWS_MAX, tileRows, tilesQ8 } from "./q8_sweep";
-import { BLOCK_ROWS, STREAM_BYTES } from "./sweep";
+import {
+  blockRows, FEW_PANELS, groupPanels, packBlock, q8PanelBytes, readsBlock, sweepQ8, takesPanels, tileRows, tilesQ8
+} from "./q8_sweep";
+import { PACKED_ROWS } from "./q8_tiles";
+import { STREAM_BYTES } from "./sweep";
 
 /** Bytes of the scratch memory that the int8 cells need. */
 export function cell_q8_scratch_bytes(): i32 {
-  return TILE_ROWS_MAX * <i32>PART_BYTES;
+  return PACKED_ROWS * <i32>PART_BYTES;
 }
 
 /**
@@ -117,26 +120,33 @@ function ofBoth(
 ): void {
   const overX = q8PanelBytes(kx);
   const stride = overX + q8PanelBytes(hidden);
-  const group = groupPanels(stride);
+  const group = groupPanels(stride, seven);
   streams(<usize>panels * stride > STREAM_BYTES);
-  const tall = tileRows(seven);
-  for (let first = 0; first < m; first += BLOCK_ROWS) {
-    const end = min(m, first + BLOCK_ROWS);
-    const tiles = (end - first + tall - 1) / tall;
-    const height = (end - first + tiles - 1) / tiles;
+  const tall = tileRows();
+  const block = blockRows(kx + hidden, seven);
+  for (let first = 0; first < m; first += block) {
+    const all = min(block, m - first);
+    const start = <usize>first << 2;
+    readsQ8(kx, xRows, stride);
+    const ofX = packBlock(all, start, seven, 0);
+    readsQ8(hidden, hRows, stride);
+    packBlock(all, start, seven, ofX);
     for (let p = 0; p < panels; p += group) {
       const stop = min(panels, p + group);
-      for (let i = first; i < end; i += height) {
-        const rows = min(height, end - i);
-        const at = <usize>i << 2;
-        const count = rows == 1 && takesPanels(seven) ? stop - p : 1;
-        keepsParts(scratch, at, p << 3);
-        for (let q = p; q < stop; q += count) {
+      for (let i = 0; i < all; i += tall) {
+        const rows = min(tall, all - i);
+        const at = <usize>(first + i) << 2;
+        const most = rows == 1 && takesPanels() ? FEW_PANELS : 1;
+        for (let q = p; q < stop; q += most) {
+          const count = min(most, stop - q);
+          keepsParts(scratch, at, q << 3);
           const panel = w + <usize>q * stride;
           readsQ8(kx, xRows, stride);
+          readsBlock(all, start, 0);
           writesQ8(panels << 3, q8.PART, 0);
           tilesQ8(rows, at, count, panel, q << 3, seven);
           readsQ8(hidden, hRows, stride);
+          readsBlock(all, start, ofX);
           writesQ8(panels << 3, q8.BOTH, 0);
           tilesQ8(rows, at, count, panel + overX, q << 3, seven);
         }

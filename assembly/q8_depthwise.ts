@@ -3,7 +3,7 @@
 // tap in the padding is read from a line of zero points; of an odd number the last is, with weight 0.
 import { image } from "./image";
 import { finishQ8 } from "./q8_epilogue";
-import { writesQ8 } from "./q8_job";
+import { readsQ8, writesQ8 } from "./q8_job";
 import { row } from "./simd";
 
 /** Bytes before a block's weights: a panel's header without its exceptions. */
@@ -44,6 +44,7 @@ export function depthwiseQ8(
   const channels = image.channels(s);
   const pairs = pairsOf(s);
   const table = zeros + zerosBytes(s);
+  readsQ8(1, inRows, 0);
   for (let at: usize = 0, stop = <usize>m << 2; at < stop; at += 4) {
     const a = row(inRows, at);
     memory.fill(zeros, <u8>load<i32>(a, 4), zerosBytes(s));
@@ -51,7 +52,7 @@ export function depthwiseQ8(
       for (let ox = 0; ox < image.outWidth(s); ++ox, pixel += channels) {
         point(s, oy, ox, a + 16, zeros, table);
         writesQ8(pixel + channels, kind, outRows);
-        onePixel(channels, pairs, a, table, w, at, pixel);
+        onePixel(channels, pairs, table, w, at, pixel);
       }
     }
   }
@@ -74,7 +75,7 @@ function point(s: usize, oy: i32, ox: i32, a: usize, zeros: usize, table: usize)
 }
 
 /** All channels of one output pixel. */
-function onePixel(channels: i32, pairs: i32, a: usize, table: usize, w: usize, at: usize, pixel: i32): void {
+function onePixel(channels: i32, pairs: i32, table: usize, w: usize, at: usize, pixel: i32): void {
   const end = table + (<usize>pairs << 3);
   const block = HEADER + (<usize>pairs << 5);
   const none = v128.splat<i32>(0);
@@ -91,8 +92,8 @@ function onePixel(channels: i32, pairs: i32, a: usize, table: usize, w: usize, a
       lo2 = i32x4.add(lo2, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(second), v128.load(weights + block)));
       hi2 = i32x4.add(hi2, i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_u(second), v128.load(weights + block, 16)));
     }
-    finishQ8(lo, hi, a, w, at, pixel + c);
-    finishQ8(lo2, hi2, a, w + block, at, pixel + c + 8);
+    finishQ8(lo, hi, w, at, pixel + c);
+    finishQ8(lo2, hi2, w + block, at, pixel + c + 8);
   }
   for (; c < channels; c += 8, w += block) {
     let lo = none, hi = none;
@@ -104,7 +105,7 @@ function onePixel(channels: i32, pairs: i32, a: usize, table: usize, w: usize, a
       lo = i32x4.add(lo, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_u(both), v128.load(weights)));
       hi = i32x4.add(hi, i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_u(both), v128.load(weights, 16)));
     }
-    finishQ8(lo, hi, a, w, at, pixel + c);
+    finishQ8(lo, hi, w, at, pixel + c);
   }
 }
 

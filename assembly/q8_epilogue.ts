@@ -7,7 +7,9 @@
 import { shifter } from "./constants";
 import { activate, complete } from "./epilogue";
 import { op0, op1, units } from "./job";
-import { kind, n, outRows, PART_BYTES, partSums, scale, zero } from "./q8_job";
+import {
+  HEADER_BYTES, headers, HIGH_BYTES, highSums, kind, n, ofPart, outRows, part, PART_BYTES, partSums, qRows, scale, zero
+} from "./q8_job";
 import { put, row } from "./simd";
 
 /** Bytes before a panel's weights. */
@@ -26,9 +28,20 @@ export namespace q8 {
 }
 
 /** Ends columns col..col+7 of the row at byte offset `at` of the job's tables. */
-export function finishQ8(lo: v128, hi: v128, q: usize, header: usize, at: usize, col: i32): void {
+export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32): void {
+  if (ASC_FEATURE_RELAXED_SIMD && ofPart) {
+    const high = highSums + at * (HIGH_BYTES >> 2) + (<usize>col << 2);
+    if (ofPart == part.HIGH) {
+      v128.store(high, i32x4.shl(lo, 7));
+      v128.store(high, i32x4.shl(hi, 7), 16);
+      return;
+    }
+    lo = i32x4.add(lo, v128.load(high));
+    hi = i32x4.add(hi, v128.load(high, 16));
+  }
   const left = n - col;
   if (left <= 0) return;
+  const q = headers ? headers + at * (HEADER_BYTES >> 2) : row(qRows, at);
   const rowZero = v128.load_splat<i32>(q, 4);
   const rowSum = v128.load_splat<i32>(q, 8);
   lo = i32x4.sub(lo, i32x4.add(

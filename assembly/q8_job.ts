@@ -30,6 +30,42 @@ export function readsQ8(k: i32, table: usize, stride: usize): void {
   qRows = table;
   steps = (k + 3) >> 2;
   panelBytes = stride;
+  headers = 0;
+}
+
+/** Where rows lie as q8_pack.ts has packed them, as if the table's first were among them. */
+export let packed: usize = 0;
+/** Where their headers are, likewise; 0: before the rows themselves. */
+export let headers: usize = 0;
+export const HEADER_BYTES: usize = 16;
+
+/** Says that rows from byte offset `at` of the table on lie packed at `address`, their headers at `copies`. */
+export function readsPacked(address: usize, copies: usize, at: usize): void {
+  packed = address - at * <usize>steps;
+  headers = copies - at * (HEADER_BYTES >> 2);
+}
+
+export function movesPacked(address: usize): void {
+  packed = address;
+}
+
+/** Which part of the activations is multiplied: all of them, or their highest bits, whose sums are kept for the others'. */
+export namespace part {
+  export const ALL = 0;
+  export const HIGH = 1;
+  export const LOW = 2;
+}
+export let ofPart: i32 = part.ALL;
+/** Bytes of a row of those sums, and where they lie, less the first row and column. */
+export const HIGH_BYTES: usize = 256;
+export let highSums: usize = 0;
+
+export function multiplies(code: i32): void {
+  ofPart = code;
+}
+
+export function keepsHighSums(address: usize, at: usize, col: i32): void {
+  highSums = address - at * (HIGH_BYTES >> 2) - (<usize>col << 2);
 }
 
 export function streams(fromMemory: bool): void {

@@ -1,16 +1,26 @@
 // int8 rows against panels: which tiles, and in what order. Sums are exact, so that nothing here
 // changes a bit. A tile passes all panels of a group before the next tile does: weights from memory
-// come in one long stream, which hardware prefetchers follow (loads ahead of the tiles, as sweep.ts
-// has them for f32, were slower by 5 to 10 %), and lines of the result are completed at once.
-import { n, panelBytes, readsQ8, streaming, streams } from "./q8_job";
+// come in one long stream, which hardware prefetchers follow while sums are made (loads ahead of the
+// tiles, as sweep.ts has them for f32, are that much slower), and which each group begins anew.
+import {
+  HEADER_BYTES, HIGH_BYTES, keepsHighSums, movesPacked, multiplies, n, packed, panelBytes, part, readsPacked, readsQ8, steps, streaming,
+  streams
+} from "./q8_job";
 import { PANEL_HEADER } from "./q8_epilogue";
-import { sweepChain, sweepSplit, sweepWhole, sweepWide } from "./q8_tiles";
-import { wholeBytes, wholeDots } from "./scratch";
+import { packHeaders, packRows } from "./q8_pack";
+import { PACKED_ROWS, sweepChain, sweepWhole, sweepWide } from "./q8_tiles";
+import { scratch, wholeBytes, wholeDots } from "./scratch";
 import { BLOCK_ROWS, STREAM_BYTES } from "./sweep";
 
-/** Panels of a group: even, and together no larger than this where that leaves two. */
-const GROUP_PANELS = 8;
-const GROUP_BYTES: usize = 256 << 10;
+/** Panels of a group, together no larger than this where that leaves two; fewer where sums of each wait in memory. */
+const GROUP_PANELS = 64;
+const GROUP_BYTES: usize = 384 << 10;
+export const FEW_PANELS = 8;
+
+/** Bytes of a block's packed rows, at least one of the longest there are, x's and h's of a cell, twice. */
+const PACKED_BYTES: usize = 288 << 10;
+/** Bytes of scratch memory that whole dot products need. */
+export const Q8_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? PACKED_BYTES + BLOCK_ROWS * HIGH_BYTES : 0;
 
 /** Bytes of one packed panel over K. */
 // @ts-ignore: decorator
@@ -18,52 +28,96 @@ const GROUP_BYTES: usize = 256 << 10;
   return PANEL_HEADER + (<usize>((k + 3) >> 2) << 5);
 }
 
-/** Panels of this size in one group. */
-export function groupPanels(bytes: usize): i32 {
-  return max(2, min(GROUP_PANELS, <i32>(GROUP_BYTES / bytes) & ~1));
+/** Whether these activations are multiplied by whole dot products, but in two parts. */
+// @ts-ignore: decorator
+@inline function inParts(seven: i32): bool {
+  return !wholeBytes && seven == 0;
+}
+
+/** Panels of this size in one group: even. */
+export function groupPanels(bytes: usize, seven: i32): i32 {
+  const most = wholeDots && !inParts(seven) ? GROUP_PANELS : FEW_PANELS;
+  return max(2, min(most, <i32>(GROUP_BYTES / bytes) & ~1));
+}
+
+/** Rows of a block, of which as many have k bytes together. */
+export function blockRows(k: i32, seven: i32): i32 {
+  if (!wholeDots) return BLOCK_ROWS;
+  const rows = <i32>(PACKED_BYTES / ((<usize>(k + 6) << (inParts(seven) ? 1 : 0)) + 2 * HEADER_BYTES));
+  return rows < PACKED_ROWS ? rows : min(BLOCK_ROWS, rows - rows % PACKED_ROWS);
+}
+
+/** From a block's packed rows, or those of their highest bits, to those of the other bits. */
+let toLowBits: usize = 0;
+
+/** Packs a block of the job's rows where whole dot products want them; returns the bytes behind `offset` that it takes. */
+export function packBlock(rows: i32, at: usize, seven: i32, offset: usize): usize {
+  if (!ASC_FEATURE_RELAXED_SIMD || !wholeDots) return 0;
+  const bytes = <usize>(rows * steps) << 2;
+  packHeaders(rows, at, scratch + offset);
+  const head = <usize>rows * HEADER_BYTES;
+  const to = scratch + offset + head;
+  if (!inParts(seven)) {
+    packRows(rows, at, to, 0, -1);
+    return head + bytes;
+  }
+  packRows(rows, at, to, 7, 0x01010101);
+  packRows(rows, at, to + bytes, 0, 0x7f7f7f7f);
+  return head + bytes + bytes;
+}
+
+/** Says that the tiles' rows are those that packBlock() put there, if it did. */
+export function readsBlock(rows: i32, at: usize, offset: usize): void {
+  if (!ASC_FEATURE_RELAXED_SIMD || !wholeDots) return;
+  readsPacked(scratch + offset + <usize>rows * HEADER_BYTES, scratch + offset, at);
+  toLowBits = <usize>(rows * steps) << 2;
 }
 
 /** m quantised rows of k bytes against the panels at w; what becomes of sums was said by writesQ8(). */
 export function sweepQ8(m: i32, k: i32, seven: i32, qRows: usize, w: usize): void {
   readsQ8(k, qRows, q8PanelBytes(k));
   const panels = (n + 7) >> 3;
-  const group = groupPanels(panelBytes);
+  const group = groupPanels(panelBytes, seven);
+  const block = blockRows(k, seven);
   streams(<usize>panels * panelBytes > STREAM_BYTES);
-  for (let first = 0; first < m; first += BLOCK_ROWS) {
-    const rows = min(BLOCK_ROWS, m - first);
+  for (let first = 0; first < m; first += block) {
+    const rows = min(block, m - first);
+    const at = <usize>first << 2;
+    packBlock(rows, at, seven, 0);
+    readsBlock(rows, at, 0);
     let panel = w;
     for (let p = 0; p < panels; p += group) {
-      tilesQ8(rows, <usize>first << 2, min(group, panels - p), panel, p << 3, seven);
+      tilesQ8(rows, at, min(group, panels - p), panel, p << 3, seven);
       panel += <usize>group * panelBytes;
     }
   }
 }
 
-/** A block of rows against some panels, the first of which holds columns from `col` on. */
+/** Some rows of a block against some panels, the first of which holds columns from `col` on. */
 export function tilesQ8(rows: i32, at: usize, panels: i32, w: usize, col: i32, seven: i32): void {
   if (!ASC_FEATURE_RELAXED_SIMD) sweepWide(rows, at, panels, w, col);
-  else if (wholeDots) {
-    if (isWhole(seven)) sweepWhole(rows, at, panels, w, col);
-    else sweepSplit(rows, at, panels, w, col);
-  } else if (seven) sweepChain(rows, at, panels, w, col);
-  else sweepWide(rows, at, panels, w, col);
+  else if (!wholeDots) {
+    if (seven) sweepChain(rows, at, panels, w, col);
+    else sweepWide(rows, at, panels, w, col);
+  } else if (inParts(seven)) {
+    keepsHighSums(scratch + PACKED_BYTES, at, col);
+    multiplies(part.HIGH);
+    sweepWhole(rows, at, panels, w, col);
+    multiplies(part.LOW);
+    const high = packed;
+    movesPacked(high + toLowBits);
+    sweepWhole(rows, at, panels, w, col);
+    movesPacked(high);
+    multiplies(part.ALL);
+  } else sweepWhole(rows, at, panels, w, col);
 }
 
-/** Whether these activations are multiplied in one pass of whole dot products, if any are. */
-// @ts-ignore: decorator
-@inline function isWhole(seven: i32): bool {
-  return seven != 0 || wholeBytes;
-}
-
-/** Rows of the tallest tile there is. */
-export const TILE_ROWS_MAX = 6;
-
-/** Rows of the tallest tile that tilesQ8() takes. */
-export function tileRows(seven: i32): i32 {
-  return !wholeDots ? 4 : isWhole(seven) ? TILE_ROWS_MAX : 5;
+/** Rows of the tallest tile that tilesQ8() takes; a block's are cut into such, from the first on. */
+export function tileRows(): i32 {
+  return wholeDots ? PACKED_ROWS : 4;
 }
 
 /** Whether its tiles of a single row take several panels. */
-export function takesPanels(seven: i32): bool {
-  return !wholeDots || (isWhole(seven) && !streaming);
+export function takesPanels(): bool {
+  return !wholeDots || !streaming;
 }

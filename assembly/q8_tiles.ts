@@ -6,30 +6,27 @@
 // Sums are exact 32-bit integers, whatever the tile or path.
 import { afterException, exception, firstException, lastException } from "./q8_exceptions";
 import { finishQ8, PANEL_HEADER } from "./q8_epilogue";
-import { panelBytes, qRows, steps, streaming } from "./q8_job";
+import { packed, panelBytes, qRows, steps, streaming } from "./q8_job";
 
 // Read from memory: a constant would be built anew in every turn of a loop.
 const ONES = memory.data<i16>([1, 1, 1, 1, 1, 1, 1, 1], 16);
-/** The highest bit of a byte moved to the lowest, and the other seven. */
-const HIGH = memory.data<i16>([0x101, 0x101, 0x101, 0x101, 0x101, 0x101, 0x101, 0x101], 16);
-const LOW = memory.data<i16>([0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f], 16);
+
+/** Rows of the tallest tile of packed rows. */
+export const PACKED_ROWS = 6;
 
 /** Activations below 128, in 16 bits first: two steps of k where no sum of four products can overflow, one elsewhere. */
 export function sweepChain(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
   if (!ASC_FEATURE_RELAXED_SIMD) return;
-  const tiles = (rows + 2) / 3;
-  const small = rows / tiles;
-  const large = rows - small * tiles;
-  if (rows == 1) {
-    for (; panels >= 4; panels -= 4) {
-      q8Chain1x32(at, w, col);
-      w += 4 * panelBytes;
-      col += 32;
+  for (let left = rows; left > 0; ) {
+    const tiles = (left + 2) / 3;
+    const height = (left + tiles - 1) / tiles;
+    let p = 0;
+    if (height == 1) {
+      for (; p + 4 <= panels; p += 4) {
+        q8Chain1x32(at, w + <usize>p * panelBytes, col + (p << 3));
+      }
     }
-  }
-  for (let t = 0; t < tiles; ++t) {
-    const height = t < large ? small + 1 : small;
-    for (let p = 0; p < panels; ++p) {
+    for (; p < panels; ++p) {
       const panel = w + <usize>p * panelBytes;
       const to = col + (p << 3);
       switch (height) {
@@ -38,6 +35,7 @@ export function sweepChain(rows: i32, at: usize, panels: i32, w: usize, col: i32
         default: q8Chain1x8(at, panel, to);
       }
     }
+    left -= height;
     at += <usize>height << 2;
   }
 }
@@ -48,8 +46,7 @@ function q8Chain1x32(at: usize, w: usize, col: i32): void {
   let w2 = w + PANEL_HEADER + 2 * panelBytes;
   let w3 = w + PANEL_HEADER + 3 * panelBytes;
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
+  let a0 = <usize>load<u32>(qRows + at) + 16;
   let l0 = firstException(w), b0: v128, d0: v128;
   let l1 = firstException(w + 1 * panelBytes), b1: v128, d1: v128;
   let l2 = firstException(w + 2 * panelBytes), b2: v128, d2: v128;
@@ -89,17 +86,16 @@ function q8Chain1x32(at: usize, w: usize, col: i32): void {
     l2 = afterException(l2, (a0 - first) >> 3);
     l3 = afterException(l3, (a0 - first) >> 3);
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo01, hi01, q0, w + 1 * panelBytes, at, col + 8);
-  finishQ8(lo02, hi02, q0, w + 2 * panelBytes, at, col + 16);
-  finishQ8(lo03, hi03, q0, w + 3 * panelBytes, at, col + 24);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo01, hi01, w + 1 * panelBytes, at, col + 8);
+  finishQ8(lo02, hi02, w + 2 * panelBytes, at, col + 16);
+  finishQ8(lo03, hi03, w + 3 * panelBytes, at, col + 24);
 }
 
 function q8Chain1x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
+  let a0 = <usize>load<u32>(qRows + at) + 16;
   let l0 = firstException(w), b0: v128, d0: v128;
   let x: v128, y: v128;
   const ones = v128.load(ONES);
@@ -124,17 +120,15 @@ function q8Chain1x8(at: usize, w: usize, col: i32): void {
     }
     l0 = afterException(l0, (a0 - first) >> 3);
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo00, hi00, w, at, col);
 }
 
 function q8Chain2x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
   let lo10 = lo00, hi10 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
+  let a0 = <usize>load<u32>(qRows + at) + 16;
+  let a1 = <usize>load<u32>(qRows + at, 4) + 16;
   let l0 = firstException(w), b0: v128, d0: v128;
   let x: v128, y: v128, z: v128, e: v128, f: v128;
   const ones = v128.load(ONES);
@@ -162,8 +156,8 @@ function q8Chain2x8(at: usize, w: usize, col: i32): void {
     }
     l0 = afterException(l0, (a0 - first) >> 3);
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
 }
 
 function q8Chain3x8(at: usize, w: usize, col: i32): void {
@@ -171,12 +165,9 @@ function q8Chain3x8(at: usize, w: usize, col: i32): void {
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
   let lo10 = lo00, hi10 = lo00;
   let lo20 = lo00, hi20 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
+  let a0 = <usize>load<u32>(qRows + at) + 16;
+  let a1 = <usize>load<u32>(qRows + at, 4) + 16;
+  let a2 = <usize>load<u32>(qRows + at, 8) + 16;
   let l0 = firstException(w), b0: v128, d0: v128;
   let x: v128, y: v128, z: v128, e: v128, f: v128;
   const ones = v128.load(ONES);
@@ -207,27 +198,23 @@ function q8Chain3x8(at: usize, w: usize, col: i32): void {
     }
     l0 = afterException(l0, (a0 - first) >> 3);
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
+  finishQ8(lo20, hi20, w, at + 8, col);
 }
 
-/** Activations below 128 by dot products of four, one instruction where the processor has it (VNNI). */
+/** Packed rows by dot products of four, one instruction where the processor has it (VNNI). */
 export function sweepWhole(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
   if (!ASC_FEATURE_RELAXED_SIMD) return;
-  const tiles = (rows + 5) / 6;
-  const small = rows / tiles;
-  const large = rows - small * tiles;
-  if (rows == 1 && !streaming) {
-    for (; panels >= 4; panels -= 4) {
-      q8Whole1x32(at, w, col);
-      w += 4 * panelBytes;
-      col += 32;
+  for (let left = rows; left > 0; ) {
+    const height = min(left, 6);
+    let p = 0;
+    if (height == 1 && (rows > 1 || !streaming)) {
+      for (; p + 4 <= panels; p += 4) {
+        q8Whole1x32(at, w + <usize>p * panelBytes, col + (p << 3));
+      }
     }
-  }
-  for (let t = 0; t < tiles; ++t) {
-    const height = t < large ? small + 1 : small;
-    for (let p = 0; p < panels; ++p) {
+    for (; p < panels; ++p) {
       const panel = w + <usize>p * panelBytes;
       const to = col + (p << 3);
       switch (height) {
@@ -239,6 +226,7 @@ export function sweepWhole(rows: i32, at: usize, panels: i32, w: usize, col: i32
         default: q8Whole1x8(at, panel, to);
       }
     }
+    left -= height;
     at += <usize>height << 2;
   }
 }
@@ -249,10 +237,10 @@ function q8Whole1x32(at: usize, w: usize, col: i32): void {
   let w2 = w + PANEL_HEADER + 2 * panelBytes;
   let w3 = w + PANEL_HEADER + 3 * panelBytes;
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  let b: v128, d: v128, x: v128, end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
+  let a0 = packed + at * <usize>steps;
+  let b: v128, d: v128, x: v128, y: v128, end: usize;
+  const a = a0;
+  end = a + (<usize>steps << 2);
   while (a0 < end) {
     x = v128.load_splat<u32>(a0);
     b = v128.load(w0); d = v128.load(w0, 16);
@@ -265,32 +253,36 @@ function q8Whole1x32(at: usize, w: usize, col: i32): void {
     lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi03);
     a0 += 4; w0 += 32; w1 += 32; w2 += 32; w3 += 32;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo01, hi01, q0, w + 1 * panelBytes, at, col + 8);
-  finishQ8(lo02, hi02, q0, w + 2 * panelBytes, at, col + 16);
-  finishQ8(lo03, hi03, q0, w + 3 * panelBytes, at, col + 24);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo01, hi01, w + 1 * panelBytes, at, col + 8);
+  finishQ8(lo02, hi02, w + 2 * panelBytes, at, col + 16);
+  finishQ8(lo03, hi03, w + 3 * panelBytes, at, col + 24);
 }
 
 function q8Whole1x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  let b: v128, d: v128, x: v128, end: usize;
-  end = q0 + 16 + (<usize>(steps & -4) << 2);
+  let a0 = packed + at * <usize>steps;
+  let b: v128, d: v128, x: v128, y: v128, end: usize;
+  const a = a0;
+  end = a + (<usize>(steps & -4) << 2);
   while (a0 < end) {
-    x = v128.load(a0);
+    y = v128.load(a0);
+    x = v128.shuffle<u32>(y, y, 0, 0, 0, 0);
     b = v128.load(w0); d = v128.load(w0, 16);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 0, 0, 0, 0), lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 0, 0, 0, 0), hi00);
+    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.shuffle<u32>(y, y, 1, 1, 1, 1);
     b = v128.load(w0, 32); d = v128.load(w0, 48);
-    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 1, 1, 1, 1), lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 1, 1, 1, 1), hi01);
+    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    x = v128.shuffle<u32>(y, y, 2, 2, 2, 2);
     b = v128.load(w0, 64); d = v128.load(w0, 80);
-    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 2, 2, 2, 2), lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 2, 2, 2, 2), hi02);
+    lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi02);
+    x = v128.shuffle<u32>(y, y, 3, 3, 3, 3);
     b = v128.load(w0, 96); d = v128.load(w0, 112);
-    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, v128.shuffle<u32>(x, x, 3, 3, 3, 3), lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, v128.shuffle<u32>(x, x, 3, 3, 3, 3), hi03);
+    lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi03);
     a0 += 16; w0 += 128;
   }
-  end = q0 + 16 + (<usize>steps << 2);
+  end = a + (<usize>steps << 2);
   while (a0 < end) {
     x = v128.load_splat<u32>(a0);
     b = v128.load(w0); d = v128.load(w0, 16);
@@ -298,39 +290,38 @@ function q8Whole1x8(at: usize, w: usize, col: i32): void {
     a0 += 4; w0 += 32;
   }
   lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01); lo00 = i32x4.add(lo00, lo02); hi00 = i32x4.add(hi00, hi02); lo00 = i32x4.add(lo00, lo03); hi00 = i32x4.add(hi00, hi03);
-  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo00, hi00, w, at, col);
 }
 
 function q8Whole2x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
   let lo10 = lo00, hi10 = lo00, lo11 = lo00, hi11 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  let b: v128, d: v128, x: v128, end: usize;
-  end = q0 + 16 + (<usize>(steps & -2) << 2);
+  let a0 = packed + at * <usize>steps;
+  let b: v128, d: v128, x: v128, y: v128, end: usize;
+  const a = a0;
+  end = a + (<usize>(steps & -2) << 2) * 2;
   while (a0 < end) {
     b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    y = v128.load(a0);
+    x = v128.shuffle<u32>(y, y, 0, 0, 0, 0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.shuffle<u32>(y, y, 1, 1, 1, 1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
     b = v128.load(w0, 32); d = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
-    x = v128.load_splat<u32>(a1, 4); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
-    a0 += 8; a1 += 8; w0 += 64;
+    x = v128.shuffle<u32>(y, y, 2, 2, 2, 2); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    x = v128.shuffle<u32>(y, y, 3, 3, 3, 3); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
+    a0 += 16; w0 += 64;
   }
-  end = q0 + 16 + (<usize>steps << 2);
+  end = a + (<usize>steps << 2) * 2;
   while (a0 < end) {
     b = v128.load(w0); d = v128.load(w0, 16);
     x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    a0 += 4; a1 += 4; w0 += 32;
+    x = v128.load_splat<u32>(a0, 4); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    a0 += 8; w0 += 32;
   }
   lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
   lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
 }
 
 function q8Whole3x8(at: usize, w: usize, col: i32): void {
@@ -338,39 +329,36 @@ function q8Whole3x8(at: usize, w: usize, col: i32): void {
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
   let lo10 = lo00, hi10 = lo00, lo11 = lo00, hi11 = lo00;
   let lo20 = lo00, hi20 = lo00, lo21 = lo00, hi21 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
+  let a0 = packed + at * <usize>steps;
   let b: v128, d: v128, x: v128, end: usize;
-  end = q0 + 16 + (<usize>(steps & -2) << 2);
+  const a = a0;
+  end = a + (<usize>(steps & -2) << 2) * 3;
   while (a0 < end) {
     b = v128.load(w0); d = v128.load(w0, 16);
     x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    b = v128.load(w0, 32); d = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
-    x = v128.load_splat<u32>(a1, 4); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
-    x = v128.load_splat<u32>(a2, 4); lo21 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo21); hi21 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi21);
-    a0 += 8; a1 += 8; a2 += 8; w0 += 64;
+    x = v128.load_splat<u32>(a0, 4); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a0, 8); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    a0 += 12; w0 += 32;
+    b = v128.load(w0); d = v128.load(w0, 16);
+    x = v128.load_splat<u32>(a0); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01);
+    x = v128.load_splat<u32>(a0, 4); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi11);
+    x = v128.load_splat<u32>(a0, 8); lo21 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo21); hi21 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi21);
+    a0 += 12; w0 += 32;
   }
-  end = q0 + 16 + (<usize>steps << 2);
+  end = a + (<usize>steps << 2) * 3;
   while (a0 < end) {
     b = v128.load(w0); d = v128.load(w0, 16);
     x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    a0 += 4; a1 += 4; a2 += 4; w0 += 32;
+    x = v128.load_splat<u32>(a0, 4); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a0, 8); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    a0 += 12; w0 += 32;
   }
   lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
   lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
   lo20 = i32x4.add(lo20, lo21); hi20 = i32x4.add(hi20, hi21);
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
+  finishQ8(lo20, hi20, w, at + 8, col);
 }
 
 function q8Whole4x8(at: usize, w: usize, col: i32): void {
@@ -379,28 +367,22 @@ function q8Whole4x8(at: usize, w: usize, col: i32): void {
   let lo10 = lo00, hi10 = lo00;
   let lo20 = lo00, hi20 = lo00;
   let lo30 = lo00, hi30 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
-  const q3 = <usize>load<u32>(qRows + at, 12);
-  let a3 = q3 + 16;
+  let a0 = packed + at * <usize>steps;
   let b: v128, d: v128, x: v128, end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
+  const a = a0;
+  end = a + (<usize>steps << 2) * 4;
   while (a0 < end) {
     b = v128.load(w0); d = v128.load(w0, 16);
     x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
-    a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
+    x = v128.load_splat<u32>(a0, 4); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a0, 8); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.load_splat<u32>(a0, 12); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
+    a0 += 16; w0 += 32;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
-  finishQ8(lo30, hi30, q3, w, at + 12, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
+  finishQ8(lo20, hi20, w, at + 8, col);
+  finishQ8(lo30, hi30, w, at + 12, col);
 }
 
 function q8Whole5x8(at: usize, w: usize, col: i32): void {
@@ -410,32 +392,25 @@ function q8Whole5x8(at: usize, w: usize, col: i32): void {
   let lo20 = lo00, hi20 = lo00;
   let lo30 = lo00, hi30 = lo00;
   let lo40 = lo00, hi40 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
-  const q3 = <usize>load<u32>(qRows + at, 12);
-  let a3 = q3 + 16;
-  const q4 = <usize>load<u32>(qRows + at, 16);
-  let a4 = q4 + 16;
-  let b: v128, d: v128, x: v128, end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
+  let a0 = packed + at * <usize>steps;
+  let b: v128, d: v128, x: v128, y: v128, end: usize;
+  const a = a0;
+  end = a + (<usize>steps << 2) * 5;
   while (a0 < end) {
     b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
-    x = v128.load_splat<u32>(a4); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
-    a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; w0 += 32;
+    y = v128.load(a0);
+    x = v128.shuffle<u32>(y, y, 0, 0, 0, 0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
+    x = v128.shuffle<u32>(y, y, 1, 1, 1, 1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.shuffle<u32>(y, y, 2, 2, 2, 2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.shuffle<u32>(y, y, 3, 3, 3, 3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
+    x = v128.load_splat<u32>(a0, 16); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
+    a0 += 20; w0 += 32;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
-  finishQ8(lo30, hi30, q3, w, at + 12, col);
-  finishQ8(lo40, hi40, q4, w, at + 16, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
+  finishQ8(lo20, hi20, w, at + 8, col);
+  finishQ8(lo30, hi30, w, at + 12, col);
+  finishQ8(lo40, hi40, w, at + 16, col);
 }
 
 function q8Whole6x8(at: usize, w: usize, col: i32): void {
@@ -446,266 +421,40 @@ function q8Whole6x8(at: usize, w: usize, col: i32): void {
   let lo30 = lo00, hi30 = lo00;
   let lo40 = lo00, hi40 = lo00;
   let lo50 = lo00, hi50 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
-  const q3 = <usize>load<u32>(qRows + at, 12);
-  let a3 = q3 + 16;
-  const q4 = <usize>load<u32>(qRows + at, 16);
-  let a4 = q4 + 16;
-  const q5 = <usize>load<u32>(qRows + at, 20);
-  let a5 = q5 + 16;
+  let a0 = packed + at * <usize>steps;
   let b: v128, d: v128, x: v128, end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
+  const a = a0;
+  end = a + (<usize>steps << 2) * 6;
   while (a0 < end) {
     b = v128.load(w0); d = v128.load(w0, 16);
     x = v128.load_splat<u32>(a0); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    x = v128.load_splat<u32>(a3); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
-    x = v128.load_splat<u32>(a4); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
-    x = v128.load_splat<u32>(a5); lo50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo50); hi50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi50);
-    a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; a5 += 4; w0 += 32;
+    x = v128.load_splat<u32>(a0, 4); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
+    x = v128.load_splat<u32>(a0, 8); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
+    x = v128.load_splat<u32>(a0, 12); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
+    x = v128.load_splat<u32>(a0, 16); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
+    x = v128.load_splat<u32>(a0, 20); lo50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo50); hi50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi50);
+    a0 += 24; w0 += 32;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
-  finishQ8(lo30, hi30, q3, w, at + 12, col);
-  finishQ8(lo40, hi40, q4, w, at + 16, col);
-  finishQ8(lo50, hi50, q5, w, at + 20, col);
-}
-
-/** All 8 bits by dot products of four: those with the highest bit alone, times 128, and those with the other 7. */
-export function sweepSplit(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
-  if (!ASC_FEATURE_RELAXED_SIMD) return;
-  const tiles = (rows + 4) / 5;
-  const small = rows / tiles;
-  const large = rows - small * tiles;
-  for (let t = 0; t < tiles; ++t) {
-    const height = t < large ? small + 1 : small;
-    for (let p = 0; p < panels; ++p) {
-      const panel = w + <usize>p * panelBytes;
-      const to = col + (p << 3);
-      switch (height) {
-        case 5: { q8Split5x8(at, panel, to); break; }
-        case 4: { q8Split4x8(at, panel, to); break; }
-        case 3: { q8Split3x8(at, panel, to); break; }
-        case 2: { q8Split2x8(at, panel, to); break; }
-        default: q8Split1x8(at, panel, to);
-      }
-    }
-    at += <usize>height << 2;
-  }
-}
-
-function q8Split1x8(at: usize, w: usize, col: i32): void {
-  let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  let b: v128, d: v128, x: v128, y: v128, end: usize;
-  const high = v128.load(HIGH), low = v128.load(LOW);
-  end = q0 + 16 + (<usize>(steps & -2) << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00); lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi02);
-    b = v128.load(w0, 32); d = v128.load(w0, 48);
-    x = v128.load_splat<u32>(a0, 4); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
-    lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi01); lo03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo03); hi03 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi03);
-    a0 += 8; w0 += 64;
-  }
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00); lo02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo02); hi02 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi02);
-    a0 += 4; w0 += 32;
-  }
-  lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
-  lo00 = i32x4.add(lo00, i32x4.shl(lo02, 7)); hi00 = i32x4.add(hi00, i32x4.shl(hi02, 7));
-  lo00 = i32x4.add(lo00, i32x4.shl(lo03, 7)); hi00 = i32x4.add(hi00, i32x4.shl(hi03, 7));
-  finishQ8(lo00, hi00, q0, w, at, col);
-}
-
-function q8Split2x8(at: usize, w: usize, col: i32): void {
-  let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
-  let lo10 = lo00, hi10 = lo00, lo11 = lo00, hi11 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  let b: v128, d: v128, x: v128, y: v128, end: usize;
-  const high = v128.load(HIGH), low = v128.load(LOW);
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
-    lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00); lo01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo01); hi01 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi01);
-    x = v128.load_splat<u32>(a1); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);
-    lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10); lo11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, y, lo11); hi11 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, y, hi11);
-    a0 += 4; a1 += 4; w0 += 32;
-  }
-  lo00 = i32x4.add(lo00, i32x4.shl(lo01, 7)); hi00 = i32x4.add(hi00, i32x4.shl(hi01, 7));
-  lo10 = i32x4.add(lo10, i32x4.shl(lo11, 7)); hi10 = i32x4.add(hi10, i32x4.shl(hi11, 7));
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-}
-
-function q8Split3x8(at: usize, w: usize, col: i32): void {
-  let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = lo00, hi10 = lo00;
-  let lo20 = lo00, hi20 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
-  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); x = v128.and(i16x8.shr_u(x, 7), mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    a0 += 4; a1 += 4; a2 += 4; w0 += 32;
-  }
-  w0 = w + PANEL_HEADER;
-  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7);
-  a1 = q1 + 16; lo10 = i32x4.shl(lo10, 7); hi10 = i32x4.shl(hi10, 7);
-  a2 = q2 + 16; lo20 = i32x4.shl(lo20, 7); hi20 = i32x4.shl(hi20, 7);
-  mask = v128.load(LOW);
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); x = v128.and(x, mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    a0 += 4; a1 += 4; a2 += 4; w0 += 32;
-  }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
-}
-
-function q8Split4x8(at: usize, w: usize, col: i32): void {
-  let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = lo00, hi10 = lo00;
-  let lo20 = lo00, hi20 = lo00;
-  let lo30 = lo00, hi30 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
-  const q3 = <usize>load<u32>(qRows + at, 12);
-  let a3 = q3 + 16;
-  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); x = v128.and(i16x8.shr_u(x, 7), mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    x = v128.load_splat<u32>(a3); x = v128.and(i16x8.shr_u(x, 7), mask); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
-    a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
-  }
-  w0 = w + PANEL_HEADER;
-  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7);
-  a1 = q1 + 16; lo10 = i32x4.shl(lo10, 7); hi10 = i32x4.shl(hi10, 7);
-  a2 = q2 + 16; lo20 = i32x4.shl(lo20, 7); hi20 = i32x4.shl(hi20, 7);
-  a3 = q3 + 16; lo30 = i32x4.shl(lo30, 7); hi30 = i32x4.shl(hi30, 7);
-  mask = v128.load(LOW);
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); x = v128.and(x, mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    x = v128.load_splat<u32>(a3); x = v128.and(x, mask); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
-    a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
-  }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
-  finishQ8(lo30, hi30, q3, w, at + 12, col);
-}
-
-function q8Split5x8(at: usize, w: usize, col: i32): void {
-  let w0 = w + PANEL_HEADER;
-  let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  let lo10 = lo00, hi10 = lo00;
-  let lo20 = lo00, hi20 = lo00;
-  let lo30 = lo00, hi30 = lo00;
-  let lo40 = lo00, hi40 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
-  const q3 = <usize>load<u32>(qRows + at, 12);
-  let a3 = q3 + 16;
-  const q4 = <usize>load<u32>(qRows + at, 16);
-  let a4 = q4 + 16;
-  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(i16x8.shr_u(x, 7), mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(i16x8.shr_u(x, 7), mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); x = v128.and(i16x8.shr_u(x, 7), mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    x = v128.load_splat<u32>(a3); x = v128.and(i16x8.shr_u(x, 7), mask); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
-    x = v128.load_splat<u32>(a4); x = v128.and(i16x8.shr_u(x, 7), mask); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
-    a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; w0 += 32;
-  }
-  w0 = w + PANEL_HEADER;
-  a0 = q0 + 16; lo00 = i32x4.shl(lo00, 7); hi00 = i32x4.shl(hi00, 7);
-  a1 = q1 + 16; lo10 = i32x4.shl(lo10, 7); hi10 = i32x4.shl(hi10, 7);
-  a2 = q2 + 16; lo20 = i32x4.shl(lo20, 7); hi20 = i32x4.shl(hi20, 7);
-  a3 = q3 + 16; lo30 = i32x4.shl(lo30, 7); hi30 = i32x4.shl(hi30, 7);
-  a4 = q4 + 16; lo40 = i32x4.shl(lo40, 7); hi40 = i32x4.shl(hi40, 7);
-  mask = v128.load(LOW);
-  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-    b = v128.load(w0); d = v128.load(w0, 16);
-    x = v128.load_splat<u32>(a0); x = v128.and(x, mask); lo00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo00); hi00 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi00);
-    x = v128.load_splat<u32>(a1); x = v128.and(x, mask); lo10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo10); hi10 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi10);
-    x = v128.load_splat<u32>(a2); x = v128.and(x, mask); lo20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo20); hi20 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi20);
-    x = v128.load_splat<u32>(a3); x = v128.and(x, mask); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
-    x = v128.load_splat<u32>(a4); x = v128.and(x, mask); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
-    a0 += 4; a1 += 4; a2 += 4; a3 += 4; a4 += 4; w0 += 32;
-  }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
-  finishQ8(lo30, hi30, q3, w, at + 12, col);
-  finishQ8(lo40, hi40, q4, w, at + 16, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
+  finishQ8(lo20, hi20, w, at + 8, col);
+  finishQ8(lo30, hi30, w, at + 12, col);
+  finishQ8(lo40, hi40, w, at + 16, col);
+  finishQ8(lo50, hi50, w, at + 20, col);
 }
 
 /** All 8 bits, exact in every build: bytes widened to 16 bits. */
 export function sweepWide(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
-  const tiles = (rows + 3) / 4;
-  const small = rows / tiles;
-  const large = rows - small * tiles;
-  if (rows == 1) {
-    for (; panels >= 2; panels -= 2) {
-      q8Wide1x16(at, w, col);
-      w += 2 * panelBytes;
-      col += 16;
+  for (let left = rows; left > 0; ) {
+    const tiles = (left + 3) / 4;
+    const height = (left + tiles - 1) / tiles;
+    let p = 0;
+    if (height == 1) {
+      for (; p + 2 <= panels; p += 2) {
+        q8Wide1x16(at, w + <usize>p * panelBytes, col + (p << 3));
+      }
     }
-  }
-  for (let t = 0; t < tiles; ++t) {
-    const height = t < large ? small + 1 : small;
-    for (let p = 0; p < panels; ++p) {
+    for (; p < panels; ++p) {
       const panel = w + <usize>p * panelBytes;
       const to = col + (p << 3);
       switch (height) {
@@ -715,6 +464,7 @@ export function sweepWide(rows: i32, at: usize, panels: i32, w: usize, col: i32)
         default: q8Wide1x8(at, panel, to);
       }
     }
+    left -= height;
     at += <usize>height << 2;
   }
 }
@@ -723,12 +473,11 @@ function q8Wide1x16(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let w1 = w + PANEL_HEADER + 1 * panelBytes;
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
+  let a0 = <usize>load<u32>(qRows + at) + 16;
   let b0: v128, d0: v128;
   let b1: v128, d1: v128;
-  let x: v128, y: v128, end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128;
+  const end = a0 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -739,18 +488,17 @@ function q8Wide1x16(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a0); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(x, b0e)); lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(y, b0o)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(x, d0e)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(y, d0o)); lo01 = i32x4.add(lo01, i32x4.dot_i16x8_s(x, b1e)); lo01 = i32x4.add(lo01, i32x4.dot_i16x8_s(y, b1o)); hi01 = i32x4.add(hi01, i32x4.dot_i16x8_s(x, d1e)); hi01 = i32x4.add(hi01, i32x4.dot_i16x8_s(y, d1o));
     a0 += 4; w0 += 32; w1 += 32;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo01, hi01, q0, w + 1 * panelBytes, at, col + 8);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo01, hi01, w + 1 * panelBytes, at, col + 8);
 }
 
 function q8Wide1x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
+  let a0 = <usize>load<u32>(qRows + at) + 16;
   let b0: v128, d0: v128;
-  let x: v128, y: v128, end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128;
+  const end = a0 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -758,20 +506,18 @@ function q8Wide1x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a0); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(x, b0e)); lo00 = i32x4.add(lo00, i32x4.dot_i16x8_s(y, b0o)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(x, d0e)); hi00 = i32x4.add(hi00, i32x4.dot_i16x8_s(y, d0o));
     a0 += 4; w0 += 32;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
+  finishQ8(lo00, hi00, w, at, col);
 }
 
 function q8Wide2x8(at: usize, w: usize, col: i32): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
   let lo10 = lo00, hi10 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
+  let a0 = <usize>load<u32>(qRows + at) + 16;
+  let a1 = <usize>load<u32>(qRows + at, 4) + 16;
   let b0: v128, d0: v128;
-  let x: v128, y: v128, end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128;
+  const end = a0 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -780,8 +526,8 @@ function q8Wide2x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a1); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(x, b0e)); lo10 = i32x4.add(lo10, i32x4.dot_i16x8_s(y, b0o)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(x, d0e)); hi10 = i32x4.add(hi10, i32x4.dot_i16x8_s(y, d0o));
     a0 += 4; a1 += 4; w0 += 32;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
 }
 
 function q8Wide3x8(at: usize, w: usize, col: i32): void {
@@ -789,15 +535,12 @@ function q8Wide3x8(at: usize, w: usize, col: i32): void {
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
   let lo10 = lo00, hi10 = lo00;
   let lo20 = lo00, hi20 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
+  let a0 = <usize>load<u32>(qRows + at) + 16;
+  let a1 = <usize>load<u32>(qRows + at, 4) + 16;
+  let a2 = <usize>load<u32>(qRows + at, 8) + 16;
   let b0: v128, d0: v128;
-  let x: v128, y: v128, end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128;
+  const end = a0 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -807,9 +550,9 @@ function q8Wide3x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a2); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(x, b0e)); lo20 = i32x4.add(lo20, i32x4.dot_i16x8_s(y, b0o)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(x, d0e)); hi20 = i32x4.add(hi20, i32x4.dot_i16x8_s(y, d0o));
     a0 += 4; a1 += 4; a2 += 4; w0 += 32;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
+  finishQ8(lo20, hi20, w, at + 8, col);
 }
 
 function q8Wide4x8(at: usize, w: usize, col: i32): void {
@@ -818,17 +561,13 @@ function q8Wide4x8(at: usize, w: usize, col: i32): void {
   let lo10 = lo00, hi10 = lo00;
   let lo20 = lo00, hi20 = lo00;
   let lo30 = lo00, hi30 = lo00;
-  const q0 = <usize>load<u32>(qRows + at);
-  let a0 = q0 + 16;
-  const q1 = <usize>load<u32>(qRows + at, 4);
-  let a1 = q1 + 16;
-  const q2 = <usize>load<u32>(qRows + at, 8);
-  let a2 = q2 + 16;
-  const q3 = <usize>load<u32>(qRows + at, 12);
-  let a3 = q3 + 16;
+  let a0 = <usize>load<u32>(qRows + at) + 16;
+  let a1 = <usize>load<u32>(qRows + at, 4) + 16;
+  let a2 = <usize>load<u32>(qRows + at, 8) + 16;
+  let a3 = <usize>load<u32>(qRows + at, 12) + 16;
   let b0: v128, d0: v128;
-  let x: v128, y: v128, end: usize;
-  end = q0 + 16 + (<usize>steps << 2);
+  let x: v128, y: v128;
+  const end = a0 + (<usize>steps << 2);
   while (a0 < end) {
     b0 = v128.load(w0); d0 = v128.load(w0, 16);
     const b0e = i16x8.shr_s(i16x8.shl(b0, 8), 8), b0o = i16x8.shr_s(b0, 8);
@@ -839,8 +578,8 @@ function q8Wide4x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a3); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8); lo30 = i32x4.add(lo30, i32x4.dot_i16x8_s(x, b0e)); lo30 = i32x4.add(lo30, i32x4.dot_i16x8_s(y, b0o)); hi30 = i32x4.add(hi30, i32x4.dot_i16x8_s(x, d0e)); hi30 = i32x4.add(hi30, i32x4.dot_i16x8_s(y, d0o));
     a0 += 4; a1 += 4; a2 += 4; a3 += 4; w0 += 32;
   }
-  finishQ8(lo00, hi00, q0, w, at, col);
-  finishQ8(lo10, hi10, q1, w, at + 4, col);
-  finishQ8(lo20, hi20, q2, w, at + 8, col);
-  finishQ8(lo30, hi30, q3, w, at + 12, col);
+  finishQ8(lo00, hi00, w, at, col);
+  finishQ8(lo10, hi10, w, at + 4, col);
+  finishQ8(lo20, hi20, w, at + 8, col);
+  finishQ8(lo30, hi30, w, at + 12, col);
 }

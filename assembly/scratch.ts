@@ -5,7 +5,7 @@ import { dotsTakeBytes } from "./q8_bytes";
 export namespace variant {
   /** Batches of many rows go in blocks (blocked.ts); builds of deterministic floats. */
   export const BLOCKS = 1;
-  /** int8 sums of four products are one operation (q8_tiles.ts); builds with relaxed SIMD. */
+  /** int8 sums of four products are one operation, over packed rows (q8_pack.ts); builds with relaxed SIMD. */
   export const WHOLE_DOTS = 2;
 }
 
@@ -21,6 +21,6 @@ export let wholeBytes: bool = false;
 export function useScratch(address: usize, variants: i32): void {
   scratch = address;
   blocks = address != 0 && (variants & variant.BLOCKS) != 0;
-  wholeDots = (variants & variant.WHOLE_DOTS) != 0;
+  wholeDots = address != 0 && (variants & variant.WHOLE_DOTS) != 0;
   wholeBytes = wholeDots && dotsTakeBytes();
 }

@@ -36,6 +36,24 @@ for (const [bits, seven] of [[7, true], [8, false]] as const) {
   });
 }
 
+// assembly/q8_sweep.ts packs as many rows at once as scratch memory holds: four of these, or two in both parts.
+for (const [bits, seven] of [[7, true], [8, false]] as const) {
+  Deno.test(`int8 sums of ${bits} bits over a large k are exact, in every build`, () => {
+    const kernelCase = gemmQ8Case("gemm_q8_i32").of(
+      { prng: new Prng(bits), rows: 7, exact: true },
+      { n: 11, k: 60_003, seven },
+    );
+    const expected = Int32Array.from(kernelCase.expected().c);
+    for (const { name, kernels, memory, base } of builds) {
+      const placed = place(memory, kernelCase, { base });
+      placed.run(kernels);
+      placed.checkUntouched();
+      const got = new Int32Array(placed.bits("c").buffer);
+      assert.deepEqual(got, expected, name);
+    }
+  });
+}
+
 for (
   const [name, family] of [["lstm", lstmQ8Case], ["gru", gruQ8Case]] as const
 ) {

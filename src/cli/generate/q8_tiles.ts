@@ -6,7 +6,7 @@
 
 /** How products become sums. */
 interface Path {
-  readonly name: "Chain" | "Whole" | "Split" | "Wide";
+  readonly name: "Chain" | "Whole" | "Wide";
   readonly relaxed: boolean;
   readonly text: string;
   /** Rows of the tallest tile. */
@@ -15,6 +15,8 @@ interface Path {
   readonly panelsMax: number;
   /** Steps of k that have sums of their own, in tiles of one row, of two, ...; one where nothing is said. */
   readonly depths: readonly number[];
+  /** Whether it reads rows as q8_pack.ts lays them out, tall tiles first; else as they are, tiles of nearly equal height. */
+  readonly packed?: boolean;
   readonly tile: (tile: Tile) => string;
 }
 
@@ -24,6 +26,9 @@ interface Tile {
   /** Steps of k with sums of their own; one panel then. */
   readonly depth: number;
 }
+
+/** Rows of the tallest tile of packed rows. */
+const TILE_ROWS = 6;
 
 const DOT = "i16x8.relaxed_dot_i8x16_i7x16_s";
 
@@ -43,21 +48,12 @@ const PATHS: readonly Path[] = [
     name: "Whole",
     relaxed: true,
     text:
-      "Activations below 128 by dot products of four, one instruction where the processor has it (VNNI).",
-    rowsMax: 6,
+      "Packed rows by dot products of four, one instruction where the processor has it (VNNI).",
+    rowsMax: TILE_ROWS,
     panelsMax: 4,
     depths: [4, 2, 2],
+    packed: true,
     tile: whole,
-  },
-  {
-    name: "Split",
-    relaxed: true,
-    text:
-      "All 8 bits by dot products of four: those with the highest bit alone, times 128, and those with the other 7.",
-    rowsMax: 5,
-    panelsMax: 1,
-    depths: [2],
-    tile: split,
   },
   {
     name: "Wide",
@@ -79,13 +75,13 @@ const HEADER =
 // Sums are exact 32-bit integers, whatever the tile or path.
 import { afterException, exception, firstException, lastException } from "./q8_exceptions";
 import { finishQ8, PANEL_HEADER } from "./q8_epilogue";
-import { panelBytes, qRows, steps, streaming } from "./q8_job";
+import { packed, panelBytes, qRows, steps, streaming } from "./q8_job";
 
 // Read from memory: a constant would be built anew in every turn of a loop.
 const ONES = memory.data<i16>([1, 1, 1, 1, 1, 1, 1, 1], 16);
-/** The highest bit of a byte moved to the lowest, and the other seven. */
-const HIGH = memory.data<i16>([0x101, 0x101, 0x101, 0x101, 0x101, 0x101, 0x101, 0x101], 16);
-const LOW = memory.data<i16>([0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f], 16);
+
+/** Rows of the tallest tile of packed rows. */
+export const PACKED_ROWS = ${TILE_ROWS};
 `;
 
 function each(count: number, write: (i: number) => string): string {
@@ -98,9 +94,12 @@ const times = (p: number) => p === 0 ? "" : ` + ${p} * panelBytes`;
 /** Sums of a row: columns 0..3 and 4..7 of a panel. */
 const HALVES = ["lo", "hi"] as const;
 
-function advance({ rows, panels }: Tile, steps: number): string {
-  return "   " + each(rows, (r) => ` a${r} += ${4 * steps};`) +
-    each(panels, (p) => ` w${p} += ${32 * steps};`) + "\n";
+const weightsOn = ({ panels }: Tile, steps: number) =>
+  each(panels, (p) => ` w${p} += ${32 * steps};`);
+
+function advance(tile: Tile, steps: number): string {
+  return "   " + each(tile.rows, (r) => ` a${r} += ${4 * steps};`) +
+    weightsOn(tile, steps) + "\n";
 }
 
 /** One step of k by chain. */
@@ -185,175 +184,114 @@ ${link(tile)}  ${advance(tile, 1)}    }
     ) + "  }\n";
 }
 
-/** A loop over steps of k, one sum's after the other. */
-function loop(tile: Tile, body: string, rest: string): string {
-  return (tile.depth === 1
-    ? ""
-    : `  end = q0 + 16 + (<usize>(steps & ${-tile.depth}) << 2);
-  while (a0 < end) {
-` + body + advance(tile, tile.depth) + "  }\n") +
-    `  end = q0 + 16 + (<usize>steps << 2);
-  while (a0 < end) {
-` + rest + advance(tile, 1) + "  }\n";
-}
-
 /** Sums of every step of k. */
 const depthsOf = ({ depth }: Tile) =>
   Array.from({ length: depth }, (_, i) => i);
 
-/** Products of weights and what `activation` makes of the word x, summed by four. */
-function dots(tile: Tile, activation: string): string {
-  const { rows, panels } = tile;
-  const dot = (r: number, sum: number, word: string) =>
+/**
+ * Rows of tiles that load four words at once, of their rows and steps, and spread them: engines that
+ * check bounds in code check every load. Tiles of three and six rows have no register for it.
+ */
+const WIDE_ROWS: readonly number[] = [1, 2, 5];
+
+/** Products of weights and words of packed rows, summed by four. */
+function whole(tile: Tile): string {
+  const { rows, panels, depth } = tile;
+  const isWide = WIDE_ROWS.includes(rows);
+  const dot = (r: number, sum: number) =>
     HALVES.map((half, h) =>
       ` ${half}${r}${sum} = i32x4.relaxed_dot_i8x16_i7x16_add_s(${
         "bd"[h]
-      }, ${word}, ${half}${r}${sum});`
+      }, x, ${half}${r}${sum});`
     ).join("") + "\n";
   const weights = (p: number, k: number) =>
     `    b = v128.load(w${p}${offset(32 * k)}); d = v128.load(w${p}, ${
       32 * k + 16
     });\n`;
-  const word = (r: number, k: number) =>
-    `    x = v128.load_splat<u32>(a${r}${offset(4 * k)});${activation}`;
-  const step = (k: number) =>
+  const word = (at: number, count: number) => {
+    const lane = at % 4;
+    if (!isWide || count - (at - lane) < 4) {
+      return `    x = v128.load_splat<u32>(a0${offset(4 * at)});`;
+    }
+    return (lane === 0 ? `    y = v128.load(a0${offset(4 * at)});\n` : "") +
+      `    x = v128.shuffle<u32>(y, y, ${`${lane}, `.repeat(3)}${lane});`;
+  };
+  /** The k-th step, of the sums' turn, of `count` words. */
+  const step = (k: number, turn: number, count: number) =>
     rows === 1
-      ? word(0, k) + "\n" + each(
+      ? word(k, count) + "\n" + each(
         panels,
-        (p) => weights(p, k) + `   ${dot(0, p + k, "x")}`,
+        (p) => weights(p, k) + `   ${dot(0, p + turn)}`,
       )
-      : weights(0, k) + each(rows, (r) => word(r, k) + dot(r, k, "x"));
-  // Four steps of one row are one load.
-  const body = tile.depth === 4
-    ? `    x = v128.load(a0);${activation}\n` +
-      each(4, (k) =>
-        weights(0, k) +
-        `   ${dot(0, k, `v128.shuffle<u32>(x, x, ${k}, ${k}, ${k}, ${k})`)}`)
-    : depthsOf(tile).map(step).join("");
-  return loop(tile, body, step(0));
+      : weights(0, k) +
+        each(rows, (r) => word(r + rows * k, count) + dot(r, turn));
+  const on = (steps: number) =>
+    `    a0 += ${4 * rows * steps};${weightsOn(tile, steps)}\n`;
+  const turn = isWide
+    ? each(depth, (k) => step(k, k, rows * depth)) + on(depth)
+    : each(depth, (k) => step(0, k, rows) + on(1));
+  const endOf = (all: string) =>
+    `  end = a + (<usize>${all} << 2)${rows === 1 ? "" : ` * ${rows}`};\n`;
+  const turns = depth === 1 ? "" : endOf(`(steps & ${-depth})`) +
+    `  while (a0 < end) {\n${turn}  }\n`;
+  return `  let b: v128, d: v128, x: v128${
+    isWide ? ", y: v128" : ""
+  }, end: usize;
+  const a = a0;
+${turns}${endOf("steps")}  while (a0 < end) {
+${step(0, 0, rows)}${on(1)}  }
+${gather(tile)}`;
 }
 
 /** One sum of those of every step. */
-function gather(tile: Tile): string {
-  const { rows, depth } = tile;
+function gather({ rows, depth }: Tile): string {
   return depth === 1 ? "" : each(
     rows,
     (r) =>
       "  " +
-      depthsOf(tile).slice(1).flatMap((k) =>
+      Array.from({ length: depth - 1 }, (_, i) =>
         HALVES.map((half) =>
-          `${half}${r}0 = i32x4.add(${half}${r}0, ${half}${r}${k});`
-        )
-      ).join(" ") + "\n",
+          `${half}${r}0 = i32x4.add(${half}${r}0, ${half}${r}${i + 1});`
+        ).join(" ")).join(" ") +
+      "\n",
   );
-}
-
-function whole(tile: Tile): string {
-  return "  let b: v128, d: v128, x: v128, end: usize;\n" + dots(tile, "") +
-    gather(tile);
-}
-
-/** Highest bits and the others side by side, with sums of their own, where registers are enough. */
-const isJoint = ({ rows }: Tile) => rows <= 2;
-
-/** Sums that a row of a tile keeps. */
-const sumsOf = (path: Path, tile: Tile) =>
-  tile.panels * tile.depth * (path.tile === split && isJoint(tile) ? 2 : 1);
-
-function split(tile: Tile): string {
-  return isJoint(tile) ? splitJoint(tile) : splitTwice(tile);
-}
-
-/** One way past the weights: sums of the highest bits stand behind the others. */
-function splitJoint(tile: Tile): string {
-  const { rows, depth } = tile;
-  const step = (k: number) =>
-    `    b = v128.load(w0${offset(32 * k)}); d = v128.load(w0, ${
-      32 * k + 16
-    });\n` +
-    each(
-      rows,
-      (r) =>
-        `    x = v128.load_splat<u32>(a${r}${
-          offset(4 * k)
-        }); y = v128.and(i16x8.shr_u(x, 7), high); x = v128.and(x, low);\n   ` +
-        [["x", k], ["y", depth + k]].flatMap(([word, sum]) =>
-          HALVES.map((half, h) =>
-            ` ${half}${r}${sum} = i32x4.relaxed_dot_i8x16_i7x16_add_s(${
-              "bd"[h]
-            }, ${word}, ${half}${r}${sum});`
-          )
-        ).join("") + "\n",
-    );
-  return "  let b: v128, d: v128, x: v128, y: v128, end: usize;\n" +
-    "  const high = v128.load(HIGH), low = v128.load(LOW);\n" +
-    loop(tile, depthsOf(tile).map(step).join(""), step(0)) +
-    gather(tile) +
-    each(
-      rows,
-      (r) =>
-        depthsOf(tile).map((k) =>
-          " " + HALVES.map((half) =>
-            ` ${half}${r}0 = i32x4.add(${half}${r}0, i32x4.shl(${half}${r}${
-              depth + k
-            }, 7));`
-          ).join("") + "\n"
-        ).join(""),
-    );
-}
-
-/** The highest bits first, so that their sums double seven times where they are. */
-function splitTwice(tile: Tile): string {
-  return "  let b: v128, d: v128, x: v128, mask = v128.load(HIGH), end: usize;\n" +
-    dots(tile, " x = v128.and(i16x8.shr_u(x, 7), mask);") +
-    "  w0 = w + PANEL_HEADER;\n" +
-    each(
-      tile.rows,
-      (r) =>
-        `  a${r} = q${r} + 16;` +
-        HALVES.map((half) => ` ${half}${r}0 = i32x4.shl(${half}${r}0, 7);`)
-          .join("") +
-        "\n",
-    ) +
-    "  mask = v128.load(LOW);\n" +
-    dots(tile, " x = v128.and(x, mask);");
 }
 
 function wide(tile: Tile): string {
   const { rows, panels } = tile;
   return each(panels, (p) => `  let b${p}: v128, d${p}: v128;\n`) +
-    "  let x: v128, y: v128, end: usize;\n" +
-    loop(
-      tile,
-      "",
-      each(
-        panels,
-        (p) =>
-          `    b${p} = v128.load(w${p}); d${p} = v128.load(w${p}, 16);\n` +
-          `    const b${p}e = i16x8.shr_s(i16x8.shl(b${p}, 8), 8), b${p}o = i16x8.shr_s(b${p}, 8);\n` +
-          `    const d${p}e = i16x8.shr_s(i16x8.shl(d${p}, 8), 8), d${p}o = i16x8.shr_s(d${p}, 8);\n`,
-      ) +
-        each(
-          rows,
-          (r) =>
-            `    x = v128.load_splat<u32>(a${r}); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8);` +
-            each(panels, (p) =>
-              HALVES.map((half, h) => {
-                const weights = `${"bd"[h]}${p}`;
-                const sum = `${half}${r}${p}`;
-                return ` ${sum} = i32x4.add(${sum}, i32x4.dot_i16x8_s(x, ${weights}e));` +
-                  ` ${sum} = i32x4.add(${sum}, i32x4.dot_i16x8_s(y, ${weights}o));`;
-              }).join("")) +
-            "\n",
-        ),
-    );
+    `  let x: v128, y: v128;
+  const end = a0 + (<usize>steps << 2);
+  while (a0 < end) {
+` +
+    each(
+      panels,
+      (p) =>
+        `    b${p} = v128.load(w${p}); d${p} = v128.load(w${p}, 16);\n` +
+        `    const b${p}e = i16x8.shr_s(i16x8.shl(b${p}, 8), 8), b${p}o = i16x8.shr_s(b${p}, 8);\n` +
+        `    const d${p}e = i16x8.shr_s(i16x8.shl(d${p}, 8), 8), d${p}o = i16x8.shr_s(d${p}, 8);\n`,
+    ) +
+    each(
+      rows,
+      (r) =>
+        `    x = v128.load_splat<u32>(a${r}); y = i16x8.shr_u(x, 8); x = i16x8.shr_u(i16x8.shl(x, 8), 8);` +
+        each(panels, (p) =>
+          HALVES.map((half, h) => {
+            const weights = `${"bd"[h]}${p}`;
+            const sum = `${half}${r}${p}`;
+            return ` ${sum} = i32x4.add(${sum}, i32x4.dot_i16x8_s(x, ${weights}e));` +
+              ` ${sum} = i32x4.add(${sum}, i32x4.dot_i16x8_s(y, ${weights}o));`;
+          }).join("")) +
+        "\n",
+    ) +
+    advance(tile, 1) + "  }\n";
 }
 
 const nameOf = (path: Path, { rows, panels }: Tile) =>
   `q8${path.name}${rows}x${8 * panels}`;
 
 function renderTile(path: Path, tile: Tile): string {
-  const { rows, panels } = tile;
+  const { rows, panels, depth } = tile;
   return `
 function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
 ` +
@@ -363,20 +301,18 @@ function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
       (r) =>
         "  let" +
         Array.from(
-          { length: sumsOf(path, tile) },
+          { length: panels * depth },
           (_, p) =>
             ` lo${r}${p} = ${
               r + p === 0 ? "v128.splat<i32>(0)" : "lo00"
             }, hi${r}${p} = lo00`,
         ).join(",") + ";\n",
     ) +
-    each(
+    (path.packed ? "  let a0 = packed + at * <usize>steps;\n" : each(
       rows,
       (r) =>
-        `  const q${r} = <usize>load<u32>(qRows + at${
-          offset(4 * r)
-        });\n  let a${r} = q${r} + 16;\n`,
-    ) +
+        `  let a${r} = <usize>load<u32>(qRows + at${offset(4 * r)}) + 16;\n`,
+    )) +
     path.tile(tile) +
     each(
       panels,
@@ -384,7 +320,7 @@ function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
         each(
           rows,
           (r) =>
-            `  finishQ8(lo${r}${p}, hi${r}${p}, q${r}, w${times(p)}, at${
+            `  finishQ8(lo${r}${p}, hi${r}${p}, w${times(p)}, at${
               r === 0 ? "" : ` + ${4 * r}`
             }, col${p === 0 ? "" : ` + ${8 * p}`});\n`,
         ),
@@ -392,54 +328,54 @@ function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
     "}\n";
 }
 
-/** Rows in tiles of nearly equal height, each past all panels before the next. */
+/** Rows tile by tile, each past all panels before the next. */
 function renderSweep(path: Path): string {
-  const { name, relaxed, text, rowsMax, panelsMax, depths } = path;
+  const { name, relaxed, text, rowsMax, panelsMax, depths, packed } = path;
   const tiles = Array.from({ length: rowsMax }, (_, i): Tile => ({
     rows: i + 1,
     panels: 1,
     depth: depths[i] ?? 1,
   }));
   const single: Tile = { rows: 1, panels: panelsMax, depth: 1 };
-  const broad = panelsMax === 1 ? [] : [single];
-  const body = `  const tiles = (rows + ${rowsMax - 1}) / ${rowsMax};
-  const small = rows / tiles;
-  const large = rows - small * tiles;
-` +
-    broad.map((tile) =>
-      `  if (rows == 1${depths[0] > 1 ? " && !streaming" : ""}) {
-    for (; panels >= ${panelsMax}; panels -= ${panelsMax}) {
-      ${nameOf(path, tile)}(at, w, col);
-      w += ${panelsMax} * panelBytes;
-      col += ${8 * panelsMax};
-    }
-  }
+  return `
+/** ${text} */
+export function sweep${name}(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
+${
+    relaxed
+      ? "  if (!ASC_FEATURE_RELAXED_SIMD) return;\n"
+      : ""
+  }  for (let left = rows; left > 0; ) {
+${
+    packed
+      ? `    const height = min(left, ${rowsMax});\n`
+      : `    const tiles = (left + ${rowsMax - 1}) / ${rowsMax};
+    const height = (left + tiles - 1) / tiles;
 `
-    ).join("") +
-    `  for (let t = 0; t < tiles; ++t) {
-    const height = t < large ? small + 1 : small;
-    for (let p = 0; p < panels; ++p) {
+  }    let p = 0;
+    if (height == 1${packed ? " && (rows > 1 || !streaming)" : ""}) {
+      for (; p + ${panelsMax} <= panels; p += ${panelsMax}) {
+        ${nameOf(path, single)}(at, w + <usize>p * panelBytes, col + (p << 3));
+      }
+    }
+    for (; p < panels; ++p) {
       const panel = w + <usize>p * panelBytes;
       const to = col + (p << 3);
       switch (height) {
 ${
-      tiles.slice(1).toReversed().map((tile) =>
-        `        case ${tile.rows}: { ${
-          nameOf(path, tile)
-        }(at, panel, to); break; }\n`
-      ).join("")
-    }        default: ${nameOf(path, tiles[0])}(at, panel, to);
+    tiles.slice(1).toReversed().map((tile) =>
+      `        case ${tile.rows}: { ${
+        nameOf(path, tile)
+      }(at, panel, to); break; }\n`
+    ).join("")
+  }        default: ${nameOf(path, tiles[0])}(at, panel, to);
       }
     }
+    left -= height;
     at += <usize>height << 2;
   }
-`;
-  return `
-/** ${text} */
-export function sweep${name}(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
-${relaxed ? "  if (!ASC_FEATURE_RELAXED_SIMD) return;\n" : ""}${body}}
+}
 ` +
-    [...broad, ...tiles].map((tile) => renderTile(path, tile)).join("");
+    [single, ...tiles].map((tile) => renderTile(path, tile)).join("");
 }
 
 /** The text of assembly/q8_tiles.ts. */

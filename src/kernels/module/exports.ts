@@ -663,8 +663,8 @@ export interface KernelExports {
   /**
    * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
    * (0), and says which variants it runs, a sum of those in shoal_variants(); others are
-   * ignored. Neither changes a bit. 1, which needs the memory: many rows go in blocks, faster where the engine checks bounds in code,
-   * slower where it does not. 2: int8 sums by four products at a time, of 8 bits in two passes
+   * ignored. Neither changes a bit, and both need the memory. 1: many rows go in blocks, faster where the engine
+   * checks bounds in code, slower where it does not. 2: int8 sums by four products at a time, of 8 bits in two passes
    * unless this engine's dot product, which is tried here, takes them whole; faster where the processor has them in one instruction (VNNI) and the engine uses it.
    */
   shoal_use_scratch(

@@ -1,6 +1,9 @@
 /** Batches of many rows go block by block, which needs scratch memory. Builds of deterministic floats. */
 export const BLOCKS = 1;
-/** int8 products are summed by four, 8-bit activations in two parts unless the engine takes them whole. Builds with relaxed SIMD. */
+/**
+ * int8 products are summed by four over packed rows, which needs scratch memory; 8-bit activations in two parts unless
+ * the engine takes them whole. Builds with relaxed SIMD.
+ */
 export const WHOLE_DOTS = 2;
 /** Both. */
 export const ALL_VARIANTS = 3;

@@ -391,12 +391,22 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "kernels.q8-high-bits",
-    file: "assembly/q8_tiles.ts",
-    from: "lo40 = i32x4.shl(lo40, 7);",
-    to: "lo40 = i32x4.shl(lo40, 6);",
+    file: "assembly/q8_epilogue.ts",
+    from: "v128.store(high, i32x4.shl(lo, 7));",
+    to: "v128.store(high, i32x4.shl(lo, 6));",
     builds: ["dot"],
     tests: ["test/kernels/q8_engines_test.ts"],
     why: "the highest bit of a byte counts 128",
+  },
+  {
+    id: "kernels.q8-packed-blocks",
+    file: "assembly/q8_sweep.ts",
+    from:
+      "return rows < PACKED_ROWS ? rows : min(BLOCK_ROWS, rows - rows % PACKED_ROWS);",
+    to: "return BLOCK_ROWS;",
+    builds: ["dot"],
+    tests: ["test/kernels/q8_streaming_test.ts"],
+    why: "as many rows are packed as scratch memory holds",
   },
   {
     id: "kernels.q8-dots-of-bytes",
