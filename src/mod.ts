@@ -37,8 +37,17 @@ export type {
 } from "./graph/cell_graph.ts";
 export type { InputData } from "./graph/input_data.ts";
 export type { GraphShape, Model } from "./graph/model.ts";
+export type {
+  DynamicRange,
+  OutputRange,
+  QuantizedConvAttributes,
+  QuantizedOperators,
+  QuantizedStep,
+} from "./graph/operators/quantized.ts";
+export type { QuantizedTensor, SignedWeights } from "./tensor/quantized.ts";
 export type { RowShape, RowType } from "./graph/row_layout.ts";
 export type {
+  Activation,
   AttentionOperator,
   CacheRef,
   DenseOperator,
@@ -47,7 +56,9 @@ export type {
   ImageSize,
   Operands,
   Operator,
+  QuantizedOperator,
   RecurrentOperator,
+  Requantized,
   RowOperator,
   Value,
 } from "./graph/operator.ts";

@@ -16,6 +16,10 @@ import {
 } from "./operators/elementwise.ts";
 import { type ImageOperators, imageOperators } from "./operators/images.ts";
 import {
+  type QuantizedOperators,
+  quantizedOperators,
+} from "./operators/quantized.ts";
+import {
   type RecurrentOperators,
   recurrentOperators,
 } from "./operators/recurrent.ts";
@@ -283,7 +287,8 @@ export type Operators =
   & ElementwiseOperators
   & AttentionOperators
   & RowOperators
-  & ImageOperators;
+  & ImageOperators
+  & QuantizedOperators;
 
 function operatorsOf(body: CellBody): Operators {
   return {
@@ -293,5 +298,6 @@ function operatorsOf(body: CellBody): Operators {
     ...attentionOperators(body),
     ...rowOperators(body),
     ...imageOperators(body),
+    ...quantizedOperators(body),
   } satisfies Record<OperatorName, unknown>;
 }

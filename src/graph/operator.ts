@@ -1,4 +1,5 @@
 import type { ImageShape } from "../tensor/image_shape.ts";
+import type { SignedWeights } from "../tensor/quantized.ts";
 import type { NearestMode, ResizeAxis } from "../tensor/resize_axis.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { CacheSpec } from "./cache.ts";
@@ -213,6 +214,66 @@ export type ImageOperator =
   /** An image as a plain row in ONNX's order, [channels][height][width]; and such a row as an image. */
   | Operands & { readonly op: "Flatten" | "Unflatten" };
 
+/** Scale and zero point of results that are quantised; of unsigned bytes. */
+export interface Requantized {
+  /** What a step of one is worth. */
+  readonly scale: number;
+  /** The byte that is 0. */
+  readonly zero: number;
+  /** Applied before they are quantised. */
+  readonly activation?: Activation;
+}
+
+/** Products of int8, and what leads into them and out of them: rows of type "q8". */
+export type QuantizedOperator =
+  /**
+   * Range and zero point of every request's row, or of every row of its last axis; to bytes of 8 bits (levels 255) or
+   * 7 (127).
+   */
+  | Operands & {
+    readonly op: "DynamicQuantizeLinear";
+    readonly levels: 127 | 255;
+    readonly per: "request" | "row";
+  }
+  | Operands & {
+    readonly op: "QuantizeLinear";
+    readonly scale: number;
+    readonly zero: number;
+  }
+  | Operands & { readonly op: "DequantizeLinear" }
+  /** Exact sums (i32), these scaled and biased, or quantised again. W [n][k]. */
+  | Operands & {
+    readonly op: "MatMulInteger" | "MatMulIntegerToFloat";
+    readonly weight: SignedWeights;
+    readonly bias?: Tensor;
+  }
+  | Operands & Requantized & {
+    readonly op: "QLinearMatMul";
+    readonly weight: SignedWeights;
+    readonly bias?: Tensor;
+  }
+  /** The same of convolutions; W [out][channels / groups][kernel height][kernel width]. */
+  | Operands & {
+    readonly op: "ConvInteger" | "ConvIntegerToFloat";
+    readonly weight: SignedWeights;
+    readonly bias?: Tensor;
+    readonly shape: ImageShape;
+  }
+  | Operands & Requantized & {
+    readonly op: "QLinearConv";
+    readonly weight: SignedWeights;
+    readonly bias?: Tensor;
+    readonly shape: ImageShape;
+  }
+  /** Steps of LSTM and GRU of which x and h are quantised, row by row; operands as there. */
+  | Operands & {
+    readonly op: "DynamicQuantizeLSTM" | "DynamicQuantizeGRU";
+    readonly w: SignedWeights;
+    readonly r: SignedWeights;
+    readonly b?: Tensor;
+    readonly levels: 127 | 255;
+  };
+
 /**
  * The operators a cell is made of, by family. Names and semantics are ONNX's, per row: the batch axis
  * is the row and is not written. Each family has a file in graph/operators (building and checking),
@@ -224,7 +285,8 @@ export type Operator =
   | ElementwiseOperator
   | AttentionOperator
   | RowOperator
-  | ImageOperator;
+  | ImageOperator
+  | QuantizedOperator;
 
 export type OperatorName = Operator["op"];
 

@@ -69,7 +69,9 @@ export function runPlainNode(
       outputs: node.outputs.length,
       runGraph: (attribute, given) => {
         const body = bodyOf(attribute);
-        const named = body.inputs.map(({ name }, i) => [name, given[i]] as const);
+        const named = body.inputs.map(({ name }, i) =>
+          [name, given[i]] as const
+        );
         return [...runPlainGraph(body, new Map(named), valueOf).values()];
       },
       graphOutput: (attribute, output) => {
@@ -77,7 +79,9 @@ export function runPlainNode(
           fail(node, `attribute ${attribute} has no output ${output}`);
         return {
           type: type ?? "float32",
-          dims: (dims ?? []).map((size) => typeof size === "number" ? size : null),
+          dims: (dims ?? []).map((size) =>
+            typeof size === "number" ? size : null
+          ),
         };
       },
     });

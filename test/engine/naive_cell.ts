@@ -6,6 +6,7 @@ import { erf, gelu, geluTanh, silu } from "../kernels/reference/activation.ts";
 import { normalize, topk } from "../kernels/reference/norm.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { applyToImage, isImageOperator, stack } from "./naive_images.ts";
+import { applyQuantized, isQuantizedOperator } from "./naive_quantized.ts";
 
 export interface NaiveRow {
   /** One row per output port. */
@@ -99,6 +100,7 @@ function apply(
       (_, i) => f(x[i % x.length], second[i % second.length]),
     );
   if (isImageOperator(operator)) return [applyToImage(operator, x)];
+  if (isQuantizedOperator(operator)) return applyQuantized(operator, given);
   switch (operator.op) {
     case "Gather":
       return [x.flatMap((id) => rowOf(operator.table, id))];

@@ -48,13 +48,23 @@ export interface Entries {
   readonly step: number;
 }
 
+/** The word at so many bytes in the row that a table has for the turn: a header's scale or zero point. */
+export interface WordOf {
+  readonly word: "f32" | "i32";
+  readonly of: TableRef;
+  readonly at: number;
+}
+
+/** An argument of a call that is made in turns. */
+export type TurnArgument = Argument | Entries | WordOf;
+
 export type Call =
   | KernelCall
   /** `calls`, one after the other, `turns` times for each row: what takes the rows of one request at a time. */
   | {
     readonly call: "each";
     readonly turns: number;
-    readonly calls: readonly KernelCall<Argument | Entries>[];
+    readonly calls: readonly KernelCall<TurnArgument>[];
   }
   /** to[i] = from[i] + bytes: a slice of every row. */
   | {

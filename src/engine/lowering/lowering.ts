@@ -21,13 +21,13 @@ import {
   type Argument,
   type Call,
   type CellProgram,
-  type Entries,
   type FixedTable,
   type KernelCall,
   type LocalCache,
   ROWS_PER_CALL,
   SCRATCH_ROWS_BYTES,
   type TableRef,
+  type TurnArgument,
 } from "./cell_program.ts";
 import { type CACHE_TABLES, cacheTable, portLayout } from "./task_layout.ts";
 
@@ -312,7 +312,7 @@ export class Lowering extends CellUses {
   }
 
   /** Calls that are made `turns` times for each row. */
-  each(turns: number, calls: readonly KernelCall<Argument | Entries>[]): void {
+  each(turns: number, calls: readonly KernelCall<TurnArgument>[]): void {
     this.#calls.push({ call: "each", turns, calls });
   }
 }

@@ -1,11 +1,10 @@
 /** Calls of a program as functions: what is known of their arguments when a runner starts is worked out then. */
 import type { KernelExports } from "../../kernels/module/module.ts";
 import type {
-  Argument,
   Call,
   CellProgram,
-  Entries,
   KernelCall,
+  TurnArgument,
 } from "../lowering/cell_program.ts";
 
 /**
@@ -108,7 +107,7 @@ export function compileCall(
 }
 
 function compileKernel(
-  call: KernelCall<Argument | Entries>,
+  call: KernelCall<TurnArgument>,
   kernels: KernelExports,
   memory: CallMemory,
   turn?: Turn,
@@ -130,7 +129,7 @@ function compileKernel(
 
 /** What an argument is in a call. */
 function resolver(
-  argument: Argument | Entries,
+  argument: TurnArgument,
   memory: CallMemory,
   turn?: Turn,
 ): Compiled {
@@ -141,6 +140,16 @@ function resolver(
     const table = resolver(argument.entries, memory);
     const bytes = 4 * argument.step;
     return (...call) => table(...call) + bytes * turn!.number;
+  }
+  if ("word" in argument) {
+    const table = resolver(argument.of, memory);
+    const words = argument.word === "f32"
+      ? new Float32Array(memory.addresses.buffer)
+      : new Int32Array(memory.addresses.buffer);
+    return (...call) => {
+      const row = memory.addresses[(table(...call) >>> 2) + turn!.number];
+      return words[(row + argument.at) >>> 2];
+    };
   }
   if ("rowsTimes" in argument) return (rows) => rows * argument.rowsTimes;
   if ("scratch" in argument) return () => scratch + argument.scratch;

@@ -8,6 +8,9 @@ import { checkLength, checkSize } from "./pack_gemm.ts";
 import { packedQ8Words, packQ8 } from "./pack_q8.ts";
 import { PANEL_COLUMNS, panelsFor } from "./panels.ts";
 
+/** At least what the kernels' `cell_q8_scratch_bytes` says, for plans made before there is a kernel to ask. */
+export const CELL_Q8_SCRATCH_BYTES = 4096;
+
 /** One of a cell's two matrices, quantised per gate and unit: weight = (value - zero) * scale. */
 export interface QuantizedGates {
   /** [gates * hidden][columns], -128..127. */
