@@ -3,6 +3,7 @@
  * as their type does.
  */
 import {
+  bytesOfType,
   isBig,
   type PlainArrays,
   type PlainTensor,
@@ -147,10 +148,18 @@ function moduloBig(a: bigint, b: bigint): bigint {
   return rest !== 0n && (rest < 0n) !== (b < 0n) ? rest + b : rest;
 }
 
+/** Remainder of floats with the sign of the divisor, which is what is left where the dividend is smaller. */
+function floatModulo(a: number, b: number): number {
+  const rest = a % b;
+  if (rest === 0) return b < 0 ? -0 : 0;
+  return (rest < 0) !== (b < 0) ? rest + b : rest;
+}
+
+/** Before version 28 of the operator set, floats need attribute fmod. */
 const Mod: PlainOperator = {
-  since: [10, 13],
+  since: [10, 13, 28],
   types: NUMBERS,
-  run: (inputs, attributes) => {
+  run: (inputs, attributes, { opset }) => {
     const [a, b] = [input(inputs, 0, "A"), input(inputs, 1, "B")];
     if (flag(attributes, "fmod")) {
       return [mapped2(a, b, a.type, (x, y) => x % y, (x, y) => {
@@ -158,8 +167,9 @@ const Mod: PlainOperator = {
         return x % y;
       })];
     }
-    input(inputs, 0, "A", INTEGERS);
-    return [mapped2(a, b, a.type, modulo, moduloBig)];
+    if (opset < 28) input(inputs, 0, "A", INTEGERS);
+    const f = a.type === "float32" ? floatModulo : modulo;
+    return [mapped2(a, b, a.type, f, moduloBig)];
   },
 };
 
@@ -204,20 +214,29 @@ const Pow: PlainOperator = {
   },
 };
 
+/** Bits moved to either side; of integers with a sign, the sign fills up what is moved to the right. */
 const BitShift: PlainOperator = {
-  since: [11],
-  types: ["uint8", "uint16", "uint32", "uint64"],
+  since: [11, 28],
+  types: INTEGERS,
+  limits: "integers with a sign in any version",
   run: (inputs, attributes) => {
     const [x, y] = [input(inputs, 0, "X"), input(inputs, 1, "Y")];
-    const right = choice(attributes, "direction", ["RIGHT", "LEFT"]) ===
-      "RIGHT";
-    // Shifting by as many bits as there are, or more, leaves nothing.
+    const isRight =
+      choice(attributes, "direction", ["RIGHT", "LEFT"]) === "RIGHT";
+    const width = 8 * bytesOfType(x.type);
     return [mapped2(
       x,
       y,
       x.type,
-      (a, bits) => bits > 31 ? 0 : right ? a >>> bits : a << bits,
-      (a, bits) => bits > 63n ? 0n : right ? a >> bits : a << bits,
+      (a, bits) => {
+        // By as many bits as there are, or a negative number, leaves the sign.
+        if (bits < 0 || bits >= width) return isRight && a < 0 ? -1 : 0;
+        return isRight ? Math.floor(a / 2 ** bits) : a << bits;
+      },
+      (a, bits) => {
+        if (bits < 0n || bits > 63n) return isRight && a < 0n ? -1n : 0n;
+        return isRight ? a >> bits : a << bits;
+      },
     )];
   },
 };

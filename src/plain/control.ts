@@ -18,7 +18,7 @@ import { axisOf, outputOf } from "./layout.ts";
 import { joined, part } from "./moves.ts";
 import type { PlainContext, PlainOperator } from "./operator.ts";
 
-const VERSIONS = [11, 13, 16, 19, 21, 23, 24, 25];
+const VERSIONS = [16, 19, 21, 23, 24, 25];
 
 function graphRunner({ runGraph }: PlainContext) {
   if (!runGraph) throw new TypeError("there is nothing to run its graphs");
@@ -26,7 +26,7 @@ function graphRunner({ runGraph }: PlainContext) {
 }
 
 const If: PlainOperator = {
-  since: [1, ...VERSIONS],
+  since: [1, 11, 13, ...VERSIONS],
   types: BOOLS,
   limits: "no sequences",
   run: (inputs, _, context) => {
@@ -78,7 +78,7 @@ function checkResults(
 
 /** Steps as long as a condition holds, at most as many as asked for; either may be left out. */
 const Loop: PlainOperator = {
-  since: [1, ...VERSIONS],
+  since: [1, 11, 13, ...VERSIONS],
   types: PLAIN_TYPES,
   limits: "no sequences",
   run: (inputs, _, context) => {
@@ -117,7 +117,7 @@ const Loop: PlainOperator = {
 
 /** A step for each element along an axis of the inputs; directions 1 go from the last one on. */
 const Scan: PlainOperator = {
-  since: [9, ...VERSIONS],
+  since: [9, 11, ...VERSIONS],
   types: PLAIN_TYPES,
   limits: "from version 9 on; no sequences",
   run: (inputs, attributes, context) => {

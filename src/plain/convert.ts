@@ -1,6 +1,7 @@
 /** Elements of one type as those of another. */
 import { dataTypeName, plainTypeOf } from "../tensor/onnx_types.ts";
 import {
+  bytesOfType,
   isBig,
   PLAIN_TYPES,
   type PlainArrays,
@@ -66,7 +67,7 @@ export function typeOf(attribute: string, dataType: number): PlainType {
 
 export const CONVERSIONS: Readonly<Record<string, PlainOperator>> = {
   Cast: {
-    since: [6, 9, 13, 19, 21, 23, 24, 25],
+    since: [6, 9, 13, 19, 21, 23, 24, 25, 28],
     types: PLAIN_TYPES,
     limits:
       "to float16, bfloat16 or float64: stays float32, not rounded; no float8, int4, strings",
@@ -76,6 +77,29 @@ export const CONVERSIONS: Readonly<Record<string, PlainOperator>> = {
         typeOf("to", requiredInt(attributes, "to")),
       ),
     ],
+  },
+  BitCast: {
+    since: [26],
+    types: PLAIN_TYPES,
+    limits: "between types that keep their size: no float16, bfloat16, float64",
+    run: (inputs, attributes) => {
+      const x = input(inputs, 0, "input");
+      const to = requiredInt(attributes, "to");
+      const type = typeOf("to", to);
+      if (
+        dataTypeName(to) !== type || bytesOfType(type) !== bytesOfType(x.type)
+      ) {
+        throw new TypeError(
+          `attribute to is ${dataTypeName(to)}, input 0 ${x.type}`,
+        );
+      }
+      const result = outputOf(type, x.dims);
+      const { buffer, byteOffset, byteLength } = x.data;
+      new Uint8Array(result.data.buffer).set(
+        new Uint8Array(buffer, byteOffset, byteLength),
+      );
+      return [result];
+    },
   },
   CastLike: {
     since: [15, 19, 21, 23, 24, 25],

@@ -19,7 +19,7 @@ function labelsOf(term: string, rank: number, fail: () => never): Labels {
 
 export const EINSUM: Readonly<Record<string, PlainOperator>> = {
   Einsum: {
-    since: [12],
+    since: [12, 28],
     types: FLOATS,
     limits: "no integers",
     run: (inputs: PlainInputs, attributes) => {

@@ -125,7 +125,7 @@ const EyeLike: PlainOperator = {
 
 /** Indices count from the back when they are negative; where one is out of range, nothing is on. */
 const OneHot: PlainOperator = {
-  since: [9, 11],
+  since: [9, 11, 28],
   types: NUMBERS,
   run: (inputs, attributes) => {
     const indices = input(inputs, 0, "indices");

@@ -347,7 +347,7 @@ const TopK: PlainOperator = {
 
 /** Elements, or slices along an axis, each once: sorted, or in the order they are met in. */
 const Unique: PlainOperator = {
-  since: [11],
+  since: [11, 28],
   types: PLAIN_TYPES,
   run: (inputs, attributes) => {
     const x = input(inputs, 0, "X");
@@ -400,6 +400,8 @@ const Unique: PlainOperator = {
 };
 
 export const INDEXINGS: Readonly<Record<string, PlainOperator>> = {
+  // The name of ScatterElements before version 11 of the operator set.
+  Scatter: { ...ScatterElements, since: [9, 11] },
   Gather,
   GatherElements,
   GatherND,

@@ -8,6 +8,7 @@ import {
 } from "../tensor/plain_tensor.ts";
 import {
   BYTES,
+  checkDims,
   checkRank,
   flag,
   FLOATS,
@@ -15,10 +16,19 @@ import {
   input,
   int,
   ints,
+  optionalWhole,
 } from "./given.ts";
-import { lanesOf, outputOf, stridesOf, upTo } from "./layout.ts";
+import {
+  checkOutput,
+  lanesOf,
+  mappedPositions,
+  outputOf,
+  stridesOf,
+  take,
+  upTo,
+} from "./layout.ts";
 import type { PlainAttributes, PlainOperator } from "./operator.ts";
-import { tapsOf, type Windows, windowsOf } from "./windows.ts";
+import { perAxis, tapsOf, type Windows, windowsOf } from "./windows.ts";
 
 /** Windows over the spatial axes of an input [N, C, spatial...]. */
 function poolWindows(x: PlainTensor, attributes: PlainAttributes): Windows {
@@ -165,6 +175,46 @@ const MaxPool: PlainOperator = {
   },
 };
 
+/** Elements back where a maximum was taken, the rest 0. */
+const MaxUnpool: PlainOperator = {
+  since: [9, 11, 22],
+  types: FLOATS,
+  run: (inputs, attributes) => {
+    const x = floats(inputs, 0, "X");
+    checkRank(0, "X", x, 3);
+    const indices = input(inputs, 1, "I", ["int64"]);
+    checkDims(1, "I", indices, x.dims);
+    const [batch, channels, ...spatial] = x.dims;
+    const rank = spatial.length;
+    const kernel = perAxis(attributes, "kernel_shape", rank, 1, 1);
+    const strides = perAxis(attributes, "strides", rank, 1, 1);
+    const pads = perAxis(attributes, "pads", 2 * rank, 0, 0);
+    const dims = [
+      batch,
+      channels,
+      ...spatial.map((size, axis) =>
+        (size - 1) * strides[axis] + kernel[axis] - pads[axis] -
+        pads[axis + rank]
+      ),
+    ];
+    const wanted = optionalWhole(inputs, 2, "output_shape") ?? dims;
+    const small = outputOf("float32", dims);
+    indices.data.forEach((index: number | bigint, i: number) => {
+      const at = Number(index);
+      if (!(at >= 0 && at < small.data.length)) {
+        throw new RangeError(`input 1 (I) has index ${at}`);
+      }
+      small.data[at] = x.data[i];
+    });
+    // A larger result has what is there at its beginning.
+    const maps = wanted.map((size, axis) => {
+      checkOutput([size]);
+      return upTo(size).map((i) => i < dims[axis] ? i : -1);
+    });
+    return [take(small, mappedPositions(maps, stridesOf(dims)), wanted)];
+  },
+};
+
 /** One number of all spatial elements. */
 function global(
   since: readonly number[],
@@ -195,6 +245,7 @@ export const POOLINGS: Readonly<Record<string, PlainOperator>> = {
   AveragePool,
   LpPool,
   MaxPool,
+  MaxUnpool,
   GlobalAveragePool: global(
     [1, 22],
     (lane) => lane.reduce((a, b) => a + b, 0) / lane.length,

@@ -98,9 +98,10 @@ function scaleOf(
 }
 
 const QuantizeLinear: PlainOperator = {
-  since: [10, 13, 19, 21, 23, 24, 25],
+  since: [10, 13, 19, 21, 23, 24, 25, 28],
   types: [...FLOATS, "int32"],
-  limits: "to 8 and 16 bits; no float8, int4, int2",
+  limits:
+    "to 8 and 16 bits; no floats of 8 bits or less, no integers of 4 or 2 bits",
   run: (inputs, attributes) => {
     const x = input(inputs, 0, "x");
     const scale = floats(inputs, 1, "y_scale");
@@ -131,9 +132,10 @@ const QuantizeLinear: PlainOperator = {
 };
 
 const DequantizeLinear: PlainOperator = {
-  since: [10, 13, 19, 21, 23, 24, 25],
+  since: [10, 13, 19, 21, 23, 24, 25, 28],
   types: [...QUANTIZED, "int32"],
-  limits: "from 8, 16 and 32 bits; no float8, int4, int2",
+  limits:
+    "from 8, 16 and 32 bits; no floats of 8 bits or less, no integers of 4 or 2 bits",
   run: (inputs, attributes) => {
     const x = input(inputs, 0, "x");
     const scale = floats(inputs, 1, "x_scale");

@@ -192,12 +192,17 @@ const REDUCTIONS_ONLY: Readonly<Record<string, PlainOperator>> = {
     integers: (lane) => total(lane.map((x) => x * x)),
   }),
   ReduceLogSum: reduction(
-    OLD,
+    [...OLD, 28],
     18,
     SUMMED,
     throughFloats((lane) => Math.log(sum(lane))),
   ),
-  ReduceLogSumExp: reduction(OLD, 18, SUMMED, throughFloats(logSumExp)),
+  ReduceLogSumExp: reduction(
+    [...OLD, 28],
+    18,
+    SUMMED,
+    throughFloats(logSumExp),
+  ),
 };
 
 /** Index of the best element of every lane: the first of equals, or the last. */

@@ -35,6 +35,7 @@ import { ATTENTIONS } from "./attention.ts";
 import { CONTROLS } from "./control.ts";
 import { SIGNALS } from "./signal.ts";
 import { SAMPLINGS } from "./sampling.ts";
+import { LINEAR_ATTENTIONS } from "./linear_attention.ts";
 import { UNARY } from "./unary.ts";
 import { VARIADIC } from "./variadic.ts";
 
@@ -61,6 +62,7 @@ export const plainOperators: Readonly<Record<string, PlainOperator>> = {
   ...RESIZES,
   ...RECURRENT,
   ...ATTENTIONS,
+  ...LINEAR_ATTENTIONS,
   ...CONTROLS,
   ...SIGNALS,
   ...SAMPLINGS,

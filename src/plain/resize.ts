@@ -350,9 +350,9 @@ function simplyResized(
 
 /** Scales are an attribute before version 9 of the operator set, an input from then on. */
 const Upsample: PlainOperator = {
-  since: [7, 9],
+  since: [7, 9, 10],
   types: PLAIN_TYPES,
-  limits: "linear of float32 only; not in operator sets from 10 on",
+  limits: "linear of float32 only",
   run: (inputs, attributes, { opset }) => {
     const x = input(inputs, 0, "X");
     const scales = opset < 9

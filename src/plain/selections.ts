@@ -42,7 +42,7 @@ function blocksOf(attributes: PlainAttributes, ...sizes: number[]): number {
 }
 
 const DepthToSpace: PlainOperator = {
-  since: [1, 11, 13],
+  since: [1, 11, 13, 28],
   types: PLAIN_TYPES,
   run: (inputs, attributes) => {
     const data = input(inputs, 0, "input");
@@ -59,27 +59,31 @@ const DepthToSpace: PlainOperator = {
 };
 
 const SpaceToDepth: PlainOperator = {
-  since: [1, 13],
+  since: [1, 13, 28],
   types: PLAIN_TYPES,
   run: (inputs, attributes) => {
     const data = input(inputs, 0, "input");
     checkRank(0, "input", data, 4, 4);
     const [n, c, h, w] = data.dims;
     const b = blocksOf(attributes, h, w);
+    const isDepthFirst = choice(attributes, "mode", ["DCR", "CRD"]) === "DCR";
     const split = withDims(data, [n, c, h / b, b, w / b, b]);
     return [
-      withDims(permuted(split, [0, 3, 5, 1, 2, 4]), [
-        n,
-        c * b * b,
-        h / b,
-        w / b,
-      ]),
+      withDims(
+        permuted(split, isDepthFirst ? [0, 3, 5, 1, 2, 4] : [0, 1, 3, 5, 2, 4]),
+        [
+          n,
+          c * b * b,
+          h / b,
+          w / b,
+        ],
+      ),
     ];
   },
 };
 
 const ReverseSequence: PlainOperator = {
-  since: [10],
+  since: [10, 28],
   types: PLAIN_TYPES,
   run: (inputs, attributes) => {
     const data = input(inputs, 0, "input");
@@ -134,7 +138,7 @@ const Trilu: PlainOperator = {
 
 /** Elements where a condition holds, along an axis or of all. */
 const Compress: PlainOperator = {
-  since: [9, 11],
+  since: [9, 11, 28],
   types: PLAIN_TYPES,
   run: (inputs, attributes) => {
     let data = input(inputs, 0, "input");
