@@ -30,6 +30,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "tensor",
     "graph",
     "kernels",
+    "plain",
     "models",
     "policy",
     "npu",

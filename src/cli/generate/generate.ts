@@ -6,7 +6,8 @@ import { generatedFiles } from "./generated.ts";
 
 const HELP = `generate
 
-Writes what is generated: the microkernels in assembly/, and the types of the module's exports.
+Writes what is generated: the microkernels in assembly/, the types of the module's exports, and the table in
+docs/onnx.md.
 `;
 
 taskSettings({ name: "generate", help: HELP, options: {} }, () => undefined);

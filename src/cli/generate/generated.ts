@@ -1,7 +1,12 @@
+import { readFileSync } from "node:fs";
 import { renderExponentials } from "./exponentials.ts";
 import { exportedFunctions, renderExports } from "./kernel_exports.ts";
+import { renderOnnxPage } from "./onnx_table.ts";
 import { renderQ8Tiles } from "./q8_tiles.ts";
 import { renderTiles } from "./tiles.ts";
+
+/** What is around its table is written by hand. */
+const ONNX_PAGE = "docs/onnx.md";
 
 /** A file of the checkout that a program writes. */
 export interface GeneratedFile {
@@ -30,6 +35,10 @@ export async function generatedFiles(root: URL): Promise<GeneratedFile[]> {
     {
       path: "src/npu/register/exports.ts",
       text: renderExports("npu", functions),
+    },
+    {
+      path: ONNX_PAGE,
+      text: renderOnnxPage(readFileSync(new URL(ONNX_PAGE, root), "utf8")),
     },
   ];
 }
