@@ -18,16 +18,21 @@ const TYPES = {
   i64: "int64",
 } as const satisfies Record<ElementType, Constant["type"]>;
 
+/** An input or output; a size that is a text is one of that name, which runs bring. */
+export interface OnnxValue extends Omit<PlainValue, "shape"> {
+  shape: readonly (number | string)[];
+}
+
 /** What a model file holds of an {@linkcode Equivalent}. */
 export type OnnxModel =
   & {
     [Part in "nodes" | "constants"]: Equivalent[Part];
   }
-  & { inputs: readonly PlainValue[]; outputs: readonly PlainValue[] };
+  & { inputs: readonly OnnxValue[]; outputs: readonly OnnxValue[] };
 
 const OPSETS = { "": 20, "com.microsoft": 1 };
 
-function value({ name, shape, type = "f32" }: PlainValue): WrittenValue {
+function value({ name, shape, type = "f32" }: OnnxValue): WrittenValue {
   return { name, dims: shape, type: TYPES[type] };
 }
 

@@ -13,7 +13,8 @@ export const ORT_VERSION = "1.30.0";
 
 const THREADED = "ort-wasm-simd-threaded.mjs";
 
-const TYPES = {
+/** Element types by onnxruntime's names. */
+export const ORT_TYPES = {
   f32: "float32",
   u8: "uint8",
   i8: "int8",
@@ -23,6 +24,7 @@ const TYPES = {
 
 /** The part of onnxruntime's interface the benches use. */
 export interface OrtTensor {
+  dims: readonly number[];
   data: ElementArrays[ElementType];
 }
 export interface OrtSession {
@@ -69,11 +71,19 @@ function startThreadsFrom(module: string): void {
   };
 }
 
+/** How a session is made. */
+export interface SessionOptions {
+  /** Default "wasm". */
+  provider?: "wasm" | "cpu";
+  /** Whether weights are laid out anew for each operator that uses them; default true. */
+  prepacks?: boolean;
+}
+
 /** A session; onnxruntime-node's has one thread. */
 export async function createSession(
   ort: Ort,
   model: Uint8Array,
-  provider: "wasm" | "cpu" = "wasm",
+  { provider = "wasm", prepacks = true }: SessionOptions = {},
 ): Promise<OrtSession> {
   const { Worker } = globalThis;
   try {
@@ -83,6 +93,7 @@ export async function createSession(
       intraOpNumThreads: 1,
       interOpNumThreads: 1,
       logSeverityLevel: 3,
+      ...(!prepacks && { extra: { session: { disable_prepacking: "1" } } }),
     });
   } finally {
     // onnxruntime-web puts Node's in its place where it finds node:worker_threads.
@@ -113,11 +124,11 @@ function peer(name: string, ort: Ort, provider: "wasm" | "cpu"): Peer {
     version: ORT_VERSION,
     async prepare(operation: Equivalent): Promise<PeerRun> {
       const model = encodeModel(operation);
-      const session = await createSession(ort, model, provider);
+      const session = await createSession(ort, model, { provider });
       const feeds = Object.fromEntries(
         operation.inputs.map(({ name, shape, type = "f32", data }) => [
           name,
-          new ort.Tensor(TYPES[type], data, shape),
+          new ort.Tensor(ORT_TYPES[type], data, shape),
         ]),
       );
       let last: Record<string, OrtTensor> = {};
