@@ -114,6 +114,7 @@ function convolve(
   const pixels = image.outHeight(s) * image.outWidth(s);
   const total = m * pixels;
   const shift = kind & q8.U8 ? 0 : 2;
+  const summed = anyZero(w, groups * ((n + 7) >> 3), q8PanelBytes(k));
   for (let first = 0; first < total; first += block) {
     const rows = min(block, total - first);
     for (let g = 0; g < groups; ++g) {
@@ -122,6 +123,7 @@ function convolve(
         const pixel = first + i - at * pixels;
         const patch = scratch + <usize>i * rowBytes;
         gather(s, pixel, row(inRows, <usize>at << 2), g, k, patch);
+        if (summed) seal(k, patch);
         store<u32>(table + (<usize>i << 2), <u32>patch);
         const to = <usize>(pixel * image.outChannels(s) + g * n) << shift;
         store<u32>(outTable + (<usize>i << 2), <u32>(row(outRows, <usize>at << 2) + to));
@@ -132,8 +134,17 @@ function convolve(
   }
 }
 
-/** What one output pixel sees of a group's channels, as a quantised row. */
+/** Whether any weights have a zero point: only then a row's sum counts. */
+function anyZero(w: usize, panels: i32, panelBytes: usize): bool {
+  for (; panels > 0; --panels, w += panelBytes) {
+    if (v128.any_true(v128.or(v128.load(w, 32), v128.load(w, 48)))) return true;
+  }
+  return false;
+}
+
+/** What one output pixel sees of a group's channels, as a quantised row without its sum. */
 function gather(s: usize, pixel: i32, a: usize, group: i32, k: i32, patch: usize): void {
+  if (k & 3) store<u32>(patch + 16 + (k & ~3), 0);
   const zero = load<i32>(a, 4);
   store<f32>(patch, load<f32>(a));
   store<i32>(patch, zero, 4);
@@ -167,15 +178,21 @@ function gather(s: usize, pixel: i32, a: usize, group: i32, k: i32, patch: usize
       else memory.fill(to, <u8>zero, own);
     }
   }
-  seal(k, patch);
 }
 
-/** Copies what is too short for memory.copy, a call of its own, to pay. */
+/** Copies what is too short for memory.copy, a call of its own, to pay: pieces overlap at the end. */
 // @ts-ignore: decorator
 @inline function copyBytes(to: usize, from: usize, bytes: usize): void {
-  const end = to + (bytes & ~15);
-  for (; to < end; to += 16, from += 16) v128.store(to, v128.load(from));
-  for (let i: usize = 0; i < (bytes & 15); ++i) store<u8>(to + i, load<u8>(from + i));
+  if (bytes >= 16) {
+    const last = bytes - 16;
+    for (let i: usize = 0; i < last; i += 16) v128.store(to + i, v128.load(from + i));
+    v128.store(to + last, v128.load(from + last));
+  } else if (bytes >= 8) {
+    store<u64>(to, load<u64>(from));
+    store<u64>(to + bytes - 8, load<u64>(from + bytes - 8));
+  } else {
+    for (let i: usize = 0; i < bytes; ++i) store<u8>(to + i, load<u8>(from + i));
+  }
 }
 
 function check(m: i32, s: usize, seven: i32, inRows: usize, w: usize, scratch: usize): void {

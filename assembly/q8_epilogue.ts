@@ -5,7 +5,7 @@
 // columns each, i32 (sum v - K weightZero), i32 weightZero, f32 weightScale, f32 bias, and
 // the list of q8_exceptions.ts; then, for every step, 4 numbers of k, 4 bytes of each column.
 import { shifter } from "./constants";
-import { activate, complete } from "./epilogue";
+import { activate, complete, op, relu4 } from "./epilogue";
 import { op0, op1, units } from "./job";
 import {
   HEADER_BYTES, headers, HIGH_BYTES, highSums, kind, n, ofPart, outRows, part, PART_BYTES, partSums, qRows, scale, zero
@@ -52,27 +52,33 @@ export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32)
   ));
   if (kind != q8.I32) {
     const rowScale = v128.load_splat<f32>(q);
-    const act = kind & q8.ACTIVATION;
-    lo = activate(act, f32x4.add(
+    lo = f32x4.add(
       f32x4.mul(f32x4.convert_i32x4_s(lo), f32x4.mul(rowScale, v128.load(header, 64))), v128.load(header, 96)
-    ));
-    hi = activate(act, f32x4.add(
+    );
+    hi = f32x4.add(
       f32x4.mul(f32x4.convert_i32x4_s(hi), f32x4.mul(rowScale, v128.load(header, 80))), v128.load(header, 112)
-    ));
+    );
+    if (kind >= q8.PART) {
+      gate(lo, hi, at, col);
+      return;
+    }
+    const act = kind & q8.ACTIVATION;
+    if (act == op.RELU) {
+      lo = relu4(lo);
+      hi = relu4(hi);
+    } else if (act) {
+      lo = activate(act, lo);
+      hi = activate(act, hi);
+    }
+    if (kind & q8.U8) {
+      const bytes = quantize8(lo, hi, v128.splat<f32>(scale), v128.splat<i32>(zero), v128.splat<i16>(255));
+      const to = row(outRows, at) + 16 + <usize>col;
+      if (left >= 8) v128.store_lane<u64>(to, bytes, 0);
+      else storeBytes(to, bytes, left);
+      return;
+    }
   }
-  if (kind >= q8.PART) {
-    gate(lo, hi, at, col);
-    return;
-  }
-  const out = row(outRows, at);
-  if (kind & q8.U8) {
-    const bytes = quantize8(lo, hi, v128.splat<f32>(scale), v128.splat<i32>(zero), v128.splat<i16>(255));
-    const to = out + 16 + <usize>col;
-    if (left >= 8) v128.store_lane<u64>(to, bytes, 0);
-    else storeBytes(to, bytes, left);
-    return;
-  }
-  const to = out + (<usize>col << 2);
+  const to = row(outRows, at) + (<usize>col << 2);
   put(to, lo, left);
   put(to + 16, hi, left - 4);
 }
