@@ -44,6 +44,20 @@ export type {
   QuantizedOperators,
   QuantizedStep,
 } from "./graph/operators/quantized.ts";
+export type {
+  PlainDefinition,
+  PlainOperators,
+} from "./graph/operators/plain.ts";
+export type {
+  PlainAttribute,
+  PlainAttributes,
+  PlainContext,
+} from "./plain/operator.ts";
+export type {
+  PlainArrays,
+  PlainTensor,
+  PlainType,
+} from "./tensor/plain_tensor.ts";
 export type { QuantizedTensor, SignedWeights } from "./tensor/quantized.ts";
 export type { RowShape, RowType } from "./graph/row_layout.ts";
 export type {
@@ -56,10 +70,13 @@ export type {
   ImageSize,
   Operands,
   Operator,
+  PlainOperand,
+  PlainRowOperator,
   QuantizedOperator,
   RecurrentOperator,
   Requantized,
   RowOperator,
+  RunPlain,
   Value,
 } from "./graph/operator.ts";
 export type {

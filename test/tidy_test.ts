@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const MAY_IMPORT: Record<string, readonly string[]> = {
   base: [],
   tensor: ["base"],
-  graph: ["base", "tensor"],
+  graph: ["base", "tensor", "plain"],
   kernels: ["base", "tensor"],
   plain: ["base", "tensor"],
   models: ["base", "tensor", "graph"],
@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   policy: ["base", "graph"],
   npu: ["base", "tensor", "graph"],
   cost: ["base", "graph", "npu"],
-  engine: ["base", "tensor", "graph", "kernels", "policy", "cost"],
+  engine: ["base", "tensor", "plain", "graph", "kernels", "policy", "cost"],
   workload: ["base", "graph", "policy"],
   metrics: ["base", "graph", "policy"],
   report: ["base", "metrics", "policy"],

@@ -15,6 +15,7 @@ import {
   elementwiseOperators,
 } from "./operators/elementwise.ts";
 import { type ImageOperators, imageOperators } from "./operators/images.ts";
+import { type PlainOperators, plainRowOperators } from "./operators/plain.ts";
 import {
   type QuantizedOperators,
   quantizedOperators,
@@ -288,7 +289,8 @@ export type Operators =
   & AttentionOperators
   & RowOperators
   & ImageOperators
-  & QuantizedOperators;
+  & QuantizedOperators
+  & PlainOperators;
 
 function operatorsOf(body: CellBody): Operators {
   return {
@@ -299,5 +301,6 @@ function operatorsOf(body: CellBody): Operators {
     ...rowOperators(body),
     ...imageOperators(body),
     ...quantizedOperators(body),
+    ...plainRowOperators(body),
   } satisfies Record<OperatorName, unknown>;
 }

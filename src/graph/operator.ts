@@ -1,5 +1,7 @@
 import type { ImageShape } from "../tensor/image_shape.ts";
 import type { SignedWeights } from "../tensor/quantized.ts";
+import type { PlainAttributes, PlainContext } from "../plain/operator.ts";
+import type { PlainTensor } from "../tensor/plain_tensor.ts";
 import type { NearestMode, ResizeAxis } from "../tensor/resize_axis.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { CacheSpec } from "./cache.ts";
@@ -274,6 +276,36 @@ export type QuantizedOperator =
     readonly levels: 127 | 255;
   };
 
+/** Runs an operator in plain TypeScript: `runPlain` of `src/plain/registry.ts`. */
+export type RunPlain = (
+  name: string,
+  inputs: readonly (PlainTensor | undefined)[],
+  attributes: PlainAttributes,
+  context: PlainContext,
+) => PlainTensor[];
+
+/** An operand of a plain operator: a value, as a tensor of such sizes, or a constant; undefined for one that is left out. */
+export type PlainOperand =
+  | { readonly input: number; readonly dims: readonly number[] }
+  | PlainTensor
+  | undefined;
+
+/**
+ * An ONNX operator that no kernel computes, or not as it is asked for: run in plain TypeScript, row by row, over values
+ * of any type but q8.
+ */
+export type PlainRowOperator = Operands & {
+  readonly op: "Plain";
+  /** ONNX's name. */
+  readonly name: string;
+  /** Version of the operator set that it is written for. */
+  readonly opset: number;
+  readonly attributes: PlainAttributes;
+  readonly operands: readonly PlainOperand[];
+  /** Runs it in the engine's own thread; worker threads have theirs. */
+  readonly run: RunPlain;
+};
+
 /**
  * The operators a cell is made of, by family. Names and semantics are ONNX's, per row: the batch axis
  * is the row and is not written. Each family has a file in graph/operators (building and checking),
@@ -286,7 +318,8 @@ export type Operator =
   | AttentionOperator
   | RowOperator
   | ImageOperator
-  | QuantizedOperator;
+  | QuantizedOperator
+  | PlainRowOperator;
 
 export type OperatorName = Operator["op"];
 

@@ -17,6 +17,7 @@ import type { CostContext, Costs } from "./operators/costs.ts";
 import { dense } from "./operators/dense.ts";
 import { elementwise } from "./operators/elementwise.ts";
 import { images } from "./operators/images.ts";
+import { plain } from "./operators/plain.ts";
 import { quantized } from "./operators/quantized.ts";
 import { recurrent } from "./operators/recurrent.ts";
 import { rows as rowMoves } from "./operators/rows.ts";
@@ -31,6 +32,7 @@ const COSTS: Costs<Exclude<Operator, { op: keyof typeof ROW_COSTS }>> = {
   ...rowMoves,
   ...images,
   ...quantized,
+  ...plain,
 };
 
 /** The layers of a cell, in the order of its operators. Throws RangeError for a batch below 1. */

@@ -7,7 +7,9 @@ import type { PlainTensor, PlainType } from "../tensor/plain_tensor.ts";
  * Graphs are not looked at: operators with bodies run those by the attribute's name.
  */
 export interface PlainAttribute {
+  /** What the file declares it as. */
   readonly kind: string;
+  /** Of that kind. */
   readonly value: unknown;
 }
 

@@ -10,15 +10,25 @@ import { elementCount } from "./tensor.ts";
 
 /** The array that holds elements of each type. A bool is 0 or 1. */
 export interface PlainArrays {
+  /** Single precision. */
   float32: Float32Array;
+  /** Signed bytes. */
   int8: Int8Array;
+  /** Signed, 16 bits. */
   int16: Int16Array;
+  /** Signed, 32 bits. */
   int32: Int32Array;
+  /** Signed, 64 bits. */
   int64: BigInt64Array;
+  /** Bytes. */
   uint8: Uint8Array;
+  /** 16 bits. */
   uint16: Uint16Array;
+  /** 32 bits. */
   uint32: Uint32Array;
+  /** 64 bits. */
   uint64: BigUint64Array;
+  /** Bytes, 0 or 1. */
   bool: Uint8Array;
 }
 

@@ -2,6 +2,8 @@
 import type { Cell } from "../../src/graph/cell.ts";
 import type { Operator, Value } from "../../src/graph/operator.ts";
 import { axesOf, lastAxis, rowsOf } from "../../src/graph/row_layout.ts";
+import { runPlain } from "../../src/plain/registry.ts";
+import { numbersOf, plainOf } from "../../src/tensor/plain_tensor.ts";
 import { erf, gelu, geluTanh, silu } from "../kernels/reference/activation.ts";
 import { normalize, topk } from "../kernels/reference/norm.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
@@ -253,6 +255,16 @@ function apply(
         }
         return x[at.reduce((sum, k, axis) => sum * from[axis] + k, 0)];
       })];
+    }
+    case "Plain": {
+      const { name, opset, attributes, operands, outputs } = operator;
+      const tensors = operands.map((operand) =>
+        operand !== undefined && "input" in operand
+          ? plainOf("float32", operand.dims, given[operand.input])
+          : operand
+      );
+      const context = { opset, outputs: outputs.length };
+      return runPlain(name, tensors, attributes, context).map(numbersOf);
     }
     case "ArgMax":
       return [byRow((row) => [row.indexOf(Math.max(...row))])];

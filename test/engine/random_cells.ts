@@ -18,6 +18,8 @@ import type {
   QuantizedOperator,
   Value,
 } from "../../src/graph/operator.ts";
+import { runPlain } from "../../src/plain/registry.ts";
+import { scalarOf } from "../../src/tensor/plain_tensor.ts";
 import { elementCount, type Tensor, tensor } from "../../src/tensor/tensor.ts";
 import { isImageOperator } from "./naive_images.ts";
 import { applyImageOperator, IMAGE_OPERATORS } from "./random_images.ts";
@@ -66,6 +68,7 @@ const DRAWN: Readonly<
   TopK: true,
   Reshape: true,
   Transpose: true,
+  Plain: true,
   LayerNormalization: true,
   Softmax: true,
   Clip: true,
@@ -308,6 +311,20 @@ class Body {
             { transposed },
           ),
         );
+      }
+      case "Plain": {
+        const row = this.#plain(a);
+        const dims = factors(row.width, random);
+        return this.#add(...op.Plain({
+          name: "CumSum",
+          opset: 14,
+          inputs: [
+            { value: row, dims },
+            scalarOf("int64", random.int(dims.length)),
+          ],
+          outputs: [{ dtype: "f32", dims }],
+          run: runPlain,
+        }));
       }
       case "TopK": {
         const row = this.#plain(a);

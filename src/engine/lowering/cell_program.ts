@@ -3,6 +3,8 @@
  * Rows are addressed through tables of u32 addresses. A task brings one table per port of the cell;
  * a worker keeps tables and rows for what lies between the operators.
  */
+import type { PlainAttributes } from "../../plain/operator.ts";
+import type { PlainTensor, PlainType } from "../../tensor/plain_tensor.ts";
 import type { KernelExports } from "../../kernels/module/module.ts";
 
 /**
@@ -55,11 +57,32 @@ export interface WordOf {
   readonly at: number;
 }
 
+/** Rows that a plain operator sees as tensors. */
+export interface PlainRows {
+  readonly type: PlainType;
+  readonly dims: readonly number[];
+  readonly rows: TableRef;
+  /** Elements of a row. */
+  readonly count: number;
+}
+
+/** An operator in plain TypeScript, run for one row after the other; a row that it refuses cannot be computed. */
+export interface PlainCall {
+  readonly call: "plain";
+  readonly name: string;
+  readonly opset: number;
+  readonly attributes: PlainAttributes;
+  /** In order; constants as they are, undefined for one that is left out. */
+  readonly inputs: readonly (PlainRows | PlainTensor | undefined)[];
+  readonly outputs: readonly PlainRows[];
+}
+
 /** An argument of a call that is made in turns. */
 export type TurnArgument = Argument | Entries | WordOf;
 
 export type Call =
   | KernelCall
+  | PlainCall
   /** `calls`, one after the other, `turns` times for each row: what takes the rows of one request at a time. */
   | {
     readonly call: "each";

@@ -11,6 +11,7 @@ import { dense } from "./dense.ts";
 import { elementwise } from "./elementwise.ts";
 import { images } from "./images.ts";
 import { Lowering, type Lowerings, type PlaceConstant } from "./lowering.ts";
+import { plain } from "./plain.ts";
 import { quantized } from "./quantized.ts";
 import { recurrent } from "./recurrent.ts";
 import { rows } from "./rows.ts";
@@ -23,6 +24,7 @@ const LOWERINGS: Lowerings<Operator> = {
   ...rows,
   ...images,
   ...quantized,
+  ...plain,
 };
 
 export function lowerCell(cell: Cell, place: PlaceConstant): CellProgram {

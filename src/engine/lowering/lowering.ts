@@ -24,6 +24,7 @@ import {
   type FixedTable,
   type KernelCall,
   type LocalCache,
+  type PlainCall,
   ROWS_PER_CALL,
   SCRATCH_ROWS_BYTES,
   type TableRef,
@@ -309,6 +310,11 @@ export class Lowering extends CellUses {
       args,
       ...(reports !== undefined && { reports }),
     });
+  }
+
+  /** An operator in plain TypeScript. */
+  plain(call: PlainCall): void {
+    this.#calls.push(call);
   }
 
   /** Calls that are made `turns` times for each row. */

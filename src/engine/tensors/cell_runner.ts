@@ -7,12 +7,13 @@
  * inputs, and bits do not depend on the batch. For the same reason a whole task may be run again after the
  * worker that had begun it died: it writes what it wrote.
  */
+import type { RunPlain } from "../../graph/operator.ts";
 import type { KernelExports } from "../../kernels/module/module.ts";
 import type { CellProgram } from "../lowering/cell_program.ts";
+import type { Compiled } from "./compiled.ts";
 import {
   type CallMemory,
   compileCall,
-  type Compiled,
   writeFixedTables,
 } from "./compiled_calls.ts";
 import { TaskRows } from "./task_rows.ts";
@@ -74,11 +75,13 @@ export class CellRunner {
   readonly #programs: readonly Loaded[];
   readonly #padding: PaddingRows;
 
+  /** @param plain runs operators in plain TypeScript; needed where programs have any */
   constructor(
     kernels: KernelExports,
     memory: WebAssembly.Memory,
     programs: readonly CellProgram[],
     own: RunnerMemory,
+    plain?: RunPlain,
   ) {
     const words = new Int32Array(memory.buffer);
     const addresses = new Uint32Array(memory.buffer);
@@ -86,7 +89,12 @@ export class CellRunner {
     this.#padding = own;
     let { tables } = own;
     this.#programs = programs.map((program): Loaded => {
-      const memory: CallMemory = { addresses, tables, scratch: own.scratch };
+      const memory: CallMemory = {
+        addresses,
+        tables,
+        scratch: own.scratch,
+        ...(plain && { plain }),
+      };
       tables += program.tableBytes;
       writeFixedTables(program, memory);
       return {

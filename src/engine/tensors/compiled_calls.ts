@@ -1,4 +1,5 @@
 /** Calls of a program as functions: what is known of their arguments when a runner starts is worked out then. */
+import type { RunPlain } from "../../graph/operator.ts";
 import type { KernelExports } from "../../kernels/module/module.ts";
 import type {
   Call,
@@ -6,13 +7,8 @@ import type {
   KernelCall,
   TurnArgument,
 } from "../lowering/cell_program.ts";
-
-/**
- * @param ports address of the first port table
- * @param stride bytes from one port table to the next
- * @returns the first row that it cannot compute, or -1
- */
-export type Compiled = (rows: number, ports: number, stride: number) => number;
+import type { Compiled } from "./compiled.ts";
+import { compilePlain } from "./plain_calls.ts";
 
 /** Where the calls find what they work on. */
 export interface CallMemory {
@@ -21,6 +17,8 @@ export interface CallMemory {
   readonly tables: number;
   /** Address of the runner's scratch rows. */
   readonly scratch: number;
+  /** Runs operators in plain TypeScript, if programs have any. */
+  readonly plain?: RunPlain;
 }
 
 /** Which turn a call is in. */
@@ -50,6 +48,13 @@ export function compileCall(
   switch (call.call) {
     case "kernel":
       return compileKernel(call, kernels, memory);
+    case "plain":
+      return compilePlain(
+        call,
+        memory.plain,
+        (rows) => resolver(rows, memory),
+        addresses,
+      );
     case "each": {
       const turn: Turn = { number: 0 };
       const calls = call.calls.map((inner) =>

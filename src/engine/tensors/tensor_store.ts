@@ -6,6 +6,7 @@
  * The host plans all of it once. A request's slot is written at its arrival and read at its departure.
  */
 import type { Cell } from "../../graph/cell.ts";
+import type { RunPlain } from "../../graph/operator.ts";
 import type { CellNode } from "../../graph/cell_graph.ts";
 import { SlotPlan } from "../../graph/slot_plan.ts";
 import type { Result } from "../../graph/result.ts";
@@ -50,12 +51,15 @@ export class TensorStore {
   readonly #programIds: ReadonlyMap<Cell, number>;
   readonly #workers: MemoryPlan["workers"];
   readonly #pool: SlotPool;
+  /** Runs the cells' operators in plain TypeScript, if they have any. */
+  readonly plain: RunPlain | undefined;
 
   /** @throws RangeError when weights and slots do not fit the 4 GiB that WebAssembly addresses */
   constructor(options: MemoryOptions) {
     const plan = planMemory(options);
     const { cells, programs, constants, workers, slots, bytes } = plan;
     this.programs = programs;
+    this.plain = runPlainOf(cells);
     this.#programIds = new Map(cells.map((cell, id) => [cell, id]));
     this.#workers = workers;
     this.memory = createMemory({ bytes, shared: options.shared });
@@ -119,6 +123,8 @@ export class TensorStore {
     const failed = program.calls[call];
     const what = failed?.call === "kernel"
       ? `${failed.kernel} met an id outside its table`
+      : failed?.call === "plain"
+      ? `operator ${failed.name} refused its inputs`
       : "a kernel trapped";
     return new CellError(
       `Cell "${cell.name}" failed on node ${node} of request ${request.id}: ${what}`,
@@ -136,4 +142,20 @@ export class TensorStore {
   release(request: SlotRequest): void {
     this.#pool.release(request.takeSlot());
   }
+}
+
+/**
+ * What runs all of their operators in plain TypeScript.
+ * @throws TypeError when they are to be run by different functions
+ */
+function runPlainOf(cells: readonly Cell[]): RunPlain | undefined {
+  const runs = new Set(
+    cells.flatMap(({ operators }) =>
+      operators.flatMap((one) => one.op === "Plain" ? [one.run] : [])
+    ),
+  );
+  if (runs.size <= 1) return [...runs][0];
+  throw new TypeError(
+    "Operators in plain TypeScript have one registry, got several functions to run them",
+  );
 }

@@ -121,6 +121,7 @@ export class PairedExecutor extends SlotExecutor {
           store.memory,
           store.programs,
           store.runnerMemory(id),
+          store.plain,
         ),
     );
     this.#devices = virtualDevices(

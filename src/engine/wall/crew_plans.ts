@@ -1,9 +1,10 @@
 import { alignUp } from "../../graph/slot_plan.ts";
-import { BLOCKS, type ScratchPlace } from "../../kernels/module/scratch.ts";
+import type { ScratchPlace } from "../../kernels/module/scratch.ts";
 import { teamWays } from "../../kernels/team/leader.ts";
 import { TASK_BYTES, type TensorOptions } from "../tensors/tensor_options.ts";
 import { TensorStore } from "../tensors/tensor_store.ts";
 import { type CrewPlan, crewPlan, teamBytesPerWorker } from "./crew_plan.ts";
+import { variantsFor } from "./kernel_variants.ts";
 import { probeScratch } from "./scratch_probe.ts";
 import { PRACTICE_BYTES } from "./warm_up.ts";
 import { ARENA_OFFSET, CONTROL } from "./worker_ring.ts";
@@ -45,8 +46,8 @@ export function planCrews(
   const { models, workers = 1, threadsPerWorker = 1, slotBytes } = options;
   const { taskBytes = TASK_BYTES, spinMs = SPIN_MS } = options;
   const ways = teamWays(options.team);
-  // No operator of cells is lowered to int8 kernels.
-  const scratch = probeScratch(kernels, { shared: true, variants: BLOCKS });
+  const variants = variantsFor(models);
+  const scratch = probeScratch(kernels, { shared: true, variants });
   const layout = workerLayout(taskBytes, threadsPerWorker, scratch.bytes);
   const store = new TensorStore({
     models,

@@ -1,7 +1,6 @@
 import { checkedOptions } from "../../base/checked_options.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { checkFeatures } from "../../kernels/module/features.ts";
-import { BLOCKS } from "../../kernels/module/scratch.ts";
 import { ClosedError } from "../core/errors.ts";
 import { CellRunner } from "../tensors/cell_runner.ts";
 import { runTask } from "../tensors/run_task.ts";
@@ -16,6 +15,7 @@ import type { SlotRequest, SlotTask } from "../tensors/slot.ts";
 import { SlotExecutor } from "../tensors/slot_executor.ts";
 import { TensorStore } from "../tensors/tensor_store.ts";
 import { wallNs } from "./clock.ts";
+import { variantsFor } from "./kernel_variants.ts";
 import { nextTurn } from "./next_turn.ts";
 import { type KernelBuild, readKernels } from "./runtime.ts";
 import { probeScratch } from "./scratch_probe.ts";
@@ -61,8 +61,8 @@ export class InlineExecutor extends SlotExecutor implements WallExecutor {
     const { models, slotBytes, taskBytes = TASK_BYTES, onFatal } = options;
     checkFeatures(["simd"], options.engine);
     const kernels = await readKernels(PLAIN[sharedBuild(options)]);
-    // No operator of cells is lowered to int8 kernels.
-    const scratch = probeScratch(kernels, { shared: false, variants: BLOCKS });
+    const variants = variantsFor(models);
+    const scratch = probeScratch(kernels, { shared: false, variants });
     const store = new TensorStore({
       models,
       kernels,
@@ -98,6 +98,7 @@ export class InlineExecutor extends SlotExecutor implements WallExecutor {
       store.memory,
       store.programs,
       store.runnerMemory(0),
+      store.plain,
     );
   }
 

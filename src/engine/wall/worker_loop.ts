@@ -1,3 +1,4 @@
+import type { RunPlain } from "../../graph/operator.ts";
 import { instantiateKernels } from "../../kernels/module/module.ts";
 import type { ScratchPlace } from "../../kernels/module/scratch.ts";
 import { TeamLeader, type TeamWays } from "../../kernels/team/leader.ts";
@@ -28,8 +29,11 @@ export interface WorkerStart {
 /** Loads of `submitted` between two looks at the clock. */
 const LOADS_PER_LOOK = 64;
 
-/** Executes tasks until told to stop. Blocks its thread. */
-export function runWorker(start: WorkerStart): void {
+/**
+ * Executes tasks until told to stop. Blocks its thread.
+ * @param plain runs operators in plain TypeScript, if programs have any
+ */
+export function runWorker(start: WorkerStart, plain?: RunPlain): void {
   const { memory, control, doorbell, spinMs } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
   kernels.shoal_use_scratch(start.scratch.address, start.scratch.variants);
@@ -40,6 +44,7 @@ export function runWorker(start: WorkerStart): void {
     memory,
     start.programs,
     start.own,
+    plain,
   );
   const words = new Int32Array(memory.buffer);
   const doubles = new Float64Array(memory.buffer);

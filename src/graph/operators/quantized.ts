@@ -7,7 +7,12 @@ import {
 } from "../../tensor/quantized.ts";
 import { isShape, type Tensor } from "../../tensor/tensor.ts";
 import type { CellBody } from "../cell_body.ts";
-import type { Activation, Requantized, Value } from "../operator.ts";
+import type {
+  Activation,
+  QuantizedOperator,
+  Requantized,
+  Value,
+} from "../operator.ts";
 import { lastAxis, rowsOf, shapeOf } from "../row_layout.ts";
 import type { WindowAttributes } from "./images.ts";
 
@@ -122,6 +127,27 @@ const ACTIVATIONS: Readonly<Record<Activation, true>> = {
   GeluTanh: true,
   Swish: true,
 };
+
+const NAMES: Readonly<Record<QuantizedOperator["op"], true>> = {
+  DynamicQuantizeLinear: true,
+  QuantizeLinear: true,
+  DequantizeLinear: true,
+  MatMulInteger: true,
+  MatMulIntegerToFloat: true,
+  QLinearMatMul: true,
+  ConvInteger: true,
+  ConvIntegerToFloat: true,
+  QLinearConv: true,
+  DynamicQuantizeLSTM: true,
+  DynamicQuantizeGRU: true,
+};
+
+/** Whether a cell has operators of int8. */
+export function usesBytes(
+  { operators }: { readonly operators: readonly { readonly op: string }[] },
+): boolean {
+  return operators.some(({ op }) => Object.hasOwn(NAMES, op));
+}
 
 export const quantizedOperators = (body: CellBody): QuantizedOperators => {
   const quantized = (op: string, q: Value): void => {

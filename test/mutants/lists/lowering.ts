@@ -117,6 +117,22 @@ export const MUTANTS: MutantList = [
     why: "zero points of unsigned bytes move with them",
   },
   {
+    id: "lowering.plain-row",
+    file: "src/engine/tensors/plain_calls.ts",
+    from: "        return row;\n",
+    to: "        return -1;\n",
+    tests: ["test/engine/plain_test.ts"],
+    why: "a row that a plain operator refuses cannot be computed",
+  },
+  {
+    id: "lowering.plain-result",
+    file: "src/engine/tensors/plain_calls.ts",
+    from: "result?.type !== type || !isShape(result.dims, dims)",
+    to: "result === undefined",
+    tests: ["test/engine/plain_test.ts"],
+    why: "a plain operator makes what was said of it",
+  },
+  {
     id: "lowering.clip-in-place",
     file: "src/engine/lowering/elementwise.ts",
     from: "    from = to;\n",

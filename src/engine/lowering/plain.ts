@@ -1,0 +1,41 @@
+/** Operators in plain TypeScript: no kernel, but rows like any other. */
+import type { PlainRowOperator, Value } from "../../graph/operator.ts";
+import type { PlainType } from "../../tensor/plain_tensor.ts";
+import { type Dtype, elementCount } from "../../tensor/tensor.ts";
+import type { Lowerings } from "./lowering.ts";
+
+const TYPES: Readonly<Record<Dtype, PlainType>> = {
+  f32: "float32",
+  i32: "int32",
+  i64: "int64",
+  i8: "int8",
+  u8: "uint8",
+  bool: "bool",
+};
+
+/** The builder takes none that are quantised. */
+const typeOf = ({ dtype }: Value): PlainType => TYPES[dtype as Dtype];
+
+export const plain: Lowerings<PlainRowOperator> = {
+  Plain({ name, opset, attributes, operands, inputs, outputs }, lowering) {
+    lowering.plain({
+      call: "plain",
+      name,
+      opset,
+      attributes,
+      inputs: operands.map((operand) => {
+        if (operand === undefined || "data" in operand) return operand;
+        const { input, dims } = operand;
+        const rows = lowering.tableOf(inputs[input]);
+        const count = elementCount(dims);
+        return { type: typeOf(inputs[input]), dims, rows, count };
+      }),
+      outputs: outputs.map((output) => ({
+        type: typeOf(output),
+        dims: output.shape!,
+        rows: lowering.output(output),
+        count: output.width,
+      })),
+    });
+  },
+};
