@@ -60,6 +60,8 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
   },
   onnx: {
     read: [],
+    shapes: [],
+    simplify: ["shapes"],
   },
   policy: {
     common: [],

@@ -1,6 +1,7 @@
 /** What is read of a model: names, order, attributes, functions; and what is refused. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { attributeOf } from "../../src/onnx/ir.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { plainOf } from "../../src/tensor/plain_tensor.ts";
 import { propertyRuns } from "../property_runs.ts";
@@ -197,6 +198,37 @@ Deno.test("names of nodes are made up where they lack, and unique", () => {
     ],
   });
   assert.deepEqual(nodes.map(({ name }) => name), ["n", "n#2", "Op:c"]);
+});
+
+Deno.test("values of graphs inside have names of their own", () => {
+  const branch = (read: string): WrittenGraph => ({
+    outputs: [{ name: "y" }],
+    initializers: { c: plainOf("float32", [], [1]) },
+    nodes: [node("Add", [read, "c"], ["y"])],
+    values: [{ name: "y", dims: [2] }],
+  });
+  const { nodes: [found] } = readGraph({
+    inputs: [X],
+    outputs: [{ name: "y" }],
+    nodes: [
+      node("If", ["x"], ["y"], {
+        then_branch: { graph: branch("x") },
+        else_branch: { graph: branch("c") },
+      }),
+    ],
+  });
+  assert.deepEqual(found.outputs, ["y"]);
+  const [then, otherwise] = ["then_branch", "else_branch"].map((name) =>
+    attributeOf(found, name, "graph")!
+  );
+  assert.deepEqual(then.captured, ["x"]);
+  assert.deepEqual(then.nodes[0].inputs, ["x", "c"]);
+  assert.deepEqual(then.nodes[0].outputs, ["y#2"]);
+  assert.deepEqual(then.outputs.map(({ name }) => name), ["y#2"]);
+  assert.deepEqual(otherwise.captured, []);
+  assert.deepEqual([...otherwise.initializers.keys()], ["c#2"]);
+  assert.deepEqual(otherwise.nodes[0].inputs, ["c#2", "c#2"]);
+  assert.deepEqual([...otherwise.declared.keys()], ["y#3"]);
 });
 
 Deno.test("initializers are no inputs, and the model says which inputs had values", () => {

@@ -81,6 +81,10 @@ const REFUSED: Record<string, [WrittenModel | WireMessage, RegExp]> = {
     { graph: { ...GOOD, outputs: [] } },
     /its graph has no outputs/,
   ],
+  "two outputs of one name": [
+    { graph: { ...GOOD, outputs: [{ name: "y" }, { name: "y" }] } },
+    /there are two outputs "y"/,
+  ],
   "an output from nowhere": [
     { graph: { ...GOOD, outputs: [{ name: "z" }] } },
     /: the output "z" comes from nowhere/,

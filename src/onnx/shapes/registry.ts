@@ -1,0 +1,25 @@
+/** What is known of results before anything runs, by operator. */
+import { CONTROL } from "./control.ts";
+import { ELEMENTWISE } from "./elementwise.ts";
+import { IMAGES } from "./images.ts";
+import { MATRICES } from "./matrices.ts";
+import type { ShapeRule } from "./node_view.ts";
+import { REDUCTIONS } from "./reductions.ts";
+import { RESHAPES } from "./reshapes.ts";
+import { SELECTIONS } from "./selections.ts";
+
+/** Rules of ONNX's own domain. */
+const RULES: Readonly<Record<string, ShapeRule>> = {
+  ...ELEMENTWISE,
+  ...RESHAPES,
+  ...SELECTIONS,
+  ...REDUCTIONS,
+  ...IMAGES,
+  ...MATRICES,
+  ...CONTROL,
+};
+
+/** The rule of an operator; undefined where there is none. */
+export function shapeRule(op: string, domain: string): ShapeRule | undefined {
+  return domain === "" && Object.hasOwn(RULES, op) ? RULES[op] : undefined;
+}

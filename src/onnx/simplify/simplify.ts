@@ -1,0 +1,243 @@
+/**
+ * What exporters leave behind is taken out: nodes of constants, shape arithmetic that comes to numbers, `If`s of which
+ * the branch is certain, nodes that pass a value on (Identity, Dropout, Cast to the type that it has), and what
+ * nobody reads. Results are the same, to the bit.
+ */
+import type { PlainTensor } from "../../tensor/plain_tensor.ts";
+import {
+  attributeOf,
+  type DeclaredDim,
+  type OnnxGraph,
+  type OnnxModel,
+  type OnnxNode,
+} from "../ir.ts";
+import { Place, quoted } from "../place.ts";
+import {
+  declaredValue,
+  type InferredValues,
+  ShapeInference,
+} from "../shapes/infer_graph.ts";
+import {
+  constantValue,
+  dimsOfDeclared,
+  type InferredValue,
+  scalarOf,
+} from "../shapes/value.ts";
+import { constantFolder } from "./fold_constants.ts";
+import { allReadNames, readNames, renamedAttribute } from "./names.ts";
+
+/** How a model is simplified. */
+export interface SimplifyOptions {
+  /** Values that take the place of the file's, by name: of initializers, or results of nodes, which are left out. */
+  constants?: ReadonlyMap<string, PlainTensor>;
+  /** Sizes of inputs that take the place of the declared ones, by name. */
+  inputs?: ReadonlyMap<string, readonly DeclaredDim[]>;
+  /** Operators that are not computed even of constants; DequantizeLinear by default. */
+  kept?: ReadonlySet<string>;
+}
+
+/** A model without what need not run. */
+export interface SimplifiedModel {
+  /** Its inputs and outputs are the file's; an output may be an input or an initializer. */
+  readonly model: OnnxModel;
+  /** What is known of every value of the graph, by name. */
+  readonly values: InferredValues;
+}
+
+/** @throws OnnxError naming the node whose inputs do not fit */
+export function simplify(
+  model: OnnxModel,
+  { constants = new Map(), inputs = new Map(), kept }: SimplifyOptions = {},
+): SimplifiedModel {
+  const place = new Place(model.label);
+  const simplifier = new Simplifier(
+    model.graph,
+    place,
+    new ShapeInference(constantFolder(kept)),
+  );
+  for (const [name, dims] of inputs) simplifier.resize(name, dims);
+  for (const [name, tensor] of constants) simplifier.define(name, tensor);
+  const graph = simplifier.run();
+  return { model: { ...model, graph }, values: simplifier.values };
+}
+
+class Simplifier {
+  readonly values = new Map<string, InferredValue>();
+  /** Values that are another one. */
+  readonly #aliases = new Map<string, string>();
+  readonly #initializers: Map<string, PlainTensor>;
+  readonly #outputs: ReadonlySet<string>;
+  readonly #read: ReadonlySet<string>;
+  readonly #nodes: OnnxNode[] = [];
+
+  constructor(
+    readonly graph: OnnxGraph,
+    readonly place: Place,
+    readonly inference: ShapeInference,
+  ) {
+    this.#initializers = new Map(graph.initializers);
+    this.#outputs = new Set(graph.outputs.map(({ name }) => name));
+    this.#read = allReadNames(graph);
+    for (const input of graph.inputs) {
+      this.values.set(input.name, declaredValue(input));
+    }
+    for (const [name, tensor] of graph.initializers) {
+      this.values.set(name, constantValue(tensor));
+    }
+  }
+
+  resize(name: string, dims: readonly DeclaredDim[]): void {
+    const input = this.graph.inputs.find((each) => each.name === name);
+    if (input === undefined) {
+      return this.place.fail(`there is no input ${quoted(name)}`);
+    }
+    this.values.set(name, {
+      type: input.type,
+      dims: dimsOfDeclared(name, dims),
+    });
+  }
+
+  define(name: string, tensor: PlainTensor): void {
+    const isThere = this.#initializers.has(name) ||
+      this.graph.nodes.some(({ outputs }) => outputs.includes(name));
+    if (!isThere) this.place.fail(`there is no value ${quoted(name)}`);
+    this.#initializers.set(name, tensor);
+    this.values.set(name, constantValue(tensor));
+  }
+
+  run(): OnnxGraph {
+    for (const node of this.graph.nodes) this.#visit(node);
+    return this.#living();
+  }
+
+  /** Branches are visited in place of their node; they are nested no deeper than the file's graphs. */
+  #visit(given: OnnxNode): void {
+    const isDefined = given.outputs.every((name) =>
+      name === "" || this.#initializers.has(name)
+    );
+    if (isDefined && given.outputs.length > 0) return;
+    const node = this.#renamed(given);
+    const branch = this.#certainBranch(node);
+    if (branch !== undefined) return this.#inline(node, branch);
+    const results = this.inference.node(
+      node,
+      this.values,
+      this.graph,
+      this.place,
+    );
+    let isConstant = true;
+    node.outputs.forEach((name, i) => {
+      if (name === "" || this.#initializers.has(name)) return;
+      this.values.set(name, results[i]);
+      isConstant &&= results[i].constant !== undefined;
+    });
+    if (isConstant) {
+      node.outputs.forEach((name, i) => {
+        const { constant } = results[i];
+        if (name === "" || this.#initializers.has(name)) return;
+        if (constant) this.#initializers.set(name, constant);
+      });
+      return;
+    }
+    if (this.#passesOn(node, results)) {
+      return this.#alias(node.outputs[0], node.inputs[0], node);
+    }
+    this.#nodes.push(node);
+  }
+
+  #renamed(node: OnnxNode): OnnxNode {
+    const nameOf = (name: string) => this.#aliases.get(name) ?? name;
+    const attributes = new Map(
+      [...node.attributes].map(([name, attribute]) =>
+        [name, renamedAttribute(attribute, nameOf)] as const
+      ),
+    );
+    return { ...node, inputs: node.inputs.map(nameOf), attributes };
+  }
+
+  #certainBranch(node: OnnxNode): OnnxGraph | undefined {
+    if (node.op !== "If" || node.domain !== "") return undefined;
+    const condition = scalarOf(this.values.get(node.inputs[0]));
+    if (condition === undefined) return undefined;
+    const name = condition === 0 ? "else_branch" : "then_branch";
+    const branch = attributeOf(node, name, "graph");
+    // Names of its values are its own, so that it can be put here as it is.
+    return branch?.outputs.length === node.outputs.length ? branch : undefined;
+  }
+
+  #inline(node: OnnxNode, branch: OnnxGraph): void {
+    for (const [name, tensor] of branch.initializers) {
+      this.#initializers.set(name, tensor);
+      this.values.set(name, constantValue(tensor));
+    }
+    for (const inner of branch.nodes) this.#visit(inner);
+    node.outputs.forEach((name, i) => {
+      if (name === "" || this.#initializers.has(name)) return;
+      const from = branch.outputs[i].name;
+      this.#alias(name, this.#aliases.get(from) ?? from, node);
+    });
+  }
+
+  /** Whether a node's first result is its first input, and nobody wants another. */
+  #passesOn(node: OnnxNode, [result]: readonly InferredValue[]): boolean {
+    const { op, domain, inputs, outputs, version } = node;
+    const isWanted = (name: string) =>
+      name !== "" && (this.#read.has(name) || this.#outputs.has(name));
+    if (domain !== "" || outputs.slice(1).some(isWanted)) return false;
+    switch (op) {
+      case "Identity":
+        return true;
+      case "Cast": {
+        const from = this.values.get(inputs[0])?.type;
+        return from !== null && from === result.type;
+      }
+      case "Dropout":
+        // Before version 7 it said itself whether it runs; since 12 an input says so.
+        if (version < 7) return attributeOf(node, "is_test", "int") === 1;
+        return version < 12 || !inputs[2] ||
+          scalarOf(this.values.get(inputs[2])) === 0;
+    }
+    return false;
+  }
+
+  /** Has `name` stand for `from`; results of the graph keep their names. */
+  #alias(name: string, from: string, node: OnnxNode): void {
+    this.values.set(name, this.values.get(from) as InferredValue);
+    const constant = this.#initializers.get(from);
+    if (constant !== undefined) this.#initializers.set(name, constant);
+    else if (this.#outputs.has(name)) {
+      this.#nodes.push({
+        name: node.name,
+        op: "Identity",
+        domain: "",
+        version: node.version,
+        inputs: [from],
+        outputs: [name],
+        attributes: new Map(),
+      });
+    } else this.#aliases.set(name, from);
+  }
+
+  /** The graph without nodes and initializers that nothing depends on. */
+  #living(): OnnxGraph {
+    const needed = new Set(this.#outputs);
+    const nodes: OnnxNode[] = [];
+    for (const node of this.#nodes.toReversed()) {
+      if (!node.outputs.some((name) => needed.has(name))) continue;
+      nodes.push(node);
+      for (const name of readNames(node)) needed.add(name);
+    }
+    const { graph } = this;
+    const initializers = new Map(
+      [...this.#initializers].filter(([name]) => needed.has(name)),
+    );
+    return {
+      ...graph,
+      initializers,
+      nodes: nodes.toReversed(),
+      declared: new Map(
+        [...graph.declared].filter(([name]) => needed.has(name)),
+      ),
+    };
+  }
+}
