@@ -63,13 +63,8 @@ export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32)
       return;
     }
     const act = kind & q8.ACTIVATION;
-    if (act == op.RELU) {
-      lo = relu4(lo);
-      hi = relu4(hi);
-    } else if (act) {
-      lo = activate(act, lo);
-      hi = activate(act, hi);
-    }
+    lo = activated(act, lo);
+    hi = activated(act, hi);
     if (kind & q8.U8) {
       const bytes = quantize8(lo, hi, v128.splat<f32>(scale), v128.splat<i32>(zero), v128.splat<i16>(255));
       const to = row(outRows, at) + 16 + <usize>col;
@@ -81,6 +76,12 @@ export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32)
   const to = row(outRows, at) + (<usize>col << 2);
   put(to, lo, left);
   put(to + 16, hi, left - 4);
+}
+
+/** activate(), without a call where there is little to do. */
+// @ts-ignore: decorator
+@inline export function activated(act: i32, x: v128): v128 {
+  return act == op.RELU ? relu4(x) : act ? activate(act, x) : x;
 }
 
 /** Keeps sums of a cell, or hands them to the f32 cells' epilogue. */
@@ -108,11 +109,16 @@ const FAR = memory.data<f32>([65536, 65536, 65536, 65536, -65536, -65536, -65536
  */
 // @ts-ignore: decorator
 @inline export function quantize8(lo: v128, hi: v128, scale: v128, zero: v128, bound: v128): v128 {
-  const steps = i16x8.narrow_i32x4_s(
+  const bytes = i16x8.min_s(steps8(lo, hi, scale, zero), bound);
+  return i8x16.narrow_i16x8_u(bytes, bytes);
+}
+
+/** The same before they are cut off to bytes, of 16 bits. */
+// @ts-ignore: decorator
+@inline export function steps8(lo: v128, hi: v128, scale: v128, zero: v128): v128 {
+  return i16x8.narrow_i32x4_s(
     i32x4.add(round(f32x4.div(lo, scale)), zero), i32x4.add(round(f32x4.div(hi, scale)), zero)
   );
-  const bytes = i16x8.min_s(steps, bound);
-  return i8x16.narrow_i16x8_u(bytes, bytes);
 }
 
 // @ts-ignore: decorator

@@ -196,7 +196,7 @@ export function convQ8ScratchBytes(shape: ImageShape): number {
   const taps = kh * kw;
   if (isDepthwise({ channels, outChannels, groups, taps })) {
     const zeros = 16 * Math.ceil(channels / 16);
-    return zeros + 16 * Math.ceil(Math.ceil(taps / 2) / 2);
+    return zeros + 16 * Math.ceil(Math.ceil(taps / 2) * shape.outWidth / 2);
   }
   const row = 16 + 4 * Math.ceil(taps * channels / groups / 4);
   const rows = Math.min(

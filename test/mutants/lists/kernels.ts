@@ -420,8 +420,8 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.q8-levels",
     file: "assembly/q8_epilogue.ts",
-    from: "const bytes = i16x8.min_s(steps, bound);",
-    to: "const bytes = steps;",
+    from: "const bytes = i16x8.min_s(steps8(lo, hi, scale, zero), bound);",
+    to: "const bytes = steps8(lo, hi, scale, zero);",
     tests: ["test/kernels/quantize_test.ts"],
     why: "7-bit activations end at 127",
   },
