@@ -10,9 +10,10 @@ import {
 import { prepareNetwork } from "../../../bench/models/request_graphs.ts";
 import { unrolled } from "../../../bench/models/unrolled.ts";
 import { Prng } from "../../../src/base/prng.ts";
-import { defineCell, f32 } from "../../../src/graph/cell_builder.ts";
+import { defineCell, f32, image } from "../../../src/graph/cell_builder.ts";
 import type { Model } from "../../../src/graph/model.ts";
 import { MODELS } from "../../../src/models/registry.ts";
+import { tensor } from "../../../src/tensor/tensor.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
 import { runRequests } from "../../run_requests.ts";
 import { plainRuntime } from "./plain_runtime.ts";
@@ -26,11 +27,12 @@ const TOKENS = 3;
 const TOLERANCE = 1e-3;
 
 const prng = new Prng(SEED);
+const draw = () => prng.float() * 2 - 1;
 
 /** Requests of the same shape. */
-function inputsOf({ image, frameSize }: Model, input: string): unknown[] {
-  const floats = (length: number) =>
-    Float32Array.from({ length }, () => prng.float() * 2 - 1);
+function inputsOf(model: Model, input: string): unknown[] {
+  const { image: size, frameSize } = model;
+  const floats = (length: number) => Float32Array.from({ length }, draw);
   const tokens = () => Array.from({ length: TOKENS }, () => prng.int(11));
   const leaf = () => prng.int(11);
   return Array.from({ length: BATCH }, () => {
@@ -43,7 +45,7 @@ function inputsOf({ image, frameSize }: Model, input: string): unknown[] {
         return { tree: [leaf(), [leaf(), leaf()]] };
       case "image":
         return {
-          image: floats(image!.height * image!.width * image!.channels),
+          image: floats(size!.height * size!.width * size!.channels),
         };
       case "frames":
         return { frames: floats(12 * frameSize!) };
@@ -90,6 +92,72 @@ for (const [name, { input, build, tries }] of Object.entries(MODELS)) {
     }
   });
 }
+
+/** One cell over an image and a row, of forms that the registry's models do not have. */
+function oddModel(): Model {
+  const cell = defineCell({
+    name: "odd",
+    inputs: { map: image(7, 6, 2), x: f32(4) },
+    body(op, { map, x }) {
+      const grown = op.ConvTranspose(
+        op.CenterCropPad(map, 4, 3),
+        tensor([2, 3, 3, 3], Float32Array.from({ length: 54 }, draw)),
+        { strides: 2, pads: [1, 0, 0, 1], outputPadding: [1, 0] },
+      );
+      const window = { kernelShape: 3, strides: 2 } as const;
+      const constant = op.Constant([0.5, -2, 3]);
+      return {
+        most: op.MaxPool(grown, { ...window, ceilMode: true }),
+        floor: op.MaxPool(grown, window),
+        mean: op.AveragePool(grown, {
+          ...{ ...window, pads: 1, countIncludePad: true },
+        }),
+        row: op.Concat(
+          op.Clip(x, { max: 0.25 }),
+          op.Softmax(op.Slice(x, 1, 4)),
+          op.Sub(op.Exp(op.Slice(x, 0, 3)), constant),
+          constant,
+        ),
+      };
+    },
+  });
+  return {
+    name: "odd",
+    cells: [cell],
+    shape: "chain",
+    check() {},
+    unfold({ map, x }, graph) {
+      const node = graph.node(cell, {
+        map: graph.row(graph.rows(map), 0, map.length),
+        x: graph.row(graph.rows(x), 0, x.length),
+      });
+      for (const { name } of cell.outputs) {
+        graph.result(name, graph.output(node, name));
+      }
+    },
+  };
+}
+
+Deno.test("forms that no model of the registry has", async () => {
+  const model = oddModel();
+  const inputs = Array.from({ length: BATCH }, () => ({
+    map: Float32Array.from({ length: 84 }, draw),
+    x: Float32Array.from({ length: 4 }, draw),
+  }));
+  const prepared = await prepareNetwork(plainRuntime, {
+    ...{ model, inputs, steps: 1, attention: "operators" },
+  });
+  await prepared.run();
+  runRequests(model, inputs).forEach((result, i) => {
+    for (const [output, { data }] of Object.entries(result)) {
+      greatestDifference(`${output}, seed ${SEED}`, {
+        got: data,
+        expected: numbersOf(prepared.results()[output], i),
+        tolerance: TOLERANCE,
+      });
+    }
+  });
+});
 
 Deno.test("an operator without a form in ONNX is refused by name", async () => {
   const cell = defineCell({
