@@ -51,13 +51,41 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1];
 }
 
+/** A task's contestants, prepared and compared: to be timed run by run. */
+export interface Contest {
+  /** Times everybody once, for a run's figures; our operands are laid out again if another task's have been. */
+  run(): Promise<void>;
+  /** Figures of the runs so far, of which there is one at least. */
+  result(): Result;
+  release(): Promise<void>;
+}
+
 /** @throws {Error} if results differ by more than the task allows */
 export async function contest(
   task: Task,
   builds: readonly Own[],
   peers: readonly Peer[],
-  { runs, rounds, roundNs, settleMs = 0 }: Effort,
+  effort: Effort,
 ): Promise<Result> {
+  const entered = await enter(task, builds, peers, effort);
+  for (let run = 0; run < effort.runs; ++run) await entered.run();
+  await entered.release();
+  return entered.result();
+}
+
+/** Who holds the memory of each build. */
+const placed = new WeakMap<Own, Task>();
+
+/**
+ * Prepares and compares everybody.
+ * @throws {Error} if results differ by more than the task allows
+ */
+export async function enter(
+  task: Task,
+  builds: readonly Own[],
+  peers: readonly Peer[],
+  { rounds, roundNs, settleMs = 0 }: Omit<Effort, "runs">,
+): Promise<Contest> {
   const { area, label, count, unit, bytes } = task;
   const operation = task.equivalent?.();
   const prepared: { peer: Peer; run: PeerRun }[] = [];
@@ -67,10 +95,13 @@ export async function contest(
       if (run !== undefined) prepared.push({ peer, run });
     }
   }
-  const own = builds.map((build) => {
-    build.reset();
-    return task.own(build);
-  });
+  const layOut = () =>
+    builds.map((build) => {
+      build.reset();
+      placed.set(build, task);
+      return task.own(build);
+    });
+  let own = layOut();
   for (const { run } of own) run();
   const differences: Record<string, number> = {};
   for (const { peer, run } of prepared) {
@@ -105,44 +136,52 @@ export async function contest(
       return () => read(base, bytes);
     }),
   );
-  const contestants = [
-    ...own.map(({ run }) => run),
-    ...prepared.map(({ run }) => () => run.run()),
-    ...readers,
-  ];
+  const names = [...builds, ...prepared.map(({ peer }) => peer)]
+    .map(({ name }) => name);
+  const first = names.length;
+  const perContestant = <Value>(value: (i: number) => Value) =>
+    Object.fromEntries(names.map((name, i) => [name, value(i)]));
+  const perBuild = <Value>(value: (i: number) => Value) =>
+    Object.fromEntries(builds.map(({ name }, i) => [name, value(i)]));
+  const hashes = perBuild((i) => hash(task, own[i]));
   const [probeNs] = await bestTimesNs([own[0].run], { rounds: PROBE_ROUNDS });
   const calls = Math.max(1, Math.round(roundNs / probeNs));
   const times: number[][] = [];
-  for (let run = 0; run < runs; ++run) {
-    times.push(await bestTimesNs(contestants, { rounds, calls, settleMs }));
-  }
-  for (const { run } of prepared) await run.release();
-  const names = [...builds, ...prepared.map(({ peer }) => peer)]
-    .map(({ name }) => name);
-  const perContestant = <Value>(value: (i: number) => Value) =>
-    Object.fromEntries(names.map((name, i) => [name, value(i)]));
-  const first = names.length;
-  const perBuild = <Value>(value: (i: number) => Value) =>
-    Object.fromEntries(builds.map(({ name }, i) => [name, value(i)]));
   return {
-    area,
-    label,
-    unit,
-    intensity: count / bytes,
-    timesNs: perContestant((i) => times.map((t) => t[i])),
-    rates: perContestant((i) => count / Math.min(...times.map((t) => t[i]))),
-    ratios: Object.fromEntries(prepared.map(({ peer }, j) => [
-      peer.name,
-      perBuild((i) => median(times.map((t) => t[builds.length + j] / t[i]))),
-    ])),
-    ...(waits && {
-      readGBps: perBuild((i) =>
-        readable(bytes) / Math.min(...times.map((t) => t[first + i]))
-      ),
-      ofReading: perBuild((i) => median(times.map((t) => t[first + i] / t[i]))),
+    async run() {
+      if (builds.some((build) => placed.get(build) !== task)) own = layOut();
+      const contestants = [
+        ...own.map(({ run }) => run),
+        ...prepared.map(({ run }) => () => run.run()),
+        ...readers,
+      ];
+      times.push(await bestTimesNs(contestants, { rounds, calls, settleMs }));
+    },
+    async release() {
+      for (const { run } of prepared) await run.release();
+    },
+    result: () => ({
+      area,
+      label,
+      unit,
+      intensity: count / bytes,
+      timesNs: perContestant((i) => times.map((t) => t[i])),
+      rates: perContestant((i) => count / Math.min(...times.map((t) => t[i]))),
+      ratios: Object.fromEntries(prepared.map(({ peer }, j) => [
+        peer.name,
+        perBuild((i) => median(times.map((t) => t[builds.length + j] / t[i]))),
+      ])),
+      ...(waits && {
+        readGBps: perBuild((i) =>
+          readable(bytes) / Math.min(...times.map((t) => t[first + i]))
+        ),
+        ofReading: perBuild((i) =>
+          median(times.map((t) => t[first + i] / t[i]))
+        ),
+      }),
+      hashes,
+      differences,
     }),
-    hashes: perBuild((i) => hash(task, own[i])),
-    differences,
   };
 }
 

@@ -1,5 +1,11 @@
 /** Measures a kernel's rate over the rows of its batch, ours and the peers', and what bounds ours. */
-import { contest, type Effort, median, type Result } from "../contest.ts";
+import {
+  type Contest,
+  type Effort,
+  enter,
+  median,
+  type Result,
+} from "../contest.ts";
 import type { Own } from "../own.ts";
 import type { Peer } from "../peers/peer.ts";
 import type { Peaks } from "../probes.ts";
@@ -69,11 +75,18 @@ const FULL_BYTES = 512 * 2 ** 10;
 const FULL_ROWS = [64, 32, 16, 8, 4, 2, 1];
 
 /** A point before the bounds are known. */
-interface Measured {
+interface MeasuredPoint {
   rows: number;
   weightBytes: number;
   count: number;
   result: Result;
+}
+
+/** A curve before the bounds are known. */
+interface Measured {
+  /** Of reading, by our builds, GB/s. */
+  read: readonly number[];
+  points: readonly MeasuredPoint[];
 }
 
 /** Curves of one kernel, one for each size of weights at which it makes sense. */
@@ -81,25 +94,11 @@ export async function measureCurves(
   kind: CurveKind,
   settings: CurveSettings,
 ): Promise<Curve[]> {
-  const { builds, rows, weights, seed, peaks } = settings;
-  const measured: { bytes: number; read: number[]; points: Measured[] }[] = [];
+  const { builds, weights, peaks } = settings;
+  const measured: Measured[] = [];
   for (const bytes of weights) {
-    const points: Measured[] = [];
-    let read = builds.map(() => 0);
-    let readBytes = 0;
-    const readAgain = async () => {
-      const again = await readRates(builds, readBytes);
-      read = read.map((rate, i) => Math.max(rate, again[i]));
-    };
-    for (const one of curveTasks(kind, { bytes, rows, seed })) {
-      points.push(await measurePoint(one, settings));
-      if (readBytes > 0) continue;
-      readBytes = one.weightBytes;
-      await readAgain();
-    }
-    if (points.length === 0) continue;
-    await readAgain();
-    measured.push({ bytes, read, points });
+    const one = await measureRows(kind, bytes, settings);
+    if (one.points.length > 0) measured.push(one);
   }
   if (measured.length === 0) return [];
   const all = measured.flatMap(({ points }) => points);
@@ -141,22 +140,61 @@ export async function measureCurves(
   });
 }
 
-async function measurePoint(
-  { rows, task, weightBytes }: CurveTask,
-  { builds, peers, effort, onPoint }: CurveSettings,
+/**
+ * All numbers of rows. Every run goes over all of them, so that a slow moment of the machine, which may last longer
+ * than all runs of one, leaves each the others.
+ */
+async function measureRows(
+  kind: CurveKind,
+  bytes: number,
+  settings: CurveSettings,
 ): Promise<Measured> {
+  const { builds, rows, seed, effort: { runs } } = settings;
+  const entered: (CurveTask & { contest: Contest })[] = [];
+  let read = builds.map(() => 0);
+  const readAgain = async () => {
+    const again = await readRates(builds, entered[0].weightBytes);
+    read = read.map((rate, i) => Math.max(rate, again[i]));
+  };
+  for (const one of curveTasks(kind, { bytes, rows, seed })) {
+    const contest = await entering(one, settings);
+    entered.push({ ...one, contest });
+    await contest.run();
+  }
+  for (let run = 1; run < runs && entered.length > 0; ++run) {
+    await readAgain();
+    for (const { contest } of entered) await contest.run();
+  }
+  if (entered.length > 0) await readAgain();
+  const points: MeasuredPoint[] = [];
+  for (const { rows, weightBytes, task: { count }, contest } of entered) {
+    await contest.release();
+    points.push({
+      rows,
+      weightBytes,
+      count,
+      result: sameBits(contest.result()),
+    });
+  }
+  return { read, points };
+}
+
+function entering(
+  { task }: CurveTask,
+  { builds, peers, effort, onPoint }: CurveSettings,
+): Promise<Contest> {
   onPoint(task.label);
-  const result = await contest(
-    task,
-    builds.map(({ own }) => own),
-    peers,
-    effort,
-  );
+  const own = builds.map(({ own }) => own);
+  return enter(task, own, peers, effort);
+}
+
+/** @throws {Error} if more threads give other bits */
+function sameBits(result: Result): Result {
   const [first, ...others] = Object.values(result.hashes);
   if (others.some((hash) => hash !== first)) {
-    throw new Error(`${task.label}: more threads give other bits`);
+    throw new Error(`${result.label}: more threads give other bits`);
   }
-  return { rows, weightBytes, count: task.count, result };
+  return result;
 }
 
 /** The kernel in cache, with as many rows as there can be. */
@@ -164,11 +202,13 @@ async function measureFull(
   kind: CurveKind,
   settings: CurveSettings,
 ): Promise<Result> {
-  const { seed } = settings;
+  const { seed, effort: { runs } } = settings;
   for (const rows of FULL_ROWS) {
     const given = { bytes: FULL_BYTES, rows: [rows], seed };
     for (const one of curveTasks(kind, given)) {
-      return (await measurePoint(one, { ...settings, peers: [] })).result;
+      const contest = await entering(one, { ...settings, peers: [] });
+      for (let run = 0; run < runs; ++run) await contest.run();
+      return sameBits(contest.result());
     }
   }
   throw new RangeError(`${kind.name} has no case of ${FULL_BYTES} bytes`);
@@ -186,7 +226,7 @@ async function readRates(
   return rates;
 }
 
-function fallsOf(points: readonly Measured[]): Record<string, number[]> {
+function fallsOf(points: readonly MeasuredPoint[]): Record<string, number[]> {
   const names = Object.keys(points[0].result.rates);
   return Object.fromEntries(names.map((name) => [
     name,
