@@ -56,7 +56,7 @@ const COMMON = {
 
 /**
  * The library is left readable, since bundlers make it small; nobody bundles the command line. The worker is
- * one file, so that it can be copied.
+ * one file, so that it can be copied; nobody makes it smaller then.
  */
 const BUILDS: readonly BuildOptions[] = [
   {
@@ -64,7 +64,11 @@ const BUILDS: readonly BuildOptions[] = [
     splitting: true,
     chunkNames: "[name]-[hash]",
   },
-  { entryPoints: { worker: "src/engine/wall/worker_main.ts" } },
+  {
+    entryPoints: { worker: "src/engine/wall/worker_main.ts" },
+    minify: true,
+    legalComments: "none",
+  },
   {
     entryPoints: { cli: "src/cli.ts" },
     splitting: true,
