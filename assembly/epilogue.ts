@@ -40,9 +40,15 @@ export namespace op {
 // @ts-ignore: decorator
 @inline export function finish(code: i32, lo: v128, hi: v128, at: usize, col: i32): void {
   // Without a call what takes less time than a call: whole panels that are stored as they
-  // are, or with ReLU or a residual.
+  // are, or with ReLU or a residual; and sums none of which is the greatest so far, as nearly all.
   const activation = code & ~op.RESIDUAL;
-  if (activation > op.RELU || n - col < 8) return complete(code, lo, hi, at, col);
+  if (activation > op.RELU || n - col < 8) {
+    if (code == op.ARGMAX && p1 == 0) {
+      const best = v128.load_splat<f32>(p2 + at);
+      if (!v128.any_true(v128.or(f32x4.gt(lo, best), f32x4.gt(hi, best)))) return;
+    }
+    return complete(code, lo, hi, at, col);
+  }
   const offset = <usize>col << 2;
   if (code & op.RESIDUAL) {
     const residual = row(p1, at) + offset;

@@ -94,6 +94,15 @@ export const MUTANTS: MutantList = [
     why: "columns from n on are padding: their sums of 0 never win",
   },
   {
+    id: "kernels.argmax-passed-over",
+    file: "assembly/epilogue.ts",
+    from: "v128.or(f32x4.gt(lo, best), f32x4.gt(hi, best))",
+    to: "f32x4.gt(lo, best)",
+    tests: [agrees("projection_argmax_f32")],
+    why:
+      "a panel is passed over only if none of its eight logits is the greatest so far",
+  },
+  {
     id: "kernels.argmax-start",
     file: "assembly/projection.ts",
     from: "store<f32>(bestOut + at, -Infinity);",
