@@ -9,7 +9,7 @@ import { softmaxRow } from "./softmax";
  * score_t = sum over i of v_i tanh(q_i + k_ti), out = sum over t of softmax(score)_t value_t. Row i of qRows
  * has keyWidth floats, of outRows valueWidth; it sees positions 0..lengths[i]-1 of its caches (0 gives
  * zeros), laid out as attention_append_f32 writes them. v: keyWidth floats. Sums: over keyWidth ascending,
- * softmax as softmax_rows_f32, over positions ascending. scratch: a quarter of
+ * softmax as softmax_rows_f32, over positions ascending. scratch: a sixteenth of
  * attention_scratch_bytes(the greatest length, rounded up to a multiple of 8), 4-byte aligned.
  */
 export function additive_attention_f32(

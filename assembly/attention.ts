@@ -10,13 +10,20 @@
 import { checkArray, checkLeast, checkRows, checkSpan, checkTable } from "./checks";
 import { get, mac, put, row } from "./simd";
 import { softmaxRow } from "./softmax";
+import { touch } from "./touch";
 
 /** Query rows of one cache that go together. */
 const TILE_ROWS = 4;
+/** Vectors of scores that scratch memory holds: of TILE_ROWS rows, or of as many heads of one row. */
+const SCORES = 16;
+/** Keys, or values, that the heads of a row pass in turn: a quarter of the second-level cache. */
+const BLOCK_BYTES: usize = 256 << 10;
+/** Keys above this size, and as many values, are taken to come from memory rather than from cache. */
+const STREAM_BYTES: usize = 2 << 20;
 
 /** Bytes of scratch memory attention over at most `capacity` positions, a multiple of 8, needs. */
 export function attention_scratch_bytes(capacity: i32): usize {
-  return <usize>(TILE_ROWS * capacity) << 2;
+  return <usize>(SCORES * capacity) << 2;
 }
 
 /**
@@ -84,6 +91,9 @@ export function attention_f32(
   const stride = <usize>capacity << 2;
   const rowBytes = <usize>(kvHeads * headSize) << 2;
   const share = heads / kvHeads;
+  let positions = 0;
+  for (let i = 0; i < m; ++i) positions += load<i32>(lengths + (<usize>i << 2));
+  const streaming = <usize>positions * rowBytes > STREAM_BYTES;
   for (let i = 0; i < m; ) {
     const at = <usize>i << 2;
     const keys = row(kCaches, at);
@@ -91,24 +101,22 @@ export function attention_f32(
     let rows = 1;
     while (rows < TILE_ROWS && i + rows < m && row(kCaches, at + (<usize>rows << 2)) == keys &&
       row(vCaches, at + (<usize>rows << 2)) == values) ++rows;
-    for (let head = 0; head < heads; ++head) {
-      const offset = <usize>(head * headSize) << 2;
-      const part = <usize>(head / share * headSize) << 2;
-      const headKeys = keys + (part << 3);
-      const headValues = values + part;
-      if (rows == TILE_ROWS) {
+    if (rows == TILE_ROWS) {
+      for (let head = 0; head < heads; ++head) {
+        const offset = <usize>(head * headSize) << 2;
+        const part = <usize>(head / share * headSize) << 2;
         four(
-          headSize, scale, qRows + at, offset, headKeys, headValues, rowBytes, lengths + at, outRows + at, scratch,
-          stride
+          headSize, scale, qRows + at, offset, keys + (part << 3), values + part, rowBytes, lengths + at,
+          outRows + at, scratch, stride
         );
-      } else {
-        for (let r = 0; r < rows; ++r) {
-          const entry = at + (<usize>r << 2);
-          one(
-            headSize, scale, row(qRows, entry) + offset, headKeys, headValues, rowBytes,
-            load<i32>(lengths + entry), row(outRows, entry) + offset, scratch
-          );
-        }
+      }
+    } else {
+      for (let r = 0; r < rows; ++r) {
+        const entry = at + (<usize>r << 2);
+        one(
+          heads, share, headSize, scale, row(qRows, entry), keys, values, rowBytes,
+          load<i32>(lengths + entry), row(outRows, entry), scratch, stride, streaming
+        );
       }
     }
     i += rows;
@@ -131,23 +139,52 @@ export function checkCaches(
   }
 }
 
-/** One query row, one head. */
+/** One query row: as many heads as there are scores pass a block of the cache before the next block. */
 function one(
-  headSize: i32, scale: f32, q: usize, keys: usize, values: usize, rowBytes: usize, length: i32, out: usize,
-  scores: usize
+  heads: i32, share: i32, headSize: i32, scale: f32, q: usize, keys: usize, values: usize, rowBytes: usize,
+  length: i32, out: usize, scratch: usize, stride: usize, streaming: bool
 ): void {
   const panelBytes = rowBytes << 3;
-  let p = 0;
-  for (; p + 32 <= length; p += 32) {
-    dots_1x32(headSize, scale, q, keys, panelBytes, scores + (<usize>p << 2));
-    keys += 4 * panelBytes;
+  const headBytes = <usize>headSize << 2;
+  const blockPositions = max(32, <i32>(BLOCK_BYTES / rowBytes) & -32);
+  const groups = (heads + SCORES - 1) / SCORES;
+  const group = (heads + groups - 1) / groups;
+  for (let first = 0; first < heads; first += group) {
+    const last = min(first + group, heads);
+    for (let from = 0; from < length; from += blockPositions) {
+      const to = min(from + blockPositions, length);
+      const block = keys + <usize>(from >> 3) * panelBytes;
+      if (streaming) touch(block, <usize>((to - from + 7) >> 3) * panelBytes);
+      for (let head = first; head < last; ++head) {
+        let scores = scratch + <usize>(head - first) * stride + (<usize>from << 2);
+        let panel = block + (<usize>(head / share) * headBytes << 3);
+        const query = q + <usize>head * headBytes;
+        let p = from;
+        for (; p + 32 <= to; p += 32, scores += 128) {
+          dots_1x32(headSize, scale, query, panel, panelBytes, scores);
+          panel += 4 * panelBytes;
+        }
+        for (; p < to; p += 8, scores += 32) {
+          dots_1x8(headSize, scale, query, panel, scores);
+          panel += panelBytes;
+        }
+      }
+    }
+    if (length > 0) {
+      for (let head = first, scores = scratch; head < last; ++head, scores += stride) softmaxRow(length, scores, scores);
+    }
+    for (let from = 0; from == 0 || from < length; from += blockPositions) {
+      const to = min(from + blockPositions, length);
+      if (streaming) touch(values + <usize>from * rowBytes, <usize>(to - from) * rowBytes);
+      for (let head = first; head < last; ++head) {
+        const column = <usize>head * headBytes;
+        mix(
+          headSize, from > 0 ? headSize : 0, from, to, scratch + <usize>(head - first) * stride,
+          values + <usize>(head / share) * headBytes, rowBytes, out + column
+        );
+      }
+    }
   }
-  for (; p < length; p += 8) {
-    dots_1x8(headSize, scale, q, keys, scores + (<usize>p << 2));
-    keys += panelBytes;
-  }
-  if (length > 0) softmaxRow(length, scores, scores);
-  mix(headSize, 0, 0, length, scores, values, rowBytes, out);
 }
 
 /** Four query rows of one cache, one head. */
@@ -282,6 +319,10 @@ export function mix(
       col += 8;
     } else {
       let lo = v128.splat<f32>(0), hi = lo;
+      if (goesOn) {
+        lo = get(o, left);
+        hi = get(o + 16, left - 4);
+      }
       for (; a < end; a += 4, v += rowBytes) {
         const x = v128.load_splat<f32>(a);
         lo = mac(lo, x, get(v, left));

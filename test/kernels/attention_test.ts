@@ -4,13 +4,30 @@ import { Prng } from "../../src/base/prng.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { loadBuild } from "./builds.ts";
 
-/** A build with one cache in memory, filled position by position, and room for query rows. */
-function setUp(file: string, prng: Prng) {
-  const { kernels, memory, base } = loadBuild(file);
+interface Sizes {
+  kvHeads: number;
+  heads: number;
+  headSize: number;
+  capacity: number;
+}
+
+function drawSizes(prng: Prng): Sizes {
   const kvHeads = 1 + prng.int(2);
-  const heads = kvHeads * (1 + prng.int(2));
-  const headSize = [4, 8, 12, 16, 33, 40][prng.int(6)];
-  const capacity = 8 * (2 + prng.int(8));
+  return {
+    kvHeads,
+    heads: kvHeads * (1 + prng.int(2)),
+    headSize: [4, 8, 12, 16, 33, 40][prng.int(6)],
+    capacity: 8 * (2 + prng.int(8)),
+  };
+}
+
+/** A build with one cache in memory, filled position by position, and room for query rows. */
+function setUp(
+  file: string,
+  prng: Prng,
+  { kvHeads, heads, headSize, capacity } = drawSizes(prng),
+) {
+  const { kernels, memory, base } = loadBuild(file);
   const floats = new Float32Array(memory.buffer);
   const words = new Uint32Array(memory.buffer);
   let top = base;
@@ -98,3 +115,20 @@ for (const file of ["shoal.wasm", "shoal.debug.wasm"]) {
     );
   });
 }
+
+// A row alone passes the cache in blocks of 32 such positions, and its heads in two groups; four rows do not.
+Deno.test("attention_f32() gives a row alone the bits it has among others over long caches of many heads", () => {
+  const { attend, queries } = setUp("shoal.wasm", new Prng(7), {
+    kvHeads: 17,
+    heads: 17,
+    headSize: 121,
+    capacity: 104,
+  });
+  for (const length of [1, 31, 32, 33, 64, 70, 104]) {
+    const four = queries.slice(0, 4);
+    const together = attend(four, four.map(() => length));
+    four.forEach((q, i) =>
+      assert.deepEqual(attend([q], [length])[0], together[i], `${length}`)
+    );
+  }
+});

@@ -4,8 +4,8 @@ import { lastAxis } from "../../graph/row_layout.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
 import type { Lowerings } from "./lowering.ts";
 
-/** Query rows whose scores attention_f32 keeps at once (attention_scratch_bytes). */
-const TILE_ROWS = 4;
+/** Vectors of scores that attention_f32 keeps at once (attention_scratch_bytes). */
+const SCORES = 16;
 
 export const attention: Lowerings<AttentionOperator> = {
   CacheAppend({ cache, inputs }, lowering) {
@@ -42,7 +42,7 @@ export const attention: Lowerings<AttentionOperator> = {
         ? lowering.offset(lowering.cacheTable(cache, "position"), 1)
         : lowering.cacheTable(cache, "seen"),
       lowering.output(outputs[0]),
-      { scratch: lowering.scratch(TILE_ROWS * capacity * BYTES_PER_ELEMENT) },
+      { scratch: lowering.scratch(SCORES * capacity * BYTES_PER_ELEMENT) },
     ]);
   },
 

@@ -98,8 +98,8 @@ export const ATTENTION = {
       array(
         "scratch",
         ({ longest }, kernels) =>
-          kernels.attention_scratch_bytes(panels(longest)) / 16,
-        { access: "scratch", from: "attention_scratch_bytes() / 4" },
+          kernels.attention_scratch_bytes(panels(longest)) / 64,
+        { access: "scratch", from: "attention_scratch_bytes() / 16" },
       ),
     ],
     cuts: [byRows()],

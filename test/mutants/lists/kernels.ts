@@ -224,8 +224,8 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.attention-share",
     file: "assembly/attention.ts",
-    from: "const part = <usize>(head / share * headSize) << 2;",
-    to: "const part = <usize>(head % kvHeads * headSize) << 2;",
+    from: "values + <usize>(head / share) * headBytes, rowBytes,",
+    to: "values + <usize>(head % share) * headBytes, rowBytes,",
     tests: [agrees("attention_f32")],
     why: "head h reads key-value head h / (heads / kvHeads)",
   },
@@ -247,6 +247,14 @@ export const MUTANTS: MutantList = [
       agrees("attention_f32"),
     ],
     why: "of four rows of one cache, the longer go on behind the shortest",
+  },
+  {
+    id: "kernels.attention-blocks",
+    file: "assembly/attention.ts",
+    from: "const first = goesOn ? from : 0;",
+    to: "const first = 0;",
+    tests: ["test/kernels/attention_test.ts"],
+    why: "sums over a block of positions go on from those of the block before",
   },
   {
     id: "kernels.attention-position",
