@@ -70,6 +70,7 @@ export async function smokeLoad(doors, where = "threads") {
       Object.values(outputs).map(({ data }) => data)
     ),
     await product(doors.kernels, where === "threads" ? 3 : 1),
+    ...await integers(doors.kernels),
     modelled(doors),
   ]);
 }
@@ -169,9 +170,140 @@ async function product(
   return c.data.slice();
 }
 
+/** Whole dot products of int8; see docs/abi.md. */
+const WHOLE_DOTS = 2;
+
+/**
+ * int8 products, cells and convolutions of the plain build. The build with exact dot products has to give the same in
+ * every variant, where this engine can run it.
+ * @param {Doors["kernels"]} kernels
+ */
+async function integers(kernels) {
+  const plain = await integerResults(kernels, "shoal", 0);
+  if (kernels.chooseBuild().build === "shoal.dot") {
+    for (const variant of [0, WHOLE_DOTS]) {
+      const dot = await integerResults(kernels, "shoal.dot", variant);
+      if (hash(dot) !== hash(plain)) {
+        throw new Error(`int8 of shoal.dot differs, variant ${variant}`);
+      }
+    }
+  }
+  return plain;
+}
+
+/**
+ * @param {Doors["kernels"]} doors
+ * @param {"shoal" | "shoal.dot"} build
+ * @param {number} variant
+ */
+async function integerResults(doors, build, variant) {
+  const memory = doors.createMemory({ bytes: 4 << 20 });
+  const source = await doors.readKernels(build);
+  const kernels = doors.instantiateKernels(source, { memory });
+  const host = new doors.KernelHost(kernels, memory);
+  kernels.shoal_use_scratch(
+    host.reserve(kernels.shoal_scratch_bytes(variant)),
+    variant,
+  );
+  let seed = 1;
+  const next = () => seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+  const floats = (/** @type {number} */ length) =>
+    Float32Array.from({ length }, () => next() / 2 ** 31 - 1);
+  const bytes = (/** @type {number} */ length) =>
+    Int8Array.from({ length }, () => next() >>> 24);
+  const scales = (/** @type {number} */ length) =>
+    new Float32Array(length).fill(1 / 1024);
+  const quantized = (
+    /** @type {number} */ m,
+    /** @type {number} */ k,
+    /** @type {127 | 255} */ levels,
+  ) => {
+    const aRows = host.rows(m, k, floats(m * k));
+    const qRows = host.rows(m, k, "q8");
+    host.call("quantize_rows_f32", { k, levels, aRows, qRows });
+    return qRows;
+  };
+  const bytesOf = (/** @type {import("../../src/kernels.ts").Rows} */ rows) =>
+    Int32Array.from({ length: rows.count }, (_, i) => {
+      const [at, length] = [host.addressOf(rows, i), 16 + rows.width];
+      return parseInt(hash([new Uint8Array(memory.buffer, at, length)]), 16);
+    });
+  const gates = (/** @type {number} */ n, /** @type {number} */ k) => ({
+    values: bytes(n * k),
+    scale: scales(n),
+  });
+  const results = [];
+  for (const levels of /** @type {const} */ (["7 bits", "8 bits"])) {
+    const seven = levels === "7 bits" ? "yes" : "no";
+    const requantized = { act: "relu", scale: 1 / 32, zero: 3 };
+    const [m, n, k] = [9, 37, 203];
+    const w = host.block(
+      doors.packQ8({ n, k, ...gates(n, k), bias: floats(n) }),
+    );
+    const qRows = quantized(m, k, levels);
+    const sums = host.rows(m, n, "i32");
+    host.call("gemm_q8_i32", { n, k, seven, qRows, w, cRows: sums });
+    const reals = host.rows(m, n, "f32");
+    host.call("gemm_q8_f32", {
+      ...{ n, k, seven, qRows, w, cRows: reals, act: "tanh" },
+    });
+    const again = host.rows(m, n, "q8");
+    host.call("gemm_q8_u8", {
+      ...{ n, k, seven, qRows, w, cRows: again, ...requantized },
+    });
+    results.push(host.read(sums), host.read(reals), bytesOf(again));
+
+    const [hidden, kx] = [22, 19];
+    const state = host.rows(m, hidden, floats(m * hidden));
+    const step = {
+      ...{ hidden, kx, seven, scratch: host.cellQ8Scratch() },
+      xRows: quantized(m, kx, levels),
+      hRows: quantized(m, hidden, levels),
+      hOutRows: host.rows(m, hidden, "f32"),
+    };
+    const cell = { hidden, inputSize: kx };
+    const cOutRows = host.rows(m, hidden, "f32");
+    host.call("lstm_step_q8", {
+      ...{ ...step, cRows: state, cOutRows },
+      w: host.block(doors.packLstmQ8({
+        ...{ ...cell, w: gates(4 * hidden, kx), r: gates(4 * hidden, hidden) },
+      })),
+    });
+    results.push(host.read(step.hOutRows), host.read(cOutRows));
+    host.call("gru_step_q8", {
+      ...{ ...step, stateRows: state },
+      w: host.block(doors.packGruQ8({
+        ...{ ...cell, w: gates(3 * hidden, kx), r: gates(3 * hidden, hidden) },
+      })),
+    });
+    results.push(host.read(step.hOutRows));
+
+    for (const groups of [1, 20]) {
+      const shape = doors.imageShape({
+        ...{ height: 9, width: 7, channels: 20, outChannels: 20, groups },
+        ...{ kernel: 3, pads: [1, 1, 1, 1] },
+      });
+      const outRows = host.rows(2, 9 * 7 * 20, "q8");
+      host.call("conv_q8_u8", {
+        ...{ shape, seven, outRows, ...requantized },
+        inRows: quantized(2, 9 * 7 * 20, levels),
+        w: host.block(
+          doors.packConvQ8(shape, {
+            values: bytes(9 * 20 * 20 / groups),
+            scale: scales(20),
+          }),
+        ),
+        scratch: host.convQ8Scratch(shape),
+      });
+      results.push(bytesOf(outRows));
+    }
+  }
+  return results;
+}
+
 /**
  * 32-bit FNV-1a over the bytes of all rows.
- * @param {(Float32Array | Int32Array)[]} rows
+ * @param {(Float32Array | Int32Array | Uint8Array)[]} rows
  */
 function hash(rows) {
   let sum = 0x811c9dc5;
