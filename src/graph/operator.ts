@@ -138,6 +138,17 @@ export type AttentionOperator =
     readonly causal: boolean;
   }
   /**
+   * ONNX Attention without past, between the rows of one request: q [.., queries, width], k and v [.., keys, width], each
+   * of the axes in front by itself.
+   */
+  | Operands & {
+    readonly op: "RowAttention";
+    readonly heads: number;
+    readonly kvHeads: number;
+    readonly scale: number;
+    readonly causal: boolean;
+  }
+  /**
    * Not in ONNX: the mean of the cache's values weighted by the softmax of v . tanh(q + key)
    * (Bahdanau, Cho, Bengio 2015, appendix A.1.2, with projected queries and keys).
    */

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { Cell } from "../../src/graph/cell.ts";
 import { defineCell, f32, i32 } from "../../src/graph/cell_builder.ts";
 import { lowerCell } from "../../src/engine/lowering/lower_cell.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
 import { merged } from "../../src/policy/baselines/merged.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { tensor } from "../../src/tensor/tensor.ts";
@@ -149,5 +150,21 @@ Deno.test("lowerCell() keeps the meaning of random cells, whatever the batch", (
       },
     ),
     { numRuns: propertyRuns(400) },
+  );
+});
+
+Deno.test("random cells keep to what kernels assert of their operands", async () => {
+  const kernels = await WebAssembly.compile(await readKernels("shoal.debug"));
+  fc.assert(
+    fc.property(anyCell, fc.nat(1000), ({ cell, rows }, seed) => {
+      const inputs = Array.from({ length: 3 }, (_, i) => rows(seed + i));
+      const model = onceModel(cell);
+      const policy = merged({ batchSizeMax: 3 });
+      assert.deepStrictEqual(
+        runRequests(model, inputs, { policy, kernels }),
+        runRequests(model, inputs),
+      );
+    }),
+    { numRuns: propertyRuns(100) },
   );
 });

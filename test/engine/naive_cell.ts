@@ -222,6 +222,33 @@ function apply(
         byRow((row) => normalize(row, scale.data, undefined, epsilon, false)),
       ];
     }
+    case "RowAttention": {
+      const { heads, kvHeads, scale, causal, inputs: [q, k] } = operator;
+      const [queries, keys] = [axesOf(q).at(-2)!, axesOf(k).at(-2)!];
+      const [width, kvWidth] = [lastAxis(q), lastAxis(k)];
+      const size = width / heads;
+      return [x.map((_, i) => {
+        const [at, row] = [i % width, Math.floor(i / width)];
+        const head = Math.floor(at / size);
+        const [group, query] = [Math.floor(row / queries), row % queries];
+        const from = Math.floor(head / (heads / kvHeads)) * size;
+        const first = (t: number) => (group * keys + t) * kvWidth + from;
+        const seen = causal ? query + 1 : keys;
+        const scores = Array.from({ length: seen }, (_, t) =>
+          scale * dot(
+            x.slice(row * width + head * size).slice(0, size),
+            second.slice(first(t)),
+          ));
+        const powers = scores.map((score) =>
+          Math.exp(score - Math.max(...scores))
+        );
+        const sum = powers.reduce((a, b) => a + b);
+        return powers.reduce(
+          (mean, power, t) => mean + power / sum * third[first(t) + at % size],
+          0,
+        );
+      })];
+    }
     case "CacheAppend":
     case "Attention":
     case "AdditiveAttention":

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { lowerCell } from "../../src/engine/lowering/lower_cell.ts";
+import { readKernels } from "../../src/engine/wall/runtime.ts";
 import { Prng } from "../../src/base/prng.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import {
@@ -101,6 +102,8 @@ const CONVOLUTIONS: typeof PRODUCTS = {
     ),
 };
 
+const asserting = await WebAssembly.compile(await readKernels("shoal.debug"));
+
 /** Every request as its definition says, and the same alone and in batches. */
 function check(cell: Cell, requests: number[][][], tolerance = 0): void {
   const model = onceModel(cell);
@@ -109,6 +112,8 @@ function check(cell: Cell, requests: number[][][], tolerance = 0): void {
     const policy = merged({ batchSizeMax });
     assert.deepEqual(runRequests(model, requests, { policy }), alone);
   }
+  // What kernels assert of their operands holds.
+  assert.deepEqual(runRequests(model, requests, { kernels: asserting }), alone);
   requests.forEach((rows, i) => {
     const { outputs } = evaluateNaively(cell, rows);
     cell.outputs.forEach(({ name }, port) => {

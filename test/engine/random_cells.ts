@@ -65,6 +65,7 @@ const DRAWN: Readonly<
   HardSwish: true,
   RMSNormalization: true,
   MatMul: true,
+  RowAttention: true,
   TopK: true,
   Reshape: true,
   Transpose: true,
@@ -325,6 +326,27 @@ class Body {
           outputs: [{ dtype: "f32", dims }],
           run: runPlain,
         }));
+      }
+      case "RowAttention": {
+        const row = this.#plain(a);
+        const [groups, queries, heads, size] = factors(row.width, random, 4);
+        const kvHeads = heads % 2 === 0 ? heads / 2 : heads;
+        const each = groups * kvHeads * size;
+        const fitting = this.values.filter((value) =>
+          value.dtype === "f32" && !value.image && value.width % each === 0
+        );
+        const k = fitting.at(-1 - b % Math.max(1, fitting.length));
+        if (k === undefined) return;
+        const keys = k.width / each;
+        const alike = fitting.filter(({ width }) => width === k.width);
+        const v = alike.at(-1 - c % alike.length)!;
+        const axes = [groups, keys, kvHeads * size];
+        return this.#add(op.RowAttention(
+          op.Reshape(row, [groups, queries, heads * size]),
+          op.Reshape(k, axes),
+          op.Reshape(v, axes),
+          { heads, kvHeads, causal: keys === queries && d % 2 === 1 },
+        ));
       }
       case "TopK": {
         const row = this.#plain(a);

@@ -221,6 +221,68 @@ Deno.test("Transpose moves axes as ONNX does, whatever the order", () => {
   );
 });
 
+Deno.test("RowAttention gives the bits that Attention gives in a ragged cell of as many tokens", () => {
+  const heads = 2;
+  const width = 2 * k;
+  for (const causal of [false, true]) {
+    const options = { heads, causal };
+    const rows = defineCell({
+      name: "rows",
+      inputs: { x: row("f32", [2, tokens, width]) },
+      body: (op, { x }) => ({
+        y: op.RowAttention(x, op.Exp(x), op.Neg(x), options),
+      }),
+    });
+    assert.deepEqual(kernelsOf(rows).slice(2), [
+      "attention_append_f32",
+      "attention_f32",
+    ]);
+    const ragged = defineCell({
+      name: "ragged",
+      tokensMax: tokens,
+      inputs: { x: f32(width) },
+      body: (op, { x }) => ({
+        y: op.Attention(x, { k: op.Exp(x), v: op.Neg(x) }, options),
+      }),
+    });
+    const sequences: Model<number[]> = {
+      name: "sequences",
+      cells: [ragged],
+      shape: "chain",
+      check() {},
+      unfold(x, graph) {
+        const source = graph.row(graph.rows(x), 0, width);
+        const node = graph.node(ragged, { x: source }, { length: tokens });
+        graph.result("y", graph.output(node, "y"));
+      },
+    };
+    // Two sequences a request, and three requests.
+    const given = [1, 2, 3, 4, 5, 6].map((seed) => [
+      ...random(seed, tokens, width).data,
+    ]);
+    const together = runRequests(
+      onceModel(rows),
+      [0, 2, 4].map((i) => [[...given[i], ...given[i + 1]]]),
+      { policy: merged({ batchSizeMax: 3 }) },
+    );
+    assert.deepEqual(
+      together.flatMap(({ y }) => [...y.data]),
+      runRequests(sequences, given).flatMap(({ y }) => [...y.data]),
+    );
+  }
+  assert.throws(
+    () =>
+      defineCell({
+        name: "misfit",
+        inputs: { q: row("f32", [3, 4]), k: row("f32", [5, 4]) },
+        body: (op, { q, k }) => ({
+          y: op.RowAttention(q, k, k, { heads: 2, causal: true }),
+        }),
+      }),
+    /RowAttention, causal, of 2 heads .* over 3 x 4, 5 x 4, 5 x 4/,
+  );
+});
+
 Deno.test("activations that kernels know are theirs", () => {
   const square = random(1, k, k);
   const kernel = random(2, 3, 2, 1, 1);

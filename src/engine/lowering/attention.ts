@@ -1,8 +1,14 @@
-import { wholePanels } from "../../graph/cache.ts";
-import type { AttentionOperator, Value } from "../../graph/operator.ts";
-import { lastAxis } from "../../graph/row_layout.ts";
+import { cacheBytes, wholePanels } from "../../graph/cache.ts";
+import type {
+  AttentionOperator,
+  OperatorOf,
+  Value,
+} from "../../graph/operator.ts";
+import { axesOf, lastAxis, rowsOf } from "../../graph/row_layout.ts";
+import { alignUp } from "../../graph/slot_plan.ts";
 import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
-import type { Lowerings } from "./lowering.ts";
+import type { TableRef } from "./cell_program.ts";
+import { type Lowering, type Lowerings, times } from "./lowering.ts";
 
 /** Vectors of scores that attention_f32 keeps at once (attention_scratch_bytes). */
 const SCORES = 16;
@@ -46,6 +52,8 @@ export const attention: Lowerings<AttentionOperator> = {
     ]);
   },
 
+  RowAttention: lowerRowAttention,
+
   AdditiveAttention({ cache, v, inputs, outputs }, lowering) {
     const q = inputs[0];
     const scratch = wholePanels(cache.positionsMax) * BYTES_PER_ELEMENT;
@@ -87,3 +95,56 @@ export const attention: Lowerings<AttentionOperator> = {
     ]);
   },
 };
+
+/** Keys and values are appended to caches in scratch rows, one for each of the axes in front, and looked at there. */
+function lowerRowAttention(
+  { heads, kvHeads, scale, causal, inputs, outputs: [out] }: OperatorOf<
+    "RowAttention"
+  >,
+  lowering: Lowering,
+): void {
+  const [q, k, v] = inputs as [Value, Value, Value];
+  const [queries, keys] = [axesOf(q).at(-2)!, axesOf(k).at(-2)!];
+  const groups = rowsOf(q) / queries;
+  const width = lastAxis(k);
+  const bytes = cacheBytes({ keyWidth: width, valueWidth: width }, keys);
+  const each = alignUp(bytes.all);
+  const caches = lowering.spread(
+    lowering.temporary(groups * each),
+    groups,
+    each,
+  );
+  const values = lowering.offset(caches, bytes.keys, groups);
+  /** Of each group's entry, one for each of its rows. */
+  const perRow = (table: TableRef, rows: number, step = 0) =>
+    lowering.spread(table, rows, step, groups);
+  const counted = (from: number, rows: number, step: number) => {
+    const first = lowering.fixedTable(from, 0);
+    return perRow(lowering.spread(first, groups, 0), rows, step);
+  };
+  lowering.kernel("attention_append_f32", [
+    times(groups * keys),
+    width,
+    width,
+    lowering.rowTable(k),
+    lowering.rowTable(v),
+    counted(0, keys, 1),
+    perRow(caches, keys),
+    perRow(values, keys),
+  ]);
+  const capacity = wholePanels(keys);
+  lowering.kernel("attention_f32", [
+    times(groups * queries),
+    heads,
+    kvHeads,
+    lastAxis(q) / heads,
+    capacity,
+    scale,
+    lowering.rowTable(q),
+    perRow(caches, queries),
+    perRow(values, queries),
+    causal ? counted(1, queries, 1) : counted(keys, queries, 0),
+    lowering.outputRows(out),
+    { scratch: lowering.scratch(TILE_ROWS * capacity * BYTES_PER_ELEMENT) },
+  ]);
+}

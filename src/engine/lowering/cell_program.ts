@@ -98,9 +98,10 @@ export type Call =
     /** Entries for each row. */
     readonly count: number;
   }
-  /** to[count i + j] = from[i] + j bytes: the parts of every row. */
+  /** to[count i + j] = from[i] + j bytes: the parts of every row, or of each of the `of` entries that it has. */
   | {
     readonly call: "spread";
+    readonly of: number;
     readonly from: TableRef;
     readonly to: TableRef;
     readonly count: number;

@@ -219,14 +219,17 @@ export class Lowering extends CellUses {
     );
   }
 
-  /** `count` addresses for each of the table's, so many bytes apart; 0: each `count` times. */
-  spread(from: TableRef, count: number, bytes: number): TableRef {
+  /**
+   * `count` addresses for each of the table's, so many bytes apart; 0: each `count` times.
+   * @param of entries that the table has for each row
+   */
+  spread(from: TableRef, count: number, bytes: number, of = 1): TableRef {
     if (count === 1) return from;
     const key = [Object.entries(from), count, bytes].join();
     const known = this.#spreads.get(key);
     if (known) return known;
-    const to = this.ownTable(count);
-    this.#calls.push({ call: "spread", from, to, count, bytes });
+    const to = this.ownTable(of * count);
+    this.#calls.push({ call: "spread", from, to, of, count, bytes });
     this.#spreads.set(key, to);
     return to;
   }

@@ -84,11 +84,12 @@ export function compileCall(
     case "spread": {
       const from = resolver(call.from, memory);
       const to = resolver(call.to, memory);
-      const { count, bytes } = call;
+      const { of, count, bytes } = call;
       return (rows, ports, stride) => {
         const source = from(rows, ports, stride) >>> 2;
         let target = to(rows, ports, stride) >>> 2;
-        for (let i = 0; i < rows; i++) {
+        const sources = rows * of;
+        for (let i = 0; i < sources; i++) {
           const first = addresses[source + i];
           for (let j = 0; j < count; j++) {
             addresses[target++] = first + j * bytes;

@@ -1,8 +1,8 @@
 import { describe } from "../../base/describe.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import { isShape, type Tensor } from "../../tensor/tensor.ts";
 import type { CellBody } from "../cell_body.ts";
 import type { CacheRef, Value } from "../operator.ts";
-import { lastAxis } from "../row_layout.ts";
+import { axesOf, lastAxis, shapeOf } from "../row_layout.ts";
 
 /** How an attention cuts rows into heads, and what it looks at. */
 export interface HeadOptions {
@@ -29,6 +29,11 @@ export interface AttentionOperators {
     over: CacheRef | { readonly k: Value; readonly v: Value },
     options: HeadOptions,
   ): Value;
+  /**
+   * ONNX Attention without past, between rows of one request that all have as many: q [.., queries, width], k and v
+   * [.., keys, kvHeads width / heads]; axes in front are the same, and each of them is by itself. As many rows as q.
+   */
+  RowAttention(q: Value, k: Value, v: Value, options: HeadOptions): Value;
   /**
    * Not in ONNX: the mean of the cache's values weighted by the softmax of v . tanh(q + key), v [keyWidth]
    * (Bahdanau, Cho, Bengio 2015, appendix A.1.2, with projected queries and keys). `valueWidth` elements.
@@ -65,33 +70,43 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
       outputs: [],
     });
   };
+
+  /** Heads that fit a width, or what is wrong with them. */
+  const headsOf = (op: string, width: number, options: HeadOptions) => {
+    body.known(op, options, ["heads", "kvHeads", "scale", "causal"]);
+    const { heads, kvHeads = heads, scale, causal = false } = options;
+    body.expect(
+      (scale === undefined || Number.isFinite(scale)) &&
+        typeof causal === "boolean",
+      `${op} takes a finite scale and causal true or false, got ${
+        describe(scale)
+      } and ${describe(causal)}`,
+    );
+    const isCount = (n: number) => Number.isInteger(n) && n >= 1;
+    body.expect(
+      isCount(heads) && isCount(kvHeads) && heads % kvHeads === 0 &&
+        width % heads === 0,
+      `${op} of ${describe(heads)} heads and ${
+        describe(kvHeads)
+      } key-value heads over queries of ${width}`,
+    );
+    const headSize = width / heads;
+    return {
+      heads,
+      kvHeads,
+      headSize,
+      scale: Math.fround(scale ?? 1 / Math.sqrt(headSize)),
+      causal,
+    };
+  };
+
   return {
     CacheAppend: append,
 
     Attention(q, over, options) {
-      body.known("Attention", options, [
-        "heads",
-        "kvHeads",
-        "scale",
-        "causal",
-      ]);
-      const { heads, kvHeads = heads, scale, causal = false } = options;
       body.float("Attention", q);
-      body.expect(
-        (scale === undefined || Number.isFinite(scale)) &&
-          typeof causal === "boolean",
-        `Attention takes a finite scale and causal true or false, got ${
-          describe(scale)
-        } and ${describe(causal)}`,
-      );
-      const isCount = (n: number) => Number.isInteger(n) && n >= 1;
-      body.expect(
-        isCount(heads) && isCount(kvHeads) && heads % kvHeads === 0 &&
-          q.width % heads === 0,
-        `Attention of ${describe(heads)} heads and ${
-          describe(kvHeads)
-        } key-value heads over queries of ${q.width}`,
-      );
+      const { headSize, ...given } = headsOf("Attention", q.width, options);
+      const { heads, kvHeads } = given;
       let cache: CacheRef;
       if ("kind" in over) cache = over;
       else {
@@ -100,7 +115,6 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
         append(over.k, over.v, cache);
       }
       body.ownCache("Attention", cache);
-      const headSize = q.width / heads;
       body.expect(
         cache.keyWidth === kvHeads * headSize &&
           cache.valueWidth === kvHeads * headSize,
@@ -109,12 +123,35 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
       return body.emit({
         op: "Attention",
         cache,
-        heads,
-        kvHeads,
-        scale: Math.fround(scale ?? 1 / Math.sqrt(headSize)),
-        causal,
+        ...given,
         inputs: [q],
         outputs: [body.declare("f32", heads * headSize)],
+      });
+    },
+
+    RowAttention(q, k, v, options) {
+      body.float("RowAttention", q, k, v);
+      const given = headsOf("RowAttention", lastAxis(q), options);
+      const { kvHeads, headSize, ...rest } = given;
+      const before = (x: Value) => axesOf(x).slice(0, -2);
+      const keys = axesOf(k).at(-2);
+      body.expect(
+        [q, k, v].every((x) => !x.image && axesOf(x).length >= 2) &&
+          isShape(before(k), before(q)) && isShape(axesOf(v), axesOf(k)) &&
+          lastAxis(k) === kvHeads * headSize &&
+          (!rest.causal || keys === axesOf(q).at(-2)),
+        `RowAttention${
+          rest.causal ? ", causal," : ""
+        } of ${rest.heads} heads and ${kvHeads} key-value heads over ${
+          [q, k, v].map(shapeOf).join(", ")
+        }`,
+      );
+      return body.emit({
+        op: "RowAttention",
+        kvHeads,
+        ...rest,
+        inputs: [q, k, v],
+        outputs: [body.alongside(q)],
       });
     },
 

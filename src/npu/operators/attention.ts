@@ -5,7 +5,7 @@
  */
 import type { AttentionOperator, CacheRef } from "../../graph/operator.ts";
 import type { Extent } from "../../graph/cache.ts";
-import { lastAxis, rowsOf } from "../../graph/row_layout.ts";
+import { axesOf, lastAxis, rowsOf } from "../../graph/row_layout.ts";
 import {
   attention as attentionLayer,
   layerNorm,
@@ -39,6 +39,13 @@ export const attention: Costs<
       extraWriteWords: 0,
     },
   ],
+  RowAttention: ({ heads, inputs: [q, k] }, { name, rows }) => {
+    const [queries, keys] = [axesOf(q).at(-2)!, axesOf(k).at(-2)!];
+    const headWidth = lastAxis(q) / heads;
+    const groups = rowsOf(q) / queries;
+    const sizes = { heads, headWidth, queries, keys };
+    return [attentionLayer(name, sizes, rows * groups)];
+  },
   /** Without mean and shift. */
   RMSNormalization: onVector(
     PASSES.mul + PASSES.add + PASSES.mul + PASSES.mul,

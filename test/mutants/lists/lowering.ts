@@ -133,6 +133,14 @@ export const MUTANTS: MutantList = [
     why: "a plain operator makes what was said of it",
   },
   {
+    id: "lowering.groups-of-attention",
+    file: "src/engine/lowering/attention.ts",
+    from: "    groups,\n    each,\n  );",
+    to: "    groups,\n    0,\n  );",
+    tests: ["test/engine/row_shapes_test.ts"],
+    why: "sequences of one request look at their own keys",
+  },
+  {
     id: "lowering.clip-in-place",
     file: "src/engine/lowering/elementwise.ts",
     from: "    from = to;\n",
