@@ -291,7 +291,10 @@ Deno.test("a query without keys gets zeros; a window is as wide as it says", () 
     random(1, 1, 4, 2),
   ];
   const none = plainOf("bool", [1, 4], [0, 0, 0, 0]);
-  const [y] = outputsOf("Attention", [q, k, v, none]);
+  const [y, , , shown] = outputsOf("Attention", [q, k, v, none], {
+    qk_matmul_output_mode: 3,
+  }, { outputs: 4 });
+  assert.deepEqual(shown, made("float32", [1, 1, 4, 4], () => 0));
   assert.deepEqual(y, made("float32", [1, 1, 4, 2], () => 0));
   const windowed = outputOf("Attention", [q, k, v], {
     left_window_size: 1,
