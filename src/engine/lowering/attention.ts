@@ -145,6 +145,6 @@ function lowerRowAttention(
     perRow(values, queries),
     causal ? counted(1, queries, 1) : counted(keys, queries, 0),
     lowering.outputRows(out),
-    { scratch: lowering.scratch(TILE_ROWS * capacity * BYTES_PER_ELEMENT) },
+    { scratch: lowering.scratch(SCORES * capacity * BYTES_PER_ELEMENT) },
   ]);
 }
