@@ -1,4 +1,11 @@
 import { describe, describeShape, isList, shorten } from "../base/describe.ts";
+import type { PlainTensor } from "./plain_tensor.ts";
+import {
+  bytesOfStored,
+  plainTypeOfStored,
+  storedElements,
+  type StoredType,
+} from "./stored_elements.ts";
 import { type Tensor, tensor } from "./tensor.ts";
 
 interface Entry {
@@ -18,17 +25,38 @@ const AXES_MAX = 64;
 /** Characters that a message repeats of the file's name, and of a tensor's. */
 const NAME_SHOWN = 60;
 
+/** Element types that are read, by the names that the format has for them. */
+const DTYPES: Readonly<Record<string, StoredType>> = {
+  F64: "float64",
+  F32: "float32",
+  F16: "float16",
+  BF16: "bfloat16",
+  I64: "int64",
+  I32: "int32",
+  I16: "int16",
+  I8: "int8",
+  U64: "uint64",
+  U32: "uint32",
+  U16: "uint16",
+  U8: "uint8",
+  BOOL: "bool",
+};
+
+/** Those of weights. */
+const FLOATS: readonly string[] = ["F32", "F16", "BF16", "F64"];
+
 /**
- * Reads the f32 tensors of a `.safetensors` file.
+ * Reads the weights of a `.safetensors` file, all of them floats: F16 and BF16 are widened, exactly, F64 is narrowed to
+ * the nearest.
  *
  * Format: u64 little-endian length of the header, JSON header (name -> dtype, shape, data_offsets
  * relative to the end of the header), raw data. The tensors' ranges cover the data: every byte is of one
- * tensor, in whatever order, so that what is read never takes more room than the file. Only F32 is accepted:
- * weights are f32.
+ * tensor, in whatever order, so that what is read never takes more than twice the room of the file.
  * @param file the whole file
  * @param label what to call the file in messages
  * @returns copies of the tensors, by name; "__metadata__" is left out
- * @throws RangeError or TypeError naming the file and the tensor when it is truncated or malformed
+ * @throws RangeError or TypeError naming the file and the tensor when it is truncated or malformed, or a tensor has no
+ * floats or no elements
  *
  * @example
  * ```ts
@@ -52,6 +80,50 @@ export function readSafetensors(
   file: Uint8Array | ArrayBufferLike,
   label: string,
 ): Map<string, Tensor> {
+  const check = ({ dtype, shape }: Entry) => {
+    if (!FLOATS.includes(dtype)) {
+      return `is ${shorten(dtype, NAME_SHOWN)}, expected ${FLOATS.join(", ")}`;
+    }
+    return shape.includes(0)
+      ? `has shape ${describeShape(shape)}, expected positive sizes`
+      : undefined;
+  };
+  const tensors = read(file, label, check);
+  return new Map(
+    [...tensors].map(([name, { dims, data }]) =>
+      [name, tensor(dims, data as Float32Array)] as const
+    ),
+  );
+}
+
+/**
+ * Reads all tensors of a `.safetensors` file, of any element type and any sizes; floats as `readSafetensors` does.
+ * @param file the whole file
+ * @param label what to call the file in messages
+ * @returns copies of the tensors, by name; "__metadata__" is left out
+ * @throws RangeError or TypeError naming the file and the tensor when it is truncated or malformed, or its elements are
+ * of a type that is not read (floats of 8 bits and less)
+ */
+export function readPlainSafetensors(
+  file: Uint8Array | ArrayBufferLike,
+  label: string,
+): Map<string, PlainTensor> {
+  return read(
+    file,
+    label,
+    ({ dtype }) =>
+      Object.hasOwn(DTYPES, dtype)
+        ? undefined
+        : `is ${shorten(dtype, NAME_SHOWN)}, which is not read`,
+  );
+}
+
+/** @param check says what is wrong with a tensor that is not wanted */
+function read(
+  file: Uint8Array | ArrayBufferLike,
+  label: string,
+  check: (entry: Entry) => string | undefined,
+): Map<string, PlainTensor> {
   const name = typeof label === "string" ? label : describe(label);
   const fail = (what: string): never => {
     throw new RangeError(
@@ -76,14 +148,23 @@ export function readSafetensors(
     );
   }
   const data = bytes.subarray(dataStart);
-  const entries = entriesOf(bytes.subarray(8, dataStart), fail);
+  const entries = entriesOf(bytes.subarray(8, dataStart), check, fail);
   checkCover(entries, data.byteLength, fail);
-  const tensors = new Map<string, Tensor>();
-  for (const [name, { shape, data_offsets: [start, end] }] of entries) {
-    // Copied: the data of a safetensors file need not be 4-byte aligned. Not with slice(), which is a
+  const tensors = new Map<string, PlainTensor>();
+  for (const [name, entry] of entries) {
+    const { dtype, shape, data_offsets: [start, end] } = entry;
+    // Copied: the data of a safetensors file need not be aligned. Not with slice(), which is a
     // view where `data` is a Node Buffer.
-    const raw = new Uint8Array(data.subarray(start, end));
-    tensors.set(name, tensor(shape, new Float32Array(raw.buffer)));
+    const { buffer } = new Uint8Array(data.subarray(start, end));
+    const stored = DTYPES[dtype];
+    tensors.set(
+      name,
+      {
+        type: plainTypeOfStored(stored),
+        dims: shape,
+        data: storedElements(stored, buffer),
+      } as PlainTensor,
+    );
   }
   return tensors;
 }
@@ -107,6 +188,7 @@ function bytesOf(file: Uint8Array | ArrayBufferLike, label: string) {
 /** The tensors that a header names, each with as many bytes as its shape needs. */
 function entriesOf(
   bytes: Uint8Array,
+  check: (entry: Entry) => string | undefined,
   fail: (what: string) => never,
 ): [name: string, entry: Entry][] {
   let header: unknown;
@@ -130,14 +212,16 @@ function entriesOf(
     if (!isEntry(entry)) {
       return fail(
         `${what} is described as ${describe(entry)}, ` +
-          `expected dtype, shape of positive integers, data_offsets`,
+          `expected dtype, shape of whole numbers, data_offsets`,
       );
     }
-    if (entry.dtype !== "F32") {
-      fail(`${what} is ${shorten(entry.dtype, NAME_SHOWN)}, expected F32`);
-    }
+    const wrong = check(entry);
+    if (wrong !== undefined) fail(`${what} ${wrong}`);
     const [start, end] = entry.data_offsets;
-    const needed = entry.shape.reduce((product, size) => product * size, 4);
+    const needed = entry.shape.reduce(
+      (product, size) => product * size,
+      bytesOfStored(DTYPES[entry.dtype]),
+    );
     // Where a product is no longer exact, no file has as many bytes.
     if (end - start !== needed || !Number.isSafeInteger(needed)) {
       fail(
@@ -192,7 +276,7 @@ function isEntry(value: unknown): value is Entry {
   const { dtype, shape, data_offsets: offsets } = value;
   return typeof dtype === "string" &&
     isList(shape) && shape.length <= AXES_MAX &&
-    shape.every((size) => Number.isSafeInteger(size) && Number(size) > 0) &&
+    shape.every((size) => Number.isSafeInteger(size) && Number(size) >= 0) &&
     isList(offsets) && offsets.length === 2 &&
     offsets.every((at) => Number.isSafeInteger(at) && Number(at) >= 0) &&
     Object.keys(value).every((key) => KEYS.includes(key));

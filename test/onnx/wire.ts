@@ -1,5 +1,5 @@
 /** Protobuf messages as trees, so that tests can change a file without breaking what is around the change. */
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
 /** A number of a field's kind, a text, bytes, or a message. */
 export type WireValue =
@@ -55,4 +55,52 @@ export function encode(fields: WireMessage): Uint8Array<ArrayBuffer> {
     }
   }
   return new Uint8Array(writer.finish());
+}
+
+/**
+ * A file's fields. What is delimited is a message where it can be one, since files do not say: other bytes that can be
+ * are encoded as they were.
+ */
+export function decode(file: Uint8Array): WireMessage {
+  return decoded(file) ?? [];
+}
+
+function decoded(file: Uint8Array): WireMessage | undefined {
+  const fields: WireField[] = [];
+  const reader = new BinaryReader(file);
+  try {
+    while (reader.pos < reader.len) {
+      const [number, wire] = reader.tag();
+      fields.push([number, valueOf(reader, wire)]);
+    }
+  } catch {
+    return undefined;
+  }
+  return fields;
+}
+
+function valueOf(reader: BinaryReader, wire: WireType): WireValue {
+  switch (wire) {
+    case WireType.Varint:
+      return { varint: BigInt(reader.int64()) };
+    case WireType.Bit32:
+      return { float: reader.float() };
+    case WireType.Bit64:
+      return { double: reader.double() };
+    case WireType.LengthDelimited:
+      break;
+    default:
+      throw new RangeError(`wire type ${wire}`);
+  }
+  const inside = reader.bytes();
+  const isText = inside.every((byte) => byte >= 32 && byte < 127);
+  if (isText) return { text: new TextDecoder().decode(inside) };
+  const fields = decoded(inside);
+  return fields && isSame(encode(fields), inside)
+    ? { message: fields }
+    : { bytes: inside };
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
-import { readSafetensors } from "../../src/tensor/safetensors.ts";
+import {
+  readPlainSafetensors,
+  readSafetensors,
+} from "../../src/tensor/safetensors.ts";
 import { propertyRuns } from "../property_runs.ts";
 
 /** A file with the given header and data. */
@@ -69,8 +72,8 @@ const malformed: Record<string, [header: unknown, message: RegExp]> = {
   "is no object": [[1], /the header is \[1\], expected an object/],
   "is null": ["null", /the header is null, expected an object/],
   "holds another type": [
-    { a: { dtype: "F16", shape: [2], data_offsets: [0, 4] } },
-    /tensor "a" is F16, expected F32/,
+    { a: { dtype: "I16", shape: [2], data_offsets: [0, 4] } },
+    /tensor "a" is I16, expected F32, F16, BF16, F64/,
   ],
   "lacks offsets": [
     { a: { dtype: "F32", shape: [2] } },
@@ -82,7 +85,7 @@ const malformed: Record<string, [header: unknown, message: RegExp]> = {
   ],
   "has a size of 0": [
     { a: { dtype: "F32", shape: [0], data_offsets: [0, 0] } },
-    /tensor "a" is described as .*positive integers/,
+    /tensor "a" has shape \[0\], expected positive sizes/,
   ],
   "has a fractional size": [
     { a: { dtype: "F32", shape: [0.5, 2], data_offsets: [0, 4] } },
@@ -283,5 +286,95 @@ Deno.test("readSafetensors() reads what was damaged or says so, and never more t
       assert(read <= broken.length, `${read} of ${broken.length} bytes`);
     }),
     { numRuns: propertyRuns(500) },
+  );
+});
+
+/** A file of one tensor. */
+function one(
+  dtype: string,
+  shape: number[],
+  data: ArrayBufferView,
+): Uint8Array {
+  const { buffer, byteLength } = data;
+  return file(
+    { t: { dtype, shape, data_offsets: [0, byteLength] } },
+    new Uint8Array(buffer as ArrayBuffer),
+  );
+}
+
+Deno.test("readSafetensors() reads floats of 16 and 64 bits as f32", () => {
+  const cases: [string, ArrayBufferView, number[]][] = [
+    ["F16", Uint16Array.of(0x3c00, 0xc000, 0x7c00), [1, -2, Infinity]],
+    ["BF16", Uint16Array.of(0x3f80, 0xc000, 0x7f80), [1, -2, Infinity]],
+    ["F64", Float64Array.of(0.1, -2, 1e300), [Math.fround(0.1), -2, Infinity]],
+  ];
+  for (const [dtype, data, expected] of cases) {
+    assert.deepEqual(readSafetensors(one(dtype, [3], data), "w").get("t"), {
+      shape: [3],
+      data: Float32Array.from(expected),
+    });
+  }
+});
+
+Deno.test("readPlainSafetensors() reads tensors of all types and sizes", () => {
+  const cases: [string, string, ArrayBufferView][] = [
+    ["F32", "float32", Float32Array.of(0.5, -1)],
+    ["I64", "int64", BigInt64Array.of(-1n, 2n ** 62n)],
+    ["I32", "int32", Int32Array.of(-1, 7)],
+    ["I16", "int16", Int16Array.of(-1, 7)],
+    ["I8", "int8", Int8Array.of(-1, 7)],
+    ["U64", "uint64", BigUint64Array.of(1n, 2n ** 63n)],
+    ["U32", "uint32", Uint32Array.of(1, 2 ** 31)],
+    ["U16", "uint16", Uint16Array.of(1, 40_000)],
+    ["U8", "uint8", Uint8Array.of(1, 200)],
+    ["BOOL", "bool", Uint8Array.of(0, 1)],
+  ];
+  for (const [dtype, type, data] of cases) {
+    const tensors = readPlainSafetensors(one(dtype, [2, 1], data), "w");
+    assert.deepEqual(tensors.get("t"), { type, dims: [2, 1], data });
+  }
+  const scalar = one("F32", [], Float32Array.of(3));
+  assert.deepEqual(readPlainSafetensors(scalar, "w").get("t")?.dims, []);
+  const none = one("I8", [3, 0], new Int8Array(0));
+  assert.deepEqual(readPlainSafetensors(none, "w").get("t")?.dims, [3, 0]);
+  assert.throws(
+    () => readPlainSafetensors(one("F8_E4M3", [1], Uint8Array.of(0)), "w"),
+    /tensor "t" is F8_E4M3, which is not read/,
+  );
+  assert.throws(
+    () => readPlainSafetensors(one("constructor", [1], Uint8Array.of(0)), "w"),
+    /tensor "t" is constructor, which is not read/,
+  );
+});
+
+Deno.test("a changed file of tensors is read or refused by name", () => {
+  const whole = file({
+    a: { dtype: "F16", shape: [2, 1], data_offsets: [0, 4] },
+    b: { dtype: "I64", shape: [1], data_offsets: [4, 12] },
+  }, new Uint8Array(12));
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.tuple(fc.nat(whole.length - 1), fc.integer({ min: 0, max: 255 })),
+        { minLength: 1, maxLength: 3 },
+      ),
+      fc.nat(whole.length),
+      (changes, length) => {
+        const changed = new Uint8Array(whole);
+        for (const [at, byte] of changes) changed[at] = byte;
+        for (const given of [changed, changed.subarray(0, length)]) {
+          try {
+            readPlainSafetensors(given, "w");
+          } catch (error) {
+            assert.equal((error as Error).name, "RangeError");
+            assert.match(
+              (error as Error).message,
+              /^Cannot read weights from w/,
+            );
+          }
+        }
+      },
+    ),
+    { numRuns: propertyRuns(1000) },
   );
 });

@@ -6,12 +6,16 @@ import { describeShape } from "../../base/describe.ts";
 import { widenBfloat16, widenFloat16 } from "../../tensor/half.ts";
 import { dataTypeName, plainTypeOf } from "../../tensor/onnx_types.ts";
 import {
-  bytesOfType,
   newElements,
   type PlainArrays,
   type PlainTensor,
   type PlainType,
 } from "../../tensor/plain_tensor.ts";
+import {
+  bytesOfStored,
+  storedElements,
+  type StoredType,
+} from "../../tensor/stored_elements.ts";
 import { elementCount } from "../../tensor/tensor.ts";
 import type { Place } from "../place.ts";
 import type { ReadContext } from "./context.ts";
@@ -33,14 +37,12 @@ const EXTERNAL = 1;
 /** Axes of a tensor; no library has more. */
 export const AXES_MAX = 64;
 
-/** Element types that are widened or narrowed, by their number. */
-const FLOAT16 = 10;
-const FLOAT64 = 11;
-const BFLOAT16 = 16;
-
 /** The field with a type's elements, if they are not raw. */
-const TYPED_FIELDS: Record<PlainType, number> = {
+const TYPED_FIELDS: Record<StoredType, number> = {
+  float16: INT32_DATA,
+  bfloat16: INT32_DATA,
   float32: FLOAT_DATA,
+  float64: DOUBLE_DATA,
   int8: INT32_DATA,
   int16: INT32_DATA,
   int32: INT32_DATA,
@@ -80,10 +82,11 @@ export function readTensor(
       `its elements are of ${dataTypeName(code)}, which is not read`,
     );
   }
+  const stored = dataTypeName(code) as StoredType;
   if (message.has(SEGMENT)) place.fail("tensors in segments are not read");
   const dims = dimsOf(message);
   const count = elementCount(dims);
-  const data = storedElements(message, code, type, count, context);
+  const data = elementsOf(message, stored, count, context);
   if (data.length !== count) {
     place.fail(
       `it has ${data.length} elements, its dims ${
@@ -91,9 +94,7 @@ export function readTensor(
       } need ${count}`,
     );
   }
-  if (dataTypeName(code) !== type) {
-    context.takenAs(dataTypeName(code), type, name);
-  }
+  if (stored !== type) context.takenAs(stored, type, name);
   return { type, dims, data } as PlainTensor;
 }
 
@@ -111,22 +112,22 @@ function dimsOf(message: Message): number[] {
   return dims;
 }
 
-function storedElements(
+function elementsOf(
   message: Message,
-  code: number,
-  type: PlainType,
+  type: StoredType,
   count: number,
   context: ReadContext,
 ): PlainArrays[PlainType] {
   const { place } = message;
-  const size = storedSize(code, type);
+  const size = bytesOfStored(type);
   const given = ALL_TYPED.filter((field) => message.has(field));
   const raw = message.chunk(RAW_DATA);
   if (message.int(DATA_LOCATION) === EXTERNAL) {
     if (raw !== undefined || given.length > 0) {
       place.fail("it has data in the model and in another file");
     }
-    return fromBytes(context.external.read(message, count * size), code, type);
+    const { buffer } = context.external.read(message, count * size);
+    return storedElements(type, buffer);
   }
   if (raw !== undefined && (raw.length > 0 || given.length === 0)) {
     if (given.length > 0) place.fail("it has both raw and typed data");
@@ -135,76 +136,24 @@ function storedElements(
         `it has ${raw.length} bytes, its dims need ${count} elements of ${size}`,
       );
     }
-    return fromBytes(new Uint8Array(raw), code, type);
+    return storedElements(type, new Uint8Array(raw).buffer);
   }
-  const field = code === FLOAT64
-    ? DOUBLE_DATA
-    : isHalf(code)
-    ? INT32_DATA
-    : TYPED_FIELDS[type];
+  const field = TYPED_FIELDS[type];
   const other = given.find((number) => number !== field);
   if (other !== undefined) {
     place.fail(
-      `elements of ${dataTypeName(code)} are in field ${field}, ` +
-        `but there is field ${other}`,
+      `elements of ${type} are in field ${field}, but there is field ${other}`,
     );
   }
-  return fromTyped(message, field, code, type);
+  return typedElements(message, field, type);
 }
 
-function isHalf(code: number): boolean {
-  return code === FLOAT16 || code === BFLOAT16;
-}
-
-/** Bytes of an element in the file. */
-function storedSize(code: number, type: PlainType): number {
-  return code === FLOAT64 ? 8 : isHalf(code) ? 2 : bytesOfType(type);
-}
-
-/** @param bytes little-endian elements; not kept by anybody else */
-function fromBytes(
-  { buffer }: Uint8Array<ArrayBuffer>,
-  code: number,
-  type: PlainType,
-): PlainArrays[PlainType] {
-  switch (code) {
-    case FLOAT16:
-      return widenFloat16(new Uint16Array(buffer));
-    case BFLOAT16:
-      return widenBfloat16(new Uint16Array(buffer));
-    case FLOAT64:
-      return new Float32Array(new Float64Array(buffer));
-  }
-  switch (type) {
-    case "float32":
-      return new Float32Array(buffer);
-    case "int8":
-      return new Int8Array(buffer);
-    case "int16":
-      return new Int16Array(buffer);
-    case "int32":
-      return new Int32Array(buffer);
-    case "int64":
-      return new BigInt64Array(buffer);
-    case "uint8":
-      return new Uint8Array(buffer);
-    case "uint16":
-      return new Uint16Array(buffer);
-    case "uint32":
-      return new Uint32Array(buffer);
-    case "uint64":
-      return new BigUint64Array(buffer);
-    case "bool":
-      return new Uint8Array(buffer).map((byte) => byte === 0 ? 0 : 1);
-  }
-}
-
-function fromTyped(
+function typedElements(
   message: Message,
   field: number,
-  code: number,
-  type: PlainType,
+  type: StoredType,
 ): PlainArrays[PlainType] {
+  const { place } = message;
   switch (field) {
     case FLOAT_DATA:
       return message.floats(field);
@@ -216,25 +165,31 @@ function fromTyped(
       const wide = new BigUint64Array(message.bigints(field).buffer);
       return type === "uint64"
         ? wide
-        : narrowed("uint32", Array.from(wide, Number), message.place);
+        : narrowed("uint32", Array.from(wide, Number), place);
     }
   }
   const values = message.int32s(field);
-  if (type === "int32") return values;
-  if (isHalf(code)) {
-    const bits = narrowed("uint16", values, message.place);
-    return code === FLOAT16 ? widenFloat16(bits) : widenBfloat16(bits);
+  switch (type) {
+    case "int32":
+      return values;
+    case "float16":
+      return widenFloat16(narrowed("uint16", values, place));
+    case "bfloat16":
+      return widenBfloat16(narrowed("uint16", values, place));
   }
-  return narrowed(type, values, message.place);
+  return narrowed(type as NarrowType, values, place);
 }
 
+/** Types whose elements a file may have in a wider one. */
+type NarrowType = "int8" | "int16" | "uint8" | "uint16" | "uint32" | "bool";
+
 /** Numbers that the file has in a wider type. */
-function narrowed<T extends "int8" | "int16" | "uint8" | "uint16" | "uint32">(
-  type: T | PlainType,
+function narrowed<T extends NarrowType>(
+  type: T,
   values: ArrayLike<number>,
   place: Place,
 ): PlainArrays[T] {
-  const out = newElements(type as T, values.length);
+  const out = newElements(type, values.length);
   for (let i = 0; i < values.length; i++) {
     out[i] = values[i];
     if (out[i] !== values[i] || type === "bool" && values[i] > 1) {

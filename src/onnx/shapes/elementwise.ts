@@ -1,6 +1,7 @@
 /** Rules of operators that compute results element by element, and of those that keep a shape. */
 import type { PlainType } from "../../tensor/plain_tensor.ts";
 import { dataTypeName, plainTypeOf } from "../../tensor/onnx_types.ts";
+import { mostOf } from "./arity.ts";
 import { broadcastDims } from "./broadcast.ts";
 import {
   addDims,
@@ -48,10 +49,11 @@ function cast(given: InferredValue, type: PlainType | null): InferredValue {
 
 /** Inputs of one type, broadcast; before version 7 b's axes lay under a's. */
 function broadcast(view: NodeView, isOneType = true): InferredValue {
-  const { given, version } = view;
-  const inputs = given.map((_, i) => view.input(i));
+  const { given, node, version } = view;
+  const count = mostOf(node.op).inputs === 2 ? 2 : Math.max(1, given.length);
+  const inputs = Array.from({ length: count }, (_, i) => view.input(i));
   const type = isOneType ? view.sameType(...inputs) : null;
-  if (version < 7 && view.int("broadcast", 0) === 1) {
+  if (version < 7 && view.flag("broadcast")) {
     return { type, dims: inputs[0].dims };
   }
   return { type, dims: broadcastDims(inputs.map(({ dims }) => dims), view) };

@@ -212,7 +212,7 @@ function pool(hasIndices: boolean): ShapeRule {
     checkRank(view, dims);
     const result = [
       ...dims.slice(0, 2),
-      ...slid(view, dims.slice(2), kernel, view.int("ceil_mode", 0) === 1),
+      ...slid(view, dims.slice(2), kernel, view.flag("ceil_mode")),
     ];
     return hasIndices
       ? [{ type, dims: result }, { type: "int64", dims: result }]

@@ -2,6 +2,7 @@
 import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import type { OnnxGraph, OnnxNode, ValueInfo } from "../ir.ts";
 import { OnnxError, type Place } from "../place.ts";
+import { mostOf } from "./arity.ts";
 import { NodeView } from "./node_view.ts";
 import { shapeRule } from "./registry.ts";
 import {
@@ -94,6 +95,13 @@ export class ShapeInference {
   ): readonly InferredValue[] {
     const rule = shapeRule(node.op, node.domain);
     if (rule === undefined) return [];
+    const most = mostOf(node.op);
+    for (const what of ["inputs", "outputs"] as const) {
+      const { length } = node[what];
+      if (length > most[what]) {
+        at.fail(`it has ${length} ${what}, ${node.op} has ${most[what]}`);
+      }
+    }
     const inferInside = (
       graph: OnnxGraph,
       inputs: readonly InferredValue[],

@@ -44,7 +44,7 @@ const gemm: ShapeRule = (view) => {
     if (dims.length !== 2) {
       view.place.fail(`${describeDims(dims)} is no matrix`);
     }
-    return view.int(name, 0) === 0 ? dims : dims.toReversed();
+    return view.flag(name) ? dims.toReversed() : dims;
   };
   const [left, right] = [matrix(a, "transA"), matrix(b, "transB")];
   if (commonDim(left[1], right[0]) === undefined) {
@@ -70,7 +70,7 @@ const gemm: ShapeRule = (view) => {
 function recurrent(states: number): ShapeRule {
   return (view) => {
     const { first: { type, dims }, place } = view;
-    const isBatchFirst = view.int("layout", 0) === 1;
+    const isBatchFirst = view.flag("layout");
     const [w, r] = [view.input(1).dims, view.input(2).dims];
     for (const each of [dims, w, r]) {
       if (each !== null && each.length !== 3) {

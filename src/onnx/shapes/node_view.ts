@@ -79,6 +79,11 @@ export class NodeView {
     return this.attribute(name, "int") ?? absent;
   }
 
+  /** Any integer but 0 is yes. */
+  flag(name: string, absent = false): boolean {
+    return this.int(name, absent ? 1 : 0) !== 0;
+  }
+
   ints(name: string): readonly number[] | undefined {
     return this.attribute(name, "ints");
   }

@@ -9,7 +9,7 @@ function reducedDims(
   axes: readonly number[] | null,
   dims: readonly Dim[],
 ): readonly Dim[] | null {
-  const keeps = view.int("keepdims", 1) === 1;
+  const keeps = view.flag("keepdims", true);
   if (axes === null) return keeps ? view.unknowns(dims.length) : null;
   return keeps
     ? dims.map((size, axis) => axes.includes(axis) ? 1 : size)
@@ -27,7 +27,7 @@ function reduction(
     if (dims === null) return [{ type, dims }];
     const given = axesOf(view, { since, i: 1, rank: dims.length });
     const isEmpty = given === undefined || given?.length === 0;
-    if (isEmpty && view.int("noop_with_empty_axes", 0) === 1) return [first];
+    if (isEmpty && view.flag("noop_with_empty_axes")) return [first];
     const axes = isEmpty ? dims.map((_, axis) => axis) : given;
     const reduced = reducedDims(view, axes, dims);
     const result: InferredValue = { type, dims: reduced };

@@ -83,10 +83,8 @@ const constant: ShapeRule = (view) => {
 };
 
 const constantOfShape: ShapeRule = (view) => {
-  const { elements, dims: [rank] = [] } = view.first as {
-    elements?: readonly (Dim | null)[];
-    dims: readonly Dim[];
-  };
+  const { elements, dims: given } = view.first;
+  const rank = given?.[0];
   const value = view.attribute("value", "tensor");
   const type = value?.type ?? "float32";
   if (!elements) {
@@ -147,7 +145,7 @@ const reshape: ShapeRule = (view) => {
       ),
     ];
   }
-  const keepsZero = view.int("allowzero", 0) === 1;
+  const keepsZero = view.flag("allowzero");
   const from = first.dims;
   const dims = target.map((size, axis): Dim | "rest" => {
     if (size === -1 || size === null) return "rest";

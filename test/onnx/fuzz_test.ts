@@ -1,0 +1,71 @@
+/**
+ * Changed models are loaded or refused with an error that says where, whatever was changed. What is loaded and small
+ * is run, and every value has the shape that was inferred.
+ *
+ * Runs for SHOAL_FUZZ_SECONDS, 20 by default. What it finds becomes a fixed case of found_test.ts.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import fc from "fast-check";
+import { nodeCases } from "./node_cases.ts";
+import { byteChanges, mutated, mutations, withBytes } from "./mutate.ts";
+import { loaded } from "./loaded.ts";
+import { SEED_MODELS } from "./seed_models.ts";
+import { decode, encode, type WireMessage } from "./wire.ts";
+import { modelMessage } from "./write_model.ts";
+
+const SECONDS = Number(process.env["SHOAL_FUZZ_SECONDS"] || 20);
+
+const NODE_CASES = new URL(
+  "../../../shared/data/onnx-node-tests/",
+  import.meta.url,
+);
+
+/** Models to change, by name. */
+function seeds(): Map<string, WireMessage> {
+  const cases = (nodeCases() ?? []).map((
+    { suite, name },
+  ): [string, WireMessage] => [
+    name,
+    decode(readFileSync(new URL(`${suite}/${name}/model.onnx`, NODE_CASES))),
+  ]);
+  const own = Object.entries(SEED_MODELS).map((
+    [name, model],
+  ): [string, WireMessage] => [name, modelMessage(model)]);
+  return new Map([...own, ...cases.filter(([, fields]) => isSmall(fields))]);
+}
+
+function isSmall(fields: WireMessage): boolean {
+  return encode(fields).length < 10_000;
+}
+
+Deno.test("models to change are loaded as they are", () => {
+  for (const [name, model] of Object.entries(SEED_MODELS)) {
+    assert.equal(loaded(encode(modelMessage(model))), "run", name);
+  }
+});
+
+Deno.test("changed models are loaded or refused", () => {
+  const given = seeds();
+  const counts = { run: 0, loaded: 0, refused: 0 };
+  fc.assert(
+    fc.property(
+      // The project's own have more in them than all operator cases together.
+      fc.oneof(
+        fc.constantFrom(...Object.keys(SEED_MODELS)),
+        fc.constantFrom(...given.keys()),
+      ),
+      mutations,
+      byteChanges,
+      (name, changes, [bytes, cut]) => {
+        const fields = given.get(name)!;
+        const file = withBytes(encode(mutated(fields, changes)), bytes, cut);
+        counts[loaded(file)]++;
+      },
+    ),
+    { numRuns: 1e9, interruptAfterTimeLimit: SECONDS * 1000 },
+  );
+  console.log(counts);
+  assert(counts.run > 0 && counts.refused > 0);
+});
