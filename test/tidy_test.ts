@@ -62,6 +62,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     read: [],
     shapes: [],
     simplify: ["shapes"],
+    lower: [],
   },
   policy: {
     common: [],

@@ -1,0 +1,127 @@
+/** What is computed element by element, on values as they lie. */
+import type { Operators } from "../../graph/cell_builder.ts";
+import type { Value } from "../../graph/operator.ts";
+import { broadcastDims } from "../../plain/layout.ts";
+import { tensor } from "../../tensor/tensor.ts";
+import { besideEachOther } from "./broadcast.ts";
+import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
+import { imageSizeOf, Operand } from "./operand.ts";
+
+function isFloat(view: LoweredNode): boolean {
+  return view.operands.every(({ type }) => type === "float32");
+}
+
+const unary =
+  (make: (op: Operators, x: Value, view: LoweredNode) => Value | undefined) =>
+  (view: LoweredNode): Value | undefined =>
+    view.operand().type === "float32"
+      ? make(view.op, view.operand().any, view)
+      : undefined;
+
+type Binary = "Add" | "Sub" | "Mul" | "Div" | "Max" | "Min";
+
+function apply(op: Operators, name: Binary, a: Operand, b: Operand) {
+  const dims = broadcastDims(a.dims, b.dims);
+  const pair = besideEachOther(op, [a, b], dims, imageSizeOf(dims));
+  if (!pair) return undefined;
+  return new Operand(op, { type: "float32", dims }, op[name](...pair));
+}
+
+/** Of two operands or more. */
+const binary = (name: Binary): NodeLowering => (view) => {
+  if (!isFloat(view) || view.operands.length < 2) return undefined;
+  let sum: Operand | undefined = view.operand();
+  for (const next of view.operands.slice(1)) {
+    sum = sum && apply(view.op, name, sum, next);
+  }
+  return sum?.any;
+};
+
+const clip: NodeLowering = (view) => {
+  if (view.operand().type !== "float32") return undefined;
+  const bound = (i: number, name: string): number | null | undefined => {
+    if (view.version < 11) {
+      const given = view.float(name, NaN);
+      return Number.isNaN(given) ? undefined : given;
+    }
+    if (!view.has(i)) return undefined;
+    return view.numbers(i)?.[0] ?? null;
+  };
+  const [min, max] = [bound(1, "min"), bound(2, "max")];
+  const known = (limit: number | null | undefined): limit is number =>
+    typeof limit === "number" && Number.isFinite(limit);
+  // Who does not know its bounds before, or has them the wrong way round, is no kernel's.
+  if (min === null || max === null || (min ?? max) === undefined) {
+    return undefined;
+  }
+  if (known(min) && known(max) && min > max) return undefined;
+  if (!known(min) && !known(max)) return undefined;
+  return view.op.Clip(view.operand().any, {
+    ...(known(min) && { min }),
+    ...(known(max) && { max }),
+  });
+};
+
+const power: NodeLowering = (view) => {
+  const exponent = view.constant(1)?.data;
+  if (!isFloat(view) || exponent?.length !== 1) return undefined;
+  const x = view.operand();
+  if (view.operand(1).rank > x.rank) return undefined;
+  switch (Number(exponent[0])) {
+    case 1:
+      return x.any;
+    case 2:
+      return view.op.Mul(x.any, x.any);
+    case 0.5:
+      return view.op.Sqrt(x.any);
+    default:
+      return undefined;
+  }
+};
+
+/** x if its type stays, and nothing else. */
+const same: NodeLowering = (view) => {
+  const { type } = view.operand();
+  const to = view.around.known(view.node.outputs[0]).type;
+  return type === to && !view.wants(1) ? view.operand().any : undefined;
+};
+
+export const ELEMENTWISE: Readonly<Record<string, NodeLowering>> = {
+  Relu: unary((op, x) => op.Relu(x)),
+  Sigmoid: unary((op, x) => op.Sigmoid(x)),
+  Tanh: unary((op, x) => op.Tanh(x)),
+  Exp: unary((op, x) => op.Exp(x)),
+  Erf: unary((op, x) => op.Erf(x)),
+  Sqrt: unary((op, x) => op.Sqrt(x)),
+  Neg: unary((op, x) => op.Neg(x)),
+  Abs: unary((op, x) => op.Abs(x)),
+  HardSwish: unary((op, x) => op.HardSwish(x)),
+  Reciprocal: unary((op, x) =>
+    op.Div(op.Constant(tensor([1], Float32Array.of(1))), x)
+  ),
+  Gelu: unary((op, x, view) =>
+    view.text("approximate", "none") === "tanh" ? op.GeluTanh(x) : op.Gelu(x)
+  ),
+  LeakyRelu: unary((op, x, view) => {
+    const alpha = view.float("alpha", 0.01);
+    return alpha >= 0 && alpha <= 1 ? op.LeakyRelu(x, alpha) : undefined;
+  }),
+  HardSigmoid: unary((op, x, view) =>
+    op.HardSigmoid(x, view.float("alpha", 0.2), view.float("beta", 0.5))
+  ),
+  Swish: unary((op, x, view) =>
+    view.float("alpha", 1) === 1 ? op.Swish(x) : undefined
+  ),
+  Clip: clip,
+  Pow: power,
+  Add: binary("Add"),
+  Sum: binary("Add"),
+  Sub: binary("Sub"),
+  Mul: binary("Mul"),
+  Div: binary("Div"),
+  Max: binary("Max"),
+  Min: binary("Min"),
+  Identity: same,
+  Cast: same,
+  Dropout: same,
+};

@@ -1,0 +1,246 @@
+/** A graph as one cell: what a request computes, all sizes known. */
+import { defineCell, type Operators, row } from "../../graph/cell_builder.ts";
+import type { Cell } from "../../graph/cell.ts";
+import type { Value } from "../../graph/operator.ts";
+import type { PlainType } from "../../tensor/plain_tensor.ts";
+import type { Dtype } from "../../tensor/tensor.ts";
+import type { OnnxGraph, OnnxNode } from "../ir.ts";
+import { plainOperator, runPlain } from "../../plain/registry.ts";
+import { OnnxError, type Place, quoted } from "../place.ts";
+import { type Around, LoweredNode } from "./lowered_node.ts";
+import { type KnownValue, Operand } from "./operand.ts";
+import { loweringOf } from "./registry.ts";
+
+const DTYPES: Readonly<Partial<Record<PlainType, Dtype>>> = {
+  float32: "f32",
+  int32: "i32",
+  int64: "i64",
+  int8: "i8",
+  uint8: "u8",
+  bool: "bool",
+};
+
+/** Type of the rows that hold elements of a type; undefined where there is none. */
+export function dtypeOf(type: PlainType): Dtype | undefined {
+  return DTYPES[type];
+}
+
+/** A graph's cell, with what its operators came from. */
+export interface LoweredGraph {
+  /** Inputs and outputs are those of the graph, by place: x0, x1, ..., y0, y1, ... */
+  readonly cell: Cell;
+  /** Place among the graph's inputs of each of the cell's. */
+  readonly inputs: readonly number[];
+  /** For every operator of the cell, the node that it is from; of those that carry results alone none. */
+  readonly nodes: readonly (OnnxNode | undefined)[];
+}
+
+/**
+ * Makes one cell of a graph.
+ * @param known type and dims of every value, and which are constant
+ * @throws OnnxError naming the node that operators of cells do not compute
+ */
+export function lowerGraph(
+  graph: OnnxGraph,
+  known: ReadonlyMap<string, KnownValue>,
+  name: string,
+  place: Place,
+): LoweredGraph {
+  const read = new Set(graph.nodes.flatMap(({ inputs }) => inputs));
+  for (const { name } of graph.outputs) read.add(name);
+  const inputs = graph.inputs.map((_, i) => i).filter((i) =>
+    read.has(graph.inputs[i].name)
+  );
+  const ports = inputs.map((i) => {
+    const { name } = graph.inputs[i];
+    const at = place.in(`input ${quoted(name)}`);
+    const { type, dims } = known.get(name)!;
+    return [`x${i}`, row(rowType(type, at), rowDims(dims, at))] as const;
+  });
+  const marks: Mark[] = [];
+  const cell = defineCell<string, string>({
+    name,
+    inputs: Object.fromEntries(ports),
+    body: (op, values) => {
+      const lowering = new GraphLowering(graph, known, op, place);
+      for (const i of inputs) {
+        lowering.give(graph.inputs[i].name, values[`x${i}`]);
+      }
+      for (const node of graph.nodes) {
+        const upTo = lowering.node(node);
+        if (upTo !== undefined) marks.push({ upTo, node });
+      }
+      return Object.fromEntries(
+        graph.outputs.map(({ name }, i) => [`y${i}`, lowering.result(name)]),
+      );
+    },
+  });
+  return { cell, inputs, nodes: nodesOf(cell, marks) };
+}
+
+/** Values up to this one are of the node, or of those before it. */
+interface Mark {
+  readonly upTo: number;
+  readonly node: OnnxNode;
+}
+
+function nodesOf(
+  { operators }: Cell,
+  marks: readonly Mark[],
+): (OnnxNode | undefined)[] {
+  let at = 0;
+  return operators.map(({ outputs: [{ id }] }) => {
+    while (at < marks.length && marks[at].upTo < id) at++;
+    return marks[at]?.node;
+  });
+}
+
+/** @throws OnnxError when no row holds elements of the type */
+function rowType(type: PlainType, at: Place): Dtype {
+  return DTYPES[type] ??
+    at.fail(
+      `it is ${type}; requests bring and cells make ${
+        Object.keys(DTYPES).join(", ")
+      }`,
+    );
+}
+
+/** @throws OnnxError when there are no elements */
+function rowDims(dims: readonly number[], at: Place): readonly number[] {
+  if (dims.some((size) => size < 1)) {
+    at.fail(`it has no elements: its sizes are ${dims.join(" x ")}`);
+  }
+  return dims;
+}
+
+class GraphLowering implements Around {
+  readonly #operands = new Map<string, Operand>();
+  readonly #readers = new Map<string, OnnxNode[]>();
+  readonly #outputs: ReadonlySet<string>;
+  readonly #absorbed = new Set<OnnxNode>();
+
+  constructor(
+    { nodes, outputs }: OnnxGraph,
+    readonly values: ReadonlyMap<string, KnownValue>,
+    readonly op: Operators,
+    readonly place: Place,
+  ) {
+    this.#outputs = new Set(outputs.map(({ name }) => name));
+    for (const node of nodes) {
+      for (const name of new Set(node.inputs)) {
+        const readers = this.#readers.get(name);
+        if (readers) readers.push(node);
+        else this.#readers.set(name, [node]);
+      }
+    }
+  }
+
+  /** Where a value lies. */
+  give(name: string, value: Value): void {
+    this.#operands.set(name, new Operand(this.op, this.known(name), value));
+  }
+
+  /** @returns the last value that the node has made; undefined where another one has done its work */
+  node(node: OnnxNode): number | undefined {
+    if (this.#absorbed.has(node)) return undefined;
+    const at = this.place.node(node);
+    try {
+      const made = this.#lowered(node) ?? this.#plain(node, at);
+      return made.reduce((last, { id }) => Math.max(last, id), -1);
+    } catch (error) {
+      if (error instanceof OnnxError) throw error;
+      if (error instanceof RangeError || error instanceof TypeError) {
+        return at.fail(error.message);
+      }
+      throw error;
+    }
+  }
+
+  #lowered(node: OnnxNode): readonly Value[] | undefined {
+    const lowering = loweringOf(node.op, node.domain);
+    const isThere = (name: string) =>
+      name === "" || !this.known(name).dims.includes(0);
+    if (!lowering || !node.inputs.every(isThere)) return undefined;
+    const view = new LoweredNode(node, this.op, this);
+    const made = lowering(view);
+    if (made === undefined) return undefined;
+    const results = Array.isArray(made) ? made : [made];
+    [view.result, ...node.outputs.slice(1)].forEach((name, i) => {
+      if (name !== "") this.give(name, results[i]);
+    });
+    return results;
+  }
+
+  /** In plain TypeScript, on the worker. */
+  #plain(node: OnnxNode, at: Place): readonly Value[] {
+    const { op, domain, version, attributes } = node;
+    if (domain !== "" || plainOperator(op, version) === undefined) {
+      at.fail(
+        `there is no operator ${quoted(op)} of version ${version}${
+          domain === "" ? "" : ` in domain ${quoted(domain)}`
+        }`,
+      );
+    }
+    const wanted = node.outputs.findLastIndex((name) => name !== "") + 1;
+    const outputs = node.outputs.slice(0, wanted).map((name, i) => {
+      const output = at.in(`output ${i}`);
+      if (name === "") return output.fail("it is left out, a later one is not");
+      const { type, dims } = this.known(name);
+      return { dtype: rowType(type, output), dims: rowDims(dims, output) };
+    });
+    const made = this.op.Plain({
+      name: op,
+      opset: version,
+      attributes,
+      inputs: node.inputs.map((name) => {
+        if (name === "") return undefined;
+        return this.known(name).constant ?? this.operand(name).row;
+      }),
+      outputs,
+      run: runPlain,
+    });
+    made.forEach((value, i) => this.give(node.outputs[i], value));
+    return made;
+  }
+
+  known(name: string): KnownValue {
+    return this.values.get(name) ??
+      this.place.fail(`there is no value ${quoted(name)}`);
+  }
+
+  operand(name: string): Operand {
+    const found = this.#operands.get(name);
+    if (found) return found;
+    const known = this.known(name);
+    if (!known.constant) this.place.fail(`${quoted(name)} is not there yet`);
+    const constant = new Operand(this.op, known);
+    this.#operands.set(name, constant);
+    return constant;
+  }
+
+  onlyReader(name: string): OnnxNode | undefined {
+    const readers = this.#readers.get(name);
+    return readers?.length === 1 && !this.#outputs.has(name)
+      ? readers[0]
+      : undefined;
+  }
+
+  absorb(node: OnnxNode): void {
+    this.#absorbed.add(node);
+  }
+
+  /** An output of the graph; a constant of another type than floats is made by an operator, too. */
+  result(name: string): Value {
+    const operand = this.operand(name);
+    const { constant, type, dims } = operand;
+    if (constant === undefined || type === "float32") return operand.row;
+    const at = this.place.in(`output ${quoted(name)}`);
+    return this.op.Plain({
+      name: "Identity",
+      opset: 1,
+      inputs: [constant],
+      outputs: [{ dtype: rowType(type, at), dims: rowDims(dims, at) }],
+      run: runPlain,
+    })[0];
+  }
+}

@@ -1,0 +1,27 @@
+/** What nodes become operators of cells, by ONNX operator; the others run in plain TypeScript. */
+import { DENSE } from "./dense.ts";
+import { ELEMENTWISE } from "./elementwise.ts";
+import { IMAGES } from "./images.ts";
+import type { NodeLowering } from "./lowered_node.ts";
+import { MOVES } from "./moves.ts";
+import { RECURRENT } from "./recurrent.ts";
+import { REDUCTIONS } from "./reductions.ts";
+
+const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
+  ...ELEMENTWISE,
+  ...DENSE,
+  ...IMAGES,
+  ...MOVES,
+  ...REDUCTIONS,
+  ...RECURRENT,
+};
+
+/** The lowering of an operator, if there is one. */
+export function loweringOf(
+  op: string,
+  domain: string,
+): NodeLowering | undefined {
+  return domain === "" && Object.hasOwn(LOWERINGS, op)
+    ? LOWERINGS[op]
+    : undefined;
+}

@@ -1,0 +1,206 @@
+/** A model file as a model of the engine: cells, and how a request is unfolded into them. */
+import { describe } from "../base/describe.ts";
+import { checkedOptions } from "../base/checked_options.ts";
+import type { Cell } from "../graph/cell.ts";
+import type { CellGraph, NodeOutput, Source } from "../graph/cell_graph.ts";
+import { type CutCell, cutCell } from "../graph/cut_cell.ts";
+import type { Model } from "../graph/model.ts";
+import type { OutputTypes } from "../graph/result.ts";
+import type { PlainTensor } from "../tensor/plain_tensor.ts";
+import { elementCount } from "../tensor/tensor.ts";
+import { type CellSize, cutsOf } from "./cuts.ts";
+import {
+  checkInputs,
+  elementsOf,
+  type InputSpec,
+  type OnnxInput,
+} from "./input_tensors.ts";
+import type { OnnxModel, OnnxNode } from "./ir.ts";
+import type { KnownValue } from "./lower/operand.ts";
+import { dtypeOf, type LoweredGraph, lowerGraph } from "./lower/lower_graph.ts";
+import { Place, quoted } from "./place.ts";
+import { sizesAt } from "./shapes/value.ts";
+import { simplify } from "./simplify/simplify.ts";
+import { type GivenSizes, sizesOf } from "./sizes.ts";
+
+/** How a file becomes a model. */
+export interface ModelOptions extends GivenSizes {
+  /** What records and options by model call it; default: the file's name. */
+  name?: string;
+  /**
+   * How large cells are: "layer", one for each convolution, product or other layer; "model", one for all; or the least
+   * multiply-accumulates of one, so that a launch of a single row is worth its costs. Default 2^20.
+   */
+  cells?: CellSize;
+  /** Values in place of the file's, by name: weights that a file leaves out. Default none. */
+  constants?: ReadonlyMap<string, PlainTensor>;
+}
+
+/** A model that was read from a file. */
+export interface OnnxCellModel extends Model<OnnxInput, OutputTypes> {
+  /** What a request brings. */
+  readonly inputs: readonly InputSpec[];
+  /** What comes out. */
+  readonly results: readonly InputSpec[];
+  /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Cuts a model into cells.
+ * @throws OnnxError naming node and attribute, or input and axis, when it cannot be; TypeError on other options
+ */
+export function onnxModel(
+  file: OnnxModel,
+  options: ModelOptions = {},
+): OnnxCellModel {
+  const { name = file.label, cells = 2 ** 20, constants, ...sizes } =
+    checkedOptions("loadOnnx", options, CHECKS);
+  const place = new Place(file.label);
+  const dims = sizesOf(file.graph, sizes, place);
+  const { model, values } = simplify(file, {
+    inputs: dims,
+    ...(constants && { constants }),
+  });
+  const { graph } = model;
+  const known = new Map<string, KnownValue>();
+  for (const [value, inferred] of values) {
+    const { type, constant } = inferred;
+    const sizes = sizesAt(inferred, new Map());
+    if (type === null || sizes === undefined) continue;
+    known.set(value, { type, dims: sizes, ...(constant && { constant }) });
+  }
+  for (const node of graph.nodes) {
+    for (const output of node.outputs) {
+      if (output === "" || known.has(output)) continue;
+      place.node(node).fail(
+        `the size of ${
+          quoted(output)
+        } depends on values, not on sizes alone: no cell has rows of it`,
+      );
+    }
+  }
+  const lowered = lowerGraph(graph, known, name, place);
+  const cut = cutCell(
+    lowered.cell,
+    cutsOf(lowered.cell, cells),
+    partNames(name, lowered.nodes),
+  );
+  const specOf = (value: string): InputSpec => {
+    const { type, dims } = known.get(value)!;
+    const dtype = dtypeOf(type) ??
+      place.fail(`${quoted(value)} is ${type}, of which there are no rows`);
+    return { name: value, dtype, shape: dims };
+  };
+  return {
+    ...graphOf(name, cut, lowered, {
+      inputs: graph.inputs.map(({ name }) => specOf(name)),
+      results: graph.outputs.map(({ name }) => specOf(name)),
+    }),
+    notes: [...file.notes, ...plainNotes(lowered)],
+  };
+}
+
+const CHECKS = {
+  name: (option: string, value: unknown) => {
+    if (typeof value === "string" && value.length <= 60) return;
+    throw new TypeError(
+      `"${option}" is a text of up to 60 characters, got ${describe(value)}`,
+    );
+  },
+  cells: (option: string, value: unknown) => {
+    const isNumber = typeof value === "number" && value >= 0;
+    if (value === "layer" || value === "model" || isNumber) return;
+    throw new TypeError(
+      `"${option}" is "layer", "model" or multiply-accumulates, got ${
+        describe(value)
+      }`,
+    );
+  },
+  constants: (option: string, value: unknown) => {
+    if (value instanceof Map) return;
+    throw new TypeError(
+      `"${option}" is a Map of tensors, got ${describe(value)}`,
+    );
+  },
+  sizes: isRecord,
+  shapes: isRecord,
+};
+
+function isRecord(option: string, value: unknown): void {
+  if (typeof value === "object" && value !== null) return;
+  throw new TypeError(`"${option}" is an object, got ${describe(value)}`);
+}
+
+/** Characters of a node's name that a cell's has. */
+const NODE_NAME_MAX = 30;
+
+/** The model's name, the part's number, and the node that it begins with. */
+function partNames(
+  name: string,
+  nodes: readonly (OnnxNode | undefined)[],
+): (from: number, to: number) => string {
+  let count = 0;
+  return (from, to) => {
+    const first = nodes.slice(from, to).find((node) => node !== undefined);
+    const called = first ? `:${first.name.slice(0, NODE_NAME_MAX)}` : "";
+    return `${name}/${count++}${called}`;
+  };
+}
+
+function plainNotes({ cell, nodes }: LoweredGraph): string[] {
+  const plain = new Map<string, string[]>();
+  cell.operators.forEach((operator, at) => {
+    const node = nodes[at];
+    if (operator.op !== "Plain" || !node) return;
+    plain.set(node.op, [...plain.get(node.op) ?? [], node.name]);
+  });
+  return [...plain].map(([op, names]) =>
+    `${op} runs in plain TypeScript, on the worker: ${names.length} of them, the first ${
+      quoted(names[0])
+    }`
+  );
+}
+
+/** Cells once each, in their order. */
+function graphOf(
+  name: string,
+  { parts, results }: CutCell,
+  lowered: LoweredGraph,
+  specs: Pick<OnnxCellModel, "inputs" | "results">,
+): Omit<OnnxCellModel, "notes"> {
+  const cells: readonly Cell[] = parts.map(({ cell }) => cell);
+  return {
+    name,
+    cells,
+    shape: "chain",
+    ...specs,
+    outputs: Object.fromEntries(
+      specs.results.map(({ name, dtype }) => [name, dtype]),
+    ),
+    check(given): asserts given is OnnxInput {
+      checkInputs(name, specs.inputs, given);
+    },
+    unfold(input, graph: CellGraph) {
+      const given = lowered.inputs.map((i): Source => {
+        const { name, shape } = specs.inputs[i];
+        const data = graph.data(elementsOf(input[name]));
+        return graph.row(data, 0, elementCount(shape));
+      });
+      const made: NodeOutput[][] = [];
+      for (const { cell, inputs } of parts) {
+        const node = graph.node(
+          cell,
+          Object.fromEntries(inputs.map(({ part, port }, i) => [
+            cell.inputs[i].name,
+            part < 0 ? given[port] : made[part][port],
+          ])),
+        );
+        made.push(cell.outputs.map(({ name }) => graph.output(node, name)));
+      }
+      results.forEach(({ part, port }, i) =>
+        graph.result(specs.results[i].name, made[part][port])
+      );
+    },
+  };
+}
