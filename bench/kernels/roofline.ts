@@ -36,11 +36,11 @@ export function rooflineSection(
   chart.setOption({
     animation: false,
     title: {
-      text: "Kernels against the machine, one thread",
+      text: "Kernels against the limits of one thread",
       subtext: "operations: floating-point, int8, elements, or bytes moved",
     },
-    legend: { top: 44 },
-    grid: { top: 96 },
+    legend: { top: 60 },
+    grid: { top: 112 },
     xAxis: { type: "log", name: "operations / byte" },
     yAxis: { type: "log", name: "G operations/s", min: 0.1 },
     series: [

@@ -27,8 +27,9 @@ export function numbersOf(
 }
 
 /**
- * The largest difference.
- * @param tolerance relative to the expected number or 1, whichever is greater
+ * The largest difference, relative to the greatest of the expected numbers, or to 1 if none is greater: a sum of
+ * products of thousands is not exact to thousandths.
+ * @param tolerance what it may be
  * @throws {Error} if one is above the tolerance, or there are not as many numbers
  */
 export function greatestDifference(
@@ -42,10 +43,14 @@ export function greatestDifference(
   if (got.length !== expected.length) {
     throw new Error(`${what}: ${got.length} and ${expected.length} numbers`);
   }
+  let size = 1;
+  for (let i = 0; i < expected.length; i++) {
+    size = Math.max(size, Math.abs(expected[i]));
+  }
   let greatest = 0;
   for (let i = 0; i < got.length; i++) {
-    const apart = Math.abs(got[i] - expected[i]);
-    if (!(apart <= tolerance * Math.max(1, Math.abs(expected[i])))) {
+    const apart = Math.abs(got[i] - expected[i]) / size;
+    if (!(apart <= tolerance)) {
       throw new Error(`${what}: ${got[i]} and ${expected[i]} at ${i}`);
     }
     greatest = Math.max(greatest, apart);

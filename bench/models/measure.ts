@@ -38,7 +38,7 @@ export interface NetworkResult {
   ratio: number;
   /** Ours on one thread over ours on all, median of the rounds; absent on one thread. */
   scaling?: number;
-  /** Largest difference between results. */
+  /** Largest difference between results, relative to the greatest of them. */
   difference: number;
 }
 
@@ -49,7 +49,7 @@ export const ours = (threads: number) =>
 
 const WARM_ROUNDS = 2;
 /** Sums are taken in other orders through up to fifty layers. */
-const TOLERANCE = 1e-3;
+const TOLERANCE = 1e-4;
 
 /** All batches of a network. */
 export async function measureNetwork(

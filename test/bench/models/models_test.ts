@@ -49,12 +49,12 @@ Deno.test("results of a batch: one request's numbers, images with channels last"
   assert.deepEqual(numbersOf([images], 0), [1, 10, 2, 20, 3, 30]);
 });
 
-Deno.test("results are compared relative to the expected number, or 1", () => {
+Deno.test("results are compared relative to the greatest that is expected, or 1", () => {
   const compare = (got: number[], expected: number[]) =>
     greatestDifference("logits", { got, expected, tolerance: 0.01 });
-  assert.equal(compare([1, 100.5], [1, 100]), 0.5);
+  assert.equal(compare([1.25, -100.5], [1, -100]), 0.005);
   assert.throws(() => compare([0, 0.02], [0, 0]), /logits: 0.02 and 0 at 1/);
-  assert.throws(() => compare([NaN], [0]), /logits: NaN and 0 at 0/);
+  assert.throws(() => compare([NaN, 5], [0, 5]), /logits: NaN and 0 at 0/);
   assert.throws(() => compare([1], [1, 2]), /logits: 1 and 2 numbers/);
 });
 
