@@ -96,7 +96,7 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
         values: valueCache(v, width, lengths),
         lengths: { width: 1, data: lengths, contiguous: true },
       },
-      scratch: { scratch: 16 * capacity },
+      scratch: { scratch: 64 * capacity },
       results: { out: { width: heads * headSize, type: "f32" } },
       call: (kernels, at, m) =>
         kernels.attention_f32(
