@@ -21,6 +21,8 @@ import {
   tensor,
   type TensorData,
 } from "../../src/tensor/tensor.ts";
+import { cellLayers } from "../../src/npu/cell_layers.ts";
+import { macsOf } from "../npu/macs_of.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { runRequests } from "../run_requests.ts";
 import { onceModel } from "./random_cells.ts";
@@ -101,6 +103,39 @@ for (const [name, apply] of Object.entries(ROWWISE)) {
     });
   });
 }
+
+Deno.test("rows of requests cost the NPU what as many requests cost", () => {
+  const macs = (cell: Cell, rows: number) =>
+    cellLayers(cell, rows).reduce((sum, layer) => sum + macsOf(layer), 0);
+  const layer = (input: ReturnType<typeof row>) =>
+    defineCell({
+      name: "layer",
+      inputs: { x: input },
+      body: (op, { x }) => ({
+        y: op.RMSNormalization(op.Gelu(op.Gemm(x, weight)), {
+          scale: random(1, n),
+        }),
+      }),
+    });
+  const together = layer(row("f32", [tokens, k]));
+  const alone = layer(f32(k));
+  assert.equal(macs(together, 3), 3 * tokens * n * k);
+  const work = (cell: Cell, rows: number) =>
+    cellLayers(cell, rows).flatMap(({ vector }) =>
+      vector.map(({ elements, passes }) => elements * passes)
+    );
+  assert.deepEqual(work(together, 3), work(alone, 3 * tokens));
+  const products = defineCell({
+    name: "products",
+    inputs: { x: row("f32", [2, tokens, k]) },
+    body: (op, { x }) => ({
+      y: op.MatMul(x, x, { transposed: true }),
+      z: op.RowAttention(x, x, x, { heads: 2 }),
+    }),
+  });
+  // Scores, and twice as much for attention: scores and means.
+  assert.equal(macs(products, 3), 3 * 3 * 2 * tokens * tokens * k);
+});
 
 Deno.test("rows of all requests go to a kernel at once", () => {
   const cell = defineCell({
