@@ -25,6 +25,7 @@ export { lstm_step_f32, lstm_units_f32 } from "./lstm";
 export { layer_norm_f32, rms_norm_f32 } from "./norm";
 export { pool_average_f32, pool_max_f32 } from "./pool";
 export { gemm_q8_f32, gemm_q8_i32, gemm_q8_u8, quantize_rows_f32, quantize_static_rows_f32 } from "./q8";
+export { pack_gemm_q8 } from "./q8_dynamic";
 export { conv_q8_f32, conv_q8_i32, conv_q8_scratch_bytes, conv_q8_u8 } from "./q8_conv";
 export { cell_q8_scratch_bytes, gru_step_q8, gru_units_q8, lstm_step_q8, lstm_units_q8 } from "./q8_cells";
 export { argmax_rows_f32, projection_argmax_f32 } from "./projection";

@@ -4,7 +4,7 @@
 import { image } from "./image";
 import { activated, finishQ8, q8, steps8 } from "./q8_epilogue";
 import { readsQ8, scale, writesQ8, zero } from "./q8_job";
-import { row } from "./simd";
+import { eight, row } from "./simd";
 
 /** Bytes before a block's weights: a panel's header without its exceptions. */
 const HEADER: usize = 128;
@@ -157,12 +157,4 @@ function restOfPixel(channels: i32, c: i32, pairs: i32, table: usize, w: usize, 
 // @ts-ignore: decorator
 @inline function interleaved(p: v128, q: v128): v128 {
   return v128.shuffle<u8>(p, q, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-}
-
-/** The first 8 bytes at p, `count` if there are no more; never reads past them. */
-function eight(p: usize, count: i32): v128 {
-  if (count >= 8) return v128.load_zero<u64>(p);
-  let bytes: u64 = 0;
-  for (let i = 0; i < count; ++i) bytes |= <u64>load<u8>(p + i) << (i << 3);
-  return i64x2.splat(bytes);
 }

@@ -42,3 +42,11 @@ function putPart(p: usize, v: v128, count: i32): void {
 @inline export function row(table: usize, at: usize): usize {
   return <usize>load<u32>(table + at);
 }
+
+/** The first 8 bytes at p, `count` if there are no more; never reads past them. */
+export function eight(p: usize, count: i32): v128 {
+  if (count >= 8) return v128.load_zero<u64>(p);
+  let bytes: u64 = 0;
+  for (let i = 0; i < count; ++i) bytes |= <u64>load<u8>(p + i) << (i << 3);
+  return i64x2.splat(bytes);
+}

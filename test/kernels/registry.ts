@@ -34,7 +34,7 @@ import {
   transposeCase,
 } from "./cases/moves.ts";
 import { poolCase } from "./cases/pool.ts";
-import { gemmQ8Case } from "./cases/q8.ts";
+import { gemmQ8Case, packGemmQ8Case } from "./cases/q8.ts";
 import { convQ8Case } from "./cases/q8_conv.ts";
 import { gruQ8Case, lstmQ8Case } from "./cases/q8_cells.ts";
 import {
@@ -120,6 +120,10 @@ function kernel<Size>(
   return { name, area, cases, timed: at(cases, ...sizes) };
 }
 
+const DYNAMIC_Q8 = {
+  ...{ rows: 64, n: 512, k: 512, seven: false, rowZero: 128 },
+  to: "i32" as const,
+};
 const ELEMENTWISE = { rows: 16, n: 4096 };
 const ROWS = { rows: 64, n: 768 };
 const [EXP, NORM, IMAGES] = ["exp, sigmoid, tanh", "normalisation", "images"];
@@ -140,6 +144,15 @@ export const KERNELS: readonly KernelEntry[] = [
     packGemmCase,
     { rows: 64, n: 512, k: 512, transposed: false },
     { rows: 64, n: 512, k: 512, transposed: true },
+  ),
+  kernel(
+    "pack_gemm_q8",
+    "both operands dynamic, int8",
+    packGemmQ8Case,
+    ...[
+      { ...DYNAMIC_Q8, transposed: false },
+      { ...DYNAMIC_Q8, transposed: true },
+    ],
   ),
   kernel("projection_argmax_f32", "GEMM, fused", projectionCase, {
     rows: 16,

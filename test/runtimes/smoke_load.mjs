@@ -253,6 +253,14 @@ async function integerResults(doors, build, variant) {
     });
     results.push(host.read(sums), host.read(reals), bytesOf(again));
 
+    const dynamic = host.block("i32", w.length);
+    const columns = quantized(n, k, levels);
+    host.call("pack_gemm_q8", {
+      ...{ n, k, transposed: "yes", qRows: columns, w: dynamic },
+    });
+    host.call("gemm_q8_i32", { n, k, seven, qRows, w: dynamic, cRows: sums });
+    results.push(host.read(sums));
+
     const [hidden, kx] = [22, 19];
     const state = host.rows(m, hidden, floats(m * hidden));
     const step = {

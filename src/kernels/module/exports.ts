@@ -546,6 +546,20 @@ export interface KernelExports {
     w: number,
   ): void;
   /**
+   * Packs a right operand of int8 that is not a constant into the panels gemm_q8_f32, _i32 and _u8 take:
+   * n columns of k bytes, bias 0. transposed = 1: qRows are n quantised rows of k bytes, each of which is a
+   * column of the product with its own scale and zero point (keys in attention); 0: k quantised rows of n
+   * bytes, all with the first one's scale and zero point. k is at most 33025. w: ceil(n / 8) panels of
+   * 160 + 32 * ceil(k / 4) bytes, 16-byte aligned; what padding columns hold is of no meaning.
+   */
+  pack_gemm_q8(
+    n: number,
+    k: number,
+    qRows: number,
+    transposed: number,
+    w: number,
+  ): void;
+  /**
    * out = sum of the window / count. countPadding = 0: count is the number of taps inside
    * the image; 1: inside the image and its padding.
    */

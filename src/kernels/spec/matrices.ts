@@ -133,6 +133,25 @@ export const MATRICES = {
     ...quantize,
     parameters: [m, size("k"), float("scale", true), zero, ...quantizedRows],
   },
+  pack_gemm_q8: {
+    parameters: [
+      size("n"),
+      size("k", 1, { most: 33_025 }),
+      rowsIn("qRows", "n", {
+        count: "k",
+        transposed: "transposed",
+        type: "q8",
+      }),
+      flag("transposed"),
+      array("w", ({ n, k }) => packedQ8Words({ n, k }), {
+        access: "out",
+        alignment: 16,
+        along: "n",
+        type: "i32",
+      }),
+    ],
+    cuts: "whole",
+  },
   gemm_q8_f32: {
     ...gemmQ8,
     parameters: [...product, rowsOut("cRows", "n"), act],

@@ -13,7 +13,11 @@ import {
   type RowOperand,
 } from "../kernel_case.ts";
 import { integersOf } from "../equivalent.ts";
-import { packQ8, quantizeWeights } from "../../../src/kernels/pack/pack_q8.ts";
+import {
+  packedQ8Words,
+  packQ8,
+  quantizeWeights,
+} from "../../../src/kernels/pack/pack_q8.ts";
 import type { Prng } from "../../../src/base/prng.ts";
 import { activate } from "../reference/activation.ts";
 import {
@@ -194,3 +198,112 @@ export function gemmQ8Case(
     }
   });
 }
+
+/** Sizes of an int8 product of two run-time operands. */
+export interface DynamicQ8CaseSize extends Q8CaseSize {
+  transposed: boolean;
+  /** What becomes of sums. */
+  to: "i32" | "f32";
+}
+
+/** Product of two run-time operands of int8: the right one, as it is or transposed, is packed first. */
+export const packGemmQ8Case: CaseFamily<DynamicQ8CaseSize> = caseFamily(
+  (draw) => ({
+    ...drawQ8Size(draw),
+    transposed: draw.prng.int(2) === 1,
+    to: draw.prng.int(2) === 1 ? "i32" : "f32",
+  }),
+  (draw, { n, k, seven, rowZero, transposed, to }) => {
+    const { prng, rows } = draw;
+    const bits = seven ? 128 : 256;
+    const drawRow = (bits: number, length: number): QuantizedRow => ({
+      scale: Math.fround(0.01 + prng.float() / 50),
+      zero: rowZero ?? prng.int(bits),
+      q: drawActivations(prng, length, bits),
+    });
+    const a = Array.from({ length: rows }, () => drawRow(bits, k));
+    const [count, width] = transposed ? [n, k] : [k, n];
+    const b = Array.from({ length: count }, () => drawRow(256, width));
+    if (!transposed) {
+      // One scale and zero point for all.
+      for (const row of b) Object.assign(row, { ...b[0], q: row.q });
+    }
+    const column = (j: number) => b[transposed ? j : 0];
+    const byte = (j: number, i: number) => transposed ? b[j].q[i] : b[i].q[j];
+    const sum = (i: number, j: number) =>
+      a[i].q.reduce(
+        (sum, q, at) => sum + (q - a[i].zero) * (byte(j, at) - column(j).zero),
+        0,
+      );
+    const words = (rows: readonly QuantizedRow[], length: number) => {
+      const width = 4 + Math.ceil(length / 4);
+      const data = new Int32Array(rows.length * width);
+      rows.forEach((row, i) => data.set(quantizedWords(row), i * width));
+      return { width, data };
+    };
+    const right = words(b, width);
+    return {
+      label: `m=${rows} n=${n} k=${k} ${seven ? 7 : 8} bits${
+        transposed ? " transposed" : ""
+      }`,
+      rows,
+      inputs: { q: words(a, k) },
+      blocks: { b: right.data },
+      tables: { bRows: { block: "b", width: right.width } },
+      scratch: { w: 4 * packedQ8Words({ n, k }) },
+      results: { c: { width: n, type: to } },
+      call(kernels, at, m) {
+        kernels.pack_gemm_q8(n, k, at.bRows, transposed ? 1 : 0, at.w);
+        const product = [m, n, k, seven ? 1 : 0, at.q, at.w, at.c] as const;
+        if (to === "i32") kernels.gemm_q8_i32(...product);
+        else kernels.gemm_q8_f32(...product, ACTIVATIONS.none);
+      },
+      expected: () => ({
+        c: Array.from({ length: rows * n }, (_, at) => {
+          const [i, j] = [Math.floor(at / n), at % n];
+          return to === "i32" ? sum(i, j) : Math.fround(
+            Math.fround(sum(i, j)) * Math.fround(a[i].scale * column(j).scale),
+          );
+        }),
+      }),
+      tolerance: 0,
+      work: { count: 2 * rows * n * k, unit: "GOP/s" },
+      ...(rowZero !== undefined && to === "i32" && !transposed && {
+        equivalent: () => ({
+          nodes: [{
+            opType: "MatMulInteger",
+            inputs: ["a", "b", "aZero", "bZero"],
+            outputs: ["y"],
+          }],
+          constants: ["aZero", "bZero"].map((name) => ({
+            name,
+            shape: [],
+            type: "u8" as const,
+            data: Uint8Array.of(rowZero),
+          })),
+          inputs: [
+            {
+              name: "a",
+              shape: [rows, k],
+              type: "u8" as const,
+              data: Uint8Array.from(a.flatMap(({ q }) => q)),
+            },
+            {
+              name: "b",
+              shape: [k, n],
+              type: "u8" as const,
+              data: Uint8Array.from(b.flatMap(({ q }) => q)),
+            },
+          ],
+          outputs: [{
+            name: "y",
+            shape: [rows, n],
+            type: "i32" as const,
+            of: integersOf("c"),
+          }],
+          tolerance: 0,
+        }),
+      }),
+    };
+  },
+);

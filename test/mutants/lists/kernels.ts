@@ -1,4 +1,4 @@
-/** The kernels' tails and epilogues, gates, attention, int8 and windows (assembly/), and their packers (src/kernels/pack). */
+/** The kernels' tails and epilogues, gates, attention and windows (assembly/), and their packers (src/kernels/pack). */
 import type { MutantList, MutantTest } from "../mutant.ts";
 
 const KERNELS = "test/kernels/kernels_test.ts";
@@ -365,107 +365,6 @@ export const MUTANTS: MutantList = [
     tests: [agrees("resize_linear_f32")],
     why:
       "two output lines between the same input lines have weights of their own",
-  },
-  {
-    id: "kernels.q8-padding",
-    file: "assembly/q8.ts",
-    from: "for (let i = k; i < padded; ++i) store<u8>(a + i, 0);",
-    to: "",
-    tests: [agrees("quantize_rows_f32", "quantize_static_rows_f32")],
-    why: "quantised rows are padded with 0, which is part of their sum",
-  },
-  {
-    id: "kernels.q8-weight-zero",
-    file: "assembly/q8_epilogue.ts",
-    from: "i32x4.mul(rowSum, v128.load(header, 48))",
-    to: "i32x4.mul(rowSum, v128.load(header, 32))",
-    tests: [agrees("gemm_q8_i32", "gemm_q8_f32")],
-    why: "every column has its own zero point",
-  },
-  {
-    id: "kernels.q8-both-sums",
-    file: "assembly/q8_epilogue.ts",
-    from: "if (kind == q8.BOTH) {",
-    to: "if (false) {",
-    tests: [agrees("lstm_step_q8", "gru_step_q8")],
-    why: "a gate of an int8 cell is the sum of x's product and h's",
-  },
-  {
-    id: "kernels.q8-conv-padding",
-    file: "assembly/q8_conv.ts",
-    from: "else memory.fill(to, <u8>zero, own);",
-    to: "else memory.fill(to, 0, own);",
-    tests: [agrees("conv_q8_i32")],
-    why: "padding stands for 0, which is the image's zero point",
-  },
-  {
-    id: "kernels.q8-depthwise-padding",
-    file: "assembly/q8_depthwise.ts",
-    from: "memory.fill(zeros, <u8>load<i32>(a, 4), zerosBytes(s));",
-    to: "memory.fill(zeros, 0, zerosBytes(s));",
-    tests: [agrees("conv_q8_i32")],
-    why: "padding stands for 0, which is the image's zero point",
-  },
-  {
-    id: "kernels.q8-high-bits",
-    file: "assembly/q8_epilogue.ts",
-    from: "v128.store(high, i32x4.shl(lo, 7));",
-    to: "v128.store(high, i32x4.shl(lo, 6));",
-    builds: ["dot"],
-    tests: ["test/kernels/q8_engines_test.ts"],
-    why: "the highest bit of a byte counts 128",
-  },
-  {
-    id: "kernels.q8-packed-blocks",
-    file: "assembly/q8_sweep.ts",
-    from:
-      "return rows < PACKED_ROWS ? rows : min(BLOCK_ROWS, rows - rows % PACKED_ROWS);",
-    to: "return BLOCK_ROWS;",
-    builds: ["dot"],
-    tests: ["test/kernels/q8_streaming_test.ts"],
-    why: "as many rows are packed as scratch memory holds",
-  },
-  {
-    id: "kernels.q8-dots-of-bytes",
-    file: "assembly/scratch.ts",
-    from: "wholeBytes = wholeDots && dotsTakeBytes();",
-    to: "wholeBytes = wholeDots;",
-    builds: ["dot"],
-    tests: ["test/kernels/q8_engines_test.ts"],
-    why: "dot products of 8-bit activations are exact in some engines alone",
-  },
-  {
-    id: "kernels.q8-levels",
-    file: "assembly/q8_epilogue.ts",
-    from: "const bytes = i16x8.min_s(steps8(lo, hi, scale, zero), bound);",
-    to: "const bytes = steps8(lo, hi, scale, zero);",
-    tests: ["test/kernels/quantize_test.ts"],
-    why: "7-bit activations end at 127",
-  },
-  {
-    id: "kernels.q8-exceptions",
-    file: "assembly/q8_exceptions.ts",
-    from: "return exception(slot) < done ? slot + 2 : slot;",
-    to: "return slot + 2;",
-    builds: ["relaxed"],
-    tests: ["test/kernels/q8_chain_test.ts"],
-    why: "a pair of steps that could overflow 16 bits is summed apart",
-  },
-  {
-    id: "kernels.q8-listed",
-    file: "src/kernels/pack/pack_q8.ts",
-    from: "if (Math.max(positive, negative) > SUM_MAX) return true;",
-    to: "if (positive > SUM_MAX) return true;",
-    tests: ["test/kernels/q8_chain_test.ts"],
-    why: "four products fit 16 bits if the weights of either sign sum to 258",
-  },
-  {
-    id: "kernels.q8-column-sum",
-    file: "src/kernels/pack/pack_q8.ts",
-    from: "words[header + lane] = sum - k * (zero?.[j] ?? 0);",
-    to: "words[header + lane] = sum;",
-    tests: [agrees("gemm_q8_i32")],
-    why: "the row's zero point meets the column's sum less K weightZero",
   },
   {
     id: "kernels.pack-lstm",
