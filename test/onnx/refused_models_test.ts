@@ -1,5 +1,7 @@
 /** Models and attributes that are refused, and how. */
 import assert from "node:assert/strict";
+import { Place } from "../../src/onnx/place.ts";
+import { FieldBudget, Message } from "../../src/onnx/read/message.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { plainOf } from "../../src/tensor/plain_tensor.ts";
 import {
@@ -346,4 +348,18 @@ Deno.test("a file may lie in shared memory, or in an ArrayBuffer", () => {
   for (const given of [shared, new Uint8Array(shared), file.buffer]) {
     assert.deepEqual(readModel(given), readModel(file));
   }
+});
+
+Deno.test("what a file repeats without end is not read to the end", () => {
+  const fields = encode(
+    Array.from({ length: 100 }, () => message(1, [text(1, "x")])),
+  );
+  const place = new Place("m.onnx");
+  const read = (most: number) =>
+    new Message(fields, place, new FieldBudget(most))
+      .messages(1, (inside) => inside.text(1)).length;
+  // A message counts as 8, itself, its 100 fields, and those inside as 9 each.
+  assert.equal(read(8 + 100 + 900), 100);
+  assert.throws(() => read(8 + 100 + 899), /has more than 1007 fields/);
+  assert.throws(() => read(8 + 99), /has more than 107 fields/);
 });

@@ -73,10 +73,12 @@ export class ExternalData {
 
 function entryOf(tensor: Message): Entry {
   const { place } = tensor;
-  const entries = new Map<string, string>();
-  for (const entry of tensor.messages(EXTERNAL_DATA)) {
-    entries.set(entry.text(KEY), entry.text(VALUE));
-  }
+  const entries = new Map(
+    tensor.messages(
+      EXTERNAL_DATA,
+      (entry) => [entry.text(KEY), entry.text(VALUE)] as const,
+    ),
+  );
   const integer = (key: string) => {
     const text = entries.get(key);
     if (text === undefined) return undefined;

@@ -8,18 +8,25 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { OnnxError, type Place } from "../place.ts";
 
-/** Of a whole model. ONNX files of the field have some ten thousand nodes, each with a dozen fields. */
+/** Of a whole model. ONNX files of the field have some ten thousand nodes, each of about fifty. */
 const FIELDS_MAX = 8_000_000;
 
-/** Counts what is read of a file, so that memory stays in proportion: a field of two bytes becomes objects of hundreds. */
+/** What a message counts as, in fields: a node of two bytes becomes objects of a kilobyte. */
+const MESSAGE_FIELDS = 8;
+
+/** Counts what is read of a file, so that memory is bounded whatever the file repeats. */
 export class FieldBudget {
-  #left = FIELDS_MAX;
+  #left: number;
+
+  constructor(readonly most = FIELDS_MAX) {
+    this.#left = most;
+  }
 
   /** @throws OnnxError when there is no end of them */
   spend(fields: number, place: Place): void {
     this.#left -= fields;
     if (this.#left < 0) {
-      place.fail(`the model has more than ${FIELDS_MAX} fields`);
+      place.fail(`the model has more than ${this.most} fields`);
     }
   }
 }
@@ -58,6 +65,7 @@ export class Message {
       this.#fields = same.#fields;
       return;
     }
+    budget.spend(MESSAGE_FIELDS, place);
     const reader = new BinaryReader(bytes);
     this.#reader = reader;
     this.#fields = new Map();
@@ -115,9 +123,10 @@ export class Message {
       : new Message(found[0], this.place, this.budget);
   }
 
-  messages(number: number): Message[] {
+  /** Messages, one after the other: only what is made of them stays. */
+  messages<T>(number: number, read: (message: Message) => T): T[] {
     return this.chunks(number).map((bytes) =>
-      new Message(bytes, this.place, this.budget)
+      read(new Message(bytes, this.place, this.budget))
     );
   }
 

@@ -82,10 +82,11 @@ export function readAttribute(
   const { kind, field } = found;
   const at = message.at(place);
   const tensors = () =>
-    at.messages(field).map((tensor) =>
-      readTensor(tensor, `attribute ${name}`, context)
+    at.messages(
+      field,
+      (tensor) => readTensor(tensor, `attribute ${name}`, context),
     );
-  const graphs = () => at.messages(field).map(readGraph);
+  const graphs = () => at.messages(field, readGraph);
   const one = <T>(values: readonly T[]): T =>
     values.length === 1
       ? values[0]

@@ -52,19 +52,20 @@ export function readGraph(
     place.fail("it has sparse initializers, which are not read");
   }
   const values = (field: number, what: "input" | "output" | "value") =>
-    message.messages(field).map((value) => readValueInfo(value, what, context));
+    message.messages(field, (value) => readValueInfo(value, what, context));
   return {
     name: message.text(GRAPH.name),
     inputs: values(GRAPH.input, "input"),
     outputs: values(GRAPH.output, "output"),
     declared: values(GRAPH.valueInfo, "value"),
-    initializers: message.messages(GRAPH.initializer).map((tensor) => {
+    initializers: message.messages(GRAPH.initializer, (tensor) => {
       const name = tensor.text(TENSOR_NAME);
       const initializer = tensor.at(place.in(`initializer ${quoted(name)}`));
       return [name, readTensor(initializer, name, context)] as const;
     }),
-    nodes: message.messages(GRAPH.node).map((node) =>
-      readNode(node, context, depth)
+    nodes: message.messages(
+      GRAPH.node,
+      (node) => readNode(node, context, depth),
     ),
   };
 }
@@ -81,7 +82,7 @@ export function readNode(
   const place = message.place.node({ name, op, outputs });
   if (op === "") place.fail("it names no operator");
   const attributes = new Map<string, RawAttribute>();
-  for (const part of message.messages(NODE.attribute)) {
+  message.messages(NODE.attribute, (part) => {
     const [key, attribute] = readAttribute(
       part.at(place),
       context,
@@ -89,7 +90,7 @@ export function readNode(
     );
     if (attributes.has(key)) place.fail(`it has two attributes ${quoted(key)}`);
     attributes.set(key, attribute);
-  }
+  });
   return {
     name,
     op,

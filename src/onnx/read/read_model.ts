@@ -77,10 +77,11 @@ export function readModel(
       `it is of format ${irVersion}; the oldest that is read is ${IR_VERSION_MIN}`,
     );
   }
-  const opsets = opsetsOf(message.messages(MODEL.opsetImport), place);
+  const opsets = opsetsOf(message, MODEL.opsetImport);
   const inliner = new FunctionInliner(
-    message.messages(MODEL.functions).map((called) =>
-      readFunction(called, context)
+    message.messages(
+      MODEL.functions,
+      (called) => readFunction(called, context),
     ),
     opsets,
     place,
@@ -101,8 +102,9 @@ export function readModel(
     producer: [producer, version].filter((text) => text !== "").join(" "),
     opsets,
     metadata: new Map(
-      message.messages(MODEL.metadataProps).map((entry) =>
-        [entry.text(ENTRY.key), entry.text(ENTRY.value)] as const
+      message.messages(
+        MODEL.metadataProps,
+        (entry) => [entry.text(ENTRY.key), entry.text(ENTRY.value)] as const,
       ),
     ),
     graph,
@@ -117,14 +119,12 @@ function constantInputs(names: readonly string[]): string[] {
   ];
 }
 
-function opsetsOf(
-  messages: readonly Message[],
-  place: Place,
-): Map<string, number> {
+function opsetsOf(message: Message, field: number): Map<string, number> {
+  const { place } = message;
   const opsets = new Map<string, number>();
-  for (const message of messages) {
-    const domain = domainOf(message.text(OPSET.domain));
-    const version = message.int(OPSET.version);
+  message.messages(field, (entry) => {
+    const domain = domainOf(entry.text(OPSET.domain));
+    const version = entry.int(OPSET.version);
     if (!Number.isSafeInteger(version) || version < 1) {
       place.fail(
         `the version of the operators of domain ${
@@ -138,7 +138,7 @@ function opsetsOf(
       );
     }
     opsets.set(domain, Math.max(version, opsets.get(domain) ?? 0));
-  }
+  });
   return opsets;
 }
 
@@ -153,12 +153,18 @@ function readFunction(message: Message, context: ReadContext): RawFunction {
     inputs: at.texts(FUNCTION.input),
     outputs: at.texts(FUNCTION.output),
     defaults: new Map(
-      at.messages(FUNCTION.attributeProto).map((attribute) =>
-        readAttribute(attribute, context, (graph) => readGraph(graph, context))
+      at.messages(
+        FUNCTION.attributeProto,
+        (attribute) =>
+          readAttribute(
+            attribute,
+            context,
+            (graph) => readGraph(graph, context),
+          ),
       ),
     ),
-    nodes: at.messages(FUNCTION.node).map((node) => readNode(node, context)),
-    opsets: opsetsOf(at.messages(FUNCTION.opsetImport), place),
+    nodes: at.messages(FUNCTION.node, (node) => readNode(node, context)),
+    opsets: opsetsOf(at, FUNCTION.opsetImport),
   };
 }
 

@@ -63,7 +63,7 @@ export function readValueInfo(
     context.takenAs(dataTypeName(code), type, name);
   }
   const shape = tensorType.message(SHAPE, "shape");
-  const dims = shape?.messages(DIM).map((dim): DeclaredDim => {
+  const dims = shape?.messages(DIM, (dim): DeclaredDim => {
     if (dim.has(DIM_PARAM)) return dim.text(DIM_PARAM) || null;
     const size = dim.has(DIM_VALUE) ? dim.int(DIM_VALUE) : -1;
     if (!Number.isSafeInteger(size)) {
