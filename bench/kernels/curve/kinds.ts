@@ -46,17 +46,16 @@ const POSITION_BYTES = 2 * 4 * HEADS * HEAD_SIZE;
 /** Shorter caches are not long. */
 const POSITIONS_MIN = 32;
 
-const floats = ({ mulAdd }: Peaks) => mulAdd;
-const sevenBits = ({ relaxedDot8, dot16 }: Peaks) => relaxedDot8 ?? dot16;
-/** Two dot products for each, where the engine has them. */
-const eightBits = ({ relaxedDot8, dot16 }: Peaks) =>
-  Math.max(dot16, (relaxedDot8 ?? 0) / 2);
+const floatsProbe = ({ mulAdd }: Peaks) => mulAdd;
+/** One product a byte, of 7 bits and where the engine's dot product is exact for them of 8 bits. */
+const bytesProbe = ({ relaxedDot8 = 0, dot16 }: Peaks) =>
+  Math.max(relaxedDot8, dot16);
 
 /** All of them. */
 export const CURVE_KINDS: readonly CurveKind[] = [
   {
     name: "gemm_f32",
-    probe: floats,
+    probe: floatsProbe,
     make(draw, bytes) {
       const k1 = side(bytes / 4 / 2);
       return gemmCase.of(draw, { n: 2 * k1, k1 });
@@ -64,7 +63,7 @@ export const CURVE_KINDS: readonly CurveKind[] = [
   },
   {
     name: "lstm_step_f32",
-    probe: floats,
+    probe: floatsProbe,
     make(draw, bytes) {
       const hidden = side(bytes / 4 / 8);
       return lstmCase.of(draw, { hidden, inputSize: hidden });
@@ -72,7 +71,7 @@ export const CURVE_KINDS: readonly CurveKind[] = [
   },
   {
     name: "gru_step_f32",
-    probe: floats,
+    probe: floatsProbe,
     make(draw, bytes) {
       const hidden = side(bytes / 4 / 6);
       return gruCase.of(draw, { hidden, inputSize: hidden });
@@ -80,7 +79,7 @@ export const CURVE_KINDS: readonly CurveKind[] = [
   },
   {
     name: "tree_internal_f32",
-    probe: floats,
+    probe: floatsProbe,
     make(draw, bytes) {
       const hidden = side(bytes / 4 / 10);
       return treeInternalCase.of(draw, { hidden, arity: 2 });
@@ -88,7 +87,7 @@ export const CURVE_KINDS: readonly CurveKind[] = [
   },
   {
     name: "projection_argmax_f32",
-    probe: floats,
+    probe: floatsProbe,
     make: (draw, bytes) =>
       projectionCase.of(draw, {
         n: Math.round(bytes / 4 / PROJECTION_K),
@@ -98,7 +97,7 @@ export const CURVE_KINDS: readonly CurveKind[] = [
   },
   {
     name: "attention_f32",
-    probe: floats,
+    probe: floatsProbe,
     perRow: true,
     make(draw, bytes) {
       const positions = STEP *
@@ -111,7 +110,7 @@ export const CURVE_KINDS: readonly CurveKind[] = [
   },
   {
     name: "quantize_rows_f32 + gemm_q8_f32",
-    probe: sevenBits,
+    probe: bytesProbe,
     make(draw, bytes) {
       const k = side(bytes / 2);
       return dynamicQ8Case.of(draw, { n: 2 * k, k });
@@ -119,7 +118,7 @@ export const CURVE_KINDS: readonly CurveKind[] = [
   },
   {
     name: "gemm_q8_i32",
-    probe: eightBits,
+    probe: bytesProbe,
     make(draw, bytes) {
       const k = side(bytes / 2);
       return gemmQ8Case("gemm_q8_i32").of(draw, {
@@ -130,7 +129,7 @@ export const CURVE_KINDS: readonly CurveKind[] = [
   },
   ...[true, false].map((seven): CurveKind => ({
     name: "lstm_step_q8",
-    probe: seven ? sevenBits : eightBits,
+    probe: bytesProbe,
     make(draw, bytes) {
       const hidden = side(bytes / 8);
       return lstmQ8Case.of(draw, { hidden, inputSize: hidden, seven });
