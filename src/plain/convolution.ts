@@ -19,6 +19,7 @@ import { outputOf } from "./layout.ts";
 import type { PlainAttributes, PlainOperator } from "./operator.ts";
 import {
   AUTO_PADS,
+  checkTaps,
   extent,
   halves,
   perAxis,
@@ -149,6 +150,11 @@ function transposedWindows(
   // Files also give it with batch and channels.
   const wanted = ints(attributes, "output_shape")?.slice(-rank) ??
     (isSame ? input.map((size, axis) => size * strides[axis]) : undefined);
+  if (wanted && wanted.length !== rank) {
+    throw new RangeError(
+      `attribute output_shape has ${wanted.length} sizes, expected ${rank}`,
+    );
+  }
   const axes = input.map((size, axis) => {
     const whole = strides[axis] * (size - 1) + more[axis] +
       extent(kernel[axis], dilations[axis]);
@@ -195,6 +201,7 @@ const ConvTranspose: PlainOperator = {
       );
     }
     const windows = transposedWindows(attributes, spatial, kernel);
+    checkTaps(windows);
     const dims = [batch, depth * groups, ...windows.spatial];
     const sums = new Float64Array(outputOf("bool", dims).data.length);
     const taps = tapsOf(windows);

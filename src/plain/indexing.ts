@@ -277,6 +277,7 @@ const TensorScatter: PlainOperator = {
     const cache = input(inputs, 0, "past_cache");
     const update = input(inputs, 1, "update", [cache.type]);
     const { dims } = cache;
+    checkRank(1, "update", update, dims.length, dims.length);
     const axis = axisOf(int(attributes, "axis", -2), dims.length);
     if (axis === 0) throw new RangeError("attribute axis is that of the batch");
     const isCircular =

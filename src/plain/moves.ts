@@ -183,6 +183,11 @@ function partLengths(
     : optionalWhole(inputs, 1, "split");
   if (given) return given;
   const count = opset < 18 ? outputs : int(attributes, "num_outputs", outputs);
+  if (count !== outputs) {
+    throw new RangeError(
+      `attribute num_outputs is ${count}, there are ${outputs}`,
+    );
+  }
   const length = Math.ceil(size / count);
   if (opset < 18 && length * count !== size) {
     throw new RangeError(

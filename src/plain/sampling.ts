@@ -177,7 +177,13 @@ const AffineGrid: PlainOperator = {
   types: FLOATS,
   run: (inputs, attributes) => {
     const theta = floats(inputs, 0, "theta");
-    const [batch, , ...spatial] = whole(inputs, 1, "size");
+    const size = whole(inputs, 1, "size");
+    if (size.length < 3) {
+      throw new RangeError(
+        `input 1 (size) is ${describeShape(size)}, expected 3 numbers or more`,
+      );
+    }
+    const [batch, , ...spatial] = size;
     const rank = spatial.length;
     checkDims(0, "theta", theta, [batch, rank, rank + 1]);
     const isAligned = flag(attributes, "align_corners");

@@ -1,5 +1,6 @@
 /** Elements in other places, where which ones depends on blocks, lengths, diagonals or conditions. */
 
+import { describeShape } from "../base/describe.ts";
 import {
   PLAIN_TYPES,
   type PlainArrays,
@@ -98,11 +99,13 @@ const ReverseSequence: PlainOperator = {
     }
     const { dims } = data;
     const strides = stridesOf(dims);
-    if (lengths.length !== dims[batchAxis]) {
+    const fits = lengths.length === dims[batchAxis] &&
+      lengths.every((length) => length >= 0 && length <= dims[timeAxis]);
+    if (!fits) {
       throw new RangeError(
-        `input 1 (sequence_lens) has ${lengths.length} numbers, expected ${
+        `input 1 (sequence_lens) is ${describeShape(lengths)}, expected ${
           dims[batchAxis]
-        }`,
+        } numbers to ${dims[timeAxis]}`,
       );
     }
     const at = positions(dims, strides);

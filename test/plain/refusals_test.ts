@@ -101,10 +101,39 @@ const REFUSED: [
     { kernel_shape: [2], strides: [0] },
     /^MaxPool: attribute strides is \[0\], expected 1 numbers from 1$/,
   ],
-  ["AveragePool", [floats([1, 1, 2], 1, 2)], {
-    kernel_shape: [2 ** 30],
-    pads: [2 ** 30, 0],
-  }, /^AveragePool: the result would have dims/],
+  [
+    "AveragePool",
+    [floats([1, 1, 2], 1, 2)],
+    {
+      kernel_shape: [2 ** 30],
+      pads: [2 ** 30, 0],
+    },
+    /^AveragePool: \[3\] windows of \[1073741824\] are more than 67108864 elements$/,
+  ],
+  [
+    "MaxPool",
+    [floats([1, 1, 2], 1, 2)],
+    { kernel_shape: [4], pads: [1, 0] },
+    /^MaxPool: a window of 4 elements over 2 and 1 of padding$/,
+  ],
+  [
+    "Split",
+    [x],
+    { num_outputs: 2 ** 31 },
+    /^Split: attribute num_outputs is 2147483648, there are 1$/,
+  ],
+  [
+    "ReverseSequence",
+    [x, int64(1, 2, 9)],
+    {},
+    /^ReverseSequence: input 1 \(sequence_lens\) is \[1, 2, 9\], expected 3 numbers to 2$/,
+  ],
+  [
+    "ConvTranspose",
+    [floats([1, 1, 1, 1], 1), floats([1, 1, 1, 1], 1)],
+    { output_shape: [2] },
+    /^ConvTranspose: attribute output_shape has 1 sizes, expected 2$/,
+  ],
   [
     "BatchNormalization",
     [floats([1, 1], 1), ...Array(4).fill(floats([1], 1))],
