@@ -118,7 +118,9 @@ Deno.test("operators given anything give whole tensors, or say what they do not 
   );
   fc.assert(
     fc.property(drawn, ([op, inputs, attributes, opset]) => {
-      const given = new Map(Object.entries(attributes));
+      const given = new Map(
+        Object.entries(attributes) as [string, PlainAttribute][],
+      );
       let results: PlainTensor[];
       try {
         results = runPlain(op, inputs, given, {
