@@ -34,9 +34,9 @@ export const TILES: readonly Tile[] = [
   { rows: 1, panels: 1, unroll: 4, wide: 0, bump: false },
   { rows: 2, panels: 2, unroll: 8, wide: 0, bump: true },
   { rows: 2, panels: 1, unroll: 8, wide: 2, bump: false },
-  { rows: 3, panels: 1, unroll: 8, wide: 0, bump: true },
+  { rows: 3, panels: 1, unroll: 16, wide: 0, bump: true },
   { rows: 4, panels: 1, unroll: 8, wide: 0, bump: true },
-  { rows: 5, panels: 1, unroll: 16, wide: 0, bump: false },
+  { rows: 5, panels: 1, unroll: 8, wide: 0, bump: false },
   { rows: 6, panels: 1, unroll: 8, wide: 0, bump: true },
 ];
 
