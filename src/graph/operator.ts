@@ -260,6 +260,11 @@ export type QuantizedOperator =
     readonly weight: SignedWeights;
     readonly bias?: Tensor;
   }
+  /** The same of two quantised values of a request: a [.., m, k] and b [.., k, n], or b [.., n, k] if transposed. */
+  | Operands & {
+    readonly op: "DynamicMatMulInteger" | "DynamicMatMulIntegerToFloat";
+    readonly transposed: boolean;
+  }
   | Operands & Requantized & {
     readonly op: "QLinearMatMul";
     readonly weight: SignedWeights;

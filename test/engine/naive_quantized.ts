@@ -26,6 +26,8 @@ const NAMES: readonly OperatorName[] = [
   "DequantizeLinear",
   "MatMulInteger",
   "MatMulIntegerToFloat",
+  "DynamicMatMulInteger",
+  "DynamicMatMulIntegerToFloat",
   "QLinearMatMul",
   "ConvInteger",
   "ConvIntegerToFloat",
@@ -128,6 +130,25 @@ export function applyQuantized(
       );
       if (operator.op !== "QLinearMatMul") return [rows.flat()];
       return [flat(rows.map((row) => requantized(operator, row)))];
+    }
+    case "DynamicMatMulInteger":
+    case "DynamicMatMulIntegerToFloat": {
+      const { op, transposed, inputs: [a, b], outputs: [c] } = operator;
+      const [n, k] = [lastAxis(c), lastAxis(a)];
+      const [left, right] = [quantizedRows(a, x), quantizedRows(b, second)];
+      const each = transposed ? n : k;
+      const m = left.length / (right.length / each);
+      return [left.flatMap((row, i) => {
+        const matrix = right.slice(Math.floor(i / m) * each).slice(0, each);
+        return Array.from({ length: n }, (_, j) => {
+          const column = transposed ? matrix[j].q : matrix.map(({ q }) => q[j]);
+          const { scale, zero } = transposed ? matrix[j] : matrix[0];
+          const sum = integerSum(row, column, zero);
+          return op === "DynamicMatMulInteger"
+            ? sum
+            : scaled(sum, row.scale, scale);
+        });
+      })];
     }
     case "ConvInteger":
     case "ConvIntegerToFloat":

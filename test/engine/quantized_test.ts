@@ -16,42 +16,17 @@ import type { Model } from "../../src/graph/model.ts";
 import type { Value } from "../../src/graph/operator.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
 import { CELL_Q8_SCRATCH_BYTES } from "../../src/kernels/pack/pack_q8_cells.ts";
-import { ServingEngine } from "../../src/engine/wall/serving.ts";
-import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { merged } from "../../src/policy/baselines/merged.ts";
 import type { QuantizedTensor } from "../../src/tensor/quantized.ts";
-import { elementCount, type Tensor, tensor } from "../../src/tensor/tensor.ts";
 import { release } from "../kernels/builds.ts";
 import { quantizeDynamic } from "../kernels/reference/q8.ts";
 import { macsOf } from "../npu/macs_of.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { runRequests } from "../run_requests.ts";
 import { evaluateNaively } from "./naive_cell.ts";
+import { bytes, floats } from "./quantized_numbers.ts";
 import { onceModel } from "./random_cells.ts";
-
-/** Numbers below 2 either way; exact where they are written down. */
-function floats(random: Prng, ...shape: number[]): Tensor {
-  const data = new Float32Array(elementCount(shape));
-  return tensor(shape, data.map(() => 4 * random.float() - 2));
-}
-
-/** Bytes of either type, with scales and zero points for all or for each row. */
-function bytes(random: Prng, ...shape: number[]): QuantizedTensor {
-  const unsigned = random.int(2) === 1;
-  const scales = random.int(2) === 1 ? shape[0] : 1;
-  const least = unsigned ? 0 : -128;
-  const data = new (unsigned ? Uint8Array : Int8Array)(elementCount(shape));
-  const zero = random.int(3) === 0
-    ? undefined
-    : Array.from({ length: scales }, () => least + random.int(256));
-  return {
-    shape,
-    data: data.map(() => least + random.int(256)),
-    scale: new Float32Array(scales).map(() => 0.01 + random.float() / 50),
-    ...(zero && { zero }),
-  };
-}
 
 const RANGE = { scale: 1 / 16, zero: 100 };
 
@@ -184,6 +159,44 @@ for (const [entry, quantize] of Object.entries(ENTRIES)) {
 }
 
 for (const bits of [7, 8] as const) {
+  Deno.test(`products of two values of ${bits} bits are exact, whatever the batch`, () => {
+    fc.assert(
+      fc.property(numbers, fc.boolean(), (drawn, transposed) => {
+        const { seed, k, tokens: m, count } = drawn;
+        const n = 1 + seed % 11;
+        const random = new Prng(seed);
+        const cell = defineCell({
+          name: "products",
+          inputs: {
+            a: row("f32", [2, m, k]),
+            b: row("f32", [2, ...(transposed ? [n, k] : [k, n])]),
+          },
+          body: (op, { a, b }) => {
+            const left = op.DynamicQuantizeLinear(a, { bits, per: "row" });
+            const right = op.DynamicQuantizeLinear(b, {
+              per: transposed ? "row" : "request",
+            });
+            const options = { transposed };
+            return {
+              sums: op.DynamicMatMulInteger(left, right, options),
+              floats: op.Relu(
+                op.DynamicMatMulIntegerToFloat(left, right, options),
+              ),
+            };
+          },
+        });
+        check(
+          cell,
+          Array.from({ length: count }, () => [
+            [...floats(random, 2 * m * k).data],
+            [...floats(random, 2 * n * k).data],
+          ]),
+        );
+      }),
+      { numRuns: propertyRuns(40) },
+    );
+  });
+
   Deno.test(`steps of ${bits} bits quantise x and h of every request by itself`, () => {
     fc.assert(
       fc.property(numbers, ({ seed, k: hidden, tokens: inputs, count }) => {
@@ -320,64 +333,6 @@ for (const [name, { build }] of Object.entries(POLICIES)) {
   });
 }
 
-/** Large enough that a team shares its calls: rows, images, products of values, attention. */
-function large(): Model<number[][]> {
-  const random = new Prng(9);
-  const [tokens, width] = [48, 96];
-  return onceModel(defineCell({
-    name: "large",
-    inputs: { x: row("f32", [tokens, width]), picture: image(24, 24, 8) },
-    body: (op, { x, picture }) => {
-      const q = op.DynamicQuantizeLinear(x);
-      const y = op.MatMulIntegerToFloat(q, bytes(random, width, width));
-      const heads = op.RowAttention(y, x, y, { heads: 4 });
-      const convolved = op.QLinearConv(
-        op.DynamicQuantizeLinear(picture),
-        bytes(random, 16, 8, 3, 3),
-        { scale: 1, zero: 128 },
-      );
-      return {
-        y: op.Add(op.Gemm(heads, floats(random, width, width)), y),
-        z: op.MatMul(y, y, { transposed: true }),
-        picture: op.ConvInteger(convolved, bytes(random, 16, 1, 3, 3), {
-          group: 16,
-        }),
-      };
-    },
-  }));
-}
-
-for (
-  const [what, options] of Object.entries({
-    "two workers": { workers: 2 },
-    "a team of two threads": { workers: 1, threadsPerWorker: 2 },
-    "the engine's own thread": { workers: 0 },
-  })
-) {
-  Deno.test(`int8, rows with axes and products of values have the same bits on ${what}`, async () => {
-    const model = large();
-    const requests = Array.from({ length: 9 }, (_, seed) => {
-      const random = new Prng(seed);
-      return [[...floats(random, 48 * 96).data], [
-        ...floats(random, 24 * 24 * 8).data,
-      ]];
-    });
-    await using engine = await ServingEngine.create({
-      models: [model],
-      policy: cellular(),
-      slotBytes: 2 ** 24,
-      ...options,
-    });
-    const results = await Promise.all(
-      requests.map((request) => engine.run(model, request)),
-    );
-    assert.deepEqual(
-      results.map(({ outputs }) => outputs),
-      runRequests(model, requests),
-    );
-  });
-}
-
 Deno.test("quantised rows are no results, nor operands of f32 operators", () => {
   const quantized = defineCell({
     name: "quantized",
@@ -417,6 +372,14 @@ Deno.test("quantised rows are no results, nor operands of f32 operators", () => 
   refused(
     (op, x) => op.Reshape(op.DynamicQuantizeLinear(x), [8]),
     /Reshape of quantised rows of 4 to 8/,
+  );
+  const byRow = { per: "row" } as const;
+  refused(
+    (op, x) => {
+      const q = op.DynamicQuantizeLinear(op.Transpose(x, [1, 0]), byRow);
+      return op.DynamicMatMulInteger(op.DynamicQuantizeLinear(x), q);
+    },
+    /DynamicMatMulInteger of rows of 4 x 2 that have ranges of their own/,
   );
   refused(
     (op, x) => op.QuantizeLinear(x, { scale: 0 }),

@@ -97,6 +97,7 @@ const BODIES: readonly ((
     const kernel = bytes(3, 2, 2, 2);
     return {
       a: op.MatMulInteger(q, bytes(4, 8)),
+      g: op.DynamicMatMulInteger(q, q, { transposed: true }),
       b: op.MatMulIntegerToFloat(q, bytes(4, 8)),
       c: op.DequantizeLinear(op.QLinearMatMul(q, bytes(4, 8), range)),
       d: op.ConvInteger(image, kernel),

@@ -8,7 +8,7 @@ import { bytesOfRow, lastAxis, rowsOf } from "../../graph/row_layout.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { ACTIVATIONS } from "../../kernels/module/activations.ts";
 import { shapeWords } from "../../kernels/pack/image_words.ts";
-import { packQ8 } from "../../kernels/pack/pack_q8.ts";
+import { packedQ8Words, packQ8 } from "../../kernels/pack/pack_q8.ts";
 import {
   CELL_Q8_SCRATCH_BYTES,
   packGruQ8,
@@ -18,6 +18,7 @@ import {
   convQ8ScratchBytes,
   packConvQ8,
 } from "../../kernels/pack/pack_q8_conv.ts";
+import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
 import { imageShape } from "../../tensor/image_shape.ts";
 import type { TableRef } from "./cell_program.ts";
 import { fuseActivation, FUSED } from "./elementwise.ts";
@@ -95,6 +96,9 @@ export const quantized: Lowerings<QuantizedOperator> = {
       ACTIVATIONS[act],
     ]);
   },
+
+  DynamicMatMulInteger: lowerDynamicProduct,
+  DynamicMatMulIntegerToFloat: lowerDynamicProduct,
 
   QLinearMatMul(operator, lowering) {
     const { scale, zero, activation } = operator;
@@ -192,6 +196,44 @@ function quantizeTogether(x: Value, q: Value, lowering: Lowering): void {
       { entries: lowering.outputRows(q), step: rows },
     ],
   }]);
+}
+
+/** The right operand is packed, matrix by matrix. */
+function lowerDynamicProduct(
+  { op, transposed, inputs: [a, b], outputs: [c] }: OperatorOf<
+    "DynamicMatMulInteger"
+  >,
+  lowering: Lowering,
+): void {
+  const [n, k] = [lastAxis(c), lastAxis(a)];
+  const rows = transposed ? n : k;
+  const matrices = rowsOf(b) / rows;
+  const m = rowsOf(a) / matrices;
+  const packed = {
+    scratch: lowering.scratch(BYTES_PER_ELEMENT * packedQ8Words({ n, k })),
+  };
+  const bRows = { entries: lowering.rowTable(b), step: rows };
+  const aRows = { entries: lowering.rowTable(a), step: m };
+  const { value, act } = op === "DynamicMatMulInteger"
+    ? { value: c, act: "none" as const }
+    : fuseActivation(c, lowering);
+  const cRows = { entries: lowering.outputRows(value), step: m };
+  const operands = [m, n, k, seven(a, lowering), aRows, packed, cRows];
+  const call = "kernel" as const;
+  lowering.each(matrices, [
+    {
+      call,
+      kernel: "pack_gemm_q8",
+      args: [n, k, bRows, transposed ? 1 : 0, packed],
+    },
+    op === "DynamicMatMulInteger"
+      ? { call, kernel: "gemm_q8_i32", args: operands }
+      : {
+        call,
+        kernel: "gemm_q8_f32",
+        args: [...operands, ACTIVATIONS[act]],
+      },
+  ]);
 }
 
 /** 1 if all bytes are below 128, as those of 7 bits are. */

@@ -1,8 +1,9 @@
 import { describe, describeShape } from "../../base/describe.ts";
-import { elementCount, isShape, type Tensor } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import type { CellBody } from "../cell_body.ts";
 import type { Value } from "../operator.ts";
-import { axesOf, lastAxis, shapeOf } from "../row_layout.ts";
+import { lastAxis, shapeOf } from "../row_layout.ts";
+import { matrixProduct } from "./matrix_product.ts";
 
 /** Matrix products and tables. */
 export interface DenseOperators {
@@ -82,25 +83,12 @@ export const denseOperators = (body: CellBody): DenseOperators => ({
 
   MatMul(a, b, { transposed = false } = {}) {
     body.float("MatMul", a, b);
-    const [left, right] = [axesOf(a), axesOf(b)];
-    const [m, k] = left.slice(-2);
-    const [rows, columns] = right.slice(-2);
-    const [n, sum] = transposed ? [rows, columns] : [columns, rows];
-    const batch = right.slice(0, -2);
-    const fits = !a.image && !b.image && left.length >= 2 &&
-      right.length >= 2 && sum === k &&
-      (elementCount(batch) === 1 || isShape(batch, left.slice(0, -2)));
-    body.expect(
-      fits,
-      `MatMul of ${shapeOf(a)} and ${shapeOf(b)}${
-        transposed ? ", transposed" : ""
-      }`,
-    );
+    const { m, n, before } = matrixProduct(body, "MatMul", [a, b], transposed);
     return body.emit({
       op: "MatMul",
       transposed,
       inputs: [a, b],
-      outputs: [body.shaped("f32", [...left.slice(0, -2), m, n])],
+      outputs: [body.shaped("f32", [...before, m, n])],
     });
   },
 

@@ -15,6 +15,7 @@ import type {
 } from "../operator.ts";
 import { lastAxis, rowsOf, shapeOf } from "../row_layout.ts";
 import type { WindowAttributes } from "./images.ts";
+import { matrixProduct } from "./matrix_product.ts";
 
 /** How ranges are taken. */
 export interface DynamicRange {
@@ -82,6 +83,21 @@ export interface QuantizedOperators {
     weight: QuantizedTensor,
     bias?: Tensor,
   ): Value;
+  /**
+   * MatMulInteger of two values of a request, a [.., m, k] and b [.., k, n], i32. If transposed b is [.., n, k], and its
+   * rows may have ranges of their own; otherwise they have one, quantised in the same cell.
+   */
+  DynamicMatMulInteger(
+    a: Value,
+    b: Value,
+    options?: { transposed?: boolean },
+  ): Value;
+  /** scale_a scale_b times this, f32; an activation behind it is fused. */
+  DynamicMatMulIntegerToFloat(
+    a: Value,
+    b: Value,
+    options?: { transposed?: boolean },
+  ): Value;
   /** This quantised again (ONNX QLinearMatMul). */
   QLinearMatMul(
     q: Value,
@@ -117,6 +133,9 @@ export interface QuantizedOperators {
   DynamicQuantizeGRU(x: Value, h: Value, weights: QuantizedStep): Value;
 }
 
+/** Longest sums of products of two bytes that fit 32 bits. */
+const DYNAMIC_K_MAX = 33_025;
+
 const CONV = ["strides", "pads", "dilations", "group"];
 const RANGE = ["scale", "zero", "activation"];
 const ACTIVATIONS: Readonly<Record<Activation, true>> = {
@@ -134,6 +153,8 @@ const NAMES: Readonly<Record<QuantizedOperator["op"], true>> = {
   DequantizeLinear: true,
   MatMulInteger: true,
   MatMulIntegerToFloat: true,
+  DynamicMatMulInteger: true,
+  DynamicMatMulIntegerToFloat: true,
   QLinearMatMul: true,
   ConvInteger: true,
   ConvIntegerToFloat: true,
@@ -222,6 +243,43 @@ export const quantizedOperators = (body: CellBody): QuantizedOperators => {
     expectShape(`${op} weight`, weight, [n, lastAxis(q)]);
     if (bias) body.shape(`${op} bias`, bias, [n]);
     return { weight: given, ...(bias && { bias }), inputs: [q] };
+  };
+
+  /** Whether all rows of a value were quantised with one scale and zero point. */
+  const hasOneRange = (q: Value): boolean => {
+    const producer = body.operators.find(({ outputs }) => outputs.includes(q));
+    switch (producer?.op) {
+      case "Reshape":
+        return hasOneRange(producer.inputs[0]);
+      case "DynamicQuantizeLinear":
+        return producer.per === "request" || rowsOf(q) === 1;
+      case "QuantizeLinear":
+      case "QLinearMatMul":
+        return true;
+      default:
+        return rowsOf(q) === 1;
+    }
+  };
+
+  /** What products of two values have in common. */
+  const dynamicProduct = (
+    op: string,
+    [a, b]: readonly [Value, Value],
+    transposed: boolean,
+  ) => {
+    quantized(op, a);
+    quantized(op, b);
+    const { m, n, k, before } = matrixProduct(body, op, [a, b], transposed);
+    body.expect(
+      k <= DYNAMIC_K_MAX,
+      `${op} sums over ${k}, more than ${DYNAMIC_K_MAX}: 32 bits may not hold it`,
+    );
+    body.expect(
+      transposed || hasOneRange(b),
+      `${op} of rows of ${shapeOf(b)} that have ranges of their own, or of ` +
+        `another cell: quantise them per request, or transpose`,
+    );
+    return { inputs: [a, b], shape: [...before, m, n] };
   };
 
   /** What convolutions have in common. */
@@ -342,6 +400,20 @@ export const quantizedOperators = (body: CellBody): QuantizedOperators => {
         ...product(op, q, weight, bias),
         outputs: [body.alongside(q, "f32", weight.shape[0])],
       });
+    },
+
+    DynamicMatMulInteger(a, b, { transposed = false } = {}) {
+      const op = "DynamicMatMulInteger";
+      const { inputs, shape } = dynamicProduct(op, [a, b], transposed);
+      const outputs = [body.shaped("i32", shape)];
+      return body.emit({ op, transposed, inputs, outputs });
+    },
+
+    DynamicMatMulIntegerToFloat(a, b, { transposed = false } = {}) {
+      const op = "DynamicMatMulIntegerToFloat";
+      const { inputs, shape } = dynamicProduct(op, [a, b], transposed);
+      const outputs = [body.shaped("f32", shape)];
+      return body.emit({ op, transposed, inputs, outputs });
     },
 
     QLinearMatMul(q, weight, range) {

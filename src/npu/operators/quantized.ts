@@ -11,6 +11,7 @@ import { lastAxis, rowsOf } from "../../graph/row_layout.ts";
 import type { LayerSpec, VectorWork } from "../layer_spec.ts";
 import { conv, gruStep, lstmStep, matmul, PASSES } from "../layers.ts";
 import type { CostContext, Costs } from "./costs.ts";
+import { valueProduct } from "./dense.ts";
 import { onVector } from "./elementwise.ts";
 
 /** Division, rounding, sum with the zero point, two bounds. */
@@ -24,6 +25,8 @@ export const quantized: Costs<QuantizedOperator> = {
   DequantizeLinear: onVector(PASSES.add + PASSES.mul),
   MatMulInteger: (operator, context) => [product(operator, context)],
   MatMulIntegerToFloat: (operator, context) => [product(operator, context)],
+  DynamicMatMulInteger: valueProduct,
+  DynamicMatMulIntegerToFloat: valueProduct,
   QLinearMatMul: (operator, context) => [
     requantized(product(operator, context), operator, context),
   ],

@@ -141,6 +141,14 @@ export const MUTANTS: MutantList = [
     why: "sequences of one request look at their own keys",
   },
   {
+    id: "lowering.ranges-of-columns",
+    file: "src/graph/operators/quantized.ts",
+    from: 'return producer.per === "request" || rowsOf(q) === 1;',
+    to: "return true;",
+    tests: ["test/engine/quantized_test.ts"],
+    why: "rows that are no columns of a product have one range",
+  },
+  {
     id: "lowering.clip-in-place",
     file: "src/engine/lowering/elementwise.ts",
     from: "    from = to;\n",
