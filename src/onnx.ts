@@ -1,11 +1,39 @@
-/** ONNX files as models that every policy batches. @module */
-export { loadOnnx } from "./onnx/load.ts";
-export type { ModelOptions, OnnxCellModel } from "./onnx/model.ts";
+/**
+ * ONNX files as models that every policy batches; read and checked, whatever is in them, and run as they stand by
+ * operators in plain TypeScript, a reference for everything faster.
+ * @module
+ */
+export type { CellSize } from "./onnx/cuts.ts";
 export type {
   InputSpec,
   InputTensor,
   OnnxInput,
 } from "./onnx/input_tensors.ts";
-export type { CellSize } from "./onnx/cuts.ts";
-export type { GivenSizes } from "./onnx/sizes.ts";
+export { attributeOf } from "./onnx/ir.ts";
+export type {
+  DeclaredDim,
+  OnnxAttribute,
+  OnnxAttributeKind,
+  OnnxAttributeValues,
+  OnnxGraph,
+  OnnxModel,
+  OnnxNode,
+  ValueInfo,
+} from "./onnx/ir.ts";
+export type * from "./mod.ts";
+export { loadOnnx } from "./onnx/load.ts";
+export type { ModelOptions, OnnxCellModel } from "./onnx/model.ts";
 export { OnnxError } from "./onnx/place.ts";
+export { runPlainGraph } from "./onnx/plain_graph.ts";
+export type { PlainValues } from "./onnx/plain_graph.ts";
+export type { ExternalFiles } from "./onnx/read/external_data.ts";
+export { readModel } from "./onnx/read/read_model.ts";
+export type { ReadOptions } from "./onnx/read/read_model.ts";
+export type { GivenSizes } from "./onnx/sizes.ts";
+export { plainTensor } from "./tensor/plain_tensor.ts";
+export type {
+  PlainArrays,
+  PlainTensor,
+  PlainType,
+} from "./tensor/plain_tensor.ts";
+export { readPlainSafetensors } from "./tensor/safetensors.ts";

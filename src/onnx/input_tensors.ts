@@ -14,8 +14,11 @@ import { quoted } from "./place.ts";
 
 /** An input of a model, all sizes known. */
 export interface InputSpec {
+  /** As in the file. */
   readonly name: string;
+  /** Type of its elements. */
   readonly dtype: Dtype;
+  /** Sizes of its axes, the slowest first. */
   readonly shape: readonly number[];
 }
 

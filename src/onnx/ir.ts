@@ -70,16 +70,25 @@ export interface OnnxNode {
 
 /** Values of attributes by the kind that the file declares. */
 export interface OnnxAttributeValues {
+  /** As f32 has it. */
   float: number;
   /** From ±2^53 on the nearest double, as which bounds like 2^63 - 1 mean what they did. */
   int: number;
+  /** Read as UTF-8. */
   string: string;
+  /** A constant. */
   tensor: PlainTensor;
+  /** A branch or body. */
   graph: OnnxGraph;
+  /** Several of "float". */
   floats: readonly number[];
+  /** Several of "int". */
   ints: readonly number[];
+  /** Several of "string". */
   strings: readonly string[];
+  /** Several of "tensor". */
   tensors: readonly PlainTensor[];
+  /** Several of "graph". */
   graphs: readonly OnnxGraph[];
 }
 
@@ -102,6 +111,7 @@ export type DeclaredDim = number | string | null;
 
 /** Name and declared type of a value. */
 export interface ValueInfo {
+  /** Unique in its graph. */
   readonly name: string;
   /** Element type, half precision and bfloat16 as the float32 they are read as; null where nothing is said. */
   readonly type: PlainType | null;
@@ -109,7 +119,22 @@ export interface ValueInfo {
   readonly dims: readonly DeclaredDim[] | null;
 }
 
-/** Attribute of a node, when the file declares it as this kind; undefined when it is not there or another kind. */
+/**
+ * Attribute of a node, when the file declares it as this kind; undefined when it is not there or another kind.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { attributeOf, type OnnxAttribute } from "@shoal/core/onnx";
+ *
+ * // Of a node that has been read.
+ * const attributes = new Map<string, OnnxAttribute>([
+ *   ["axis", { kind: "int", value: -1 }],
+ * ]);
+ * assert.equal(attributeOf({ attributes }, "axis", "int"), -1);
+ * assert.equal(attributeOf({ attributes }, "axis", "float"), undefined);
+ * ```
+ */
 export function attributeOf<K extends OnnxAttributeKind>(
   { attributes }: Pick<OnnxNode, "attributes">,
   name: string,

@@ -8,6 +8,30 @@ import { openSource } from "./source.ts";
  * Loads an ONNX file and cuts it into cells.
  * @param source its bytes, or where it lies: a URL, or a path where there are files
  * @throws OnnxError naming node and attribute when it is no model, or none that cells compute
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular, ServingEngine } from "@shoal/core";
+ * import { loadOnnx } from "@shoal/core/onnx";
+ *
+ * // Usually a path or a URL: y = Relu(x), with x of any number of rows of 2.
+ * const file = atob(
+ *   "CAkSBmEgdGVzdDpDChIKAXgSAXkaBHJlbHUiBFJlbHUSAWdaFAoBeBIPCg0IARIJCgMSAW4K" +
+ *     "AggCYhQKAXkSDwoNCAESCQoDEgFuCgIIAkIECgAQFA==",
+ * );
+ * const model = await loadOnnx(Uint8Array.from(file, (c) => c.charCodeAt(0)), {
+ *   sizes: { n: 1 },
+ * });
+ * const engine = await ServingEngine.create({
+ *   models: [model],
+ *   policy: cellular(),
+ *   workers: 0,
+ * });
+ * const { outputs } = await engine.run(model, { x: Float32Array.of(-1, 2) });
+ * assert.deepEqual([...outputs.y.data], [0, 2]);
+ * await engine.close();
+ * ```
  */
 export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,

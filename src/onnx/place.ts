@@ -3,8 +3,25 @@ import { shorten } from "../base/describe.ts";
 /** Characters that a message repeats of a name. */
 const NAME_SHOWN = 60;
 
-/** What is wrong with a model file; the message names file, node and attribute. */
+/**
+ * What is wrong with a model file; the message names file, node and attribute.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { OnnxError, readModel } from "@shoal/core/onnx";
+ *
+ * try {
+ *   readModel(new Uint8Array(2), { label: "model.onnx" });
+ *   assert.fail("what is no model is refused");
+ * } catch (error) {
+ *   assert(error instanceof OnnxError && error instanceof RangeError);
+ *   assert.match(error.message, /^Cannot load model.onnx: /);
+ * }
+ * ```
+ */
 export class OnnxError extends RangeError {
+  /** Of the class, as errors print it. */
   override name = "OnnxError";
 }
 

@@ -8,7 +8,7 @@ import { attributeOf, type OnnxGraph, type OnnxNode } from "./ir.ts";
 import { OnnxError, quoted } from "./place.ts";
 
 /** Values by name. */
-type Values = (name: string) => PlainTensor | undefined;
+export type PlainValues = (name: string) => PlainTensor | undefined;
 
 /**
  * Runs a graph.
@@ -16,11 +16,27 @@ type Values = (name: string) => PlainTensor | undefined;
  * @param outer values of the graphs around it, by name; none for a model's graph
  * @returns outputs by name, in the graph's order
  * @throws OnnxError naming the node when it cannot be run; TypeError when an input is missing
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { plainTensor, readModel, runPlainGraph } from "@shoal/core/onnx";
+ *
+ * // Usually read from a file: y = Relu(x), with x of any number of rows of 2.
+ * const file = atob(
+ *   "CAkSBmEgdGVzdDpDChIKAXgSAXkaBHJlbHUiBFJlbHUSAWdaFAoBeBIPCg0IARIJCgMSAW4K" +
+ *     "AggCYhQKAXkSDwoNCAESCQoDEgFuCgIIAkIECgAQFA==",
+ * );
+ * const { graph } = readModel(Uint8Array.from(file, (c) => c.charCodeAt(0)));
+ * const x = plainTensor("float32", [1, 2], Float32Array.of(-1, 2));
+ * const results = runPlainGraph(graph, new Map([["x", x]]));
+ * assert.deepEqual(results.get("y")?.data, Float32Array.of(0, 2));
+ * ```
  */
 export function runPlainGraph(
   graph: OnnxGraph,
   inputs: ReadonlyMap<string, PlainTensor>,
-  outer: Values = () => undefined,
+  outer: PlainValues = () => undefined,
 ): Map<string, PlainTensor> {
   const values = new Map(graph.initializers);
   for (const { name } of graph.inputs) {
@@ -28,7 +44,7 @@ export function runPlainGraph(
     if (!given) throw new TypeError(`Input ${quoted(name)} is missing`);
     values.set(name, given);
   }
-  const valueOf: Values = (name) => values.get(name) ?? outer(name);
+  const valueOf: PlainValues = (name) => values.get(name) ?? outer(name);
   for (const node of graph.nodes) {
     const results = runPlainNode(
       node,
@@ -57,7 +73,7 @@ export function runPlainGraph(
 export function runPlainNode(
   node: OnnxNode,
   inputs: readonly (PlainTensor | undefined)[],
-  valueOf: Values = () => undefined,
+  valueOf: PlainValues = () => undefined,
 ): PlainTensor[] {
   if (node.domain !== "") fail(node, `its domain is ${quoted(node.domain)}`);
   const bodyOf = (attribute: string): OnnxGraph =>

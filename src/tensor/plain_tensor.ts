@@ -101,6 +101,16 @@ export function zerosOf<T extends PlainType>(
  * @param data its elements, row-major
  * @throws TypeError when the type is none, the dims are no list or the data are not the type's array; RangeError
  * when a dim is no whole number from 0, or dims and number of elements disagree
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { plainTensor } from "@shoal/core/onnx";
+ *
+ * const ids = plainTensor("int64", [1, 2], BigInt64Array.of(3n, 4n));
+ * assert.equal(ids.data[1], 4n);
+ * assert.throws(() => plainTensor("bool", [3], new Uint8Array(2)), RangeError);
+ * ```
  */
 export function plainTensor<T extends PlainType>(
   type: T,

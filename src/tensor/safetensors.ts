@@ -103,6 +103,23 @@ export function readSafetensors(
  * @returns copies of the tensors, by name; "__metadata__" is left out
  * @throws RangeError or TypeError naming the file and the tensor when it is truncated or malformed, or its elements are
  * of a type that is not read (floats of 8 bits and less)
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { readPlainSafetensors } from "@shoal/core/onnx";
+ *
+ * const header = new TextEncoder().encode(
+ *   JSON.stringify({ ids: { dtype: "I8", shape: [3], data_offsets: [0, 3] } }),
+ * );
+ * const file = new Uint8Array(8 + header.length + 3);
+ * new DataView(file.buffer).setBigUint64(0, BigInt(header.length), true);
+ * file.set(header, 8);
+ * file.set([1, 2, 255], 8 + header.length);
+ *
+ * const { type, dims, data } = readPlainSafetensors(file, "w").get("ids")!;
+ * assert.deepEqual([type, dims, [...data]], ["int8", [3], [1, 2, -1]]);
+ * ```
  */
 export function readPlainSafetensors(
   file: Uint8Array | ArrayBufferLike,

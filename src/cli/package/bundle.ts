@@ -21,6 +21,7 @@ export const DOORS = {
   "./kernels": "kernels",
   "./simulate": "simulate",
   "./npu": "npu",
+  "./onnx": "onnx",
 } as const;
 
 /** Has the paths of files that are not imported, as they are in the sources. */

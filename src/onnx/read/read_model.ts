@@ -57,7 +57,30 @@ export interface ReadOptions {
  * which they can run. Time and memory are in proportion to the file, whatever is in it.
  * @param file the whole file
  * @throws OnnxError naming the node and attribute when the file is cut off, malformed, or has what is not read
- * (sparse tensors, strings, elements of 4 or 8 bits of floats, sequences); TypeError when the file is no bytes
+ * (sparse tensors, strings, integers of 4 and floats of 8 bits, sequences); TypeError when the file is no bytes
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { readModel } from "@shoal/core/onnx";
+ *
+ * // Usually read from a file.
+ * const text = atob(
+ *   "CAkSBmEgdGVzdDpDChIKAXgSAXkaBHJlbHUiBFJlbHUSAWdaFAoBeBIPCg0IARIJCgMSAW4K" +
+ *     "AggCYhQKAXkSDwoNCAESCQoDEgFuCgIIAkIECgAQFA==",
+ * );
+ * const file = Uint8Array.from(text, (c) => c.charCodeAt(0));
+ * const { graph } = readModel(file, { label: "relu.onnx" });
+ * assert.deepEqual(graph.inputs, [
+ *   { name: "x", type: "float32", dims: ["n", 2] },
+ * ]);
+ * assert.deepEqual(graph.nodes.map(({ op }) => op), ["Relu"]);
+ *
+ * assert.throws(
+ *   () => readModel(file.subarray(0, 40), { label: "relu.onnx" }),
+ *   /^OnnxError: Cannot load relu.onnx: it is cut off or no ONNX file/,
+ * );
+ * ```
  */
 export function readModel(
   file: Uint8Array | ArrayBufferLike,
