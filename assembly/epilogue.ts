@@ -40,12 +40,12 @@ export namespace op {
 // @ts-ignore: decorator
 @inline export function finish(code: i32, lo: v128, hi: v128, at: usize, col: i32): void {
   // Without a call what takes less time than a call: whole panels that are stored as they
-  // are, or with ReLU or a residual; and sums none of which is the greatest so far, as nearly all.
+  // are, or with ReLU or a residual; and sums that are all less than the greatest so far, as nearly all.
   const activation = code & ~op.RESIDUAL;
   if (activation > op.RELU || n - col < 8) {
     if (code == op.ARGMAX && p1 == 0) {
       const best = v128.load_splat<f32>(p2 + at);
-      if (!v128.any_true(v128.or(f32x4.gt(lo, best), f32x4.gt(hi, best)))) return;
+      if (!v128.any_true(v128.or(f32x4.ge(lo, best), f32x4.ge(hi, best)))) return;
     }
     return complete(code, lo, hi, at, col);
   }
@@ -188,18 +188,21 @@ function tanh(x: v128): v128 {
   return f32x4.add(f32x4.mul(f32x4.sub(v128.splat<f32>(1), z), candidate), f32x4.mul(z, h));
 }
 
-/** Keeps the greatest sum so far and its column; the lowest column wins ties, NaN never wins. */
+/**
+ * Keeps the greatest sum so far and its column; NaN never wins. The lowest column wins ties: columns come in any
+ * order.
+ */
 function track(lo: v128, hi: v128, col: i32, left: i32, id: usize, best: usize): void {
   const bound = v128.load_splat<f32>(best);
-  let greater = i32x4.bitmask(f32x4.gt(lo, bound)) | (i32x4.bitmask(f32x4.gt(hi, bound)) << 4);
-  if (left < 8) greater &= (1 << left) - 1;
-  if (!greater) return;
+  let some = i32x4.bitmask(f32x4.ge(lo, bound)) | (i32x4.bitmask(f32x4.ge(hi, bound)) << 4);
+  if (left < 8) some &= (1 << left) - 1;
+  if (!some) return;
   let max = load<f32>(best);
-  while (greater) {
-    const lane = ctz(greater);
-    greater &= greater - 1;
+  while (some) {
+    const lane = ctz(some);
+    some &= some - 1;
     const value = laneOf(lo, hi, lane);
-    if (value > max) {
+    if (value > max || (value == max && col + lane < load<i32>(id))) {
       max = value;
       store<i32>(id, col + lane);
     }

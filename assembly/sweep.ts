@@ -6,7 +6,7 @@
 // of panels after the other, and the group stays in cache while the block's tiles
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
 import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from "./blocked";
-import { lateActivation, op } from "./epilogue";
+import { lateActivation } from "./epilogue";
 import { allK, n, op0, op1, p0, units, unitsOf } from "./job";
 import { touch } from "./touch";
 import {
@@ -71,7 +71,7 @@ export function sweep(m: i32, panels: i32, w: usize): void {
 /** Rows first..m - 1 against all panels with whole tiles, the first panel's outputs from `firstCol` on. */
 function direct(first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, firstCol: i32): void {
   const streaming = <usize>panels * panelBytes > STREAM_BYTES;
-  if (m - first == 1 && streaming && op0 == op1 && op0 != op.ARGMAX) {
+  if (m - first == 1 && streaming && op0 == op1) {
     apart(<usize>first << 2, panels, w, panelBytes, firstCol);
     return;
   }

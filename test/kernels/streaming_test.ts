@@ -152,3 +152,51 @@ for (
     }
   });
 }
+
+// One row meets streaming weights at four places at once: columns of its arg-max come in no order.
+Deno.test("projection with arg-max on streaming weights takes the lowest of equal columns", () => {
+  const [n, k] = [1107, 501];
+  const { kernels, memory, base } = release;
+  const floats = new Float32Array(memory.buffer);
+  const words = new Uint32Array(memory.buffer);
+  // Every logit is the weight that stands alone in its column.
+  const run = (logits: Float32Array): { id: number; best: number } => {
+    const weight = new Float32Array(n * k);
+    logits.forEach((logit, j) => weight[j * k] = logit);
+    const packed = packGemm({ n, k, weight, layout: "nk" });
+    let top = base;
+    const take = (count: number): number => {
+      const at = top;
+      top = Math.ceil((top + 4 * count) / 64) * 64;
+      return at;
+    };
+    const [w, a, id, best] = [packed.length, k, 1, 1].map(take);
+    const [aRows, idRows] = [1, 1].map(take);
+    floats.set(packed, w / 4);
+    floats.fill(0, a / 4, a / 4 + k);
+    floats[a / 4] = 1;
+    words[aRows / 4] = a;
+    words[idRows / 4] = id;
+    kernels.projection_argmax_f32(1, n, k, aRows, w, idRows, 0, best);
+    return { id: words[id / 4], best: floats[best / 4] };
+  };
+  // A quarter of the panels is 34 of them: 272 columns.
+  for (
+    const equal of [
+      [0, 272, 1106],
+      [280, 8],
+      [1, 273],
+      [1100, 5],
+      [600, 300],
+      [816, 544, 272],
+    ]
+  ) {
+    const logits = new Float32Array(n).fill(-1);
+    for (const column of equal) logits[column] = 2;
+    assert.deepEqual(run(logits), { id: Math.min(...equal), best: 2 });
+  }
+  assert.deepEqual(run(new Float32Array(n).fill(-Infinity)), {
+    id: 0,
+    best: -Infinity,
+  });
+});

@@ -80,10 +80,10 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.argmax-ties",
     file: "assembly/epilogue.ts",
-    from: "if (value > max) {",
-    to: "if (value >= max) {",
-    tests: [exact("projection_argmax_f32")],
-    why: "the lowest column wins ties",
+    from: "if (value > max || (value == max && col + lane < load<i32>(id))) {",
+    to: "if (value > max) {",
+    tests: ["test/kernels/streaming_test.ts"],
+    why: "the lowest column wins ties, whatever order columns come in",
   },
   {
     id: "kernels.argmax-padding",
