@@ -172,5 +172,14 @@ Deno.test("sizes that grow without end are refused", () => {
     name: "OnnxError",
     message: /terms \(\d+ characters\) is not computed with|beyond any memory/,
   });
+  let product: Dim = 1;
+  assert.throws(() => {
+    for (let i = 0; i < 20; i++) {
+      product = multiplyDims(
+        product,
+        addDims(symbol(`p${i}`), symbol(`q${i}`)),
+      );
+    }
+  }, /a size of 128 terms \(\d+ characters\) is not computed with/);
   assert.throws(() => multiplyDims(2 ** 52, 2), /beyond any memory/);
 });

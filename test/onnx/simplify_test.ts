@@ -232,17 +232,26 @@ Deno.test("values that are given take the place of the file's", () => {
 Deno.test("constants beyond any need are not made", () => {
   const { ops, shapeOf } = simplified(
     {
-      initializers: { shape: plainOf("int64", [3], [2 ** 20, 2 ** 20, 4]) },
+      initializers: {
+        shape: plainOf("int64", [3], [2 ** 20, 2 ** 20, 4]),
+        // 80 MB would be no great work, but stand for 8 bytes.
+        large: plainOf("int64", [1], [20_000_000]),
+      },
       nodes: [
         node("ConstantOfShape", ["shape"], ["huge"]),
         node("ReduceSum", ["huge"], ["sum"]),
-        node("Add", ["x", "sum"], ["y"]),
+        node("ConstantOfShape", ["large"], ["many"]),
+        node("ReduceSum", ["many"], ["count"]),
+        node("Sum", ["x", "sum", "count"], ["y"]),
       ],
     },
     {},
     13,
   );
-  assert.deepEqual(ops, ["ConstantOfShape", "ReduceSum", "Add"]);
+  assert.deepEqual(
+    ops,
+    ["ConstantOfShape", "ReduceSum", "ConstantOfShape", "ReduceSum", "Sum"],
+  );
   assert.equal(shapeOf("huge"), "[1048576, 1048576, 4]");
 });
 
