@@ -62,7 +62,10 @@ function besideImage(
   size: ImageSize,
 ): Value | undefined {
   if (isShape(x.dims, dims)) return x.image;
-  if (x.elements === 1) return short(op, x, elementCount(dims));
+  if (x.elements === 1) {
+    const row = short(op, x, elementCount(dims));
+    return x.constant || row.width === 1 ? row : op.Reshape(row, size);
+  }
   const channelAxis = x.dims.length - (dims.length - 1);
   const perChannel = x.dims.every((n, axis) =>
     n === (axis === channelAxis ? size.channels : 1)

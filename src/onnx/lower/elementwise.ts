@@ -2,10 +2,15 @@
 import type { Operators } from "../../graph/cell_builder.ts";
 import type { Value } from "../../graph/operator.ts";
 import { broadcastDims } from "../../plain/layout.ts";
-import { tensor } from "../../tensor/tensor.ts";
+import type { PlainTensor } from "../../tensor/plain_tensor.ts";
+import { isShape, tensor } from "../../tensor/tensor.ts";
 import { besideEachOther } from "./broadcast.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
 import { imageSizeOf, Operand } from "./operand.ts";
+
+function isFinite({ data }: PlainTensor): boolean {
+  return data.every((value: number | bigint) => Number.isFinite(Number(value)));
+}
 
 function isFloat(view: LoweredNode): boolean {
   return view.operands.every(({ type }) => type === "float32");
@@ -27,11 +32,26 @@ function apply(op: Operators, name: Binary, a: Operand, b: Operand) {
   return new Operand(op, { type: "float32", dims }, op[name](...pair));
 }
 
+/** What a comparison with it leaves as it is: exporters write reductions with it. */
+const NEUTRAL: Readonly<Partial<Record<Binary, number>>> = {
+  Max: -Infinity,
+  Min: Infinity,
+};
+
 /** Of two operands or more. */
 const binary = (name: Binary): NodeLowering => (view) => {
-  if (!isFloat(view) || view.operands.length < 2) return undefined;
-  let sum: Operand | undefined = view.operand();
-  for (const next of view.operands.slice(1)) {
+  if (!isFloat(view)) return undefined;
+  const isNeutral = ({ constant, elements }: Operand) =>
+    constant !== undefined && elements === 1 &&
+    constant.data[0] === NEUTRAL[name];
+  const operands = view.operands.filter((x) => !isNeutral(x));
+  const isRow = (x: Operand) => !x.constant || isFinite(x.constant);
+  if (operands.length === 0 || !operands.every(isRow)) return undefined;
+  let sum: Operand | undefined = operands[0];
+  if (operands.length === 1 && !isShape(sum.dims, view.dims())) {
+    return undefined;
+  }
+  for (const next of operands.slice(1)) {
     sum = sum && apply(view.op, name, sum, next);
   }
   return sum?.any;

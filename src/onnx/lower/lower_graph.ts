@@ -113,11 +113,15 @@ function rowDims(dims: readonly number[], at: Place): readonly number[] {
   return dims;
 }
 
+/** Operators of which a constant may be infinite. */
+const COMPARES: ReadonlySet<string> = new Set(["Max", "Min", "Clip"]);
+
 class GraphLowering implements Around {
   readonly #operands = new Map<string, Operand>();
   readonly #readers = new Map<string, OnnxNode[]>();
   readonly #outputs: ReadonlySet<string>;
   readonly #absorbed = new Set<OnnxNode>();
+  readonly #finite = new Map<Float32Array, boolean>();
 
   constructor(
     { nodes, outputs }: OnnxGraph,
@@ -158,9 +162,10 @@ class GraphLowering implements Around {
 
   #lowered(node: OnnxNode): readonly Value[] | undefined {
     const lowering = loweringOf(node.op, node.domain);
-    const isThere = (name: string) =>
-      name === "" || !this.known(name).dims.includes(0);
-    if (!lowering || !node.inputs.every(isThere)) return undefined;
+    const isRow = (name: string) =>
+      name === "" || !this.known(name).dims.includes(0) &&
+        (COMPARES.has(node.op) || this.isFinite(name));
+    if (!lowering || !node.inputs.every(isRow)) return undefined;
     const view = new LoweredNode(node, this.op, this);
     const made = lowering(view);
     if (made === undefined) return undefined;
@@ -225,15 +230,28 @@ class GraphLowering implements Around {
       : undefined;
   }
 
+  isFinite(name: string): boolean {
+    const data = this.known(name).constant?.data;
+    if (!(data instanceof Float32Array)) return true;
+    let isFinite = this.#finite.get(data);
+    if (isFinite === undefined) {
+      isFinite = data.every((value) => Number.isFinite(value));
+      this.#finite.set(data, isFinite);
+    }
+    return isFinite;
+  }
+
   absorb(node: OnnxNode): void {
     this.#absorbed.add(node);
   }
 
-  /** An output of the graph; a constant of another type than floats is made by an operator, too. */
+  /** An output of the graph; a constant that is no finite floats is made by an operator, too. */
   result(name: string): Value {
     const operand = this.operand(name);
     const { constant, type, dims } = operand;
-    if (constant === undefined || type === "float32") return operand.row;
+    if (constant === undefined || type === "float32" && this.isFinite(name)) {
+      return operand.row;
+    }
     const at = this.place.in(`output ${quoted(name)}`);
     return this.op.Plain({
       name: "Identity",

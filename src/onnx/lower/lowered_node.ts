@@ -20,6 +20,8 @@ export interface Around {
   /** Places a value, or gives what it became. */
   operand(name: string): Operand;
   known(name: string): KnownValue;
+  /** Whether a value is no constant of floats, or one of finite ones: rows that all requests share are. */
+  isFinite(name: string): boolean;
   /** The one node that reads a value that is no result of the graph. */
   onlyReader(name: string): OnnxNode | undefined;
   /** Leaves a later node out: the node under way does its work, and makes its result. */
@@ -128,6 +130,7 @@ export class LoweredNode {
     const rank = dims.length;
     const size = dims[axis];
     const isBias = bias?.type === "float32" && bias.data.length === size &&
+      this.around.isFinite(other) &&
       bias.dims.length <= rank &&
       bias.dims.every((n, i) =>
         n === (i + rank - bias.dims.length === axis ? size : 1)
