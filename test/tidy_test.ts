@@ -86,7 +86,7 @@ const ONLY_IN: readonly { what: RegExp; files: readonly string[] }[] = [
   { what: /\bDeno\./, files: [] },
   {
     what: /\b(new Worker\(|node:worker_threads)/,
-    files: ["src/engine/wall/runtime.ts"],
+    files: ["src/engine/wall/runtime.ts", "src/base/node_module.ts"],
   },
 ];
 

@@ -7,7 +7,8 @@ import { openSource } from "./source.ts";
 /**
  * Loads an ONNX file and cuts it into cells.
  * @param source its bytes, or where it lies: a URL, or a path where there are files
- * @throws OnnxError naming node and attribute when it is no model, or none that cells compute
+ * @throws OnnxError naming node and attribute, or input and axis, when it is no model, or none that cells compute;
+ * TypeError on a source or an option that is none
  *
  * @example
  * ```ts

@@ -1,5 +1,6 @@
 /** Where a model's bytes come from. */
 import { describe } from "../base/describe.ts";
+import { nodeModule } from "../base/node_module.ts";
 import type { ExternalFiles } from "./read/external_data.ts";
 
 /** A model's file, and those beside it. */
@@ -33,9 +34,19 @@ export async function openSource(source: unknown): Promise<OpenedSource> {
     const bytes = await answer.arrayBuffer();
     return { bytes, label: labelOf(url.pathname), external: NOTHING };
   }
-  const { readFileSync } = await import("node:fs");
-  const { dirname, join } = await import("node:path");
-  const { fileURLToPath } = await import("node:url");
+  const files = nodeModule("node:fs");
+  const paths = nodeModule("node:path");
+  const urls = nodeModule("node:url");
+  if (!files || !paths || !urls) {
+    throw new TypeError(
+      `There are no files here: give ${
+        describe(source)
+      } as a URL, or its bytes`,
+    );
+  }
+  const { readFileSync } = files;
+  const { dirname, join } = paths;
+  const { fileURLToPath } = urls;
   const path = url ? fileURLToPath(url) : String(source);
   return {
     bytes: readFileSync(path),

@@ -2,6 +2,7 @@
  * The one adapter for what runtimes do differently: worker threads and files. Deno, Bun and browsers
  * have Web Workers; Node has `node:worker_threads`.
  */
+import { nodeModule } from "../../base/node_module.ts";
 import { shareMemory } from "../../kernels/module/fixed_memory.ts";
 
 /** A worker thread as the engine sees it. */
@@ -88,26 +89,6 @@ function wayOut(): string {
     ? `run "deno task build" first`
     : "worker.js and the .wasm files of @shoal/core belong beside the code that loads them; " +
       `some bundlers want to be told (README, "Bundlers")`;
-}
-
-/**
- * A module of Node's, in Node and where it is imitated. An import, even one that never runs, is more than
- * some bundlers for browsers put up with.
- */
-function nodeModule<Name extends keyof NodeModules>(
-  name: Name,
-): NodeModules[Name] | undefined {
-  const { process } = globalThis as {
-    process?: { getBuiltinModule?(name: Name): NodeModules[Name] };
-  };
-  return process?.getBuiltinModule?.(name);
-}
-
-interface NodeModules {
-  "node:fs/promises": typeof import("node:fs/promises");
-  "node:os": typeof import("node:os");
-  "node:process": typeof import("node:process");
-  "node:worker_threads": typeof import("node:worker_threads");
 }
 
 /** Threads of Node's, where there are none of the Web's. */

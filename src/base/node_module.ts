@@ -1,0 +1,22 @@
+/**
+ * A module of Node's, in Node and where it is imitated. An import, even one that never runs, is more than
+ * some bundlers for browsers put up with.
+ */
+export function nodeModule<Name extends keyof NodeModules>(
+  name: Name,
+): NodeModules[Name] | undefined {
+  const { process } = globalThis as {
+    process?: { getBuiltinModule?(name: Name): NodeModules[Name] };
+  };
+  return process?.getBuiltinModule?.(name);
+}
+
+interface NodeModules {
+  "node:fs": typeof import("node:fs");
+  "node:fs/promises": typeof import("node:fs/promises");
+  "node:os": typeof import("node:os");
+  "node:path": typeof import("node:path");
+  "node:process": typeof import("node:process");
+  "node:url": typeof import("node:url");
+  "node:worker_threads": typeof import("node:worker_threads");
+}
