@@ -189,6 +189,9 @@ Deno.test("projection with arg-max on streaming weights takes the lowest of equa
       [1100, 5],
       [600, 300],
       [816, 544, 272],
+      // Met later than what they win against.
+      [272, 8],
+      [820, 60, 300],
     ]
   ) {
     const logits = new Float32Array(n).fill(-1);
