@@ -26,6 +26,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "say why a request waited or a batch was not full",
     load: async () => (await import("./explain.ts")).explain,
   },
+  inspect: {
+    summary: "show what an ONNX file becomes: inputs, outputs, cells",
+    load: async () => (await import("./inspect.ts")).inspect,
+  },
   npu: {
     summary: "run a SCALE-Sim topology on the systolic-array model",
     load: async () => (await import("./npu.ts")).runNpu,
@@ -33,6 +37,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   profile: {
     summary: "measure this machine's kernels per cell and batch size",
     load: async () => (await import("./profile.ts")).profile,
+  },
+  run: {
+    summary: "run one request to a model of an ONNX file",
+    load: async () => (await import("./run.ts")).run,
   },
   simulate: {
     summary: "run policies on virtual time with a given cost table",

@@ -15,6 +15,12 @@ const CHUNK_BYTES = 2 ** 16;
 
 /** @throws UsageError unless it is text of at most TEXT_BYTES_MAX */
 export function readText(path: string): string {
+  const bytes = readBytes(path);
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+/** @throws UsageError unless it is a file of at most TEXT_BYTES_MAX */
+export function readBytes(path: string): Uint8Array {
   const fail = (why: string): never => {
     throw new UsageError(`Cannot read ${named(path)}: ${why}`);
   };
@@ -26,12 +32,10 @@ export function readText(path: string): string {
     if (error instanceof UsageError) throw error;
     return fail(reasonOf(error));
   }
-  if (bytes === undefined) {
-    return fail(
+  return bytes ??
+    fail(
       `it has more than ${TEXT_BYTES_MAX / 2 ** 20} MiB, the most that is read`,
     );
-  }
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
 /** Read in pieces, since a pipe or a device does not know its size. @returns undefined beyond `max` */
@@ -135,7 +139,7 @@ function named(path: string): string {
 }
 
 /** What the system said, without the path again. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { code, message } = error as Error & { code?: string };
   return code !== undefined && Object.hasOwn(REASONS, code)
     ? REASONS[code]

@@ -40,14 +40,16 @@ export function cutsOf({ operators }: Cell, size: CellSize): number[] {
   const least = size === "layer" ? 0 : size;
   const starts: number[] = [];
   let products = 0;
+  let hasLayer = false;
   operators.forEach((operator, at) => {
     const joins = operator.op === "Gemm" && operators[at - 1]?.op === "Concat";
     if (
-      products > 0 && products >= least && !joins && !BELONGS.has(operator.op)
+      hasLayer && products >= least && !joins && !BELONGS.has(operator.op)
     ) {
       starts.push(at);
       products = 0;
     }
+    hasLayer ||= !BELONGS.has(operator.op);
     products += productsOf(operator);
   });
   return starts;

@@ -58,7 +58,7 @@ export function onnxModel(
     checkedOptions("loadOnnx", options, CHECKS);
   const place = new Place(file.label);
   const dims = sizesOf(file.graph, sizes, place);
-  const { model, values } = simplify(file, {
+  const { model, values } = simplify(withOutputs(file), {
     inputs: dims,
     ...(constants && { constants }),
   });
@@ -130,6 +130,24 @@ const CHECKS = {
 function isRecord(option: string, value: unknown): void {
   if (typeof value === "object" && value !== null) return;
   throw new TypeError(`"${option}" is an object, got ${describe(value)}`);
+}
+
+/**
+ * The model with names for results that nobody wants, but which stand before wanted ones: an operator in plain
+ * TypeScript makes them all the same.
+ */
+function withOutputs(file: OnnxModel): OnnxModel {
+  const nodes = file.graph.nodes.map((node) => {
+    const last = node.outputs.findLastIndex((name) => name !== "");
+    const isWhole = node.outputs.indexOf("") === -1 ||
+      node.outputs.indexOf("") > last;
+    if (isWhole) return node;
+    const outputs = node.outputs.map((name, i) =>
+      name === "" && i < last ? `${node.name}#${i}` : name
+    );
+    return { ...node, outputs };
+  });
+  return { ...file, graph: { ...file.graph, nodes } };
 }
 
 /** Characters of a node's name that a cell's has. */

@@ -49,7 +49,9 @@ function dimsOf(
   const at = place.in(`input ${quoted(name)}`);
   if (Object.hasOwn(shapes, name)) {
     const given: unknown = shapes[name];
-    const fits = isList(given) && given.every(isSize) &&
+    const isShape = isList(given) &&
+      given.every((size) => size === 0 || isSize(size));
+    const fits = isShape &&
       (dims === null || dims.length === given.length &&
           dims.every((size, i) =>
             typeof size !== "number" || size === given[i]

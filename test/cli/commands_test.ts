@@ -190,6 +190,15 @@ const BAD: Readonly<
       /--policy is cellular, got "late"/,
     ],
   ],
+  inspect: [
+    [[], /MODEL\.onnx is missing/],
+    [["FILE:none.onnx"], /none\.onnx.*no such file/],
+    [["FILE:good.json"], /good\.json: it is cut off or no ONNX file/],
+    [["FILE:"], /it is a directory/],
+    [["FILE:empty.json", "--cells", "big"], /--cells.*got "big"/],
+    [["FILE:empty.json", "--size", "N"], /--size is NAME=VALUE, got "N"/],
+    [["FILE:empty.json", "--shape", "x=1,-2"], /--shape x.*got "-2"/],
+  ],
   npu: [
     [[], /give one of --topology/],
     [["--topology", "FILE:none.csv"], /Cannot read .*none\.csv/],
@@ -244,6 +253,11 @@ const BAD: Readonly<
     [["lstm", "--option", "="], /--option "="/],
     [["unet", "--option", "depth=60"], /"depth" of model "unet" is at most 16/],
     [["lstm", "--out", "FILE:"], /Cannot write .*directory/],
+  ],
+  run: [
+    [[], /MODEL\.onnx is missing/],
+    [["FILE:empty.json"], /empty\.json.*no ONNX file/],
+    [["FILE:good.json", "--input"], /--input/],
   ],
   simulate: [
     [[], /--config FILE is missing/],

@@ -1,12 +1,8 @@
 /** Cases of the ONNX project's operator tests (`../shared/data/onnx-node-tests`), where they lie beside the checkout. */
 import { existsSync, readFileSync } from "node:fs";
 import type { OnnxModel } from "../../src/onnx/ir.ts";
-import { Place } from "../../src/onnx/place.ts";
-import { ReadContext } from "../../src/onnx/read/context.ts";
-import { ExternalData } from "../../src/onnx/read/external_data.ts";
-import { Message } from "../../src/onnx/read/message.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
-import { readTensor } from "../../src/onnx/read/read_tensor.ts";
+import { readTensorFile } from "../../src/onnx/read/read_tensor_file.ts";
 import { numbersOf, type PlainTensor } from "../../src/tensor/plain_tensor.ts";
 
 const FOLDER = new URL(
@@ -76,13 +72,6 @@ function tensors(
     const file = new URL(`${kind}_${i}.pb`, set);
     return [name, readTensorFile(readFileSync(file), file.pathname)];
   }));
-}
-
-/** A file that has one tensor (`TensorProto`). */
-export function readTensorFile(file: Uint8Array, label: string): PlainTensor {
-  const context = new ReadContext(new ExternalData(() => undefined));
-  const message = new Message(file, new Place(label), context.budget);
-  return readTensor(message, label, context);
 }
 
 /**

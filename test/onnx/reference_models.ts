@@ -23,7 +23,7 @@ import {
   type TensorData,
 } from "../../src/tensor/tensor.ts";
 import { dataFolder } from "../workload/data_folder.ts";
-import { readTensorFile } from "./node_cases.ts";
+import { readTensorFile } from "../../src/onnx/read/read_tensor_file.ts";
 
 /** A request and what it should give; several models expect some of their outputs only. */
 export interface Reference {

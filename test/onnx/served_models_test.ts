@@ -108,7 +108,13 @@ for (const [name, { load, tolerance }] of Object.entries(CASES)) {
 }
 
 for (
-  const net of ["squeezenet", "inception_v1", "resnet50", "bvlc_alexnet", "vgg19"]
+  const net of [
+    "squeezenet",
+    "inception_v1",
+    "resnet50",
+    "bvlc_alexnet",
+    "vgg19",
+  ]
 ) {
   Deno.test(`${net}: ONNX Runtime's logits with seeded weights`, () => {
     const folder = modelFolder(net, "cnn-topologies");

@@ -9,7 +9,8 @@ import {
   zerosOf,
 } from "../../src/tensor/plain_tensor.ts";
 import { readSafetensors } from "../../src/tensor/safetensors.ts";
-import { difference, readTensorFile } from "../onnx/node_cases.ts";
+import { readTensorFile } from "../../src/onnx/read/read_tensor_file.ts";
+import { difference } from "../onnx/node_cases.ts";
 
 const FOLDER = new URL("../../../shared/data/models/", import.meta.url);
 

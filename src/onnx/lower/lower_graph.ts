@@ -165,7 +165,11 @@ class GraphLowering implements Around {
     const isRow = (name: string) =>
       name === "" || !this.known(name).dims.includes(0) &&
         (COMPARES.has(node.op) || this.isFinite(name));
-    if (!lowering || !node.inputs.every(isRow)) return undefined;
+    const isEmpty = (name: string) =>
+      name !== "" && this.known(name).dims.includes(0);
+    if (
+      !lowering || !node.inputs.every(isRow) || node.outputs.some(isEmpty)
+    ) return undefined;
     const view = new LoweredNode(node, this.op, this);
     const made = lowering(view);
     if (made === undefined) return undefined;

@@ -1,0 +1,120 @@
+/** `shoal inspect`: what an ONNX file becomes. */
+import type { Cell } from "../graph/cell.ts";
+import type { Operator } from "../graph/operator.ts";
+import { productsOf } from "../graph/products.ts";
+import type { InputSpec } from "../onnx/input_tensors.ts";
+import type { OnnxCellModel } from "../onnx/model.ts";
+import { renderTable, type Table } from "../report/table.ts";
+import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
+import { readOptions } from "./options.ts";
+import { print, stdoutColor } from "./terminal.ts";
+
+const NAME = "shoal inspect";
+
+const HELP = `${NAME} MODEL.onnx [options]
+
+Prints inputs and outputs of an ONNX file, and the cells that it is cut into, each a unit of batching: the
+operators of a cell, its parameters, and the multiply-accumulates of one request.
+
+${ONNX_HELP}
+  --json            as JSON`;
+
+export async function inspect(args: string[]): Promise<number> {
+  const given = readOptions({
+    name: NAME,
+    help: HELP,
+    options: { ...ONNX_OPTIONS, json: { type: "boolean" } },
+    positionalsMax: 1,
+  }, args);
+  if (given === undefined) return 0;
+  const { values, positionals } = given;
+  const model = await loadFile(NAME, positionals[0], values);
+  const cells = model.cells.map(aboutCell);
+  if (values.json === true) {
+    const { name, inputs, results, notes } = model;
+    print(JSON.stringify({ name, inputs, results, cells, notes }, null, 2));
+  } else print(textOf(model, cells));
+  return 0;
+}
+
+interface AboutCell {
+  readonly name: string;
+  readonly operators: Readonly<Record<string, number>>;
+  readonly parameters: number;
+  readonly products: number;
+}
+
+function aboutCell({ name, operators }: Cell): AboutCell {
+  const counts: Record<string, number> = {};
+  for (const operator of operators) {
+    if (operator.op === "Reshape" || operator.op === "Constant") continue;
+    const called = operator.op === "Plain"
+      ? `${operator.name} (plain)`
+      : operator.op;
+    counts[called] = (counts[called] ?? 0) + 1;
+  }
+  const sum = (of: (operator: Operator) => number) =>
+    operators.reduce((total, operator) => total + of(operator), 0);
+  return {
+    name,
+    operators: counts,
+    parameters: sum(parametersOf),
+    products: sum(productsOf),
+  };
+}
+
+/** Elements of its weights. */
+function parametersOf(operator: Operator): number {
+  return Object.values(operator).reduce((sum: number, field: unknown) => {
+    const { data, values } = (field ?? {}) as {
+      data?: unknown;
+      values?: unknown;
+    };
+    const elements = data ?? values;
+    return ArrayBuffer.isView(elements)
+      ? sum + (elements as Float32Array).length
+      : sum;
+  }, 0);
+}
+
+function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
+  const listed = (specs: readonly InputSpec[]) =>
+    specs.map(({ name, dtype, shape }) =>
+      `  ${name}: ${dtype}[${shape.join(", ")}]`
+    );
+  const table: Table = {
+    columns: [
+      { title: "cell" },
+      { title: "operators" },
+      { title: "parameters", align: "right" },
+      { title: "products", align: "right" },
+    ],
+    rows: cells.map(({ name, operators, parameters, products }, i) => [
+      { text: name.slice(name.lastIndexOf(`/${i}`) + 1) },
+      {
+        text: Object.entries(operators).map(([op, count]) =>
+          count === 1 ? op : `${count} ${op}`
+        ).join(", "),
+      },
+      { text: `${parameters}` },
+      { text: `${products}` },
+    ]),
+  };
+  const total = (of: (cell: AboutCell) => number) =>
+    cells.reduce((sum, cell) => sum + of(cell), 0);
+  return [
+    `${model.name}: ${cells.length} ${cells.length === 1 ? "cell" : "cells"}, ${
+      total(({ parameters }) => parameters)
+    } parameters, ${
+      total(({ products }) => products)
+    } multiply-accumulates a request`,
+    "inputs",
+    ...listed(model.inputs),
+    "outputs",
+    ...listed(model.results),
+    "",
+    renderTable(table, { color: stdoutColor() }).trimEnd(),
+    ...model.notes.map((note) => `- ${note}`),
+    "Every request is a row of its own in every cell: any number of them batch, under every policy.",
+  ].join("\n");
+}

@@ -1,0 +1,76 @@
+/** What commands on ONNX files have in common: the file, sizes that it leaves open, how large cells are. */
+import { describe } from "../base/describe.ts";
+import { loadOnnx } from "../onnx/load.ts";
+import type { ModelOptions, OnnxCellModel } from "../onnx/model.ts";
+import { OnnxError } from "../onnx/place.ts";
+import { reasonOf } from "./files.ts";
+import { integerOf, see } from "./options.ts";
+import { UsageError } from "./terminal.ts";
+
+/** Options of such a command. */
+export const ONNX_OPTIONS = {
+  size: { type: "string", multiple: true },
+  shape: { type: "string", multiple: true },
+  cells: { type: "string" },
+} as const;
+
+/** Lines of help about them. */
+export const ONNX_HELP =
+  `  --size NAME=N     size of an axis that the file calls NAME; a batch axis in front is 1
+  --shape NAME=1,N  sizes of all axes of input NAME, where the file leaves some open
+  --cells SIZE      "layer", "model", or least multiply-accumulates of a cell (default 1048576)`;
+
+const SIZE_MAX = 2 ** 30;
+
+/** The two sides of NAME=VALUE; names may have "=" in them. @throws UsageError */
+export function sidesOf(option: string, text: string): [string, string] {
+  const at = text.lastIndexOf("=");
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw new UsageError(`--${option} is NAME=VALUE, got ${describe(text)}`);
+}
+
+/**
+ * Loads the file that a command names.
+ * @throws UsageError saying what is wrong with it or with an option
+ */
+export async function loadFile(
+  command: string,
+  path: string | undefined,
+  { size = [], shape = [], cells }: {
+    readonly size?: readonly string[];
+    readonly shape?: readonly string[];
+    readonly cells?: string;
+  },
+): Promise<OnnxCellModel> {
+  if (path === undefined) {
+    throw new UsageError(`MODEL.onnx is missing${see(command)}`);
+  }
+  const one = (what: string, text: string) =>
+    integerOf(what, text, { min: 1, max: SIZE_MAX });
+  const options: ModelOptions = {
+    sizes: Object.fromEntries(size.map((text) => {
+      const [name, value] = sidesOf("size", text);
+      return [name, one(`--size ${name}`, value)];
+    })),
+    shapes: Object.fromEntries(shape.map((text) => {
+      const [name, value] = sidesOf("shape", text);
+      return [
+        name,
+        value.split(",").map((size) => one(`each of --shape ${name}`, size)),
+      ];
+    })),
+    ...(cells !== undefined && {
+      cells: cells === "layer" || cells === "model"
+        ? cells
+        : integerOf("--cells", cells, { max: Number.MAX_SAFE_INTEGER }),
+    }),
+  };
+  try {
+    return await loadOnnx(path, options);
+  } catch (error) {
+    if (error instanceof OnnxError) throw new UsageError(error.message);
+    const { code } = error as { code?: string };
+    if (code === undefined) throw error;
+    throw new UsageError(`Cannot read ${describe(path)}: ${reasonOf(error)}`);
+  }
+}
