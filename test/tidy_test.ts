@@ -63,6 +63,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     read: [],
     shapes: [],
     simplify: ["shapes"],
+    fuse: [],
     lower: [],
   },
   policy: {

@@ -16,7 +16,8 @@ import {
   type OnnxInput,
 } from "./input_tensors.ts";
 import type { OnnxModel, OnnxNode } from "./ir.ts";
-import type { KnownValue } from "./lower/operand.ts";
+import { fuseParts } from "./fuse/fuse_parts.ts";
+import type { KnownValue } from "./known_value.ts";
 import { dtypeOf, type LoweredGraph, lowerGraph } from "./lower/lower_graph.ts";
 import { Place, quoted } from "./place.ts";
 import { sizesAt } from "./shapes/value.ts";
@@ -62,7 +63,6 @@ export function onnxModel(
     inputs: dims,
     ...(constants && { constants }),
   });
-  const { graph } = model;
   const known = new Map<string, KnownValue>();
   for (const [value, inferred] of values) {
     const { type, constant } = inferred;
@@ -70,7 +70,7 @@ export function onnxModel(
     if (type === null || sizes === undefined) continue;
     known.set(value, { type, dims: sizes, ...(constant && { constant }) });
   }
-  for (const node of graph.nodes) {
+  for (const node of model.graph.nodes) {
     for (const output of node.outputs) {
       if (output === "" || known.has(output)) continue;
       place.node(node).fail(
@@ -80,6 +80,7 @@ export function onnxModel(
       );
     }
   }
+  const graph = fuseParts(model.graph, known);
   const lowered = lowerGraph(graph, known, name, place);
   const cut = cutCell(
     lowered.cell,

@@ -8,7 +8,8 @@ import type { OnnxGraph, OnnxNode } from "../ir.ts";
 import { plainOperator, runPlain } from "../../plain/registry.ts";
 import { OnnxError, type Place, quoted } from "../place.ts";
 import { type Around, LoweredNode } from "./lowered_node.ts";
-import { type KnownValue, Operand } from "./operand.ts";
+import type { KnownValue } from "../known_value.ts";
+import { Operand } from "./operand.ts";
 import { loweringOf } from "./registry.ts";
 
 const DTYPES: Readonly<Partial<Record<PlainType, Dtype>>> = {

@@ -5,7 +5,8 @@ import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import { numbersOf } from "../../tensor/plain_tensor.ts";
 import { type Tensor, tensor } from "../../tensor/tensor.ts";
 import { attributeOf, type OnnxNode } from "../ir.ts";
-import type { KnownValue, Operand } from "./operand.ts";
+import type { KnownValue } from "../known_value.ts";
+import type { Operand } from "./operand.ts";
 
 /**
  * What a node's results become, in order, as rows or images; undefined where operators of cells do not compute it. The

@@ -6,16 +6,9 @@
 import type { Operators } from "../../graph/cell_builder.ts";
 import type { ImageSize, Value } from "../../graph/operator.ts";
 import { axesOf } from "../../graph/row_layout.ts";
+import type { KnownValue } from "../known_value.ts";
 import type { PlainTensor, PlainType } from "../../tensor/plain_tensor.ts";
 import { elementCount, isShape, tensor } from "../../tensor/tensor.ts";
-
-/** What is known of a value when a request's sizes are: everything but, as a rule, its elements. */
-export interface KnownValue {
-  readonly type: PlainType;
-  readonly dims: readonly number[];
-  /** The value itself, where it is the same for every request. */
-  readonly constant?: PlainTensor;
-}
 
 /**
  * What a value of one image, [1][channels][height][width], of a signal, [1][channels][width], or of channels alone is
