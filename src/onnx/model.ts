@@ -18,7 +18,12 @@ import {
 import type { OnnxModel, OnnxNode } from "./ir.ts";
 import { fuseParts } from "./fuse/fuse_parts.ts";
 import type { KnownValue } from "./known_value.ts";
-import { dtypeOf, type LoweredGraph, lowerGraph } from "./lower/lower_graph.ts";
+import {
+  checkOperator,
+  dtypeOf,
+  type LoweredGraph,
+  lowerGraph,
+} from "./lower/lower_graph.ts";
 import { Place, quoted } from "./place.ts";
 import { sizesAt } from "./shapes/value.ts";
 import { simplify } from "./simplify/simplify.ts";
@@ -71,6 +76,7 @@ export function onnxModel(
     known.set(value, { type, dims: sizes, ...(constant && { constant }) });
   }
   for (const node of model.graph.nodes) {
+    checkOperator(node, place.node(node));
     for (const output of node.outputs) {
       if (output === "" || known.has(output)) continue;
       place.node(node).fail(

@@ -368,3 +368,45 @@ for (const [name, made] of Object.entries(CASES)) {
     }
   });
 }
+
+/** What cannot be cut, with what is said of it. */
+const REFUSED: Readonly<Record<string, [Case, RegExp]>> = {
+  "an operator that there is not": [
+    { inputs: { x: [1] }, nodes: [node("Foo", ["x"], ["y"])] },
+    /node "Foo:y" \(Foo\): there is no operator "Foo" of version 20/,
+  ],
+  "a size that depends on values": [
+    { inputs: { x: [3] }, nodes: [node("NonZero", ["x"], ["y"])] },
+    /node "NonZero:y" \(NonZero\): the size of "y" depends on values/,
+  ],
+  "a size that is open": [
+    { inputs: { x: ["N", "seq"] }, nodes: [node("Relu", ["x"], ["y"])] },
+    /input "x": the size of axis 1 is "seq"; give sizes: { "seq": ... }/,
+  ],
+  "more elements than there is room for": [
+    {
+      inputs: { x: [1, 4] },
+      weights: { pads: whole(0, 1e9, 0, 0) },
+      nodes: [node("Pad", ["x", "pads"], ["y"])],
+    },
+    /node "Pad:y" \(Pad\): it has more than 2\^28 elements/,
+  ],
+};
+
+for (
+  const [name, [{ inputs, nodes, weights = {} }, why]] of Object.entries(
+    REFUSED,
+  )
+) {
+  Deno.test(`not cut into cells: ${name}`, () => {
+    const file = readModel(writeModel({
+      graph: {
+        inputs: Object.entries(inputs).map(([name, dims]) => ({ name, dims })),
+        outputs: [{ name: "y" }],
+        initializers: weights,
+        nodes,
+      },
+    }));
+    assert.throws(() => onnxModel(file), why);
+  });
+}

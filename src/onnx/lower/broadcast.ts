@@ -3,7 +3,7 @@ import type { Operators } from "../../graph/cell_builder.ts";
 import type { ImageSize, Value } from "../../graph/operator.ts";
 import { broadcastTo } from "../../plain/layout.ts";
 import { elementCount, isShape, tensor } from "../../tensor/tensor.ts";
-import type { Operand } from "./operand.ts";
+import { MADE_ELEMENTS_MAX, type Operand } from "./operand.ts";
 
 /** Copies that are put one after the other by hand. */
 const COPIES_MAX = 64;
@@ -32,6 +32,7 @@ export function spread(
   dims: readonly number[],
 ): Value | undefined {
   if (isShape(x.dims, dims)) return x.row;
+  if (elementCount(dims) > MADE_ELEMENTS_MAX) return undefined;
   if (x.constant) {
     const data = broadcastTo(x.constant, dims).data as Float32Array;
     return op.Constant(tensor(dims.length === 0 ? [1] : dims, data));

@@ -3,7 +3,7 @@ import type { Value } from "../../graph/operator.ts";
 import type { WindowAttributes } from "../../graph/operators/images.ts";
 import { elementCount, type Tensor, tensor } from "../../tensor/tensor.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
-import { imageSizeOf } from "./operand.ts";
+import { imageSizeOf, MADE_ELEMENTS_MAX } from "./operand.ts";
 
 type Four = [number, number, number, number];
 
@@ -156,6 +156,7 @@ const localResponse: NodeLowering = (view) => {
   if (!isSpatial(x) || ![1, 2, 3, 4].includes(quarters)) return undefined;
   const { op } = view;
   const [, channels] = x.dims;
+  if (channels ** 2 > MADE_ELEMENTS_MAX) return undefined;
   const before = Math.floor((size - 1) / 2);
   const weight = new Float32Array(channels * channels);
   for (let to = 0; to < channels; to++) {

@@ -3,7 +3,7 @@ import { defineCell, type Operators, row } from "../../graph/cell_builder.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Value } from "../../graph/operator.ts";
 import type { PlainType } from "../../tensor/plain_tensor.ts";
-import type { Dtype } from "../../tensor/tensor.ts";
+import { type Dtype, elementCount } from "../../tensor/tensor.ts";
 import type { OnnxGraph, OnnxNode } from "../ir.ts";
 import { plainOperator, runPlain } from "../../plain/registry.ts";
 import { OnnxError, type Place, quoted } from "../place.ts";
@@ -25,6 +25,9 @@ const DTYPES: Readonly<Partial<Record<PlainType, Dtype>>> = {
 export function dtypeOf(type: PlainType): Dtype | undefined {
   return DTYPES[type];
 }
+
+/** Elements of a value, 1 GiB of floats. */
+const ROW_ELEMENTS_MAX = 2 ** 28;
 
 /** A graph's cell, with what its operators came from. */
 export interface LoweredGraph {
@@ -96,6 +99,26 @@ function nodesOf(
   });
 }
 
+/** @throws OnnxError when there is no such operator, or none that runs on the worker */
+export function checkOperator(
+  { op, domain, version, attributes }: OnnxNode,
+  at: Place,
+): void {
+  if (domain !== "" || plainOperator(op, version) === undefined) {
+    at.fail(
+      `there is no operator ${quoted(op)} of version ${version}${
+        domain === "" ? "" : ` in domain ${quoted(domain)}`
+      }`,
+    );
+  }
+  for (const [name, { kind }] of attributes) {
+    if (kind !== "graph" && kind !== "graphs") continue;
+    at.in(`attribute ${quoted(name)}`).fail(
+      "it is a graph: cells have operators alone",
+    );
+  }
+}
+
 /** @throws OnnxError when no row holds elements of the type */
 function rowType(type: PlainType, at: Place): Dtype {
   return DTYPES[type] ??
@@ -110,6 +133,9 @@ function rowType(type: PlainType, at: Place): Dtype {
 function rowDims(dims: readonly number[], at: Place): readonly number[] {
   if (dims.some((size) => size < 1)) {
     at.fail(`it has no elements: its sizes are ${dims.join(" x ")}`);
+  }
+  if (elementCount(dims) > ROW_ELEMENTS_MAX) {
+    at.fail(`it has more than 2^28 elements: ${dims.join(" x ")}`);
   }
   return dims;
 }
@@ -149,6 +175,9 @@ class GraphLowering implements Around {
   node(node: OnnxNode): number | undefined {
     if (this.#absorbed.has(node)) return undefined;
     const at = this.place.node(node);
+    for (const name of node.outputs) {
+      if (name !== "") rowDims(this.known(name).dims, at);
+    }
     try {
       const made = this.#lowered(node) ?? this.#plain(node, at);
       return made.reduce((last, { id }) => Math.max(last, id), -1);
@@ -166,11 +195,7 @@ class GraphLowering implements Around {
     const isRow = (name: string) =>
       name === "" || !this.known(name).dims.includes(0) &&
         (COMPARES.has(node.op) || this.isFinite(name));
-    const isEmpty = (name: string) =>
-      name !== "" && this.known(name).dims.includes(0);
-    if (
-      !lowering || !node.inputs.every(isRow) || node.outputs.some(isEmpty)
-    ) return undefined;
+    if (!lowering || !node.inputs.every(isRow)) return undefined;
     const view = new LoweredNode(node, this.op, this);
     const made = lowering(view);
     if (made === undefined) return undefined;
@@ -183,14 +208,7 @@ class GraphLowering implements Around {
 
   /** In plain TypeScript, on the worker. */
   #plain(node: OnnxNode, at: Place): readonly Value[] {
-    const { op, domain, version, attributes } = node;
-    if (domain !== "" || plainOperator(op, version) === undefined) {
-      at.fail(
-        `there is no operator ${quoted(op)} of version ${version}${
-          domain === "" ? "" : ` in domain ${quoted(domain)}`
-        }`,
-      );
-    }
+    const { op, version, attributes } = node;
     const wanted = node.outputs.findLastIndex((name) => name !== "") + 1;
     const outputs = node.outputs.slice(0, wanted).map((name, i) => {
       const output = at.in(`output ${i}`);

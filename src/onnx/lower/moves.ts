@@ -5,7 +5,12 @@ import { axesOf } from "../../graph/row_layout.ts";
 import { elementCount, isShape, tensor } from "../../tensor/tensor.ts";
 import { spread } from "./broadcast.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
-import { axesOfImage, imageSizeOf, type Operand } from "./operand.ts";
+import {
+  axesOfImage,
+  imageSizeOf,
+  MADE_ELEMENTS_MAX,
+  type Operand,
+} from "./operand.ts";
 
 function isWord({ type }: Operand): boolean {
   return type === "float32" || type === "int32";
@@ -225,6 +230,10 @@ const pad: NodeLowering = (view) => {
     ? view.float("value", 0)
     : view.numbers(2)?.[0] ?? 0;
   if (!Number.isFinite(fill)) return undefined;
+  const { elements } = x;
+  if (elementCount(view.dims()) - elements > MADE_ELEMENTS_MAX) {
+    return undefined;
+  }
   const axes = (view.numbers(3) ?? x.dims.map((_, i) => i)).map((axis) =>
     view.axis(axis)
   );

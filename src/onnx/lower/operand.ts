@@ -26,6 +26,9 @@ export function axesOfImage({ height, width, channels }: ImageSize): number[] {
   return [height, width, channels];
 }
 
+/** Elements of a constant that a lowering makes up: what needs more runs in plain TypeScript. */
+export const MADE_ELEMENTS_MAX = 2 ** 22;
+
 export class Operand implements KnownValue {
   readonly type: PlainType;
   readonly dims: readonly number[];

@@ -1,6 +1,7 @@
 /** Reductions of floats: sums and means are products with a row of ones, the largest is that of a pool. */
 import type { Value } from "../../graph/operator.ts";
 import { elementCount, isShape, tensor } from "../../tensor/tensor.ts";
+import { MADE_ELEMENTS_MAX } from "./operand.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
 
 /** The axes that are reduced; undefined where they are not known before. */
@@ -56,6 +57,7 @@ const sum =
       return op.Reshape(op.GlobalAveragePool(x.image), [x.dims[1]]);
     }
     const { rows, reduced } = reducedLast(view, axes);
+    if (reduced > MADE_ELEMENTS_MAX) return undefined;
     const factor = isMean ? 1 / reduced : 1;
     return op.Gemm(
       rows,
