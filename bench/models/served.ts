@@ -62,7 +62,8 @@ function stepsMs(
   return queuedMs + ranMs - first.startedMs;
 }
 
-function slotBytes(model: Model, inputs: readonly unknown[]): number {
+/** Slot memory for the requests all at once. */
+export function slotBytes(model: Model, inputs: readonly unknown[]): number {
   const graph = new CellGraph(model);
   model.unfold(inputs[0], graph);
   const bytes = new SlotPlan(graph).bytes;
