@@ -118,6 +118,11 @@ const layerNormalization: NodeLowering = (view) => {
   const x = view.operand();
   const axis = view.axis(view.int("axis", -1));
   const size = elementCount(x.dims.slice(axis));
+  // ONNX lets scale and shift be broadcast, too.
+  const isFull = [1, 2].every((i) =>
+    !view.has(i) || view.constant(i)?.data.length === size
+  );
+  if (!isFull) return undefined;
   const [scale, bias] = [view.weight(1, [size]), view.weight(2, [size])];
   const isWhole = isFloat(x) && scale && view.isWeight(2) && !view.wants(1);
   if (!isWhole) return undefined;

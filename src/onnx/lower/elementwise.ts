@@ -68,17 +68,17 @@ const clip: NodeLowering = (view) => {
     return view.numbers(i)?.[0] ?? null;
   };
   const [min, max] = [bound(1, "min"), bound(2, "max")];
-  const known = (limit: number | null | undefined): limit is number =>
-    typeof limit === "number" && Number.isFinite(limit);
   // Who does not know its bounds before, or has them the wrong way round, is no kernel's.
-  if (min === null || max === null || (min ?? max) === undefined) {
+  if (min === null || max === null) return undefined;
+  const [least, most] = [min ?? -Infinity, max ?? Infinity];
+  if (!(least <= most && least < Infinity && most > -Infinity)) {
     return undefined;
   }
-  if (known(min) && known(max) && min > max) return undefined;
-  if (!known(min) && !known(max)) return undefined;
+  const known = Number.isFinite;
+  if (!known(least) && !known(most)) return undefined;
   return view.op.Clip(view.operand().any, {
-    ...(known(min) && { min }),
-    ...(known(max) && { max }),
+    ...(known(least) && { min: least }),
+    ...(known(most) && { max: most }),
   });
 };
 
@@ -124,7 +124,9 @@ export const ELEMENTWISE: Readonly<Record<string, NodeLowering>> = {
   ),
   LeakyRelu: unary((op, x, view) => {
     const alpha = view.float("alpha", 0.01);
-    return alpha >= 0 && alpha <= 1 ? op.LeakyRelu(x, alpha) : undefined;
+    // Kernels take the larger one of x and alpha x, which is NaN where x is infinite and alpha 0.
+    const isSlope = Math.fround(alpha) > 0 && alpha <= 1;
+    return isSlope ? op.LeakyRelu(x, alpha) : undefined;
   }),
   HardSigmoid: unary((op, x, view) =>
     op.HardSigmoid(x, view.float("alpha", 0.2), view.float("beta", 0.5))

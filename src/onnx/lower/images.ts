@@ -3,7 +3,7 @@ import type { Value } from "../../graph/operator.ts";
 import type { WindowAttributes } from "../../graph/operators/images.ts";
 import { elementCount, type Tensor, tensor } from "../../tensor/tensor.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
-import { imageSizeOf, MADE_ELEMENTS_MAX } from "./operand.ts";
+import { MADE_ELEMENTS_MAX, type Operand } from "./operand.ts";
 
 type Four = [number, number, number, number];
 
@@ -19,9 +19,9 @@ function fourPads(given: readonly number[]): Four {
     : [0, given[0], 0, given[1]];
 }
 
-/** Whether an operand is an image or a signal of which channels alone are not all. */
-function isSpatial({ dims }: { dims: readonly number[] }): boolean {
-  return dims.length >= 3 && imageSizeOf(dims) !== undefined;
+/** Whether an operand is an image or a signal of floats, of which channels alone are not all. */
+function isSpatial({ rank, imageSize }: Operand): boolean {
+  return rank >= 3 && imageSize !== undefined;
 }
 
 /** Strides, pads and dilations, `auto_pad` among them. */

@@ -99,7 +99,9 @@ export function concatAxis(
 
 const concat: NodeLowering = (view) => {
   const operands = view.operands.filter(({ elements }) => elements > 0);
-  if (!operands.every(isWord) || operands.length === 0) return undefined;
+  // Rows that all requests share are of floats.
+  const isRow = (x: Operand) => x.constant ? x.type === "float32" : isWord(x);
+  if (!operands.every(isRow) || operands.length === 0) return undefined;
   const { op } = view;
   const axis = view.axis(view.int("axis", 0));
   const { rank } = operands[0];
@@ -156,7 +158,8 @@ const split: NodeLowering = (view) => {
   const axis = view.axis(view.int("axis", 0));
   const { value, at, back } = axesAsTheyLie(view.op, x, axis);
   let start = 0;
-  return view.node.outputs.map((_, i) => {
+  const last = view.node.outputs.findLastIndex((name) => name !== "");
+  return view.node.outputs.slice(0, last + 1).map((_, i) => {
     const count = view.dims(i)[axis];
     const range = { start, count, step: 1 };
     start += count;
