@@ -158,10 +158,10 @@ function sizesFor(
 
 function serve(
   model: OnnxCellModel,
-  { policy: name, inFlight }: OnnxSettings,
+  { policy: name, batchMax }: OnnxSettings,
   inputs: readonly Elements[],
 ): Promise<ServingEngine> {
-  const options = policyOptions(name, { batchSizeMax: inFlight });
+  const options = policyOptions(name, { batchSizeMax: batchMax });
   return ServingEngine.create({
     models: [model],
     policy: POLICIES[name].build(options),

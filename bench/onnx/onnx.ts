@@ -29,6 +29,7 @@ has no figures: one side refuses it, or they disagree.
   --policy NAME     ${Object.keys(POLICIES).join(", ")}
                     (default cellular)
   --in-flight N     requests at once (default 64)
+  --batch N         requests of a batch at most (default as in flight)
   --size NAME=N     of an axis that files leave open; a batch axis in front is 1; again for further ones
   --max-id N        inputs of integers are below it (default 100)
   --rounds N        rounds, in each of which everybody runs once (default 5)
@@ -44,6 +45,7 @@ const { json, ...settings } = taskSettings({
   options: {
     policy: { type: "string" },
     "in-flight": { type: "string" },
+    batch: { type: "string" },
     size: { type: "string", multiple: true },
     "max-id": { type: "string" },
     rounds: { type: "string" },
@@ -65,7 +67,7 @@ for (const file of settings.files) {
   results.push(result);
 }
 
-const { policy, inFlight, rounds, seed } = settings;
+const { policy, inFlight, batchMax, rounds, seed } = settings;
 const machine = {
   cpu: cpus()[0]?.model ?? "unknown",
   cores: cpus().length,
@@ -73,12 +75,12 @@ const machine = {
   peer: `onnxruntime-web ${ORT_VERSION}`,
 };
 if (json) {
-  const setting = { policy, inFlight, rounds, seed, machine };
+  const setting = { policy, inFlight, batchMax, rounds, seed, machine };
   print(JSON.stringify({ ...setting, results }, null, 2));
 } else {
   const table = filesTable(results, inFlight);
   print(
-    `${machine.cpu}, ${machine.cores} cores; ${machine.runtime}; ${machine.peer}; one thread each, ${policy}, ${rounds} rounds, seed ${seed}\n`,
+    `${machine.cpu}, ${machine.cores} cores; ${machine.runtime}; ${machine.peer}; one thread each, ${policy}, batches of ${batchMax}, ${rounds} rounds, seed ${seed}\n`,
   );
   print(renderTable(table, { color: stdoutColor() }));
   print(renderLegend([table]));

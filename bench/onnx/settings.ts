@@ -14,6 +14,7 @@ import { filesOf, type ModelFile } from "./files.ts";
 export interface OnnxValues {
   policy?: string;
   "in-flight"?: string;
+  batch?: string;
   "max-id"?: string;
   size?: string[];
   rounds?: string;
@@ -26,6 +27,8 @@ export interface OnnxSettings {
   files: readonly ModelFile[];
   policy: string;
   inFlight: number;
+  /** Requests of one batch at most. */
+  batchMax: number;
   /** Inputs of integers are below it. */
   maxId: number;
   /** Axes that files leave open, by name. */
@@ -52,10 +55,17 @@ export function onnxSettings(
 ): OnnxSettings {
   const { policy = "cellular", size = [], rounds, quick = false, seed } =
     values;
+  const inFlight = integerOption(
+    "in-flight",
+    values["in-flight"],
+    IN_FLIGHT,
+    { min: 1, max: IN_FLIGHT_MAX },
+  );
   return {
     files: filesOf(paths),
     policy: oneName("--policy", policy, Object.keys(POLICIES)),
-    inFlight: integerOption("in-flight", values["in-flight"], IN_FLIGHT, {
+    inFlight,
+    batchMax: integerOption("batch", values.batch, inFlight, {
       min: 1,
       max: IN_FLIGHT_MAX,
     }),

@@ -41,7 +41,8 @@ Deno.test("options, and what is refused", () => {
   withFolder((folder) => {
     const { files: _, ...defaults } = onnxSettings({}, [folder]);
     assert.deepEqual(defaults, {
-      ...{ policy: "cellular", inFlight: 64, maxId: 100, sizes: {} },
+      ...{ policy: "cellular", inFlight: 64, batchMax: 64 },
+      ...{ maxId: 100, sizes: {} },
       ...{ rounds: 5, roundMs: 200, seed: 1 },
     });
     const given = onnxSettings({
@@ -49,8 +50,8 @@ Deno.test("options, and what is refused", () => {
       size: ["sequence=128", "past=1"],
     }, [folder]);
     assert.deepEqual(
-      [given.policy, given.inFlight, given.maxId, given.rounds],
-      ["lazy", 8, 7, 2],
+      [given.policy, given.inFlight, given.batchMax, given.maxId, given.rounds],
+      ["lazy", 8, 8, 7, 2],
     );
     assert.deepEqual(given.sizes, { sequence: 128, past: 1 });
     for (
@@ -60,6 +61,7 @@ Deno.test("options, and what is refused", () => {
         [{}, [join(folder, "empty")], /There is no .onnx file in ".*empty"/],
         [{ policy: "none" }, [folder], /--policy "none" does not exist/],
         [{ "in-flight": "0" }, [folder], /--in-flight is an integer from 1/],
+        [{ batch: "0" }, [folder], /--batch is an integer from 1/],
         [{ "max-id": "-1" }, [folder], /--max-id is an integer from 1/],
         [{ size: ["n"] }, [folder], /as sequence=128, got "n"/],
         [{ size: ["=2"] }, [folder], /as sequence=128, got "=2"/],
