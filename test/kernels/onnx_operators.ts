@@ -1,9 +1,9 @@
 /**
- * ONNX operators as calls of our kernels, for the conformance cases. An adapter returns
+ * ONNX operators as calls of our kernels, for the conformance cases: those that models of files leave to plain
+ * operators, or of which their cells take fewer cases (images of a batch above 1). An adapter returns
  * undefined where a case asks for what the kernels do not claim to do (3-D images, cubic
  * resizing, masks other than causal, ...).
  */
-import { packedGemmFloats } from "../../src/kernels/pack/pack_gemm.ts";
 import { packQ8 } from "../../src/kernels/pack/pack_q8.ts";
 import { type Adapter, input, type OnnxTensor } from "./onnx_case.ts";
 import type { OnnxHost } from "./onnx_host.ts";
@@ -33,37 +33,6 @@ function norm(kind: "layer" | "rms"): Adapter {
   };
 }
 
-function unary(
-  kernel:
-    | "relu_f32"
-    | "sigmoid_f32"
-    | "tanh_f32"
-    | "exp_f32"
-    | "erf_f32"
-    | "neg_f32"
-    | "abs_f32"
-    | "sqrt_f32"
-    | "gelu_f32"
-    | "gelu_tanh_f32",
-): Adapter {
-  return (host, { inputs: [x] }) => {
-    const n = x.data.length;
-    const [rows, out] = [host.rows(1, n, x.data), host.rows(1, n)];
-    host.kernels[kernel](1, n, rows.table, out.table);
-    return [out.read()];
-  };
-}
-
-const softmax: Adapter = (host, { attributes, inputs: [x] }) => {
-  const axis = (attributes.axis as number | undefined) ?? -1;
-  if (axis !== -1 && axis !== x.shape.length - 1) return undefined;
-  const n = x.shape.at(-1)!;
-  const m = x.data.length / n;
-  const [rows, out] = [host.rows(m, n, x.data), host.rows(m, n)];
-  host.kernels.softmax_rows_f32(m, n, rows.table, out.table);
-  return [out.read()];
-};
-
 const topk: Adapter = (host, given) => {
   const [x, k] = [input(given, 0)!, input(given, 1)!.data[0]];
   const axis = (given.attributes.axis as number | undefined) ?? -1;
@@ -77,18 +46,6 @@ const topk: Adapter = (host, given) => {
     ...[m, n, k, largest, rows.table, values.table, ids.table] as const,
   );
   return [values.read(), ids.words()];
-};
-
-/** Two run-time operands, two dimensions. */
-const matmul: Adapter = (host, { inputs: [a, b] }) => {
-  if (a.shape.length !== 2) return undefined;
-  const [m, k] = a.shape as [number, number];
-  const n = b.shape[1];
-  const w = host.alloc(4 * packedGemmFloats({ n, k }));
-  host.kernels.pack_gemm_f32(n, k, host.rows(k, n, b.data).table, 0, w);
-  const [rows, out] = [host.rows(m, k, a.data), host.rows(m, n)];
-  host.kernels.gemm_f32(m, n, k, rows.table, 0, 0, w, out.table, 0);
-  return [out.read()];
 };
 
 /** Quantised rows as a host writes them. */
@@ -288,20 +245,9 @@ export const OPERATORS: Record<string, { run: Adapter; least: number }> = {
   Resize: { run: resize, least: 8 },
   LayerNormalization: { run: norm("layer"), least: 10 },
   RMSNormalization: { run: norm("rms"), least: 10 },
-  Softmax: { run: softmax, least: 4 },
   TopK: { run: topk, least: 3 },
-  MatMul: { run: matmul, least: 1 },
   MatMulInteger: { run: matmulInteger, least: 1 },
   QLinearMatMul: { run: qlinearMatmul, least: 1 },
   DynamicQuantizeLinear: { run: dynamicQuantize, least: 2 },
   Attention: { run: attention, least: 6 },
-  Relu: { run: unary("relu_f32"), least: 2 },
-  Sigmoid: { run: unary("sigmoid_f32"), least: 2 },
-  Tanh: { run: unary("tanh_f32"), least: 2 },
-  Exp: { run: unary("exp_f32"), least: 1 },
-  Erf: { run: unary("erf_f32"), least: 1 },
-  Neg: { run: unary("neg_f32"), least: 1 },
-  Abs: { run: unary("abs_f32"), least: 1 },
-  Sqrt: { run: unary("sqrt_f32"), least: 2 },
-  Gelu: { run: unary("gelu_tanh_f32"), least: 2 },
 };
