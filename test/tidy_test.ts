@@ -63,7 +63,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     read: [],
     shapes: [],
     simplify: ["shapes"],
-    fuse: [],
+    fuse: ["simplify"],
     lower: [],
   },
   policy: {

@@ -29,6 +29,7 @@ const BELONGS: ReadonlySet<OperatorName> = new Set([
   ] as const),
   ...(["HardSwish", "Reshape", "Constant", "Slice", "Transpose"] as const),
   ...(["Flatten", "Unflatten", "Concat", "DequantizeLinear"] as const),
+  ...(["QuantizeLinear"] as const),
 ]);
 
 /**

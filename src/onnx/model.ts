@@ -17,6 +17,7 @@ import {
 } from "./input_tensors.ts";
 import type { OnnxModel, OnnxNode } from "./ir.ts";
 import { fuseParts } from "./fuse/fuse_parts.ts";
+import { fuseQuantized } from "./fuse/fuse_quantized.ts";
 import type { KnownValue } from "./known_value.ts";
 import {
   checkOperator,
@@ -86,8 +87,9 @@ export function onnxModel(
       );
     }
   }
-  const graph = fuseParts(model.graph, known);
-  const lowered = lowerGraph(graph, known, name, place);
+  const quantized = fuseQuantized(model.graph, known);
+  const graph = fuseParts(quantized.graph, quantized.known);
+  const lowered = lowerGraph(graph, quantized.known, name, place);
   const cut = cutCell(
     lowered.cell,
     cutsOf(lowered.cell, cells),

@@ -25,7 +25,7 @@ function isSpatial({ rank, imageSize }: Operand): boolean {
 }
 
 /** Strides, pads and dilations, `auto_pad` among them. */
-function windowOf(
+export function windowOf(
   view: LoweredNode,
   kernel: readonly number[],
 ): Required<WindowAttributes> | undefined {
@@ -57,11 +57,13 @@ function windowOf(
   return { ...rest, pads: fourPads(pads) };
 }
 
-/** A weight with two sides. */
+/** Sizes of a weight with two sides. */
+export function fourSides(shape: readonly number[]): readonly number[] {
+  return shape.length === 4 ? shape : [shape[0], shape[1], 1, shape[2]];
+}
+
 function fourAxes({ shape, data }: Tensor): Tensor {
-  return shape.length === 4
-    ? { shape, data }
-    : tensor([shape[0], shape[1], 1, shape[2]], data);
+  return tensor(fourSides(shape), data);
 }
 
 const conv: NodeLowering = (view) => {

@@ -10,6 +10,7 @@ import { OnnxError, type Place, quoted } from "../place.ts";
 import { type Around, LoweredNode } from "./lowered_node.ts";
 import type { KnownValue } from "../known_value.ts";
 import { Operand } from "./operand.ts";
+import { QuantizedOperand } from "./quantized_operand.ts";
 import { loweringOf } from "./registry.ts";
 
 const DTYPES: Readonly<Partial<Record<PlainType, Dtype>>> = {
@@ -199,7 +200,11 @@ class GraphLowering implements Around {
     const view = new LoweredNode(node, this.op, this);
     const made = lowering(view);
     if (made === undefined) return undefined;
-    const results = Array.isArray(made) ? made : [made];
+    if (made instanceof QuantizedOperand) {
+      this.#operands.set(view.result, made);
+      return [made.value];
+    }
+    const results: readonly Value[] = Array.isArray(made) ? made : [made];
     [view.result, ...node.outputs.slice(1)].forEach((name, i) => {
       if (name !== "") this.give(name, results[i]);
     });

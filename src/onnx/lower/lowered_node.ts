@@ -7,6 +7,7 @@ import { type Tensor, tensor } from "../../tensor/tensor.ts";
 import { attributeOf, type OnnxNode } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
 import type { Operand } from "./operand.ts";
+import type { QuantizedOperand } from "./quantized_operand.ts";
 
 /**
  * What a node's results become, in order, as rows or images; undefined where operators of cells do not compute it. The
@@ -14,7 +15,7 @@ import type { Operand } from "./operand.ts";
  */
 export type NodeLowering = (
   view: LoweredNode,
-) => Value | readonly Value[] | undefined;
+) => Value | QuantizedOperand | readonly Value[] | undefined;
 
 /** The graph around a node. */
 export interface Around {

@@ -2,8 +2,10 @@
 import { DENSE } from "./dense.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { IMAGES } from "./images.ts";
+import { QUANTIZED_DOMAIN } from "../quantized_bytes.ts";
 import type { NodeLowering } from "./lowered_node.ts";
 import { MOVES } from "./moves.ts";
+import { FUSED_QUANTIZED, QUANTIZED } from "./quantized.ts";
 import { RECURRENT } from "./recurrent.ts";
 import { REDUCTIONS } from "./reductions.ts";
 
@@ -14,6 +16,7 @@ const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
   ...MOVES,
   ...REDUCTIONS,
   ...RECURRENT,
+  ...QUANTIZED,
 };
 
 /** The lowering of an operator, if there is one. */
@@ -21,7 +24,10 @@ export function loweringOf(
   op: string,
   domain: string,
 ): NodeLowering | undefined {
-  return domain === "" && Object.hasOwn(LOWERINGS, op)
-    ? LOWERINGS[op]
-    : undefined;
+  const found = domain === ""
+    ? LOWERINGS
+    : domain === QUANTIZED_DOMAIN
+    ? FUSED_QUANTIZED
+    : {};
+  return Object.hasOwn(found, op) ? found[op] : undefined;
 }
