@@ -59,9 +59,14 @@ export function positions(
   dims.forEach((size, axis) => {
     const stride = strides[axis];
     const next = new Int32Array(found.length * size);
-    let at = 0;
-    for (const start of found) {
-      for (let i = 0; i < size; i++) next[at++] = start + i * stride;
+    for (let start = 0, at = 0; start < found.length; start++) {
+      let position = found[start];
+      if (stride === 0) {
+        next.fill(position, at, at + size);
+        at += size;
+        continue;
+      }
+      for (let i = 0; i < size; i++, position += stride) next[at++] = position;
     }
     found = next;
   });
@@ -94,7 +99,9 @@ export function mappedPositions(
 
 /** The whole numbers below `count`. */
 export function upTo(count: number): number[] {
-  return Array.from({ length: count }, (_, i) => i);
+  const numbers = new Array<number>(count);
+  for (let i = 0; i < count; i++) numbers[i] = i;
+  return numbers;
 }
 
 /** The elements at those positions; where one is negative, `fill`. */
