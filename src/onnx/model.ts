@@ -1,21 +1,16 @@
 /** A model file as a model of the engine: cells, and how a request is unfolded into them. */
 import { describe } from "../base/describe.ts";
 import { checkedOptions } from "../base/checked_options.ts";
-import type { Cell } from "../graph/cell.ts";
-import type { CellGraph, NodeOutput, Source } from "../graph/cell_graph.ts";
-import { type CutCell, cutCell } from "../graph/cut_cell.ts";
 import type { Model } from "../graph/model.ts";
 import type { OutputTypes } from "../graph/result.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
-import { elementCount } from "../tensor/tensor.ts";
 import { type CellSize, cutsOf } from "./cuts.ts";
 import {
   checkInputs,
-  elementsOf,
   type InputSpec,
   type OnnxInput,
 } from "./input_tensors.ts";
-import type { OnnxModel, OnnxNode } from "./ir.ts";
+import type { OnnxModel } from "./ir.ts";
 import { fuseParts } from "./fuse/fuse_parts.ts";
 import { fuseQuantized } from "./fuse/fuse_quantized.ts";
 import type { KnownValue } from "./known_value.ts";
@@ -26,9 +21,12 @@ import {
   lowerGraph,
 } from "./lower/lower_graph.ts";
 import { Place, quoted } from "./place.ts";
+import { type Cuts, scheduleOf } from "./schedule.ts";
 import { sizesAt } from "./shapes/value.ts";
 import { simplify } from "./simplify/simplify.ts";
 import { type GivenSizes, sizesOf } from "./sizes.ts";
+import { stepGraph } from "./step_graph.ts";
+import { unfolding } from "./unfolding.ts";
 
 /** How a file becomes a model. */
 export interface ModelOptions extends GivenSizes {
@@ -89,23 +87,38 @@ export function onnxModel(
   }
   const quantized = fuseQuantized(model.graph, known);
   const graph = fuseParts(quantized.graph, quantized.known);
-  const lowered = lowerGraph(graph, quantized.known, name, place);
-  const cut = cutCell(
-    lowered.cell,
-    cutsOf(lowered.cell, cells),
-    partNames(name, lowered.nodes),
+  const steps = stepGraph(
+    graph,
+    quantized.known,
+    place,
+    cells === "model",
   );
+  const lowered = lowerGraph(steps.graph, steps.known, name, place);
+  const schedule = scheduleOf(name, steps, lowered, graph.outputs.length, {
+    startsOf: (cell) => cutsOf(cell, cells),
+    nameOf: partNames(name),
+  });
   const specOf = (value: string): InputSpec => {
     const { type, dims } = known.get(value)!;
     const dtype = dtypeOf(type) ??
       place.fail(`${quoted(value)} is ${type}, of which there are no rows`);
     return { name: value, dtype, shape: dims };
   };
+  const inputs = graph.inputs.map(({ name }) => specOf(name));
+  const results = graph.outputs.map(({ name }) => specOf(name));
   return {
-    ...graphOf(name, cut, lowered, {
-      inputs: graph.inputs.map(({ name }) => specOf(name)),
-      results: graph.outputs.map(({ name }) => specOf(name)),
-    }),
+    name,
+    cells: schedule.cells,
+    shape: "chain",
+    inputs,
+    results,
+    outputs: Object.fromEntries(
+      results.map(({ name, dtype }) => [name, dtype]),
+    ),
+    check(given): asserts given is OnnxInput {
+      checkInputs(name, inputs, given);
+    },
+    unfold: unfolding(steps, lowered, schedule, { inputs, results }),
     notes: [...file.notes, ...plainNotes(lowered)],
   };
 }
@@ -163,12 +176,9 @@ function withOutputs(file: OnnxModel): OnnxModel {
 const NODE_NAME_MAX = 30;
 
 /** The model's name, the part's number, and the node that it begins with. */
-function partNames(
-  name: string,
-  nodes: readonly (OnnxNode | undefined)[],
-): (from: number, to: number) => string {
+function partNames(name: string): Cuts["nameOf"] {
   let count = 0;
-  return (from, to) => {
+  return (nodes, from, to) => {
     const first = nodes.slice(from, to).find((node) => node !== undefined);
     const called = first ? `:${first.name.slice(0, NODE_NAME_MAX)}` : "";
     return `${name}/${count++}${called}`;
@@ -187,47 +197,4 @@ function plainNotes({ cell, nodes }: LoweredGraph): string[] {
       quoted(names[0])
     }`
   );
-}
-
-/** Cells once each, in their order. */
-function graphOf(
-  name: string,
-  { parts, results }: CutCell,
-  lowered: LoweredGraph,
-  specs: Pick<OnnxCellModel, "inputs" | "results">,
-): Omit<OnnxCellModel, "notes"> {
-  const cells: readonly Cell[] = parts.map(({ cell }) => cell);
-  return {
-    name,
-    cells,
-    shape: "chain",
-    ...specs,
-    outputs: Object.fromEntries(
-      specs.results.map(({ name, dtype }) => [name, dtype]),
-    ),
-    check(given): asserts given is OnnxInput {
-      checkInputs(name, specs.inputs, given);
-    },
-    unfold(input, graph: CellGraph) {
-      const given = lowered.inputs.map((i): Source => {
-        const { name, shape } = specs.inputs[i];
-        const data = graph.data(elementsOf(input[name]));
-        return graph.row(data, 0, elementCount(shape));
-      });
-      const made: NodeOutput[][] = [];
-      for (const { cell, inputs } of parts) {
-        const node = graph.node(
-          cell,
-          Object.fromEntries(inputs.map(({ part, port }, i) => [
-            cell.inputs[i].name,
-            part < 0 ? given[port] : made[part][port],
-          ])),
-        );
-        made.push(cell.outputs.map(({ name }) => graph.output(node, name)));
-      }
-      results.forEach(({ part, port }, i) =>
-        graph.result(specs.results[i].name, made[part][port])
-      );
-    },
-  };
 }
