@@ -1,22 +1,15 @@
 /** ONNX files of the kernels' cases, so that peers can be timed on the very same operators. */
 import type {
-  ElementType,
   Equivalent,
   OnnxNode,
   PlainTensor,
   PlainValue,
 } from "../../test/kernels/equivalent.ts";
-import type { PlainTensor as Constant } from "../../src/tensor/plain_tensor.ts";
+import {
+  PLAIN_TYPE_OF,
+  type PlainTensor as Constant,
+} from "../../src/tensor/plain_tensor.ts";
 import { writeModel, type WrittenValue } from "../../test/onnx/write_model.ts";
-
-/** Element types by the names that files have for them. */
-const TYPES = {
-  f32: "float32",
-  u8: "uint8",
-  i8: "int8",
-  i32: "int32",
-  i64: "int64",
-} as const satisfies Record<ElementType, Constant["type"]>;
 
 /** An input or output; a size that is a text is one of that name, which runs bring. */
 export interface OnnxValue extends Omit<PlainValue, "shape"> {
@@ -33,13 +26,13 @@ export type OnnxModel =
 const OPSETS = { "": 20, "com.microsoft": 1 };
 
 function value({ name, shape, type = "f32" }: OnnxValue): WrittenValue {
-  return { name, dims: shape, type: TYPES[type] };
+  return { name, dims: shape, type: PLAIN_TYPE_OF[type] };
 }
 
 function constant(
   { name, shape, type = "f32", data }: PlainTensor,
 ): [name: string, tensor: Constant] {
-  return [name, { type: TYPES[type], dims: shape, data } as Constant];
+  return [name, { type: PLAIN_TYPE_OF[type], dims: shape, data } as Constant];
 }
 
 function node({ opType, ...others }: OnnxNode) {

@@ -6,7 +6,7 @@
  * (exactly); float64 is narrowed to float32, to the nearest. Results are float32 then, not rounded back.
  */
 import { describe, describeShape, isList } from "../base/describe.ts";
-import { elementCount } from "./tensor.ts";
+import { type Dtype, elementCount } from "./tensor.ts";
 
 /** The array that holds elements of each type. A bool is 0 or 1. */
 export interface PlainArrays {
@@ -69,6 +69,16 @@ const ARRAYS: {
 
 /** All element types. */
 export const PLAIN_TYPES = Object.keys(ARRAYS) as readonly PlainType[];
+
+/** What elements of rows are as a plain tensor's. */
+export const PLAIN_TYPE_OF = {
+  f32: "float32",
+  i32: "int32",
+  i64: "int64",
+  i8: "int8",
+  u8: "uint8",
+  bool: "bool",
+} as const satisfies Readonly<Record<Dtype, PlainType>>;
 
 /** Bytes that an element takes. */
 export function bytesOfType(type: PlainType): number {

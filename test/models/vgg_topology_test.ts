@@ -8,24 +8,11 @@ import { readSafetensors } from "../../src/tensor/safetensors.ts";
 import { elementCount, tensor } from "../../src/tensor/tensor.ts";
 import type { WeightSource } from "../../src/tensor/weights.ts";
 import { runRequests } from "../run_requests.ts";
+import { drawer } from "./drawer.ts";
 import { dataFolder } from "../workload/data_folder.ts";
 
 const WHAT = "vgg19() gives ONNX Runtime's logits";
 const SIDE = 224;
-
-/** The generator of the data set: uniform in [-1, 1), seeded by a name. */
-function drawer(name: string): () => number {
-  let state = 0x811c9dc5;
-  for (const byte of Buffer.from(name)) {
-    state = Math.imul(state ^ byte, 0x01000193) >>> 0;
-  }
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return 2 * (((t ^ (t >>> 14)) >>> 0) / 2 ** 32) - 1;
-  };
-}
 
 /** A bias that the graph holds: a TensorProto, its name in front of its raw data. */
 function stored(graph: Buffer, name: string, length: number): Float32Array {

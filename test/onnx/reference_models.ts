@@ -1,6 +1,5 @@
 /** Requests with the outputs that ONNX Runtime gives them, of the models that lie beside the checkout. */
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import { existsSync, readFileSync } from "node:fs";
 import type { OnnxInput } from "../../src/onnx/input_tensors.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
@@ -22,6 +21,7 @@ import {
   tensor,
   type TensorData,
 } from "../../src/tensor/tensor.ts";
+import { drawer } from "../models/drawer.ts";
 import { dataFolder } from "../workload/data_folder.ts";
 import { readTensorFile } from "../../src/onnx/read/read_tensor_file.ts";
 
@@ -154,20 +154,6 @@ export async function withCases(
       input: named(model.inputs, i),
       expected: named(model.results, i),
     })),
-  };
-}
-
-/** The generator of the seeded weights: uniform in [-1, 1), seeded by a name. */
-function drawer(name: string): () => number {
-  let state = 0x811c9dc5;
-  for (const byte of Buffer.from(name)) {
-    state = Math.imul(state ^ byte, 0x01000193) >>> 0;
-  }
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return 2 * (((t ^ (t >>> 14)) >>> 0) / 2 ** 32) - 1;
   };
 }
 

@@ -184,10 +184,6 @@ ${link(tile)}  ${advance(tile, 1)}    }
     ) + "  }\n";
 }
 
-/** Sums of every step of k. */
-const depthsOf = ({ depth }: Tile) =>
-  Array.from({ length: depth }, (_, i) => i);
-
 /**
  * Rows of tiles that load four words at once, of their rows and steps, and spread them: engines that
  * check bounds in code check every load. Tiles of three and six rows have no register for it.

@@ -1,20 +1,11 @@
 /** Operators in plain TypeScript: no kernel, but rows like any other. */
 import type { PlainRowOperator, Value } from "../../graph/operator.ts";
-import type { PlainType } from "../../tensor/plain_tensor.ts";
+import { PLAIN_TYPE_OF, type PlainType } from "../../tensor/plain_tensor.ts";
 import { type Dtype, elementCount } from "../../tensor/tensor.ts";
 import type { Lowerings } from "./lowering.ts";
 
-const TYPES: Readonly<Record<Dtype, PlainType>> = {
-  f32: "float32",
-  i32: "int32",
-  i64: "int64",
-  i8: "int8",
-  u8: "uint8",
-  bool: "bool",
-};
-
 /** The builder takes none that are quantised. */
-const typeOf = ({ dtype }: Value): PlainType => TYPES[dtype as Dtype];
+const typeOf = ({ dtype }: Value): PlainType => PLAIN_TYPE_OF[dtype as Dtype];
 
 export const plain: Lowerings<PlainRowOperator> = {
   Plain({ name, opset, attributes, operands, inputs, outputs }, lowering) {

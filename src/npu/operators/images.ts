@@ -30,19 +30,26 @@ const ACTIVATION_NAMES: Readonly<Record<Activation, ActivationName>> = {
   Swish: "swish",
 };
 
+/** A convolution's sizes. */
+export function convSizes(shape: ImageShape) {
+  return {
+    channelsIn: shape.channels,
+    channelsOut: shape.outChannels,
+    height: shape.height,
+    width: shape.width,
+    filter: shape.kernel,
+    stride: shape.stride,
+    padding: shape.pads,
+    dilation: shape.dilation,
+    groups: shape.groups,
+  };
+}
+
 export const images: Costs<ImageOperator> = {
   Conv(operator, context) {
     const { shape } = operator;
     return [conv(context.name, {
-      channelsIn: shape.channels,
-      channelsOut: shape.outChannels,
-      height: shape.height,
-      width: shape.width,
-      filter: shape.kernel,
-      stride: shape.stride,
-      padding: shape.pads,
-      dilation: shape.dilation,
-      groups: shape.groups,
+      ...convSizes(shape),
       ...epilogueOptions(operator, context),
     }, context.rows)];
   },

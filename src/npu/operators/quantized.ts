@@ -13,6 +13,7 @@ import { conv, gruStep, lstmStep, matmul, PASSES } from "../layers.ts";
 import type { CostContext, Costs } from "./costs.ts";
 import { valueProduct } from "./dense.ts";
 import { onVector } from "./elementwise.ts";
+import { convSizes } from "./images.ts";
 
 /** Division, rounding, sum with the zero point, two bounds. */
 const QUANTIZE_PASSES = PASSES.divide + 2 * PASSES.add + 2 * PASSES.compare;
@@ -61,17 +62,7 @@ function convolution(
   { shape }: OperatorOf<"ConvInteger" | "QLinearConv">,
   { name, rows }: CostContext,
 ): LayerSpec {
-  return conv(name, {
-    channelsIn: shape.channels,
-    channelsOut: shape.outChannels,
-    height: shape.height,
-    width: shape.width,
-    filter: shape.kernel,
-    stride: shape.stride,
-    padding: shape.pads,
-    dilation: shape.dilation,
-    groups: shape.groups,
-  }, rows);
+  return conv(name, convSizes(shape), rows);
 }
 
 function withWork(layer: LayerSpec, work: VectorWork): LayerSpec {

@@ -3,12 +3,11 @@ import type { ExportedGraph } from "../../../bench/models/export/export_nodes.ts
 import type { Runtime, Values } from "../../../bench/models/request_graphs.ts";
 import { runPlain } from "../../../src/plain/registry.ts";
 import type { PlainAttribute } from "../../../src/plain/operator.ts";
-import type {
-  PlainTensor,
-  PlainType,
+import {
+  PLAIN_TYPE_OF,
+  type PlainTensor,
 } from "../../../src/tensor/plain_tensor.ts";
 import type {
-  ElementType,
   OnnxNode,
   PlainTensor as NamedTensor,
 } from "../../kernels/equivalent.ts";
@@ -16,16 +15,8 @@ import type {
 /** Version of the operator set that benches write. */
 const OPSET = 20;
 
-const TYPES: Record<ElementType, PlainType> = {
-  f32: "float32",
-  u8: "uint8",
-  i8: "int8",
-  i32: "int32",
-  i64: "int64",
-};
-
 function plainTensor({ shape, type = "f32", data }: NamedTensor): PlainTensor {
-  return { type: TYPES[type], dims: shape, data } as PlainTensor;
+  return { type: PLAIN_TYPE_OF[type], dims: shape, data } as PlainTensor;
 }
 
 function attributesOf(
@@ -55,7 +46,7 @@ function run(
   for (const { name, shape, type } of inputs) {
     const value = given[name];
     if (value === undefined) throw new Error(`Input ${name} is missing`);
-    const fits = value.type === TYPES[type] &&
+    const fits = value.type === PLAIN_TYPE_OF[type] &&
       value.dims.length === shape.length &&
       shape.every((size, i) =>
         typeof size === "string" || size === value.dims[i]
@@ -81,7 +72,7 @@ function run(
   return Object.fromEntries(
     outputs.map(({ name, shape, type }) => {
       const value = values.get(name)!;
-      const fits = value.type === TYPES[type] &&
+      const fits = value.type === PLAIN_TYPE_OF[type] &&
         value.dims.length === shape.length &&
         shape.every((size, i) =>
           typeof size === "string" || size === value.dims[i]

@@ -9,11 +9,6 @@ const agrees = (...kernels: readonly string[]): MutantTest => ({
   file: KERNELS,
   filter: `/^(${kernels.join("|")}) agrees with the naive/`,
 });
-/** Ties and equal sums need small integers. */
-const exact = (kernel: string): MutantTest => ({
-  file: KERNELS,
-  filter: `/^${kernel} is exact/`,
-});
 const sameBits = (kernel: string): MutantTest => ({
   file: KERNELS,
   filter: `/^${kernel} gives a row the same bits/`,
