@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { onnxModel } from "../../src/onnx/model.ts";
+import { OnnxError } from "../../src/onnx/place.ts";
 import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import {
@@ -284,6 +285,37 @@ for (const [name, made] of Object.entries(CASES)) {
 
 Deno.test("every policy is tried with steps", () => {
   assert.deepEqual(Object.keys(BATCHING).sort(), Object.keys(POLICIES).sort());
+});
+
+Deno.test("weights and states that do not fit are refused by name", () => {
+  const made = (
+    weights: Record<string, PlainTensor>,
+    h: readonly number[] = [1, 1, 5],
+  ): Case => ({
+    inputs: { x: [3, 1, 3], h },
+    weights: { ...layer("", 3, 3, 5), ...weights },
+    nodes: [
+      node("GRU", ["x", "w", "r", "b", "", "h"], ["", "y"], {
+        hidden_size: 5,
+      }),
+    ],
+    outputs: ["y"],
+    cells: ["step", "part"],
+  });
+  const fails = (broken: Case) =>
+    assert.throws(
+      () => onnxModel(load(broken), { cells: "layer" }),
+      (error) => {
+        assert(error instanceof OnnxError, `${error}`);
+        assert.match(error.message, /GRU/);
+        return true;
+      },
+    );
+  onnxModel(load(made({})), { cells: "layer" });
+  fails(made({ w: drawn(1, 15, 4) }));
+  fails(made({ r: drawn(1, 14, 5) }));
+  fails(made({ b: drawn(1, 15) }));
+  fails(made({}, [1, 1, 4]));
 });
 
 for (const direction of ["forward", "reverse"]) {
