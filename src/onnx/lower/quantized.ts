@@ -5,8 +5,7 @@
  */
 import type { Value } from "../../graph/operator.ts";
 import { tensor } from "../../tensor/tensor.ts";
-import type { NodeLowering } from "./lowered_node.ts";
-import type { LoweredNode } from "./lowered_node.ts";
+import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
 import { imageSizeOf, type Operand } from "./operand.ts";
 import {
   type ByteType,
@@ -24,6 +23,30 @@ import {
 } from "../quantized_bytes.ts";
 import { quantizedOf, QuantizedOperand, stepsOf } from "./quantized_operand.ts";
 import { fourSides, windowOf } from "./images.ts";
+
+/** A weight of which every row is an output; undefined unless it and its zero point, if there is one, are constant. */
+function rowsAt(
+  view: LoweredNode,
+  i: number,
+  zeroAt: number,
+): WeightBytes | undefined {
+  const zero = view.constant(zeroAt);
+  return view.has(zeroAt) && !zero
+    ? undefined
+    : weightBytes(view.constant(i), zero);
+}
+
+/** The same of a matrix of which every column is. */
+function columnsAt(
+  view: LoweredNode,
+  i: number,
+  zeroAt: number,
+): WeightBytes | undefined {
+  const zero = view.constant(zeroAt);
+  return view.has(zeroAt) && !zero
+    ? undefined
+    : weightBytes(transposedBytes(view.constant(i)), zero);
+}
 
 /** What says how a value is quantised: inputs `i` and `i + 1`, each one number. */
 function rangeAt(
@@ -140,10 +163,7 @@ const qLinearProduct = (biasAt: number | undefined): NodeLowering => (view) => {
   const after = biasAt === undefined ? 6 : 7;
   const [from, to] = [rangeAt(view, 1), rangeAt(view, after)];
   if (!isBytes(a) || a.rank < 2 || !from || !to) return undefined;
-  const weight = weightBytes(
-    transposedBytes(view.constant(3)),
-    view.constant(5),
-  );
+  const weight = columnsAt(view, 3, 5);
   const scales = weight && perOutput(view.constant(4), weight.shape[0]);
   const factors = scales && factorsOf(from.scale, scales, to.scale);
   if (!weight || !factors) return undefined;
@@ -175,7 +195,7 @@ const qLinearConv: NodeLowering = (view) => {
   const [from, to] = [rangeAt(view, 1), rangeAt(view, 6)];
   if (!isBytes(x) || !isSpatial(x) || !from || !to) return undefined;
   if (view.has(8) && !view.constant(8)) return undefined;
-  const weight = weightBytes(view.constant(3), view.constant(5));
+  const weight = rowsAt(view, 3, 5);
   const window = weight && windowOf(view, weight.shape.slice(2));
   const scales = weight && perOutput(view.constant(4), weight.shape[0]);
   const factors = scales && factorsOf(from.scale, scales, to.scale);
@@ -211,12 +231,8 @@ function zeroAt(view: LoweredNode, i: number): number | undefined {
 const matMulInteger: NodeLowering = (view) => {
   const a = view.operand(0);
   const zero = zeroAt(view, 2);
-  const weight = weightBytes(
-    transposedBytes(view.constant(1)),
-    view.constant(3),
-  );
-  const isGiven = !view.has(3) || view.constant(3) !== undefined;
-  if (!isBytes(a) || a.rank < 2 || zero === undefined || !weight || !isGiven) {
+  const weight = columnsAt(view, 1, 3);
+  if (!isBytes(a) || a.rank < 2 || zero === undefined || !weight) {
     return undefined;
   }
   return view.op.MatMulInteger(
@@ -229,12 +245,11 @@ const convInteger: NodeLowering = (view) => {
   const { op } = view;
   const x = view.operand(0);
   const zero = zeroAt(view, 2);
-  const weight = weightBytes(view.constant(1), view.constant(3));
-  const isGiven = !view.has(3) || view.constant(3) !== undefined;
+  const weight = rowsAt(view, 1, 3);
   const window = weight && windowOf(view, weight.shape.slice(2));
-  if (
-    !isBytes(x) || !isSpatial(x) || zero === undefined || !isGiven || !window
-  ) return undefined;
+  if (!isBytes(x) || !isSpatial(x) || zero === undefined || !window) {
+    return undefined;
+  }
   const sums = op.ConvInteger(
     quantizedOf(x, zero, "image"),
     withScales({ ...weight, shape: fourSides(weight.shape) }, [1]),
@@ -259,10 +274,7 @@ function dynamicallyQuantized(x: Operand, layout: "row" | "image"): Value {
 
 /** ONNX Runtime's: inputs A (f32), B, scale of B, zero point of B. */
 const dynamicQuantizeMatMul: NodeLowering = (view) => {
-  const weight = weightBytes(
-    transposedBytes(view.constant(1)),
-    view.constant(3),
-  );
+  const weight = columnsAt(view, 1, 3);
   const scales = weight && perOutput(view.constant(2), weight.shape[0]);
   if (!weight || !scales) return undefined;
   return view.op.MatMulIntegerToFloat(
@@ -274,7 +286,7 @@ const dynamicQuantizeMatMul: NodeLowering = (view) => {
 
 /** The same of a convolution. */
 const dynamicQuantizeConv: NodeLowering = (view) => {
-  const weight = weightBytes(view.constant(1), view.constant(3));
+  const weight = rowsAt(view, 1, 3);
   const scales = weight && perOutput(view.constant(2), weight.shape[0]);
   const window = weight && windowOf(view, weight.shape.slice(2));
   if (!weight || !scales || !window) return undefined;
