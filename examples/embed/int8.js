@@ -34,10 +34,15 @@ export async function int8(bytes) {
   const q = rows(16 + (k + 3 & ~3));
   const c = rows(4 * n);
   const w = top;
-  pack(memory.buffer, w);
+  const end = pack(memory.buffer, w);
   shoal.quantize_rows_f32(m, k, levels, a.table, q.table);
   const hashes = [0, shoal.shoal_variants() & WHOLE_DOTS].map((variants) => {
-    shoal.shoal_use_scratch(0, variants);
+    const bytes = shoal.shoal_scratch_bytes(variants);
+    const scratch = bytes === 0 ? 0 : end + 15 & ~15;
+    if (scratch + bytes > memory.buffer.byteLength) {
+      throw new Error(`No room for ${bytes} bytes of scratch memory`);
+    }
+    shoal.shoal_use_scratch(scratch, variants);
     shoal.gemm_q8_i32(m, n, k, 1, q.table, w, c.table);
     return hex(hash(new Uint8Array(memory.buffer, c.data, 4 * m * n)));
   });
@@ -49,6 +54,7 @@ export async function int8(bytes) {
  * Panels of 8 columns: their sums, zero points, scales and biases; exceptions; the weights by
  * steps of 4 numbers of k.
  * @param {ArrayBuffer} buffer @param {number} w
+ * @returns {number} where they end
  */
 function pack(buffer, w) {
   const { n, k } = SIZE;
@@ -69,6 +75,7 @@ function pack(buffer, w) {
       if (overflows(weights, 64 * pair)) exceptions[count++] = pair;
     }
   }
+  return w;
 }
 
 /** Whether four products could be too large for 16 bits. @param {Int8Array} weights @param {number} pair */

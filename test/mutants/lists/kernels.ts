@@ -83,7 +83,7 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.argmax-padding",
     file: "assembly/epilogue.ts",
-    from: "if (left < 8) greater &= (1 << left) - 1;",
+    from: "if (left < 8) some &= (1 << left) - 1;",
     to: "",
     tests: [agrees("projection_argmax_f32")],
     why: "columns from n on are padding: their sums of 0 never win",
@@ -91,8 +91,8 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.argmax-passed-over",
     file: "assembly/epilogue.ts",
-    from: "v128.or(f32x4.gt(lo, best), f32x4.gt(hi, best))",
-    to: "f32x4.gt(lo, best)",
+    from: "v128.or(f32x4.ge(lo, best), f32x4.ge(hi, best))",
+    to: "f32x4.ge(lo, best)",
     tests: [agrees("projection_argmax_f32")],
     why:
       "a panel is passed over only if none of its eight logits is the greatest so far",
