@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { readdirSync } from "node:fs";
 import {
   ABI_VERSION,
@@ -26,6 +27,18 @@ Deno.test("release builds import a memory and nothing else, and allocate nothing
     );
     const names = WebAssembly.Module.exports(module).map(({ name }) => name);
     assert.deepEqual(names.filter((name) => name.startsWith("__")), [], file);
+  }
+});
+
+// Nothing computed shows whether weights were touched (assembly/touch.ts): a compiler that finds their loads unused
+// drops them. It may not while they end in a global that is read again, and this one drops globals that are not.
+Deno.test("release builds keep what they touch ahead of use", () => {
+  const [mutable, v128Const, end] = [1, [0xfd, 0x0c], 0x0b];
+  const kept = Buffer.from(
+    [0x7b, mutable, ...v128Const, ...new Array(16).fill(0), end],
+  );
+  for (const file of ["shoal.wasm", "shoal.dot.wasm", "shoal.relaxed.wasm"]) {
+    assert(Buffer.from(readBuild(file)).includes(kept), file);
   }
 });
 
