@@ -14,15 +14,17 @@ import type {
 import { benchText } from "../report/bench_text.ts";
 import { htmlReport } from "../report/html_report.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
-import { buildModel } from "./bench_models.ts";
+import { buildModel, type BuiltModel } from "./bench_models.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
 import {
   type BenchSettings,
   benchSettings,
   hasHidden,
+  type MeasuredFile,
 } from "./bench_settings.ts";
 import { makeFolder, writeText } from "./files.ts";
-import { type ChosenSize, machineSize } from "./machine_size.ts";
+import { builtFile } from "./onnx_built.ts";
+import { machineSize } from "./machine_size.ts";
 import { hasLimit } from "./policy_options.ts";
 import { print, progress, stdoutColor } from "./terminal.ts";
 
@@ -36,14 +38,10 @@ export async function bench(args: string[]): Promise<number> {
   if (settings === undefined) return 0;
   const startedAt = isoNow();
   makeFolder(settings.out);
-  const chosen = settings.size === undefined
-    ? await machineSize()
-    : { size: settings.size, why: "as asked for" };
-  progress(`size ${chosen.size}: ${chosen.why}`);
-  const models: ModelResult[] = [];
-  for (const name of settings.models) {
-    models.push(await benchOne(name, chosen, settings));
-  }
+  const { file } = settings;
+  const { size, models } = file
+    ? await benchFile(file, settings)
+    : await benchRegistry(settings);
   const result: BenchResult = {
     machine: {
       cpu: os.cpus()[0]?.model ?? "unknown",
@@ -52,7 +50,7 @@ export async function bench(args: string[]): Promise<number> {
       platform: `${os.platform()} ${os.arch()}`,
       runtime: runtimeName(),
     },
-    size: { class: chosen.size, why: chosen.why },
+    size,
     seed: settings.seed,
     command: `shoal bench ${args.join(" ")}`.trim(),
     startedAt,
@@ -69,18 +67,44 @@ export async function bench(args: string[]): Promise<number> {
   return 0;
 }
 
+type Benched = Pick<BenchResult, "size" | "models">;
+
+async function benchRegistry(settings: BenchSettings): Promise<Benched> {
+  const { seed, hidden } = settings;
+  const { size, why } = settings.size === undefined
+    ? await machineSize()
+    : { size: settings.size, why: "as asked for" };
+  progress(`size ${size}: ${why}`);
+  const models: ModelResult[] = [];
+  for (const name of settings.models) {
+    const overrides = hidden !== undefined && hasHidden(name) ? { hidden } : {};
+    const built = buildModel(name, size, seed, overrides);
+    models.push(await benchOne(name, built, settings));
+  }
+  return { size: { class: size, why }, models };
+}
+
+async function benchFile(
+  file: MeasuredFile,
+  settings: BenchSettings,
+): Promise<Benched> {
+  const built = await builtFile("shoal bench", file.path, file, settings.seed);
+  return {
+    size: { class: "file", why: "as the file says" },
+    models: [await benchOne(built.model.name, built, settings)],
+  };
+}
+
 async function benchOne(
   name: string,
-  { size }: ChosenSize,
+  built: BuiltModel,
   given: BenchSettings,
 ): Promise<ModelResult> {
-  const { seed, workers, hidden } = given;
-  const overrides = hidden !== undefined && hasHidden(name) ? { hidden } : {};
-  const built = buildModel(name, size, seed, overrides);
+  const { seed, workers } = given;
   const { requests } = slotsFor(built, given.requests);
   const settings = { ...given, requests };
   progress(
-    `${name}: size ${size}, ${workers} worker(s), seed ${seed}, ${requests} requests per point`,
+    `${name}: ${workers} worker(s), seed ${seed}, ${requests} requests per point`,
   );
   return await withExecutor(built, settings, async (executor) => {
     const run = new BenchRun(built, executor, settings);
@@ -109,14 +133,10 @@ async function benchOne(
         : await run.peak(policy);
       progress(`${name}: peak of ${policy} ${peaksPerS[policy].toFixed(0)}/s`);
     }
-    const bestPerS = Math.max(...Object.values(peaksPerS));
-    const loads = Object.entries(LOADS).filter(([load]) =>
-      !settings.quick || load === "medium"
-    );
     const points: BenchPoint[] = [];
-    for (const [loadName, share] of loads) {
+    for (const [loadName, perS] of loadsOf(settings, peaksPerS)) {
       for (const policy of policies) {
-        points.push(await run.point(policy, loadName, share * bestPerS));
+        points.push(await run.point(policy, loadName, perS));
       }
     }
     return {
@@ -135,6 +155,18 @@ async function benchOne(
       batchCurves: curves,
     };
   });
+}
+
+/** Names of loads, and their requests per second. */
+function loadsOf(
+  { ratesPerS, quick }: BenchSettings,
+  peaksPerS: Readonly<Record<string, number>>,
+): [string, number][] {
+  if (ratesPerS) return ratesPerS.map((rate) => [`${rate}/s`, rate]);
+  const bestPerS = Math.max(...Object.values(peaksPerS));
+  return Object.entries(LOADS)
+    .filter(([load]) => !quick || load === "medium")
+    .map(([load, share]) => [load, share * bestPerS]);
 }
 
 function notesOn(

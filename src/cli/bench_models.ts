@@ -17,7 +17,12 @@ export interface BuiltModel {
   readonly model: Model;
   readonly sizes: Record<string, string | number>;
   readonly inputs: InputGenerator;
+  /** Requests of which the largest stands for all; 0: they are small. */
+  readonly samples: number;
 }
+
+/** Utterances that stand for all; images are of one size. */
+const UTTERANCES = 32;
 
 /**
  * @param name of a model of the registry
@@ -70,5 +75,6 @@ function built(
       frameSize: model.frameSize,
       ...(lengths !== undefined && { lengths }),
     }),
+    samples: model.image ? 1 : model.frameSize === undefined ? 0 : UTTERANCES,
   };
 }

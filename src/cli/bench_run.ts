@@ -25,22 +25,15 @@ const SLOT_BYTES = 2 ** 28;
 /** Room for requests of image networks at their full sizes, of which one may take 200 MiB. */
 const SLOT_BYTES_MAX = 3 * 2 ** 30;
 
-/** Requests of which the largest stands for all. */
-const SAMPLES = 32;
-
 /** Slots for `requests` requests at once, as far as memory goes, and how many there are room for. */
 export function slotsFor(
-  { model, inputs }: BuiltModel,
+  { model, inputs, samples }: BuiltModel,
   requests: number,
 ): { slotBytes: number; requests: number } {
-  // Requests of other models are small.
-  if (model.image === undefined && model.frameSize === undefined) {
-    return { slotBytes: SLOT_BYTES, requests };
-  }
-  // Images are of one size, utterances are not.
+  if (samples === 0) return { slotBytes: SLOT_BYTES, requests };
   const prng = new Prng(1);
   let bytes = 0;
-  for (let i = 0; i < (model.image ? 1 : SAMPLES); i++) {
+  for (let i = 0; i < samples; i++) {
     const graph = new CellGraph(model);
     model.unfold(inputs.next(prng).input, graph);
     bytes = Math.max(bytes, new SlotPlan(graph).bytes);
@@ -135,7 +128,7 @@ export class BenchRun {
       observer: recorder,
     });
     const name = `${model.name}-${policy}-${loadName}`;
-    const file = `${name}.trace.json`;
+    const file = `${name.replace(/[^\w.-]+/g, "_")}.trace.json`;
     writeText(`${out}/${file}`, perfettoTrace([{ name, recorder }]));
     const trace = {
       file,

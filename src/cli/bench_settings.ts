@@ -1,19 +1,26 @@
 /** What `shoal bench` is asked to do. */
+import { describe } from "../base/describe.ts";
 import { MODELS, SIZE_CLASSES, type SizeClass } from "../models/registry.ts";
 import { POLICIES } from "../policy/registry.ts";
 import { wrap } from "../report/wrap.ts";
 import { DEFAULT_MODELS } from "./bench_models.ts";
+import { isFile } from "./onnx_built.ts";
+import { type FileOptions, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
+import { INPUT_OPTION } from "./onnx_inputs.ts";
 import {
   BATCH_MAX,
   BENCH_REQUESTS_MAX,
   HIDDEN_MAX,
+  RATE_PER_S_MAX,
   threadsMax,
 } from "./limits.ts";
 import {
   integerOption,
+  integersOption,
   namesOption,
   oneName,
   readOptions,
+  see,
   seedOption,
 } from "./options.ts";
 import { UsageError } from "./terminal.ts";
@@ -25,16 +32,23 @@ const INDENT = " ".repeat(20);
 const listed = (option: string, names: readonly string[]) =>
   wrap(`  ${option.padEnd(18)}${names.join(", ")}`, INDENT);
 
-const HELP = `shoal bench [options]
+/** What `shoal bench` and `shoal profile` take besides where the model is a file. */
+export const BENCH_FILE_HELP =
+  `  --input NAME=FILE what requests bring as an input, one of its rows each; .npy, .pb (TensorProto) or .json
+${ONNX_HELP}`;
 
-Finds the capacity of this machine, then runs every policy at low, medium and high load.
+const HELP = `shoal bench [MODEL.onnx] [options]
+
+Finds the capacity of this machine, then runs every policy at low, medium and high load, or at --rate: models of the
+registry, or one of an ONNX file.
 
 ${listed("--model NAMES", Object.keys(MODELS))}; comma-separated
                     (default: ${DEFAULT_MODELS}; "all" for every one, the default of
                     --policy all)
 ${listed("--policy NAMES", Object.keys(POLICIES))}
                     (default: ${DEFAULT_POLICIES}; "all" for every one)
-  --size CLASS      how large the models are: ${
+  --rate N,N,...    requests per second, instead of shares of the best policy's peak
+  --size CLASS      how large models of the registry are: ${
   SIZE_CLASSES.join(", ")
 } (default: the class of
                     this machine, small, medium or large; nearly all are medium)
@@ -47,17 +61,29 @@ ${listed("--policy NAMES", Object.keys(POLICIES))}
   --full            --size full, the papers' sizes: hidden 1024, vocabulary 30,000; images of 224
                     and 572 pixels a side
   --out DIR         where report and traces go (default shoal-bench)
-  --json            the whole result as JSON on stdout`;
+  --json            the whole result as JSON on stdout
+
+Of a file, whose requests are drawn as its inputs say (ids below the size of the table that they pick from):
+${BENCH_FILE_HELP}`;
+
+/** An ONNX file with the options that it takes. */
+export interface MeasuredFile extends FileOptions {
+  readonly path: string;
+  readonly input: readonly string[];
+}
 
 export interface BenchSettings {
-  /** Names in the registry, in its order. */
+  /** Names in the registry, in its order; none where there is a file. */
   models: string[];
+  file: MeasuredFile | undefined;
   policies: string[];
   /** Undefined: this machine's. */
   size: SizeClass | undefined;
   hidden: number | undefined;
   seed: number;
   requests: number;
+  /** Requests per second of the points; undefined: shares of a peak. */
+  ratesPerS: number[] | undefined;
   workers: number;
   batchSizeMax: number;
   quick: boolean;
@@ -70,14 +96,17 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
   const given = readOptions({
     name: "shoal bench",
     help: HELP,
+    positionalsMax: 1,
     options: {
+      ...ONNX_OPTIONS,
+      ...INPUT_OPTION,
       model: { type: "string" },
       policy: { type: "string" },
       seed: { type: "string" },
       requests: { type: "string" },
       workers: { type: "string" },
       batch: { type: "string" },
-      size: { type: "string" },
+      rate: { type: "string" },
       hidden: { type: "string" },
       quick: { type: "boolean", default: false },
       full: { type: "boolean", default: false },
@@ -86,12 +115,27 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
     },
   }, args);
   if (given === undefined) return undefined;
-  const { values } = given;
-  const size = sizeOption(values.size, values.full ? "full" : undefined);
+  const { values, positionals: [path] } = given;
+  const file = path === undefined
+    ? undefined
+    : measuredFile("shoal bench", path, values);
+  const others = ["model", "hidden", "full"] as const;
+  const other = others.find((option) => values[option]);
+  if (file !== undefined && other !== undefined) {
+    throw new UsageError(
+      `--${other} is for models of the registry, not for files${
+        see("shoal bench")
+      }`,
+    );
+  }
+  if (file === undefined) refuseFileOptions("shoal bench", values);
+  const size = file
+    ? undefined
+    : sizeOption(values.size, values.full ? "full" : undefined);
   if (values.full && size !== "full") {
     throw new UsageError(`--full is --size full, got --size ${size} as well`);
   }
-  const chosen = namesOption(
+  const chosen = file ? [] : namesOption(
     "model",
     values.model ??
       (values.policy === "all" ? "all" : DEFAULT_MODELS.join()),
@@ -100,6 +144,7 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
   const models = Object.keys(MODELS).filter((name) => chosen.includes(name));
   return {
     models,
+    file,
     size,
     hidden: hiddenOption(values.hidden, models),
     policies: namesOption(
@@ -114,6 +159,9 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
       values.quick || size === "full" ? 500 : 1000,
       { min: 1, max: BENCH_REQUESTS_MAX },
     ),
+    ratesPerS: values.rate === undefined
+      ? undefined
+      : integersOption("rate", values.rate, { min: 1, max: RATE_PER_S_MAX }),
     workers: integerOption("workers", values.workers, 1, {
       min: 1,
       max: threadsMax(),
@@ -128,12 +176,44 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
   };
 }
 
-/** @throws UsageError unless it is a class of sizes */
+/** The file of a command with its options. @throws UsageError when it is called otherwise */
+export function measuredFile(
+  command: string,
+  path: string,
+  { size = [], shape = [], cells, input = [] }: FileOptions & {
+    readonly input?: readonly string[];
+  },
+): MeasuredFile {
+  if (!isFile(path)) {
+    throw new UsageError(
+      `${describe(path)} is no file called *.onnx${see(command)}`,
+    );
+  }
+  return { path, size, shape, ...(cells !== undefined && { cells }), input };
+}
+
+/** @throws UsageError when an option is given that only a file takes */
+export function refuseFileOptions(
+  command: string,
+  values: FileOptions & { readonly input?: readonly string[] },
+): void {
+  for (const option of ["shape", "cells", "input"] as const) {
+    if (values[option] === undefined) continue;
+    throw new UsageError(`--${option} goes with a file${see(command)}`);
+  }
+}
+
+/** @throws UsageError unless it is one class of sizes, or nothing is given */
 export function sizeOption<Otherwise extends SizeClass | undefined>(
-  text: string | undefined,
+  texts: readonly string[] | undefined,
   otherwise: Otherwise,
 ): SizeClass | Otherwise {
-  return text === undefined ? otherwise : oneName("--size", text, SIZE_CLASSES);
+  if (texts === undefined) return otherwise;
+  const [size, another] = texts;
+  if (another !== undefined) {
+    throw new UsageError("--size of models of the registry is given once");
+  }
+  return oneName("--size", size, SIZE_CLASSES);
 }
 
 /** @throws UsageError unless it is a hidden size, and one of the models has one */

@@ -18,7 +18,7 @@ Simulates the configuration of "shoal simulate" and prints why a request waited,
 full. Ids count from 0, requests in order of arrival, batches in order of launch. Without --policy the
 first policy of the configuration decides.`;
 
-export function explain(args: string[]): Promise<number> {
+export async function explain(args: string[]): Promise<number> {
   const given = readOptions({
     name: "shoal explain",
     help: HELP,
@@ -29,7 +29,7 @@ export function explain(args: string[]): Promise<number> {
       policy: { type: "string" },
     },
   }, args);
-  if (given === undefined) return Promise.resolve(0);
+  if (given === undefined) return 0;
   const { config, request, batch, policy } = given.values;
   if (
     config === undefined || (request === undefined) === (batch === undefined)
@@ -43,7 +43,7 @@ export function explain(args: string[]): Promise<number> {
   const id = request !== undefined
     ? idOf("--request", request)
     : idOf("--batch", batch!);
-  const simulation = readConfig(readText(config), config);
+  const simulation = await readConfig(readText(config), config);
   const log = simulate(simulation, policy);
   try {
     const lines = request !== undefined
@@ -54,7 +54,7 @@ export function explain(args: string[]): Promise<number> {
     if (error instanceof RangeError) throw new UsageError(error.message);
     throw error;
   }
-  return Promise.resolve(0);
+  return 0;
 }
 
 function idOf(option: string, text: string): number {

@@ -32,6 +32,9 @@ export const TOKENS_MAX = 50_000_000;
 /** Requests per point of `shoal bench`: two minutes at the rate that it aims at. */
 export const BENCH_REQUESTS_MAX = 100_000;
 
+/** Requests per second that a point is asked for. */
+export const RATE_PER_S_MAX = 10_000_000;
+
 /** Rows of a batch that is measured. */
 export const BATCH_MAX = 4096;
 

@@ -25,8 +25,11 @@ import { profileCells } from "../cost/profile_cells.ts";
 import { typicalExtent } from "../cost/typical_profile.ts";
 import { readKernels } from "../engine/wall/runtime.ts";
 import type { Cell } from "../graph/cell.ts";
+import { CellGraph } from "../graph/cell_graph.ts";
+import type { OnnxCellModel } from "../onnx/model.ts";
 import { MODELS } from "../models/registry.ts";
 import { cellLayers } from "../npu/cell_layers.ts";
+import { elementCount, elements } from "../tensor/tensor.ts";
 import { shapesOnly } from "../tensor/weights.ts";
 import { resnet50 } from "../npu/networks/resnet50.ts";
 import {
@@ -53,6 +56,7 @@ import {
   OPERAND_WORDS_MAX,
   WALKED_WORDS_MAX,
 } from "./limits.ts";
+import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
 import { integerOf, integerOption, readOptions } from "./options.ts";
 import { EXIT, progress, reportError, UsageError } from "./terminal.ts";
 import {
@@ -65,7 +69,7 @@ const HELP =
   `shoal npu: cycles, traffic and stalls of a network on a systolic array
 
   shoal npu --topology FILE.csv [--config FILE.cfg|FILE.json | --preset NAME] [options]
-  shoal npu --network resnet50 | --model NAME [options]
+  shoal npu --network resnet50 | --model NAME | MODEL.onnx [options]
   shoal npu --wavefront FILE.html [--gemm MxNxK] [--array RxC] [--dataflow D] [--mode M]
 
   --topology FILE     SCALE-Sim topology (convolution or GEMM form)
@@ -85,6 +89,10 @@ const HELP =
   --report FILE.html  roofline and per-layer chart
   --profile FILE.json latencies of every layer, or of a model's cells, for batch sizes 1 to 64
   --wavefront FILE    draw a small GEMM crossing the array, from its registers
+
+Of a file, the operators of its cells; what runs in plain TypeScript passes over what it takes and makes once, on the
+vector unit:
+${ONNX_HELP}
 `;
 
 /** Runs the command. Returns the exit code: 0, or 2 for bad input. */
@@ -106,7 +114,9 @@ function parse(args: string[]) {
   return readOptions({
     name: "shoal npu",
     help: HELP,
+    positionalsMax: 1,
     options: {
+      ...ONNX_OPTIONS,
       topology: { type: "string" },
       network: { type: "string" },
       model: { type: "string" },
@@ -126,19 +136,22 @@ function parse(args: string[]) {
       gemm: { type: "string" },
       array: { type: "string" },
     },
-  }, args)?.values;
+  }, args);
 }
 
-type Flags = NonNullable<ReturnType<typeof parse>>;
+type Flags = NonNullable<ReturnType<typeof parse>>["values"] & {
+  readonly file: string | undefined;
+};
 
-function run(args: string[]): Promise<void> {
-  const flags = parse(args);
-  if (flags === undefined) return Promise.resolve();
+async function run(args: string[]): Promise<void> {
+  const given = parse(args);
+  if (given === undefined) return;
+  const flags: Flags = { ...given.values, file: given.positionals[0] };
   if (flags.csv === true && flags.json === true) {
     throw new RangeError("give --csv or --json, not both");
   }
   if (flags.wavefront !== undefined) {
-    return drawWavefront(flags, flags.wavefront);
+    return await drawWavefront(flags, flags.wavefront);
   }
   const batch = sizeOption("batch", flags.batch, 1);
   const form: OutputForm = flags.json === true
@@ -150,8 +163,7 @@ function run(args: string[]): Promise<void> {
     ? parseConfig(readText(flags.config), flags.config)
     : undefined;
   if (flags.mode === "scalesim") runScaleSim(flags, { batch, form, cfg });
-  else runModel(flags, { batch, form, cfg });
-  return Promise.resolve();
+  else await runModel(flags, { batch, form, cfg });
 }
 
 interface Context {
@@ -188,9 +200,12 @@ function runScaleSim(flags: Flags, { batch, form, cfg }: Context): void {
   process.stdout.write(formatScaleSim(layers, { ...cfg, dataflow }, form));
 }
 
-function runModel(flags: Flags, { batch, form, cfg }: Context): void {
+async function runModel(
+  flags: Flags,
+  { batch, form, cfg }: Context,
+): Promise<void> {
   const config = machineOf(flags, cfg);
-  const { name, layersOf, cells, tokens } = networkOf(flags);
+  const { name, layersOf, cells, tokens } = await networkOf(flags);
   const npu = createNpu(config);
   const network = npu.network(layersOf(batch), {
     keepOnChip: flags["on-chip"] === true,
@@ -292,13 +307,19 @@ interface Network {
   tokens?: number;
 }
 
-function networkOf(flags: Flags): Network {
-  const given = [flags.network, flags.topology, flags.model]
+async function networkOf(flags: Flags): Promise<Network> {
+  const { network, topology: path, model, file } = flags;
+  const given = [network, path, model, file]
     .filter((flag) => flag !== undefined);
   if (given.length !== 1) {
     throw new RangeError(
-      "give one of --topology FILE.csv, --network NAME and --model NAME (see --help)",
+      "give one of --topology FILE.csv, --network NAME, --model NAME and MODEL.onnx (see --help)",
     );
+  }
+  if (file !== undefined) return await fileNetwork(file, flags);
+  for (const option of ["size", "shape", "cells"] as const) {
+    if (flags[option] === undefined) continue;
+    throw new RangeError(`--${option} goes with MODEL.onnx only`);
   }
   if (flags.tokens !== undefined && flags.model === undefined) {
     throw new RangeError("--tokens goes with --model only");
@@ -326,6 +347,34 @@ function networkOf(flags: Flags): Network {
   return {
     name: flags.topology ?? "",
     layersOf: (batch) => topology.map((layer) => layerSpecOf(layer, batch)),
+  };
+}
+
+async function fileNetwork(path: string, flags: Flags): Promise<Network> {
+  if (flags.tokens !== undefined) {
+    throw new RangeError("--tokens goes with --model only");
+  }
+  const model: OnnxCellModel = await loadFile("shoal npu", path, flags);
+  const { name, cells, inputs, notes } = model;
+  for (const note of notes) progress(note);
+  const graph = new CellGraph(model);
+  const zeros = inputs.map(({ name, dtype, shape }) => [
+    name,
+    elements(dtype, elementCount(shape)),
+  ]);
+  model.unfold(Object.fromEntries(zeros), graph);
+  return {
+    ...{ name, cells, tokens: 1 },
+    // A cell as often as a request passes through it: the steps of a recurrent layer.
+    layersOf(batch) {
+      const layers = graph.nodes.flatMap(({ cell }) =>
+        cellLayers(cell, batch, typicalExtent(cell, { tokens: 1 }))
+      );
+      if (layers.length <= LAYERS_MAX) return layers;
+      throw new RangeError(
+        `${path}: a request is ${layers.length} layers; ${LAYERS_MAX} are the most`,
+      );
+    },
   };
 }
 

@@ -29,6 +29,13 @@ export function sidesOf(option: string, text: string): [string, string] {
   throw new UsageError(`--${option} is NAME=VALUE, got ${describe(text)}`);
 }
 
+/** What these options came to. */
+export interface FileOptions {
+  readonly size?: readonly string[];
+  readonly shape?: readonly string[];
+  readonly cells?: string;
+}
+
 /**
  * Loads the file that a command names.
  * @throws UsageError saying what is wrong with it or with an option
@@ -36,11 +43,7 @@ export function sidesOf(option: string, text: string): [string, string] {
 export async function loadFile(
   command: string,
   path: string | undefined,
-  { size = [], shape = [], cells }: {
-    readonly size?: readonly string[];
-    readonly shape?: readonly string[];
-    readonly cells?: string;
-  },
+  { size = [], shape = [], cells }: FileOptions,
 ): Promise<OnnxCellModel> {
   if (path === undefined) {
     throw new UsageError(`MODEL.onnx is missing${see(command)}`);

@@ -6,11 +6,21 @@ import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
 import { MODELS, SIZE_CLASSES, type SizeClass } from "../models/registry.ts";
-import { buildModel } from "./bench_models.ts";
+import { buildModel, type BuiltModel } from "./bench_models.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
-import { benchSettings, hiddenOption, sizeOption } from "./bench_settings.ts";
+import {
+  BENCH_FILE_HELP,
+  benchSettings,
+  hiddenOption,
+  measuredFile,
+  refuseFileOptions,
+  sizeOption,
+} from "./bench_settings.ts";
 import { checkWritable, writeText } from "./files.ts";
 import { BATCH_MAX } from "./limits.ts";
+import { builtFile, isFile } from "./onnx_built.ts";
+import { type FileOptions, ONNX_OPTIONS } from "./onnx_file.ts";
+import { INPUT_OPTION } from "./onnx_inputs.ts";
 import { integersOption, readOptions, see, seedOption } from "./options.ts";
 import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
 
@@ -19,12 +29,12 @@ const MODELS_MEASURED = Object.keys(MODELS).join(", ");
 /** How large models are unless told otherwise: the same on every machine. */
 const SIZE: SizeClass = "medium";
 
-const HELP = `shoal profile MODEL [options]
+const HELP = `shoal profile MODEL|MODEL.onnx [options]
 
 Measures the WASM kernels of a model on this machine, per cell and batch size, and prints the median times.
 
   MODEL             ${MODELS_MEASURED}
-  --size CLASS      how large the model is: ${
+  --size CLASS      how large a model of the registry is: ${
   SIZE_CLASSES.join(", ")
 } (default ${SIZE})
   --hidden N        hidden size of a model that has one, instead of the class's
@@ -33,7 +43,10 @@ Measures the WASM kernels of a model on this machine, per cell and batch size, a
   --seed N          seed of weights and inputs (default 1)
   --out FILE        save the table as JSON; {"profile": FILE} as "cost" of shoal simulate reads it, and
                     so does the "profile" option of lazy, oracle and dvabatch there
-  --json            the same JSON on stdout`;
+  --json            the same JSON on stdout
+
+Of a file, whose requests are drawn as its inputs say (ids below the size of the table that they pick from):
+${BENCH_FILE_HELP}`;
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
 
@@ -43,9 +56,10 @@ export async function profile(args: string[]): Promise<number> {
     help: HELP,
     positionalsMax: 1,
     options: {
-      size: { type: "string" },
+      ...ONNX_OPTIONS,
+      ...INPUT_OPTION,
       hidden: { type: "string" },
-      option: { type: "string", multiple: true, default: [] },
+      option: { type: "string", multiple: true },
       sizes: { type: "string" },
       seed: { type: "string" },
       out: { type: "string" },
@@ -56,24 +70,13 @@ export async function profile(args: string[]): Promise<number> {
   const { values, positionals: [name] } = given;
   if (name === undefined) {
     throw new UsageError(
-      `MODEL is missing: ${MODELS_MEASURED}${see("shoal profile")}`,
+      `MODEL is missing: ${MODELS_MEASURED} or a file${see("shoal profile")}`,
     );
   }
-  if (!Object.hasOwn(MODELS, name)) {
-    throw new UsageError(
-      `No model ${describe(name)}; there are ${MODELS_MEASURED}`,
-    );
-  }
-  const size = sizeOption(values.size, SIZE);
-  const hidden = hiddenOption(values.hidden, [name]);
   const seed = seedOption(values.seed);
   const sizes = sizesOption(values.sizes);
-  const overrides = optionsOf(name, values.option);
   if (values.out !== undefined) checkWritable(values.out);
-  const built = buildModel(name, size, seed, {
-    ...(hidden !== undefined && { hidden }),
-    ...overrides,
-  });
+  const built = await builtModel(name, seed, values);
   const requests = 2 * Math.max(...sizes) + 1;
   const room = slotsFor(built, requests);
   if (room.requests < requests) {
@@ -126,7 +129,10 @@ export async function profile(args: string[]): Promise<number> {
         const ns = byRows.get(size);
         return ns === undefined ? "-" : (ns / 1000).toFixed(1);
       });
-      return [cell, ...times].map((text) => ({ text }));
+      // Of a file all cells have its name in front.
+      const prefix = `${built.model.name}/`;
+      const short = cell.startsWith(prefix) ? cell.slice(prefix.length) : cell;
+      return [short, ...times].map((text) => ({ text }));
     });
     const columns = [
       { title: "us per batch of" },
@@ -138,6 +144,43 @@ export async function profile(args: string[]): Promise<number> {
     print(renderTable({ columns, rows }, { color: stdoutColor() }));
   }
   return 0;
+}
+
+/** A model of the registry, or of a file. */
+async function builtModel(
+  name: string,
+  seed: number,
+  given: FileOptions & {
+    readonly input?: readonly string[];
+    readonly hidden?: string;
+    readonly option?: readonly string[];
+  },
+): Promise<BuiltModel> {
+  const { hidden: hiddenText, option } = given;
+  if (isFile(name)) {
+    if (hiddenText !== undefined || option !== undefined) {
+      throw new UsageError(
+        `--${hiddenText !== undefined ? "hidden" : "option"} is for models ` +
+          `of the registry, not for files${see("shoal profile")}`,
+      );
+    }
+    const file = measuredFile("shoal profile", name, given);
+    return await builtFile("shoal profile", name, file, seed);
+  }
+  if (!Object.hasOwn(MODELS, name)) {
+    throw new UsageError(
+      `No model ${
+        describe(name)
+      }; there are ${MODELS_MEASURED}, and files called *.onnx`,
+    );
+  }
+  refuseFileOptions("shoal profile", given);
+  const size = sizeOption(given.size, SIZE);
+  const hidden = hiddenOption(hiddenText, [name]);
+  return buildModel(name, size, seed, {
+    ...(hidden !== undefined && { hidden }),
+    ...optionsOf(name, option ?? []),
+  });
 }
 
 /** @throws UsageError naming an option that is none of the model's */

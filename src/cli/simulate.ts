@@ -35,6 +35,7 @@ Runs policies on virtual time with a given cost table. The configuration is JSON
     "log": false
   }
 
+"model" may also be {"file": "MODEL.onnx"}, with "size", "shape" (lists) and "cells" as shoal inspect takes them.
 "cost" is {"constantNs": N}, {"tablesNs": {CELL: [[rows, ns], ...]}}, "*" for any cell, or
 {"profile": FILE} as shoal profile or shoal npu --profile saved it; a policy's "profile" may be such a FILE, too.
 With "log": true, --json lists every decision.`;
@@ -45,7 +46,7 @@ interface Decision {
   readonly [detail: string]: unknown;
 }
 
-export function simulate(args: string[]): Promise<number> {
+export async function simulate(args: string[]): Promise<number> {
   const given = readOptions({
     name: "shoal simulate",
     help: HELP,
@@ -54,12 +55,12 @@ export function simulate(args: string[]): Promise<number> {
       json: { type: "boolean", default: false },
     },
   }, args);
-  if (given === undefined) return Promise.resolve(0);
+  if (given === undefined) return 0;
   const { values } = given;
   if (values.config === undefined) {
     throw new UsageError(`--config FILE is missing${see("shoal simulate")}`);
   }
-  const simulation = readConfig(readText(values.config), values.config);
+  const simulation = await readConfig(readText(values.config), values.config);
   const runs = simulation.policies.map(({ name, build }) => {
     progress(`simulating ${simulation.arrivals.length} requests under ${name}`);
     return { policy: name, ...run(simulation, build()) };
@@ -74,7 +75,7 @@ export function simulate(args: string[]): Promise<number> {
       }`,
     );
   }
-  return Promise.resolve(0);
+  return 0;
 }
 
 function run(

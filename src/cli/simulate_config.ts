@@ -19,6 +19,7 @@ import { growingCells } from "../graph/growing_cells.ts";
 import { Prng } from "../base/prng.ts";
 import { checkedBy } from "./checked_by.ts";
 import { parseJson } from "./files.ts";
+import { builtFile } from "./onnx_built.ts";
 import {
   boundedWeights,
   checkDurations,
@@ -40,10 +41,19 @@ const durationNs = z.number().min(0).max(DURATION_NS_MAX);
 
 const SCHEMA = z.strictObject({
   seed: z.int().default(1),
-  model: z.strictObject({
-    name: nameOf(Object.keys(MODELS)),
-    options: z.record(z.string(), z.unknown()).default({}),
-  }),
+  model: z.union([
+    z.strictObject({
+      name: nameOf(Object.keys(MODELS)),
+      options: z.record(z.string(), z.unknown()).default({}),
+    }),
+    /** An ONNX file, with options as the commands take them. */
+    z.strictObject({
+      file: z.string(),
+      size: z.array(z.string()).default([]),
+      shape: z.array(z.string()).default([]),
+      cells: z.string().optional(),
+    }),
+  ]),
   policies: z.array(z.strictObject({
     name: nameOf(Object.keys(POLICIES)),
     options: z.record(z.string(), z.unknown()).default({}),
@@ -90,10 +100,13 @@ export interface Simulation {
  * @param label the file's name, for messages
  * @throws UsageError naming file, key and value
  */
-export function readConfig(text: string, label: string): Simulation {
+export async function readConfig(
+  text: string,
+  label: string,
+): Promise<Simulation> {
   const config = checkedBy(SCHEMA, parseJson(text, label), label);
   try {
-    return simulation(config);
+    return await simulation(config);
   } catch (error) {
     // What the parts of the engine say of options that they cannot take; anything else is a failure.
     const isCallers = error instanceof RangeError ||
@@ -104,30 +117,13 @@ export function readConfig(text: string, label: string): Simulation {
   }
 }
 
-function simulation(config: SimulateConfig): Simulation {
+async function simulation(config: SimulateConfig): Promise<Simulation> {
   const { seed, workers, log } = config;
-  const entry = MODELS[config.model.name];
-  for (const key of Object.keys(config.model.options)) {
-    if (!entry.options.includes(key)) {
-      throw new RangeError(
-        `Model "${config.model.name}" has no option ${
-          describe(key)
-        }; it takes ${entry.options.join(", ")}`,
-      );
-    }
-  }
-  checkModelSizes(config.model.name, config.model.options);
-  // A simulation has no values: costs and lengths depend on shapes alone.
-  const model = entry.build({
-    ...config.model.options,
-    weights: boundedWeights(shapesOnly(), {
-      elementsMax: SIMULATED_ELEMENTS_MAX,
-      each: true,
-    }),
-  });
+  const { model, inputs } = "file" in config.model
+    ? await fileModel(config.model, config)
+    : registryModel(config.model, config);
   const { kind, ...arrivalOptions } = config.workload.arrivals;
-  const { requests, deadlineNs, vocabulary = 1, lengths, trees, extraSteps } =
-    config.workload;
+  const { requests, deadlineNs } = config.workload;
   const policies = config.policies.map(({ name, options }) => ({
     name,
     build: () => POLICIES[name].build(withProfile(options)),
@@ -145,15 +141,6 @@ function simulation(config: SimulateConfig): Simulation {
   }
   const cost = costOf(config.cost);
   const process = arrivals(kind, arrivalOptions);
-  const inputs = inputGenerator({
-    kind: entry.input,
-    vocabulary,
-    image: model.image,
-    frameSize: model.frameSize,
-    ...(lengths !== undefined && { lengths: lengths as LengthsSpec }),
-    ...(trees !== undefined && { trees: trees as TreesSpec }),
-    ...(extraSteps !== undefined && { extraSteps }),
-  });
   checkProfiles(model, config.policies);
   checkRoom({
     model,
@@ -177,6 +164,68 @@ function simulation(config: SimulateConfig): Simulation {
     cost,
     log,
   };
+}
+
+interface Subject {
+  model: Model;
+  inputs: InputGenerator;
+}
+
+function registryModel(
+  { name, options }: Extract<SimulateConfig["model"], { name: string }>,
+  { workload }: SimulateConfig,
+): Subject {
+  const entry = MODELS[name];
+  for (const key of Object.keys(options)) {
+    if (!entry.options.includes(key)) {
+      throw new RangeError(
+        `Model "${name}" has no option ${describe(key)}; it takes ${
+          entry.options.join(", ")
+        }`,
+      );
+    }
+  }
+  checkModelSizes(name, options);
+  // A simulation has no values: costs and lengths depend on shapes alone.
+  const model = entry.build({
+    ...options,
+    weights: boundedWeights(shapesOnly(), {
+      elementsMax: SIMULATED_ELEMENTS_MAX,
+      each: true,
+    }),
+  });
+  const { vocabulary = 1, lengths, trees, extraSteps } = workload;
+  const inputs = inputGenerator({
+    kind: entry.input,
+    vocabulary,
+    image: model.image,
+    frameSize: model.frameSize,
+    ...(lengths !== undefined && { lengths: lengths as LengthsSpec }),
+    ...(trees !== undefined && { trees: trees as TreesSpec }),
+    ...(extraSteps !== undefined && { extraSteps }),
+  });
+  return { model, inputs };
+}
+
+/** Requests to a file are all alike: its sizes are fixed. */
+async function fileModel(
+  { file, size, shape, cells }: Extract<
+    SimulateConfig["model"],
+    { file: string }
+  >,
+  { seed, workload }: SimulateConfig,
+): Promise<Subject> {
+  const others = ["vocabulary", "lengths", "trees", "extraSteps"] as const;
+  const other = others.find((option) => workload[option] !== undefined);
+  if (other !== undefined) {
+    throw new RangeError(
+      `"${other}" of a workload goes with models of the registry, not with files`,
+    );
+  }
+  return await builtFile("shoal simulate", file, {
+    ...{ size, shape },
+    ...(cells !== undefined && { cells }),
+  }, seed);
 }
 
 /** That every cell has a time where a policy has a profile: asked before anything runs. */

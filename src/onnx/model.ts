@@ -13,6 +13,7 @@ import {
 import type { OnnxModel } from "./ir.ts";
 import { fuseParts } from "./fuse/fuse_parts.ts";
 import { fuseQuantized } from "./fuse/fuse_quantized.ts";
+import { indexBounds } from "./index_bounds.ts";
 import type { KnownValue } from "./known_value.ts";
 import {
   checkOperator,
@@ -47,6 +48,11 @@ export interface OnnxCellModel extends Model<OnnxInput, OutputTypes> {
   readonly inputs: readonly InputSpec[];
   /** What comes out. */
   readonly results: readonly InputSpec[];
+  /**
+   * Of inputs whose integers pick entries of tables, or are compared with constants, the number that they are below;
+   * found in the graph (Gather, OneHot, Equal), and not checked.
+   */
+  readonly indexBounds: ReadonlyMap<string, number>;
   /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
   readonly notes: readonly string[];
 }
@@ -112,6 +118,7 @@ export function onnxModel(
     shape: "chain",
     inputs,
     results,
+    indexBounds: indexBounds(model.graph, known),
     outputs: Object.fromEntries(
       results.map(({ name, dtype }) => [name, dtype]),
     ),

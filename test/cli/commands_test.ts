@@ -165,7 +165,10 @@ const BAD: Readonly<
     [["--out", "FILE:good.json"], /Cannot make the folder .*is a file/],
     [["--quick=yes"], /--quick/],
     [["--out"], /--out/],
-    [["extra"], /"extra"; see shoal bench --help/],
+    [["extra"], /"extra" is no file called \*\.onnx; see shoal bench --help/],
+    [["a.onnx", "--hidden", "8"], /--hidden is for models of the registry/],
+    [["--cells", "layer"], /--cells goes with a file; see shoal bench --help/],
+    [["--rate", "0"], /each of --rate is an integer from 1/],
   ],
   ebird: [
     [[], /One of --network and --profile/],

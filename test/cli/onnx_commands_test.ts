@@ -1,6 +1,6 @@
-/** `shoal inspect` and `shoal run` on a small file. */
+/** Commands on small ONNX files. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { main } from "../../src/cli/main.ts";
@@ -72,4 +72,164 @@ Deno.test("inspect and run read ONNX files, and inputs of three kinds", async ()
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+/** y = table[ids] w, of 3 ids below 5. */
+const EMBEDDED = writeModel({
+  graph: {
+    inputs: [
+      { name: "ids", type: "int64", dims: ["N", 3] },
+      { name: "x", dims: ["N", 3, 2] },
+    ],
+    outputs: [{ name: "y" }],
+    initializers: {
+      table: plainOf("float32", [5, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+      w: plainOf("float32", [2, 2], [1, 2, 3, 4]),
+    },
+    nodes: [
+      node("Gather", ["table", "ids"], ["rows"]),
+      node("Add", ["rows", "x"], ["sum"]),
+      node("MatMul", ["sum", "w"], ["y"]),
+    ],
+  },
+});
+
+async function withFile(
+  use: (path: string, folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-onnx-"));
+  try {
+    const path = join(folder, "model.onnx");
+    writeFileSync(path, EMBEDDED);
+    await use(path, folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+Deno.test("bench runs a file at given rates, with inputs that are drawn or given", async () => {
+  await withFile(async (path, folder) => {
+    const ids = join(folder, "ids.json");
+    writeFileSync(ids, "[[0, 1, 2], [4, 4, 4]]");
+    for (const inputs of [[], ["--input", `ids=${ids}`]]) {
+      const { out, err, code } = await captured(() =>
+        main([
+          ...["bench", path, "--policy", "serial,cellular", "--requests", "20"],
+          ...["--rate", "500,900", "--json", "--out", join(folder, "out")],
+          ...inputs,
+        ])
+      );
+      assert.equal(code, 0, err);
+      const { models: [{ points, workload, sizes }] } = JSON.parse(out);
+      assert.equal(sizes.ids, "i64[1, 3]");
+      assert.match(
+        workload,
+        inputs.length === 0
+          ? /^16 requests drawn with seed 1,/
+          : /^2 requests given, 1 of their inputs drawn with seed 1,/,
+      );
+      assert.deepEqual(
+        points.map((
+          { policy, offeredPerS }: { policy: string; offeredPerS: number },
+        ) => [policy, offeredPerS]),
+        [["serial", 500], ["cellular", 500], ["serial", 900], [
+          "cellular",
+          900,
+        ]],
+      );
+      for (const { metrics } of points) {
+        // An index outside of the table would fail the request.
+        assert.equal(metrics.requests.done, 20);
+      }
+    }
+    const ragged = join(folder, "x.json");
+    writeFileSync(ragged, JSON.stringify(new Array(18).fill(0)));
+    const refused = await captured(() =>
+      main(["bench", path, "--input", `ids=${ids}`, "--input", `x=${ragged}`])
+    );
+    assert.match(refused.err, /--input ids has 2 rows, another one 3/);
+    const mixed = await captured(() =>
+      main(["bench", path, "--model", "lstm", "--out", join(folder, "out")])
+    );
+    assert.match(mixed.err, /--model is for models of the registry/);
+  });
+});
+
+Deno.test("profile of a file is a cost that simulate takes, of the same file", async () => {
+  await withFile(async (path, folder) => {
+    const table = join(folder, "table.json");
+    const profiled = await captured(() =>
+      main(["profile", path, "--sizes", "1,4", "--out", table])
+    );
+    assert.equal(profiled.code, 0, profiled.err);
+    const { tablesNs } = JSON.parse(readFileSync(table, "utf8"));
+    const [points] = Object.values(tablesNs) as [number, number][][];
+    assert.deepEqual(points.map(([rows]) => rows), [1, 4]);
+
+    const config = join(folder, "config.json");
+    writeFileSync(
+      config,
+      JSON.stringify({
+        model: { file: path },
+        policies: [{ name: "cellular" }, {
+          name: "lazy",
+          options: { profile: table },
+        }],
+        workload: {
+          requests: 30,
+          arrivals: { kind: "poisson", ratePerS: 1000 },
+        },
+        cost: { profile: table },
+      }),
+    );
+    const simulated = await captured(() =>
+      main(["simulate", "--config", config, "--json"])
+    );
+    assert.equal(simulated.code, 0, simulated.err);
+    for (const { metrics } of JSON.parse(simulated.out).runs) {
+      assert.equal(metrics.requests.done, 30);
+    }
+  });
+});
+
+Deno.test("npu counts a file's products, of a recurrent layer those of every step", async () => {
+  await withFile(async (path, folder) => {
+    const { out, err, code } = await captured(() =>
+      main(["npu", path, "--json", "--batch", "4"])
+    );
+    assert.equal(code, 0, err);
+    // Three rows of 2 times [2][2], four requests.
+    assert.equal(JSON.parse(out).totals.macs, 4 * 3 * 4);
+
+    const [steps, features, hidden] = [5, 3, 2];
+    const weights = (...dims: number[]) =>
+      plainOf(
+        "float32",
+        dims,
+        new Array(dims.reduce((a, b) => a * b)).fill(0.1),
+      );
+    const recurrent = join(folder, "lstm.onnx");
+    writeFileSync(
+      recurrent,
+      writeModel({
+        graph: {
+          inputs: [{ name: "x", dims: [steps, 1, features] }],
+          outputs: [{ name: "y" }],
+          initializers: {
+            w: weights(1, 4 * hidden, features),
+            r: weights(1, 4 * hidden, hidden),
+          },
+          nodes: [
+            node("LSTM", ["x", "w", "r"], ["", "y"], { hidden_size: hidden }),
+          ],
+        },
+      }),
+    );
+    const stepped = await captured(() => main(["npu", recurrent, "--json"]));
+    assert.equal(
+      JSON.parse(stepped.out).totals.macs,
+      steps * 4 * hidden * (features + hidden),
+      stepped.err,
+    );
+  });
 });

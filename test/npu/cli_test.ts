@@ -194,7 +194,7 @@ const BAD: [string, string[], RegExp][] = [
   [
     "no network",
     [],
-    /give one of --topology FILE\.csv, --network NAME and --model NAME/,
+    /give one of --topology FILE\.csv, --network NAME, --model NAME and MODEL\.onnx/,
   ],
   [
     "an unknown preset",

@@ -1,0 +1,202 @@
+/** What requests to a model of an ONNX file bring: read from files, or drawn. */
+import { describe, describeShape } from "../base/describe.ts";
+import { Prng } from "../base/prng.ts";
+import type { InputSpec, InputTensor } from "../onnx/input_tensors.ts";
+import type { OnnxCellModel } from "../onnx/model.ts";
+import { OnnxError } from "../onnx/place.ts";
+import { readTensorFile } from "../onnx/read/read_tensor_file.ts";
+import { readNpy } from "../tensor/npy.ts";
+import type { PlainTensor } from "../tensor/plain_tensor.ts";
+import {
+  type Dtype,
+  elementCount,
+  elements,
+  isShape,
+  type TensorData,
+} from "../tensor/tensor.ts";
+import type { InputGenerator } from "../workload/inputs.ts";
+import { readBytes, readText } from "./files.ts";
+import { sidesOf } from "./onnx_file.ts";
+import { see } from "./options.ts";
+import { UsageError } from "./terminal.ts";
+
+/** The option that names files of inputs. */
+export const INPUT_OPTION = {
+  input: { type: "string", multiple: true },
+} as const;
+
+/** A request: elements by name of the input. */
+export type Elements = Readonly<Record<string, TensorData>>;
+
+/**
+ * Inputs that `--input NAME=FILE` gives, by name.
+ * @throws UsageError on a name or a file that is none
+ */
+export function readInputs(
+  command: string,
+  { inputs }: OnnxCellModel,
+  given: readonly string[] = [],
+): Map<string, InputTensor> {
+  return new Map(given.map((text) => {
+    const [name, path] = sidesOf("input", text);
+    const spec = inputs.find((input) => input.name === name);
+    if (spec === undefined) {
+      throw new UsageError(
+        `there is no input ${describe(name)}; there are ${
+          inputs.map(({ name }) => name).join(", ")
+        }${see(command)}`,
+      );
+    }
+    return [name, readInput(path, spec)];
+  }));
+}
+
+/**
+ * The requests of the files that `--input` names, a row of theirs each; a file of one row is the same for all of them.
+ * What they do not bring is drawn.
+ * @param otherwise how many requests are drawn where no file is given
+ * @throws UsageError on a name or a file that is none, or when they have not as many rows
+ */
+export function givenRequests(
+  command: string,
+  model: OnnxCellModel,
+  given: readonly string[] | undefined,
+  { seed, otherwise }: { seed: number; otherwise: number },
+): Elements[] {
+  const read = new Map(
+    [...readInputs(command, model, given)].map(([name, tensor]) => {
+      const spec = model.inputs.find((input) => input.name === name)!;
+      return [name, rowsOf(spec, tensor)] as const;
+    }),
+  );
+  const counts = [...read.values()].map(({ length }) => length);
+  const count = counts.length === 0 ? otherwise : Math.max(...counts);
+  for (const [name, { length }] of read) {
+    if (length === 1 || length === count) continue;
+    throw new UsageError(
+      `--input ${name} has ${length} rows, another one ${count}`,
+    );
+  }
+  const prng = new Prng(seed).fork("inputs");
+  const requests = Array.from({ length: count }, (_, i) => ({
+    ...drawnRequest(model, prng),
+    ...Object.fromEntries(
+      [...read].map(([name, rows]) => [name, rows[rows.length === 1 ? 0 : i]]),
+    ),
+  }));
+  try {
+    for (const request of requests) model.check(request);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+  return requests;
+}
+
+/** Requests of a workload, taken from a few different ones. */
+export function requestInputs(
+  requests: readonly Elements[],
+  name: string,
+): InputGenerator {
+  return {
+    name,
+    next: (prng) => ({ input: requests[prng.int(requests.length)] }),
+  };
+}
+
+/** Below what integers are drawn of which the graph does not say what they are: masks and flags. */
+const BELOW = 2;
+
+/** Below what elements of a type are. */
+const TYPE_BELOW: Readonly<Record<Exclude<Dtype, "f32">, number>> = {
+  i32: 2 ** 31,
+  i64: 2 ** 31,
+  i8: 128,
+  u8: 256,
+  bool: 2,
+};
+
+/**
+ * Floats uniform in [-1, 1); integers from 0 below the size of the table that they pick from or what they are compared
+ * with (`indexBounds`), others 0 or 1, but bytes of any value.
+ */
+function drawnRequest(
+  { inputs, indexBounds }: OnnxCellModel,
+  prng: Prng,
+): Elements {
+  return Object.fromEntries(inputs.map(({ name, dtype, shape }) => {
+    const data = elements(dtype, elementCount(shape));
+    if (dtype === "f32") {
+      for (let i = 0; i < data.length; i++) data[i] = 2 * prng.float() - 1;
+      return [name, data];
+    }
+    const isByte = dtype === "i8" || dtype === "u8";
+    const most = TYPE_BELOW[dtype];
+    const below = indexBounds.get(name) ?? (isByte ? most : BELOW);
+    for (let i = 0; i < data.length; i++) {
+      const drawn = prng.int(Math.max(1, Math.min(below, most)));
+      data[i] = data instanceof BigInt64Array ? BigInt(drawn) : drawn;
+    }
+    return [name, data];
+  }));
+}
+
+/** Elements of every request of a tensor that may have more rows than one. */
+function rowsOf({ name, shape }: InputSpec, given: InputTensor): TensorData[] {
+  const { shape: dims, data } = "data" in given
+    ? given
+    : { shape: undefined, data: given };
+  const size = elementCount(shape);
+  const rows = data.length / size;
+  const fits = Number.isInteger(rows) && rows >= 1 &&
+    (rows === 1 || shape[0] === 1) &&
+    (dims === undefined ||
+      isShape(dims, rows === 1 ? shape : [rows, ...shape.slice(1)]));
+  if (!fits) {
+    throw new UsageError(
+      `--input ${name} is ${describeShape(shape)}${
+        shape[0] === 1 ? ", or so many rows of it" : ""
+      }, got ${
+        dims === undefined ? `${data.length} elements` : describeShape(dims)
+      }`,
+    );
+  }
+  return Array.from(
+    { length: rows },
+    (_, i) => data.slice(i * size, (i + 1) * size),
+  );
+}
+
+/** @throws UsageError when the file is no tensor */
+function readInput(path: string, spec: InputSpec): InputTensor {
+  try {
+    if (/\.npy$/i.test(path)) return shaped(readNpy(readBytes(path), path));
+    if (/\.pb$/i.test(path)) {
+      return shaped(readTensorFile(readBytes(path), path));
+    }
+    return ofNumbers(JSON.parse(readText(path)), spec);
+  } catch (error) {
+    const isTheirs = error instanceof OnnxError ||
+      error instanceof RangeError || error instanceof TypeError ||
+      error instanceof SyntaxError;
+    if (!isTheirs) throw error;
+    throw new UsageError(`Cannot read ${describe(path)}: ${error.message}`);
+  }
+}
+
+function shaped({ dims, data }: PlainTensor): InputTensor {
+  return { shape: dims, data: data as TensorData };
+}
+
+function ofNumbers(given: unknown, { dtype }: InputSpec): TensorData {
+  const numbers: unknown[] = Array.isArray(given)
+    ? given.flat(Infinity)
+    : [given];
+  const data = elements(dtype, numbers.length);
+  numbers.forEach((value, i) => {
+    if (typeof value !== "number") {
+      throw new TypeError(`element ${i} is ${describe(value)}, not a number`);
+    }
+    data[i] = data instanceof BigInt64Array ? BigInt(value) : value;
+  });
+  return data;
+}
