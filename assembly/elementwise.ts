@@ -12,6 +12,7 @@ class Add {}
 class Sub {}
 class Mul {}
 class Div {}
+class Magnitude {}
 class Max {}
 class Min {}
 
@@ -22,6 +23,7 @@ class Min {}
   if (idof<T>() == idof<Mul>()) return f32x4.mul(a, b);
   if (idof<T>() == idof<Max>()) return f32x4.max(a, b);
   if (idof<T>() == idof<Min>()) return f32x4.min(a, b);
+  if (idof<T>() == idof<Magnitude>()) return f32x4.sqrt(f32x4.add(f32x4.mul(a, a), f32x4.mul(b, b)));
   return f32x4.div(a, b);
 }
 
@@ -123,6 +125,10 @@ export function mul_f32(m: i32, n: i32, aRows: usize, bRows: usize, outRows: usi
 /** out = a / b. */
 export function div_f32(m: i32, n: i32, aRows: usize, bRows: usize, outRows: usize): void {
   binary<Div>(m, n, aRows, bRows, outRows);
+}
+/** out = sqrt(a * a + b * b): of complex numbers, a the real parts and b the imaginary ones. */
+export function magnitude_f32(m: i32, n: i32, aRows: usize, bRows: usize, outRows: usize): void {
+  binary<Magnitude>(m, n, aRows, bRows, outRows);
 }
 /** out = max(a, b); NaN if either is. */
 export function max_f32(m: i32, n: i32, aRows: usize, bRows: usize, outRows: usize): void {

@@ -12,13 +12,14 @@
 //   its place in the table, nor on the other rows.
 export { shoal_abi_version, shoal_scratch_bytes, shoal_static_end, shoal_use_scratch, shoal_variants } from "./abi";
 export {
-  abs_f32, add_f32, div_f32, erf_f32, exp_f32, gelu_f32, gelu_tanh_f32, max_f32, min_f32, mul_f32,
-  neg_f32, relu_f32, sigmoid_f32, silu_f32, sqrt_f32, sub_f32, tanh_f32
+  abs_f32, add_f32, div_f32, erf_f32, exp_f32, gelu_f32, gelu_tanh_f32, magnitude_f32, max_f32, min_f32,
+  mul_f32, neg_f32, relu_f32, sigmoid_f32, silu_f32, sqrt_f32, sub_f32, tanh_f32
 } from "./elementwise";
 export { additive_attention_f32 } from "./additive_attention";
 export { attention_append_f32, attention_f32, attention_scratch_bytes } from "./attention";
 export { conv_f32, conv_scratch_bytes, conv_transpose_f32 } from "./conv";
 export { depthwise_f32 } from "./depthwise";
+export { irfft_f32, rfft_f32 } from "./fft";
 export { gemm_f32, gemm_residual_f32, pack_gemm_f32 } from "./gemm";
 export { gru_step_f32, gru_units_f32 } from "./gru";
 export { lstm_step_f32, lstm_units_f32 } from "./lstm";

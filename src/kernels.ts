@@ -79,6 +79,7 @@ export {
   packDepthwise,
 } from "./kernels/pack/pack_conv.ts";
 export type { BatchNorm, ConvWeights } from "./kernels/pack/pack_conv.ts";
+export { packFft } from "./kernels/pack/pack_fft.ts";
 export { packGemm } from "./kernels/pack/pack_gemm.ts";
 export type { GemmSize, PackGemmOptions } from "./kernels/pack/pack_gemm.ts";
 export { packConvQ8 } from "./kernels/pack/pack_q8_conv.ts";

@@ -77,6 +77,7 @@ export type {
   Requantized,
   RowOperator,
   RunPlain,
+  SignalOperator,
   Value,
 } from "./graph/operator.ts";
 export type {
@@ -99,6 +100,7 @@ export type {
 } from "./graph/operators/images.ts";
 export type { RecurrentOperators } from "./graph/operators/recurrent.ts";
 export type { RowOperators } from "./graph/operators/rows.ts";
+export type { SignalOperators } from "./graph/operators/signals.ts";
 export type { ParseTree } from "./graph/parse_tree.ts";
 export type { OutputTypes, Result } from "./graph/result.ts";
 export type { ExecutionOptions } from "./engine/tensors/tensor_options.ts";

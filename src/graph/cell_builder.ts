@@ -25,6 +25,7 @@ import {
   recurrentOperators,
 } from "./operators/recurrent.ts";
 import { type RowOperators, rowOperators } from "./operators/rows.ts";
+import { type SignalOperators, signalOperators } from "./operators/signals.ts";
 import type { RowShape, RowType } from "./row_layout.ts";
 
 /** Declares an input of a cell: what `f32`, `i32`, `image` and `row` return. */
@@ -288,6 +289,7 @@ export type Operators =
   & ElementwiseOperators
   & AttentionOperators
   & RowOperators
+  & SignalOperators
   & ImageOperators
   & QuantizedOperators
   & PlainOperators;
@@ -299,6 +301,7 @@ function operatorsOf(body: CellBody): Operators {
     ...elementwiseOperators(body),
     ...attentionOperators(body),
     ...rowOperators(body),
+    ...signalOperators(body),
     ...imageOperators(body),
     ...quantizedOperators(body),
     ...plainRowOperators(body),

@@ -171,6 +171,15 @@ export type AttentionOperator =
     readonly epsilon: number;
   };
 
+/** Fourier transforms of real rows. A spectrum is [.., 2, n / 2 + 1]: real parts, then imaginary ones. */
+export type SignalOperator =
+  /** Frequencies 0 .. n / 2 of n real numbers. */
+  | Operands & { readonly op: "RFFT" }
+  /** Back, 1 / n included. */
+  | Operands & { readonly op: "IRFFT" }
+  /** sqrt(real^2 + imaginary^2) of every number. */
+  | Operands & { readonly op: "Magnitude" };
+
 /** What only says where rows lie, or moves them. */
 export type RowOperator =
   /** The same elements in the same order, of other axes. */
@@ -333,6 +342,7 @@ export type Operator =
   | ElementwiseOperator
   | AttentionOperator
   | RowOperator
+  | SignalOperator
   | ImageOperator
   | QuantizedOperator
   | PlainRowOperator;

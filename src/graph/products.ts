@@ -17,6 +17,10 @@ export function productsOf(operator: Operator): number {
       return rowsOf(x) * elementCount(operator.weight.shape);
     case "MatMul":
       return y.width * lastAxis(x);
+    case "RFFT":
+      return x.width * Math.log2(lastAxis(x));
+    case "IRFFT":
+      return y.width * Math.log2(lastAxis(y));
     case "Conv": {
       const { outHeight, outWidth } = operator.shape;
       return outHeight * outWidth * elementCount(operator.weight.shape);

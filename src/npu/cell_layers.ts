@@ -21,6 +21,7 @@ import { plain } from "./operators/plain.ts";
 import { quantized } from "./operators/quantized.ts";
 import { recurrent } from "./operators/recurrent.ts";
 import { rows as rowMoves } from "./operators/rows.ts";
+import { signals } from "./operators/signals.ts";
 
 const ROW_COSTS = attentionByRow;
 
@@ -30,6 +31,7 @@ const COSTS: Costs<Exclude<Operator, { op: keyof typeof ROW_COSTS }>> = {
   ...elementwise,
   ...attention,
   ...rowMoves,
+  ...signals,
   ...images,
   ...quantized,
   ...plain,

@@ -5,6 +5,7 @@ import { axesOf, lastAxis, rowsOf } from "../../src/graph/row_layout.ts";
 import { runPlain } from "../../src/plain/registry.ts";
 import { numbersOf, plainOf } from "../../src/tensor/plain_tensor.ts";
 import { erf, gelu, geluTanh, silu } from "../kernels/reference/activation.ts";
+import { irfft, rfft } from "../kernels/reference/fft.ts";
 import { normalize, topk } from "../kernels/reference/norm.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { applyToImage, isImageOperator, stack } from "./naive_images.ts";
@@ -268,6 +269,21 @@ function apply(
     case "Slice": {
       const { start, outputs: [part] } = operator;
       return [byRow((row) => row.slice(start, start + lastAxis(part)))];
+    }
+    case "RFFT":
+      return [byRow(rfft)];
+    case "IRFFT": {
+      const rows = rowsOf(operator.outputs[0]);
+      return [parts(x, rows).flatMap((row) => [...irfft(row)])];
+    }
+    case "Magnitude": {
+      const rows = rowsOf(operator.outputs[0]);
+      return [
+        parts(x, rows).flatMap((row) => {
+          const [real, imaginary] = parts(row, 2);
+          return real.map((value, k) => Math.hypot(value, imaginary[k]));
+        }),
+      ];
     }
     case "Reshape":
       return [x];

@@ -23,6 +23,7 @@ import { scalarOf } from "../../src/tensor/plain_tensor.ts";
 import { elementCount, type Tensor, tensor } from "../../src/tensor/tensor.ts";
 import { isImageOperator } from "./naive_images.ts";
 import { applyImageOperator, IMAGE_OPERATORS } from "./random_images.ts";
+import { applySignalOperator } from "./random_signals.ts";
 
 /** Ids of an i32 input are below this. */
 const IDS = 5;
@@ -69,6 +70,9 @@ const DRAWN: Readonly<
   TopK: true,
   Reshape: true,
   Transpose: true,
+  RFFT: true,
+  IRFFT: true,
+  Magnitude: true,
   Plain: true,
   LayerNormalization: true,
   Softmax: true,
@@ -294,6 +298,12 @@ class Body {
         }
         return this.#add(op.Transpose(from, perm));
       }
+      case "RFFT":
+      case "IRFFT":
+      case "Magnitude":
+        return this.#add(
+          applySignalOperator(op, this.#plain(a), { op: draw.op, b, size }),
+        );
       case "MatMul": {
         const row = this.#plain(a);
         const [matrices, m, k] = factors(row.width, random, 3);

@@ -34,6 +34,10 @@ const BODIES: readonly ((
   (op, { x }) => ({ y: op.Gemm(x, ones(8, 8)) }),
   (op, { x }) => ({ y: op.Add(op.Gemm(x, ones(8, 8)), x) }),
   (op, { x }) => ({ y: op.MatMul(x, x, { transposed: true }) }),
+  (op, { x }) => {
+    const spectrum = op.RFFT(op.Reshape(x, [32]));
+    return { y: op.IRFFT(spectrum), magnitude: op.Magnitude(spectrum) };
+  },
   (op, { x }) => ({ y: op.ArgMax(op.Gemm(x, ones(8, 8))) }),
   (op, { x }) => ({ y: op.ArgMax(x), ...op.TopK(x, 2) }),
   (op, { x }) => {

@@ -21,6 +21,7 @@ import {
   depthwiseCase,
   nchwConvCase,
 } from "./cases/conv.ts";
+import { fftCase } from "./cases/fft.ts";
 import {
   gemmCase,
   gemmResidualCase,
@@ -62,6 +63,7 @@ import {
   CELLS,
   CONV_TRANSPOSE,
   DEPTHWISE,
+  FFTS,
   GEMMS,
   POOLS,
   Q8_CELLS,
@@ -78,6 +80,7 @@ import {
   erf,
   gelu,
   geluTanh,
+  magnitude,
   relu,
   sigmoid,
   silu,
@@ -259,6 +262,8 @@ export const KERNELS: readonly KernelEntry[] = [
     additiveAttentionCase,
     { rows: 16, keyWidth: 1024, valueWidth: 1024, capacity: 32 },
   ),
+  kernel("rfft_f32", "Fourier transforms", fftCase("rfft_f32"), ...FFTS),
+  kernel("irfft_f32", "Fourier transforms", fftCase("irfft_f32"), ...FFTS),
   kernel("softmax_rows_f32", "softmax", softmaxCase, { rows: 64, n: 512 }),
   kernel("layer_norm_f32", NORM, normCase("layer_norm_f32"), ROWS),
   kernel("rms_norm_f32", NORM, normCase("rms_norm_f32"), ROWS),
@@ -390,6 +395,12 @@ export const KERNELS: readonly KernelEntry[] = [
     "min_f32",
     BINARY,
     binaryCase("min_f32", Math.min, "Min"),
+    ELEMENTWISE,
+  ),
+  kernel(
+    "magnitude_f32",
+    BINARY,
+    binaryCase("magnitude_f32", magnitude),
     ELEMENTWISE,
   ),
   kernel(

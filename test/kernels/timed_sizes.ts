@@ -165,3 +165,9 @@ export const RESIZES = [{
   outHeight: 112,
   outWidth: 112,
 }];
+
+/** A window of speech at 16 kHz, and a long one. */
+export const FFTS = [
+  ...[1, 16, 64].map((rows) => ({ rows, n: 512 })),
+  { rows: 16, n: 4096 },
+];

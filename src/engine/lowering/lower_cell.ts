@@ -15,6 +15,7 @@ import { plain } from "./plain.ts";
 import { quantized } from "./quantized.ts";
 import { recurrent } from "./recurrent.ts";
 import { rows } from "./rows.ts";
+import { signals } from "./signals.ts";
 
 const LOWERINGS: Lowerings<Operator> = {
   ...dense,
@@ -22,6 +23,7 @@ const LOWERINGS: Lowerings<Operator> = {
   ...elementwise,
   ...attention,
   ...rows,
+  ...signals,
   ...images,
   ...quantized,
   ...plain,

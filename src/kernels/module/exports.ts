@@ -410,6 +410,19 @@ export interface KernelExports {
     scratch: number,
   ): void;
   /**
+   * Rows of n real numbers of which rfft_f32 gives these frequencies, 1 / n included; the imaginary
+   * parts of frequencies 0 and n / 2, which real rows do not have, are not looked at. Operands as
+   * those of rfft_f32.
+   */
+  irfft_f32(
+    m: number,
+    n: number,
+    aRows: number,
+    w: number,
+    outRows: number,
+    scratch: number,
+  ): void;
+  /**
    * Layer normalisation (Ba, Kiros, Hinton 2016), two passes over the row:
    * out_j = (a_j - mean) / sqrt(variance + epsilon) * gamma_j + beta_j
    * gamma: n floats; beta: n floats, or 0 for none. An output row may be its input row.
@@ -500,6 +513,14 @@ export interface KernelExports {
     hOutRows: number,
     cOutRows: number,
     scratch: number,
+  ): void;
+  /** out = sqrt(a * a + b * b): of complex numbers, a the real parts and b the imaginary ones. */
+  magnitude_f32(
+    m: number,
+    n: number,
+    aRows: number,
+    bRows: number,
+    outRows: number,
   ): void;
   /** out = max(a, b); NaN if either is. */
   max_f32(
@@ -656,6 +677,19 @@ export interface KernelExports {
     lines: number,
     columns: number,
     outRows: number,
+  ): void;
+  /**
+   * Frequencies 0 .. n / 2 of rows of n real numbers: X_k = sum_j a_j e^(-2 pi i j k / n). A row of
+   * the result is n / 2 + 1 real parts, then as many imaginary ones. n: a power of two from 32 to
+   * 65536. w: packFft(n). scratch: 8 n bytes.
+   */
+  rfft_f32(
+    m: number,
+    n: number,
+    aRows: number,
+    w: number,
+    outRows: number,
+    scratch: number,
   ): void;
   /** RMS normalisation (Zhang, Sennrich 2019): out_j = a_j / sqrt(mean of a^2 + epsilon) * gamma_j. */
   rms_norm_f32(

@@ -6,6 +6,7 @@ import { MATRICES } from "./matrices.ts";
 import { Q8_CELLS } from "./q8_cells.ts";
 import { ROWS } from "./rows.ts";
 import type { KernelName } from "./signature.ts";
+import { TRANSFORMS } from "./transforms.ts";
 
 /** Every export that computes: a kernel without a spec does not compile. */
 export const KERNEL_SPECS: Readonly<Record<KernelName, KernelSpec>> = {
@@ -15,6 +16,7 @@ export const KERNEL_SPECS: Readonly<Record<KernelName, KernelSpec>> = {
   ...IMAGES,
   ...ATTENTION,
   ...ROWS,
+  ...TRANSFORMS,
 };
 
 /** Their names. */

@@ -175,6 +175,7 @@ export const ROWS = {
   sub_f32: binary,
   mul_f32: binary,
   div_f32: binary,
+  magnitude_f32: binary,
   max_f32: binary,
   min_f32: binary,
 } satisfies FamilySpecs;

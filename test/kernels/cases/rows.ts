@@ -103,7 +103,7 @@ export function unaryCase(
 export function binaryCase(
   name: NamesOf<BinaryKernel>,
   reference: (a: number, b: number) => number,
-  opType: string,
+  opType?: string,
 ): CaseFamily<RowSize> {
   return caseFamily<RowSize>(drawRowSize, (draw, { n }) => {
     const { rows } = draw;
@@ -123,13 +123,15 @@ export function binaryCase(
       }),
       tolerance: 0,
       work: elements(rows * n),
-      equivalent: () =>
-        rowEquivalent(
-          rows,
-          n,
-          { opType },
-          [a.data, b.data] as Float32Array[],
-        ),
+      ...(opType !== undefined && {
+        equivalent: () =>
+          rowEquivalent(
+            rows,
+            n,
+            { opType },
+            [a.data, b.data] as Float32Array[],
+          ),
+      }),
     };
   });
 }

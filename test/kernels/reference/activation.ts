@@ -67,3 +67,9 @@ export function activate(act: Activation, x: number): number {
       return act satisfies never;
   }
 }
+
+/** sqrt(a^2 + b^2), each step rounded to f32. */
+export function magnitude(a: number, b: number): number {
+  const round = Math.fround;
+  return round(Math.sqrt(round(round(a * a) + round(b * b))));
+}
