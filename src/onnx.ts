@@ -25,7 +25,6 @@ export { loadOnnx } from "./onnx/load.ts";
 export type { ModelOptions, OnnxCellModel } from "./onnx/model.ts";
 export { OnnxError } from "./onnx/place.ts";
 export { runPlainGraph } from "./onnx/plain_graph.ts";
-export type { PlainValues } from "./onnx/plain_graph.ts";
 export type { ExternalFiles } from "./onnx/read/external_data.ts";
 export { readModel } from "./onnx/read/read_model.ts";
 export type { ReadOptions } from "./onnx/read/read_model.ts";

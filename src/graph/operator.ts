@@ -326,6 +326,8 @@ export type PlainRowOperator = Operands & {
   /** Version of the operator set that it is written for. */
   readonly opset: number;
   readonly attributes: PlainAttributes;
+  /** Names by which its graphs read the last operands. */
+  readonly captured?: readonly string[];
   readonly operands: readonly PlainOperand[];
   /** Runs it in the engine's own thread; worker threads have theirs. */
   readonly run: RunPlain;

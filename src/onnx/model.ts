@@ -14,7 +14,7 @@ import type { OnnxModel } from "./ir.ts";
 import { fuseParts } from "./fuse/fuse_parts.ts";
 import { fuseQuantized } from "./fuse/fuse_quantized.ts";
 import { indexBounds } from "./index_bounds.ts";
-import type { KnownValue } from "./known_value.ts";
+import { knownValues } from "./known_value.ts";
 import {
   checkOperator,
   dtypeOf,
@@ -22,8 +22,8 @@ import {
   lowerGraph,
 } from "./lower/lower_graph.ts";
 import { Place, quoted } from "./place.ts";
-import { type Cuts, scheduleOf } from "./schedule.ts";
-import { sizesAt } from "./shapes/value.ts";
+import { type Cuts, type Schedule, scheduleOf } from "./schedule.ts";
+import { withOutputs } from "./names.ts";
 import { simplify } from "./simplify/simplify.ts";
 import { type GivenSizes, sizesOf } from "./sizes.ts";
 import { stepGraph } from "./step_graph.ts";
@@ -69,17 +69,11 @@ export function onnxModel(
     checkedOptions("loadOnnx", options, CHECKS);
   const place = new Place(file.label);
   const dims = sizesOf(file.graph, sizes, place);
-  const { model, values } = simplify(withOutputs(file), {
-    inputs: dims,
-    ...(constants && { constants }),
-  });
-  const known = new Map<string, KnownValue>();
-  for (const [value, inferred] of values) {
-    const { type, constant } = inferred;
-    const sizes = sizesAt(inferred, new Map());
-    if (type === null || sizes === undefined) continue;
-    known.set(value, { type, dims: sizes, ...(constant && { constant }) });
-  }
+  const { model, values } = simplify(
+    { ...file, graph: withOutputs(file.graph) },
+    { inputs: dims, ...(constants && { constants }) },
+  );
+  const known = knownValues(values);
   for (const node of model.graph.nodes) {
     checkOperator(node, place.node(node));
     for (const output of node.outputs) {
@@ -126,7 +120,7 @@ export function onnxModel(
       checkInputs(name, inputs, given);
     },
     unfold: unfolding(steps, lowered, schedule, { inputs, results }),
-    notes: [...file.notes, ...plainNotes(lowered)],
+    notes: [...file.notes, ...plainNotes(lowered, schedule)],
   };
 }
 
@@ -161,24 +155,6 @@ function isRecord(option: string, value: unknown): void {
   throw new TypeError(`"${option}" is an object, got ${describe(value)}`);
 }
 
-/**
- * The model with names for results that nobody wants, but which stand before wanted ones: an operator in plain
- * TypeScript makes them all the same.
- */
-function withOutputs(file: OnnxModel): OnnxModel {
-  const nodes = file.graph.nodes.map((node) => {
-    const last = node.outputs.findLastIndex((name) => name !== "");
-    const isWhole = node.outputs.indexOf("") === -1 ||
-      node.outputs.indexOf("") > last;
-    if (isWhole) return node;
-    const outputs = node.outputs.map((name, i) =>
-      name === "" && i < last ? `${node.name}#${i}` : name
-    );
-    return { ...node, outputs };
-  });
-  return { ...file, graph: { ...file.graph, nodes } };
-}
-
 /** Characters of a node's name that a cell's has. */
 const NODE_NAME_MAX = 30;
 
@@ -192,13 +168,23 @@ function partNames(name: string): Cuts["nameOf"] {
   };
 }
 
-function plainNotes({ cell, nodes }: LoweredGraph): string[] {
+function plainNotes(
+  { cell, nodes }: LoweredGraph,
+  { stops }: Schedule,
+): string[] {
   const plain = new Map<string, string[]>();
+  const add = (op: string, node: string) =>
+    plain.set(op, [...plain.get(op) ?? [], node]);
   cell.operators.forEach((operator, at) => {
     const node = nodes[at];
-    if (operator.op !== "Plain" || !node) return;
-    plain.set(node.op, [...plain.get(node.op) ?? [], node.name]);
+    if (operator.op === "Plain" && node) add(node.op, node.name);
   });
+  for (const stop of stops) {
+    if (stop.kind === "part") continue;
+    for (const operator of stop.cells.flatMap(({ operators }) => operators)) {
+      if (operator.op === "Plain") add(operator.name, stop.layer.node.name);
+    }
+  }
   return [...plain].map(([op, names]) =>
     `${op} runs in plain TypeScript, on the worker: ${names.length} of them, the first ${
       quoted(names[0])

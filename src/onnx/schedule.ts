@@ -3,12 +3,16 @@
  * its recurrent layers, and those layers' steps between them.
  */
 import type { Cell } from "../graph/cell.ts";
-import { defineCell, f32 } from "../graph/cell_builder.ts";
 import { type CellPart, cutCell, type PartSource } from "../graph/cut_cell.ts";
 import type { Operator, OperatorName } from "../graph/operator.ts";
 import type { OnnxNode } from "./ir.ts";
 import type { LoweredGraph } from "./lower/lower_graph.ts";
-import type { StepGraph, StepLayer, StepSource } from "./step_graph.ts";
+import {
+  sourcesOf,
+  type StepGraph,
+  type StepLayer,
+  type StepSource,
+} from "./step_graph.ts";
 
 /** A part, by its place among the parts, or a layer with a cell for each direction. */
 export type Stop =
@@ -102,7 +106,7 @@ export function scheduleOf(
       kind: "layer" as const,
       at,
       layer,
-      cells: stepCells(name, layer),
+      cells: layer.steps.cells(name),
       stage: stages.layers[at],
     })),
   ];
@@ -166,8 +170,8 @@ class Stages {
     while (!isSettled) {
       this.#pass();
       isSettled = true;
-      layers.forEach(({ x, initial }, i) => {
-        const stage = [...x, ...initial].flat().reduce(
+      layers.forEach((layer, i) => {
+        const stage = sourcesOf(layer).reduce(
           (most, source) => Math.max(most, ofSource(source)),
           0,
         );
@@ -212,38 +216,4 @@ class Stages {
       nodes: order.map(({ node }) => node),
     };
   }
-}
-
-/** Characters of a node's name that a cell's has. */
-const NODE_NAME_MAX = 30;
-
-/** One cell for all positions of a direction. */
-function stepCells(name: string, { node, recurrence, x }: StepLayer): Cell[] {
-  const { width, hidden, states, directions } = recurrence;
-  const parts = x[0].length;
-  const ports = x[0].map((_, i) => [`x${i}`, f32(width / parts)] as const);
-  return directions.map(({ isReverse, step }) => {
-    const way = isReverse ? "reverse" : "forward";
-    return defineCell<string, string>({
-      name: `${name}/${node.name.slice(0, NODE_NAME_MAX)}:${way}`,
-      phase: "encoder",
-      recurrent: true,
-      inputs: Object.fromEntries([
-        ...ports,
-        ...states.map((state) => [state, f32(hidden)] as const),
-      ]),
-      body: (op, values) => {
-        const given = ports.map(([port]) => values[port]);
-        const made = step(
-          op,
-          parts === 1 ? given[0] : op.Concat(...given),
-          { h: values.h, ...(states.includes("c") && { c: values.c }) },
-        );
-        return {
-          h: made.h,
-          ...(made.c && { c: made.c }),
-        };
-      },
-    });
-  });
 }

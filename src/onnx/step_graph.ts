@@ -1,9 +1,10 @@
 /**
- * Recurrent layers taken out of a graph: what is left computes what their steps read and what is made of their states;
- * the steps are cells of their own, one node for every position (Cellular Batching, sections 2.1 and 3.1).
+ * Recurrent layers and loops taken out of a graph: what is left computes what their steps read and what is made of
+ * their states; the steps are cells of their own, one node for every position (Cellular Batching, sections 2.1 and
+ * 3.1).
  */
 import { plainOf, type PlainTensor } from "../tensor/plain_tensor.ts";
-import { elementCount } from "../tensor/tensor.ts";
+import { elementCount, type TensorData } from "../tensor/tensor.ts";
 import {
   attributeOf,
   type OnnxAttribute,
@@ -12,7 +13,10 @@ import {
 } from "./ir.ts";
 import type { KnownValue } from "./known_value.ts";
 import { type Recurrence, recurrenceOf } from "./lower/recurrence.ts";
+import { type LoopBody, loopBody } from "./loop_body.ts";
 import { type Place, quoted } from "./place.ts";
+import { readNames } from "./names.ts";
+import { loopSteps, recurrentSteps, type StepCells } from "./step_cells.ts";
 
 /** Where a row that a step reads comes from. */
 export type StepSource =
@@ -23,7 +27,7 @@ export type StepSource =
     readonly index: number;
     readonly width: number;
   }
-  | { readonly kind: "constant"; readonly data: Float32Array }
+  | { readonly kind: "constant"; readonly data: TensorData }
   | { readonly kind: "zeros"; readonly width: number }
   | StateSource
   /** A value of what is left of the graph. */
@@ -35,17 +39,23 @@ export interface StateSource {
   readonly layer: number;
   readonly direction: number;
   readonly position: number;
-  readonly state: "h" | "c";
+  /** Output of the step's cell. */
+  readonly output: string;
 }
 
-/** A recurrent layer. */
+/** A recurrent layer, or a loop. */
 export interface StepLayer {
   readonly node: OnnxNode;
-  readonly recurrence: Recurrence;
-  /** By position: what lies one after the other in a step's input. */
-  readonly x: readonly (readonly StepSource[])[];
-  /** By direction, in the order of the recurrence's states. */
+  readonly steps: StepCells;
+  /** By position: what a step's inputs read, besides states. */
+  readonly x: readonly Readonly<Record<string, StepSource>>[];
+  /** By direction, in the order of the states. */
   readonly initial: readonly (readonly StepSource[])[];
+}
+
+/** All that the steps of a layer read from elsewhere. */
+export function sourcesOf({ x, initial }: StepLayer): StepSource[] {
+  return [...x.flatMap((ports) => Object.values(ports)), ...initial.flat()];
 }
 
 /** A graph without its recurrent layers. */
@@ -61,12 +71,12 @@ export interface StepGraph {
 /** Longer sequences stay one operator: each position is an output of the cell before, and an input of that behind. */
 const POSITIONS_MAX = 256;
 
-/** Layers and steps of a request; what is more stays in the graph. */
+/** Layers, loops and their steps of a request; what is more stays in the graph. */
 const LAYERS_MAX = 256;
 const STEPS_MAX = 2 ** 14;
 
 /**
- * Takes recurrent layers of two positions and more out.
+ * Takes recurrent layers of two positions and more out, and loops whose rounds are known and alike.
  * @param known type and dims of every value, and which are constant
  * @param whole leave all of them in
  * @throws OnnxError naming the node whose sizes do not fit
@@ -97,7 +107,10 @@ class LayerRemoval {
   readonly #nodes: OnnxNode[] = [];
   readonly #layers: StepLayer[] = [];
   readonly #states = new Map<string, StateSource>();
-  readonly #layerOf = new Map<OnnxNode, number>();
+  /** Of values that are made of all positions: by position, what lies there one after the other. */
+  readonly #stacks = new Map<string, readonly (readonly StateSource[])[]>();
+  /** Of values that are last states: by direction. */
+  readonly #lasts = new Map<string, readonly StateSource[]>();
   #steps = 0;
 
   constructor(
@@ -112,15 +125,11 @@ class LayerRemoval {
   run(): StepGraph {
     const { graph } = this;
     for (const node of graph.nodes) {
-      const found = this.#taken(node);
-      if (found) this.#take(node, found);
-      else this.#nodes.push(node);
+      if (!this.#take(node)) this.#nodes.push(node);
       for (const output of node.outputs) this.#producers.set(output, node);
     }
-    const read = this.#layers.flatMap(({ x, initial }) =>
-      [...x, ...initial].flat().flatMap((source) =>
-        source.kind === "rest" ? [source.name] : []
-      )
+    const read = this.#layers.flatMap(sourcesOf).flatMap((source) =>
+      source.kind === "rest" ? [source.name] : []
     );
     const info = (name: string) => ({ name, ...this.#known.get(name)! });
     const own = new Set(graph.outputs.map(({ name }) => name));
@@ -141,174 +150,256 @@ class LayerRemoval {
     };
   }
 
-  #taken(node: OnnxNode): Recurrence | undefined {
+  /** @returns whether it is a layer now */
+  #take(node: OnnxNode): boolean {
+    const recurrence = this.#recurrence(node);
+    if (recurrence) {
+      const { positions, directions } = recurrence;
+      if (!this.#hasRoom(positions, directions.length)) return false;
+      this.#takeRecurrent(node, recurrence);
+      return true;
+    }
+    const known = (name: string) => this.#known.get(name);
+    const body = loopBody(node, known, this.place);
+    if (!body || !this.#hasRoom(body.rounds, 1)) return false;
+    this.#takeLoop(node, body);
+    return true;
+  }
+
+  #hasRoom(positions: number, directions: number): boolean {
+    const count = positions * directions;
+    const isTaken = positions <= POSITIONS_MAX &&
+      this.#layers.length < LAYERS_MAX && this.#steps + count <= STEPS_MAX;
+    if (isTaken) this.#steps += count;
+    return isTaken;
+  }
+
+  /** Of two positions and more. */
+  #recurrence(node: OnnxNode): Recurrence | undefined {
     const at = this.place.node(node);
-    let found: Recurrence | undefined;
     try {
-      found = recurrenceOf(
+      const found = recurrenceOf(
         node,
         (name) =>
           this.#known.get(name) ?? at.fail(`there is no ${quoted(name)}`),
       );
+      const isTaken = found && found.positions > 1 &&
+        this.#known.get(node.inputs[0])!.constant === undefined;
+      return isTaken ? found : undefined;
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       return at.fail(error.message);
     }
-    if (found === undefined) return undefined;
-    const { positions, directions } = found;
-    const steps = positions * directions.length;
-    const isTaken = positions > 1 && positions <= POSITIONS_MAX &&
-      this.#layers.length < LAYERS_MAX && this.#steps + steps <= STEPS_MAX &&
-      this.#known.get(node.inputs[0])!.constant === undefined;
-    if (!isTaken) return undefined;
-    this.#steps += steps;
-    return found;
   }
 
-  #take(node: OnnxNode, recurrence: Recurrence): void {
+  #takeRecurrent(node: OnnxNode, recurrence: Recurrence): void {
     const layer = this.#layers.length;
-    const { states, directions } = recurrence;
-    this.#layerOf.set(node, layer);
+    const sources = this.#slices(node.inputs[0], 0, recurrence.positions);
+    const steps = recurrentSteps(node, recurrence, sources[0].length);
+    const { states, directions } = steps;
     this.#layers.push({
       node,
-      recurrence,
-      x: this.#positions(node, recurrence),
-      initial: this.#initial(node, recurrence),
+      steps,
+      x: sources.map((parts) =>
+        Object.fromEntries(parts.map((source, i) => [`x${i}`, source]))
+      ),
+      initial: directions.map((_, direction) =>
+        states.map(({ width }, i) =>
+          this.#initial(node.inputs[5 + i] ?? "", width, directions.length)[
+            direction
+          ]
+        )
+      ),
     });
-    this.#joinPositions(node, layer, recurrence);
-    states.forEach((state, i) => {
+    this.#joinPositions(node, layer, steps);
+    states.forEach(({ width, makes }, i) => {
       const name = node.outputs[i + 1] ?? "";
       if (name === "") return;
-      const shape = [1, 1, recurrence.hidden];
-      const pieces = directions.map((_, direction) =>
+      const lasts = directions.map((_, direction) =>
+        lastOf(layer, steps, direction, makes)
+      );
+      this.#lasts.set(name, lasts);
+      const pieces = lasts.map((source) =>
         this.#state(
           directions.length === 1 ? name : this.#fresh(name),
-          shape,
-          lastOf(layer, recurrence, direction, state),
+          { type: "float32", dims: [1, 1, width] },
+          source,
         )
       );
       if (pieces.length > 1) this.#add("Concat", pieces, [name], { axis: 0 });
     });
   }
 
-  /** What steps read besides states. */
-  #positions(
-    { inputs: [x] }: OnnxNode,
-    { positions, width }: Recurrence,
-  ): StepSource[][] {
-    const each = (of: (position: number) => StepSource[]) =>
-      Array.from({ length: positions }, (_, position) => of(position));
-    const origin = this.#origin(x);
-    if (this.#inputs.has(origin)) {
-      return each((index) => [{ kind: "input", name: origin, index, width }]);
-    }
-    const producer = this.#producers.get(origin);
-    const layer = producer && this.#layerOf.get(producer);
-    if (layer !== undefined && origin === producer!.outputs[0]) {
-      const below = this.#layers[layer].recurrence;
-      if (below.positions === positions) {
-        return each((position) =>
-          below.directions.map((_, direction) => ({
-            kind: "state",
-            layer,
-            direction,
-            position,
-            state: "h",
-          }))
-        );
+  #takeLoop(node: OnnxNode, body: LoopBody): void {
+    const { rounds, graph, known, inputs, results } = body;
+    const steps = loopSteps(node, body, this.place);
+    const layer = this.#layers.length;
+    const x = Array.from(
+      { length: rounds },
+      (): Record<string, StepSource> => ({}),
+    );
+    const read = new Set([
+      ...graph.nodes.flatMap(readNames),
+      ...graph.outputs.map(({ name }) => name),
+    ]);
+    const initial: StepSource[] = [];
+    inputs.forEach((input, place) => {
+      if (!read.has(graph.inputs[place].name)) return;
+      const port = `x${place}`;
+      const sources = ((): StepSource[] => {
+        switch (input.kind) {
+          case "state":
+            initial.push(this.#whole(input.initial));
+            return [];
+          case "captured":
+            return x.map(() => this.#whole(input.name));
+          case "round":
+            return x.map((_, i) => ({
+              kind: "constant",
+              data: BigInt64Array.of(BigInt(i)),
+            }));
+          case "slice": {
+            const slices = this.#rows(input.of, input.axis, rounds);
+            return input.isReversed ? slices.toReversed() : slices;
+          }
+        }
+      })();
+      sources.forEach((source, i) => x[i][port] = source);
+    });
+    this.#layers.push({ node, steps, x, initial: [initial] });
+    for (const result of results) {
+      const { name, from } = result;
+      const output = `y${from}`;
+      const { type, dims } = known.get(graph.outputs[from].name)!;
+      const at = (position: number): StateSource => ({
+        kind: "state",
+        ...{ layer, direction: 0, position, output },
+      });
+      if (result.kind === "last") {
+        this.#lasts.set(name, [at(rounds - 1)]);
+        this.#state(name, { type, dims }, at(rounds - 1));
+        continue;
       }
+      const { axis, isReversed } = result;
+      const sources = x.map((_, i) => at(isReversed ? rounds - 1 - i : i));
+      if (isInRows(dims, axis)) {
+        this.#stacks.set(name, sources.map((source) => [source]));
+      }
+      const piece = { type, dims: dims.toSpliced(axis, 0, 1) };
+      const pieces = sources.map((source) =>
+        this.#state(rounds === 1 ? name : this.#fresh(name), piece, source)
+      );
+      if (rounds > 1) this.#add("Concat", pieces, [name], { axis });
     }
-    return this.#split(x, positions).map((name) => [{ kind: "rest", name }]);
   }
 
-  #initial(node: OnnxNode, recurrence: Recurrence): StepSource[][] {
-    const { hidden, states, directions } = recurrence;
-    const ofStates = states.map((_, i): StepSource[] => {
-      const name = node.inputs[5 + i] ?? "";
-      const each = (of: (direction: number) => StepSource) =>
-        directions.map((_, direction) => of(direction));
-      if (name === "") return each(() => ({ kind: "zeros", width: hidden }));
-      const { constant } = this.#known.get(name)!;
-      if (constant) return each((d) => constantRow(constant, d, hidden));
+  /** All of a value. */
+  #whole(name: string): StepSource {
+    const { constant, dims } = this.#known.get(name)!;
+    if (constant) return constantRow(constant, [0, 1]);
+    const origin = this.#origin(name);
+    if (this.#inputs.has(origin)) {
+      const width = elementCount(dims);
+      return { kind: "input", name: origin, index: 0, width };
+    }
+    return this.#states.get(origin) ?? { kind: "rest", name };
+  }
+
+  /** Slices along an axis, each one row. */
+  #rows(name: string, axis: number, count: number): StepSource[] {
+    const slices = this.#slices(name, axis, count);
+    if (slices.every((parts) => parts.length === 1)) return slices.flat();
+    return this.#split(name, axis, count);
+  }
+
+  /** Slices along an axis, by what lies in them one after the other. */
+  #slices(name: string, axis: number, count: number): StepSource[][] {
+    const { dims, constant } = this.#known.get(name)!;
+    const width = elementCount(dims) / dims[axis];
+    const each = (of: (index: number) => StepSource) =>
+      Array.from({ length: count }, (_, index) => [of(index)]);
+    if (isInRows(dims, axis)) {
+      if (constant) {
+        return each((index) => constantRow(constant, [index, dims[axis]]));
+      }
       const origin = this.#origin(name);
       if (this.#inputs.has(origin)) {
-        return each((index) => ({
-          kind: "input",
-          name: origin,
-          index,
-          width: hidden,
-        }));
+        return each((index) => ({ kind: "input", name: origin, index, width }));
       }
-      const producer = this.#producers.get(origin);
-      const layer = producer && this.#layerOf.get(producer);
-      const at = producer ? producer.outputs.indexOf(origin) : -1;
-      if (layer !== undefined && at > 0) {
-        const below = this.#layers[layer].recurrence;
-        if (below.directions.length === directions.length) {
-          return each((d) => lastOf(layer, below, d, below.states[at - 1]));
-        }
+      const stack = this.#stacks.get(origin);
+      if (stack?.length === dims[axis]) {
+        return stack.slice(0, count).map((sources) => [...sources]);
       }
-      return this.#split(name, directions.length).map((piece) => ({
-        kind: "rest",
-        name: piece,
-      }));
-    });
-    return directions.map((_, d) => ofStates.map((sources) => sources[d]));
+    }
+    return this.#split(name, axis, count).map((source) => [source]);
+  }
+
+  /** By direction. */
+  #initial(name: string, width: number, directions: number): StepSource[] {
+    if (name === "") {
+      return Array.from(
+        { length: directions },
+        () => ({ kind: "zeros", width }),
+      );
+    }
+    const lasts = this.#lasts.get(this.#origin(name));
+    if (lasts?.length === directions) return [...lasts];
+    return this.#rows(name, 0, directions);
   }
 
   /** The states of all positions, [positions][directions][1][hidden]. */
   #joinPositions(
     { outputs: [name] }: OnnxNode,
     layer: number,
-    { positions, directions, hidden }: Recurrence,
+    { positions, directions, states: [{ width, makes }] }: StepCells,
   ): void {
     if (name === "") return;
-    const pieces = Array.from(
+    const stack = Array.from(
       { length: positions },
       (_, position) =>
-        directions.map((_, direction) =>
-          this.#state(this.#fresh(name), [1, 1, 1, hidden], {
-            kind: "state",
-            layer,
-            direction,
-            position,
-            state: "h",
-          })
-        ),
-    ).flat();
+        directions.map((_, direction): StateSource => ({
+          kind: "state",
+          ...{ layer, direction, position, output: makes },
+        })),
+    );
+    this.#stacks.set(name, stack);
+    const piece = { type: "float32" as const, dims: [1, 1, 1, width] };
+    const pieces = stack.flat().map((source) =>
+      this.#state(this.#fresh(name), piece, source)
+    );
     if (directions.length === 1) {
       this.#add("Concat", pieces, [name], { axis: 0 });
       return;
     }
-    const stack = this.#fresh(name);
-    const dims = [pieces.length, 1, 1, hidden];
-    this.#known.set(stack, { type: "float32", dims });
-    this.#add("Concat", pieces, [stack], { axis: 0 });
+    const joined = this.#fresh(name);
+    const dims = [pieces.length, 1, 1, width];
+    this.#known.set(joined, { type: "float32", dims });
+    this.#add("Concat", pieces, [joined], { axis: 0 });
     const shape = this.#fresh(name);
-    const to = [positions, directions.length, 1, hidden];
+    const to = [positions, directions.length, 1, width];
     const constant = plainOf("int64", [to.length], to);
     this.#known.set(shape, { ...constant, constant });
-    this.#add("Reshape", [stack, shape], [name]);
+    this.#add("Reshape", [joined, shape], [name]);
   }
 
   /** An input of what is left that is a state. */
-  #state(name: string, dims: readonly number[], source: StateSource): string {
-    this.#known.set(name, { type: "float32", dims });
+  #state(name: string, { type, dims }: KnownValue, source: StateSource) {
+    this.#known.set(name, { type, dims });
     this.#states.set(name, source);
     return name;
   }
 
-  /** Pieces of one element along the first axis. */
-  #split(name: string, count: number): string[] {
-    if (count === 1) return [name];
+  /** The first slices of one element along an axis, made by what is left. */
+  #split(name: string, axis: number, count: number): StepSource[] {
     const { type, dims } = this.#known.get(name)!;
-    const pieces = Array.from({ length: count }, () => {
+    if (dims[axis] === 1) return [{ kind: "rest", name }];
+    const pieces = Array.from({ length: dims[axis] }, () => {
       const piece = this.#fresh(name);
-      this.#known.set(piece, { type, dims: dims.with(0, 1) });
+      this.#known.set(piece, { type, dims: dims.with(axis, 1) });
       return piece;
     });
-    this.#add("Split", [name], pieces, { axis: 0 });
-    return pieces;
+    this.#add("Split", [name], pieces, { axis });
+    return pieces.slice(0, count).map((name) => ({ kind: "rest", name }));
   }
 
   #add(
@@ -362,22 +453,27 @@ class LayerRemoval {
 
 function lastOf(
   layer: number,
-  { positions, directions }: Recurrence,
+  { positions, directions }: StepCells,
   direction: number,
-  state: "h" | "c",
+  output: string,
 ): StateSource {
   const position = directions[direction].isReverse ? 0 : positions - 1;
-  return { kind: "state", layer, direction, position, state };
+  return { kind: "state", layer, direction, position, output };
 }
 
+/** Whether slices along an axis lie one behind the other. */
+function isInRows(dims: readonly number[], axis: number): boolean {
+  return elementCount(dims.slice(0, axis)) === 1;
+}
+
+/** A row of a constant that has `count`. */
 function constantRow(
-  { data, dims }: PlainTensor,
-  index: number,
-  width: number,
+  { data }: PlainTensor,
+  [index, count]: readonly [number, number],
 ): StepSource {
-  const size = elementCount(dims.slice(1));
-  const row = (data as Float32Array).slice(index * size, (index + 1) * size);
-  return row.every((value) => value === 0)
+  const width = data.length / count;
+  const row = data.slice(index * width, (index + 1) * width) as TensorData;
+  return row.every((value: number | bigint) => Number(value) === 0)
     ? { kind: "zeros", width }
     : { kind: "constant", data: row };
 }
@@ -392,7 +488,7 @@ function readNodes(
     if (!node.outputs.some((name) => name !== "" && read.has(name))) {
       return false;
     }
-    for (const name of node.inputs) read.add(name);
+    for (const name of readNames(node)) read.add(name);
     return true;
   }).toReversed();
 }

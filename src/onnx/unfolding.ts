@@ -73,7 +73,7 @@ class Unfolding {
   }
 
   layer({ at, layer, cells }: Extract<Stop, { kind: "layer" }>): void {
-    const { x, initial, recurrence: { positions, states, directions } } = layer;
+    const { x, initial, steps: { positions, states, directions } } = layer;
     this.#steps[at] = [];
     directions.forEach(({ isReverse }, direction) => {
       const made: CellNode[] = this.#steps[at][direction] = [];
@@ -81,12 +81,12 @@ class Unfolding {
       for (let i = 0; i < positions; i++) {
         const position = isReverse ? positions - 1 - i : i;
         const inputs: Record<string, Source> = {};
-        x[position].forEach((source, part) => {
-          inputs[`x${part}`] = this.#source(source);
-        });
-        states.forEach((state, place) => {
-          inputs[state] = before
-            ? this.graph.output(before, state)
+        for (const [port, source] of Object.entries(x[position])) {
+          inputs[port] = this.#source(source);
+        }
+        states.forEach(({ reads, makes }, place) => {
+          inputs[reads] = before
+            ? this.graph.output(before, makes)
             : this.#source(initial[direction][place]);
         });
         before = made[position] = this.graph.node(cells[direction], inputs);
@@ -130,8 +130,8 @@ class Unfolding {
     }
   }
 
-  #state({ layer, direction, position, state }: StateSource): NodeOutput {
-    return this.graph.output(this.#steps[layer][direction][position], state);
+  #state({ layer, direction, position, output }: StateSource): NodeOutput {
+    return this.graph.output(this.#steps[layer][direction][position], output);
   }
 
   #row(name: string, index: number, width: number): Source {

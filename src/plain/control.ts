@@ -76,11 +76,14 @@ function checkResults(
   }
 }
 
+/** Steps of a loop: one that would not end is ended. */
+const STEPS_MAX = 2 ** 20;
+
 /** Steps as long as a condition holds, at most as many as asked for; either may be left out. */
 const Loop: PlainOperator = {
   since: [1, 11, 13, ...VERSIONS],
   types: PLAIN_TYPES,
-  limits: "no sequences",
+  limits: "no sequences; up to 2^20 steps",
   run: (inputs, _, context) => {
     const runGraph = graphRunner(context);
     const steps = optionalScalar(inputs, 0, "M", ["int64"]) ?? Infinity;
@@ -94,6 +97,9 @@ const Loop: PlainOperator = {
       () => [],
     );
     for (let step = 0; step < steps && holds; step++) {
+      if (step >= STEPS_MAX) {
+        throw new RangeError(`it does not end within ${STEPS_MAX} steps`);
+      }
       const results = runGraph("body", [
         scalarOf("int64", step),
         scalarOf("bool", 1),

@@ -23,6 +23,11 @@ export interface PlainContext {
   /** Outputs that the node names; an operator may leave out those behind. */
   readonly outputs: number;
   /**
+   * Names by which graphs of the node read the last inputs, values around them, in order. Who says these need not
+   * say how graphs are run.
+   */
+  readonly captured?: readonly string[];
+  /**
    * Runs the graph that is a node's attribute, with the values that it sees from outside.
    * Only nodes with graphs need it.
    */

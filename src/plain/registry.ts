@@ -27,6 +27,7 @@ import { EINSUM } from "./einsum.ts";
 import { QUANTIZED_OPERATORS } from "./quantized.ts";
 import { NORMALIZATIONS } from "./normalization.ts";
 import { SOFTMAXES } from "./softmax.ts";
+import { graphsOf } from "./graphs.ts";
 import { GENERATORS } from "./generators.ts";
 import { INDEXINGS } from "./indexing.ts";
 import { RESIZES } from "./resize.ts";
@@ -97,6 +98,15 @@ export function runPlain(
       `There is no operator ${listed([name])} of version ${context.opset}`,
     );
   }
+  const { captured } = context;
+  if (captured !== undefined) {
+    return runPlain(
+      name,
+      inputs.slice(0, inputs.length - captured.length),
+      attributes,
+      withGraphs(inputs, attributes, context, captured),
+    );
+  }
   try {
     const data = inputs[operator.dataInput ?? 0];
     if (data && !operator.types.includes(data.type)) {
@@ -114,4 +124,20 @@ export function runPlain(
     }
     throw error;
   }
+}
+
+/** A node's own context: its graphs are run with the last inputs as what they read from around. */
+function withGraphs(
+  inputs: PlainInputs,
+  attributes: PlainAttributes,
+  { opset, outputs }: PlainContext,
+  captured: readonly string[],
+): PlainContext {
+  const own = inputs.length - captured.length;
+  const around = new Map(captured.map((name, i) => [name, inputs[own + i]]));
+  return {
+    opset,
+    outputs,
+    ...graphsOf(attributes, (name) => around.get(name), runPlain),
+  };
 }

@@ -22,7 +22,7 @@ function shapesOf(graph: Partial<WrittenGraph>, ...names: string[]): string[] {
 }
 
 /** A Loop whose body keeps a value, makes another grow, and returns a third from each round. */
-function loop(condition: string) {
+function loop(condition: string, on = node("Identity", ["go"], ["on"])) {
   return node(
     "Loop",
     ["trips", condition, "x", "x"],
@@ -43,7 +43,7 @@ function loop(condition: string) {
             { name: "u" },
           ],
           nodes: [
-            node("Identity", ["go"], ["on"]),
+            on,
             node("Relu", ["v"], ["v1"]),
             node("Concat", ["w", "x"], ["w1"], { axis: 0 }),
             node("Transpose", ["v"], ["u"]),
@@ -65,9 +65,14 @@ Deno.test("a Loop keeps the sizes that its body keeps, and has a result of each 
     shapesOf({ initializers, nodes: [loop("")] }, ...names),
     ["[n, 3]", "[?grown.0, 3]", "[5, 3, n]"],
   );
-  // With a condition it may end before.
+  // With a condition it may end before, unless that always holds.
   assert.deepEqual(
     shapesOf({ initializers, nodes: [loop("yes")] }, ...names),
+    ["[n, 3]", "[?grown.0, 3]", "[5, 3, n]"],
+  );
+  const byValue = loop("yes", node("Less", ["i", "trips"], ["on"]));
+  assert.deepEqual(
+    shapesOf({ initializers, nodes: [byValue] }, ...names),
     ["[n, 3]", "[?grown.0, 3]", "[?all.0, 3, n]"],
   );
 });

@@ -3,35 +3,26 @@
  * batches under every policy, positions of different requests in one batch.
  */
 import assert from "node:assert/strict";
-import { Prng } from "../../src/base/prng.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { onnxModel } from "../../src/onnx/model.ts";
 import { OnnxError } from "../../src/onnx/place.ts";
-import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
-import { readModel } from "../../src/onnx/read/read_model.ts";
 import {
   plainOf,
   type PlainTensor,
   plainTensor,
 } from "../../src/tensor/plain_tensor.ts";
-import { elementCount, type TensorData } from "../../src/tensor/tensor.ts";
 import { runRequests } from "../run_requests.ts";
-import { node, writeModel, type WrittenNode } from "./write_model.ts";
-
-const SEED = 23;
-const prng = new Prng(SEED);
-
-const drawn = (...dims: number[]): PlainTensor =>
-  plainTensor(
-    "float32",
-    dims,
-    Float32Array.from(
-      { length: elementCount(dims) },
-      () => 2 * prng.float() - 1,
-    ),
-  );
-const whole = (...values: number[]) =>
-  plainOf("int64", [values.length], values);
+import {
+  BATCHING,
+  type Case,
+  checkCase,
+  drawn,
+  given,
+  load,
+  requestsTo,
+  whole,
+} from "./step_cases.ts";
+import { node } from "./write_model.ts";
 
 /** Weights of a layer: w, r and b, with a prefix. */
 function layer(
@@ -46,15 +37,6 @@ function layer(
     [`${prefix}r`]: drawn(directions, gates * hidden, hidden),
     [`${prefix}b`]: drawn(directions, 2 * gates * hidden),
   };
-}
-
-interface Case {
-  inputs: Record<string, readonly number[]>;
-  nodes: readonly WrittenNode[];
-  weights: Record<string, PlainTensor>;
-  outputs: readonly string[];
-  /** All cells in their order: "step", or "part" of what is between. */
-  cells: readonly ("step" | "part")[];
 }
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -192,95 +174,8 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-/** Every policy, with what a batch of several requests takes. */
-const BATCHING: Readonly<Record<string, Record<string, unknown>>> = {
-  serial: {},
-  graph: { batchSizeMax: 3 },
-  bucketed: { batchSizeMax: 3 },
-  merged: { batchSizeMax: 3 },
-  cellular: { batchSizeMax: 6 },
-  late: { batchSizeMax: 5 },
-  lazy: { batchSizeMax: 4, slaNs: 1e9 },
-  oracle: { batchSizeMax: 4, slaNs: 1e9 },
-  dvabatch: { batchSizeMax: 4, stages: 2 },
-  "n-ebird": { maxInf: 3 },
-  "e-ebird": { maxInf: 4 },
-};
-
-function load({ inputs, nodes, weights, outputs }: Case) {
-  const used = new Set(nodes.flatMap(({ inputs }) => inputs));
-  return readModel(writeModel({
-    graph: {
-      inputs: Object.entries(inputs).map(([name, dims]) => ({ name, dims })),
-      outputs: outputs.map((name) => ({ name })),
-      initializers: Object.fromEntries(
-        Object.entries(weights).filter(([name]) => used.has(name)),
-      ),
-      nodes,
-    },
-    opsets: { "": 20 },
-  }));
-}
-
-const requestsTo = ({ inputs }: Case, count: number) =>
-  Array.from(
-    { length: count },
-    () =>
-      new Map(
-        Object.entries(inputs).map(([name, dims]) => [name, drawn(...dims)]),
-      ),
-  );
-
-const given = (request: Map<string, PlainTensor>) =>
-  Object.fromEntries(
-    [...request].map(([name, { data }]) => [name, data as TensorData]),
-  );
-
 for (const [name, made] of Object.entries(CASES)) {
-  Deno.test(`cut into steps: ${name}`, () => {
-    const file = load(made);
-    const requests = requestsTo(made, 6);
-    const model = onnxModel(file, { cells: "layer" });
-    assert.deepEqual(
-      model.cells.map(({ recurrent }) => recurrent ? "step" : "part"),
-      made.cells,
-      model.cells.map(({ name }) => name).join("\n"),
-    );
-    assert.deepEqual(model.notes, []);
-    const alone = requests.map((request) =>
-      runRequests(model, [given(request)])[0]
-    );
-    alone.forEach((result, i) => {
-      const wanted = runPlainGraph(file.graph, requests[i]);
-      for (const [output, { dims, data }] of wanted) {
-        const found = result[output];
-        assert.deepEqual(found.shape, dims, `seed ${SEED}: ${output}`);
-        (data as Float32Array).forEach((value, at) =>
-          assert(
-            Math.abs(Number(found.data[at]) - value) <= 4e-6,
-            `seed ${SEED}, request ${i}: ${output}[${at}] is ${
-              found.data[at]
-            }, expected ${value}`,
-          )
-        );
-      }
-    });
-    for (const [policy, options] of Object.entries(BATCHING)) {
-      assert.equal(
-        POLICIES[policy].build(options).supports(model),
-        undefined,
-        policy,
-      );
-      for (const workers of [1, 2]) {
-        const mixed = runRequests(model, requests.map(given), {
-          policy: POLICIES[policy].build(options),
-          workers,
-          gapNs: 700,
-        });
-        assert.deepStrictEqual(mixed, alone, `seed ${SEED}, ${policy}`);
-      }
-    }
-  });
+  Deno.test(`cut into steps: ${name}`, () => void checkCase(made));
 }
 
 Deno.test("every policy is tried with steps", () => {

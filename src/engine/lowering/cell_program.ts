@@ -72,6 +72,8 @@ export interface PlainCall {
   readonly name: string;
   readonly opset: number;
   readonly attributes: PlainAttributes;
+  /** Names by which its graphs read the last inputs. */
+  readonly captured?: readonly string[];
   /** In order; constants as they are, undefined for one that is left out. */
   readonly inputs: readonly (PlainRows | PlainTensor | undefined)[];
   readonly outputs: readonly PlainRows[];

@@ -8,12 +8,15 @@ import type { Lowerings } from "./lowering.ts";
 const typeOf = ({ dtype }: Value): PlainType => PLAIN_TYPE_OF[dtype as Dtype];
 
 export const plain: Lowerings<PlainRowOperator> = {
-  Plain({ name, opset, attributes, operands, inputs, outputs }, lowering) {
+  Plain(operator, lowering) {
+    const { name, opset, attributes, captured, operands } = operator;
+    const { inputs, outputs } = operator;
     lowering.plain({
       call: "plain",
       name,
       opset,
       attributes,
+      ...(captured && { captured }),
       inputs: operands.map((operand) => {
         if (operand === undefined || "data" in operand) return operand;
         const { input, dims } = operand;

@@ -33,7 +33,7 @@ interface Operand {
  * @throws Error when there is nothing to run operators with
  */
 export function compilePlain(
-  { name, opset, attributes, inputs, outputs }: PlainCall,
+  { name, opset, attributes, captured, inputs, outputs }: PlainCall,
   run: RunPlain | undefined,
   tableOf: (rows: PlainRows["rows"]) => Compiled,
   addresses: Uint32Array,
@@ -45,7 +45,11 @@ export function compilePlain(
     table: tableOf(rows.rows),
     rows,
   });
-  const context = { opset, outputs: outputs.length };
+  const context = {
+    opset,
+    outputs: outputs.length,
+    ...(captured && { captured }),
+  };
   const given = inputs.map((one) =>
     one !== undefined && "rows" in one ? operand(one) : one
   );

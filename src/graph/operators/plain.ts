@@ -12,8 +12,10 @@ export interface PlainDefinition {
   readonly name: string;
   /** Version of the operator set that it is written for. */
   readonly opset: number;
-  /** Its attributes with their kinds; default none. Not of kind "graph". */
+  /** Its attributes with their kinds; default none. */
   readonly attributes?: PlainAttributes;
+  /** Of an operator with graphs: names by which these read the last inputs, values around them, in order. */
+  readonly captured?: readonly string[];
   /**
    * Operands in ONNX's order: values, a value as a tensor of other sizes than its axes (such as a batch of one in
    * front), constants; undefined for one that is left out.
@@ -46,13 +48,16 @@ export interface PlainOperators {
   Plain(definition: PlainDefinition): Value[];
 }
 
-const FIELDS = ["name", "opset", "attributes", "inputs", "outputs", "run"];
+const FIELDS = [
+  ...["name", "opset", "attributes", "captured", "inputs", "outputs", "run"],
+];
 
 export const plainRowOperators = (body: CellBody): PlainOperators => ({
   Plain(definition) {
     body.known("Plain", definition, FIELDS);
-    const { name, opset, attributes = new Map(), inputs, outputs, run } =
+    const { name, opset, attributes = new Map(), captured, inputs } =
       definition;
+    const { outputs, run } = definition;
     body.expect(
       typeof name === "string" && Number.isInteger(opset) &&
         typeof run === "function" && isList(inputs) && isList(outputs) &&
@@ -63,8 +68,8 @@ export const plainRowOperators = (body: CellBody): PlainOperators => ({
     );
     for (const [attribute, { kind }] of attributes) {
       body.expect(
-        kind !== "graph" && kind !== "graphs",
-        `Plain ${name} has a graph, "${attribute}": it runs operators alone`,
+        kind !== "graphs" && (kind !== "graph" || captured !== undefined),
+        `Plain ${name} has a graph, "${attribute}", and does not say what it reads ("captured")`,
       );
     }
     const values: Value[] = [];
@@ -91,6 +96,7 @@ export const plainRowOperators = (body: CellBody): PlainOperators => ({
     body.emit({
       op: "Plain",
       ...{ name, opset, attributes, operands, run },
+      ...(captured && { captured: [...captured] }),
       inputs: values,
       outputs: made,
     });

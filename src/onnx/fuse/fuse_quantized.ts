@@ -6,7 +6,7 @@
 import { runPlain } from "../../plain/registry.ts";
 import { type PlainTensor, scalarOf } from "../../tensor/plain_tensor.ts";
 import { attributeOf, type OnnxGraph, type OnnxNode } from "../ir.ts";
-import { readNames } from "../simplify/names.ts";
+import { readNames } from "../names.ts";
 import type { KnownValue } from "../known_value.ts";
 import {
   type ByteType,

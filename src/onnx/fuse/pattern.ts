@@ -2,6 +2,7 @@
 import { numbersOf } from "../../tensor/plain_tensor.ts";
 import { attributeOf, type OnnxGraph, type OnnxNode } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
+import { readNames } from "../names.ts";
 
 /** Numbers that exporters write in f32, or half precision. */
 const TOLERANCE = 1e-3;
@@ -18,7 +19,7 @@ export class Parts {
     this.#results = new Set(outputs.map(({ name }) => name));
     for (const node of nodes) {
       for (const name of node.outputs) this.#producers.set(name, node);
-      for (const name of new Set(node.inputs)) {
+      for (const name of new Set(readNames(node))) {
         const readers = this.#readers.get(name);
         if (readers) readers.push(node);
         else this.#readers.set(name, [node]);

@@ -10,6 +10,7 @@ import { OnnxError, type Place, quoted } from "../place.ts";
 import { type Around, LoweredNode } from "./lowered_node.ts";
 import type { KnownValue } from "../known_value.ts";
 import { Operand } from "./operand.ts";
+import { capturedBy, graphsOf, readNames } from "../names.ts";
 import { QuantizedOperand } from "./quantized_operand.ts";
 import { loweringOf } from "./registry.ts";
 
@@ -51,7 +52,7 @@ export function lowerGraph(
   name: string,
   place: Place,
 ): LoweredGraph {
-  const read = new Set(graph.nodes.flatMap(({ inputs }) => inputs));
+  const read = new Set(graph.nodes.flatMap(readNames));
   for (const { name } of graph.outputs) read.add(name);
   const inputs = graph.inputs.map((_, i) => i).filter((i) =>
     read.has(graph.inputs[i].name)
@@ -100,7 +101,7 @@ function nodesOf(
   });
 }
 
-/** @throws OnnxError when there is no such operator, or none that runs on the worker */
+/** @throws OnnxError when there is no such operator, in the node or in its graphs */
 export function checkOperator(
   { op, domain, version, attributes }: OnnxNode,
   at: Place,
@@ -112,11 +113,12 @@ export function checkOperator(
       }`,
     );
   }
-  for (const [name, { kind }] of attributes) {
-    if (kind !== "graph" && kind !== "graphs") continue;
-    at.in(`attribute ${quoted(name)}`).fail(
-      "it is a graph: cells have operators alone",
-    );
+  for (const [name, attribute] of attributes) {
+    const inside = at.in(`attribute ${quoted(name)}`);
+    if (attribute.kind === "graphs") inside.fail("it is several graphs");
+    for (const graph of graphsOf(attribute)) {
+      for (const node of graph.nodes) checkOperator(node, inside.node(node));
+    }
   }
 }
 
@@ -159,7 +161,7 @@ class GraphLowering implements Around {
   ) {
     this.#outputs = new Set(outputs.map(({ name }) => name));
     for (const node of nodes) {
-      for (const name of new Set(node.inputs)) {
+      for (const name of new Set(readNames(node))) {
         const readers = this.#readers.get(name);
         if (readers) readers.push(node);
         else this.#readers.set(name, [node]);
@@ -221,11 +223,13 @@ class GraphLowering implements Around {
       const { type, dims } = this.known(name);
       return { dtype: rowType(type, output), dims: rowDims(dims, output) };
     });
+    const captured = capturedBy(node);
     const made = this.op.Plain({
       name: op,
       opset: version,
       attributes,
-      inputs: node.inputs.map((name) => {
+      ...(captured && { captured }),
+      inputs: [...node.inputs, ...captured ?? []].map((name) => {
         if (name === "") return undefined;
         return this.known(name).constant ?? this.operand(name).row;
       }),

@@ -1,8 +1,10 @@
 /** Rules of operators with graphs inside. */
+import { scalarOf as plainScalar } from "../../tensor/plain_tensor.ts";
 import type { OnnxGraph } from "../ir.ts";
 import { type Dim, isSameDim } from "./dim.ts";
 import type { NodeView, ShapeRule } from "./node_view.ts";
 import {
+  constantValue,
   describeDims,
   type InferredValue,
   scalarOf,
@@ -104,21 +106,28 @@ function stacked(
   return { type, dims: dims && dims.toSpliced(axis, 0, rounds) };
 }
 
+/** A condition that holds. */
+const HOLDS = constantValue(plainScalar("bool", 1));
+
 const loop: ShapeRule = (view) => {
   const trips = view.optional(0);
   const initial = view.given.slice(2).map((_, i) => view.input(i + 2));
+  let next: InferredValue = UNKNOWN;
   const results = carried(view, initial, (values) => {
-    const [, ...others] = inside(view, "body", [
+    const [condition, ...others] = inside(view, "body", [
       { type: "int64", dims: [] },
-      { type: "bool", dims: [] },
+      HOLDS,
       ...values,
     ]);
+    next = condition;
     return others;
   });
   const count = scalarOf(trips);
   const condition = view.optional(1);
-  // With a condition it may end before.
-  const rounds = count !== undefined && condition === undefined
+  // With a condition it may end before, unless that always holds.
+  const isFixed = condition === undefined ||
+    scalarOf(condition) === 1 && scalarOf(next) === 1;
+  const rounds = count !== undefined && isFixed
     ? Math.max(0, count)
     : undefined;
   return results.map((value, i) =>

@@ -24,7 +24,7 @@ import {
   scalarOf,
 } from "../shapes/value.ts";
 import { constantFolder } from "./fold_constants.ts";
-import { allReadNames, readNames, renamedAttribute } from "./names.ts";
+import { allReadNames, readNames, renamedAttribute } from "../names.ts";
 
 /** How a model is simplified. */
 export interface SimplifyOptions {

@@ -1,5 +1,5 @@
 /** Names of values that nodes and the graphs inside them read. */
-import type { OnnxAttribute, OnnxGraph, OnnxNode } from "../ir.ts";
+import type { OnnxAttribute, OnnxGraph, OnnxNode } from "./ir.ts";
 
 /** What a node reads, itself or in its graphs. */
 export function readNames({ inputs, attributes }: OnnxNode): string[] {
@@ -8,6 +8,14 @@ export function readNames({ inputs, attributes }: OnnxNode): string[] {
     for (const graph of graphsOf(attribute)) names.push(...graph.captured);
   }
   return names;
+}
+
+/** What graphs of a node read from around it, each once; undefined where it has none. */
+export function capturedBy({ attributes }: OnnxNode): string[] | undefined {
+  const graphs = [...attributes.values()].flatMap(graphsOf);
+  return graphs.length === 0
+    ? undefined
+    : [...new Set(graphs.flatMap(({ captured }) => captured))];
 }
 
 /** What nodes of a graph, and of the graphs inside them, read. */
@@ -74,4 +82,22 @@ export function renamedAttribute(
       };
   }
   return attribute;
+}
+
+/**
+ * A graph with names for results that nobody wants, but which stand before wanted ones: an operator in plain TypeScript
+ * makes them all the same.
+ */
+export function withOutputs(graph: OnnxGraph): OnnxGraph {
+  const nodes = graph.nodes.map((node) => {
+    const last = node.outputs.findLastIndex((name) => name !== "");
+    const isWhole = node.outputs.indexOf("") === -1 ||
+      node.outputs.indexOf("") > last;
+    if (isWhole) return node;
+    const outputs = node.outputs.map((name, i) =>
+      name === "" && i < last ? `${node.name}#${i}` : name
+    );
+    return { ...node, outputs };
+  });
+  return { ...graph, nodes };
 }
