@@ -26,6 +26,13 @@ export type { ModelOptions, OnnxCellModel } from "./onnx/model.ts";
 export { OnnxError } from "./onnx/place.ts";
 export { runPlainGraph } from "./onnx/plain_graph.ts";
 export type { ExternalFiles } from "./onnx/read/external_data.ts";
+export { quantizeOnnx } from "./onnx/quantize.ts";
+export type { QuantizedLayer } from "./onnx/quantize/layer_nodes.ts";
+export type { LeftLayer } from "./onnx/quantize/layers.ts";
+export type {
+  QuantizedFile,
+  QuantizeOptions,
+} from "./onnx/quantize/quantize_file.ts";
 export { readModel } from "./onnx/read/read_model.ts";
 export type { ReadOptions } from "./onnx/read/read_model.ts";
 export type { GivenSizes } from "./onnx/sizes.ts";

@@ -65,6 +65,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     simplify: ["shapes"],
     fuse: ["simplify"],
     lower: [],
+    quantize: ["read", "shapes", "simplify"],
   },
   policy: {
     common: [],

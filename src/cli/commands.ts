@@ -38,6 +38,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "measure this machine's kernels per cell and batch size",
     load: async () => (await import("./profile.ts")).profile,
   },
+  quantize: {
+    summary: "write an ONNX file with weights of int8, and say what is lost",
+    load: async () => (await import("./quantize.ts")).quantize,
+  },
   run: {
     summary: "run one request to a model of an ONNX file",
     load: async () => (await import("./run.ts")).run,

@@ -100,8 +100,17 @@ function checkValue(value: unknown, label: string, depth: number): void {
 
 /** @throws UsageError when the file cannot be written */
 export function writeText(path: string, text: string): void {
+  write(path, text);
+}
+
+/** @throws UsageError when the file cannot be written */
+export function writeBytes(path: string, bytes: Uint8Array): void {
+  write(path, bytes);
+}
+
+function write(path: string, content: string | Uint8Array): void {
   try {
-    writeFileSync(path, text);
+    writeFileSync(path, content);
   } catch (error) {
     throw new UsageError(`Cannot write ${named(path)}: ${reasonOf(error)}`);
   }

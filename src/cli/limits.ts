@@ -35,6 +35,9 @@ export const BENCH_REQUESTS_MAX = 100_000;
 /** Requests per second that a point is asked for. */
 export const RATE_PER_S_MAX = 10_000_000;
 
+/** Requests that `shoal quantize` compares. */
+export const REQUESTS_COMPARED_MAX = 100_000;
+
 /** Rows of a batch that is measured. */
 export const BATCH_MAX = 4096;
 

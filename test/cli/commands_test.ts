@@ -257,6 +257,16 @@ const BAD: Readonly<
     [["unet", "--option", "depth=60"], /"depth" of model "unet" is at most 16/],
     [["lstm", "--out", "FILE:"], /Cannot write .*directory/],
   ],
+  quantize: [
+    [[], /MODEL\.onnx is missing; see shoal quantize --help/],
+    [["FILE:none.onnx"], /Cannot read .*none\.onnx.*no such file/],
+    [["a.onnx", "--bits", "4"], /--bits is an integer from 7 to 8, got "4"/],
+    [["a.onnx", "--requests", "-1"], /--requests/],
+    [
+      ["a.onnx", "--requests", "4", "--input", "x=x.npy"],
+      /--requests are drawn, --input gives them: not both/,
+    ],
+  ],
   run: [
     [[], /MODEL\.onnx is missing/],
     [["FILE:empty.json"], /empty\.json.*no ONNX file/],

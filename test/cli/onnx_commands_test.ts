@@ -233,3 +233,45 @@ Deno.test("npu counts a file's products, of a recurrent layer those of every ste
     );
   });
 });
+
+Deno.test("quantize writes a file that run takes, and says what it costs", async () => {
+  await withFile(async (path, folder) => {
+    const out = join(folder, "bytes.onnx");
+    const ids = join(folder, "ids.json");
+    writeFileSync(ids, "[[0, 1, 2], [4, 4, 4]]");
+    const quantized = await captured(() =>
+      main([
+        ...["quantize", path, "-o", out, "--json"],
+        ...["--input", `ids=${ids}`],
+      ])
+    );
+    assert.equal(quantized.code, 0, quantized.err);
+    const { layers, compared, accuracy, bytesBefore, bytesAfter } = JSON.parse(
+      quantized.out,
+    );
+    assert.equal(bytesBefore, EMBEDDED.length);
+    assert.equal(bytesAfter, readFileSync(out).length);
+    assert.deepEqual(layers, [{
+      ...{ name: "y", op: "MatMul", shape: [2, 2] },
+      ...{ bytesBefore: 16, bytesAfter: 12 },
+    }]);
+    assert.equal(compared, "2 requests given");
+    const [{ name, maxError, meanError, cosine, largest }] = accuracy;
+    assert.equal(name, "y");
+    assert(meanError > 0 && meanError < maxError && maxError < 0.02 * largest);
+    assert(cosine > 0.999 && cosine < 1);
+
+    const inspected = await captured(() => main(["inspect", out, "--json"]));
+    assert.equal(
+      JSON.parse(inspected.out).cells[0].operators.MatMulIntegerToFloat,
+      1,
+    );
+    const drawn = await captured(() => main(["quantize", path]));
+    assert.match(drawn.out, /over 32 requests drawn at random with seed 1/);
+    assert.match(drawn.err, /saved: .*model\.int8\.onnx/);
+    const nothing = await captured(() =>
+      main(["quantize", path, "--exclude", "y"])
+    );
+    assert.match(nothing.err, /there is nothing to quantise in .*model\.onnx/);
+  });
+});

@@ -377,6 +377,36 @@ CASES["a convolution of what is quantised dynamically"] = {
     node("Add", ["am", "b"], ["y"]),
   ],
 };
+for (
+  const [axes, dims, w] of [
+    ["an image", [1, 7, 1, 1], bytes("uint8", 7, 3, 3, 3)],
+    ["an image's channels alone", [7, 1, 1], bytes("int8", 7, 3, 3, 3)],
+    ["a signal", [1, 7, 1], bytes("uint8", 7, 3, 3)],
+  ] as const
+) {
+  CASES[
+    `a convolution of what is quantised dynamically, a scale for each channel of ${axes}`
+  ] = {
+    inputs: {
+      x: input("float32", 1, 3, 8, ...(w.dims.length === 4 ? [5] : [])),
+    },
+    kernels: ["DynamicQuantizeLinear", "ConvIntegerToFloat"],
+    weights: {
+      w,
+      ws: { ...scales(7), dims } as PlainTensor,
+      wz: zero(w.type as Bytes, w.type === "uint8" ? 128 : 0),
+    },
+    nodes: [
+      node("DynamicQuantizeLinear", ["x"], ["q", "qs", "qz"]),
+      node("ConvInteger", ["q", "w", "qz", "wz"], ["a"], {
+        pads: w.dims.length === 4 ? [1, 1, 0, 1] : [1, 0],
+      }),
+      node("Cast", ["a"], ["af"], { to: 1 }),
+      node("Mul", ["qs", "ws"], ["as"]),
+      node("Mul", ["af", "as"], ["y"]),
+    ],
+  };
+}
 CASES["sums with a bias that are no floats stay plain"] = {
   inputs: { x: input("uint8", 1, 3000, 2, 1) },
   kernels: [],

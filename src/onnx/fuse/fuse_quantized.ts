@@ -53,6 +53,17 @@ export function fuseQuantized(
   return new Fusion(graph, new Map(known)).run();
 }
 
+/** Whether a constant has a number for every output: columns, or, from rank 3, channels. */
+function isByOutput(
+  { dims }: PlainTensor,
+  outputs: number,
+  rank: number,
+): boolean {
+  const channels = dims.length - Math.max(rank - 1, 1);
+  return channels >= 0 && dims.length <= rank &&
+    dims.every((size, axis) => size === (axis === channels ? outputs : 1));
+}
+
 class Fusion {
   readonly #producers = new Map<string, OnnxNode>();
   readonly #readers = new Map<string, OnnxNode[]>();
@@ -313,11 +324,9 @@ class Fusion {
       (wZero === "" || this.#constant(wZero)) && rank >= (isConv ? 3 : 2) &&
       Array.from(scale.data, Number).every(isScale) &&
       (attributeOf(node, "pads", "ints") ?? []).every((pad) => pad >= 0) &&
-      // One for each column; channels would be another axis.
       (scale.data.length === 1
         ? scale.dims.length <= rank
-        : !isConv && scale.dims.length === 1 &&
-          scale.data.length === bytes.shape[0]);
+        : isByOutput(scale, bytes.shape[0], isConv ? rank : 1));
     const isImage = !isConv ||
       this.known.get(x)!.dims[0] === 1 && rank <= 4;
     if (!isGiven || !isImage) return;
@@ -325,8 +334,16 @@ class Fusion {
       ...node,
       op: isConv ? "DynamicQuantizeConv" : "DynamicQuantizeMatMul",
       domain: QUANTIZED_DOMAIN,
-      inputs: [range.inputs[0], w, wScale, wZero],
+      inputs: [range.inputs[0], w, this.#flat(wScale, scale), wZero],
       outputs: last.outputs,
+    });
+  }
+
+  /** Name of a constant without other axes than one, if it has more. */
+  #flat(name: string, { data, dims }: PlainTensor<"float32">): string {
+    if (dims.length <= 1) return name;
+    return this.#define(`${name} flat`, {
+      ...{ type: "float32", dims: [data.length], data },
     });
   }
 
