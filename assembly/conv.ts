@@ -13,12 +13,24 @@ import { BLOCK_ROWS, panelBytesOf, sweep } from "./sweep";
 
 /** Kernel rows of up to so many floats are taken whole: one segment instead of kernelWidth. */
 const MERGED_FLOATS = 64;
+/** The same where a pixel is shorter than SHORT_PIXEL: segments of so few floats cost more than they sum. */
+const LONG_MERGED_FLOATS = 1024;
+const SHORT_PIXEL = 16;
+/** Windows whose rows are no longer are copied as they pass: one segment instead of kernelHeight. */
+const COPIED_FLOATS = 32;
 const TABLE_BYTES: usize = <usize>BLOCK_ROWS << 2;
 
 /** Whether a kernel row is contiguous in the image and short. */
 function mergesRows(s: usize): bool {
+  const most = image.channels(s) < SHORT_PIXEL ? LONG_MERGED_FLOATS : MERGED_FLOATS;
   return image.groups(s) == 1 && image.dilationWidth(s) == 1 && image.kernelWidth(s) > 1 &&
-    image.kernelWidth(s) * image.channels(s) <= MERGED_FLOATS;
+    image.kernelWidth(s) * image.channels(s) <= most;
+}
+
+/** Whether windows are copied, so that all of K is one segment. */
+function copiesWindows(s: usize): bool {
+  return mergesRows(s) && image.kernelHeight(s) > 1 &&
+    image.kernelWidth(s) * image.channels(s) <= COPIED_FLOATS;
 }
 
 /** Bytes of the scratch memory conv_f32 and conv_transpose_f32 need for this shape. */
@@ -50,8 +62,9 @@ export function conv_f32(
   const weightBytes = <usize>panels * panelBytesOf(taps * groupChannels);
   check(m, s, inRows, w, residualRows, outRows, act, scratch, <usize>groups * weightBytes);
   const merged = mergesRows(s);
-  const segments = merged ? image.kernelHeight(s) : taps;
-  const k = merged ? image.kernelWidth(s) * groupChannels : groupChannels;
+  const copied = copiesWindows(s);
+  const segments = copied ? 1 : merged ? image.kernelHeight(s) : taps;
+  const k = taps * groupChannels / segments;
   const zeros = scratch;
   const tables = zeros + (<usize>image.channels(s) << 2);
   const outTable = tables + <usize>taps * TABLE_BYTES;
@@ -64,39 +77,61 @@ export function conv_f32(
   }
   const second = segments == 2 ? tables + TABLE_BYTES : list;
   const code = residualRows ? act | op.RESIDUAL : act;
-  const pixels = image.outHeight(s) * image.outWidth(s);
-  const total = m * pixels;
+  const outWidth = image.outWidth(s);
+  const outHeight = image.outHeight(s);
+  const outBytes = <usize>image.outChannels(s) << 2;
+  const total = m * outHeight * outWidth;
   reads(k, tables, k, second, segments - 1);
   writes(n, code, outTable, residualTable, 0);
+  // Image, line and column of a block's first pixel; counted on, since divisions cost more than small windows.
+  let at: usize = 0;
+  let oy = 0;
+  let ox = 0;
   for (let first = 0; first < total; first += BLOCK_ROWS) {
-    const rows = min(BLOCK_ROWS, total - first);
+    const end = <usize>min(BLOCK_ROWS, total - first) << 2;
+    let nextAt = at;
+    let nextY = oy;
+    let nextX = ox;
     for (let g = 0; g < groups; ++g) {
-      for (let i = 0; i < rows; ++i) {
-        const at = (first + i) / pixels;
-        const pixel = first + i - at * pixels;
-        const entry = <usize>i << 2;
-        const from = row(inRows, <usize>at << 2) + (<usize>(g * groupChannels) << 2);
-        if (merged) pointAtLines(s, pixel, from, tables + entry, patches + entry * taps * groupChannels);
-        else pointAtTaps(s, pixel, from, zeros, tables + entry);
-        const to = <usize>(pixel * image.outChannels(s) + g * n) << 2;
-        store<u32>(outTable + entry, <u32>(row(outRows, <usize>at << 2) + to));
-        if (residualRows) {
-          store<u32>(residualTable + entry, <u32>(row(residualRows, <usize>at << 2) + to));
+      const skipped = <usize>(g * groupChannels) << 2;
+      nextAt = at;
+      nextY = oy;
+      nextX = ox;
+      let to = <usize>(oy * outWidth + ox) * outBytes + (<usize>(g * n) << 2);
+      for (let entry: usize = 0; entry < end; entry += 4) {
+        const from = row(inRows, nextAt) + skipped;
+        const table = tables + entry;
+        if (!merged) pointAtTaps(s, nextY, nextX, from, zeros, table);
+        else {
+          const patch = patches + entry * taps * groupChannels;
+          if (copied) copyWindow(s, nextY, nextX, from, table, patch);
+          else pointAtLines(s, nextY, nextX, from, table, patch);
         }
+        store<u32>(outTable + entry, <u32>(row(outRows, nextAt) + to));
+        if (residualRows) store<u32>(residualTable + entry, <u32>(row(residualRows, nextAt) + to));
+        to += outBytes;
+        if (++nextX < outWidth) continue;
+        nextX = 0;
+        if (++nextY < outHeight) continue;
+        nextY = 0;
+        nextAt += 4;
+        to = <usize>(g * n) << 2;
       }
-      sweep(rows, panels, w + <usize>g * weightBytes);
+      sweep(<i32>(end >> 2), panels, w + <usize>g * weightBytes);
     }
+    at = nextAt;
+    oy = nextY;
+    ox = nextX;
   }
 }
 
-/** Row pointers of one output pixel, one per tap. */
-function pointAtTaps(s: usize, pixel: i32, a: usize, zeros: usize, table: usize): void {
-  const oy = pixel / image.outWidth(s);
+/** Row pointers of output pixel (oy, ox), one per tap. */
+function pointAtTaps(s: usize, oy: i32, ox: i32, a: usize, zeros: usize, table: usize): void {
   const width = image.width(s);
   const pixelBytes = <usize>image.channels(s) << 2;
   const kernelWidth = image.kernelWidth(s);
   const stepX = image.dilationWidth(s);
-  const x0 = (pixel - oy * image.outWidth(s)) * image.strideWidth(s) - image.padLeft(s);
+  const x0 = ox * image.strideWidth(s) - image.padLeft(s);
   let y = oy * image.strideHeight(s) - image.padTop(s);
   for (let ky = image.kernelHeight(s); ky > 0; --ky, y += image.dilationHeight(s)) {
     const inside = <u32>y < <u32>image.height(s);
@@ -109,14 +144,13 @@ function pointAtTaps(s: usize, pixel: i32, a: usize, zeros: usize, table: usize)
   }
 }
 
-/** Pointers of one output pixel, one per kernel row; rows that reach into the padding are copied. */
-function pointAtLines(s: usize, pixel: i32, a: usize, table: usize, patch: usize): void {
-  const oy = pixel / image.outWidth(s);
+/** Pointers of output pixel (oy, ox), one per kernel row; rows that reach into the padding are copied. */
+function pointAtLines(s: usize, oy: i32, ox: i32, a: usize, table: usize, patch: usize): void {
   const width = image.width(s);
   const pixelBytes = <usize>image.channels(s) << 2;
   const kernelWidth = image.kernelWidth(s);
   const lineBytes = <usize>kernelWidth * pixelBytes;
-  const x = (pixel - oy * image.outWidth(s)) * image.strideWidth(s) - image.padLeft(s);
+  const x = ox * image.strideWidth(s) - image.padLeft(s);
   const from = max(0, -x);
   const to = max(from, min(kernelWidth, width - x));
   let y = oy * image.strideHeight(s) - image.padTop(s);
@@ -135,6 +169,40 @@ function pointAtLines(s: usize, pixel: i32, a: usize, table: usize, patch: usize
       memory.copy(patch + <usize>from * pixelBytes, line + <usize>from * pixelBytes, <usize>(to - from) * pixelBytes);
     }
     store<u32>(table, <u32>patch);
+  }
+}
+
+/** Copies what output pixel (oy, ox) sees, kernel row by kernel row, and points at the copy. */
+function copyWindow(s: usize, oy: i32, ox: i32, a: usize, table: usize, patch: usize): void {
+  store<u32>(table, <u32>patch);
+  const width = image.width(s);
+  const channels = image.channels(s);
+  const floats = image.kernelWidth(s) * channels;
+  const x = ox * image.strideWidth(s) - image.padLeft(s);
+  const before = min(floats, max(0, -x) * channels);
+  const end = max(before, min(floats, (width - x) * channels));
+  const step = image.dilationHeight(s);
+  let y = oy * image.strideHeight(s) - image.padTop(s);
+  const lineBytes = <usize>floats << 2;
+  if (floats >= 4 && before == 0 && end == floats && y >= 0 && y + (image.kernelHeight(s) - 1) * step < image.height(s)) {
+    const last = lineBytes - 16;
+    const stepBytes = <usize>(step * width * channels) << 2;
+    let line = a + (<usize>((y * width + x) * channels) << 2);
+    for (const stop = patch + <usize>image.kernelHeight(s) * lineBytes; patch < stop; patch += lineBytes, line += stepBytes) {
+      for (let i: usize = 0; i < last; i += 16) v128.store(patch + i, v128.load(line + i));
+      v128.store(patch + last, v128.load(line + last));
+    }
+    return;
+  }
+  for (let ky = image.kernelHeight(s); ky > 0; --ky, y += step, patch += lineBytes) {
+    const line = a + (<usize>((y * width + x) * channels) << 2);
+    const isInside = <u32>y < <u32>image.height(s);
+    const first = isInside ? before : floats;
+    const last = isInside ? end : floats;
+    let i = 0;
+    for (; i < first; ++i) store<f32>(patch + (<usize>i << 2), 0);
+    for (; i < last; ++i) store<f32>(patch + (<usize>i << 2), load<f32>(line + (<usize>i << 2)));
+    for (; i < floats; ++i) store<f32>(patch + (<usize>i << 2), 0);
   }
 }
 

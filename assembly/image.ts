@@ -84,5 +84,7 @@ export namespace image {
 /** One more than the last tap k < kernel with origin + k * dilation < size. */
 // @ts-ignore: decorator
 @inline export function endTap(origin: i32, dilation: i32, size: i32, kernel: i32): i32 {
-  return origin >= size ? 0 : min(kernel, (size - 1 - origin) / dilation + 1);
+  if (origin >= size) return 0;
+  // Divisions cost more than small windows.
+  return min(kernel, dilation == 1 ? size - origin : (size - 1 - origin) / dilation + 1);
 }

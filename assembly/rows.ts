@@ -62,8 +62,12 @@ export function copy_blocks(
     let from = row(aRows, at);
     let to = row(outRows, at);
     for (let y = 0; y < lines; ++y, from += aLine, to += outLine) {
-      for (let x = 0; x < pieces; ++x) {
-        memory.copy(to + <usize>(x * outPiece), from + <usize>(x * aPiece), bytes);
+      if (bytes == 4) {
+        for (let x = 0; x < pieces; ++x) store<u32>(to + <usize>(x * outPiece), load<u32>(from + <usize>(x * aPiece)));
+      } else {
+        for (let x = 0; x < pieces; ++x) {
+          memory.copy(to + <usize>(x * outPiece), from + <usize>(x * aPiece), bytes);
+        }
       }
     }
   }

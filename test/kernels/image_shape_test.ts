@@ -17,12 +17,12 @@ Deno.test("convScratchBytes() says what the kernels say", async () => {
   const memory = new WebAssembly.Memory({ initial: 4 });
   const kernels = instantiateKernels(await readKernels("shoal"), { memory });
   const at = kernels.shoal_static_end() >>> 0;
-  for (const channels of [1, 2, 3, 4, 8, 21, 22, 64, 65]) {
-    for (const kernel of [1, 2, 3, [1, 7], [7, 1]] as const) {
+  for (const channels of [1, 2, 3, 4, 8, 14, 15, 16, 17, 21, 22, 64, 65]) {
+    for (const kernel of [1, 2, 3, [1, 7], [7, 1], [2, 70]] as const) {
       for (const options of [{}, { dilation: 2 }, { groups: channels }]) {
         const shape = imageShape({
-          height: 14,
-          width: 14,
+          height: 140,
+          width: 140,
           channels,
           kernel,
           ...options,

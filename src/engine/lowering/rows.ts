@@ -15,35 +15,31 @@ export const rows: Lowerings<RowOperator> = {
     if (readAsSegments(operator, lowering)) return;
     const [out] = operator.outputs as [Value];
     if (out.image) return stackImages(operator.inputs, out, lowering);
-    const to = lowering.outputRows(out);
-    const rows = rowsOf(out);
+    const to = lowering.output(out);
     let bytes = 0;
     for (const part of operator.inputs) {
       const partBytes = lastAxis(part) * BYTES_PER_ELEMENT;
-      lowering.kernel("copy_rows", [
-        times(rows),
-        partBytes,
-        lowering.rowTable(part),
-        lowering.offset(to, bytes, rows),
-      ]);
+      copyParts(lowering, {
+        ...{ count: rowsOf(out), bytes: partBytes },
+        ...{ from: lowering.tableOf(part), apart: partBytes },
+        ...{ to: lowering.offset(to, bytes), toApart: bytesApart(out) },
+      });
       bytes += partBytes;
     }
   },
 
   Slice({ start, inputs: [x], outputs: [part] }, lowering) {
-    const rows = rowsOf(x);
+    const count = rowsOf(x);
     const from = lowering.offset(
-      lowering.rowTable(x),
+      lowering.tableOf(x),
       start * BYTES_PER_ELEMENT,
-      rows,
     );
-    if (rows === 1) return lowering.lies(part, from);
-    lowering.kernel("copy_rows", [
-      times(rows),
-      lastAxis(part) * BYTES_PER_ELEMENT,
-      from,
-      lowering.outputRows(part),
-    ]);
+    if (count === 1) return lowering.lies(part, from);
+    copyParts(lowering, {
+      ...{ count, bytes: lastAxis(part) * BYTES_PER_ELEMENT },
+      ...{ from, apart: bytesApart(x) },
+      ...{ to: lowering.output(part), toApart: bytesApart(part) },
+    });
   },
 
   Reshape({ inputs: [x], outputs }, lowering) {
@@ -56,6 +52,32 @@ export const rows: Lowerings<RowOperator> = {
     lowering.lies(outputs[0], lowering.constantRow(value.data));
   },
 };
+
+/** Bytes from one row of a value's last axis to the next. */
+function bytesApart(value: Value): number {
+  return lastAxis(value) * BYTES_PER_ELEMENT;
+}
+
+/** Copies as many pieces of every request's row, so many bytes apart in either. */
+function copyParts(
+  lowering: Lowering,
+  { count, bytes, from, apart, to, toApart }: {
+    count: number;
+    bytes: number;
+    from: TableRef;
+    apart: number;
+    to: TableRef;
+    toApart: number;
+  },
+): void {
+  if (count === 1) lowering.kernel("copy_rows", ["rows", bytes, from, to]);
+  else {
+    lowering.kernel("copy_blocks", [
+      ...["rows" as const, 1, count, bytes, 0, apart, 0, toApart],
+      ...[from, to],
+    ]);
+  }
+}
 
 /**
  * One run of axes after the other is moved in front of those that lie before its place: [before][a][b][behind] to

@@ -65,13 +65,17 @@ export function shapeSizes(shape: ImageShape): Record<string, number> {
 const TABLE_BYTES = 4 * 120;
 /** Kernel rows of up to so many floats are taken whole (MERGED_FLOATS). */
 const MERGED_FLOATS = 64;
+/** The same of pixels of fewer floats than SHORT_PIXEL (LONG_MERGED_FLOATS). */
+const LONG_MERGED_FLOATS = 1024;
+const SHORT_PIXEL = 16;
 
 /** What the kernels' `conv_scratch_bytes` says, for plans made before there is a kernel to ask. */
 export function convScratchBytes(shape: ImageShape): number {
   const { channels, groups, kernel: [height, width], dilation } = shape;
   const taps = height * width;
+  const most = channels < SHORT_PIXEL ? LONG_MERGED_FLOATS : MERGED_FLOATS;
   const merges = groups === 1 && dilation[1] === 1 && width > 1 &&
-    width * channels <= MERGED_FLOATS;
+    width * channels <= most;
   const patches = merges ? TABLE_BYTES * taps * channels : 0;
   return 4 * channels + (taps + 2) * TABLE_BYTES + 4 * taps + patches;
 }

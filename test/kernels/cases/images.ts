@@ -18,7 +18,9 @@ export function drawShape(
   kind: "conv" | "depthwise" | "transposed" | "pool",
 ): ImageShape {
   const one = () => 1 + prng.int(2);
-  const kernel = [1 + prng.int(4), 1 + prng.int(4)] as const;
+  // Convolutions take rows of a kernel whole up to some lengths.
+  const columns = kind === "conv" && prng.int(4) === 0 ? 40 : 4;
+  const kernel = [1 + prng.int(4), 1 + prng.int(columns)] as const;
   const dilation = [one(), one()] as const;
   const pads = [0, 0, 0, 0].map((_, i) =>
     prng.int(1 + (kernel[i % 2] >> 1))
