@@ -11,6 +11,7 @@ import {
   type OnnxInput,
 } from "./input_tensors.ts";
 import type { OnnxModel } from "./ir.ts";
+import { fuseOneHot } from "./fuse/fuse_one_hot.ts";
 import { fuseParts } from "./fuse/fuse_parts.ts";
 import { fuseQuantized } from "./fuse/fuse_quantized.ts";
 import { indexBounds } from "./index_bounds.ts";
@@ -86,10 +87,11 @@ export function onnxModel(
     }
   }
   const quantized = fuseQuantized(model.graph, known);
-  const graph = fuseParts(quantized.graph, quantized.known);
+  const embedded = fuseOneHot(quantized.graph, quantized.known);
+  const graph = fuseParts(embedded.graph, embedded.known);
   const steps = stepGraph(
     graph,
-    quantized.known,
+    embedded.known,
     place,
     cells === "model",
   );

@@ -54,6 +54,9 @@ function indicesOf(given: PlainTensor, size: number): Int32Array {
   return found;
 }
 
+/** Pieces of fewer elements are moved one by one. */
+const SHORT_PIECE = 16;
+
 const Gather: PlainOperator = {
   since: [1, 11, 13],
   types: PLAIN_TYPES,
@@ -61,27 +64,27 @@ const Gather: PlainOperator = {
     const data = input(inputs, 0, "data");
     const indices = input(inputs, 1, "indices", INDICES);
     const axis = axisOf(int(attributes, "axis", 0), data.dims.length);
-    const strides = stridesOf(data.dims);
     const dims = data.dims.toSpliced(axis, 1, ...indices.dims);
-    // The place of the indices' axes is filled by the indices themselves.
-    const before = positions(
-      data.dims.slice(0, axis),
-      strides.slice(0, axis),
-    );
-    const behind = positions(
-      data.dims.slice(axis + 1),
-      strides.slice(axis + 1),
-    );
-    const at = new Int32Array(outputOf("bool", dims).data.length);
+    const result = outputOf(data.type, dims);
+    // The place of the indices' axes is filled by the indices themselves; what is behind the axis moves as one.
+    const piece = elementCount(data.dims.slice(axis + 1));
+    const lane = data.dims[axis] * piece;
     const along = indicesOf(indices, data.dims[axis]);
-    let i = 0;
-    for (const lead of before) {
+    const from = data.data as Float32Array;
+    const to = result.data as Float32Array;
+    let at = 0;
+    for (let lead = 0; lead < from.length; lead += lane) {
       for (const index of along) {
-        const from = lead + index * strides[axis];
-        for (const step of behind) at[i++] = from + step;
+        const start = lead + index * piece;
+        if (piece >= SHORT_PIECE) {
+          to.set(from.subarray(start, start + piece), at);
+        } else {
+          for (let i = 0; i < piece; i++) to[at + i] = from[start + i];
+        }
+        at += piece;
       }
     }
-    return [take(data, at, dims)];
+    return [result];
   },
 };
 

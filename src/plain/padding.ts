@@ -1,6 +1,7 @@
 /** Tensors with more around them, or less. */
 
 import { PLAIN_TYPES } from "../tensor/plain_tensor.ts";
+import { isShape } from "../tensor/tensor.ts";
 import {
   choice,
   input,
@@ -17,7 +18,7 @@ import {
   take,
   upTo,
 } from "./layout.ts";
-import type { PlainOperator } from "./operator.ts";
+import type { PlainAttributes, PlainOperator } from "./operator.ts";
 
 /** Which element of an axis each one of the padded axis is; -1 for one that is filled in. */
 function paddedAxis(
@@ -41,6 +42,48 @@ function paddedAxis(
     const back = (at % period + period) % period;
     return back < size ? back : period - back;
   });
+}
+
+/** What positions of a padded tensor follow from. */
+interface Padding {
+  readonly dims: readonly number[];
+  readonly axes: readonly number[];
+  readonly pads: readonly number[];
+  readonly mode: string;
+}
+
+/** Which element each one of a padded tensor is. */
+interface Padded {
+  readonly padding: Padding;
+  readonly positions: Int32Array;
+  readonly sizes: readonly number[];
+}
+
+/** Of every node the last one: a node of a cell pads the same sizes again and again. */
+const PADDED = new WeakMap<PlainAttributes, Padded>();
+
+function paddedPositions(node: PlainAttributes, padding: Padding): Padded {
+  const known = PADDED.get(node);
+  if (known && isSamePadding(known.padding, padding)) return known;
+  const { dims, axes, pads, mode } = padding;
+  const maps = dims.map((size, axis) => {
+    const i = axes.indexOf(axis);
+    return i < 0
+      ? upTo(size)
+      : paddedAxis(size, pads[i], pads[i + axes.length], mode);
+  });
+  const padded = {
+    padding,
+    positions: mappedPositions(maps, stridesOf(dims)),
+    sizes: maps.map(({ length }) => length),
+  };
+  PADDED.set(node, padded);
+  return padded;
+}
+
+function isSamePadding(a: Padding, b: Padding): boolean {
+  return a.mode === b.mode && isShape(a.dims, b.dims) &&
+    isShape(a.axes, b.axes) && isShape(a.pads, b.pads);
 }
 
 /** Pads are an attribute before version 11 of the operator set ("paddings" in the first), inputs from then on. */
@@ -72,20 +115,10 @@ const Pad: PlainOperator = {
     const value = opset < 11
       ? (attributes.get("value")?.value ?? 0) as number
       : inputs[2]?.data[0] ?? 0;
-    const maps = dims.map((size, axis) => {
-      const i = axes.indexOf(axis);
-      return i < 0
-        ? upTo(size)
-        : paddedAxis(size, given[i], given[i + axes.length], mode);
+    const { positions, sizes } = paddedPositions(attributes, {
+      ...{ dims, axes, pads: given, mode },
     });
-    return [
-      take(
-        data,
-        mappedPositions(maps, stridesOf(dims)),
-        maps.map(({ length }) => length),
-        value,
-      ),
-    ];
+    return [take(data, positions, sizes, value)];
   },
 };
 

@@ -99,6 +99,23 @@ const CASES: Readonly<Record<string, Case>> = {
       node("Transpose", ["e"], ["y"], { perm: [0, 2, 3, 1] }),
     ],
   },
+  "states laid out one beside the other, taken apart and put back": {
+    inputs: { s: [1, 2, 9, 2] },
+    operators: ["Slice", "Slice", "Concat"],
+    weights: {
+      none: whole(0),
+      one: whole(1),
+      two: whole(2),
+      last: whole(3),
+      sizes: whole(1, 2, 9, 2),
+    },
+    nodes: [
+      node("Slice", ["s", "none", "one", "last"], ["h"]),
+      node("Slice", ["s", "one", "two", "last"], ["c"]),
+      node("Concat", ["c", "h"], ["d"], { axis: -1 }),
+      node("Expand", ["d", "sizes"], ["y"]),
+    ],
+  },
   "attention in parts": {
     inputs: { x: [1, 6, 8] },
     weights: {

@@ -28,7 +28,7 @@ const MODELS: Record<string, { nodes: number; isRun: boolean }> = {
   "mnist-8/model.onnx": { nodes: 11, isRun: true },
   "dtln-model-1/model.onnx": { nodes: 36, isRun: true },
   "dtln-model-2/model.onnx": { nodes: 78, isRun: true },
-  "silero-vad-16k/model.onnx": { nodes: 39, isRun: true },
+  "silero-vad-16k/model.onnx": { nodes: 37, isRun: true },
   "magika-standard-v3_3/model.onnx": { nodes: 95, isRun: true },
   "resnet20-cifar10/model.onnx": { nodes: 73, isRun: true },
   "face-rfb-320/model.onnx": { nodes: 110, isRun: true },

@@ -51,6 +51,24 @@ function simplified(
   };
 }
 
+Deno.test("a product of integers with zeros is zeros, one of floats may be NaN", () => {
+  const graph = (type: "int64" | "float32"): Partial<WrittenGraph> => ({
+    inputs: [X, { name: "rate", type, dims: [2] }],
+    initializers: { nothing: plainOf(type, [2, 1], [0, 0]) },
+    nodes: [
+      node("Mul", ["rate", "nothing"], ["z"]),
+      node("Cast", ["z"], ["y"], { to: 1 }),
+    ],
+  });
+  const whole = simplified(graph("int64"), {});
+  assert.deepEqual(whole.ops, []);
+  assert.deepEqual(
+    whole.initializers.get("y"),
+    plainOf("float32", [2, 2], [0, 0, 0, 0]),
+  );
+  assert.deepEqual(simplified(graph("float32"), {}).ops, ["Mul", "Identity"]);
+});
+
 Deno.test("nodes of constants are computed, and what only they need is left out", () => {
   const { ops, initializers } = simplified({
     initializers: {

@@ -1,10 +1,13 @@
 /** Moves there and back, and by index. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { runPlain } from "../../src/plain/registry.ts";
 import {
   numbersOf,
   plainOf,
+  type PlainTensor,
   type PlainType,
+  scalarOf,
 } from "../../src/tensor/plain_tensor.ts";
 import { propertyRuns } from "../property_runs.ts";
 import {
@@ -174,6 +177,28 @@ Deno.test("a mirror goes on as often as it takes", () => {
   const x = floats([3], 0, 1, 2);
   const got = outputOf("Pad", [x, int64(5, 4)], { mode: "reflect" });
   assert.deepEqual(numbersOf(got), [1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2]);
+});
+
+Deno.test("a node pads whatever it is given next: pads, axes, sizes and mode", () => {
+  const x = floats([3], 0, 1, 2);
+  const attributes = new Map([["mode", { kind: "string", value: "edge" }]]);
+  const context = { opset: 25, outputs: 1 };
+  const padded = (...inputs: PlainTensor[]) => {
+    const [{ dims, data }] = runPlain("Pad", inputs, attributes, context);
+    return [dims, [...data]];
+  };
+  for (let again = 0; again < 2; again++) {
+    assert.deepEqual(padded(x, int64(1, 0)), [[4], [0, 0, 1, 2]]);
+    assert.deepEqual(padded(x, int64(0, 1)), [[4], [0, 1, 2, 2]]);
+    assert.deepEqual(padded(floats([2], 5, 6), int64(0, 1)), [[3], [5, 6, 6]]);
+    const row = floats([1, 2], 5, 6);
+    const one = scalarOf("float32", 0);
+    const at = (axis: number) => padded(row, int64(1, 0), one, int64(axis));
+    assert.deepEqual(at(0), [[2, 2], [5, 6, 5, 6]]);
+    assert.deepEqual(at(1), [[1, 3], [5, 5, 6]]);
+  }
+  attributes.set("mode", { kind: "string", value: "wrap" });
+  assert.deepEqual(padded(x, int64(0, 1)), [[4], [0, 1, 2, 0]]);
 });
 
 Deno.test("Tile and Expand repeat by index", () => {

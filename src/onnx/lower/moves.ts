@@ -216,10 +216,14 @@ const transpose: NodeLowering = (view) => {
   return op.Transpose(x.row, perm);
 };
 
-const expand: NodeLowering = (view) =>
-  view.operand().type === "float32"
-    ? spread(view.op, view.operand(), view.dims())
-    : undefined;
+const expand: NodeLowering = (view) => {
+  const x = view.operand();
+  const dims = view.dims();
+  if (isWord(x) && !x.constant && elementCount(dims) === x.elements) {
+    return view.op.Reshape(x.row, dims);
+  }
+  return x.type === "float32" ? spread(view.op, x, dims) : undefined;
+};
 
 /** Zeros, or another constant, in front and behind. */
 const pad: NodeLowering = (view) => {

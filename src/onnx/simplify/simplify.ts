@@ -1,9 +1,10 @@
 /**
  * What exporters leave behind is taken out: nodes of constants, shape arithmetic that comes to numbers, `If`s of which
- * the branch is certain, nodes that pass a value on (Identity, Dropout, Cast to the type that it has), and what
- * nobody reads. Results are the same, to the bit.
+ * the branch is certain, products of integers with zeros, nodes that pass a value on (Identity, Dropout, Cast to the
+ * type that it has), and what nobody reads. Results are the same, to the bit.
  */
-import type { PlainTensor } from "../../tensor/plain_tensor.ts";
+import { type PlainTensor, zerosOf } from "../../tensor/plain_tensor.ts";
+import { elementCount } from "../../tensor/tensor.ts";
 import {
   attributeOf,
   type DeclaredDim,
@@ -43,6 +44,9 @@ export interface SimplifiedModel {
   /** What is known of every value of the graph, by name. */
   readonly values: InferredValues;
 }
+
+/** Elements of a constant that a product with zeros becomes, at most. */
+const ZEROS_MAX = 2 ** 16;
 
 /** @throws OnnxError naming the node whose inputs do not fit */
 export function simplify(
@@ -124,7 +128,7 @@ class Simplifier {
       this.values,
       this.graph,
       this.place,
-    );
+    ).map((result) => this.#certainZeros(node, result) ?? result);
     let isConstant = true;
     node.outputs.forEach((name, i) => {
       if (name === "" || this.#initializers.has(name)) return;
@@ -143,6 +147,26 @@ class Simplifier {
       return this.#alias(node.outputs[0], node.inputs[0], node);
     }
     this.#nodes.push(node);
+  }
+
+  /** A product of integers one of which is a constant of zeros: exporters pass on inputs that have no effect so. */
+  #certainZeros(
+    { op, domain, inputs }: OnnxNode,
+    { type, dims, constant }: InferredValue,
+  ): InferredValue | undefined {
+    if (op !== "Mul" || domain !== "" || constant || !dims) return undefined;
+    if (type === null || type === "float32" || type === "bool") {
+      return undefined;
+    }
+    const isZeros = inputs.some((name) => {
+      const data = this.values.get(name)?.constant?.data;
+      return data !== undefined && data.length > 0 &&
+        data.every((value: number | bigint) => Number(value) === 0);
+    });
+    const sizes = dims.filter((size) => typeof size === "number");
+    const isSmall = sizes.length === dims.length &&
+      elementCount(sizes) <= ZEROS_MAX;
+    return isZeros && isSmall ? constantValue(zerosOf(type, sizes)) : undefined;
   }
 
   #renamed(node: OnnxNode): OnnxNode {
