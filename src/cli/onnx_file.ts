@@ -18,7 +18,7 @@ export const ONNX_OPTIONS = {
 export const ONNX_HELP =
   `  --size NAME=N     size of an axis that the file calls NAME; a batch axis in front is 1
   --shape NAME=1,N  sizes of all axes of input NAME, where the file leaves some open
-  --cells SIZE      "layer", "model", or least multiply-accumulates of a cell (default 1048576)`;
+  --cells SIZE      "layer", "model", or least multiply-accumulates of a cell (default 16777216)`;
 
 const SIZE_MAX = 2 ** 30;
 

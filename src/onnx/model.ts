@@ -36,7 +36,7 @@ export interface ModelOptions extends GivenSizes {
   name?: string;
   /**
    * How large cells are: "layer", one for each convolution, product or other layer; "model", one for all; or the least
-   * multiply-accumulates of one, so that a launch of a single row is worth its costs. Default 2^20.
+   * multiply-accumulates of one, so that a launch of a single row is worth its costs. Default 2^24.
    */
   cells?: CellSize;
   /** Values in place of the file's, by name: weights that a file leaves out. Default none. */
@@ -66,7 +66,7 @@ export function onnxModel(
   file: OnnxModel,
   options: ModelOptions = {},
 ): OnnxCellModel {
-  const { name = file.label, cells = 2 ** 20, constants, ...sizes } =
+  const { name = file.label, cells = 2 ** 24, constants, ...sizes } =
     checkedOptions("loadOnnx", options, CHECKS);
   const place = new Place(file.label);
   const dims = sizesOf(file.graph, sizes, place);
