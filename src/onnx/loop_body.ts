@@ -2,8 +2,7 @@
  * Loop and Scan whose number of rounds is known, as steps: what one round reads and makes. A Gather of the round's
  * number is a slice, as Scan has them.
  */
-import { fuseParts } from "./fuse/fuse_parts.ts";
-import { fuseQuantized } from "./fuse/fuse_quantized.ts";
+import { fuse } from "./fuse/fuse.ts";
 import { scalarOf } from "../tensor/plain_tensor.ts";
 import { isShape } from "../tensor/tensor.ts";
 import {
@@ -119,9 +118,7 @@ export function loopBody(
   });
   if (!isSettled || !areRows) return undefined;
   const sliced = withSlices({ ...call, ...made, graph, known: sizes }, known);
-  const quantized = fuseQuantized(sliced.graph, sliced.known);
-  const fused = fuseParts(quantized.graph, quantized.known);
-  return named({ ...sliced, graph: fused, known: quantized.known });
+  return named({ ...sliced, ...fuse(sliced.graph, sliced.known) });
 }
 
 function loopCall(

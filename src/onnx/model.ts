@@ -11,9 +11,7 @@ import {
   type OnnxInput,
 } from "./input_tensors.ts";
 import type { OnnxModel } from "./ir.ts";
-import { fuseOneHot } from "./fuse/fuse_one_hot.ts";
-import { fuseParts } from "./fuse/fuse_parts.ts";
-import { fuseQuantized } from "./fuse/fuse_quantized.ts";
+import { fuse } from "./fuse/fuse.ts";
 import { indexBounds } from "./index_bounds.ts";
 import { knownValues } from "./known_value.ts";
 import {
@@ -86,12 +84,11 @@ export function onnxModel(
       );
     }
   }
-  const quantized = fuseQuantized(model.graph, known);
-  const embedded = fuseOneHot(quantized.graph, quantized.known);
-  const graph = fuseParts(embedded.graph, embedded.known);
+  const fused = fuse(model.graph, known);
+  const { graph } = fused;
   const steps = stepGraph(
     graph,
-    embedded.known,
+    fused.known,
     place,
     cells === "model",
   );

@@ -3,53 +3,12 @@
  * and moves. No data sets are needed.
  */
 import assert from "node:assert/strict";
-import { Prng } from "../../src/base/prng.ts";
-import { POLICIES } from "../../src/policy/registry.ts";
-import { type ModelOptions, onnxModel } from "../../src/onnx/model.ts";
-import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
+import { onnxModel } from "../../src/onnx/model.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
-import {
-  plainOf,
-  type PlainTensor,
-  plainTensor,
-} from "../../src/tensor/plain_tensor.ts";
-import { elementCount, type TensorData } from "../../src/tensor/tensor.ts";
-import { runRequests } from "../run_requests.ts";
-import { node, writeModel, type WrittenNode } from "./write_model.ts";
+import { plainOf } from "../../src/tensor/plain_tensor.ts";
+import { type Case, checkCase, drawn, positive, whole } from "./cell_cases.ts";
+import { node, writeModel } from "./write_model.ts";
 
-const prng = new Prng(11);
-
-const drawn = (...dims: number[]): PlainTensor =>
-  plainTensor(
-    "float32",
-    dims,
-    Float32Array.from(
-      { length: elementCount(dims) },
-      () => 2 * prng.float() - 1,
-    ),
-  );
-const positive = (...dims: number[]): PlainTensor =>
-  plainTensor(
-    "float32",
-    dims,
-    Float32Array.from({ length: elementCount(dims) }, () => 0.5 + prng.float()),
-  );
-const whole = (...values: number[]) =>
-  plainOf("int64", [values.length], values);
-
-interface Case {
-  inputs: Record<string, readonly (number | string)[]>;
-  nodes: readonly WrittenNode[];
-  weights?: Record<string, PlainTensor>;
-  /** Operators that it has when it is one cell, but for those that cost nothing. */
-  operators?: string[];
-  /** Nodes that run in plain TypeScript; default none. */
-  plain?: number;
-  opset?: number;
-  options?: ModelOptions;
-}
-
-/** The last node's results are the model's. */
 const CASES: Readonly<Record<string, Case>> = {
   "convolution, bias added behind it, pooling, flattened product": {
     inputs: { x: ["N", 3, 9, 8] },
@@ -144,87 +103,6 @@ const CASES: Readonly<Record<string, Case>> = {
       node("Reshape", ["u", "joined"], ["y"]),
     ],
   },
-  "layer norm in parts": {
-    operators: ["LayerNormalization"],
-    inputs: { x: [1, 5, 7] },
-    weights: {
-      two: plainOf("float32", [], [2]),
-      epsilon: plainOf("float32", [], [1e-5]),
-      scale: drawn(7),
-      shift: drawn(7),
-      axes: whole(-1),
-    },
-    nodes: [
-      node("ReduceMean", ["x", "axes"], ["m"]),
-      node("Sub", ["x", "m"], ["d"]),
-      node("Pow", ["d", "two"], ["s"]),
-      node("ReduceMean", ["s", "axes"], ["v"]),
-      node("Add", ["v", "epsilon"], ["e"]),
-      node("Sqrt", ["e"], ["r"]),
-      node("Div", ["d", "r"], ["n"]),
-      node("Mul", ["n", "scale"], ["a"]),
-      node("Add", ["a", "shift"], ["y"]),
-    ],
-  },
-  "layer norm over another axis is left alone": {
-    inputs: { x: [1, 5, 7] },
-    weights: {
-      two: plainOf("float32", [], [2]),
-      epsilon: plainOf("float32", [], [1e-5]),
-      scale: drawn(7),
-      shift: drawn(7),
-      axes: whole(1),
-    },
-    nodes: [
-      node("ReduceMean", ["x", "axes"], ["m"]),
-      node("Sub", ["x", "m"], ["d"]),
-      node("Pow", ["d", "two"], ["s"]),
-      node("ReduceMean", ["s", "axes"], ["v"]),
-      node("Add", ["v", "epsilon"], ["e"]),
-      node("Sqrt", ["e"], ["r"]),
-      node("Div", ["d", "r"], ["n"]),
-      node("Mul", ["n", "scale"], ["a"]),
-      node("Add", ["a", "shift"], ["y"]),
-    ],
-  },
-  "GELU in parts, three ways, and SiLU": {
-    inputs: { x: [1, 3, 20] },
-    operators: ["Gelu", "Gelu", "Gelu", "Swish"],
-    weights: {
-      root: plainOf("float32", [], [Math.SQRT2]),
-      inverse: plainOf("float32", [], [Math.SQRT1_2]),
-      one: plainOf("float32", [], [1]),
-      half: plainOf("float32", [], [0.5]),
-    },
-    nodes: [
-      node("Div", ["x", "root"], ["a1"]),
-      node("Erf", ["a1"], ["a2"]),
-      node("Add", ["a2", "one"], ["a3"]),
-      node("Mul", ["x", "a3"], ["a4"]),
-      node("Mul", ["a4", "half"], ["a"]),
-      node("Mul", ["a", "half"], ["b0"]),
-      node("Mul", ["a", "inverse"], ["b1"]),
-      node("Erf", ["b1"], ["b2"]),
-      node("Add", ["one", "b2"], ["b3"]),
-      node("Mul", ["b0", "b3"], ["b"]),
-      node("Div", ["b", "root"], ["c1"]),
-      node("Erf", ["c1"], ["c2"]),
-      node("Add", ["c2", "one"], ["c3"]),
-      node("Mul", ["c3", "half"], ["c4"]),
-      node("Mul", ["b", "c4"], ["c"]),
-      node("Sigmoid", ["c"], ["s"]),
-      node("Mul", ["c", "s"], ["y"]),
-    ],
-  },
-  "parts that others read are left alone": {
-    inputs: { x: [1, 20] },
-    operators: ["Sigmoid", "Mul", "Add"],
-    nodes: [
-      node("Sigmoid", ["x"], ["s"]),
-      node("Mul", ["x", "s"], ["a"]),
-      node("Add", ["a", "s"], ["y"]),
-    ],
-  },
   "broadcasting of every kind": {
     inputs: { x: [1, 3, 4, 5], r: [4, 1], c: [1, 5], s: [1] },
     weights: { w: drawn(3, 3, 1, 1), k: drawn(1, 3, 1, 1), l: drawn(4, 1) },
@@ -311,79 +189,8 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-const SHARED = { axes: whole(-1), axis: plainOf("int64", [], [1]) };
-
-function drawnInputs(
-  inputs: Case["inputs"],
-): Map<string, PlainTensor> {
-  return new Map(
-    Object.entries(inputs).map(([name, dims]) => [
-      name,
-      drawn(...dims.map((size) => typeof size === "number" ? size : 1)),
-    ]),
-  );
-}
-
 for (const [name, made] of Object.entries(CASES)) {
-  Deno.test(`cut into cells: ${name}`, () => {
-    const { inputs, nodes, weights = {}, plain = 0, options } = made;
-    const used = new Set(nodes.flatMap(({ inputs }) => inputs));
-    const constants = Object.entries({ ...SHARED, ...weights });
-    const file = readModel(writeModel({
-      graph: {
-        inputs: Object.entries(inputs).map(([name, dims]) => ({ name, dims })),
-        outputs: [{ name: "y" }],
-        initializers: Object.fromEntries(
-          constants.filter(([name]) => used.has(name)),
-        ),
-        nodes,
-      },
-      opsets: { "": made.opset ?? 20 },
-    }));
-    const requests = Array.from({ length: 5 }, () => drawnInputs(inputs));
-    const wanted = requests.map((request) =>
-      runPlainGraph(file.graph, request).get("y")!
-    );
-    for (const cells of ["layer", "model", 100] as const) {
-      const model = onnxModel(file, { cells, ...options });
-      const operators = model.cells.flatMap(({ operators }) => operators);
-      if (made.operators && cells === "model") {
-        const free = ["Reshape", "Constant"];
-        assert.deepEqual(
-          operators.map(({ op }) => op).filter((op) => !free.includes(op)),
-          made.operators,
-        );
-      }
-      assert.equal(
-        operators.filter(({ op }) => op === "Plain").length,
-        plain,
-        model.notes.join("\n"),
-      );
-      const given = requests.map((request) =>
-        Object.fromEntries(
-          [...request].map(([name, { data }]) => [name, data as TensorData]),
-        )
-      );
-      const alone = runRequests(model, given);
-      alone.forEach(({ y }, i) => {
-        assert.deepEqual(y.shape, wanted[i].dims);
-        const data = wanted[i].data as Float32Array;
-        const most = data.reduce((a, b) => Math.max(a, Math.abs(b)), 1);
-        data.forEach((value, at) =>
-          assert(
-            Math.abs(Number(y.data[at]) - value) <= 2e-6 * most,
-            `request ${i}: y[${at}] is ${y.data[at]}, expected ${value}`,
-          )
-        );
-      });
-      for (const policy of ["cellular", "graph", "merged"]) {
-        const batched = runRequests(model, given, {
-          policy: POLICIES[policy].build({ batchSizeMax: 3 }),
-        });
-        assert.deepStrictEqual(batched, alone, `${policy}, cells ${cells}`);
-      }
-    }
-  });
+  Deno.test(`cut into cells: ${name}`, () => checkCase(made));
 }
 
 /** What cannot be cut, with what is said of it. */

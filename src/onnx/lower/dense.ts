@@ -134,9 +134,22 @@ const layerNormalization: NodeLowering = (view) => {
   });
 };
 
+/** Over the last axes, of a constant scale. */
+const rmsNormalization: NodeLowering = (view) => {
+  const x = view.operand();
+  const size = elementCount(x.dims.slice(view.axis(view.int("axis", -1))));
+  const isFull = view.constant(1)?.data.length === size;
+  const scale = isFull ? view.weight(1, [size]) : undefined;
+  if (!isFloat(x) || !scale) return undefined;
+  const rows = view.op.Reshape(x.row, [x.elements / size, size]);
+  const epsilon = view.float("epsilon", 1e-5);
+  return view.op.RMSNormalization(rows, { scale, epsilon });
+};
+
 export const DENSE: Readonly<Record<string, NodeLowering>> = {
   MatMul: matMul,
   Gemm: gemm,
   Softmax: softmax,
   LayerNormalization: layerNormalization,
+  RMSNormalization: rmsNormalization,
 };

@@ -1,0 +1,21 @@
+/**
+ * What exporters write in parts, put together: quantised products, one-hot codes, steps of recurrent layers, then the
+ * rest.
+ */
+import type { OnnxGraph } from "../ir.ts";
+import type { KnownValue } from "../known_value.ts";
+import { fuseCells } from "./fuse_cells.ts";
+import { fuseOneHot } from "./fuse_one_hot.ts";
+import { fuseParts } from "./fuse_parts.ts";
+import { type FusedGraph, fuseQuantized } from "./fuse_quantized.ts";
+
+/** @param known type and dims of every value, and which are constant */
+export function fuse(
+  graph: OnnxGraph,
+  known: ReadonlyMap<string, KnownValue>,
+): FusedGraph {
+  const quantized = fuseQuantized(graph, known);
+  const embedded = fuseOneHot(quantized.graph, quantized.known);
+  const cells = fuseCells(embedded.graph, embedded.known);
+  return { graph: fuseParts(cells.graph, cells.known), known: cells.known };
+}
