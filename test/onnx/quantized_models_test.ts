@@ -10,21 +10,9 @@ import { POLICIES } from "../../src/policy/registry.ts";
 import type { TensorData } from "../../src/tensor/tensor.ts";
 import { runRequests } from "../run_requests.ts";
 import { type Case, CASES, drawn, type Model } from "./quantized_cases.ts";
-import { writeModel } from "./write_model.ts";
+import { writtenCase } from "./quantized_files.ts";
 
-function written(made: Model, { inputs, type }: Case) {
-  const used = new Set(made.nodes.flatMap(({ inputs }) => inputs));
-  return readModel(writeModel({
-    graph: {
-      inputs: Object.entries(inputs).map(([name, rest]) => ({ name, ...rest })),
-      outputs: [{ name: "y", type: type ?? "float32" }],
-      initializers: Object.fromEntries(
-        Object.entries(made.weights).filter(([name]) => used.has(name)),
-      ),
-      nodes: made.nodes,
-    },
-  }));
-}
+const written = (made: Model, of: Case) => readModel(writtenCase(made, of));
 
 for (const [name, made] of Object.entries(CASES)) {
   Deno.test(`int8: ${name}`, () => {
