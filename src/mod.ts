@@ -84,6 +84,7 @@ export type {
   AttentionOperators,
   HeadOptions,
 } from "./graph/operators/attention.ts";
+export type { CellOperators } from "./graph/operators/cells.ts";
 export type { DenseOperators } from "./graph/operators/dense.ts";
 export type {
   ClipBounds,

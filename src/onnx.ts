@@ -21,6 +21,7 @@ export type {
   ValueInfo,
 } from "./onnx/ir.ts";
 export type * from "./mod.ts";
+export { frameShift, overlapAdd } from "./models/frames.ts";
 export { loadOnnx } from "./onnx/load.ts";
 export type { ModelOptions, OnnxCellModel } from "./onnx/model.ts";
 export { OnnxError } from "./onnx/place.ts";

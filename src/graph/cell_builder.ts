@@ -9,6 +9,7 @@ import {
   type AttentionOperators,
   attentionOperators,
 } from "./operators/attention.ts";
+import { type CellOperators, cellOperators } from "./operators/cells.ts";
 import { type DenseOperators, denseOperators } from "./operators/dense.ts";
 import {
   type ElementwiseOperators,
@@ -290,6 +291,7 @@ export type Operators =
   & AttentionOperators
   & RowOperators
   & SignalOperators
+  & CellOperators
   & ImageOperators
   & QuantizedOperators
   & PlainOperators;
@@ -302,6 +304,7 @@ function operatorsOf(body: CellBody): Operators {
     ...attentionOperators(body),
     ...rowOperators(body),
     ...signalOperators(body),
+    ...cellOperators(body),
     ...imageOperators(body),
     ...quantizedOperators(body),
     ...plainRowOperators(body),

@@ -1,6 +1,7 @@
 /** A model file as a model of the engine: cells, and how a request is unfolded into them. */
 import { describe } from "../base/describe.ts";
 import { checkedOptions } from "../base/checked_options.ts";
+import type { Cell } from "../graph/cell.ts";
 import type { Model } from "../graph/model.ts";
 import type { OutputTypes } from "../graph/result.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
@@ -27,6 +28,7 @@ import { simplify } from "./simplify/simplify.ts";
 import { type GivenSizes, sizesOf } from "./sizes.ts";
 import { stepGraph } from "./step_graph.ts";
 import { unfolding } from "./unfolding.ts";
+import { wholeCell } from "./whole_cell.ts";
 
 /** How a file becomes a model. */
 export interface ModelOptions extends GivenSizes {
@@ -37,7 +39,10 @@ export interface ModelOptions extends GivenSizes {
    * multiply-accumulates of one, so that a launch of a single row is worth its costs. Default 2^24.
    */
   cells?: CellSize;
-  /** Values in place of the file's, by name: weights that a file leaves out. Default none. */
+  /**
+   * Values in place of the file's, by name: weights that a file leaves out, inputs that are the same in every request.
+   * Default none.
+   */
   constants?: ReadonlyMap<string, PlainTensor>;
 }
 
@@ -54,6 +59,11 @@ export interface OnnxCellModel extends Model<OnnxInput, OutputTypes> {
   readonly indexBounds: ReadonlyMap<string, number>;
   /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
   readonly notes: readonly string[];
+  /**
+   * The whole file as one cell, inputs and outputs named as in it: a part of other cells (`op.Cell`).
+   * @throws OnnxError when recurrent layers are steps of their own, which `cells: "model"` leaves in
+   */
+  whole(): Cell;
 }
 
 /**
@@ -120,6 +130,7 @@ export function onnxModel(
     },
     unfold: unfolding(steps, lowered, schedule, { inputs, results }),
     notes: [...file.notes, ...plainNotes(lowered, schedule)],
+    whole: () => wholeCell(steps, lowered, place),
   };
 }
 

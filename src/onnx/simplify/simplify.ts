@@ -29,7 +29,10 @@ import { allReadNames, readNames, renamedAttribute } from "../names.ts";
 
 /** How a model is simplified. */
 export interface SimplifyOptions {
-  /** Values that take the place of the file's, by name: of initializers, or results of nodes, which are left out. */
+  /**
+   * Values that take the place of the file's, by name: of initializers, inputs, or results of nodes; inputs and nodes are
+   * left out.
+   */
   constants?: ReadonlyMap<string, PlainTensor>;
   /** Sizes of inputs that take the place of the declared ones, by name. */
   inputs?: ReadonlyMap<string, readonly DeclaredDim[]>;
@@ -102,9 +105,15 @@ class Simplifier {
   }
 
   define(name: string, tensor: PlainTensor): void {
-    const isThere = this.#initializers.has(name) ||
+    const input = this.graph.inputs.find((each) => each.name === name);
+    const isThere = input !== undefined || this.#initializers.has(name) ||
       this.graph.nodes.some(({ outputs }) => outputs.includes(name));
     if (!isThere) this.place.fail(`there is no value ${quoted(name)}`);
+    if (input && input.type !== null && input.type !== tensor.type) {
+      this.place.in(`input ${quoted(name)}`).fail(
+        `it is ${input.type}, the constant in its place ${tensor.type}`,
+      );
+    }
     this.#initializers.set(name, tensor);
     this.values.set(name, constantValue(tensor));
   }
@@ -257,6 +266,7 @@ class Simplifier {
     );
     return {
       ...graph,
+      inputs: graph.inputs.filter(({ name }) => !this.#initializers.has(name)),
       initializers,
       nodes: nodes.toReversed(),
       declared: new Map(
