@@ -5,6 +5,12 @@
  */
 export type { CellSize } from "./onnx/cuts.ts";
 export type {
+  DecoderInput,
+  DecoderModelOptions,
+  OnnxDecoder,
+} from "./onnx/decoder/decoder_model.ts";
+export type { DecoderOptions } from "./onnx/decoder/options.ts";
+export type {
   InputSpec,
   InputTensor,
   OnnxInput,

@@ -1,4 +1,9 @@
 /** An ONNX file, from wherever it lies, as a model that every policy batches. */
+import {
+  decoderModel,
+  type DecoderModelOptions,
+  type OnnxDecoder,
+} from "./decoder/decoder_model.ts";
 import type { ModelOptions, OnnxCellModel } from "./model.ts";
 import { onnxModel } from "./model.ts";
 import { readModel } from "./read/read_model.ts";
@@ -36,9 +41,20 @@ import { openSource } from "./source.ts";
  */
 export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
-  options: ModelOptions = {},
-): Promise<OnnxCellModel> {
+  options?: ModelOptions,
+): Promise<OnnxCellModel>;
+/** Loads an ONNX file that is one step of a decoder, as a model whose requests grow token by token. */
+export async function loadOnnx(
+  source: string | URL | Uint8Array | ArrayBuffer,
+  options: DecoderModelOptions,
+): Promise<OnnxDecoder>;
+export async function loadOnnx(
+  source: string | URL | Uint8Array | ArrayBuffer,
+  options: ModelOptions | DecoderModelOptions = {},
+): Promise<OnnxCellModel | OnnxDecoder> {
   const { bytes, label, external } = await openSource(source);
   const file = readModel(bytes, { label, external });
-  return onnxModel(file, options);
+  return "decoder" in options
+    ? decoderModel(file, options)
+    : onnxModel(file, options);
 }

@@ -13,19 +13,16 @@ import {
 } from "./input_tensors.ts";
 import type { OnnxModel } from "./ir.ts";
 import { fuse } from "./fuse/fuse.ts";
+import { FILE_CHECKS } from "./file_checks.ts";
 import { indexBounds } from "./index_bounds.ts";
 import { knownValues } from "./known_value.ts";
-import {
-  checkOperator,
-  dtypeOf,
-  type LoweredGraph,
-  lowerGraph,
-} from "./lower/lower_graph.ts";
+import { checkOperator, dtypeOf, lowerGraph } from "./lower/lower_graph.ts";
 import { Place, quoted } from "./place.ts";
-import { type Cuts, type Schedule, scheduleOf } from "./schedule.ts";
+import { type Cuts, scheduleOf } from "./schedule.ts";
 import { withOutputs } from "./names.ts";
 import { simplify } from "./simplify/simplify.ts";
 import { type GivenSizes, sizesOf } from "./sizes.ts";
+import { plainNotes } from "./plain_notes.ts";
 import { stepGraph } from "./step_graph.ts";
 import { unfolding } from "./unfolding.ts";
 import { wholeCell } from "./whole_cell.ts";
@@ -135,12 +132,7 @@ export function onnxModel(
 }
 
 const CHECKS = {
-  name: (option: string, value: unknown) => {
-    if (typeof value === "string" && value.length <= 60) return;
-    throw new TypeError(
-      `"${option}" is a text of up to 60 characters, got ${describe(value)}`,
-    );
-  },
+  ...FILE_CHECKS,
   cells: (option: string, value: unknown) => {
     const isNumber = typeof value === "number" && value >= 0;
     if (value === "layer" || value === "model" || isNumber) return;
@@ -150,20 +142,7 @@ const CHECKS = {
       }`,
     );
   },
-  constants: (option: string, value: unknown) => {
-    if (value instanceof Map) return;
-    throw new TypeError(
-      `"${option}" is a Map of tensors, got ${describe(value)}`,
-    );
-  },
-  sizes: isRecord,
-  shapes: isRecord,
 };
-
-function isRecord(option: string, value: unknown): void {
-  if (typeof value === "object" && value !== null) return;
-  throw new TypeError(`"${option}" is an object, got ${describe(value)}`);
-}
 
 /** Characters of a node's name that a cell's has. */
 const NODE_NAME_MAX = 30;
@@ -176,28 +155,4 @@ function partNames(name: string): Cuts["nameOf"] {
     const called = first ? `:${first.name.slice(0, NODE_NAME_MAX)}` : "";
     return `${name}/${count++}${called}`;
   };
-}
-
-function plainNotes(
-  { cell, nodes }: LoweredGraph,
-  { stops }: Schedule,
-): string[] {
-  const plain = new Map<string, string[]>();
-  const add = (op: string, node: string) =>
-    plain.set(op, [...plain.get(op) ?? [], node]);
-  cell.operators.forEach((operator, at) => {
-    const node = nodes[at];
-    if (operator.op === "Plain" && node) add(node.op, node.name);
-  });
-  for (const stop of stops) {
-    if (stop.kind === "part") continue;
-    for (const operator of stop.cells.flatMap(({ operators }) => operators)) {
-      if (operator.op === "Plain") add(operator.name, stop.layer.node.name);
-    }
-  }
-  return [...plain].map(([op, names]) =>
-    `${op} runs in plain TypeScript, on the worker: ${names.length} of them, the first ${
-      quoted(names[0])
-    }`
-  );
 }

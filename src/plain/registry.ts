@@ -35,6 +35,7 @@ import { RECURRENT } from "./recurrent.ts";
 import { ATTENTIONS } from "./attention.ts";
 import { CONTROLS } from "./control.ts";
 import { SIGNALS } from "./signal.ts";
+import { SAMPLE_TOKEN } from "./sample_token.ts";
 import { SAMPLINGS } from "./sampling.ts";
 import { LINEAR_ATTENTIONS } from "./linear_attention.ts";
 import { UNARY } from "./unary.ts";
@@ -79,9 +80,14 @@ export function plainOperator(
   return opset >= found.since[0] ? found : undefined;
 }
 
+/** What cells compute and ONNX has no operator for; files do not name them. */
+const OWN: Readonly<Record<string, PlainOperator>> = {
+  SampleToken: SAMPLE_TOKEN,
+};
+
 /**
  * Runs an operator.
- * @param name of ONNX's own domain
+ * @param name of ONNX's own domain, or "SampleToken"
  * @param inputs in order; undefined for one that is left out
  * @throws RangeError when there is no such operator; RangeError or TypeError naming operator and input or attribute
  * when something does not fit
@@ -92,7 +98,8 @@ export function runPlain(
   attributes: PlainAttributes,
   context: PlainContext,
 ): PlainTensor[] {
-  const operator = plainOperator(name, context.opset);
+  const operator = plainOperator(name, context.opset) ??
+    (Object.hasOwn(OWN, name) ? OWN[name] : undefined);
   if (!operator) {
     throw new RangeError(
       `There is no operator ${listed([name])} of version ${context.opset}`,

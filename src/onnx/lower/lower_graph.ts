@@ -1,7 +1,13 @@
 /** A graph as one cell: what a request computes, all sizes known. */
-import { defineCell, type Operators, row } from "../../graph/cell_builder.ts";
-import type { Cell } from "../../graph/cell.ts";
-import type { Value } from "../../graph/operator.ts";
+import {
+  defineCell,
+  type Operators,
+  type PortSpec,
+  row,
+} from "../../graph/cell_builder.ts";
+import type { CacheSpec } from "../../graph/cache.ts";
+import type { Cell, Phase } from "../../graph/cell.ts";
+import type { CacheRef, Value } from "../../graph/operator.ts";
 import type { PlainType } from "../../tensor/plain_tensor.ts";
 import { type Dtype, elementCount } from "../../tensor/tensor.ts";
 import type { OnnxGraph, OnnxNode } from "../ir.ts";
@@ -41,9 +47,29 @@ export interface LoweredGraph {
   readonly nodes: readonly (OnnxNode | undefined)[];
 }
 
+/** What a cell is besides what its graph computes; see CellDefinition. */
+export interface CellFrame {
+  readonly phase?: Phase;
+  readonly recurrent?: boolean;
+  readonly priority?: number;
+  readonly tokensMax?: number;
+  /** Those that nodes append to and look at, by place. */
+  readonly caches?: readonly CacheSpec[];
+  /** Further inputs, for `outputs`. */
+  readonly inputs?: Readonly<Record<string, PortSpec>>;
+  /** Its outputs, given the graph's by name; by default these, as y0, y1, ... */
+  outputs?(
+    op: Operators,
+    results: (name: string) => Value,
+    inputs: Readonly<Record<string, Value>>,
+  ): Record<string, Value>;
+  readonly stop?: { readonly output: string; readonly token: number | null };
+}
+
 /**
  * Makes one cell of a graph.
  * @param known type and dims of every value, and which are constant
+ * @param frame what the cell is besides; by default static, without caches
  * @throws OnnxError naming the node that operators of cells do not compute
  */
 export function lowerGraph(
@@ -51,6 +77,7 @@ export function lowerGraph(
   known: ReadonlyMap<string, KnownValue>,
   name: string,
   place: Place,
+  { outputs, inputs: further = {}, caches = [], ...frame }: CellFrame = {},
 ): LoweredGraph {
   const read = new Set(graph.nodes.flatMap(readNames));
   for (const { name } of graph.outputs) read.add(name);
@@ -64,11 +91,19 @@ export function lowerGraph(
     return [`x${i}`, row(rowType(type, at), rowDims(dims, at))] as const;
   });
   const marks: Mark[] = [];
-  const cell = defineCell<string, string>({
+  const cell = defineCell<string, string, string>({
     name,
-    inputs: Object.fromEntries(ports),
-    body: (op, values) => {
-      const lowering = new GraphLowering(graph, known, op, place);
+    ...frame,
+    inputs: { ...Object.fromEntries(ports), ...further },
+    caches: Object.fromEntries(caches.map((spec, i) => [`cache${i}`, spec])),
+    body: (op, values, cacheRefs) => {
+      const lowering = new GraphLowering(
+        graph,
+        known,
+        op,
+        place,
+        Object.values(cacheRefs),
+      );
       for (const i of inputs) {
         lowering.give(graph.inputs[i].name, values[`x${i}`]);
       }
@@ -76,8 +111,9 @@ export function lowerGraph(
         const upTo = lowering.node(node);
         if (upTo !== undefined) marks.push({ upTo, node });
       }
-      return Object.fromEntries(
-        graph.outputs.map(({ name }, i) => [`y${i}`, lowering.result(name)]),
+      const result = (name: string) => lowering.result(name);
+      return outputs ? outputs(op, result, values) : Object.fromEntries(
+        graph.outputs.map(({ name }, i) => [`y${i}`, result(name)]),
       );
     },
   });
@@ -95,7 +131,9 @@ function nodesOf(
   marks: readonly Mark[],
 ): (OnnxNode | undefined)[] {
   let at = 0;
-  return operators.map(({ outputs: [{ id }] }) => {
+  return operators.map(({ outputs: [made] }) => {
+    // What appends to a cache makes no value.
+    const id = made?.id ?? -1;
     while (at < marks.length && marks[at].upTo < id) at++;
     return marks[at]?.node;
   });
@@ -158,6 +196,7 @@ class GraphLowering implements Around {
     readonly values: ReadonlyMap<string, KnownValue>,
     readonly op: Operators,
     readonly place: Place,
+    readonly caches: readonly CacheRef[],
   ) {
     this.#outputs = new Set(outputs.map(({ name }) => name));
     for (const node of nodes) {
@@ -182,7 +221,10 @@ class GraphLowering implements Around {
       if (name !== "") rowDims(this.known(name).dims, at);
     }
     try {
-      const made = this.#lowered(node) ?? this.#plain(node, at);
+      const made = this.#lowered(node) ??
+        (node.domain === ""
+          ? this.#plain(node, at)
+          : at.fail("it is left without the operands that it takes"));
       return made.reduce((last, { id }) => Math.max(last, id), -1);
     } catch (error) {
       if (error instanceof OnnxError) throw error;
@@ -243,6 +285,10 @@ class GraphLowering implements Around {
   known(name: string): KnownValue {
     return this.values.get(name) ??
       this.place.fail(`there is no value ${quoted(name)}`);
+  }
+
+  cache(place: number): CacheRef {
+    return this.caches[place];
   }
 
   operand(name: string): Operand {

@@ -1,6 +1,6 @@
 /** A node as its lowering sees it. */
 import type { Operators } from "../../graph/cell_builder.ts";
-import type { Value } from "../../graph/operator.ts";
+import type { CacheRef, Value } from "../../graph/operator.ts";
 import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import { numbersOf } from "../../tensor/plain_tensor.ts";
 import { type Tensor, tensor } from "../../tensor/tensor.ts";
@@ -22,6 +22,8 @@ export interface Around {
   /** Places a value, or gives what it became. */
   operand(name: string): Operand;
   known(name: string): KnownValue;
+  /** A cache of the cell, by its place. */
+  cache(place: number): CacheRef;
   /** Whether a value is no constant of floats, or one of finite ones: rows that all requests share are. */
   isFinite(name: string): boolean;
   /** The one node that reads a value that is no result of the graph. */

@@ -1,4 +1,5 @@
 /** What nodes become operators of cells, by ONNX operator; the others run in plain TypeScript. */
+import { DECODER_DOMAIN, DECODERS } from "./decoder.ts";
 import { DENSE } from "./dense.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { IMAGES } from "./images.ts";
@@ -19,15 +20,19 @@ const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
   ...QUANTIZED,
 };
 
+const DOMAINS: Readonly<
+  Record<string, Readonly<Record<string, NodeLowering>>>
+> = {
+  "": LOWERINGS,
+  [QUANTIZED_DOMAIN]: FUSED_QUANTIZED,
+  [DECODER_DOMAIN]: DECODERS,
+};
+
 /** The lowering of an operator, if there is one. */
 export function loweringOf(
   op: string,
   domain: string,
 ): NodeLowering | undefined {
-  const found = domain === ""
-    ? LOWERINGS
-    : domain === QUANTIZED_DOMAIN
-    ? FUSED_QUANTIZED
-    : {};
+  const found = Object.hasOwn(DOMAINS, domain) ? DOMAINS[domain] : {};
   return Object.hasOwn(found, op) ? found[op] : undefined;
 }

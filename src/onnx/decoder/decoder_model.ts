@@ -1,0 +1,432 @@
+/** A decoder's step, read from a file, as a model whose requests grow token by token. */
+import { checkedOptions } from "../../base/checked_options.ts";
+import { describe } from "../../base/describe.ts";
+import { Prng } from "../../base/prng.ts";
+import { f32, i32, type Operators } from "../../graph/cell_builder.ts";
+import type { CellGraph, CellNode, Source } from "../../graph/cell_graph.ts";
+import type { Model } from "../../graph/model.ts";
+import { nodesMaxFor } from "../../graph/nodes_max.ts";
+import type { Value } from "../../graph/operator.ts";
+import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
+import { readMaxSteps } from "../../models/seq2seq_input.ts";
+import { runPlain } from "../../plain/registry.ts";
+import type { PlainTensor } from "../../tensor/plain_tensor.ts";
+import { elementCount, tensor, type TensorData } from "../../tensor/tensor.ts";
+import {
+  checkInputs,
+  elementsOf,
+  type InputSpec,
+  type OnnxInput,
+} from "../input_tensors.ts";
+import { FILE_CHECKS } from "../file_checks.ts";
+import type { OnnxModel } from "../ir.ts";
+import {
+  type CellFrame,
+  dtypeOf,
+  type LoweredGraph,
+  lowerGraph,
+} from "../lower/lower_graph.ts";
+import { Place, quoted } from "../place.ts";
+import { plainNotes } from "../plain_notes.ts";
+import type { GivenSizes } from "../sizes.ts";
+import { withOutputs } from "../names.ts";
+import { checkedDecoder, type DecoderOptions } from "./options.ts";
+import {
+  type DecoderStep,
+  decoderStep,
+  livingNodes,
+  POSITION,
+  TOKEN,
+} from "./decoder_step.ts";
+
+/** What a request to a decoder that was read from a file brings. */
+export interface DecoderInput {
+  /** Ids that the answer follows, at least one. */
+  readonly tokens: ArrayLike<number>;
+  /** Most steps; default: `stepsMax`, or as many as there are positions left. */
+  readonly maxSteps?: number;
+  /** Initial states, zeros by default, and the step's other inputs, by the file's names. */
+  readonly inputs?: OnnxInput;
+  /** What scores are divided by; 0, the default: the token of the largest score. With the option `sample`. */
+  readonly temperature?: number;
+  /** Draw from so many tokens of the largest scores; default 0: from all. With the option `sample`. */
+  readonly topK?: number;
+  /** Draw from the fewest tokens that have this share of the whole; default 1. With the option `sample`. */
+  readonly topP?: number;
+  /** Where the draws begin, an integer; default 0. With the option `sample`. */
+  readonly seed?: number;
+}
+
+/** A decoder that was read from a file. Results: `tokens`, one id for each step, the one that ends it included. */
+export interface OnnxDecoder extends Model<DecoderInput, { tokens: "i32" }> {
+  /** What a request may bring besides tokens: states, and what every step reads. */
+  readonly inputs: readonly InputSpec[];
+  /** Most positions of a request, prompt and answer. */
+  readonly positionsMax: number;
+  /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** How a file that is one step of a decoder becomes a model. */
+export interface DecoderModelOptions extends GivenSizes {
+  /** What records and options by model call it; default: the file's name. */
+  readonly name?: string;
+  /** What its inputs and outputs are; nothing of it is needed where they have the names that exporters give them. */
+  readonly decoder: DecoderOptions;
+  /** Values in place of the file's, by name: weights that a file leaves out, or inputs that are always the same. */
+  readonly constants?: ReadonlyMap<string, PlainTensor>;
+}
+
+/** What is added to scores of tokens that are never chosen. */
+const BANNED = -1e30;
+
+/** Settings of a draw: temperature, topK, topP. */
+const SETTINGS = 3;
+
+const CHECKS = {
+  ...FILE_CHECKS,
+  decoder: (_: string, value: unknown) => {
+    checkedDecoder(value as DecoderOptions);
+  },
+};
+
+/** @throws OnnxError naming what is no step of a decoder; TypeError or RangeError on other options */
+export function decoderModel(
+  file: OnnxModel,
+  options: DecoderModelOptions,
+): OnnxDecoder {
+  const { name = file.label, decoder, constants = new Map(), ...sizes } =
+    checkedOptions("loadOnnx", options, CHECKS, ["decoder"]);
+  const given = checkedDecoder(decoder);
+  const place = new Place(file.label);
+  const whole = withConstants(file, constants);
+  const step = decoderStep(whole, given, sizes, place);
+  for (const id of [...given.stop ?? [], ...given.banned ?? []]) {
+    if (id < step.vocabulary) continue;
+    throw new RangeError(
+      `There is no token ${id} to stop at or to ban: ${
+        quoted(name)
+      } has ${step.vocabulary}`,
+    );
+  }
+  return new Decoder(name, step, given, place).model(file.notes);
+}
+
+/** Constants that stand for inputs, too. */
+function withConstants(
+  file: OnnxModel,
+  constants: ReadonlyMap<string, PlainTensor>,
+): OnnxModel {
+  const { graph } = file;
+  const initializers = new Map([...graph.initializers, ...constants]);
+  const inputs = graph.inputs.filter(({ name }) => !constants.has(name));
+  const nodes = graph.nodes.filter(({ outputs }) =>
+    !outputs.some((name) => constants.has(name))
+  );
+  const made = withOutputs({ ...graph, inputs, initializers, nodes });
+  return { ...file, graph: made };
+}
+
+class Decoder {
+  readonly #step: LoweredGraph;
+  readonly #prefill: LoweredGraph;
+  /** Whether a prompt is one node; otherwise one for each token. */
+  readonly #isRagged: boolean;
+  readonly #specs: readonly InputSpec[];
+  readonly #isSampled: boolean;
+
+  constructor(
+    readonly name: string,
+    readonly step: DecoderStep,
+    readonly options: DecoderOptions,
+    readonly place: Place,
+  ) {
+    const { states, others, caches, positionsMax } = step;
+    this.#isSampled = options.sample ?? false;
+    this.#isRagged = states.length + others.length === 0;
+    this.#specs = [...states.map(({ input }) => input), ...others].map(
+      (name) => this.#spec(name),
+    );
+    const frame = {
+      caches: caches.map((cache) => ({ ...cache, positionsMax })),
+    };
+    const stateOutputs = (result: (name: string) => Value) =>
+      Object.fromEntries(
+        states.map(({ output }, i) => [`state${i}`, result(output)]),
+      );
+    const stateNames = states.map(({ output }) => output);
+    this.#prefill = this.#lower(`${name}/prefill`, stateNames, {
+      ...frame,
+      ...(this.#isRagged
+        ? { tokensMax: Math.max(1, positionsMax - 1) }
+        : { phase: "encoder", recurrent: true }),
+      outputs: (_, result) => stateOutputs(result),
+    });
+    const stop = options.stop ?? [];
+    this.#step = this.#lower(`${name}/step`, [step.logits, ...stateNames], {
+      ...frame,
+      ...{ phase: "decoder", recurrent: true, priority: 1 },
+      inputs: this.#isSampled ? { settings: f32(SETTINGS), draw: f32(1) } : {},
+      outputs: (op, result, inputs) => {
+        const next = this.#next(op, result(step.logits), inputs);
+        return {
+          next,
+          ...(stop.length > 1 && { ended: this.#isStop(op, next, stop) }),
+          ...stateOutputs(result),
+        };
+      },
+      stop: stop.length > 1
+        ? { output: "ended", token: 1 }
+        : { output: "next", token: stop[0] ?? null },
+    });
+  }
+
+  #spec(name: string): InputSpec {
+    const { type, dims } = this.step.known.get(name)!;
+    const dtype = dtypeOf(type) ??
+      this.place.fail(`${quoted(name)} is ${type}, of which there are no rows`);
+    return { name, dtype, shape: dims };
+  }
+
+  #lower(
+    name: string,
+    outputs: readonly string[],
+    frame: CellFrame,
+  ): LoweredGraph {
+    const { graph, known } = this.step;
+    const nodes = livingNodes(graph.nodes, outputs);
+    const part = {
+      ...graph,
+      nodes,
+      outputs: outputs.map((name) => ({ name, ...known.get(name)! })),
+    };
+    return lowerGraph(part, known, name, this.place, frame);
+  }
+
+  #next(
+    op: Operators,
+    logits: Value,
+    { settings, draw }: Readonly<Record<string, Value>>,
+  ): Value {
+    const { vocabulary } = this.step;
+    const { banned = [] } = this.options;
+    let scores = logits;
+    if (banned.length > 0) {
+      const data = new Float32Array(vocabulary);
+      for (const id of banned) data[id] = BANNED;
+      scores = op.Add(
+        op.Reshape(logits, [vocabulary]),
+        op.Constant(tensor([vocabulary], data)),
+      );
+    }
+    if (!this.#isSampled) return op.Reshape(op.ArgMax(scores), []);
+    const [next] = op.Plain({
+      name: "SampleToken",
+      opset: 1,
+      inputs: [op.Reshape(scores, [vocabulary]), settings, draw],
+      outputs: [{ dtype: "i32", dims: [] }],
+      run: runPlain,
+    });
+    return next;
+  }
+
+  /** 1 where a token is one that ends a request: the second of two numbers is the larger one. */
+  #isStop(op: Operators, token: Value, stop: readonly number[]): Value {
+    const { vocabulary } = this.step;
+    const table = new Float32Array(2 * vocabulary);
+    for (const id of stop) table[2 * id + 1] = 1;
+    const flags = op.Gather(tensor([vocabulary, 2], table), token);
+    return op.Reshape(op.ArgMax(flags), []);
+  }
+
+  model(notes: readonly string[]): OnnxDecoder {
+    const { name, step } = this;
+    return {
+      name,
+      cells: [this.#prefill.cell, this.#step.cell],
+      shape: "chain",
+      outputs: { tokens: "i32" },
+      nodesMax: nodesMaxFor(2 * step.positionsMax),
+      inputs: this.#specs,
+      positionsMax: step.positionsMax,
+      notes: [...notes, ...plainNotes(this.#step)],
+      check: (input): asserts input is DecoderInput => {
+        this.#read(input);
+      },
+      unfold: (input, graph) => this.#unfold(input, graph),
+      grow: (node, graph) => this.#grow(node, graph),
+    };
+  }
+
+  #read(input: unknown) {
+    const { name, step: { tokens: vocabulary, positionsMax, states } } = this;
+    checkObject(name, input);
+    checkKeys(name, input, [
+      ...["tokens", "maxSteps", "inputs"],
+      ...(this.#isSampled ? ["temperature", "topK", "topP", "seed"] : []),
+    ]);
+    const tokens = readTokens(
+      name,
+      input["tokens"],
+      vocabulary,
+      positionsMax,
+    );
+    const left = positionsMax - tokens.length + 1;
+    const steps = readMaxSteps(name, input["maxSteps"], {
+      steps: this.options.stepsMax ?? left,
+      stepsMax: left,
+    });
+    const given = (input["inputs"] ?? {}) as OnnxInput;
+    checkObject(name, given);
+    const isState = new Set(states.map(({ input }) => input));
+    checkInputs(
+      name,
+      this.#specs.filter((spec) =>
+        !isState.has(spec.name) || given[spec.name] !== undefined
+      ),
+      given,
+    );
+    const number = (
+      field: string,
+      absent: number,
+      what: string,
+      holds: (value: number) => boolean,
+    ): number => {
+      const value = input[field] ?? absent;
+      if (typeof value === "number" && holds(value)) return value;
+      throw new RangeError(
+        `"${field}" of a request to "${name}" is ${what}, got ${
+          describe(value)
+        }`,
+      );
+    };
+    return {
+      tokens,
+      steps,
+      given,
+      settings: [
+        number("temperature", 0, "at least 0", (t) => t >= 0 && t < Infinity),
+        number(
+          "topK",
+          0,
+          "a whole number",
+          (k) => Number.isSafeInteger(k) && k >= 0,
+        ),
+        number("topP", 1, "above 0 and up to 1", (p) => p > 0 && p <= 1),
+      ],
+      seed: number("seed", 0, "an integer", Number.isSafeInteger),
+    };
+  }
+
+  #unfold(input: DecoderInput, graph: CellGraph): void {
+    const { tokens, steps, given, settings, seed } = this.#read(input);
+    const { length } = tokens;
+    const last = length - 1;
+    const ids = graph.ids(tokens);
+    graph.ids(Array.from({ length: last + steps }, (_, i) => i));
+    if (this.#isSampled) {
+      graph.rows(settings);
+      const draws = new Prng(seed);
+      graph.rows(Array.from({ length: steps }, () => draws.float()));
+    }
+    for (const cache of this.#step.cell.caches) {
+      graph.cache(cache, last + steps);
+    }
+    const data = new Map<string, Source>();
+    for (const { name, shape } of this.#specs) {
+      const width = elementCount(shape);
+      const value = given[name];
+      data.set(
+        name,
+        value === undefined
+          ? graph.zeros(width)
+          : graph.row(graph.data(elementsOf(value) as TensorData), 0, width),
+      );
+    }
+    if (this.#isRagged && last > 0) {
+      graph.node(
+        this.#prefill.cell,
+        this.#inputs(this.#prefill, graph, graph.id(ids, 0), 0),
+        { length: last, caches: this.#caches(graph) },
+      );
+    }
+    let before: CellNode | undefined;
+    for (let at = 0; at < last && !this.#isRagged; at++) {
+      before = graph.node(
+        this.#prefill.cell,
+        this.#inputs(this.#prefill, graph, graph.id(ids, at), at, before, data),
+        { caches: this.#caches(graph) },
+      );
+    }
+    this.#append(graph, graph.id(ids, last), last, before, data);
+    graph.grows(steps);
+  }
+
+  #grow(node: CellNode, graph: CellGraph): void {
+    const length = graph.inputs[0].data.length;
+    const prefilled = this.#isRagged ? Math.min(1, length - 1) : length - 1;
+    const steps = graph.nodes.length - prefilled;
+    const token = graph.output(node, "next");
+    this.#append(graph, token, length - 1 + steps, node);
+  }
+
+  /** A step of the token at a position. */
+  #append(
+    graph: CellGraph,
+    token: Source,
+    position: number,
+    before: CellNode | undefined,
+    data?: ReadonlyMap<string, Source>,
+  ): void {
+    const inputs = this.#inputs(
+      this.#step,
+      graph,
+      token,
+      position,
+      before,
+      data,
+    );
+    if (this.#isSampled) {
+      const [ids, , settings, draws] = graph.inputs;
+      inputs["settings"] = graph.row(settings, 0, SETTINGS);
+      inputs["draw"] = graph.row(draws, position - ids.data.length + 1, 1);
+    }
+    const node = graph.node(this.#step.cell, inputs, {
+      caches: this.#caches(graph),
+    });
+    graph.collect("tokens", graph.output(node, "next"));
+  }
+
+  #caches({ caches }: CellGraph) {
+    return Object.fromEntries(
+      caches.map((cache, i) => [`cache${i}`, cache]),
+    );
+  }
+
+  /** @param data what the request has brought; what does not change is found at the node before */
+  #inputs(
+    { cell, inputs }: LoweredGraph,
+    graph: CellGraph,
+    token: Source,
+    position: number,
+    before?: CellNode,
+    data?: ReadonlyMap<string, Source>,
+  ): Record<string, Source> {
+    const { step: { graph: { inputs: values }, states } } = this;
+    const sources: Record<string, Source> = {};
+    inputs.forEach((place, i) => {
+      const { name } = values[place];
+      const port = cell.inputs[i].name;
+      if (name === TOKEN) sources[port] = token;
+      else if (name === POSITION) {
+        sources[port] = graph.id(graph.inputs[1], position);
+      } else {
+        const state = states.findIndex(({ input }) => input === name);
+        sources[port] = before && state >= 0
+          ? graph.output(before, `state${state}`)
+          : data?.get(name) ?? before!.inputs[i];
+      }
+    });
+    return sources;
+  }
+}

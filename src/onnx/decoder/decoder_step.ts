@@ -1,0 +1,262 @@
+/** A decoder's step as it is lowered: nothing in it grows; the token and the position are numbers of table rows. */
+import { runPlainNode } from "../plain_graph.ts";
+import { plainOf } from "../../tensor/plain_tensor.ts";
+import { elementCount } from "../../tensor/tensor.ts";
+import { fuseParts } from "../fuse/fuse_parts.ts";
+import { fuseQuantized } from "../fuse/fuse_quantized.ts";
+import {
+  attributeOf,
+  type OnnxAttribute,
+  type OnnxGraph,
+  type OnnxModel,
+  type OnnxNode,
+} from "../ir.ts";
+import type { KnownValue } from "../known_value.ts";
+import { DECODER_DOMAIN } from "../lower/decoder.ts";
+import { checkOperator } from "../lower/lower_graph.ts";
+import { readNames } from "../names.ts";
+import { type Place, quoted } from "../place.ts";
+import type { GivenSizes } from "../sizes.ts";
+import type { DecoderOptions } from "./options.ts";
+import { checkMasks, pastFree, type StepCache } from "./past.ts";
+import { Positions } from "./positions.ts";
+import { stepFile, type StepState } from "./step_file.ts";
+
+/** Inputs of a step's graph that are made here: rows of tables, int32 without axes. */
+export const TOKEN = "token#id";
+export const POSITION = "position#id";
+
+/** Positions where neither the file nor an option says how many. */
+const POSITIONS_MAX = 1024;
+
+/** A step. */
+export interface DecoderStep {
+  /** Inputs: the token, the position where it is read, states, and what else a request brings. Outputs: scores, states. */
+  readonly graph: OnnxGraph;
+  readonly known: ReadonlyMap<string, KnownValue>;
+  readonly caches: readonly StepCache[];
+  readonly states: readonly StepState[];
+  /** What a request brings besides tokens, the same in every step. */
+  readonly others: readonly string[];
+  readonly logits: string;
+  /** Tokens that have a score. */
+  readonly vocabulary: number;
+  /** Tokens that may go in. */
+  readonly tokens: number;
+  readonly positionsMax: number;
+}
+
+/** @throws OnnxError naming what is no step of a decoder */
+export function decoderStep(
+  file: OnnxModel,
+  options: DecoderOptions,
+  sizes: GivenSizes,
+  place: Place,
+): DecoderStep {
+  const step = stepFile(file.graph, options, sizes, place);
+  if (step.caches.length + step.states.length === 0) {
+    place.fail(
+      "nothing is handed on from one step to the next; give decoder: { states: { input: output } }",
+    );
+  }
+  const positions = new Positions(file, step, place);
+  const { graph, known, caches, masks } = pastFree(step, positions, place);
+  for (const node of graph.nodes) {
+    if (node.domain !== DECODER_DOMAIN) checkOperator(node, place.node(node));
+  }
+  const wanted = options.positionsMax ?? POSITIONS_MAX;
+  const positionsMax = tablesOf(graph, known, positions, wanted);
+  if (positionsMax < wanted && options.positionsMax !== undefined) {
+    place.fail(
+      `it has ${positionsMax} positions, "positionsMax" is ${wanted}`,
+    );
+  }
+  checkMasks(masks, positions, positionsMax, place);
+  const quantized = fuseQuantized(graph, known);
+  const rows = new TableRows(quantized.graph, quantized.known, step.token);
+  const made = rows.run(positions);
+  const fused = fuseParts(made, rows.known);
+  const { dims, type } = rows.known.get(step.logits)!;
+  const vocabulary = dims.at(-1) ?? 1;
+  if (type !== "float32" || elementCount(dims) !== vocabulary) {
+    place.in(`output ${quoted(step.logits)}`).fail(
+      `scores are floats, one for each token that may follow, got ${type} ${
+        dims.join(" x ")
+      }`,
+    );
+  }
+  const isState = new Set(step.states.map(({ input }) => input));
+  return {
+    graph: fused,
+    known: rows.known,
+    caches,
+    states: step.states,
+    others: fused.inputs.map(({ name }) => name).filter((name) =>
+      name !== TOKEN && name !== POSITION && !isState.has(name)
+    ),
+    logits: step.logits,
+    vocabulary,
+    tokens: rows.tokens ?? vocabulary,
+    positionsMax,
+  };
+}
+
+/** Makes tables of what depends on the position. @returns positions that all of them have */
+function tablesOf(
+  { nodes }: OnnxGraph,
+  known: Map<string, KnownValue>,
+  positions: Positions,
+  wanted: number,
+): number {
+  let rows = wanted;
+  const names = new Set(nodes.flatMap(readNames));
+  for (const name of names) {
+    if (!positions.isOfPosition(name)) continue;
+    const found = positions.table(name, rows);
+    rows = found.rows;
+    if (found.constant) {
+      known.set(name, { ...found.constant, constant: found.constant });
+      continue;
+    }
+    const { type, dims } = known.get(name)!;
+    known.set(name, { type, dims });
+    const { table } = found;
+    known.set(tableOf(name), { ...table, constant: table });
+  }
+  return rows;
+}
+
+function tableOf(name: string): string {
+  return `${name}#table`;
+}
+
+/** Operators that leave the id of a token what it is. */
+const VIEWS: ReadonlySet<string> = new Set([
+  ...["Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"],
+]);
+
+class TableRows {
+  readonly known: Map<string, KnownValue>;
+  readonly #nodes: OnnxNode[] = [];
+  /** Rows of the smallest table that tokens are looked up in. */
+  tokens: number | undefined;
+
+  constructor(
+    readonly graph: OnnxGraph,
+    known: ReadonlyMap<string, KnownValue>,
+    readonly token: string,
+  ) {
+    this.known = new Map(known);
+  }
+
+  run(positions: Positions): OnnxGraph {
+    const { graph, known, token } = this;
+    const ids = new Set([token]);
+    for (const id of [TOKEN, POSITION]) {
+      known.set(id, { type: "int32", dims: [] });
+    }
+    this.#tokenAsItWas();
+    const tables = new Set<string>();
+    for (const node of graph.nodes) {
+      for (const name of node.inputs) {
+        if (!positions.isOfPosition(name) || tables.has(name)) continue;
+        if (!known.has(tableOf(name))) continue;
+        tables.add(name);
+        this.#row(tableOf(name), POSITION, name);
+      }
+      this.#node(node, ids);
+    }
+    const outputs = graph.outputs.map(({ name }) => name);
+    const nodes = livingNodes(this.#nodes, outputs);
+    const read = new Set([
+      ...nodes.flatMap(readNames),
+      ...outputs,
+    ]);
+    const info = (name: string) => ({ name, ...known.get(name)! });
+    return {
+      ...graph,
+      inputs: [
+        ...[TOKEN, POSITION].map(info),
+        ...graph.inputs.filter(({ name }) => name !== token),
+      ].filter(({ name }) => read.has(name)),
+      nodes,
+    };
+  }
+
+  #node(node: OnnxNode, ids: Set<string>): void {
+    const { known } = this;
+    const { op, domain, inputs: [first, index], outputs: [output] } = node;
+    if (domain === "" && VIEWS.has(op) && ids.has(first)) ids.add(output);
+    const table = domain === "" && op === "Gather" && ids.has(index) &&
+        attributeOf(node, "axis", "int") !== 1
+      ? known.get(first)?.constant
+      : undefined;
+    if (table?.type === "float32" && table.dims.length >= 2) {
+      this.tokens = Math.min(this.tokens ?? Infinity, table.dims[0]);
+      return this.#row(first, TOKEN, output);
+    }
+    const isConstant = domain === "" && op !== "Attention" &&
+      node.inputs.every((name) => name === "" || known.get(name)?.constant) &&
+      node.outputs.every((name) => known.get(name)?.type === "float32");
+    if (!isConstant) {
+      this.#nodes.push(node);
+      return;
+    }
+    // What was quantised is known by now.
+    const made = runPlainNode(
+      node,
+      node.inputs.map((name) => known.get(name)?.constant),
+    );
+    node.outputs.forEach((name, i) =>
+      known.set(name, { ...made[i], constant: made[i] })
+    );
+  }
+
+  #row(table: string, id: string, output: string): void {
+    this.#add("TableRow", [table, id], output, [], DECODER_DOMAIN);
+  }
+
+  /** The token as the file has it, for whoever reads it otherwise than as a row of a table. */
+  #tokenAsItWas(): void {
+    const { known, token } = this;
+    const { type, dims } = known.get(token)!;
+    const sizes = plainOf("int64", [dims.length], dims);
+    known.set("token#sizes", { ...sizes, constant: sizes });
+    known.set("token#view", { type: "int32", dims });
+    this.#add("Reshape", [TOKEN, "token#sizes"], "token#view");
+    this.#add("Cast", ["token#view"], token, [[
+      "to",
+      { kind: "int", value: type === "int32" ? 6 : 7 },
+    ]]);
+  }
+
+  #add(
+    op: string,
+    inputs: readonly string[],
+    output: string,
+    attributes: readonly (readonly [string, OnnxAttribute])[] = [],
+    domain = "",
+  ): void {
+    this.#nodes.push({
+      name: `${op} of ${output}`,
+      ...{ op, domain, version: 13, inputs },
+      outputs: [output],
+      attributes: new Map(attributes),
+    });
+  }
+}
+
+/** Nodes that somebody reads, and those that append to caches. */
+export function livingNodes(
+  nodes: readonly OnnxNode[],
+  outputs: readonly string[],
+): OnnxNode[] {
+  const read = new Set(outputs);
+  return nodes.toReversed().filter((node) => {
+    const isRead =
+      node.domain === DECODER_DOMAIN && node.op === "CacheAppend" ||
+      node.outputs.some((name) => name !== "" && read.has(name));
+    if (isRead) { for (const name of readNames(node)) read.add(name); }
+    return isRead;
+  }).toReversed();
+}

@@ -1,0 +1,505 @@
+/**
+ * What a step does with its past becomes attention over caches: a cache is the past with the new position behind it,
+ * what is computed of each of its positions alone is computed of the new one before it is appended, and products,
+ * softmax and products again are one operator. Masks are looked at: one that leaves no position out is none.
+ * Nothing else may read the past.
+ */
+import { plainOf } from "../../tensor/plain_tensor.ts";
+import { elementCount } from "../../tensor/tensor.ts";
+import {
+  attributeOf,
+  type OnnxAttribute,
+  type OnnxGraph,
+  type OnnxNode,
+} from "../ir.ts";
+import type { KnownValue } from "../known_value.ts";
+import { DECODER_DOMAIN } from "../lower/decoder.ts";
+import { readNames } from "../names.ts";
+import { type Place, quoted } from "../place.ts";
+import type { Positions } from "./positions.ts";
+import type { CacheState, StepFile } from "./step_file.ts";
+
+/** Keys and values that an attention looks back at. */
+export interface StepCache {
+  readonly keyWidth: number;
+  readonly valueWidth: number;
+}
+
+/** A mask that leaves no position out, as far as was looked. */
+export interface BlankMask {
+  readonly node: OnnxNode;
+  readonly name: string;
+  /** What all its elements are. */
+  readonly blank: number;
+}
+
+/** A step without its past. */
+export interface PastFree {
+  readonly graph: OnnxGraph;
+  readonly known: Map<string, KnownValue>;
+  readonly caches: readonly StepCache[];
+  readonly masks: readonly BlankMask[];
+}
+
+/** By position along `axis`; of the new one `fresh`, of size 1 along the axis. */
+interface PositionsOf {
+  readonly kind: "positions";
+  readonly state: CacheState;
+  readonly axis: number;
+  readonly fresh: string;
+}
+
+/** One score for each position, along the last axis; behind a softmax shares of 1. */
+interface Scores {
+  readonly kind: "scores" | "shares";
+  readonly query: string;
+  readonly keys: PositionsOf;
+  readonly scale: number;
+}
+
+/** What a value that grows is. */
+type Grown =
+  | { readonly kind: "past"; readonly state: CacheState }
+  | PositionsOf
+  | Scores
+  /** Whether a share is no number: it never is. */
+  | { readonly kind: "never" };
+
+/** Operators that compute every position by itself, wherever it is, of it and operands that are alike for all. */
+const EACH: ReadonlySet<string> = new Set([
+  ...["Mul", "Div", "Add", "Sub", "Neg", "Cast", "Identity"],
+  ...["Transpose", "Reshape", "Unsqueeze", "Squeeze", "Expand"],
+]);
+
+/** Operators that get the sizes of their result as an input. */
+const SIZED: ReadonlySet<string> = new Set(["Reshape", "Expand"]);
+
+/** Numbers below are no more than a mask's minus infinity. */
+const NEVER_SEEN = -1e30;
+
+/** @throws OnnxError naming the node that reads the past in another way */
+export function pastFree(
+  step: StepFile,
+  positions: Positions,
+  place: Place,
+): PastFree {
+  return new PastRemoval(step, positions, place).run();
+}
+
+/**
+ * Looks at masks behind other numbers of positions.
+ * @throws OnnxError naming the node whose mask leaves a position out
+ */
+export function checkMasks(
+  masks: readonly BlankMask[],
+  positions: Positions,
+  positionsMax: number,
+  place: Place,
+): void {
+  for (const { node, name, blank } of masks) {
+    for (const past of sampled(positionsMax)) {
+      const { dims, data } = positions.at(name, past);
+      const columns = dims.at(-1) ?? 1;
+      const isBlank = (columns === 1 || columns === past + 1) &&
+        data.every((one) => Number(one) === blank);
+      if (isBlank) continue;
+      place.node(node).fail(
+        `behind ${past} positions its mask ${
+          quoted(name)
+        } is no longer the same for all of them: ` +
+          `attention is to all earlier positions; give a smaller positionsMax`,
+      );
+    }
+  }
+}
+
+class PastRemoval {
+  readonly #known: Map<string, KnownValue>;
+  readonly #grown = new Map<string, Grown>();
+  readonly #nodes: OnnxNode[] = [];
+  readonly #caches: StepCache[] = [];
+  /** By keys and values. */
+  readonly #places = new Map<string, number>();
+  readonly #masks: BlankMask[] = [];
+
+  constructor(
+    readonly step: StepFile,
+    readonly positions: Positions,
+    readonly place: Place,
+  ) {
+    this.#known = new Map(positions.known);
+    for (const state of step.caches) {
+      this.#grown.set(state.input, { kind: "past", state });
+    }
+  }
+
+  run(): PastFree {
+    const { graph } = this.positions;
+    for (const node of graph.nodes) this.#visit(node);
+    for (const state of this.step.caches) {
+      const grown = this.#grown.get(state.output);
+      const isCache = grown?.kind === "positions" && grown.state === state &&
+        grown.axis === state.axis;
+      if (isCache) continue;
+      this.place.in(`state ${quoted(state.input)}`).fail(
+        `output ${quoted(state.output)} is not it with one position more ` +
+          `behind, along axis ${state.axis} (Concat)`,
+      );
+    }
+    const past = new Set(
+      this.step.caches.flatMap(({ input, output }) => [input, output]),
+    );
+    const kept = ({ name }: { name: string }) => !past.has(name);
+    return {
+      graph: {
+        ...graph,
+        inputs: graph.inputs.filter(kept),
+        outputs: graph.outputs.filter(kept),
+        nodes: this.#nodes,
+      },
+      known: this.#known,
+      caches: this.#caches,
+      masks: this.#masks,
+    };
+  }
+
+  #visit(node: OnnxNode): void {
+    if (!readNames(node).some((name) => this.#grown.has(name))) {
+      const grows = node.outputs.some((name) =>
+        name !== "" && this.positions.grown(name).length > 0
+      );
+      if (grows) this.#fail(node, "it grows with the positions");
+      this.#nodes.push(node);
+      return;
+    }
+    const isInside = !node.inputs.some((name) => this.#grown.has(name));
+    if (node.domain !== "" || isInside) this.#fail(node);
+    const made = node.op === "Attention"
+      ? this.#attention(node)
+      : this.#joined(node) ?? this.#each(node) ?? this.#product(node) ??
+        this.#scored(node);
+    if (made === "done") return;
+    if (made === undefined || node.outputs.length !== 1) this.#fail(node);
+    this.#grown.set(node.outputs[0], made!);
+  }
+
+  #fail(node: OnnxNode, why?: string): never {
+    return this.place.node(node).fail(
+      why ??
+        "it reads states of earlier positions in a way that is no attention " +
+          "to all of them",
+    );
+  }
+
+  #dims(name: string): readonly number[] {
+    return this.#known.get(name)!.dims;
+  }
+
+  /** The past, and the new position behind it. */
+  #joined(node: OnnxNode): Grown | undefined {
+    const [past, fresh] = node.inputs;
+    const grown = this.#grown.get(past);
+    if (grown?.kind !== "past") return undefined;
+    const { state } = grown;
+    const rank = this.#dims(past).length;
+    const axis = attributeOf(node, "axis", "int") ?? 0;
+    const isJoin = node.op === "Concat" && node.inputs.length === 2 &&
+      !this.#grown.has(fresh) &&
+      (axis < 0 ? axis + rank : axis) === state.axis &&
+      this.#dims(fresh)[state.axis] === 1;
+    if (!isJoin) this.#fail(node);
+    return { kind: "positions", state, axis: state.axis, fresh };
+  }
+
+  /** A node for each position: it is applied to the new one. */
+  #each(node: OnnxNode): Grown | undefined {
+    const { op, inputs, outputs: [output] } = node;
+    const from = inputs.map((name) => this.#grown.get(name));
+    const grown = from.find((one) => one !== undefined);
+    if (!EACH.has(op) || grown?.kind !== "positions") return undefined;
+    const sized = SIZED.has(op);
+    const dims = this.#dims(output);
+    const axes = this.positions.grown(output);
+    const [axis] = axes;
+    if (axes.length !== 1) return undefined;
+    const before = (name: string, axis: number) =>
+      elementCount(this.#dims(name).slice(0, axis));
+    const moves = op === "Reshape" || op === "Squeeze" || op === "Unsqueeze";
+    const given = inputs[from.indexOf(grown)];
+    if (moves && before(given, grown.axis) !== before(output, axis)) {
+      return undefined;
+    }
+    const others = inputs.filter((name, i) =>
+      from[i] === undefined && name !== "" && !(sized && i === 1)
+    );
+    const isAlike = others.every((name) => {
+      const size = this.#dims(name).at(axis - dims.length);
+      return this.positions.grown(name).length === 0 &&
+        (op === "Squeeze" || op === "Unsqueeze" || size === undefined ||
+          size === 1);
+    });
+    const isOne = from.filter((one) => one !== undefined).length === 1;
+    if (!isAlike || !isOne) return undefined;
+    const fresh = `${output}#new`;
+    const to = dims.with(axis, 1);
+    this.#known.set(fresh, { type: this.#known.get(output)!.type, dims: to });
+    const shape = `${output}#sizes`;
+    if (sized) {
+      const constant = plainOf("int64", [to.length], to);
+      this.#known.set(shape, { ...constant, constant });
+    }
+    this.#nodes.push({
+      ...node,
+      name: `${node.name}#new`,
+      inputs: inputs.map((name, i) =>
+        sized && i === 1 ? shape : from[i] === undefined ? name : grown.fresh
+      ),
+      outputs: [fresh],
+    });
+    return { ...grown, axis, fresh };
+  }
+
+  #product(node: OnnxNode): Grown | "done" | undefined {
+    if (node.op !== "MatMul") return undefined;
+    const [a, b] = node.inputs;
+    const [left, right] = [this.#grown.get(a), this.#grown.get(b)];
+    if (right?.kind !== "positions") return undefined;
+    const rank = this.#dims(b).length;
+    const isLastOf = (name: string) =>
+      this.#dims(name).length >= 2 && this.#dims(name).at(-2) === 1;
+    if (left === undefined && right.axis === rank - 1 && isLastOf(a)) {
+      return { kind: "scores", query: a, keys: right, scale: 1 };
+    }
+    if (left?.kind !== "shares" || right.axis !== rank - 2 || !isLastOf(a)) {
+      return undefined;
+    }
+    this.#products(node, left, right);
+    return "done";
+  }
+
+  #scored(node: OnnxNode): Grown | undefined {
+    const { op, inputs } = node;
+    const from = inputs.map((name) => this.#grown.get(name));
+    const at = from.findIndex((one) =>
+      one?.kind === "scores" || one?.kind === "shares"
+    );
+    const scores = from[at];
+    const isAlone = from.every((one, i) =>
+      one === undefined || i === at || one.kind === "never"
+    );
+    if (scores?.kind !== "scores" && scores?.kind !== "shares") {
+      return undefined;
+    }
+    if (!isAlone) return undefined;
+    const rank = this.#dims(inputs[at]).length;
+    const isScores = scores.kind === "scores";
+    switch (op) {
+      case "Mul":
+      case "Div": {
+        const factor = this.#number(inputs[1 - at]);
+        const isFactor = factor !== undefined && (op === "Mul" || at === 0);
+        if (!isScores || !isFactor) return undefined;
+        const { scale } = scores;
+        return {
+          ...scores,
+          scale: op === "Mul" ? scale * factor : scale / factor,
+        };
+      }
+      case "Add":
+        return isScores && this.#isBlank(node, inputs[1 - at], 0)
+          ? scores
+          : undefined;
+      case "Max":
+        return isScores && inputs.length === 2 &&
+            (this.#number(inputs[1 - at]) ?? 0) <= NEVER_SEEN
+          ? scores
+          : undefined;
+      case "Where": {
+        if (at === 0) return undefined;
+        if (from[0]?.kind === "never") return at === 2 ? scores : undefined;
+        return this.#isBlank(node, inputs[0], at === 1 ? 1 : 0)
+          ? scores
+          : undefined;
+      }
+      case "IsNaN":
+        return { kind: "never" };
+      case "Softmax": {
+        const axis = attributeOf(node, "axis", "int") ??
+          (node.version < 13 ? 1 : -1);
+        const isLast = axis === -1 || axis === rank - 1;
+        return isScores && isLast ? { ...scores, kind: "shares" } : undefined;
+      }
+      case "Identity":
+        return scores;
+      case "Reshape":
+      case "Squeeze":
+      case "Unsqueeze": {
+        const [output] = node.outputs;
+        const axes = this.positions.grown(output);
+        const last = this.#dims(output).length - 1;
+        return axes.length === 1 && axes[0] === last ? scores : undefined;
+      }
+    }
+    return undefined;
+  }
+
+  /** ONNX's own attention with a past. */
+  #attention(node: OnnxNode): "done" {
+    const [query, key, value, mask = "", pastKey = "", pastValue = ""] =
+      node.inputs;
+    const [, presentKey = "", presentValue = "", raw = ""] = node.outputs;
+    const [k, v] = [pastKey, pastValue].map((name) => this.#grown.get(name));
+    const isPlain = k?.kind === "past" && v?.kind === "past" &&
+      k.state.axis === 2 && v.state.axis === 2 && raw === "" &&
+      (node.inputs[6] ?? "") === "" &&
+      ![query, key, value].some((name) => this.#grown.has(name)) &&
+      (attributeOf(node, "softcap", "float") ?? 0) === 0 &&
+      ["left_window_size", "right_window_size"].every((window) =>
+        (attributeOf(node, window, "int") ?? -1) < 0
+      ) &&
+      (mask === "" || this.#isBlank(node, mask, 0, 1));
+    if (!isPlain || k?.kind !== "past" || v?.kind !== "past") this.#fail(node);
+    const [, kvHeads, , size] = this.#dims(pastKey);
+    const heads = elementCount(this.#dims(query)) / size;
+    const fresh = (of: string, past: string, state: CacheState) => ({
+      ...{ kind: "positions" as const, state, axis: 2 },
+      fresh: this.#viewed(of, this.#dims(past).with(2, 1)),
+    });
+    const keys = fresh(key, pastKey, k.state);
+    const values = fresh(value, pastValue, v.state);
+    if (presentKey !== "") this.#grown.set(presentKey, keys);
+    if (presentValue !== "") this.#grown.set(presentValue, values);
+    if (heads % kvHeads !== 0 || this.#dims(pastValue)[3] !== size) {
+      this.#fail(node, "values are as wide as keys");
+    }
+    const scale = attributeOf(node, "scale", "float") ?? 1 / Math.sqrt(size);
+    this.#attend(
+      node,
+      [this.#viewed(query, [1, heads, 1, size]), keys.fresh, values.fresh],
+      { heads, kvHeads, size, scale },
+    );
+    return "done";
+  }
+
+  #viewed(name: string, dims: readonly number[]): string {
+    const [view, shape] = [`${name}#heads`, `${name}#head sizes`];
+    if (this.#known.has(view)) return view;
+    const constant = plainOf("int64", [dims.length], dims);
+    this.#known.set(shape, { ...constant, constant });
+    this.#known.set(view, { type: "float32", dims });
+    this.#nodes.push({
+      ...{ name: view, op: "Reshape", domain: "", version: 13 },
+      inputs: [name, shape],
+      outputs: [view],
+      attributes: new Map(),
+    });
+    return view;
+  }
+
+  /** Products with keys, softmax, product with values. */
+  #products(node: OnnxNode, shares: Scores, values: PositionsOf): void {
+    const { query, keys, scale } = shares;
+    const before = this.#dims(query).slice(0, -2);
+    const size = this.#dims(query).at(-1)!;
+    const keyDims = this.#dims(keys.fresh);
+    const valueDims = this.#dims(values.fresh);
+    const kvHeads = elementCount(keyDims.slice(0, -2));
+    const fits = isShared(keyDims.slice(0, -2), before) &&
+      elementCount(valueDims.slice(0, -2)) === kvHeads &&
+      keyDims.at(-2) === size && valueDims.at(-1) === size;
+    if (!fits) {
+      this.#fail(
+        node,
+        `heads of queries ${this.#dims(query).join(" x ")} do not share keys ${
+          keyDims.join(" x ")
+        } and values ${valueDims.join(" x ")} of one width`,
+      );
+    }
+    const heads = elementCount(before);
+    this.#attend(node, [query, keys.fresh, values.fresh], {
+      ...{ heads, kvHeads, size, scale },
+    });
+  }
+
+  #attend(
+    { name, outputs: [output] }: OnnxNode,
+    [query, key, value]: readonly [string, string, string],
+    { heads, kvHeads, size, scale }: {
+      heads: number;
+      kvHeads: number;
+      size: number;
+      scale: number;
+    },
+  ): void {
+    const both = `${key} ${value}`;
+    let cache = this.#places.get(both);
+    if (cache === undefined) {
+      const width = kvHeads * size;
+      cache = this.#caches.push({ keyWidth: width, valueWidth: width }) - 1;
+      this.#places.set(both, cache);
+      this.#nodes.push({
+        ...{ name: `${name}#append`, op: "CacheAppend" },
+        ...{ domain: DECODER_DOMAIN, version: 1 },
+        inputs: [key, value],
+        outputs: [""],
+        attributes: new Map([["cache", { kind: "int", value: cache }]]),
+      });
+    }
+    this.#nodes.push({
+      ...{ name, op: "CacheAttention", domain: DECODER_DOMAIN, version: 1 },
+      inputs: [query],
+      outputs: [output],
+      attributes: new Map<string, OnnxAttribute>([
+        ["cache", { kind: "int", value: cache }],
+        ["heads", { kind: "int", value: heads }],
+        ["kv_heads", { kind: "int", value: kvHeads }],
+        ["scale", { kind: "float", value: scale }],
+      ]),
+    });
+  }
+
+  /** A constant of one number, whatever the position. */
+  #number(name: string): number | undefined {
+    const constant = this.#known.get(name)?.constant;
+    return constant?.data.length === 1 && !this.positions.isOfPosition(name)
+      ? Number(constant.data[0])
+      : undefined;
+  }
+
+  /**
+   * Whether a value that is known without any token has these elements alone; looked at again behind other numbers of
+   * positions (`checkMasks`).
+   * @param blank of floats and, by default, of bools
+   */
+  #isBlank(
+    node: OnnxNode,
+    name: string,
+    blank: number,
+    blankBool = blank,
+  ): boolean {
+    const { type, constant } = this.#known.get(name)!;
+    const wanted = type === "bool" ? blankBool : blank;
+    const isBlank = constant !== undefined &&
+      constant.data.every((one) => Number(one) === wanted);
+    if (isBlank) this.#masks.push({ node, name, blank: wanted });
+    return isBlank;
+  }
+}
+
+/** Whether heads share keys in groups, one after the other: where the axes in front differ, keys have 1 from there on. */
+function isShared(keys: readonly number[], heads: readonly number[]): boolean {
+  const missing = heads.length - keys.length;
+  if (missing < 0) return false;
+  const full = [...new Array<number>(missing).fill(1), ...keys];
+  const from = full.findIndex((size, i) => size !== heads[i]);
+  return from < 0 || full.slice(from).every((size) => size === 1);
+}
+
+/** Numbers of positions before a step at which masks are looked at: the first, around powers of two, and the last. */
+function sampled(positionsMax: number): number[] {
+  const found = new Set([0, 1, 2, 3, positionsMax - 2, positionsMax - 1]);
+  for (let power = 4; power < positionsMax; power *= 2) {
+    for (const near of [-1, 0, 1]) found.add(power + near);
+  }
+  return [...found].filter((past) => past >= 0 && past < positionsMax);
+}

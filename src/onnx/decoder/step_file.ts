@@ -1,0 +1,321 @@
+/**
+ * A decoder's step as its file has it: which input is the token, which are states and where they come out again, and
+ * which say no more than how many positions there are. Those are made of the size of a cache, inside the graph.
+ */
+import {
+  plainOf,
+  type PlainTensor,
+  type PlainType,
+} from "../../tensor/plain_tensor.ts";
+import type {
+  DeclaredDim,
+  OnnxAttribute,
+  OnnxGraph,
+  OnnxNode,
+  ValueInfo,
+} from "../ir.ts";
+import { type Place, quoted } from "../place.ts";
+import type { GivenSizes } from "../sizes.ts";
+import type { DecoderOptions } from "./options.ts";
+
+/** A state: the input, and the output that is the next step's. */
+export interface StepState {
+  readonly input: string;
+  readonly output: string;
+}
+
+/** A state that grows by a position in every step. */
+export interface CacheState extends StepState {
+  /** The axis of positions. */
+  readonly axis: number;
+}
+
+/** A decoder's step. */
+export interface StepFile {
+  /** The file's, without the inputs that are made of the number of positions. */
+  readonly graph: OnnxGraph;
+  readonly token: string;
+  readonly logits: string;
+  readonly caches: readonly CacheState[];
+  /** States of a fixed size. */
+  readonly states: readonly StepState[];
+  /** Sizes of all inputs; `PAST` where a cache has as many as there are positions before the step. */
+  readonly dims: ReadonlyMap<string, readonly DeclaredDim[]>;
+}
+
+/** Name of the size of caches. */
+export const PAST = "past positions";
+
+/** @throws OnnxError naming the input or output that does not fit */
+export function stepFile(
+  graph: OnnxGraph,
+  options: DecoderOptions,
+  sizes: GivenSizes,
+  place: Place,
+): StepFile {
+  const states = statesOf(graph, options, place);
+  const taken = new Set(states.map(({ input }) => input));
+  const inputs = new Map(graph.inputs.map((input) => [input.name, input]));
+  const named = (
+    given: string | undefined,
+    ...usual: string[]
+  ): ValueInfo | undefined => {
+    if (given !== undefined) {
+      return inputs.get(given) ??
+        place.fail(`it has no input ${quoted(given)}`);
+    }
+    const found = usual.find((name) => inputs.has(name) && !taken.has(name));
+    return found === undefined ? undefined : inputs.get(found)!;
+  };
+  const mask = named(options.mask, "attention_mask");
+  const position = named(options.position, "position_ids", "cache_position");
+  const aside = [mask, position].map((input) => input?.name);
+  const token = named(options.token, "input_ids") ??
+    onlyOf(
+      graph.inputs.filter(({ name, type }) =>
+        !taken.has(name) && !aside.includes(name) &&
+        (type === "int64" || type === "int32")
+      ),
+      "which input is the token's id",
+      "token",
+      place,
+    );
+  const out = new Set(states.map(({ output }) => output));
+  const outputs = graph.outputs.filter(({ name }) => !out.has(name));
+  const logits = options.logits === undefined
+    ? outputs.find(({ name }) => name === "logits") ??
+      onlyOf(outputs, "which output the scores are", "logits", place)
+    : outputs.find(({ name }) => name === options.logits) ??
+      place.fail(`it has no output ${quoted(options.logits)}`);
+
+  const resolved = new Sizes(token, sizes, place);
+  const dims = new Map<string, readonly DeclaredDim[]>();
+  const caches: CacheState[] = [];
+  const fixed: StepState[] = [];
+  for (const state of states) {
+    const found = resolved.state(inputs.get(state.input)!);
+    dims.set(state.input, found.dims);
+    if (found.axis === undefined) fixed.push(state);
+    else caches.push({ ...state, axis: found.axis });
+  }
+  const made = [mask, position].filter((input) => input !== undefined);
+  if (made.length > 0 && caches.length === 0) {
+    place.in(`input ${quoted(made[0].name)}`).fail(
+      "no state grows with the positions that it is about",
+    );
+  }
+  const rest = graph.inputs.filter((input) => !made.includes(input));
+  for (const input of rest) {
+    if (!dims.has(input.name)) dims.set(input.name, resolved.input(input));
+  }
+  const nodes = new AddedNodes();
+  if (made.length > 0) {
+    const [{ input, axis }] = caches;
+    const past = nodes.add("Gather", [
+      nodes.add("Shape", [input]),
+      nodes.constant([1], [axis]),
+    ]);
+    if (position) {
+      nodes.reshaped(past, position, resolved.ones(position), place);
+    }
+    if (mask) nodes.ones(past, mask, resolved, place);
+  }
+  return {
+    graph: {
+      ...graph,
+      inputs: rest,
+      outputs: [
+        logits,
+        ...states.map(({ output }) =>
+          graph.outputs.find(({ name }) => name === output)!
+        ),
+      ],
+      initializers: new Map([...graph.initializers, ...nodes.constants]),
+      nodes: [...nodes.nodes, ...graph.nodes],
+    },
+    token: token.name,
+    logits: logits.name,
+    caches,
+    states: fixed,
+    dims,
+  };
+}
+
+function statesOf(
+  { inputs, outputs }: OnnxGraph,
+  { states }: DecoderOptions,
+  place: Place,
+): StepState[] {
+  const [ins, outs] = [inputs, outputs].map((values) =>
+    new Set(values.map(({ name }) => name))
+  );
+  if (states === undefined) {
+    return [...ins].flatMap((input) => {
+      const output = input.replace(/^past(_key_values)?/, "present");
+      return output !== input && outs.has(output) ? [{ input, output }] : [];
+    });
+  }
+  return Object.entries(states).map(([input, output]) => {
+    const at = place.in(`state ${quoted(input)}`);
+    if (!ins.has(input)) at.fail("there is no such input");
+    if (!outs.has(output)) at.fail(`there is no output ${quoted(output)}`);
+    return { input, output };
+  });
+}
+
+function onlyOf(
+  found: readonly ValueInfo[],
+  what: string,
+  option: string,
+  place: Place,
+): ValueInfo {
+  if (found.length === 1) return found[0];
+  return place.fail(
+    `the file does not say ${what}; give decoder: { ${option}: "..." }`,
+  );
+}
+
+/** Sizes of axes: one token, a batch of one, others as given. */
+class Sizes {
+  readonly #known: Map<string, number>;
+
+  constructor(
+    token: ValueInfo,
+    readonly given: GivenSizes,
+    readonly place: Place,
+  ) {
+    const named = Object.entries(given.sizes ?? {});
+    this.#known = new Map([
+      ...(token.dims ?? []).flatMap((size) =>
+        typeof size === "string" ? [[size, 1] as const] : []
+      ),
+      ...named,
+    ]);
+  }
+
+  #declared({ name, dims }: ValueInfo): readonly DeclaredDim[] {
+    const shape = Object.hasOwn(this.given.shapes ?? {}, name)
+      ? this.given.shapes![name]
+      : dims;
+    return shape ??
+      this.place.in(`input ${quoted(name)}`).fail(
+        "the file does not say its shape; give it as an option, shapes",
+      );
+  }
+
+  #size(size: DeclaredDim, axis: number): DeclaredDim {
+    if (typeof size === "number") return size;
+    const known = size === null ? undefined : this.#known.get(size);
+    return known ?? (axis === 0 ? 1 : size);
+  }
+
+  state(input: ValueInfo): {
+    dims: readonly DeclaredDim[];
+    axis: number | undefined;
+  } {
+    const sizes = this.#declared(input).map((size, axis) =>
+      this.#size(size, axis)
+    );
+    const open = sizes.flatMap((size, axis) =>
+      typeof size === "number" ? [] : [axis]
+    );
+    if (open.length > 1) {
+      this.place.in(`state ${quoted(input.name)}`).fail(
+        `axes ${open.join(", ")} are open; give the sizes of all but that of ` +
+          "the positions (sizes, or shapes)",
+      );
+    }
+    const [axis] = open;
+    return {
+      dims: axis === undefined ? sizes : sizes.with(axis, PAST),
+      axis,
+    };
+  }
+
+  input(input: ValueInfo): readonly number[] {
+    return this.#declared(input).map((size, axis) => {
+      const known = this.#size(size, axis);
+      if (typeof known === "number") return known;
+      return this.place.in(`input ${quoted(input.name)}`).fail(
+        `the size of axis ${axis} is open; give it (sizes, or shapes)`,
+      );
+    });
+  }
+
+  /** Axes of one element each. */
+  ones({ dims }: ValueInfo): number[] {
+    return (dims ?? [1, 1]).map(() => 1);
+  }
+}
+
+/** Nodes in front of the file's. */
+class AddedNodes {
+  readonly nodes: OnnxNode[] = [];
+  readonly constants = new Map<string, PlainTensor>();
+
+  add(
+    op: string,
+    inputs: readonly string[],
+    attributes: readonly (readonly [string, OnnxAttribute])[] = [],
+    output = `positions#${this.nodes.length}`,
+  ): string {
+    this.nodes.push({
+      name: output,
+      op,
+      domain: "",
+      version: 13,
+      inputs,
+      outputs: [output],
+      attributes: new Map(attributes),
+    });
+    return output;
+  }
+
+  constant(dims: readonly number[], numbers: readonly number[]): string {
+    const name = `positions#constant${this.constants.size}`;
+    this.constants.set(name, plainOf("int64", dims, numbers));
+    return name;
+  }
+
+  /** The number of positions before the step, as an input that this takes the place of. */
+  reshaped(
+    past: string,
+    { name, type }: ValueInfo,
+    dims: readonly number[],
+    place: Place,
+  ): void {
+    if (type !== "int64" && type !== "int32") {
+      place.in(`input ${quoted(name)}`).fail(`a position is ${type}`);
+    }
+    const to = this.constant([dims.length], dims);
+    const position = this.add("Reshape", [past, to]);
+    this.add("Cast", [position], [[
+      "to",
+      { kind: "int", value: type === "int32" ? 6 : 7 },
+    ]], name);
+  }
+
+  /** A mask that leaves no position out. */
+  ones(
+    past: string,
+    { name, type, dims }: ValueInfo,
+    sizes: Sizes,
+    place: Place,
+  ): void {
+    const at = place.in(`input ${quoted(name)}`);
+    const rank = dims?.length ?? 2;
+    if (rank < 1 || rank > 2 || type === null) {
+      at.fail("a mask is one number for each position, or [1][positions]");
+    }
+    const seen = this.add("Add", [past, this.constant([1], [1])]);
+    const shape = rank === 1 ? seen : this.add("Concat", [
+      this.constant([1], sizes.ones({ name, type, dims: [1] })),
+      seen,
+    ], [["axis", { kind: "int", value: 0 }]]);
+    const value = plainOf(type as PlainType, [1], [1]);
+    this.add("ConstantOfShape", [shape], [[
+      "value",
+      { kind: "tensor", value },
+    ]], name);
+  }
+}

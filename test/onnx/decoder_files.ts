@@ -1,0 +1,312 @@
+/**
+ * Steps of decoders as ONNX files, written in the ways of exporters: `tiny` ones of seeded weights, and those of the
+ * trained models that lie beside the checkout.
+ */
+import { Prng } from "../../src/base/prng.ts";
+import {
+  plainOf,
+  type PlainTensor,
+  plainTensor,
+} from "../../src/tensor/plain_tensor.ts";
+import {
+  node,
+  writeModel,
+  type WrittenAttribute,
+  type WrittenNode,
+  type WrittenValue,
+} from "./write_model.ts";
+
+/** Nodes and constants of a file that is being written. */
+export class FileParts {
+  readonly nodes: WrittenNode[] = [];
+  readonly initializers: Record<string, PlainTensor> = {};
+  #count = 0;
+
+  /** Adds a node. @returns its output */
+  add(
+    op: string,
+    inputs: readonly string[],
+    attributes?: Record<string, WrittenAttribute>,
+    output = `${op}_${this.#count++}`,
+  ): string {
+    this.nodes.push(node(op, inputs, [output], attributes));
+    return output;
+  }
+
+  /** Adds a constant. @returns its name */
+  constant(tensor: PlainTensor, name = `constant_${this.#count++}`): string {
+    this.initializers[name] = tensor;
+    return name;
+  }
+
+  ints(...numbers: number[]): string {
+    return this.constant(plainOf("int64", [numbers.length], numbers));
+  }
+
+  float(number: number): string {
+    return this.constant(plainOf("float32", [], [number]));
+  }
+}
+
+/** How a file's attention is written. */
+export interface Style {
+  /** Whether keys come with fewer heads than queries: repeated by Expand, or shared by the heads of a group. */
+  readonly shared: "expanded" | "broadcast" | "no";
+  /** A mask that is made of the input, a triangle cut from a constant, none, or ONNX's own operator. */
+  readonly mask: "input" | "triangle" | "none" | "operator";
+  /** Where the scale is: behind the product, or half of it on either side of it. */
+  readonly scale: "scores" | "both";
+  /** Rows of a table, turned pairs (of sines made in the file), or none. */
+  readonly positions: "table" | "rotary" | "none";
+}
+
+/** Sizes of a file. */
+export interface TinyDecoder extends Style {
+  readonly layers: number;
+  readonly heads: number;
+  readonly size: number;
+  readonly vocabulary: number;
+  readonly seed: number;
+}
+
+/** Rows of a table of positions. */
+export const TABLE_ROWS = 40;
+
+/** Elements of a mask's triangle. */
+const TRIANGLE = 48;
+
+/** A decoder's step as `optimum` exports them: attention to all earlier positions, a layer after the other. */
+export function tinyDecoder(options: TinyDecoder): Uint8Array<ArrayBuffer> {
+  const { layers, heads, size, vocabulary, shared, positions } = options;
+  const draw = new Prng(options.seed);
+  const parts = new FileParts();
+  const hidden = heads * size;
+  const kvHeads = shared === "no" ? heads : heads / 2;
+  const weight = (rows: number, columns: number) =>
+    parts.constant(
+      plainTensor(
+        "float32",
+        [rows, columns],
+        Float32Array.from(
+          { length: rows * columns },
+          () => (2 * draw.float() - 1) * 3 / Math.sqrt(rows),
+        ),
+      ),
+    );
+  let x = parts.add("Gather", [weight(vocabulary, hidden), "input_ids"]);
+  if (positions === "table") {
+    const table = weight(TABLE_ROWS, hidden);
+    x = parts.add("Add", [x, parts.add("Gather", [table, "position_ids"])]);
+  }
+  const caches: WrittenValue[] = [];
+  const presents: WrittenValue[] = [];
+  for (let layer = 0; layer < layers; layer++) {
+    const attention = new TinyAttention(parts, options, layer, {
+      hidden,
+      kvHeads,
+    });
+    const mixed = attention.of(x, weight);
+    x = parts.add("Add", [
+      x,
+      parts.add("MatMul", [mixed, weight(hidden, hidden)]),
+    ]);
+    for (const part of ["key", "value"]) {
+      caches.push({
+        name: `past_key_values.${layer}.${part}`,
+        dims: ["batch_size", kvHeads, "past_sequence_length", size],
+      });
+      presents.push({ name: `present.${layer}.${part}` });
+    }
+  }
+  parts.add("MatMul", [x, weight(hidden, vocabulary)], {}, "logits");
+  const ids = (name: string, axis = "sequence_length"): WrittenValue => ({
+    name,
+    type: "int64",
+    dims: ["batch_size", axis],
+  });
+  return writeModel({
+    opsets: { "": options.mask === "operator" ? 23 : 17 },
+    graph: {
+      inputs: [
+        ids("input_ids"),
+        ...(options.mask === "input"
+          ? [ids("attention_mask", "past_sequence_length + sequence_length")]
+          : []),
+        ...(positions === "none" ? [] : [ids("position_ids")]),
+        ...caches,
+      ],
+      outputs: [{ name: "logits" }, ...presents],
+      nodes: parts.nodes,
+      initializers: parts.initializers,
+    },
+  });
+}
+
+class TinyAttention {
+  constructor(
+    readonly parts: FileParts,
+    readonly options: TinyDecoder,
+    readonly layer: number,
+    readonly widths: { hidden: number; kvHeads: number },
+  ) {}
+
+  of(x: string, weight: (rows: number, columns: number) => string): string {
+    const { parts, options: { heads, size }, layer } = this;
+    const { hidden, kvHeads } = this.widths;
+    const split = (heads: number) =>
+      parts.add("Transpose", [
+        parts.add("Reshape", [
+          parts.add("MatMul", [x, weight(hidden, heads * size)]),
+          parts.ints(0, 0, heads, size),
+        ]),
+      ], { perm: [0, 2, 1, 3] });
+    const [q, k, v] = [split(heads), split(kvHeads), split(kvHeads)];
+    const [turnedQ, turnedK] = [this.#turned(q), this.#turned(k)];
+    const past = (part: string) => `past_key_values.${layer}.${part}`;
+    const present = (part: string) => `present.${layer}.${part}`;
+    let mixed: string;
+    if (this.options.mask === "operator") {
+      const output = `mixed.${layer}`;
+      parts.nodes.push(node(
+        "Attention",
+        [
+          ...[turnedQ, turnedK, v, "", past("key"), past("value")],
+        ],
+        [output, present("key"), present("value")],
+        { is_causal: 1 },
+      ));
+      mixed = output;
+    } else {
+      const join = (part: string, fresh: string) =>
+        parts.add("Concat", [past(part), fresh], { axis: -2 }, present(part));
+      mixed = this.#mixed(turnedQ, join("key", turnedK), join("value", v));
+    }
+    return parts.add("Reshape", [
+      parts.add("Transpose", [mixed], { perm: [0, 2, 1, 3] }),
+      parts.ints(0, 0, hidden),
+    ]);
+  }
+
+  /** Halves of a head turned by the position's angle. */
+  #turned(x: string): string {
+    const { parts, options: { positions, size } } = this;
+    if (positions !== "rotary") return x;
+    const half = size / 2;
+    const frequencies = parts.constant(plainOf(
+      "float32",
+      [1, 1, half],
+      Array.from({ length: half }, (_, i) => 100 ** (-i / half)),
+    ));
+    const place = parts.add("Cast", [
+      parts.add("Unsqueeze", ["position_ids", parts.ints(2)]),
+    ], { to: 1 });
+    const angles = parts.add("Mul", [place, frequencies]);
+    const both = parts.add("Unsqueeze", [
+      parts.add("Concat", [angles, angles], { axis: 2 }),
+      parts.ints(1),
+    ]);
+    const slice = (from: number, to: number) =>
+      parts.add("Slice", [
+        ...[x, parts.ints(from), parts.ints(to), parts.ints(3)],
+      ]);
+    const other = parts.add("Concat", [
+      ...[parts.add("Neg", [slice(half, size)]), slice(0, half)],
+    ], { axis: -1 });
+    return parts.add("Add", [
+      parts.add("Mul", [x, parts.add("Cos", [both])]),
+      parts.add("Mul", [other, parts.add("Sin", [both])]),
+    ]);
+  }
+
+  #mixed(q: string, k: string, v: string): string {
+    const { parts, options: { size, scale, shared, heads } } = this;
+    const { kvHeads } = this.widths;
+    const group = heads / kvHeads;
+    let [query, keys, values] = [q, k, v];
+    if (shared === "broadcast") {
+      query = parts.add("Reshape", [q, parts.ints(1, kvHeads, group, 1, size)]);
+      [keys, values] = [keys, values].map((x) =>
+        parts.add("Unsqueeze", [x, parts.ints(2)])
+      );
+    } else if (shared === "expanded") {
+      [keys, values] = [keys, values].map((x) => this.#repeated(x, group));
+    }
+    const rank = shared === "broadcast" ? 5 : 4;
+    const perm = Array.from({ length: rank }, (_, i) => i);
+    let turned = parts.add("Transpose", [keys], {
+      perm: perm.with(rank - 2, rank - 1).with(rank - 1, rank - 2),
+    });
+    const factor = Math.sqrt(1 / Math.sqrt(size));
+    if (scale === "both") {
+      query = parts.add("Mul", [query, parts.float(factor)]);
+      turned = parts.add("Mul", [turned, parts.float(factor)]);
+    }
+    let scores = parts.add("MatMul", [query, turned]);
+    if (scale === "scores") {
+      scores = parts.add("Div", [scores, parts.float(Math.sqrt(size))]);
+    }
+    const shares = parts.add("Softmax", [this.#masked(scores)], { axis: -1 });
+    const mixed = parts.add("MatMul", [shares, values]);
+    return shared === "broadcast"
+      ? parts.add("Reshape", [mixed, parts.ints(1, heads, 1, size)])
+      : mixed;
+  }
+
+  /** Heads of keys one after the other, each as often as heads of queries share it. */
+  #repeated(x: string, group: number): string {
+    const { parts, options: { heads, size } } = this;
+    const length = parts.add("Gather", [
+      ...[parts.add("Shape", [x]), parts.ints(2)],
+    ]);
+    const wide = parts.add("Expand", [
+      parts.add("Unsqueeze", [x, parts.ints(2)]),
+      parts.add("Concat", [
+        ...[parts.ints(1, heads / group, group), length, parts.ints(size)],
+      ], { axis: 0 }),
+    ]);
+    return parts.add("Reshape", [
+      wide,
+      parts.add("Concat", [
+        ...[parts.ints(1, heads), length, parts.ints(size)],
+      ], { axis: 0 }),
+    ]);
+  }
+
+  #masked(scores: string): string {
+    const { parts, options: { mask, shared } } = this;
+    if (mask === "input") {
+      const axes = shared === "broadcast" ? [1, 2, 3] : [1, 2];
+      const wide = parts.add("Unsqueeze", [
+        "attention_mask",
+        parts.ints(...axes),
+      ]);
+      const hidden = parts.add("Sub", [
+        parts.float(1),
+        parts.add("Cast", [wide], { to: 1 }),
+      ]);
+      return parts.add("Add", [
+        scores,
+        parts.add("Mul", [hidden, parts.float(-3.4028234663852886e38)]),
+      ]);
+    }
+    if (mask === "none") return scores;
+    const triangle = parts.constant(plainOf(
+      "bool",
+      [1, 1, TRIANGLE, TRIANGLE],
+      Array.from(
+        { length: TRIANGLE * TRIANGLE },
+        (_, i) => i % TRIANGLE <= Math.floor(i / TRIANGLE) ? 1 : 0,
+      ),
+    ));
+    const seen = parts.add("Gather", [
+      parts.add("Shape", [scores]),
+      parts.ints(shared === "broadcast" ? 4 : 3),
+    ]);
+    const before = parts.add("Sub", [seen, parts.ints(1)]);
+    const row = parts.add("Slice", [
+      parts.add("Slice", [triangle, before, seen, parts.ints(2)]),
+      ...[parts.ints(0), seen, parts.ints(3)],
+    ]);
+    return parts.add("Where", [row, scores, parts.float(-1e9)]);
+  }
+}
