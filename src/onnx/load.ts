@@ -43,7 +43,48 @@ export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
   options?: ModelOptions,
 ): Promise<OnnxCellModel>;
-/** Loads an ONNX file that is one step of a decoder, as a model whose requests grow token by token. */
+/**
+ * Loads an ONNX file that is one step of a decoder, as a model whose requests grow token by token (docs/onnx.md).
+ * @throws OnnxError naming what is no step of a decoder, or reads earlier positions in a way that is no attention to
+ * all of them; TypeError or RangeError on a source or an option that is none
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular, ServingEngine } from "@shoal/core";
+ * import { loadOnnx } from "@shoal/core/onnx";
+ *
+ * // Usually a path or a URL: a head of attention, by which every token of four is followed by the next one.
+ * const file = atob(
+ *   "CAkSBmEgdGVzdDrXBAoZCgFlCglpbnB1dF9pZHMSAXgiBkdhdGhlcgoUCgF4CgFhEgFxIglVbnNxdWVlemUKLwoIcGFzdC5r" +
+ *   "ZXkKAXESC3ByZXNlbnQua2V5IgZDb25jYXQqCwoEYXhpcxgCoAECCjMKCnBhc3QudmFsdWUKAXESDXByZXNlbnQudmFsdWUi" +
+ *   "BkNvbmNhdCoLCgRheGlzGAKgAQIKLgoLcHJlc2VudC5rZXkSAWsiCVRyYW5zcG9zZSoRCgRwZXJtQABAAUADQAKgAQcKEQoB" +
+ *   "cQoBaxIBcyIGTWF0TXVsCg8KAXMSAXAiB1NvZnRtYXgKHQoBcAoNcHJlc2VudC52YWx1ZRIBdiIGTWF0TXVsChIKAXYKAWES" +
+ *   "AXkiB1NxdWVlemUKFgoBeQoBdxIGbG9naXRzIgZNYXRNdWwSAWcqKwgECAIQAUogAAAAQQAAAAAAAAAAAAAAQQAAAMEAAAAA" +
+ *   "AAAAAAAAAMFCAWUqKwgCCAQQAUogAAAAAAAAgD8AAAAAAACAvwAAgL8AAAAAAACAPwAAAABCAXcqEQgBEAdKCAEAAAAAAAAA" +
+ *   "QgFhWh8KCWlucHV0X2lkcxISChAIBxIMCgMSAW4KBRIDc2VxWicKCHBhc3Qua2V5EhsKGQgBEhUKAxIBbgoCCAEKBhIEcGFz" +
+ *   "dAoCCAJaKQoKcGFzdC52YWx1ZRIbChkIARIVCgMSAW4KAggBCgYSBHBhc3QKAggCYg4KBmxvZ2l0cxIECgIIAWITCgtwcmVz" +
+ *   "ZW50LmtleRIECgIIAWIVCg1wcmVzZW50LnZhbHVlEgQKAggBQgQKABAU",
+ * );
+ * const model = await loadOnnx(Uint8Array.from(file, (c) => c.charCodeAt(0)), {
+ *   decoder: { stop: [3], positionsMax: 16 },
+ * });
+ * const engine = await ServingEngine.create({
+ *   models: [model],
+ *   policy: cellular(),
+ *   workers: 0,
+ * });
+ * const prompts = [[0], [2, 3, 0], [2]];
+ * const results = await Promise.all(
+ *   prompts.map((tokens) => engine.run(model, { tokens, maxSteps: 8 })),
+ * );
+ * assert.deepEqual(
+ *   results.map(({ outputs }) => [...outputs.tokens.data]),
+ *   [[1, 2, 3], [1, 2, 3], [3]],
+ * );
+ * await engine.close();
+ * ```
+ */
 export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
   options: DecoderModelOptions,

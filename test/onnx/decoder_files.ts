@@ -73,7 +73,7 @@ export interface TinyDecoder extends Style {
 export const TABLE_ROWS = 40;
 
 /** Elements of a mask's triangle. */
-const TRIANGLE = 48;
+export const TRIANGLE = 48;
 
 /** A decoder's step as `optimum` exports them: attention to all earlier positions, a layer after the other. */
 export function tinyDecoder(options: TinyDecoder): Uint8Array<ArrayBuffer> {

@@ -8,6 +8,7 @@ import type { Result } from "../../src/graph/result.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { ask } from "../engine/ask.ts";
 import { endings, runRequests } from "../run_requests.ts";
+import { BATCHING } from "./batching.ts";
 import {
   modelFolder,
   type Reference,
@@ -19,16 +20,6 @@ import {
 } from "./reference_models.ts";
 
 const SLOT_BYTES = 2 ** 28;
-
-/** Policies with what a batch of several requests takes. */
-const BATCHING: Readonly<Record<string, Record<string, unknown>>> = {
-  cellular: { batchSizeMax: 6 },
-  late: { batchSizeMax: 5 },
-  lazy: { batchSizeMax: 4, slaNs: 1e9 },
-  dvabatch: { batchSizeMax: 4, stages: 2 },
-  "e-ebird": { maxInf: 4 },
-  serial: {},
-};
 
 /** As far as the largest magnitude of an output times `tolerance`. */
 function assertClose(

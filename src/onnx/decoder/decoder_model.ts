@@ -2,7 +2,7 @@
 import { checkedOptions } from "../../base/checked_options.ts";
 import { describe } from "../../base/describe.ts";
 import { Prng } from "../../base/prng.ts";
-import { f32, i32, type Operators } from "../../graph/cell_builder.ts";
+import { f32, type Operators } from "../../graph/cell_builder.ts";
 import type { CellGraph, CellNode, Source } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { nodesMaxFor } from "../../graph/nodes_max.ts";
@@ -249,7 +249,7 @@ class Decoder {
       nodesMax: nodesMaxFor(2 * step.positionsMax),
       inputs: this.#specs,
       positionsMax: step.positionsMax,
-      notes: [...notes, ...plainNotes(this.#step)],
+      notes: [...notes, ...step.notes, ...plainNotes(this.#step)],
       check: (input): asserts input is DecoderInput => {
         this.#read(input);
       },

@@ -18,7 +18,7 @@ import { readNames } from "../names.ts";
 import { type Place, quoted } from "../place.ts";
 import type { GivenSizes } from "../sizes.ts";
 import type { DecoderOptions } from "./options.ts";
-import { checkMasks, pastFree, type StepCache } from "./past.ts";
+import { pastFree, positionsOfMasks, type StepCache } from "./past.ts";
 import { Positions } from "./positions.ts";
 import { stepFile, type StepState } from "./step_file.ts";
 
@@ -44,6 +44,8 @@ export interface DecoderStep {
   /** Tokens that may go in. */
   readonly tokens: number;
   readonly positionsMax: number;
+  /** Why there are no more positions, where the file is the reason. */
+  readonly notes: readonly string[];
 }
 
 /** @throws OnnxError naming what is no step of a decoder */
@@ -65,13 +67,16 @@ export function decoderStep(
     if (node.domain !== DECODER_DOMAIN) checkOperator(node, place.node(node));
   }
   const wanted = options.positionsMax ?? POSITIONS_MAX;
-  const positionsMax = tablesOf(graph, known, positions, wanted);
-  if (positionsMax < wanted && options.positionsMax !== undefined) {
-    place.fail(
-      `it has ${positionsMax} positions, "positionsMax" is ${wanted}`,
-    );
+  const inTables = tablesOf(graph, known, positions, wanted);
+  const { count, by } = positionsOfMasks(masks, positions, inTables);
+  const why = by
+    ? `attention is to all earlier positions, and the mask of ${
+      quoted(by.name)
+    } leaves some of them out from ${count} on`
+    : `its tables have ${count} positions`;
+  if (count < wanted && (options.positionsMax !== undefined || count === 0)) {
+    place.fail(`${why}; "positionsMax" is ${wanted}`);
   }
-  checkMasks(masks, positions, positionsMax, place);
   const quantized = fuseQuantized(graph, known);
   const rows = new TableRows(quantized.graph, quantized.known, step.token);
   const made = rows.run(positions);
@@ -97,7 +102,8 @@ export function decoderStep(
     logits: step.logits,
     vocabulary,
     tokens: rows.tokens ?? vocabulary,
-    positionsMax,
+    positionsMax: count,
+    notes: count < wanted ? [why] : [],
   };
 }
 
@@ -253,8 +259,7 @@ export function livingNodes(
 ): OnnxNode[] {
   const read = new Set(outputs);
   return nodes.toReversed().filter((node) => {
-    const isRead =
-      node.domain === DECODER_DOMAIN && node.op === "CacheAppend" ||
+    const isRead = node.op === "CacheAttention" && node.inputs.length > 1 ||
       node.outputs.some((name) => name !== "" && read.has(name));
     if (isRead) { for (const name of readNames(node)) read.add(name); }
     return isRead;

@@ -87,30 +87,40 @@ export function pastFree(
 }
 
 /**
- * Looks at masks behind other numbers of positions.
- * @throws OnnxError naming the node whose mask leaves a position out
+ * Looks at masks behind other numbers of positions: the first, the last, and around powers of two; where one begins to
+ * leave positions out is found by halves.
+ * @returns positions for which none of them does, up to `wanted`, and the node that is the reason for fewer
  */
-export function checkMasks(
+export function positionsOfMasks(
   masks: readonly BlankMask[],
   positions: Positions,
-  positionsMax: number,
-  place: Place,
-): void {
+  wanted: number,
+): { readonly count: number; readonly by: OnnxNode | undefined } {
+  let [count, by]: [number, OnnxNode | undefined] = [wanted, undefined];
   for (const { node, name, blank } of masks) {
-    for (const past of sampled(positionsMax)) {
+    const isBlank = (past: number) => {
       const { dims, data } = positions.at(name, past);
       const columns = dims.at(-1) ?? 1;
-      const isBlank = (columns === 1 || columns === past + 1) &&
+      return (columns === 1 || columns === past + 1) &&
         data.every((one) => Number(one) === blank);
-      if (isBlank) continue;
-      place.node(node).fail(
-        `behind ${past} positions its mask ${
-          quoted(name)
-        } is no longer the same for all of them: ` +
-          `attention is to all earlier positions; give a smaller positionsMax`,
-      );
+    };
+    let good = -1;
+    for (const past of sampled(count)) {
+      if (isBlank(past)) {
+        good = past;
+        continue;
+      }
+      let bad = past;
+      while (bad - good > 1) {
+        const middle = Math.floor((good + bad) / 2);
+        if (isBlank(middle)) good = middle;
+        else bad = middle;
+      }
+      [count, by] = [bad, node];
+      break;
     }
   }
+  return { count, by };
 }
 
 class PastRemoval {
@@ -432,22 +442,14 @@ class PastRemoval {
     },
   ): void {
     const both = `${key} ${value}`;
-    let cache = this.#places.get(both);
-    if (cache === undefined) {
-      const width = kvHeads * size;
-      cache = this.#caches.push({ keyWidth: width, valueWidth: width }) - 1;
-      this.#places.set(both, cache);
-      this.#nodes.push({
-        ...{ name: `${name}#append`, op: "CacheAppend" },
-        ...{ domain: DECODER_DOMAIN, version: 1 },
-        inputs: [key, value],
-        outputs: [""],
-        attributes: new Map([["cache", { kind: "int", value: cache }]]),
-      });
-    }
+    const found = this.#places.get(both);
+    const width = kvHeads * size;
+    const cache = found ??
+      this.#caches.push({ keyWidth: width, valueWidth: width }) - 1;
+    this.#places.set(both, cache);
     this.#nodes.push({
       ...{ name, op: "CacheAttention", domain: DECODER_DOMAIN, version: 1 },
-      inputs: [query],
+      inputs: [query, ...(found === undefined ? [key, value] : [])],
       outputs: [output],
       attributes: new Map<string, OnnxAttribute>([
         ["cache", { kind: "int", value: cache }],
@@ -495,11 +497,12 @@ function isShared(keys: readonly number[], heads: readonly number[]): boolean {
   return from < 0 || full.slice(from).every((size) => size === 1);
 }
 
-/** Numbers of positions before a step at which masks are looked at: the first, around powers of two, and the last. */
+/** Numbers of positions before a step at which masks are looked at. */
 function sampled(positionsMax: number): number[] {
   const found = new Set([0, 1, 2, 3, positionsMax - 2, positionsMax - 1]);
   for (let power = 4; power < positionsMax; power *= 2) {
     for (const near of [-1, 0, 1]) found.add(power + near);
   }
-  return [...found].filter((past) => past >= 0 && past < positionsMax);
+  return [...found].filter((past) => past >= 0 && past < positionsMax)
+    .sort((a, b) => a - b);
 }

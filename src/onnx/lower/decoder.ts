@@ -5,31 +5,25 @@ import type { NodeLowering } from "./lowered_node.ts";
 /** Domain of nodes that a decoder's step has become and only lowerings know. */
 export const DECODER_DOMAIN = "shoal.decoder";
 
-/** Key and value of the step's position become those of a cache. */
-const cacheAppend: NodeLowering = (view) => {
-  const cache = view.around.cache(view.int("cache", 0));
-  const [k, v] = [0, 1].map((i) => view.operand(i));
-  view.op.CacheAppend(
-    view.op.Reshape(k.row, [k.elements]),
-    view.op.Reshape(v.row, [v.elements]),
-    cache,
-  );
-  return [];
-};
-
-/** Heads of a query, one after the other, over a cache. */
+/**
+ * Heads of a query, one after the other, over a cache, to which the step's key and value are appended before where they
+ * are given. Of a prompt nobody may want more than that.
+ */
 const cacheAttention: NodeLowering = (view) => {
-  const q = view.operand();
-  return view.op.Attention(
-    view.op.Reshape(q.row, [q.elements]),
-    view.around.cache(view.int("cache", 0)),
-    {
-      heads: view.int("heads", 1),
-      kvHeads: view.int("kv_heads", 1),
-      scale: view.float("scale", 1),
-      causal: true,
-    },
-  );
+  const { op, around } = view;
+  const row = (i: number) => {
+    const { row, elements } = view.operand(i);
+    return op.Reshape(row, [elements]);
+  };
+  const cache = around.cache(view.int("cache", 0));
+  if (view.has(1)) op.CacheAppend(row(1), row(2), cache);
+  if (!around.isRead(view.result)) return [];
+  return op.Attention(row(0), cache, {
+    heads: view.int("heads", 1),
+    kvHeads: view.int("kv_heads", 1),
+    scale: view.float("scale", 1),
+    causal: true,
+  });
 };
 
 /** Row of a constant by its number, an int32 that is none below 0. */
@@ -44,7 +38,6 @@ const tableRow: NodeLowering = (view) => {
 };
 
 export const DECODERS: Readonly<Record<string, NodeLowering>> = {
-  CacheAppend: cacheAppend,
   CacheAttention: cacheAttention,
   TableRow: tableRow,
 };

@@ -250,7 +250,7 @@ class GraphLowering implements Around {
     }
     const results: readonly Value[] = Array.isArray(made) ? made : [made];
     [view.result, ...node.outputs.slice(1)].forEach((name, i) => {
-      if (name !== "") this.give(name, results[i]);
+      if (name !== "" && results[i]) this.give(name, results[i]);
     });
     return results;
   }
@@ -306,6 +306,10 @@ class GraphLowering implements Around {
     return readers?.length === 1 && !this.#outputs.has(name)
       ? readers[0]
       : undefined;
+  }
+
+  isRead(name: string): boolean {
+    return this.#readers.has(name) || this.#outputs.has(name);
   }
 
   isFinite(name: string): boolean {

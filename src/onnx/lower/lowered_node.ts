@@ -28,6 +28,8 @@ export interface Around {
   isFinite(name: string): boolean;
   /** The one node that reads a value that is no result of the graph. */
   onlyReader(name: string): OnnxNode | undefined;
+  /** Whether a node reads a value, or it is a result of the graph. */
+  isRead(name: string): boolean;
   /** Leaves a later node out: the node under way does its work, and makes its result. */
   absorb(node: OnnxNode): void;
 }

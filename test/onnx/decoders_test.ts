@@ -1,0 +1,218 @@
+/**
+ * Decoders from ONNX files of a step, in the ways that exporters write them: beside the file run as it stands, the same
+ * bits alone and in mixed batches under every policy, on virtual time and in worker threads.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { loadOnnx } from "../../src/onnx/load.ts";
+import { OnnxError } from "../../src/onnx/place.ts";
+import { readModel } from "../../src/onnx/read/read_model.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { anyOptions } from "../engine/arbitraries.ts";
+import { ask } from "../engine/ask.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { endings, runRequests } from "../run_requests.ts";
+import { BATCHING } from "./batching.ts";
+import {
+  type Style,
+  TABLE_ROWS,
+  type TinyDecoder,
+  tinyDecoder,
+  TRIANGLE,
+} from "./decoder_files.ts";
+import { decodePlain } from "./plain_decoding.ts";
+
+const POSITIONS = 24;
+const VOCABULARY = 19;
+
+const STYLES: readonly Style[] = [
+  { shared: "no", mask: "input", scale: "scores", positions: "table" },
+  { shared: "no", mask: "triangle", scale: "both", positions: "rotary" },
+  { shared: "expanded", mask: "input", scale: "both", positions: "rotary" },
+  { shared: "expanded", mask: "triangle", scale: "scores", positions: "table" },
+  { shared: "broadcast", mask: "none", scale: "both", positions: "none" },
+  { shared: "broadcast", mask: "operator", scale: "both", positions: "rotary" },
+  { shared: "no", mask: "operator", scale: "both", positions: "none" },
+];
+
+const tiny: fc.Arbitrary<TinyDecoder> = fc.record({
+  style: fc.constantFrom(...STYLES),
+  layers: fc.integer({ min: 1, max: 2 }),
+  heads: fc.constantFrom(2, 4),
+  size: fc.constantFrom(2, 4, 6),
+  seed: fc.nat(1000),
+}).map(({ style, ...sizes }) => ({
+  ...style,
+  ...sizes,
+  vocabulary: VOCABULARY,
+}));
+
+const request = fc.record({
+  tokens: fc.array(fc.nat(VOCABULARY - 1), { minLength: 1, maxLength: 9 }),
+  maxSteps: fc.integer({ min: 1, max: POSITIONS - 8 }),
+});
+
+function statesOf({ layers }: TinyDecoder): Record<string, string> {
+  return Object.fromEntries(
+    Array.from(
+      { length: layers },
+      (_, layer) =>
+        ["key", "value"].map((part) => [
+          `past_key_values.${layer}.${part}`,
+          `present.${layer}.${part}`,
+        ]),
+    ).flat(),
+  );
+}
+
+/** Between scores that lie closer, rounding may decide. */
+const CLEAR = 1e-4;
+
+const policy = fc.constantFrom(...Object.keys(POLICIES)).chain((name) =>
+  anyOptions(name).map((options) => ({ name, options }))
+);
+
+Deno.test("a decoder gives the tokens of its file, in every batch under every policy", async () => {
+  const seen = { clear: 0, steps: 0 };
+  await fc.assert(
+    fc.asyncProperty(
+      tiny,
+      fc.array(request, { minLength: 1, maxLength: 6 }),
+      fc.array(fc.nat(VOCABULARY - 1), { maxLength: 3 }),
+      policy,
+      fc.record({
+        workers: fc.integer({ min: 1, max: 2 }),
+        gapNs: fc.constantFrom(0, 700, 5000),
+      }),
+      async (options, requests, stop, { name, options: given }, drive) => {
+        const file = tinyDecoder(options);
+        const model = await loadOnnx(file, {
+          name: "tiny",
+          decoder: { stop, positionsMax: POSITIONS },
+        });
+        const alone = runRequests(model, requests);
+        const plain = readModel(file, { label: "tiny" });
+        requests.forEach(({ tokens, maxSteps }, i) => {
+          const { ids, gaps } = decodePlain(plain, statesOf(options), {
+            tokens,
+            steps: maxSteps,
+            stop,
+          });
+          const close = gaps.findIndex((gap) => gap < CLEAR);
+          const clear = close < 0 ? ids.length : close;
+          const made = [...alone[i].tokens.data];
+          assert.deepEqual(made.slice(0, clear), ids.slice(0, clear));
+          if (close < 0) assert.equal(made.length, ids.length);
+          seen.clear += close < 0 ? 1 : 0;
+          seen.steps += made.length;
+        });
+        const policy = POLICIES[name].build(given);
+        assert.equal(policy.supports(model), undefined, `${name} takes it`);
+        const mixed = endings(model, requests, { policy, ...drive });
+        assert.deepStrictEqual(mixed, alone);
+      },
+    ),
+    { numRuns: propertyRuns(150) },
+  );
+  assert(seen.clear > 100 && seen.steps > 1000, "something is looked at");
+});
+
+Deno.test("a decoder gives the same tokens in worker threads", async () => {
+  const prompts = [[1], [2, 3], [4, 9, 8, 12, 1, 0], [7, 7], [11], [3, 1, 4]];
+  const requests = prompts.map((tokens, i) => ({
+    tokens,
+    maxSteps: 6 + 2 * i,
+  }));
+  for (const style of STYLES) {
+    const file = tinyDecoder({
+      ...style,
+      ...{ layers: 2, heads: 4, size: 4, vocabulary: VOCABULARY, seed: 3 },
+    });
+    const model = await loadOnnx(file, {
+      decoder: { stop: [5, 7], positionsMax: POSITIONS },
+    });
+    const alone = runRequests(model, requests);
+    for (const [policy, options] of Object.entries(BATCHING)) {
+      await using engine = await ServingEngine.create({
+        models: [model],
+        policy: POLICIES[policy].build(options),
+        workers: 2,
+      });
+      const threads = await Promise.all(
+        requests.map((input) => ask(engine, model, input)),
+      );
+      assert.deepStrictEqual(threads, alone, policy);
+    }
+  }
+});
+
+const FIRST = { layers: 2, heads: 4, size: 4, vocabulary: VOCABULARY, seed: 5 };
+
+Deno.test("keys and values are kept, by as many heads as the file has of them", async () => {
+  const widths = async (shared: Style["shared"]) => {
+    const file = tinyDecoder({
+      ...{ ...STYLES[4], shared, positions: "rotary", mask: "input" },
+      ...FIRST,
+    });
+    const { cells } = await loadOnnx(file, { decoder: {} });
+    assert.deepEqual(
+      cells.map(({ name }) => name.split("/")[1]),
+      ["prefill", "step"],
+    );
+    assert(cells[0].tokensMax !== undefined, "a prompt is one ragged node");
+    return cells[1].caches.map(({ keyWidth, appends }) => {
+      assert(appends);
+      return keyWidth;
+    });
+  };
+  assert.deepEqual(await widths("no"), [16, 16]);
+  assert.deepEqual(await widths("broadcast"), [8, 8]);
+});
+
+Deno.test("nothing of a decoder's step runs in plain TypeScript", async () => {
+  for (const style of STYLES) {
+    const file = tinyDecoder({ ...style, ...FIRST });
+    const { cells } = await loadOnnx(file, { decoder: { stop: [1, 2] } });
+    for (const { operators } of cells) {
+      assert(operators.every(({ op }) => op !== "Plain"));
+    }
+  }
+});
+
+Deno.test("a decoder has as many positions as its table, or as it is told", async () => {
+  const file = tinyDecoder({ ...STYLES[0], ...FIRST });
+  const model = await loadOnnx(file, { decoder: {} });
+  assert.equal(model.positionsMax, TABLE_ROWS);
+  await assert.rejects(
+    () => loadOnnx(file, { decoder: { positionsMax: TABLE_ROWS + 1 } }),
+    (error: Error) =>
+      error instanceof OnnxError &&
+      /40 positions; "positionsMax" is 41/.test(error.message),
+  );
+  const tokens = Array<number>(TABLE_ROWS).fill(1);
+  assert.throws(
+    () => model.check({ tokens, maxSteps: 2 }),
+    /"maxSteps" .* up to 1 /,
+  );
+  assert.throws(() => model.check({ tokens: [...tokens, 1] }), RangeError);
+  assert.throws(() => model.check({ tokens: [VOCABULARY] }), RangeError);
+  assert.throws(() => model.check({ tokens: [] }), RangeError);
+  assert.throws(
+    () => model.check({ tokens: [1], temperature: 1 } as never),
+    /temperature/,
+  );
+});
+
+Deno.test("a mask that leaves positions out is refused where it begins to", async () => {
+  const file = tinyDecoder({ ...STYLES[1], ...FIRST });
+  const { positionsMax, notes } = await loadOnnx(file, { decoder: {} });
+  assert.equal(positionsMax, TRIANGLE);
+  assert.match(notes[0], /^attention is to all earlier positions, .* 48 on$/);
+  await assert.rejects(
+    () => loadOnnx(file, { decoder: { positionsMax: TRIANGLE + 1 } }),
+    (error: Error) =>
+      error instanceof OnnxError &&
+      /from 48 on; "positionsMax" is 49/.test(error.message),
+  );
+});
