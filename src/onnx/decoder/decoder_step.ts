@@ -1,5 +1,5 @@
 /** A decoder's step as it is lowered: nothing in it grows; the token and the position are numbers of table rows. */
-import { runPlainNode } from "../plain_graph.ts";
+import { runPlain } from "../../plain/registry.ts";
 import { plainOf } from "../../tensor/plain_tensor.ts";
 import { elementCount } from "../../tensor/tensor.ts";
 import { fuseParts } from "../fuse/fuse_parts.ts";
@@ -18,7 +18,8 @@ import { readNames } from "../names.ts";
 import { type Place, quoted } from "../place.ts";
 import type { GivenSizes } from "../sizes.ts";
 import type { DecoderOptions } from "./options.ts";
-import { pastFree, positionsOfMasks, type StepCache } from "./past.ts";
+import { positionsOfMasks } from "./masks.ts";
+import { pastFree, type StepCache } from "./past.ts";
 import { Positions } from "./positions.ts";
 import { stepFile, type StepState } from "./step_file.ts";
 
@@ -209,9 +210,11 @@ class TableRows {
       return;
     }
     // What was quantised is known by now.
-    const made = runPlainNode(
-      node,
+    const made = runPlain(
+      op,
       node.inputs.map((name) => known.get(name)?.constant),
+      node.attributes,
+      { opset: node.version, outputs: node.outputs.length },
     );
     node.outputs.forEach((name, i) =>
       known.set(name, { ...made[i], constant: made[i] })

@@ -16,6 +16,7 @@ import type { KnownValue } from "../known_value.ts";
 import { DECODER_DOMAIN } from "../lower/decoder.ts";
 import { readNames } from "../names.ts";
 import { type Place, quoted } from "../place.ts";
+import type { BlankMask } from "./masks.ts";
 import type { Positions } from "./positions.ts";
 import type { CacheState, StepFile } from "./step_file.ts";
 
@@ -23,14 +24,6 @@ import type { CacheState, StepFile } from "./step_file.ts";
 export interface StepCache {
   readonly keyWidth: number;
   readonly valueWidth: number;
-}
-
-/** A mask that leaves no position out, as far as was looked. */
-export interface BlankMask {
-  readonly node: OnnxNode;
-  readonly name: string;
-  /** What all its elements are. */
-  readonly blank: number;
 }
 
 /** A step without its past. */
@@ -84,43 +77,6 @@ export function pastFree(
   place: Place,
 ): PastFree {
   return new PastRemoval(step, positions, place).run();
-}
-
-/**
- * Looks at masks behind other numbers of positions: the first, the last, and around powers of two; where one begins to
- * leave positions out is found by halves.
- * @returns positions for which none of them does, up to `wanted`, and the node that is the reason for fewer
- */
-export function positionsOfMasks(
-  masks: readonly BlankMask[],
-  positions: Positions,
-  wanted: number,
-): { readonly count: number; readonly by: OnnxNode | undefined } {
-  let [count, by]: [number, OnnxNode | undefined] = [wanted, undefined];
-  for (const { node, name, blank } of masks) {
-    const isBlank = (past: number) => {
-      const { dims, data } = positions.at(name, past);
-      const columns = dims.at(-1) ?? 1;
-      return (columns === 1 || columns === past + 1) &&
-        data.every((one) => Number(one) === blank);
-    };
-    let good = -1;
-    for (const past of sampled(count)) {
-      if (isBlank(past)) {
-        good = past;
-        continue;
-      }
-      let bad = past;
-      while (bad - good > 1) {
-        const middle = Math.floor((good + bad) / 2);
-        if (isBlank(middle)) good = middle;
-        else bad = middle;
-      }
-      [count, by] = [bad, node];
-      break;
-    }
-  }
-  return { count, by };
 }
 
 class PastRemoval {
@@ -495,14 +451,4 @@ function isShared(keys: readonly number[], heads: readonly number[]): boolean {
   const full = [...new Array<number>(missing).fill(1), ...keys];
   const from = full.findIndex((size, i) => size !== heads[i]);
   return from < 0 || full.slice(from).every((size) => size === 1);
-}
-
-/** Numbers of positions before a step at which masks are looked at. */
-function sampled(positionsMax: number): number[] {
-  const found = new Set([0, 1, 2, 3, positionsMax - 2, positionsMax - 1]);
-  for (let power = 4; power < positionsMax; power *= 2) {
-    for (const near of [-1, 0, 1]) found.add(power + near);
-  }
-  return [...found].filter((past) => past >= 0 && past < positionsMax)
-    .sort((a, b) => a - b);
 }

@@ -9,7 +9,7 @@ import type { OnnxGraph, OnnxModel, OnnxNode } from "../ir.ts";
 import { type KnownValue, knownValues } from "../known_value.ts";
 import { readNames } from "../names.ts";
 import { OnnxError, type Place, quoted } from "../place.ts";
-import { runPlainNode } from "../plain_graph.ts";
+import { runPlainGraph } from "../plain_graph.ts";
 import type { InferredValues } from "../shapes/infer_graph.ts";
 import { simplify } from "../simplify/simplify.ts";
 import { PAST, type StepFile } from "./step_file.ts";
@@ -17,6 +17,11 @@ import { PAST, type StepFile } from "./step_file.ts";
 /** Positions before the two steps that are compared. */
 const FEW = 5;
 const MORE = 8;
+
+/** Whether a node looks at nothing but sizes. */
+function isOfSizes({ op, domain }: OnnxNode): boolean {
+  return domain === "" && (op === "Shape" || op === "Size");
+}
 
 /** Values of a step for any number of positions. */
 export class Positions {
@@ -106,22 +111,23 @@ export class Positions {
 
   /** A value that depends on nothing but the number of positions before the step. */
   at(name: string, past: number): PlainTensor {
-    const values = new Map<string, PlainTensor>();
-    const valueOf = (value: string) =>
-      values.get(value) ?? this.#general.initializers.get(value) ??
-        this.#generalValues.get(value)?.constant;
-    for (const node of this.#slice(name)) {
-      const isSize = node.op === "Shape" || node.op === "Size";
-      const inputs = isSize
-        ? [this.#sizeAlone(node.inputs[0], past)]
-        : node.inputs.map((input) => input === "" ? undefined : valueOf(input));
-      const made = runPlainNode(node, inputs, valueOf);
-      node.outputs.forEach((output, i) => {
-        if (output !== "") values.set(output, made[i]);
-      });
-    }
-    return valueOf(name) ??
-      this.place.fail(`there is no value ${quoted(name)}`);
+    const { initializers } = this.#general;
+    const nodes = this.#slice(name);
+    const constant = this.#generalValues.get(name)?.constant;
+    if (constant) return constant;
+    const sizes = new Map(
+      nodes.filter(isOfSizes).map(({ inputs: [value] }) =>
+        [value, this.#sizeAlone(value, past)] as const
+      ),
+    );
+    const info = (name: string) => ({ name, type: null, dims: null });
+    const results = runPlainGraph({
+      ...this.#general,
+      ...{ nodes, initializers },
+      inputs: [...sizes.keys()].map(info),
+      outputs: [info(name)],
+    }, sizes);
+    return results.get(name)!;
   }
 
   /** A tensor of which only the sizes are looked at. */
@@ -152,9 +158,7 @@ export class Positions {
       const node = this.#producers.get(value);
       if (!node || wanted.has(node)) continue;
       wanted.add(node);
-      if (node.op !== "Shape" && node.op !== "Size") {
-        open.push(...readNames(node));
-      }
+      if (!isOfSizes(node)) open.push(...readNames(node));
     }
     const nodes = this.#general.nodes.filter((node) => wanted.has(node));
     this.#slices.set(name, nodes);
