@@ -2,8 +2,7 @@
 import { runPlain } from "../../plain/registry.ts";
 import { plainOf } from "../../tensor/plain_tensor.ts";
 import { elementCount } from "../../tensor/tensor.ts";
-import { fuseParts } from "../fuse/fuse_parts.ts";
-import { fuseQuantized } from "../fuse/fuse_quantized.ts";
+import { fuse } from "../fuse/fuse.ts";
 import {
   attributeOf,
   type OnnxAttribute,
@@ -78,10 +77,9 @@ export function decoderStep(
   if (count < wanted && (options.positionsMax !== undefined || count === 0)) {
     place.fail(`${why}; "positionsMax" is ${wanted}`);
   }
-  const quantized = fuseQuantized(graph, known);
-  const rows = new TableRows(quantized.graph, quantized.known, step.token);
+  const fused = fuse(graph, known);
+  const rows = new TableRows(fused.graph, fused.known, step.token);
   const made = rows.run(positions);
-  const fused = fuseParts(made, rows.known);
   const { dims, type } = rows.known.get(step.logits)!;
   const vocabulary = dims.at(-1) ?? 1;
   if (type !== "float32" || elementCount(dims) !== vocabulary) {
@@ -93,11 +91,11 @@ export function decoderStep(
   }
   const isState = new Set(step.states.map(({ input }) => input));
   return {
-    graph: fused,
+    graph: made,
     known: rows.known,
     caches,
     states: step.states,
-    others: fused.inputs.map(({ name }) => name).filter((name) =>
+    others: made.inputs.map(({ name }) => name).filter((name) =>
       name !== TOKEN && name !== POSITION && !isState.has(name)
     ),
     logits: step.logits,

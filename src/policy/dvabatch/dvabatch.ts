@@ -282,7 +282,11 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
       let wait: { untilNs: number; why: string } | undefined;
       sortByAge(byAge);
       for (const pipeline of byAge) {
-        const next = pipeline.next(nowNs, isIdle);
+        let next = pipeline.next(nowNs, isIdle);
+        while (next && "item" in next && isPassedBy(pipeline, next)) {
+          pipeline.finish(next);
+          next = pipeline.next(nowNs, isIdle);
+        }
         if (next === undefined) continue;
         if ("item" in next) {
           return { kind: "launch", launch: launch(pipeline, next) };
@@ -303,6 +307,17 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
       if (!query.batched) pipelines.get(model)?.waiting.delete(query);
     },
   };
+}
+
+/** Whether nobody has a node in the stage, as a prompt of one token has none where longer ones are read. */
+function isPassedBy(
+  { stages }: Pipeline,
+  { executor: { stage }, queries }: Work,
+): boolean {
+  const cells = stages[stage];
+  return queries.every(({ request: { graph } }) =>
+    !graph.nodes.some(({ cell }) => cells.includes(cell))
+  );
 }
 
 function sortByAge(pipelines: Pipeline[]): void {

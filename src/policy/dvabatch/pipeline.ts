@@ -103,17 +103,9 @@ export class Pipeline {
       }
       const { batch } = work.item;
       if (Number.isNaN(batch.startedNs)) batch.startedNs = nowNs;
-      if (this.#hasNodes(work)) return work;
-      // Everybody has been cancelled, or passes the stage by, as a prompt of one token does that of prompts.
-      this.finish(work);
+      if (work.queries.length > 0) return work;
+      this.finish(work); // Everybody has been cancelled.
     }
-  }
-
-  #hasNodes({ executor: { stage }, queries }: Work): boolean {
-    const cells = this.stages[stage];
-    return queries.some(({ request: { graph } }) =>
-      graph.nodes.some(({ cell }) => cells.includes(cell))
-    );
   }
 
   /** A run has ended: Fig. 12, line 6 on. */
