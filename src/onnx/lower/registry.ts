@@ -8,6 +8,7 @@ import type { NodeLowering } from "./lowered_node.ts";
 import { MOVES } from "./moves.ts";
 import { FUSED_QUANTIZED, QUANTIZED } from "./quantized.ts";
 import { RECURRENT } from "./recurrent.ts";
+import { SIGNALS } from "./signals.ts";
 import { REDUCTIONS } from "./reductions.ts";
 
 const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
@@ -17,6 +18,7 @@ const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
   ...MOVES,
   ...REDUCTIONS,
   ...RECURRENT,
+  ...SIGNALS,
   ...QUANTIZED,
 };
 

@@ -41,6 +41,8 @@ const INPUTS: Readonly<Record<string, number>> = {
       ...["QuantizeLinear", "DequantizeLinear"],
     ].map((op) => [op, 3]),
   ),
+  DFT: 3,
+  STFT: 4,
   RotaryEmbedding: 4,
   Pad: 4,
   Resize: 4,

@@ -7,6 +7,7 @@ import type { ShapeRule } from "./node_view.ts";
 import { REDUCTIONS } from "./reductions.ts";
 import { RESHAPES } from "./reshapes.ts";
 import { SELECTIONS } from "./selections.ts";
+import { SIGNALS } from "./signals.ts";
 
 /** Rules of ONNX's own domain. */
 const RULES: Readonly<Record<string, ShapeRule>> = {
@@ -17,6 +18,7 @@ const RULES: Readonly<Record<string, ShapeRule>> = {
   ...IMAGES,
   ...MATRICES,
   ...CONTROL,
+  ...SIGNALS,
 };
 
 /** The rule of an operator; undefined where there is none. */
