@@ -8,11 +8,14 @@ export {
   WorkerError,
 } from "./engine/core/errors.ts";
 export { ServingEngine } from "./engine/wall/serving.ts";
-export type {
-  RequestOptions,
-  RunResult,
-  ServingOptions,
-} from "./engine/wall/serving.ts";
+export type { RequestOptions, ServingOptions } from "./engine/wall/serving.ts";
+export type { RunResult } from "./engine/wall/run_result.ts";
+export {
+  type FrameOptions,
+  type PipeOptions,
+  type StreamOptions,
+  StreamSession,
+} from "./engine/wall/stream_session.ts";
 export type { BatchTiming, Timing } from "./engine/wall/timing.ts";
 export { defineCell, f32, i32, image, row } from "./graph/cell_builder.ts";
 export type {
@@ -184,6 +187,22 @@ export type {
 } from "./policy/records.ts";
 export type { NodeOf, Request } from "./policy/request.ts";
 export { readSafetensors } from "./tensor/safetensors.ts";
+export {
+  defineStream,
+  type Frame,
+  type FrameData,
+  type FrameRequest,
+  type StateSpec,
+  type StreamDefinition,
+  type StreamModel,
+  type StreamSpec,
+} from "./graph/stream_model.ts";
+export {
+  gruStream,
+  lstmStream,
+  type RnnStreamOptions,
+  type RnnStreamOutputs,
+} from "./models/rnn_stream.ts";
 export { tensor } from "./tensor/tensor.ts";
 export type { ImageShape, Pair } from "./tensor/image_shape.ts";
 export type {

@@ -29,7 +29,12 @@ export type {
 export type * from "./mod.ts";
 export { frameShift, overlapAdd } from "./models/frames.ts";
 export { loadOnnx } from "./onnx/load.ts";
-export type { ModelOptions, OnnxCellModel } from "./onnx/model.ts";
+export type {
+  ModelOptions,
+  OnnxCellModel,
+  OnnxStreamModel,
+} from "./onnx/model.ts";
+export type { StateNames } from "./onnx/stream.ts";
 export { OnnxError } from "./onnx/place.ts";
 export { runPlainGraph } from "./onnx/plain_graph.ts";
 export type { ExternalFiles } from "./onnx/read/external_data.ts";

@@ -229,6 +229,11 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
     return this.#bring(copyOf(values));
   }
 
+  /** @internal Numbers that stand for what is written into the slot later; not copied. For the engine. */
+  given(values: TensorData): InputData {
+    return this.#bring(values);
+  }
+
   /**
    * Element `index` of ids that the request brought; a node of a ragged cell takes as many from there on as it has
    * tokens.

@@ -4,7 +4,7 @@ import {
   type DecoderModelOptions,
   type OnnxDecoder,
 } from "./decoder/decoder_model.ts";
-import type { ModelOptions, OnnxCellModel } from "./model.ts";
+import type { ModelOptions, OnnxCellModel, OnnxStreamModel } from "./model.ts";
 import { onnxModel } from "./model.ts";
 import { readModel } from "./read/read_model.ts";
 import { openSource } from "./source.ts";
@@ -39,6 +39,11 @@ import { openSource } from "./source.ts";
  * await engine.close();
  * ```
  */
+export async function loadOnnx(
+  source: string | URL | Uint8Array | ArrayBuffer,
+  options: ModelOptions & Required<Pick<ModelOptions, "states">>,
+): Promise<OnnxStreamModel>;
+/** Loads an ONNX file and cuts it into cells. */
 export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
   options?: ModelOptions,

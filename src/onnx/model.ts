@@ -1,13 +1,15 @@
 /** A model file as a model of the engine: cells, and how a request is unfolded into them. */
 import { describe } from "../base/describe.ts";
-import { checkedOptions } from "../base/checked_options.ts";
+import { checkedOptions, ofType } from "../base/checked_options.ts";
 import type { Cell } from "../graph/cell.ts";
 import type { Model } from "../graph/model.ts";
 import type { OutputTypes } from "../graph/result.ts";
+import { checkStream, type StreamSpec } from "../graph/stream_model.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
 import { type CellSize, cutsOf } from "./cuts.ts";
 import {
   checkInputs,
+  elementsOf,
   type InputSpec,
   type OnnxInput,
 } from "./input_tensors.ts";
@@ -24,6 +26,7 @@ import { simplify } from "./simplify/simplify.ts";
 import { type GivenSizes, sizesOf } from "./sizes.ts";
 import { plainNotes } from "./plain_notes.ts";
 import { stepGraph } from "./step_graph.ts";
+import { type StateNames, streamOf } from "./stream.ts";
 import { unfolding } from "./unfolding.ts";
 import { wholeCell } from "./whole_cell.ts";
 
@@ -41,6 +44,11 @@ export interface ModelOptions extends GivenSizes {
    * Default none.
    */
   constants?: ReadonlyMap<string, PlainTensor>;
+  /**
+   * Makes it a model of streams (`ServingEngine.open`): inputs that are states, each with the output that it is in the
+   * next frame, as `{ stateIn: "stateOut" }`. Frames bring the other inputs and give the other outputs.
+   */
+  states?: StateNames;
 }
 
 /** A model that was read from a file. */
@@ -61,6 +69,14 @@ export interface OnnxCellModel extends Model<OnnxInput, OutputTypes> {
    * @throws OnnxError when recurrent layers are steps of their own, which `cells: "model"` leaves in
    */
   whole(): Cell;
+  /** With `states`: which of them stay from frame to frame. */
+  readonly stream?: StreamSpec;
+}
+
+/** A model of streams that was read from a file: loaded with `states`. */
+export interface OnnxStreamModel extends OnnxCellModel {
+  /** Which inputs are states. */
+  readonly stream: StreamSpec;
 }
 
 /**
@@ -71,7 +87,7 @@ export function onnxModel(
   file: OnnxModel,
   options: ModelOptions = {},
 ): OnnxCellModel {
-  const { name = file.label, cells = 2 ** 24, constants, ...sizes } =
+  const { name = file.label, cells = 2 ** 24, constants, states, ...sizes } =
     checkedOptions("loadOnnx", options, CHECKS);
   const place = new Place(file.label);
   const dims = sizesOf(file.graph, sizes, place);
@@ -112,7 +128,8 @@ export function onnxModel(
   };
   const inputs = graph.inputs.map(({ name }) => specOf(name));
   const results = graph.outputs.map(({ name }) => specOf(name));
-  return {
+  const unfold = unfolding(steps, lowered, schedule, { inputs, results });
+  const loaded: OnnxCellModel = {
     name,
     cells: schedule.cells,
     shape: "chain",
@@ -125,10 +142,21 @@ export function onnxModel(
     check(given): asserts given is OnnxInput {
       checkInputs(name, inputs, given);
     },
-    unfold: unfolding(steps, lowered, schedule, { inputs, results }),
+    unfold: (input, graph) =>
+      unfold((name) => graph.data(elementsOf(input[name])), graph),
+    ...(states && {
+      stream: streamOf(
+        name,
+        { inputs, results },
+        states,
+        (graph, given) => unfold((name) => given[name], graph),
+      ),
+    }),
     notes: [...file.notes, ...plainNotes(lowered, schedule)],
     whole: () => wholeCell(steps, lowered, place),
   };
+  if (states) checkStream(loaded);
+  return loaded;
 }
 
 const CHECKS = {
@@ -142,6 +170,7 @@ const CHECKS = {
       }`,
     );
   },
+  states: ofType("object"),
 };
 
 /** Characters of a node's name that a cell's has. */

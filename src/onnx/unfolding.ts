@@ -8,7 +8,7 @@ import type {
 import type { PartSource } from "../graph/cut_cell.ts";
 import type { InputData } from "../graph/input_data.ts";
 import { elementCount } from "../tensor/tensor.ts";
-import { elementsOf, type InputSpec, type OnnxInput } from "./input_tensors.ts";
+import type { InputSpec } from "./input_tensors.ts";
 import type { LoweredGraph } from "./lower/lower_graph.ts";
 import type { Schedule, Stop } from "./schedule.ts";
 import type { StateSource, StepGraph, StepSource } from "./step_graph.ts";
@@ -19,20 +19,23 @@ export interface Specs {
   readonly results: readonly InputSpec[];
 }
 
+/** Data of an input, by its name; asked for once, when a node first reads of it. */
+export type Bring = (name: string) => InputData;
+
 /** Unfolds requests. */
 export function unfolding(
   steps: StepGraph,
   lowered: LoweredGraph,
   schedule: Schedule,
   specs: Specs,
-): (input: OnnxInput, graph: CellGraph) => void {
-  return (input, graph) => {
+): (bring: Bring, graph: CellGraph) => void {
+  return (bring, graph) => {
     const request = new Unfolding(
       steps,
       lowered,
       schedule,
       specs,
-      input,
+      bring,
       graph,
     );
     for (const stop of schedule.stops) {
@@ -56,7 +59,7 @@ class Unfolding {
     readonly lowered: LoweredGraph,
     readonly schedule: Schedule,
     readonly specs: Specs,
-    readonly input: OnnxInput,
+    readonly bring: Bring,
     readonly graph: CellGraph,
   ) {}
 
@@ -137,7 +140,7 @@ class Unfolding {
   #row(name: string, index: number, width: number): Source {
     let data = this.#data.get(name);
     if (data === undefined) {
-      data = this.graph.data(elementsOf(this.input[name]));
+      data = this.bring(name);
       this.#data.set(name, data);
     }
     return this.graph.row(data, index, width);

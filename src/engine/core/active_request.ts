@@ -5,6 +5,7 @@ import type { Result } from "../../graph/result.ts";
 import type { Outcome } from "../../policy/records.ts";
 import type { NodeOf, Request } from "../../policy/request.ts";
 import type { BatchLog } from "./batch_log.ts";
+import type { FrameRows, Session } from "./session.ts";
 
 /** How a request ended; `result` when done, `error` otherwise. */
 export interface Ending {
@@ -63,6 +64,11 @@ export class ActiveRequest<Slot = unknown> implements Request {
    */
   waiting: { readonly input: unknown } | undefined = undefined;
   /**
+   * Of a frame: what it brings.
+   * @internal
+   */
+  rows: FrameRows | undefined = undefined;
+  /**
    * Where its batches are written down, if anybody asked.
    * @internal
    */
@@ -87,7 +93,7 @@ export class ActiveRequest<Slot = unknown> implements Request {
     readonly id: number,
     /** The model that it was submitted to. */
     readonly model: Model,
-    /** Its graph; empty until it is unfolded. */
+    /** Its graph; empty until it is unfolded. A session's, whose frames have it one after the other. */
     readonly graph: CellGraph<ActiveRequest<Slot>>,
     /** When it was due to arrive. */
     readonly arrivalNs: number,
@@ -99,8 +105,10 @@ export class ActiveRequest<Slot = unknown> implements Request {
     readonly stepsFixed: number | undefined,
     /** Called when it has ended. */
     readonly onEnd: OnEnd | undefined,
+    /** Whose frame it is; undefined: an ordinary request. */
+    readonly session: ActiveSession<Slot> | undefined = undefined,
   ) {
-    graph.owner = this;
+    if (session === undefined) graph.owner = this;
   }
 
   /** Growing steps after which the request is done even without a stop token. */
@@ -126,3 +134,6 @@ export class ActiveRequest<Slot = unknown> implements Request {
     return undefined;
   }
 }
+
+/** A session whose frames are such requests. */
+export type ActiveSession<Slot = unknown> = Session<ActiveRequest<Slot>, Slot>;

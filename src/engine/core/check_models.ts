@@ -95,3 +95,23 @@ function checkModel(model: unknown, where: string): void {
     fail(`"grow" of model "${name}" is a function`, grow);
   }
 }
+
+/** @throws RangeError unless the model is one of the engine's */
+export function checkKnown(
+  model: Model,
+  engine: { knows(model: Model): boolean },
+): void {
+  if (engine.knows(model)) return;
+  throw new RangeError(
+    `Model "${model.name}" is not one of this engine's models`,
+  );
+}
+
+/** @throws RangeError when the policy cannot batch the model */
+export function checkSupported(model: Model, policy: Policy): void {
+  const reason = policy.supports(model);
+  if (reason === undefined) return;
+  throw new RangeError(
+    `Policy "${policy.name}" cannot batch model "${model.name}": ${reason}`,
+  );
+}

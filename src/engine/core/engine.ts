@@ -5,14 +5,15 @@
  */
 import { assert } from "../../base/assert.ts";
 import { CellGraph, NODE } from "../../graph/cell_graph.ts";
-import type { Model } from "../../graph/model.ts";
 import type { Launch, Step, Task } from "../../policy/launch.ts";
 import type { EngineView, Policy } from "../../policy/policy.ts";
 import type { NodeOf } from "../../policy/request.ts";
 import type { Observer, Outcome } from "../../policy/records.ts";
+import { ActiveList } from "./active_list.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
 import { BatchLog } from "./batch_log.ts";
 import { Admission } from "./admission.ts";
+import { checkKnown, checkSupported } from "./check_models.ts";
 import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
 import {
@@ -27,18 +28,20 @@ import type { Executor } from "./executor.ts";
 import { Growth } from "./growth.ts";
 import { looksAtInput } from "./task_extents.ts";
 import { logBatch, requestRecord, taskRecord } from "./records.ts";
-import { type EngineTask, nextOfTail, type Run, startRun } from "./run.ts";
+import { Sessions } from "./sessions.ts";
+import {
+  type EngineTask,
+  nextOfTail,
+  type Run,
+  startRun,
+  type WorkerLoad,
+} from "./run.ts";
 import { settleRow } from "./settle_row.ts";
 import { TokenCheck } from "./token_check.ts";
 import { deferred, unfold } from "./unfold.ts";
 
 /** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
 const TAIL_AHEAD = 2;
-
-interface WorkerLoad {
-  readonly id: number;
-  queued: number;
-}
 
 /**
  * The engine without a clock and without threads: it keeps the requests, asks the policy, and checks and counts what
@@ -69,12 +72,13 @@ export class EngineCore {
   readonly #executor: Executor;
   readonly #observer: Observer | undefined;
   readonly #queueMax: number;
-  /** In no particular order; each knows its place. */
-  readonly #active: ActiveRequest[] = [];
+  readonly #active = new ActiveList();
   readonly #workers: WorkerLoad[];
   readonly #view: { nowNs: number; workers: readonly WorkerLoad[] };
   readonly #deadlines = new Deadlines();
   readonly #admission: Admission;
+  /** Streams, whose frames are requests. */
+  readonly sessions: Sessions;
   readonly #tokens = new TokenCheck();
   /** Errors of rows in the task being settled. */
   readonly #failures = new Map<ActiveRequest, Error>();
@@ -112,14 +116,8 @@ export class EngineCore {
           : Infinity,
       hasTime ?? (() => true),
     );
-    for (const model of models) {
-      const reason = policy.supports(model);
-      if (reason !== undefined) {
-        throw new RangeError(
-          `Policy "${policy.name}" cannot batch model "${model.name}": ${reason}`,
-        );
-      }
-    }
+    this.sessions = new Sessions(executor, this.#admission);
+    for (const model of models) checkSupported(model, policy);
     this.#workers = Array.from(
       { length: executor.workers },
       (_, id) => ({ id, queued: 0 }),
@@ -130,7 +128,7 @@ export class EngineCore {
 
   /** Requests in the system. */
   get active(): number {
-    return this.#active.length;
+    return this.#active.size;
   }
 
   /** Tasks submitted and not completed. */
@@ -150,47 +148,47 @@ export class EngineCore {
    * @throws TypeError or RangeError on bad input, QueueFullError when the queue is full; nothing is queued then
    */
   submit(submission: Submission): ActiveRequest {
-    const { input } = submission;
-    const model: Model = submission.model;
-    if (!this.#admission.knows(model)) {
-      throw new RangeError(
-        `Model "${model.name}" is not one of this engine's models`,
-      );
-    }
+    const { input, model, session } = submission;
+    checkKnown(model, this.#admission);
     // First: refusing is what an overloaded engine does most.
-    if (this.#active.length >= this.#queueMax) {
+    if (this.#active.size >= this.#queueMax) {
       throw new QueueFullError(
-        `${this.#active.length} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
+        `${this.#active.size} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
       );
     }
     const { deadlineNs, finishNs } = deadlinesOf(submission);
     const request = new ActiveRequest(
       this.#requests,
       model,
-      new CellGraph<ActiveRequest>(model),
+      session?.frame.graph ?? new CellGraph<ActiveRequest>(model),
       submission.arrivalNs,
       deadlineNs,
       finishNs,
       submission.stepsFixed,
       submission.onEnd,
+      session,
     );
     if (submission.logBatches) request.log = new BatchLog();
-    if (!this.#admission.isOpen(model)) {
+    if (session) this.sessions.take(request, input, submission.into);
+    else if (!this.#admission.isOpen(model)) {
       request.waiting = deferred(model, input);
     }
-    if (request.waiting) this.#admission.wait(request);
-    else this.#admit(request, input);
+    if (!request.waiting) this.#admit(request, input);
+    else if (!session) this.#admission.wait(request);
     // A refused one has no number: those of requests that are taken follow each other.
     this.#requests++;
-    request.place = this.#active.push(request) - 1;
+    this.#active.add(request);
     this.#deadlines.add(request);
     return request;
   }
 
   /** Unfolds a request, makes room for it, and tells the policy. */
   #admit(request: ActiveRequest, input: unknown): void {
-    unfold(request.model, input, request.graph);
-    this.#executor.admit(request);
+    if (request.session) this.sessions.begin(request);
+    else {
+      unfold(request.model, input, request.graph);
+      this.#executor.admit(request);
+    }
     this.#admission.entered(request);
     try {
       this.#policy.enqueue(request);
@@ -200,14 +198,14 @@ export class EngineCore {
     }
   }
 
-  /** Admits requests that waited for others of their model to begin. */
+  /** Admits frames whose turn it is, and requests that waited for others of their model to begin. */
   #admitWaiting(nowNs: number): void {
     for (;;) {
-      const request = this.#admission.next(nowNs);
+      const request = this.sessions.next() ?? this.#admission.next(nowNs);
       if (request === undefined) return;
       try {
         this.#admit(request, request.waiting!.input);
-        this.#admission.leave(request);
+        this.#leave(request);
       } catch (error) {
         this.#depart(request, nowNs, {
           outcome: "failed",
@@ -227,8 +225,7 @@ export class EngineCore {
 
   /** Fails every request. Tasks in flight go on; the policy hears of every end. */
   failAll(nowNs: number, error: Error): void {
-    const inOrder = [...this.#active].sort((a, b) => a.id - b.id);
-    for (const request of inOrder) {
+    for (const request of this.#active.inOrder()) {
       this.#endEarly(request, nowNs, { outcome: "failed", error });
     }
   }
@@ -238,14 +235,15 @@ export class EngineCore {
    * neither of them; nothing may be submitted or reported afterwards.
    */
   abandonAll(nowNs: number, error: Error): void {
-    const inOrder = [...this.#active].sort((a, b) => a.id - b.id);
-    this.#active.length = 0;
+    const inOrder = this.#active.inOrder();
+    this.#active.clear();
     for (const request of inOrder) {
       if (request.departed) continue;
       request.over = request.departed = true;
       this.#report(request, nowNs, "failed");
       request.onEnd?.({ outcome: "failed", error }, nowNs);
     }
+    this.sessions.abandon(error);
   }
 
   /**
@@ -299,9 +297,7 @@ export class EngineCore {
         if (request.log) logged++;
       }
       if (request.over && !wasOver) ended.push(request);
-      if (request.departed && request.inFlight === 0) {
-        this.#executor.release(request);
-      }
+      if (request.departed && request.inFlight === 0) this.#release(request);
     }
     if (logged > 0) logBatch(task, { rows, startNs, endNs });
     this.#workers[task.worker].queued--;
@@ -366,14 +362,11 @@ export class EngineCore {
   #depart(request: ActiveRequest, nowNs: number, ending: Ending): void {
     if (request.departed) return;
     request.departed = true;
-    const last = this.#active.pop()!;
-    if (last !== request) {
-      this.#active[request.place] = last;
-      last.place = request.place;
-    }
+    this.#active.delete(request);
     const { waiting, begun } = request;
+    if (ending.outcome === "done") request.session?.advance();
     try {
-      if (waiting) this.#admission.leave(request);
+      if (waiting) this.#leave(request);
       else {
         if (!begun) this.#admission.began(request);
         this.#policy.ended?.(request);
@@ -381,9 +374,21 @@ export class EngineCore {
     } finally {
       this.#deadlines.drop(request);
       this.#report(request, nowNs, ending.outcome);
-      if (!waiting && request.inFlight === 0) this.#executor.release(request);
+      if (!waiting && request.inFlight === 0) this.#release(request);
       request.onEnd?.(ending, nowNs);
     }
+  }
+
+  /** A request that waited is admitted, or departs. */
+  #leave(request: ActiveRequest): void {
+    if (request.session) this.sessions.leave(request);
+    else this.#admission.leave(request);
+  }
+
+  /** Nothing of a request that has departed is in flight. */
+  #release(request: ActiveRequest): void {
+    this.#executor.release(request);
+    if (request.session) this.sessions.over(request);
   }
 
   #report(request: ActiveRequest, endNs: number, outcome: Outcome): void {
@@ -391,9 +396,8 @@ export class EngineCore {
   }
 
   #expire(nowNs: number): void {
-    for (;;) {
-      const late = this.#deadlines.takeMissed(nowNs);
-      if (late === undefined) return;
+    const take = () => this.#deadlines.takeMissed(nowNs);
+    for (let late = take(); late; late = take()) {
       const { request, missed } = late;
       this.#endEarly(request, nowNs, expired(request, missed));
     }

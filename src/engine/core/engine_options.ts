@@ -6,9 +6,10 @@ import {
   ofType,
 } from "../../base/checked_options.ts";
 import type { Model } from "../../graph/model.ts";
+import type { TensorData } from "../../tensor/tensor.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Observer } from "../../policy/records.ts";
-import type { OnEnd } from "./active_request.ts";
+import type { ActiveSession, OnEnd } from "./active_request.ts";
 import { checkExecutor, checkModels, checkPolicy } from "./check_models.ts";
 import type { Executor } from "./executor.ts";
 
@@ -70,6 +71,13 @@ export interface Submission {
   stepsFixed?: number;
   /** Write down the batches that it is in: ActiveRequest.log. Default: no. */
   logBatches?: boolean;
+  /**
+   * It is a frame of this session, which `EngineCore.open` made: `input` are its rows by name. It begins when all
+   * frames submitted before have ended.
+   */
+  session?: ActiveSession;
+  /** Of a frame: arrays that its results are written to, by name; default: fresh ones. */
+  into?: Readonly<Record<string, TensorData>>;
   /** Called once, when the request has ended; not when `submit` throws. */
   onEnd?: OnEnd;
 }

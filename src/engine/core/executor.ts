@@ -1,7 +1,7 @@
 import type { CellNode } from "../../graph/cell_graph.ts";
 import type { Result } from "../../graph/result.ts";
 import type { Task } from "../../policy/launch.ts";
-import type { ActiveRequest } from "./active_request.ts";
+import type { ActiveRequest, ActiveSession } from "./active_request.ts";
 
 /** What became of one row of a completed task. */
 export type Settlement =
@@ -13,6 +13,22 @@ export type Settlement =
   /** The row failed; its batch-mates did not. */
   | Error;
 
+/** Where sessions keep their state from frame to frame. */
+export interface SessionMemory {
+  /**
+   * Makes room for a session that has none.
+   * @throws RangeError when there is never room for it
+   * @throws QueueFullError when there is none now
+   */
+  open(session: ActiveSession): void;
+  /** Writes its state, as `save` returned it; undefined: as its model says that it begins. */
+  load(session: ActiveSession, state: Uint8Array | undefined): void;
+  /** A copy of its state: all rows one after the other. Not while a frame is under way. */
+  save(session: ActiveSession): Uint8Array;
+  /** Gives its room away. */
+  close(session: ActiveSession): void;
+}
+
 /**
  * Executes tasks, first in first out on each worker, and reports every completion to
  * `EngineCore.completed`. The engine never asks it for the time.
@@ -21,7 +37,7 @@ export interface Executor {
   /** How many there are; their ids are 0 to workers - 1. */
   readonly workers: number;
   /**
-   * Makes room for a request and brings its inputs in.
+   * Makes room for a request and brings its inputs in; a frame has its session's room.
    * @throws RangeError when there is never room for it
    * @throws QueueFullError when there is none now
    */
@@ -42,4 +58,6 @@ export interface Executor {
   result(request: ActiveRequest): Result;
   /** Nothing in flight refers to the request any more. */
   release(request: ActiveRequest): void;
+  /** An executor without it has no sessions. */
+  readonly sessions?: SessionMemory;
 }

@@ -13,6 +13,12 @@ export interface Run {
   readonly held: ActiveRequest[];
 }
 
+/** A worker as the engine counts what it has to do. */
+export interface WorkerLoad {
+  readonly id: number;
+  queued: number;
+}
+
 /** A task that knows its run. */
 export interface EngineTask extends Task<ActiveRequest> {
   readonly run: Run;

@@ -1,6 +1,6 @@
 import type { CellNode } from "../../graph/cell_graph.ts";
 import type { Result } from "../../graph/result.ts";
-import type { Executor, Settlement } from "../core/executor.ts";
+import type { Executor, SessionMemory, Settlement } from "../core/executor.ts";
 import type { SlotRequest, SlotTask } from "./slot.ts";
 import type { TensorStore } from "./tensor_store.ts";
 
@@ -17,6 +17,14 @@ export abstract class SlotExecutor implements Executor {
   constructor(store: TensorStore, taskBytes: number) {
     this.store = store;
     this.#taskBytes = taskBytes;
+  }
+
+  /**
+   * Slots of sessions.
+   * @internal
+   */
+  get sessions(): SessionMemory {
+    return this.store.sessions as SessionMemory;
   }
 
   /** How many workers there are. */

@@ -26,6 +26,7 @@ import {
   planMemory,
 } from "./memory_plan.ts";
 import { resultOf } from "./result_of.ts";
+import { SessionSlots } from "./session_slots.ts";
 import type { Slot, SlotRequest } from "./slot.ts";
 import {
   abandonSlot,
@@ -51,6 +52,8 @@ export class TensorStore {
   readonly #programIds: ReadonlyMap<Cell, number>;
   readonly #workers: MemoryPlan["workers"];
   readonly #pool: SlotPool;
+  /** Slots that stay from frame to frame. */
+  readonly sessions: SessionSlots;
   /** Runs the cells' operators in plain TypeScript, if they have any. */
   readonly plain: RunPlain | undefined;
 
@@ -70,6 +73,7 @@ export class TensorStore {
     this.tables = new TaskTables(plan, new Uint32Array(this.memory.buffer));
     for (const { data, address } of constants) this.#write(data, address);
     this.#pool = new SlotPool(slots, slots + plan.slotBytes);
+    this.sessions = new SessionSlots(this.#pool, this.#bytes);
   }
 
   runnerMemory(worker: number): RunnerMemory {
@@ -85,8 +89,9 @@ export class TensorStore {
     return this.#programIds.get(cell) as number;
   }
 
-  /** Plans the request's slot and writes its inputs. */
+  /** Plans the request's slot and writes its inputs; a frame has its session's. */
   admit(request: SlotRequest): void {
+    if (request.session) return this.sessions.begin(request);
     const plan = new SlotPlan(request.graph);
     const slot: Slot = { ...this.#pool.allocate(plan.bytes), plan };
     request.slot = slot;
@@ -136,11 +141,13 @@ export class TensorStore {
   }
 
   result(request: SlotRequest): Result {
+    if (request.session) return this.sessions.result(request);
     return resultOf(request.graph, request.slot.address, this.#bytes);
   }
 
   release(request: SlotRequest): void {
-    this.#pool.release(request.takeSlot());
+    const slot = request.takeSlot();
+    if (!request.session) this.#pool.release(slot);
   }
 }
 

@@ -3,7 +3,7 @@ import type { CellNode } from "../../graph/cell_graph.ts";
 import type { Result } from "../../graph/result.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
-import type { Executor, Settlement } from "../core/executor.ts";
+import type { Executor, SessionMemory, Settlement } from "../core/executor.ts";
 import { virtualDevices } from "./virtual_devices.ts";
 import {
   VIRTUAL_CHECKS,
@@ -64,6 +64,17 @@ export class SimExecutor implements Executor {
       (task) => this.#step(task),
     );
   }
+
+  /**
+   * Sessions without a state.
+   * @internal
+   */
+  readonly sessions: SessionMemory = {
+    open() {},
+    load() {},
+    save: ({ frame }) => frame.initialState(),
+    close() {},
+  };
 
   /** How many workers there are. */
   get workers(): number {

@@ -2,6 +2,7 @@ import { describe } from "../../base/describe.ts";
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
 import type { Model } from "../../graph/model.ts";
 import type { OutputTypes, Result } from "../../graph/result.ts";
+import type { StreamModel } from "../../graph/stream_model.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Observer } from "../../policy/records.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
@@ -21,12 +22,18 @@ import type { EngineOptions } from "../core/engine_options.ts";
 import { ClosedError } from "../core/errors.ts";
 import { guardedObserver } from "./guarded_observer.ts";
 import { timerMs } from "./patience.ts";
+import type { RunResult } from "./run_result.ts";
 import { startExecutor } from "./start_executor.ts";
+import {
+  type StreamHost,
+  type StreamOptions,
+  StreamSession,
+} from "./stream_session.ts";
 import {
   type ExecutionOptions,
   SERVED_CHECKS,
 } from "../tensors/tensor_options.ts";
-import { type Timing, timingOf } from "./timing.ts";
+import { timingOf } from "./timing.ts";
 import type { WallExecutor } from "./wall_executor.ts";
 import { watchSignal } from "./watch_signal.ts";
 
@@ -67,14 +74,6 @@ export interface RequestOptions {
   batches?: boolean;
   /** Growing steps after which the workload ends the request (measurements); policies do not see it. */
   stepsFixed?: number;
-}
-
-/** What became of a request. */
-export interface RunResult<Outputs extends OutputTypes = OutputTypes> {
-  /** The model's results by name. */
-  readonly outputs: Result<Outputs>;
-  /** How long it queued and ran. */
-  readonly timing: Timing;
 }
 
 const QUEUE_MAX = 10_000;
@@ -137,6 +136,9 @@ export class ServingEngine {
   #admitUntilNs = 0;
   #timer: { id: ReturnType<typeof setTimeout>; atNs: number } | undefined;
   #onIdle: (() => void) | undefined;
+  readonly #host: StreamHost;
+  /** Somebody is to look around before this turn of the event loop is over. */
+  #turningSoon = false;
 
   /**
    * Packs the weights, starts the workers.
@@ -188,6 +190,16 @@ export class ServingEngine {
       ...options,
       hasTime: () => wallNs() < this.#admitUntilNs,
     });
+    const isBusy = () => this.#busy;
+    this.#host = {
+      core: this.#core,
+      get isBusy() {
+        return isBusy();
+      },
+      refusal: () => this.#refusal(),
+      do: (action) => this.#do(action),
+      turnSoon: () => this.#turnSoon(),
+    };
   }
 
   /** Threads that compute, besides the one that the engine lives in; 0: that one does it itself. */
@@ -285,7 +297,34 @@ export class ServingEngine {
   }
 
   /**
-   * Refuses new requests and ends the workers.
+   * Opens a stream: its state stays in the engine's memory (`slotBytes`) from frame to frame, until it is closed or
+   * parked.
+   * @throws TypeError or RangeError on a model that is none of streams or not the engine's, an option that is not
+   * one, or a snapshot of another model; QueueFullError when all slots are taken; ClosedError
+   *
+   * @example Frames of two streams, batched together
+   * ```ts
+   * import { cellular, lstmStream, ServingEngine } from "@shoal/core";
+   *
+   * const model = lstmStream({ hidden: 64, features: 2 });
+   * await using engine = await ServingEngine.create({ models: [model], policy: cellular() });
+   * const streams = [engine.open(model), engine.open(model)];
+   * for (let t = 0; t < 3; t++) {
+   *   const results = await Promise.all(streams.map((stream, i) => stream.push({ x: [t, i] })));
+   *   for (const { outputs } of results) console.log(outputs.h.data[0]);
+   * }
+   * for (const stream of streams) await stream.close();
+   * ```
+   */
+  open<I extends string, O extends OutputTypes>(
+    model: StreamModel<I, O>,
+    options: StreamOptions = {},
+  ): StreamSession<I, O> {
+    return new StreamSession(this.#host, model, options);
+  }
+
+  /**
+   * Refuses new requests and frames, and ends the workers.
    * @param pending what becomes of requests in the system: "finish" them (default) or "reject" them;
    * a second call may still reject what the first one would have finished
    */
@@ -379,6 +418,16 @@ export class ServingEngine {
     if (this.#core.tasksInFlight > 0 && !this.#listening) {
       this.#listen(seen);
     }
+  }
+
+  /** All that comes in before the microtasks under way are done is seen at once. */
+  #turnSoon(): void {
+    if (this.#turningSoon) return;
+    this.#turningSoon = true;
+    queueMicrotask(() => {
+      this.#turningSoon = false;
+      this.#do(() => this.#turn());
+    });
   }
 
   /** An engine that takes nothing more hears of nothing but tasks and times. */

@@ -1,0 +1,110 @@
+/**
+ * Slots of sessions: what lies in them, and how frames come and go. A session's slot is planned like any request's
+ * (`FrameGraph`); what its nodes read of the model's constants is written once, what frames bring every time.
+ */
+import type { InputData } from "../../graph/input_data.ts";
+import type { Result } from "../../graph/result.ts";
+import { elements, type Tensor, type TensorData } from "../../tensor/tensor.ts";
+import type { ActiveSession } from "../core/active_request.ts";
+import type { SessionMemory } from "../core/executor.ts";
+import type { Slot, SlotRequest } from "./slot.ts";
+import { openHeader } from "./slot_header.ts";
+import type { SlotPool } from "./slot_pool.ts";
+
+type SlotSession = ActiveSession<Slot>;
+
+export class SessionSlots implements SessionMemory {
+  readonly #pool: SlotPool;
+  readonly #bytes: Uint8Array;
+  readonly #words: Int32Array;
+  readonly #floats: Float32Array;
+
+  /** @param bytes linear memory */
+  constructor(pool: SlotPool, { buffer }: Uint8Array) {
+    this.#pool = pool;
+    this.#bytes = new Uint8Array(buffer);
+    this.#words = new Int32Array(buffer);
+    this.#floats = new Float32Array(buffer);
+  }
+
+  open(session: SlotSession): void {
+    const { plan, constants } = session.frame;
+    const slot: Slot = { ...this.#pool.allocate(plan.bytes), plan };
+    session.slot = slot;
+    for (const input of constants) this.#bring(slot, input, input.data);
+  }
+
+  load(session: SlotSession, state: Uint8Array | undefined): void {
+    const slot = session.slot!;
+    const saved = state ?? session.frame.initialState();
+    let at = 0;
+    for (const { data, initial: { byteLength } } of session.frame.states) {
+      const address = slot.address + data.offset;
+      this.#bytes.set(saved.subarray(at, at + byteLength), address);
+      at += byteLength;
+    }
+  }
+
+  save(session: SlotSession): Uint8Array {
+    const slot = session.slot!;
+    const saved = new Uint8Array(session.frame.stateBytes);
+    let at = 0;
+    for (const { data, initial: { byteLength } } of session.frame.states) {
+      const address = slot.address + data.offset;
+      saved.set(this.#bytes.subarray(address, address + byteLength), at);
+      at += byteLength;
+    }
+    return saved;
+  }
+
+  close(session: SlotSession): void {
+    this.#pool.release(session.slot!);
+    session.slot = undefined;
+  }
+
+  /** A frame begins: its rows are written, and its slot's header is as for a fresh request. */
+  begin(request: SlotRequest): void {
+    const { slot, frame: { inputs } } = request.session!;
+    request.slot = slot!;
+    openHeader(this.#words, slot!.address, 0);
+    const { values } = request.rows!;
+    for (let i = 0; i < inputs.length; i++) {
+      this.#bring(slot!, inputs[i].data, values[i]);
+    }
+  }
+
+  #bring({ address }: Slot, { offset }: InputData, data: TensorData): void {
+    const at = address + offset;
+    if (data instanceof Float32Array) this.#floats.set(data, at >>> 2);
+    else if (data instanceof Int32Array) this.#words.set(data, at >>> 2);
+    else {
+      const { buffer, byteOffset, byteLength } = data;
+      this.#bytes.set(new Uint8Array(buffer, byteOffset, byteLength), at);
+    }
+  }
+
+  /** The results of a frame that is done: in arrays of its caller's, or in fresh ones. */
+  result({ session, slot, rows }: SlotRequest): Result {
+    const { outputs } = session!.frame;
+    const into = rows!.into;
+    const result: Record<string, Tensor<TensorData>> = {};
+    for (let i = 0; i < outputs.length; i++) {
+      const { name, dtype, width, shape, node, port } = outputs[i];
+      const at = slot.address + node.offsets[port];
+      const given = into?.[name];
+      if (dtype === "f32") {
+        const data = this.#floats.subarray(at >>> 2, (at >>> 2) + width);
+        if (given) (given as Float32Array).set(data);
+        result[name] = { shape, data: given ?? data.slice() };
+        continue;
+      }
+      const data = given ?? elements(dtype, width);
+      const { buffer, byteOffset, byteLength } = data;
+      new Uint8Array(buffer, byteOffset, byteLength).set(
+        this.#bytes.subarray(at, at + byteLength),
+      );
+      result[name] = { shape, data };
+    }
+    return result as Result;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Results of what comes in, in order, with a bounded number under way: what is asked for is not asked for earlier than
+ * it may go on, and a result does not wait for what comes in next.
+ * @param push starts one
+ * @param ahead under way at once, at most
+ * @param onError hears of those that fail, which are left out then; default: the first ends the iteration
+ */
+export async function* orderedResults<In, Out>(
+  inputs: AsyncIterable<In> | Iterable<In>,
+  push: (input: In) => Promise<Out>,
+  ahead: number,
+  onError?: (error: Error, index: number) => void,
+): AsyncGenerator<Out, void, undefined> {
+  const source = Symbol.asyncIterator in inputs
+    ? inputs[Symbol.asyncIterator]()
+    : inputs[Symbol.iterator]();
+  const underWay: Promise<Out>[] = [];
+  let asked: Promise<void> | undefined;
+  let came: IteratorResult<In> | undefined;
+  let broken: { readonly error: unknown } | undefined;
+  let isOver = false;
+  let index = 0;
+
+  const ask = (): Promise<void> =>
+    Promise.resolve(source.next()).then(
+      (next) => void (came = next),
+      (error) => void (broken = { error }),
+    );
+  const take = (): void => {
+    asked = undefined;
+    if (broken || came?.done) isOver = true;
+    else {
+      const result = push(came!.value);
+      // Who looks at it later hears of it still.
+      result.catch(() => {});
+      underWay.push(result);
+    }
+    came = undefined;
+  };
+
+  try {
+    for (;;) {
+      if (!isOver && underWay.length < ahead) asked ??= ask();
+      const [first] = underWay;
+      if (asked !== undefined) {
+        await (first ? Promise.race([asked, settled(first)]) : asked);
+        if (came || broken) {
+          take();
+          continue;
+        }
+      }
+      if (first === undefined) break;
+      underWay.shift();
+      try {
+        yield await first;
+      } catch (error) {
+        if (onError === undefined) throw error;
+        onError(error as Error, index);
+      }
+      index++;
+    }
+  } finally {
+    if (!isOver) await source.return?.();
+  }
+  if (broken) throw broken.error;
+}
+
+function settled(promise: Promise<unknown>): Promise<void> {
+  return promise.then(() => {}, () => {});
+}

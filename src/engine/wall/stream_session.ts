@@ -1,0 +1,349 @@
+import {
+  anything,
+  checkedOptions,
+  type Checks,
+  ofType,
+  positive,
+  positiveInteger,
+} from "../../base/checked_options.ts";
+import { describe } from "../../base/describe.ts";
+import { msToNs } from "../../base/units.ts";
+import type { OutputTypes, Result } from "../../graph/result.ts";
+import type { Frame, StreamModel } from "../../graph/stream_model.ts";
+import type { DataOf, Dtype, TensorData } from "../../tensor/tensor.ts";
+import { ActiveRequest, type ActiveSession } from "../core/active_request.ts";
+import type { EngineCore } from "../core/engine.ts";
+import { ClosedError } from "../core/errors.ts";
+import { wallNs } from "./clock.ts";
+import { orderedResults } from "./ordered_results.ts";
+import type { RunResult } from "./run_result.ts";
+import { timingOf } from "./timing.ts";
+import { watchSignal } from "./watch_signal.ts";
+
+/** Options of {@linkcode ServingEngine.open}. */
+export interface StreamOptions {
+  /**
+   * A deadline for each frame: one that is not done so many milliseconds after its push is ended with a
+   * DeadlineError, and leaves the state as it found it. Default Infinity.
+   */
+  deadlineMs?: number;
+  /** Frames that may wait for the one under way; a further one is refused. Default 32. */
+  pendingMax?: number;
+  /** What `snapshot` of a stream of this model returned, here or in another process: the stream goes on from there. */
+  snapshot?: Uint8Array;
+}
+
+/**
+ * Options of {@linkcode StreamSession.push}.
+ * @typeParam O see StreamModel
+ */
+export interface FrameOptions<O extends OutputTypes = OutputTypes> {
+  /** Cancels the frame, which leaves the state as it found it; its promise is rejected with the signal's reason. */
+  signal?: AbortSignal;
+  /** As in StreamOptions, for this frame. */
+  deadlineMs?: number;
+  /**
+   * Arrays that results are written to, by name; default: fresh ones. Not to be looked at before the promise is
+   * resolved; where it is rejected they may have been written.
+   */
+  into?: { readonly [Name in keyof O]?: DataOf<NonNullable<O[Name]>> };
+}
+
+/** Options of {@linkcode StreamSession.pipe}. */
+export interface PipeOptions {
+  /** As in StreamOptions, for these frames. */
+  deadlineMs?: number;
+  /** Frames that are under way or wait at once, at most; default 4, or `pendingMax` + 1 if that is less. */
+  ahead?: number;
+  /**
+   * Hears of frames without a result (too late, failed), by their number from 0 on, which are left out then.
+   * Default: the first one ends the iteration with its error.
+   */
+  onError?: (error: Error, index: number) => void;
+}
+
+/** Frames that may wait, unless told. */
+const PENDING_MAX = 32;
+
+/** Frames of a pipe under way at once, unless told. */
+const AHEAD = 4;
+
+/** Of the options of `ServingEngine.open`. */
+const STREAM_CHECKS: Checks<StreamOptions> = {
+  deadlineMs: positive,
+  pendingMax: positiveInteger,
+  // Whatever it is, readSnapshot finds out.
+  snapshot: anything,
+};
+
+const FRAME_CHECKS: Checks<FrameOptions> = {
+  signal: anything,
+  deadlineMs: positive,
+  into: ofType("object"),
+};
+
+const PIPE_CHECKS: Checks<PipeOptions> = {
+  deadlineMs: positive,
+  ahead: positiveInteger,
+  onError: ofType("function"),
+};
+
+/** What a stream needs of its engine. */
+export interface StreamHost {
+  readonly core: EngineCore;
+  /** Whether the core is in the middle of something. */
+  readonly isBusy: boolean;
+  /** Why nothing is taken any more. */
+  refusal(): Error | undefined;
+  /** Does something to the core: now, or, from inside a callback that it called, as soon as it is done. */
+  do(action: () => void): void;
+  /** Lets the engine look around, once for all who ask in a turn of the event loop. */
+  turnSoon(): void;
+}
+
+/**
+ * A live stream: a model's state, and frames that come one after the other. `ServingEngine.open` makes them. What is
+ * asked of a stream is done in the order of the calls; frames of different streams share batches, and a frame's
+ * result is the same bits as if the stream were alone.
+ *
+ * @example
+ * ```ts
+ * import { cellular, gruStream, ServingEngine } from "@shoal/core";
+ *
+ * const model = gruStream({ hidden: 64, features: 3 });
+ * await using engine = await ServingEngine.create({ models: [model], policy: cellular() });
+ * const stream = engine.open(model, { deadlineMs: 1000 });
+ * const { outputs } = await stream.push({ x: Float32Array.of(0.1, 0.2, 0.3) });
+ * console.log(outputs.h.data);
+ *
+ * const snapshot = await stream.snapshot();
+ * await stream.close();
+ * const again = engine.open(model, { snapshot }); // goes on with the second frame
+ * for await (const { outputs } of again.pipe([{ x: [0.4, 0.5, 0.6] }])) console.log(outputs.h.data);
+ * await again.close();
+ * ```
+ * @typeParam I see StreamModel
+ * @typeParam O see StreamModel
+ */
+export class StreamSession<
+  I extends string = string,
+  O extends OutputTypes = OutputTypes,
+> {
+  readonly #host: StreamHost;
+  readonly #session: ActiveSession;
+  readonly #deadlineMs: number;
+  #closing: Promise<void> | undefined;
+
+  /**
+   * Use `ServingEngine.open`.
+   * @internal
+   */
+  constructor(
+    host: StreamHost,
+    /** What its frames go through. */
+    readonly model: StreamModel<I, O>,
+    options: StreamOptions,
+  ) {
+    const { deadlineMs = Infinity, pendingMax = PENDING_MAX, snapshot } =
+      checkedOptions("open()", options, STREAM_CHECKS);
+    const refusal = host.refusal();
+    if (refusal) throw refusal;
+    this.#host = host;
+    this.#deadlineMs = deadlineMs;
+    this.#session = host.core.sessions.open(model, pendingMax, snapshot);
+  }
+
+  /** Frames done since it began, or was reset; those before a snapshot count. */
+  get frames(): number {
+    return this.#session.framesDone;
+  }
+
+  /** Frames that wait for the one under way. */
+  get pending(): number {
+    return this.#session.waiting;
+  }
+
+  /** Whether its state lies outside of the slots; the next frame brings it back. */
+  get parked(): boolean {
+    return !this.closed && !this.#session.isResident;
+  }
+
+  /** Whether it takes no frame any more: it was closed, or the engine. */
+  get closed(): boolean {
+    return this.#session.isClosed || this.#host.refusal() !== undefined;
+  }
+
+  /**
+   * The next frame. It is copied, or written where it belongs, before this returns. Resolves with its results;
+   * rejects with TypeError or RangeError on a frame that is none of the model's, QueueFullError when `pendingMax`
+   * frames wait (or, where the stream is parked, no slot is free), DeadlineError, CellError, WorkerError, ClosedError,
+   * or the reason of the signal. The state is then as if the frame had not been pushed, and the stream goes on.
+   */
+  push(
+    frame: Frame<I>,
+    options?: FrameOptions<O>,
+  ): Promise<RunResult<O>> {
+    return new Promise((resolve, reject) => {
+      const host = this.#host;
+      const session = this.#session;
+      const { signal, deadlineMs = this.#deadlineMs, into } = options
+        ? checkedOptions("push()", options, FRAME_CHECKS)
+        : NONE;
+      const refusal = host.refusal();
+      if (refusal) throw refusal;
+      const arrivalNs = wallNs();
+      // What is done later may find the caller's arrays changed.
+      const input = host.isBusy ? structuredClone(frame) : frame;
+      let request: ActiveRequest | undefined;
+      let aborted: { reason: unknown } | undefined;
+      const unwatch = signal && watchSignal(signal, (reason) => {
+        aborted = { reason };
+        host.do(() => {
+          if (request === undefined) return;
+          host.core.cancel(request, wallNs(), reason as Error);
+          host.turnSoon();
+        });
+      });
+      host.do(() => {
+        try {
+          const refusal = host.refusal();
+          if (refusal) throw refusal;
+          if (aborted) throw aborted.reason;
+          request = host.core.submit({
+            model: session.model,
+            session,
+            input,
+            arrivalNs,
+            finishNs: arrivalNs + msToNs(deadlineMs),
+            ...(into && { into: into as Record<string, TensorData> }),
+            onEnd({ outcome, result, error }, endNs) {
+              if (outcome === "done") {
+                const timing = timingOf(request!, endNs);
+                resolve({ outputs: result as Result<O>, timing });
+              } else reject(error);
+              unwatch?.();
+            },
+          });
+          host.turnSoon();
+        } catch (error) {
+          reject(error);
+          unwatch?.();
+        }
+      });
+    });
+  }
+
+  /**
+   * Pushes frames as they come and gives their results in order. It looks no further ahead than `ahead` frames, and
+   * asks for the next frame only when it may push it; the stream stays open when the frames are over.
+   * @throws what a frame's push is rejected with, unless `onError` hears of it; what the frames' own iterator throws
+   */
+  pipe(
+    frames: AsyncIterable<Frame<I>> | Iterable<Frame<I>>,
+    options: PipeOptions = {},
+  ): AsyncGenerator<RunResult<O>, void, undefined> {
+    const { ahead = AHEAD, onError, deadlineMs } = checkedOptions(
+      "pipe()",
+      options,
+      PIPE_CHECKS,
+    );
+    const frameOptions = deadlineMs === undefined ? undefined : { deadlineMs };
+    return orderedResults(
+      frames,
+      (frame) => this.push(frame, frameOptions),
+      Math.min(ahead, this.#session.pendingMax + 1),
+      onError,
+    );
+  }
+
+  /** Begins again: the next frame finds the state that the model begins with. */
+  reset(): Promise<void> {
+    return this.#after((sessions) => sessions.reset(this.#session));
+  }
+
+  /** Copies the state out and gives the slot away. The next frame brings it back, or `resume`. */
+  park(): Promise<void> {
+    return this.#after((sessions) => sessions.park(this.#session));
+  }
+
+  /** Takes a slot again, ahead of the next frame. Rejects with QueueFullError when there is none. */
+  resume(): Promise<void> {
+    return this.#after((sessions) => sessions.resume(this.#session));
+  }
+
+  /** The state after all frames pushed before, in bytes: see StreamOptions.snapshot. */
+  snapshot(): Promise<Uint8Array> {
+    return this.#after((sessions) => sessions.snapshot(this.#session));
+  }
+
+  /**
+   * Takes no frame any more and gives the slot away.
+   * @param pending what becomes of frames that were pushed: "finish" them (default) or "reject" them with ClosedError;
+   * a second call may still reject what the first one would have finished
+   */
+  close(pending: "finish" | "reject" = "finish"): Promise<void> {
+    if (pending !== "finish" && pending !== "reject") {
+      return Promise.reject(
+        new TypeError(
+          `close() takes "finish" or "reject", got ${describe(pending)}`,
+        ),
+      );
+    }
+    const { core } = this.#host;
+    const session = this.#session;
+    if (this.#closing === undefined) {
+      const closed = this.#host.refusal() === undefined
+        ? this.#after((sessions) => sessions.close(session))
+        : Promise.resolve();
+      session.isClosed = true;
+      // An engine that has ended has no slots left to give away.
+      this.#closing = closed.catch(() => {});
+    }
+    if (pending === "reject") {
+      this.#host.do(() => {
+        const error = new ClosedError("The stream was closed");
+        const { line, current } = session;
+        for (const request of [current, ...line]) {
+          if (!(request instanceof ActiveRequest)) continue;
+          core.cancel(request, wallNs(), error);
+        }
+        this.#host.turnSoon();
+      });
+    }
+    return this.#closing;
+  }
+
+  /** As close(): for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** Does something when all that was asked for before is done. */
+  #after<T>(run: (sessions: EngineCore["sessions"]) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const { core } = this.#host;
+      const refusal = this.#refusal();
+      if (refusal) throw refusal;
+      this.#host.do(() =>
+        core.sessions.after(this.#session, {
+          run() {
+            try {
+              resolve(run(core.sessions));
+            } catch (error) {
+              reject(error);
+            }
+          },
+          abandon: reject,
+        })
+      );
+    });
+  }
+
+  #refusal(): Error | undefined {
+    const { isClosed } = this.#session;
+    return this.#host.refusal() ??
+      (isClosed ? new ClosedError("The stream is closed") : undefined);
+  }
+}
+
+const NONE: FrameOptions<Record<string, Dtype>> = {};
