@@ -10,10 +10,10 @@ export {
 export { ServingEngine } from "./engine/wall/serving.ts";
 export type { RequestOptions, ServingOptions } from "./engine/wall/serving.ts";
 export type { RunResult } from "./engine/wall/run_result.ts";
-export {
-  type FrameOptions,
-  type PipeOptions,
-  type StreamOptions,
+export type {
+  FrameOptions,
+  PipeOptions,
+  StreamOptions,
   StreamSession,
 } from "./engine/wall/stream_session.ts";
 export type { BatchTiming, Timing } from "./engine/wall/timing.ts";

@@ -49,14 +49,28 @@ export {
 export type { SharedTableOptions } from "./cost/published.ts";
 export type { SharedCost } from "./cost/shared_cost.ts";
 export { constantCost, TableCost } from "./cost/table_cost.ts";
-export type { ActiveRequest, OnEnd } from "./engine/core/active_request.ts";
+export type {
+  ActiveRequest,
+  ActiveSession,
+  OnEnd,
+} from "./engine/core/active_request.ts";
 export { EngineCore } from "./engine/core/engine.ts";
 export type {
   EngineOptions,
   Submission,
 } from "./engine/core/engine_options.ts";
 export type { SlotExecutor } from "./engine/tensors/slot_executor.ts";
-export type { Executor, Settlement } from "./engine/core/executor.ts";
+export type {
+  FrameRows,
+  Session,
+  SessionAction,
+} from "./engine/core/session.ts";
+export type { Sessions } from "./engine/core/sessions.ts";
+export type {
+  Executor,
+  SessionMemory,
+  Settlement,
+} from "./engine/core/executor.ts";
 export { PairedExecutor } from "./engine/virtual/paired_executor.ts";
 export type { PairedOptions } from "./engine/virtual/paired_executor.ts";
 export { SimExecutor } from "./engine/virtual/sim_executor.ts";

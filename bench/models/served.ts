@@ -4,7 +4,7 @@ import { CellGraph } from "../../src/graph/cell_graph.ts";
 import { growingCells } from "../../src/graph/growing_cells.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { SlotPlan } from "../../src/graph/slot_plan.ts";
-import type { RunResult } from "../../src/engine/wall/serving.ts";
+import type { RunResult } from "../../src/engine/wall/run_result.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 
 /** A batch is launched once all of its requests are there; they are, before this. */

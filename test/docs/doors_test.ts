@@ -13,7 +13,7 @@ const DOORS = ["mod", "kernels", "simulate", "npu", "onnx"] as const;
 const fileOf = (door: string): string => `src/${door}.ts`;
 
 /** Values of the serving door besides the models, one for each of the registry: as many as can be seen at a glance. */
-const SERVING_VALUES_MAX = 24;
+const SERVING_VALUES_MAX = 27;
 
 interface Declaration {
   /** "reference": another name of what the door exports already. */

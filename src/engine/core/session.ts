@@ -26,7 +26,10 @@ export interface SessionAction {
  * @typeParam Slot what the executor keeps with it
  */
 export class Session<R, Slot = unknown> {
-  /** The graph of all of its frames. */
+  /**
+   * The graph of all of its frames.
+   * @internal
+   */
   readonly frame: FrameGraph<R>;
   /** Belongs to the executor; undefined while it has no room. */
   slot: Slot | undefined = undefined;
@@ -38,7 +41,10 @@ export class Session<R, Slot = unknown> {
   framesDone = 0;
   /** The frame under way: its rows are in flight, or it waits for the policy. */
   current: R | undefined = undefined;
-  /** Frames that wait, and what is to be done between them, in order. */
+  /**
+   * Frames that wait, and what is to be done between them, in order.
+   * @internal
+   */
   readonly line: Fifo<R | SessionAction> = new Fifo();
   /** Frames in `line`. */
   waiting = 0;
@@ -53,6 +59,7 @@ export class Session<R, Slot = unknown> {
    * @throws TypeError or RangeError on a model whose frames are none
    */
   constructor(
+    /** What its frames go through. */
     readonly model: StreamModel,
     /** Frames that may wait for the one under way. */
     readonly pendingMax: number,

@@ -28,7 +28,10 @@ export class Sessions {
   /** Sessions in which something waits and nothing is under way. */
   readonly #ready = new Fifo<ActiveSession>();
 
-  /** @param models those that the engine knows */
+  /**
+   * @internal
+   * @param models those that the engine knows
+   */
   constructor(executor: Executor, models: KnownModels) {
     this.#executor = executor;
     this.#models = models;
