@@ -106,7 +106,7 @@ export type { RecurrentOperators } from "./graph/operators/recurrent.ts";
 export type { RowOperators } from "./graph/operators/rows.ts";
 export type { SignalOperators } from "./graph/operators/signals.ts";
 export type { ParseTree } from "./graph/parse_tree.ts";
-export type { OutputTypes, Result } from "./graph/result.ts";
+export type { OutputTypes, Result, ResultOptions } from "./graph/result.ts";
 export type { ExecutionOptions } from "./engine/tensors/tensor_options.ts";
 export type { EngineFeature, EngineProbe } from "./kernels/module/features.ts";
 export type { TeamWays } from "./kernels/team/leader.ts";

@@ -66,6 +66,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     fuse: ["simplify"],
     lower: [],
     quantize: ["read", "shapes", "simplify"],
+    sequence: ["shapes", "fuse", "lower"],
     decoder: ["shapes", "simplify", "fuse", "lower"],
   },
   policy: {

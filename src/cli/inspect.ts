@@ -2,7 +2,7 @@
 import type { Cell } from "../graph/cell.ts";
 import type { Operator } from "../graph/operator.ts";
 import { productsOf } from "../graph/products.ts";
-import type { InputSpec } from "../onnx/input_tensors.ts";
+import { type InputSpec, shapeText } from "../onnx/input_tensors.ts";
 import type { OnnxCellModel } from "../onnx/model.ts";
 import { renderTable, type Table } from "../report/table.ts";
 import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
@@ -39,12 +39,15 @@ export async function inspect(args: string[]): Promise<number> {
 
 interface AboutCell {
   readonly name: string;
+  /** What its rows are. */
+  readonly rows: "requests" | "positions";
   readonly operators: Readonly<Record<string, number>>;
   readonly parameters: number;
   readonly products: number;
 }
 
-function aboutCell({ name, operators }: Cell): AboutCell {
+function aboutCell({ name, phase, tokensMax, operators }: Cell): AboutCell {
+  const isPosition = tokensMax !== undefined || phase === "encoder";
   const counts: Record<string, number> = {};
   for (const operator of operators) {
     if (operator.op === "Reshape" || operator.op === "Constant") continue;
@@ -57,6 +60,7 @@ function aboutCell({ name, operators }: Cell): AboutCell {
     operators.reduce((total, operator) => total + of(operator), 0);
   return {
     name,
+    rows: isPosition ? "positions" : "requests",
     operators: counts,
     parameters: sum(parametersOf),
     products: sum(productsOf),
@@ -79,18 +83,19 @@ function parametersOf(operator: Operator): number {
 
 function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
   const listed = (specs: readonly InputSpec[]) =>
-    specs.map(({ name, dtype, shape }) =>
-      `  ${name}: ${dtype}[${shape.join(", ")}]`
-    );
+    specs.map((spec) => `  ${spec.name}: ${spec.dtype}${shapeText(spec)}`);
+  const free = model.inputs.find(({ free }) => free)?.free;
   const table: Table = {
     columns: [
       { title: "cell" },
+      { title: "rows" },
       { title: "operators" },
       { title: "parameters", align: "right" },
       { title: "products", align: "right" },
     ],
-    rows: cells.map(({ name, operators, parameters, products }, i) => [
+    rows: cells.map(({ name, rows, operators, parameters, products }, i) => [
       { text: name.slice(name.lastIndexOf(`/${i}`) + 1) },
+      { text: rows },
       {
         text: Object.entries(operators).map(([op, count]) =>
           count === 1 ? op : `${count} ${op}`
@@ -107,7 +112,9 @@ function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
       total(({ parameters }) => parameters)
     } parameters, ${
       total(({ products }) => products)
-    } multiply-accumulates a request`,
+    } multiply-accumulates a request${
+      free ? ` of one of ${JSON.stringify(free.name)}` : ""
+    }`,
     "inputs",
     ...listed(model.inputs),
     "outputs",
@@ -115,6 +122,10 @@ function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
     "",
     renderTable(table, { color: stdoutColor() }).trimEnd(),
     ...model.notes.map((note) => `- ${note}`),
-    "Every request is a row of its own in every cell: any number of them batch, under every policy.",
+    free
+      ? `Requests bring as many of ${
+        JSON.stringify(free.name)
+      } as they like; those of unlike lengths batch, without padding, under every policy.`
+      : "Every request is a row of its own in every cell: any number of them batch, under every policy.",
   ].join("\n");
 }

@@ -10,6 +10,7 @@ import { UsageError } from "./terminal.ts";
 /** Options of such a command. */
 export const ONNX_OPTIONS = {
   size: { type: "string", multiple: true },
+  "size-max": { type: "string", multiple: true },
   shape: { type: "string", multiple: true },
   cells: { type: "string" },
 } as const;
@@ -17,6 +18,7 @@ export const ONNX_OPTIONS = {
 /** Lines of help about them. */
 export const ONNX_HELP =
   `  --size NAME=N     size of an axis that the file calls NAME; a batch axis in front is 1
+  --size-max NAME=N most of an axis that stays free, as that of a sequence: requests have any size of it up to N
   --shape NAME=1,N  sizes of all axes of input NAME, where the file leaves some open
   --cells SIZE      "layer", "model", or least multiply-accumulates of a cell (default 16777216)`;
 
@@ -32,6 +34,7 @@ export function sidesOf(option: string, text: string): [string, string] {
 /** What these options came to. */
 export interface FileOptions {
   readonly size?: readonly string[];
+  readonly "size-max"?: readonly string[];
   readonly shape?: readonly string[];
   readonly cells?: string;
 }
@@ -43,18 +46,21 @@ export interface FileOptions {
 export async function loadFile(
   command: string,
   path: string | undefined,
-  { size = [], shape = [], cells }: FileOptions,
+  { size = [], "size-max": sizeMax = [], shape = [], cells }: FileOptions,
 ): Promise<OnnxCellModel> {
   if (path === undefined) {
     throw new UsageError(`MODEL.onnx is missing${see(command)}`);
   }
   const one = (what: string, text: string) =>
     integerOf(what, text, { min: 1, max: SIZE_MAX });
+  const sizes = (option: string, given: readonly string[]) =>
+    Object.fromEntries(given.map((text) => {
+      const [name, value] = sidesOf(option, text);
+      return [name, one(`--${option} ${name}`, value)];
+    }));
   const options: ModelOptions = {
-    sizes: Object.fromEntries(size.map((text) => {
-      const [name, value] = sidesOf("size", text);
-      return [name, one(`--size ${name}`, value)];
-    })),
+    sizes: sizes("size", size),
+    sizesMax: sizes("size-max", sizeMax),
     shapes: Object.fromEntries(shape.map((text) => {
       const [name, value] = sidesOf("shape", text);
       return [

@@ -13,8 +13,13 @@ import {
 } from "./node_checks.ts";
 import { nodesMaxOf } from "./nodes_max.ts";
 import type { Piece } from "./piece.ts";
-import type { OutputTypes } from "./result.ts";
-import { isSamePort, type ResultRows, typeOf } from "./result_rows.ts";
+import type { OutputTypes, ResultOptions } from "./result.ts";
+import {
+  alongAxis,
+  isSamePort,
+  type ResultRows,
+  typeOf,
+} from "./result_rows.ts";
 
 /** Life of a node. "Ready" is not a state: it follows from the predecessors (see `readyFor`). */
 export const NODE = { waiting: 0, submitted: 1, done: 2, void: 3 } as const;
@@ -358,10 +363,10 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
 
   /**
    * Declares a result of the request: an output of a node, or one token of it, in the shape of the port.
-   * @throws TypeError when it has one of that name, the model declares none, it is of another type or no
+   * @throws RangeError when rows cannot be along the axis; TypeError when it has one of that name, the model declares none, it is of another type or no
    * output of a node; or while the graph grows, since a step may turn out to be void
    */
-  result(name: string, source: NodeOutput): void {
+  result(name: string, source: NodeOutput, options?: ResultOptions): void {
     this.#appends();
     if (this.#state === "growing") {
       throw new TypeError(
@@ -377,7 +382,10 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
         }" already; graph.collect() makes rows of one result`,
       );
     }
-    this.results.set(name, { port, collected: false, sources: [source] });
+    this.results.set(name, {
+      ...{ port, collected: false, sources: [source] },
+      ...alongAxis(name, port, options),
+    });
   }
 
   /**
@@ -386,12 +394,15 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
    * @throws TypeError when the rows before were of another type or width, or it is a result of one row; or
    * as `result` does
    */
-  collect(name: string, source: NodeOutput): void {
+  collect(name: string, source: NodeOutput, options?: ResultOptions): void {
     this.#appends();
     const port = this.#resultPort(name, source);
     const rows = this.results.get(name);
     if (rows === undefined) {
-      this.results.set(name, { port, collected: true, sources: [source] });
+      this.results.set(name, {
+        ...{ port, collected: true, sources: [source] },
+        ...alongAxis(name, port, options),
+      });
       return;
     }
     if (!rows.collected) {

@@ -29,7 +29,7 @@ function isFree({ op }: Operator): boolean {
 }
 
 /**
- * @param cell static: no caches, not ragged, no stop rule
+ * @param cell static: no caches but its own tokens', which are filled right before the one who looks there; no stop rule
  * @param starts operators, by place, that a part begins with, ascending; the first one begins with what comes first
  * @param nameOf name of the part that has the operators [from, to) of the cell's
  */
@@ -65,8 +65,9 @@ export function cutCell(
     const operator = cell.operators[at];
     const free = isFree(operator);
     for (const plan of free ? plans : [plans[partOf(at)]]) {
-      if (!operator.outputs.some(({ id }) => plan.wanted.has(id))) continue;
+      if (!plan.wants(operator)) continue;
       plan.operators.add(at);
+      if ("cache" in operator) plan.caches.add(operator.cache.index);
       for (const input of operator.inputs) {
         plan.wanted.add(input.id);
         const producer = producers.get(input.id);
@@ -115,9 +116,17 @@ class PartPlan {
   readonly outputs: Value[] = [];
   /** Places of its operators among those of the whole. */
   readonly operators = new Set<number>();
+  /** Local caches that it looks at. */
+  readonly caches = new Set<number>();
 
   get sortedInputs(): Value[] {
     return [...this.inputs.values()].sort((a, b) => a.id - b.id);
+  }
+
+  wants(operator: Operator): boolean {
+    return operator.op === "CacheAppend"
+      ? this.caches.has(operator.cache.index)
+      : operator.outputs.some(({ id }) => this.wanted.has(id));
   }
 
   handsOut(value: Value): void {
@@ -144,10 +153,17 @@ class PartPlan {
     const inputs = this.sortedInputs.map((value, i) =>
       port(`x${i}`, declare(value))
     );
+    const caches = [...this.caches].sort((a, b) => a - b);
     const operators = [...this.operators].sort((a, b) => a - b).map((at) => {
       const operator = whole.operators[at];
       return {
         ...operator,
+        ...("cache" in operator && {
+          cache: {
+            ...operator.cache,
+            index: caches.indexOf(operator.cache.index),
+          },
+        }),
         inputs: operator.inputs.map(own),
         outputs: operator.outputs.map(declare),
       } as Operator;
@@ -160,7 +176,8 @@ class PartPlan {
       inputs,
       outputs: this.outputs.map((value, i) => port(`y${i}`, value)),
       caches: [],
-      localCaches: [],
+      localCaches: caches.map((index) => whole.localCaches[index]),
+      ...(whole.tokensMax !== undefined && { tokensMax: whole.tokensMax }),
       operators,
       results: this.outputs.map(own),
     };

@@ -17,3 +17,12 @@ export type Result<Outputs extends OutputTypes = OutputTypes> = {
     >
   >;
 };
+
+/** How rows make a result. */
+export interface ResultOptions {
+  /**
+   * Axis of the port that rows are along, in place of one more in front: it is 1 there, and so are those before it.
+   * Of collected rows, or all tokens of a ragged node.
+   */
+  readonly axis?: number;
+}

@@ -1,3 +1,4 @@
+import { describe, shorten } from "../base/describe.ts";
 import type { Port } from "./cell.ts";
 import { axesOf, shapeOf } from "./row_layout.ts";
 
@@ -10,6 +11,8 @@ export interface ResultRows<Output> {
   readonly port: Port;
   /** Whether it is rows that were collected: they get a leading axis. */
   readonly collected: boolean;
+  /** Axis of the port, of size 1, that rows are along in place of one in front. */
+  readonly axis?: number;
   /** Where the rows come from. */
   readonly sources: Output[];
 }
@@ -24,4 +27,22 @@ export function isSamePort(a: Port, b: Port): boolean {
   const [axes, others] = [axesOf(a), axesOf(b)];
   return a.dtype === b.dtype && axes.length === others.length &&
     axes.every((size, i) => size === others[i]);
+}
+
+/** @throws RangeError when rows of a port cannot be along its axis */
+export function alongAxis(
+  name: string,
+  port: Port,
+  { axis }: { readonly axis?: number } = {},
+): { axis?: number } {
+  if (axis === undefined) return {};
+  const before = axesOf(port).slice(0, axis + 1);
+  const isOne = Number.isInteger(axis) && axis >= 0 &&
+    before.length === axis + 1 && before.every((size) => size === 1);
+  if (isOne) return { axis };
+  throw new RangeError(
+    `Rows of result "${shorten(name)}" cannot be along axis ${
+      describe(axis)
+    } of ${typeOf(port)}: it is 1 there, and so are those before it`,
+  );
 }

@@ -34,7 +34,7 @@ const BELONGS: ReadonlySet<OperatorName> = new Set([
 
 /**
  * The operators that cells begin with, by place. Nothing is cut between a layer and what is computed with it, nor
- * between rows that are put together for a product and the product.
+ * between rows that are put together for a product and the product, or a cache of a cell's own and who looks there.
  */
 export function cutsOf({ operators }: Cell, size: CellSize): number[] {
   if (size === "model") return [];
@@ -43,7 +43,9 @@ export function cutsOf({ operators }: Cell, size: CellSize): number[] {
   let products = 0;
   let hasLayer = false;
   operators.forEach((operator, at) => {
-    const joins = operator.op === "Gemm" && operators[at - 1]?.op === "Concat";
+    const before = operators[at - 1]?.op;
+    const joins = operator.op === "Gemm" && before === "Concat" ||
+      before === "CacheAppend";
     if (
       hasLayer && products >= least && !joins && !BELONGS.has(operator.op)
     ) {

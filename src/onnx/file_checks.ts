@@ -20,5 +20,6 @@ export const FILE_CHECKS = {
     );
   },
   sizes: isRecord,
+  sizesMax: isRecord,
   shapes: isRecord,
 };

@@ -12,14 +12,16 @@ import {
 } from "../tensor/tensor.ts";
 import { quoted } from "./place.ts";
 
-/** An input of a model, all sizes known. */
+/** An input of a model, all sizes known but one at most. */
 export interface InputSpec {
   /** As in the file. */
   readonly name: string;
   /** Type of its elements. */
   readonly dtype: Dtype;
-  /** Sizes of its axes, the slowest first. */
+  /** Sizes of its axes, the slowest first; of a free one the most. */
   readonly shape: readonly number[];
+  /** The axis of which a request has as much as it likes, up to that: as the file calls it, the same for all inputs. */
+  readonly free?: { readonly axis: number; readonly name: string };
 }
 
 /** An input's numbers: a tensor of the shape that the model has, or its elements alone, row-major. */
@@ -37,7 +39,17 @@ const ARRAYS: Readonly<Record<Dtype, string>> = {
   bool: "Uint8Array",
 };
 
-/** @throws TypeError or RangeError naming model, input, expected and given shape */
+/** A shape as messages and listings have it: `[1, sequence <= 128]`. */
+export function shapeText({ shape, free }: InputSpec): string {
+  const sizes = shape.map((size, axis) =>
+    axis === free?.axis ? `${free.name} <= ${size}` : `${size}`
+  );
+  return `[${sizes.join(", ")}]`;
+}
+
+/**
+ * @throws TypeError or RangeError naming model, input, expected and given shape
+ */
 export function checkInputs(
   model: string,
   specs: readonly InputSpec[],
@@ -50,10 +62,11 @@ export function checkInputs(
     "tensor",
   );
   const given = input as Readonly<Record<string, unknown>>;
+  let length: { of: string; is: number } | undefined;
   for (const spec of specs) {
     const what = `Input ${quoted(spec.name)} of ${quoted(model)} is ${
       ARRAYS[spec.dtype]
-    } ${describeShape(spec.shape)}`;
+    } ${spec.free ? shapeText(spec) : describeShape(spec.shape)}`;
     const value = given[spec.name];
     if (value === undefined) {
       throw new TypeError(
@@ -66,14 +79,48 @@ export function checkInputs(
     if (!holds(spec.dtype, data)) {
       throw new TypeError(`${what}, got ${describe(data ?? value)}`);
     }
-    if (shape !== undefined && !isShape(shape, spec.shape)) {
+    const elements = (data as DataOf<Dtype>).length;
+    const expected = shapeOfCount(spec, elements);
+    if (shape !== undefined && !isShape(shape, expected)) {
       throw new RangeError(`${what}, got ${describeShape(shape)}`);
     }
-    const elements = (data as DataOf<Dtype>).length;
-    if (elements !== elementCount(spec.shape)) {
+    if (elements !== elementCount(expected)) {
       throw new RangeError(`${what}, got ${elements} elements`);
     }
+    if (!spec.free) continue;
+    const { free: { axis, name } } = spec;
+    const is = expected[axis];
+    if (length !== undefined && length.is !== is) {
+      throw new RangeError(
+        `${what}, got ${is} of ${quoted(name)}, of which ${
+          quoted(length.of)
+        } has ${length.is}`,
+      );
+    }
+    length ??= { of: spec.name, is };
   }
+}
+
+/** The shape of so many elements, if there is one. */
+function shapeOfCount(
+  { shape, free }: InputSpec,
+  elements: number,
+): readonly number[] {
+  if (free === undefined) return shape;
+  const length = elements / elementCount(shape.with(free.axis, 1));
+  const isLength = Number.isInteger(length) && length >= 1 &&
+    length <= shape[free.axis];
+  return isLength ? shape.with(free.axis, length) : shape;
+}
+
+/** Size of the free axis in a checked input. */
+export function lengthOf(
+  specs: readonly InputSpec[],
+  input: OnnxInput,
+): number {
+  const spec = specs.find(({ free }) => free !== undefined)!;
+  const { length } = elementsOf(input[spec.name]);
+  return shapeOfCount(spec, length)[spec.free!.axis];
 }
 
 /** Elements of a checked input. */

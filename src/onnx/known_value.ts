@@ -10,12 +10,18 @@ export interface KnownValue {
   readonly constant?: PlainTensor;
 }
 
-/** Values of which type and sizes are known, by name. */
-export function knownValues(values: InferredValues): Map<string, KnownValue> {
+/**
+ * Values of which type and sizes are known, by name.
+ * @param sizes of symbols
+ */
+export function knownValues(
+  values: InferredValues,
+  sizes: ReadonlyMap<string, number> = new Map(),
+): Map<string, KnownValue> {
   const known = new Map<string, KnownValue>();
   for (const [value, inferred] of values) {
     const { type, constant } = inferred;
-    const dims = sizesAt(inferred, new Map());
+    const dims = sizesAt(inferred, sizes);
     if (type === null || dims === undefined) continue;
     known.set(value, { type, dims, ...(constant && { constant }) });
   }

@@ -20,10 +20,12 @@ import { indexBounds } from "./index_bounds.ts";
 import { knownValues } from "./known_value.ts";
 import { checkOperator, dtypeOf, lowerGraph } from "./lower/lower_graph.ts";
 import { Place, quoted } from "./place.ts";
-import { type Cuts, scheduleOf } from "./schedule.ts";
 import { withOutputs } from "./names.ts";
+import { partNames } from "./part_names.ts";
+import { scheduleOf } from "./schedule.ts";
+import { sequenceModel } from "./sequence/sequence_model.ts";
 import { simplify } from "./simplify/simplify.ts";
-import { type GivenSizes, sizesOf } from "./sizes.ts";
+import { freeOf, type GivenSizes, sizesOf } from "./sizes.ts";
 import { plainNotes } from "./plain_notes.ts";
 import { stepGraph } from "./step_graph.ts";
 import { type StateNames, streamOf } from "./stream.ts";
@@ -91,10 +93,40 @@ export function onnxModel(
     checkedOptions("loadOnnx", options, CHECKS);
   const place = new Place(file.label);
   const dims = sizesOf(file.graph, sizes, place);
+  const free = freeOf(sizes.sizesMax);
   const { model, values } = simplify(
     { ...file, graph: withOutputs(file.graph) },
-    { inputs: dims, ...(constants && { constants }) },
+    {
+      inputs: dims,
+      ...(constants && { constants }),
+      // Kernels of int8 take whole requests.
+      ...(free &&
+        { kept: new Set(), sizesMax: new Map([[free.name, free.max]]) }),
+    },
   );
+  if (free) {
+    if (states) {
+      place.in(`size ${quoted(free.name)}`).fail(
+        "it is free: frames of a stream have one size; give sizes instead",
+      );
+    }
+    for (const node of model.graph.nodes) {
+      checkOperator(node, place.node(node));
+    }
+    const made = sequenceModel(
+      model,
+      values,
+      free,
+      { name, size: cells },
+      place,
+    );
+    const whole = () =>
+      place.in(`size ${quoted(free.name)}`).fail(
+        "it is free: a part of another cell has one size; give sizes instead",
+      );
+    const notes = [...file.notes, ...plainNotes(made.lowered)];
+    return madeModel(name, { ...made, whole }, notes);
+  }
   const known = knownValues(values);
   for (const node of model.graph.nodes) {
     checkOperator(node, place.node(node));
@@ -129,19 +161,11 @@ export function onnxModel(
   const inputs = graph.inputs.map(({ name }) => specOf(name));
   const results = graph.outputs.map(({ name }) => specOf(name));
   const unfold = unfolding(steps, lowered, schedule, { inputs, results });
-  const loaded: OnnxCellModel = {
-    name,
+  const loaded = madeModel(name, {
     cells: schedule.cells,
-    shape: "chain",
     inputs,
     results,
     indexBounds: indexBounds(model.graph, known),
-    outputs: Object.fromEntries(
-      results.map(({ name, dtype }) => [name, dtype]),
-    ),
-    check(given): asserts given is OnnxInput {
-      checkInputs(name, inputs, given);
-    },
     unfold: (input, graph) =>
       unfold((name) => graph.data(elementsOf(input[name])), graph),
     ...(states && {
@@ -152,11 +176,55 @@ export function onnxModel(
         (graph, given) => unfold((name) => given[name], graph),
       ),
     }),
-    notes: [...file.notes, ...plainNotes(lowered, schedule)],
     whole: () => wholeCell(steps, lowered, place),
-  };
+  }, [...file.notes, ...plainNotes([lowered], schedule)]);
   if (states) checkStream(loaded);
   return loaded;
+}
+
+function madeModel(
+  name: string,
+  { cells, inputs, results, indexBounds, check, unfold, whole, stream }:
+    & Pick<
+      OnnxCellModel,
+      | "cells"
+      | "inputs"
+      | "results"
+      | "indexBounds"
+      | "unfold"
+      | "whole"
+      | "stream"
+    >
+    & { check?(input: OnnxInput): void },
+  notes: readonly string[],
+): OnnxCellModel {
+  return {
+    name,
+    cells,
+    shape: "chain",
+    inputs,
+    results,
+    indexBounds,
+    outputs: Object.fromEntries(
+      results.map(({ name, dtype }) => [name, dtype]),
+    ),
+    check(given): asserts given is OnnxInput {
+      checkInputs(name, inputs, given);
+      try {
+        check?.(given as OnnxInput);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        throw new RangeError(
+          `A request to ${quoted(name)} does not fit: ${error.message}`,
+          { cause: error },
+        );
+      }
+    },
+    unfold,
+    ...(stream && { stream }),
+    notes,
+    whole,
+  };
 }
 
 const CHECKS = {
@@ -172,16 +240,3 @@ const CHECKS = {
   },
   states: ofType("object"),
 };
-
-/** Characters of a node's name that a cell's has. */
-const NODE_NAME_MAX = 30;
-
-/** The model's name, the part's number, and the node that it begins with. */
-function partNames(name: string): Cuts["nameOf"] {
-  let count = 0;
-  return (nodes, from, to) => {
-    const first = nodes.slice(from, to).find((node) => node !== undefined);
-    const called = first ? `:${first.name.slice(0, NODE_NAME_MAX)}` : "";
-    return `${name}/${count++}${called}`;
-  };
-}

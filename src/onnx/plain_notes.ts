@@ -2,18 +2,20 @@ import type { LoweredGraph } from "./lower/lower_graph.ts";
 import { quoted } from "./place.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** Which nodes of a cell, and of steps between its parts, run in plain TypeScript, in sentences. */
+/** Which nodes of cells, and of steps between its parts, run in plain TypeScript, in sentences. */
 export function plainNotes(
-  { cell, nodes }: LoweredGraph,
+  graphs: readonly LoweredGraph[],
   { stops }: Pick<Schedule, "stops"> = { stops: [] },
 ): string[] {
   const plain = new Map<string, string[]>();
   const add = (op: string, node: string) =>
     plain.set(op, [...plain.get(op) ?? [], node]);
-  cell.operators.forEach((operator, at) => {
-    const node = nodes[at];
-    if (operator.op === "Plain" && node) add(node.op, node.name);
-  });
+  for (const { cell, nodes } of graphs) {
+    cell.operators.forEach((operator, at) => {
+      const node = nodes[at];
+      if (operator.op === "Plain" && node) add(node.op, node.name);
+    });
+  }
   for (const stop of stops) {
     if (stop.kind === "part") continue;
     for (const operator of stop.cells.flatMap(({ operators }) => operators)) {

@@ -1,12 +1,18 @@
 /** The sizes that a request's inputs have: as the file declares them, a free batch axis 1, other free ones as told. */
 import { describe, isList } from "../base/describe.ts";
-import type { OnnxGraph, ValueInfo } from "./ir.ts";
+import type { DeclaredDim, OnnxGraph, ValueInfo } from "./ir.ts";
 import { type Place, quoted } from "./place.ts";
 
 /** Sizes that a file leaves open. */
 export interface GivenSizes {
   /** Sizes by the names that the file gives them, such as `{ sequence: 128 }`; a batch axis in front is 1 by default. */
   readonly sizes?: Readonly<Record<string, number>>;
+  /**
+   * The most that a request has of an axis that stays free, by the name that the file gives it, such as
+   * `{ sequence: 512 }`: requests bring as many positions as they like, and those of unlike lengths batch. Of one name;
+   * up to 2^16.
+   */
+  readonly sizesMax?: Readonly<Record<string, number>>;
   /** Sizes of all axes of an input, by its name, in place of those that the file declares. */
   readonly shapes?: Readonly<Record<string, readonly number[]>>;
 }
@@ -15,19 +21,33 @@ function isSize(size: unknown): size is number {
   return Number.isSafeInteger(size) && Number(size) >= 1;
 }
 
-/** Dims of every input of a graph. @throws OnnxError naming input and axis where a size is not known */
+/** Positions of a request. */
+const LENGTH_MAX = 2 ** 16;
+
+/** Dims of every input of a graph: numbers, but for a free axis. @throws OnnxError naming input and axis where a size is not known */
 export function sizesOf(
   { inputs }: OnnxGraph,
-  { sizes = {}, shapes = {} }: GivenSizes,
+  { sizes = {}, sizesMax = {}, shapes = {} }: GivenSizes,
   place: Place,
-): Map<string, readonly number[]> {
+): Map<string, readonly DeclaredDim[]> {
   const named = new Set<unknown>(inputs.flatMap(({ dims }) => dims ?? []));
-  for (const [name, size] of Object.entries(sizes)) {
+  for (const [name, size] of Object.entries({ ...sizes, ...sizesMax })) {
     const at = place.in(`size ${quoted(name)}`);
     if (!named.has(name)) at.fail("no input has an axis of that name");
     if (!isSize(size)) {
       at.fail(`it is a positive integer, got ${describe(size)}`);
     }
+  }
+  const free = freeOf(sizesMax);
+  if (free !== undefined) {
+    const at = place.in(`size ${quoted(free.name)}`);
+    if (Object.keys(sizesMax).length > 1) {
+      at.fail("one axis stays free, give sizes of the others");
+    }
+    if (Object.hasOwn(sizes, free.name)) {
+      at.fail("it is in sizes and in sizesMax");
+    }
+    if (free.max > LENGTH_MAX) at.fail(`it is ${LENGTH_MAX} at most`);
   }
   for (const name of Object.keys(shapes)) {
     if (inputs.some((input) => input.name === name)) continue;
@@ -35,17 +55,33 @@ export function sizesOf(
   }
   return new Map(
     inputs.map((input) =>
-      [input.name, dimsOf(input, sizes, shapes, place)] as const
+      [
+        input.name,
+        dimsOf(
+          input,
+          { ...sizes, ...free && { [free.name]: free.name } },
+          shapes,
+          place,
+        ),
+      ] as const
     ),
   );
 }
 
+/** The axis that stays free. */
+export function freeOf(
+  sizesMax: GivenSizes["sizesMax"] = {},
+): { name: string; max: number } | undefined {
+  const [first] = Object.entries(sizesMax);
+  return first && { name: first[0], max: first[1] };
+}
+
 function dimsOf(
   { name, dims }: ValueInfo,
-  sizes: Readonly<Record<string, number>>,
+  sizes: Readonly<Record<string, DeclaredDim>>,
   shapes: Readonly<Record<string, readonly number[]>>,
   place: Place,
-): readonly number[] {
+): readonly DeclaredDim[] {
   const at = place.in(`input ${quoted(name)}`);
   if (Object.hasOwn(shapes, name)) {
     const given: unknown = shapes[name];
@@ -81,7 +117,7 @@ function dimsOf(
         }: [...] }`
         : `the size of axis ${axis} is ${quoted(size)}; give sizes: { ${
           JSON.stringify(size)
-        }: ... }`,
+        }: ... }, or sizesMax to let every request have its own`,
     );
   });
 }

@@ -275,3 +275,49 @@ Deno.test("quantize writes a file that run takes, and says what it costs", async
     assert.match(nothing.err, /there is nothing to quantise in .*model\.onnx/);
   });
 });
+
+Deno.test("an axis stays free on the command line", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-onnx-"));
+  try {
+    const path = join(folder, "model.onnx");
+    writeFileSync(
+      path,
+      writeModel({
+        graph: {
+          inputs: [{ name: "x", dims: ["N", "time", 2] }],
+          outputs: [{ name: "y" }],
+          initializers: { w: plainOf("float32", [2, 2], [1, 2, 3, 4]) },
+          nodes: [node("MatMul", ["x", "w"], ["y"])],
+        },
+      }),
+    );
+    const free = ["--size-max", "time=3"];
+    const inspected = await captured(() => main(["inspect", path, ...free]));
+    assert.match(inspected.out, /x: f32\[1, time <= 3, 2\]/);
+    assert.match(
+      inspected.out,
+      /multiply-accumulates a request of one of "time"/,
+    );
+    assert.match(inspected.out, /positions +Gemm/);
+    const json = await captured(() =>
+      main(["inspect", path, ...free, "--json"])
+    );
+    assert.deepEqual(JSON.parse(json.out).inputs, [{
+      ...{ name: "x", dtype: "f32", shape: [1, 3, 2] },
+      free: { axis: 1, name: "time" },
+    }]);
+    const ask = async (numbers: number[]) => {
+      const given = join(folder, "x.json");
+      writeFileSync(given, JSON.stringify(numbers));
+      return await captured(() =>
+        main(["run", path, ...free, "--input", `x=${given}`])
+      );
+    };
+    assert.deepEqual(JSON.parse((await ask([1, 10, 2, 10])).out), {
+      y: { shape: [1, 2, 2], data: [31, 42, 32, 44] },
+    });
+    assert.match((await ask([1, 2, 3])).err, /\[1, time <= 3, 2\], got 3/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

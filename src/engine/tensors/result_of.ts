@@ -32,7 +32,7 @@ export function resultOf(
 }
 
 function copied(
-  { port, collected, sources }: ResultRows<NodeOutput>,
+  { port, collected, axis, sources }: ResultRows<NodeOutput>,
   slot: number,
   memory: Uint8Array,
 ): Tensor<TensorData> {
@@ -52,7 +52,13 @@ function copied(
     copied += count;
   }
   const isList = collected || isRagged(sources[0]);
-  return { shape: isList ? [rows, ...sizesOf(port)] : sizesOf(port), data };
+  const sizes = sizesOf(port);
+  const shape = !isList
+    ? sizes
+    : axis === undefined
+    ? [rows, ...sizes]
+    : sizes.with(axis, rows);
+  return { shape, data };
 }
 
 /** All tokens of a ragged node, or one row. */

@@ -249,7 +249,7 @@ class Decoder {
       nodesMax: nodesMaxFor(2 * step.positionsMax),
       inputs: this.#specs,
       positionsMax: step.positionsMax,
-      notes: [...notes, ...step.notes, ...plainNotes(this.#step)],
+      notes: [...notes, ...step.notes, ...plainNotes([this.#step])],
       check: (input): asserts input is DecoderInput => {
         this.#read(input);
       },

@@ -9,6 +9,7 @@ import { MOVES } from "./moves.ts";
 import { FUSED_QUANTIZED, QUANTIZED } from "./quantized.ts";
 import { RECURRENT } from "./recurrent.ts";
 import { SIGNALS } from "./signals.ts";
+import { SEQUENCE, SEQUENCE_DOMAIN } from "./sequence.ts";
 import { REDUCTIONS } from "./reductions.ts";
 
 const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
@@ -28,6 +29,7 @@ const DOMAINS: Readonly<
   "": LOWERINGS,
   [QUANTIZED_DOMAIN]: FUSED_QUANTIZED,
   [DECODER_DOMAIN]: DECODERS,
+  [SEQUENCE_DOMAIN]: SEQUENCE,
 };
 
 /** The lowering of an operator, if there is one. */

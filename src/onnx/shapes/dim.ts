@@ -30,7 +30,12 @@ interface DimTerm {
 }
 
 type DimAtom =
-  & { readonly key: string; readonly least: number }
+  & {
+    readonly key: string;
+    readonly least: number;
+    /** Never above; default: nobody knows. */
+    readonly most?: number;
+  }
   & (
     | { readonly kind: "symbol"; readonly name: string }
     | {
@@ -44,9 +49,12 @@ const TERMS_MAX = 64;
 const KEY_MAX = 2_000;
 
 /** A size that is known by a name. */
-export function symbol(name: string, least = 1): Dim {
+export function symbol(name: string, least = 1, most?: number): Dim {
   const key = /^[A-Za-z_?][\w?.:#]*$/.test(name) ? name : JSON.stringify(name);
-  return ofAtom({ kind: "symbol", name, key, least });
+  return ofAtom({
+    ...{ kind: "symbol", name, key, least },
+    ...(most !== undefined && { most }),
+  });
 }
 
 /** As people are shown it. */
@@ -175,12 +183,12 @@ export function leastOf(dim: Dim): number {
   if (typeof dim === "number") return dim;
   let least = 0;
   for (const { coefficient, factors } of dim.terms) {
-    if (factors.length === 0) least += coefficient;
-    else if (coefficient < 0 || factors.some((atom) => atom.least < 0)) {
-      return -Infinity;
-    } else {
-      least += factors.reduce((bound, atom) => bound * atom.least, coefficient);
-    }
+    if (factors.some((atom) => atom.least < 0)) return -Infinity;
+    const isBelow = coefficient < 0;
+    least += factors.reduce(
+      (bound, atom) => bound * (isBelow ? atom.most ?? Infinity : atom.least),
+      coefficient,
+    );
   }
   return least;
 }

@@ -97,16 +97,20 @@ export function openDim(value: string, axis: number, least: number): Dim {
   return symbol(`?${value}.${axis}`, least);
 }
 
-/** Sizes as declared: a name is a symbol, what is open one of its own. Some exporters name all that is open "?". */
+/**
+ * Sizes as declared: a name is a symbol, what is open one of its own. Some exporters name all that is open "?".
+ * @param most what named sizes are never above, where that is known
+ */
 export function dimsOfDeclared(
   value: string,
   dims: readonly DeclaredDim[] | null,
+  most: ReadonlyMap<string, number> = new Map(),
 ): readonly Dim[] | null {
   return dims?.map((size, axis) => {
     if (typeof size === "number") return size;
     return size === null || size.startsWith("?")
       ? openDim(value, axis, 1)
-      : symbol(size);
+      : symbol(size, 1, most.get(size));
   }) ?? null;
 }
 

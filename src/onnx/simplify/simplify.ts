@@ -36,6 +36,8 @@ export interface SimplifyOptions {
   constants?: ReadonlyMap<string, PlainTensor>;
   /** Sizes of inputs that take the place of the declared ones, by name. */
   inputs?: ReadonlyMap<string, readonly DeclaredDim[]>;
+  /** What sizes that inputs name are never above, by name. */
+  sizesMax?: ReadonlyMap<string, number>;
   /** Operators that are not computed even of constants; DequantizeLinear by default. */
   kept?: ReadonlySet<string>;
 }
@@ -54,7 +56,8 @@ const ZEROS_MAX = 2 ** 16;
 /** @throws OnnxError naming the node whose inputs do not fit */
 export function simplify(
   model: OnnxModel,
-  { constants = new Map(), inputs = new Map(), kept }: SimplifyOptions = {},
+  { constants = new Map(), inputs = new Map(), sizesMax, kept }:
+    SimplifyOptions = {},
 ): SimplifiedModel {
   const place = new Place(model.label);
   const simplifier = new Simplifier(
@@ -62,7 +65,9 @@ export function simplify(
     place,
     new ShapeInference(constantFolder(kept)),
   );
-  for (const [name, dims] of inputs) simplifier.resize(name, dims);
+  for (const [name, dims] of inputs) {
+    simplifier.resize(name, dims, sizesMax);
+  }
   for (const [name, tensor] of constants) simplifier.define(name, tensor);
   const graph = simplifier.run();
   return { model: { ...model, graph }, values: simplifier.values };
@@ -93,14 +98,18 @@ class Simplifier {
     }
   }
 
-  resize(name: string, dims: readonly DeclaredDim[]): void {
+  resize(
+    name: string,
+    dims: readonly DeclaredDim[],
+    most?: ReadonlyMap<string, number>,
+  ): void {
     const input = this.graph.inputs.find((each) => each.name === name);
     if (input === undefined) {
       return this.place.fail(`there is no input ${quoted(name)}`);
     }
     this.values.set(name, {
       type: input.type,
-      dims: dimsOfDeclared(name, dims),
+      dims: dimsOfDeclared(name, dims, most),
     });
   }
 
