@@ -33,6 +33,9 @@ export type SequenceStop =
     readonly cells: readonly Cell[];
   };
 
+/** Positions that a request brings at least, as it is taken for how large ragged cells are. */
+const POSITIONS = 16;
+
 /** How cells are made. */
 export interface CellOptions {
   readonly name: string;
@@ -62,7 +65,10 @@ export function sequenceStops(
     const { cell, nodes } = lowered;
     const cut = cutCell(
       cell,
-      cutsOf(cell, size),
+      cutsOf(
+        cell,
+        isRagged && typeof size === "number" ? size / POSITIONS : size,
+      ),
       (from, to) => nameOf(nodes, from, to),
     );
     stops.push({
