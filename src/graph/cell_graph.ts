@@ -15,9 +15,9 @@ import { nodesMaxOf } from "./nodes_max.ts";
 import type { Piece } from "./piece.ts";
 import type { OutputTypes, ResultOptions } from "./result.ts";
 import {
-  alongAxis,
   isSamePort,
   type ResultRows,
+  resultRows,
   typeOf,
 } from "./result_rows.ts";
 
@@ -382,10 +382,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
         }" already; graph.collect() makes rows of one result`,
       );
     }
-    this.results.set(name, {
-      ...{ port, collected: false, sources: [source] },
-      ...alongAxis(name, port, options),
-    });
+    this.results.set(name, resultRows(name, port, source, false, options));
   }
 
   /**
@@ -399,10 +396,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
     const port = this.#resultPort(name, source);
     const rows = this.results.get(name);
     if (rows === undefined) {
-      this.results.set(name, {
-        ...{ port, collected: true, sources: [source] },
-        ...alongAxis(name, port, options),
-      });
+      this.results.set(name, resultRows(name, port, source, true, options));
       return;
     }
     if (!rows.collected) {

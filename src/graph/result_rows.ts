@@ -29,17 +29,23 @@ export function isSamePort(a: Port, b: Port): boolean {
     axes.every((size, i) => size === others[i]);
 }
 
-/** @throws RangeError when rows of a port cannot be along its axis */
-export function alongAxis(
+/**
+ * A result of its first row.
+ * @throws RangeError when rows of the port cannot be along its axis
+ */
+export function resultRows<Output>(
   name: string,
   port: Port,
+  source: Output,
+  collected: boolean,
   { axis }: { readonly axis?: number } = {},
-): { axis?: number } {
-  if (axis === undefined) return {};
+): ResultRows<Output> {
+  const rows = { port, collected, sources: [source] };
+  if (axis === undefined) return rows;
   const before = axesOf(port).slice(0, axis + 1);
   const isOne = Number.isInteger(axis) && axis >= 0 &&
     before.length === axis + 1 && before.every((size) => size === 1);
-  if (isOne) return { axis };
+  if (isOne) return { ...rows, axis };
   throw new RangeError(
     `Rows of result "${shorten(name)}" cannot be along axis ${
       describe(axis)

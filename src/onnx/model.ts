@@ -38,7 +38,8 @@ export interface ModelOptions extends GivenSizes {
   name?: string;
   /**
    * How large cells are: "layer", one for each convolution, product or other layer; "model", one for all; or the least
-   * multiply-accumulates of one, so that a launch of a single row is worth its costs; of 16 positions where a request has any number. Default 2^24.
+   * multiply-accumulates of one, so that a launch of a single row is worth its costs; where an axis is free, of 16
+   * positions. Default 2^24.
    */
   cells?: CellSize;
   /**
