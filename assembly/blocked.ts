@@ -1,7 +1,7 @@
 // The deterministic sweep for many rows in engines that check every access in code: pieces
 // of K, each for a group of panels and all rows of a block, sums in scratch memory between
 // the pieces. Bits are those of the direct sweep: the bias first, then k ascending.
-import { allK, extra, k1, k2, nextRows, rows1 } from "./job";
+import { allK, extra, k1, k2, nextRows, panelStarts, pieceGap, pieceSteps, rows1 } from "./job";
 import { blocks, scratch } from "./scratch";
 import { beginSums, endSums } from "./sums";
 import { CHUNK_STEPS, chunk_5x8, rest_5x8 } from "./tiles";
@@ -38,8 +38,11 @@ export function blockedRows(m: i32, panels: i32, streaming: bool): i32 {
   return m - m % TILE_ROWS;
 }
 
-/** The first m rows, a multiple of TILE_ROWS, against `group` panels at w, the first one's outputs from `col` on. */
-export function blocked(m: i32, group: i32, w: usize, panelBytes: usize, col: i32): void {
+/**
+ * The first m rows, a multiple of TILE_ROWS, against `group` panels at w, the first one's outputs from `col` on, its
+ * sums from the biases at `start`.
+ */
+export function blocked(m: i32, group: i32, w: usize, panelBytes: usize, start: usize, col: i32): void {
   const sums = scratch;
   // Not in front: chunk_5x8() starts from an address below its weights.
   const weights = scratch + SUMS_BYTES;
@@ -50,28 +53,38 @@ export function blocked(m: i32, group: i32, w: usize, panelBytes: usize, col: i3
   for (let first = 0; first < allTiles; first += blockTiles) {
     const tiles = min(blockTiles, allTiles - first);
     const at = <usize>(first * TILE_ROWS) << 2;
-    beginSums(TILE_ROWS, tiles, group, w, panelBytes, sums);
-    let piece = w + 32;
+    beginSums(TILE_ROWS, tiles, group, start, panelStarts, sums);
+    let weightsAt = w + 32;
     let rows = rows1;
     let k = k1;
+    let pieceLeft = pieceSteps;
     for (let segment = 0; ; ++segment) {
-      let from: usize = 0;
-      let left = k;
-      for (; left >= CHUNK_STEPS; left -= CHUNK_STEPS) {
-        fetch(group, piece, panelBytes, weights);
-        let table = rows + at;
-        for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
-          chunk_5x8(table, from, weights, CHUNK_BYTES, to, group);
+      for (let from: usize = 0; k > 0; ) {
+        const run = min(k, pieceLeft);
+        let left = run;
+        for (; left >= CHUNK_STEPS; left -= CHUNK_STEPS) {
+          fetch(group, weightsAt, panelBytes, weights);
+          let table = rows + at;
+          for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
+            chunk_5x8(table, from, weights, CHUNK_BYTES, to, group);
+          }
+          from += CHUNK_STEPS * 4;
+          weightsAt += CHUNK_BYTES;
         }
-        from += CHUNK_STEPS * 4;
-        piece += CHUNK_BYTES;
-      }
-      if (left > 0) {
-        let table = rows + at;
-        for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
-          rest_5x8(table, from, left, piece, panelBytes, to, group);
+        if (left > 0) {
+          let table = rows + at;
+          for (let t = 0, to = sums; t < tiles; ++t, to += tileBytes, table += TILE_ROWS * 4) {
+            rest_5x8(table, from, left, weightsAt, panelBytes, to, group);
+          }
+          from += <usize>left << 2;
+          weightsAt += <usize>left << 5;
         }
-        piece += <usize>left << 5;
+        k -= run;
+        pieceLeft -= run;
+        if (pieceLeft == 0) {
+          pieceLeft = pieceSteps;
+          weightsAt += pieceGap;
+        }
       }
       if (segment == extra) break;
       rows = nextRows(segment);

@@ -1,7 +1,7 @@
 import { checkLeast, checkPacked, checkRows, checkUnits } from "./checks";
 import { op } from "./epilogue";
 import { reads, writes } from "./job";
-import { panelBytesOf, sweep } from "./sweep";
+import { packedBytesOf, sweepPacked } from "./pieces";
 
 /**
  * One GRU step over m rows (ONNX GRU with linear_before_reset = 1):
@@ -25,12 +25,12 @@ export function gru_units_f32(
   m: i32, hidden: i32, first: i32, units: i32, kx: i32, xRows: usize, hRows: usize,
   hUnitRows: usize, w: usize, hOutRows: usize
 ): void {
-  const all = <usize>((hidden + 7) >> 3);
-  const skipped = <usize>(first >> 3);
+  const all = (hidden + 7) >> 3;
+  const skipped = first >> 3;
   const panels = (units + 7) >> 3;
-  const both = panelBytesOf(kx + hidden);
-  const overH = panelBytesOf(hidden);
-  const overX = panelBytesOf(kx);
+  const both = <usize>all * packedBytesOf(kx + hidden);
+  const overH = <usize>all * packedBytesOf(hidden);
+  const overX = <usize>all * packedBytesOf(kx);
   if (!ASC_NO_ASSERT) {
     checkUnits(hidden, first, units);
     checkLeast(kx, 0);
@@ -38,21 +38,21 @@ export function gru_units_f32(
     checkRows(hRows, m, <usize>hidden << 2);
     checkRows(hUnitRows, m, <usize>units << 2);
     checkRows(hOutRows, m, <usize>units << 2);
-    checkPacked(w, 1, all * (both + overH + overX + both));
+    checkPacked(w, 1, both + overH + overX + both);
   }
   reads(kx, xRows, hidden, hRows, 1);
   writes(units, op.SIGMOID, hOutRows, 0, 0);
-  sweep(m, panels, w + skipped * both);
-  w += all * both;
+  sweepPacked(m, skipped, panels, all, w);
+  w += both;
   reads(hidden, hRows, 0, 0, 0);
   writes(units, op.SCALE, hOutRows, 0, 0);
-  sweep(m, panels, w + skipped * overH);
-  w += all * overH;
+  sweepPacked(m, skipped, panels, all, w);
+  w += overH;
   reads(kx, xRows, 0, 0, 0);
   writes(units, op.CANDIDATE, hOutRows, 0, 0);
-  sweep(m, panels, w + skipped * overX);
-  w += all * overX;
+  sweepPacked(m, skipped, panels, all, w);
+  w += overX;
   reads(kx, xRows, hidden, hRows, 1);
   writes(units, op.BLEND, hOutRows, hUnitRows, 0);
-  sweep(m, panels, w + skipped * both);
+  sweepPacked(m, skipped, panels, all, w);
 }

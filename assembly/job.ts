@@ -9,6 +9,20 @@ export let k2: i32 = 0;
 export let rows2: usize = 0;
 export let extra: i32 = 0;
 
+/** Where tiles begin: a segment of K, its row table, how many columns of it are left and the bytes before these. */
+export let beginSegment: i32 = 0;
+export let beginRows: usize = 0;
+export let beginColumns: i32 = 0;
+export let beginBytes: usize = 0;
+/** Steps of K that they take. */
+export let steps: i32 = 0;
+/** Steps of a panel that lie together, and the bytes from their end to where the next ones begin. */
+export let pieceSteps: i32 = 0;
+export let pieceGap: usize = 0;
+/** Bytes from what one panel's sums start from to the next one's, and from a row's to the next one's; 0: biases. */
+export let panelStarts: usize = 0;
+export let rowStarts: usize = 0;
+
 /** Columns of the result; those of the last panel from n on are padding. */
 export let n: i32 = 0;
 /** What panels of even and of odd number finish with. */
@@ -28,6 +42,30 @@ export function reads(columns1: i32, table1: usize, columns2: i32, table2: usize
   k2 = columns2;
   rows2 = table2;
   extra = segments2;
+  walks(0, table1, columns1, 0, columns1 + columns2 * segments2);
+}
+
+/** Has tiles begin at a column of a segment and take `count` steps, all of which lie together. */
+export function walks(segment: i32, table: usize, columns: i32, bytes: usize, count: i32): void {
+  beginSegment = segment;
+  beginRows = table;
+  beginColumns = columns;
+  beginBytes = bytes;
+  steps = count;
+  pieceSteps = count;
+  pieceGap = 0;
+}
+
+/** Says that panels lie in pieces. */
+export function inPieces(count: i32, gap: usize): void {
+  pieceSteps = count;
+  pieceGap = gap;
+}
+
+/** Says what sums start from. */
+export function starts(panelBytes: usize, rowBytes: usize): void {
+  panelStarts = panelBytes;
+  rowStarts = rowBytes;
 }
 
 /** Says what becomes of sums: `columns` outputs by one code, 8 of a panel. */

@@ -1,7 +1,7 @@
 import { checkLeast, checkPacked, checkRows, checkUnits } from "./checks";
 import { op } from "./epilogue";
 import { reads, writesPairs } from "./job";
-import { panelBytesOf, sweep } from "./sweep";
+import { packedBytesOf, sweepPacked } from "./pieces";
 
 /**
  * One LSTM step over m rows (ONNX LSTM, default activations, no peepholes):
@@ -28,8 +28,7 @@ export function lstm_units_f32(
   m: i32, hidden: i32, first: i32, units: i32, kx: i32, xRows: usize, hRows: usize, cRows: usize,
   w: usize, hOutRows: usize, cOutRows: usize
 ): void {
-  const panelBytes = panelBytesOf(kx + hidden);
-  const panels = ((units + 3) >> 2) << 1;
+  const all = ((hidden + 3) >> 2) << 1;
   if (!ASC_NO_ASSERT) {
     const bytes = <usize>units << 2;
     checkUnits(hidden, first, units);
@@ -39,9 +38,9 @@ export function lstm_units_f32(
     checkRows(cRows, m, bytes);
     checkRows(hOutRows, m, bytes);
     checkRows(cOutRows, m, bytes);
-    checkPacked(w, ((hidden + 3) >> 2) << 1, panelBytes);
+    checkPacked(w, all, packedBytesOf(kx + hidden));
   }
   reads(kx, xRows, hidden, hRows, 1);
   writesPairs(units, 4, op.PRODUCT, op.LSTM, cOutRows, cRows, hOutRows);
-  sweep(m, panels, w + <usize>(first >> 1) * panelBytes);
+  sweepPacked(m, first >> 1, ((units + 3) >> 2) << 1, all, w);
 }

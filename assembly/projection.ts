@@ -2,7 +2,7 @@ import { checkArray, checkLeast, checkPacked, checkRows } from "./checks";
 import { op } from "./epilogue";
 import { reads, writes } from "./job";
 import { row } from "./simd";
-import { panelBytesOf, sweep } from "./sweep";
+import { packedBytesOf, sweepPacked } from "./pieces";
 
 /**
  * Projection onto a vocabulary and arg-max in one pass: logits[i][j] = bias[j] +
@@ -22,7 +22,7 @@ export function projection_argmax_f32(
     checkRows(idOutRows, m, 4);
     if (logitsRows) checkRows(logitsRows, m, <usize>n << 2);
     checkArray(bestOut, <usize>m << 2);
-    checkPacked(w, panels, panelBytesOf(k));
+    checkPacked(w, panels, packedBytesOf(k));
   }
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     store<f32>(bestOut + at, -Infinity);
@@ -30,7 +30,7 @@ export function projection_argmax_f32(
   }
   reads(k, aRows, 0, 0, 0);
   writes(n, op.ARGMAX, idOutRows, logitsRows, bestOut);
-  sweep(m, panels, w);
+  sweepPacked(m, 0, panels, panels, w);
 }
 
 /** Writes the i32 column of each row's greatest element to address idOutRows[i]; ties and NaN as in projection_argmax_f32. */

@@ -2,12 +2,12 @@
 // matrix kernels are one or more sweeps with different epilogues.
 //
 // Packed weights: panels of 8 columns, each 8 biases followed by K x 8 weights,
-// 16-byte aligned. K (all segments) is never split: a block of rows meets one group
-// of panels after the other, and the group stays in cache while the block's tiles
+// 16-byte aligned; those of a large K lie in pieces (pieces.ts). A block of rows meets one
+// group of panels after the other, and the group stays in cache while the block's tiles
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
 import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from "./blocked";
 import { lateActivation } from "./epilogue";
-import { allK, n, op0, op1, p0, units, unitsOf } from "./job";
+import { allK, n, op0, op1, p0, panelStarts, starts, steps, units, unitsOf } from "./job";
 import { touch } from "./touch";
 import {
   tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
@@ -51,9 +51,10 @@ export const STREAM_BYTES: usize = 2 << 20;
 export function sweep(m: i32, panels: i32, w: usize): void {
   const panelBytes = panelBytesOf(allK());
   const streaming = <usize>panels * panelBytes > STREAM_BYTES;
+  starts(panelBytes, 0);
   const done = blockedRows(m, panels, streaming);
   if (done == 0) {
-    direct(0, m, panels, w, panelBytes, 0);
+    direct(0, m, panels, w, panelBytes, w, 0, streaming);
     return;
   }
   // Group by group, so that weights from memory come once for all blocks and for the rest.
@@ -61,18 +62,22 @@ export function sweep(m: i32, panels: i32, w: usize): void {
   for (let p = 0; p < panels; p += BLOCKED_PANELS) {
     const group = min(BLOCKED_PANELS, panels - p);
     const rows = group < MIN_PANELS ? 0 : done;
-    if (rows > 0) blocked(rows, group, w, panelBytes, col);
-    direct(rows, m, group, w, panelBytes, col);
+    if (rows > 0) blocked(rows, group, w, panelBytes, w, col);
+    direct(rows, m, group, w, panelBytes, w, col, <usize>group * panelBytes > STREAM_BYTES);
     w += <usize>group * panelBytes;
     col += unitsOf(group);
   }
 }
 
-/** Rows first..m - 1 against all panels with whole tiles, the first panel's outputs from `firstCol` on. */
-function direct(first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, firstCol: i32): void {
-  const streaming = <usize>panels * panelBytes > STREAM_BYTES;
+/**
+ * Rows first..m - 1 against all panels with whole tiles, the first panel's outputs from `firstCol` on, its sums
+ * in row 0 from what lies at `start`.
+ */
+export function direct(
+  first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, start: usize, firstCol: i32, streaming: bool
+): void {
   if (m - first == 1 && streaming && op0 == op1) {
-    apart(<usize>first << 2, panels, w, panelBytes, firstCol);
+    apart(<usize>first << 2, panels, w, panelBytes, start, firstCol);
     return;
   }
   const blockRows = streaming ? 2 * BLOCK_ROWS : BLOCK_ROWS;
@@ -83,15 +88,17 @@ function direct(first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, fi
     const ahead = streaming && rows > 2 && lead == 0;
     const group = lead ? LEAD_PANELS : rows > 1 && panelBytes > WIDE_PANEL_BYTES ? GROUP_PANELS / 2 : GROUP_PANELS;
     let panel = w;
+    let from = start;
     let col = firstCol;
     for (let left = panels; left > 0; left -= group) {
       const some = min(group, left);
       if (ahead) touch(panel, panelBytes * some);
-      if (lead) across(lead, at, some, panel, panelBytes, col);
+      if (lead) across(lead, at, some, panel, panelBytes, from, col);
       for (let p = 0; p < some; p += GROUP_PANELS) {
         const few = min(some - p, GROUP_PANELS);
-        tall(rows - lead, at + (<usize>lead << 2), few, panel, panelBytes, col);
+        tall(rows - lead, at + (<usize>lead << 2), few, panel, panelBytes, from, col);
         panel += panelBytes * few;
+        from += panelStarts * few;
         col += unitsOf(few);
       }
     }
@@ -106,9 +113,9 @@ function direct(first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, fi
 function leadRows(rows: i32): i32 {
   if (rows < 2) return 0;
   // Two rows wait for memory in any case; of wide panels, for two at a time.
-  if (rows == 2) return panelBytesOf(allK()) > WIDE_PANEL_BYTES ? 0 : 2;
+  if (rows == 2) return panelBytesOf(steps) > WIDE_PANEL_BYTES ? 0 : 2;
   const lead = min(rows, tileRows());
-  const bytes = <usize>((2 * lead + 8) * allK()) << 2;
+  const bytes = <usize>((2 * lead + 8) * steps) << 2;
   return bytes <= (rows > lead ? LEAD_BYTES : RESIDENT_BYTES) ? lead : 0;
 }
 
@@ -116,42 +123,50 @@ function leadRows(rows: i32): i32 {
  * One row: four streams a quarter of the weights apart, which memory serves faster than
  * neighbours. Columns do not come in ascending order.
  */
-function apart(at: usize, panels: i32, w: usize, panelBytes: usize, col: i32): void {
+function apart(at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, col: i32): void {
   const quarter = panels / GROUP_PANELS;
   for (let p = 0; p < quarter; ++p) {
-    tile_1x32(at, w, panelBytes * quarter, units * quarter, col);
+    tile_1x32(at, w, panelBytes * quarter, start, panelStarts * quarter, units * quarter, col);
     w += panelBytes;
+    start += panelStarts;
     col += units;
   }
   const done = quarter * (GROUP_PANELS - 1);
-  tall(1, at, panels - quarter * GROUP_PANELS, w + panelBytes * done, panelBytes, col + units * done);
+  tall(
+    1, at, panels - quarter * GROUP_PANELS, w + panelBytes * done, panelBytes, start + panelStarts * done,
+    col + units * done
+  );
 }
 
 /** Rows in the tallest tiles, what is left in one of its height or, one row or two, in wide ones. */
-function tall(rows: i32, at: usize, panels: i32, w: usize, panelBytes: usize, col: i32): void {
+function tall(rows: i32, at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, col: i32): void {
   for (; rows >= tileRows(); rows -= tileRows(), at += <usize>tileRows() << 2) {
-    across(tileRows(), at, panels, w, panelBytes, col);
+    across(tileRows(), at, panels, w, panelBytes, start, col);
   }
   if (rows == 2 && (panels & 1) == 0) {
     for (; panels > 0; panels -= 2) {
-      tile_2x16(at, w, panelBytes, units, col);
+      tile_2x16(at, w, panelBytes, start, panelStarts, units, col);
       w += panelBytes * 2;
+      start += panelStarts * 2;
       col += unitsOf(2);
     }
   } else if (rows == 1 && panels == GROUP_PANELS) {
-    tile_1x32(at, w, panelBytes, units, col);
+    tile_1x32(at, w, panelBytes, start, panelStarts, units, col);
   } else if (rows > 0) {
-    across(rows, at, panels, w, panelBytes, col);
+    across(rows, at, panels, w, panelBytes, start, col);
   }
 }
 
 /** One tile against panel after panel (the first of even number): its rows are read once for all of them. */
-function across(height: i32, at: usize, panels: i32, w: usize, panelBytes: usize, firstCol: i32): void {
+function across(
+  height: i32, at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, firstCol: i32
+): void {
   const late = op0 == op1 ? lateActivation(op0) : 0;
   let col = firstCol;
   for (let p = 0; p < panels; ++p) {
-    tile(height, at, w, (p & 1 ? op1 : op0) - late, col);
+    tile(height, at, w, start, (p & 1 ? op1 : op0) - late, col);
     w += panelBytes;
+    start += panelStarts;
     if (op0 == op1 || p & 1) col += units;
   }
   if (late && panels > 0) activateRows(late, height, p0 + at, firstCol, min(col, n));
@@ -159,15 +174,15 @@ function across(height: i32, at: usize, panels: i32, w: usize, panelBytes: usize
 
 /** Up to tileRows() rows against one panel. */
 // @ts-ignore: decorator
-@inline function tile(height: i32, at: usize, w: usize, code: i32, col: i32): void {
+@inline function tile(height: i32, at: usize, w: usize, start: usize, code: i32, col: i32): void {
   if (RELAXED_MADD) {
-    if (height == 6) return tile_6x8(at, w, code, col);
+    if (height == 6) return tile_6x8(at, w, start, code, col);
   }
   switch (height) {
-    case 5: return tile_5x8(at, w, code, col);
-    case 4: return tile_4x8(at, w, code, col);
-    case 3: return tile_3x8(at, w, code, col);
-    case 2: return tile_2x8(at, w, code, col);
-    default: tile_1x8(at, w, code, col);
+    case 5: return tile_5x8(at, w, start, code, col);
+    case 4: return tile_4x8(at, w, start, code, col);
+    case 3: return tile_3x8(at, w, start, code, col);
+    case 2: return tile_2x8(at, w, start, code, col);
+    default: tile_1x8(at, w, start, code, col);
   }
 }

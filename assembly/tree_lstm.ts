@@ -3,7 +3,7 @@
 import { checkLeast, checkPacked, checkRows, checkSpan, checkUnits } from "./checks";
 import { op } from "./epilogue";
 import { reads, writes, writesPairs } from "./job";
-import { panelBytesOf, sweep } from "./sweep";
+import { packedBytesOf, sweepPacked } from "./pieces";
 
 /**
  * Leaf: i, o, u = gates of x (kx columns); c = sigmoid(i) * tanh(u), h = sigmoid(o) * tanh(c).
@@ -23,24 +23,25 @@ export function tree_leaf_units_f32(
   m: i32, hidden: i32, first: i32, units: i32, kx: i32, xRows: usize, w: usize,
   hOutRows: usize, cOutRows: usize
 ): void {
-  const allPairs = <usize>((hidden + 3) >> 2);
+  const allPairs = (hidden + 3) >> 2;
+  const all = (hidden + 7) >> 3;
   const pairs = (units + 3) >> 2;
   const panels = (units + 7) >> 3;
-  const panelBytes = panelBytesOf(kx);
+  const panelBytes = packedBytesOf(kx);
   if (!ASC_NO_ASSERT) {
     checkUnits(hidden, first, units);
     checkLeast(kx, 1);
     checkRows(xRows, m, <usize>kx << 2);
     checkRows(hOutRows, m, <usize>units << 2);
     checkRows(cOutRows, m, <usize>units << 2);
-    checkPacked(w, <i32>allPairs + ((hidden + 7) >> 3), panelBytes);
+    checkPacked(w, allPairs + all, panelBytes);
   }
   reads(kx, xRows, 0, 0, 0);
   writesPairs(units, 4, op.PRODUCT, op.PRODUCT, cOutRows, 0, 0);
-  sweep(m, pairs, w + <usize>(first >> 2) * panelBytes);
-  w += (allPairs + <usize>(first >> 3)) * panelBytes;
+  sweepPacked(m, first >> 2, pairs, allPairs, w);
+  w += <usize>allPairs * panelBytes;
   writes(units, op.OUTPUT, cOutRows, 0, hOutRows);
-  sweep(m, panels, w);
+  sweepPacked(m, first >> 3, panels, all, w);
 }
 
 /**
@@ -66,11 +67,11 @@ export function tree_internal_units_f32(
   m: i32, hidden: i32, first: i32, units: i32, arity: i32, hRowsTables: usize, cRowsTables: usize,
   w: usize, hOutRows: usize, cOutRows: usize
 ): void {
-  const allPairs = <usize>((hidden + 3) >> 2);
-  const all = <usize>((hidden + 7) >> 3);
+  const allPairs = (hidden + 3) >> 2;
+  const all = (hidden + 7) >> 3;
   const pairs = (units + 3) >> 2;
   const panels = (units + 7) >> 3;
-  const panelBytes = panelBytesOf(hidden * arity);
+  const panelBytes = packedBytesOf(hidden * arity);
   if (!ASC_NO_ASSERT) {
     const bytes = <usize>units << 2;
     checkUnits(hidden, first, units);
@@ -83,7 +84,7 @@ export function tree_internal_units_f32(
     }
     checkRows(hOutRows, m, bytes);
     checkRows(cOutRows, m, bytes);
-    checkPacked(w, <i32>allPairs + <i32>all * (arity + 1), panelBytes);
+    checkPacked(w, allPairs + all * (arity + 1), panelBytes);
   }
   const firstRows = <usize>load<u32>(hRowsTables);
   const extra = arity - 1;
@@ -91,13 +92,13 @@ export function tree_internal_units_f32(
   const others = extra == 1 ? <usize>load<u32>(hRowsTables + 4) : hRowsTables + 4;
   reads(hidden, firstRows, hidden, others, extra);
   writesPairs(units, 4, op.PRODUCT, op.PRODUCT, cOutRows, 0, 0);
-  sweep(m, pairs, w + <usize>(first >> 2) * panelBytes);
-  w += (allPairs + <usize>(first >> 3)) * panelBytes;
+  sweepPacked(m, first >> 2, pairs, allPairs, w);
+  w += <usize>allPairs * panelBytes;
   for (let child = 0; child < arity; ++child) {
     writes(units, op.FORGET, cOutRows, <usize>load<u32>(cRowsTables + (<usize>child << 2)), 0);
-    sweep(m, panels, w);
-    w += all * panelBytes;
+    sweepPacked(m, first >> 3, panels, all, w);
+    w += <usize>all * panelBytes;
   }
   writes(units, op.OUTPUT, cOutRows, 0, hOutRows);
-  sweep(m, panels, w);
+  sweepPacked(m, first >> 3, panels, all, w);
 }

@@ -19,7 +19,7 @@
 using namespace wabt;
 using namespace wabt::interp;
 
-constexpr uint32_t kAbiVersion = 10;
+constexpr uint32_t kAbiVersion = 11;
 constexpr uint32_t kPages = 16;
 
 [[noreturn]] static void fail(const std::string& message) {

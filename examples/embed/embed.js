@@ -6,7 +6,7 @@
 import { int8 } from "./int8.js";
 import { hash, hex, value } from "./numbers.js";
 
-const ABI_VERSION = 10;
+const ABI_VERSION = 11;
 const GEMM = { m: 5, n: 19, k: 37, sigmoid: 2 };
 const LSTM = { batch: 3, hidden: 20, inputSize: 12, steps: 10 };
 

@@ -60,6 +60,7 @@ export const builds: readonly Build[] = [
   release,
   withScratch(loadBuild("shoal.wasm"), 1),
   loadBuild("shoal.debug.wasm"),
+  withScratch(loadBuild("shoal.debug.wasm"), 0),
   loadBuild("shoal.shared.wasm", true),
   loadBuild("shoal.debug-shared.wasm", true),
   ...(supports("relaxed-simd")

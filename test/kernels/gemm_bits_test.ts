@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
-import { drawFloats, drawSize, type KernelCase } from "./kernel_case.ts";
+import {
+  drawFloats,
+  drawProduct,
+  drawSize,
+  type KernelCase,
+} from "./kernel_case.ts";
 import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
 import { place } from "./placement.ts";
 import { gemmRounded } from "./reference/gemm.ts";
@@ -15,8 +20,7 @@ Deno.test("gemm_f32() rounds as its contract says: bias first, k ascending, prod
       const draw = { prng: new Prng(seed), rows: 0, exact: false };
       const [m, n, k] = [
         drawSize(draw.prng),
-        drawSize(draw.prng),
-        drawSize(draw.prng),
+        ...Object.values(drawProduct(draw.prng)),
       ];
       const [a, weight, bias] = [m * k, n * k, n].map((length) =>
         drawFloats(draw, length)
@@ -47,9 +51,13 @@ Deno.test("gemm_f32() rounds as its contract says: bias first, k ascending, prod
 
 Deno.test("pack_gemm_f32() gives the panels that packGemm() does, padding and all", () => {
   const { kernels, memory, base } = builds[0];
-  const [n, k] = [21, 3];
+  const sizes = [
+    ...Array.from({ length: 21 }, (_, i) => [1 + i, 3]),
+    // In pieces: several of a panel, the last one shorter; a group of panels and some more.
+    ...[[5, 641], [128, 700], [131, 1101]],
+  ];
   for (const transposed of [true, false]) {
-    for (let columns = 1; columns <= n; columns++) {
+    for (const [columns, k] of sizes) {
       const weight = Float32Array.from(
         { length: columns * k },
         (_, i) => 1 + i,
@@ -62,19 +70,21 @@ Deno.test("pack_gemm_f32() gives the panels that packGemm() does, padding and al
       });
       // Behind the operand lie numbers that are none of its business.
       const table = base + 15 & ~15;
-      const operand = table + 4 * n;
-      const w = operand + 4 * n * (k + 1) + 15 & ~15;
-      new Float32Array(memory.buffer, operand, n * (k + 1)).fill(-7);
+      const count = transposed ? columns : k;
+      const operand = table + 4 * count;
+      const w = operand + 4 * (columns * k + 8) + 15 & ~15;
+      new Float32Array(memory.buffer, operand, columns * k + 8).fill(-7);
+      new Float32Array(memory.buffer, w, expected.length).fill(-7);
       new Float32Array(memory.buffer, operand, weight.length).set(weight);
       const each = transposed ? k : columns;
-      new Uint32Array(memory.buffer, table, n).set(
-        Array.from({ length: n }, (_, i) => operand + 4 * each * i),
+      new Uint32Array(memory.buffer, table, count).set(
+        Array.from({ length: count }, (_, i) => operand + 4 * each * i),
       );
       kernels.pack_gemm_f32(columns, k, table, transposed ? 1 : 0, w);
       assert.deepEqual(
         new Float32Array(memory.buffer, w, expected.length),
         expected,
-        `${columns} columns${transposed ? ", transposed" : ""}`,
+        `${columns} columns of ${k}${transposed ? ", transposed" : ""}`,
       );
     }
   }

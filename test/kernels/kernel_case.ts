@@ -103,6 +103,21 @@ export function drawSize(prng: Prng, least = 1): number {
   return Math.max(least, size);
 }
 
+/**
+ * Columns of a product and the length of its sums: now and then as many and as long as it takes for weights to lie
+ * in several groups of pieces (assembly/pieces.ts).
+ */
+export function drawProduct(prng: Prng): { n: number; k: number } {
+  if (prng.int(8) !== 0) return { n: drawSize(prng), k: drawSize(prng) };
+  const columns = [3, 24, 127, 128, 129, 200, 264];
+  return { n: columns[prng.int(columns.length)], k: drawLength(prng) };
+}
+
+/** A length of sums about and above the longest that is not in pieces. */
+export function drawLength(prng: Prng): number {
+  return prng.int(3) === 0 ? 639 + prng.int(4) : 640 + prng.int(460);
+}
+
 /** `length` numbers in [-1, 1), or small integers in exact cases. */
 export function drawFloats(
   { prng, exact }: CaseDraw,

@@ -58,6 +58,32 @@ Deno.test("packGemm() starts a new panel every 8 columns", () => {
   ]);
 });
 
+Deno.test("packGemm() lays a long K in pieces, 16 panels' at a time", () => {
+  const [n, k] = [140, 1101];
+  const weight = Float32Array.from({ length: n * k }, (_, i) => i);
+  const bias = count(n, -n);
+  const packed = packGemm({ n, k, layout: "nk", weight, bias });
+  const [pieces, steps] = [4, 280];
+  const panelFloats = 8 * (1 + pieces * steps);
+  assert.equal(packed.length, 18 * panelFloats);
+  assert.equal(packed.length, packedGemmFloats({ n, k }));
+  const expected = new Float32Array(packed.length);
+  for (let j = 0; j < n; j++) {
+    const panel = Math.floor(j / 8);
+    const group = Math.floor(panel / 16);
+    const panels = group === 0 ? 16 : 2;
+    const start = group * 16 * panelFloats;
+    expected[start + j % 128] = bias[j];
+    for (let i = 0; i < k; i++) {
+      const piece = Math.floor(i / steps);
+      const block = piece * panels + panel % 16;
+      const at = (block * steps + i % steps) * 8 + j % 8;
+      expected[start + 8 * panels + at] = weight[j * k + i];
+    }
+  }
+  assert.ok(packed.every((value, i) => value === expected[i]));
+});
+
 Deno.test("packLstm() interleaves i with g and f with o and adds the two biases", () => {
   // One unit: gates i, o, f, c in ONNX order.
   const packed = packLstm({

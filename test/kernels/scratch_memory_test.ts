@@ -24,6 +24,8 @@ const sizes = fc.record({
   k1: fc.oneof(
     fc.constantFrom(32, 128, 130),
     fc.integer({ min: 1, max: 280 }),
+    // In pieces.
+    fc.integer({ min: 600, max: 800 }),
   ),
   k2: fc.oneof(fc.constantFrom(0, 32, 71), fc.integer({ min: 0, max: 140 })),
   seed: fc.nat(),
@@ -126,7 +128,10 @@ Deno.test("lstm in blocks gives the bits it gives directly", () => {
     fc.property(
       fc.record({
         rows: fc.integer({ min: 38, max: 60 }),
-        hidden: fc.integer({ min: 58, max: 130 }),
+        hidden: fc.oneof(
+          fc.integer({ min: 58, max: 130 }),
+          fc.integer({ min: 330, max: 350 }),
+        ),
         seed: fc.nat(),
       }),
       (size) =>
@@ -136,21 +141,36 @@ Deno.test("lstm in blocks gives the bits it gives directly", () => {
   );
 });
 
-Deno.test("scratch memory can be taken away, and is all that a blocked sweep writes", () => {
-  const build = loadBuild("shoal.wasm");
-  const bytes = new Uint8Array(build.memory.buffer);
-  const scratch = withScratch(build, 1);
-  const size = { rows: 130, n: 300, k1: 192, k2: 10, seed: 1 };
-  bytes.fill(0xa5, build.base, scratch.base);
-  const blockwise = bits(scratch, gemm(size));
-  assert.ok(
-    bytes.subarray(build.base, scratch.base).some((byte) => byte !== 0xa5),
-    "the case goes block by block",
-  );
-  bytes.fill(0xa5, build.base, scratch.base);
-  build.kernels.shoal_use_scratch(0, 0);
-  assert.deepEqual(bits(scratch, gemm(size)), blockwise);
-  assert.ok(
-    bytes.subarray(build.base, scratch.base).every((byte) => byte === 0xa5),
-  );
-});
+// Few rows of a long k wait piece by piece, with and without blocks.
+for (
+  const { what, variant, size } of [
+    {
+      what: "blocked",
+      variant: 1,
+      size: { rows: 130, n: 300, k1: 192, k2: 10, seed: 1 },
+    },
+    {
+      what: "pieced",
+      variant: 0,
+      size: { rows: 125, n: 300, k1: 700, k2: 10, seed: 1 },
+    },
+  ] as const
+) {
+  Deno.test(`scratch memory can be taken away, and is all that a ${what} sweep writes`, () => {
+    const build = loadBuild("shoal.wasm");
+    const bytes = new Uint8Array(build.memory.buffer);
+    const scratch = withScratch(build, variant);
+    bytes.fill(0xa5, build.base, scratch.base);
+    const piecewise = bits(scratch, gemm(size));
+    assert.ok(
+      bytes.subarray(build.base, scratch.base).some((byte) => byte !== 0xa5),
+      "the case goes piece by piece",
+    );
+    bytes.fill(0xa5, build.base, scratch.base);
+    build.kernels.shoal_use_scratch(0, 0);
+    assert.deepEqual(bits(scratch, gemm(size)), piecewise);
+    assert.ok(
+      bytes.subarray(build.base, scratch.base).every((byte) => byte === 0xa5),
+    );
+  });
+}

@@ -10,7 +10,7 @@ import { packGemm } from "../../src/kernels/pack/pack_gemm.ts";
 import { packLstm } from "../../src/kernels/pack/pack_cells.ts";
 import { place } from "./placement.ts";
 import { gemmRounded } from "./reference/gemm.ts";
-import { release } from "./builds.ts";
+import { type Build, loadBuild, release, withScratch } from "./builds.ts";
 
 // Weights above assembly/sweep.ts's STREAM_BYTES take other tiles in another order than
 // the small ones of the registry's cases; the bits must not notice.
@@ -18,13 +18,22 @@ const STREAM_BYTES = 2 << 20;
 const ROWS = 130;
 const BATCHES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 18, 119, 120, 121, 122, ROWS];
 
-/** Sizes odd on purpose: partial panels, partial groups of panels, a partial turn of the k loop. */
+/** Sums of a long k wait in scratch memory between its pieces (assembly/pieces.ts), or stay in registers without any. */
+const BUILDS: readonly Build[] = [
+  release,
+  withScratch(loadBuild("shoal.wasm"), 0),
+  withScratch(loadBuild("shoal.wasm"), 1),
+];
+
+/** Sizes odd on purpose: partial panels, partial groups of panels, a partial turn of the k loop, a partial piece of k. */
 const SIZES = {
   // A tile leads.
   "gemm": { n: 1107, k: 501 },
   // Panels are touched.
-  "gemm of a middle k": { n: 507, k: 1101 },
-  // Panels above WIDE_PANEL_BYTES go two by two.
+  "gemm of a middle k": { n: 1003, k: 635 },
+  // Pieces; one row meets four groups of panels at a time, and then the others.
+  "gemm in pieces": { n: 1107, k: 1101 },
+  // Many pieces and few panels.
   "gemm of a large k": { n: 135, k: 4205 },
 } as const;
 
@@ -52,9 +61,8 @@ function largeGemm(
   };
 }
 
-function largeLstm(): KernelCase {
+function largeLstm(hidden: number, inputSize: number): KernelCase {
   const draw = { prng: new Prng(4), rows: ROWS, exact: false };
-  const [hidden, inputSize] = [262, 253];
   const [x, h, c] = [inputSize, hidden, hidden].map((width) =>
     drawRows(draw, width)
   );
@@ -88,12 +96,13 @@ function largeLstm(): KernelCase {
 }
 
 /** Bits of every result with the named rows in one batch. */
-function bits(kernelCase: KernelCase, order: readonly number[]): Uint32Array[] {
-  const placed = place(release.memory, kernelCase, {
-    base: release.base,
-    order,
-  });
-  placed.run(release.kernels);
+function bits(
+  { memory, base, kernels }: Build,
+  kernelCase: KernelCase,
+  order: readonly number[],
+): Uint32Array[] {
+  const placed = place(memory, kernelCase, { base, order });
+  placed.run(kernels);
   placed.checkUntouched();
   return Object.keys(kernelCase.results).map((name) => placed.bits(name));
 }
@@ -114,11 +123,13 @@ for (const [name, size] of Object.entries(SIZES)) {
     const { kernelCase, expected } = largeGemm(size);
     assert.ok(kernelCase.blocks!.w.byteLength > STREAM_BYTES);
     const order = Array.from({ length: ROWS }, (_, i) => i);
-    checkBits(
-      bits(kernelCase, order)[0],
-      new Uint32Array(expected.buffer),
-      "all rows",
-    );
+    for (const build of BUILDS) {
+      checkBits(
+        bits(build, kernelCase, order)[0],
+        new Uint32Array(expected.buffer),
+        `all rows, ${build.name}`,
+      );
+    }
   });
 }
 
@@ -127,28 +138,33 @@ for (
     ...Object.entries(SIZES).map(([name, size]) =>
       [name, largeGemm(size).kernelCase] as const
     ),
-    ["lstm", largeLstm()] as const,
+    ["lstm", largeLstm(262, 253)] as const,
+    // Units of several groups of panels; k goes from x to h within a piece.
+    ["lstm in pieces", largeLstm(301, 402)] as const,
   ]
 ) {
   Deno.test(`${name} on streaming weights gives a row the same bits in every batch`, () => {
     assert.ok(kernelCase.blocks!.w.byteLength > STREAM_BYTES);
     const together = bits(
+      release,
       kernelCase,
       Array.from({ length: ROWS }, (_, i) => i),
     );
-    for (const rows of BATCHES) {
-      // Descending, so that the row which comes first differs from batch to batch.
-      const order = Array.from({ length: rows }, (_, i) => rows - 1 - i);
-      bits(kernelCase, order).forEach((got, result) => {
-        const width = got.length / rows;
-        order.forEach((row, i) =>
-          checkBits(
-            got.subarray(i * width, (i + 1) * width),
-            together[result].subarray(row * width, (row + 1) * width),
-            `row ${row} in a batch of ${rows}`,
-          )
-        );
-      });
+    for (const build of BUILDS) {
+      for (const rows of BATCHES) {
+        // Descending, so that the row which comes first differs from batch to batch.
+        const order = Array.from({ length: rows }, (_, i) => rows - 1 - i);
+        bits(build, kernelCase, order).forEach((got, result) => {
+          const width = got.length / rows;
+          order.forEach((row, i) =>
+            checkBits(
+              got.subarray(i * width, (i + 1) * width),
+              together[result].subarray(row * width, (row + 1) * width),
+              `row ${row} in a batch of ${rows}, ${build.name}`,
+            )
+          );
+        });
+      }
     }
   });
 }

@@ -60,14 +60,22 @@ async function startTeam(
     shared: true,
   });
   const kernels = readBuild(build);
-  const end = instantiateKernels(kernels, { memory }).shoal_static_end();
-  const address = Math.ceil(end / 64) * 64;
+  const plain = instantiateKernels(kernels, { memory });
+  // Three threads have scratch memory, in which sums of a long K wait.
+  const scratch = plain.shoal_static_end();
+  const sumsBytes = options.threads === 3
+    ? 3 * plain.shoal_scratch_bytes(0)
+    : 0;
+  const address = Math.ceil((scratch + sumsBytes) / 64) * 64;
   const team = await KernelTeam.start({
     kernels,
     memory,
     address,
     leastNs: 0,
     wakeNs: 0,
+    ...(sumsBytes > 0 && {
+      kernelScratch: { address: scratch, variants: 0 },
+    }),
     ...options,
   });
   const {

@@ -271,7 +271,8 @@ export interface KernelExports {
    * concatenation costs nothing. The sum starts from the bias and takes k in
    * ascending order. act: 0 none, 1 relu, 2 sigmoid, 3 tanh, 16 gelu,
    * 17 gelu by tanh, 18 silu.
-   * w: ceil(n / 8) panels of 8 biases and (k1 + k2) x 8 weights, 16-byte aligned.
+   * w: ceil(n / 8) panels of 8 biases and (k1 + k2) x 8 weights, 16-byte aligned, in pieces
+   * where k1 + k2 is large (pieces.ts).
    * Columns from n on are never written; c rows must not overlap a rows.
    */
   gemm_f32(
@@ -556,8 +557,8 @@ export interface KernelExports {
   /**
    * Packs a right operand that is not a constant: n columns of k elements, bias 0, into
    * the panels gemm_f32 takes. transposed = 1: bRows are n rows of k (a row is a column of
-   * the product, as keys in attention); 0: k rows of n. w: ceil(n / 8) * (k + 1) * 32
-   * bytes, 16-byte aligned; its padding columns become 0.
+   * the product, as keys in attention); 0: k rows of n. w: ceil(n / 8) panels, 16-byte
+   * aligned; padding columns and steps become 0.
    */
   pack_gemm_f32(
     n: number,
@@ -711,7 +712,7 @@ export interface KernelExports {
   /**
    * Gives this instance scratch memory for itself alone, 16-byte aligned, or takes it away
    * (0), and says which variants it runs, a sum of those in shoal_variants(); others are
-   * ignored. Neither changes a bit, and both need the memory. 1: many rows go in blocks, faster where the engine
+   * ignored. Neither changes a bit. Sums over a long K wait in the memory between pieces, and both variants need it. 1: many rows go in blocks, faster where the engine
    * checks bounds in code, slower where it does not. 2: int8 sums by four products at a time, of 8 bits in two passes
    * unless this engine's dot product, which is tried here, takes them whole; faster where the processor has them in one instruction (VNNI) and the engine uses it.
    */

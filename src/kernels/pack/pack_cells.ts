@@ -8,8 +8,9 @@ import {
   type Columns,
   paddedColumns,
   pairedColumns,
-  panelFloats,
   panelsFor,
+  piecedFloats,
+  piecesOf,
   writePanels,
 } from "./panels.ts";
 import { checkLength, checkSize, rowColumn } from "./pack_gemm.ts";
@@ -34,7 +35,7 @@ export interface CellWeights extends CellSize {
 
 /** Floats of packed LSTM weights. */
 export function packedLstmFloats({ hidden, inputSize }: CellSize): number {
-  return panelFloats(2 * Math.ceil(hidden / 4), inputSize + hidden);
+  return piecedFloats(2 * Math.ceil(hidden / 4), inputSize + hidden);
 }
 
 /**
@@ -90,9 +91,9 @@ export function packLstm(options: CellWeights): Float32Array {
 /** Floats of packed GRU weights. */
 export function packedGruFloats({ hidden, inputSize }: CellSize): number {
   const panels = panelsFor(hidden);
-  return 2 * panelFloats(panels, inputSize + hidden) +
-    panelFloats(panels, hidden) +
-    panelFloats(panels, inputSize);
+  return 2 * piecedFloats(panels, inputSize + hidden) +
+    piecedFloats(panels, hidden) +
+    piecedFloats(panels, inputSize);
 }
 
 /**
@@ -169,7 +170,7 @@ export interface TreeLeafWeights extends CellSize {
 
 /** Floats of packed TreeLSTM leaf weights. */
 export function packedTreeLeafFloats({ hidden, inputSize }: CellSize): number {
-  return panelFloats(Math.ceil(hidden / 4) + panelsFor(hidden), inputSize);
+  return piecedFloats(Math.ceil(hidden / 4) + panelsFor(hidden), inputSize);
 }
 
 /**
@@ -243,7 +244,7 @@ export interface TreeInternalWeights extends TreeInternalSize {
 export function packedTreeInternalFloats(
   { hidden, arity }: TreeInternalSize,
 ): number {
-  return panelFloats(
+  return piecedFloats(
     Math.ceil(hidden / 4) + (arity + 1) * panelsFor(hidden),
     arity * hidden,
   );
@@ -336,6 +337,9 @@ function cellGates(
 
 function packSweeps(floats: number, sweeps: readonly Columns[]): Float32Array {
   const out = new Float32Array(floats);
-  sweeps.reduce((offset, columns) => writePanels(out, offset, columns), 0);
+  sweeps.reduce(
+    (offset, columns) => writePanels(out, offset, columns, piecesOf),
+    0,
+  );
   return out;
 }

@@ -7,6 +7,7 @@ import {
   panelFloats,
   panelsFor,
   type Run,
+  wholePanels,
   writePanels,
 } from "./panels.ts";
 
@@ -141,7 +142,7 @@ function packTaps(
         bias: bias?.[g * n + j] ?? 0,
         runs: taps.map((tap) => ({ source: weight, count, ...run(g, j, tap) })),
       }));
-      offset = writePanels(out, offset, columns);
+      offset = writePanels(out, offset, columns, wholePanels);
     }
   }
   return out;

@@ -8,8 +8,9 @@ import { knownOptions } from "../../base/options.ts";
 import {
   type Column,
   paddedColumns,
-  panelFloats,
   panelsFor,
+  piecedFloats,
+  piecesOf,
   type Run,
   writePanels,
 } from "./panels.ts";
@@ -34,7 +35,7 @@ export interface PackGemmOptions extends GemmSize {
 
 /** Floats of a packed GEMM operand. */
 export function packedGemmFloats({ n, k }: GemmSize): number {
-  return panelFloats(panelsFor(n), k);
+  return piecedFloats(panelsFor(n), k);
 }
 
 /**
@@ -88,6 +89,7 @@ export function packGemm(options: PackGemmOptions): Float32Array {
       bias: bias?.[j] ?? 0,
       runs: [{ source: weight, start: j * start, stride, count: k }],
     })),
+    piecesOf,
   );
   return out;
 }

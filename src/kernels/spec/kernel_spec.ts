@@ -1,4 +1,5 @@
 /** The description of one kernel: what it takes, how its calls are cut, how long they take. */
+import { groupPanels, PANEL_COLUMNS } from "../pack/panels.ts";
 import type { KernelName, Parameter, Sizes } from "./signature.ts";
 
 /**
@@ -24,8 +25,8 @@ export interface RowsCut {
 export interface SizeCut {
   by: "size";
   size: string;
-  /** How many of it should stay together; a multiple of 8 for the columns of packed weights. */
-  grain: number;
+  /** How many of it should stay together; for the columns of packed weights whole groups of panels. */
+  grain: number | ((sizes: Sizes) => number);
   /** Each row's greatest element and its place are found part by part: names of the results. */
   best?: { greatest: string; index: string };
 }
@@ -93,8 +94,13 @@ export const ELEMENTS_PER_NS = 0.5;
 
 /** Rows that a tile's height divides well, whichever tile it is. */
 export const TILE_ROWS = 10;
-/** Columns of a whole group of panels. */
+/** Columns of a group of panels that meets rows together. */
 export const GROUP_COLUMNS = 32;
+
+/** Columns of packed weights with sums of `k` that should, or have to, stay together. */
+export function packedColumns(k: number): number {
+  return Math.max(GROUP_COLUMNS, PANEL_COLUMNS * groupPanels(k));
+}
 
 /** Between rows. */
 export function byRows(grain = 1): RowsCut {
@@ -104,7 +110,7 @@ export function byRows(grain = 1): RowsCut {
 /** Along a size. */
 export function along(
   size: string,
-  grain: number,
+  grain: SizeCut["grain"],
   best?: SizeCut["best"],
 ): SizeCut {
   return { by: "size", size, grain, ...(best && { best }) };

@@ -9,6 +9,7 @@ import {
   type FamilySpecs,
   FLOPS_PER_NS,
   GROUP_COLUMNS,
+  packedColumns,
   TILE_ROWS,
 } from "./kernel_spec.ts";
 import {
@@ -38,7 +39,10 @@ const segments: readonly Parameter[] = [
 ];
 const act = choice("act", ACTIVATIONS);
 const gemm = {
-  cuts: [along("n", GROUP_COLUMNS), byRows(TILE_ROWS)],
+  cuts: [
+    along("n", ({ k1, k2 }) => packedColumns(k1 + k2)),
+    byRows(TILE_ROWS),
+  ],
   nanoseconds: ({ m, n, k1, k2 }: Sizes) =>
     2 * m * n * (k1 + k2) / FLOPS_PER_NS,
 };
@@ -98,7 +102,7 @@ export const MATRICES = {
         along: "n",
       }),
     ],
-    cuts: [along("n", GROUP_COLUMNS)],
+    cuts: [along("n", ({ k }) => packedColumns(k))],
     nanoseconds: ({ n, k }) => n * k / ELEMENTS_PER_NS,
   },
   projection_argmax_f32: {
@@ -115,7 +119,10 @@ export const MATRICES = {
       array("bestOut", "m", { access: "out" }),
     ],
     cuts: [
-      along("n", GROUP_COLUMNS, { greatest: "bestOut", index: "idOutRows" }),
+      along("n", ({ k }) => packedColumns(k), {
+        greatest: "bestOut",
+        index: "idOutRows",
+      }),
       byRows(TILE_ROWS),
     ],
     nanoseconds: ({ m, n, k }) => 2 * m * n * k / FLOPS_PER_NS,

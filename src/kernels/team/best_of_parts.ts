@@ -1,6 +1,7 @@
 import type { SizeCut } from "../spec/kernel_spec.ts";
 import { type Cut, WORD } from "./cut.ts";
 import type { KernelArguments } from "./kernel_arguments.ts";
+import { grainsOf } from "./size_cuts.ts";
 
 /**
  * A cut within rows of which each has a greatest element: each part leaves the greatest of its columns;
@@ -14,6 +15,7 @@ export function bestOfParts(
 ): Cut {
   const [rows, index, greatest] = ["m", best.index, best.greatest]
     .map((name) => kernel.position(name));
+  const grainOf = grainsOf(kernel, grain);
   return {
     ...cut,
     narrow(args, part, memory) {
@@ -29,6 +31,7 @@ export function bestOfParts(
     },
     join(args, parts, { words, floats, partials }) {
       const m = args[rows];
+      const each = grainOf(args, words);
       const [indices, maxima] = [args[index] >>> 2, args[greatest] >>> 2];
       for (let i = 0; i < m; i++) {
         let most = -Infinity;
@@ -39,7 +42,7 @@ export function bestOfParts(
           const value = floats[at + m];
           if (value > most) {
             most = value;
-            best = parts[part].from * grain + words[at];
+            best = parts[part].from * each + words[at];
           }
         }
         words[words[indices + i] >>> 2] = best;

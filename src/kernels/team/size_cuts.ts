@@ -29,6 +29,7 @@ export function cutAlong(
   { size, grain }: SizeCut,
 ): Cut {
   const at = kernel.position(size);
+  const grainOf = grainsOf(kernel, grain);
   const operands: readonly Operand[] = [
     ...kernel.arrays.filter(({ parameter }) => parameter.along === size)
       .map((array) => packedOperand(kernel, array)),
@@ -38,15 +39,16 @@ export function cutAlong(
       .map((table) => rowsOperand(kernel, table)),
   ];
   return {
-    pieces(args, { rowsMax }) {
+    pieces(args, { rowsMax, words }) {
       for (let i = 0; i < operands.length; i++) {
         if (operands[i].copied(args) > rowsMax) return 1;
       }
-      return Math.ceil(args[at] / grain);
+      return Math.ceil(args[at] / grainOf(args, words));
     },
     narrow(args, { from, to }, memory) {
-      const first = from * grain;
-      const count = Math.min(args[at], to * grain) - first;
+      const each = grainOf(args, memory.words);
+      const first = from * each;
+      const count = Math.min(args[at], to * each) - first;
       args[at] = first;
       for (let i = 0; i < operands.length; i++) {
         operands[i].enter(args, first, memory);
@@ -54,6 +56,16 @@ export function cutAlong(
       args[at] = count;
     },
   };
+}
+
+/** How many a piece of a call has. */
+export function grainsOf(
+  { sizes }: KernelArguments,
+  grain: SizeCut["grain"],
+): (args: CallArguments, words: Uint32Array) => number {
+  return typeof grain === "number"
+    ? () => grain
+    : (args, words) => grain(sizes.of(args, words));
 }
 
 function dimensions(count: Count): readonly (string | number)[] {

@@ -2,6 +2,7 @@ import {
   type CaseDraw,
   caseFamily,
   drawFloats,
+  drawLength,
   drawRows,
   drawSize,
   drawWeights,
@@ -58,7 +59,7 @@ export interface CellCaseSize {
 
 const drawCell = ({ prng }: CaseDraw): CellCaseSize => ({
   hidden: drawSize(prng),
-  inputSize: drawSize(prng),
+  inputSize: prng.int(8) === 0 ? drawLength(prng) : drawSize(prng),
 });
 
 /** One step of an ONNX recurrent operator; states and results go by h, c, hOut and cOut. */
@@ -201,6 +202,7 @@ export const treeInternalCase = caseFamily<
   { hidden: number; arity: number }
 >(({ prng }) => {
   const arity = prng.int(2) === 0 ? 2 : 1 + prng.int(8);
+  if (prng.int(10) === 0) return { arity: 8, hidden: 81 + prng.int(16) };
   return { arity, hidden: Math.min(drawSize(prng), arity > 2 ? 17 : 70) };
 }, (draw, { hidden, arity }) => {
   const { rows } = draw;

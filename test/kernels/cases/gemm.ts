@@ -2,6 +2,7 @@ import {
   caseFamily,
   drawFloats,
   drawName,
+  drawProduct,
   drawRows,
   drawSize,
   drawWeights,
@@ -62,12 +63,15 @@ export interface GemmCaseSize {
 
 /** GEMM over one or two K segments with every activation. */
 export const gemmCase = caseFamily<GemmCaseSize>(
-  (draw) => ({
-    n: drawSize(draw.prng),
-    k1: drawSize(draw.prng),
-    k2: draw.prng.int(2) === 0 ? 0 : drawSize(draw.prng),
-    act: drawName(draw, ACTIVATIONS, EXACT_ACTIVATIONS),
-  }),
+  (draw) => {
+    const { n, k } = drawProduct(draw.prng);
+    return {
+      n,
+      k1: k,
+      k2: draw.prng.int(2) === 0 ? 0 : drawSize(draw.prng),
+      act: drawName(draw, ACTIVATIONS, EXACT_ACTIVATIONS),
+    };
+  },
   (draw, { n, k1, k2 = 0, act = "none" }) => {
     const { rows, exact } = draw;
     const k = k1 + k2;
@@ -110,8 +114,7 @@ export const gemmResidualCase = caseFamily<
   { n: number; k: number; act?: Activation }
 >(
   (draw) => ({
-    n: drawSize(draw.prng),
-    k: drawSize(draw.prng),
+    ...drawProduct(draw.prng),
     act: drawName(draw, ACTIVATIONS, EXACT_ACTIVATIONS),
   }),
   (draw, { n, k, act = "none" }) => {
@@ -179,8 +182,7 @@ export const packGemmCase = caseFamily<
   { n: number; k: number; transposed: boolean }
 >(
   ({ prng }) => ({
-    n: drawSize(prng),
-    k: drawSize(prng),
+    ...drawProduct(prng),
     transposed: prng.int(2) === 1,
   }),
   (draw, { n, k, transposed }) => {
@@ -232,8 +234,7 @@ export const projectionCase = caseFamily<
   { n: number; k: number; keep: boolean }
 >(
   ({ prng }) => ({
-    n: drawSize(prng),
-    k: drawSize(prng),
+    ...drawProduct(prng),
     keep: prng.int(2) === 1,
   }),
   (draw, { n, k, keep }) => {
