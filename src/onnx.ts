@@ -27,7 +27,11 @@ export type {
   ValueInfo,
 } from "./onnx/ir.ts";
 export type * from "./mod.ts";
+export { dtln } from "./models/dtln.ts";
+export type { DtlnParts } from "./models/dtln.ts";
+export type { CellSource } from "./models/cell_source.ts";
 export { frameShift, overlapAdd } from "./models/frames.ts";
+export { silero } from "./models/silero.ts";
 export { loadOnnx } from "./onnx/load.ts";
 export type {
   ModelOptions,
