@@ -73,6 +73,17 @@ export type {
 } from "./engine/core/executor.ts";
 export { PairedExecutor } from "./engine/virtual/paired_executor.ts";
 export type { PairedOptions } from "./engine/virtual/paired_executor.ts";
+export { streamArrivals } from "./engine/virtual/stream_arrivals.ts";
+export type {
+  FrameArrival,
+  StreamArrivalsOptions,
+} from "./engine/virtual/stream_arrivals.ts";
+export { streamLoad } from "./workload/stream_load.ts";
+export type {
+  StreamArrival,
+  StreamLoadOptions,
+  StreamSources,
+} from "./workload/stream_load.ts";
 export { SimExecutor } from "./engine/virtual/sim_executor.ts";
 export { Timeline } from "./engine/virtual/timeline.ts";
 export {

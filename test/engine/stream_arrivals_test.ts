@@ -1,0 +1,146 @@
+/** Streams on virtual time, under every policy: jitter, bursts and models at once. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { EngineCore } from "../../src/engine/core/engine.ts";
+import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
+import { streamArrivals } from "../../src/engine/virtual/stream_arrivals.ts";
+import { Timeline } from "../../src/engine/virtual/timeline.ts";
+import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
+import { gruStream, lstmStream } from "../../src/models/rnn_stream.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { streamLoad } from "../../src/workload/stream_load.ts";
+
+import { anyOptions } from "./arbitraries.ts";
+import { propertyRuns } from "../property_runs.ts";
+
+const MODELS = [
+  lstmStream({ hidden: 2, features: 2 }),
+  gruStream({ hidden: 2, features: 2 }),
+];
+
+interface Ended {
+  readonly outcome: string;
+  readonly endNs: number;
+}
+
+/** What became of every frame, by stream, in the order in which they ended. */
+function simulated(
+  policy: string,
+  options: Record<string, unknown>,
+  load: Parameters<typeof streamLoad>[0],
+  { pendingMax = 4, finishNs = Infinity, workers = 1, rowNs = 1000 } = {},
+): { ended: Map<string, Ended>; order: number[][]; refused: number } {
+  const timeline = new Timeline();
+  const executor = new SimExecutor({
+    timeline,
+    workers,
+    cost: { latencyNs: (_cell, rows) => 10_000 + rowNs * rows },
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({
+    models: MODELS,
+    policy: POLICIES[policy].build(options),
+    executor,
+  });
+  const ended = new Map<string, Ended>();
+  const order: number[][] = [];
+  let refused = 0;
+  driveVirtual(
+    engine,
+    timeline,
+    streamArrivals(engine, streamLoad(load), {
+      models: MODELS,
+      pendingMax,
+      finishNs,
+      each: ({ stream, frame }) => ({
+        onEnd({ outcome }, endNs) {
+          const key = `${stream}/${frame}`;
+          assert(!ended.has(key), "a frame ends once");
+          ended.set(key, { outcome, endNs });
+          if (outcome === "done") (order[stream] ??= []).push(frame);
+        },
+      }),
+    }),
+    () => refused++,
+  );
+  return { ended, order, refused };
+}
+
+for (const name of Object.keys(POLICIES)) {
+  Deno.test(`${name}: every frame of streams ends once, in its stream's order`, () => {
+    fc.assert(
+      fc.property(
+        anyOptions(name),
+        fc.record({
+          streams: fc.integer({ min: 1, max: 12 }),
+          jitterNs: fc.constantFrom(0, 30_000),
+          stallEveryNs: fc.constantFrom(Infinity, 400_000),
+          finishNs: fc.constantFrom(Infinity, 60_000),
+          pendingMax: fc.constantFrom(1, 4, 100),
+          workers: fc.constantFrom(1, 2),
+          seed: fc.nat(),
+        }),
+        (options, drawn) => {
+          const { streams, jitterNs, stallEveryNs, seed, ...limits } = drawn;
+          const network = { jitterNs, stallEveryNs, stallNs: 200_000 };
+          const load = {
+            sources: [
+              { streams, periodNs: 50_000, ...network },
+              { streams: 2, periodNs: 80_000, ...network },
+            ],
+            durationNs: 1e6,
+            seed,
+          };
+          const frames = [...streamLoad(load)];
+          const { ended, order, refused } = simulated(
+            name,
+            options,
+            load,
+            limits,
+          );
+          assert.equal(ended.size + refused, frames.length);
+          for (const done of order) {
+            if (done === undefined) continue;
+            assert.deepEqual(done, [...done].sort((a, b) => a - b));
+          }
+          for (const { stream, frame, atNs } of frames) {
+            const end = ended.get(`${stream}/${frame}`);
+            if (end === undefined) continue;
+            assert(end.endNs >= atNs);
+            if (end.outcome === "done") {
+              assert(end.endNs <= atNs + limits.finishNs);
+            } else assert.equal(end.outcome, "expired");
+          }
+        },
+      ),
+      { numRuns: propertyRuns(40) },
+    );
+  });
+}
+
+Deno.test("frames of different streams share a batch, those of one never do", () => {
+  const load = {
+    sources: [{ streams: 40, periodNs: 100_000 }],
+    durationNs: 1e6,
+    seed: 3,
+  };
+  // Alone every frame takes 11 us, so that 40 in 100 us are too many; 40 in one batch take 50.
+  const batched = simulated("cellular", { batchSizeMax: 64 }, load);
+  assert.equal(batched.refused, 0);
+  const latest = Math.max(...[...batched.ended.values()].map((e) => e.endNs));
+  assert(latest < 1.2e6, `${latest} ns`);
+  const alone = simulated("serial", {}, load);
+  assert(alone.refused > 0);
+});
+
+Deno.test("a group without a model is named", () => {
+  const load = {
+    sources: [{ streams: 1, periodNs: 10 }],
+    durationNs: 20,
+    seed: 1,
+  };
+  const engine = { sessions: {} } as EngineCore;
+  const arrivals = streamArrivals(engine, streamLoad(load), { models: [] });
+  assert.throws(() => arrivals.next(), /group 0 has undefined/);
+});
