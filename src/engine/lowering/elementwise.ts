@@ -11,7 +11,12 @@ import type {
   UnaryKernel,
 } from "../../kernels/module/elementwise.ts";
 import type { KernelExports } from "../../kernels/module/exports.ts";
-import { type Lowering, type Lowerings, times } from "./lowering.ts";
+import {
+  type Lowering,
+  type Lowerings,
+  TILED_ELEMENTS,
+  times,
+} from "./lowering.ts";
 
 /** Activations that kernels apply to what they compute. */
 export const FUSED: Readonly<Record<Activation, KernelActivation>> = {
@@ -55,16 +60,13 @@ const unary =
     ]);
   };
 
-/** Least elements that rows are cut into for the sake of an operand that is taken again and again. */
-const PART_ELEMENTS = 16;
-
 const binary =
   (kernel: KernelOf<BinaryKernel>) =>
   ({ inputs, outputs: [out] }: Operator, lowering: Lowering): void => {
     const small = inputs.find(({ width }) => width < out.width);
     const producer = small && lowering.producer(small);
     // A constant of a few elements is written out once for the whole row.
-    const tiled = producer?.op === "Constant" && small!.width < PART_ELEMENTS
+    const tiled = producer?.op === "Constant" && small!.width < TILED_ELEMENTS
       ? lowering.constantRow(tile(producer.value.data, out.width))
       : undefined;
     const n = tiled ? out.width : small?.width ?? out.width;
@@ -164,7 +166,7 @@ function inSteps(
 /** The longest part, not above SHARED_ELEMENTS, that a row is a whole number of; all of a row that has none but short ones. */
 function partOf(width: number): number {
   if (width <= SHARED_ELEMENTS) return width;
-  for (let n = SHARED_ELEMENTS; n >= PART_ELEMENTS; n--) {
+  for (let n = SHARED_ELEMENTS; n >= TILED_ELEMENTS; n--) {
     if (width % n === 0) return n;
   }
   return width;

@@ -60,16 +60,28 @@ const REPEATS: ReadonlySet<OperatorName> = new Set([
 /** Entries that tables of parts of rows have room for; but for one row at least. */
 const TABLE_ENTRIES = 4096;
 
-/** Rows that a cell is computed at once: fewer where a row is many rows of a kernel. */
+/** Elements of a constant that is written out for a whole row instead of taken again and again. */
+export const TILED_ELEMENTS = 16;
+
+/** Rows that a cell is computed at once: fewer where tables name the parts of a row. */
 function rowsAtOnce({ operators }: Cell): number {
+  const tiled = new Set(
+    operators.flatMap(({ op, outputs: [value] }) =>
+      op === "Constant" && value.width < TILED_ELEMENTS ? [value.id] : []
+    ),
+  );
   let most = 1;
   for (const { op, inputs, outputs } of operators) {
+    if (op === "Concat" || VIEWS.has(op)) continue;
+    if (REPEATS.has(op)) {
+      for (const { id, width } of inputs) {
+        if (!tiled.has(id)) most = Math.max(most, outputs[0].width / width);
+      }
+      continue;
+    }
     for (const value of [...inputs, ...outputs]) {
       most = Math.max(most, rowsOf(value));
     }
-    if (!REPEATS.has(op)) continue;
-    const least = Math.min(...inputs.map(({ width }) => width));
-    most = Math.max(most, outputs[0].width / least);
   }
   return Math.max(1, Math.min(ROWS_PER_CALL, Math.floor(TABLE_ENTRIES / most)));
 }
