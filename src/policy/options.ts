@@ -20,6 +20,22 @@ export function positiveInteger(
   return value;
 }
 
+/** 0 too. */
+export function wholeNumber(
+  policy: string,
+  option: string,
+  value: number,
+): number {
+  if (!Number.isInteger(value) || value < 0 || value > SIZE_MAX) {
+    throw new RangeError(
+      `"${option}" of policy "${policy}" is an integer from 0 to ${SIZE_MAX}, got ${
+        describe(value)
+      }`,
+    );
+  }
+  return value;
+}
+
 export function nonNegative(
   policy: string,
   option: string,

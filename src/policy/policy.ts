@@ -16,6 +16,11 @@ export interface EngineView {
   readonly nowNs: number;
   /** All workers, by id. */
   readonly workers: readonly WorkerView[];
+  /**
+   * Whether workers run beside the engine, which hears of the end of a task some time after it (threads). Absent: at
+   * that instant.
+   */
+  readonly isRemote?: boolean;
 }
 
 /** What to do now. */

@@ -88,6 +88,7 @@ export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
       batchSizeMax: BATCH_SIZES,
       batchSizeMin: [1, 2, 3],
       maxTasksToSubmit: [1, 2, 3, 4, 5, 6],
+      tasksAhead: [undefined, 0, 1, 2],
       nonRecurrent: ["batch", "serialize"],
     },
   },

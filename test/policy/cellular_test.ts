@@ -262,3 +262,57 @@ Deno.test("nonRecurrent serialize: with a cell that cannot follow itself, newcom
     "5..6 w0 B:2,3",
   ]);
 });
+
+/** Numbers of requests, from..to as one. */
+const numbers = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i).join();
+
+/** One cell that does not follow itself, ten units a batch. */
+const A = staticChain({ cells: ["A"] });
+const tenUnits = new TableCost({ A: [[1, 10], [64, 10]] });
+
+Deno.test("tasks ahead: a worker is given half of the rows, and the next ones while it computes", () => {
+  const arrivals = [
+    ...Array<number>(40).fill(0),
+    ...Array<number>(11).fill(3),
+    ...Array<number>(5).fill(12),
+  ];
+  assert.deepEqual(
+    told({
+      policy: cellular({ tasksAhead: 1 }),
+      models: [A],
+      requests: at(...arrivals),
+      cost: tenUnits,
+    }),
+    [
+      `0..10 w0 A:${numbers(1, 20)}`,
+      `10..20 w0 A:${numbers(21, 40)}`,
+      // Given at 10, so that those of 12 do not join them.
+      `20..30 w0 A:${numbers(41, 51)}`,
+      `30..40 w0 A:${numbers(52, 56)}`,
+    ],
+  );
+});
+
+Deno.test("tasks ahead: idle workers are served first", () => {
+  assert.deepEqual(
+    told({
+      policy: cellular({ tasksAhead: 1 }),
+      models: [A],
+      requests: at(
+        0,
+        ...Array<number>(8).fill(1),
+        ...Array<number>(16).fill(2),
+      ),
+      workers: 2,
+      cost: tenUnits,
+    }),
+    [
+      "0..10 w0 A:1",
+      `1..11 w1 A:${numbers(2, 9)}`,
+      // Half of them and of what worker 0 has; the rest is too little to be given ahead.
+      `10..20 w0 A:${numbers(10, 18)}`,
+      `11..21 w1 A:${numbers(19, 25)}`,
+    ],
+  );
+});

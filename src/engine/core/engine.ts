@@ -31,6 +31,7 @@ import { logBatch, requestRecord, taskRecord } from "./records.ts";
 import { Sessions } from "./sessions.ts";
 import {
   type EngineTask,
+  idleWorkers,
   nextOfTail,
   type Run,
   startRun,
@@ -74,7 +75,7 @@ export class EngineCore {
   readonly #queueMax: number;
   readonly #active = new ActiveList();
   readonly #workers: WorkerLoad[];
-  readonly #view: { nowNs: number; workers: readonly WorkerLoad[] };
+  readonly #view: { nowNs: number } & EngineView;
   readonly #deadlines = new Deadlines();
   readonly #admission: Admission;
   /** Streams, whose frames are requests. */
@@ -95,14 +96,9 @@ export class EngineCore {
    * @throws TypeError when it serves another engine already, or an option is not one
    */
   constructor(options: EngineOptions) {
-    const {
-      models,
-      policy,
-      executor,
-      observer,
-      queueMax = 1_000_000,
-      hasTime,
-    } = checkedEngineOptions(options);
+    const { models, policy, executor, observer, ...rest } =
+      checkedEngineOptions(options);
+    const { queueMax = 1_000_000, hasTime, isRemote = false } = rest;
     this.#policy = policy;
     this.#executor = executor;
     this.#growth = new Growth(executor);
@@ -118,11 +114,8 @@ export class EngineCore {
     );
     this.sessions = new Sessions(executor, this.#admission);
     for (const model of models) checkSupported(model, policy);
-    this.#workers = Array.from(
-      { length: executor.workers },
-      (_, id) => ({ id, queued: 0 }),
-    );
-    this.#view = { nowNs: 0, workers: this.#workers };
+    this.#workers = idleWorkers(executor.workers);
+    this.#view = { nowNs: 0, workers: this.#workers, isRemote };
     claimPolicy(policy);
   }
 
@@ -133,9 +126,12 @@ export class EngineCore {
 
   /** Tasks submitted and not completed. */
   get tasksInFlight(): number {
-    let tasks = 0;
-    for (const { queued } of this.#workers) tasks += queued;
-    return tasks;
+    return this.#workers.reduce((sum, { queued }) => sum + queued, 0);
+  }
+
+  /** Whether every worker has a task. */
+  get isBusy(): boolean {
+    return this.#workers.every(({ queued }) => queued > 0);
   }
 
   /** Whether requests could come in that the last pump had no time for: pump again soon. */
@@ -256,7 +252,7 @@ export class EngineCore {
     for (;;) {
       this.#admitWaiting(nowNs);
       if (this.#policyError) throw this.#policyError;
-      const decision = this.#policy.schedule(this.#view as EngineView);
+      const decision = this.#policy.schedule(this.#view);
       switch (decision.kind) {
         case "launch":
           this.#launch(decision.launch, nowNs);

@@ -31,6 +31,8 @@ export interface EngineOptions {
    * Default: all are unfolded as they come.
    */
   hasTime?: () => boolean;
+  /** Whether it hears of the end of tasks later (EngineView.isRemote). Default false. */
+  isRemote?: boolean;
 }
 
 const ENGINE_CHECKS: Checks<EngineOptions> = {
@@ -44,6 +46,7 @@ const ENGINE_CHECKS: Checks<EngineOptions> = {
       value >= 1 && (Number.isSafeInteger(value) || value === Infinity),
   ),
   hasTime: ofType("function"),
+  isRemote: ofType("boolean"),
 };
 
 /** @throws TypeError or RangeError on an option that is not one */

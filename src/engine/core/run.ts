@@ -24,6 +24,11 @@ export interface EngineTask extends Task<ActiveRequest> {
   readonly run: Run;
 }
 
+/** Workers that have nothing yet. */
+export function idleWorkers(count: number): WorkerLoad[] {
+  return Array.from({ length: count }, (_, id) => ({ id, queued: 0 }));
+}
+
 /** A launch of which nothing is submitted yet. */
 export function startRun(launch: Launch<ActiveRequest>, id: number): Run {
   return { launch, id, inFlight: 0, tailAt: 0, held: [] };

@@ -189,6 +189,7 @@ export class ServingEngine {
     this.#core = new EngineCore({
       ...options,
       hasTime: () => wallNs() < this.#admitUntilNs,
+      isRemote: executor.threads > 0,
     });
     const isBusy = () => this.#busy;
     this.#host = {
@@ -291,7 +292,7 @@ export class ServingEngine {
           unwatch?.();
           return;
         }
-        this.#turn();
+        this.#turnSoon();
       });
     });
   }
@@ -406,9 +407,12 @@ export class ServingEngine {
   #turn(): void {
     if (this.#fatal) return;
     const seen = this.#executor.bell;
-    for (const { task, startNs, endNs } of this.#executor.poll()) {
+    const completions = this.#executor.poll();
+    for (const { task, startNs, endNs } of completions) {
       this.#core.completed(task, startNs, endNs);
     }
+    // Nobody waits for work: who has a result now may ask for the next one first.
+    if (completions.length > 0 && this.#core.isBusy) return this.#turnSoon();
     const nowNs = wallNs();
     this.#admitUntilNs = nowNs + ADMIT_NS;
     const wakeNs = this.#core.pump(nowNs);

@@ -13,7 +13,7 @@ import type { Cell } from "../../graph/cell.ts";
 import type { Model } from "../../graph/model.ts";
 import { advance, isReadyAtOnce } from "../common/frontier.ts";
 import type { Launch, Task } from "../launch.ts";
-import { knownOptions, positiveInteger } from "../options.ts";
+import { knownOptions, positiveInteger, wholeNumber } from "../options.ts";
 import {
   type Decision,
   type EngineView,
@@ -40,6 +40,15 @@ export interface CellularOptions {
   /** MaxTasksToSubmit (line 3); default 5. */
   maxTasksToSubmit?: number;
   /**
+   * Tasks that a worker may have when it is given further ones, so that it computes while the engine hands out
+   * results and takes in requests, which takes as long as a small task. Default 1 where the engine hears of the end
+   * of tasks some time after it (`EngineView.isRemote`), 0 otherwise: it is idle.
+   * Deviation: the paper's workers are idle when they ask (line 2). From 1 on, tasks of cells that do not follow
+   * themselves have about half of the rows there are, ready or with the worker, so that one half is computed while
+   * the other one comes in; but 8 rows at least, where so many are ready, and only an idle worker is given fewer.
+   */
+  tasksAhead?: number;
+  /**
    * "batch": cells that cannot follow themselves batch like any other. "serialize": LazyBatching's
    * reading (section III-B, Fig. 7): with such cells in a model, new requests cannot join a running
    * batch and wait until it has ended. Default "batch".
@@ -58,6 +67,9 @@ interface CellType extends SubgraphQueue {
   readonly turn: Turn;
 }
 
+/** Rows that a task ahead has at least. */
+const AHEAD_ROWS_MIN = 8;
+
 /** When a model was last served: counts bursts. */
 interface Turn {
   last: number;
@@ -68,6 +80,8 @@ interface Burst {
   readonly type: CellType;
   readonly worker: number;
   readonly why: string;
+  /** The worker had tasks before. */
+  readonly isAhead: boolean;
   tasks: number;
 }
 
@@ -121,6 +135,7 @@ export function cellular(options: CellularOptions = {}): Policy {
     "batchSizeMax",
     "batchSizeMin",
     "maxTasksToSubmit",
+    "tasksAhead",
     "nonRecurrent",
   ]);
   const maxTasksToSubmit = positiveInteger(
@@ -128,6 +143,9 @@ export function cellular(options: CellularOptions = {}): Policy {
     "maxTasksToSubmit",
     options.maxTasksToSubmit ?? 5,
   );
+  const givenAhead = options.tasksAhead === undefined
+    ? undefined
+    : wholeNumber(name, "tasksAhead", options.tasksAhead);
   const serialize = options.nonRecurrent === "serialize";
   if (!serialize && (options.nonRecurrent ?? "batch") !== "batch") {
     throw new RangeError(
@@ -163,6 +181,9 @@ export function cellular(options: CellularOptions = {}): Policy {
   >();
   let burst: Burst | undefined;
   let bursts = 0;
+  let tasksAhead = givenAhead ?? 0;
+  /** Rows of the tasks that each worker has. */
+  const rowsOn: number[] = [];
 
   /** Makes cell types of a model that is new. */
   function meet(model: Model): void {
@@ -266,14 +287,25 @@ export function cellular(options: CellularOptions = {}): Policy {
     return undefined;
   }
 
+  /** Bsizes.Max(), or half of the rows there are: see CellularOptions.tasksAhead. */
+  function sizeNow(type: CellType, worker: number): number {
+    if (tasksAhead === 0 || type.cell.recurrent) return type.sizeMax;
+    const rows = numReadyNodes(type, worker) + (rowsOn[worker] ?? 0);
+    return Math.min(
+      type.sizeMax,
+      Math.max(AHEAD_ROWS_MIN, Math.ceil(rows / 2)),
+    );
+  }
+
   /** Lines 24-32. The nodes stay ready until the engine has submitted them. */
   function formBatchedTask(type: CellType, worker: number): TaggedNode[] {
+    const sizeMax = sizeNow(type, worker);
     const batch: TaggedNode[] = [];
     for (let subgraph = type.first; subgraph; subgraph = subgraph.after) {
       if (subgraph.pinned >= 0 && subgraph.pinned !== worker) continue;
       for (let node = subgraph.firstReady; node; node = node.next) {
         batch.push(node);
-        if (batch.length === type.sizeMax) return batch;
+        if (batch.length === sizeMax) return batch;
       }
     }
     return batch;
@@ -287,6 +319,9 @@ export function cellular(options: CellularOptions = {}): Policy {
     if (
       nodes.length === 0 || (current.tasks > 0 && nodes.length < type.sizeMin)
     ) return undefined;
+    const isAhead = current.isAhead ||
+      tasksAhead > 0 && current.tasks > 0 && !type.cell.recurrent;
+    if (isAhead && nodes.length < AHEAD_ROWS_MIN) return undefined;
     current.tasks++;
     const launch = {
       worker,
@@ -317,22 +352,30 @@ export function cellular(options: CellularOptions = {}): Policy {
     },
     schedule(view: EngineView): Decision {
       if (cohorts.size > 0) admitCohorts();
+      tasksAhead = givenAhead ?? (view.isRemote ? 1 : 0);
       const next = burst && nextTask(burst);
       if (next) return next;
       burst = undefined;
-      for (const { id, queued } of view.workers) {
-        if (queued > 0) continue;
-        const choice = chooseType(id);
-        if (choice === undefined) continue;
-        choice.type.turn.last = ++bursts;
-        burst = { ...choice, worker: id, tasks: 0 };
-        return nextTask(burst)!;
+      // The idle ones first.
+      for (let ahead = 0; ahead <= tasksAhead; ahead++) {
+        for (const { id, queued } of view.workers) {
+          if (queued !== ahead) continue;
+          const choice = chooseType(id);
+          if (choice === undefined) continue;
+          burst = { ...choice, worker: id, isAhead: ahead > 0, tasks: 0 };
+          const launch = nextTask(burst);
+          if (launch === undefined) continue;
+          choice.type.turn.last = ++bursts;
+          return launch;
+        }
       }
+      burst = undefined;
       return IDLE;
     },
     submitted(launch: Launch<CellularRequest>) {
       const { cell, nodes } = launch.steps[0];
       typeFor(cell).tasks++;
+      rowsOn[launch.worker] = (rowsOn[launch.worker] ?? 0) + nodes.length;
       // Nodes of one subgraph stand together, as formBatchedTask found them.
       let current: Subgraph | undefined;
       for (let i = 0; i < nodes.length; i++) {
@@ -349,8 +392,9 @@ export function cellular(options: CellularOptions = {}): Policy {
       }
       if (current?.readyCount === 0) current.withdraw();
     },
-    completed({ cell, nodes }: Task<CellularRequest>) {
+    completed({ cell, nodes, worker }: Task<CellularRequest>) {
       typeFor(cell).tasks--;
+      rowsOn[worker] -= nodes.length;
       let current: Subgraph | undefined;
       for (let i = 0; i < nodes.length; i++) {
         const node = nodes[i];
