@@ -14,7 +14,7 @@ import {
   reads, rows1, rows2, starts, units, unitsOf, walks, writes, writesPairs
 } from "./job";
 import { scratch } from "./scratch";
-import { direct, panelBytesOf, STREAM_BYTES, sweep } from "./sweep";
+import { direct, FAR_BYTES, panelBytesOf, STREAM_BYTES, sweep } from "./sweep";
 import { tile_1x32 } from "./tiles";
 
 /** Panels up to this length are whole. */
@@ -70,12 +70,12 @@ export function sweepPacked(m: i32, first: i32, panels: i32, all: i32, w: usize)
   const length = pieceStepsOf(k);
   const packed = packedBytesOf(k);
   if (length == k) return sweep(m, panels, w + <usize>first * packed);
-  const streaming = <usize>panels * packed > STREAM_BYTES;
-  const done = blockedRows(m, panels, streaming);
+  const bytes = <usize>panels * packed;
+  const done = blockedRows(m, panels, bytes > STREAM_BYTES);
   const end = first + panels;
   const pieceBytes = <usize>length << 5;
   let p = first;
-  if (m == 1 && streaming && scratch != 0 && first % GROUP_PANELS == 0) {
+  if (m == 1 && bytes > FAR_BYTES && scratch != 0 && first % GROUP_PANELS == 0) {
     const quarter = panels / (GROUP_PANELS * STREAMS);
     apart(quarter, w + <usize>first * packed, GROUP_PANELS * packed, length);
     p += quarter * GROUP_PANELS * STREAMS;
@@ -93,12 +93,12 @@ export function sweepPacked(m: i32, first: i32, panels: i32, all: i32, w: usize)
     starts(32, 0);
     inPieces(length, gap);
     if (rows > 0) blocked(rows, some, weights, pieceBytes, biases, col);
-    if (scratch == 0 || (m == 1 && !streaming)) {
+    if (scratch == 0 || (m == 1 && bytes <= FAR_BYTES)) {
       // In registers: nowhere to wait, or in cache faster.
-      direct(rows, m, some, weights, pieceBytes, biases, col, false);
+      direct(rows, m, some, weights, pieceBytes, biases, col, 0);
     } else {
       for (let block = rows; block < m; block += BLOCK_ROWS) {
-        pieceByPiece(block, min(m, block + BLOCK_ROWS), some, weights, length, gap, biases, col, streaming);
+        pieceByPiece(block, min(m, block + BLOCK_ROWS), some, weights, length, gap, biases, col, bytes);
       }
     }
     p += some;
@@ -150,7 +150,7 @@ function apart(groups: i32, w: usize, groupBytes: usize, length: i32): void {
 
 /** Rows first..m - 1 against the pieces of `panels` panels, the first ones at w. */
 function pieceByPiece(
-  first: i32, m: i32, panels: i32, w: usize, length: i32, gap: usize, biases: usize, col: i32, streaming: bool
+  first: i32, m: i32, panels: i32, w: usize, length: i32, gap: usize, biases: usize, col: i32, bytes: usize
 ): void {
   const columns = n, even = op0, odd = op1, outputs = units, table0 = p0, table1 = p1, table2 = p2;
   const sums = scratch;
@@ -169,10 +169,10 @@ function pieceByPiece(
     walks(beginSegment, beginRows, beginColumns, beginBytes, some);
     if (left == 0) {
       writesPairs(columns, outputs, even, odd, table0, table1, table2);
-      direct(first, m, panels, w, pieceBytes, start, col, streaming);
+      direct(first, m, panels, w, pieceBytes, start, col, bytes);
       return;
     }
-    direct(first, m, panels, w, pieceBytes, start, 0, streaming);
+    direct(first, m, panels, w, pieceBytes, start, 0, bytes);
     w += pieceBytes + gap;
     start = sums - <usize>first * ROW_BYTES;
     starts(32, ROW_BYTES);

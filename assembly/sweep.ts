@@ -36,6 +36,10 @@ const LEAD_BYTES: usize = 40 << 10;
 const WIDE_PANEL_BYTES: usize = 128 << 10;
 /** Weights above this size are taken to come from memory rather than from cache. */
 export const STREAM_BYTES: usize = 2 << 20;
+/** Above this they may come from anywhere: tiles meet them in the order that memory likes, which costs caches nothing. */
+export const FAR_BYTES: usize = 256 << 10;
+/** The same for two rows, which in cache are faster in a wide tile: what the second-level cache does not keep. */
+const FAR_PAIR_BYTES: usize = 768 << 10;
 
 /** Bytes of one packed panel over K. */
 // @ts-ignore: decorator
@@ -50,11 +54,11 @@ export const STREAM_BYTES: usize = 2 << 20;
  */
 export function sweep(m: i32, panels: i32, w: usize): void {
   const panelBytes = panelBytesOf(allK());
-  const streaming = <usize>panels * panelBytes > STREAM_BYTES;
+  const bytes = <usize>panels * panelBytes;
   starts(panelBytes, 0);
-  const done = blockedRows(m, panels, streaming);
+  const done = blockedRows(m, panels, bytes > STREAM_BYTES);
   if (done == 0) {
-    direct(0, m, panels, w, panelBytes, w, 0, streaming);
+    direct(0, m, panels, w, panelBytes, w, 0, bytes);
     return;
   }
   // Group by group, so that weights from memory come once for all blocks and for the rest.
@@ -63,7 +67,7 @@ export function sweep(m: i32, panels: i32, w: usize): void {
     const group = min(BLOCKED_PANELS, panels - p);
     const rows = group < MIN_PANELS ? 0 : done;
     if (rows > 0) blocked(rows, group, w, panelBytes, w, col);
-    direct(rows, m, group, w, panelBytes, w, col, <usize>group * panelBytes > STREAM_BYTES);
+    direct(rows, m, group, w, panelBytes, w, col, <usize>group * panelBytes);
     w += <usize>group * panelBytes;
     col += unitsOf(group);
   }
@@ -71,20 +75,21 @@ export function sweep(m: i32, panels: i32, w: usize): void {
 
 /**
  * Rows first..m - 1 against all panels with whole tiles, the first panel's outputs from `firstCol` on, its sums
- * in row 0 from what lies at `start`.
+ * in row 0 from what lies at `start`. bytes: weights that the rows meet in all, which says where they come from.
  */
 export function direct(
-  first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, start: usize, firstCol: i32, streaming: bool
+  first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, start: usize, firstCol: i32, bytes: usize
 ): void {
-  if (m - first == 1 && streaming && op0 == op1) {
+  if (m - first == 1 && bytes > FAR_BYTES && op0 == op1) {
     apart(<usize>first << 2, panels, w, panelBytes, start, firstCol);
     return;
   }
+  const streaming = bytes > STREAM_BYTES;
   const blockRows = streaming ? 2 * BLOCK_ROWS : BLOCK_ROWS;
   for (let block = first; block < m; block += blockRows) {
     const rows = min(blockRows, m - block);
     const at = <usize>block << 2;
-    const lead = streaming ? leadRows(rows) : 0;
+    const lead = bytes > (rows == 2 ? FAR_PAIR_BYTES : FAR_BYTES) ? leadRows(rows) : 0;
     const ahead = streaming && rows > 2 && lead == 0;
     const group = lead ? LEAD_PANELS : rows > 1 && panelBytes > WIDE_PANEL_BYTES ? GROUP_PANELS / 2 : GROUP_PANELS;
     let panel = w;
