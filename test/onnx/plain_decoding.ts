@@ -35,8 +35,12 @@ export function decodePlain(
             name,
             initial.get(name) ?? zerosOf(
               type!,
-              dims!.map((size, axis) =>
-                typeof size === "number" ? size : axis === 0 ? 1 : 0
+              dims!.map((size) =>
+                typeof size === "number"
+                  ? size
+                  : size?.startsWith("past")
+                  ? 0
+                  : 1
               ),
             ),
           ] as const,
