@@ -121,6 +121,7 @@ export type { ImageInput } from "./models/conv_cell.ts";
 export { deepSpeech2, type DeepSpeech2Options } from "./models/deepspeech2.ts";
 export { gnmt, type GnmtOptions } from "./models/gnmt.ts";
 export { inceptionV4, type InceptionV4Options } from "./models/inception_v4.ts";
+export { gpt, type GptOptions } from "./models/gpt.ts";
 export { las, type LasOptions } from "./models/las.ts";
 export { linknet, type LinkNetOptions } from "./models/linknet.ts";
 export {

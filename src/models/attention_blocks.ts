@@ -1,4 +1,7 @@
-/** The sub-layers that attention networks are made of, each normalised behind its residual (post-norm). */
+/**
+ * The sub-layers that attention networks are made of, each with its residual; normalised behind it (post-norm), or in
+ * front of the sub-layer (pre-norm).
+ */
 import type { Operators } from "../graph/cell_builder.ts";
 import type { CacheRef, Value } from "../graph/operator.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -9,9 +12,11 @@ export interface BlockOptions {
   readonly heads: number;
   /** Width of the feed-forward sub-layer's inner rows. */
   readonly inner: number;
-  readonly activation: "Relu" | "Gelu";
+  readonly activation: "Relu" | "Gelu" | "GeluTanh";
   /** Of layer normalisation. */
   readonly epsilon: number;
+  /** x + layer(norm(x)) in place of norm(x + layer(x)); default false. */
+  readonly preNorm?: boolean;
 }
 
 /** A matrix product whose weights are known by name. */
@@ -40,6 +45,18 @@ export function layerNorm(
   return (op, x) => op.LayerNormalization(x, { scale, bias, epsilon });
 }
 
+/** A sub-layer with its residual and its normalisation. Weights: `<prefix>.norm`. */
+function residual(
+  prefix: string,
+  options: BlockOptions,
+  weights: WeightSource,
+): (op: Operators, x: Value, layer: (x: Value) => Value) => Value {
+  const norm = layerNorm(`${prefix}.norm`, options, weights);
+  return options.preNorm
+    ? (op, x, layer) => op.Add(layer(norm(op, x)), x)
+    : (op, x, layer) => norm(op, op.Add(layer(x), x));
+}
+
 /** Equal parts of a row. */
 function parts(op: Operators, x: Value, count: number): Value[] {
   const width = x.width / count;
@@ -50,9 +67,10 @@ function parts(op: Operators, x: Value, count: number): Value[] {
 }
 
 /**
- * Attention of tokens to themselves: norm(x + W attention(q, k, v)).
+ * Attention of tokens to themselves: x and W attention(q, k, v).
  * Weights: `<prefix>.qkv`, `.output`, `.norm`.
- * @returns what applies it; with a cache, keys and values go there first and what it holds is attended to
+ * @returns what applies it; with a cache, keys and values go there first and what it holds, up to a token, is attended
+ * to
  */
 export function selfAttention(
   prefix: string,
@@ -62,12 +80,38 @@ export function selfAttention(
   const { hidden, heads } = options;
   const qkv = linear(`${prefix}.qkv`, hidden, 3 * hidden, weights);
   const output = linear(`${prefix}.output`, hidden, hidden, weights);
+  const add = residual(prefix, options, weights);
+  return (op, x, cache) =>
+    add(op, x, (x) => {
+      const [q, k, v] = parts(op, qkv(op, x), 3) as [Value, Value, Value];
+      if (cache) op.CacheAppend(k, v, cache);
+      const mixed = op.Attention(q, cache ?? { k, v }, {
+        heads,
+        causal: cache !== undefined,
+      });
+      return output(op, mixed);
+    });
+}
+
+/**
+ * What `selfAttention` appends to a cache, where nobody asks for more: of the last layer of a prompt.
+ * Weights: those of it.
+ */
+export function selfKeys(
+  prefix: string,
+  options: BlockOptions,
+  weights: WeightSource,
+): (op: Operators, x: Value, cache: CacheRef) => void {
+  const { hidden } = options;
+  const qkv = linear(`${prefix}.qkv`, hidden, 3 * hidden, weights);
   const norm = layerNorm(`${prefix}.norm`, options, weights);
   return (op, x, cache) => {
-    const [q, k, v] = parts(op, qkv(op, x), 3) as [Value, Value, Value];
-    if (cache) op.CacheAppend(k, v, cache);
-    const mixed = op.Attention(q, cache ?? { k, v }, { heads });
-    return norm(op, op.Add(output(op, mixed), x));
+    const [, k, v] = parts(
+      op,
+      qkv(op, options.preNorm ? norm(op, x) : x),
+      3,
+    ) as [Value, Value, Value];
+    op.CacheAppend(k, v, cache);
   };
 }
 
@@ -84,7 +128,7 @@ export function sourceKeys(
   };
 }
 
-/** Attention to the source: norm(x + W attention(q, cache)). Weights: `<prefix>.q`, `.output`, `.norm`. */
+/** Attention to the source: x and W attention(q, cache). Weights: `<prefix>.q`, `.output`, `.norm`. */
 export function crossAttention(
   prefix: string,
   options: BlockOptions,
@@ -93,14 +137,12 @@ export function crossAttention(
   const { hidden, heads } = options;
   const query = linear(`${prefix}.q`, hidden, hidden, weights);
   const output = linear(`${prefix}.output`, hidden, hidden, weights);
-  const norm = layerNorm(`${prefix}.norm`, options, weights);
-  return (op, x, cache) => {
-    const mixed = op.Attention(query(op, x), cache, { heads });
-    return norm(op, op.Add(output(op, mixed), x));
-  };
+  const add = residual(prefix, options, weights);
+  return (op, x, cache) =>
+    add(op, x, (x) => output(op, op.Attention(query(op, x), cache, { heads })));
 }
 
-/** norm(x + W2 act(W1 x)). Weights: `<prefix>.up`, `.down`, `.norm`. */
+/** x and W2 act(W1 x). Weights: `<prefix>.up`, `.down`, `.norm`. */
 export function feedForward(
   prefix: string,
   options: BlockOptions,
@@ -109,6 +151,6 @@ export function feedForward(
   const { hidden, inner, activation } = options;
   const up = linear(`${prefix}.up`, hidden, inner, weights);
   const down = linear(`${prefix}.down`, inner, hidden, weights);
-  const norm = layerNorm(`${prefix}.norm`, options, weights);
-  return (op, x) => norm(op, op.Add(down(op, op[activation](up(op, x))), x));
+  const add = residual(prefix, options, weights);
+  return (op, x) => add(op, x, (x) => down(op, op[activation](up(op, x))));
 }

@@ -4,6 +4,7 @@ import { bert, BERT_OPTIONS } from "./bert.ts";
 import { DEEP_SPEECH_2_OPTIONS, deepSpeech2 } from "./deepspeech2.ts";
 import { gnmt, GNMT_OPTIONS } from "./gnmt.ts";
 import { INCEPTION_V4_OPTIONS, inceptionV4 } from "./inception_v4.ts";
+import { gpt, GPT_OPTIONS } from "./gpt.ts";
 import { las, LAS_OPTIONS } from "./las.ts";
 import { linknet, LINKNET_OPTIONS } from "./linknet.ts";
 import { lstm, LSTM_OPTIONS } from "./lstm.ts";
@@ -163,6 +164,31 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
       eos: EOS,
       tokensMax: [9],
       extraSteps: upTo(6),
+    }],
+  },
+  gpt: {
+    options: GPT_OPTIONS,
+    input: "seq2seq",
+    build: gpt,
+    sizes: {
+      small: { layers: 2, hidden: 32, heads: 4, vocabulary: 512, eos: null },
+      medium: { layers: 2, hidden: 64, heads: 4, vocabulary: 1024, eos: null },
+      large: { layers: 2, hidden: 128, heads: 4, vocabulary: 2048, eos: null },
+      full: { layers: 12, hidden: 768, heads: 12, eos: null },
+    },
+    tries: [{
+      vocabulary: VOCABULARY,
+      hidden: [4, 8, 12],
+      heads: [1, 2, 4],
+      inner: upTo(17),
+      layers: [1, 2],
+      eos: EOS,
+      positionsMax: [20, 32],
+      activation: ["relu", "gelu", "gelu-tanh"],
+      embeddings: ["plain", "scaled"],
+      classifier: ["tied", "separate"],
+      banned: [[], [3], [2, 7]],
+      extraSteps: [3, 4, 5, 6],
     }],
   },
   transformer: {

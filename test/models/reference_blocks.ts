@@ -1,6 +1,6 @@
 /** The sub-layers of attention networks in double precision, over all tokens at once: no cache, no batch. */
 import { attention } from "../kernels/reference/attention.ts";
-import { gelu } from "../kernels/reference/activation.ts";
+import { gelu, geluTanh } from "../kernels/reference/activation.ts";
 import { normalize } from "../kernels/reference/norm.ts";
 import { plus, ReferenceLayers, type Row } from "./reference_layers.ts";
 
@@ -8,8 +8,10 @@ export interface BlockSizes {
   hidden: number;
   heads: number;
   inner: number;
-  activation: "relu" | "gelu";
+  activation: "relu" | "gelu" | "gelu-tanh";
   epsilon: number;
+  /** Whether the norm is in front of a sub-layer, not behind its residual. */
+  preNorm?: boolean;
 }
 
 export class ReferenceBlocks extends ReferenceLayers {
@@ -40,7 +42,9 @@ export class ReferenceBlocks extends ReferenceLayers {
   /** @param causal a token sees itself and those before it */
   selfAttention(name: string, xs: readonly Row[], causal: boolean): number[][] {
     const { hidden } = this.sizes;
-    const qkv = xs.map((x) => this.dense(`${name}.qkv`, x, 3 * hidden));
+    const qkv = xs.map((x) =>
+      this.dense(`${name}.qkv`, this.#before(name, x), 3 * hidden)
+    );
     const part = (i: number) =>
       qkv.map((row) => row.slice(i * hidden, (i + 1) * hidden));
     const [q, k, v] = [part(0), part(1), part(2)];
@@ -61,7 +65,7 @@ export class ReferenceBlocks extends ReferenceLayers {
       this.#mix(
         name,
         x,
-        this.dense(`${name}.q`, x, hidden),
+        this.dense(`${name}.q`, this.#before(name, x), hidden),
         kv.map((row) => row.slice(0, hidden)),
         kv.map((row) => row.slice(hidden)),
       )
@@ -70,12 +74,27 @@ export class ReferenceBlocks extends ReferenceLayers {
 
   feedForward(name: string, xs: readonly Row[]): number[][] {
     const { hidden, inner, activation } = this.sizes;
-    const act = activation === "gelu" ? gelu : (x: number) => Math.max(0, x);
+    const act = {
+      gelu,
+      "gelu-tanh": geluTanh,
+      relu: (x: number) => Math.max(0, x),
+    }[activation];
     return xs.map((x) => {
-      const up = this.dense(`${name}.up`, x, inner).map(act);
+      const up = this.dense(`${name}.up`, this.#before(name, x), inner)
+        .map(act);
       const y = plus(this.dense(`${name}.down`, up, hidden), x);
-      return this.norm(`${name}.norm`, y);
+      return this.#behind(name, y);
     });
+  }
+
+  /** What a sub-layer reads. */
+  #before(name: string, x: Row): Row {
+    return this.sizes.preNorm ? this.norm(`${name}.norm`, x) : x;
+  }
+
+  /** What becomes of a sub-layer with its residual. */
+  #behind(name: string, y: number[]): number[] {
+    return this.sizes.preNorm ? y : this.norm(`${name}.norm`, y);
   }
 
   /** Attention of one query, its projection, the residual and the norm. */
@@ -97,6 +116,6 @@ export class ReferenceBlocks extends ReferenceLayers {
       k.length,
     );
     const y = plus(this.dense(`${name}.output`, [...mixed], hidden), x);
-    return this.norm(`${name}.norm`, y);
+    return this.#behind(name, y);
   }
 }

@@ -2,6 +2,11 @@
 import { readFileSync } from "node:fs";
 import { readPlainSafetensors } from "../../src/tensor/safetensors.ts";
 import { plainOf, type PlainTensor } from "../../src/tensor/plain_tensor.ts";
+import type { Model } from "../../src/graph/model.ts";
+import { gpt } from "../../src/models/gpt.ts";
+import type { Seq2SeqInput } from "../../src/models/seq2seq_input.ts";
+import { type Tensor, tensor } from "../../src/tensor/tensor.ts";
+import { namedWeights } from "../../src/tensor/weights.ts";
 import { FileParts } from "./decoder_files.ts";
 import { node, writeModel, type WrittenValue } from "./write_model.ts";
 
@@ -234,6 +239,73 @@ export function languageModelFile(folder: URL): Uint8Array<ArrayBuffer> {
       outputs: [{ name: "logits" }, ...presents],
       ...parts,
     },
+  });
+}
+
+/** The published scores of what follows each of some prompts. */
+export function scoresOf(
+  folder: URL,
+): { prompt: number[]; scores: Float32Array }[] {
+  const read = (name: string) => readFileSync(new URL(name, folder));
+  const prompts: number[][] = JSON.parse(
+    new TextDecoder().decode(read("last_token_prompts.json")),
+  );
+  const name = "last_token_logits.safetensors";
+  const { dims, data } = readPlainSafetensors(read(name), name).get("logits")!;
+  const [, width] = dims;
+  return prompts.map((prompt, i) => ({
+    prompt,
+    scores: (data as Float32Array).slice(i * width, (i + 1) * width),
+  }));
+}
+
+/** The model as `gpt` has it: int8 weights dequantised, the publisher's names as those of its tensors. */
+export function trainedGpt(folder: URL): Model<Seq2SeqInput> {
+  const tensors = tensorsOf(folder);
+  const found = new Map<string, Tensor>();
+  const add = (ours: string, theirs: string) => {
+    const { dims, data } = tensors.get(theirs)!;
+    const scale = tensors.get(`${theirs}_scale`)?.data;
+    const width = data.length / dims[0];
+    found.set(
+      ours,
+      tensor(
+        dims,
+        Float32Array.from(
+          { length: data.length },
+          (_, i) =>
+            Number(data[i]) / Number(scale?.[Math.floor(i / width)] ?? 1),
+        ),
+      ),
+    );
+  };
+  const linear = (ours: string, theirs: string) => {
+    add(`${ours}.W`, `${theirs}/weight`);
+    add(`${ours}.b`, `${theirs}/bias`);
+  };
+  const norm = (ours: string, theirs: string) => {
+    add(`${ours}.scale`, `${theirs}/gamma`);
+    add(`${ours}.bias`, `${theirs}/beta`);
+  };
+  add("embedding", "embeddings/weight");
+  add("position", "position_encodings/encodings");
+  for (let i = 0; i < LAYERS; i++) {
+    const [ours, theirs] = [`layer.${i + 1}`, `layer_${i}`];
+    linear(`${ours}.attention.qkv`, `${theirs}/self_attention/linear_0`);
+    linear(`${ours}.attention.output`, `${theirs}/self_attention/linear_1`);
+    norm(`${ours}.attention.norm`, `${theirs}/self_attention/layer_norm`);
+    linear(`${ours}.forward.up`, `${theirs}/ffn/linear_0`);
+    linear(`${ours}.forward.down`, `${theirs}/ffn/linear_1`);
+    norm(`${ours}.forward.norm`, `${theirs}/ffn/layer_norm`);
+  }
+  norm("norm", "layer_norm");
+  linear("classifier", "projection");
+  return gpt({
+    ...{ layers: LAYERS, hidden: HIDDEN, heads: HEADS, inner: 256 },
+    ...{ vocabulary: 16_377, positionsMax: 256, epsilon: 1e-6 },
+    ...{ activation: "relu", embeddings: "scaled", classifier: "separate" },
+    ...{ eos: END, banned: [0] },
+    weights: namedWeights(found, "language model"),
   });
 }
 

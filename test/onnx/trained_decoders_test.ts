@@ -1,5 +1,5 @@
 /**
- * The trained decoders as ONNX files of a step: the published ids, the same ones alone and in mixed batches, on virtual
+ * The trained decoders, from their safetensors and as ONNX files of a step: the published ids, the same ones alone and in mixed batches, on virtual
  * time and in worker threads; every request leaves at its own last step.
  */
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import type { Result } from "../../src/graph/result.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { ask } from "../engine/ask.ts";
-import { readG2p } from "../models/g2p.ts";
+import { readG2p, type Word } from "../models/g2p.ts";
 import { runRequests } from "../run_requests.ts";
 import { dataFolder } from "../workload/data_folder.ts";
 import { BATCHING } from "./batching.ts";
@@ -18,8 +18,11 @@ import {
   END,
   g2pDecoderFile,
   g2pEncoderFile,
+  type Generation,
   generationsOf,
   languageModelFile,
+  scoresOf,
+  trainedGpt,
 } from "./trained_decoders.ts";
 
 const SLOT_BYTES = 2 ** 26;
@@ -51,6 +54,19 @@ async function servedAlike<Input>(
     assert.deepStrictEqual(threads, alone, `${policy}, in threads`);
   }
   return alone;
+}
+
+/** Ids, and where a request leaves. */
+function assertSpelled(
+  words: readonly Word[],
+  results: readonly Result[],
+): void {
+  assert.equal(results.length, 401);
+  words.forEach(({ word, phonemes, steps, ended }, i) => {
+    const ids = [...results[i]["tokens"].data];
+    assert.equal(ids.length, steps, `steps of ${word}`);
+    assert.deepEqual(ids, [...phonemes, ...(ended ? [3] : [])], word);
+  });
 }
 
 Deno.test("g2p: encoder and decoder step from ONNX files spell as published", async () => {
@@ -89,43 +105,91 @@ Deno.test("g2p: encoder and decoder step from ONNX files spell as published", as
     inputs: { state: states.get(i)!["state"].data as Float32Array },
   }));
   const results = await servedAlike(model, inputs);
-  words.forEach(({ word, phonemes, steps, ended }, i) => {
-    const ids = [...results[i]["tokens"].data];
-    assert.equal(ids.length, steps, `steps of ${word}`);
-    assert.deepEqual(ids, [...phonemes, ...(ended ? [3] : [])], word);
-  });
+  assertSpelled(words, results);
 });
 
 /** Below, another order of additions may choose the other word (README of the data). */
 const OPEN_GAP = 0.005;
 
-Deno.test("the language model from an ONNX file of a step continues as published", async () => {
-  const folder = modelFolder("the language model", "tiny-transformer-lm");
-  if (folder === undefined) return;
-  const generations = generationsOf(folder);
-  const model = await loadOnnx(languageModelFile(folder), {
-    name: "language model",
-    decoder: { stop: [END], banned: [0] },
-  });
-  assert.deepEqual(model.notes, ["its tables have 256 positions"]);
-  const inputs = generations.map(({ prompt }) => ({
-    tokens: prompt,
-    maxSteps: 60,
-  }));
-  const results = await servedAlike(model, inputs);
-  let open = 0;
+/** Ids, and where a request leaves; the other word where the choice is open. */
+function assertPublished(
+  generations: readonly Generation[],
+  results: readonly Result[],
+): void {
+  const others: string[] = [];
   generations.forEach(({ prompt, ids, steps, gap }, i) => {
     const made = [...results[i]["tokens"].data];
     const isSame = made.length === ids.length &&
       made.every((id, at) => id === ids[at]);
     if (!isSame && gap < OPEN_GAP) {
-      open++;
+      others.push(prompt.join(" "));
       return;
     }
     assert.deepEqual(made, ids, `behind ${prompt.join(" ")}`);
     assert.equal(made.length, steps);
   });
-  console.log(
-    `${open} of ${generations.length} chose the other word at a gap below ${OPEN_GAP}`,
+  assert.deepEqual(others, [], "none of them was chosen otherwise so far");
+}
+
+const requestOf = ({ prompt }: Generation) => ({
+  tokens: prompt,
+  maxSteps: 60,
+});
+
+Deno.test("the language model from an ONNX file of a step continues as published", async () => {
+  const folder = modelFolder("the language model", "tiny-transformer-lm");
+  if (folder === undefined) return;
+  const generations = generationsOf(folder);
+  assert.equal(generations.length, 120);
+  const model = await loadOnnx(languageModelFile(folder), {
+    name: "language model",
+    decoder: { stop: [END], banned: [0] },
+  });
+  assert.deepEqual(model.notes, ["its tables have 256 positions"]);
+  const results = await servedAlike(model, generations.map(requestOf));
+  assertPublished(generations, results);
+});
+
+Deno.test("the language model gives the published scores", async () => {
+  const folder = modelFolder("the language model", "tiny-transformer-lm");
+  if (folder === undefined) return;
+  const model = await loadOnnx(languageModelFile(folder), {
+    decoder: { scores: true },
+  });
+  const published = scoresOf(folder);
+  assert.equal(published.length, 8);
+  const results = runRequests(
+    model,
+    published.map(({ prompt }) => ({ tokens: prompt, maxSteps: 2 })),
+    { slotBytes: SLOT_BYTES },
   );
+  published.forEach(({ scores }, i) => {
+    const { shape, data } = results[i].scores;
+    assert.deepEqual(shape, [2, scores.length]);
+    const most = Math.max(...scores.map(Math.abs));
+    const worst = scores.reduce(
+      (worst, score, id) => Math.max(worst, Math.abs(score - data[id])),
+      0,
+    );
+    assert(worst <= 1e-5 * most, `off by ${worst}, the largest is ${most}`);
+  });
+});
+
+Deno.test("the language model from its safetensors continues as published", async () => {
+  const folder = modelFolder("the language model", "tiny-transformer-lm");
+  if (folder === undefined) return;
+  const generations = generationsOf(folder);
+  const results = await servedAlike(
+    trainedGpt(folder),
+    generations.map(requestOf),
+  );
+  assertPublished(generations, results);
+});
+
+Deno.test("g2p from its safetensors spells as published, in every batch", async () => {
+  const folder = dataFolder("the trained speller");
+  if (folder === undefined) return;
+  const { words, model } = readG2p(folder);
+  const results = await servedAlike(model, words.map(({ input }) => input));
+  assertSpelled(words, results);
 });

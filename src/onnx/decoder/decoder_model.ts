@@ -6,6 +6,7 @@ import { f32, type Operators } from "../../graph/cell_builder.ts";
 import type { CellGraph, CellNode, Source } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { nodesMaxFor } from "../../graph/nodes_max.ts";
+import type { OutputTypes } from "../../graph/result.ts";
 import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
 import { readMaxSteps } from "../../models/seq2seq_input.ts";
@@ -57,8 +58,17 @@ export interface DecoderInput {
   readonly seed?: number;
 }
 
-/** A decoder that was read from a file. Results: `tokens`, one id for each step, the one that ends it included. */
-export interface OnnxDecoder extends Model<DecoderInput, { tokens: "i32" }> {
+/** Results of decoders. */
+export interface DecoderOutputs {
+  /** One id for each step, the one that ends it included. */
+  readonly tokens: "i32";
+  /** With the option `scores`: for each step the scores of all tokens, those that are never chosen included. */
+  readonly scores?: "f32";
+}
+
+/** A decoder that was read from a file. */
+export interface OnnxDecoder
+  extends Model<DecoderInput, DecoderOutputs & OutputTypes> {
   /** What a request may bring besides tokens: states, and what every step reads. */
   readonly inputs: readonly InputSpec[];
   /** Most positions of a request, prompt and answer. */
@@ -171,6 +181,9 @@ class Decoder {
         const next = this.#next(op, result(step.logits), inputs);
         return {
           next,
+          ...(options.scores && {
+            scores: op.Reshape(result(step.logits), [step.vocabulary]),
+          }),
           ...(stop.length > 1 && { ended: this.#isStop(op, next, stop) }),
           ...stateOutputs(result),
         };
@@ -245,7 +258,7 @@ class Decoder {
       name,
       cells: [this.#prefill.cell, this.#step.cell],
       shape: "chain",
-      outputs: { tokens: "i32" },
+      outputs: { tokens: "i32", ...(this.options.scores && { scores: "f32" }) },
       nodesMax: nodesMaxFor(2 * step.positionsMax),
       inputs: this.#specs,
       positionsMax: step.positionsMax,
@@ -359,7 +372,7 @@ class Decoder {
       );
     }
     this.#append(graph, graph.id(ids, last), last, before, data);
-    graph.grows(steps);
+    graph.grows(steps, this.options.scores ? 1 + this.step.vocabulary : 1);
   }
 
   #grow(node: CellNode, graph: CellGraph): void {
@@ -395,6 +408,9 @@ class Decoder {
       caches: this.#caches(graph),
     });
     graph.collect("tokens", graph.output(node, "next"));
+    if (this.options.scores) {
+      graph.collect("scores", graph.output(node, "scores"));
+    }
   }
 
   #caches({ caches }: CellGraph) {

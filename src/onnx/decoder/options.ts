@@ -38,6 +38,8 @@ export interface DecoderOptions {
    * the largest score, the lowest id of equal ones.
    */
   readonly sample?: boolean;
+  /** Whether a request also gets the scores of every step, result `scores`; default false. */
+  readonly scores?: boolean;
 }
 
 const ID = number(
@@ -58,6 +60,7 @@ const CHECKS: Checks<DecoderOptions> = {
   positionsMax: positiveInteger,
   stepsMax: positiveInteger,
   sample: ofType("boolean"),
+  scores: ofType("boolean"),
 };
 
 /** @throws TypeError or RangeError naming the option */
