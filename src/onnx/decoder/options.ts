@@ -1,12 +1,13 @@
 /** How a file that is one step of a decoder becomes a model that grows. */
 import {
+  checkedOptions,
   type Checks,
   listOf,
   number,
   ofType,
   positiveInteger,
 } from "../../base/checked_options.ts";
-import { checkedOptions } from "../../base/checked_options.ts";
+import type { StateNames } from "../stream.ts";
 
 /** What the inputs and outputs of a decoder's step are, and when a request ends. */
 export interface DecoderOptions {
@@ -20,7 +21,7 @@ export interface DecoderOptions {
    * "past..." and outputs "present..." of the same name, as exporters have them ("past_key_values.0.key" and
    * "present.0.key").
    */
-  readonly states?: Readonly<Record<string, string>>;
+  readonly states?: StateNames;
   /** Input that is 1 for every position so far; default: "attention_mask", where there is one. */
   readonly mask?: string;
   /** Input of the token's position, from 0; default: "position_ids" or "cache_position", where there is one. */
