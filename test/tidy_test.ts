@@ -62,7 +62,8 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
   onnx: {
     read: [],
     shapes: [],
-    simplify: ["shapes"],
+    contrib: ["shapes"],
+    simplify: ["shapes", "contrib"],
     fuse: ["simplify"],
     lower: [],
     quantize: ["read", "shapes", "simplify"],

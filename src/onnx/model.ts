@@ -14,11 +14,12 @@ import {
   type OnnxInput,
 } from "./input_tensors.ts";
 import type { OnnxModel } from "./ir.ts";
+import { checkOperators } from "./check_operators.ts";
 import { fuse } from "./fuse/fuse.ts";
 import { FILE_CHECKS } from "./file_checks.ts";
 import { indexBounds } from "./index_bounds.ts";
 import { knownValues } from "./known_value.ts";
-import { checkOperator, dtypeOf, lowerGraph } from "./lower/lower_graph.ts";
+import { dtypeOf, lowerGraph } from "./lower/lower_graph.ts";
 import { Place, quoted } from "./place.ts";
 import { withOutputs } from "./names.ts";
 import { partNames } from "./part_names.ts";
@@ -112,7 +113,7 @@ export function onnxModel(
       );
     }
     for (const node of model.graph.nodes) {
-      checkOperator(node, place.node(node));
+      checkOperators(node, place.node(node));
     }
     const made = sequenceModel(
       model,
@@ -130,7 +131,7 @@ export function onnxModel(
   }
   const known = knownValues(values);
   for (const node of model.graph.nodes) {
-    checkOperator(node, place.node(node));
+    checkOperators(node, place.node(node));
     for (const output of node.outputs) {
       if (output === "" || known.has(output)) continue;
       place.node(node).fail(

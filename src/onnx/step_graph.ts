@@ -12,7 +12,8 @@ import {
   type OnnxNode,
 } from "./ir.ts";
 import type { KnownValue } from "./known_value.ts";
-import { type Recurrence, recurrenceOf } from "./lower/recurrence.ts";
+import type { Recurrence } from "./lower/recurrence.ts";
+import { recurrenceOf } from "./lower/recurrences.ts";
 import { type LoopBody, loopBody } from "./loop_body.ts";
 import { type Place, quoted } from "./place.ts";
 import { readNames } from "./names.ts";

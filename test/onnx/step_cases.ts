@@ -16,7 +16,7 @@ import { elementCount, type TensorData } from "../../src/tensor/tensor.ts";
 import { runRequests } from "../run_requests.ts";
 import { writeModel, type WrittenNode } from "./write_model.ts";
 
-const SEED = 23;
+export const SEED = 23;
 const prng = new Prng(SEED);
 
 export const drawn = (...dims: number[]): PlainTensor =>

@@ -19,6 +19,7 @@ import { Operand } from "./operand.ts";
 import { capturedBy, graphsOf, readNames } from "../names.ts";
 import { QuantizedOperand } from "./quantized_operand.ts";
 import { loweringOf } from "./registry.ts";
+import { CONTRIB_DOMAIN } from "../domains.ts";
 
 const DTYPES: Readonly<Partial<Record<PlainType, Dtype>>> = {
   float32: "f32",
@@ -139,23 +140,35 @@ function nodesOf(
   });
 }
 
-/** @throws OnnxError when there is no such operator, in the node or in its graphs */
+/** @throws OnnxError when there is no such operator */
 export function checkOperator(
-  { op, domain, version, attributes }: OnnxNode,
+  { op, domain, version }: OnnxNode,
   at: Place,
 ): void {
-  if (domain !== "" || plainOperator(op, version) === undefined) {
+  const isThere = domain === ""
+    ? plainOperator(op, version) !== undefined
+    : domain === CONTRIB_DOMAIN && loweringOf(op, domain) !== undefined;
+  if (isThere) return;
+  at.fail(
+    `there is no operator ${quoted(op)} of version ${version}${
+      domain === "" ? "" : ` in domain ${quoted(domain)}`
+    }`,
+  );
+}
+
+/** @throws OnnxError when a node, or one of its graphs, is not run in plain TypeScript */
+function checkPlain(node: OnnxNode, at: Place): void {
+  checkOperator(node, at);
+  if (node.domain !== "") {
     at.fail(
-      `there is no operator ${quoted(op)} of version ${version}${
-        domain === "" ? "" : ` in domain ${quoted(domain)}`
-      }`,
+      "kernels alone compute it: of one sequence of up to 256 positions, weights constant, no lengths or peepholes",
     );
   }
-  for (const [name, attribute] of attributes) {
+  for (const [name, attribute] of node.attributes) {
     const inside = at.in(`attribute ${quoted(name)}`);
     if (attribute.kind === "graphs") inside.fail("it is several graphs");
     for (const graph of graphsOf(attribute)) {
-      for (const node of graph.nodes) checkOperator(node, inside.node(node));
+      for (const node of graph.nodes) checkPlain(node, inside.node(node));
     }
   }
 }
@@ -257,6 +270,7 @@ class GraphLowering implements Around {
 
   /** In plain TypeScript, on the worker. */
   #plain(node: OnnxNode, at: Place): readonly Value[] {
+    checkPlain(node, at);
     const { op, version, attributes } = node;
     const wanted = node.outputs.findLastIndex((name) => name !== "") + 1;
     const outputs = node.outputs.slice(0, wanted).map((name, i) => {

@@ -87,7 +87,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
  * not constant, batches, lengths by value, peepholes, other activations, clipping
  * @throws RangeError naming the input whose sizes do not fit
  */
-export function recurrenceOf(
+export function floatRecurrenceOf(
   node: OnnxNode,
   known: (name: string) => KnownValue,
 ): Recurrence | undefined {
@@ -95,17 +95,8 @@ export function recurrenceOf(
     ? KINDS[node.op]
     : undefined;
   if (kind === undefined) return undefined;
-  const has = (i: number) => (node.inputs[i] ?? "") !== "";
-  const int = (name: string) => attributeOf(node, name, "int") ?? 0;
   const x = known(node.inputs[0]);
-  const isForTime = int("layout") === 0 && x.dims.length === 3 &&
-    x.dims[1] === 1 && x.dims[0] > 0 && x.type === "float32";
-  const names = attributeOf(node, "activations", "strings");
-  const isUsual = !has(4) && !has(7) && int("input_forget") === 0 &&
-    (names?.every((name, i) =>
-      name === kind.activations[i % kind.activations.length]
-    ) ?? true) && !node.attributes.has("clip");
-  if (!isForTime || !isUsual) return undefined;
+  if (!isUsual(node, kind.activations, x)) return undefined;
   const way = attributeOf(node, "direction", "string") ?? "forward";
   checkSizes(node, kind, way === "bidirectional" ? 2 : 1, known);
   const weights = weightsOf(node, known);
@@ -120,6 +111,22 @@ export function recurrenceOf(
       step: kind.stepOf(node, each),
     })),
   };
+}
+
+/** Whether a layer takes one sequence x, whole, and does nothing that steps do not. */
+export function isUsual(
+  node: OnnxNode,
+  activations: readonly string[],
+  x: KnownValue,
+): boolean {
+  const has = (i: number) => (node.inputs[i] ?? "") !== "";
+  const int = (name: string) => attributeOf(node, name, "int") ?? 0;
+  const names = attributeOf(node, "activations", "strings");
+  return int("layout") === 0 && x.dims.length === 3 && x.dims[1] === 1 &&
+    x.dims[0] > 0 && x.type === "float32" && !has(4) && !has(7) &&
+    int("input_forget") === 0 && !node.attributes.has("clip") &&
+    (names?.every((name, i) => name === activations[i % activations.length]) ??
+      true);
 }
 
 function checkSizes(

@@ -6,7 +6,8 @@ import type { Value } from "../../graph/operator.ts";
 import { tensor } from "../../tensor/tensor.ts";
 import type { NodeLowering } from "./lowered_node.ts";
 import { sliceAxis } from "./moves.ts";
-import { recurrenceOf, type StepState } from "./recurrence.ts";
+import type { StepState } from "./recurrence.ts";
+import { recurrenceOf } from "./recurrences.ts";
 
 /** Steps that are written out in a cell. */
 const STEPS_MAX = 256;
@@ -59,6 +60,11 @@ const recurrent: NodeLowering = (view) => {
     joined(last.map(({ h }) => h)),
     ...(states.includes("c") ? [joined(last.map(({ c }) => c!))] : []),
   ];
+};
+
+/** Of `com.microsoft`. */
+export const CONTRIB_RECURRENT: Readonly<Record<string, NodeLowering>> = {
+  DynamicQuantizeLSTM: recurrent,
 };
 
 export const RECURRENT: Readonly<Record<string, NodeLowering>> = {

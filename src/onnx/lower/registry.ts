@@ -1,4 +1,5 @@
 /** What nodes become operators of cells, by ONNX operator; the others run in plain TypeScript. */
+import { CONTRIB_DOMAIN } from "../domains.ts";
 import { DECODER_DOMAIN, DECODERS } from "./decoder.ts";
 import { DENSE } from "./dense.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
@@ -7,12 +8,13 @@ import { QUANTIZED_DOMAIN } from "../quantized_bytes.ts";
 import type { NodeLowering } from "./lowered_node.ts";
 import { MOVES } from "./moves.ts";
 import { FUSED_QUANTIZED, QUANTIZED } from "./quantized.ts";
-import { RECURRENT } from "./recurrent.ts";
+import { CONTRIB_RECURRENT, RECURRENT } from "./recurrent.ts";
 import { SIGNALS } from "./signals.ts";
 import { SEQUENCE, SEQUENCE_DOMAIN } from "./sequence.ts";
 import { REDUCTIONS } from "./reductions.ts";
 
-const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
+/** Of ONNX's own domain, by name. */
+export const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
   ...ELEMENTWISE,
   ...DENSE,
   ...IMAGES,
@@ -27,6 +29,7 @@ const DOMAINS: Readonly<
   Record<string, Readonly<Record<string, NodeLowering>>>
 > = {
   "": LOWERINGS,
+  [CONTRIB_DOMAIN]: CONTRIB_RECURRENT,
   [QUANTIZED_DOMAIN]: FUSED_QUANTIZED,
   [DECODER_DOMAIN]: DECODERS,
   [SEQUENCE_DOMAIN]: SEQUENCE,

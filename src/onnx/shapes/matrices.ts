@@ -113,6 +113,22 @@ function recurrent(states: number): ShapeRule {
   };
 }
 
+/** Of `com.microsoft`: X [T, B, I], W [D, I, 4 H] and R [D, H, 4 H] of bytes. */
+export const dynamicQuantizeLstm: ShapeRule = (view) => {
+  const [x, w, r] = [0, 1, 2].map((i) => view.input(i).dims);
+  for (const each of [x, w, r]) {
+    if (each !== null && each.length !== 3) {
+      view.place.fail(`${describeDims(each)} has not 3 axes`);
+    }
+  }
+  const [time, batch] = [x?.[0] ?? view.unknown(0), x?.[1] ?? view.unknown(2)];
+  const directions = r?.[0] ?? view.unknown(1);
+  const hidden = r?.[1] ?? view.unknown(3);
+  const state = { type: view.type, dims: [directions, batch, hidden] };
+  const dims = [time, directions, batch, hidden];
+  return [{ type: view.type, dims }, state, state];
+};
+
 /** Queries [B, H, L, E] or, with the numbers of heads as attributes, [B, L, H * E]; keys and values alike. */
 const attention: ShapeRule = (view) => {
   const [q, k, v] = [0, 1, 2].map((i) => view.input(i));

@@ -1,8 +1,9 @@
 /** What is known of results before anything runs, by operator. */
+import { CONTRIB_DOMAIN } from "../domains.ts";
 import { CONTROL } from "./control.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { IMAGES } from "./images.ts";
-import { MATRICES } from "./matrices.ts";
+import { dynamicQuantizeLstm, MATRICES } from "./matrices.ts";
 import type { ShapeRule } from "./node_view.ts";
 import { REDUCTIONS } from "./reductions.ts";
 import { RESHAPES } from "./reshapes.ts";
@@ -21,7 +22,17 @@ const RULES: Readonly<Record<string, ShapeRule>> = {
   ...SIGNALS,
 };
 
+/** Of `com.microsoft`, what is not written in ONNX's own operators. */
+const CONTRIB_RULES: Readonly<Record<string, ShapeRule>> = {
+  DynamicQuantizeLSTM: dynamicQuantizeLstm,
+};
+
 /** The rule of an operator; undefined where there is none. */
 export function shapeRule(op: string, domain: string): ShapeRule | undefined {
-  return domain === "" && Object.hasOwn(RULES, op) ? RULES[op] : undefined;
+  const rules = domain === ""
+    ? RULES
+    : domain === CONTRIB_DOMAIN
+    ? CONTRIB_RULES
+    : {};
+  return Object.hasOwn(rules, op) ? rules[op] : undefined;
 }

@@ -5,6 +5,8 @@
  */
 import { type PlainTensor, zerosOf } from "../../tensor/plain_tensor.ts";
 import { elementCount } from "../../tensor/tensor.ts";
+import { type Expand, Expansion } from "../contrib/expansion.ts";
+import { expansionOf } from "../contrib/registry.ts";
 import {
   attributeOf,
   type DeclaredDim,
@@ -141,6 +143,8 @@ class Simplifier {
     const node = this.#renamed(given);
     const branch = this.#certainBranch(node);
     if (branch !== undefined) return this.#inline(node, branch);
+    const expand = expansionOf(node);
+    if (expand !== undefined) return this.#expand(node, expand);
     const results = this.inference.node(
       node,
       this.values,
@@ -205,6 +209,22 @@ class Simplifier {
     const branch = attributeOf(node, name, "graph");
     // Names of its values are its own, so that it can be put here as it is.
     return branch?.outputs.length === node.outputs.length ? branch : undefined;
+  }
+
+  #expand(node: OnnxNode, expand: Expand): void {
+    const expansion = new Expansion(
+      node,
+      (name) => this.values.get(name),
+      (name) => this.values.has(name),
+      (name) => this.#read.has(name) || this.#outputs.has(name),
+      this.place.node(node),
+    );
+    expand(expansion);
+    for (const [name, tensor] of expansion.constants) {
+      this.#initializers.set(name, tensor);
+      this.values.set(name, constantValue(tensor));
+    }
+    for (const inner of expansion.nodes) this.#visit(inner);
   }
 
   #inline(node: OnnxNode, branch: OnnxGraph): void {

@@ -1,0 +1,33 @@
+/**
+ * Operators of `com.microsoft` that exporters and ONNX Runtime's optimiser write, as nodes of ONNX's own: shapes,
+ * constants, fusions and kernels then are those of these. Source: ContribOperators.md of onnxruntime.
+ */
+import { CONTRIB_DOMAIN } from "../domains.ts";
+import type { OnnxNode } from "../ir.ts";
+import { ATTENTIONS } from "./attention.ts";
+import type { Expand } from "./expansion.ts";
+import { LAYERS } from "./layers.ts";
+import { QUANTIZED } from "./quantized.ts";
+
+/** By name. */
+export const EXPANSIONS: Readonly<Record<string, Expand>> = {
+  ...LAYERS,
+  ...ATTENTIONS,
+  ...QUANTIZED,
+};
+
+/** What ONNX Runtime has in ONNX's own domain as well, in versions of the operator set before these. */
+const BEFORE: Readonly<Record<string, number>> = {
+  LayerNormalization: 17,
+  SimplifiedLayerNormalization: Infinity,
+};
+
+/** How a node is written in ONNX's own operators; undefined for one that is, or of which nothing is known. */
+export function expansionOf(
+  { op, domain, version }: OnnxNode,
+): Expand | undefined {
+  const isContrib = domain === CONTRIB_DOMAIN && Object.hasOwn(EXPANSIONS, op);
+  const isOld = domain === "" && Object.hasOwn(BEFORE, op) &&
+    version < BEFORE[op];
+  return isContrib || isOld ? EXPANSIONS[op] : undefined;
+}
