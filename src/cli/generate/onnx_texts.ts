@@ -1,0 +1,113 @@
+/** What tables of docs/onnx.md say of operators. */
+
+/** When kernels compute an operator; in all other cases plain TypeScript does. */
+export const ON_KERNELS: Readonly<Record<string, string>> = {
+  Abs: "float32",
+  Add: "float32, broadcast",
+  AveragePool:
+    "float32, images and signals; windows as many as without ceil_mode",
+  BatchNormalization: "float32, images and signals; statistics constant",
+  Cast: "to the type that it is",
+  Clip: "float32, bounds constant, the lower one first, one of them finite",
+  Concat: "float32 and int32",
+  Conv: "float32, images and signals; weights and bias constant",
+  ConvInteger: "images and signals; x of a request, all else constant",
+  ConvTranspose:
+    "float32, images and signals; weights and bias constant, output_shape by pads",
+  DequantizeLinear: "of int8 and uint8; one scale and zero point, constant",
+  Div: "float32, broadcast",
+  Dropout: "mask not wanted",
+  Erf: "float32",
+  Exp: "float32",
+  Expand: "float32 and int32",
+  Flatten: "any; costs nothing",
+  GRU: "as LSTM",
+  Gather:
+    "float32 and int32; up to 64 constant indices, or rows of a constant table",
+  Gelu: "float32",
+  Gemm: "float32; B constant, C constant of one row or one number",
+  GlobalAveragePool: "float32, images and signals",
+  GlobalMaxPool: "float32, images and signals",
+  HardSigmoid: "float32",
+  HardSwish: "float32",
+  Identity: "any that rows hold; costs nothing",
+  LRN: "float32, images and signals; beta 0.25, 0.5, 0.75 or 1",
+  LSTM:
+    "one sequence; weights constant, no lengths, peepholes, clipping or other activations; steps up to 256 positions",
+  LayerNormalization:
+    "float32; scale and shift constant and full, mean and deviation not wanted",
+  LeakyRelu: "float32, 0 < alpha <= 1",
+  MatMul:
+    "float32; b constant of two axes, or both of two axes and more with the same batches (or b without)",
+  MatMulInteger: "a of a request, all else constant",
+  Max: "float32, broadcast",
+  MaxPool:
+    "float32, images and signals; indices not wanted, windows as many as without ceil_mode",
+  Min: "float32, broadcast",
+  Mul: "float32, broadcast",
+  Neg: "float32",
+  Pad: "float32; a constant value, none negative",
+  Pow: "float32, exponent 1, 2 or 0.5, constant",
+  QLinearConv: "images and signals; x of a request, all else constant",
+  QLinearMatMul: "a of a request, all else constant",
+  QuantizeLinear: "to int8 and uint8; one scale and zero point, constant",
+  RMSNormalization: "float32; scale constant and full",
+  RNN: "as LSTM",
+  Reciprocal: "float32",
+  ReduceMax: "float32; axes constant",
+  ReduceMean: "float32; axes constant",
+  ReduceSum: "float32; axes constant",
+  Relu: "float32",
+  Reshape: "any; costs nothing",
+  Sigmoid: "float32",
+  Slice: "float32 and int32; ranges constant, steps positive",
+  Softmax: "float32",
+  Split: "float32 and int32",
+  Sqrt: "float32",
+  Squeeze: "any; costs nothing",
+  Sub: "float32, broadcast",
+  Sum: "float32, broadcast",
+  Swish: "float32, alpha 1",
+  Tanh: "float32",
+  Transpose: "float32 and int32",
+  Unsqueeze: "any; costs nothing",
+};
+
+/** What an operator of `com.microsoft` is written as, and what is left out. */
+export const WRITTEN_AS: Readonly<Record<string, string>> = {
+  Attention:
+    "MatMul, Split, products of heads, Softmax; masks of keys or lengths, unidirectional, an attention_bias; no past, no rotary",
+  BiasGelu: "Add, Gelu",
+  DequantizeLinear: "DequantizeLinear",
+  DynamicQuantizeMatMul: "DynamicQuantizeLinear, then that",
+  EmbedLayerNormalization:
+    "Gather, Slice, Add, LayerNormalization, ReduceSum of the mask",
+  FastGelu: "Add, Gelu of tanh",
+  FusedConv:
+    "Conv, Add, an activation (Relu, Tanh, Sigmoid, LeakyRelu, HardSigmoid, Clip)",
+  FusedGemm: "Gemm, an activation of those",
+  FusedMatMul: "Transpose, MatMul, Mul; no transBatchA, transBatchB",
+  Gelu: "Gelu",
+  LayerNormalization:
+    "LayerNormalization; also that of ONNX's domain before version 17",
+  MatMulIntegerToFloat: "MatMulInteger, Cast, Mul, Add",
+  MultiHeadAttention:
+    "products of heads, Softmax; bias, masks as there; no past, nothing packed",
+  QGemm: "Gemm between them, a product of integers",
+  QLinearAdd: "Add between DequantizeLinear and QuantizeLinear",
+  QLinearAveragePool: "AveragePool between them; channels first",
+  QLinearConcat: "Concat between DequantizeLinear and QuantizeLinear",
+  QLinearGlobalAveragePool: "GlobalAveragePool between them; channels first",
+  QLinearLeakyRelu: "LeakyRelu between DequantizeLinear and QuantizeLinear",
+  QLinearMul: "Mul between DequantizeLinear and QuantizeLinear",
+  QLinearSigmoid: "Sigmoid between DequantizeLinear and QuantizeLinear",
+  QLinearSoftmax: "Softmax between DequantizeLinear and QuantizeLinear",
+  QuantizeLinear: "QuantizeLinear",
+  QuickGelu: "Swish with alpha",
+  RotaryEmbedding: "RotaryEmbedding; no scale, nothing packed",
+  SimplifiedLayerNormalization: "RMSNormalization; also in ONNX's domain",
+  SkipLayerNormalization: "Add, LayerNormalization; the sum as a result",
+  SkipSimplifiedLayerNormalization:
+    "Add, RMSNormalization; the sum as a result",
+  TransposeMatMul: "as FusedMatMul",
+};
