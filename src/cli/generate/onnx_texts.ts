@@ -4,26 +4,24 @@
 export const ON_KERNELS: Readonly<Record<string, string>> = {
   Abs: "float32",
   Add: "float32, broadcast",
-  AveragePool:
-    "float32, images and signals; windows as many as without ceil_mode",
+  AveragePool: "float32, images and signals; windows begin inside",
   BatchNormalization: "float32, images and signals; statistics constant",
-  Cast: "to the type that it is",
+  Cast: "to the type that it is; costs nothing",
   Clip: "float32, bounds constant, the lower one first, one of them finite",
   Concat: "float32 and int32",
   Conv: "float32, images and signals; weights and bias constant",
   ConvInteger: "images and signals; x of a request, all else constant",
   ConvTranspose:
-    "float32, images and signals; weights and bias constant, output_shape by pads",
+    "float32, images and signals; weights and bias constant, no auto_pad, no output_shape",
   DequantizeLinear: "of int8 and uint8; one scale and zero point, constant",
   Div: "float32, broadcast",
-  Dropout: "mask not wanted",
+  Dropout: "as it is not trained, mask not wanted; costs nothing",
   Erf: "float32",
   Exp: "float32",
-  Expand: "float32 and int32",
+  Expand: "float32; int32 of as many elements",
   Flatten: "any; costs nothing",
   GRU: "as LSTM",
-  Gather:
-    "float32 and int32; up to 64 constant indices, or rows of a constant table",
+  Gather: "float32 and int32; up to 64 constant indices",
   Gelu: "float32",
   Gemm: "float32; B constant, C constant of one row or one number",
   GlobalAveragePool: "float32, images and signals",
@@ -42,7 +40,7 @@ export const ON_KERNELS: Readonly<Record<string, string>> = {
   MatMulInteger: "a of a request, all else constant",
   Max: "float32, broadcast",
   MaxPool:
-    "float32, images and signals; indices not wanted, windows as many as without ceil_mode",
+    "float32, images and signals; indices not wanted, windows begin inside",
   Min: "float32, broadcast",
   Mul: "float32, broadcast",
   Neg: "float32",
@@ -71,6 +69,9 @@ export const ON_KERNELS: Readonly<Record<string, string>> = {
   Tanh: "float32",
   Transpose: "float32 and int32",
   Unsqueeze: "any; costs nothing",
+  DFT: "float32, real and one-sided; a length that the transforms have",
+  STFT:
+    "float32, real; step and length constant, a length that the transforms have",
 };
 
 /** What an operator of `com.microsoft` is written as, and what is left out. */

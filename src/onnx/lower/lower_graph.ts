@@ -235,7 +235,7 @@ class GraphLowering implements Around {
     }
     try {
       const made = this.#lowered(node) ??
-        (node.domain === ""
+        (node.domain === "" || node.domain === CONTRIB_DOMAIN
           ? this.#plain(node, at)
           : at.fail("it is left without the operands that it takes"));
       return made.reduce((last, { id }) => Math.max(last, id), -1);
