@@ -7,12 +7,11 @@ import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
 import type { OnnxModel } from "../../src/onnx/ir.ts";
 import { type OnnxCellModel, onnxModel } from "../../src/onnx/model.ts";
-import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
-import { plainOf, type PlainTensor } from "../../src/tensor/plain_tensor.ts";
-import type { TensorData } from "../../src/tensor/tensor.ts";
+import { plainOf } from "../../src/tensor/plain_tensor.ts";
 import { runRequests } from "../run_requests.ts";
 import { BATCHING } from "./step_cases.ts";
+import { given, near, type Request } from "./sequence_checks.ts";
 import {
   BERT_INPUTS,
   type BertFile,
@@ -27,16 +26,6 @@ const SMALL: BertFile = {
   ...{ layers: 2, hidden: 16, heads: 4, vocabulary: 23, positions: 20 },
   ...{ mask: "added", norm: "parts", head: "pooled" },
 };
-
-type Request = ReadonlyMap<string, PlainTensor>;
-
-const given = (request: Request) =>
-  Object.fromEntries(
-    [...request].map(([name, { data, dims }]) => [
-      name,
-      { shape: dims, data: data as TensorData },
-    ]),
-  );
 
 function bertRequest(length: number, prng: Prng): Request {
   const ids = (below: number) =>
@@ -78,27 +67,6 @@ function load(
         [...bertRequest(length, prng)].filter(([name]) => used.has(name)),
       ),
   };
-}
-
-function near(
-  model: OnnxCellModel,
-  file: OnnxModel,
-  request: Request,
-  what: string,
-): void {
-  const [result] = runRequests(model, [given(request)]);
-  for (const [name, { dims, data }] of runPlainGraph(file.graph, request)) {
-    const found = result[name];
-    assert.deepEqual(found.shape, dims, `${what}: ${name}`);
-    (data as Float32Array).forEach((value, at) =>
-      assert(
-        Math.abs(Number(found.data[at]) - value) <= 2e-5,
-        `seed ${SEED}, ${what}: ${name}[${at}] is ${
-          found.data[at]
-        }, expected ${value}`,
-      )
-    );
-  }
 }
 
 const CASES: Readonly<Record<string, Partial<BertFile>>> = {

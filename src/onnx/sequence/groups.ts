@@ -23,7 +23,7 @@ import type {
 import type { HostValues } from "./host_values.ts";
 import { madeNode } from "./made_node.ts";
 import type { Masks } from "./masks.ts";
-import type { Role, Roles } from "./roles.ts";
+import { isBrought, type Role, type Roles } from "./roles.ts";
 import { SIZE_INPUTS } from "./token_rules.ts";
 
 /** Name of the numbers of positions. */
@@ -130,6 +130,10 @@ class Grouping {
   #reads(draft: Draft, name: string): void {
     if (name === "" || this.#isConstant(name)) return;
     const role = this.#role(name);
+    if (draft.kind === "token" && isBrought(name, role, this.host)) {
+      draft.arrived.add(name);
+      return;
+    }
     this.#needed.add(name);
     const { from } = role;
     const isMade = ["node", "attention", "table", "constant"].includes(
@@ -401,7 +405,7 @@ class Grouping {
   #group(draft: Draft): Group {
     const before: OnnxNode[] = [];
     for (const name of draft.arrived) {
-      const sources = this.#sources(name);
+      const sources = this.#sources(draft, name);
       if (sources.length === 1) {
         draft.inputs.set(name, sources[0]);
         continue;
@@ -445,8 +449,12 @@ class Grouping {
   }
 
   /** Where a value comes from that a group does not compute itself: a source for each direction of a layer. */
-  #sources(name: string): GroupSource[] {
-    const { kind, from } = this.#role(name);
+  #sources(draft: Draft, name: string): GroupSource[] {
+    const role = this.#role(name);
+    const { kind, from } = role;
+    if (draft.kind === "token" && isBrought(name, role, this.host)) {
+      return [{ kind: "data", data: { value: name, kind } }];
+    }
     switch (from.kind) {
       case "host":
         return [{ kind: "data", data: { value: name, kind } }];

@@ -417,16 +417,14 @@ class Naming implements Roles {
         quoted(name)
       } of up to ${max}`;
     }
-    const roles = node.inputs.map((name, i) => {
-      if (name === "" || sizes.includes(i) || inputs[i]?.constant) {
-        return undefined;
-      }
-      return this.roles.get(name) ?? null;
-    });
-    if (roles.includes(null)) return "an input is of no position";
-    const given = roles.filter((role) => role !== undefined && role !== null);
+    const given = node.inputs.filter((name, i) =>
+      name !== "" && !sizes.includes(i) && !inputs[i]?.constant
+    );
+    if (!given.every((name) => this.roles.has(name))) {
+      return "an input is of no position";
+    }
     if (kind === "request") {
-      if (given.some((role) => role.kind === "token")) {
+      if (given.some((name) => this.roles.get(name)?.kind === "token")) {
         return "it computes positions together";
       }
       if (this.#dependsOnLength(node, sizes)) return "it depends on the length";
@@ -467,24 +465,30 @@ class Naming implements Roles {
   #takes(
     node: OnnxNode,
     kind: Role["kind"],
-    given: readonly Role[],
+    given: readonly string[],
   ): undefined {
-    // What is computed of the request is there behind all its positions.
-    const stage = given.reduce(
-      (most, role) =>
-        Math.max(
-          most,
-          kind === "token" && role.kind === "request" &&
-            role.from.kind !== "host"
-            ? role.stage + 1
-            : role.stage,
-        ),
-      0,
-    );
+    let stage = 0;
+    for (const name of given) {
+      const role = this.roles.get(name)!;
+      // What is computed of the request is there behind all its positions, unless each of them brings it along.
+      const isBehind = kind === "token" && role.kind === "request" &&
+        !isBrought(name, role, this.host);
+      stage = Math.max(stage, isBehind ? role.stage + 1 : role.stage);
+    }
     for (const name of node.outputs) {
       if (name === "") continue;
       this.roles.set(name, { kind, stage, from: { kind: "node", node } });
     }
     return undefined;
   }
+}
+
+/** Whether positions bring a value of the request along, rather than wait for the cell that makes it. */
+export function isBrought(
+  name: string,
+  { kind, from }: Role,
+  host: HostValues,
+): boolean {
+  return from.kind === "host" ||
+    kind === "request" && from.kind === "node" && host.brings(name);
 }
