@@ -126,12 +126,10 @@ const CASES: Readonly<Record<string, Case>> = {
         return file.add("Transpose", [rows], { perm: [0, 2, 1, 3] });
       });
       const wide = file.add("Unsqueeze", ["mask", file.ints(1, 2)]);
-      file.add(
-        "Attention",
-        [q, k, v, wide],
-        { scale: { float: 0.7 } },
-        "mixed",
-      );
+      const mixed = file.add("Attention", [q, k, v, wide], {
+        scale: { float: 0.7 },
+      });
+      file.add("Transpose", [mixed], { perm: [0, 2, 1, 3] }, "mixed");
     },
     cells: ["ragged"],
   },
@@ -152,6 +150,23 @@ const CASES: Readonly<Record<string, Case>> = {
       const words = file.add("Gather", [file.weight(7, 8), "ids"]);
       const place = file.add("Gather", [file.weight(12, 8), places]);
       const x = file.add("Add", [words, place]);
+      file.add("Identity", [attend(file, x)], undefined, "mixed");
+    },
+    cells: ["ragged"],
+  },
+  "a table of positions that begins behind others": {
+    inputs: [FRAMES],
+    write(file) {
+      const table = file.weight(1, 14, 8);
+      const length = file.size("x", 1);
+      const end = file.add("Add", [length, file.int(2)]);
+      const places = file.add("Slice", [
+        table,
+        file.ints(2),
+        file.add("Unsqueeze", [end, file.ints(0)]),
+        file.ints(1),
+      ]);
+      const x = file.add("Add", ["x", places]);
       file.add("Identity", [attend(file, x)], undefined, "mixed");
     },
     cells: ["ragged"],

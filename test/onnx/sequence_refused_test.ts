@@ -64,6 +64,14 @@ Deno.test("what computes positions together is named, with the way out", () => {
     const back = file.add("Transpose", [rows], { perm: [1, 0, 2] });
     return file.add("MatMul", [turned, back]);
   }, /\(MatMul\): "time" cannot stay free: it computes positions together/);
+  over((file) =>
+    file.add("Slice", [
+      file.linear("x", 4, 4),
+      file.ints(-1),
+      file.ints(-(2 ** 40)),
+      file.ints(0),
+      file.ints(-1),
+    ]), /\(Slice\): "time" cannot stay free: it computes positions together/);
   over((file) => {
     const gates = [file.weight(1, 12, 4), file.weight(1, 12, 3)];
     file.nodes.push(
