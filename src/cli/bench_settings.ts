@@ -180,7 +180,13 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
 export function measuredFile(
   command: string,
   path: string,
-  { size = [], shape = [], cells, input = [] }: FileOptions & {
+  {
+    size = [],
+    "size-max": sizeMax = [],
+    shape = [],
+    cells,
+    input = [],
+  }: FileOptions & {
     readonly input?: readonly string[];
   },
 ): MeasuredFile {
@@ -189,7 +195,10 @@ export function measuredFile(
       `${describe(path)} is no file called *.onnx${see(command)}`,
     );
   }
-  return { path, size, shape, ...(cells !== undefined && { cells }), input };
+  return {
+    ...{ path, size, "size-max": sizeMax, shape, input },
+    ...(cells !== undefined && { cells }),
+  };
 }
 
 /** @throws UsageError when an option is given that only a file takes */
@@ -197,7 +206,7 @@ export function refuseFileOptions(
   command: string,
   values: FileOptions & { readonly input?: readonly string[] },
 ): void {
-  for (const option of ["shape", "cells", "input"] as const) {
+  for (const option of ["size-max", "shape", "cells", "input"] as const) {
     if (values[option] === undefined) continue;
     throw new UsageError(`--${option} goes with a file${see(command)}`);
   }

@@ -317,7 +317,7 @@ async function networkOf(flags: Flags): Promise<Network> {
     );
   }
   if (file !== undefined) return await fileNetwork(file, flags);
-  for (const option of ["size", "shape", "cells"] as const) {
+  for (const option of ["size", "size-max", "shape", "cells"] as const) {
     if (flags[option] === undefined) continue;
     throw new RangeError(`--${option} goes with MODEL.onnx only`);
   }
@@ -363,12 +363,15 @@ async function fileNetwork(path: string, flags: Flags): Promise<Network> {
     elements(dtype, elementCount(shape)),
   ]);
   model.unfold(Object.fromEntries(zeros), graph);
+  // A request of the greatest length, where that is free.
+  const spec = inputs.find(({ free }) => free !== undefined);
+  const tokens = spec?.free ? spec.shape[spec.free.axis] : 1;
   return {
-    ...{ name, cells, tokens: 1 },
+    ...{ name, cells, tokens },
     // A cell as often as a request passes through it: the steps of a recurrent layer.
     layersOf(batch) {
       const layers = graph.nodes.flatMap(({ cell }) =>
-        cellLayers(cell, batch, typicalExtent(cell, { tokens: 1 }))
+        cellLayers(cell, batch, typicalExtent(cell, { tokens }))
       );
       if (layers.length <= LAYERS_MAX) return layers;
       throw new RangeError(

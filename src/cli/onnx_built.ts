@@ -1,5 +1,6 @@
 /** A model of an ONNX file as `shoal bench`, `shoal profile` and `shoal simulate` take models. */
 import type { BuiltModel } from "./bench_models.ts";
+import { shapeText } from "../onnx/input_tensors.ts";
 import { type FileOptions, loadFile } from "./onnx_file.ts";
 import { givenRequests, requestInputs } from "./onnx_inputs.ts";
 
@@ -39,9 +40,9 @@ export async function builtFile(
     sizes: {
       cells: model.cells.length,
       ...Object.fromEntries(
-        model.inputs.map(({ name, dtype, shape }) => [
-          name,
-          `${dtype}[${shape.join(", ")}]`,
+        model.inputs.map((spec) => [
+          spec.name,
+          `${spec.dtype}${shapeText(spec)}`,
         ]),
       ),
     },

@@ -78,12 +78,15 @@ export function givenRequests(
     );
   }
   const prng = new Prng(seed).fork("inputs");
-  const requests = Array.from({ length: count }, (_, i) => ({
-    ...drawnRequest(model, prng),
-    ...Object.fromEntries(
+  const requests = Array.from({ length: count }, (_, i) => {
+    const brought: Elements = Object.fromEntries(
       [...read].map(([name, rows]) => [name, rows[rows.length === 1 ? 0 : i]]),
-    ),
-  }));
+    );
+    return {
+      ...drawnRequest(model, prng, lengthIn(model, brought)),
+      ...brought,
+    };
+  });
   try {
     for (const request of requests) model.check(request);
   } catch (error) {
@@ -115,16 +118,35 @@ const TYPE_BELOW: Readonly<Record<Exclude<Dtype, "f32">, number>> = {
   bool: 2,
 };
 
+/** Size of the free axis in what a request brings; undefined where that does not say it. */
+function lengthIn(
+  { inputs }: OnnxCellModel,
+  brought: Elements,
+): number | undefined {
+  const spec = inputs.find(({ name, free }) =>
+    free !== undefined && brought[name] !== undefined
+  );
+  return spec &&
+    brought[spec.name].length /
+      elementCount(spec.shape.with(spec.free!.axis, 1));
+}
+
 /**
  * Floats uniform in [-1, 1); integers from 0 below the size of the table that they pick from or what they are compared
- * with (`indexBounds`), others 0 or 1, but bytes of any value.
+ * with (`indexBounds`), others 0 or 1, but bytes of any value. Where an axis is free, its size is uniform from 1 to the
+ * most, and integers of positions that pick nothing are 1: masks that leave nothing out.
  */
 function drawnRequest(
   { inputs, indexBounds }: OnnxCellModel,
   prng: Prng,
+  given: number | undefined,
 ): Elements {
-  return Object.fromEntries(inputs.map(({ name, dtype, shape }) => {
-    const data = elements(dtype, elementCount(shape));
+  const spec = inputs.find(({ free }) => free !== undefined);
+  const length = given ??
+    (spec?.free ? 1 + prng.int(spec.shape[spec.free.axis]) : 0);
+  return Object.fromEntries(inputs.map(({ name, dtype, shape, free }) => {
+    const sizes = free ? shape.with(free.axis, length) : shape;
+    const data = elements(dtype, elementCount(sizes));
     if (dtype === "f32") {
       for (let i = 0; i < data.length; i++) data[i] = 2 * prng.float() - 1;
       return [name, data];
@@ -132,6 +154,9 @@ function drawnRequest(
     const isByte = dtype === "i8" || dtype === "u8";
     const most = TYPE_BELOW[dtype];
     const below = indexBounds.get(name) ?? (isByte ? most : BELOW);
+    if (free && !indexBounds.has(name) && !isByte) {
+      return [name, ones(data)];
+    }
     for (let i = 0; i < data.length; i++) {
       const drawn = prng.int(Math.max(1, Math.min(below, most)));
       data[i] = data instanceof BigInt64Array ? BigInt(drawn) : drawn;
@@ -140,11 +165,21 @@ function drawnRequest(
   }));
 }
 
+function ones<Data extends TensorData>(data: Data): Data {
+  if (data instanceof BigInt64Array) data.fill(1n);
+  else data.fill(1);
+  return data;
+}
+
 /** Elements of every request of a tensor that may have more rows than one. */
-function rowsOf({ name, shape }: InputSpec, given: InputTensor): TensorData[] {
+function rowsOf(
+  { name, shape: most, free }: InputSpec,
+  given: InputTensor,
+): TensorData[] {
   const { shape: dims, data } = "data" in given
     ? given
     : { shape: undefined, data: given };
+  const shape = free ? shapeGiven(most, free.axis, dims, data.length) : most;
   const size = elementCount(shape);
   const rows = data.length / size;
   const fits = Number.isInteger(rows) && rows >= 1 &&
@@ -164,6 +199,18 @@ function rowsOf({ name, shape }: InputSpec, given: InputTensor): TensorData[] {
     { length: rows },
     (_, i) => data.slice(i * size, (i + 1) * size),
   );
+}
+
+/** The shape of each request's row where an axis is free: of a file that has no shape all is one request's. */
+function shapeGiven(
+  most: readonly number[],
+  axis: number,
+  dims: readonly number[] | undefined,
+  elements: number,
+): readonly number[] {
+  const length = dims?.[axis] ?? elements / elementCount(most.with(axis, 1));
+  const isOne = Number.isInteger(length) && length >= 1 && length <= most[axis];
+  return isOne ? most.with(axis, length) : most;
 }
 
 /** @throws UsageError when the file is no tensor */

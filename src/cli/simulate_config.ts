@@ -50,6 +50,7 @@ const SCHEMA = z.strictObject({
     z.strictObject({
       file: z.string(),
       size: z.array(z.string()).default([]),
+      sizeMax: z.array(z.string()).default([]),
       shape: z.array(z.string()).default([]),
       cells: z.string().optional(),
     }),
@@ -207,9 +208,9 @@ function registryModel(
   return { model, inputs };
 }
 
-/** Requests to a file are all alike: its sizes are fixed. */
+/** Requests to a file are all alike where its sizes are fixed, and drawn where one is free. */
 async function fileModel(
-  { file, size, shape, cells }: Extract<
+  { file, size, sizeMax, shape, cells }: Extract<
     SimulateConfig["model"],
     { file: string }
   >,
@@ -223,7 +224,7 @@ async function fileModel(
     );
   }
   return await builtFile("shoal simulate", file, {
-    ...{ size, shape },
+    ...{ size, "size-max": sizeMax, shape },
     ...(cells !== undefined && { cells }),
   }, seed);
 }

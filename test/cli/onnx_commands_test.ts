@@ -317,6 +317,15 @@ Deno.test("an axis stays free on the command line", async () => {
       y: { shape: [1, 2, 2], data: [31, 42, 32, 44] },
     });
     assert.match((await ask([1, 2, 3])).err, /\[1, time <= 3, 2\], got 3/);
+    const benched = await captured(() =>
+      main([
+        ...["bench", path, ...free, "--policy", "cellular", "--requests", "20"],
+        ...["--rate", "500", "--json", "--out", join(folder, "out")],
+      ])
+    );
+    assert.equal(benched.code, 0, benched.err);
+    const [{ points: [{ metrics }] }] = JSON.parse(benched.out).models;
+    assert.equal(metrics.requests.done, 20);
   } finally {
     rmSync(folder, { recursive: true });
   }
