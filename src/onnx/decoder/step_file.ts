@@ -155,8 +155,12 @@ function statesOf(
       return output !== input && outs.has(output) ? [{ input, output }] : [];
     });
   }
-  return Object.entries(states).map(([input, output]) => {
+  return Object.entries(states).map(([input, given]) => {
     const at = place.in(`state ${quoted(input)}`);
+    const output = typeof given === "string" ? given : given.from;
+    if (typeof given === "object" && given.initial !== undefined) {
+      at.fail("a decoder's states begin as its requests bring them, or empty");
+    }
     if (!ins.has(input)) at.fail("there is no such input");
     if (!outs.has(output)) at.fail(`there is no output ${quoted(output)}`);
     return { input, output };
