@@ -87,6 +87,7 @@ export type {
 export { SimExecutor } from "./engine/virtual/sim_executor.ts";
 export { Timeline } from "./engine/virtual/timeline.ts";
 export {
+  driveTimeline,
   driveVirtual,
   throughInStream,
 } from "./engine/virtual/virtual_driver.ts";
