@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { loadOnnx } from "../../src/onnx/load.ts";
-import { OnnxError } from "../../src/onnx/place.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { plainTensor } from "../../src/tensor/plain_tensor.ts";
@@ -41,10 +40,8 @@ Deno.test("a recurrent decoder gives the tokens of its file, in every batch unde
       fc.constantFrom(0, 700, 5000),
       async (op, sizes, requests, stop, { name, options }, gapNs) => {
         const { file, states } = recurrentDecoder(op, sizes);
-        const model = await loadOnnx(file, {
-          name: "tiny",
-          decoder: { states, stop, positionsMax: 14 },
-        });
+        const decoder = { states, stop, positionsMax: 14 };
+        const model = await loadOnnx(file, { name: "tiny", decoder });
         assert.deepEqual(
           model.inputs.map(({ name }) => name),
           Object.keys(states),
@@ -76,6 +73,18 @@ Deno.test("a recurrent decoder gives the tokens of its file, in every batch unde
           if (close < 0) assert.equal(made.length, ids.length);
           clear += upTo;
         });
+        const begun = await loadOnnx(file, {
+          name: "tiny",
+          decoder: {
+            ...decoder,
+            states: { ...states, h0: { from: states["h0"], initial: state } },
+          },
+        });
+        inputs.forEach(({ tokens, maxSteps, inputs }, i) => {
+          if (!inputs) return;
+          const [same] = runRequests(begun, [{ tokens, maxSteps }]);
+          assert.deepStrictEqual(same, alone[i], "what a state is at first");
+        });
         const policy = POLICIES[name].build(options);
         assert.equal(policy.supports(model), undefined, `${name} takes it`);
         const mixed = endings(model, inputs, { policy, gapNs, workers: 2 });
@@ -104,6 +113,14 @@ Deno.test("states and inputs that do not fit are refused by name", async () => {
     [{}, /nothing is handed on|which output the scores are/],
     [{ states: { h9: "h0_next" } }, /state "h9": there is no such input/],
     [{ states: { h0: "h9" } }, /state "h0": there is no output "h9"/],
+    [
+      { states: { h0: "logits", c0: "c0_next" }, logits: "h0_next" },
+      /state "h0": it is float32 1 x 1 x 4, output "logits" is float32 1 x 13/,
+    ],
+    [
+      { states: { h0: { from: "h0_next", initial: new Float32Array(3) } } },
+      /h0.*got 3 elements/,
+    ],
     [{ states, token: "ids" }, /no input "ids"/],
     [{ states, logits: "scores" }, /no output "scores"/],
   ];
@@ -111,7 +128,7 @@ Deno.test("states and inputs that do not fit are refused by name", async () => {
     await assert.rejects(
       () => loadOnnx(file, { decoder }),
       (error: Error) =>
-        error instanceof OnnxError && message.test(error.message),
+        error instanceof RangeError && message.test(error.message),
       `${message}`,
     );
   }

@@ -12,7 +12,7 @@ import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
 import { readMaxSteps } from "../../models/seq2seq_input.ts";
 import { runPlain } from "../../plain/registry.ts";
 import type { PlainTensor } from "../../tensor/plain_tensor.ts";
-import { elementCount, tensor, type TensorData } from "../../tensor/tensor.ts";
+import { elementCount, tensor } from "../../tensor/tensor.ts";
 import {
   checkInputs,
   elementsOf,
@@ -152,6 +152,9 @@ class Decoder {
     readonly place: Place,
   ) {
     const { states, others, caches, positionsMax } = step;
+    for (const { input, initial } of states) {
+      if (initial) checkInputs(name, [this.#spec(input)], { [input]: initial });
+    }
     this.#isSampled = options.sample ?? false;
     this.#isRagged = states.length + others.length === 0;
     this.#specs = [...states.map(({ input }) => input), ...others].map(
@@ -346,14 +349,17 @@ class Decoder {
       graph.cache(cache, last + steps);
     }
     const data = new Map<string, Source>();
+    const initial = new Map(
+      this.step.states.map(({ input, initial }) => [input, initial]),
+    );
     for (const { name, shape } of this.#specs) {
       const width = elementCount(shape);
-      const value = given[name];
+      const value = given[name] ?? initial.get(name);
       data.set(
         name,
         value === undefined
           ? graph.zeros(width)
-          : graph.row(graph.data(elementsOf(value) as TensorData), 0, width),
+          : graph.row(graph.data(elementsOf(value)), 0, width),
       );
     }
     if (this.#isRagged && last > 0) {

@@ -1,7 +1,7 @@
 /** A decoder's step as it is lowered: nothing in it grows; the token and the position are numbers of table rows. */
 import { runPlain } from "../../plain/registry.ts";
 import { plainOf } from "../../tensor/plain_tensor.ts";
-import { elementCount } from "../../tensor/tensor.ts";
+import { elementCount, isShape } from "../../tensor/tensor.ts";
 import { fuse } from "../fuse/fuse.ts";
 import {
   attributeOf,
@@ -87,6 +87,15 @@ export function decoderStep(
       `scores are floats, one for each token that may follow, got ${type} ${
         dims.join(" x ")
       }`,
+    );
+  }
+  for (const { input, output } of step.states) {
+    const [from, to] = [output, input].map((name) => rows.known.get(name)!);
+    if (from.type === to.type && isShape(from.dims, to.dims)) continue;
+    place.in(`state ${quoted(input)}`).fail(
+      `it is ${to.type} ${to.dims.join(" x ")}, output ${
+        quoted(output)
+      } is ${from.type} ${from.dims.join(" x ")}`,
     );
   }
   const isState = new Set(step.states.map(({ input }) => input));

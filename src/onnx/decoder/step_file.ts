@@ -7,6 +7,7 @@ import {
   type PlainTensor,
   type PlainType,
 } from "../../tensor/plain_tensor.ts";
+import type { TensorData } from "../../tensor/tensor.ts";
 import type {
   DeclaredDim,
   OnnxAttribute,
@@ -22,6 +23,8 @@ import type { DecoderOptions } from "./options.ts";
 export interface StepState {
   readonly input: string;
   readonly output: string;
+  /** Its elements where a request brings none; default zeros. */
+  readonly initial?: TensorData;
 }
 
 /** A state that grows by a position in every step. */
@@ -95,6 +98,11 @@ export function stepFile(
   for (const state of states) {
     const found = resolved.state(inputs.get(state.input)!);
     dims.set(state.input, found.dims);
+    if (found.axis !== undefined && state.initial) {
+      place.in(`state ${quoted(state.input)}`).fail(
+        "a cache is empty at first; it has no initial elements",
+      );
+    }
     if (found.axis === undefined) fixed.push(state);
     else caches.push({ ...state, axis: found.axis });
   }
@@ -155,15 +163,14 @@ function statesOf(
       return output !== input && outs.has(output) ? [{ input, output }] : [];
     });
   }
-  return Object.entries(states).map(([input, given]) => {
+  return Object.entries(states).map(([input, given]): StepState => {
+    const { from: output, initial } = typeof given === "string"
+      ? { from: given, initial: undefined }
+      : given;
     const at = place.in(`state ${quoted(input)}`);
-    const output = typeof given === "string" ? given : given.from;
-    if (typeof given === "object" && given.initial !== undefined) {
-      at.fail("a decoder's states begin as its requests bring them, or empty");
-    }
     if (!ins.has(input)) at.fail("there is no such input");
     if (!outs.has(output)) at.fail(`there is no output ${quoted(output)}`);
-    return { input, output };
+    return { input, output, ...(initial && { initial }) };
   });
 }
 
