@@ -8,6 +8,7 @@
  * most a millisecond and then lets others have their turn. The table says how late that made arrivals.
  */
 import process from "node:process";
+import { collectGarbage } from "./collect_garbage.ts";
 import { Prng } from "../../src/base/prng.ts";
 import { readKernels } from "../../src/engine/wall/runtime.ts";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
@@ -210,7 +211,7 @@ function inShort({ offered, open, counts, faults }: Ledger): string {
 
 /** What the process has, after garbage collection where the runtime lets it be asked for. */
 function memoryUse(): MemoryUse {
-  (globalThis as { gc?: () => void }).gc?.();
+  collectGarbage();
   const { rss, heapUsed } = process.memoryUsage();
   return { rss, heap: heapUsed };
 }

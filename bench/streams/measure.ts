@@ -1,0 +1,151 @@
+/** Measures one model: how many streams are carried, what a stream costs at half of that, beside the peers. */
+import { memoryUsage } from "node:process";
+import { policyOptions } from "../../src/cli/policy_options.ts";
+import { progress } from "../../src/cli/terminal.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import type { ProfileTable } from "../../src/policy/profile.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { collectGarbage } from "../soak/collect_garbage.ts";
+import { type Capacity, findCapacity } from "./capacity.ts";
+import { frameProfile } from "./frame_profile.ts";
+import type { StreamFiles, StreamSubject } from "./models.ts";
+import { peerFrameMs, type StreamPeer } from "./peers.ts";
+import type { StreamSettings } from "./settings.ts";
+import { type Simulated, simulateStreams } from "./simulated.ts";
+import { runTrial, type Trial } from "./trial.ts";
+
+/** One policy on so many workers. */
+export interface Carried extends Capacity {
+  readonly policy: string;
+  readonly workers: number;
+  /** Half of the streams that are carried. */
+  readonly half: Trial | undefined;
+}
+
+/** ONNX Runtime's time of a frame, and the streams that fit into a period. */
+export interface PeerStreams {
+  readonly peer: string;
+  readonly frameMs: number;
+  readonly streams: number;
+}
+
+/** Everything about a model. */
+export interface ModelStreams {
+  readonly model: string;
+  readonly periodMs: number;
+  readonly carried: readonly Carried[];
+  readonly peers: readonly PeerStreams[];
+  /** Nanoseconds of a batch, by cell and rows. */
+  readonly profile: ProfileTable;
+  /** Bytes of the heap that an open stream takes, and of its state. */
+  readonly heapBytes: number;
+  readonly stateBytes: number;
+  readonly simulated: readonly Simulated[];
+}
+
+const SLOT_BYTES = 2 ** 29;
+const FIRST = 16;
+const STREAMS_MAX = 16_384;
+const OPENED = 1000;
+
+export async function measureStreams(
+  subject: StreamSubject,
+  settings: StreamSettings,
+  peers: readonly StreamPeer[],
+): Promise<ModelStreams> {
+  const { name, model, periodMs } = subject;
+  progress(`${name}: batches of frames`);
+  const profile = await frameProfile(subject);
+  const { batchSizeMax, seed, seconds } = settings;
+  const build = (policy: string): Policy =>
+    POLICIES[policy].build(policyOptions(policy, { batchSizeMax, profile }));
+  const carried: Carried[] = [];
+  for (const policy of settings.policies) {
+    if (build(policy).supports(model) !== undefined) continue;
+    for (const workers of settings.workers) {
+      await using engine = await ServingEngine.create({
+        models: [model],
+        policy: build(policy),
+        workers,
+        slotBytes: SLOT_BYTES,
+      });
+      const attempt = (streams: number) => {
+        progress(`${name}: ${policy}, ${workers} workers, ${streams} streams`);
+        return runTrial(engine, subject, { streams, seconds, seed });
+      };
+      await attempt(FIRST);
+      const capacity = await findCapacity(attempt, FIRST, STREAMS_MAX);
+      const halved = Math.floor(capacity.streams / 2);
+      const half = halved > 0 ? await attempt(halved) : undefined;
+      carried.push({ policy, workers, ...capacity, half });
+    }
+  }
+  const simulated: Simulated[] = [];
+  for (const streams of settings.simulated) {
+    progress(`${name}: ${streams} streams on virtual time`);
+    const policy = build(settings.policies[0]);
+    simulated.push(simulateStreams(subject, policy, profile, streams, seed));
+  }
+  return {
+    model: name,
+    periodMs,
+    carried,
+    peers: await besides(subject, settings.files, peers),
+    profile,
+    ...await memoryOf(subject),
+    simulated,
+  };
+}
+
+async function besides(
+  { name, periodMs }: StreamSubject,
+  { dtln, silero }: StreamFiles,
+  peers: readonly StreamPeer[],
+): Promise<PeerStreams[]> {
+  const files: Readonly<Record<string, readonly string[] | undefined>> = {
+    dtln,
+    silero: silero === undefined ? undefined : [silero],
+  };
+  const paths = files[name];
+  if (paths === undefined) return [];
+  const measured: PeerStreams[] = [];
+  for (const peer of peers) {
+    progress(`${name}: ${peer.name}`);
+    const frameMs = await peerFrameMs(peer, paths);
+    const streams = Math.floor(periodMs / frameMs);
+    measured.push({ peer: peer.name, frameMs, streams });
+  }
+  return measured;
+}
+
+/** What streams take that are open and have had a frame. */
+async function memoryOf(
+  subject: StreamSubject,
+): Promise<{ heapBytes: number; stateBytes: number }> {
+  const { model } = subject;
+  await using engine = await ServingEngine.create({
+    models: [model],
+    policy: POLICIES["cellular"].build(),
+    workers: 0,
+    slotBytes: SLOT_BYTES,
+  });
+  const opened = (count: number) =>
+    Promise.all(Array.from({ length: count }, async (_, stream) => {
+      const session = engine.open(model);
+      await session.push(subject.frame(stream, 0));
+      return session;
+    }));
+  await opened(1);
+  collectGarbage();
+  const before = memoryUsage().heapUsed;
+  const sessions = await opened(OPENED);
+  collectGarbage();
+  const heapBytes = (memoryUsage().heapUsed - before) / OPENED;
+  const stateBytes = Object.values(model.stream.states).reduce(
+    (sum, { dtype, width }) => sum + width * (dtype === "i64" ? 8 : 4),
+    0,
+  );
+  await Promise.all(sessions.map((session) => session.close()));
+  return { heapBytes, stateBytes };
+}

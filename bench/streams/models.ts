@@ -1,0 +1,105 @@
+/** What is streamed: step models of our own, and the published denoiser and detector where their files are given. */
+import { Prng } from "../../src/base/prng.ts";
+import type { Frame, StreamModel } from "../../src/graph/stream_model.ts";
+import { dtln } from "../../src/models/dtln.ts";
+import { gruStream, lstmStream } from "../../src/models/rnn_stream.ts";
+import { silero } from "../../src/models/silero.ts";
+import { loadOnnx } from "../../src/onnx/load.ts";
+import { plainTensor } from "../../src/tensor/plain_tensor.ts";
+
+/** A model with its frames. */
+export interface StreamSubject {
+  readonly name: string;
+  readonly model: StreamModel;
+  /** From one frame of a source to its next. */
+  readonly periodMs: number;
+  /** What a source's frame brings: one of a few that were drawn beforehand. */
+  frame(stream: number, frame: number): Frame;
+}
+
+/** Where files are. */
+export interface StreamFiles {
+  /** Both files of the denoiser, in order. */
+  readonly dtln?: readonly [string, string];
+  readonly silero?: string;
+}
+
+/** Units of the step models. */
+const UNITS = [64, 128, 256];
+/** Numbers of their frames, one every so many milliseconds: filter banks of speech. */
+const FEATURES = 40;
+const FEATURES_MS = 10;
+/** Samples of the denoiser's hop and the detector's, at 16 kHz. */
+const DTLN_HOP = 128;
+const SILERO_HOP = 512;
+const SAMPLES_PER_MS = 16;
+/** Different frames. */
+const POOL = 61;
+
+/** Makes the models by name. */
+export type SubjectMakers = Readonly<
+  Record<string, () => StreamSubject | Promise<StreamSubject>>
+>;
+
+export function subjectMakers(
+  { dtln: parts, silero: file }: StreamFiles,
+  seed: number,
+): SubjectMakers {
+  const makers: Record<string, () => StreamSubject | Promise<StreamSubject>> =
+    {};
+  if (parts) {
+    makers["dtln"] = async () => {
+      const [model1, model2] = await Promise.all(
+        parts.map((path) => loadOnnx(path)),
+      );
+      return {
+        name: "dtln",
+        model: dtln({ model1, model2 }),
+        periodMs: DTLN_HOP / SAMPLES_PER_MS,
+        frame: frames("samples", DTLN_HOP, seed),
+      };
+    };
+  }
+  if (file !== undefined) {
+    makers["silero"] = async () => {
+      const rate = plainTensor("int64", [], BigInt64Array.of(16_000n));
+      const constants = new Map([["sr", rate]]);
+      return {
+        name: "silero",
+        model: silero(await loadOnnx(file, { constants })),
+        periodMs: SILERO_HOP / SAMPLES_PER_MS,
+        frame: frames("samples", SILERO_HOP, seed),
+      };
+    };
+  }
+  for (
+    const [kind, make] of [["lstm", lstmStream], ["gru", gruStream]] as const
+  ) {
+    for (const hidden of UNITS) {
+      const name = `${kind}-${hidden}`;
+      makers[name] = () => ({
+        name,
+        model: make({ hidden, features: FEATURES }),
+        periodMs: FEATURES_MS,
+        frame: frames("x", FEATURES, seed),
+      });
+    }
+  }
+  return makers;
+}
+
+/** Seeded noise. */
+function frames(
+  input: string,
+  width: number,
+  seed: number,
+): StreamSubject["frame"] {
+  const prng = new Prng(seed).fork("frames");
+  const pool = Array.from({ length: POOL }, () => ({
+    [input]: Float32Array.from(
+      { length: width },
+      () => 0.2 * prng.float() - 0.1,
+    ),
+  }));
+  return (stream, frame) => pool[(7 * stream + frame) % POOL];
+}

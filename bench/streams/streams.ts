@@ -1,0 +1,106 @@
+/**
+ * How many live streams this machine carries with no frame late, in real time, beside ONNX Runtime on the same files.
+ *
+ * Run: deno task bench:streams [--dtln model_1.onnx --dtln model_2.onnx] [--silero FILE] [--policy cellular] [--json]
+ */
+import { cpus } from "node:os";
+import process from "node:process";
+import { makeFolder, writeText } from "../../src/cli/files.ts";
+import { namesOption, taskSettings } from "../../src/cli/options.ts";
+import { print, progress, stdoutColor } from "../../src/cli/terminal.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { renderLegend, renderTable } from "../../src/report/table.ts";
+import { measureStreams, type ModelStreams } from "./measure.ts";
+import { subjectMakers } from "./models.ts";
+import { streamsPage } from "./page.ts";
+import { streamPeers } from "./peers.ts";
+import { streamSettings } from "./settings.ts";
+import {
+  batchesTable,
+  carriedTable,
+  peersTable,
+  simulatedTable,
+} from "./table.ts";
+
+const HELP = `bench:streams [options]
+
+Streams that this machine carries with 99.9 % of their frames within a period, found by doubling and bisecting; CPU time
+of a frame; loads on virtual time. Peers (onnxruntime-web and -node, installed when they are missing) run the files
+frame by frame.
+
+  --dtln FILE       model_1.onnx of the denoiser; given again, model_2.onnx
+  --silero FILE     the detector of 16 kHz
+  --model NAMES     comma-separated; dtln, silero, lstm-64, lstm-128, lstm-256, gru-64, gru-128, gru-256
+                    (default: all that there are)
+  --policy NAMES    ${Object.keys(POLICIES).join(", ")}
+                    (default cellular; "all" for every one)
+  --workers N,N     threads that compute besides the engine's own; 0: that one does (default 0,1)
+  --batch N         frames of a batch at most (default 64)
+  --quick           shorter trials, fewer streams on virtual time
+  --out DIR         write a report there
+  --seed N          of frames and phases (default 1)
+  --json            the figures as JSON
+`;
+
+const { json, ...settings } = taskSettings({
+  name: "bench:streams",
+  help: HELP,
+  options: {
+    dtln: { type: "string", multiple: true },
+    silero: { type: "string" },
+    model: { type: "string" },
+    policy: { type: "string" },
+    workers: { type: "string" },
+    batch: { type: "string" },
+    seed: { type: "string" },
+    out: { type: "string" },
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+}, ({ values }) => {
+  const settings = streamSettings(values);
+  const makers = subjectMakers(settings.files, settings.seed);
+  const names = namesOption("model", settings.models, Object.keys(makers));
+  return { json: values.json, ...settings, makers, names };
+});
+
+const { files, makers, names, out } = settings;
+const hasFiles = files.dtln !== undefined || files.silero !== undefined;
+const peers = hasFiles ? await streamPeers() : [];
+const models: ModelStreams[] = [];
+for (const name of names) {
+  models.push(await measureStreams(await makers[name](), settings, peers));
+}
+
+const { policies, workers, batchSizeMax, seconds, seed } = settings;
+const machine = {
+  cpu: cpus()[0]?.model ?? "unknown",
+  cores: cpus().length,
+  runtime: `Deno ${process.versions["deno"]}, V8 ${process.versions.v8}`,
+  trial: `${seconds} s`,
+  batch: batchSizeMax,
+  seed,
+};
+const tables = {
+  "Streams carried": carriedTable(models),
+  ...(peers.length > 0 && { "ONNX Runtime": peersTable(models) }),
+  "Batches and memory": batchesTable(models),
+  "On virtual time": simulatedTable(models),
+};
+if (out !== undefined) {
+  makeFolder(out);
+  const path = `${out}/streams.html`;
+  writeText(path, await streamsPage({ machine, models, tables }));
+  progress(`report: ${path}`);
+}
+if (json) {
+  print(JSON.stringify({ machine, policies, workers, models }, null, 2));
+} else {
+  print(
+    `${machine.cpu}, ${machine.cores} cores; ${machine.runtime}; trials of ${seconds} s, batches of ${batchSizeMax}, seed ${seed}\n`,
+  );
+  const all = Object.values(tables);
+  for (const table of all) print(renderTable(table, { color: stdoutColor() }));
+  print(renderLegend(all));
+}
+process.exit(0);

@@ -1,0 +1,182 @@
+/** Streams as tables. */
+import { nsToMs } from "../../src/base/units.ts";
+import type { Table } from "../../src/report/table.ts";
+import type { ModelStreams } from "./measure.ts";
+
+/** Streams carried, by model, policy and workers; peers below. */
+export function carriedTable(models: readonly ModelStreams[]): Table {
+  const rows: Table["rows"][number][] = [];
+  for (const { model, carried, peers } of models) {
+    if (rows.length > 0) rows.push(null);
+    for (const { policy, workers, streams, trials, half } of carried) {
+      const best = trials.find((trial) => trial.streams === streams);
+      rows.push([
+        model,
+        policy,
+        `${workers}`,
+        `${streams}`,
+        best ? (streams / best.cores).toFixed(0) : "-",
+        ...peerRatios(streams, peers.map(({ streams }) => streams)),
+        best ? best.p999Ms.toFixed(2) : "-",
+        half
+          ? (1e6 * half.cores / framesPerS(half.streams, model, models))
+            .toFixed(1)
+          : "-",
+        half?.mainCores === undefined
+          ? "-"
+          : (1e6 * half.mainCores / framesPerS(half.streams, model, models))
+            .toFixed(1),
+      ].map((text) => ({ text })));
+    }
+  }
+  return {
+    keys: 3,
+    columns: [
+      { title: "model", align: "left" },
+      { title: "policy", align: "left" },
+      {
+        title: "workers",
+        meaning: "threads that compute besides the engine's; 0: that one does",
+      },
+      {
+        title: "streams",
+        meaning: "carried: of their frames 99.9 % within a period",
+      },
+      {
+        title: "a core",
+        meaning:
+          "streams by CPU time of all threads, generator and pushing included",
+      },
+      {
+        title: "/ web",
+        meaning:
+          "streams over onnxruntime-web's, one session a stream, a frame after the other, models only",
+      },
+      { title: "/ node", meaning: "the same of onnxruntime-node" },
+      { title: "p99.9, ms", meaning: "latency of frames at that load" },
+      {
+        title: "CPU, us",
+        meaning: "CPU time of a frame at half of that load, all threads",
+      },
+      {
+        title: "main, us",
+        meaning: "of the engine's thread, which makes and pushes the frames",
+      },
+    ],
+    rows,
+  };
+}
+
+function framesPerS(
+  streams: number,
+  model: string,
+  models: readonly ModelStreams[],
+): number {
+  const { periodMs } = models.find((one) => one.model === model)!;
+  return streams * 1000 / periodMs;
+}
+
+function peerRatios(streams: number, peers: readonly number[]): string[] {
+  return [0, 1].map((i) =>
+    peers[i] ? `${(streams / peers[i]).toFixed(2)}x` : "-"
+  );
+}
+
+/** ONNX Runtime's frames. */
+export function peersTable(models: readonly ModelStreams[]): Table {
+  return {
+    keys: 2,
+    columns: [
+      { title: "model", align: "left" },
+      { title: "peer", align: "left" },
+      {
+        title: "frame, us",
+        meaning: "best of three rounds; the models alone, no transforms",
+      },
+      { title: "streams", meaning: "frames that fit into a period" },
+    ],
+    rows: models.flatMap(({ model, peers }) =>
+      peers.map(({ peer, frameMs, streams }) =>
+        [model, peer, (1000 * frameMs).toFixed(1), `${streams}`]
+          .map((text) => ({ text }))
+      )
+    ),
+  };
+}
+
+/** What a batch takes, and a stream in memory. */
+export function batchesTable(models: readonly ModelStreams[]): Table {
+  const sizes = [
+    ...new Set(
+      models.flatMap(({ profile }) =>
+        Object.values(profile).flatMap((curve) => curve.map(([rows]) => rows))
+      ),
+    ),
+  ].sort((a, b) => a - b);
+  return {
+    columns: [
+      { title: "model", align: "left" },
+      ...sizes.map((rows, i) => ({
+        title: `${rows}`,
+        kind: "1, 2 ...",
+        ...(i === 0 &&
+          { meaning: "microseconds a frame in a batch of so many, all cells" }),
+      })),
+      {
+        title: "heap, B",
+        meaning: "bytes of the collector's heap that an open stream takes",
+      },
+      { title: "state, B", meaning: "bytes of its state" },
+    ],
+    rows: models.map(({ model, profile, heapBytes, stateBytes }) =>
+      [
+        model,
+        ...sizes.map((rows) => {
+          const ns = Object.values(profile).map((curve) =>
+            curve.find(([size]) => size === rows)?.[1]
+          );
+          return ns.every((one) => one !== undefined)
+            ? (1000 * nsToMs(ns.reduce((sum, one) => sum + one, 0)) / rows)
+              .toFixed(1)
+            : "-";
+        }),
+        heapBytes.toFixed(0),
+        `${stateBytes}`,
+      ].map((text) => ({ text }))
+    ),
+  };
+}
+
+/** Loads on virtual time. */
+export function simulatedTable(models: readonly ModelStreams[]): Table {
+  return {
+    keys: 2,
+    columns: [
+      { title: "model", align: "left" },
+      { title: "streams", meaning: "on virtual time, with jitter and stalls" },
+      { title: "workers", meaning: "as many as they load to 0.7" },
+      { title: "late, %", meaning: "frames later than a period" },
+      { title: "p99.9, ms", meaning: "virtual latency" },
+      { title: "rows", meaning: "of a batch, in the mean" },
+      {
+        title: "host, us",
+        meaning: "time that simulating a frame took: engine and policy",
+      },
+      { title: "heap, B", meaning: "bytes of the heap a stream" },
+    ],
+    rows: models.flatMap(({ model, simulated }) =>
+      simulated.map((load) =>
+        [
+          model,
+          `${load.streams}`,
+          `${load.workers}`,
+          (100 * load.late).toFixed(2),
+          load.p999Ms.toFixed(2),
+          load.rowsMean.toFixed(1),
+          load.hostUs.toFixed(1),
+          load.heapBytes.toFixed(0),
+        ].map((text) => ({ text }))
+      )
+    ),
+  };
+}

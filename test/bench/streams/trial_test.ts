@@ -1,0 +1,25 @@
+/** A trial counts every frame that was due; nothing is timed. */
+import assert from "node:assert/strict";
+import { subjectMakers } from "../../../bench/streams/models.ts";
+import { runTrial } from "../../../bench/streams/trial.ts";
+import { cellular, ServingEngine } from "../../../src/mod.ts";
+
+Deno.test("frames of a trial are counted, and its sessions are closed", async () => {
+  const subject = await subjectMakers({}, 1)["gru-64"]();
+  await using engine = await ServingEngine.create({
+    models: [subject.model],
+    policy: cellular(),
+    workers: 0,
+    warmUp: false,
+  });
+  const trial = await runTrial(engine, subject, {
+    streams: 3,
+    seconds: 0.1,
+    seed: 1,
+  });
+  // A frame every 10 ms of each; fewer where a busy machine gave up.
+  assert(trial.frames > 0 && trial.frames <= 33, `${trial.frames} frames`);
+  assert(trial.late >= 0 && trial.late <= 1);
+  assert(trial.cores > 0);
+  assert.equal(engine.active, 0);
+});
