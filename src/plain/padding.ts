@@ -21,7 +21,7 @@ import {
 import type { PlainAttributes, PlainOperator } from "./operator.ts";
 
 /** Which element of an axis each one of the padded axis is; -1 for one that is filled in. */
-function paddedAxis(
+export function paddedAxis(
   size: number,
   before: number,
   after: number,

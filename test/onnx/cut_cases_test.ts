@@ -60,7 +60,7 @@ const LEAST: Readonly<Record<string, readonly [number, number]>> = {
   Slice: [1, 3],
   Transpose: [5, 5],
   Expand: [0, 3],
-  Pad: [1, 2],
+  Pad: [1, 4],
 };
 
 /** The graph with all inputs but the first one as constants, as files have weights. */

@@ -1,19 +1,19 @@
-/** Fourier transforms of ONNX files on kernels, beside the plain operators; what kernels do not have stays with these. */
+/** Fourier transforms and paddings of ONNX files on kernels, beside the plain operators; what kernels do not have stays with these. */
 import assert from "node:assert/strict";
 import { type PlainTensor, scalarOf } from "../../src/tensor/plain_tensor.ts";
 import { onnxModel } from "../../src/onnx/model.ts";
 import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
 import { merged } from "../../src/policy/baselines/merged.ts";
 import { runRequests } from "../run_requests.ts";
-import { drawn, given, load, requestsTo } from "./step_cases.ts";
+import { drawn, given, load, requestsTo, whole } from "./step_cases.ts";
 import { node } from "./write_model.ts";
 
 interface Signals {
   x: readonly number[];
-  op?: "DFT" | "STFT";
+  op?: "DFT" | "STFT" | "Pad";
   /** Inputs from the second one on; undefined is left out. */
   more?: readonly (PlainTensor | undefined)[];
-  attributes?: Record<string, number>;
+  attributes?: Record<string, number | string>;
   /** Stays in plain TypeScript. */
   plain?: true;
 }
@@ -85,6 +85,37 @@ const CASES: Readonly<Record<string, Signals>> = {
     op: "STFT",
     x: [1, 200, 1],
     more: [size(32), drawn(50), size(64)],
+    plain: true,
+  },
+  "a signal, mirrored at both ends": {
+    op: "Pad",
+    x: [1, 2, 9],
+    more: [whole(0, 0, 3, 0, 0, 5)],
+    attributes: { mode: "reflect" },
+  },
+  "a signal, mirrored more often than once": {
+    op: "Pad",
+    x: [1, 3],
+    more: [whole(0, 7, 0, 4)],
+    attributes: { mode: "reflect" },
+  },
+  "two axes, by their first and last elements": {
+    op: "Pad",
+    x: [2, 3, 4],
+    more: [whole(2, 1, 0, 3), undefined, whole(-1, 1)],
+    attributes: { mode: "edge" },
+  },
+  "a signal, wrapped around": {
+    op: "Pad",
+    x: [2, 5],
+    more: [whole(0, 2, 0, 6)],
+    attributes: { mode: "wrap" },
+  },
+  "a signal by more pieces than are put together": {
+    op: "Pad",
+    x: [1, 200],
+    more: [whole(0, 150, 0, 0)],
+    attributes: { mode: "reflect" },
     plain: true,
   },
   "windows of complex numbers": {

@@ -21,7 +21,7 @@ export const ON_KERNELS: Readonly<Record<string, string>> = {
   Expand: "float32; int32 of as many elements",
   Flatten: "any; costs nothing",
   GRU: "as LSTM",
-  Gather: "float32 and int32; up to 64 constant indices",
+  Gather: "float32 and int32; constant indices, up to 128 runs of neighbours",
   Gelu: "float32",
   Gemm: "float32; B constant, C constant of one row or one number",
   GlobalAveragePool: "float32, images and signals",
@@ -44,7 +44,8 @@ export const ON_KERNELS: Readonly<Record<string, string>> = {
   Min: "float32, broadcast",
   Mul: "float32, broadcast",
   Neg: "float32",
-  Pad: "float32; a constant value, none negative",
+  Pad:
+    "float32, none negative; a constant value, or up to 128 pieces of an axis",
   Pow: "float32, exponent 1, 2 or 0.5, constant",
   QLinearConv: "images and signals; x of a request, all else constant",
   QLinearMatMul: "a of a request, all else constant",

@@ -4,6 +4,7 @@ import type { Value } from "../../graph/operator.ts";
 import { axesOf } from "../../graph/row_layout.ts";
 import { elementCount, isShape, tensor } from "../../tensor/tensor.ts";
 import { spread } from "./broadcast.ts";
+import { paddedAxis } from "../../plain/padding.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
 import {
   axesOfImage,
@@ -167,23 +168,36 @@ const split: NodeLowering = (view) => {
   });
 };
 
-/** Constant indices, one after the other. */
-const GATHERED_MAX = 64;
+/** Pieces that one axis is put together of. */
+const PIECES_MAX = 128;
+
+/** Elements of an axis by their places, neighbours together; undefined where these are too many pieces. */
+function picked(
+  op: Operators,
+  x: Value,
+  axis: number,
+  places: readonly number[],
+): Value | undefined {
+  const runs: { start: number; count: number; step: 1 }[] = [];
+  for (const place of places) {
+    const run = runs.at(-1);
+    if (run && run.start + run.count === place) run.count++;
+    else runs.push({ start: place, count: 1, step: 1 });
+  }
+  if (runs.length === 0 || runs.length > PIECES_MAX) return undefined;
+  const pieces = runs.map((run) => sliceAxis(op, x, axis, run));
+  return pieces.length === 1 ? pieces[0] : concatAxis(op, pieces, axis);
+}
 
 const gather: NodeLowering = (view) => {
   const x = view.operand();
   const indices = view.numbers(1);
   if (!isWord(x) || x.constant || !indices) return undefined;
-  if (indices.length === 0 || indices.length > GATHERED_MAX) return undefined;
   const axis = view.axis(view.int("axis", 0));
-  const pieces = indices.map((index) =>
-    sliceAxis(view.op, x.row, axis, {
-      start: index < 0 ? index + x.dims[axis] : index,
-      count: 1,
-      step: 1,
-    })
+  const places = indices.map((index) =>
+    index < 0 ? index + x.dims[axis] : index
   );
-  return pieces.length === 1 ? pieces[0] : concatAxis(view.op, pieces, axis);
+  return picked(view.op, x.row, axis, places);
 };
 
 const reshape: NodeLowering = (view) => {
@@ -225,14 +239,35 @@ const expand: NodeLowering = (view) => {
   return x.type === "float32" ? spread(view.op, x, dims) : undefined;
 };
 
-/** Zeros, or another constant, in front and behind. */
+/** Elements of the axis again: mirrored, wrapped around, or the first and the last. */
+function padWithElements(
+  view: LoweredNode,
+  pads: readonly number[],
+  mode: string,
+): Value | undefined {
+  const x = view.operand();
+  const axes = view.numbers(3) ?? x.dims.map((_, i) => i);
+  let made: Value | undefined = x.row;
+  axes.forEach((given, i) => {
+    const [before, behind] = [pads[i], pads[i + axes.length]];
+    if (made === undefined || before + behind === 0) return;
+    const axis = view.axis(given);
+    if (before + behind > MADE_ELEMENTS_MAX) return made = undefined;
+    const places = paddedAxis(x.dims[axis], before, behind, mode);
+    made = picked(view.op, made, axis, places);
+  });
+  return made;
+}
+
 const pad: NodeLowering = (view) => {
   const x = view.operand();
   const pads = view.version < 11 ? view.ints("pads") : view.numbers(1);
-  const isKnown = view.text("mode", "constant") === "constant" &&
-    (!view.has(2) || view.numbers(2)) && (!view.has(3) || view.numbers(3));
+  const mode = view.text("mode", "constant");
+  const isKnown = (!view.has(2) || view.numbers(2)) &&
+    (!view.has(3) || view.numbers(3));
   if (x.type !== "float32" || !pads || !isKnown) return undefined;
   if (pads.some((size) => size < 0)) return undefined;
+  if (mode !== "constant") return padWithElements(view, pads, mode);
   const fill = view.version < 11
     ? view.float("value", 0)
     : view.numbers(2)?.[0] ?? 0;
