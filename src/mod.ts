@@ -8,7 +8,8 @@ export {
   WorkerError,
 } from "./engine/core/errors.ts";
 export { ServingEngine } from "./engine/wall/serving.ts";
-export type { RequestOptions, ServingOptions } from "./engine/wall/serving.ts";
+export type { RequestOptions } from "./engine/wall/request_options.ts";
+export type { ServingOptions } from "./engine/wall/serving.ts";
 export type { RunResult } from "./engine/wall/run_result.ts";
 export type {
   FrameOptions,
@@ -39,7 +40,7 @@ export type {
   Source,
 } from "./graph/cell_graph.ts";
 export type { InputData } from "./graph/input_data.ts";
-export type { GraphShape, Model } from "./graph/model.ts";
+export type { GraphShape, Model, ModelRows } from "./graph/model.ts";
 export type {
   DynamicRange,
   OutputRange,

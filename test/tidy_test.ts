@@ -69,6 +69,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     quantize: ["read", "shapes", "simplify"],
     sequence: ["shapes", "fuse", "lower"],
     decoder: ["shapes", "simplify", "fuse", "lower"],
+    rows: [],
   },
   policy: {
     common: [],

@@ -31,8 +31,9 @@ export async function inspect(args: string[]): Promise<number> {
   const model = await loadFile(NAME, positionals[0], values);
   const cells = model.cells.map(aboutCell);
   if (values.json === true) {
-    const { name, inputs, results, notes } = model;
-    print(JSON.stringify({ name, inputs, results, cells, notes }, null, 2));
+    const { name, inputs, results, whyOneRow, notes } = model;
+    const about = { name, inputs, results, whyOneRow, cells, notes };
+    print(JSON.stringify(about, null, 2));
   } else print(textOf(model, cells));
   return 0;
 }
@@ -127,5 +128,10 @@ function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
         JSON.stringify(free.name)
       } as they like; those of unlike lengths batch, without padding, under every policy.`
       : "Every request is a row of its own in every cell: any number of them batch, under every policy.",
+    ...(free ? [] : [
+      model.whyOneRow === undefined
+        ? "A request may bring several rows, which become requests of their own."
+        : `A request is one row: ${model.whyOneRow}.`,
+    ]),
   ].join("\n");
 }

@@ -11,7 +11,7 @@ const NAME = "shoal run";
 
 const HELP = `${NAME} MODEL.onnx --input NAME=FILE ... [options]
 
-Runs one request and prints its outputs as JSON: shape and elements by name.
+Runs one request, of one row or several, and prints its outputs as JSON: shape and elements by name.
 
   --input NAME=FILE a .npy, a .pb (TensorProto), or a .json list of numbers, nested or not
 ${ONNX_HELP}`;
@@ -28,7 +28,8 @@ export async function run(args: string[]): Promise<number> {
   const model: OnnxCellModel = await loadFile(NAME, positionals[0], values);
   const input = Object.fromEntries(readInputs(NAME, model, values.input));
   try {
-    model.check(input);
+    const rows = model.rows?.split(input) ?? [input];
+    for (const row of rows) model.check(row);
   } catch (error) {
     throw new UsageError((error as Error).message);
   }

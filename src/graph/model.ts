@@ -2,6 +2,7 @@ import type { Cell } from "./cell.ts";
 import type { CellGraph, CellNode } from "./cell_graph.ts";
 import type { ImageSize } from "./operator.ts";
 import type { OutputTypes } from "./result.ts";
+import type { Tensor, TensorData } from "../tensor/tensor.ts";
 
 /** The shape of a model's cell graphs; says which policies can batch it. */
 export type GraphShape =
@@ -27,6 +28,22 @@ export type InputKind =
   | "frames"
   /** `{ frames, maxSteps }`: an utterance to decode from. */
   | "frames2seq";
+
+/**
+ * Requests that hold several of a model's: rows of a batch.
+ */
+export interface ModelRows {
+  /**
+   * The rows of an input, a request each, in order; undefined where it is none of several. Nothing has been checked
+   * yet: `check` sees the input, or each row of it, afterwards.
+   * @throws TypeError or RangeError where rows cannot be told apart
+   */
+  split(input: unknown): readonly unknown[] | undefined;
+  /** Results of all rows, in order, as one: of the same names and types. */
+  join(
+    results: readonly Readonly<Record<string, Tensor<TensorData>>>[],
+  ): Record<string, Tensor<TensorData>>;
+}
 
 /**
  * A network: its cells, and the function that unfolds a request into a graph of them. Either one that a function
@@ -57,6 +74,11 @@ export interface Model<
   readonly frameSize?: number;
   /** Most nodes of a request's graph, growth included; default 2^20, at most 2^24 - 2. */
   readonly nodesMax?: number;
+  /**
+   * How a request of several rows is taken apart: a serving engine runs each as a request of its own and puts their
+   * results together. Absent: a request is always one.
+   */
+  readonly rows?: ModelRows;
   /**
    * Checks a request's input at the boundary, before anything is queued.
    * @throws TypeError or RangeError naming the offending value

@@ -128,7 +128,8 @@ export function elementsOf(value: InputTensor): TensorData {
   return partsOf(value).data as TensorData;
 }
 
-function partsOf(value: unknown): { shape?: unknown; data: unknown } {
+/** Shape, if there is one, and elements of what is given as an input. */
+export function partsOf(value: unknown): { shape?: unknown; data: unknown } {
   if (ArrayBuffer.isView(value)) return { data: value };
   const { shape, data } = (value ?? {}) as { shape?: unknown; data?: unknown };
   return { shape, data };

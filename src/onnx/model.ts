@@ -2,7 +2,7 @@
 import { describe } from "../base/describe.ts";
 import { checkedOptions, ofType } from "../base/checked_options.ts";
 import type { Cell } from "../graph/cell.ts";
-import type { Model } from "../graph/model.ts";
+import type { Model, ModelRows } from "../graph/model.ts";
 import type { OutputTypes } from "../graph/result.ts";
 import { checkStream, type StreamSpec } from "../graph/stream_model.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
@@ -23,6 +23,7 @@ import { dtypeOf, lowerGraph } from "./lower/lower_graph.ts";
 import { Place, quoted } from "./place.ts";
 import { withOutputs } from "./names.ts";
 import { partNames } from "./part_names.ts";
+import { rowsOf } from "./rows/rows.ts";
 import { scheduleOf } from "./schedule.ts";
 import { sequenceModel } from "./sequence/sequence_model.ts";
 import { simplify } from "./simplify/simplify.ts";
@@ -66,6 +67,10 @@ export interface OnnxCellModel extends Model<OnnxInput, OutputTypes> {
    * found in the graph (Gather, OneHot, Equal), and not checked.
    */
   readonly indexBounds: ReadonlyMap<string, number>;
+  /** Requests of several rows: one axis in front is as large as they are. */
+  readonly rows?: ModelRows;
+  /** Why a request is one row: what cannot be told apart; absent where it may be several. */
+  readonly whyOneRow?: string;
   /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
   readonly notes: readonly string[];
   /**
@@ -127,7 +132,8 @@ export function onnxModel(
         "it is free: a part of another cell has one size; give sizes instead",
       );
     const notes = [...file.notes, ...plainNotes(made.lowered)];
-    return madeModel(name, { ...made, whole }, notes);
+    const whyOneRow = `it has any number of ${quoted(free.name)}`;
+    return madeModel(name, { ...made, whole, whyOneRow }, notes);
   }
   const known = knownValues(values);
   for (const node of model.graph.nodes) {
@@ -168,6 +174,7 @@ export function onnxModel(
     inputs,
     results,
     indexBounds: indexBounds(model.graph, known),
+    ...rowsOf(name, model.graph, known, inputs, results),
     unfold: (input, graph) =>
       unfold((name) => graph.data(elementsOf(input[name])), graph),
     ...(states && {
@@ -186,7 +193,7 @@ export function onnxModel(
 
 function madeModel(
   name: string,
-  { cells, inputs, results, indexBounds, check, unfold, whole, stream }:
+  { cells, inputs, results, indexBounds, check, unfold, whole, ...made }:
     & Pick<
       OnnxCellModel,
       | "cells"
@@ -196,6 +203,8 @@ function madeModel(
       | "unfold"
       | "whole"
       | "stream"
+      | "rows"
+      | "whyOneRow"
     >
     & { check?(input: OnnxInput): void },
   notes: readonly string[],
@@ -223,7 +232,9 @@ function madeModel(
       }
     },
     unfold,
-    ...(stream && { stream }),
+    ...(made.rows && { rows: made.rows }),
+    ...(made.whyOneRow !== undefined && { whyOneRow: made.whyOneRow }),
+    ...(made.stream && { stream: made.stream }),
     notes,
     whole,
   };

@@ -1,7 +1,5 @@
-import type {
-  RequestOptions,
-  ServingEngine,
-} from "../../src/engine/wall/serving.ts";
+import type { RequestOptions } from "../../src/engine/wall/request_options.ts";
+import type { ServingEngine } from "../../src/engine/wall/serving.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { OutputTypes, Result } from "../../src/graph/result.ts";
 

@@ -1,8 +1,8 @@
 /** What callers hand over can be anything; it harms their own request only. */
 import assert from "node:assert/strict";
 import { QueueFullError } from "../../src/engine/core/errors.ts";
+import type { RequestOptions } from "../../src/engine/wall/request_options.ts";
 import {
-  type RequestOptions,
   ServingEngine,
   type ServingOptions,
 } from "../../src/engine/wall/serving.ts";

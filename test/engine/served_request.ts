@@ -1,5 +1,5 @@
 /** Requests of the tests that drive a serving engine at random: sound ones, and many kinds of others. */
-import type { RequestOptions } from "../../src/engine/wall/serving.ts";
+import type { RequestOptions } from "../../src/engine/wall/request_options.ts";
 import type { Model } from "../../src/graph/model.ts";
 import {
   type Callback,

@@ -22,7 +22,9 @@ import type { EngineOptions } from "../core/engine_options.ts";
 import { ClosedError } from "../core/errors.ts";
 import { guardedObserver } from "./guarded_observer.ts";
 import { timerMs } from "./patience.ts";
+import type { RequestOptions } from "./request_options.ts";
 import type { RunResult } from "./run_result.ts";
+import { runRows } from "./run_rows.ts";
 import { startExecutor } from "./start_executor.ts";
 import {
   type StreamHost,
@@ -50,30 +52,6 @@ export interface ServingOptions extends ExecutionOptions {
    * Default: the console's `error`, once for each hook.
    */
   onError?: (error: Error) => void;
-}
-
-/** Options of {@linkcode ServingEngine.run}. */
-export interface RequestOptions {
-  /** Cancels the request; its promise is rejected with the signal's reason. */
-  signal?: AbortSignal;
-  /**
-   * A deadline for starting: a request of which no batch has been given to a worker when so many
-   * milliseconds have passed since the call is refused with a DeadlineError. What has started goes on,
-   * however long it takes. Default Infinity.
-   */
-  deadlineMs?: number;
-  /**
-   * A deadline for finishing: when so many milliseconds have passed since the call, the request is refused
-   * if it has not started, and ended if it has, with a DeadlineError that says how far it got. Nothing more
-   * of it is launched, what is under way is ignored, and requests in the same batches do not notice. A
-   * result that comes later than that is not delivered. May be smaller or larger than `deadlineMs`; whichever
-   * is missed first ends the request. Default Infinity.
-   */
-  finishMs?: number;
-  /** Also write down in which batches the request was: `timing.batches` of its result. Default false. */
-  batches?: boolean;
-  /** Growing steps after which the workload ends the request (measurements); policies do not see it. */
-  stepsFixed?: number;
 }
 
 const QUEUE_MAX = 10_000;
@@ -215,7 +193,8 @@ export class ServingEngine {
 
   /**
    * Runs one request. Resolves with its results by name, each a tensor with its shape (see Result), and how
-   * long it took. Rejects with TypeError or RangeError on bad input, QueueFullError, DeadlineError,
+   * long it took. An input of several rows (`Model.rows`) is run as a request for each, and fails with the first that
+   * does. Rejects with TypeError or RangeError on bad input, QueueFullError, DeadlineError,
    * CellError, WorkerError, ClosedError, or the reason of the signal.
    *
    * @example A classifier's logits, and how long they took
@@ -240,6 +219,20 @@ export class ServingEngine {
     model: Model<Input, Outputs>,
     input: Input,
     options: RequestOptions = {},
+  ): Promise<RunResult<Outputs>> {
+    return runRows(
+      model,
+      input,
+      options,
+      (row, options) => this.#run(model, row, options),
+    );
+  }
+
+  /** Runs one row. */
+  #run<Input, Outputs extends OutputTypes>(
+    model: Model<Input, Outputs>,
+    input: Input,
+    options: RequestOptions,
   ): Promise<RunResult<Outputs>> {
     // What throws in here, the caller's objects included, rejects this promise.
     return new Promise((resolve, reject) => {

@@ -1,0 +1,23 @@
+/** Options of `ServingEngine.run`. */
+export interface RequestOptions {
+  /** Cancels the request; its promise is rejected with the signal's reason. */
+  signal?: AbortSignal;
+  /**
+   * A deadline for starting: a request of which no batch has been given to a worker when so many
+   * milliseconds have passed since the call is refused with a DeadlineError. What has started goes on,
+   * however long it takes. Default Infinity.
+   */
+  deadlineMs?: number;
+  /**
+   * A deadline for finishing: when so many milliseconds have passed since the call, the request is refused
+   * if it has not started, and ended if it has, with a DeadlineError that says how far it got. Nothing more
+   * of it is launched, what is under way is ignored, and requests in the same batches do not notice. A
+   * result that comes later than that is not delivered. May be smaller or larger than `deadlineMs`; whichever
+   * is missed first ends the request. Default Infinity.
+   */
+  finishMs?: number;
+  /** Also write down in which batches the request was: `timing.batches` of its result. Default false. */
+  batches?: boolean;
+  /** Growing steps after which the workload ends the request (measurements); policies do not see it. */
+  stepsFixed?: number;
+}

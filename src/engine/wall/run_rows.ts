@@ -1,0 +1,92 @@
+/**
+ * A request of several rows as a request for each: they are batched like those of anybody else, under every policy, and
+ * have the same bits.
+ */
+import type { Model, ModelRows } from "../../graph/model.ts";
+import type { OutputTypes, Result } from "../../graph/result.ts";
+import type { Tensor, TensorData } from "../../tensor/tensor.ts";
+import type { RunResult } from "./run_result.ts";
+import type { RequestOptions } from "./request_options.ts";
+import type { Timing } from "./timing.ts";
+import { watchSignal } from "./watch_signal.ts";
+
+type Row = Record<string, Tensor<TensorData>>;
+
+/** Batches of a request that are told of. */
+const BATCHES_MAX = 1024;
+
+/**
+ * Runs an input as it is, or its rows. One that fails ends the others.
+ * @param runOne runs a request of one row; the policy sees what is run before it at the same time
+ */
+export function runRows<Input, Outputs extends OutputTypes>(
+  model: Model<Input, Outputs>,
+  input: Input,
+  options: RequestOptions,
+  runOne: (row: Input, options: RequestOptions) => Promise<RunResult<Outputs>>,
+): Promise<RunResult<Outputs>> {
+  // Whether it is a model, the engine finds out.
+  const rows = (model as typeof model | undefined)?.rows;
+  if (rows === undefined) return runOne(input, options);
+  let split: readonly unknown[] | undefined;
+  try {
+    split = rows.split(input);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+  return split === undefined
+    ? runOne(input, options)
+    // Each is checked when it is run.
+    : together(split as readonly Input[], rows, options, runOne);
+}
+
+async function together<Input, Outputs extends OutputTypes>(
+  split: readonly Input[],
+  rows: ModelRows,
+  options: RequestOptions,
+  runOne: (row: Input, options: RequestOptions) => Promise<RunResult<Outputs>>,
+): Promise<RunResult<Outputs>> {
+  const others = new AbortController();
+  const { signal } = options;
+  const unwatch = signal &&
+    watchSignal(signal, (reason) => others.abort(reason));
+  try {
+    const results = await Promise.all(
+      split.map((row) => runOne(row, { ...options, signal: others.signal })),
+    );
+    return {
+      // Of what names and types they are, the model says.
+      outputs: rows.join(
+        results.map(({ outputs }) => outputs as Row),
+      ) as Result<Outputs>,
+      timing: timingOfAll(results.map(({ timing }) => timing)),
+    };
+  } catch (error) {
+    others.abort(error);
+    throw error;
+  } finally {
+    unwatch?.();
+  }
+}
+
+/** From the first row's start to the last one's end. */
+function timingOfAll(timings: readonly Timing[]): Timing {
+  const queuedMs = Math.min(...timings.map(({ queuedMs }) => queuedMs));
+  const endMs = Math.max(
+    ...timings.map(({ queuedMs, ranMs }) => queuedMs + ranMs),
+  );
+  const batches = timings.flatMap(({ batches }) => batches ?? [])
+    .sort((a, b) => a.startedMs + a.ranMs - b.startedMs - b.ranMs);
+  const isTold = timings.some(({ batches }) => batches !== undefined);
+  return {
+    queuedMs,
+    ranMs: endMs - queuedMs,
+    ...(isTold && {
+      batches: batches.slice(0, BATCHES_MAX),
+      batchCount: timings.reduce(
+        (sum, { batchCount = 0 }) => sum + batchCount,
+        0,
+      ),
+    }),
+  };
+}

@@ -1,0 +1,121 @@
+/** Requests of several rows, of a model that says how it is taken apart. */
+import assert from "node:assert/strict";
+import { lstm } from "../../src/models/lstm.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { Model } from "../../src/graph/model.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+
+/** Sentences in one request; what comes out is a list of their last states. */
+function sentences(): Model {
+  const one = lstm({ hidden: 8, vocabulary: 20 });
+  return {
+    ...one,
+    rows: {
+      split(input) {
+        const { lists } = input as { lists?: number[][] };
+        return lists?.map((tokens) => ({ tokens }));
+      },
+      join: (results) => ({
+        h: {
+          shape: [results.length, 8],
+          data: Float32Array.from(
+            results.flatMap(({ h }) => Array.from(h.data, Number)),
+          ),
+        },
+      }),
+    },
+  };
+}
+
+async function withEngine(
+  options: { queueMax?: number },
+  use: (engine: ServingEngine, model: Model) => Promise<void>,
+): Promise<void> {
+  const model = sentences();
+  await using engine = await ServingEngine.create({
+    models: [model],
+    policy: cellular(),
+    workers: 0,
+    ...options,
+  });
+  await use(engine, model);
+  assert.equal(engine.active, 0);
+}
+
+Deno.test("rows are requests of their own, in one batch; one request stays one", async () => {
+  await withEngine({}, async (engine, model) => {
+    const lists = [[1, 2, 3], [4, 5], [6]];
+    const { outputs, timing } = await engine.run(model, { lists }, {
+      batches: true,
+    });
+    assert.deepEqual(outputs["h"].shape, [3, 8]);
+    const alone = [];
+    for (const tokens of lists) {
+      alone.push(...(await engine.run(model, { tokens })).outputs["h"].data);
+    }
+    assert.deepEqual([...outputs["h"].data], alone);
+    assert.equal(timing.batchCount, 6);
+    assert(timing.batches!.some(({ batchSize }) => batchSize === 3));
+  });
+});
+
+Deno.test("a row that fails ends the others, and so does the caller", async () => {
+  await withEngine({}, async (engine, model) => {
+    await assert.rejects(
+      engine.run(model, { lists: [[1], [99], [2]] }),
+      /99/,
+    );
+    assert.equal(engine.active, 0);
+    const stop = new AbortController();
+    const running = engine.run(model, { lists: [[1, 2], [3, 4]] }, {
+      signal: stop.signal,
+    });
+    stop.abort(new Error("enough"));
+    await assert.rejects(running, /enough/);
+    assert.equal(engine.active, 0);
+    await assert.rejects(
+      engine.run(model, { lists: [[1], [2]] }, { signal: stop.signal }),
+      /enough/,
+    );
+    await assert.rejects(
+      engine.run(model, { lists: [[1], [2]] }, { signal: {} as AbortSignal }),
+      /"signal" is an AbortSignal/,
+    );
+    await assert.rejects(
+      engine.run(model, { lists: [[1], [2]] }, { nothing: 1 } as never),
+      /nothing/,
+    );
+  });
+});
+
+Deno.test("every row has a place in the queue", async () => {
+  await withEngine({ queueMax: 2 }, async (engine, model) => {
+    await assert.rejects(engine.run(model, { lists: [[1], [2], [3]] }), {
+      name: "QueueFullError",
+    });
+    assert.equal(engine.active, 0);
+  });
+});
+
+Deno.test("what a model throws of its rows rejects the call; rows that are none are refused", async () => {
+  await withEngine({}, async (engine, model) => {
+    const throwing = {
+      ...model,
+      rows: {
+        ...model.rows!,
+        split: (): never => {
+          throw new RangeError("no rows");
+        },
+      },
+    };
+    await assert.rejects(engine.run(throwing, { tokens: [1] }), /no rows/);
+  });
+  await assert.rejects(
+    ServingEngine.create({
+      models: [{ ...sentences(), rows: { split: 1 } as never }],
+      policy: cellular(),
+      workers: 0,
+    }),
+    /"rows" of model "\w+" has the functions split and join/,
+  );
+});
