@@ -33,7 +33,7 @@ export type { DtlnParts } from "./models/dtln.ts";
 export type { CellSource } from "./models/cell_source.ts";
 export { frameShift, overlapAdd } from "./models/frames.ts";
 export { silero } from "./models/silero.ts";
-export { loadOnnx } from "./onnx/load.ts";
+export { type FetchOptions, loadOnnx } from "./onnx/load.ts";
 export type {
   ModelOptions,
   OnnxCellModel,

@@ -6,8 +6,15 @@ import {
 } from "./decoder/decoder_model.ts";
 import type { ModelOptions, OnnxCellModel, OnnxStreamModel } from "./model.ts";
 import { onnxModel } from "./model.ts";
+import { describe } from "../base/describe.ts";
 import { readModel } from "./read/read_model.ts";
-import { openSource } from "./source.ts";
+import { BYTES_MAX, openSource, withFiles } from "./source.ts";
+
+/** How a file is fetched. */
+export interface FetchOptions {
+  /** Most bytes of a file that is fetched, and of each file beside it that has tensors; default 2^31. */
+  readonly bytesMax?: number;
+}
 
 /**
  * Loads an ONNX file and cuts it into cells.
@@ -92,15 +99,25 @@ export async function loadOnnx(
  */
 export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
-  options: DecoderModelOptions,
+  options: DecoderModelOptions & FetchOptions,
 ): Promise<OnnxDecoder>;
 export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
-  options: ModelOptions | DecoderModelOptions = {},
+  options: (ModelOptions | DecoderModelOptions) & FetchOptions = {},
 ): Promise<OnnxCellModel | OnnxDecoder> {
-  const { bytes, label, external } = await openSource(source);
-  const file = readModel(bytes, { label, external });
-  return "decoder" in options
-    ? decoderModel(file, options)
-    : onnxModel(file, options);
+  const { bytesMax = BYTES_MAX, ...others } = options;
+  if (!(Number.isInteger(bytesMax) && bytesMax > 0)) {
+    throw new TypeError(
+      `"bytesMax" of loadOnnx is a number of bytes, got ${describe(bytesMax)}`,
+    );
+  }
+  const opened = await openSource(source, bytesMax);
+  const { bytes, label } = opened;
+  const file = await withFiles(
+    opened,
+    (external) => readModel(bytes, { label, external }),
+  );
+  return "decoder" in others
+    ? decoderModel(file, others)
+    : onnxModel(file, others);
 }

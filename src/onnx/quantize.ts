@@ -4,7 +4,7 @@ import {
   quantizeFile,
   type QuantizeOptions,
 } from "./quantize/quantize_file.ts";
-import { openSource } from "./source.ts";
+import { openSource, withFiles } from "./source.ts";
 
 /**
  * An ONNX file whose products and convolutions have weights of int8: symmetric, with a scale for each output. What
@@ -39,6 +39,11 @@ export async function quantizeOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
   options: QuantizeOptions = {},
 ): Promise<QuantizedFile> {
-  const { bytes, ...around } = await openSource(source);
-  return quantizeFile(new Uint8Array(bytes), around, options);
+  const opened = await openSource(source);
+  const { bytes, label } = opened;
+  return withFiles(
+    opened,
+    (external) =>
+      quantizeFile(new Uint8Array(bytes), { label, external }, options),
+  );
 }

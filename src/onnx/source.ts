@@ -9,14 +9,26 @@ export interface OpenedSource {
   /** What messages call it. */
   readonly label: string;
   readonly external: ExternalFiles;
+  /** Fetches a file beside it, where there are no files to be opened; undefined when it is not there. */
+  readonly fetchBeside?: (location: string) => Promise<Uint8Array | undefined>;
 }
+
+/** Bytes that are fetched of a file unless somebody says more: 2 GiB, which is also what a protobuf file may have. */
+export const BYTES_MAX = 2 ** 31;
+
+/** Files that tensors of one model may lie in, where each is fetched. */
+const FETCHED_MAX = 1024;
 
 const NOTHING: ExternalFiles = () => undefined;
 
 /**
- * @throws TypeError when it is no place; Error when nothing is there
+ * @param bytesMax of what is fetched, and of each file beside it
+ * @throws TypeError when it is no place; Error when nothing is there, or more than that
  */
-export async function openSource(source: unknown): Promise<OpenedSource> {
+export async function openSource(
+  source: unknown,
+  bytesMax: number = BYTES_MAX,
+): Promise<OpenedSource> {
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
     return { bytes: source, label: "the model", external: NOTHING };
   }
@@ -27,12 +39,19 @@ export async function openSource(source: unknown): Promise<OpenedSource> {
   }
   const url = urlOf(source);
   if (url && url.protocol !== "file:") {
-    const answer = await fetch(url);
-    if (!answer.ok) {
-      throw new Error(`Cannot load ${labelOf(url.pathname)}: ${answer.status}`);
+    const bytes = await fetched(url, bytesMax);
+    if (bytes === undefined) {
+      throw new Error(`Cannot load ${labelOf(url.pathname)}: 404`);
     }
-    const bytes = await answer.arrayBuffer();
-    return { bytes, label: labelOf(url.pathname), external: NOTHING };
+    return {
+      ...{ bytes, label: labelOf(url.pathname), external: NOTHING },
+      // Locations that leave the folder are refused before: what is fetched is of the same origin.
+      fetchBeside: (location) =>
+        fetched(
+          new URL(location.split("/").map(encodeURIComponent).join("/"), url),
+          bytesMax,
+        ),
+    };
   }
   const files = nodeModule("node:fs");
   const paths = nodeModule("node:path");
@@ -55,11 +74,79 @@ export async function openSource(source: unknown): Promise<OpenedSource> {
     external: (location) => {
       try {
         return readFileSync(join(dirname(path), location));
-      } catch {
-        return undefined;
+      } catch (error) {
+        const { code } = error as { code?: unknown };
+        if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+        throw error;
       }
     },
   };
+}
+
+/** A file that reading has found out about, and that is not there yet. */
+class NotFetched extends Error {
+  constructor(readonly location: string) {
+    super(location);
+  }
+}
+
+/**
+ * Reads a model with the files beside it; where these are fetched, it is read again with each that it turns out to need.
+ */
+export async function withFiles<T>(
+  { external, fetchBeside }: OpenedSource,
+  read: (external: ExternalFiles) => T,
+): Promise<T> {
+  if (!fetchBeside) return read(external);
+  const files = new Map<string, Uint8Array | undefined>();
+  for (;;) {
+    try {
+      return read((location) => {
+        if (files.has(location)) return files.get(location);
+        throw new NotFetched(location);
+      });
+    } catch (error) {
+      if (!(error instanceof NotFetched)) throw error;
+      if (files.size >= FETCHED_MAX) {
+        throw new RangeError(
+          `Cannot load a model whose tensors lie in more than ${FETCHED_MAX} files`,
+        );
+      }
+      files.set(error.location, await fetchBeside(error.location));
+    }
+  }
+}
+
+/** @returns undefined when it is not there */
+async function fetched(
+  url: URL,
+  bytesMax: number,
+): Promise<Uint8Array | undefined> {
+  const answer = await fetch(url);
+  const label = labelOf(url.pathname);
+  if (!answer.ok) {
+    await answer.body?.cancel();
+    if (answer.status === 404) return undefined;
+    throw new Error(`Cannot load ${label}: ${answer.status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer.body ?? []) {
+    length += chunk.length;
+    if (length > bytesMax) {
+      throw new RangeError(
+        `Cannot load ${label}: it has more than ${bytesMax} bytes ("bytesMax")`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
 }
 
 /** A text with a scheme, but for a Windows drive's letter. */

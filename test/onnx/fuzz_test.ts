@@ -2,7 +2,7 @@
  * Changed models are loaded or refused with an error that says where, whatever was changed. What is loaded and small
  * is run, and every value has the shape that was inferred.
  *
- * Runs for SHOAL_FUZZ_SECONDS, 20 by default. What it finds becomes a fixed case of found_test.ts.
+ * Runs for SHOAL_FUZZ_SECONDS, 60 by default. What it finds becomes a fixed case of found_test.ts.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { SEED_MODELS } from "./seed_models.ts";
 import { decode, encode, type WireMessage } from "./wire.ts";
 import { modelMessage } from "./write_model.ts";
 
-const SECONDS = Number(process.env["SHOAL_FUZZ_SECONDS"] || 20);
+const SECONDS = Number(process.env["SHOAL_FUZZ_SECONDS"] || 60);
 
 const NODE_CASES = new URL(
   "../../../shared/data/onnx-node-tests/",

@@ -158,12 +158,15 @@ export const elementwiseOperators = (body: CellBody): ElementwiseOperators => {
         alpha >= 0 && alpha <= 1,
         `LeakyRelu takes an alpha from 0 to 1, got ${describe(alpha)}`,
       );
-      return body.emit({
-        op: "LeakyRelu",
-        alpha: Math.fround(alpha),
+      // The kernel takes the larger one of x and alpha x, which is NaN where x is infinite and alpha 0.
+      const slope = Math.fround(alpha);
+      const operands = {
         inputs: [x],
         outputs: [body.declare("f32", x.width, x)],
-      });
+      };
+      return slope === 0
+        ? body.emit({ op: "Relu", ...operands })
+        : body.emit({ op: "LeakyRelu", alpha: slope, ...operands });
     },
     Clip(x: Value, bounds: ClipBounds): Value {
       body.float("Clip", x);

@@ -56,10 +56,24 @@ export class ExternalData {
     return new Uint8Array(file.bytes.subarray(offset, offset + needed));
   }
 
+  #opened(location: string, place: Place): Uint8Array | undefined {
+    try {
+      return this.open(location);
+    } catch (error) {
+      // Of the system; others are not about the file.
+      if (!(error instanceof Error) || !("code" in error)) throw error;
+      return place.fail(
+        `its data are in the file ${quoted(location)}, which cannot be read: ${
+          String(error.code)
+        }`,
+      );
+    }
+  }
+
   #file(location: string, place: Place) {
     const known = this.#files.get(location);
     if (known !== undefined) return known;
-    const bytes = this.open(location);
+    const bytes = this.#opened(location, place);
     if (bytes === undefined) {
       return place.fail(
         `its data are in the file ${quoted(location)}, which was not given`,
