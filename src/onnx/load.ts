@@ -48,12 +48,12 @@ export interface FetchOptions {
  */
 export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
-  options: ModelOptions & Required<Pick<ModelOptions, "states">>,
+  options: ModelOptions & FetchOptions & Required<Pick<ModelOptions, "states">>,
 ): Promise<OnnxStreamModel>;
 /** Loads an ONNX file and cuts it into cells. */
 export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
-  options?: ModelOptions,
+  options?: ModelOptions & FetchOptions,
 ): Promise<OnnxCellModel>;
 /**
  * Loads an ONNX file that is one step of a decoder, as a model whose requests grow token by token (docs/onnx.md).
