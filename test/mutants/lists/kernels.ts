@@ -16,6 +16,33 @@ const sameBits = (kernel: string): MutantTest => ({
 
 export const MUTANTS: MutantList = [
   {
+    id: "kernels.fft-middle",
+    file: "assembly/fft.ts",
+    from:
+      "at <= last >> 1; at += 16, back -= 16, w += 32) {\n    const ar = v128.load(re + at)",
+    to:
+      "at < (last >> 1) - 16; at += 16, back -= 16, w += 32) {\n    const ar = v128.load(re + at)",
+    tests: [agrees("rfft_f32")],
+    why: "rfft_f32: frequencies up to the middle and their mirror images",
+  },
+  {
+    id: "kernels.fft-last-pass",
+    file: "assembly/fft.ts",
+    from: "if (length == 2) {",
+    to: "if (length == 8) {",
+    tests: [agrees("rfft_f32")],
+    why:
+      "rfft_f32: a length that is no power of 4 has a pass of radix 2 as well",
+  },
+  {
+    id: "kernels.fft-scale",
+    file: "assembly/fft.ts",
+    from: "const scale: f32 = 1 / <f32>half;",
+    to: "const scale: f32 = 1;",
+    tests: [agrees("irfft_f32")],
+    why: "irfft_f32: 1 / n included",
+  },
+  {
     id: "kernels.second-segment",
     file: "assembly/gemm.ts",
     from:
