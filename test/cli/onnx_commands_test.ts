@@ -64,6 +64,15 @@ Deno.test("inspect and run read ONNX files, and inputs of three kinds", async ()
         ran.err,
       );
     }
+    const two = file("two.json", "[[1, 10], [2, 10]]");
+    const rows = await captured(() =>
+      main(["run", path, "--input", `x=${two}`])
+    );
+    assert.deepEqual(
+      JSON.parse(rows.out),
+      { y: { shape: [2, 2], data: [31, 42, 32, 44] } },
+      rows.err,
+    );
     const long = file("long.json", "[1, 2, 3]");
     const refused = await captured(() =>
       main(["run", path, "--input", `x=${long}`])
