@@ -4,6 +4,8 @@
 export const ON_KERNELS: Readonly<Record<string, string>> = {
   Abs: "float32",
   Add: "float32, broadcast",
+  Attention:
+    "float32, of values; no mask, past, softcap or other results; heads apart: as many of keys as of queries",
   AveragePool: "float32, images and signals; windows begin inside",
   BatchNormalization: "float32, images and signals; statistics constant",
   Cast: "to the type that it is; costs nothing",

@@ -4,6 +4,7 @@
  */
 import type { OnnxGraph } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
+import { fuseAttention } from "./fuse_attention.ts";
 import { fuseCells } from "./fuse_cells.ts";
 import { fuseOneHot } from "./fuse_one_hot.ts";
 import { fuseParts } from "./fuse_parts.ts";
@@ -17,5 +18,7 @@ export function fuse(
   const quantized = fuseQuantized(graph, known);
   const embedded = fuseOneHot(quantized.graph, quantized.known);
   const cells = fuseCells(embedded.graph, embedded.known);
-  return { graph: fuseParts(cells.graph, cells.known), known: cells.known };
+  const attention = fuseAttention(cells.graph, cells.known);
+  const { known: all } = attention;
+  return { graph: fuseParts(attention.graph, all), known: all };
 }

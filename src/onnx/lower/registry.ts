@@ -1,5 +1,6 @@
 /** What nodes become operators of cells, by ONNX operator; the others run in plain TypeScript. */
-import { CONTRIB_DOMAIN } from "../domains.ts";
+import { ATTENTION_DOMAIN, CONTRIB_DOMAIN } from "../domains.ts";
+import { attention, FUSED_ATTENTION } from "./attention.ts";
 import { DECODER_DOMAIN, DECODERS } from "./decoder.ts";
 import { DENSE } from "./dense.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
@@ -23,6 +24,7 @@ export const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
   ...RECURRENT,
   ...SIGNALS,
   ...QUANTIZED,
+  Attention: attention,
 };
 
 const DOMAINS: Readonly<
@@ -33,6 +35,7 @@ const DOMAINS: Readonly<
   [QUANTIZED_DOMAIN]: FUSED_QUANTIZED,
   [DECODER_DOMAIN]: DECODERS,
   [SEQUENCE_DOMAIN]: SEQUENCE,
+  [ATTENTION_DOMAIN]: FUSED_ATTENTION,
 };
 
 /** The lowering of an operator, if there is one. */
