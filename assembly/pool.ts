@@ -109,6 +109,7 @@ function window<T>(
     v128.store(out, ended<T>(s6, divisor), 96);
     v128.store(out, ended<T>(s7, divisor), 112);
   }
+  for (; channels >= 8; channels -= 8, a += 32, out += 32) eight<T>(a, rows, columns, rowBytes, tapBytes, divisor, out);
   if (channels > 0) few(idof<T>() == idof<Max>(), channels, a, rows, columns, rowBytes, tapBytes, divisor, out);
 }
 
@@ -147,6 +148,30 @@ function slide(
       s0 = t0; s1 = t1; s2 = t2; s3 = t3; n = m;
     }
   }
+}
+
+/** Eight channels of one window. */
+function eight<T>(
+  a: usize, rows: i32, columns: i32, rowBytes: usize, tapBytes: usize, divisor: v128, out: usize
+): void {
+  let lo = v128.splat<f32>(idof<T>() == idof<Max>() ? -Infinity : 0), hi = lo;
+  let n = v128.splat<f32>(0);
+  let line = a;
+  for (let y = 0; y < rows; ++y, line += rowBytes) {
+    let tap = line;
+    for (let x = 0; x < columns; ++x, tap += tapBytes) {
+      const x0 = v128.load(tap), x1 = v128.load(tap, 16);
+      if (idof<T>() == idof<Max>()) n = f32x4.add(n, f32x4.add(x0, x1));
+      lo = take<T>(lo, x0);
+      hi = take<T>(hi, x1);
+    }
+  }
+  if (idof<T>() == idof<Max>() && v128.any_true(f32x4.ne(n, n))) {
+    few(true, 8, a, rows, columns, rowBytes, tapBytes, divisor, out);
+    return;
+  }
+  v128.store(out, ended<T>(lo, divisor));
+  v128.store(out, ended<T>(hi, divisor), 16);
 }
 
 /** Any number of channels of one window, eight at a time: maxima or averages. */
