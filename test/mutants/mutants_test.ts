@@ -37,7 +37,7 @@ Deno.test("there are mutants of all that results depend on", () => {
     const area of [
       ...["baselines", "cellular", "late", "lazybatching", "dvabatch"],
       ...["e2bird", "engine", "slot_plan", "rows", "workers", "virtual"],
-      ...["serving", "lowering", "kernels", "npu"],
+      ...["serving", "lowering", "kernels", "npu", "onnx"],
     ]
   ) assert(areas.has(area), `lists/${area}.ts has mutants`);
   assert(MUTANTS.length >= 150, `${MUTANTS.length} mutants`);

@@ -62,6 +62,10 @@ const FOUND: Readonly<Record<string, Found>> = {
     node: node("LeakyRelu", ["x"], ["y"], { alpha: { float: 0 } }),
     x: f32([2], [Infinity, -1]),
   },
+  "LeakyRelu of a slope above 1": {
+    node: node("LeakyRelu", ["x"], ["y"], { alpha: { float: 2 } }),
+    x: three,
+  },
 };
 
 for (const [name, { node, x, weights = {} }] of Object.entries(FOUND)) {

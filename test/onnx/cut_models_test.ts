@@ -28,6 +28,14 @@ const CASES: Readonly<Record<string, Case>> = {
       node("Add", ["h", "c"], ["y"]),
     ],
   },
+  "a sum along another axis of as many as there are channels": {
+    inputs: { x: [1, 2, 5, 3] },
+    weights: { w: drawn(3, 2, 1, 1), b: drawn(3) },
+    nodes: [
+      node("Conv", ["x", "w"], ["a"]),
+      node("Add", ["a", "b"], ["y"]),
+    ],
+  },
   "a signal: convolution in one dimension, means, products": {
     inputs: { x: [1, 4, 19] },
     weights: { w: drawn(6, 4, 3), b: drawn(6), v: drawn(3, 6) },

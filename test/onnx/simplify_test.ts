@@ -69,6 +69,18 @@ Deno.test("a product of integers with zeros is zeros, one of floats may be NaN",
   assert.deepEqual(simplified(graph("float32"), {}).ops, ["Mul", "Identity"]);
 });
 
+Deno.test("a Cast to the type that a value has is left out, no other", () => {
+  const graph = (to: number): Partial<WrittenGraph> => ({
+    nodes: [
+      node("Relu", ["x"], ["a"]),
+      node("Cast", ["a"], ["b"], { to }),
+      node("Neg", ["b"], ["y"]),
+    ],
+  });
+  assert.deepEqual(simplified(graph(1), {}).ops, ["Relu", "Neg"]);
+  assert.deepEqual(simplified(graph(6), {}).ops, ["Relu", "Cast", "Neg"]);
+});
+
 Deno.test("nodes of constants are computed, and what only they need is left out", () => {
   const { ops, initializers } = simplified({
     initializers: {

@@ -289,8 +289,8 @@ class CellFusion {
     count: number,
   ): { split: OnnxNode; width: number } | undefined {
     const [{ split }] = gates;
-    const isOne = gates.every((gate) => gate.split === split) &&
-      new Set(gates.map(({ place }) => place)).size === count;
+    // Every part is read once, so these are different ones.
+    const isOne = gates.every((gate) => gate.split === split);
     const width = this.#widthOf(split, count);
     return isOne && width !== undefined ? { split, width } : undefined;
   }
