@@ -40,6 +40,8 @@ export const STREAM_BYTES: usize = 2 << 20;
 export const FAR_BYTES: usize = 256 << 10;
 /** The same for two rows, which in cache are faster in a wide tile: what the second-level cache does not keep. */
 const FAR_PAIR_BYTES: usize = 768 << 10;
+/** Up to this they may lie in the third-level cache, where two rows are faster in two streams than led. */
+const NEAR_BYTES: usize = 12 << 20;
 
 /** Bytes of one packed panel over K. */
 // @ts-ignore: decorator
@@ -82,6 +84,10 @@ export function direct(
 ): void {
   if (m - first == 1 && bytes > FAR_BYTES && op0 == op1) {
     apart(<usize>first << 2, panels, w, panelBytes, start, firstCol);
+    return;
+  }
+  if (m - first == 2 && bytes > FAR_BYTES && bytes <= NEAR_BYTES && op0 == op1) {
+    pairApart(<usize>first << 2, panels, w, panelBytes, start, firstCol);
     return;
   }
   const streaming = bytes > STREAM_BYTES;
@@ -141,6 +147,18 @@ function apart(at: usize, panels: i32, w: usize, panelBytes: usize, start: usize
     1, at, panels - quarter * GROUP_PANELS, w + panelBytes * done, panelBytes, start + panelStarts * done,
     col + units * done
   );
+}
+
+/** Two rows: two streams half of the weights apart; see apart(). */
+function pairApart(at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, col: i32): void {
+  const half = panels >> 1;
+  for (let p = 0; p < half; ++p) {
+    tile_2x16(at, w, panelBytes * half, start, panelStarts * half, units * half, col);
+    w += panelBytes;
+    start += panelStarts;
+    col += units;
+  }
+  across(2, at, panels & 1, w + panelBytes * half, panelBytes, start + panelStarts * half, col + units * half);
 }
 
 /** Rows in the tallest tiles, what is left in one of its height or, one row or two, in wide ones. */
