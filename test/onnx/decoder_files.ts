@@ -67,6 +67,10 @@ export interface TinyDecoder extends Style {
   readonly size: number;
   readonly vocabulary: number;
   readonly seed: number;
+  /** Whether scores come out of an `If`, as of decoders that are merged of one with and one without a past. */
+  readonly merged?: boolean;
+  /** Whether the sum of all keys is added to the scores. */
+  readonly sums?: boolean;
 }
 
 /** Rows of a table of positions. */
@@ -118,7 +122,27 @@ export function tinyDecoder(options: TinyDecoder): Uint8Array<ArrayBuffer> {
       presents.push({ name: `present.${layer}.${part}` });
     }
   }
-  parts.add("MatMul", [x, weight(hidden, vocabulary)], {}, "logits");
+  const classifier = weight(hidden, vocabulary);
+  if (options.merged) {
+    const branch = (sign: number) => ({
+      graph: {
+        outputs: [{ name: `scores ${sign}` }],
+        initializers: { [`sign ${sign}`]: plainOf("float32", [], [sign]) },
+        nodes: [
+          node("MatMul", [x, classifier], [`plain ${sign}`]),
+          node("Mul", [`plain ${sign}`, `sign ${sign}`], [`scores ${sign}`]),
+        ],
+      },
+    });
+    parts.add("If", ["use_cache_branch"], {
+      then_branch: branch(1),
+      else_branch: branch(-1),
+    }, "logits");
+  } else if (options.sums) {
+    const sum = parts.add("ReduceSum", ["present.0.key"], { keepdims: 0 });
+    const scores = parts.add("MatMul", [x, classifier]);
+    parts.add("Add", [scores, sum], {}, "logits");
+  } else parts.add("MatMul", [x, classifier], {}, "logits");
   const ids = (name: string, axis = "sequence_length"): WrittenValue => ({
     name,
     type: "int64",
@@ -133,6 +157,9 @@ export function tinyDecoder(options: TinyDecoder): Uint8Array<ArrayBuffer> {
           ? [ids("attention_mask", "past_sequence_length + sequence_length")]
           : []),
         ...(positions === "none" ? [] : [ids("position_ids")]),
+        ...(options.merged
+          ? [{ name: "use_cache_branch", type: "bool" as const, dims: [1] }]
+          : []),
         ...caches,
       ],
       outputs: [{ name: "logits" }, ...presents],

@@ -8,6 +8,7 @@ import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
 import { OnnxError } from "../../src/onnx/place.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
+import { plainOf } from "../../src/tensor/plain_tensor.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { anyOptions } from "../engine/arbitraries.ts";
 import { ask } from "../engine/ask.ts";
@@ -214,5 +215,37 @@ Deno.test("a mask that leaves positions out is refused where it begins to", asyn
     (error: Error) =>
       error instanceof OnnxError &&
       /from 48 on; "positionsMax" is 49/.test(error.message),
+  );
+});
+
+Deno.test("an input that is always the same is given with the file: a decoder merged of two", async () => {
+  const file = tinyDecoder({ ...STYLES[2], ...FIRST, merged: true });
+  const requests = [{ tokens: [1, 2, 3], maxSteps: 8 }];
+  const constants = new Map([
+    ["use_cache_branch", plainOf("bool", [1], [1])],
+  ]);
+  const model = await loadOnnx(file, {
+    constants,
+    decoder: { positionsMax: POSITIONS },
+  });
+  const apart = await loadOnnx(tinyDecoder({ ...STYLES[2], ...FIRST }), {
+    decoder: { positionsMax: POSITIONS },
+  });
+  assert.deepEqual(model.inputs, []);
+  assert.deepStrictEqual(
+    runRequests(model, requests),
+    runRequests(apart, requests),
+  );
+});
+
+Deno.test("what reads earlier positions otherwise than by attention is refused, by its node", async () => {
+  const file = tinyDecoder({ ...STYLES[4], ...FIRST, sums: true });
+  await assert.rejects(
+    () => loadOnnx(file, { decoder: {} }),
+    (error: Error) =>
+      error instanceof OnnxError &&
+      /node "ReduceSum:.*it reads states of earlier positions/.test(
+        error.message,
+      ),
   );
 });
