@@ -308,6 +308,18 @@ Deno.test("what is left out of them is refused by name", () => {
       /\(Attention\): a past or present state is not supported/,
     ],
     [
+      // Its columns are no three equal parts.
+      contrib("Attention", ["x", "w4"], ["y"], { num_heads: 1 }),
+      /\(Attention\): /,
+    ],
+    [
+      contrib("Attention", ["x", "w"], ["y"], {
+        num_heads: 1,
+        unidirectional: 1,
+      }),
+      /\(Attention\): a sequence of 5000 tokens is not supported/,
+    ],
+    [
       contrib("QLinearGlobalAveragePool", ["x", "w", "", "w"], ["y"], {
         channels_last: 1,
       }),
@@ -324,8 +336,8 @@ Deno.test("what is left out of them is refused by name", () => {
       {
         given,
         own: [],
-        inputs: { x: drawn(1, 3, 3) },
-        constants: { w: drawn(3, 3) },
+        inputs: { x: drawn(1, 5000, 3) },
+        constants: { w: drawn(3, 3), w4: drawn(3, 4) },
       },
       new Map(),
       23,

@@ -23,7 +23,7 @@ function maskOf(given: Expansion, mask: string, i: number): string {
     // As many lengths as sequences; other forms have more.
     const isLengths = given.size(i, 0) === given.size(0, 0);
     given.refuse(!isLengths, "a mask of starts and ends");
-    const tokens = Array.from({ length: given.size(0, 1) }, (_, at) => at);
+    const tokens = Array.from({ length: given.tokens(0, 1) }, (_, at) => at);
     const numbers = given.add("Cast", [given.whole(...tokens)], { to: INT32 });
     const lengths = given.add("Unsqueeze", [mask, given.whole(1)]);
     counts = given.add("Less", [numbers, lengths]);
@@ -98,7 +98,7 @@ const attention: Expand = (given) => {
   if (given.has(3)) added.push(maskOf(given, given.input(3), 3));
   if (given.has(5)) added.push(given.input(5));
   if (given.int("unidirectional") !== 0) {
-    added.push(causal(given, given.size(0, 1)));
+    added.push(causal(given, given.tokens(0, 1)));
   }
   attend(given, qkv, scaleOf(given, widths[0] / given.int("num_heads")), added);
 };
@@ -129,7 +129,7 @@ const multiHead: Expand = (given) => {
   }
   if (given.has(5)) added.push(given.input(5));
   if (given.int("unidirectional") !== 0) {
-    added.push(causal(given, given.size(0, 1)));
+    added.push(causal(given, given.tokens(0, 1)));
   }
   attend(given, parts, scaleOf(given, width / given.int("num_heads")), added);
 };

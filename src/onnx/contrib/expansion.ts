@@ -23,6 +23,9 @@ export type Attributes = Readonly<
 /** Version of ONNX's own operators that a node is written in, where nothing else is said. */
 const VERSION = 21;
 
+/** Tokens of which masks and positions are written out. */
+const TOKENS_MAX = 4096;
+
 export class Expansion {
   readonly nodes: OnnxNode[] = [];
   readonly constants = new Map<string, PlainTensor>();
@@ -97,6 +100,13 @@ export class Expansion {
     return typeof size === "number"
       ? size
       : this.place.fail(`size ${axis} of input ${i} is not known`);
+  }
+
+  /** A size that constants are made of. @throws OnnxError where it is not known, or large */
+  tokens(i: number, axis: number): number {
+    const size = this.size(i, axis);
+    this.refuse(size > TOKENS_MAX, `a sequence of ${size} tokens`);
+    return size;
   }
 
   /** @throws OnnxError where an attribute is not what it is by default */

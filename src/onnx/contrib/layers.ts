@@ -213,7 +213,7 @@ const rotaryEmbedding: Expand = (given) => {
   given.refuse(!Number.isInteger(heads), "num_heads that does not divide");
   let positions = given.input(1);
   if (given.dims(1).length === 1) {
-    const [batch, length] = [given.size(0, 0), given.size(0, sequence)];
+    const [batch, length] = [given.size(0, 0), given.tokens(0, sequence)];
     const steps = Array.from({ length }, (_, i) => i);
     const sums = given.add("Add", [positions, given.whole(...steps)]);
     const rows = given.add("Reshape", [sums, given.whole(1, length)]);

@@ -14,7 +14,7 @@ import {
   type OnnxModel,
   type OnnxNode,
 } from "../ir.ts";
-import { Place, quoted } from "../place.ts";
+import { OnnxError, Place, quoted } from "../place.ts";
 import {
   declaredValue,
   type InferredValues,
@@ -219,7 +219,15 @@ class Simplifier {
       (name) => this.#read.has(name) || this.#outputs.has(name),
       this.place.node(node),
     );
-    expand(expansion);
+    try {
+      expand(expansion);
+    } catch (error) {
+      if (error instanceof OnnxError) throw error;
+      if (error instanceof RangeError || error instanceof TypeError) {
+        this.place.node(node).fail(error.message);
+      }
+      throw error;
+    }
     for (const [name, tensor] of expansion.constants) {
       this.#initializers.set(name, tensor);
       this.values.set(name, constantValue(tensor));
