@@ -26,9 +26,11 @@ import { frameShift } from "./frames.ts";
  *
  * async function detector() {
  *   const rate = plainTensor("int64", [], BigInt64Array.of(16000n));
- *   return silero(
- *     await loadOnnx("silero_vad_16k.onnx", { constants: new Map([["sr", rate]]) }),
- *   );
+ *   const file = await loadOnnx("silero_vad.onnx", {
+ *     constants: new Map([["sr", rate]]),
+ *     shapes: { input: [1, 576], state: [2, 1, 128] },
+ *   });
+ *   return silero(file);
  * }
  * ```
  */
