@@ -120,9 +120,12 @@ export class Sessions {
   }
 
   /** A frame has ended, and nothing of it is in flight. */
-  over({ session }: ActiveRequest): void {
-    session!.current = undefined;
-    if (session!.line.size > 0) this.#ready.push(session!);
+  over(request: ActiveRequest): void {
+    const session = request.session!;
+    // The graph knows its owner until the next frame; what it brought is the caller's.
+    request.rows = undefined;
+    session.current = undefined;
+    if (session.line.size > 0) this.#ready.push(session);
   }
 
   /**

@@ -13,6 +13,9 @@ import type { SlotPool } from "./slot_pool.ts";
 
 type SlotSession = ActiveSession<Slot>;
 
+/** Elements for which a loop is faster than a view and what copies it. */
+const COPIED_ONE_BY_ONE = 32;
+
 export class SessionSlots implements SessionMemory {
   readonly #pool: SlotPool;
   readonly #bytes: Uint8Array;
@@ -93,9 +96,8 @@ export class SessionSlots implements SessionMemory {
       const at = slot.address + node.offsets[port];
       const given = into?.[name];
       if (dtype === "f32") {
-        const data = this.#floats.subarray(at >>> 2, (at >>> 2) + width);
-        if (given) (given as Float32Array).set(data);
-        result[name] = { shape, data: given ?? data.slice() };
+        const data = this.#floatsAt(at >>> 2, width, given as Float32Array);
+        result[name] = { shape, data };
         continue;
       }
       const data = given ?? elements(dtype, width);
@@ -106,5 +108,22 @@ export class SessionSlots implements SessionMemory {
       result[name] = { shape, data };
     }
     return result as Result;
+  }
+
+  /** Copies floats, into fresh memory unless there is some. */
+  #floatsAt(
+    at: number,
+    count: number,
+    into: Float32Array | undefined,
+  ): Float32Array {
+    const floats = this.#floats;
+    if (count > COPIED_ONE_BY_ONE) {
+      if (into === undefined) return floats.slice(at, at + count);
+      into.set(floats.subarray(at, at + count));
+      return into;
+    }
+    const data = into ?? new Float32Array(count);
+    for (let i = 0; i < count; i++) data[i] = floats[at + i];
+    return data;
   }
 }
