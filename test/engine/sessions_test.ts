@@ -74,6 +74,8 @@ class VirtualWorld implements StreamWorld {
       this.pendingMax,
       snapshot,
     );
+    // Some make room for others.
+    session.parksIdle = this.engine.sessions.count % 2 === 0;
     return new VirtualStream(this, session);
   }
 }

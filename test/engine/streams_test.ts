@@ -337,6 +337,23 @@ Deno.test("slots: a stream without room is refused, others go on, parked ones co
   assert.deepEqual(bitsOf(await first.push(frameOf(1))), expected[1]);
 });
 
+Deno.test("more streams than slots: idle ones that may be parked make room", async () => {
+  await using engine = await created({ models: [model], slotBytes: 4096 });
+  const fixed = engine.open(model);
+  await fixed.push(frameOf(0));
+  const streams = times(40, () => engine.open(model, { parkIdle: true }));
+  const expected = await alone(model, times(4, (t) => frameOf(t)));
+  for (let t = 0; t < 4; t++) {
+    for (const stream of streams) {
+      assert.deepEqual(bitsOf(await stream.push(frameOf(t))), expected[t]);
+    }
+  }
+  const parked = streams.map((stream) => stream.parked);
+  assert(parked.includes(true) && !fixed.parked);
+  // The longest idle go first.
+  assert.equal(parked.lastIndexOf(true) + 1, parked.indexOf(false));
+});
+
 Deno.test("pipe gives results in order and looks no further ahead than it says", async () => {
   await using engine = await created();
   const stream = engine.open(model);

@@ -48,6 +48,10 @@ export class Session<R, Slot = unknown> {
   readonly line: Fifo<R | SessionAction> = new Fifo();
   /** Frames in `line`. */
   waiting = 0;
+  /** May be parked while it is idle, when another one finds no room. */
+  parksIdle = false;
+  /** When its last frame began, or it was opened, as Sessions counts; the longest idle is parked first. */
+  usedAt = 0;
   /** Takes no frame any more. */
   isClosed = false;
   /** Copies of frames that have begun, to be written over. */

@@ -27,6 +27,8 @@ export class Sessions {
   readonly #open = new Set<ActiveSession>();
   /** Sessions in which something waits and nothing is under way. */
   readonly #ready = new Fifo<ActiveSession>();
+  /** Frames begun and sessions opened so far. */
+  #uses = 0;
 
   /**
    * @internal
@@ -62,6 +64,7 @@ export class Sessions {
       session.saved = saved;
       session.framesDone = framesDone;
     }
+    session.usedAt = this.#uses++;
     this.resume(session);
     this.#open.add(session);
     return session;
@@ -106,6 +109,7 @@ export class Sessions {
     const session = request.session!;
     this.resume(session);
     this.#executor.admit(request);
+    session.usedAt = this.#uses++;
     session.current = request;
     session.frame.begin(request);
   }
@@ -158,11 +162,35 @@ export class Sessions {
    */
   resume(session: ActiveSession): void {
     if (session.isResident) return;
-    const memory = this.#memory;
-    memory.open(session);
-    memory.load(session, session.saved);
+    this.#makeRoom(session);
+    this.#memory.load(session, session.saved);
     session.isResident = true;
     session.saved = undefined;
+  }
+
+  /** Where there is none, idle sessions that may be are parked, the longest idle first. */
+  #makeRoom(session: ActiveSession): void {
+    for (;;) {
+      try {
+        return this.#memory.open(session);
+      } catch (error) {
+        const idle = error instanceof QueueFullError
+          ? this.#longestIdle()
+          : undefined;
+        if (idle === undefined) throw error;
+        this.park(idle);
+      }
+    }
+  }
+
+  #longestIdle(): ActiveSession | undefined {
+    let longest: ActiveSession | undefined;
+    for (const session of this.#open) {
+      const { parksIdle, isResident, usedAt } = session;
+      if (!parksIdle || !isResident || !isFree(session)) continue;
+      if (longest === undefined || usedAt < longest.usedAt) longest = session;
+    }
+    return longest;
   }
 
   /** Copies a session's state out and gives its room away. */

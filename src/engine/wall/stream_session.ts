@@ -29,6 +29,11 @@ export interface StreamOptions {
   deadlineMs?: number;
   /** Frames that may wait for the one under way; a further one is refused. Default 32. */
   pendingMax?: number;
+  /**
+   * Whether the stream may be parked while it is idle, when another stream finds no slot: those that have been idle for
+   * the longest first. Its next frame brings it back. Default false.
+   */
+  parkIdle?: boolean;
   /** What `snapshot` of a stream of this model returned, here or in another process: the stream goes on from there. */
   snapshot?: Uint8Array;
 }
@@ -72,6 +77,7 @@ const AHEAD = 4;
 const STREAM_CHECKS: Checks<StreamOptions> = {
   deadlineMs: positive,
   pendingMax: positiveInteger,
+  parkIdle: ofType("boolean"),
   // Whatever it is, readSnapshot finds out.
   snapshot: anything,
 };
@@ -144,13 +150,15 @@ export class StreamSession<
     readonly model: StreamModel<I, O>,
     options: StreamOptions,
   ) {
-    const { deadlineMs = Infinity, pendingMax = PENDING_MAX, snapshot } =
+    const { deadlineMs = Infinity, parkIdle = false, ...session } =
       checkedOptions("open()", options, STREAM_CHECKS);
+    const { pendingMax = PENDING_MAX, snapshot } = session;
     const refusal = host.refusal();
     if (refusal) throw refusal;
     this.#host = host;
     this.#deadlineMs = deadlineMs;
     this.#session = host.core.sessions.open(model, pendingMax, snapshot);
+    this.#session.parksIdle = parkIdle;
   }
 
   /** Frames done since it began, or was reset; those before a snapshot count. */
