@@ -145,7 +145,7 @@ export const MUTANTS: MutantList = [
   {
     id: "cellular.line-30-left-out",
     file: FILE,
-    from: "if (batch.length === type.sizeMax) return batch;",
+    from: "if (batch.length === sizeMax) return batch;",
     to: "",
     tests: TESTS,
     why: "Algorithm 1, line 30: at most Bsizes.Max() rows",

@@ -27,8 +27,8 @@ export const MUTANTS: MutantList = [
   {
     id: "engine.queue-max",
     file: "src/engine/core/engine.ts",
-    from: "this.#active.length >= this.#queueMax",
-    to: "this.#active.length > this.#queueMax",
+    from: "this.#active.size >= this.#queueMax",
+    to: "this.#active.size > this.#queueMax",
     tests: [QUEUE_FULL],
     why:
       "queueMax is the most requests that are in the system (README, A request is refused)",
@@ -45,17 +45,17 @@ export const MUTANTS: MutantList = [
   {
     id: "engine.release-in-flight",
     file: "src/engine/core/engine.ts",
-    from: "if (request.departed && request.inFlight === 0) {",
-    to: "if (request.departed) {",
+    from:
+      "if (request.departed && request.inFlight === 0) this.#release(request);",
+    to: "if (request.departed) this.#release(request);",
     tests: [VOIDED, PAIRED],
     why: "a slot is freed when nothing in flight refers to it (design, 5)",
   },
   {
     id: "engine.release-at-departure",
     file: "src/engine/core/engine.ts",
-    from:
-      "if (!waiting && request.inFlight === 0) this.#executor.release(request);",
-    to: "if (!waiting) this.#executor.release(request);",
+    from: "if (!waiting && request.inFlight === 0) this.#release(request);",
+    to: "if (!waiting) this.#release(request);",
     tests: [VOIDED, PAIRED],
     why: "a slot is freed when nothing in flight refers to it (design, 5)",
   },
