@@ -12,6 +12,7 @@ import { frameProfile } from "./frame_profile.ts";
 import type { StreamFiles, StreamSubject } from "./models.ts";
 import { peerFrameMs, type StreamPeer } from "./peers.ts";
 import type { StreamSettings } from "./settings.ts";
+import { type Soaked, soakStreams } from "./soak.ts";
 import { type Simulated, simulateStreams } from "./simulated.ts";
 import { runTrial, type Trial } from "./trial.ts";
 
@@ -42,12 +43,15 @@ export interface ModelStreams {
   readonly heapBytes: number;
   readonly stateBytes: number;
   readonly simulated: readonly Simulated[];
+  /** Where minutes were asked for. */
+  readonly soaked?: Soaked;
 }
 
 const SLOT_BYTES = 2 ** 29;
 const FIRST = 16;
 const STREAMS_MAX = 16_384;
 const OPENED = 1000;
+const SOAK_LOAD = 0.8;
 
 export async function measureStreams(
   subject: StreamSubject,
@@ -61,6 +65,7 @@ export async function measureStreams(
   const build = (policy: string): Policy =>
     POLICIES[policy].build(policyOptions(policy, { batchSizeMax, profile }));
   const carried: Carried[] = [];
+  let soaked: Soaked | undefined;
   for (const policy of settings.policies) {
     if (build(policy).supports(model) !== undefined) continue;
     for (const workers of settings.workers) {
@@ -79,6 +84,12 @@ export async function measureStreams(
       const halved = Math.floor(capacity.streams / 2);
       const half = halved > 0 ? await attempt(halved) : undefined;
       carried.push({ policy, workers, ...capacity, half });
+      if (settings.soakMinutes > 0 && carried.length === 1) {
+        const streams = Math.floor(SOAK_LOAD * capacity.streams);
+        const minutes = settings.soakMinutes;
+        progress(`${name}: ${streams} streams for ${minutes} minutes`);
+        soaked = await soakStreams(engine, subject, { streams, minutes, seed });
+      }
     }
   }
   const simulated: Simulated[] = [];
@@ -95,6 +106,7 @@ export async function measureStreams(
     profile,
     ...await memoryOf(subject),
     simulated,
+    ...(soaked && { soaked }),
   };
 }
 

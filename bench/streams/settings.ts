@@ -20,6 +20,7 @@ export interface StreamValues {
   batch?: string;
   seed?: string;
   quick?: boolean;
+  soak?: string;
   out?: string;
 }
 
@@ -37,6 +38,8 @@ export interface StreamSettings {
   /** Streams on virtual time. */
   simulated: readonly number[];
   seed: number;
+  /** Minutes at eight tenths of what is carried, by the first policy on the first number of workers; 0: none. */
+  soakMinutes: number;
   /** Where the report goes; undefined: nowhere. */
   out: string | undefined;
 }
@@ -46,6 +49,7 @@ const QUICK_SECONDS = 0.5;
 const SIMULATED = [100, 1000, 10_000, 100_000];
 const QUICK_SIMULATED = [100, 10_000];
 const BATCH_MAX = 1024;
+const MINUTES_MAX = 24 * 60;
 
 /** @throws {UsageError} on a value that does not do */
 export function streamSettings(values: StreamValues): StreamSettings {
@@ -78,6 +82,7 @@ export function streamSettings(values: StreamValues): StreamSettings {
     }),
     seconds: quick ? QUICK_SECONDS : SECONDS,
     simulated: quick ? QUICK_SIMULATED : SIMULATED,
+    soakMinutes: integerOption("soak", values.soak, 0, { max: MINUTES_MAX }),
     seed: seedOption(values.seed),
     out: values.out,
   };

@@ -20,6 +20,7 @@ import {
   carriedTable,
   peersTable,
   simulatedTable,
+  soakTable,
 } from "./table.ts";
 
 const HELP = `bench:streams [options]
@@ -37,6 +38,7 @@ frame by frame.
   --workers N,N     threads that compute besides the engine's own; 0: that one does (default 0,1)
   --batch N         frames of a batch at most (default 64)
   --quick           shorter trials, fewer streams on virtual time
+  --soak MINUTES    run the first policy on the first number of workers at 0.8 of what it carries, watching memory
   --out DIR         write a report there
   --seed N          of frames and phases (default 1)
   --json            the figures as JSON
@@ -54,6 +56,7 @@ const { json, ...settings } = taskSettings({
     batch: { type: "string" },
     seed: { type: "string" },
     out: { type: "string" },
+    soak: { type: "string" },
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
@@ -86,6 +89,7 @@ const tables = {
   ...(peers.length > 0 && { "ONNX Runtime": peersTable(models) }),
   "Batches and memory": batchesTable(models),
   "On virtual time": simulatedTable(models),
+  ...(settings.soakMinutes > 0 && { "At 0.8": soakTable(models) }),
 };
 if (out !== undefined) {
   makeFolder(out);

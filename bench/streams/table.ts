@@ -180,3 +180,38 @@ export function simulatedTable(models: readonly ModelStreams[]): Table {
     ),
   };
 }
+
+/** Minutes at eight tenths. */
+export function soakTable(models: readonly ModelStreams[]): Table {
+  const mebibytes = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
+  return {
+    columns: [
+      { title: "model", align: "left" },
+      { title: "streams", meaning: "0.8 of those carried" },
+      { title: "minutes" },
+      { title: "late, %", meaning: "frames later than a period" },
+      { title: "p99.9, ms", meaning: "latency of frames" },
+      {
+        title: "heap, MiB",
+        meaning: "of the collector's heap, after a collection: first, last",
+      },
+      { title: "rss, MiB", meaning: "of the process: first, last" },
+      { title: "others, %", meaning: "of the machine, by other processes" },
+    ],
+    rows: models.flatMap(({ model, soaked }) => {
+      if (soaked === undefined) return [];
+      const { trial, minutes, memory, others } = soaked;
+      const [first, last] = [memory[0], memory[memory.length - 1]];
+      return [[
+        model,
+        `${trial.streams}`,
+        `${minutes}`,
+        (100 * trial.late).toFixed(3),
+        trial.p999Ms.toFixed(2),
+        `${mebibytes(first.heap)}, ${mebibytes(last.heap)}`,
+        `${mebibytes(first.rss)}, ${mebibytes(last.rss)}`,
+        (100 * others).toFixed(0),
+      ].map((text) => ({ text }))];
+    }),
+  };
+}

@@ -1,8 +1,8 @@
 /** Live streams in real time: so many sources, each with a frame in every period, for so long. */
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import { ascending } from "../../src/base/statistics.ts";
 import { msToNs, nsToMs } from "../../src/base/units.ts";
 import type { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { LogHistogram } from "../soak/histogram.ts";
 import { streamLoad } from "../../src/workload/stream_load.ts";
 import { cpuMs, cpuSince } from "./cpu.ts";
 import type { StreamSubject } from "./models.ts";
@@ -10,11 +10,13 @@ import type { StreamSubject } from "./models.ts";
 /** How a trial is driven. */
 export interface TrialOptions {
   streams: number;
-  /** Measured, after a quarter of it that is not. */
+  /** Measured, after a quarter of it that is not, of 2 s at most. */
   seconds: number;
   seed: number;
   /** Frames arrive up to so much later than they are made; default 0. */
   jitterMs?: number;
+  /** Called every so often while frames are measured. */
+  watch?: { everyMs: number; look(): void };
 }
 
 /** What came of it. */
@@ -37,6 +39,7 @@ export interface Trial {
 export const LATE_MAX = 0.001;
 
 const WARM_SHARE = 0.25;
+const WARM_MAX_MS = 2000;
 /** Frames that may wait in a stream: a load that is carried has hardly two. */
 const PENDING_MAX = 64;
 /** Periods by which the generator may be behind before there is no use in going on. */
@@ -49,14 +52,14 @@ const BEHIND_PERIODS = 10;
 export async function runTrial(
   engine: ServingEngine,
   subject: StreamSubject,
-  { streams, seconds, seed, jitterMs = 0 }: TrialOptions,
+  { streams, seconds, seed, jitterMs = 0, watch }: TrialOptions,
 ): Promise<Trial> {
   const { model, periodMs } = subject;
   const sessions = Array.from(
     { length: streams },
     () => engine.open(model, { pendingMax: PENDING_MAX }),
   );
-  const warmMs = WARM_SHARE * 1000 * seconds;
+  const warmMs = Math.min(WARM_MAX_MS, WARM_SHARE * 1000 * seconds);
   const load = streamLoad({
     sources: [{
       streams,
@@ -66,7 +69,9 @@ export async function runTrial(
     durationNs: msToNs(warmMs + 1000 * seconds),
     seed,
   });
-  const latenciesMs: number[] = [];
+  const latenciesMs = new LogHistogram();
+  let onTime = 0;
+  let looks = 0;
   let frames = 0;
   let isBehind = false;
   let from: { cpu: ReturnType<typeof cpuMs>; atMs: number } | undefined;
@@ -90,10 +95,17 @@ export async function runTrial(
     if (counts) {
       frames++;
       from ??= { cpu: cpuMs(), atMs: nowMs };
+      if (watch && nowMs - from.atMs >= looks * watch.everyMs) {
+        looks++;
+        watch.look();
+      }
     }
     sessions[stream].push(subject.frame(stream, frame)).then(
       () => {
-        if (counts) latenciesMs.push(performance.now() - dueMs);
+        if (!counts) return;
+        const ms = performance.now() - dueMs;
+        latenciesMs.add(ms);
+        if (ms <= periodMs) onTime++;
       },
       () => {},
     );
@@ -101,11 +113,11 @@ export async function runTrial(
   const spent = from && cpuSince(from.cpu);
   const wallMs = performance.now() - (from?.atMs ?? startMs);
   await Promise.all(sessions.map((session) => session.close()));
-  const sorted = ascending(latenciesMs);
-  const onTime = sorted.findLastIndex((ms) => ms <= periodMs) + 1;
   // Frames that were never done are the slowest.
-  const quantile = (share: number) =>
-    isBehind ? Infinity : sorted[Math.ceil(share * frames) - 1] ?? Infinity;
+  const quantile = (share: number) => {
+    const place = share * frames / latenciesMs.count;
+    return isBehind || !(place <= 1) ? Infinity : latenciesMs.percentile(place);
+  };
   return {
     streams,
     frames,
