@@ -9,7 +9,7 @@ import { POLICIES } from "../../src/policy/registry.ts";
 import { collectGarbage } from "../soak/collect_garbage.ts";
 import { type Capacity, findCapacity } from "./capacity.ts";
 import { frameProfile } from "./frame_profile.ts";
-import type { StreamFiles, StreamSubject } from "./models.ts";
+import type { StreamSubject } from "./models.ts";
 import { peerFrameMs, type StreamPeer } from "./peers.ts";
 import type { StreamSettings } from "./settings.ts";
 import { type Soaked, soakStreams } from "./soak.ts";
@@ -27,6 +27,8 @@ export interface Carried extends Capacity {
 /** ONNX Runtime's time of a frame, and the streams that fit into a period. */
 export interface PeerStreams {
   readonly peer: string;
+  /** Frames of so many streams at once, batched by hand. */
+  readonly rows: number;
   readonly frameMs: number;
   readonly streams: number;
 }
@@ -51,6 +53,7 @@ const SLOT_BYTES = 2 ** 29;
 const FIRST = 16;
 const STREAMS_MAX = 16_384;
 const OPENED = 1000;
+const PEER_ROWS = [1, 16, 64];
 const SOAK_LOAD = 0.8;
 
 export async function measureStreams(
@@ -102,7 +105,7 @@ export async function measureStreams(
     model: name,
     periodMs,
     carried,
-    peers: await besides(subject, settings.files, peers),
+    peers: await besides(subject, peers),
     profile,
     ...await memoryOf(subject),
     simulated,
@@ -110,23 +113,21 @@ export async function measureStreams(
   };
 }
 
+/** A session for all streams, a frame of one after the other; where files allow it, frames of many at once. */
 async function besides(
-  { name, periodMs }: StreamSubject,
-  { dtln, silero }: StreamFiles,
+  { name, periodMs, files }: StreamSubject,
   peers: readonly StreamPeer[],
 ): Promise<PeerStreams[]> {
-  const files: Readonly<Record<string, readonly string[] | undefined>> = {
-    dtln,
-    silero: silero === undefined ? undefined : [silero],
-  };
-  const paths = files[name];
-  if (paths === undefined) return [];
   const measured: PeerStreams[] = [];
   for (const peer of peers) {
-    progress(`${name}: ${peer.name}`);
-    const frameMs = await peerFrameMs(peer, paths);
-    const streams = Math.floor(periodMs / frameMs);
-    measured.push({ peer: peer.name, frameMs, streams });
+    for (const rows of PEER_ROWS) {
+      const given = files(rows);
+      if (given === undefined) continue;
+      progress(`${name}: ${peer.name}, ${rows} at once`);
+      const frameMs = await peerFrameMs(peer, given) / rows;
+      const streams = Math.floor(periodMs / frameMs);
+      measured.push({ peer: peer.name, rows, frameMs, streams });
+    }
   }
   return measured;
 }

@@ -1,11 +1,14 @@
-/** What is streamed: step models of our own, and the published denoiser and detector where their files are given. */
+/** What is streamed, and the same for ONNX Runtime: step models of our own, and the published denoiser and detector where their files are given. */
+import { readFileSync } from "node:fs";
 import { Prng } from "../../src/base/prng.ts";
 import type { Frame, StreamModel } from "../../src/graph/stream_model.ts";
 import { dtln } from "../../src/models/dtln.ts";
 import { gruStream, lstmStream } from "../../src/models/rnn_stream.ts";
 import { silero } from "../../src/models/silero.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
+import { readModel } from "../../src/onnx/read/read_model.ts";
 import { plainTensor } from "../../src/tensor/plain_tensor.ts";
+import { stepFile } from "./step_file.ts";
 
 /** A model with its frames. */
 export interface StreamSubject {
@@ -15,6 +18,15 @@ export interface StreamSubject {
   readonly periodMs: number;
   /** What a source's frame brings: one of a few that were drawn beforehand. */
   frame(stream: number, frame: number): Frame;
+  /** The same in files that take the frames of so many streams at once; undefined where they cannot. */
+  files(rows: number): readonly StepFile[] | undefined;
+}
+
+/** An ONNX file of a step: frames come in first. */
+export interface StepFile {
+  readonly bytes: Uint8Array;
+  /** By name of an input the output that it is in the next frame. */
+  readonly states: Readonly<Record<string, string>>;
 }
 
 /** Where files are. */
@@ -57,6 +69,7 @@ export function subjectMakers(
         model: dtln({ model1, model2 }),
         periodMs: DTLN_HOP / SAMPLES_PER_MS,
         frame: frames("samples", DTLN_HOP, seed),
+        files: published(parts),
       };
     };
   }
@@ -69,6 +82,7 @@ export function subjectMakers(
         model: silero(await loadOnnx(file, { constants })),
         periodMs: SILERO_HOP / SAMPLES_PER_MS,
         frame: frames("samples", SILERO_HOP, seed),
+        files: published([file]),
       };
     };
   }
@@ -82,10 +96,21 @@ export function subjectMakers(
         model: make({ hidden, features: FEATURES }),
         periodMs: FEATURES_MS,
         frame: frames("x", FEATURES, seed),
+        files: (rows) => [stepFile(kind, hidden, FEATURES, rows)],
       });
     }
   }
   return makers;
+}
+
+/** Files that declare a batch of one; frame and state are taken and given by their place. */
+function published(paths: readonly string[]): StreamSubject["files"] {
+  return (rows) =>
+    rows > 1 ? undefined : paths.map((path) => {
+      const bytes = readFileSync(path);
+      const { inputs, outputs } = readModel(bytes).graph;
+      return { bytes, states: { [inputs[1].name]: outputs[1].name } };
+    });
 }
 
 /** Seeded noise. */

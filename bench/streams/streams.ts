@@ -67,9 +67,8 @@ const { json, ...settings } = taskSettings({
   return { json: values.json, ...settings, makers, names };
 });
 
-const { files, makers, names, out } = settings;
-const hasFiles = files.dtln !== undefined || files.silero !== undefined;
-const peers = hasFiles ? await streamPeers() : [];
+const { makers, names, out } = settings;
+const peers = await streamPeers();
 const models: ModelStreams[] = [];
 for (const name of names) {
   models.push(await measureStreams(await makers[name](), settings, peers));
@@ -86,7 +85,7 @@ const machine = {
 };
 const tables = {
   "Streams carried": carriedTable(models),
-  ...(peers.length > 0 && { "ONNX Runtime": peersTable(models) }),
+  "ONNX Runtime": peersTable(models),
   "Batches and memory": batchesTable(models),
   "On virtual time": simulatedTable(models),
   ...(settings.soakMinutes > 0 && { "At 0.8": soakTable(models) }),

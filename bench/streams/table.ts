@@ -16,7 +16,7 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
         `${workers}`,
         `${streams}`,
         best ? (streams / best.cores).toFixed(0) : "-",
-        ...peerRatios(streams, peers.map(({ streams }) => streams)),
+        ...peerRatios(streams, peers),
         best ? best.p999Ms.toFixed(2) : "-",
         half
           ? (1e6 * half.cores / framesPerS(half.streams, model, models))
@@ -50,7 +50,7 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
       {
         title: "/ web",
         meaning:
-          "streams over onnxruntime-web's, one session a stream, a frame after the other, models only",
+          "streams over onnxruntime-web's, a frame after the other through one session, models only",
       },
       { title: "/ node", meaning: "the same of onnxruntime-node" },
       { title: "p99.9, ms", meaning: "latency of frames at that load" },
@@ -76,19 +76,28 @@ function framesPerS(
   return streams * 1000 / periodMs;
 }
 
-function peerRatios(streams: number, peers: readonly number[]): string[] {
+/** Over what each peer gets through frame by frame. */
+function peerRatios(
+  streams: number,
+  peers: ModelStreams["peers"],
+): string[] {
+  const alone = peers.filter(({ rows }) => rows === 1);
   return [0, 1].map((i) =>
-    peers[i] ? `${(streams / peers[i]).toFixed(2)}x` : "-"
+    alone[i] ? `${(streams / alone[i].streams).toFixed(2)}x` : "-"
   );
 }
 
 /** ONNX Runtime's frames. */
 export function peersTable(models: readonly ModelStreams[]): Table {
   return {
-    keys: 2,
+    keys: 3,
     columns: [
       { title: "model", align: "left" },
       { title: "peer", align: "left" },
+      {
+        title: "rows",
+        meaning: "frames at once, batched by hand where the file allows it",
+      },
       {
         title: "frame, us",
         meaning: "best of three rounds; the models alone, no transforms",
@@ -96,8 +105,8 @@ export function peersTable(models: readonly ModelStreams[]): Table {
       { title: "streams", meaning: "frames that fit into a period" },
     ],
     rows: models.flatMap(({ model, peers }) =>
-      peers.map(({ peer, frameMs, streams }) =>
-        [model, peer, (1000 * frameMs).toFixed(1), `${streams}`]
+      peers.map(({ peer, rows, frameMs, streams }) =>
+        [model, peer, `${rows}`, (1000 * frameMs).toFixed(1), `${streams}`]
           .map((text) => ({ text }))
       )
     ),
