@@ -10,6 +10,7 @@ import type {
   Value,
 } from "../../../src/graph/operator.ts";
 import type { ImageShape } from "../../../src/tensor/image_shape.ts";
+import { type Tensor, tensor } from "../../../src/tensor/tensor.ts";
 import type { OnnxWriter } from "./writer.ts";
 
 /** Keys and values that a cache holds, [batch, positions, width] each. */
@@ -73,6 +74,9 @@ const elementwise = {
   Tanh: asIs<"Tanh">(),
   Exp: asIs<"Exp">(),
   Gelu: asIs<"Gelu">(),
+  GeluTanh: ({ inputs: [x] }, { writer, of }) => [
+    writer.one("Gelu", [of(x)], { approximate: "tanh" }),
+  ],
   Softmax: ({ inputs: [x] }, { writer, of }) => [
     writer.one("Softmax", [of(x)], { axis: -1 }),
   ],
@@ -240,6 +244,15 @@ function split(
   return writer.one("Transpose", [writer.one("Reshape", [x, shape])], { perm });
 }
 
+/** What is added to scores so that a token sees none behind it; of caches that were empty before. */
+function upTo(tokens: number): Tensor {
+  const mask = new Float32Array(tokens * tokens);
+  for (let row = 0; row < tokens; row++) {
+    mask.fill(-Infinity, row * tokens + row + 1, (row + 1) * tokens);
+  }
+  return tensor([tokens, tokens], mask);
+}
+
 const attentions = {
   CacheAppend({ inputs: [k, v], cache }, context) {
     const { writer, of } = context;
@@ -257,18 +270,22 @@ const attentions = {
     return [];
   },
   Attention({ inputs: [q], cache, heads, kvHeads, scale, causal }, context) {
-    const { writer, of } = context;
-    if (kvHeads !== heads || causal) {
-      throw new RangeError(
-        "Attention of shared or causal heads is not exported",
-      );
+    const { writer, of, tokens = 1 } = context;
+    if (kvHeads !== heads) {
+      throw new RangeError("Attention of shared heads is not exported");
     }
+    // One token sees all that there is.
+    const isMasked = causal && tokens > 1;
     const { key, value } = held(context, cache);
     const query = asToken(context, of(q));
     if (context.attention === "MultiHeadAttention") {
       const [mixed] = writer.emit("MultiHeadAttention", [query, key, value], {
         domain: "com.microsoft",
-        attributes: { num_heads: heads, scale: { float: scale } },
+        attributes: {
+          num_heads: heads,
+          scale: { float: scale },
+          ...(isMasked && { unidirectional: 1 }),
+        },
       });
       return [asRow(context, mixed)];
     }
@@ -279,8 +296,14 @@ const attentions = {
       ]),
       writer.scalar(scale),
     ]);
+    const seen = isMasked
+      ? writer.one("Add", [
+        scores,
+        writer.weight(upTo(tokens), [tokens, tokens]),
+      ])
+      : scores;
     const mixed = writer.one("MatMul", [
-      writer.one("Softmax", [scores], { axis: -1 }),
+      writer.one("Softmax", [seen], { axis: -1 }),
       split(context, value, heads, [0, 2, 1, 3]),
     ]);
     const turned = writer.one("Transpose", [mixed], { perm: [0, 2, 1, 3] });

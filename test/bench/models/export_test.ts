@@ -188,7 +188,7 @@ Deno.test("an operator without a form in ONNX is refused by name", async () => {
     prepareNetwork(plainRuntime, {
       ...{ model, inputs: [{}], steps: 1, attention: "operators" },
     }),
-    /Attention of shared or causal heads is not exported/,
+    /Attention of shared heads is not exported/,
   );
 });
 
