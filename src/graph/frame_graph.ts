@@ -196,24 +196,30 @@ export class FrameGraph<Owner = unknown> {
   }
 
   /**
-   * Whether results can be written into a caller's arrays.
+   * A caller's arrays for results, in the order of `outputs`; each is read once.
    * @throws TypeError or RangeError naming the first that is none of the model's, or of another type or length
    */
-  checkInto(into: Readonly<Record<string, unknown>>): void {
+  readInto(
+    into: Readonly<Record<string, unknown>>,
+  ): (TensorData | undefined)[] {
     const what = `"into" of a frame of "${shorten(this.model.name)}"`;
+    const arrays = new Array<TensorData | undefined>(this.outputs.length);
     for (const name in into) {
-      const output = this.outputs.find((output) => output.name === name);
-      if (output === undefined) {
+      const at = this.outputs.findIndex((output) => output.name === name);
+      if (at < 0) {
         throw new TypeError(
           `${what} has "${shorten(name)}"; there are ${
             rowNames(this.model.stream.outputs)
           }`,
         );
       }
-      const { dtype, width } = output;
+      const { dtype, width } = this.outputs[at];
       const value = into[name];
       const isOfType = holds(dtype, value);
-      if (isOfType && (value as TensorData).length === width) continue;
+      if (isOfType && (value as TensorData).length === width) {
+        arrays[at] = value as TensorData;
+        continue;
+      }
       const elements = isOfType
         ? `${(value as TensorData).length} elements`
         : describe(value);
@@ -221,6 +227,7 @@ export class FrameGraph<Owner = unknown> {
         `${what}: "${shorten(name)}" is ${dtype}[${width}], got ${elements}`,
       );
     }
+    return arrays;
   }
 
   /** The state of a stream that has seen no frame. */

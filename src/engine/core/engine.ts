@@ -28,6 +28,7 @@ import type { Executor } from "./executor.ts";
 import { Growth } from "./growth.ts";
 import { looksAtInput } from "./task_extents.ts";
 import { logBatch, requestRecord, taskRecord } from "./records.ts";
+import { resultOf } from "./result_of.ts";
 import { Sessions } from "./sessions.ts";
 import {
   type EngineTask,
@@ -335,10 +336,7 @@ export class EngineCore {
       this.#depart(request, nowNs, expired(request, "finish"));
       return;
     }
-    const ending: Ending = {
-      outcome: "done",
-      result: this.#executor.result(request),
-    };
+    const ending = resultOf(request, this.#executor);
     if (run.launch.release === "end") {
       request.held = ending;
       run.held.push(request);

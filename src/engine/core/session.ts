@@ -1,14 +1,14 @@
 import { Fifo } from "../../base/fifo.ts";
 import { FrameGraph } from "../../graph/frame_graph.ts";
 import type { StreamModel } from "../../graph/stream_model.ts";
-import type { TensorData } from "../../tensor/tensor.ts";
+import { type Dtype, elements, type TensorData } from "../../tensor/tensor.ts";
 
 /** What a frame brings, in the order of its graph's inputs, and where its results are to go. */
 export interface FrameRows {
   /** Written into the slot when the frame begins; copies, where it does not begin at once. */
   readonly values: readonly TensorData[];
-  /** Arrays of the caller's by name of result; default: fresh ones. */
-  readonly into: Readonly<Record<string, TensorData>> | undefined;
+  /** Arrays of the caller's, in the order of its graph's outputs; undefined: fresh ones. */
+  readonly into: readonly (TensorData | undefined)[] | undefined;
 }
 
 /** Something that is done to a session between two frames. */
@@ -79,8 +79,10 @@ export class Session<R, Slot = unknown> {
 
   /** A copy of a frame's rows, in arrays that it used before if it has any. */
   copyOf(values: readonly TensorData[]): TensorData[] {
-    const copies = this.#spare.pop();
-    if (copies === undefined) return values.map((data) => data.slice());
+    const copies = this.#spare.pop() ??
+      this.frame.inputs.map(({ row }) =>
+        elements(row.dtype as Dtype, row.width)
+      );
     for (let i = 0; i < copies.length; i++) {
       // Of one type and length: see FrameGraph.read.
       (copies[i] as Float32Array).set(values[i] as Float32Array);

@@ -73,7 +73,7 @@ export class Sessions {
   /**
    * A frame of a session comes in. If it may not begin at once it is `waiting`.
    * @param input see StreamModel; what waits is copied
-   * @param into see FrameRows
+   * @param into arrays for results, by name
    * @throws TypeError or RangeError on a frame that is none, ClosedError, QueueFullError
    */
   take(
@@ -84,9 +84,9 @@ export class Sessions {
     const session = request.session!;
     if (session.isClosed) throw new ClosedError("The stream is closed");
     const values = session.frame.read(input);
-    if (into) session.frame.checkInto(into);
+    const arrays = into && session.frame.readInto(into);
     if (isFree(session)) {
-      request.rows = { values, into };
+      request.rows = { values, into: arrays };
       return;
     }
     if (session.waiting >= session.pendingMax) {
@@ -95,7 +95,7 @@ export class Sessions {
           `push later, or raise it`,
       );
     }
-    request.rows = { values: session.copyOf(values), into };
+    request.rows = { values: session.copyOf(values), into: arrays };
     request.waiting = { input: undefined };
     session.line.push(request);
     session.waiting++;

@@ -66,7 +66,8 @@ export function readSnapshot(
       }`,
     );
   }
-  const bytes = snapshot.slice();
+  // A Buffer's slice() would be no copy.
+  const bytes = new Uint8Array(snapshot);
   const view = new DataView(bytes.buffer);
   const end = bytes.length - SUM_BYTES;
   const isWhole = end > HEADER_AT &&

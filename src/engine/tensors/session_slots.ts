@@ -2,6 +2,7 @@
  * Slots of sessions: what lies in them, and how frames come and go. A session's slot is planned like any request's
  * (`FrameGraph`); what its nodes read of the model's constants is written once, what frames bring every time.
  */
+import { shorten } from "../../base/describe.ts";
 import type { InputData } from "../../graph/input_data.ts";
 import type { Result } from "../../graph/result.ts";
 import { elements, type Tensor, type TensorData } from "../../tensor/tensor.ts";
@@ -86,7 +87,10 @@ export class SessionSlots implements SessionMemory {
     }
   }
 
-  /** The results of a frame that is done: in arrays of its caller's, or in fresh ones. */
+  /**
+   * The results of a frame that is done: in arrays of its caller's, or in fresh ones.
+   * @throws TypeError when one of the caller's was transferred or shrank meanwhile
+   */
   result({ session, slot, rows }: SlotRequest): Result {
     const { outputs } = session!.frame;
     const into = rows!.into;
@@ -94,7 +98,14 @@ export class SessionSlots implements SessionMemory {
     for (let i = 0; i < outputs.length; i++) {
       const { name, dtype, width, shape, node, port } = outputs[i];
       const at = slot.address + node.offsets[port];
-      const given = into?.[name];
+      const given = into?.[i];
+      if (given !== undefined && given.length !== width) {
+        throw new TypeError(
+          `"into" of a frame: "${
+            shorten(name)
+          }" is ${dtype}[${width}], and no longer when it was done: its buffer was transferred or resized`,
+        );
+      }
       if (dtype === "f32") {
         const data = this.#floatsAt(at >>> 2, width, given as Float32Array);
         result[name] = { shape, data };

@@ -21,11 +21,13 @@ export async function* orderedResults<In, Out>(
   let isOver = false;
   let index = 0;
 
-  const ask = (): Promise<void> =>
-    Promise.resolve(source.next()).then(
-      (next) => void (came = next),
-      (error) => void (broken = { error }),
-    );
+  const ask = async (): Promise<void> => {
+    try {
+      came = await source.next();
+    } catch (error) {
+      broken = { error };
+    }
+  };
   const take = (): void => {
     asked = undefined;
     if (broken || came?.done) isOver = true;
@@ -38,6 +40,7 @@ export async function* orderedResults<In, Out>(
     came = undefined;
   };
 
+  let failure: { readonly error: unknown } | undefined;
   try {
     for (;;) {
       if (!isOver && underWay.length < ahead) asked ??= ask();
@@ -59,12 +62,30 @@ export async function* orderedResults<In, Out>(
       }
       index++;
     }
+  } catch (error) {
+    failure = { error };
+    throw error;
   } finally {
-    if (!isOver) await source.return?.();
+    const isComing = asked !== undefined && !came && !broken;
+    if (!isOver) await end(source, failure !== undefined || isComing);
   }
   if (broken) throw broken.error;
 }
 
 function settled(promise: Promise<unknown>): Promise<void> {
   return promise.then(() => {}, () => {});
+}
+
+/**
+ * Tells who makes the inputs that no more are asked for.
+ * @param unheard whether nobody wants to know what comes of it: there is another error, or an input under way that may
+ * never come, behind which a generator's return() waits
+ */
+async function end(
+  source: AsyncIterator<unknown> | Iterator<unknown>,
+  unheard: boolean,
+): Promise<void> {
+  const returned = (async () => void await source.return?.())();
+  if (unheard) returned.catch(() => {});
+  else await returned;
 }

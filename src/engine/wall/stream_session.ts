@@ -62,7 +62,7 @@ export interface PipeOptions {
   ahead?: number;
   /**
    * Hears of frames without a result (too late, failed), by their number from 0 on, which are left out then.
-   * Default: the first one ends the iteration with its error.
+   * Default: the first one ends the iteration with its error, as one that finds stream or engine closed always does.
    */
   onError?: (error: Error, index: number) => void;
 }
@@ -260,7 +260,13 @@ export class StreamSession<
       frames,
       (frame) => this.push(frame, frameOptions),
       Math.min(ahead, this.#session.pendingMax + 1),
-      onError,
+      onError && ((error, index) => {
+        // Of all frames to come there would be the same to tell.
+        const isEnd = error instanceof ClosedError ||
+          error === this.#host.refusal();
+        if (isEnd) throw error;
+        onError(error, index);
+      }),
     );
   }
 

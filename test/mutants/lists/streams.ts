@@ -61,14 +61,24 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "streams.copies",
-    file: "src/engine/core/session.ts",
-    from:
-      "    if (copies === undefined) return values.map((data) => data.slice());\n",
-    to: "    if (copies === undefined) return values as TensorData[];\n",
+    file: "src/engine/core/sessions.ts",
+    from: "values: session.copyOf(values)",
+    to: "values",
     tests: [{
       file: "test/engine/streams_test.ts",
       filter: "the caller's no more",
     }],
     why: "a frame that waits is a copy",
+  },
+  {
+    id: "streams.into-alone",
+    file: "src/engine/core/result_of.ts",
+    from: '    return { outcome: "failed", error: error as Error };',
+    to: "    throw error;",
+    tests: [{
+      file: "test/engine/stream_hosts_test.ts",
+      filter: "fails its frame alone",
+    }],
+    why: "an array that is gone is its frame's failure",
   },
 ];
