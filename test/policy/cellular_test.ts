@@ -3,9 +3,12 @@ import assert from "node:assert/strict";
 import { TableCost } from "../../src/cost/table_cost.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
-import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import {
+  cellular,
+  type CellularOptions,
+} from "../../src/policy/cellular_batching/cellular.ts";
 import { staticChain } from "./static_chain.ts";
-import { told } from "./told.ts";
+import { told, type ToldRequest } from "./told.ts";
 
 /** B follows A, and goes before it. */
 const AB = staticChain({ cells: ["A", "B"], priorities: { B: 1 } });
@@ -315,4 +318,77 @@ Deno.test("tasks ahead: idle workers are served first", () => {
       `11..21 w1 A:${numbers(19, 25)}`,
     ],
   );
+});
+
+Deno.test("tasks ahead: rows of tasks that are done do not count", () => {
+  assert.deepEqual(
+    told({
+      policy: cellular({ tasksAhead: 1 }),
+      models: [A],
+      requests: at(
+        ...Array<number>(40).fill(0),
+        ...Array<number>(40).fill(100),
+      ),
+      cost: tenUnits,
+    }),
+    [
+      `0..10 w0 A:${numbers(1, 20)}`,
+      `10..20 w0 A:${numbers(21, 40)}`,
+      `100..110 w0 A:${numbers(41, 60)}`,
+      `110..120 w0 A:${numbers(61, 80)}`,
+    ],
+  );
+});
+
+Deno.test("tasks ahead: a second task has rows enough, or waits until the worker is idle", () => {
+  assert.deepEqual(
+    told({
+      policy: cellular({ tasksAhead: 1 }),
+      models: [A],
+      requests: at(
+        ...Array<number>(10).fill(0),
+        ...Array<number>(4).fill(3),
+      ),
+      cost: tenUnits,
+    }),
+    [`0..10 w0 A:${numbers(1, 8)}`, `10..20 w0 A:${numbers(9, 14)}`],
+  );
+});
+
+Deno.test("tasks ahead: cells that follow themselves fill their batches, and several steps are submitted at once", () => {
+  const run = (requests: readonly ToldRequest[]) =>
+    told({
+      policy: cellular({ tasksAhead: 1 }),
+      models: [STEPS],
+      requests,
+      cost: tenUnits,
+    });
+  assert.deepEqual(run(Array<number>(40).fill(0).map((ns) => steps(ns, 1))), [
+    `0..10 w0 A:${numbers(1, 40)}`,
+  ]);
+  assert.deepEqual(run([steps(0, 3), steps(0, 3), steps(5, 1)]), [
+    "0..10 w0 A:1,2",
+    "10..20 w0 A:1,2",
+    "20..30 w0 A:1,2",
+    "30..40 w0 A:3",
+  ]);
+});
+
+Deno.test("tasks ahead: one where the engine hears of ends later, none elsewhere", () => {
+  const run = (options: CellularOptions, isRemote = false) => {
+    const policy = cellular(options);
+    return told({
+      policy: {
+        ...policy,
+        schedule: (view) => policy.schedule({ ...view, isRemote }),
+      },
+      models: [A],
+      requests: at(...Array<number>(40).fill(0)),
+      cost: tenUnits,
+    });
+  };
+  assert.deepEqual(run({}), [`0..10 w0 A:${numbers(1, 40)}`]);
+  assert.deepEqual(run({ tasksAhead: 0 }, true), run({}));
+  assert.deepEqual(run({}, true), run({ tasksAhead: 1 }));
+  assert.notDeepEqual(run({}, true), run({}));
 });
