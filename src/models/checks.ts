@@ -35,6 +35,7 @@ export function readTokens(
   vocabulary: number,
   tokensMax: number,
   field = "tokens",
+  option = "tokensMax",
 ): Int32Array {
   if (!isList(tokens) && !isView(tokens, Int32Array)) {
     throw new TypeError(
@@ -53,7 +54,7 @@ export function readTokens(
     throw new RangeError(
       `"${field}" of a request to "${model}" are ${
         describe(length)
-      } ids; the model takes up to ${tokensMax} (its option "tokensMax")`,
+      } ids; the model takes up to ${tokensMax} (its option "${option}")`,
     );
   }
   const ids = new Int32Array(length);

@@ -118,7 +118,7 @@ export function loopBody(
   });
   if (!isSettled || !areRows) return undefined;
   const sliced = withSlices({ ...call, ...made, graph, known: sizes }, known);
-  return named({ ...sliced, ...fuse(sliced.graph, sliced.known) });
+  return named({ ...sliced, ...fuse(sliced.graph, sliced.known, at) });
 }
 
 function loopCall(

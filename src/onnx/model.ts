@@ -147,7 +147,7 @@ export function onnxModel(
       );
     }
   }
-  const fused = fuse(model.graph, known);
+  const fused = fuse(model.graph, known, place);
   const { graph } = fused;
   const steps = stepGraph(
     graph,

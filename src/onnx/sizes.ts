@@ -24,6 +24,9 @@ function isSize(size: unknown): size is number {
 /** Positions of a request. */
 const LENGTH_MAX = 2 ** 16;
 
+/** What is wrong with an input of which nothing is said. */
+export const NO_TYPE = "the file does not say the type of its elements";
+
 /** Dims of every input of a graph: numbers, but for a free axis. @throws OnnxError naming input and axis where a size is not known */
 export function sizesOf(
   { inputs }: OnnxGraph,
@@ -53,7 +56,7 @@ export function sizesOf(
     if (inputs.some((input) => input.name === name)) continue;
     place.in(`shape of ${quoted(name)}`).fail("there is no such input");
   }
-  return new Map(
+  const dims = new Map(
     inputs.map((input) =>
       [
         input.name,
@@ -66,6 +69,12 @@ export function sizesOf(
       ] as const
     ),
   );
+  if (free && ![...dims.values()].some((sizes) => sizes.includes(free.name))) {
+    place.in(`size ${quoted(free.name)}`).fail(
+      "it is free, and shapes say what it is",
+    );
+  }
+  return dims;
 }
 
 /** The axis that stays free. */
@@ -77,12 +86,13 @@ export function freeOf(
 }
 
 function dimsOf(
-  { name, dims }: ValueInfo,
+  { name, type, dims }: ValueInfo,
   sizes: Readonly<Record<string, DeclaredDim>>,
   shapes: Readonly<Record<string, readonly number[]>>,
   place: Place,
 ): readonly DeclaredDim[] {
   const at = place.in(`input ${quoted(name)}`);
+  if (type === null) at.fail(NO_TYPE);
   if (Object.hasOwn(shapes, name)) {
     const given: unknown = shapes[name];
     const isShape = isList(given) &&

@@ -1,5 +1,5 @@
 /** A file's inputs and outputs as states of a stream, which the file itself does not tell apart. */
-import { listed } from "../base/describe.ts";
+import { describe, listed } from "../base/describe.ts";
 import type { OutputTypes } from "../graph/result.ts";
 import type { RowShape } from "../graph/row_layout.ts";
 import type { StateSpec, StreamSpec } from "../graph/stream_model.ts";
@@ -29,9 +29,7 @@ export function streamOf(
   const states: Record<string, StateSpec> = {};
   const froms = new Set<string>();
   for (const [name, given] of Object.entries(names)) {
-    const { from, initial } = typeof given === "string"
-      ? { from: given, initial: undefined }
-      : given;
+    const { from, initial } = stateGiven(name, given);
     const input = specOf(model, inputs, name, "input");
     const output = specOf(model, results, from, "output");
     const [row, written] = [rowOf(input), rowOf(output)];
@@ -55,6 +53,20 @@ export function streamOf(
     ) => [name, dtype]),
   );
   return { inputs: rows, states, outputs, frame };
+}
+
+/** The output that a state is in the next step, and its first elements. @throws TypeError when that is not given */
+export function stateGiven(
+  name: string,
+  given: StateNames[string],
+): { readonly from: string; readonly initial?: TensorData } {
+  if (typeof given === "string") return { from: given };
+  if (typeof (given as typeof given | null)?.from === "string") return given;
+  throw new TypeError(
+    `State ${
+      quoted(name)
+    } is the name of an output, or { from, initial }, got ${describe(given)}`,
+  );
 }
 
 function specOf(

@@ -1,6 +1,15 @@
-/** What changed models have found (fuzz_test.ts): each is loaded or refused with a word. */
+/** What changed models have found (fuzz_test.ts), and odd options: each is loaded or refused with a word. */
 import assert from "node:assert/strict";
 import { plainOf } from "../../src/tensor/plain_tensor.ts";
+import {
+  decoderModel,
+  type DecoderModelOptions,
+} from "../../src/onnx/decoder/decoder_model.ts";
+import type { DecoderOptions } from "../../src/onnx/decoder/options.ts";
+import type { OnnxModel } from "../../src/onnx/ir.ts";
+import { onnxModel } from "../../src/onnx/model.ts";
+import { readModel } from "../../src/onnx/read/read_model.ts";
+import { type TinyDecoder, tinyDecoder } from "./decoder_files.ts";
 import { loaded } from "./loaded.ts";
 import { node, writeModel, type WrittenGraph } from "./write_model.ts";
 
@@ -28,6 +37,18 @@ const FOUND: Record<
     },
     "loaded",
   ],
+  "an average of windows behind the image, of which one is left out": [
+    {
+      inputs: [{ name: "x", dims: [1, 1, 2, 2] }],
+      nodes: [
+        node("AveragePool", ["x"], ["y"], {
+          ...{ ceil_mode: 1, kernel_shape: [3, 3], strides: [3, 3] },
+          pads: [1, 1, 8, 1],
+        }),
+      ],
+    },
+    "run",
+  ],
   "an If without a branch": [
     {
       initializers: { yes: plainOf("bool", [], [1]) },
@@ -45,4 +66,118 @@ for (const [what, [graph, expected]] of Object.entries(FOUND)) {
     });
     assert.equal(loaded(file), expected);
   });
+}
+
+const VECTOR = { name: "x", dims: [1, 2] };
+
+/** What was asked for in a way that does not fit, and what the refusal says. */
+const ASKED: Readonly<Record<string, [() => unknown, RegExp]>> = {
+  "an input without a type": [
+    () => onnxModel(withoutType()),
+    /input "x": the file does not say the type/,
+  ],
+  "a weight that is no scale": [
+    () => onnxModel(badScale()),
+    /node "DequantizeLinear:y" \(DequantizeLinear\): .*x_scale.* is int8, expected float32/,
+  ],
+  "a state that is nothing": [
+    () => onnxModel(step(), { states: { h: null as never } }),
+    /State "h" is the name of an output, or \{ from, initial \}, got null/,
+  ],
+  "a state without an output": [
+    () => onnxModel(step(), { states: { h: {} as never } }),
+    /State "h" is the name of an output/,
+  ],
+  "a decoder's state that is nothing": [
+    () => decoder({ states: { "past_key_values.0.key": null as never } }),
+    /State "past_key_values.0.key" is the name of an output/,
+  ],
+  "a token that is the position": [
+    () => decoder({ position: "input_ids" }),
+    /input "input_ids": it is the token, the mask, the position or a state/,
+  ],
+  "more positions than memory has": [
+    () => decoder({ positionsMax: 1e9 }),
+    /"positionsMax" is an integer from 1 to 1048576, got 1000000000/,
+  ],
+  "a table larger than any result": [
+    () => decoder({ positionsMax: 2 ** 20 }, { size: 2 ** 10 }),
+    /a table of .* for 1048576 positions has \d+ elements, and 268435456 are the most/,
+  ],
+  "no token that may follow": [
+    () => decoder({ banned: [0, 1, 2, 3, 4] }),
+    /All 5 tokens of "m.onnx" are banned/,
+  ],
+  "a decoder of a free size": [
+    () => decoder({}, {}, { sizesMax: { sequence_length: 4 } }),
+    /size "sequence_length": a decoder takes a token in every step/,
+  ],
+  "a free size that shapes fix": [
+    () => onnxModel(freeFile(), { sizesMax: { n: 4 }, shapes: { x: [1, 3] } }),
+    /size "n": it is free, and shapes say what it is/,
+  ],
+};
+
+for (const [what, [ask, expected]] of Object.entries(ASKED)) {
+  Deno.test(`${what} is refused with a word`, () => {
+    assert.throws(ask, expected);
+  });
+}
+
+function decoder(
+  options: DecoderOptions,
+  sizes: Partial<TinyDecoder> = {},
+  given: Omit<DecoderModelOptions, "decoder"> = {},
+) {
+  const file = tinyDecoder({
+    ...{ shared: "no", mask: "none", scale: "scores", positions: "rotary" },
+    ...{ layers: 1, heads: 2, size: 2, vocabulary: 5, seed: 1 },
+    ...sizes,
+  });
+  return decoderModel(readModel(file, { label: "m.onnx" }), {
+    decoder: options,
+    ...given,
+  });
+}
+
+/** h1 = x + h. */
+function step(): OnnxModel {
+  return readModel(writeModel({
+    graph: {
+      inputs: [VECTOR, { ...VECTOR, name: "h" }],
+      outputs: [{ name: "h1" }],
+      nodes: [node("Add", ["x", "h"], ["h1"])],
+    },
+  }));
+}
+
+function freeFile(): OnnxModel {
+  return readModel(writeModel({
+    graph: {
+      inputs: [{ name: "x", dims: [1, "n"] }],
+      outputs: [{ name: "y" }],
+      nodes: [node("Relu", ["x"], ["y"])],
+    },
+  }));
+}
+
+function withoutType(): OnnxModel {
+  const { graph, ...file } = freeFile();
+  const inputs = graph.inputs.map((input) => ({ ...input, type: null }));
+  return { ...file, graph: { ...graph, inputs } };
+}
+
+function badScale(): OnnxModel {
+  const bytes = plainOf("int8", [2], [1, 2]);
+  return readModel(writeModel({
+    graph: {
+      inputs: [VECTOR],
+      outputs: [{ name: "z" }],
+      initializers: { bytes, scale: plainOf("int8", [], [1]) },
+      nodes: [
+        node("DequantizeLinear", ["bytes", "scale"], ["y"]),
+        node("Add", ["x", "y"], ["z"]),
+      ],
+    },
+  }));
 }

@@ -1,6 +1,7 @@
 /**
  * Changed models are loaded or refused with an error that says where, whatever was changed. What is loaded and small
- * is run, and every value has the shape that was inferred.
+ * is run, and every value has the shape that was inferred; so is the model of cells, of sizes that are fixed or free, or
+ * the decoder, that it becomes.
  *
  * Runs for SHOAL_FUZZ_SECONDS, 60 by default. What it finds becomes a fixed case of found_test.ts.
  */
@@ -8,9 +9,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import fc from "fast-check";
+import { readModel } from "../../src/onnx/read/read_model.ts";
 import { nodeCases } from "./node_cases.ts";
 import { byteChanges, mutated, mutations, withBytes } from "./mutate.ts";
 import { loaded } from "./loaded.ts";
+import { cutAnyWay } from "./cut_any_way.ts";
+import { SEED_FILES } from "./seed_files.ts";
 import { SEED_MODELS } from "./seed_models.ts";
 import { decode, encode, type WireMessage } from "./wire.ts";
 import { modelMessage } from "./write_model.ts";
@@ -30,9 +34,14 @@ function seeds(): Map<string, WireMessage> {
     name,
     decode(readFileSync(new URL(`${suite}/${name}/model.onnx`, NODE_CASES))),
   ]);
-  const own = Object.entries(SEED_MODELS).map((
-    [name, model],
-  ): [string, WireMessage] => [name, modelMessage(model)]);
+  const own: [string, WireMessage][] = [
+    ...Object.entries(SEED_MODELS).map((
+      [name, model],
+    ): [string, WireMessage] => [name, modelMessage(model)]),
+    ...Object.entries(SEED_FILES).map((
+      [name, { file }],
+    ): [string, WireMessage] => [name, decode(file)]),
+  ];
   return new Map([...own, ...cases.filter(([, fields]) => isSmall(fields))]);
 }
 
@@ -44,6 +53,10 @@ Deno.test("models to change are loaded as they are", () => {
   for (const [name, model] of Object.entries(SEED_MODELS)) {
     assert.equal(loaded(encode(modelMessage(model))), "run", name);
   }
+  for (const [name, { file, ways }] of Object.entries(SEED_FILES)) {
+    assert.notEqual(loaded(file), "refused", name);
+    assert.deepEqual(cutAnyWay(readModel(file), true), ways, name);
+  }
 });
 
 Deno.test("changed models are loaded or refused", () => {
@@ -53,7 +66,7 @@ Deno.test("changed models are loaded or refused", () => {
     fc.property(
       // The project's own have more in them than all operator cases together.
       fc.oneof(
-        fc.constantFrom(...Object.keys(SEED_MODELS)),
+        fc.constantFrom(...Object.keys({ ...SEED_MODELS, ...SEED_FILES })),
         fc.constantFrom(...given.keys()),
       ),
       mutations,

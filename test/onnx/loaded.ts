@@ -10,6 +10,7 @@ import { sizesAt } from "../../src/onnx/shapes/value.ts";
 import { simplify } from "../../src/onnx/simplify/simplify.ts";
 import { type PlainTensor, zerosOf } from "../../src/tensor/plain_tensor.ts";
 import { elementCount } from "../../src/tensor/tensor.ts";
+import { cutAnyWay } from "./cut_any_way.ts";
 import { EXTERNAL_FILE } from "./seed_models.ts";
 
 /** What the sizes are that inputs leave open. */
@@ -32,7 +33,9 @@ export function loaded(file: Uint8Array): "run" | "loaded" | "refused" {
     });
     const { model: { graph }, values } = simplify(model);
     for (const { name } of graph.outputs) assert(values.has(name), name);
-    return isAsInferred(graph, values) ? "run" : "loaded";
+    const isRun = isAsInferred(graph, values);
+    cutAnyWay(model, isRun);
+    return isRun ? "run" : "loaded";
   } catch (error) {
     if (!(error instanceof OnnxError)) throw error;
     assert.match(error.message, /^Cannot load m\.onnx: ./);

@@ -119,6 +119,11 @@ export function decoderModel(
       } has ${step.vocabulary}`,
     );
   }
+  if (new Set(given.banned).size === step.vocabulary) {
+    throw new RangeError(
+      `All ${step.vocabulary} tokens of ${quoted(name)} are banned`,
+    );
+  }
   return new Decoder(name, step, given, place).model(file.notes);
 }
 
@@ -286,6 +291,8 @@ class Decoder {
       input["tokens"],
       vocabulary,
       positionsMax,
+      "tokens",
+      "positionsMax",
     );
     const left = positionsMax - tokens.length + 1;
     const steps = readMaxSteps(name, input["maxSteps"], {

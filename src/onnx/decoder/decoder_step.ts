@@ -1,5 +1,4 @@
 /** A decoder's step as it is lowered: nothing in it grows; the token and the position are numbers of table rows. */
-import { runPlain } from "../../plain/registry.ts";
 import { plainOf } from "../../tensor/plain_tensor.ts";
 import { elementCount, isShape } from "../../tensor/tensor.ts";
 import { fuse } from "../fuse/fuse.ts";
@@ -15,6 +14,7 @@ import { DECODER_DOMAIN } from "../lower/decoder.ts";
 import { checkOperator } from "../lower/lower_graph.ts";
 import { readNames } from "../names.ts";
 import { type Place, quoted } from "../place.ts";
+import { runConstant } from "../run_constant.ts";
 import type { GivenSizes } from "../sizes.ts";
 import type { DecoderOptions } from "./options.ts";
 import { positionsOfMasks } from "./masks.ts";
@@ -77,8 +77,8 @@ export function decoderStep(
   if (count < wanted && (options.positionsMax !== undefined || count === 0)) {
     place.fail(`${why}; "positionsMax" is ${wanted}`);
   }
-  const fused = fuse(graph, known);
-  const rows = new TableRows(fused.graph, fused.known, step.token);
+  const fused = fuse(graph, known, place);
+  const rows = new TableRows(fused.graph, fused.known, step.token, place);
   const made = rows.run(positions);
   const { dims, type } = rows.known.get(step.logits)!;
   const vocabulary = dims.at(-1) ?? 1;
@@ -159,6 +159,7 @@ class TableRows {
     readonly graph: OnnxGraph,
     known: ReadonlyMap<string, KnownValue>,
     readonly token: string,
+    readonly place: Place,
   ) {
     this.known = new Map(known);
   }
@@ -217,11 +218,10 @@ class TableRows {
       return;
     }
     // What was quantised is known by now.
-    const made = runPlain(
-      op,
+    const made = runConstant(
+      node,
       node.inputs.map((name) => known.get(name)?.constant),
-      node.attributes,
-      { opset: node.version, outputs: node.outputs.length },
+      this.place.node(node),
     );
     node.outputs.forEach((name, i) =>
       known.set(name, { ...made[i], constant: made[i] })

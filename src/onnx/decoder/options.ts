@@ -2,6 +2,7 @@
 import {
   checkedOptions,
   type Checks,
+  integer,
   listOf,
   number,
   ofType,
@@ -30,7 +31,7 @@ export interface DecoderOptions {
   readonly stop?: readonly number[];
   /** Ids that are never chosen; default none. */
   readonly banned?: readonly number[];
-  /** Most positions of a request, prompt and answer; default 1024, or as many as the file has. */
+  /** Most positions of a request, prompt and answer, up to 2^20; default 1024, or as many as the file has. */
   readonly positionsMax?: number;
   /** Most steps of a request that names no limit; default: as many as there are positions. */
   readonly stepsMax?: number;
@@ -48,6 +49,9 @@ const ID = number(
   (id) => Number.isInteger(id) && id >= 0,
 );
 
+/** Positions of a request. */
+const POSITIONS_MAX = 2 ** 20;
+
 const NAME = ofType("string");
 
 const CHECKS: Checks<DecoderOptions> = {
@@ -58,7 +62,7 @@ const CHECKS: Checks<DecoderOptions> = {
   states: ofType("object"),
   stop: listOf(ID),
   banned: listOf(ID),
-  positionsMax: positiveInteger,
+  positionsMax: integer(1, POSITIONS_MAX),
   stepsMax: positiveInteger,
   sample: ofType("boolean"),
   scores: ofType("boolean"),

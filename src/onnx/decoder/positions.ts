@@ -18,6 +18,9 @@ import { PAST, type StepFile } from "./step_file.ts";
 const FEW = 5;
 const MORE = 8;
 
+/** Elements of a table. */
+const ELEMENTS_MAX = 2 ** 28;
+
 /** Whether a node looks at nothing but sizes. */
 function isOfSizes({ op, domain }: OnnxNode): boolean {
   return domain === "" && (op === "Shape" || op === "Size");
@@ -176,6 +179,13 @@ export class Positions {
   } {
     const first = this.at(name, 0);
     const width = elementCount(first.dims);
+    if (count * width > ELEMENTS_MAX) {
+      this.place.fail(
+        `a table of ${quoted(name)} for ${count} positions has ${
+          count * width
+        } elements, and ${ELEMENTS_MAX} are the most; give fewer, decoder: { positionsMax: ... }`,
+      );
+    }
     const Data = first.data.constructor as Float32ArrayConstructor;
     let data = new Data(count * width);
     let isSame = true;

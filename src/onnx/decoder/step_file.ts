@@ -16,7 +16,8 @@ import type {
   ValueInfo,
 } from "../ir.ts";
 import { type Place, quoted } from "../place.ts";
-import type { GivenSizes } from "../sizes.ts";
+import { type GivenSizes, NO_TYPE } from "../sizes.ts";
+import { stateGiven } from "../stream.ts";
 import type { DecoderOptions } from "./options.ts";
 
 /** A state: the input, and the output that is the next step's. */
@@ -56,6 +57,11 @@ export function stepFile(
   sizes: GivenSizes,
   place: Place,
 ): StepFile {
+  for (const name of Object.keys(sizes.sizesMax ?? {})) {
+    place.in(`size ${quoted(name)}`).fail(
+      "a decoder takes a token in every step; give decoder: { positionsMax: ... } for the most of them",
+    );
+  }
   const states = statesOf(graph, options, place);
   const taken = new Set(states.map(({ input }) => input));
   const inputs = new Map(graph.inputs.map((input) => [input.name, input]));
@@ -83,6 +89,17 @@ export function stepFile(
       "token",
       place,
     );
+  const roles = [token, mask, position];
+  for (const [i, one] of roles.entries()) {
+    if (one === undefined) continue;
+    if (!taken.has(one.name) && roles.indexOf(one) === i) continue;
+    place.in(`input ${quoted(one.name)}`).fail(
+      "it is the token, the mask, the position or a state, not two of them",
+    );
+  }
+  for (const { name, type } of graph.inputs) {
+    if (type === null) place.in(`input ${quoted(name)}`).fail(NO_TYPE);
+  }
   const out = new Set(states.map(({ output }) => output));
   const outputs = graph.outputs.filter(({ name }) => !out.has(name));
   const logits = options.logits === undefined
@@ -164,9 +181,7 @@ function statesOf(
     });
   }
   return Object.entries(states).map(([input, given]): StepState => {
-    const { from: output, initial } = typeof given === "string"
-      ? { from: given, initial: undefined }
-      : given;
+    const { from: output, initial } = stateGiven(input, given);
     const at = place.in(`state ${quoted(input)}`);
     if (!ins.has(input)) at.fail("there is no such input");
     if (!outs.has(output)) at.fail(`there is no output ${quoted(output)}`);

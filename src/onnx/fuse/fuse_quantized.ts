@@ -3,11 +3,12 @@
  * of quantised values is one of integers (ONNX Runtime's form "QDQ"); behind DynamicQuantizeLinear sums are multiplied
  * with both scales. Each becomes one node; weights that are quantised for other operators become floats.
  */
-import { runPlain } from "../../plain/registry.ts";
 import { type PlainTensor, scalarOf } from "../../tensor/plain_tensor.ts";
 import { attributeOf, type OnnxGraph, type OnnxNode } from "../ir.ts";
 import { readNames } from "../names.ts";
 import type { KnownValue } from "../known_value.ts";
+import type { Place } from "../place.ts";
+import { runConstant } from "../run_constant.ts";
 import {
   type ByteType,
   factorsOf,
@@ -42,15 +43,17 @@ interface Dequantized {
   readonly axis: number;
 }
 
+/** @throws OnnxError naming a DequantizeLinear that refuses its weight */
 export function fuseQuantized(
   graph: OnnxGraph,
   known: ReadonlyMap<string, KnownValue>,
+  place: Place,
 ): FusedGraph {
   const isQuantized = ({ op, domain }: OnnxNode) =>
     domain === "" && (op === "DequantizeLinear" || op === "MatMulInteger" ||
       op === "ConvInteger");
   if (!graph.nodes.some(isQuantized)) return { graph, known };
-  return new Fusion(graph, new Map(known)).run();
+  return new Fusion(graph, new Map(known), place).run();
 }
 
 /** Whether a constant has a number for every output: columns, or, from rank 3, channels. */
@@ -74,6 +77,7 @@ class Fusion {
   constructor(
     readonly graph: OnnxGraph,
     readonly known: Map<string, KnownValue>,
+    readonly place: Place,
   ) {
     this.#outputs = new Set(graph.outputs.map(({ name }) => name));
     for (const node of graph.nodes) {
@@ -358,13 +362,13 @@ class Fusion {
   }
 
   /** Makes floats of a weight that only kernels of floats take. */
-  #isFolded({ op, domain, inputs, outputs, attributes, version }: OnnxNode) {
+  #isFolded(node: OnnxNode) {
+    const { op, domain, inputs, outputs } = node;
     if (op !== "DequantizeLinear" || domain !== "") return false;
     const given = inputs.map((name) => this.#constant(name));
     const isConstant = inputs.every((name, i) => name === "" || given[i]);
     if (!isConstant) return false;
-    const context = { opset: version, outputs: outputs.length };
-    const [constant] = runPlain(op, given, attributes, context);
+    const [constant] = runConstant(node, given, this.place.node(node));
     this.#define(outputs[0], constant);
     return true;
   }

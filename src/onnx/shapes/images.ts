@@ -41,6 +41,17 @@ function autoPad(view: NodeView): string {
   return found;
 }
 
+/**
+ * Number of the last window that counts, though it may be cut off: not one that starts behind the image and its first
+ * padding, of which, as in ONNX Runtime, one is left out at most.
+ */
+function lastOfCeil(inside: Dim, rest: number, stride: number): Dim {
+  const last = ceilDivDims(addDims(inside, rest), stride);
+  return rest > 0
+    ? addDims(last, -1)
+    : minDims(last, floorDivDims(addDims(inside, -1), stride));
+}
+
 /** Sizes of what comes out of windows over `spatial`. */
 function slid(
   view: NodeView,
@@ -67,11 +78,7 @@ function slid(
     const reach = (kernel[axis] - 1) * dilations[axis] + 1;
     const room = addDims(size, before + after - reach);
     const out = isCeil && mode === "NOTSET"
-      // A window that starts behind the image and its first padding does not count.
-      ? minDims(
-        ceilDivDims(room, stride),
-        floorDivDims(addDims(size, before - 1), stride),
-      )
+      ? lastOfCeil(addDims(size, before), after - reach, stride)
       : floorDivDims(room, stride);
     if (typeof out === "number" && out < 0) {
       view.place.fail(

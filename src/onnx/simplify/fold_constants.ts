@@ -1,7 +1,8 @@
 /** Nodes whose inputs are all constant are computed once, when the model is loaded, where that is no great work. */
-import { plainOperator, runPlain } from "../../plain/registry.ts";
+import { plainOperator } from "../../plain/registry.ts";
 import { bytesOfType, type PlainTensor } from "../../tensor/plain_tensor.ts";
 import { elementCount } from "../../tensor/tensor.ts";
+import { runConstant } from "../run_constant.ts";
 import type { Folder } from "../shapes/infer_graph.ts";
 import type { InferredValue } from "../shapes/value.ts";
 
@@ -54,17 +55,7 @@ export function constantFolder(kept = KEPT): Folder {
     if (!(work <= WORK_MAX && work <= workLeft)) return undefined;
     bytesLeft -= fresh;
     workLeft -= work;
-    try {
-      return runPlain(op, inputs, attributes, {
-        opset: version,
-        outputs: node.outputs.length,
-      });
-    } catch (error) {
-      if (error instanceof RangeError || error instanceof TypeError) {
-        place.fail(error.message);
-      }
-      throw error;
-    }
+    return runConstant(node, inputs, place);
   };
 }
 
