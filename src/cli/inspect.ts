@@ -3,8 +3,15 @@ import type { Cell } from "../graph/cell.ts";
 import type { Operator } from "../graph/operator.ts";
 import { productsOf } from "../graph/products.ts";
 import { type InputSpec, shapeText } from "../onnx/input_tensors.ts";
+import type { OnnxDecoder } from "../onnx/decoder/decoder_model.ts";
 import type { OnnxCellModel } from "../onnx/model.ts";
 import { renderTable, type Table } from "../report/table.ts";
+import {
+  DECODER_HELP,
+  DECODER_OPTIONS,
+  loadDecoder,
+  refuseDecoderOptions,
+} from "./onnx_decoder.ts";
 import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
 import { readOptions } from "./options.ts";
 import { print, stdoutColor } from "./terminal.ts";
@@ -17,17 +24,29 @@ Prints inputs and outputs of an ONNX file, and the cells that it is cut into, ea
 operators of a cell, its parameters, and the multiply-accumulates of one request.
 
 ${ONNX_HELP}
+${DECODER_HELP}
   --json            as JSON`;
 
 export async function inspect(args: string[]): Promise<number> {
   const given = readOptions({
     name: NAME,
     help: HELP,
-    options: { ...ONNX_OPTIONS, json: { type: "boolean" } },
+    options: { ...ONNX_OPTIONS, ...DECODER_OPTIONS, json: { type: "boolean" } },
     positionalsMax: 1,
   }, args);
   if (given === undefined) return 0;
   const { values, positionals } = given;
+  if (values.decoder) {
+    const model = await loadDecoder(NAME, positionals[0], values);
+    const cells = model.cells.map(aboutCell);
+    if (values.json === true) {
+      const { name, inputs, positionsMax, notes } = model;
+      const about = { name, inputs, positionsMax, cells, notes };
+      print(JSON.stringify(about, null, 2));
+    } else print(textOfDecoder(model, cells));
+    return 0;
+  }
+  refuseDecoderOptions(values);
   const model = await loadFile(NAME, positionals[0], values);
   const cells = model.cells.map(aboutCell);
   if (values.json === true) {
@@ -82,10 +101,10 @@ function parametersOf(operator: Operator): number {
   }, 0);
 }
 
-function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
-  const listed = (specs: readonly InputSpec[]) =>
-    specs.map((spec) => `  ${spec.name}: ${spec.dtype}${shapeText(spec)}`);
-  const free = model.inputs.find(({ free }) => free)?.free;
+const listed = (specs: readonly InputSpec[]) =>
+  specs.map((spec) => `  ${spec.name}: ${spec.dtype}${shapeText(spec)}`);
+
+function tableOf(cells: readonly AboutCell[]): string {
   const table: Table = {
     columns: [
       { title: "cell" },
@@ -106,6 +125,28 @@ function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
       { text: `${products}` },
     ]),
   };
+  return renderTable(table, { color: stdoutColor() }).trimEnd();
+}
+
+function textOfDecoder(
+  { name, inputs, positionsMax, notes }: OnnxDecoder,
+  cells: readonly AboutCell[],
+): string {
+  return [
+    `${name}: a decoder of up to ${positionsMax} positions a request`,
+    ...(inputs.length === 0 ? [] : [
+      "inputs besides tokens, initial states zeros unless they are given",
+      ...listed(inputs),
+    ]),
+    "",
+    tableOf(cells),
+    ...notes.map((note) => `- ${note}`),
+    "Every request leaves at its own last step; those under way batch, whatever their lengths, under every policy.",
+  ].join("\n");
+}
+
+function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
+  const free = model.inputs.find(({ free }) => free)?.free;
   const total = (of: (cell: AboutCell) => number) =>
     cells.reduce((sum, cell) => sum + of(cell), 0);
   return [
@@ -121,7 +162,7 @@ function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
     "outputs",
     ...listed(model.results),
     "",
-    renderTable(table, { color: stdoutColor() }).trimEnd(),
+    tableOf(cells),
     ...model.notes.map((note) => `- ${note}`),
     free
       ? `Requests bring as many of ${

@@ -2,7 +2,6 @@
 import { describe } from "../base/describe.ts";
 import { loadOnnx } from "../onnx/load.ts";
 import type { ModelOptions, OnnxCellModel } from "../onnx/model.ts";
-import { OnnxError } from "../onnx/place.ts";
 import { reasonOf } from "./files.ts";
 import { integerOf, see } from "./options.ts";
 import { UsageError } from "./terminal.ts";
@@ -48,24 +47,14 @@ export async function loadFile(
   path: string | undefined,
   { size = [], "size-max": sizeMax = [], shape = [], cells }: FileOptions,
 ): Promise<OnnxCellModel> {
-  if (path === undefined) {
-    throw new UsageError(`MODEL.onnx is missing${see(command)}`);
-  }
-  const one = (what: string, text: string) =>
-    integerOf(what, text, { min: 1, max: SIZE_MAX });
-  const sizes = (option: string, given: readonly string[]) =>
-    Object.fromEntries(given.map((text) => {
-      const [name, value] = sidesOf(option, text);
-      return [name, one(`--${option} ${name}`, value)];
-    }));
   const options: ModelOptions = {
-    sizes: sizes("size", size),
-    sizesMax: sizes("size-max", sizeMax),
+    sizes: sizesOf("size", size),
+    sizesMax: sizesOf("size-max", sizeMax),
     shapes: Object.fromEntries(shape.map((text) => {
       const [name, value] = sidesOf("shape", text);
       return [
         name,
-        value.split(",").map((size) => one(`each of --shape ${name}`, size)),
+        value.split(",").map((size) => sizeOf(`each of --shape ${name}`, size)),
       ];
     })),
     ...(cells !== undefined && {
@@ -74,12 +63,41 @@ export async function loadFile(
         : integerOf("--cells", cells, { max: Number.MAX_SAFE_INTEGER }),
     }),
   };
+  return await loading(command, path, (path) => loadOnnx(path, options));
+}
+
+/**
+ * Loads the file that a command names.
+ * @throws UsageError saying what is wrong with it or with an option
+ */
+export async function loading<Loaded>(
+  command: string,
+  path: string | undefined,
+  load: (path: string) => Promise<Loaded>,
+): Promise<Loaded> {
+  if (path === undefined) {
+    throw new UsageError(`MODEL.onnx is missing${see(command)}`);
+  }
   try {
-    return await loadOnnx(path, options);
+    return await load(path);
   } catch (error) {
-    if (error instanceof OnnxError) throw new UsageError(error.message);
+    if (error instanceof RangeError) throw new UsageError(error.message);
     const { code } = error as { code?: string };
     if (code === undefined) throw error;
     throw new UsageError(`Cannot read ${describe(path)}: ${reasonOf(error)}`);
   }
+}
+
+const sizeOf = (what: string, text: string) =>
+  integerOf(what, text, { min: 1, max: SIZE_MAX });
+
+/** Sizes by name, of an option NAME=N. @throws UsageError */
+export function sizesOf(
+  option: string,
+  given: readonly string[],
+): Record<string, number> {
+  return Object.fromEntries(given.map((text) => {
+    const [name, value] = sidesOf(option, text);
+    return [name, sizeOf(`--${option} ${name}`, value)];
+  }));
 }

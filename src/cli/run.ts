@@ -1,7 +1,17 @@
 /** `shoal run`: one request to a model of an ONNX file. */
 import { serial } from "../policy/baselines/serial.ts";
+import type { Model } from "../graph/model.ts";
 import { ServingEngine } from "../engine/wall/serving.ts";
 import type { OnnxCellModel } from "../onnx/model.ts";
+import {
+  DECODER_HELP,
+  DECODER_OPTIONS,
+  decoderRequest,
+  loadDecoder,
+  refuseDecoderOptions,
+  TOKENS_HELP,
+  TOKENS_OPTIONS,
+} from "./onnx_decoder.ts";
 import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
 import { INPUT_OPTION, readInputs } from "./onnx_inputs.ts";
 import { readOptions } from "./options.ts";
@@ -14,22 +24,43 @@ const HELP = `${NAME} MODEL.onnx --input NAME=FILE ... [options]
 Runs one request, of one row or several, and prints its outputs as JSON: shape and elements by name.
 
   --input NAME=FILE a .npy, a .pb (TensorProto), or a .json list of numbers, nested or not
-${ONNX_HELP}`;
+${ONNX_HELP}
+${DECODER_HELP}
+${TOKENS_HELP}`;
 
 export async function run(args: string[]): Promise<number> {
   const given = readOptions({
     name: NAME,
     help: HELP,
-    options: { ...ONNX_OPTIONS, ...INPUT_OPTION },
+    options: {
+      ...ONNX_OPTIONS,
+      ...INPUT_OPTION,
+      ...DECODER_OPTIONS,
+      ...TOKENS_OPTIONS,
+    },
     positionalsMax: 1,
   }, args);
   if (given === undefined) return 0;
   const { values, positionals } = given;
-  const model: OnnxCellModel = await loadFile(NAME, positionals[0], values);
+  const [path] = positionals;
+  if (values.decoder) {
+    const model = await loadDecoder(NAME, path, values);
+    return await answered(model, decoderRequest(values));
+  }
+  refuseDecoderOptions(values);
+  const model: OnnxCellModel = await loadFile(NAME, path, values);
   const input = Object.fromEntries(readInputs(NAME, model, values.input));
+  return await answered(model, input, () => model.rows?.split(input));
+}
+
+/** Runs a request and prints its results. */
+async function answered<Input>(
+  model: Model<Input>,
+  input: Input,
+  rows: () => readonly unknown[] | undefined = () => undefined,
+): Promise<number> {
   try {
-    const rows = model.rows?.split(input) ?? [input];
-    for (const row of rows) model.check(row);
+    for (const row of rows() ?? [input]) model.check?.(row);
   } catch (error) {
     throw new UsageError((error as Error).message);
   }

@@ -1,0 +1,126 @@
+/** What commands on ONNX files have in common where the file is one step of a decoder. */
+import { describe } from "../base/describe.ts";
+import type {
+  DecoderInput,
+  OnnxDecoder,
+} from "../onnx/decoder/decoder_model.ts";
+import { loadOnnx } from "../onnx/load.ts";
+import { loading, sidesOf, sizesOf } from "./onnx_file.ts";
+import { integerOf } from "./options.ts";
+import { UsageError } from "./terminal.ts";
+
+/** Options of such a command. */
+export const DECODER_OPTIONS = {
+  decoder: { type: "boolean" },
+  state: { type: "string", multiple: true },
+  stop: { type: "string" },
+  "positions-max": { type: "string" },
+} as const;
+
+/** Lines of help about them. */
+export const DECODER_HELP =
+  `  --decoder         the file is one step of a decoder: requests grow by a token in every step
+  --state IN=OUT    of a decoder, which output a state comes out as; for names that are not past... and present...
+  --stop ID,ID      ids of tokens that end a request
+  --positions-max N most positions of a request (default 1024, or as many as the file has)`;
+
+/** Options of a request. */
+export const TOKENS_OPTIONS = {
+  tokens: { type: "string" },
+  steps: { type: "string" },
+} as const;
+
+/** Lines of help about them. */
+export const TOKENS_HELP =
+  `  --tokens ID,ID    of a decoder, the tokens that the answer follows
+  --steps N         most steps of it (default: as many as there are positions)`;
+
+interface DecoderFile {
+  readonly decoder?: boolean;
+  readonly size?: readonly string[];
+  readonly "size-max"?: readonly string[];
+  readonly shape?: readonly string[];
+  readonly cells?: string;
+  readonly state?: readonly string[];
+  readonly stop?: string;
+  readonly "positions-max"?: string;
+  readonly input?: readonly string[];
+}
+
+/** Options that mean nothing to a decoder. */
+const OTHERS = ["size-max", "shape", "cells", "input"] as const;
+
+/** Options that mean something to decoders alone. */
+const THEIRS = ["state", "stop", "positions-max", "tokens", "steps"] as const;
+
+/**
+ * Loads the file that a command names, as a decoder.
+ * @throws UsageError saying what is wrong with it or with an option
+ */
+export function loadDecoder(
+  command: string,
+  path: string | undefined,
+  given: DecoderFile,
+): Promise<OnnxDecoder> {
+  for (const option of OTHERS) {
+    if (given[option] === undefined) continue;
+    throw new UsageError(`--${option} is none of --decoder`);
+  }
+  const { size = [], state, stop, "positions-max": positions } = given;
+  const most = Number.MAX_SAFE_INTEGER;
+  return loading(command, path, (path) =>
+    loadOnnx(path, {
+      sizes: sizesOf("size", size),
+      decoder: {
+        ...(state && {
+          states: Object.fromEntries(
+            state.map((text) => sidesOf("state", text)),
+          ),
+        }),
+        ...(stop !== undefined && { stop: idsOf("stop", stop) }),
+        ...(positions !== undefined && {
+          positionsMax: integerOf("--positions-max", positions, {
+            min: 1,
+            max: most,
+          }),
+        }),
+      },
+    }));
+}
+
+/** @throws UsageError on options of decoders where none is asked for */
+export function refuseDecoderOptions(
+  given: DecoderFile & { readonly tokens?: string; readonly steps?: string },
+): void {
+  for (const option of THEIRS) {
+    if (given[option] === undefined) continue;
+    throw new UsageError(`--${option} is one of --decoder, which is missing`);
+  }
+}
+
+/** The request that a command describes. @throws UsageError when there is none */
+export function decoderRequest(
+  { tokens, steps }: { readonly tokens?: string; readonly steps?: string },
+): DecoderInput {
+  if (tokens === undefined) {
+    throw new UsageError("--tokens are missing, such as --tokens 1,2,3");
+  }
+  return {
+    tokens: idsOf("tokens", tokens),
+    ...(steps !== undefined && {
+      maxSteps: integerOf("--steps", steps, {
+        min: 1,
+        max: Number.MAX_SAFE_INTEGER,
+      }),
+    }),
+  };
+}
+
+function idsOf(option: string, text: string): number[] {
+  if (text === "") {
+    throw new UsageError(`--${option} is a list of ids, got ${describe(text)}`);
+  }
+  return text.split(",").map((id) =>
+    integerOf(`each of --${option}`, id, { min: 0, max: 2 ** 31 - 1 })
+  );
+}
