@@ -7,10 +7,12 @@ import { onnxModel } from "../../src/onnx/model.ts";
 import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
+import { plainOf, scalarOf } from "../../src/tensor/plain_tensor.ts";
 import type { TensorData } from "../../src/tensor/tensor.ts";
 import { runRequests } from "../run_requests.ts";
 import { type Case, CASES, drawn, type Model } from "./quantized_cases.ts";
 import { writtenCase } from "./quantized_files.ts";
+import { node, writeModel } from "./write_model.ts";
 
 const written = (made: Model, of: Case) => readModel(writtenCase(made, of));
 
@@ -65,3 +67,45 @@ for (const [name, made] of Object.entries(CASES)) {
     }
   });
 }
+
+Deno.test("a Relu between quantised values is left out where bytes end at 0 alone", () => {
+  for (const { type, zero, isLeftOut } of RELUS) {
+    const file = readModel(writeModel({
+      graph: {
+        inputs: [{ name: "x", dims: ["n", 2] }],
+        outputs: [{ name: "y" }],
+        initializers: {
+          one: scalarOf("float32", 1),
+          zero: scalarOf(type, zero),
+          none: scalarOf("int8", 0),
+          bytes: plainOf("int8", [2, 2], [1, 0, 0, -1]),
+          middle: scalarOf("uint8", 100),
+        },
+        nodes: [
+          node("QuantizeLinear", ["x", "one", "middle"], ["xq"]),
+          node("DequantizeLinear", ["xq", "one", "middle"], ["xf"]),
+          node("DequantizeLinear", ["bytes", "one", "none"], ["w"]),
+          node("MatMul", ["xf", "w"], ["product"]),
+          node("Relu", ["product"], ["positive"]),
+          node("QuantizeLinear", ["positive", "one", "zero"], ["q"]),
+          node("DequantizeLinear", ["q", "one", "zero"], ["y"]),
+        ],
+      },
+    }));
+    const model = onnxModel(file);
+    const [{ y }] = runRequests(model, [{ x: Float32Array.of(-3, -5) }]);
+    assert.deepEqual([...y.data], [0, 5], `${type}, zero point ${zero}`);
+    const hasRelu = model.cells.some(({ operators }) =>
+      operators.some(({ op }) => op === "Relu")
+    );
+    assert.equal(hasRelu, !isLeftOut, `${type}, zero point ${zero}`);
+  }
+});
+
+/** Zero points; of a byte that ends below 0 Relu takes the rest. */
+const RELUS = [
+  { type: "uint8", zero: 0, isLeftOut: true },
+  { type: "uint8", zero: 100, isLeftOut: false },
+  { type: "int8", zero: -128, isLeftOut: true },
+  { type: "int8", zero: 0, isLeftOut: false },
+] as const;

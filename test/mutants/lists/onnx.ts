@@ -187,6 +187,14 @@ export const MUTANTS: MutantList = [
     why: "a loop may go round 2^20 times",
   },
   {
+    id: "onnx.quantized-relu",
+    file: "src/onnx/fuse/fuse_quantized.ts",
+    from: "if (relu && unsignedZero(type, zero) !== 0) return;",
+    to: "",
+    tests: ["test/onnx/quantized_models_test.ts"],
+    why: "bytes that end below 0 do not cut off what Relu does",
+  },
+  {
     id: "onnx.quantized-zero",
     file: "src/onnx/lower/quantized_recurrence.ts",
     from: "const r = bytesOf(at(2), at(10), at(11));",
