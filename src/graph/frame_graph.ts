@@ -203,17 +203,19 @@ export class FrameGraph<Owner = unknown> {
     into: Readonly<Record<string, unknown>>,
   ): (TensorData | undefined)[] {
     const what = `"into" of a frame of "${shorten(this.model.name)}"`;
-    const arrays = new Array<TensorData | undefined>(this.outputs.length);
+    const { outputs } = this;
+    const arrays = new Array<TensorData | undefined>(outputs.length);
     for (const name in into) {
-      const at = this.outputs.findIndex((output) => output.name === name);
-      if (at < 0) {
+      let at = 0;
+      while (at < outputs.length && outputs[at].name !== name) at++;
+      if (at === outputs.length) {
         throw new TypeError(
           `${what} has "${shorten(name)}"; there are ${
             rowNames(this.model.stream.outputs)
           }`,
         );
       }
-      const { dtype, width } = this.outputs[at];
+      const { dtype, width } = outputs[at];
       const value = into[name];
       const isOfType = holds(dtype, value);
       if (isOfType && (value as TensorData).length === width) {

@@ -73,9 +73,9 @@ class VirtualWorld implements StreamWorld {
       model,
       this.pendingMax,
       snapshot,
+      // Some make room for others.
+      this.engine.sessions.count % 2 === 1,
     );
-    // Some make room for others.
-    session.parksIdle = this.engine.sessions.count % 2 === 0;
     return new VirtualStream(this, session);
   }
 }

@@ -69,7 +69,7 @@ Deno.test("arrays for results are those of the time of the push, read once", asy
 
 Deno.test("a row that waits is copied, also where it is a Buffer, whose slice() is none", () => {
   const row = Buffer.of(1, 2, 3);
-  const session = new Session(narrow, 2);
+  const session = new Session(narrow, 2, false);
   for (let t = 0; t < 2; t++) {
     const copies = session.copyOf([row]);
     row.fill(0);

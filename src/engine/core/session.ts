@@ -48,10 +48,6 @@ export class Session<R, Slot = unknown> {
   readonly line: Fifo<R | SessionAction> = new Fifo();
   /** Frames in `line`. */
   waiting = 0;
-  /** May be parked while it is idle, when another one finds no room. */
-  parksIdle = false;
-  /** When its last frame began, or it was opened, as Sessions counts; the longest idle is parked first. */
-  usedAt = 0;
   /** Takes no frame any more. */
   isClosed = false;
   /** Copies of frames that have begun, to be written over. */
@@ -67,6 +63,8 @@ export class Session<R, Slot = unknown> {
     readonly model: StreamModel,
     /** Frames that may wait for the one under way. */
     readonly pendingMax: number,
+    /** May be parked while it is idle, when another one finds no room. */
+    readonly parksIdle: boolean,
   ) {
     this.frame = new FrameGraph(model);
   }

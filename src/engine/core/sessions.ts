@@ -27,8 +27,8 @@ export class Sessions {
   readonly #open = new Set<ActiveSession>();
   /** Sessions in which something waits and nothing is under way. */
   readonly #ready = new Fifo<ActiveSession>();
-  /** Frames begun and sessions opened so far. */
-  #uses = 0;
+  /** Sessions with room that may be parked: the longest ago that one was opened, resumed or fed, the earlier. */
+  readonly #parkable = new Set<ActiveSession>();
 
   /**
    * @internal
@@ -48,6 +48,7 @@ export class Sessions {
    * Opens a session, whose frames are submitted with it.
    * @param pendingMax frames that may wait for the one under way
    * @param snapshot what it is to go on with; default: as the model says that it begins
+   * @param parksIdle may be parked while it is idle, when another one finds no room
    * @throws TypeError or RangeError on a model that is none of streams or not the engine's, or a snapshot of
    * another one; QueueFullError when there is no room now, RangeError when there never is
    */
@@ -55,16 +56,20 @@ export class Sessions {
     model: StreamModel,
     pendingMax: number,
     snapshot?: Uint8Array,
+    parksIdle = false,
   ): ActiveSession {
     checkKnown(model, this.#models);
-    const session: ActiveSession = new Session(model, pendingMax);
+    const session: ActiveSession = new Session(
+      model,
+      pendingMax,
+      parksIdle,
+    );
     if (snapshot !== undefined) {
       const { stateBytes } = session.frame;
       const { saved, framesDone } = readSnapshot(model, stateBytes, snapshot);
       session.saved = saved;
       session.framesDone = framesDone;
     }
-    session.usedAt = this.#uses++;
     this.resume(session);
     this.#open.add(session);
     return session;
@@ -109,7 +114,7 @@ export class Sessions {
     const session = request.session!;
     this.resume(session);
     this.#executor.admit(request);
-    session.usedAt = this.#uses++;
+    this.#used(session);
     session.current = request;
     session.frame.begin(request);
   }
@@ -166,6 +171,14 @@ export class Sessions {
     this.#memory.load(session, session.saved);
     session.isResident = true;
     session.saved = undefined;
+    this.#used(session);
+  }
+
+  /** It is the last to be parked. */
+  #used(session: ActiveSession): void {
+    if (!session.parksIdle) return;
+    this.#parkable.delete(session);
+    this.#parkable.add(session);
   }
 
   /** Where there is none, idle sessions that may be are parked, the longest idle first. */
@@ -184,13 +197,8 @@ export class Sessions {
   }
 
   #longestIdle(): ActiveSession | undefined {
-    let longest: ActiveSession | undefined;
-    for (const session of this.#open) {
-      const { parksIdle, isResident, usedAt } = session;
-      if (!parksIdle || !isResident || !isFree(session)) continue;
-      if (longest === undefined || usedAt < longest.usedAt) longest = session;
-    }
-    return longest;
+    for (const session of this.#parkable) if (isFree(session)) return session;
+    return undefined;
   }
 
   /** Copies a session's state out and gives its room away. */
@@ -231,11 +239,13 @@ export class Sessions {
       }
     }
     this.#open.clear();
+    this.#parkable.clear();
   }
 
   #vacate(session: ActiveSession): void {
     this.#memory.close(session);
     session.isResident = false;
+    this.#parkable.delete(session);
   }
 
   get #memory(): SessionMemory {

@@ -157,8 +157,12 @@ export class StreamSession<
     if (refusal) throw refusal;
     this.#host = host;
     this.#deadlineMs = deadlineMs;
-    this.#session = host.core.sessions.open(model, pendingMax, snapshot);
-    this.#session.parksIdle = parkIdle;
+    this.#session = host.core.sessions.open(
+      model,
+      pendingMax,
+      snapshot,
+      parkIdle,
+    );
   }
 
   /** Frames done since it began, or was reset; those before a snapshot count. */
