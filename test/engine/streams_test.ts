@@ -354,6 +354,15 @@ Deno.test("more streams than slots: idle ones that may be parked make room", asy
   assert.equal(parked.lastIndexOf(true) + 1, parked.indexOf(false));
 });
 
+Deno.test("a stream that was fed is parked after one that was not", async () => {
+  await using engine = await created({ models: [model], slotBytes: 4096 });
+  const fed = engine.open(model, { parkIdle: true });
+  const idle = engine.open(model, { parkIdle: true });
+  await fed.push(frameOf(0));
+  while (!fed.parked && !idle.parked) engine.open(model);
+  assert(idle.parked && !fed.parked);
+});
+
 Deno.test("pipe gives results in order and looks no further ahead than it says", async () => {
   await using engine = await created();
   const stream = engine.open(model);
