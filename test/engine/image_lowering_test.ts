@@ -141,6 +141,30 @@ for (const [what, { body, kernels }] of Object.entries(fused)) {
   });
 }
 
+Deno.test("CenterCropPad takes the middle; of an odd rest the smaller half is left out before it", () => {
+  const [height, width, channels] = SIZE;
+  for (const [rows, columns] of [[2, 2], [5, 1], [4, 3], [1, 4]]) {
+    const cell = cellOf((op, x) => ({ y: op.CenterCropPad(x, rows, columns) }));
+    const top = Math.floor((height - rows) / 2);
+    const left = Math.floor((width - columns) / 2);
+    const inputs = requests(cell, 3);
+    const results = runRequests(onceModel(cell), inputs, {
+      policy: merged({ batchSizeMax: 3 }),
+    });
+    inputs.forEach(([x], i) => {
+      const expected = Array.from({ length: rows }, (_, row) => {
+        const at = ((top + row) * width + left) * channels;
+        return x.slice(at, at + columns * channels);
+      }).flat();
+      assert.deepEqual(
+        [...results[i].y.data],
+        expected,
+        `${rows} x ${columns}`,
+      );
+    });
+  }
+});
+
 Deno.test("lowerCell() computes fewer rows at once where scratch rows are large; the bits stay", () => {
   const width = Math.floor(SCRATCH_ROWS_BYTES / 4 / 5);
   const cell = defineCell({

@@ -87,6 +87,22 @@ Deno.test("a stall holds a source's frames back and lets them go at once", () =>
   assert(mean > 9 && mean < 17, `${mean} frames a burst`);
 });
 
+Deno.test("a stall is ten periods long unless told", () => {
+  const arrivalsNs = (stalls: Partial<StreamSources>) =>
+    arrivals({ stallEveryNs: 400 * MS, ...stalls })
+      .reduce((sum, { atNs }) => sum + atNs, 0);
+  assert.equal(arrivalsNs({}), arrivalsNs({ stallNs: 80 * MS }));
+  assert.notEqual(arrivalsNs({}), arrivalsNs({ stallNs: 8 * MS }));
+});
+
+Deno.test("sources begin in every part of their first period", () => {
+  const quarters = [0, 0, 0, 0];
+  for (const { frame, madeNs } of arrivals({ streams: 1000 })) {
+    if (frame === 0) quarters[Math.floor(4 * madeNs / (8 * MS))]++;
+  }
+  for (const count of quarters) assert(Math.abs(count - 250) < 50, `${count}`);
+});
+
 Deno.test("a source's times do not depend on how many others there are", () => {
   const jitterNs = 5 * MS;
   const stallEveryNs = 300 * MS;
