@@ -53,6 +53,9 @@ export interface StreamArrival {
   readonly atNs: number;
 }
 
+/** Seeds of sources. */
+const SEEDS = 2 ** 31;
+
 const isTime = number(
   "a positive number of nanoseconds",
   (value) => value > 0 && Number.isFinite(value),
@@ -117,7 +120,8 @@ export function* streamLoad(
       "periodNs",
     ]);
     for (let i = 0; i < checked.streams; i++) {
-      const source = new Source(checked, prng.fork(`stream ${stream}`));
+      // Not forked by number: first draws of labels that are alike are, too.
+      const source = new Source(checked, new Prng(prng.int(SEEDS)));
       const upcoming = new Upcoming(stream++, group, source);
       if (upcoming.madeNs < durationNs) heap.push(upcoming);
     }
@@ -153,7 +157,8 @@ class Source {
   }
 
   madeNs(frame: number): number {
-    return Math.round(this.#phaseNs + frame * this.#options.periodNs);
+    // Not rounded: a phase just below the period is none of its own.
+    return Math.floor(this.#phaseNs + frame * this.#options.periodNs);
   }
 
   /** When a frame arrives that was made then; asked in the order of frames. */

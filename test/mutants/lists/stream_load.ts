@@ -73,9 +73,17 @@ export const MUTANTS: MutantList = [
   {
     id: "stream_load.own-numbers",
     file: FILE,
-    from: "new Source(checked, prng.fork(`stream ${stream}`))",
+    from: "new Source(checked, new Prng(prng.int(SEEDS)))",
     to: "new Source(checked, prng)",
     tests: TESTS,
     why: "a source's times do not depend on others",
+  },
+  {
+    id: "stream_load.phases-apart",
+    file: FILE,
+    from: "new Prng(prng.int(SEEDS))",
+    to: "prng.fork(`stream ${stream}`)",
+    tests: TESTS,
+    why: "sources that are numbered one after the other do not tick together",
   },
 ];
