@@ -108,6 +108,25 @@ const ASKED: Readonly<Record<string, [() => unknown, RegExp]>> = {
     () => decoder({ banned: [0, 1, 2, 3, 4] }),
     /All 5 tokens of "m.onnx" are banned/,
   ],
+  "a decoder whose scores read nothing of earlier steps": [
+    () => {
+      const { graph, ...file } = readModel(tinyDecoder(TINY_DECODER), {
+        label: "m.onnx",
+      });
+      const { outputs: [embedding] } = graph.nodes.find(({ inputs }) =>
+        inputs.includes("input_ids")
+      )!;
+      const nodes = graph.nodes.map((node) =>
+        node.outputs[0] === "logits"
+          ? { ...node, inputs: [embedding, node.inputs[1]] }
+          : node
+      );
+      return decoderModel({ ...file, graph: { ...graph, nodes } }, {
+        decoder: {},
+      });
+    },
+    /output "logits": scores depend on one token alone/,
+  ],
   "a decoder of a free size": [
     () => decoder({}, {}, { sizesMax: { sequence_length: 4 } }),
     /size "sequence_length": a decoder takes a token in every step/,
@@ -124,16 +143,17 @@ for (const [what, [ask, expected]] of Object.entries(ASKED)) {
   });
 }
 
+const TINY_DECODER: TinyDecoder = {
+  ...{ shared: "no", mask: "none", scale: "scores", positions: "rotary" },
+  ...{ layers: 1, heads: 2, size: 2, vocabulary: 5, seed: 1 },
+};
+
 function decoder(
   options: DecoderOptions,
   sizes: Partial<TinyDecoder> = {},
   given: Omit<DecoderModelOptions, "decoder"> = {},
 ) {
-  const file = tinyDecoder({
-    ...{ shared: "no", mask: "none", scale: "scores", positions: "rotary" },
-    ...{ layers: 1, heads: 2, size: 2, vocabulary: 5, seed: 1 },
-    ...sizes,
-  });
+  const file = tinyDecoder({ ...TINY_DECODER, ...sizes });
   return decoderModel(readModel(file, { label: "m.onnx" }), {
     decoder: options,
     ...given,

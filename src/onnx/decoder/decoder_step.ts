@@ -63,6 +63,11 @@ export function decoderStep(
   }
   const positions = new Positions(file, step, place);
   const { graph, known, caches, masks } = pastFree(step, positions, place);
+  if (caches.length + step.states.length === 0) {
+    place.in(`output ${quoted(step.logits)}`).fail(
+      "scores depend on one token alone: no attention reads what earlier steps hand on",
+    );
+  }
   for (const node of graph.nodes) {
     if (node.domain !== DECODER_DOMAIN) checkOperator(node, place.node(node));
   }
