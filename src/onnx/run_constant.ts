@@ -1,4 +1,4 @@
-/** A node whose inputs are constants, run when a file is loaded. */
+/** A node whose inputs are known, run when a file is loaded or a request is unfolded. */
 import { runPlain } from "../plain/registry.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
 import type { OnnxNode } from "./ir.ts";

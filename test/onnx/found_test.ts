@@ -131,6 +131,24 @@ const ASKED: Readonly<Record<string, [() => unknown, RegExp]>> = {
     () => decoder({}, {}, { sizesMax: { sequence_length: 4 } }),
     /size "sequence_length": a decoder takes a token in every step/,
   ],
+  "an operator that refuses what is computed on the way": [
+    () =>
+      onnxModel(
+        readModel(writeModel({
+          graph: {
+            inputs: [{ name: "x", dims: [1, "n"] }],
+            outputs: [{ name: "y" }],
+            nodes: [
+              { ...node("Cast", ["x"], ["c"]), name: "cast" },
+              node("CumSum", ["c", "axis"], ["y"]),
+            ],
+            initializers: { axis: plainOf("int64", [], [1]) },
+          },
+        })),
+        { sizesMax: { n: 4 } },
+      ),
+    /node "cast"/,
+  ],
   "a free size that shapes fix": [
     () => onnxModel(freeFile(), { sizesMax: { n: 4 }, shapes: { x: [1, 3] } }),
     /size "n": it is free, and shapes say what it is/,

@@ -3,7 +3,7 @@
  * follows from inputs, sizes and constants without a product or a convolution may be; it is computed when somebody
  * needs it that no cell can serve, such as a count along the positions.
  */
-import { plainOperator, runPlain } from "../../plain/registry.ts";
+import { plainOperator } from "../../plain/registry.ts";
 import {
   plainOf,
   type PlainTensor,
@@ -11,7 +11,8 @@ import {
 } from "../../tensor/plain_tensor.ts";
 import { elementCount } from "../../tensor/tensor.ts";
 import type { OnnxGraph, OnnxNode } from "../ir.ts";
-import { quoted } from "../place.ts";
+import { type Place, quoted } from "../place.ts";
+import { runConstant } from "../run_constant.ts";
 import { type Dim, substituteDim } from "../shapes/dim.ts";
 import type { InferredValues } from "../shapes/infer_graph.ts";
 import { elementsValue, type InferredValue } from "../shapes/value.ts";
@@ -43,6 +44,7 @@ export class HostValues {
     graph: OnnxGraph,
     readonly values: InferredValues,
     readonly free: FreeAxis,
+    readonly place: Place,
   ) {
     this.#inputs = new Set(graph.inputs.map(({ name }) => name));
     for (const node of graph.nodes) {
@@ -167,11 +169,10 @@ export class HostValues {
     }
     const node = this.#producers.get(name);
     if (!node) throw new RangeError(`There is no value ${quoted(name)}`);
-    const results = runPlain(
-      node.op,
+    const results = runConstant(
+      node,
       node.inputs.map((input) => input === "" ? undefined : valueOf(input)),
-      node.attributes,
-      { opset: node.version, outputs: node.outputs.length },
+      this.place.node(node),
     );
     return results[node.outputs.indexOf(name)];
   }

@@ -59,7 +59,7 @@ export function sequenceModel(
 ): SequenceModel {
   const known = knownValues(values, new Map([[free.name, 2]]));
   const graph = fuseParts(given, known);
-  const host = new HostValues(graph, values, free);
+  const host = new HostValues(graph, values, free, place);
   const attentions = findAttention(graph, values, known, host);
   const masks = new Masks(host, place);
   const roles = rolesOf(graph, values, known, host, attentions, place);
