@@ -149,6 +149,20 @@ const ASKED: Readonly<Record<string, [() => unknown, RegExp]>> = {
       ),
     /node "cast"/,
   ],
+  "rows of positions that are no words": [
+    () =>
+      onnxModel(
+        readModel(writeModel({
+          graph: {
+            inputs: [{ name: "x", type: "bool", dims: [1, "n", 6] }],
+            outputs: [{ name: "y" }],
+            nodes: [node("Not", ["x"], ["y"])],
+          },
+        })),
+        { sizesMax: { n: 4 } },
+      ),
+    /of a position are 6 bytes, rows of positions whole numbers of 4; give the size in "sizes"/,
+  ],
   "a free size that shapes fix": [
     () => onnxModel(freeFile(), { sizesMax: { n: 4 }, shapes: { x: [1, 3] } }),
     /size "n": it is free, and shapes say what it is/,

@@ -8,8 +8,9 @@ import {
 import type { CacheSpec } from "../../graph/cache.ts";
 import type { Cell, Phase } from "../../graph/cell.ts";
 import type { CacheRef, Value } from "../../graph/operator.ts";
+import { type RowShape, shapeOf } from "../../graph/row_layout.ts";
 import type { PlainType } from "../../tensor/plain_tensor.ts";
-import { type Dtype, elementCount } from "../../tensor/tensor.ts";
+import { type Dtype, elementBytes, elementCount } from "../../tensor/tensor.ts";
 import type { OnnxGraph, OnnxNode } from "../ir.ts";
 import { plainOperator, runPlain } from "../../plain/registry.ts";
 import { OnnxError, type Place, quoted } from "../place.ts";
@@ -80,6 +81,7 @@ export function lowerGraph(
   place: Place,
   { outputs, inputs: further = {}, caches = [], ...frame }: CellFrame = {},
 ): LoweredGraph {
+  const isRagged = frame.tokensMax !== undefined;
   const read = new Set(graph.nodes.flatMap(readNames));
   for (const { name } of graph.outputs) read.add(name);
   const inputs = graph.inputs.map((_, i) => i).filter((i) =>
@@ -89,7 +91,9 @@ export function lowerGraph(
     const { name } = graph.inputs[i];
     const at = place.in(`input ${quoted(name)}`);
     const { type, dims } = known.get(name)!;
-    return [`x${i}`, row(rowType(type, at), rowDims(dims, at))] as const;
+    const shape = row(rowType(type, at), rowDims(dims, at));
+    if (isRagged) checkToken(shape, at);
+    return [`x${i}`, shape] as const;
   });
   const marks: Mark[] = [];
   const cell = defineCell<string, string, string>({
@@ -112,13 +116,30 @@ export function lowerGraph(
         const upTo = lowering.node(node);
         if (upTo !== undefined) marks.push({ upTo, node });
       }
-      const result = (name: string) => lowering.result(name);
+      const result = (name: string) => {
+        const value = lowering.result(name);
+        if (isRagged) checkToken(value, place.in(`output ${quoted(name)}`));
+        return value;
+      };
       return outputs ? outputs(op, result, values) : Object.fromEntries(
         graph.outputs.map(({ name }, i) => [`y${i}`, result(name)]),
       );
     },
   });
   return { cell, inputs, nodes: nodesOf(cell, marks) };
+}
+
+/** Rows of positions lie one after the other, each where a word begins. */
+function checkToken(row: RowShape, at: Place): void {
+  if (row.dtype === "q8") return;
+  const bytes = row.width * elementBytes(row.dtype);
+  if (bytes % 4 === 0) return;
+  at.fail(
+    `${row.dtype}[${
+      shapeOf(row)
+    }] of a position are ${bytes} bytes, rows of positions whole numbers of 4; ` +
+      `give the size in "sizes"`,
+  );
 }
 
 /** Values up to this one are of the node, or of those before it. */
