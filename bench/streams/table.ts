@@ -6,10 +6,14 @@ import type { ModelStreams } from "./measure.ts";
 /** Streams carried, by model, policy and workers; peers below. */
 export function carriedTable(models: readonly ModelStreams[]): Table {
   const rows: Table["rows"][number][] = [];
-  for (const { model, carried, peers } of models) {
+  for (const { model, periodMs, carried, peers } of models) {
     if (rows.length > 0) rows.push(null);
     for (const { policy, workers, streams, trials, half } of carried) {
       const best = trials.find((trial) => trial.streams === streams);
+      const frameUs = (cores: number | undefined) =>
+        half === undefined || cores === undefined
+          ? "-"
+          : (1000 * periodMs * cores / half.streams).toFixed(1);
       rows.push([
         model,
         policy,
@@ -18,14 +22,8 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
         best ? (streams / best.cores).toFixed(0) : "-",
         ...peerRatios(streams, peers),
         best ? best.p999Ms.toFixed(2) : "-",
-        half
-          ? (1e6 * half.cores / framesPerS(half.streams, model, models))
-            .toFixed(1)
-          : "-",
-        half?.mainCores === undefined
-          ? "-"
-          : (1e6 * half.mainCores / framesPerS(half.streams, model, models))
-            .toFixed(1),
+        frameUs(half?.cores),
+        frameUs(half?.mainCores),
       ].map((text) => ({ text })));
     }
   }
@@ -65,15 +63,6 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
     ],
     rows,
   };
-}
-
-function framesPerS(
-  streams: number,
-  model: string,
-  models: readonly ModelStreams[],
-): number {
-  const { periodMs } = models.find((one) => one.model === model)!;
-  return streams * 1000 / periodMs;
 }
 
 /** Over what each peer gets through frame by frame. */
