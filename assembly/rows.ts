@@ -40,6 +40,27 @@ export function copy_rows(m: i32, bytes: i32, aRows: usize, outRows: usize): voi
   }
 }
 
+/** Single elements, four in a turn: reading one of two states that lie beside each other is such a copy. */
+// @ts-ignore: decorator
+@inline
+function copyWords(count: i32, from: usize, fromBytes: usize, to: usize, toBytes: usize): void {
+  for (; count >= 4; count -= 4) {
+    const a = load<u32>(from);
+    const b = load<u32>(from + fromBytes);
+    from += 2 * fromBytes;
+    const c = load<u32>(from);
+    const d = load<u32>(from + fromBytes);
+    from += 2 * fromBytes;
+    store<u32>(to, a);
+    store<u32>(to + toBytes, b);
+    to += 2 * toBytes;
+    store<u32>(to, c);
+    store<u32>(to + toBytes, d);
+    to += 2 * toBytes;
+  }
+  for (; count > 0; --count, from += fromBytes, to += toBytes) store<u32>(to, load<u32>(from));
+}
+
 /**
  * Copies a block of pixels between images of different sizes: in every row `lines` times
  * `pieces` pieces of `bytes` bytes, so many bytes apart in either image. Cropping an
@@ -55,7 +76,8 @@ export function copy_blocks(
     checkLeast(pieces, 1);
     checkLeast(bytes, 0);
     assert(((bytes | aLine | aPiece | outLine | outPiece) & 3) == 0, "bytes and distances must be multiples of 4");
-    checkRows(aRows, m, <usize>((lines - 1) * aLine + (pieces - 1) * aPiece + bytes));
+    // Programs of cells read mirrored pieces: aPiece is less than 0 there, and rows begin at the last one.
+    checkRows(aRows, m, <usize>((lines - 1) * aLine + max(0, (pieces - 1) * aPiece) + bytes));
     checkRows(outRows, m, <usize>((lines - 1) * outLine + (pieces - 1) * outPiece + bytes));
   }
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
@@ -63,7 +85,7 @@ export function copy_blocks(
     let to = row(outRows, at);
     for (let y = 0; y < lines; ++y, from += aLine, to += outLine) {
       if (bytes == 4) {
-        for (let x = 0; x < pieces; ++x) store<u32>(to + <usize>(x * outPiece), load<u32>(from + <usize>(x * aPiece)));
+        copyWords(pieces, from, aPiece, to, outPiece);
       } else {
         for (let x = 0; x < pieces; ++x) {
           memory.copy(to + <usize>(x * outPiece), from + <usize>(x * aPiece), bytes);

@@ -168,3 +168,41 @@ Deno.test("random cells keep to what kernels assert of their operands", async ()
     { numRuns: propertyRuns(100) },
   );
 });
+
+Deno.test("lowerCell() copies mirrored slices of a row together", () => {
+  const mirrored = (others: boolean) =>
+    defineCell<"x", string>({
+      name: "mirrored",
+      inputs: { x: f32(8) },
+      body: (op, { x }) => {
+        const slices = [6, 4, 2].map((at) =>
+          op.Slice(op.Reshape(x, [8]), at, at + 1)
+        );
+        const y = op.Concat(...slices, x, slices[0]);
+        return { y, ...(others && { z: op.Neg(slices[1]) }) };
+      },
+    });
+  const copies = ["offset", "copy_blocks", "offset", "copy_rows"];
+  assert.deepEqual(kernelsOf(mirrored(false)), [
+    ...copies,
+    ...["offset", "copy_rows"],
+  ]);
+  for (const others of [false, true]) {
+    check(mirrored(others), [[[1, 2, 3, 4, 5, 6, 7, 8]], [[
+      ...[9, 8, 7, 6, 5, 4, 3, 2],
+    ]]], [2]);
+  }
+  // Neither two alone nor such as are no run.
+  const apart = defineCell({
+    name: "apart",
+    inputs: { x: f32(8), a: f32(8) },
+    body: (op, { x, a }) => ({
+      y: op.Concat(
+        ...[5, 4, 1].map((at) => op.Slice(x, at, at + 1)),
+        ...[op.Slice(a, 0, 1), op.Slice(x, 0, 2)],
+      ),
+    }),
+  });
+  assert(!kernelsOf(apart).includes("copy_blocks"));
+  check(apart, [[[1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 0, 0, 0, 1]]], [2]);
+});

@@ -30,6 +30,7 @@ import {
   type TableRef,
   type TurnArgument,
 } from "./cell_program.ts";
+import { neededCalls } from "./needed_calls.ts";
 import { type CACHE_TABLES, cacheTable, portLayout } from "./task_layout.ts";
 
 /** Puts constant data into the shared memory and says where; 16-byte aligned. */
@@ -170,7 +171,7 @@ export class Lowering extends CellUses {
       cachePositions: cell.caches.map(({ positionsMax }) => positionsMax),
       localCaches: this.#localCaches,
       ragged: cell.tokensMax !== undefined,
-      calls: this.#calls,
+      calls: neededCalls(this.#calls),
       fixedTables: this.#fixedTables,
       rowsPerCall,
       tableBytes: this.#tableBytes,

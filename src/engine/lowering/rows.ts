@@ -17,14 +17,21 @@ export const rows: Lowerings<RowOperator> = {
     if (out.image) return stackImages(operator.inputs, out, lowering);
     const to = lowering.output(out);
     let bytes = 0;
-    for (const part of operator.inputs) {
+    for (let i = 0; i < operator.inputs.length;) {
+      const part = operator.inputs[i];
       const partBytes = lastAxis(part) * BYTES_PER_ELEMENT;
+      const run = rowsOf(out) === 1
+        ? sliceRun(operator.inputs, i, lowering)
+        : undefined;
+      const count = run?.count ?? 1;
       copyParts(lowering, {
-        ...{ count: rowsOf(out), bytes: partBytes },
-        ...{ from: lowering.tableOf(part), apart: partBytes },
-        ...{ to: lowering.offset(to, bytes), toApart: bytesApart(out) },
+        ...{ count: run?.count ?? rowsOf(out), bytes: partBytes },
+        ...{ from: lowering.tableOf(part), apart: run?.apart ?? partBytes },
+        to: lowering.offset(to, bytes),
+        toApart: run ? partBytes : bytesApart(out),
       });
-      bytes += partBytes;
+      bytes += count * partBytes;
+      i += count;
     }
   },
 
@@ -77,6 +84,60 @@ function copyParts(
       ...[from, to],
     ]);
   }
+}
+
+/** Slices that are worth one call together. */
+const RUN_LEAST = 3;
+
+/**
+ * Neighbours of a Concat, of one width, that are slices of one row, each as far from the one before: what padding by
+ * mirroring consists of.
+ * @returns how many from `first` on, and bytes from one to the next, less than 0 where they are mirrored
+ */
+function sliceRun(
+  parts: readonly Value[],
+  first: number,
+  lowering: Lowering,
+): { count: number; apart: number } | undefined {
+  const slice = sliceOf(parts[first], lowering);
+  if (slice === undefined) return undefined;
+  let apart: number | undefined;
+  let count = 1;
+  for (let last = slice; first + count < parts.length; count++) {
+    const next = sliceOf(parts[first + count], lowering);
+    const isOfRow = next?.x === slice.x && next.width === slice.width;
+    if (
+      !isOfRow || next.start - last.start !== (apart ?? next.start - last.start)
+    ) {
+      break;
+    }
+    apart = next.start - last.start;
+    last = next;
+  }
+  return apart !== undefined && count >= RUN_LEAST
+    ? { count, apart: apart * BYTES_PER_ELEMENT }
+    : undefined;
+}
+
+/** The row that a value is a slice of, and where; undefined for another one. */
+function sliceOf(
+  value: Value,
+  lowering: Lowering,
+): { x: Value; start: number; width: number } | undefined {
+  const producer = lowering.producer(unshaped(value, lowering));
+  if (producer?.op !== "Slice") return undefined;
+  const { start, inputs: [x] } = producer;
+  return rowsOf(x) === 1
+    ? { x: unshaped(x, lowering), start, width: value.width }
+    : undefined;
+}
+
+/** A value before it was reshaped: the same memory. */
+function unshaped(value: Value, lowering: Lowering): Value {
+  const producer = lowering.producer(value);
+  return producer?.op === "Reshape"
+    ? unshaped(producer.inputs[0], lowering)
+    : value;
 }
 
 /**

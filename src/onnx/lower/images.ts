@@ -4,6 +4,7 @@ import type { WindowAttributes } from "../../graph/operators/images.ts";
 import { elementCount, type Tensor, tensor } from "../../tensor/tensor.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
 import { MADE_ELEMENTS_MAX, type Operand } from "./operand.ts";
+import { trimTaps, type Window } from "./trim_taps.ts";
 
 type Four = [number, number, number, number];
 
@@ -28,7 +29,7 @@ function isSpatial({ rank, imageSize }: Operand): boolean {
 export function windowOf(
   view: LoweredNode,
   kernel: readonly number[],
-): Required<WindowAttributes> | undefined {
+): Window | undefined {
   const { dims } = view.operand();
   const ones = kernel.map(() => 1);
   const strides = view.ints("strides") ?? ones;
@@ -72,10 +73,15 @@ const conv: NodeLowering = (view) => {
   if (!isSpatial(x) || !view.isWeight(1) || !view.isWeight(2) || !weight) {
     return undefined;
   }
-  const window = windowOf(view, weight.shape.slice(2));
-  if (!window) return undefined;
+  const given = windowOf(view, weight.shape.slice(2));
+  if (!given) return undefined;
   const bias = view.weight(2) ?? view.takeBias(1);
-  return view.op.Conv(x.image, fourAxes(weight), {
+  const { weight: taps, window } = trimTaps(
+    fourAxes(weight),
+    given,
+    x.imageSize!,
+  );
+  return view.op.Conv(x.image, taps, {
     ...window,
     group: view.int("group", 1),
     ...(bias && { bias }),

@@ -37,7 +37,7 @@ export interface BlocksSize {
 export const copyBlocksCase = caseFamily<BlocksSize>(
   ({ prng }) => ({
     lines: 1 + prng.int(5),
-    pieces: 1 + prng.int(5),
+    pieces: 1 + prng.int(9),
     n: drawSize(prng),
     pieceGap: prng.int(4),
     lineGap: prng.int(4),
