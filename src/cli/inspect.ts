@@ -1,22 +1,37 @@
 /** `shoal inspect`: what an ONNX file becomes. */
 import type { Cell } from "../graph/cell.ts";
+import type { Model } from "../graph/model.ts";
 import type { Operator } from "../graph/operator.ts";
 import { productsOf } from "../graph/products.ts";
 import { type InputSpec, shapeText } from "../onnx/input_tensors.ts";
 import type { OnnxDecoder } from "../onnx/decoder/decoder_model.ts";
 import type { OnnxCellModel } from "../onnx/model.ts";
+import type { Diagram } from "../report/diagram.ts";
+import { svgOf } from "../report/diagram_svg.ts";
+import { dotOf } from "../report/dot.ts";
 import { renderTable, type Table } from "../report/table.ts";
+import { cellDiagram } from "./cell_diagram.ts";
+import { writeText } from "./files.ts";
 import {
   DECODER_HELP,
   DECODER_OPTIONS,
   loadDecoder,
   refuseDecoderOptions,
 } from "./onnx_decoder.ts";
-import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
-import { readOptions } from "./options.ts";
-import { print, stdoutColor } from "./terminal.ts";
+import {
+  type FileOptions,
+  loadFile,
+  ONNX_HELP,
+  ONNX_OPTIONS,
+} from "./onnx_file.ts";
+import { zeroElements } from "./onnx_inputs.ts";
+import { readOptions, see } from "./options.ts";
+import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
 
 const NAME = "shoal inspect";
+
+/** Characters of a line of operators in a drawing. */
+const BOX_LINE_MAX = 44;
 
 const HELP = `${NAME} MODEL.onnx [options]
 
@@ -25,36 +40,97 @@ operators of a cell, its parameters, and the multiply-accumulates of one request
 
 ${ONNX_HELP}
 ${DECODER_HELP}
-  --json            as JSON`;
+  --json            as JSON
+  --dot             as a drawing of the graph of cells that a request is, in Graphviz's language
+  --svg FILE        writes this drawing to a file`;
 
 export async function inspect(args: string[]): Promise<number> {
   const given = readOptions({
     name: NAME,
     help: HELP,
-    options: { ...ONNX_OPTIONS, ...DECODER_OPTIONS, json: { type: "boolean" } },
+    options: {
+      ...ONNX_OPTIONS,
+      ...DECODER_OPTIONS,
+      json: { type: "boolean" },
+      dot: { type: "boolean" },
+      svg: { type: "string" },
+    },
     positionalsMax: 1,
   }, args);
   if (given === undefined) return 0;
   const { values, positionals } = given;
-  if (values.decoder) {
-    const model = await loadDecoder(NAME, positionals[0], values);
-    const cells = model.cells.map(aboutCell);
-    if (values.json === true) {
-      const { name, inputs, positionsMax, notes } = model;
-      const about = { name, inputs, positionsMax, cells, notes };
-      print(JSON.stringify(about, null, 2));
-    } else print(textOfDecoder(model, cells));
-    return 0;
+  if (values.dot && values.json) {
+    throw new UsageError(`--dot or --json, not both${see(NAME)}`);
   }
-  refuseDecoderOptions(values);
-  const model = await loadFile(NAME, positionals[0], values);
-  const cells = model.cells.map(aboutCell);
-  if (values.json === true) {
-    const { name, inputs, results, whyOneRow, notes } = model;
-    const about = { name, inputs, results, whyOneRow, cells, notes };
-    print(JSON.stringify(about, null, 2));
-  } else print(textOf(model, cells));
+  const inspected = values.decoder
+    ? decoderOf(await loadDecoder(NAME, positionals[0], values))
+    : await fileOf(positionals[0], values);
+  if (values.svg !== undefined) {
+    writeText(values.svg, svgOf(diagramOf(inspected)));
+    progress(`saved: ${values.svg}`);
+  }
+  if (values.dot) print(dotOf(diagramOf(inspected)));
+  else if (values.json) print(JSON.stringify(inspected.about, null, 2));
+  else print(inspected.text());
   return 0;
+}
+
+/** A model with what is printed of it. */
+interface Inspected {
+  readonly model: Model;
+  /** What a request brings, in lines. */
+  readonly inputs: readonly string[];
+  /** What is drawn. */
+  readonly request: unknown;
+  readonly cells: readonly AboutCell[];
+  readonly about: unknown;
+  text(): string;
+}
+
+async function fileOf(
+  path: string | undefined,
+  values: FileOptions & Parameters<typeof refuseDecoderOptions>[0],
+): Promise<Inspected> {
+  refuseDecoderOptions(values);
+  const model = await loadFile(NAME, path, values);
+  const cells = model.cells.map(aboutCell);
+  const { name, inputs, results, whyOneRow, notes } = model;
+  return {
+    ...{ model, cells },
+    inputs: inputs.map(specText),
+    request: zeroElements(inputs),
+    about: { name, inputs, results, whyOneRow, cells, notes },
+    text: () => textOf(model, cells),
+  };
+}
+
+function decoderOf(model: OnnxDecoder): Inspected {
+  const cells = model.cells.map(aboutCell);
+  const { name, inputs, positionsMax, notes } = model;
+  return {
+    ...{ model, cells },
+    inputs: ["tokens: i32[any]", ...inputs.map(specText)],
+    request: {
+      tokens: [0, 0].slice(0, positionsMax),
+      inputs: zeroElements(inputs),
+    },
+    about: { name, inputs, positionsMax, cells, notes },
+    text: () => textOfDecoder(model, cells),
+  };
+}
+
+function diagramOf({ model, request, inputs, cells }: Inspected): Diagram {
+  return cellDiagram({
+    ...{ model, request, inputs },
+    linesOf: (_, i) => {
+      const { parameters, products } = cells[i];
+      return [
+        shortName(model, cells[i]),
+        ...linesOfOperators(cells[i]),
+        `${parameters} parameters, ${products} products`,
+      ];
+    },
+  });
 }
 
 interface AboutCell {
@@ -101,10 +177,43 @@ function parametersOf(operator: Operator): number {
   }, 0);
 }
 
-const listed = (specs: readonly InputSpec[]) =>
-  specs.map((spec) => `  ${spec.name}: ${spec.dtype}${shapeText(spec)}`);
+const specText = (spec: InputSpec) =>
+  `${spec.name}: ${spec.dtype}${shapeText(spec)}`;
 
-function tableOf(cells: readonly AboutCell[]): string {
+const listed = (specs: readonly InputSpec[]) =>
+  specs.map((spec) => `  ${specText(spec)}`);
+
+/** Without the model's. */
+function shortName(model: Pick<Model, "name">, { name }: AboutCell): string {
+  const before = `${model.name}/`;
+  return name.startsWith(before) ? name.slice(before.length) : name;
+}
+
+function operatorsOf({ operators }: AboutCell): string[] {
+  return Object.entries(operators).map(([op, count]) =>
+    count === 1 ? op : `${count} ${op}`
+  );
+}
+
+/** Operators of a box, some to a line. */
+function linesOfOperators(cell: AboutCell): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const text of operatorsOf(cell)) {
+    const joined = line === "" ? text : `${line}, ${text}`;
+    if (line === "" || joined.length <= BOX_LINE_MAX) line = joined;
+    else {
+      lines.push(`${line},`);
+      line = text;
+    }
+  }
+  return line === "" ? lines : [...lines, line];
+}
+
+function tableOf(
+  model: Pick<Model, "name">,
+  cells: readonly AboutCell[],
+): string {
   const table: Table = {
     columns: [
       { title: "cell" },
@@ -113,25 +222,25 @@ function tableOf(cells: readonly AboutCell[]): string {
       { title: "parameters", align: "right" },
       { title: "products", align: "right" },
     ],
-    rows: cells.map(({ name, rows, operators, parameters, products }, i) => [
-      { text: name.slice(name.lastIndexOf(`/${i}`) + 1) },
-      { text: rows },
-      {
-        text: Object.entries(operators).map(([op, count]) =>
-          count === 1 ? op : `${count} ${op}`
-        ).join(", "),
-      },
-      { text: `${parameters}` },
-      { text: `${products}` },
-    ]),
+    rows: cells.map((about) => {
+      const { rows, parameters, products } = about;
+      return [
+        { text: shortName(model, about) },
+        { text: rows },
+        { text: operatorsOf(about).join(", ") },
+        { text: `${parameters}` },
+        { text: `${products}` },
+      ];
+    }),
   };
   return renderTable(table, { color: stdoutColor() }).trimEnd();
 }
 
 function textOfDecoder(
-  { name, inputs, positionsMax, notes }: OnnxDecoder,
+  model: OnnxDecoder,
   cells: readonly AboutCell[],
 ): string {
+  const { name, inputs, positionsMax, notes } = model;
   return [
     `${name}: a decoder of up to ${positionsMax} positions a request`,
     ...(inputs.length === 0 ? [] : [
@@ -139,7 +248,7 @@ function textOfDecoder(
       ...listed(inputs),
     ]),
     "",
-    tableOf(cells),
+    tableOf(model, cells),
     ...notes.map((note) => `- ${note}`),
     "Every request leaves at its own last step; those under way batch, whatever their lengths, under every policy.",
   ].join("\n");
@@ -162,7 +271,7 @@ function textOf(model: OnnxCellModel, cells: readonly AboutCell[]): string {
     "outputs",
     ...listed(model.results),
     "",
-    tableOf(cells),
+    tableOf(model, cells),
     ...model.notes.map((note) => `- ${note}`),
     free
       ? `Requests bring as many of ${

@@ -29,7 +29,6 @@ import { CellGraph } from "../graph/cell_graph.ts";
 import type { OnnxCellModel } from "../onnx/model.ts";
 import { MODELS } from "../models/registry.ts";
 import { cellLayers } from "../npu/cell_layers.ts";
-import { elementCount, elements } from "../tensor/tensor.ts";
 import { shapesOnly } from "../tensor/weights.ts";
 import { resnet50 } from "../npu/networks/resnet50.ts";
 import {
@@ -56,6 +55,7 @@ import {
   OPERAND_WORDS_MAX,
   WALKED_WORDS_MAX,
 } from "./limits.ts";
+import { zeroElements } from "./onnx_inputs.ts";
 import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
 import { integerOf, integerOption, readOptions } from "./options.ts";
 import { EXIT, progress, reportError, UsageError } from "./terminal.ts";
@@ -358,11 +358,7 @@ async function fileNetwork(path: string, flags: Flags): Promise<Network> {
   const { name, cells, inputs, notes } = model;
   for (const note of notes) progress(note);
   const graph = new CellGraph(model);
-  const zeros = inputs.map(({ name, dtype, shape }) => [
-    name,
-    elements(dtype, elementCount(shape)),
-  ]);
-  model.unfold(Object.fromEntries(zeros), graph);
+  model.unfold(zeroElements(inputs), graph);
   // A request of the greatest length, where that is free.
   const spec = inputs.find(({ free }) => free !== undefined);
   const tokens = spec?.free ? spec.shape[spec.free.axis] : 1;

@@ -95,6 +95,16 @@ export function givenRequests(
   return requests;
 }
 
+/** Zeros for every input, of the greatest length where an axis is free: what a request's graph is unfolded of. */
+export function zeroElements(inputs: readonly InputSpec[]): Elements {
+  return Object.fromEntries(
+    inputs.map(({ name, dtype, shape }) => [
+      name,
+      elements(dtype, elementCount(shape)),
+    ]),
+  );
+}
+
 /** Requests of a workload, taken from a few different ones. */
 export function requestInputs(
   requests: readonly Elements[],
