@@ -13,6 +13,8 @@ export type Outcome = "done" | "failed" | "cancelled" | "expired";
 export interface RequestRecord {
   /** See `Request.id`. */
   readonly id: number;
+  /** What its caller calls it (`RequestOptions.label`), if it does. */
+  readonly label?: string;
   /** The model's name. */
   readonly model: string;
   /** When it was due to arrive. */

@@ -9,6 +9,8 @@ import type { Model } from "../graph/model.ts";
 export interface Request<Tag = unknown, NodeTag = unknown> {
   /** Unique and ascending in order of arrival. */
   readonly id: number;
+  /** What its caller calls it; for records, not for decisions. */
+  readonly label?: string | undefined;
   /** The model that it was submitted to. */
   readonly model: Model;
   /** Its unfolded graph, which may still grow; empty until it is unfolded. */

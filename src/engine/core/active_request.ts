@@ -68,6 +68,8 @@ export class ActiveRequest<Slot = unknown> implements Request {
    * @internal
    */
   rows: FrameRows | undefined = undefined;
+  /** What its caller calls it. */
+  label: string | undefined = undefined;
   /**
    * Where its batches are written down, if anybody asked.
    * @internal

@@ -165,6 +165,7 @@ export class EngineCore {
       submission.onEnd,
       session,
     );
+    request.label = submission.label;
     if (submission.logBatches) request.log = new BatchLog();
     if (session) this.sessions.take(request, input, submission.into);
     else if (!this.#admission.isOpen(model)) {

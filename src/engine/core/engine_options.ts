@@ -72,6 +72,8 @@ export interface Submission {
   finishNs?: number;
   /** The workload ends growth after this many steps; policies do not see it. */
   stepsFixed?: number;
+  /** What records call it, beside its id. Default: nothing. */
+  label?: string;
   /** Write down the batches that it is in: ActiveRequest.log. Default: no. */
   logBatches?: boolean;
   /**

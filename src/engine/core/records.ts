@@ -50,6 +50,7 @@ export function requestRecord(
 ): RequestRecord {
   return {
     id: request.id,
+    ...(request.label !== undefined && { label: request.label }),
     model: request.model.name,
     arrivalNs: request.arrivalNs,
     startNs: request.startNs,

@@ -18,6 +18,11 @@ export interface RequestOptions {
   finishMs?: number;
   /** Also write down in which batches the request was: `timing.batches` of its result. Default false. */
   batches?: boolean;
+  /**
+   * What the caller calls the request; observers find it in what they are told (`Request.label`, `RequestRecord.label`).
+   * The rows of an input of several have the same one.
+   */
+  label?: string;
   /** Growing steps after which the workload ends the request (measurements); policies do not see it. */
   stepsFixed?: number;
 }

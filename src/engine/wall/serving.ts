@@ -73,6 +73,7 @@ const REQUEST_CHECKS: Checks<RequestOptions> = {
   deadlineMs: positive,
   finishMs: positive,
   batches: ofType("boolean"),
+  label: ofType("string"),
   stepsFixed: positiveInteger,
 };
 
@@ -269,6 +270,7 @@ export class ServingEngine {
               { finishNs: arrivalNs + msToNs(finishMs) }),
             ...(rest.stepsFixed !== undefined &&
               { stepsFixed: rest.stepsFixed }),
+            ...(rest.label !== undefined && { label: rest.label }),
             ...(rest.batches && { logBatches: true }),
             onEnd: ({ outcome, result, error }, endNs) => {
               if (outcome === "done" && request) {

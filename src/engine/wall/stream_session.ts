@@ -47,6 +47,8 @@ export interface FrameOptions<O extends OutputTypes = OutputTypes> {
   signal?: AbortSignal;
   /** As in StreamOptions, for this frame. */
   deadlineMs?: number;
+  /** As in RequestOptions. */
+  label?: string;
   /**
    * Arrays that results are written to, by name; default: fresh ones. Not to be looked at before the promise is
    * resolved; where it is rejected they may have been written.
@@ -85,6 +87,7 @@ const STREAM_CHECKS: Checks<StreamOptions> = {
 const FRAME_CHECKS: Checks<FrameOptions> = {
   signal: anything,
   deadlineMs: positive,
+  label: ofType("string"),
   into: ofType("object"),
 };
 
@@ -198,7 +201,7 @@ export class StreamSession<
     return new Promise((resolve, reject) => {
       const host = this.#host;
       const session = this.#session;
-      const { signal, deadlineMs = this.#deadlineMs, into } = options
+      const { signal, deadlineMs = this.#deadlineMs, into, label } = options
         ? checkedOptions("push()", options, FRAME_CHECKS)
         : NONE;
       const refusal = host.refusal();
@@ -227,6 +230,7 @@ export class StreamSession<
             input,
             arrivalNs,
             finishNs: arrivalNs + msToNs(deadlineMs),
+            ...(label !== undefined && { label }),
             ...(into && { into: into as Record<string, TensorData> }),
             onEnd({ outcome, result, error }, endNs) {
               if (outcome === "done") {
