@@ -2,7 +2,7 @@
  * Models of int8 beside ONNX Runtime, element by element: the small ones of the tests, and files quantised by `shoal
  * quantize`. Says where bits are equal; nothing is timed.
  *
- * Run: deno task bench:int8 [PATH...] [--requests 4] [--json]
+ * Run: deno task bench:int8 [PATH...] [--requests 4] [--recurrent] [--json]
  */
 import { readFileSync } from "node:fs";
 import { Prng } from "../../src/base/prng.ts";
@@ -29,7 +29,7 @@ const SLOT_BYTES = 2 ** 28;
 const REQUESTS_MAX = 1000;
 const MAX_ID = 100;
 
-const { files, requests, json } = taskSettings({
+const { files, requests, recurrent, json } = taskSettings({
   name: "bench:int8",
   positionalsMax: 1000,
   help: `bench:int8 [PATH...] [options]
@@ -39,10 +39,12 @@ small ones of the tests, and the files given, quantised.
 
   PATH              a file of floats; a folder is searched for *.onnx
   --requests N      seeded requests of each (default 4)
+  --recurrent       LSTMs of the files are quantised, too
   --json            the counts as JSON
 `,
   options: {
     requests: { type: "string" },
+    recurrent: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 }, ({ values, positionals }) => ({
@@ -51,6 +53,7 @@ small ones of the tests, and the files given, quantised.
     min: 1,
     max: REQUESTS_MAX,
   }),
+  recurrent: values.recurrent,
   json: values.json,
 }));
 
@@ -132,7 +135,9 @@ for (const [name, made] of Object.entries(CASES)) {
 
 async function quantised({ path, name }: ModelFile): Promise<void> {
   progress(name);
-  const { bytes } = await quantizeOnnx(new Uint8Array(readFileSync(path)));
+  const { bytes } = await quantizeOnnx(new Uint8Array(readFileSync(path)), {
+    recurrent,
+  });
   const model = onnxModel(readModel(bytes));
   const prng = new Prng(1).fork(name);
   const inputs = Array.from(

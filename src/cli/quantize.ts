@@ -4,7 +4,10 @@ import type { Result } from "../graph/result.ts";
 import type { OnnxCellModel } from "../onnx/model.ts";
 import { OnnxError } from "../onnx/place.ts";
 import { quantizeOnnx } from "../onnx/quantize.ts";
-import type { QuantizedFile } from "../onnx/quantize/quantize_file.ts";
+import type {
+  QuantizedFile,
+  QuantizeOptions,
+} from "../onnx/quantize/quantize_file.ts";
 import { serial } from "../policy/baselines/serial.ts";
 import { renderTable } from "../report/table.ts";
 import { accuracyOf, type OutputAccuracy } from "./accuracy.ts";
@@ -21,11 +24,13 @@ const REQUESTS = 32;
 const HELP = `${NAME} MODEL.onnx [-o OUT.onnx] [options]
 
 Writes the file with weights of int8, a scale for each output; what products multiply them with is quantised when a
-request runs, over that request alone. MatMul, Gemm and Conv of constant weights; recurrent layers stay float32. Any
-runtime of ONNX reads it. Prints which layers, how many bytes, and how far results are from those of the floats.
+request runs, over that request alone. MatMul, Gemm and Conv of constant weights; recurrent layers stay float32, but
+for LSTMs with --recurrent. Any runtime of ONNX reads it. Prints which layers, how many bytes, and how far results are
+from those of the floats.
 
   -o, --out FILE    default MODEL.int8.onnx
   --exclude NODE    a node that stays as it is; again for further ones
+  --recurrent       LSTMs, too, as DynamicQuantizeLSTM: an operator that ONNX Runtime has, not ONNX
   --bits 7|8        of a weight (default 8); with 7 ONNX Runtime's sums are exact on every x86 processor
   --input NAME=FILE what results are compared on, a row of it each; .npy, .pb (TensorProto) or .json
   --requests N      drawn instead, at random (default ${REQUESTS}; 0 compares nothing)
@@ -43,6 +48,7 @@ export async function quantize(args: string[]): Promise<number> {
       ...INPUT_OPTION,
       out: { type: "string", short: "o" },
       exclude: { type: "string", multiple: true, default: [] },
+      recurrent: { type: "boolean", default: false },
       bits: { type: "string" },
       requests: { type: "string" },
       seed: { type: "string" },
@@ -68,10 +74,13 @@ export async function quantize(args: string[]): Promise<number> {
   const requests = givenRequests(NAME, floats, values.input, {
     ...{ seed, otherwise },
   });
-  const file = await quantized(path, { exclude: values.exclude, bits });
+  const { exclude, recurrent } = values;
+  const file = await quantized(path, { exclude, bits, recurrent });
   if (file.layers.length === 0) {
     throw new UsageError(
-      `there is nothing to quantise in ${path}: no MatMul, Gemm or Conv of constant float32 weights`,
+      `there is nothing to quantise in ${path}: no ${
+        recurrent ? "MatMul, Gemm, Conv or LSTM" : "MatMul, Gemm or Conv"
+      } of constant float32 weights`,
     );
   }
   writeBytes(out, file.bytes);
@@ -100,7 +109,7 @@ export async function quantize(args: string[]): Promise<number> {
 
 async function quantized(
   path: string,
-  options: { exclude: readonly string[]; bits: 7 | 8 },
+  options: QuantizeOptions,
 ): Promise<QuantizedFile> {
   try {
     return await quantizeOnnx(path, options);

@@ -10,7 +10,7 @@ import { openSource, withFiles } from "./source.ts";
  * An ONNX file whose products and convolutions have weights of int8: symmetric, with a scale for each output. What
  * they are multiplied with is quantised when a request runs, over that request alone. The file is for whoever reads
  * ONNX; it is written as ONNX Runtime's `quantize_dynamic` would, and all else of it stays as it was. Recurrent layers
- * stay float32.
+ * stay float32, LSTMs unless `recurrent` is set.
  * @param source its bytes, or where it lies: a URL, or a path where there are files
  * @throws OnnxError naming the node when it is no model, or of operators that bytes cannot stand beside (before
  * operator set 11); TypeError on a source or an option that is none

@@ -288,6 +288,50 @@ Deno.test("quantize writes a file that run takes, and says what it costs", async
   });
 });
 
+Deno.test("quantize takes LSTMs where it is asked to", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-onnx-"));
+  try {
+    const path = join(folder, "model.onnx");
+    const weight = (k: number) =>
+      plainOf(
+        "float32",
+        [1, 8, k],
+        Array.from({ length: 8 * k }, (_, i) => (i % 5) - 2.3),
+      );
+    writeFileSync(
+      path,
+      writeModel({
+        graph: {
+          inputs: [{ name: "x", dims: [2, 1, 3] }],
+          outputs: [{ name: "y" }],
+          initializers: { w: weight(3), r: weight(2) },
+          nodes: [node("LSTM", ["x", "w", "r"], ["y"], { hidden_size: 2 })],
+        },
+      }),
+    );
+    const stays = await captured(() => main(["quantize", path]));
+    assert.match(stays.err, /no MatMul, Gemm or Conv of constant/);
+    const { out } = await captured(() =>
+      main(["quantize", path, "--recurrent", "--json"])
+    );
+    const { layers, left, accuracy } = JSON.parse(out);
+    assert.deepEqual(left, []);
+    assert.deepEqual(layers, [{
+      ...{ name: "y", op: "LSTM", shape: [1, 8, 3] },
+      ...{ bytesBefore: 160, bytesAfter: 120 },
+    }]);
+    assert(accuracy[0].maxError > 0 && accuracy[0].maxError < 0.05);
+    const x = join(folder, "x.json");
+    writeFileSync(x, "[[[1, 2, 3]], [[4, 5, 6]]]");
+    const ran = await captured(() =>
+      main(["run", join(folder, "model.int8.onnx"), "--input", `x=${x}`])
+    );
+    assert.equal(ran.code, 0, ran.err);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 Deno.test("an axis stays free on the command line", async () => {
   const folder = mkdtempSync(join(tmpdir(), "shoal-onnx-"));
   try {

@@ -335,7 +335,7 @@ Deno.test("layers that stay, each with its reason", () => {
     ["e", "its weight is no constant"],
     ["z", "its weight is not of float32"],
     ["g", "sums of 70000 products of bytes may be larger than 32 bits"],
-    ["l", "ONNX has no LSTM of bytes"],
+    ["l", "ONNX has no LSTM of bytes (see recurrent)"],
   ]);
   assert.deepEqual(layers.map(({ name }) => name), ["f"]);
 });

@@ -8,7 +8,9 @@ import {
   scalarOf,
 } from "../../tensor/plain_tensor.ts";
 import type { InferredValues } from "../shapes/infer_graph.ts";
+import { CONTRIB_DOMAIN } from "../domains.ts";
 import { type FloatLayer, nameOf } from "./layers.ts";
+import { lstmBytes, type LstmLayer } from "./lstm_layer.ts";
 import type { StoredGraph } from "./stored_graph.ts";
 import { byteWeight, MIDDLE } from "./weight.ts";
 import { bytesField } from "./wire_fields.ts";
@@ -21,11 +23,11 @@ const FLOAT32 = 1;
 export interface QuantizedLayer {
   /** As in the file, or what comes out of it. */
   readonly name: string;
-  /** "MatMul", "Gemm" or "Conv". */
+  /** "MatMul", "Gemm", "Conv" or "LSTM". */
   readonly op: string;
-  /** Sizes of its weight, as the file has it. */
+  /** Sizes of its weight, as the file has it; of an LSTM's for x. */
   readonly shape: readonly number[];
-  /** Of its weight in the file. */
+  /** Of its weights in the file. */
   readonly bytesBefore: number;
   /** Of the bytes and scales in its place. */
   readonly bytesAfter: number;
@@ -54,7 +56,56 @@ export class LayerNodes {
     readonly bits: 7 | 8,
   ) {}
 
-  add(layer: FloatLayer): QuantizedLayer {
+  add(layer: FloatLayer | LstmLayer): QuantizedLayer {
+    return "w" in layer ? this.#recurrent(layer) : this.#product(layer);
+  }
+
+  /** DynamicQuantizeLSTM: ranges of x and h are its own. */
+  #recurrent({ at, node, w, r }: LstmLayer): QuantizedLayer {
+    const name = nameOf(node);
+    const [x, , , b = "", lengths = "", h = "", c = ""] = node.inputs;
+    const weights = [[node.inputs[1], w], [node.inputs[2], r]] as const;
+    const defined = weights.map(([weight, floats]) =>
+      this.#once([weight, "LSTM"], () => {
+        const { bytes, scales } = lstmBytes(floats, this.bits);
+        const dims = [floats.dims[0], floats.dims[1]];
+        const zeros = new Int8Array(scales.length);
+        return [
+          this.#define(`${weight}_quantized`, bytes),
+          this.#define(`${weight}_scale`, plainTensor("float32", dims, scales)),
+          this.#define(
+            `${weight}_zero_point`,
+            plainTensor("int8", dims, zeros),
+          ),
+        ];
+      })
+    );
+    const [[wBytes, ...wRange], [rBytes, ...rRange]] = defined;
+    const attributes = this.graph.attributes(at).filter(([name]) =>
+      name !== "layout"
+    );
+    this.replaced.set(at, [{
+      op: "DynamicQuantizeLSTM",
+      domain: CONTRIB_DOMAIN,
+      name: this.#fresh(`${name}_DynamicQuantizeLSTM`),
+      inputs: [x, wBytes, rBytes, b, lengths, h, c, "", ...wRange, ...rRange],
+      outputs: node.outputs,
+      copied: attributes.map(([, bytes]) =>
+        bytesField(NODE_ATTRIBUTE, [bytes])
+      ),
+    }]);
+    for (const [weight] of weights) this.#spare(weight);
+    const elements = w.data.length + r.data.length;
+    const outputs = w.dims[0] * w.dims[1];
+    return {
+      ...{ name, op: node.op, shape: w.dims },
+      bytesBefore: 4 * elements,
+      // A scale and a zero point for each output, of either.
+      bytesAfter: elements + 2 * (4 + 1) * outputs,
+    };
+  }
+
+  #product(layer: FloatLayer): QuantizedLayer {
     const { at, node, x, weight: { dims, data }, bias } = layer;
     const isConv = node.op === "Conv";
     const name = nameOf(node);

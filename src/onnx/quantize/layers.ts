@@ -3,6 +3,7 @@ import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import { attributeOf, type OnnxNode } from "../ir.ts";
 import type { RawGraph, RawNode } from "../read/raw_graph.ts";
 import type { InferredValues } from "../shapes/infer_graph.ts";
+import { type LstmLayer, lstmWeights } from "./lstm_layer.ts";
 import type { Outputs } from "./weight.ts";
 
 /** A layer whose weight is constant. */
@@ -49,20 +50,26 @@ export function nameOf({ name, outputs }: RawNode): string {
  * @param values what is known of every value of the graph
  * @param isFloat32 whether a constant is float32 in the file, and what reads it therefore, too
  * @param excluded names of nodes that are to stay
+ * @param recurrent whether LSTMs are looked for, too
  */
 export function findLayers(
   graph: RawGraph,
   values: InferredValues,
   isFloat32: (name: string) => boolean,
-  excluded: ReadonlySet<string>,
-): { layers: FloatLayer[]; left: LeftLayer[] } {
-  const layers: FloatLayer[] = [];
+  { excluded, recurrent }: {
+    excluded: ReadonlySet<string>;
+    recurrent: boolean;
+  },
+): { layers: (FloatLayer | LstmLayer)[]; left: LeftLayer[] } {
+  const layers: (FloatLayer | LstmLayer)[] = [];
   const left: LeftLayer[] = [];
   graph.nodes.forEach((node, at) => {
     if (node.domain !== "" || !WITH_WEIGHTS.has(node.op)) return;
     const name = nameOf(node);
     const found = excluded.has(name)
       ? "as asked for"
+      : node.op === "LSTM" && recurrent
+      ? lstmWeights(node, values, isFloat32)
       : layerOf(node, values, isFloat32);
     if (typeof found === "string") left.push({ name, op: node.op, why: found });
     else layers.push({ at, node, ...found });
@@ -78,7 +85,9 @@ function layerOf(
 ): Omit<FloatLayer, "at" | "node"> | string {
   const { op, inputs: [x, w, bias = ""] } = node;
   if (op !== "MatMul" && op !== "Gemm" && op !== "Conv") {
-    return `ONNX has no ${op} of bytes`;
+    return op === "LSTM"
+      ? "ONNX has no LSTM of bytes (see recurrent)"
+      : `ONNX has no ${op} of bytes`;
   }
   // Of main graphs nothing is a reference: those are functions'.
   const attributes = node.attributes as OnnxNode["attributes"];

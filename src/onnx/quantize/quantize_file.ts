@@ -1,9 +1,11 @@
 /**
- * A file with weights of bytes: products and convolutions whose weights are constant become products of bytes (see
- * layer_nodes.ts). Everything else of the file stays as it is, byte for byte.
+ * A file with weights of bytes: products and convolutions whose weights are constant become products of bytes, and
+ * LSTMs, where that is asked for, steps of bytes (see layer_nodes.ts). Everything else of the file stays as it is, byte
+ * for byte.
  */
 import { describe } from "../../base/describe.ts";
 import { checkedOptions, listOf, ofType } from "../../base/checked_options.ts";
+import { CONTRIB_DOMAIN } from "../domains.ts";
 import { Place, quoted } from "../place.ts";
 import type { ExternalFiles } from "../read/external_data.ts";
 import { readModel } from "../read/read_model.ts";
@@ -28,6 +30,7 @@ import { nodeBytes, tensorBytes } from "./write_parts.ts";
 
 const MODEL = { irVersion: 1, graph: 7, opsetImport: 8, functions: 25 };
 const OPSET = { domain: 1, version: 2 };
+const CONTRIB_VERSION = 1;
 const TENSOR_NAME = 8;
 const VALUE_NAME = 1;
 
@@ -46,6 +49,11 @@ export interface QuantizeOptions {
    * x86 processors without VNNI (its documentation on quantisation, "reduce_range").
    */
   bits?: 7 | 8;
+  /**
+   * Whether LSTMs become DynamicQuantizeLSTM, an operator that is not ONNX's but ONNX Runtime's (`com.microsoft`), as
+   * its `quantize_dynamic` writes it; read here, too. Default false: they stay float32.
+   */
+  recurrent?: boolean;
 }
 
 /** What a file has become. */
@@ -64,6 +72,7 @@ export interface QuantizedFile {
 
 const CHECKS = {
   exclude: listOf(ofType("string")),
+  recurrent: ofType("boolean"),
   bits: (option: string, value: unknown) => {
     if (value === 7 || value === 8) return;
     throw new TypeError(`"${option}" is 7 or 8, got ${describe(value)}`);
@@ -82,7 +91,7 @@ export function quantizeFile(
   { label, external }: { label: string; external: ExternalFiles },
   options: QuantizeOptions,
 ): QuantizedFile {
-  const { exclude = [], bits = 8 } = checkedOptions(
+  const { exclude = [], bits = 8, recurrent = false } = checkedOptions(
     "quantizeOnnx",
     options,
     CHECKS,
@@ -104,14 +113,17 @@ export function quantizeFile(
     graph.raw,
     values,
     (name) => graph.isFloat32(name),
-    new Set(exclude),
+    { excluded: new Set(exclude), recurrent },
   );
   const nodes = new LayerNodes(graph, values, bits);
   const made = layers.map((layer) => nodes.add(layer));
   const notes: string[] = [];
-  const versions = layers.length === 0
-    ? undefined
-    : raisedVersions(fields, graph, notes);
+  const versions = layers.length === 0 ? undefined : raisedVersions(
+    fields,
+    graph,
+    layers.some(({ node }) => node.op === "LSTM"),
+    notes,
+  );
   const bytes = written(fields, graphParts(graph, nodes, versions), versions);
   if (bytes === undefined) {
     return place.fail(
@@ -127,12 +139,15 @@ interface Versions {
   readonly irVersion: number;
   /** Initializers are inputs no more. */
   readonly dropsInputs: boolean;
+  /** ONNX Runtime's own operators are to be named. */
+  readonly addsContrib: boolean;
 }
 
 /** @throws OnnxError when a node means something else then */
 function raisedVersions(
   fields: readonly WireField[],
   { raw, place }: StoredGraph,
+  needsContrib: boolean,
   notes: string[],
 ): Versions {
   const irVersion = integerOf(fields, MODEL.irVersion) ?? 0;
@@ -168,13 +183,21 @@ function raisedVersions(
     opset: Math.max(opset, OPSET_NEEDED),
     irVersion: raised,
     dropsInputs,
+    addsContrib: needsContrib &&
+      !fields.some((field) => domainOf(field) === CONTRIB_DOMAIN),
   };
 }
 
 function isOwnOpset(field: WireField): boolean {
-  if (field.number !== MODEL.opsetImport) return false;
-  const domain = textOf(fieldsOf(insideOf(field)), OPSET.domain);
+  const domain = domainOf(field);
   return domain === "" || domain === "ai.onnx";
+}
+
+/** Of which operators a field names the version; undefined where it is another field. */
+function domainOf(field: WireField): string | undefined {
+  return field.number === MODEL.opsetImport
+    ? textOf(fieldsOf(insideOf(field)), OPSET.domain)
+    : undefined;
 }
 
 /** The new file; undefined where it is too large for one. */
@@ -200,6 +223,12 @@ function written(
       ])
       : bytes;
   });
+  if (versions?.addsContrib) {
+    parts.push(bytesField(MODEL.opsetImport, [
+      textField(OPSET.domain, CONTRIB_DOMAIN),
+      integerField(OPSET.version, CONTRIB_VERSION),
+    ]));
+  }
   return size(parts) > FILE_BYTES_MAX ? undefined : joined(parts);
 }
 

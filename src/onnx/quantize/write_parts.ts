@@ -2,7 +2,14 @@
 import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import { bytesField, integerField, joined, textField } from "./wire_fields.ts";
 
-const NODE = { input: 1, output: 2, name: 3, opType: 4, attribute: 5 };
+const NODE = {
+  input: 1,
+  output: 2,
+  name: 3,
+  opType: 4,
+  attribute: 5,
+  domain: 7,
+};
 const ATTRIBUTE = { name: 1, int: 3, type: 20 };
 const INT_TYPE = 2;
 const TENSOR = { dims: 1, dataType: 2, name: 8, rawData: 9 };
@@ -16,6 +23,8 @@ export type WrittenType = keyof typeof DATA_TYPES;
 /** A node to be written. */
 export interface WrittenNode {
   readonly op: string;
+  /** Default: ONNX's own. */
+  readonly domain?: string;
   readonly name: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
@@ -27,13 +36,14 @@ export interface WrittenNode {
 
 /** `NodeProto`. */
 export function nodeBytes(
-  { op, name, inputs, outputs, ints = {}, copied = [] }: WrittenNode,
+  { op, domain, name, inputs, outputs, ints = {}, copied = [] }: WrittenNode,
 ): Uint8Array {
   return joined([
     ...inputs.map((input) => textField(NODE.input, input)),
     ...outputs.map((output) => textField(NODE.output, output)),
     textField(NODE.name, name),
     textField(NODE.opType, op),
+    ...(domain === undefined ? [] : [textField(NODE.domain, domain)]),
     ...copied,
     ...Object.entries(ints).map(([name, value]) =>
       bytesField(NODE.attribute, [
