@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import type { OnnxInput } from "../../src/onnx/input_tensors.ts";
+import type { OnnxModel } from "../../src/onnx/ir.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
 import {
   type ModelOptions,
@@ -169,12 +170,11 @@ const KINDS: Readonly<
   var: (u) => 1 + 0.25 * (u + 1),
 };
 
-/** A published graph with seeded weights, up to what goes into its last Softmax, of two images. */
-export function withSeededWeights(
+/** A published graph, and the weights that it leaves out, by name. */
+export function seededFile(
   folder: URL,
   net: string,
-  options: ModelOptions = {},
-): ReferenceModel {
+): { file: OnnxModel; constants: Map<string, PlainTensor> } {
   const file = readModel(readFileSync(new URL(`${net}.onnx`, folder)), {
     label: net,
   });
@@ -187,6 +187,21 @@ export function withSeededWeights(
     for (let i = 0; i < data.length; i++) data[i] = KINDS[kind](draw(), shape);
     return [tensor, plainTensor("float32", shape, data)] as const;
   }));
+  return { file, constants };
+}
+
+/**
+ * A published graph with seeded weights, up to what goes into its last Softmax, of two images.
+ * @param given in place of the published graph
+ */
+export function withSeededWeights(
+  folder: URL,
+  net: string,
+  options: ModelOptions = {},
+  given?: OnnxModel,
+): ReferenceModel {
+  const { file: published, constants } = seededFile(folder, net);
+  const file = given ?? published;
   const last = file.graph.nodes.find(({ outputs }) =>
     outputs[0] === file.graph.outputs[0].name
   )!;
