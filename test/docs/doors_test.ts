@@ -8,7 +8,7 @@ import { MODELS } from "../../src/models/registry.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-const DOORS = ["mod", "kernels", "simulate", "npu", "onnx"] as const;
+const DOORS = ["mod", "kernels", "simulate", "npu", "onnx", "server"] as const;
 
 const fileOf = (door: string): string => `src/${door}.ts`;
 

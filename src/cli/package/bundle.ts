@@ -22,6 +22,7 @@ export const DOORS = {
   "./simulate": "simulate",
   "./npu": "npu",
   "./onnx": "onnx",
+  "./server": "server",
 } as const;
 
 /** Has the paths of files that are not imported, as they are in the sources. */

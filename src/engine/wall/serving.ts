@@ -192,6 +192,11 @@ export class ServingEngine {
     return this.#core.active;
   }
 
+  /** What ended the engine, if something did: it takes nothing any more. */
+  get failure(): Error | undefined {
+    return this.#fatal;
+  }
+
   /**
    * Runs one request. Resolves with its results by name, each a tensor with its shape (see Result), and how
    * long it took. An input of several rows (`Model.rows`) is run as a request for each, and fails with the first that

@@ -1,0 +1,37 @@
+/** Serving over HTTP: one `fetch` handler that speaks the field's protocols, for every runtime. @module */
+export type * from "./mod.ts";
+export type { Admission, HostRequest } from "./server/host/admission.ts";
+export type {
+  Datatype,
+  DatatypeArrays,
+  FixedDatatype,
+  WireElements,
+} from "./server/host/datatypes.ts";
+export {
+  EngineHost,
+  type EngineSettings,
+  type HostHooks,
+  type HostOptions,
+  type HostState,
+} from "./server/host/engine_host.ts";
+export type { HostEnding, HostObserver } from "./server/host/host_observer.ts";
+export type { HostSession } from "./server/host/host_session.ts";
+export type { HostRunOptions } from "./server/host/run_options.ts";
+export type {
+  ServedKind,
+  ServedModel,
+  TensorSpec,
+  WireTensor,
+} from "./server/host/served_model.ts";
+export {
+  type ServedOptions,
+  servedTokens,
+} from "./server/host/served_tokens.ts";
+export { HttpError } from "./server/http/http_error.ts";
+export type { Context, Protocol, Route, Scope } from "./server/http/route.ts";
+export type { Body, BodyLimits } from "./server/http/body.ts";
+export {
+  createServer,
+  type Server,
+  type ServerOptions,
+} from "./server/server.ts";

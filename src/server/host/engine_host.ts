@@ -1,0 +1,369 @@
+/**
+ * The one door by which protocols reach engines. Models come and go while it serves: an engine has a fixed list of them,
+ * so a change makes another engine (a generation) with the new list beside the old one, which takes all that comes from
+ * then on, while the old one finishes what it has. Admission, deadlines, priorities and observers hang here.
+ */
+import { msToNs, NS_PER_MS } from "../../base/units.ts";
+import { ClosedError, DeadlineError } from "../../engine/core/errors.ts";
+import { wallNs } from "../../engine/wall/clock.ts";
+import type { RunResult } from "../../engine/wall/run_result.ts";
+import {
+  ServingEngine,
+  type ServingOptions,
+} from "../../engine/wall/serving.ts";
+import type { StreamOptions } from "../../engine/wall/stream_session.ts";
+import { tee } from "../../metrics/tee.ts";
+import type { Policy } from "../../policy/policy.ts";
+import { type Admission, type HostRequest, UNLIMITED } from "./admission.ts";
+import { InputError, NotFoundError, UnavailableError } from "./errors.ts";
+import { Generation } from "./generation.ts";
+import type { HostEnding, HostObserver } from "./host_observer.ts";
+import { HostSession } from "./host_session.ts";
+import type { AdmittedOptions, HostRunOptions } from "./run_options.ts";
+import { servedLabel, type ServedModel } from "./served_model.ts";
+
+/** Options of an engine that the host does not decide itself. */
+export type EngineSettings = Omit<
+  ServingOptions,
+  "models" | "policy" | "observer" | "onError"
+>;
+
+/** What hosts have in common. */
+export interface HostHooks {
+  /** Decides who may run; default: everybody, at once. */
+  admission?: Admission;
+  /** Hear of requests, and of what engines do. */
+  observers?: readonly HostObserver[];
+  /** Hears of what ends no request; default: the console's `error`. */
+  onError?: (error: Error) => void;
+}
+
+/** Options of {@linkcode EngineHost.create}. */
+export interface HostOptions extends HostHooks {
+  /** Models to begin with; default none. */
+  models?: readonly ServedModel[];
+  /** Makes the policy of an engine: each has one of its own. */
+  policy(models: readonly ServedModel[]): Policy;
+  /** Workers, memory and so on of every engine. */
+  engine?: EngineSettings;
+}
+
+/** Whether a host takes requests: it does while it serves. */
+export type HostState = "serving" | "draining" | "closed";
+
+/**
+ * Engines behind one door, whose models come and go.
+ *
+ * @example A model is replaced while requests come
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular, lstm } from "@shoal/core";
+ * import { EngineHost, servedTokens } from "@shoal/core/server";
+ *
+ * const model = lstm({ hidden: 8, vocabulary: 10 });
+ * const [first, second] = ["1", "2"].map((version) => servedTokens(model, { name: "sentences", version }));
+ * const host = await EngineHost.create({
+ *   models: [first],
+ *   policy: () => cellular(),
+ *   engine: { workers: 0, warmUp: false },
+ * });
+ * const asked = host.run(host.find("sentences"), { tokens: [3, 1, 4] });
+ * await host.change(() => [second]);
+ * assert.equal(host.find("sentences"), second);
+ * assert.equal((await asked).outputs["h"].data.length, 8);
+ * await host.close();
+ * ```
+ */
+export class EngineHost {
+  readonly #options: Partial<HostOptions>;
+  readonly #admission: Admission;
+  readonly #observers: readonly HostObserver[];
+  readonly #sessions = new Set<HostSession>();
+  #generation: Generation | undefined;
+  #models: readonly ServedModel[] = [];
+  /** Those that no request reaches any more, and that are not closed yet. */
+  readonly #retired = new Set<Promise<void>>();
+  /** Changes come one after the other. */
+  #changes: Promise<unknown> = Promise.resolve();
+  #generations = 0;
+  #requests = 0;
+  #state: HostState = "serving";
+  #closing: Promise<void> | undefined;
+
+  /** A host that makes its engines itself, so that models may come and go. */
+  static async create(options: HostOptions): Promise<EngineHost> {
+    const host = new EngineHost(options);
+    const { models = [] } = options;
+    if (models.length > 0) await host.change(() => models);
+    return host;
+  }
+
+  /** A host of an engine that somebody else made, and closes; its models stay what they are. */
+  static around(
+    engine: ServingEngine,
+    models: readonly ServedModel[],
+    hooks: HostHooks = {},
+  ): EngineHost {
+    const host = new EngineHost(hooks);
+    host.#generation = new Generation(0, engine, new Set(models), false);
+    host.#models = models;
+    return host;
+  }
+
+  private constructor(options: Partial<HostOptions>) {
+    this.#options = options;
+    this.#admission = options.admission ?? UNLIMITED;
+    this.#observers = options.observers ?? [];
+  }
+
+  /** All that is served, in the order in which it was given. */
+  get models(): readonly ServedModel[] {
+    return this.#models;
+  }
+
+  /** Whether it takes requests. */
+  get state(): HostState {
+    return this.#state;
+  }
+
+  /** Requests that engines have. */
+  get active(): number {
+    return this.#generation?.engine.active ?? 0;
+  }
+
+  /** The engine's error that ended it, if it was ended by one: the host is not alive then. */
+  get failure(): Error | undefined {
+    return this.#generation?.engine.failure;
+  }
+
+  /**
+   * The model of a name: of the version that is asked for, or the last one given.
+   * @throws NotFoundError
+   */
+  find(name: string, version?: string): ServedModel {
+    const found = this.#models.findLast((served) =>
+      served.name === name &&
+      (version === undefined || served.version === version)
+    );
+    if (found) return found;
+    throw new NotFoundError(
+      version === undefined || !this.#models.some((m) => m.name === name)
+        ? `There is no model "${name}"`
+        : `Model "${name}" has no version "${version}"`,
+    );
+  }
+
+  /**
+   * Runs a request, see `ServingEngine.run`.
+   * @throws InputError when the input is none of the model's; OverloadedError, DeadlineError, QueueFullError, CellError,
+   * WorkerError, UnavailableError, or the reason of the signal
+   */
+  async run(
+    served: ServedModel,
+    input: unknown,
+    options: HostRunOptions = {},
+  ): Promise<RunResult> {
+    const generation = this.#generationOf(served);
+    // It is answered by the version that it came for, whatever is loaded while it waits.
+    const leave = generation.use();
+    try {
+      return await this.#through(
+        served,
+        input,
+        options,
+        (admitted) => generation.engine.run(served.model, input, admitted),
+      );
+    } finally {
+      leave();
+    }
+  }
+
+  /**
+   * Opens a stream, which outlives the engine that it begins in: when models change, it goes on in the next one.
+   * @throws as `ServingEngine.open`, and UnavailableError
+   */
+  open(served: ServedModel, options: StreamOptions = {}): HostSession {
+    const session = new HostSession(served, options, {
+      generation: this.#generationOf(served),
+      push: (...frame) => this.#through(served, ...frame),
+      onClosed: () => this.#sessions.delete(session),
+    });
+    this.#sessions.add(session);
+    return session;
+  }
+
+  /**
+   * Changes what is served. Requests that came before are answered by the models that they came for; open streams
+   * of models that stay go on with the next frame, those of others keep their model until they are closed.
+   * @param edit the new models, of those that are served when its turn has come
+   * @throws as `ServingEngine.create`; nothing has changed then
+   */
+  change(
+    edit: (models: readonly ServedModel[]) => readonly ServedModel[],
+  ): Promise<void> {
+    const done = this.#changes.then(() => this.#change(edit(this.#models)));
+    this.#changes = done.catch(() => {});
+    return done;
+  }
+
+  /** Takes no more requests, lets those that have come finish, and closes its engines. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  /**
+   * From arrival to end: whatever asks an engine for something goes this way.
+   * @param run begins it when it is admitted
+   */
+  async #through<T extends { readonly timing: RunResult["timing"] }>(
+    served: ServedModel,
+    input: unknown,
+    options: HostRunOptions,
+    run: (options: AdmittedOptions) => Promise<T>,
+  ): Promise<T> {
+    const { signal, finishMs = Infinity, priority = 0, key } = options;
+    const arrivalNs = wallNs();
+    const request: HostRequest = {
+      id: options.id ?? `${++this.#requests}`,
+      served,
+      input,
+      arrivalNs,
+      finishNs: arrivalNs + msToNs(finishMs),
+      priority,
+      ...(key !== undefined && { key }),
+      ...(signal && { signal }),
+    };
+    this.#checkServing();
+    let release: (() => void) | undefined;
+    this.#tell((observer) => observer.arrived?.(request));
+    try {
+      release = await this.#admission.admit(request);
+      const leftMs = (request.finishNs - wallNs()) / NS_PER_MS;
+      if (leftMs <= 0) {
+        throw new DeadlineError("It was not admitted in time", "finish");
+      }
+      this.#tell((observer) => observer.started?.(request));
+      const result = await run({
+        label: request.id,
+        ...(signal && { signal }),
+        ...(leftMs < Infinity && { finishMs: leftMs }),
+      });
+      this.#ended(request, { outcome: "done", timing: result.timing });
+      return result;
+    } catch (error) {
+      const told = this.#asTold(error);
+      const isRefused = release === undefined || told instanceof InputError;
+      this.#ended(request, {
+        outcome: isRefused ? "refused" : "failed",
+        error: told,
+      });
+      throw told;
+    } finally {
+      release?.();
+    }
+  }
+
+  #ended(request: HostRequest, ending: Omit<HostEnding, "endNs">): void {
+    const endNs = wallNs();
+    this.#tell((observer) => observer.ended?.(request, { ...ending, endNs }));
+  }
+
+  /** An engine's error, in the host's words. */
+  #asTold(error: unknown): unknown {
+    if (error === this.failure) return error;
+    if (error instanceof TypeError || error instanceof RangeError) {
+      return new InputError(error.message, { cause: error });
+    }
+    if (error instanceof ClosedError) {
+      return new UnavailableError("The server is about to end", {
+        cause: error,
+      });
+    }
+    return error;
+  }
+
+  #generationOf(served: ServedModel): Generation {
+    this.#checkServing();
+    const generation = this.#generation;
+    if (generation?.models.has(served)) return generation;
+    throw new UnavailableError(
+      `Model "${servedLabel(served)}" is not served any more`,
+    );
+  }
+
+  #checkServing(): void {
+    if (this.#state === "serving") return;
+    throw new UnavailableError("The server is about to end");
+  }
+
+  async #change(models: readonly ServedModel[]): Promise<void> {
+    const { policy, engine: settings } = this.#options;
+    if (policy === undefined) {
+      throw new UnavailableError("The models of this server do not change");
+    }
+    this.#checkServing();
+    const labels = new Set(models.map(servedLabel));
+    if (labels.size < models.length) {
+      throw new RangeError("Two models have one name and version");
+    }
+    const before = this.#generation;
+    let next: Generation | undefined;
+    if (models.length > 0) {
+      const number = this.#generations++;
+      const engine = await ServingEngine.create({
+        ...settings,
+        models: models.map(({ model }) => model),
+        policy: policy(models),
+        observer: this.#engineObserver(number),
+        ...(this.#options.onError && { onError: this.#options.onError }),
+      });
+      next = new Generation(number, engine, new Set(models), true);
+    }
+    this.#generation = next;
+    this.#models = [...models];
+    await Promise.all(
+      [...this.#sessions].map((session) => session.moveTo(next)),
+    );
+    if (before) this.#retire(before);
+  }
+
+  #retire(generation: Generation): void {
+    const done = generation.retire().catch((error) => this.#report(error))
+      .finally(() => this.#retired.delete(done));
+    this.#retired.add(done);
+  }
+
+  #engineObserver(generation: number) {
+    const observers = this.#observers.flatMap((observer) => {
+      const heard = observer.engine?.(generation);
+      return heard ? [heard] : [];
+    });
+    return tee(...observers);
+  }
+
+  async #close(): Promise<void> {
+    this.#state = "draining";
+    await this.#changes;
+    await Promise.all([...this.#sessions].map((session) => session.close()));
+    if (this.#generation) this.#retire(this.#generation);
+    await Promise.all(this.#retired);
+    this.#state = "closed";
+  }
+
+  /** Tells observers, none of which hears of another one's mistakes. */
+  #tell(hook: (observer: HostObserver) => void): void {
+    for (const observer of this.#observers) {
+      try {
+        hook(observer);
+      } catch (error) {
+        this.#report(error);
+      }
+    }
+  }
+
+  #report(error: unknown): void {
+    const { onError = (error) => console.error("Shoal:", error) } =
+      this.#options;
+    onError(error as Error);
+  }
+}

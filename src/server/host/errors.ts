@@ -1,0 +1,34 @@
+/** What may be wrong with a request before the engine has it. Protocols give each a status in one place. */
+
+/** There is no such model, version, sequence or request. */
+export class NotFoundError extends Error {
+  /** "NotFoundError". */
+  override name = "NotFoundError";
+}
+
+/** What a request brings does not fit the model. */
+export class InputError extends Error {
+  /** "InputError". */
+  override name = "InputError";
+}
+
+/** The model is there, but not to be used now: it is being loaded, or the server is about to end. */
+export class UnavailableError extends Error {
+  /** "UnavailableError". */
+  override name = "UnavailableError";
+}
+
+/** More is asked for than can be done in time. */
+export class OverloadedError extends Error {
+  /** "OverloadedError". */
+  override name = "OverloadedError";
+
+  /** Made where admission is decided. */
+  constructor(
+    message: string,
+    /** When it is worth to try again. */
+    readonly retryAfterMs: number,
+  ) {
+    super(message);
+  }
+}

@@ -1,0 +1,28 @@
+/** What the host tells of requests: metrics, logs and explanations are made from it. */
+import type { Timing } from "../../engine/wall/timing.ts";
+import type { Observer } from "../../policy/records.ts";
+import type { HostRequest } from "./admission.ts";
+
+/** How a request ended. */
+export interface HostEnding {
+  /** "done" with a result; "refused" before the engine had it; "failed" in any other way. */
+  readonly outcome: "done" | "refused" | "failed";
+  /** When it ended, in nanoseconds of the engine's clock. */
+  readonly endNs: number;
+  /** How long it queued and ran, if it is done. */
+  readonly timing?: Timing;
+  /** Why it is not. */
+  readonly error?: unknown;
+}
+
+/** Hooks that the host calls synchronously; what they throw is reported, and changes nothing. */
+export interface HostObserver {
+  /** Hears of what an engine does: called for each generation, from 0 on, before its engine is made. */
+  engine?(generation: number): Observer;
+  /** A request came, before it was admitted. */
+  arrived?(request: HostRequest): void;
+  /** It was admitted, and the engine has it now. */
+  started?(request: HostRequest): void;
+  /** It ended; comes once for each that arrived. */
+  ended?(request: HostRequest, ending: HostEnding): void;
+}

@@ -1,0 +1,135 @@
+/** A stream that outlives engines: its state goes from one to the next by snapshot, between two frames. */
+import type { RunResult } from "../../engine/wall/run_result.ts";
+import type {
+  StreamOptions,
+  StreamSession,
+} from "../../engine/wall/stream_session.ts";
+import type { Frame, StreamModel } from "../../graph/stream_model.ts";
+import type { Generation } from "./generation.ts";
+import type { AdmittedOptions, HostRunOptions } from "./run_options.ts";
+import type { ServedModel } from "./served_model.ts";
+
+/** What a session has of its host. */
+export interface SessionDoor {
+  /** Where it begins. */
+  readonly generation: Generation;
+  /** Has a frame admitted, and tells of it. */
+  push(
+    frame: unknown,
+    options: HostRunOptions,
+    run: (options: AdmittedOptions) => Promise<RunResult>,
+  ): Promise<RunResult>;
+  /** Hears that it is closed. */
+  onClosed(): void;
+}
+
+/** A live stream of a served model; `EngineHost.open` makes them. */
+export class HostSession {
+  readonly #options: StreamOptions;
+  readonly #door: SessionDoor;
+  #generation: Generation;
+  #stream: StreamSession;
+  #leave: () => void;
+  /** While it is moved: frames wait for it. */
+  #moving: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+
+  /**
+   * Use `EngineHost.open`.
+   * @internal
+   */
+  constructor(
+    /** Its model. */
+    readonly served: ServedModel,
+    options: StreamOptions,
+    door: SessionDoor,
+  ) {
+    const { generation } = door;
+    this.#options = options;
+    this.#door = door;
+    this.#stream = generation.engine.open(this.#model, options);
+    this.#generation = generation;
+    this.#leave = generation.use();
+  }
+
+  /** Frames done since it began. */
+  get frames(): number {
+    return this.#stream.frames;
+  }
+
+  /** Whether it takes no frame any more. */
+  get closed(): boolean {
+    return this.#closed !== undefined || this.#stream.closed;
+  }
+
+  /** Whoever it is, the engine looks whether it is one of streams. */
+  get #model(): StreamModel {
+    return this.served.model as StreamModel;
+  }
+
+  /** As `StreamSession.push`; a frame that comes while it moves is the first one that it computes there. */
+  push(frame: Frame, options: HostRunOptions = {}): Promise<RunResult> {
+    return this.#door.push(
+      frame,
+      options,
+      async ({ label, signal, finishMs }) => {
+        while (this.#moving) await this.#moving;
+        return await this.#stream.push(frame, {
+          label,
+          ...(signal && { signal }),
+          ...(finishMs !== undefined && { deadlineMs: finishMs }),
+        });
+      },
+    );
+  }
+
+  /** As `StreamSession.park`. */
+  async park(): Promise<void> {
+    while (this.#moving) await this.#moving;
+    if (!this.#closed) await this.#stream.park();
+  }
+
+  /** Finishes the frames that were pushed and gives its memory away. */
+  close(): Promise<void> {
+    return this.#closed ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    while (this.#moving) await this.#moving;
+    await this.#stream.close();
+    this.#leave();
+    this.#door.onClosed();
+  }
+
+  /**
+   * Goes on in another engine, if that serves the same model; otherwise, and where there is no room for it, it stays
+   * where it is, and its engine with it.
+   * @internal
+   */
+  async moveTo(next: Generation | undefined): Promise<void> {
+    while (this.#moving) await this.#moving;
+    if (!next?.models.has(this.served) || this.closed) return;
+    this.#moving = this.#move(next).finally(() => this.#moving = undefined);
+    await this.#moving;
+  }
+
+  async #move(next: Generation): Promise<void> {
+    const before = this.#stream;
+    let stream: StreamSession;
+    try {
+      const snapshot = await before.snapshot();
+      stream = next.engine.open(this.#model, {
+        ...this.#options,
+        snapshot,
+      });
+    } catch {
+      // Its engine lives as long as it does.
+      return;
+    }
+    this.#leave();
+    this.#leave = next.use();
+    this.#generation = next;
+    this.#stream = stream;
+    await before.close();
+  }
+}

@@ -1,0 +1,23 @@
+/** A request to a host, besides its input. */
+export interface HostRunOptions {
+  /** What logs and explanations call it; default: a number. */
+  id?: string;
+  /** Ends it; the reason is what its promise is rejected with. */
+  signal?: AbortSignal;
+  /** Ends it when so many milliseconds have passed since the call, waiting for admission included. */
+  finishMs?: number;
+  /** 1 is the highest; 0, the default: whatever admission makes of it. */
+  priority?: number;
+  /** Name of the key that it came with. */
+  key?: string;
+}
+
+/** What is left of them for the engine. */
+export interface AdmittedOptions {
+  /** The request's id: what the engine's observers are told. */
+  label: string;
+  /** As given. */
+  signal?: AbortSignal;
+  /** What is left of the time. */
+  finishMs?: number;
+}

@@ -1,0 +1,52 @@
+/** What a protocol is made of. */
+import type { EngineHost } from "../host/engine_host.ts";
+import type { Body } from "./body.ts";
+import type { HttpError } from "./http_error.ts";
+
+/** Who may call a route: anybody; whoever may ask models for something; administrators. */
+export type Scope = "open" | "infer" | "admin";
+
+/** A request as routes see it. */
+export interface Context {
+  /** As it came; its body is read through `body`. */
+  readonly request: Request;
+  /** Its address. */
+  readonly url: URL;
+  /** What the braces of the route's path matched, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Its body, within the server's limits. */
+  readonly body: Body;
+  /** Runs models. */
+  readonly host: EngineHost;
+  /** Set when the client has left. */
+  readonly signal: AbortSignal;
+  /** Of the header `x-request-id`, or made up; the answer has it, too. */
+  readonly requestId: string;
+  /** Name of the key that it came with, if there are keys. */
+  readonly key?: string;
+}
+
+/** A method and a path, and what answers. */
+export interface Route {
+  /** HEAD is GET's without its body. */
+  readonly method: "GET" | "POST";
+  /** Segments after slashes; `{name}` matches any one, which `params` has then. */
+  readonly path: string;
+  /** Who may call it. */
+  readonly scope: Scope;
+  /**
+   * Answers.
+   * @throws HttpError, or any of the host's errors
+   */
+  handle(context: Context): Response | Promise<Response>;
+}
+
+/** Routes whose errors look alike. */
+export interface Protocol {
+  /** For logs. */
+  readonly name: string;
+  /** What it answers. */
+  readonly routes: readonly Route[];
+  /** The body of an error's answer, as JSON. */
+  errorBody(error: HttpError): unknown;
+}

@@ -1,0 +1,96 @@
+/** POST /v2/models/{model}[/versions/{version}]/infer */
+import { describe } from "../../base/describe.ts";
+import { fitInputs } from "../host/fit_inputs.ts";
+import { InputError } from "../host/errors.ts";
+import type { HostRunOptions } from "../host/run_options.ts";
+import type { ServedModel, WireTensor } from "../host/served_model.ts";
+import { parseJson } from "../http/json.ts";
+import { HttpError } from "../http/http_error.ts";
+import type { Context } from "../http/route.ts";
+import {
+  type InferRequest,
+  type Parameters,
+  readInferRequest,
+} from "./request.ts";
+import { chosenOutputs, HEADER_LENGTH, inferResponse } from "./response.ts";
+
+const US_PER_MS = 1000;
+
+/** Runs a request. @throws HttpError, or what the host throws */
+export async function infer(context: Context): Promise<Response> {
+  const { host, params } = context;
+  const served = host.find(params["model"], params["version"]);
+  const request = await readRequest(context);
+  const chosen = chosenOutputs(served, request);
+  const input = inputOf(served, request.inputs);
+  const { outputs } = await host.run(
+    served,
+    input,
+    runOptions(context, request.parameters),
+  );
+  return inferResponse(served, request, chosen, served.toTensors(outputs));
+}
+
+/** The body: JSON alone, or as many bytes of JSON as the header says, and binary tensors behind. */
+async function readRequest(
+  { request: { headers }, body }: Context,
+): Promise<InferRequest> {
+  const bytes = await body.bytes();
+  const given = headers.get(HEADER_LENGTH);
+  const length = given === null ? bytes.length : Number(given);
+  const isLength = Number.isInteger(length) && length >= 0 &&
+    length <= bytes.length && given !== "";
+  if (!isLength) {
+    throw new HttpError(
+      400,
+      `${HEADER_LENGTH} is a number of bytes of the body, which has ${bytes.length}, got ${
+        describe(given)
+      }`,
+    );
+  }
+  return readInferRequest(
+    parseJson(bytes.subarray(0, length), body.limits.depthMax),
+    bytes.subarray(length),
+  );
+}
+
+/** @throws InputError */
+function inputOf(
+  served: ServedModel,
+  tensors: ReadonlyMap<string, WireTensor>,
+): unknown {
+  const fitting = fitInputs(served, tensors);
+  try {
+    return served.toInput(fitting);
+  } catch (error) {
+    const isTheirs = error instanceof TypeError || error instanceof RangeError;
+    throw isTheirs ? new InputError(error.message, { cause: error }) : error;
+  }
+}
+
+/** What the reserved parameters come to (Triton's "schedule_policy"). */
+function runOptions(
+  { signal, requestId }: Context,
+  { priority = 0, timeout = 0 }: Parameters,
+): HostRunOptions {
+  const isWhole = (value: unknown): value is number =>
+    typeof value === "number" && Number.isInteger(value) && value >= 0;
+  if (!isWhole(priority)) {
+    throw new HttpError(
+      400,
+      `"priority" is a whole number, got ${describe(priority)}`,
+    );
+  }
+  if (!isWhole(timeout)) {
+    throw new HttpError(
+      400,
+      `"timeout" is in whole microseconds, got ${describe(timeout)}`,
+    );
+  }
+  return {
+    id: requestId,
+    signal,
+    priority,
+    ...(timeout > 0 && { finishMs: timeout / US_PER_MS }),
+  };
+}

@@ -1,0 +1,110 @@
+/** One `fetch` handler for all protocols: no sockets, no files, so that it runs wherever there are Web APIs. */
+import { ServingEngine } from "../engine/wall/serving.ts";
+import { EngineHost } from "./host/engine_host.ts";
+import type { ServedModel } from "./host/served_model.ts";
+import { Body, BODY_LIMITS, type BodyLimits } from "./http/body.ts";
+import { httpErrorOf } from "./http/error_status.ts";
+import type { HttpError } from "./http/http_error.ts";
+import { requestIdOf } from "./http/request_id.ts";
+import { errorResponse } from "./http/respond.ts";
+import type { Protocol } from "./http/route.ts";
+import { type Match, Router } from "./http/router.ts";
+import { PROTOCOLS } from "./protocols.ts";
+
+/** Options of {@linkcode createServer}. */
+export interface ServerOptions {
+  /** With an engine: what it serves, under which names. */
+  models?: readonly ServedModel[];
+  /** What it speaks; default: all protocols that there are. */
+  protocols?: readonly Protocol[];
+  /** What is read of a body; default: 64 MiB, 100 levels of JSON. */
+  limits?: Partial<BodyLimits>;
+  /** Hears of errors that are the server's own, which clients are told nothing of; default: the console's `error`. */
+  onError?: (error: unknown, requestId: string) => void;
+}
+
+/** What serves. */
+export interface Server {
+  /** Runs models. */
+  readonly host: EngineHost;
+  /** Answers a request; never rejects. */
+  fetch(request: Request): Promise<Response>;
+  /** Takes no more requests, lets those that have come finish. An engine that was given stays open. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a server of an engine, or of a host of engines whose models come and go.
+ *
+ * @example A request without a socket
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular, lstm, ServingEngine } from "@shoal/core";
+ * import { createServer, servedTokens } from "@shoal/core/server";
+ *
+ * const model = lstm({ hidden: 8, vocabulary: 10, head: "classifier" });
+ * await using engine = await ServingEngine.create({ models: [model], policy: cellular(), workers: 0 });
+ * const server = createServer(engine, { models: [servedTokens(model, { name: "intents" })] });
+ * const response = await server.fetch(
+ *   new Request("http://localhost/v2/models/intents/infer", {
+ *     method: "POST",
+ *     body: JSON.stringify({
+ *       inputs: [{ name: "tokens", shape: [3], datatype: "INT32", data: [3, 1, 4] }],
+ *     }),
+ *   }),
+ * );
+ * const { outputs } = await response.json();
+ * assert.deepEqual(outputs.map(({ name }: { name: string }) => name), ["h", "logits"]);
+ * await server.close();
+ * ```
+ */
+export function createServer(
+  of: EngineHost | ServingEngine,
+  options: ServerOptions = {},
+): Server {
+  const host = of instanceof ServingEngine
+    ? EngineHost.around(of, options.models ?? [])
+    : of;
+  const {
+    protocols = PROTOCOLS,
+    onError = (error) => console.error("Shoal:", error),
+  } = options;
+  const router = new Router(protocols);
+  const limits = { ...BODY_LIMITS, ...options.limits };
+
+  async function answer(request: Request, id: string): Promise<Response> {
+    const url = new URL(request.url);
+    let match: Match | undefined;
+    try {
+      match = router.find(request.method, url.pathname);
+      const response = await match.route.handle({
+        request,
+        url,
+        params: match.params,
+        body: new Body(request, limits),
+        host,
+        signal: request.signal,
+        requestId: id,
+      });
+      return request.method === "HEAD"
+        ? new Response(null, response)
+        : response;
+    } catch (error) {
+      const told: HttpError = httpErrorOf(error);
+      if (told.status === 500) onError(error, id);
+      const protocol = match?.protocol ?? protocols[0];
+      return errorResponse(told, protocol.errorBody(told));
+    }
+  }
+
+  return {
+    host,
+    async fetch(request) {
+      const id = requestIdOf(request);
+      const response = await answer(request, id);
+      response.headers.set("x-request-id", id);
+      return response;
+    },
+    close: () => host.close(),
+  };
+}
