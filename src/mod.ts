@@ -172,6 +172,7 @@ export { nEbird, type NEbirdOptions } from "./policy/e2bird/n_ebird.ts";
 export { late, type LateOptions } from "./policy/late_batching/late.ts";
 export { lazy } from "./policy/lazybatching/lazy.ts";
 export type { LazyOptions } from "./policy/lazybatching/lazy_options.ts";
+export type { SlaNs } from "./policy/common/target.ts";
 export type { Launch, Note, Step, Tail, Task, Token } from "./policy/launch.ts";
 export type {
   Decision,

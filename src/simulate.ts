@@ -110,10 +110,29 @@ export type {
   SearchObjective,
   SearchOptions,
 } from "./policy/e2bird/offline.ts";
-export { decTimesteps } from "./policy/lazybatching/exec_time.ts";
+export { decTimesteps } from "./policy/common/exec_time.ts";
 export { oracle } from "./policy/lazybatching/lazy.ts";
 export { POLICIES } from "./policy/registry.ts";
 export type { PolicyEntry } from "./policy/registry.ts";
+export { aimd, type AimdOptions } from "./policy/rivals/aimd.ts";
+export { deferred, type DeferredOptions } from "./policy/rivals/deferred.ts";
+export {
+  earliestDeadline,
+  type EarliestDeadlineOptions,
+} from "./policy/rivals/earliest_deadline.ts";
+export { iteration, type IterationOptions } from "./policy/rivals/iteration.ts";
+export {
+  lengthSorted,
+  type LengthSortedOptions,
+} from "./policy/rivals/length_sorted.ts";
+export {
+  shortestFirst,
+  type ShortestFirstOptions,
+} from "./policy/rivals/shortest_first.ts";
+export {
+  tokenBudget,
+  type TokenBudgetOptions,
+} from "./policy/rivals/token_budget.ts";
 export { seededWeights } from "./tensor/weights.ts";
 
 // What models, policies and machines are made of, for those who study them through this door alone.

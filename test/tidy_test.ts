@@ -105,6 +105,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     lazybatching: ["common"],
     dvabatch: ["common"],
     e2bird: ["common"],
+    rivals: ["common"],
   },
 };
 

@@ -1,14 +1,21 @@
+import { aimd } from "./rivals/aimd.ts";
 import { bucketed } from "./baselines/bucketed.ts";
 import { cellular } from "./cellular_batching/cellular.ts";
+import { deferred } from "./rivals/deferred.ts";
 import { dvabatch } from "./dvabatch/dvabatch.ts";
+import { earliestDeadline } from "./rivals/earliest_deadline.ts";
 import { eEbird, eEbirdLimited } from "./e2bird/e_ebird.ts";
 import { graph } from "./baselines/graph_batching.ts";
+import { iteration } from "./rivals/iteration.ts";
 import { late } from "./late_batching/late.ts";
 import { lazy, oracle } from "./lazybatching/lazy.ts";
+import { lengthSorted } from "./rivals/length_sorted.ts";
 import { merged } from "./baselines/merged.ts";
 import { nEbird, nEbirdLimited } from "./e2bird/n_ebird.ts";
 import type { Policy } from "./policy.ts";
 import { serial } from "./baselines/serial.ts";
+import { shortestFirst } from "./rivals/shortest_first.ts";
+import { tokenBudget } from "./rivals/token_budget.ts";
 
 /** What is known of a registered policy: how it is made, and with which options it is tested. */
 export interface PolicyEntry {
@@ -31,16 +38,19 @@ const WINDOWS_NS = [0, 1500, 10_000];
 const PROFILES = [undefined, { "*": [[1, 1000], [4, 1800]] }];
 const SLOTS = [4, 5, 6, 7, 8, 9];
 
+const TARGETS_NS = [
+  0,
+  20_000,
+  1e12,
+  { lstm: 5000, seq2seq: 1e9, recurrent: 20_000 },
+];
+const DEC_TIMESTEPS = [1, 2, 3, 4, 5, 6, 7, 8];
+
 const LAZY: PolicyEntry["options"] = {
   profile: PROFILES,
   batchSizeMax: BATCH_SIZES,
-  slaNs: [
-    0,
-    20_000,
-    1e12,
-    { lstm: 5000, seq2seq: 1e9, recurrent: 20_000 },
-  ],
-  decTimesteps: [1, 2, 3, 4, 5, 6, 7, 8],
+  slaNs: TARGETS_NS,
+  decTimesteps: DEC_TIMESTEPS,
   emptyTable: ["issue", "check"],
   elapsedTime: ["charge", "ignore"],
   negativeSlack: ["refuse", "ignore"],
@@ -137,5 +147,54 @@ export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
       memState: ["pending", "unanswered"],
     },
     limited: eEbirdLimited,
+  },
+  "token-budget": {
+    build: tokenBudget,
+    options: { tokensMax: [1, 4, 9, 30], batchSizeMax: BATCH_SIZES },
+  },
+  "length-sorted": {
+    build: lengthSorted,
+    options: {
+      profile: PROFILES,
+      batchSizeMax: BATCH_SIZES,
+      planMax: [1, 3, 1000],
+      decTimesteps: DEC_TIMESTEPS,
+    },
+  },
+  "shortest-first": {
+    build: shortestFirst,
+    options: {
+      profile: PROFILES,
+      batchSizeMax: BATCH_SIZES,
+      aging: [0, 0.1, 2, Infinity],
+      decTimesteps: DEC_TIMESTEPS,
+    },
+  },
+  aimd: {
+    build: aimd,
+    options: {
+      slaNs: TARGETS_NS,
+      increase: [1, 3],
+      backoff: [0, 0.5, 0.9, 1],
+      windowNs: WINDOWS_NS,
+      batchSizeMax: BATCH_SIZES,
+    },
+  },
+  "earliest-deadline": {
+    build: earliestDeadline,
+    options: { slaNs: TARGETS_NS, batchSizeMax: BATCH_SIZES },
+  },
+  deferred: {
+    build: deferred,
+    options: {
+      profile: PROFILES,
+      slaNs: TARGETS_NS,
+      batchSizeMax: BATCH_SIZES,
+      decTimesteps: DEC_TIMESTEPS,
+    },
+  },
+  iteration: {
+    build: iteration,
+    options: { batchSizeMax: BATCH_SIZES },
   },
 };

@@ -15,7 +15,7 @@ import { macsOf } from "../npu/macs_of.ts";
 import { createNpu } from "../../src/npu/npu.ts";
 import { preset } from "../../src/npu/presets.ts";
 import { bucketed } from "../../src/policy/baselines/bucketed.ts";
-import { expectedExtents } from "../../src/policy/lazybatching/exec_time.ts";
+import { expectedExtents } from "../../src/policy/common/exec_time.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { lazy } from "../../src/policy/lazybatching/lazy.ts";
 import { merged } from "../../src/policy/baselines/merged.ts";

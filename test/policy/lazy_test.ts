@@ -9,10 +9,7 @@ import {
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
-import {
-  decTimesteps,
-  execTime,
-} from "../../src/policy/lazybatching/exec_time.ts";
+import { decTimesteps, execTime } from "../../src/policy/common/exec_time.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { lazy, oracle } from "../../src/policy/lazybatching/lazy.ts";
 import {

@@ -8,7 +8,7 @@ import {
   engineConfiguration,
   searchConfigurations,
 } from "../../src/policy/e2bird/offline.ts";
-import { decTimesteps } from "../../src/policy/lazybatching/exec_time.ts";
+import { decTimesteps } from "../../src/policy/common/exec_time.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { assertRefuses } from "../option_refusals.ts";
 

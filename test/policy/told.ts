@@ -12,6 +12,7 @@ export interface ToldRequest {
   model?: Model;
   input?: unknown;
   stepsFixed?: Submission["stepsFixed"];
+  deadlineNs?: Submission["deadlineNs"];
 }
 
 export interface ToldOptions {
@@ -33,12 +34,13 @@ export function told(options: ToldOptions): string[] {
     models,
     cost,
     arrivals: requests.map((
-      { model = models[0], input = {}, arrivalNs, stepsFixed },
+      { model = models[0], input = {}, arrivalNs, stepsFixed, deadlineNs },
     ) => ({
       model,
       input,
       arrivalNs,
       ...(stepsFixed !== undefined && { stepsFixed }),
+      ...(deadlineNs !== undefined && { deadlineNs }),
     })),
     observer: {
       task(_task, { startNs, endNs, worker, cell, requests }) {

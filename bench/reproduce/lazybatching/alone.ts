@@ -3,7 +3,7 @@ import { Prng } from "../../../src/base/prng.ts";
 import { mean } from "../../../src/base/statistics.ts";
 import { NS_PER_MS } from "../../../src/base/units.ts";
 import { CellGraph } from "../../../src/graph/cell_graph.ts";
-import { execTime } from "../../../src/policy/lazybatching/exec_time.ts";
+import { execTime } from "../../../src/policy/common/exec_time.ts";
 import { serial } from "../../../src/policy/baselines/serial.ts";
 import type { Request } from "../../../src/policy/request.ts";
 import { simulate } from "../simulation.ts";

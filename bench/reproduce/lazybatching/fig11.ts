@@ -1,5 +1,5 @@
 /** Fig. 11: lengths of sentences, and the decoder length that covers them. */
-import { decTimesteps } from "../../../src/policy/lazybatching/exec_time.ts";
+import { decTimesteps } from "../../../src/policy/common/exec_time.ts";
 import { Histogram, JointHistogram } from "../../../src/workload/histogram.ts";
 import { CORPORA } from "../../../src/workload/lengths.ts";
 import type { Experiment } from "../experiment.ts";

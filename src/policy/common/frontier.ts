@@ -2,6 +2,7 @@
  * Which nodes may be submitted next, kept by counting: `node.pending` is the number of predecessors
  * not yet submitted, -1 once the node itself is. Shared by the policies that advance node by node.
  */
+import type { Cell } from "../../graph/cell.ts";
 import type { CellNode } from "../../graph/cell_graph.ts";
 
 const SUBMITTED = -1;
@@ -25,13 +26,53 @@ export function advance<Owner, Tag>(
   const { successors } = node;
   for (let i = 0; i < successors.length; i++) {
     const next = successors[i];
-    if (next.pending === UNCOUNTED) {
-      const { predecessors } = next;
-      for (let k = 0; k < predecessors.length; k++) {
-        if (predecessors[k].pending !== SUBMITTED) next.pending++;
-      }
-    }
+    if (next.pending === UNCOUNTED) next.pending = unsubmitted(next);
     if (--next.pending === 0) onReady(next);
   }
   node.pending = SUBMITTED;
+}
+
+/** How many of a node's predecessors have not been submitted. */
+function unsubmitted<Owner, Tag>(
+  { predecessors }: CellNode<Owner, Tag>,
+): number {
+  let count = 0;
+  for (let k = 0; k < predecessors.length; k++) {
+    if (predecessors[k].pending !== SUBMITTED) count++;
+  }
+  return count;
+}
+
+/**
+ * One pass over cells in their order: of each, the nodes that are ready, those included that become so once what is
+ * before them in the pass is submitted. Counts nothing: `advance` does, when it is.
+ */
+export function sweep<Owner, Tag>(
+  cells: readonly Cell[],
+  ready: readonly CellNode<Owner, Tag>[],
+): { cell: Cell; nodes: CellNode<Owner, Tag>[] }[] {
+  const byCell = new Map(
+    cells.map((cell) => [cell, [] as CellNode<Owner, Tag>[]]),
+  );
+  for (const node of ready) byCell.get(node.cell)!.push(node);
+  const pending = new Map<CellNode<Owner, Tag>, number>();
+  const steps: { cell: Cell; nodes: CellNode<Owner, Tag>[] }[] = [];
+  const passed = new Set<Cell>();
+  for (const [cell, nodes] of byCell) {
+    passed.add(cell);
+    if (nodes.length === 0) continue;
+    steps.push({ cell, nodes });
+    for (const { successors } of nodes) {
+      for (const next of successors) {
+        const before = pending.get(next) ??
+          (next.pending === UNCOUNTED ? unsubmitted(next) : next.pending);
+        pending.set(next, before - 1);
+        // What a cell's nodes make ready of the same cell, or of one before it, is for the next pass.
+        if (before === 1 && !passed.has(next.cell)) {
+          byCell.get(next.cell)!.push(next);
+        }
+      }
+    }
+  }
+  return steps;
 }

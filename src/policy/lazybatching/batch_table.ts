@@ -8,7 +8,7 @@
 import { type Extent, largerExtent } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Model } from "../../graph/model.ts";
-import type { CellExtents, ExecTime } from "./exec_time.ts";
+import type { CellExtents, ExecTime } from "../common/exec_time.ts";
 import type { Request } from "../request.ts";
 
 /** A request in the table; its tag. */

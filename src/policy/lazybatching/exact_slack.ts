@@ -3,7 +3,7 @@
  * Source: LazyBatching, section VI.
  */
 import { largerExtents, type SubBatch } from "./batch_table.ts";
-import type { CellExtents } from "./exec_time.ts";
+import type { CellExtents } from "../common/exec_time.ts";
 import type { SlackPredictor } from "./slack.ts";
 import type { Profile } from "../profile.ts";
 

@@ -3,7 +3,7 @@
  * the slack of everybody concerned allows it.
  * Source: Choi, Kim, Rhu, "LazyBatching: An SLA-aware Batching System for Cloud Machine Learning Inference"
  * (HPCA 2021), section IV. This file is section IV-B (Fig. 9); the BatchTable of Fig. 10 is batch_table.ts, section
- * IV-C slack.ts (Eq. 1, 2) and exec_time.ts (Algorithm 1), Oracle's predictor exact_slack.ts.
+ * IV-C slack.ts (Eq. 1, 2) and common/exec_time.ts (Algorithm 1), Oracle's predictor exact_slack.ts.
  * State: InfQ (pending inputs, by model), per worker a BatchTable (a stack, its top the active batch).
  * Invariant: merged sub-batches stand at the same node; a cell that recurs is one node, whatever the time step, as
  * it has the same weights.
@@ -17,7 +17,7 @@ import { Fifo } from "../../base/fifo.ts";
 import type { Model } from "../../graph/model.ts";
 import { BatchTable, Member, SubBatch } from "./batch_table.ts";
 import { exact } from "./exact_slack.ts";
-import { execTime } from "./exec_time.ts";
+import { execTime } from "../common/exec_time.ts";
 import {
   type LazyOptions,
   type LazySettings,

@@ -1,12 +1,6 @@
 /** Options of `lazy` and `oracle`, and what they come to. */
-import { describe } from "../../base/describe.ts";
-import {
-  flag,
-  knownOptions,
-  nonNegative,
-  oneOf,
-  positiveInteger,
-} from "../options.ts";
+import { type SlaNs, targetOf } from "../common/target.ts";
+import { flag, knownOptions, oneOf, positiveInteger } from "../options.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 import type { Request } from "../request.ts";
 
@@ -17,7 +11,7 @@ export interface LazyOptions {
   /** Offline profile, NodeLatency: a function, or points [rows, ns] by cell. Default: every node counts as 0 ns. */
   profile?: Profile | ProfileTable;
   /** SLA_target of requests without a deadline of their own, in all or by model name; default 100 ms. */
-  slaNs?: number | Readonly<Record<string, number>>;
+  slaNs?: SlaNs;
   /** Steps a decoder is expected to take; default 32 (section VI-C; see `decTimesteps`). */
   decTimesteps?: number;
   /** Model-allowed maximum batch size; default 64. */
@@ -64,17 +58,6 @@ export function lazySettings(name: string, options: LazyOptions): LazySettings {
     "negativeSlack",
     "nestedPreemption",
   ]);
-  const slaNs = options.slaNs ?? 100_000_000;
-  if (typeof slaNs === "object" && slaNs === null) {
-    throw new TypeError(
-      `"slaNs" of policy "${name}" is a number, or numbers by model, got ${
-        describe(slaNs)
-      }`,
-    );
-  }
-  for (const ns of typeof slaNs === "object" ? Object.values(slaNs) : [slaNs]) {
-    nonNegative(name, "slaNs", ns);
-  }
   const size = (option: "decTimesteps" | "batchSizeMax", otherwise: number) =>
     positiveInteger(name, option, options[option] ?? otherwise);
   return {
@@ -101,9 +84,6 @@ export function lazySettings(name: string, options: LazyOptions): LazySettings {
       "nestedPreemption",
       options.nestedPreemption ?? true,
     ),
-    slaNsOf({ model, arrivalNs, deadlineNs }) {
-      if (deadlineNs !== Infinity) return deadlineNs - arrivalNs;
-      return typeof slaNs === "object" ? slaNs[model.name] ?? Infinity : slaNs;
-    },
+    slaNsOf: targetOf(name, options.slaNs),
   };
 }

@@ -3,6 +3,7 @@ import type { MutantList } from "../mutant.ts";
 
 const BUCKETED = "src/policy/baselines/bucketed.ts";
 const MERGED = "src/policy/baselines/merged.ts";
+const MERGED_GRAPH = "src/policy/common/merged_graph.ts";
 const GRAPH = "src/policy/baselines/graph_batching.ts";
 
 export const MUTANTS: MutantList = [
@@ -49,7 +50,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "baselines.merged-level-of-last-input",
-    file: MERGED,
+    file: MERGED_GRAPH,
     from: "level = Math.max(level, levelOf[before.index] + 1);",
     to: "level = levelOf[before.index] + 1;",
     tests: ["test/policy/merged_test.ts"],
@@ -58,7 +59,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "baselines.merged-by-place",
-    file: MERGED,
+    file: MERGED_GRAPH,
     from: "levelOf.push(level);",
     to: "levelOf.push(level = node.index);",
     tests: ["test/policy/merged_test.ts"],
@@ -67,7 +68,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "baselines.merged-returns-by-step",
-    file: MERGED,
+    file: MERGED_GRAPH,
     from: 'release: "end",',
     to: 'release: "step",',
     tests: ["test/policy/merged_test.ts"],

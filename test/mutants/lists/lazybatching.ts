@@ -4,7 +4,7 @@ import type { MutantList } from "../mutant.ts";
 const LAZY = "src/policy/lazybatching/lazy.ts";
 const TABLE = "src/policy/lazybatching/batch_table.ts";
 const SLACK = "src/policy/lazybatching/slack.ts";
-const EXEC_TIME = "src/policy/lazybatching/exec_time.ts";
+const EXEC_TIME = "src/policy/common/exec_time.ts";
 const EXACT = "src/policy/lazybatching/exact_slack.ts";
 
 const GOLDENS = "test/policy/lazy_test.ts";

@@ -1,0 +1,34 @@
+/** Latency targets of policies that have an option for them. */
+import { describe } from "../../base/describe.ts";
+import { nonNegative } from "../options.ts";
+import type { Request } from "../request.ts";
+
+/** Latency that requests may have, from their arrival, in all or by model name; a model without one has no target. */
+export type SlaNs = number | Readonly<Record<string, number>>;
+
+const DEFAULT_NS = 100_000_000;
+
+/**
+ * @param slaNs default 100 ms
+ * @returns the latency that a request may have, from its arrival: by its own deadline if it has one; Infinity without
+ * @throws TypeError or RangeError naming the policy when it is no target
+ */
+export function targetOf(
+  policy: string,
+  slaNs: SlaNs = DEFAULT_NS,
+): (request: Request) => number {
+  if (typeof slaNs === "object" && slaNs === null) {
+    throw new TypeError(
+      `"slaNs" of policy "${policy}" is a number, or numbers by model, got ${
+        describe(slaNs)
+      }`,
+    );
+  }
+  for (const ns of typeof slaNs === "object" ? Object.values(slaNs) : [slaNs]) {
+    nonNegative(policy, "slaNs", ns);
+  }
+  return ({ model, arrivalNs, deadlineNs }) => {
+    if (deadlineNs !== Infinity) return deadlineNs - arrivalNs;
+    return typeof slaNs === "object" ? slaNs[model.name] ?? Infinity : slaNs;
+  };
+}

@@ -1,0 +1,176 @@
+/**
+ * Deferred batches: a batch starts neither as soon as a worker is idle nor when a fixed window is over, but when
+ * waiting for one more request would make it miss the deadline of its most urgent one. With t(b) for what b requests
+ * take and d for their earliest deadline, a candidate of b requests may start in [d - t(b + 1), d - t(b)].
+ * Source: Chen et al., "Symphony: Optimized DNN Model Serving using Deferred Batch Scheduling" (arXiv:2308.07470), the
+ * schedulable window; of several models within their windows, the one whose window closes first.
+ * Deviation: what can no longer meet its deadline is dropped there; here it is executed when no candidate is in its
+ * window, the oldest first, since requests are refused by their own deadlines only.
+ * Assumption: a request without a deadline is not waited for; a batch of the greatest size starts at once.
+ */
+import type { Model } from "../../graph/model.ts";
+import { BatchTime } from "../common/batch_time.ts";
+import { lockstep, paddingObstacle } from "../common/lockstep.ts";
+import { type SlaNs, targetOf } from "../common/target.ts";
+import { knownOptions, positiveInteger } from "../options.ts";
+import {
+  type Decision,
+  type EngineView,
+  IDLE,
+  type Policy,
+} from "../policy.ts";
+import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
+import type { Request } from "../request.ts";
+
+/** Options of `deferred`. */
+export interface DeferredOptions {
+  /** What batches take: a function, or points [rows, ns] by cell. Default: everything counts as 0 ns. */
+  profile?: Profile | ProfileTable;
+  /** Latency that requests without a deadline of their own may have, in all or by model name; default 100 ms. */
+  slaNs?: SlaNs;
+  /** Most requests of a batch; default 64. */
+  batchSizeMax?: number;
+  /** Steps that a decoder is expected to take; default 32. */
+  decTimesteps?: number;
+}
+
+interface Waiting {
+  readonly request: Request;
+  /** When it has to be done. */
+  readonly dueNs: number;
+}
+
+/** A batch that could be made of what waits for a model. */
+interface Candidate {
+  readonly requests: Request[];
+  /** The window's ends. */
+  readonly fromNs: number;
+  readonly latestNs: number;
+}
+
+/**
+ * Batches that start when waiting for one more request would make them late. For models of shape "chain".
+ * Source: Chen et al., "Symphony" (arXiv:2308.07470).
+ * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { deferred } from "@shoal/core/simulate";
+ *
+ * const policy = deferred({ slaNs: 20e6, profile: { "*": [[1, 1e6], [16, 4e6]] } });
+ * assert.equal(policy.name, "deferred");
+ * ```
+ */
+export function deferred(options: DeferredOptions = {}): Policy {
+  const name = "deferred";
+  knownOptions(name, options, [
+    "profile",
+    "slaNs",
+    "batchSizeMax",
+    "decTimesteps",
+  ]);
+  const { batchSizeMax = 64, decTimesteps = 32 } = options;
+  positiveInteger(name, "batchSizeMax", batchSizeMax);
+  positiveInteger(name, "decTimesteps", decTimesteps);
+  const profile = profileOf(name, options.profile);
+  const time = new BatchTime({ profile, decTimesteps });
+  const targetNsOf = targetOf(name, options.slaNs);
+  /** By model, the earliest deadline first. */
+  const queues = new Map<Model, Waiting[]>();
+
+  /** The largest batch of the most urgent requests that meets its deadline if it starts now. */
+  function candidate(
+    queue: readonly Waiting[],
+    nowNs: number,
+  ): Candidate | undefined {
+    // Those before `first` are lost: not even alone would they be in time.
+    const first = queue.findIndex(({ request, dueNs }) =>
+      nowNs + time.alone(request).execNs <= dueNs
+    );
+    if (first < 0) return undefined;
+    const { dueNs } = queue[first];
+    const requests: Request[] = [];
+    const batch = time.batch();
+    let batchNs = 0;
+    let oneMoreNs = 0;
+    for (let i = first; i < queue.length; i++) {
+      const rows = requests.length + 1;
+      oneMoreNs = batch.add(queue[i].request).ns(rows);
+      if (rows > batchSizeMax || nowNs + oneMoreNs > dueNs) break;
+      requests.push(queue[i].request);
+      batchNs = oneMoreNs;
+      // Whoever comes next is taken to be no longer than these.
+      oneMoreNs = batch.ns(rows + 1);
+    }
+    const isOpen = requests.length === batchSizeMax || dueNs === Infinity;
+    return {
+      requests,
+      fromNs: isOpen ? -Infinity : dueNs - oneMoreNs,
+      latestNs: dueNs - batchNs,
+    };
+  }
+
+  function start(
+    requests: readonly Request[],
+    worker: number,
+    why: string,
+  ): Decision {
+    for (const request of requests) take(request);
+    return { kind: "launch", launch: lockstep({ worker, requests, why }) };
+  }
+
+  function take(request: Request): void {
+    const queue = queues.get(request.model);
+    const index = queue?.findIndex((waiting) => waiting.request === request) ??
+      -1;
+    if (index >= 0) queue!.splice(index, 1);
+  }
+
+  return {
+    name,
+    supports: paddingObstacle,
+    enqueue(request) {
+      let queue = queues.get(request.model);
+      if (!queue) queues.set(request.model, queue = []);
+      const dueNs = request.arrivalNs + targetNsOf(request);
+      const index = queue.findIndex((waiting) => waiting.dueNs > dueNs);
+      queue.splice(index < 0 ? queue.length : index, 0, { request, dueNs });
+    },
+    schedule({ nowNs, workers }: EngineView): Decision {
+      const worker = workers.find(({ queued }) => queued === 0);
+      if (worker === undefined) return IDLE;
+      let best: Candidate | undefined;
+      let untilNs = Infinity;
+      let lost: Request[] = [];
+      for (const queue of queues.values()) {
+        if (queue.length === 0) continue;
+        const found = candidate(queue, nowNs);
+        if (found === undefined) {
+          const oldest = queue.slice(0, batchSizeMax);
+          if (lost.length === 0 || oldest[0].request.id < lost[0].id) {
+            lost = oldest.map(({ request }) => request);
+          }
+        } else if (found.fromNs > nowNs) {
+          untilNs = Math.min(untilNs, found.fromNs);
+        } else if (best === undefined || found.latestNs < best.latestNs) {
+          best = found;
+        }
+      }
+      if (best) {
+        const why = "one more would make it miss its earliest deadline";
+        return start(best.requests, worker.id, why);
+      }
+      if (lost.length > 0) {
+        return start(lost, worker.id, "too late for their deadlines already");
+      }
+      if (untilNs === Infinity) return IDLE;
+      return {
+        kind: "wait",
+        untilNs: Math.ceil(untilNs),
+        why: "one more would still be in time",
+      };
+    },
+    ended: take,
+  };
+}

@@ -1,0 +1,229 @@
+/** Today's schedulers beside the papers': what each goes by, on small timelines. */
+import assert from "node:assert/strict";
+import { constantCost, TableCost } from "../../src/cost/table_cost.ts";
+import type { CostModel } from "../../src/cost/cost_model.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import { aimd } from "../../src/policy/rivals/aimd.ts";
+import { deferred } from "../../src/policy/rivals/deferred.ts";
+import { earliestDeadline } from "../../src/policy/rivals/earliest_deadline.ts";
+import { iteration } from "../../src/policy/rivals/iteration.ts";
+import { lengthSorted } from "../../src/policy/rivals/length_sorted.ts";
+import { shortestFirst } from "../../src/policy/rivals/shortest_first.ts";
+import { tokenBudget } from "../../src/policy/rivals/token_budget.ts";
+import { staticChain } from "./static_chain.ts";
+import { told } from "./told.ts";
+
+const A = staticChain({ cells: ["A"] });
+const B = staticChain({ cells: ["B"] });
+const STEPS = staticChain({ cells: ["S*"] });
+
+const one = (arrivalNs: number, model = A) => ({ arrivalNs, model });
+const steps = (arrivalNs: number, steps: number) => ({
+  arrivalNs,
+  model: STEPS,
+  input: { steps },
+});
+/** A batch of rows takes 10 and 2 for every row beyond the first. */
+const CURVE = { "*": [[1, 10], [2, 12], [3, 14], [4, 16], [8, 24]] } as const;
+
+function run(
+  policy: Policy,
+  requests: Parameters<typeof told>[0]["requests"],
+  cost: CostModel = new TableCost({
+    A: CURVE["*"],
+    B: CURVE["*"],
+    S: CURVE["*"],
+  }),
+): string[] {
+  return told({ policy, models: [A, B, STEPS], requests, cost });
+}
+
+Deno.test("a budget of tokens takes the oldest as long as they fit, unpadded", () => {
+  const requests = [steps(0, 2), steps(0, 3), steps(0, 1), steps(0, 9)];
+  assert.deepEqual(
+    run(tokenBudget({ tokensMax: 5 }), requests, constantCost(1)),
+    [
+      "0..1 w0 S:1,2",
+      "1..2 w0 S:1,2",
+      "2..3 w0 S:2",
+      "3..4 w0 S:3",
+      // Longer than the budget: alone.
+      ...Array.from({ length: 9 }, (_, t) => `${4 + t}..${5 + t} w0 S:4`),
+    ],
+  );
+  assert.deepEqual(
+    run(tokenBudget({ batchSizeMax: 2 }), [one(0), one(0), one(0)]),
+    ["0..12 w0 A:1,2", "12..22 w0 A:3"],
+  );
+});
+
+Deno.test("length-sorted batches are cut where their padded times are least", () => {
+  const profile = { "*": [[1, 10], [2, 11], [4, 13]] } as const;
+  const cost = new TableCost({ S: profile["*"] });
+  const order = (requests: Parameters<typeof run>[1], options = {}) =>
+    run(lengthSorted({ profile, ...options }), requests, cost)
+      .map((task) => task.split(":")[1])
+      .filter((requests, i, all) => requests !== all[i - 1]);
+  // 1 with 3 and 2 with 4: (11 + 9 x 11) beside 9 x 13 for all four.
+  const mixed = [steps(0, 1), steps(0, 9), steps(0, 1), steps(0, 9)];
+  assert.deepEqual(order(mixed), ["1,3", "2,4"]);
+  // Nearly of one length: padding costs less than another batch.
+  const alike = [steps(0, 8), steps(0, 9), steps(0, 8), steps(0, 9)];
+  assert.deepEqual(order(alike), ["1,2,3,4", "2,4"]);
+  assert.deepEqual(order(alike, { batchSizeMax: 2 }), ["1,3", "2,4"]);
+  assert.deepEqual(order(alike, { planMax: 1 }), ["1", "2", "3", "4"]);
+});
+
+Deno.test("the shortest job goes first, until the long one has aged", () => {
+  const requests = [
+    steps(0, 1),
+    steps(0, 4),
+    ...[5, 15, 25, 35, 45, 55].map((ns) => steps(ns, 1)),
+  ];
+  const place = (aging: number) =>
+    run(
+      shortestFirst({ batchSizeMax: 1, aging, profile: CURVE }),
+      requests,
+      constantCost(10),
+    ).findIndex((task) => task.endsWith(":2"));
+  assert.equal(place(0), 7);
+  // 30 more of time are 30 of waiting at full aging: whoever comes at 35 or later is behind it.
+  assert.equal(place(1), 4);
+  assert.equal(place(Infinity), 1);
+  const together = [steps(0, 3), steps(0, 1), steps(0, 2)];
+  assert.equal(
+    run(shortestFirst({ batchSizeMax: 2, profile: CURVE }), together)[0],
+    "0..12 w0 S:2,3",
+  );
+});
+
+Deno.test("a batch within the objective lets the next be larger, one beyond it makes it smaller", () => {
+  const sizes = (options: Parameters<typeof aimd>[0], ns: number) =>
+    run(
+      aimd(options),
+      Array.from({ length: 24 }, () => one(0)),
+      new TableCost({
+        A: [[1, 10], [100, 10 + 99 * ns]],
+      }),
+    ).map((task) => task.split(",").length);
+  assert.deepEqual(sizes({ slaNs: 1000 }, 0), [1, 2, 3, 4, 5, 6, 3]);
+  assert.deepEqual(sizes({ slaNs: 1000, increase: 4 }, 0), [1, 5, 9, 9]);
+  assert.deepEqual(sizes({ slaNs: 1000, batchSizeMax: 3 }, 0).slice(0, 5), [
+    1,
+    2,
+    3,
+    3,
+    3,
+  ]);
+  // Four rows take 40, five 50.
+  assert.deepEqual(
+    sizes({ slaNs: 40, backoff: 0.5 }, 10),
+    [1, 2, 3, 4, 5, 2, 3, 4],
+  );
+});
+
+Deno.test("AIMD: a window waits for company, a batch that was not full says nothing", () => {
+  assert.deepEqual(
+    run(
+      aimd({ windowNs: 30 }),
+      [0, 12, 20, 60, 90, 110, 110, 110, 110].map((ns) => one(ns)),
+    ),
+    [
+      // Full: the size is 1.
+      "0..10 w0 A:1",
+      "20..32 w0 A:2,3",
+      // Of three at most, one and one more until its window is over.
+      "90..102 w0 A:4,5",
+      // Still three.
+      "110..124 w0 A:6,7,8",
+      "140..150 w0 A:9",
+    ],
+  );
+});
+
+Deno.test("the earliest deadline goes first, a request's own before the model's", () => {
+  const requests = [
+    one(0),
+    one(1),
+    one(2, B),
+    { ...one(3), deadlineNs: 60 },
+    one(4, B),
+  ];
+  assert.deepEqual(
+    run(
+      earliestDeadline({ slaNs: { A: 100, B: 80 }, batchSizeMax: 1 }),
+      requests,
+    ),
+    [
+      "0..10 w0 A:1",
+      "10..20 w0 A:4",
+      "20..30 w0 B:3",
+      "30..40 w0 B:5",
+      "40..50 w0 A:2",
+    ],
+  );
+});
+
+Deno.test("a deferred batch starts when one more would make it late", () => {
+  const policy = () => deferred({ slaNs: 100, profile: CURVE });
+  assert.deepEqual(run(policy(), [one(0)]), ["88..98 w0 A:1"]);
+  assert.deepEqual(run(policy(), [one(0), one(50)]), ["86..98 w0 A:1,2"]);
+  // Whoever comes when the window is open is not waited for any longer.
+  assert.deepEqual(run(policy(), [one(0), one(87)]), ["87..99 w0 A:1,2"]);
+  assert.deepEqual(
+    run(deferred({ slaNs: 100, profile: CURVE, batchSizeMax: 2 }), [
+      one(0),
+      one(7),
+    ]),
+    ["7..19 w0 A:1,2"],
+  );
+});
+
+Deno.test("deferred: the window that closes first goes first, what is lost goes when nothing else can", () => {
+  const options = { profile: CURVE, slaNs: { A: 100, B: 40, S: 5 } };
+  assert.deepEqual(run(deferred(options), [one(0), one(59, B)]), [
+    // B's window is [87, 89], A's [88, 90].
+    "87..97 w0 B:2",
+    "97..107 w0 A:1",
+  ]);
+  assert.deepEqual(run(deferred(options), [one(0), one(70, B), steps(80, 1)]), [
+    "80..90 w0 S:3",
+    "90..100 w0 A:1",
+    "100..110 w0 B:2",
+  ]);
+  // Both windows are open at 187, B's closes at 188.
+  const both = { profile: CURVE, slaNs: { A: 199, B: 190, S: 5 } };
+  assert.deepEqual(
+    run(deferred(both), [one(0), one(8, B), steps(177, 1)]).slice(0, 2),
+    ["177..187 w0 S:3", "187..197 w0 B:2"],
+  );
+  const soon = { ...one(0), deadlineNs: 70 };
+  assert.deepEqual(run(deferred(options), [soon]), ["58..68 w0 A:1"]);
+});
+
+Deno.test("an iteration is one pass over the cells: requests join and leave between", () => {
+  const model = staticChain({ cells: ["S*", "T"] });
+  const requests = [[0, 3], [1, 1], [1, 2]].map(([arrivalNs, steps]) => ({
+    arrivalNs,
+    model,
+    input: { steps },
+  }));
+  assert.deepEqual(
+    told({
+      policy: iteration({ batchSizeMax: 2 }),
+      models: [model],
+      requests,
+      cost: constantCost(10),
+    }),
+    [
+      "0..10 w0 S:1",
+      "10..20 w0 S:1,2",
+      // The second's last step and what follows it are in one pass.
+      "20..30 w0 T:2",
+      "30..40 w0 S:1,3",
+      "40..50 w0 T:1",
+      "50..60 w0 S:3",
+      "60..70 w0 T:3",
+    ],
+  );
+});
