@@ -54,11 +54,13 @@ export type {
   ActiveSession,
   OnEnd,
 } from "./engine/core/active_request.ts";
+export type { DoneStep, OnStep } from "./engine/core/step_rows.ts";
 export { EngineCore } from "./engine/core/engine.ts";
 export type {
   EngineOptions,
   Submission,
 } from "./engine/core/engine_options.ts";
+export type { ResultRows } from "./graph/result_rows.ts";
 export type { SlotExecutor } from "./engine/tensors/slot_executor.ts";
 export type {
   FrameRows,

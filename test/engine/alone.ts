@@ -5,6 +5,7 @@ import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts"
 import type { Model } from "../../src/graph/model.ts";
 import type { Result } from "../../src/graph/result.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
+import { assertSteps } from "./joined_steps.ts";
 import { type RunOutcome, runPaired } from "./harness.ts";
 
 /** The same request without cancellation and deadlines. */
@@ -36,7 +37,12 @@ export function assertEqualBits(
 ): void {
   outcome.endings.forEach((ending, i) => {
     assert(ending !== undefined, `request ${i} ended`);
-    const { cancelAtNs, deadlineNs, finishNs = Infinity } = arrivals[i];
+    const { model, cancelAtNs, deadlineNs, finishNs = Infinity } = arrivals[i];
+    const result = expected[i];
+    if (model.grow && result) {
+      const isDone = ending.outcome === "done";
+      assertSteps(outcome.steps[i], result, isDone, `steps of ${i}`);
+    }
     if (ending.outcome === "cancelled") return assert(cancelAtNs !== undefined);
     if (ending.outcome === "expired") {
       return assert.equal(

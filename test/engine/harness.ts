@@ -6,6 +6,7 @@ import type {
   Ending,
 } from "../../src/engine/core/active_request.ts";
 import { EngineCore } from "../../src/engine/core/engine.ts";
+import type { DoneStep, OnStep } from "../../src/engine/core/step_rows.ts";
 import type { Executor } from "../../src/engine/core/executor.ts";
 import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
 import { replay } from "../../src/engine/wall/replay.ts";
@@ -38,6 +39,10 @@ export interface RunOptions {
   /** On virtual time, see VirtualWorkersOptions. */
   submitNs?: VirtualWorkersOptions["submitNs"];
   observer?: Observer;
+  /** Hears of the steps of all requests. */
+  onStep?: OnStep;
+  /** Changes the executor before the engine has it. */
+  executor?(executor: Executor): void;
   queueMax?: number;
 }
 
@@ -50,6 +55,8 @@ export type ThreadOptions = Pick<
 /** What became of request i of the arrivals. */
 export interface RunOutcome {
   endings: (Ending | undefined)[];
+  /** The steps that it was told of. */
+  steps: DoneStep[][];
   records: RequestRecord[];
 }
 
@@ -91,6 +98,7 @@ function runVirtual(
       engine.completed(task, startNs, endNs),
   });
   const { outcome, arrivals, observer } = watched(options);
+  options.executor?.(executor);
   const slots = watchSlots(executor);
   const engine = engineOf(options, executor, observer);
   driveVirtual(engine, timeline, arrivals);
@@ -162,9 +170,12 @@ export function engineOf(
 }
 
 /** Adds the checks that every run must pass: each request ends once, each node runs once and after its inputs. */
-export function watched(options: Pick<RunOptions, "arrivals" | "observer">) {
+export function watched(
+  options: Pick<RunOptions, "arrivals" | "observer" | "onStep">,
+) {
   const outcome: RunOutcome = {
     endings: options.arrivals.map(() => undefined),
+    steps: options.arrivals.map(() => []),
     records: [],
   };
   const executed = new Set<CellNode>();
@@ -197,6 +208,11 @@ export function watched(options: Pick<RunOptions, "arrivals" | "observer">) {
   };
   const arrivals = options.arrivals.map((arrival, i) => ({
     ...arrival,
+    onStep(step: DoneStep, endNs: number) {
+      assert.equal(outcome.endings[i], undefined, "no step behind the end");
+      outcome.steps[i].push(step);
+      options.onStep?.(step, endNs);
+    },
     onEnd(ending: Ending) {
       assert.equal(outcome.endings[i], undefined, "a request ends once");
       outcome.endings[i] = ending;

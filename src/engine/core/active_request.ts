@@ -6,6 +6,7 @@ import type { Outcome } from "../../policy/records.ts";
 import type { NodeOf, Request } from "../../policy/request.ts";
 import type { BatchLog } from "./batch_log.ts";
 import type { FrameRows, Session } from "./session.ts";
+import type { StepRows } from "./step_rows.ts";
 
 /** How a request ended; `result` when done, `error` otherwise. */
 export interface Ending {
@@ -75,6 +76,11 @@ export class ActiveRequest<Slot = unknown> implements Request {
    * @internal
    */
   log: BatchLog | undefined = undefined;
+  /**
+   * Its steps, if anybody wants to hear of them.
+   * @internal
+   */
+  steps: StepRows | undefined = undefined;
   /**
    * The one before it in a WaitingList.
    * @internal

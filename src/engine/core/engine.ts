@@ -31,19 +31,20 @@ import { logBatch, requestRecord, taskRecord } from "./records.ts";
 import { resultOf } from "./result_of.ts";
 import { Sessions } from "./sessions.ts";
 import {
+  checkRow,
   type EngineTask,
   idleWorkers,
   nextOfTail,
   type Run,
   startRun,
+  TAIL_AHEAD,
   type WorkerLoad,
 } from "./run.ts";
 import { settleRow } from "./settle_row.ts";
+import { StepRows } from "./step_rows.ts";
+import { tellSteps } from "./tell_steps.ts";
 import { TokenCheck } from "./token_check.ts";
 import { deferred, unfold } from "./unfold.ts";
-
-/** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
-const TAIL_AHEAD = 2;
 
 /**
  * The engine without a clock and without threads: it keeps the requests, asks the policy, and checks and counts what
@@ -167,6 +168,7 @@ export class EngineCore {
     );
     request.label = submission.label;
     if (submission.logBatches) request.log = new BatchLog();
+    if (submission.onStep) request.steps = new StepRows(submission.onStep);
     if (session) this.sessions.take(request, input, submission.into);
     else if (!this.#admission.isOpen(model)) {
       request.waiting = deferred(model, input);
@@ -293,6 +295,7 @@ export class EngineCore {
         rows++;
         tokens += node.length;
         if (request.log) logged++;
+        if (request.steps?.done(node)) run.stepped.push(request);
       }
       if (request.over && !wasOver) ended.push(request);
       if (request.departed && request.inFlight === 0) this.#release(request);
@@ -305,6 +308,7 @@ export class EngineCore {
       taskRecord(task, { rows, tokens, startNs, endNs }),
     );
     this.#policy.completed?.(task);
+    if (run.launch.release !== "end") this.#tellSteps(run, endNs);
     for (const request of ended) this.#end(request, run, endNs);
     this.#continue(run);
     this.#endStunted(endNs);
@@ -343,6 +347,12 @@ export class EngineCore {
       run.held.push(request);
     } else {
       this.#depart(request, nowNs, ending);
+    }
+  }
+
+  #tellSteps(run: Run, nowNs: number): void {
+    for (const [request, error] of tellSteps(run, this.#executor, nowNs)) {
+      this.#endEarly(request, nowNs, { outcome: "failed", error });
     }
   }
 
@@ -423,13 +433,8 @@ export class EngineCore {
     assert(nodes.length + padding > 0, "a step has rows");
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i];
-      assert(node.cell === cell, "rows of a step are of its cell");
-      assert(
-        node.readyFor(worker),
-        "a row's inputs are done or queued before it",
-      );
+      checkRow(node, cell, worker);
       const request = node.graph.owner;
-      assert(!request.departed, "a row of a request that is there");
       node.state = NODE.submitted;
       node.worker = worker;
       request.inFlight++;
@@ -480,6 +485,7 @@ export class EngineCore {
   #finish(run: Run, nowNs: number): void {
     if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
     this.#policy.finished?.(run.launch);
+    this.#tellSteps(run, nowNs);
     for (const request of run.held) {
       if (request.held === undefined) continue;
       const isLate = nowNs > request.finishNs;

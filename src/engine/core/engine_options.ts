@@ -10,6 +10,7 @@ import type { TensorData } from "../../tensor/tensor.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Observer } from "../../policy/records.ts";
 import type { ActiveSession, OnEnd } from "./active_request.ts";
+import type { OnStep } from "./step_rows.ts";
 import { checkExecutor, checkModels, checkPolicy } from "./check_models.ts";
 import type { Executor } from "./executor.ts";
 
@@ -83,6 +84,8 @@ export interface Submission {
   session?: ActiveSession;
   /** Of a frame: arrays that its results are written to, by name; default: fresh ones. */
   into?: Readonly<Record<string, TensorData>>;
+  /** Called for every step of a growing request, in order, before it has ended. */
+  onStep?: OnStep;
   /** Called once, when the request has ended; not when `submit` throws. */
   onEnd?: OnEnd;
 }

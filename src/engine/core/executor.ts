@@ -1,5 +1,6 @@
-import type { CellNode } from "../../graph/cell_graph.ts";
+import type { CellNode, NodeOutput } from "../../graph/cell_graph.ts";
 import type { Result } from "../../graph/result.ts";
+import type { ResultRows } from "../../graph/result_rows.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest, ActiveSession } from "./active_request.ts";
 
@@ -54,8 +55,14 @@ export interface Executor {
   ): Settlement;
   /** Rows of the request that have not started need not be executed. */
   abandon(request: ActiveRequest): void;
-  /** The request's results; called once, when it is done. */
-  result(request: ActiveRequest): Result;
+  /**
+   * The request's results when it is done, or those of some of its rows, which are.
+   * @param rows by the results' names; default: all that it has
+   */
+  result(
+    request: ActiveRequest,
+    rows?: ReadonlyMap<string, ResultRows<NodeOutput>>,
+  ): Result;
   /** Nothing in flight refers to the request any more. */
   release(request: ActiveRequest): void;
   /** An executor without it has no sessions. */

@@ -1,3 +1,5 @@
+import { assert } from "../../base/assert.ts";
+import type { Cell } from "../../graph/cell.ts";
 import type { Launch, Step, Tail, Task } from "../../policy/launch.ts";
 import type { NodeOf } from "../../policy/request.ts";
 import type { ActiveRequest } from "./active_request.ts";
@@ -11,6 +13,8 @@ export interface Run {
   tailAt: number;
   /** Requests that end with the run. */
   readonly held: ActiveRequest[];
+  /** Requests with steps that somebody is to be told of. */
+  readonly stepped: ActiveRequest[];
 }
 
 /** A worker as the engine counts what it has to do. */
@@ -24,6 +28,9 @@ export interface EngineTask extends Task<ActiveRequest> {
   readonly run: Run;
 }
 
+/** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
+export const TAIL_AHEAD = 2;
+
 /** Workers that have nothing yet. */
 export function idleWorkers(count: number): WorkerLoad[] {
   return Array.from({ length: count }, (_, id) => ({ id, queued: 0 }));
@@ -31,7 +38,18 @@ export function idleWorkers(count: number): WorkerLoad[] {
 
 /** A launch of which nothing is submitted yet. */
 export function startRun(launch: Launch<ActiveRequest>, id: number): Run {
-  return { launch, id, inFlight: 0, tailAt: 0, held: [] };
+  return { launch, id, inFlight: 0, tailAt: 0, held: [], stepped: [] };
+}
+
+/** @throws AssertionError when a policy may not submit the node as a row of the cell */
+export function checkRow(
+  node: NodeOf<ActiveRequest>,
+  cell: Cell,
+  worker: number,
+): void {
+  assert(node.cell === cell, "rows of a step are of its cell");
+  assert(node.readyFor(worker), "a row's inputs are done or queued before it");
+  assert(!node.graph.owner.departed, "a row of a request that is there");
 }
 
 /** The next step of a run's tail in which some request of it goes on; undefined when none does. */

@@ -1,8 +1,4 @@
-import {
-  type CellGraph,
-  NODE,
-  type NodeOutput,
-} from "../../graph/cell_graph.ts";
+import { NODE, type NodeOutput } from "../../graph/cell_graph.ts";
 import type { ResultRows } from "../../graph/result_rows.ts";
 import type { Port } from "../../graph/cell.ts";
 import type { Result } from "../../graph/result.ts";
@@ -15,16 +11,17 @@ import {
 } from "../../tensor/tensor.ts";
 
 /**
- * Copies the results of a request that is done out of its slot.
+ * Copies results of a request, of rows that are done, out of its slot.
+ * @param results by name; rows that are not done are left out
  * @param memory linear memory
  */
 export function resultOf(
-  graph: CellGraph,
+  results: ReadonlyMap<string, ResultRows<NodeOutput>>,
   slot: number,
   memory: Uint8Array,
 ): Result {
   const result: Record<string, Tensor<TensorData>> = {};
-  for (const [name, rows] of graph.results) {
+  for (const [name, rows] of results) {
     result[name] = copied(rows, slot, memory);
   }
   // Of what type each is the model says: see checkDeclared.

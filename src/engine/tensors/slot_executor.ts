@@ -1,5 +1,6 @@
-import type { CellNode } from "../../graph/cell_graph.ts";
+import type { CellNode, NodeOutput } from "../../graph/cell_graph.ts";
 import type { Result } from "../../graph/result.ts";
+import type { ResultRows } from "../../graph/result_rows.ts";
 import type { Executor, SessionMemory, Settlement } from "../core/executor.ts";
 import type { SlotRequest, SlotTask } from "./slot.ts";
 import type { TensorStore } from "./tensor_store.ts";
@@ -87,11 +88,14 @@ export abstract class SlotExecutor implements Executor {
   }
 
   /**
-   * Copies the rows of the request's results out of its slot.
+   * Copies the rows of the request's results, or some of them, out of its slot.
    * @internal
    */
-  result(request: SlotRequest): Result {
-    return this.store.result(request);
+  result(
+    request: SlotRequest,
+    rows?: ReadonlyMap<string, ResultRows<NodeOutput>>,
+  ): Result {
+    return this.store.result(request, rows);
   }
 
   /**

@@ -7,7 +7,8 @@
  */
 import type { Cell } from "../../graph/cell.ts";
 import type { RunPlain } from "../../graph/operator.ts";
-import type { CellNode } from "../../graph/cell_graph.ts";
+import type { CellNode, NodeOutput } from "../../graph/cell_graph.ts";
+import type { ResultRows } from "../../graph/result_rows.ts";
 import { SlotPlan } from "../../graph/slot_plan.ts";
 import type { Result } from "../../graph/result.ts";
 import { createMemory } from "../../kernels/module/memory.ts";
@@ -140,9 +141,12 @@ export class TensorStore {
     abandonSlot(this.words, request.slot.address);
   }
 
-  result(request: SlotRequest): Result {
+  result(
+    request: SlotRequest,
+    rows: ReadonlyMap<string, ResultRows<NodeOutput>> = request.graph.results,
+  ): Result {
     if (request.session) return this.sessions.result(request);
-    return resultOf(request.graph, request.slot.address, this.#bytes);
+    return resultOf(rows, request.slot.address, this.#bytes);
   }
 
   release(request: SlotRequest): void {

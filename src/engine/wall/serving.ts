@@ -1,19 +1,16 @@
 import { describe } from "../../base/describe.ts";
-import { msToNs, NS_PER_MS } from "../../base/units.ts";
+import { NS_PER_MS } from "../../base/units.ts";
 import type { Model } from "../../graph/model.ts";
-import type { OutputTypes, Result } from "../../graph/result.ts";
+import type { OutputTypes } from "../../graph/result.ts";
 import type { StreamModel } from "../../graph/stream_model.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Observer } from "../../policy/records.ts";
-import type { ActiveRequest } from "../core/active_request.ts";
 import { wallNs } from "./clock.ts";
 import { checkUnclaimed } from "../core/claimed_policies.ts";
 import {
-  anything,
   checkedOptions,
   type Checks,
   ofType,
-  positive,
   positiveInteger,
 } from "../../base/checked_options.ts";
 import { checkPolicy } from "../core/check_models.ts";
@@ -26,18 +23,18 @@ import type { RequestOptions } from "./request_options.ts";
 import type { RunResult } from "./run_result.ts";
 import { runRows } from "./run_rows.ts";
 import { startExecutor } from "./start_executor.ts";
+import { StepStream } from "./step_stream.ts";
 import {
   type StreamHost,
   type StreamOptions,
   StreamSession,
 } from "./stream_session.ts";
+import { submitRequest } from "./submit_request.ts";
 import {
   type ExecutionOptions,
   SERVED_CHECKS,
 } from "../tensors/tensor_options.ts";
-import { timingOf } from "./timing.ts";
 import type { WallExecutor } from "./wall_executor.ts";
-import { watchSignal } from "./watch_signal.ts";
 
 /** Options of {@linkcode ServingEngine.create}. */
 export interface ServingOptions extends ExecutionOptions {
@@ -65,16 +62,6 @@ const SERVING_CHECKS: Checks<ServingOptions> = {
   queueMax: positiveInteger,
   observer: ofType("object"),
   onError: ofType("function"),
-};
-
-const REQUEST_CHECKS: Checks<RequestOptions> = {
-  // Whatever it is, watchSignal finds out.
-  signal: anything,
-  deadlineMs: positive,
-  finishMs: positive,
-  batches: ofType("boolean"),
-  label: ofType("string"),
-  stepsFixed: positiveInteger,
 };
 
 /**
@@ -230,71 +217,37 @@ export class ServingEngine {
       model,
       input,
       options,
-      (row, options) => this.#run(model, row, options),
+      (row, options) => submitRequest(this.#host, model, row, options).result,
     );
   }
 
-  /** Runs one row. */
-  #run<Input, Outputs extends OutputTypes>(
+  /**
+   * Runs one request of a model whose requests grow (decoders), and gives what every step adds to its results as the
+   * step is done, then the result: the same bits as those of `run`. Leaving the iteration ends the request and gives
+   * its slot away. Who iterates slowly holds nobody up. Under a policy that holds a batch's results until its end
+   * (graph batching), steps come then.
+   * @throws TypeError when the model's requests do not grow, or the input is several rows
+   *
+   * @example The tokens of an answer as they come
+   * ```ts
+   * import { cellular, gpt, ServingEngine } from "@shoal/core";
+   *
+   * const model = gpt({ layers: 2, hidden: 64, heads: 2, vocabulary: 100, positionsMax: 64 });
+   * await using engine = await ServingEngine.create({ models: [model], policy: cellular() });
+   * const stream = engine.stream(model, { tokens: [7, 3, 9], maxSteps: 20 });
+   * for await (const { index, outputs, endedMs } of stream) {
+   *   console.log(index, outputs.tokens?.data[0], endedMs);
+   * }
+   * const { outputs, timing } = await stream.result;
+   * console.log(outputs.tokens.data, timing.ranMs);
+   * ```
+   */
+  stream<Input, Outputs extends OutputTypes>(
     model: Model<Input, Outputs>,
     input: Input,
-    options: RequestOptions,
-  ): Promise<RunResult<Outputs>> {
-    // What throws in here, the caller's objects included, rejects this promise.
-    return new Promise((resolve, reject) => {
-      const { signal, deadlineMs, finishMs, ...rest } = checkedOptions(
-        "run()",
-        options,
-        REQUEST_CHECKS,
-      );
-      const refusal = this.#refusal();
-      if (refusal) throw refusal;
-      const arrivalNs = wallNs();
-      let request: ActiveRequest | undefined;
-      let aborted: { reason: unknown } | undefined;
-      const unwatch = signal && watchSignal(signal, (reason) => {
-        aborted = { reason };
-        this.#do(() => {
-          if (request === undefined) return;
-          this.#core.cancel(request, wallNs(), reason as Error);
-          this.#turn();
-        });
-      });
-      this.#do(() => {
-        try {
-          const refusal = this.#refusal();
-          if (refusal) throw refusal;
-          if (aborted) throw aborted.reason;
-          request = this.#core.submit({
-            model,
-            input,
-            arrivalNs,
-            ...(deadlineMs !== undefined &&
-              { deadlineNs: arrivalNs + msToNs(deadlineMs) }),
-            ...(finishMs !== undefined &&
-              { finishNs: arrivalNs + msToNs(finishMs) }),
-            ...(rest.stepsFixed !== undefined &&
-              { stepsFixed: rest.stepsFixed }),
-            ...(rest.label !== undefined && { label: rest.label }),
-            ...(rest.batches && { logBatches: true }),
-            onEnd: ({ outcome, result, error }, endNs) => {
-              if (outcome === "done" && request) {
-                resolve({
-                  outputs: result as Result<Outputs>,
-                  timing: timingOf(request, endNs),
-                });
-              } else reject(error);
-              unwatch?.();
-            },
-          });
-        } catch (error) {
-          reject(error);
-          unwatch?.();
-          return;
-        }
-        this.#turnSoon();
-      });
-    });
+    options: RequestOptions = {},
+  ): StepStream<Outputs> {
+    return new StepStream(this.#host, model, input, options);
   }
 
   /**

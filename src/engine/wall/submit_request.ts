@@ -1,0 +1,112 @@
+import {
+  anything,
+  checkedOptions,
+  type Checks,
+  ofType,
+  positive,
+  positiveInteger,
+} from "../../base/checked_options.ts";
+import { msToNs } from "../../base/units.ts";
+import type { Model } from "../../graph/model.ts";
+import type { OutputTypes, Result } from "../../graph/result.ts";
+import type { ActiveRequest } from "../core/active_request.ts";
+import type { OnStep } from "../core/step_rows.ts";
+import { wallNs } from "./clock.ts";
+import type { RequestOptions } from "./request_options.ts";
+import type { RunResult } from "./run_result.ts";
+import type { StreamHost } from "./stream_session.ts";
+import { timingOf } from "./timing.ts";
+import { watchSignal } from "./watch_signal.ts";
+
+const REQUEST_CHECKS: Checks<RequestOptions> = {
+  // Whatever it is, watchSignal finds out.
+  signal: anything,
+  deadlineMs: positive,
+  finishMs: positive,
+  batches: ofType("boolean"),
+  label: ofType("string"),
+  stepsFixed: positiveInteger,
+};
+
+/** A request on its way. */
+export interface SubmittedRequest<Outputs extends OutputTypes> {
+  /** See ServingEngine.run. */
+  readonly result: Promise<RunResult<Outputs>>;
+  /** Ends it, unless it has ended: `result` is rejected with the reason. */
+  cancel(reason: unknown): void;
+}
+
+/**
+ * Gives an engine a request of one row.
+ * @param caller what messages call the method that was called
+ * @param onStep hears of its steps, and when it was called
+ */
+export function submitRequest<Input, Outputs extends OutputTypes>(
+  host: StreamHost,
+  model: Model<Input, Outputs>,
+  input: Input,
+  options: RequestOptions,
+  caller = "run()",
+  onStep?: (step: Parameters<OnStep>[0], sinceCallNs: number) => void,
+): SubmittedRequest<Outputs> {
+  const { core } = host;
+  let request: ActiveRequest | undefined;
+  let ended: { reason: unknown } | undefined;
+  const cancel = (reason: unknown): void => {
+    ended ??= { reason };
+    host.do(() => {
+      if (request === undefined) return;
+      core.cancel(request, wallNs(), reason as Error);
+      host.turnSoon();
+    });
+  };
+  // What throws in here, the caller's objects included, rejects this promise.
+  const result = new Promise<RunResult<Outputs>>((resolve, reject) => {
+    const { signal, deadlineMs, finishMs, ...rest } = checkedOptions(
+      caller,
+      options,
+      REQUEST_CHECKS,
+    );
+    const refusal = host.refusal();
+    if (refusal) throw refusal;
+    const arrivalNs = wallNs();
+    const unwatch = signal && watchSignal(signal, cancel);
+    host.do(() => {
+      try {
+        const refusal = host.refusal();
+        if (refusal) throw refusal;
+        if (ended) throw ended.reason;
+        request = core.submit({
+          model,
+          input,
+          arrivalNs,
+          ...(deadlineMs !== undefined &&
+            { deadlineNs: arrivalNs + msToNs(deadlineMs) }),
+          ...(finishMs !== undefined &&
+            { finishNs: arrivalNs + msToNs(finishMs) }),
+          ...(rest.stepsFixed !== undefined &&
+            { stepsFixed: rest.stepsFixed }),
+          ...(rest.label !== undefined && { label: rest.label }),
+          ...(rest.batches && { logBatches: true }),
+          ...(onStep &&
+            { onStep: (step, endNs) => onStep(step, endNs - arrivalNs) }),
+          onEnd: ({ outcome, result, error }, endNs) => {
+            if (outcome === "done" && request) {
+              resolve({
+                outputs: result as Result<Outputs>,
+                timing: timingOf(request, endNs),
+              });
+            } else reject(error);
+            unwatch?.();
+          },
+        });
+      } catch (error) {
+        reject(error);
+        unwatch?.();
+        return;
+      }
+      host.turnSoon();
+    });
+  });
+  return { result, cancel };
+}
