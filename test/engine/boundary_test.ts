@@ -130,7 +130,7 @@ Deno.test("options of a request are read once, and a getter that throws fails th
   await assert.rejects(thrown, luck);
   await assert.rejects(
     ask(engine, model, input, { deadline: 5 } as RequestOptions),
-    /run\(\) has no option "deadline"; it takes signal, deadlineMs, finishMs, batches, stepsFixed/,
+    /run\(\) has no option "deadline"; it takes signal, deadlineMs, finishMs, batches, label, stepsFixed/,
   );
   assert.deepStrictEqual(await ask(engine, model, input), expected);
 });
