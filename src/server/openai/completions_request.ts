@@ -1,0 +1,36 @@
+/** Body of `POST /v1/completions` (OpenAI's OpenAPI document, `CreateCompletionRequest`). */
+import {
+  flag,
+  integer,
+  object,
+  type Read,
+  unsupported,
+  withDefault,
+} from "../wire/fields.ts";
+import { checkStreamOptions, generationFields } from "./generation_fields.ts";
+import { prompts } from "./prompts.ts";
+
+/** Prompts of one request: each is a request of its own to the engine. */
+const PROMPTS_MAX = 128;
+
+/** As OpenAI has it, for requests that do not say. */
+const MAX_TOKENS = 16;
+
+const read = object("a completion request", {
+  ...generationFields,
+  prompt: prompts(PROMPTS_MAX),
+  max_tokens: withDefault(integer(1), MAX_TOKENS),
+  echo: withDefault(flag, false),
+  best_of: unsupported("every choice is returned; ask for n", 1),
+  logprobs: unsupported("no probabilities are returned"),
+  suffix: unsupported("text is only continued at its end", ""),
+});
+
+export type CompletionsRequest = ReturnType<typeof read>;
+
+/** @throws FieldError */
+export const completionsRequest: Read<CompletionsRequest> = (value) => {
+  const request = read(value);
+  checkStreamOptions(request);
+  return request;
+};

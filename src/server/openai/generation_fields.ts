@@ -1,0 +1,73 @@
+/**
+ * What completions and chat completions have in common (OpenAI's OpenAPI document, `CreateCompletionRequest` and
+ * `CreateChatCompletionRequest`). `top_k` is not OpenAI's; other servers of this protocol take it under that name.
+ */
+import {
+  FieldError,
+  flag,
+  ignored,
+  integer,
+  list,
+  number,
+  object,
+  optional,
+  type Read,
+  text,
+  unsupported,
+  withDefault,
+} from "../wire/fields.ts";
+
+/** Most strings that end an answer, as in OpenAI's document. */
+const STOPS_MAX = 4;
+
+/** Most answers to one prompt, as in OpenAI's document. */
+const CHOICES_MAX = 128;
+
+const stopText: Read<string> = (value) => {
+  const stop = text(value);
+  if (stop === "") throw new FieldError("is an empty string", "invalid");
+  return stop;
+};
+
+const stopTexts = list(stopText, 0, STOPS_MAX);
+
+const stop: Read<readonly string[]> = (value) => {
+  if (value === undefined || value === null) return [];
+  return typeof value === "string" ? [stopText(value)] : stopTexts(value);
+};
+
+const streamOptions = object("stream_options", {
+  include_usage: withDefault(flag, false),
+  include_obfuscation: unsupported("no characters are added", false),
+});
+
+const NO_PENALTIES = "tokens are drawn from what the model says";
+
+/** Fields of both. */
+export const generationFields = {
+  model: text,
+  n: withDefault(integer(1, CHOICES_MAX), 1),
+  seed: optional(integer(-Number.MAX_SAFE_INTEGER)),
+  temperature: optional(number(0, 2)),
+  top_p: optional(number(0, 1)),
+  top_k: optional(integer(1)),
+  stop,
+  stream: withDefault(flag, false),
+  stream_options: optional(streamOptions),
+  frequency_penalty: unsupported(NO_PENALTIES, 0),
+  presence_penalty: unsupported(NO_PENALTIES, 0),
+  logit_bias: unsupported(NO_PENALTIES, {}),
+  user: ignored,
+} as const;
+
+/** @throws FieldError on options of a stream where there is none */
+export function checkStreamOptions(
+  request: { readonly stream: boolean; readonly stream_options: unknown },
+): void {
+  if (request.stream_options === undefined || request.stream) return;
+  throw new FieldError(
+    'is for "stream": true only',
+    "invalid",
+    "stream_options",
+  );
+}

@@ -1,0 +1,173 @@
+/** Bodies of OpenAI's requests: what is taken, and what is refused by name. */
+import assert from "node:assert/strict";
+import { chatRequest } from "../../../src/server/openai/chat_request.ts";
+import { completionsRequest } from "../../../src/server/openai/completions_request.ts";
+import { embeddingsRequest } from "../../../src/server/openai/embeddings_request.ts";
+
+const MODEL = { model: "m" };
+
+Deno.test("embeddings are of a text, texts, token ids, or lists of those", () => {
+  const inputs = (input: unknown) =>
+    embeddingsRequest({ ...MODEL, input }).input;
+  assert.deepEqual(inputs("a"), ["a"]);
+  assert.deepEqual(inputs(["a", "b"]), ["a", "b"]);
+  assert.deepEqual(inputs([1, 2]), [[1, 2]]);
+  assert.deepEqual(inputs([[1], [2, 3]]), [[1], [2, 3]]);
+  const refused: [unknown, string][] = [
+    ["", "input"],
+    [[], "input"],
+    [["a", 1], "input[1]"],
+    [["a", ""], "input[1]"],
+    [[1, "a"], "input[1]"],
+    [[1, -1], "input[1]"],
+    [[[]], "input[0]"],
+    [[[1], "a"], "input[1]"],
+    [[{}], "input"],
+    [{ text: "a" }, "input"],
+    [undefined, "input"],
+    [Array(2049).fill("a"), "input"],
+  ];
+  for (const [input, field] of refused) {
+    assert.throws(() => inputs(input), { name: "FieldError", field });
+  }
+});
+
+Deno.test("embeddings are numbers unless base64 is asked for", () => {
+  const request = { ...MODEL, input: "a" };
+  assert.equal(embeddingsRequest(request).encoding_format, "float");
+  assert.equal(
+    embeddingsRequest({ ...request, encoding_format: "base64", user: "u" })
+      .encoding_format,
+    "base64",
+  );
+  assert.throws(
+    () => embeddingsRequest({ ...request, encoding_format: "int8" }),
+    { field: "encoding_format" },
+  );
+  assert.throws(() => embeddingsRequest({ ...request, dimensions: 0 }), {
+    field: "dimensions",
+  });
+});
+
+Deno.test("completions refuse by name what would change an answer and is not done", () => {
+  const request = { ...MODEL, prompt: "a" };
+  assert.equal(completionsRequest(request).max_tokens, 16);
+  assert.deepEqual(completionsRequest({ ...request, stop: "x" }).stop, ["x"]);
+  const asked: Record<string, unknown> = {
+    best_of: 2,
+    logprobs: 0,
+    suffix: "x",
+    frequency_penalty: 0.5,
+    presence_penalty: 0.5,
+    logit_bias: { 5: 1 },
+  };
+  for (const [field, value] of Object.entries(asked)) {
+    assert.throws(() => completionsRequest({ ...request, [field]: value }), {
+      field,
+      fault: "unsupported",
+    });
+    assert.doesNotThrow(() =>
+      completionsRequest({ ...request, [field]: null })
+    );
+  }
+  assert.doesNotThrow(() =>
+    completionsRequest({
+      ...request,
+      best_of: 1,
+      suffix: "",
+      frequency_penalty: 0,
+      presence_penalty: 0,
+      logit_bias: {},
+    })
+  );
+  assert.throws(() => completionsRequest({ ...request, min_p: 0.1 }), {
+    field: "min_p",
+    fault: "unknown",
+  });
+});
+
+Deno.test("completions take four stop strings, none of them empty", () => {
+  const stop = (stop: unknown) =>
+    completionsRequest({ ...MODEL, prompt: "a", stop }).stop;
+  assert.deepEqual(stop(null), []);
+  assert.deepEqual(stop(["a", "b", "c", "d"]), ["a", "b", "c", "d"]);
+  assert.throws(() => stop(["a", "b", "c", "d", "e"]), { field: "stop" });
+  assert.throws(() => stop(["a", ""]), { field: "stop[1]" });
+  assert.throws(() => stop(""), { field: "stop" });
+});
+
+Deno.test("options of a stream are for streams", () => {
+  const stream_options = { include_usage: true };
+  const request = { ...MODEL, prompt: "a", stream_options };
+  assert.throws(() => completionsRequest(request), { field: "stream_options" });
+  assert.deepEqual(
+    completionsRequest({ ...request, stream: true }).stream_options,
+    { include_usage: true, include_obfuscation: undefined },
+  );
+});
+
+Deno.test("messages are texts, or parts that are", () => {
+  const messages = (...messages: unknown[]) =>
+    chatRequest({ ...MODEL, messages }).messages.map(({ role, content }) => [
+      role,
+      content,
+    ]);
+  assert.deepEqual(
+    messages(
+      { role: "system", content: "a" },
+      {
+        role: "user",
+        content: [{ type: "text", text: "b" }, { type: "text", text: "c" }],
+      },
+    ),
+    [["system", "a"], ["user", "bc"]],
+  );
+  const image = { type: "image_url", image_url: { url: "data:," } };
+  const refused: [unknown, string][] = [
+    [{ role: "user" }, "messages[0].content"],
+    [{ role: "tool", content: "a" }, "messages[0].role"],
+    [{ role: "user", content: [image] }, "messages[0].content[0].image_url"],
+    [{ role: "user", content: "a", name: "b" }, "messages[0].name"],
+  ];
+  for (const [message, field] of refused) {
+    assert.throws(() => messages(message), { field });
+  }
+  assert.throws(() => messages(), { field: "messages" });
+});
+
+Deno.test("chat completions refuse tools, images, probabilities, and two limits", () => {
+  const request = { ...MODEL, messages: [{ role: "user", content: "a" }] };
+  const asked: Record<string, unknown> = {
+    tools: [{ type: "function" }],
+    tool_choice: "required",
+    response_format: { type: "json_object" },
+    modalities: ["text", "audio"],
+    logprobs: true,
+    top_logprobs: 3,
+    store: true,
+    reasoning_effort: "high",
+  };
+  for (const [field, value] of Object.entries(asked)) {
+    assert.throws(() => chatRequest({ ...request, [field]: value }), {
+      field,
+      fault: "unsupported",
+    });
+  }
+  assert.doesNotThrow(() =>
+    chatRequest({
+      ...request,
+      tools: [],
+      tool_choice: "auto",
+      response_format: { type: "text" },
+      modalities: ["text"],
+      logprobs: false,
+      store: false,
+      metadata: { any: "thing" },
+      service_tier: "auto",
+    })
+  );
+  assert.throws(
+    () => chatRequest({ ...request, max_tokens: 1, max_completion_tokens: 1 }),
+    { field: "max_tokens" },
+  );
+});

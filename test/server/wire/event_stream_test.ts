@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import {
+  eventStream,
+  type EventStreamOptions,
+} from "../../../src/server/wire/event_stream.ts";
+
+const OPTIONS: EventStreamOptions = {
+  last: "[DONE]",
+  failed: (error) => JSON.stringify({ error: String(error) }),
+  left: () => {},
+};
+
+/** Counts how far it was asked, and whether it was ended. */
+class Source {
+  asked = 0;
+  ended = false;
+
+  constructor(readonly messages: number, readonly failsAt = -1) {}
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    try {
+      for (let i = 0; i < this.messages; i++) {
+        this.asked++;
+        await undefined;
+        if (i === this.failsAt) throw new Error("broken");
+        yield `{"i":${i}}`;
+      }
+    } finally {
+      this.ended = true;
+    }
+  }
+}
+
+Deno.test("eventStream writes a data line and a blank line for each message, then the last one", async () => {
+  const response = await eventStream(new Source(2), OPTIONS);
+  assert.equal(
+    response.headers.get("content-type"),
+    "text/event-stream; charset=utf-8",
+  );
+  assert.equal(
+    await response.text(),
+    'data: {"i":0}\n\ndata: {"i":1}\n\ndata: [DONE]\n\n',
+  );
+});
+
+Deno.test("eventStream asks for no message that nobody reads", async () => {
+  const source = new Source(1000);
+  const response = await eventStream(source, OPTIONS);
+  const reader = response.body!.getReader();
+  for (let read = 1; read <= 3; read++) {
+    await reader.read();
+    // Whatever would be made ahead would be made by now.
+    await new Promise((resolve) => setTimeout(resolve));
+    assert.equal(source.asked, read);
+  }
+  await reader.cancel();
+  assert(source.ended);
+});
+
+Deno.test("eventStream tells at once that its reader has left, though the source has nothing yet", async () => {
+  let left = 0;
+  const silent: AsyncIterable<string> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () =>
+        left === 0 && asked++ === 0
+          ? Promise.resolve({ value: "1", done: false })
+          : new Promise(() => {}),
+    }),
+  };
+  let asked = 0;
+  const response = await eventStream(silent, {
+    ...OPTIONS,
+    left: () => left++,
+  });
+  const reader = response.body!.getReader();
+  await reader.read();
+  void reader.read();
+  await reader.cancel();
+  assert.equal(left, 1);
+});
+
+Deno.test("eventStream throws what fails before the first message, and tells what fails behind it", async () => {
+  await assert.rejects(eventStream(new Source(3, 0), OPTIONS), {
+    message: "broken",
+  });
+  const response = await eventStream(new Source(3, 1), OPTIONS);
+  assert.equal(
+    await response.text(),
+    'data: {"i":0}\n\ndata: {"error":"Error: broken"}\n\n',
+  );
+});
+
+Deno.test("eventStream of an empty source is its last message", async () => {
+  const response = await eventStream(new Source(0), OPTIONS);
+  assert.equal(await response.text(), "data: [DONE]\n\n");
+});
