@@ -185,11 +185,19 @@ export function object<Readers extends Readonly<Record<string, Read<unknown>>>>(
     }
     const read: Record<string, unknown> = {};
     for (const name of names) {
-      const own = Object.hasOwn(given, name) ? given[name] : undefined;
-      read[name] = part(readers[name], own, name);
+      read[name] = fieldOf(given, name, readers[name]);
     }
     return read as Fields<Readers>;
   };
+}
+
+/** One field of an object. @throws FieldError with its name in its path */
+export function fieldOf<T>(
+  given: Readonly<Record<string, unknown>>,
+  name: string,
+  read: Read<T>,
+): T {
+  return part(read, Object.hasOwn(given, name) ? given[name] : undefined, name);
 }
 
 /** Any object that is no list. */
