@@ -1,6 +1,11 @@
 /** Serving over HTTP: one `fetch` handler that speaks the field's protocols, for every runtime. @module */
 export type * from "./mod.ts";
-export type { Admission, HostRequest } from "./server/host/admission.ts";
+export type { AdmissionLimits } from "./server/admission/admission_limits.ts";
+export type { CostEstimate } from "./server/admission/cost_estimate.ts";
+export { CostAdmission } from "./server/admission/cost_admission.ts";
+export type { TimeSource } from "./server/admission/time_source.ts";
+export type { Admission } from "./server/host/admission.ts";
+export type { HostRequest } from "./server/host/host_request.ts";
 export type {
   Datatype,
   DatatypeArrays,
@@ -14,6 +19,7 @@ export {
   type HostOptions,
   type HostState,
 } from "./server/host/engine_host.ts";
+export { OverloadedError } from "./server/host/errors.ts";
 export type { HostEnding, HostObserver } from "./server/host/host_observer.ts";
 export type { HostSession } from "./server/host/host_session.ts";
 export type { HostRunOptions } from "./server/host/run_options.ts";

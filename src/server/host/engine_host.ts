@@ -14,10 +14,11 @@ import {
 import type { StreamOptions } from "../../engine/wall/stream_session.ts";
 import { tee } from "../../metrics/tee.ts";
 import type { Policy } from "../../policy/policy.ts";
-import { type Admission, type HostRequest, UNLIMITED } from "./admission.ts";
+import { type Admission, UNLIMITED } from "./admission.ts";
 import { InputError, NotFoundError, UnavailableError } from "./errors.ts";
 import { Generation } from "./generation.ts";
 import type { HostEnding, HostObserver } from "./host_observer.ts";
+import type { HostRequest } from "./host_request.ts";
 import { HostSession } from "./host_session.ts";
 import type { AdmittedOptions, HostRunOptions } from "./run_options.ts";
 import { servedLabel, type ServedModel } from "./served_model.ts";
@@ -113,7 +114,7 @@ export class EngineHost {
   private constructor(options: Partial<HostOptions>) {
     this.#options = options;
     this.#admission = options.admission ?? UNLIMITED;
-    this.#observers = options.observers ?? [];
+    this.#observers = [this.#admission, ...options.observers ?? []];
   }
 
   /** All that is served, in the order in which it was given. */
@@ -134,6 +135,11 @@ export class EngineHost {
   /** The engine's error that ended it, if it was ended by one: the host is not alive then. */
   get failure(): Error | undefined {
     return this.#generation?.engine.failure;
+  }
+
+  /** Why any request would be refused now, whatever it brings; see Admission. */
+  refusal(priority?: number): Error | undefined {
+    return this.#admission.refusal?.(priority);
   }
 
   /**
@@ -223,8 +229,10 @@ export class EngineHost {
   ): Promise<T> {
     const { signal, finishMs = Infinity, priority = 0, key } = options;
     const arrivalNs = wallNs();
+    const label = `${++this.#requests}`;
     const request: HostRequest = {
-      id: options.id ?? `${++this.#requests}`,
+      id: options.id ?? label,
+      label,
       served,
       input,
       arrivalNs,
@@ -244,7 +252,7 @@ export class EngineHost {
       }
       this.#tell((observer) => observer.started?.(request));
       const result = await run({
-        label: request.id,
+        label,
         ...(signal && { signal }),
         ...(leftMs < Infinity && { finishMs: leftMs }),
       });

@@ -18,7 +18,18 @@ export class UnavailableError extends Error {
   override name = "UnavailableError";
 }
 
-/** More is asked for than can be done in time. */
+/**
+ * More is asked for than can be done in time. The request was not begun, so that it may be sent again.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { OverloadedError } from "@shoal/core/server";
+ *
+ * const error = new OverloadedError("As much waits as may wait", 1500, "full");
+ * assert.equal(error.retryAfterMs, 1500);
+ * ```
+ */
 export class OverloadedError extends Error {
   /** "OverloadedError". */
   override name = "OverloadedError";
@@ -28,6 +39,11 @@ export class OverloadedError extends Error {
     message: string,
     /** When it is worth to try again. */
     readonly retryAfterMs: number,
+    /**
+     * "full": as much waits as may; "late": it would not be done in time; "displaced": one of higher priority took its
+     * place; "key": its key's share is used up.
+     */
+    readonly reason: "full" | "late" | "displaced" | "key" = "full",
   ) {
     super(message);
   }

@@ -1,7 +1,7 @@
 /** What the host tells of requests: metrics, logs and explanations are made from it. */
 import type { Timing } from "../../engine/wall/timing.ts";
 import type { Observer } from "../../policy/records.ts";
-import type { HostRequest } from "./admission.ts";
+import type { HostRequest } from "./host_request.ts";
 
 /** How a request ended. */
 export interface HostEnding {

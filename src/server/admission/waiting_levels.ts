@@ -1,0 +1,96 @@
+/**
+ * Requests that wait, by priority: a level is served when those above it are empty, first come first served within.
+ * What waits is counted by model, in requests and sizes, so that the work in it is always what is known of it now.
+ */
+import type { CostEstimate } from "./cost_estimate.ts";
+import type { Ticket } from "./ticket.ts";
+
+/** Requests of one model in a level. */
+interface Tally {
+  count: number;
+  size: number;
+}
+
+class Level {
+  first: Ticket | undefined;
+  last: Ticket | undefined;
+  readonly tallies = new Map<CostEstimate, Tally>();
+
+  push(ticket: Ticket): void {
+    ticket.before = this.last;
+    if (this.last) this.last.after = ticket;
+    else this.first = ticket;
+    this.last = ticket;
+    const { estimate, size } = ticket;
+    const tally = this.tallies.get(estimate);
+    if (tally) {
+      tally.count++;
+      tally.size += size;
+    } else this.tallies.set(estimate, { count: 1, size });
+  }
+
+  delete(ticket: Ticket): void {
+    const { before, after, estimate, size } = ticket;
+    if (before) before.after = after;
+    else this.first = after;
+    if (after) after.before = before;
+    else this.last = before;
+    ticket.before = ticket.after = undefined;
+    const tally = this.tallies.get(estimate)!;
+    tally.count--;
+    tally.size -= size;
+    // Models that were unloaded are not kept.
+    if (tally.count === 0) this.tallies.delete(estimate);
+  }
+
+  get workNs(): number {
+    let sum = 0;
+    for (const [estimate, { count, size }] of this.tallies) {
+      sum += estimate.workNs(count, size);
+    }
+    return sum;
+  }
+}
+
+export class WaitingLevels {
+  readonly #levels: readonly Level[];
+  #count = 0;
+
+  /** @param levels positive */
+  constructor(levels: number) {
+    this.#levels = Array.from({ length: levels }, () => new Level());
+  }
+
+  /** Requests that wait. */
+  get count(): number {
+    return this.#count;
+  }
+
+  push(ticket: Ticket): void {
+    this.#levels[ticket.level].push(ticket);
+    this.#count++;
+  }
+
+  /** It waits, and does not any more. */
+  delete(ticket: Ticket): void {
+    this.#levels[ticket.level].delete(ticket);
+    this.#count--;
+  }
+
+  /** Who is next. */
+  get first(): Ticket | undefined {
+    return this.#levels.find(({ first }) => first)?.first;
+  }
+
+  /** The newest of the lowest level below another one. */
+  lastBelow(level: number): Ticket | undefined {
+    return this.#levels.findLast(({ last }, i) => i > level && last)?.last;
+  }
+
+  /** Work that waits in a level and those above it. */
+  workNs(level: number = this.#levels.length - 1): number {
+    let sum = 0;
+    for (let i = 0; i <= level; i++) sum += this.#levels[i].workNs;
+    return sum;
+  }
+}

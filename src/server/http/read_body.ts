@@ -1,0 +1,165 @@
+/**
+ * Bodies, read with limits: what is too large is refused before it is in memory, by its Content-Length if it has one
+ * and otherwise as soon as it has brought too much; what comes too slowly is refused when its time is over. Chunks
+ * without an end or of a byte each (triton-inference-server/server#8770, #8796) cost their sender a connection and the
+ * server no more than a body of the largest size.
+ */
+import type { BodyBudget } from "./body_budget.ts";
+import { HttpError } from "./http_error.ts";
+
+/** What a body may take. */
+export interface BodyLimits {
+  /** Bytes of one body. */
+  readonly bodyBytesMax: number;
+  /** Milliseconds from the first look at a body to its last byte. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** Room that a body begins with: it has no more to say about how much is allocated than what it has brought. */
+const FIRST_BYTES = 16 * 1024;
+
+/** A body that was read, and the memory that it holds. */
+export interface Body {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The request is over; may be called again. */
+  release(): void;
+}
+
+/**
+ * @param budget what the bodies of all requests may take together
+ * @param signal the client's: what it sends afterwards is nobody's
+ * @throws HttpError 400 on a length that is none or that the body does not keep, 408 when it took too long, 413 when it
+ * is too large, 503 when the bodies of other requests leave no room for it
+ * @throws the signal's reason
+ */
+export async function readBody(
+  request: Pick<Request, "headers" | "body">,
+  limits: BodyLimits,
+  budget: BodyBudget,
+  signal?: AbortSignal,
+): Promise<Body> {
+  const declared = declaredBytes(request.headers);
+  if (declared !== undefined && declared > limits.bodyBytesMax) {
+    void request.body?.cancel().catch(() => {});
+    throw tooLarge(limits);
+  }
+  const room = new Room(limits, budget, declared);
+  if (request.body === null) return room.take();
+  const reader = request.body.getReader();
+  try {
+    await withLimits(limits.bodyTimeoutMs, signal, async () => {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        room.add(value);
+      }
+    });
+    return room.take();
+  } catch (error) {
+    room.release();
+    // Nobody waits for what the sender makes of it.
+    void reader.cancel().catch(() => {});
+    throw error;
+  }
+}
+
+/** @returns undefined where it is not said; a chunked body's is not (RFC 9112, section 6.3) */
+function declaredBytes(headers: Headers): number | undefined {
+  const text = headers.get("content-length");
+  if (text === null || headers.has("transfer-encoding")) return undefined;
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new HttpError(400, "Content-Length is not a number of bytes");
+  }
+  return Number(text);
+}
+
+/** Where a body is gathered: memory grows with what has come, doubling, so that small chunks cost no more than large. */
+class Room {
+  #bytes = new Uint8Array(0);
+  #length = 0;
+  #held = 0;
+
+  constructor(
+    readonly limits: BodyLimits,
+    readonly budget: BodyBudget,
+    readonly declared: number | undefined,
+  ) {}
+
+  add(chunk: Uint8Array): void {
+    const length = this.#length + chunk.length;
+    if (length > this.limits.bodyBytesMax) throw tooLarge(this.limits);
+    if (length > (this.declared ?? Infinity)) {
+      throw new HttpError(400, "the body is longer than its Content-Length");
+    }
+    if (length > this.#bytes.length) this.#grow(length);
+    this.#bytes.set(chunk, this.#length);
+    this.#length = length;
+  }
+
+  #grow(least: number): void {
+    const most = this.declared ?? this.limits.bodyBytesMax;
+    const size = Math.min(most, Math.max(least, 2 * this.#length, FIRST_BYTES));
+    if (!this.budget.take(size - this.#held)) {
+      throw new HttpError(
+        503,
+        "the bodies of other requests leave no room for this one; retry later",
+        { "retry-after": "1" },
+      );
+    }
+    this.#held = size;
+    const grown = new Uint8Array(size);
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+  }
+
+  take(): Body {
+    if (this.#length < (this.declared ?? 0)) {
+      throw new HttpError(400, "the body is shorter than its Content-Length");
+    }
+    return {
+      bytes: this.#bytes.subarray(0, this.#length),
+      release: () => this.release(),
+    };
+  }
+
+  release(): void {
+    this.budget.give(this.#held);
+    this.#held = 0;
+  }
+}
+
+/** Does something until it is done, its time is over or the signal is aborted, whichever comes first. */
+async function withLimits(
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  read: () => Promise<void>,
+): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let abort: (() => void) | undefined;
+  const ended = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () =>
+        reject(
+          new HttpError(408, `the body did not come within ${timeoutMs} ms`),
+        ),
+      timeoutMs,
+    );
+    abort = () => reject(signal!.reason);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+  const reading = read();
+  try {
+    await Promise.race([reading, ended]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort!);
+    // What it comes to afterwards is nobody's.
+    reading.catch(() => {});
+    ended.catch(() => {});
+  }
+}
+
+function tooLarge({ bodyBytesMax }: BodyLimits): HttpError {
+  return new HttpError(413, `a body has at most ${bodyBytesMax} bytes`);
+}

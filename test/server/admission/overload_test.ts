@@ -1,0 +1,78 @@
+/** More than can be done: what is done in time must not suffer from what cannot be. */
+import assert from "node:assert/strict";
+import { Prng } from "../../../src/base/prng.ts";
+import { poisson } from "../../../src/workload/arrivals.ts";
+import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
+import type { AdmissionLimits } from "../../../src/server/admission/admission_limits.ts";
+import { type BatchNs, Machine } from "./machine.ts";
+import { VirtualTime } from "./virtual_time.ts";
+
+const SLO_NS = 100e6;
+const SECOND_NS = 1e9;
+
+/** A fixed part, and a part of every token: 64 requests of 32 tokens take 20 ms. */
+const BATCH_NS: BatchNs = (sizes) =>
+  2e6 + sizes.reduce((sum, size) => sum + size * 9e3, 0);
+
+/** The most that the machine can do: full batches, one behind the other. */
+const PEAK_PER_S = 64 / (BATCH_NS(new Array(64).fill(32)) / SECOND_NS);
+
+async function offered(
+  perSecond: number,
+  seconds: number,
+  limits: Partial<AdmissionLimits>,
+): Promise<Machine> {
+  const time = new VirtualTime();
+  const machine = new Machine(
+    time,
+    new CostAdmission(limits, time),
+    64,
+    BATCH_NS,
+  );
+  const prng = new Prng(7);
+  const count = Math.round(perSecond * seconds);
+  const timesNs = poisson({ ratePerS: perSecond }).timesNs(count, prng);
+  for (const atNs of timesNs) {
+    const size = 1 + prng.int(63);
+    time.at(atNs, () => void machine.send({ size }));
+  }
+  await time.until(seconds * SECOND_NS);
+  // What is still there ends.
+  await time.until(2 * seconds * SECOND_NS);
+  return machine;
+}
+
+Deno.test("ten times the peak: nine tenths of the peak are done in time", async () => {
+  const machine = await offered(10 * PEAK_PER_S, 4, { sloMs: SLO_NS / 1e6 });
+  const inTime = machine.inTime(SLO_NS) / 4;
+  assert(inTime >= 0.9 * PEAK_PER_S, `${inTime} of ${PEAK_PER_S} a second`);
+  const refused = machine.ended.filter(({ outcome }) => outcome === "refused");
+  // Nearly nobody waits to be told.
+  const waited = refused.filter(({ arrivalNs, endNs }) => endNs > arrivalNs);
+  assert(waited.length <= 0.05 * refused.length, `${waited.length} waited`);
+  // Those that were admitted were right to be.
+  const late = machine.ended.length - refused.length - machine.inTime(SLO_NS);
+  assert(late <= 0.05 * 4 * PEAK_PER_S, `${late} late`);
+});
+
+Deno.test("without a target what waits is bounded by its cost", async () => {
+  const queueCostMs = 200;
+  const machine = await offered(10 * PEAK_PER_S, 2, { queueCostMs });
+  const done = machine.ended.filter(({ outcome }) => outcome === "done");
+  const latest = Math.max(
+    ...done.slice(1000).map(({ arrivalNs, endNs }) => endNs - arrivalNs),
+  );
+  // What waits at most, and the batch under way.
+  assert(latest <= 1.5 * (queueCostMs * 1e6 + 20e6), `${latest / 1e6} ms`);
+  assert(done.length / 2 >= 0.9 * PEAK_PER_S, `${done.length / 2}`);
+});
+
+Deno.test("below the peak nobody is refused", async () => {
+  const machine = await offered(0.6 * PEAK_PER_S, 3, { sloMs: SLO_NS / 1e6 });
+  const refused = machine.ended.filter(({ outcome }) => outcome !== "done");
+  assert.equal(
+    refused.length,
+    0,
+    `${refused.length} of ${machine.ended.length}`,
+  );
+});
