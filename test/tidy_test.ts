@@ -37,6 +37,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "engine",
     "text",
   ],
+  load: ["base", "workload", "metrics", "report"],
   cli: [
     "base",
     "tensor",
@@ -54,6 +55,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "workload",
     "metrics",
     "report",
+    "load",
   ],
 };
 

@@ -30,6 +30,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "show what an ONNX file becomes: inputs, outputs, cells",
     load: async () => (await import("./inspect.ts")).inspect,
   },
+  load: {
+    summary:
+      "put a server under load (open loop); latency, goodput, the rate that holds a target",
+    load: async () => (await import("./load.ts")).load,
+  },
   npu: {
     summary: "run a SCALE-Sim topology on the systolic-array model",
     load: async () => (await import("./npu.ts")).runNpu,

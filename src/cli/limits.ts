@@ -35,6 +35,12 @@ export const BENCH_REQUESTS_MAX = 100_000;
 /** Requests per second that a point is asked for. */
 export const RATE_PER_S_MAX = 10_000_000;
 
+/** Requests of one run of `shoal load`: their books take 50 bytes each. */
+export const LOAD_REQUESTS_MAX = 20_000_000;
+
+/** Connections of `shoal load`: as many as a port's clients on one address. */
+export const CONNECTIONS_MAX = 28_000;
+
 /** Requests that `shoal quantize` compares. */
 export const REQUESTS_COMPARED_MAX = 100_000;
 

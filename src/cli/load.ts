@@ -1,0 +1,276 @@
+/** `shoal load`: a server under load, in an open loop. */
+import os from "node:os";
+import process from "node:process";
+import { shorten } from "../base/describe.ts";
+import { Prng } from "../base/prng.ts";
+import { isoNow, wallNs } from "../engine/wall/clock.ts";
+import { runtimeName } from "../engine/wall/runtime.ts";
+import { timerClock } from "../load/clock.ts";
+import { overMost, requestsLeast } from "../load/early_stopping.ts";
+import { endpointOf, templateBodies } from "../load/endpoints.ts";
+import { httpWire } from "../load/http_wire.ts";
+import { ENDS } from "../load/ledger.ts";
+import { loadReport } from "../load/load_report.ts";
+import { loadText, trialsTable } from "../load/load_text.ts";
+import { watchMachine } from "../load/machine.ts";
+import { loadPlan, wireRequests } from "../load/plan.ts";
+import type { LoadResult } from "../load/result.ts";
+import { runLoad } from "../load/run.ts";
+import { searchRate, type Trial } from "../load/search.ts";
+import { summarizeLoad } from "../load/summarize.ts";
+import type { LoadClock, Wire, WireRequest } from "../load/wire.ts";
+import { formatMs, formatNumber } from "../report/format.ts";
+import { renderTable } from "../report/table.ts";
+import { writeText } from "./files.ts";
+import { LOAD_REQUESTS_MAX } from "./limits.ts";
+import { type LoadSettings, loadSettings } from "./load_settings.ts";
+import { EXIT, print, progress, stdoutColor, UsageError } from "./terminal.ts";
+
+/** Requests over the target that a trial of a search can bear and still pass. */
+const OVER_IN_TRIAL = 2;
+/** A rate that is searched for. */
+const LEAST_PER_S = 0.1;
+const MOST_PER_S = 1e6;
+/** Characters of a server's answer that a message repeats. */
+const ANSWER_MAX = 300;
+
+export async function load(args: string[]): Promise<number> {
+  const settings = loadSettings(args);
+  if (settings === undefined) return EXIT.success;
+  const clock = timerClock(wallNs);
+  const { url, connections, keepAlive } = settings;
+  const startedAt = isoNow();
+  const wire = httpWire({ origin: url, connections, keepAlive, clock });
+  const stop = new AbortController();
+  const onInterrupt = () => {
+    progress("stopping; once more ends at once");
+    stop.abort();
+  };
+  process.once("SIGINT", onInterrupt);
+  try {
+    const bodies = await bodiesOf(settings, wire);
+    await probe(wire, bodies[0], settings);
+    const given = { settings, clock, wire, bodies, stop: stop.signal };
+    const { result, trials } = settings.search
+      ? await search(given)
+      : { result: await run(given, settings.ratePerS), trials: undefined };
+    const about = {
+      url: url.href,
+      command: `shoal load ${args.join(" ")}`,
+      seed: settings.seed,
+      started: startedAt,
+      cpu: os.cpus()[0]?.model ?? "unknown",
+      cores: os.cpus().length,
+      runtime: runtimeName(),
+    };
+    if (settings.html !== undefined) {
+      const html = await loadReport({
+        ...{ result, about },
+        ...(trials && { trials }),
+      });
+      writeText(settings.html, html);
+      progress(`report: ${settings.html}`);
+    }
+    if (settings.json) {
+      print(JSON.stringify({ ...about, ...result, ...(trials && { trials }) }));
+    } else {
+      if (trials) {
+        print(renderTable(trialsTable(trials), { color: stdoutColor() }));
+      }
+      print(loadText(result, { color: stdoutColor() }));
+    }
+    const holds = result.verdict?.holds ?? true;
+    return result.isValid && holds ? EXIT.success : EXIT.failure;
+  } finally {
+    process.off("SIGINT", onInterrupt);
+    wire.close();
+  }
+}
+
+interface Given {
+  readonly settings: LoadSettings;
+  readonly clock: LoadClock;
+  readonly wire: Wire;
+  readonly bodies: readonly WireRequest[];
+  readonly stop: AbortSignal;
+}
+
+async function bodiesOf(
+  settings: LoadSettings,
+  wire: Wire,
+): Promise<WireRequest[]> {
+  const { url, protocol, headers, template, texts, seed } = settings;
+  const path = url.pathname + url.search;
+  const common = {
+    path,
+    headers,
+    texts,
+    prng: new Prng(seed).fork("requests"),
+  };
+  if (template !== undefined) {
+    return usage(() =>
+      wireRequests({
+        ...common,
+        method: "POST",
+        body: templateBodies(template),
+      })
+    );
+  }
+  if (protocol === "raw") {
+    return wireRequests({
+      ...{ ...common, method: "GET", body: () => "", distinct: 1 },
+    });
+  }
+  const { metadataPath, bodies } = usage(() =>
+    endpointOf(protocol, url.pathname)
+  );
+  const { model, tokensMax, stream } = settings;
+  const metadata = metadataPath &&
+    await textOf(wire, metadataPath(url.pathname), headers);
+  return usage(() => {
+    const body = bodies({
+      model,
+      tokensMax,
+      stream,
+      ...(metadata && { metadata }),
+    });
+    return wireRequests({ ...common, method: "POST", body });
+  });
+}
+
+async function textOf(
+  wire: Wire,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<string> {
+  const request = {
+    method: "GET" as const,
+    path,
+    headers,
+    body: new Uint8Array(),
+  };
+  const { status, text = "", error } = await wire.send(request, {
+    wantsText: true,
+  });
+  if (status === 200) return text;
+  throw new UsageError(
+    `GET ${path}: ${error ?? `${status} ${shorten(text, ANSWER_MAX)}`}`,
+  );
+}
+
+/** One request before all others: where every one would fail, there is nothing to measure. */
+async function probe(
+  wire: Wire,
+  request: WireRequest,
+  { url, timeoutNs }: LoadSettings,
+): Promise<void> {
+  const { status, text = "", error } = await wire.send(request, {
+    wantsText: true,
+    abandon: AbortSignal.timeout(Math.ceil(timeoutNs / 1e6)),
+  });
+  if (error === undefined && status < 400) return;
+  if (status === 429 || status === 503) return;
+  throw new UsageError(
+    `${request.method} ${url.href}: ${
+      error ?? `${status} ${shorten(text, ANSWER_MAX)}`
+    }`,
+  );
+}
+
+/** A run at a rate. With `trial` it ends as soon as it cannot hold its target any more. */
+async function run(
+  { settings, clock, wire, bodies, stop }: Given,
+  ratePerS: number,
+  trial?: { seconds: number },
+): Promise<LoadResult> {
+  const { url, target, connections, timeoutNs, warmUpS, seed } = settings;
+  const prng = new Prng(seed);
+  const seconds = trial?.seconds ?? settings.seconds;
+  const plan = loadPlan({
+    arrivals: settings.arrivals(ratePerS),
+    ...{ ratePerS, warmUpS, seconds, prng, bodies },
+    leaves: settings.leaves,
+    leavesWithinNs: settings.leavesWithinNs,
+  });
+  progress(
+    `${formatNumber(ratePerS)}/s for ${formatNumber(warmUpS)} + ${
+      formatNumber(seconds)
+    } s: ${plan.dueNs.length} requests`,
+  );
+  const counted = plan.dueNs.filter((ns) => ns >= plan.warmUpNs).length;
+  const most = target ? overMost(counted, target.share) : Infinity;
+  const hopeless = new AbortController();
+  let over = 0;
+  const machine = watchMachine(wallNs);
+  const ledger = await runLoad(plan, {
+    ...{ wire, clock, connections, timeoutNs },
+    stop: AbortSignal.any([stop, hopeless.signal]),
+    onEnd: ({ dueNs, endNs, ends }, i) => {
+      if (trial === undefined || target === undefined) return;
+      const isIn = ENDS[ends[i]] === "left" ||
+        ENDS[ends[i]] === "completed" && endNs[i] - dueNs[i] <= target.sloNs;
+      if (dueNs[i] >= plan.warmUpNs && !isIn && ++over > most) hopeless.abort();
+    },
+  });
+  return summarizeLoad(plan, ledger, {
+    ...(target && { target }),
+    connections,
+    machine: machine(),
+    isLocal: /^(localhost|127\.|\[::1\])/.test(url.hostname),
+    wasStopped: stop.aborted || hopeless.signal.aborted,
+    prng: prng.fork("blocks"),
+  });
+}
+
+async function search(
+  given: Given,
+): Promise<{ result: LoadResult; trials: readonly Trial<LoadResult>[] }> {
+  const { settings, stop } = given;
+  const { target, seconds, ratePerS, search } = settings;
+  const least = requestsLeast(target!.share, OVER_IN_TRIAL);
+  const { best, trials } = await searchRate<LoadResult>({
+    ...{ ratePerS, leastPerS: LEAST_PER_S, mostPerS: MOST_PER_S },
+    precision: search!.precision,
+    trial: async (perS) => {
+      if (stop.aborted) throw new UsageError("stopped");
+      // A tenth more: the number of arrivals in a time is itself chance.
+      const enoughS = 1.1 * least / perS;
+      if (perS * Math.max(seconds, enoughS) > LOAD_REQUESTS_MAX) {
+        throw new UsageError(
+          `${perS} requests per second are beyond this generator`,
+        );
+      }
+      const result = await run(given, perS, {
+        seconds: Math.max(seconds, enoughS),
+      });
+      const holds = result.verdict!.holds &&
+        result.checks.every(({ name, ok }) => ok || name === "duration");
+      const p99 = result.latency.find(({ share }) => share === 0.99);
+      progress(
+        `${formatNumber(perS)}/s ${holds ? "holds" : "does not hold"}: p99 ${
+          formatMs(p99?.ns ?? NaN)
+        } ms, ${result.verdict!.over} of ${result.requests} not in time${
+          result.isValid
+            ? ""
+            : `, not valid: ${
+              result.checks.filter(({ ok }) => !ok).map(({ name }) =>
+                name
+              )
+                .join(", ")
+            }`
+        }`,
+      );
+      return { holds, result };
+    },
+  });
+  return { result: (best ?? trials[trials.length - 1]).result, trials };
+}
+
+/** What the caller's mistake throws, as such. */
+function usage<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * How many requests it takes to say that a percentile is within a limit: MLPerf's early stopping. With t requests
+ * over the limit among n, a run passes for the percentile p if a system whose share within the limit is only p would
+ * have had so few over with a probability of at most 1 %.
+ *
+ * Source: mlcommons/inference, loadgen/early_stopping.cc and loadgen/README_EARLY_STOPPING.md; confidence 0.99,
+ * tolerance 0.
+ */
+const DOUBT = 0.01;
+
+/** Requests over the limit after which a run of any length is not looked at any further. */
+const OVER_MAX = 1_000_000;
+
+/** P[X <= t] of X binomial over n trials, each with probability q. */
+function binomialUpTo(t: number, n: number, q: number): number {
+  if (t >= n) return 1;
+  const odds = Math.log(q) - Math.log1p(-q);
+  // In logarithms: (1 - q)^n alone is below what a double holds for long runs.
+  let log = n * Math.log1p(-q);
+  let max = log;
+  let sum = 1;
+  for (let k = 1; k <= t; k++) {
+    log += Math.log((n - k + 1) / k) + odds;
+    if (log > max) {
+      sum = sum * Math.exp(max - log) + 1;
+      max = log;
+    } else sum += Math.exp(log - max);
+  }
+  return Math.exp(max + Math.log(sum));
+}
+
+/**
+ * Whether `over` of `requests` beyond a limit let one say that a share `p` of all is within it.
+ * @param p share in (0, 1)
+ */
+export function passes(requests: number, over: number, p: number): boolean {
+  return over < requests && binomialUpTo(over, requests, 1 - p) <= DOUBT;
+}
+
+/** The most requests over the limit with which a run still passes; -1 when it has too few requests to pass at all. */
+export function overMost(requests: number, p: number): number {
+  let low = -1;
+  let high = Math.min(OVER_MAX, Math.ceil(requests * (1 - p)) + 1);
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (passes(requests, middle, p)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Fewest requests with which a run passes although `over` of them were over the limit. */
+export function requestsLeast(p: number, over: number): number {
+  let low = over;
+  let high = Math.max(2, 2 * over);
+  while (!passes(high, over, p)) {
+    low = high;
+    high *= 2;
+  }
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (passes(middle, over, p)) high = middle;
+    else low = middle;
+  }
+  return high;
+}

@@ -1,0 +1,71 @@
+/**
+ * The greatest rate at which a server holds a target: MLPerf's Server scenario, by trials. From the first rate by
+ * doubling and halving until there is one that holds and one that does not, then by halving the ratio between them.
+ *
+ * Source: mlcommons/inference, loadgen: FindPeakPerformance (loadgen.cc), which searches by halves as well.
+ */
+
+/** One trial. */
+export interface Trial<Result> {
+  readonly ratePerS: number;
+  /** Whether the target was held, in a run that is valid where that matters. */
+  readonly holds: boolean;
+  readonly result: Result;
+}
+
+/** Options of {@linkcode searchRate}. */
+export interface SearchOptions<Result> {
+  /** The first rate. */
+  readonly ratePerS: number;
+  /** Rates are searched between these. */
+  readonly leastPerS: number;
+  readonly mostPerS: number;
+  /** Stops when the rate that does not hold is at most this much more than the one that does, e.g. 0.05. */
+  readonly precision: number;
+  readonly trial: (
+    ratePerS: number,
+  ) => Promise<Omit<Trial<Result>, "ratePerS">>;
+}
+
+/** What came of it. */
+export interface Searched<Result> {
+  /** The trial at the greatest rate that holds; undefined when none does. */
+  readonly best?: Trial<Result>;
+  /** Whether a greater rate was seen not to hold. */
+  readonly isBounded: boolean;
+  /** In the order in which they were made. */
+  readonly trials: readonly Trial<Result>[];
+}
+
+/** Searches for it. */
+export async function searchRate<Result>(
+  { ratePerS, leastPerS, mostPerS, precision, trial }: SearchOptions<Result>,
+): Promise<Searched<Result>> {
+  const trials: Trial<Result>[] = [];
+  let best: Trial<Result> | undefined;
+  let worstPerS = Infinity;
+  const tryAt = async (perS: number): Promise<boolean> => {
+    const made = { ratePerS: perS, ...await trial(perS) };
+    trials.push(made);
+    if (made.holds) best = made;
+    else worstPerS = perS;
+    return made.holds;
+  };
+  let perS = Math.min(mostPerS, Math.max(leastPerS, ratePerS));
+  if (await tryAt(perS)) {
+    while (worstPerS === Infinity && perS < mostPerS) {
+      await tryAt(perS = Math.min(mostPerS, 2 * perS));
+    }
+  } else {
+    while (best === undefined && perS > leastPerS) {
+      await tryAt(perS = Math.max(leastPerS, perS / 2));
+    }
+  }
+  while (
+    best !== undefined && worstPerS / best.ratePerS > 1 + precision &&
+    worstPerS < Infinity
+  ) {
+    await tryAt(Math.sqrt(best.ratePerS * worstPerS));
+  }
+  return { ...(best && { best }), isBounded: worstPerS < Infinity, trials };
+}

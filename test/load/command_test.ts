@@ -1,0 +1,229 @@
+/** `shoal load` as a whole, against servers in this process, and beside wrk. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import http from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { main } from "../../src/cli/main.ts";
+import type { LoadResult } from "../../src/load/result.ts";
+import { captured } from "../cli/captured.ts";
+import { elements, needsNothing } from "../report/page_checks.ts";
+import { pacedServer } from "./paced_server.ts";
+
+type Told = LoadResult & { trials?: { ratePerS: number; holds: boolean }[] };
+
+async function load(
+  ...args: string[]
+): Promise<Told & { code: number; err: string }> {
+  const { code, out, err } = await captured(() =>
+    main(["load", ...args, "--json"])
+  );
+  assert.notEqual(out, "", err);
+  return { ...JSON.parse(out) as Told, code, err };
+}
+
+/** A server that notes what it is asked. */
+async function recorder(
+  answer: (body: string, response: http.ServerResponse, url: string) => void,
+) {
+  const bodies: { url: string; body: string; method: string }[] = [];
+  const server = http.createServer((request, response) => {
+    request.setEncoding("utf8");
+    let body = "";
+    request.on("data", (text: string) => body += text);
+    request.on("end", () => {
+      const { url = "", method = "" } = request;
+      bodies.push({ url, body, method });
+      answer(body, response, url);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    bodies,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+Deno.test("shoal load counts what the server was asked, and a short run is not valid", async () => {
+  await using server = await recorder((_body, response) => response.end("{}"));
+  const folder = mkdtempSync(join(tmpdir(), "shoal-load-"));
+  try {
+    const html = join(folder, "report.html");
+    const told = await load(
+      ...[`${server.url}/v1/embeddings`, "--rate", "200", "--seconds", "1"],
+      ...["--warm-up", "0", "--model", "bert", "--tokens", "8-60"],
+      ...["--slo-ms", "1000", "--html", html],
+    );
+    // And one to see whether it answers.
+    assert.equal(server.bodies.length, told.requests + 1);
+    assert.equal(told.ends.completed, told.requests);
+    const { model, input } = JSON.parse(server.bodies[5].body);
+    assert.equal(model, "bert");
+    assert.match(input, /^[a-z]+( [a-z]+)+\.$/);
+    assert.equal(told.isValid, false);
+    assert.equal(told.code, 1);
+    const failed = told.checks.filter(({ ok }) => !ok).map(({ name }) => name);
+    assert(failed.includes("duration") && failed.includes("requests"));
+    const page = readFileSync(html, "utf8");
+    // It names the server, and loads nothing from it.
+    needsNothing(page.replaceAll(server.url, ""));
+    assert.equal(elements(page).filter((name) => name === "figure").length, 3);
+    assert.match(page, /NOT VALID \(duration\)/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("the same seed sends the same bodies", async () => {
+  const sent = async () => {
+    await using server = await recorder((_body, response) =>
+      response.end("{}")
+    );
+    await load(
+      ...[`${server.url}/embed`, "--rate", "100", "--seconds", "0.5"],
+      ...["--warm-up", "0", "--seed", "7"],
+    );
+    return server.bodies.map(({ body }) => body).sort();
+  };
+  assert.deepEqual(await sent(), await sent());
+});
+
+Deno.test("a model's metadata says what is sent to it", async () => {
+  const inputs = [{ name: "ids", datatype: "INT64", shape: [-1, -1] }];
+  await using server = await recorder((_body, response, url) =>
+    response.end(
+      url === "/v2/models/bert"
+        ? JSON.stringify({ name: "bert", inputs })
+        : "{}",
+    )
+  );
+  await load(
+    ...[server.url, "--protocol", "oip", "--model", "bert"],
+    ...["--rate", "50", "--seconds", "0.2", "--warm-up", "0"],
+  );
+  const { url, body } = server.bodies[1];
+  assert.equal(url, "/v2/models/bert/infer");
+  const [{ name, shape, data }] = JSON.parse(body).inputs;
+  assert.equal(name, "ids");
+  assert.deepEqual(shape, [1, data.length]);
+});
+
+Deno.test("refusals are told apart from failures, with how long they took", async () => {
+  let nth = 0;
+  await using server = await recorder((_body, response) => {
+    // The first one only asks whether there is anybody.
+    response.statusCode = nth++ % 4 === 3 ? 503 : 200;
+    response.end();
+  });
+  const told = await load(
+    ...[server.url, "--rate", "200", "--seconds", "1", "--warm-up", "0"],
+  );
+  assert.equal(
+    told.ends.refused,
+    Math.floor((told.requests + 1) / 4),
+  );
+  assert.equal(told.ends.failed, 0);
+  assert(told.refusal.maxNs > 0);
+});
+
+Deno.test("a search finds a paced server's capacity", async () => {
+  // 400 requests per second; up to there a request waits for one tick, beyond it for ever more.
+  await using server = await pacedServer(4);
+  const told = await load(
+    ...[server.url, "--search", "--rate", "300", "--slo-ms", "250"],
+    ...["--seconds", "2", "--warm-up", "0.2", "--precision", "0.5"],
+    ...["--arrivals", "interval", "--timeout-ms", "2000"],
+  );
+  assert(told.trials!.some(({ holds }) => !holds));
+  const best = Math.max(
+    ...told.trials!.filter(({ holds }) => holds).map(({ ratePerS }) =>
+      ratePerS
+    ),
+  );
+  assert(best >= 150 && best <= 600, JSON.stringify(told.trials));
+});
+
+Deno.test("a server that is not there, or refuses what it is asked, is the caller's to hear of", async () => {
+  const fails = async (...args: string[]) => {
+    const { code, err } = await captured(() => main(["load", ...args]));
+    assert.equal(code, 2);
+    return err;
+  };
+  const rate = ["--rate", "10"];
+  assert.match(
+    await fails("http://127.0.0.1:1/", ...rate),
+    /ECONNREFUSED|refused/,
+  );
+  await using server = await recorder((_body, response) => {
+    response.statusCode = 404;
+    response.end("no such model");
+  });
+  assert.match(await fails(server.url, ...rate), /404 no such model/);
+  assert.match(
+    await fails(server.url, "--protocol", "oip", ...rate),
+    /GET \/v2\/models\/model: 404/,
+  );
+  assert.match(
+    await fails(`${server.url}/x`, "--protocol", "tei", ...rate),
+    /"tei"/,
+  );
+});
+
+Deno.test("a body's template and headers are sent as given", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-load-"));
+  try {
+    const file = join(folder, "body.json");
+    writeFileSync(file, '{"q": "{{text}}"}');
+    await using server = await recorder((_body, response) => response.end());
+    await load(
+      ...[`${server.url}/ask`, "--body", file, "--rate", "50"],
+      ...["--seconds", "0.2", "--warm-up", "0"],
+    );
+    assert.equal(server.bodies[0].method, "POST");
+    assert.match(JSON.parse(server.bodies[0].body).q, /^[a-z. ]+$/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+const run = promisify(execFile);
+const hasWrk = await run("wrk", ["-v"]).then(
+  () => true,
+  ({ code }) => code !== "ENOENT",
+);
+if (!hasWrk) console.log("skipped: wrk (Debian's package) is not installed");
+
+Deno.test({
+  name: "wrk and shoal load find the same throughput at saturation",
+  ignore: !hasWrk,
+  async fn() {
+    await using server = await pacedServer(4);
+    // wrk is a closed loop: 32 connections, each asks again when it is answered.
+    const before = server.answered;
+    const { stdout } = await run("wrk", ["-t1", "-c32", "-d3s", server.url]);
+    const [, requests] = /(\d+) requests in/.exec(stdout)!;
+    const [, perS] = /Requests\/sec:\s+([\d.]+)/.exec(stdout)!;
+    const byWrk = server.answered - before;
+    assert(Math.abs(byWrk - Number(requests)) <= 32, `${byWrk} ${requests}`);
+    // Half as much again as it can answer, on as many connections: there is always one waiting.
+    const told = await load(
+      ...[server.url, "--rate", "600", "--connections", "32"],
+      ...["--seconds", "3", "--warm-up", "0.2"],
+    );
+    assert.equal(told.isValid, false);
+    const ratio = told.throughputPerS / Number(perS);
+    assert(
+      ratio > 0.8 && ratio < 1.25,
+      `${told.throughputPerS} beside ${perS}`,
+    );
+  },
+});

@@ -1,0 +1,172 @@
+/** The open loop, on virtual time, against servers that do not exist. */
+import assert from "node:assert/strict";
+import { NS_PER_MS, NS_PER_S } from "../../src/base/units.ts";
+import { traceReplay } from "../../src/workload/arrivals.ts";
+import { virtualRun } from "./run_load.ts";
+import { VirtualClock } from "./virtual_clock.ts";
+
+const MS = NS_PER_MS;
+
+/** Answers in a millisecond, but for a second in which it stands still. */
+function stalling(_nth: number, atNs: number) {
+  const isStill = atNs >= 4 * NS_PER_S && atNs < 5 * NS_PER_S;
+  return { tookNs: isStill ? 5 * NS_PER_S + MS - atNs : MS };
+}
+
+Deno.test("a stall shows in the latency of every request that was due while it lasted", async () => {
+  const { ledger, result } = await virtualRun({ serve: stalling });
+  for (let i = 0; i < 1000; i++) {
+    const dueNs = i * 10 * MS;
+    const isStill = dueNs >= 4 * NS_PER_S && dueNs < 5 * NS_PER_S;
+    const latencyNs = isStill ? 5 * NS_PER_S + MS - dueNs : MS;
+    assert.equal(ledger.endNs[i] - ledger.dueNs[i], latencyNs, `request ${i}`);
+  }
+  // 100 of 1,000: p90 is the last one that is quick, p99 waited for 910 ms.
+  assert.equal(result.latency[1].ns, MS);
+  assert.equal(result.latency[2].ns, 901 * MS);
+});
+
+Deno.test("with one connection the stall is one long exchange, and still a hundred late requests", async () => {
+  const { result } = await virtualRun({ serve: stalling, connections: 1 });
+  // What a generator that waits for answers sees: all but one request took a millisecond.
+  assert.equal(result.service[2].ns, MS);
+  assert(result.latency[2].ns > 800 * MS, `${result.latency[2].ns}`);
+  const failed = result.checks.filter(({ ok }) => !ok).map(({ name }) => name);
+  assert(failed.includes("connections"), failed.join());
+});
+
+Deno.test("a generator that is late charges the wait to latency and says so", async () => {
+  class Late extends VirtualClock {
+    override until(atNs: number) {
+      return super.until(atNs + 20 * MS);
+    }
+  }
+  const { result } = await virtualRun({
+    serve: () => ({ tookNs: MS }),
+    clock: new Late(),
+    ratePerS: 10,
+    seconds: 60,
+  });
+  assert.equal(result.latency[0].ns, 21 * MS);
+  assert.equal(result.service[0].ns, MS);
+  assert.equal(result.lag.p99Ns, 20 * MS);
+  assert.equal(result.isValid, false);
+  const said = result.checks.find(({ name }) => name === "schedule")!;
+  assert.match(said.found, /behind its own schedule/);
+});
+
+Deno.test("requests are counted by how they end, late ones apart, the warm-up not at all", async () => {
+  const answers = [
+    { status: 200, tookNs: MS },
+    { status: 200, tookNs: 50 * MS },
+    { status: 429, tookNs: MS },
+    { status: 503, tookNs: MS },
+    { status: 500, tookNs: MS },
+    { status: 0, error: "ECONNRESET", tookNs: MS },
+    { status: 200, error: "the answer was cut off", tookNs: MS },
+    { status: 200, tookNs: 5 * NS_PER_S },
+    { status: 204, tookNs: MS },
+    { status: 404, tookNs: MS },
+  ];
+  const { result, sent } = await virtualRun({
+    // The warm-up's requests would fail.
+    serve: (nth) => nth < 100 ? { status: 500, tookNs: MS } : answers[nth % 10],
+    warmUpS: 1,
+    timeoutNs: NS_PER_S,
+    target: { sloNs: 10 * MS, share: 0.99 },
+  });
+  assert.equal(sent.length, 1100);
+  assert.equal(result.requests, 1000);
+  assert.deepEqual(result.ends, {
+    ...{ completed: 300, refused: 200, failed: 500, left: 0 },
+  });
+  assert.equal(result.late, 100);
+  assert.equal(result.goodputPerS, 20);
+  assert.deepEqual(Object.fromEntries(result.reasons), {
+    ...{ "status 429": 100, "status 503": 100, "status 500": 100 },
+    ...{ "status 404": 100, ECONNRESET: 100, "timed out": 100 },
+    "the answer was cut off": 100,
+  });
+  assert.equal(result.refusal.maxNs, MS);
+  assert.equal(result.verdict!.over, 800);
+  assert.equal(result.verdict!.holds, false);
+});
+
+Deno.test("clients that leave are neither failures nor late", async () => {
+  const { result } = await virtualRun({
+    serve: () => ({ tookNs: 100 * NS_PER_S }),
+    leaves: 1,
+    target: { sloNs: 10 * MS, share: 0.99 },
+  });
+  assert.equal(result.ends.left, 1000);
+  assert.equal(result.verdict!.over, 0);
+});
+
+Deno.test("a client that gives up before there is a connection was never sent", async () => {
+  const csv = "t_seconds,input_tokens,output_tokens\n" + "0,1,1\n".repeat(50);
+  const { result, sent } = await virtualRun({
+    arrivals: traceReplay({ csv }),
+    serve: () => ({ tookNs: 100 * NS_PER_S }),
+    ...{ connections: 1, timeoutNs: NS_PER_S },
+  });
+  assert.equal(sent.length, 1);
+  assert.equal(result.ends.failed, 50);
+});
+
+Deno.test("a stop starts no more requests and waits for those under way", async () => {
+  const stop = new AbortController();
+  const { ledger, result, sent } = await virtualRun({
+    serve: (nth) => {
+      if (nth === 99) stop.abort();
+      return { tookNs: 30 * MS };
+    },
+    stop: stop.signal,
+  });
+  assert.equal(sent.length, 100);
+  assert.equal(ledger.ends.filter((end) => end !== 255).length, 100);
+  assert.equal(result.checks[0].ok, false);
+});
+
+Deno.test("events of a stream give time to the first one and between them", async () => {
+  const { result } = await virtualRun({
+    serve: (_nth, atNs) => ({
+      tookNs: 50 * MS,
+      eventsNs: [20, 30, 40, 50].map((ms) => atNs + ms * MS),
+    }),
+  });
+  assert.equal(result.stream!.firstEvent[0].ns, 20 * MS);
+  assert.equal(result.stream!.between.maxNs, 10 * MS);
+  assert.equal(result.stream!.eventsPerS, 400);
+});
+
+Deno.test("a queue that only grows is not valid, whatever its percentiles", async () => {
+  // One request at a time, 12 ms each, one every 10 ms.
+  let freeNs = 0;
+  const { result } = await virtualRun({
+    serve(_nth, atNs) {
+      freeNs = Math.max(freeNs, atNs) + 12 * MS;
+      return { tookNs: freeNs - atNs };
+    },
+    seconds: 20,
+  });
+  const failed = result.checks.filter(({ ok }) => !ok).map(({ name }) => name);
+  assert(failed.includes("steady"), failed.join());
+});
+
+Deno.test("a good run is valid, and holds its target by MLPerf's rule alone", async () => {
+  // Every hundredth request is late: exactly 1 %, which does not prove a p99.
+  const run = (every: number) =>
+    virtualRun({
+      serve: (nth) => ({ tookNs: nth % every === 7 ? 30 * MS : MS }),
+      seconds: 20,
+      target: { sloNs: 10 * MS, share: 0.99 },
+    });
+  const percent = (await run(100)).result;
+  assert.equal(percent.isValid, true, JSON.stringify(percent.checks));
+  assert.deepEqual(percent.verdict, {
+    ...{ sloNs: 10 * MS, share: 0.99, over: 20, overMost: 9, holds: false },
+  });
+  const half = (await run(223)).result;
+  assert.equal(half.verdict!.over, 9);
+  assert.equal(half.verdict!.holds, true);
+});
