@@ -35,7 +35,10 @@ export {
 } from "./server/host/served_tokens.ts";
 export { HttpError } from "./server/http/http_error.ts";
 export type { Context, Protocol, Route, Scope } from "./server/http/route.ts";
-export type { Body, BodyLimits } from "./server/http/body.ts";
+export type { Body } from "./server/http/body.ts";
+export type { BodyLimits } from "./server/http/body_limits.ts";
+export type { OverloadedStatus } from "./server/http/error_status.ts";
+export type { HeadLimits } from "./server/http/head_limits.ts";
 export {
   createServer,
   type Server,

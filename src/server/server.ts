@@ -2,8 +2,11 @@
 import { ServingEngine } from "../engine/wall/serving.ts";
 import { EngineHost } from "./host/engine_host.ts";
 import type { ServedModel } from "./host/served_model.ts";
-import { Body, BODY_LIMITS, type BodyLimits } from "./http/body.ts";
+import { Body } from "./http/body.ts";
+import { BodyBudget } from "./http/body_budget.ts";
+import { BODY_LIMITS, type BodyLimits } from "./http/body_limits.ts";
 import { httpErrorOf } from "./http/error_status.ts";
+import { checkHead, HEAD_LIMITS, type HeadLimits } from "./http/head_limits.ts";
 import type { HttpError } from "./http/http_error.ts";
 import { requestIdOf } from "./http/request_id.ts";
 import { errorResponse } from "./http/respond.ts";
@@ -17,8 +20,11 @@ export interface ServerOptions {
   models?: readonly ServedModel[];
   /** What it speaks; default: all protocols that there are. */
   protocols?: readonly Protocol[];
-  /** What is read of a body; default: 64 MiB, 100 levels of JSON. */
-  limits?: Partial<BodyLimits>;
+  /**
+   * What is read of a request. Default: a body of 64 MiB that takes 30 s, 100 levels of JSON, 512 MiB of bodies at once;
+   * a URL of 8192 characters; 100 headers of 16,384 characters together.
+   */
+  limits?: Partial<BodyLimits & HeadLimits>;
   /** Hears of errors that are the server's own, which clients are told nothing of; default: the console's `error`. */
   onError?: (error: unknown, requestId: string) => void;
 }
@@ -70,18 +76,25 @@ export function createServer(
     onError = (error) => console.error("Shoal:", error),
   } = options;
   const router = new Router(protocols);
-  const limits = { ...BODY_LIMITS, ...options.limits };
+  const limits = { ...BODY_LIMITS, ...HEAD_LIMITS, ...options.limits };
+  const budget = new BodyBudget(limits.bytesTogetherMax);
 
   async function answer(request: Request, id: string): Promise<Response> {
-    const url = new URL(request.url);
     let match: Match | undefined;
+    const body = new Body(request, limits, budget);
     try {
+      checkHead(request, limits);
+      const url = new URL(request.url);
       match = router.find(request.method, url.pathname);
+      if (match.route.scope === "infer") {
+        const refusal = host.refusal();
+        if (refusal) throw refusal;
+      }
       const response = await match.route.handle({
         request,
         url,
         params: match.params,
-        body: new Body(request, limits),
+        body,
         host,
         signal: request.signal,
         requestId: id,
@@ -90,10 +103,12 @@ export function createServer(
         ? new Response(null, response)
         : response;
     } catch (error) {
-      const told: HttpError = httpErrorOf(error);
-      if (told.status === 500) onError(error, id);
       const protocol = match?.protocol ?? protocols[0];
+      const told: HttpError = httpErrorOf(error, protocol.overloadedStatus);
+      if (told.status === 500) onError(error, id);
       return errorResponse(told, protocol.errorBody(told));
+    } finally {
+      body.release();
     }
   }
 

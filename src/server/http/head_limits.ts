@@ -11,6 +11,13 @@ export interface HeadLimits {
   readonly headerCharactersMax: number;
 }
 
+/** As Node's http has them, but for the URL's, which few servers let be longer. */
+export const HEAD_LIMITS: HeadLimits = {
+  urlCharactersMax: 8192,
+  headersMax: 100,
+  headerCharactersMax: 16_384,
+};
+
 /** @throws HttpError 414 (RFC 9110, section 15.5.15) or 431 (RFC 6585, section 5) */
 export function checkHead(
   { url, headers }: Pick<Request, "url" | "headers">,
@@ -19,7 +26,7 @@ export function checkHead(
   if (url.length > urlCharactersMax) {
     throw new HttpError(
       414,
-      `a URL has at most ${urlCharactersMax} characters`,
+      `A URL has at most ${urlCharactersMax} characters`,
     );
   }
   let count = 0;
@@ -29,12 +36,12 @@ export function checkHead(
     characters += name.length + value.length;
   }
   if (count > headersMax) {
-    throw new HttpError(431, `a request has at most ${headersMax} headers`);
+    throw new HttpError(431, `A request has at most ${headersMax} headers`);
   }
   if (characters > headerCharactersMax) {
     throw new HttpError(
       431,
-      `headers have at most ${headerCharactersMax} characters together`,
+      `Headers have at most ${headerCharactersMax} characters together`,
     );
   }
 }

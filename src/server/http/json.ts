@@ -3,6 +3,7 @@
  * Infinity that Python writes are numbers. What has neither, nearly everything, goes through the runtime's own parser.
  */
 import { HttpError } from "./http_error.ts";
+import { checkNames } from "./json_names.ts";
 
 /** Digits of an integer that is read exactly: more than 64 bits have; longer ones are numbers like any other. */
 const DIGITS_MAX = 40;
@@ -29,6 +30,7 @@ export function parseJson(bytes: Uint8Array, depthMax: number): unknown {
   } catch {
     throw new HttpError(400, "The body is not UTF-8");
   }
+  checkNames(text);
   try {
     return isPlain ? JSON.parse(text) : new Parser(text).document();
   } catch (error) {

@@ -5,21 +5,14 @@
  * server no more than a body of the largest size.
  */
 import type { BodyBudget } from "./body_budget.ts";
+import type { BodyLimits } from "./body_limits.ts";
 import { HttpError } from "./http_error.ts";
-
-/** What a body may take. */
-export interface BodyLimits {
-  /** Bytes of one body. */
-  readonly bodyBytesMax: number;
-  /** Milliseconds from the first look at a body to its last byte. */
-  readonly bodyTimeoutMs: number;
-}
 
 /** Room that a body begins with: it has no more to say about how much is allocated than what it has brought. */
 const FIRST_BYTES = 16 * 1024;
 
 /** A body that was read, and the memory that it holds. */
-export interface Body {
+export interface ReadBody {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The request is over; may be called again. */
   release(): void;
@@ -37,9 +30,9 @@ export async function readBody(
   limits: BodyLimits,
   budget: BodyBudget,
   signal?: AbortSignal,
-): Promise<Body> {
+): Promise<ReadBody> {
   const declared = declaredBytes(request.headers);
-  if (declared !== undefined && declared > limits.bodyBytesMax) {
+  if (declared !== undefined && declared > limits.bytesMax) {
     void request.body?.cancel().catch(() => {});
     throw tooLarge(limits);
   }
@@ -47,9 +40,9 @@ export async function readBody(
   if (request.body === null) return room.take();
   const reader = request.body.getReader();
   try {
-    await withLimits(limits.bodyTimeoutMs, signal, async () => {
+    await withLimits(limits.timeoutMs, signal, async () => {
       for (;;) {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.read().catch(endedEarly);
         if (done) return;
         room.add(value);
       }
@@ -61,6 +54,11 @@ export async function readBody(
     void reader.cancel().catch(() => {});
     throw error;
   }
+}
+
+/** The connection broke, or chunks are none. */
+function endedEarly(error: unknown): never {
+  throw new HttpError(400, "The body ended early", {}, { cause: error });
 }
 
 /** @returns undefined where it is not said; a chunked body's is not (RFC 9112, section 6.3) */
@@ -87,9 +85,9 @@ class Room {
 
   add(chunk: Uint8Array): void {
     const length = this.#length + chunk.length;
-    if (length > this.limits.bodyBytesMax) throw tooLarge(this.limits);
+    if (length > this.limits.bytesMax) throw tooLarge(this.limits);
     if (length > (this.declared ?? Infinity)) {
-      throw new HttpError(400, "the body is longer than its Content-Length");
+      throw new HttpError(400, "The body is longer than its Content-Length");
     }
     if (length > this.#bytes.length) this.#grow(length);
     this.#bytes.set(chunk, this.#length);
@@ -97,12 +95,12 @@ class Room {
   }
 
   #grow(least: number): void {
-    const most = this.declared ?? this.limits.bodyBytesMax;
+    const most = this.declared ?? this.limits.bytesMax;
     const size = Math.min(most, Math.max(least, 2 * this.#length, FIRST_BYTES));
     if (!this.budget.take(size - this.#held)) {
       throw new HttpError(
         503,
-        "the bodies of other requests leave no room for this one; retry later",
+        "The bodies of other requests leave no room for this one; retry later",
         { "retry-after": "1" },
       );
     }
@@ -112,9 +110,9 @@ class Room {
     this.#bytes = grown;
   }
 
-  take(): Body {
+  take(): ReadBody {
     if (this.#length < (this.declared ?? 0)) {
-      throw new HttpError(400, "the body is shorter than its Content-Length");
+      throw new HttpError(400, "The body is shorter than its Content-Length");
     }
     return {
       bytes: this.#bytes.subarray(0, this.#length),
@@ -140,7 +138,7 @@ async function withLimits(
     timer = setTimeout(
       () =>
         reject(
-          new HttpError(408, `the body did not come within ${timeoutMs} ms`),
+          new HttpError(408, `The body did not come within ${timeoutMs} ms`),
         ),
       timeoutMs,
     );
@@ -160,6 +158,6 @@ async function withLimits(
   }
 }
 
-function tooLarge({ bodyBytesMax }: BodyLimits): HttpError {
-  return new HttpError(413, `a body has at most ${bodyBytesMax} bytes`);
+function tooLarge({ bytesMax }: BodyLimits): HttpError {
+  return new HttpError(413, `A body has at most ${bytesMax} bytes`);
 }

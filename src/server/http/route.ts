@@ -1,6 +1,7 @@
 /** What a protocol is made of. */
 import type { EngineHost } from "../host/engine_host.ts";
 import type { Body } from "./body.ts";
+import type { OverloadedStatus } from "./error_status.ts";
 import type { HttpError } from "./http_error.ts";
 
 /** Who may call a route: anybody; whoever may ask models for something; administrators. */
@@ -47,6 +48,8 @@ export interface Protocol {
   readonly name: string;
   /** What it answers. */
   readonly routes: readonly Route[];
+  /** Status of what is refused because too much is asked for; default 503, as Triton has it. */
+  readonly overloadedStatus?: OverloadedStatus;
   /** The body of an error's answer, as JSON. */
   errorBody(error: HttpError): unknown;
 }

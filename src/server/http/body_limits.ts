@@ -1,0 +1,19 @@
+/** What bodies may take. */
+export interface BodyLimits {
+  /** Most bytes. */
+  readonly bytesMax: number;
+  /** Most arrays and objects within each other. */
+  readonly depthMax: number;
+  /** Milliseconds from the first look at a body to its last byte. */
+  readonly timeoutMs: number;
+  /** Most bytes of the bodies of all requests that are under way. */
+  readonly bytesTogetherMax: number;
+}
+
+/** 64 MiB and 100 levels, as Triton has them; eight of the largest at once; 30 s. */
+export const BODY_LIMITS: BodyLimits = {
+  bytesMax: 2 ** 26,
+  depthMax: 100,
+  timeoutMs: 30_000,
+  bytesTogetherMax: 2 ** 29,
+};

@@ -1,0 +1,95 @@
+/** What a whole server refuses before a route sees it, and what it says. */
+import assert from "node:assert/strict";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { Admission } from "../../../src/server/host/admission.ts";
+import { OverloadedError } from "../../../src/server/host/errors.ts";
+import type { Protocol } from "../../../src/server/http/route.ts";
+import { createServer } from "../../../src/server/server.ts";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+
+/** Says how many bytes came. */
+function counting(overloadedStatus?: 429): Protocol {
+  return {
+    name: "counting",
+    routes: [{
+      method: "POST",
+      path: "/count",
+      scope: "infer",
+      handle: async ({ body }) =>
+        new Response(`${(await body.bytes()).length}`),
+    }, {
+      method: "POST",
+      path: "/names",
+      scope: "open",
+      handle: async ({ body }) =>
+        new Response(JSON.stringify(await body.json())),
+    }],
+    ...(overloadedStatus && { overloadedStatus }),
+    errorBody: ({ status, message }) => ({ status, message }),
+  };
+}
+
+async function server(
+  { admission, status }: { admission?: Admission; status?: 429 } = {},
+) {
+  const host = await EngineHost.create({
+    policy: () => cellular(),
+    ...(admission && { admission }),
+  });
+  return createServer(host, {
+    protocols: [counting(status)],
+    limits: { bytesMax: 1000, headersMax: 10, headerCharactersMax: 500 },
+  });
+}
+
+function post(path: string, init: RequestInit = {}): Request {
+  return new Request(`http://localhost${path}`, { method: "POST", ...init });
+}
+
+Deno.test("heads and bodies are refused by their sizes, each with its status", async () => {
+  const serving = await server();
+  const statusOf = async (request: Request) => {
+    const response = await serving.fetch(request);
+    const body = await response.json();
+    assert(response.headers.has("x-request-id"));
+    return typeof body === "number" ? response.status : body.status;
+  };
+  const many = Object.fromEntries(
+    Array.from({ length: 11 }, (_, i) => [`h${i}`, "1"]),
+  );
+  assert.equal(await statusOf(post("/count", { body: "abc" })), 200);
+  assert.equal(await statusOf(post("/count", { headers: many })), 431);
+  const long = { headers: { long: "x".repeat(500) } };
+  assert.equal(await statusOf(post("/count", long)), 431);
+  assert.equal(await statusOf(post(`/count?${"x".repeat(8200)}`)), 414);
+  const large = { body: "x".repeat(1001) };
+  assert.equal(await statusOf(post("/count", large)), 413);
+  const deep = { body: "[".repeat(101) + "]".repeat(101) };
+  assert.equal(await statusOf(post("/names", deep)), 400);
+  const twice = { body: '{"a":1,"a":1}' };
+  assert.equal(await statusOf(post("/names", twice)), 400);
+  await serving.close();
+});
+
+Deno.test("what is full is said before a body is read, with the protocol's status and when to come back", async () => {
+  const admission: Admission = {
+    admit: () => () => {},
+    refusal: () => new OverloadedError("full", 1234.2),
+  };
+  for (const status of [undefined, 429] as const) {
+    const serving = await server({ admission, ...(status && { status }) });
+    let isRead = false;
+    const body = new ReadableStream({
+      pull: () => void (isRead = true),
+    }, { highWaterMark: 0 });
+    const response = await serving.fetch(post("/count", { body }));
+    assert.equal(response.status, status ?? 503);
+    assert.equal(response.headers.get("retry-after"), "2");
+    assert.equal(response.headers.get("retry-after-ms"), "1235");
+    assert(!isRead);
+    // What asks no model for anything is answered.
+    const other = await serving.fetch(post("/names", { body: "1" }));
+    assert.equal(other.status, 200);
+    await serving.close();
+  }
+});
