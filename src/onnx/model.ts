@@ -69,6 +69,8 @@ export interface OnnxCellModel extends Model<OnnxInput, OutputTypes> {
   readonly indexBounds: ReadonlyMap<string, number>;
   /** Requests of several rows: one axis in front is as large as they are. */
   readonly rows?: ModelRows;
+  /** By name of an input or output, the axis along which a request of several rows has them; empty: it is always one. */
+  readonly rowAxes: ReadonlyMap<string, number>;
   /** Why a request is one row: what cannot be told apart; absent where it may be several. */
   readonly whyOneRow?: string;
   /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
@@ -206,7 +208,10 @@ function madeModel(
       | "rows"
       | "whyOneRow"
     >
-    & { check?(input: OnnxInput): void },
+    & {
+      check?(input: OnnxInput): void;
+      rowAxes?: ReadonlyMap<string, number>;
+    },
   notes: readonly string[],
 ): OnnxCellModel {
   return {
@@ -233,6 +238,7 @@ function madeModel(
     },
     unfold,
     ...(made.rows && { rows: made.rows }),
+    rowAxes: made.rowAxes ?? new Map(),
     ...(made.whyOneRow !== undefined && { whyOneRow: made.whyOneRow }),
     ...(made.stream && { stream: made.stream }),
     notes,

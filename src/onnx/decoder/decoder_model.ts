@@ -73,6 +73,10 @@ export interface OnnxDecoder
   readonly inputs: readonly InputSpec[];
   /** Most positions of a request, prompt and answer. */
   readonly positionsMax: number;
+  /** Ids that there are, from 0 on. */
+  readonly vocabulary: number;
+  /** Whether requests may say how tokens are drawn. */
+  readonly isSampled: boolean;
   /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
   readonly notes: readonly string[];
 }
@@ -270,6 +274,8 @@ class Decoder {
       nodesMax: nodesMaxFor(2 * step.positionsMax),
       inputs: this.#specs,
       positionsMax: step.positionsMax,
+      vocabulary: step.vocabulary,
+      isSampled: this.#isSampled,
       notes: [...notes, ...step.notes, ...plainNotes([this.#step])],
       check: (input): asserts input is DecoderInput => {
         this.#read(input);

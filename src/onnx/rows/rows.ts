@@ -29,6 +29,8 @@ interface Batched {
 /** How requests of several rows are run, or why there are none. */
 export interface Rows {
   readonly rows: ModelRows;
+  /** By name of an input or output, the axis along which a request of several rows has them. */
+  readonly rowAxes: ReadonlyMap<string, number>;
   /** What keeps rows from being told apart; absent where they are. */
   readonly whyOneRow?: string;
 }
@@ -54,8 +56,15 @@ export function rowsOf(
   }
   const whyOneRow = typeof axes === "string" ? axes : undefined;
   const resultAxis = axes;
+  const rowAxes = new Map(
+    typeof axes === "string" ? [] : [
+      ...batched.map(({ spec, axis }) => [spec.name, axis] as const),
+      ...results.map(({ name }, i) => [name, Number(axes[i])] as const),
+    ],
+  );
   return {
     ...(whyOneRow !== undefined && { whyOneRow }),
+    rowAxes,
     rows: {
       split(input) {
         const counted = countedRows(name, batched, input);
