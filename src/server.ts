@@ -1,5 +1,5 @@
 /** Serving over HTTP: one `fetch` handler that speaks the field's protocols, for every runtime. @module */
-export type * from "./mod.ts";
+export type * from "./onnx.ts";
 export type { AdmissionLimits } from "./server/admission/admission_limits.ts";
 export type { CostEstimate } from "./server/admission/cost_estimate.ts";
 export { CostAdmission } from "./server/admission/cost_admission.ts";
@@ -29,10 +29,11 @@ export type {
   TensorSpec,
   WireTensor,
 } from "./server/host/served_model.ts";
-export {
-  type ServedOptions,
-  servedTokens,
-} from "./server/host/served_tokens.ts";
+export { servedDecoder } from "./server/models/served_decoder.ts";
+export { servedOnnx } from "./server/models/served_onnx.ts";
+export type { ServedOptions } from "./server/models/served_options.ts";
+export { servedStream } from "./server/models/served_stream.ts";
+export { servedTokens } from "./server/models/served_tokens.ts";
 export { HttpError } from "./server/http/http_error.ts";
 export type { Context, Protocol, Route, Scope } from "./server/http/route.ts";
 export type { Body } from "./server/http/body.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { lstm } from "../../src/models/lstm.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { EngineHost } from "../../src/server/host/engine_host.ts";
-import { servedTokens } from "../../src/server/host/served_tokens.ts";
+import { servedTokens } from "../../src/server/models/served_tokens.ts";
 import { createServer } from "../../src/server/server.ts";
 
 const MODEL = lstm({ hidden: 8, vocabulary: 10, head: "classifier" });

@@ -11,6 +11,7 @@ import {
   ServingEngine,
   type ServingOptions,
 } from "../../engine/wall/serving.ts";
+import type { StepResult, StepStream } from "../../engine/wall/step_stream.ts";
 import type { StreamOptions } from "../../engine/wall/stream_session.ts";
 import { tee } from "../../metrics/tee.ts";
 import type { Policy } from "../../policy/policy.ts";
@@ -179,6 +180,40 @@ export class EngineHost {
         options,
         (admitted) => generation.engine.run(served.model, input, admitted),
       );
+    } finally {
+      leave();
+    }
+  }
+
+  /**
+   * Runs a request that grows, and gives its steps as they are done, then its result, see `ServingEngine.stream`.
+   * Leaving the iteration ends the request.
+   * @throws as `run`, from the iteration
+   */
+  async *stream(
+    served: ServedModel,
+    input: unknown,
+    options: HostRunOptions = {},
+  ): AsyncGenerator<StepResult, RunResult, undefined> {
+    const generation = this.#generationOf(served);
+    const leave = generation.use();
+    try {
+      let done!: Promise<RunResult>;
+      const steps = await new Promise<StepStream>((resolve, reject) => {
+        done = this.#through(served, input, options, (admitted) => {
+          const { engine } = generation;
+          const begun = engine.stream(served.model, input, admitted);
+          resolve(begun);
+          return begun.result;
+        });
+        done.catch(reject);
+      });
+      try {
+        yield* steps;
+      } catch {
+        // What went wrong the promise tells in the host's words.
+      }
+      return await done;
     } finally {
       leave();
     }

@@ -1,4 +1,5 @@
 /** Results of the engine as tensors on the wire. */
+import { converted } from "./convert.ts";
 import type { Result } from "../../graph/result.ts";
 import type { TensorSpec, WireTensor } from "./served_model.ts";
 
@@ -7,10 +8,13 @@ export function toWire(
   specs: readonly TensorSpec[],
   results: Result,
 ): WireTensor[] {
-  return specs.map(({ name, datatype }) => ({
-    name,
-    datatype,
-    shape: results[name].shape,
-    data: results[name].data,
-  }));
+  return specs.map(({ name, datatype }) => {
+    const { shape, data } = results[name];
+    // What models compute in is single precision; a file may say otherwise.
+    const isOther = data instanceof Float32Array && datatype !== "FP32";
+    const single = { name, datatype: "FP32", shape, data } as const;
+    return isOther
+      ? converted(single, datatype)
+      : { name, datatype, shape, data };
+  });
 }

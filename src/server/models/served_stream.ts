@@ -1,11 +1,11 @@
 /** Models of streams as protocols see them: a request brings a frame, and says which stream it is of. */
-import type { RowShape } from "../../graph/row_layout.ts";
-import { shapeOf } from "../../graph/row_layout.ts";
+import { FrameGraph } from "../../graph/frame_graph.ts";
+import { axesOf } from "../../graph/row_layout.ts";
 import type { StreamModel } from "../../graph/stream_model.ts";
 import type { Dtype } from "../../tensor/tensor.ts";
 import { DATATYPE_OF } from "../host/datatypes.ts";
 import { converted } from "../host/convert.ts";
-import type { ServedModel, TensorSpec } from "../host/served_model.ts";
+import type { ServedModel } from "../host/served_model.ts";
 import { toWire } from "../host/to_wire.ts";
 import type { ServedOptions } from "./served_options.ts";
 import { checkDatatypes, wireType } from "./wire_type.ts";
@@ -36,18 +36,17 @@ export function servedStream(
     options,
     Object.keys({ ...stream.inputs, ...stream.outputs }),
   );
-  const specOf = (name: string, row: RowShape): TensorSpec => ({
+  const inputs = Object.entries(stream.inputs).map(([name, row]) => ({
     name,
     datatype: wireType(name, row.dtype as Dtype, options),
-    shape: shapeOf(row),
-  });
-  const inputs = Object.entries(stream.inputs).map(([name, row]) =>
-    specOf(name, row)
-  );
-  const outputs = Object.entries(stream.outputs).map(([name, dtype = "f32"]) => ({
+    shape: axesOf(row),
+  }));
+  const outputs = new FrameGraph(model).outputs.map((
+    { name, dtype, shape },
+  ) => ({
     name,
     datatype: wireType(name, dtype, options),
-    shape: [-1],
+    shape,
   }));
   return {
     name,

@@ -1,25 +1,13 @@
-/** Models whose requests are token ids (`lstm`, `bert`, `transformer`), as protocols see them. */
 import type { Model } from "../../graph/model.ts";
 import type { OutputTypes } from "../../graph/result.ts";
-import { toWire } from "./to_wire.ts";
-import { DATATYPE_OF } from "./datatypes.ts";
-import type { ServedKind, ServedModel } from "./served_model.ts";
-
-/** How a model is served. */
-export interface ServedOptions {
-  /** What requests call it. */
-  readonly name: string;
-  /** Default "1". */
-  readonly version?: string;
-  /** What it is for; default "tensors". */
-  readonly kind?: ServedKind;
-  /** Told on request, in snake_case. */
-  readonly config?: Readonly<Record<string, unknown>>;
-}
+import type { ServedModel } from "../host/served_model.ts";
+import { servedBuilt } from "./served_built.ts";
+import type { ServedOptions } from "./served_options.ts";
 
 /**
- * Serves a model whose requests are `{ tokens }`: an input "tokens" of INT32, of any length; outputs as the model
- * declares them.
+ * Serves a model whose requests are token ids (`lstm`, `bert`, `gpt`): an input "tokens" of INT32, of any length, and,
+ * where requests grow, "max_steps", which may be left out; outputs are the model's results.
+ * @throws RangeError on a type that an input or output cannot have
  *
  * @example
  * ```ts
@@ -29,28 +17,12 @@ export interface ServedOptions {
  *
  * const served = servedTokens(lstm({ hidden: 8, vocabulary: 10 }), { name: "sentences" });
  * assert.deepEqual(served.inputs, [{ name: "tokens", datatype: "INT32", shape: [-1] }]);
+ * assert.deepEqual(served.outputs, [{ name: "h", datatype: "FP32", shape: [8] }]);
  * ```
  */
 export function servedTokens<Outputs extends OutputTypes>(
   model: Model<{ readonly tokens: ArrayLike<number> }, Outputs>,
-  { name, version = "1", kind = "tensors", config = {} }: ServedOptions,
+  options: ServedOptions,
 ): ServedModel {
-  const outputs = Object.entries(model.outputs ?? {}).map(([name, dtype]) => ({
-    name,
-    datatype: DATATYPE_OF[dtype ?? "f32"],
-    shape: [-1],
-  }));
-  return {
-    name,
-    version,
-    kind,
-    platform: "shoal_model",
-    model,
-    inputs: [{ name: "tokens", datatype: "INT32", shape: [-1] }],
-    outputs,
-    maxBatchSize: 0,
-    config,
-    toInput: (tensors) => ({ tokens: tensors.get("tokens")!.data }),
-    toTensors: (results) => toWire(outputs, results),
-  };
+  return servedBuilt(model, "tokens", options);
 }

@@ -1,0 +1,96 @@
+/** Models that are built here rather than read from a file (`lstm`, `bert`, `resnet50`, `gpt`), as protocols see them. */
+import type { InputKind, Model } from "../../graph/model.ts";
+import { elementCount } from "../../tensor/tensor.ts";
+import type {
+  ServedModel,
+  TensorSpec,
+  WireTensor,
+} from "../host/served_model.ts";
+import { toWire } from "../host/to_wire.ts";
+import { resultSpecs } from "./result_specs.ts";
+import type { ServedOptions } from "./served_options.ts";
+import { checkDatatypes } from "./wire_type.ts";
+
+/** Kinds of inputs that are tensors; a parse tree is none. */
+export type BuiltInput = Exclude<InputKind, "tree">;
+
+/** Most steps of a request that grows. */
+const MAX_STEPS: TensorSpec = {
+  name: "max_steps",
+  datatype: "INT32",
+  shape: [1],
+  optional: true,
+};
+
+/** Frames of a request that is only looked at. */
+const FRAMES = 64;
+
+/**
+ * @param input what its requests bring, see InputKind
+ * @throws RangeError on a type that an input or output cannot have
+ */
+export function servedBuilt(
+  model: Model,
+  input: BuiltInput,
+  options: ServedOptions,
+): ServedModel {
+  const { name, version = "1", platform = "shoal_model", config = {} } =
+    options;
+  const grows = model.grow !== undefined;
+  const { main, field, smallest } = inputOf(model, input);
+  const outputs = resultSpecs(model, smallest, options);
+  const inputs = grows ? [main, MAX_STEPS] : [main];
+  checkDatatypes(options, [...inputs, ...outputs].map(({ name }) => name));
+  return {
+    name,
+    version,
+    kind: options.kind ?? (grows ? "decoder" : "tensors"),
+    platform,
+    model,
+    inputs,
+    outputs,
+    maxBatchSize: 0,
+    config,
+    toInput: (tensors) => ({
+      [field]: tensors.get(main.name)!.data,
+      ...maxSteps(tensors),
+    }),
+    toTensors: (results) => toWire(outputs, results),
+  };
+}
+
+/** The option of a request that grows, if it is given. */
+export function maxSteps(
+  tensors: ReadonlyMap<string, WireTensor>,
+): { maxSteps?: number } {
+  const tensor = tensors.get(MAX_STEPS.name);
+  return tensor ? { maxSteps: Number(tensor.data[0]) } : {};
+}
+
+function inputOf(
+  model: Model,
+  kind: BuiltInput,
+): { main: TensorSpec; field: string; smallest: unknown } {
+  if (kind === "image") {
+    const { height, width, channels } = model.image!;
+    const shape = [height, width, channels];
+    return {
+      main: { name: "image", datatype: "FP32", shape },
+      field: "image",
+      smallest: { image: new Float32Array(elementCount(shape)) },
+    };
+  }
+  if (kind === "frames" || kind === "frames2seq") {
+    const size = model.frameSize!;
+    return {
+      main: { name: "frames", datatype: "FP32", shape: [-1, size] },
+      field: "frames",
+      smallest: { frames: new Float32Array(FRAMES * size) },
+    };
+  }
+  return {
+    main: { name: "tokens", datatype: "INT32", shape: [-1] },
+    field: "tokens",
+    smallest: { tokens: Int32Array.of(0) },
+  };
+}

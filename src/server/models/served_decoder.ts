@@ -1,0 +1,122 @@
+/** Decoders of ONNX files as protocols see them. */
+import type {
+  DecoderInput,
+  OnnxDecoder,
+} from "../../onnx/decoder/decoder_model.ts";
+import type { OnnxInput } from "../../onnx/input_tensors.ts";
+import { elementCount, elements } from "../../tensor/tensor.ts";
+import { DATATYPE_OF } from "../host/datatypes.ts";
+import { converted } from "../host/convert.ts";
+import type {
+  ServedModel,
+  TensorSpec,
+  WireTensor,
+} from "../host/served_model.ts";
+import { toWire } from "../host/to_wire.ts";
+import { resultSpecs } from "./result_specs.ts";
+import { maxSteps } from "./served_built.ts";
+import type { ServedOptions } from "./served_options.ts";
+import { checkDatatypes } from "./wire_type.ts";
+
+/** How tokens are drawn: name on the wire, field of the request, type. */
+const SETTINGS = [
+  ["temperature", "temperature", "FP32"],
+  ["top_k", "topK", "INT32"],
+  ["top_p", "topP", "FP32"],
+  ["seed", "seed", "INT64"],
+] as const;
+
+/**
+ * Serves a decoder that `loadOnnx` made: an input "tokens" of INT32, the prompt; besides, all of one element or of the
+ * file's shapes and none required, "max_steps", where tokens are drawn "temperature", "top_k", "top_p" and "seed", and
+ * the file's own inputs and states. Output "tokens" has an id for each step.
+ * @throws RangeError on a type that an input or output cannot have
+ *
+ * @example
+ * ```ts
+ * import type { OnnxDecoder } from "@shoal/core/onnx";
+ * import { servedDecoder, type ServedModel } from "@shoal/core/server";
+ *
+ * const served = (model: OnnxDecoder): ServedModel => servedDecoder(model, { name: "writer" });
+ * ```
+ */
+export function servedDecoder(
+  model: OnnxDecoder,
+  options: ServedOptions,
+): ServedModel {
+  const { name, version = "1", platform = "onnx_onnxv1", config = {} } =
+    options;
+  const settings = model.isSampled ? SETTINGS : [];
+  const one = { shape: [1], optional: true };
+  const inputs: TensorSpec[] = [
+    { name: "tokens", datatype: "INT32", shape: [-1] },
+    { name: "max_steps", datatype: "INT32", ...one },
+    ...settings.map(([name, , datatype]) => ({ name, datatype, ...one })),
+    ...model.inputs.map(({ name, dtype, shape }) => ({
+      name,
+      datatype: DATATYPE_OF[dtype],
+      shape,
+      optional: true,
+    })),
+  ];
+  const zeros = Object.fromEntries(
+    model.inputs.map((spec) => [spec.name, zerosOf(spec)]),
+  );
+  const outputs = resultSpecs(
+    model,
+    { tokens: [0], maxSteps: 1, inputs: zeros },
+    options,
+  );
+  checkDatatypes(options, [...inputs, ...outputs].map(({ name }) => name));
+  return {
+    name,
+    version,
+    kind: options.kind ?? "decoder",
+    platform,
+    model,
+    inputs,
+    outputs,
+    maxBatchSize: 0,
+    config,
+    toInput(tensors): DecoderInput {
+      const numberOf = (name: string): number | undefined => {
+        const given = tensors.get(name);
+        return given && Number(given.data[0]);
+      };
+      return {
+        tokens: tensors.get("tokens")!.data as Int32Array,
+        ...maxSteps(tensors),
+        ...Object.fromEntries(
+          settings.flatMap(([name, field]) => {
+            const value = numberOf(name);
+            return value === undefined ? [] : [[field, value]];
+          }),
+        ),
+        ...filesOwn(model, tensors),
+      };
+    },
+    toTensors: (results) => toWire(outputs, results),
+  };
+}
+
+/** States and what every step reads, of those that came. */
+function filesOwn(
+  { inputs }: OnnxDecoder,
+  tensors: ReadonlyMap<string, WireTensor>,
+): { inputs?: OnnxInput } {
+  const given = inputs.filter(({ name }) => tensors.has(name));
+  if (given.length === 0) return {};
+  return {
+    inputs: Object.fromEntries(given.map(({ name, dtype }) => {
+      const { shape, data } = converted(
+        tensors.get(name)!,
+        DATATYPE_OF[dtype],
+      );
+      return [name, { shape, data }];
+    })) as OnnxInput,
+  };
+}
+
+function zerosOf({ dtype, shape }: OnnxDecoder["inputs"][number]) {
+  return { shape, data: elements(dtype, elementCount(shape)) };
+}

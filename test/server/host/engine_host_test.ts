@@ -1,0 +1,249 @@
+/** Models come and go while requests run: every request is answered, by the version that it came for. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { gpt } from "../../../src/models/gpt.ts";
+import { lstm } from "../../../src/models/lstm.ts";
+import { lstmStream } from "../../../src/models/rnn_stream.ts";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { Admission } from "../../../src/server/host/admission.ts";
+import {
+  InputError,
+  NotFoundError,
+  UnavailableError,
+} from "../../../src/server/host/errors.ts";
+import type { ServedModel } from "../../../src/server/host/served_model.ts";
+import { servedStream } from "../../../src/server/models/served_stream.ts";
+import { servedTokens } from "../../../src/server/models/served_tokens.ts";
+import { seededWeights } from "../../../src/tensor/weights.ts";
+
+const ENGINE = { workers: 0, warmUp: false } as const;
+
+/** Versions of one name differ in their weights. */
+function sentences(version: string): ServedModel {
+  const weights = seededWeights(Number(version));
+  const model = lstm({ hidden: 6, vocabulary: 10, weights });
+  return servedTokens(model, { name: "sentences", version });
+}
+
+function gestures(version: string): ServedModel {
+  const weights = seededWeights(Number(version));
+  const model = lstmStream({ hidden: 6, features: 2, weights });
+  return servedStream(model, { name: "gestures", version });
+}
+
+function hostOf(models: readonly ServedModel[], admission?: Admission) {
+  return EngineHost.create({
+    models,
+    policy: () => cellular(),
+    engine: ENGINE,
+    ...(admission && { admission }),
+  });
+}
+
+const TOKENS = [3, 1, 4, 1, 5];
+
+/** What the sentence comes to alone. */
+async function aloneBits(served: ServedModel): Promise<Float32Array> {
+  const host = await hostOf([served]);
+  const { outputs } = await host.run(served, { tokens: TOKENS });
+  await host.close();
+  return outputs["h"].data as Float32Array;
+}
+
+Deno.test("requests in flight when a model is replaced have the bits of their version", async () => {
+  const versions = ["1", "2", "3"].map(sentences);
+  const expected = await Promise.all(versions.map(aloneBits));
+  assert.notDeepEqual(expected[0], expected[1]);
+  const host = await hostOf([versions[0]]);
+  const asked: Promise<void>[] = [];
+  const ask = () => {
+    const served = host.find("sentences");
+    const i = versions.indexOf(served);
+    asked.push(
+      host.run(served, { tokens: TOKENS }).then(({ outputs }) =>
+        assert.deepEqual(outputs["h"].data, expected[i])
+      ),
+    );
+    return i;
+  };
+  const seen: number[] = [];
+  for (const served of [versions[1], versions[2], versions[0]]) {
+    const changed = host.change(() => [served]);
+    // Before, while and after the other engine is made.
+    let isDone = false;
+    void changed.then(() => isDone = true);
+    do {
+      seen.push(ask());
+      await new Promise((resolve) => setTimeout(resolve));
+    } while (!isDone);
+  }
+  seen.push(ask());
+  await Promise.all(asked);
+  assert.deepEqual([...new Set(seen)], [0, 1, 2]);
+  assert.equal(seen.at(-1), 0);
+  await host.close();
+});
+
+Deno.test("a request that waits for admission while its model is replaced is answered by it", async () => {
+  const [first, second] = ["1", "2"].map(sentences);
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => open = resolve);
+  const host = await hostOf([first], {
+    admit: () => gate.then(() => () => {}),
+  });
+  const asked = host.run(first, { tokens: TOKENS });
+  await host.change(() => [second]);
+  await assert.rejects(
+    host.run(first, { tokens: TOKENS }),
+    UnavailableError,
+  );
+  open();
+  assert.deepEqual((await asked).outputs["h"].data, await aloneBits(first));
+  await host.close();
+});
+
+Deno.test("open streams go on through changes, with the bits of their version", async () => {
+  const [first, second, other] = [gestures("1"), gestures("2"), sentences("1")];
+  const frames = Array.from({ length: 12 }, (_, i) => ({ x: [i / 7, 1 - i] }));
+  const alone = async (served: ServedModel) => {
+    const host = await hostOf([served]);
+    const session = host.open(served);
+    const results = await Promise.all(
+      frames.map((frame) => session.push(frame)),
+    );
+    await host.close();
+    return results.map(({ outputs }) => [...outputs["h"].data]);
+  };
+  const expected = await alone(first);
+  assert.notDeepEqual(expected, await alone(second));
+
+  const host = await hostOf([first]);
+  const session = host.open(host.find("gestures"));
+  const pushed: Promise<number[]>[] = [];
+  const push = (count: number) => {
+    for (let i = 0; i < count; i++) {
+      pushed.push(
+        session.push(frames[pushed.length]).then(({ outputs }) => [
+          ...outputs["h"].data as Float32Array,
+        ]),
+      );
+    }
+  };
+  push(3);
+  // It stays: it moves to the engine that has another model beside it.
+  const added = host.change((models) => [...models, other]);
+  push(3);
+  await added;
+  push(2);
+  // It is replaced: it keeps its own.
+  const replaced = host.change(() => [second, other]);
+  push(2);
+  await replaced;
+  assert.equal(host.find("gestures"), second);
+  push(2);
+  assert.deepEqual(await Promise.all(pushed), expected);
+  assert.equal(session.frames, frames.length);
+  await session.close();
+  await host.close();
+});
+
+Deno.test("a growing request's steps are told, and leaving ends it", async () => {
+  const model = gpt({
+    ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 20, positionsMax: 64 },
+    eos: null,
+  });
+  const served = servedTokens(model, { name: "writer" });
+  const endings: string[] = [];
+  const host = await EngineHost.create({
+    models: [served],
+    policy: () => cellular(),
+    engine: ENGINE,
+    observers: [{ ended: (_, { outcome }) => void endings.push(outcome) }],
+  });
+  const input = { tokens: [3], maxSteps: 9 };
+  const steps = host.stream(served, input);
+  const tokens: number[] = [];
+  for (;;) {
+    const { done, value } = await steps.next();
+    if (done) {
+      assert.deepEqual([...value.outputs["tokens"].data], tokens);
+      break;
+    }
+    tokens.push(...value.outputs["tokens"]?.data as Int32Array);
+  }
+  assert.equal(tokens.length, 9);
+  for await (const _ of host.stream(served, { tokens: [3], maxSteps: 60 })) {
+    break;
+  }
+  while (host.active > 0) await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual(endings, ["done", "failed"]);
+  await assert.rejects(
+    host.stream(served, { tokens: [99] }).next(),
+    InputError,
+  );
+  await host.close();
+});
+
+Deno.test("what is not there, does not fit or comes too late is refused by name", async () => {
+  const host = await hostOf([sentences("1"), sentences("2")]);
+  assert.equal(host.find("sentences").version, "2");
+  assert.equal(host.find("sentences", "1").version, "1");
+  assert.throws(() => host.find("none"), NotFoundError);
+  assert.throws(() => host.find("sentences", "3"), NotFoundError);
+  const served = host.find("sentences");
+  await assert.rejects(host.run(served, { tokens: [10] }), InputError);
+  await assert.rejects(
+    host.change((models) => [...models, sentences("1")]),
+    RangeError,
+  );
+  await host.change(() => []);
+  await assert.rejects(host.run(served, { tokens: [1] }), UnavailableError);
+  await host.change(() => [served]);
+  await host.run(served, { tokens: [1] });
+  const asked = host.run(served, { tokens: TOKENS });
+  const closed = host.close();
+  await assert.rejects(host.run(served, { tokens: [1] }), UnavailableError);
+  await asked;
+  await closed;
+  assert.equal(host.state, "closed");
+});
+
+Deno.test("requests, streams and changes in any order: all are answered right", async () => {
+  const versions = ["1", "2", "3"].map(sentences);
+  const expected = await Promise.all(versions.map(aloneBits));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom("ask", "swap", "turn", "empty"), {
+        maxLength: 20,
+      }),
+      async (actions) => {
+        const host = await hostOf([versions[0]]);
+        const asked: Promise<void>[] = [];
+        const changes: Promise<void>[] = [];
+        let next = 0;
+        for (const action of actions) {
+          if (action === "turn") {
+            await new Promise((resolve) => setTimeout(resolve));
+          } else if (action === "ask") {
+            const served = host.models.at(-1);
+            if (served === undefined) continue;
+            const i = versions.indexOf(served);
+            asked.push(
+              host.run(served, { tokens: TOKENS }).then(({ outputs }) =>
+                assert.deepEqual(outputs["h"].data, expected[i])
+              ),
+            );
+          } else {
+            const served = versions[++next % versions.length];
+            const models = action === "empty" ? [] : [served];
+            changes.push(host.change(() => models));
+          }
+        }
+        await Promise.all([...asked, ...changes]);
+        await host.close();
+      },
+    ),
+    { numRuns: 20 },
+  );
+});
