@@ -21,6 +21,15 @@ export {
 } from "./server/host/engine_host.ts";
 export { OverloadedError } from "./server/host/errors.ts";
 export type { HostEnding, HostObserver } from "./server/host/host_observer.ts";
+export type {
+  ModelRepository,
+  RepositoryEntry,
+} from "./server/host/model_repository.ts";
+export type {
+  CountAndTime,
+  ModelFigures,
+  ModelStatistics,
+} from "./server/host/model_statistics.ts";
 export type { HostSession } from "./server/host/host_session.ts";
 export type { HostRunOptions } from "./server/host/run_options.ts";
 export type {

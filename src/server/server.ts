@@ -1,6 +1,7 @@
 /** One `fetch` handler for all protocols: no sockets, no files, so that it runs wherever there are Web APIs. */
 import { ServingEngine } from "../engine/wall/serving.ts";
 import { EngineHost } from "./host/engine_host.ts";
+import type { ModelRepository } from "./host/model_repository.ts";
 import type { ServedModel } from "./host/served_model.ts";
 import { Body } from "./http/body.ts";
 import { BodyBudget } from "./http/body_budget.ts";
@@ -20,6 +21,10 @@ export interface ServerOptions {
   models?: readonly ServedModel[];
   /** What it speaks; default: all protocols that there are. */
   protocols?: readonly Protocol[];
+  /** Where models come from, if they come and go: what calls for loading and unloading reach. */
+  repository?: ModelRepository;
+  /** What it says its version is; default "unknown". */
+  version?: string;
   /**
    * What is read of a request. Default: a body of 64 MiB that takes 30 s, 100 levels of JSON, 512 MiB of bodies at once;
    * a URL of 8192 characters; 100 headers of 16,384 characters together.
@@ -73,6 +78,8 @@ export function createServer(
     : of;
   const {
     protocols = PROTOCOLS,
+    repository,
+    version = "unknown",
     onError = (error) => console.error("Shoal:", error),
   } = options;
   const router = new Router(protocols);
@@ -96,6 +103,8 @@ export function createServer(
         params: match.params,
         body,
         host,
+        ...(repository && { repository }),
+        version,
         signal: request.signal,
         requestId: id,
       });

@@ -21,6 +21,7 @@ import { Generation } from "./generation.ts";
 import type { HostEnding, HostObserver } from "./host_observer.ts";
 import type { HostRequest } from "./host_request.ts";
 import { HostSession } from "./host_session.ts";
+import { ModelStatistics } from "./model_statistics.ts";
 import type { AdmittedOptions, HostRunOptions } from "./run_options.ts";
 import { servedLabel, type ServedModel } from "./served_model.ts";
 
@@ -77,6 +78,8 @@ export type HostState = "serving" | "draining" | "closed";
  * ```
  */
 export class EngineHost {
+  /** What became of requests, by model. */
+  readonly statistics: ModelStatistics = new ModelStatistics();
   readonly #options: Partial<HostOptions>;
   readonly #admission: Admission;
   readonly #observers: readonly HostObserver[];
@@ -115,7 +118,11 @@ export class EngineHost {
   private constructor(options: Partial<HostOptions>) {
     this.#options = options;
     this.#admission = options.admission ?? UNLIMITED;
-    this.#observers = [this.#admission, ...options.observers ?? []];
+    this.#observers = [
+      this.#admission,
+      this.statistics,
+      ...options.observers ?? [],
+    ];
   }
 
   /** All that is served, in the order in which it was given. */
@@ -318,9 +325,7 @@ export class EngineHost {
       return new InputError(error.message, { cause: error });
     }
     if (error instanceof ClosedError) {
-      return new UnavailableError("The server is about to end", {
-        cause: error,
-      });
+      return new UnavailableError(error.message, { cause: error });
     }
     return error;
   }
@@ -357,7 +362,7 @@ export class EngineHost {
         ...settings,
         models: models.map(({ model }) => model),
         policy: policy(models),
-        observer: this.#engineObserver(number),
+        observer: this.#engineObserver(number, models),
         ...(this.#options.onError && { onError: this.#options.onError }),
       });
       next = new Generation(number, engine, new Set(models), true);
@@ -376,9 +381,9 @@ export class EngineHost {
     this.#retired.add(done);
   }
 
-  #engineObserver(generation: number) {
+  #engineObserver(generation: number, models: readonly ServedModel[]) {
     const observers = this.#observers.flatMap((observer) => {
-      const heard = observer.engine?.(generation);
+      const heard = observer.engine?.(generation, models);
       return heard ? [heard] : [];
     });
     return tee(...observers);

@@ -1,6 +1,7 @@
 /** What the host tells of requests: metrics, logs and explanations are made from it. */
 import type { Timing } from "../../engine/wall/timing.ts";
 import type { Observer } from "../../policy/records.ts";
+import type { ServedModel } from "./served_model.ts";
 import type { HostRequest } from "./host_request.ts";
 
 /** How a request ended. */
@@ -18,7 +19,7 @@ export interface HostEnding {
 /** Hooks that the host calls synchronously; what they throw is reported, and changes nothing. */
 export interface HostObserver {
   /** Hears of what an engine does: called for each generation, from 0 on, before its engine is made. */
-  engine?(generation: number): Observer;
+  engine?(generation: number, models: readonly ServedModel[]): Observer;
   /** A request came, before it was admitted. */
   arrived?(request: HostRequest): void;
   /** It was admitted, and the engine has it now. */

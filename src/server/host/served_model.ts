@@ -54,6 +54,8 @@ export interface ServedModel {
   readonly outputs: readonly TensorSpec[];
   /** Rows that one request may bring, along the first axis; 0: it is always one, and has no such axis. */
   readonly maxBatchSize: number;
+  /** Rows that an input has, if it may have several; absent: it is always one. */
+  rowsOf?(input: unknown): number;
   /** Settings beyond these, as the model's configuration file has them, in snake_case; told on request. */
   readonly config: Readonly<Record<string, unknown>>;
   /**

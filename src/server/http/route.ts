@@ -1,5 +1,6 @@
 /** What a protocol is made of. */
 import type { EngineHost } from "../host/engine_host.ts";
+import type { ModelRepository } from "../host/model_repository.ts";
 import type { Body } from "./body.ts";
 import type { OverloadedStatus } from "./error_status.ts";
 import type { HttpError } from "./http_error.ts";
@@ -19,6 +20,10 @@ export interface Context {
   readonly body: Body;
   /** Runs models. */
   readonly host: EngineHost;
+  /** Where models come from, if they come and go. */
+  readonly repository?: ModelRepository;
+  /** The server's version. */
+  readonly version: string;
   /** Set when the client has left. */
   readonly signal: AbortSignal;
   /** Of the header `x-request-id`, or made up; the answer has it, too. */

@@ -3,7 +3,11 @@ import type { InputSpec } from "../../onnx/input_tensors.ts";
 import type { OnnxCellModel } from "../../onnx/model.ts";
 import { DATATYPE_OF } from "../host/datatypes.ts";
 import { converted } from "../host/convert.ts";
-import type { ServedModel, TensorSpec } from "../host/served_model.ts";
+import type {
+  ServedModel,
+  TensorSpec,
+  WireTensor,
+} from "../host/served_model.ts";
 import { toWire } from "../host/to_wire.ts";
 import type { ServedOptions } from "./served_options.ts";
 import { servedStream } from "./served_stream.ts";
@@ -68,6 +72,7 @@ export function servedOnnx(
     outputs,
     maxBatchSize: model.rowAxes.size > 0 ? ROWS_MAX : 0,
     config,
+    rowsOf: (input) => rowsIn(model, input),
     toInput: (tensors) =>
       Object.fromEntries(model.inputs.map(({ name, dtype }) => {
         const tensor = converted(tensors.get(name)!, DATATYPE_OF[dtype]);
@@ -75,4 +80,13 @@ export function servedOnnx(
       })),
     toTensors: (results) => toWire(outputs, results),
   };
+}
+
+/** Rows of an input that `toInput` made. */
+function rowsIn({ rowAxes }: OnnxCellModel, input: unknown): number {
+  const given = input as Readonly<Record<string, Pick<WireTensor, "shape">>>;
+  for (const [name, axis] of rowAxes) {
+    if (Object.hasOwn(given, name)) return given[name].shape[axis];
+  }
+  return 1;
 }

@@ -1,5 +1,8 @@
 /** POST /v2/models/{model}[/versions/{version}]/infer */
 import { describe } from "../../base/describe.ts";
+import type { RunResult } from "../../engine/wall/run_result.ts";
+import type { Frame } from "../../graph/stream_model.ts";
+import type { EngineHost } from "../host/engine_host.ts";
 import { fitInputs } from "../host/fit_inputs.ts";
 import { InputError } from "../host/errors.ts";
 import type { HostRunOptions } from "../host/run_options.ts";
@@ -12,28 +15,59 @@ import {
   type Parameters,
   readInferRequest,
 } from "./request.ts";
+import { rawRequest } from "./raw_request.ts";
+import { sequenceFlags, Sequences, type TakenSequence } from "./sequences.ts";
 import { chosenOutputs, HEADER_LENGTH, inferResponse } from "./response.ts";
 
 const US_PER_MS = 1000;
 
 /** Runs a request. @throws HttpError, or what the host throws */
 export async function infer(context: Context): Promise<Response> {
-  const { host, params } = context;
-  const served = host.find(params["model"], params["version"]);
-  const request = await readRequest(context);
+  const { host, params: { model, version } } = context;
+  const named = host.find(model, version);
+  const request = await readRequest(context, named);
+  const flags = sequenceFlags(request.parameters);
+  const sequences = Sequences.of(host);
+  const served = flags ? sequences.servedOf(named, flags, version) : named;
+  if (flags && served.kind !== "stream") {
+    throw new HttpError(
+      400,
+      `Model "${model}" is none of streams: its requests are of no sequence`,
+    );
+  }
   const chosen = chosenOutputs(served, request);
   const input = inputOf(served, request.inputs);
-  const { outputs } = await host.run(
-    served,
-    input,
-    runOptions(context, request.parameters),
-  );
+  const options = runOptions(context, request.parameters);
+  const { outputs } = flags
+    ? await push(sequences.take(served, flags), input, options)
+    : served.kind === "stream"
+    ? await push(ofOneFrame(host, served), input, options)
+    : await host.run(served, input, options);
   return inferResponse(served, request, chosen, served.toTensors(outputs));
+}
+
+async function push(
+  { session, leave }: TakenSequence,
+  input: unknown,
+  options: HostRunOptions,
+): Promise<RunResult> {
+  try {
+    return await session.push(input as Frame, options);
+  } finally {
+    leave();
+  }
+}
+
+/** A stream of a request that is of no sequence: it begins and ends with it. */
+function ofOneFrame(host: EngineHost, served: ServedModel): TakenSequence {
+  const session = host.open(served);
+  return { session, leave: () => void session.close() };
 }
 
 /** The body: JSON alone, or as many bytes of JSON as the header says, and binary tensors behind. */
 async function readRequest(
   { request: { headers }, body }: Context,
+  served: ServedModel,
 ): Promise<InferRequest> {
   const bytes = await body.bytes();
   const given = headers.get(HEADER_LENGTH);
@@ -48,6 +82,7 @@ async function readRequest(
       }`,
     );
   }
+  if (given !== null && length === 0) return rawRequest(served, bytes);
   return readInferRequest(
     parseJson(bytes.subarray(0, length), body.limits.depthMax),
     bytes.subarray(length),

@@ -2,11 +2,15 @@
  * The Open Inference Protocol v2 over HTTP, with Triton's extensions (kserve/open-inference-protocol, May 2025;
  * triton-inference-server/server, docs/protocol).
  */
+import type { ServedModel } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
 import { jsonResponse } from "../http/respond.ts";
 import type { Context, Protocol, Route, Scope } from "../http/route.ts";
 import { infer } from "./infer.ts";
-import { EXTENSIONS, modelMetadata } from "./metadata.ts";
+import { modelMetadata, serverMetadata } from "./metadata.ts";
+import { modelConfig } from "./model_config.ts";
+import { REPOSITORY_ROUTES } from "./repository_routes.ts";
+import { modelStats } from "./statistics.ts";
 
 /** A route under both spellings: a model's newest version, or the one that the path names. */
 function ofModel(
@@ -33,9 +37,13 @@ function ready({ host }: Context): Response {
   return jsonResponse({ ready: true });
 }
 
-function modelReady({ host, params }: Context): Response {
-  const { name } = host.find(params["model"], params["version"]);
-  if (host.failure) throw new HttpError(503, "The engine has ended");
+function named({ host, params }: Context): ServedModel {
+  return host.find(params["model"], params["version"]);
+}
+
+function modelReady(context: Context): Response {
+  const { name } = named(context);
+  if (context.host.failure) throw new HttpError(503, "The engine has ended");
   return jsonResponse({ name, ready: true });
 }
 
@@ -49,15 +57,42 @@ export const OIP: Protocol = {
       method: "GET",
       path: "/v2",
       scope: "open",
-      handle: () =>
-        jsonResponse({ name: "shoal", version: "0", extensions: EXTENSIONS }),
+      handle: (context) => jsonResponse(serverMetadata(context)),
     },
     ...ofModel("GET", "open", "/ready", modelReady),
-    ...ofModel("GET", "infer", "", ({ host, params }) =>
-      jsonResponse(
-        modelMetadata(host, host.find(params["model"], params["version"])),
-      )),
+    ...ofModel(
+      "GET",
+      "open",
+      "",
+      (context) => jsonResponse(modelMetadata(context.host, named(context))),
+    ),
+    ...ofModel(
+      "GET",
+      "open",
+      "/config",
+      (context) => jsonResponse(modelConfig(named(context))),
+    ),
+    ...ofModel(
+      "GET",
+      "open",
+      "/stats",
+      ({ host, params: { model, version } }) => {
+        host.find(model, version);
+        const models = host.models.filter((served) =>
+          served.name === model &&
+          (version ?? served.version) === served.version
+        );
+        return jsonResponse(modelStats(host, models));
+      },
+    ),
+    {
+      method: "GET",
+      path: "/v2/models/stats",
+      scope: "open",
+      handle: ({ host }) => jsonResponse(modelStats(host, host.models)),
+    },
     ...ofModel("POST", "infer", "/infer", infer),
+    ...REPOSITORY_ROUTES,
   ],
   errorBody: ({ message }) => ({ error: message }),
 };

@@ -1,9 +1,9 @@
 /** An answer to a request for inference: JSON, and behind it the tensors that were asked for as binary data. */
-import { shorten } from "../../base/describe.ts";
+import { describe, shorten } from "../../base/describe.ts";
 import type { ServedModel, WireTensor } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
 import { jsonText } from "../http/respond.ts";
-import type { InferRequest } from "./request.ts";
+import type { AskedOutput, InferRequest } from "./request.ts";
 import { bytesOfElements } from "./tensor_bytes.ts";
 import { jsonOfElements } from "./tensor_json.ts";
 
@@ -24,9 +24,17 @@ export function chosenOutputs(
   { name: model, outputs }: ServedModel,
   { outputs: asked, parameters }: InferRequest,
 ): readonly ChosenOutput[] {
-  const isBinaryAll = parameters["binary_data_output"] === true;
+  const { binary_data_output: isBinaryAll = false } = parameters;
+  if (typeof isBinaryAll !== "boolean") {
+    throw new HttpError(
+      400,
+      `"binary_data_output" is true or false, got ${describe(isBinaryAll)}`,
+    );
+  }
   const names = new Set<string>();
-  return (asked ?? outputs as InferRequest["outputs"] ?? []).map(
+  // As there, none are all.
+  const wanted: readonly AskedOutput[] = asked?.length ? asked : outputs;
+  return wanted.map(
     ({ name, isBinary = isBinaryAll }) => {
       if (!outputs.some((spec) => spec.name === name)) {
         throw new HttpError(

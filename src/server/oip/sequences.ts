@@ -1,0 +1,205 @@
+/**
+ * Sequences (Triton's extension): requests that say which stream they are of, each a frame of it. What a stream keeps
+ * from frame to frame stays in the engine; one that nobody has asked anything for a while is ended.
+ */
+import { describe, shorten } from "../../base/describe.ts";
+import type { EngineHost } from "../host/engine_host.ts";
+import { OverloadedError } from "../host/errors.ts";
+import type { HostSession } from "../host/host_session.ts";
+import type { ServedModel } from "../host/served_model.ts";
+import { HttpError } from "../http/http_error.ts";
+import type { Parameters } from "./request.ts";
+
+/** Microseconds without a request after which a sequence is ended, where a model's settings do not say. */
+const IDLE_US = 60_000_000;
+
+/** Open sequences of a model, where its settings do not say. */
+const SEQUENCES_MAX = 4096;
+
+const US_PER_MS = 1000;
+
+/** Characters of an id. */
+const ID_MAX = 128;
+
+/** What a request says of its sequence. */
+export interface SequenceFlags {
+  /** As a string: 7 and "7" are one. */
+  readonly id: string;
+  readonly isStart: boolean;
+  readonly isEnd: boolean;
+}
+
+interface Sequence {
+  readonly key: string;
+  readonly session: HostSession;
+  /** Requests under way: it is not idle while there are any. */
+  asked: number;
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** @throws HttpError 400; @returns undefined of a request that is of no sequence */
+export function sequenceFlags(
+  { sequence_id: id = 0, sequence_start, sequence_end }: Parameters,
+): SequenceFlags | undefined {
+  const flag = (name: string, value: unknown): boolean => {
+    if (value === undefined) return false;
+    // Triton's clients write numbers, too.
+    if (value === true || value === 1) return true;
+    if (value === false || value === 0) return false;
+    throw new HttpError(
+      400,
+      `"${name}" is true or false, got ${describe(value)}`,
+    );
+  };
+  const isStart = flag("sequence_start", sequence_start);
+  const isEnd = flag("sequence_end", sequence_end);
+  if (id === 0 || id === "") {
+    if (!isStart && !isEnd) return undefined;
+    throw new HttpError(400, `A sequence has a "sequence_id"`);
+  }
+  const isId = typeof id === "string" && id.length <= ID_MAX ||
+    typeof id === "bigint" && id > 0n ||
+    typeof id === "number" && Number.isSafeInteger(id) && id > 0;
+  if (isId) return { id: `${id}`, isStart, isEnd };
+  throw new HttpError(
+    400,
+    `"sequence_id" is a positive integer or a string of up to ${ID_MAX} characters, got ${
+      describe(id)
+    }`,
+  );
+}
+
+/** The open sequences of a host. */
+export class Sequences {
+  static readonly #ofHosts = new WeakMap<EngineHost, Sequences>();
+  readonly #open = new Map<string, Sequence>();
+
+  /** Those of a host: all servers of it share them. */
+  static of(host: EngineHost): Sequences {
+    let found = this.#ofHosts.get(host);
+    if (found === undefined) {
+      this.#ofHosts.set(host, found = new Sequences(host));
+    }
+    return found;
+  }
+
+  private constructor(readonly host: EngineHost) {}
+
+  /** How many are open. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * The model that answers a request of a sequence: the one that it began with, whatever is loaded.
+   * @param served what its name means now
+   * @throws HttpError 400 when it has not begun, or was ended
+   */
+  servedOf(
+    served: ServedModel,
+    { id, isStart }: SequenceFlags,
+    version?: string,
+  ): ServedModel {
+    if (isStart) return served;
+    const sequence = this.#open.get(keyOf(served, id));
+    if (sequence === undefined || sequence.session.closed) {
+      throw new HttpError(
+        400,
+        `Sequence "${
+          shorten(id)
+        }" of model "${served.name}" is not open: its first request says "sequence_start"`,
+      );
+    }
+    const begunWith = sequence.session.served;
+    if (version === undefined || version === begunWith.version) {
+      return begunWith;
+    }
+    throw new HttpError(
+      400,
+      `Sequence "${
+        shorten(id)
+      }" of model "${served.name}" began with version "${begunWith.version}"`,
+    );
+  }
+
+  /**
+   * The stream of a request, which its first one opens. One that begins again ends what was before.
+   * @throws OverloadedError when there are too many
+   */
+  take(
+    served: ServedModel,
+    { id, isStart, isEnd }: SequenceFlags,
+  ): TakenSequence {
+    const key = keyOf(served, id);
+    const before = this.#open.get(key);
+    if (isStart && before) void this.#end(before);
+    const sequence = isStart || before === undefined
+      ? this.#begin(served, key)
+      : before;
+    clearTimeout(sequence.timer);
+    sequence.asked++;
+    if (isEnd) this.#open.delete(key);
+    return {
+      session: sequence.session,
+      leave: () => {
+        sequence.asked--;
+        if (isEnd) void sequence.session.close();
+        else if (sequence.asked === 0) this.#watch(sequence);
+      },
+    };
+  }
+
+  #begin(served: ServedModel, key: string): Sequence {
+    const { max } = limitsOf(served);
+    if (this.#open.size >= max) {
+      throw new OverloadedError(`${max} sequences are open already`, US_PER_MS);
+    }
+    const session = this.host.open(served, { parkIdle: true });
+    const sequence: Sequence = { key, session, asked: 0, timer: undefined };
+    this.#open.set(key, sequence);
+    return sequence;
+  }
+
+  /** Ends it when nobody asks for a while. */
+  #watch(sequence: Sequence): void {
+    const { idleMs } = limitsOf(sequence.session.served);
+    if (this.#open.get(sequence.key) !== sequence) return;
+    sequence.timer = setTimeout(() => void this.#end(sequence), idleMs);
+    // A program may end while streams are open.
+    (sequence.timer as { unref?(): void }).unref?.();
+  }
+
+  #end(sequence: Sequence): Promise<void> {
+    clearTimeout(sequence.timer);
+    if (this.#open.get(sequence.key) === sequence) {
+      this.#open.delete(sequence.key);
+    }
+    return sequence.session.close();
+  }
+}
+
+/** A sequence that a request is of. */
+export interface TakenSequence {
+  readonly session: HostSession;
+  /** The request is over. */
+  leave(): void;
+}
+
+function keyOf({ name }: ServedModel, id: string): string {
+  return JSON.stringify([name, id]);
+}
+
+/** Triton's `sequence_batching`. */
+function limitsOf(
+  { config }: ServedModel,
+): { readonly idleMs: number; readonly max: number } {
+  const settings = (config["sequence_batching"] ?? {}) as {
+    readonly max_sequence_idle_microseconds?: number;
+    readonly oldest?: { readonly max_candidate_sequences?: number };
+  };
+  const idleUs = settings.max_sequence_idle_microseconds ?? IDLE_US;
+  return {
+    idleMs: idleUs / US_PER_MS,
+    max: settings.oldest?.max_candidate_sequences ?? SEQUENCES_MAX,
+  };
+}

@@ -1,0 +1,176 @@
+/** Sequences over HTTP: frames of streams, whose states stay in the server. */
+import assert from "node:assert/strict";
+import { lstmStream } from "../../../src/models/rnn_stream.ts";
+import { servedStream } from "../../../src/server/models/served_stream.ts";
+import { servedTokens } from "../../../src/server/models/served_tokens.ts";
+import { lstm } from "../../../src/models/lstm.ts";
+import { Sequences } from "../../../src/server/oip/sequences.ts";
+import { seededWeights } from "../../../src/tensor/weights.ts";
+import { answerOf, requestOf } from "./client.ts";
+import { type Ask, withServer } from "./served.ts";
+
+function gestures(version: string, config: Record<string, unknown> = {}) {
+  const weights = seededWeights(Number(version));
+  const model = lstmStream({ hidden: 4, features: 2, weights });
+  return servedStream(model, { name: "gestures", version, config });
+}
+
+function ask1(ask: Ask, t: number, parameters: Record<string, unknown>) {
+  const x = { name: "x", datatype: "FP32", shape: [2], values: [t, 1 - t] };
+  return ask(
+    "/v2/models/gestures/infer",
+    requestOf([[x, "flat"]], { parameters }),
+  );
+}
+
+async function frame(ask: Ask, t: number, parameters: Record<string, unknown>) {
+  const { outputs: [{ values }] } = await answerOf(
+    await ask1(ask, t, parameters),
+  );
+  return values;
+}
+
+/** What frames 0, 1, 2... come to, of one stream. */
+async function expectedOf(version: string, count: number) {
+  const all: unknown[] = [];
+  await withServer([gestures(version)], async (_, host) => {
+    const session = host.open(host.find("gestures"));
+    for (let t = 0; t < count; t++) {
+      const { outputs } = await session.push({ x: [t, 1 - t] });
+      all.push([...outputs["h"].data]);
+    }
+  });
+  return all;
+}
+
+Deno.test("frames of sequences go on where the last one ended, side by side", async () => {
+  const expected = await expectedOf("1", 4);
+  await withServer([gestures("1")], async (ask, host) => {
+    const ids = [7, "a name", 2 ** 53 - 1];
+    for (let t = 0; t < 4; t++) {
+      const answers = await Promise.all(
+        ids.map((sequence_id) =>
+          frame(ask, t, {
+            sequence_id,
+            ...(t === 0 && { sequence_start: true }),
+            ...(t === 3 && { sequence_end: true }),
+          })
+        ),
+      );
+      for (const answer of answers) assert.deepEqual(answer, expected[t]);
+      assert.equal(Sequences.of(host).size, t < 3 ? 3 : 0);
+    }
+    const ended = await ask1(ask, 4, { sequence_id: 7 });
+    assert.equal(ended.status, 400);
+    assert.match((await ended.json()).error, /"7".*not open.*sequence_start/);
+  });
+});
+
+Deno.test("frames that are sent at once are computed in the order in which they came", async () => {
+  const expected = await expectedOf("1", 8);
+  await withServer([gestures("1")], async (ask) => {
+    const answers = await Promise.all(
+      expected.map((_, t) =>
+        frame(ask, t, { sequence_id: 1, sequence_start: t === 0 })
+      ),
+    );
+    assert.deepEqual(answers, expected);
+  });
+});
+
+Deno.test("a start begins again, a request of no sequence is one of one frame", async () => {
+  const [first, second] = await expectedOf("1", 2);
+  await withServer([gestures("1")], async (ask, host) => {
+    const start = { sequence_id: 1, sequence_start: true };
+    assert.deepEqual(await frame(ask, 0, start), first);
+    assert.deepEqual(await frame(ask, 0, start), first);
+    assert.deepEqual(await frame(ask, 1, { sequence_id: "1" }), second);
+    assert.deepEqual(await frame(ask, 0, {}), first);
+    assert.deepEqual(await frame(ask, 0, { sequence_id: 0 }), first);
+    const whole = { ...start, sequence_id: 2, sequence_end: true };
+    assert.deepEqual(await frame(ask, 0, whole), first);
+    assert.equal(Sequences.of(host).size, 1);
+  });
+});
+
+Deno.test("a sequence that began with a version goes on with it", async () => {
+  const expected = await expectedOf("1", 4);
+  const [fresh] = await expectedOf("2", 1);
+  await withServer([gestures("1")], async (ask, host) => {
+    const answers = [
+      await frame(ask, 0, { sequence_id: 1, sequence_start: true }),
+      await frame(ask, 1, { sequence_id: 1 }),
+    ];
+    await host.change(() => [gestures("2")]);
+    answers.push(await frame(ask, 2, { sequence_id: 1 }));
+    assert.deepEqual(
+      await frame(ask, 0, { sequence_id: 2, sequence_start: true }),
+      fresh,
+    );
+    answers.push(await frame(ask, 3, { sequence_id: 1, sequence_end: true }));
+    assert.deepEqual(answers, expected);
+  });
+});
+
+Deno.test("an idle sequence is ended, and only so many are open", async () => {
+  const config = {
+    sequence_batching: {
+      max_sequence_idle_microseconds: 20_000,
+      oldest: { max_candidate_sequences: 2 },
+    },
+  };
+  await withServer([gestures("1", config)], async (ask, host) => {
+    const start = (sequence_id: number) =>
+      ask1(ask, 0, { sequence_id, sequence_start: true });
+    assert.equal((await start(1)).status, 200);
+    assert.equal((await start(2)).status, 200);
+    const refused = await start(3);
+    assert.equal(refused.status, 503);
+    assert(refused.headers.has("retry-after"));
+    while (Sequences.of(host).size > 0) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.equal((await ask1(ask, 1, { sequence_id: 1 })).status, 400);
+    assert.equal((await start(3)).status, 200);
+  });
+});
+
+Deno.test("what is no sequence is refused", async () => {
+  const tokens = servedTokens(lstm({ hidden: 2, vocabulary: 4 }), {
+    name: "tokens",
+  });
+  await withServer([gestures("1"), tokens], async (ask, host) => {
+    for (
+      const parameters of [
+        { sequence_start: true },
+        { sequence_id: -1, sequence_start: true },
+        { sequence_id: 1.5, sequence_start: true },
+        { sequence_id: "x".repeat(129), sequence_start: true },
+        { sequence_id: 1, sequence_start: "yes" },
+        { sequence_id: 1 },
+        { sequence_id: 1, sequence_end: true },
+      ]
+    ) {
+      const response = await ask1(ask, 0, parameters);
+      assert.equal(response.status, 400, JSON.stringify(parameters));
+    }
+    // A first frame that does not fit opens nothing.
+    const x = { name: "x", datatype: "FP32", shape: [3], values: [1, 2, 3] };
+    const response = await ask(
+      "/v2/models/gestures/infer",
+      requestOf([[x, "flat"]], {
+        parameters: { sequence_id: 1, sequence_start: true },
+      }),
+    );
+    assert.equal(response.status, 400);
+    assert.equal(Sequences.of(host).size, 0);
+    const ids = { name: "tokens", datatype: "INT32", shape: [1], values: [1] };
+    const none = await ask(
+      "/v2/models/tokens/infer",
+      requestOf([[ids, "flat"]], {
+        parameters: { sequence_id: 1, sequence_start: true },
+      }),
+    );
+    assert.match((await none.json()).error, /none of streams/);
+  });
+});

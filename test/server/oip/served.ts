@@ -1,0 +1,68 @@
+/** Servers to test the protocol on, without sockets. */
+import { lstm } from "../../../src/models/lstm.ts";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import {
+  EngineHost,
+  type HostOptions,
+} from "../../../src/server/host/engine_host.ts";
+import type {
+  ServedModel,
+  TensorSpec,
+  WireTensor,
+} from "../../../src/server/host/served_model.ts";
+import {
+  createServer,
+  type ServerOptions,
+} from "../../../src/server/server.ts";
+import { servedTokens } from "../../../src/server/models/served_tokens.ts";
+
+/** Asks a path of the server. */
+export type Ask = (path: string, init?: RequestInit) => Promise<Response>;
+
+/** Runs something against a server of these models. */
+export async function withServer(
+  models: readonly ServedModel[],
+  run: (ask: Ask, host: EngineHost) => Promise<void>,
+  { host: hostOptions, ...options }: ServerOptions & {
+    host?: Partial<HostOptions>;
+  } = {},
+): Promise<void> {
+  const host = await EngineHost.create({
+    models,
+    policy: () => cellular(),
+    engine: { workers: 0, warmUp: false },
+    ...hostOptions,
+  });
+  const server = createServer(host, {
+    onError: (error) => {
+      throw error;
+    },
+    ...options,
+  });
+  try {
+    await run(
+      (path, init) =>
+        server.fetch(new Request(`http://localhost${path}`, init)),
+      host,
+    );
+  } finally {
+    await server.close();
+  }
+}
+
+const SMALL = lstm({ hidden: 2, vocabulary: 4 });
+
+/** Gives back what the last request brought, of any types: for one request at a time. */
+export function echo(specs: readonly TensorSpec[]): ServedModel {
+  let last: readonly WireTensor[] = [];
+  return {
+    ...servedTokens(SMALL, { name: "echo" }),
+    inputs: specs,
+    outputs: specs,
+    toInput(tensors) {
+      last = [...tensors.values()];
+      return { tokens: [1] };
+    },
+    toTensors: () => last,
+  };
+}
