@@ -1,0 +1,130 @@
+/**
+ * Every policy on one floor: policies, devices, workloads, loads, arrivals and targets against each other, on virtual
+ * time.
+ *
+ * Run: deno task arena [--quick] [--device npu] [--workload lstm,bert] [--policy NAMES] [--json]
+ */
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { makeFolder, writeText } from "../../src/cli/files.ts";
+import { taskSettings } from "../../src/cli/options.ts";
+import { print, progress, stdoutColor } from "../../src/cli/terminal.ts";
+import { renderLegend, renderTable } from "../../src/report/table.ts";
+import { ARRIVALS } from "./arrivals.ts";
+import { CONTESTANTS } from "./contestants.ts";
+import { DEVICES } from "./devices.ts";
+import { measuredTimes } from "./measured.ts";
+import type { Cell, Order } from "./messages.ts";
+import { arenaPages } from "./page.ts";
+import { play } from "./play.ts";
+import { LOADS, scenarioName, TARGETS } from "./scenario.ts";
+import { arenaSettings } from "./settings.ts";
+import { overallTable } from "./tables.ts";
+import { WORKLOADS } from "./workloads.ts";
+
+const HELP = `arena [options]
+
+Runs every policy in every scenario on virtual time, each with the best of its settings, found on other seeds than those
+it is judged on. With a target the figure is the share of requests within it, without one the mean latency. What was
+computed is kept, so that a run that was interrupted goes on.
+
+  --device NAMES    ${Object.keys(DEVICES).join(", ")} (default: all;
+                    cpu: this machine, measured first)
+  --workload NAMES  ${WORKLOADS.join(", ")}
+  --policy NAMES    ${CONTESTANTS.join(", ")}
+  --arrivals NAMES  ${Object.keys(ARRIVALS).join(", ")}
+  --load NUMBERS    ${LOADS.join(", ")}: shares of the capacity
+  --target NAMES    ${
+  Object.entries(TARGETS).map(([name, times]) =>
+    Number.isFinite(times) ? `${name} (${times} times alone)` : name
+  ).join(", ")
+}
+  --requests N      of a run (default 1500)
+  --runs N          seeds to be judged on (default 3)
+  --seed N          default 1
+  --jobs N          threads (default: one for each core)
+  --out DIR         cache and report (default build/arena)
+  --quick           fewer of everything, under five minutes
+  --json            results as JSON
+`;
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+const { json, ...settings } = taskSettings({
+  name: "arena",
+  help: HELP,
+  options: {
+    device: { type: "string" },
+    workload: { type: "string" },
+    policy: { type: "string" },
+    arrivals: { type: "string" },
+    load: { type: "string" },
+    target: { type: "string" },
+    requests: { type: "string" },
+    runs: { type: "string" },
+    seed: { type: "string" },
+    jobs: { type: "string" },
+    out: { type: "string" },
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+}, ({ values }) => ({ json: values.json, ...arenaSettings(values) }));
+
+const { devices, workloads, policies, targets, out, jobs } = settings;
+const { requests, runs, seed } = settings;
+makeFolder(out);
+const orders: Order[] = [];
+for (const device of devices) {
+  const { size, isMeasured } = DEVICES[device];
+  for (const workload of workloads) {
+    orders.push({
+      device,
+      workload,
+      measured: isMeasured
+        ? await measuredTimes(workload, size, `${out}/profiles`)
+        : undefined,
+      policies,
+      scenarios: settings.arrivals.flatMap((arrivals) =>
+        settings.loads.map((load) => ({ device, workload, arrivals, load }))
+      ),
+      targets,
+      options: { requests, runs, seed },
+      cache: `${out}/cache`,
+      root: ROOT,
+    });
+  }
+}
+const total = orders.reduce(
+  (sum, { scenarios, targets }) => sum + scenarios.length * targets.length,
+  0,
+);
+const cells: Cell[] = [];
+const startMs = performance.now();
+const problems = await play(orders, {
+  jobs,
+  onCell(cell, computed) {
+    cells.push(cell);
+    const seconds = ((performance.now() - startMs) / 1000).toFixed(0);
+    progress(
+      `[${cells.length}/${total}, ${seconds} s] ${
+        scenarioName(cell.scenario)
+      }, ${cell.target}: ${computed} runs computed`,
+    );
+  },
+});
+const seconds = (performance.now() - startMs) / 1000;
+const pages = await arenaPages({ cells, requests, runs, seed, seconds });
+for (const [name, page] of Object.entries(pages)) {
+  writeText(`${out}/${name}`, page);
+}
+writeText(`${out}/arena.json`, JSON.stringify(cells));
+progress(`report: ${out}/arena.html, ${out}/arena.json`);
+if (json) {
+  print(JSON.stringify({ requests, runs, seed, seconds, cells, problems }));
+} else if (cells.length > 0) {
+  const table = overallTable(cells);
+  print(renderTable(table, { color: stdoutColor() }));
+  print(renderLegend([table]));
+}
+for (const problem of problems) progress(`problem: ${problem}`);
+process.exit(problems.length === 0 ? 0 : 1);

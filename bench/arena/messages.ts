@@ -1,0 +1,34 @@
+/** What the arena's threads are told, and what they tell. */
+import type { Measured } from "./devices.ts";
+import type { Entry, MatchOptions } from "./match.ts";
+import type { Scenario, Target } from "./scenario.ts";
+
+/** Everything that is played for one workload on one device. */
+export interface Order {
+  readonly device: string;
+  readonly workload: string;
+  readonly measured: Measured | undefined;
+  readonly policies: readonly string[];
+  readonly scenarios: readonly Scenario[];
+  readonly targets: readonly Target[];
+  readonly options: MatchOptions;
+  /** Folder of the cache, and the project's. */
+  readonly cache: string;
+  readonly root: string;
+}
+
+/** A scenario with a target, and how everybody did. */
+export interface Cell {
+  readonly scenario: Scenario;
+  readonly target: Target;
+  /** Mean time of a request alone, and requests per second at the capacity. */
+  readonly aloneNs: number;
+  readonly capacityPerS: number;
+  readonly entries: readonly Entry[];
+}
+
+/** What a thread says. */
+export type Report =
+  | { readonly kind: "cell"; readonly cell: Cell; readonly computed: number }
+  | { readonly kind: "done" }
+  | { readonly kind: "failed"; readonly error: string };
