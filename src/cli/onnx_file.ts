@@ -19,7 +19,7 @@ export const ONNX_HELP =
   `  --size NAME=N     size of an axis that the file calls NAME; a batch axis in front is 1
   --size-max NAME=N most of an axis that stays free, as that of a sequence: requests have any size of it up to N
   --shape NAME=1,N  sizes of all axes of input NAME, where the file leaves some open
-  --cells SIZE      "layer", "model", or least multiply-accumulates of a cell (default 16777216)`;
+  --cells SIZE      "layer", "model", or least multiply-accumulates of a cell (default: worth a launch)`;
 
 const SIZE_MAX = 2 ** 30;
 

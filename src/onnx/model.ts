@@ -40,8 +40,8 @@ export interface ModelOptions extends GivenSizes {
   name?: string;
   /**
    * How large cells are: "layer", one for each convolution, product or other layer; "model", one for all; or the least
-   * multiply-accumulates of one, so that a launch of a single row is worth its costs; where an axis is free, of 16
-   * positions. Default 2^24.
+   * multiply-accumulates of one, where an axis is free of 16 positions. By default a cell takes about 0.64 ms at least,
+   * by how fast kernels of each kind are, so that a launch of a single row is worth its costs. No bit depends on it.
    */
   cells?: CellSize;
   /**
@@ -98,7 +98,7 @@ export function onnxModel(
   file: OnnxModel,
   options: ModelOptions = {},
 ): OnnxCellModel {
-  const { name = file.label, cells = 2 ** 24, constants, states, ...sizes } =
+  const { name = file.label, cells, constants, states, ...sizes } =
     checkedOptions("loadOnnx", options, CHECKS);
   const place = new Place(file.label);
   const dims = sizesOf(file.graph, sizes, place);

@@ -39,7 +39,7 @@ const POSITIONS = 16;
 /** How cells are made. */
 export interface CellOptions {
   readonly name: string;
-  readonly size: CellSize;
+  readonly size: CellSize | undefined;
   readonly tokensMax: number;
 }
 
@@ -65,10 +65,7 @@ export function sequenceStops(
     const { cell, nodes } = lowered;
     const cut = cutCell(
       cell,
-      cutsOf(
-        cell,
-        isRagged && typeof size === "number" ? size / POSITIONS : size,
-      ),
+      cutsOf(cell, size, isRagged ? POSITIONS : 1),
       (from, to) => nameOf(nodes, from, to),
     );
     stops.push({

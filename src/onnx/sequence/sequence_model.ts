@@ -54,7 +54,7 @@ export function sequenceModel(
   { graph: given }: OnnxModel,
   values: InferredValues,
   free: FreeAxis,
-  { name, size }: { name: string; size: CellSize },
+  { name, size }: { name: string; size: CellSize | undefined },
   place: Place,
 ): SequenceModel {
   const known = knownValues(values, new Map([[free.name, 2]]));
