@@ -8,7 +8,15 @@ import { MODELS } from "../../src/models/registry.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-const DOORS = ["mod", "kernels", "simulate", "npu", "onnx", "server"] as const;
+const DOORS = [
+  "mod",
+  "kernels",
+  "simulate",
+  "npu",
+  "onnx",
+  "server",
+  "text",
+] as const;
 
 const fileOf = (door: string): string => `src/${door}.ts`;
 

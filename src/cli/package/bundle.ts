@@ -23,6 +23,7 @@ export const DOORS = {
   "./npu": "npu",
   "./onnx": "onnx",
   "./server": "server",
+  "./text": "text",
 } as const;
 
 /** Has the paths of files that are not imported, as they are in the sources. */

@@ -1,0 +1,182 @@
+/** A decoder's tokens as text. */
+import { Prng } from "../base/prng.ts";
+import type { AnswerOptions } from "./generate_options.ts";
+import type {
+  StreamText,
+  TextRequestOptions,
+  TextRun,
+  TextSteps,
+} from "./run_texts.ts";
+import { StopStrings } from "./stop_strings.ts";
+import { accepts, type TokenModel } from "./token_inputs.ts";
+import type { EncodedText, TextTokenizer } from "./tokenizer.ts";
+
+/** How an answer ended. */
+export interface GeneratedEnd {
+  /** "stop": by a token that ends answers, or a stop string; "length": there was no room for more. */
+  readonly finishReason: "stop" | "length";
+  /** The stop string that ended it. */
+  readonly stopString?: string;
+  /** All text. */
+  readonly text: string;
+  /** Ids of all tokens that were computed for it, the one that ended it included. */
+  readonly tokens: readonly number[];
+  /** Tokens of the prompt, special ones included. */
+  readonly promptTokens: number;
+  /** Where its draws began; absent where nothing was drawn. */
+  readonly seed?: number;
+  /** How long its request queued and ran; absent where a stop string ended it. */
+  readonly timing?: TextRun["timing"];
+}
+
+/** A piece of an answer. */
+export interface GeneratedPiece {
+  /** What is certain of its text since the piece before; empty for the last one at times. */
+  readonly text: string;
+  /** Ids that came since the piece before. */
+  readonly tokens: readonly number[];
+  /** Of the last piece: how the answer ended. */
+  readonly end?: GeneratedEnd;
+}
+
+/** What a decoder is, besides its steps. */
+export interface GenerationOptions {
+  readonly eosIds: readonly number[];
+  readonly isEncoderDecoder: boolean;
+  readonly seed: number;
+  /** Prompt and answer. */
+  readonly tokensMax: number;
+}
+
+/** Seeds are drawn below this. */
+const SEEDS = 2 ** 31;
+
+export class Generation {
+  readonly #model: TokenModel;
+  readonly #tokenizer: TextTokenizer;
+  readonly #options: GenerationOptions;
+  readonly #seeds: Prng;
+  /** Whether its requests say how tokens are drawn. */
+  readonly #draws: boolean;
+
+  constructor(
+    model: TokenModel,
+    tokenizer: TextTokenizer,
+    options: GenerationOptions,
+  ) {
+    this.#model = model;
+    this.#tokenizer = tokenizer;
+    this.#options = options;
+    this.#seeds = new Prng(options.seed);
+    this.#draws = accepts(model, { tokens: [0], temperature: 1 });
+  }
+
+  /**
+   * @throws TypeError when tokens are to be drawn and the model draws none
+   */
+  pieces<Options extends TextRequestOptions>(
+    stream: StreamText<Options>,
+    prompt: EncodedText,
+    answer: AnswerOptions,
+    request: Options,
+  ): AsyncGenerator<GeneratedPiece, void, undefined> {
+    const { temperature = 0, topK = 0, topP = 1, maxTokens } = answer;
+    const isDrawn = temperature > 0;
+    if (isDrawn && !this.#draws) {
+      throw new TypeError(
+        `Model "${this.#model.name}" takes the token of the largest score: its requests have no "temperature"`,
+      );
+    }
+    const seed = isDrawn ? answer.seed ?? this.#seeds.int(SEEDS) : undefined;
+    const input = {
+      tokens: prompt.ids,
+      ...(maxTokens !== undefined && {
+        maxSteps: Math.min(maxTokens, this.#stepsLeft(prompt)),
+      }),
+      ...(isDrawn && { temperature, topK, topP, seed }),
+    };
+    return this.#pieces(() => stream(input, request), prompt, answer, seed);
+  }
+
+  /** Steps that there is room for: the last one's token takes no position. */
+  #stepsLeft({ ids }: EncodedText): number {
+    const { isEncoderDecoder, tokensMax } = this.#options;
+    return isEncoderDecoder ? Infinity : tokensMax - ids.length + 1;
+  }
+
+  async *#pieces(
+    begin: () => TextSteps,
+    prompt: EncodedText,
+    answer: AnswerOptions,
+    seed: number | undefined,
+  ): AsyncGenerator<GeneratedPiece, void, undefined> {
+    const { stop = [], specialTokens = false } = answer;
+    const { isEncoderDecoder, eosIds } = this.#options;
+    const context = isEncoderDecoder ? [] : prompt.ids;
+    const words = this.#tokenizer.detokenizer(context, !specialTokens);
+    const stops = new StopStrings(stop);
+    const tokens: number[] = [];
+    let text = "";
+    /** Text and tokens that were told. */
+    let [chars, count] = [0, 0];
+    const piece = (): GeneratedPiece => {
+      const since = { text: text.slice(chars), tokens: tokens.slice(count) };
+      [chars, count] = [text.length, tokens.length];
+      return since;
+    };
+    const take = (id: number): void => {
+      tokens.push(id);
+      const isSaid = specialTokens || !eosIds.includes(id);
+      if (isSaid) text += stops.push(words.push(id));
+    };
+    const steps = begin();
+    let isOver = false;
+    let timing: TextRun["timing"] | undefined;
+    try {
+      while (stops.found === undefined) {
+        const next = await steps.next();
+        if (next.done) {
+          isOver = true;
+          timing = next.value?.timing;
+          break;
+        }
+        for (const id of next.value.outputs["tokens"]?.data ?? []) {
+          if (stops.found === undefined) take(Number(id));
+        }
+        if (text.length > chars && stops.found === undefined) yield piece();
+      }
+    } finally {
+      if (!isOver) await steps.return?.();
+    }
+    if (isOver) text += stops.push(words.end()) + stops.end();
+    const { found } = stops;
+    yield {
+      ...piece(),
+      end: {
+        finishReason:
+          found !== undefined || this.#isStopped(tokens, prompt, answer)
+            ? "stop"
+            : "length",
+        ...(found !== undefined && { stopString: found }),
+        text,
+        tokens,
+        promptTokens: prompt.ids.length,
+        ...(seed !== undefined && { seed }),
+        ...(timing && { timing }),
+      },
+    };
+  }
+
+  /** Whether the model ended an answer by itself. */
+  #isStopped(
+    tokens: readonly number[],
+    prompt: EncodedText,
+    { maxTokens }: AnswerOptions,
+  ): boolean {
+    const last = tokens.at(-1);
+    if (last !== undefined && this.#options.eosIds.includes(last)) return true;
+    // Ids that nobody has named may end it, too.
+    return maxTokens !== undefined &&
+      tokens.length < Math.min(maxTokens, this.#stepsLeft(prompt));
+  }
+}

@@ -1,0 +1,131 @@
+/** What users say of models of texts, and of requests to them. */
+import {
+  anything,
+  type Check,
+  type Checks,
+  listOf,
+  ofType,
+  oneOf,
+  positiveInteger,
+} from "../base/checked_options.ts";
+import { describe, isList } from "../base/describe.ts";
+import { type Pooling, POOLINGS } from "./pooling.ts";
+import type { TextRequestOptions } from "./run_texts.ts";
+import type { ScoreActivation } from "./text_settings.ts";
+import type { TruncationSide } from "./truncate.ts";
+
+/** A text, or the ids of its tokens, which are taken as they are: with special tokens, if they are to be there. */
+export type Text = string | readonly number[] | Int32Array;
+
+/** A text, or two that belong together. */
+export type TextOrPair = Text | readonly [string, string];
+
+/** What a model of texts is, besides what its file says; `textSettings` reads most of it from configuration files. */
+export interface TextModelOptions {
+  /** Most tokens of a text; default: what tokenizer and model take. */
+  readonly tokensMax?: number;
+  /** Which of the model's outputs counts; default: by its name, or the only one. */
+  readonly output?: string;
+  /** How rows of tokens make a text's; default "mean". An output that has one row is taken as it is. */
+  readonly pooling?: Pooling;
+  /** Names of classes, in the order of scores; default "LABEL_0" and so on. */
+  readonly labels?: readonly string[];
+  /** How scores become probabilities; default: "sigmoid" of one score, "softmax" of several. */
+  readonly activation?: ScoreActivation;
+  /** Of a decoder, ids that end an answer; default: the one of the tokenizer's "eos_token". */
+  readonly eosIds?: readonly number[];
+  /** Of a decoder, whether its answers do not go on from the prompt, but are another text; default false. */
+  readonly isEncoderDecoder?: boolean;
+  /** Where draws of answers begin whose requests name no seed; default 0. Each has another one, in their order. */
+  readonly seed?: number;
+}
+
+/**
+ * What all requests to a model of texts take.
+ * @typeParam Options what a request to the engine takes
+ */
+export interface TextOptions<
+  Options extends TextRequestOptions = TextRequestOptions,
+> {
+  /** Handed on to each request: a signal, a time limit, or what a server takes. */
+  readonly request?: Options;
+  /** Most tokens of a text, up to the model's own limit. */
+  readonly tokensMax?: number;
+  /** Whether longer texts are cut; default false: they are refused with a TextTooLongError. */
+  readonly truncate?: boolean;
+  /** Which end is cut off; default "right". */
+  readonly truncationSide?: TruncationSide;
+  /** Whether special tokens go around texts; default true. */
+  readonly addSpecialTokens?: boolean;
+}
+
+/**
+ * How texts are embedded.
+ * @typeParam Options what a request to the engine takes
+ */
+export interface EmbedOptions<
+  Options extends TextRequestOptions = TextRequestOptions,
+> extends TextOptions<Options> {
+  /** Whether rows have length 1 (L2); default true. */
+  readonly normalize?: boolean;
+  /** Keep so many elements of a row, before it is normalised; default: all. */
+  readonly dimensions?: number;
+}
+
+/**
+ * How texts are scored.
+ * @typeParam Options what a request to the engine takes
+ */
+export interface ScoreOptions<
+  Options extends TextRequestOptions = TextRequestOptions,
+> extends TextOptions<Options> {
+  /** Whether scores stay what the model computes; default false: they become probabilities. */
+  readonly raw?: boolean;
+}
+
+/** A text, or ids. */
+export const isText: Check = (name, value) => {
+  if (typeof value === "string" || isList(value)) return;
+  throw new TypeError(
+    `"${name}" is a string or a list of ids, got ${describe(value)}`,
+  );
+};
+
+/** Ids of tokens. */
+export const areIds: Check = listOf((name, id) => {
+  if (Number.isInteger(id) && Number(id) >= 0 && Number(id) < 2 ** 31) return;
+  throw new RangeError(`"${name}" is the id of a token, got ${describe(id)}`);
+});
+
+export const MODEL_CHECKS: Checks<TextModelOptions> = {
+  tokensMax: positiveInteger,
+  output: ofType("string"),
+  pooling: oneOf(POOLINGS),
+  labels: listOf(ofType("string")),
+  activation: oneOf(["softmax", "sigmoid", "none"]),
+  eosIds: areIds,
+  isEncoderDecoder: ofType("boolean"),
+  seed: (name, value) => {
+    if (Number.isSafeInteger(value)) return;
+    throw new RangeError(`"${name}" is an integer, got ${describe(value)}`);
+  },
+};
+
+export const TEXT_CHECKS: Checks<TextOptions> = {
+  request: anything,
+  tokensMax: positiveInteger,
+  truncate: ofType("boolean"),
+  truncationSide: oneOf(["left", "right"]),
+  addSpecialTokens: ofType("boolean"),
+};
+
+export const EMBED_CHECKS: Checks<EmbedOptions> = {
+  ...TEXT_CHECKS,
+  normalize: ofType("boolean"),
+  dimensions: positiveInteger,
+};
+
+export const SCORE_CHECKS: Checks<ScoreOptions> = {
+  ...TEXT_CHECKS,
+  raw: ofType("boolean"),
+};

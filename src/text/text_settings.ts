@@ -1,0 +1,161 @@
+/** What a folder's configuration files say of a model of texts. */
+import { isList } from "../base/describe.ts";
+import { parsed } from "./parsed.ts";
+import type { Pooling } from "./pooling.ts";
+
+/** How scores become probabilities: of one class among all, or of each by itself. */
+export type ScoreActivation = "softmax" | "sigmoid" | "none";
+
+/** What a model of texts is, as far as its files say. */
+export interface TextSettings {
+  /** Most tokens of a text. */
+  readonly tokensMax?: number;
+  /** How rows of tokens make a text's. */
+  readonly pooling?: Pooling;
+  /** Names of classes, in the order of scores. */
+  readonly labels?: readonly string[];
+  /** How scores become probabilities. */
+  readonly activation?: ScoreActivation;
+  /** Ids that end an answer. */
+  readonly eosIds?: readonly number[];
+  /** Whether answers do not go on from the prompt, but are another text. */
+  readonly isEncoderDecoder?: boolean;
+  /** What the architecture's name says that it is for. */
+  readonly kind?: "embedding" | "classifier" | "reranker" | "decoder";
+}
+
+/** Files beside a model: text, bytes, or what JSON.parse makes of them. */
+export interface TextSettingsFiles {
+  /** `config.json`. */
+  readonly config?: unknown;
+  /** `generation_config.json`. */
+  readonly generation?: unknown;
+  /** `sentence_bert_config.json` of sentence-transformers. */
+  readonly sentence?: unknown;
+  /** `1_Pooling/config.json` of sentence-transformers. */
+  readonly pooling?: unknown;
+}
+
+/** Models whose positions begin behind the one of padding. Source: fairseq's `make_positions`. */
+const POSITIONS_BEHIND_PADDING = /^(xlm-)?roberta|^camembert|^mpnet/;
+
+const POOLING_FLAGS: Readonly<Record<string, Pooling>> = {
+  pooling_mode_cls_token: "cls",
+  pooling_mode_mean_tokens: "mean",
+  pooling_mode_lasttoken: "last",
+};
+
+/**
+ * Reads the files that sentence-transformers and transformers write.
+ * @throws TextFileError when one is no JSON object
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { textSettings } from "@shoal/core/text";
+ *
+ * const settings = textSettings({
+ *   config: {
+ *     architectures: ["BertForSequenceClassification"],
+ *     id2label: { "0": "bad", "1": "good" },
+ *     max_position_embeddings: 512,
+ *   },
+ * });
+ * assert.deepEqual(settings, {
+ *   kind: "classifier",
+ *   tokensMax: 512,
+ *   labels: ["bad", "good"],
+ *   activation: "softmax",
+ * });
+ * ```
+ */
+export function textSettings(files: TextSettingsFiles): TextSettings {
+  const read = (name: string, file: unknown) =>
+    file === undefined ? {} : parsed(name, file);
+  const config = read("config.json", files.config);
+  const generation = read("generation_config.json", files.generation);
+  const sentence = read("sentence_bert_config.json", files.sentence);
+  const pooling = read("1_Pooling/config.json", files.pooling);
+  const labels = labelsOf(config);
+  const kind = kindOf(config, labels);
+  const isScored = kind === "classifier" || kind === "reranker";
+  const eosIds = idsOf(generation["eos_token_id"] ?? config["eos_token_id"]);
+  const tokensMax = tokensMaxOf(config, sentence);
+  const pools = Object.keys(POOLING_FLAGS).filter((flag) =>
+    pooling[flag] === true
+  );
+  return {
+    ...(kind && { kind }),
+    ...(tokensMax !== undefined && { tokensMax }),
+    ...(pools.length === 1 && { pooling: POOLING_FLAGS[pools[0]] }),
+    ...(labels && isScored && { labels }),
+    ...(isScored && { activation: activationOf(config, labels) }),
+    ...(eosIds && kind === "decoder" && { eosIds }),
+    ...(config["is_encoder_decoder"] === true && { isEncoderDecoder: true }),
+  };
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function tokensMaxOf(config: Json, sentence: Json): number | undefined {
+  const { model_type: type, pad_token_id: pad } = config;
+  const behind = typeof type === "string" &&
+      POSITIONS_BEHIND_PADDING.test(type)
+    ? 1 + (typeof pad === "number" ? pad : 1)
+    : 0;
+  const limits = [
+    sentence["max_seq_length"],
+    typeof config["max_position_embeddings"] === "number"
+      ? config["max_position_embeddings"] - behind
+      : config["n_positions"],
+  ].filter((limit) => typeof limit === "number" && limit >= 1) as number[];
+  return limits.length > 0 ? Math.min(...limits) : undefined;
+}
+
+function labelsOf(config: Json): readonly string[] | undefined {
+  const named = config["id2label"];
+  if (typeof named !== "object" || named === null) return undefined;
+  const entries = Object.entries(named).map(([id, label]) =>
+    [Number(id), `${label}`] as const
+  ).sort(([a], [b]) => a - b);
+  const isWhole = entries.every(([id], i) => id === i);
+  return isWhole ? entries.map(([, label]) => label) : undefined;
+}
+
+function kindOf(
+  config: Json,
+  labels: readonly string[] | undefined,
+): TextSettings["kind"] {
+  const names = config["architectures"];
+  const name = isList(names) ? `${names[0]}` : "";
+  if (/ForSequenceClassification$/.test(name)) {
+    const classes = labels?.length ?? config["num_labels"];
+    return classes === 1 ? "reranker" : "classifier";
+  }
+  if (/(ForCausalLM|LMHeadModel|ForConditionalGeneration)$/.test(name)) {
+    return "decoder";
+  }
+  return /Model$/.test(name) ? "embedding" : undefined;
+}
+
+/** Source: transformers, `TextClassificationPipeline.postprocess`. */
+function activationOf(
+  config: Json,
+  labels: readonly string[] | undefined,
+): ScoreActivation {
+  switch (config["problem_type"]) {
+    case "regression":
+      return "none";
+    case "multi_label_classification":
+      return "sigmoid";
+    default:
+      return labels?.length === 1 ? "sigmoid" : "softmax";
+  }
+}
+
+function idsOf(ids: unknown): readonly number[] | undefined {
+  const list = isList(ids) ? Array.from(ids) : [ids];
+  return list.every((id) => Number.isInteger(id))
+    ? list as number[]
+    : undefined;
+}
