@@ -104,4 +104,9 @@ export interface Task<R extends Request = Request> {
    * or reads a cache of the input, and its run is padded.
    */
   readonly paddedLength: number;
+  /**
+   * Nobody waits for it alone: others of its run follow it, and an executor may report its end when it reports
+   * theirs. Default false.
+   */
+  readonly quiet?: boolean;
 }

@@ -156,7 +156,9 @@ export async function runThreads(
 }
 
 export function engineOf(
-  { models, policy, queueMax }: Omit<RunOptions, "cost">,
+  { models, policy, queueMax, isRemote = false }:
+    & Omit<RunOptions, "cost">
+    & { isRemote?: boolean },
   executor: Executor,
   observer: Observer,
 ): EngineCore {
@@ -165,6 +167,7 @@ export function engineOf(
     policy,
     executor,
     observer,
+    isRemote,
     ...(queueMax !== undefined && { queueMax }),
   });
 }

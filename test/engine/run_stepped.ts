@@ -66,13 +66,20 @@ function run(
     taskBytes,
   });
   const { outcome, arrivals, observer } = watched(options);
-  const engine = engineOf(options, executor, observer);
-  const cancelled: { request: ActiveRequest; atNs: number }[] = [];
+  const engine = engineOf({ ...options, isRemote: true }, executor, observer);
+  let cancelled: { request: ActiveRequest; atNs: number }[] = [];
+  const isDue = ({ atNs }: { atNs: number }) => atNs <= nowNs;
   let nowNs = 0;
   let next = 0;
   /** When the policy wants to be asked again. */
   let wakeNs = Infinity;
+  let seen = executor.bell;
+  /** Whether something happened that wakes a sleeping engine up. */
+  const isAwake = () =>
+    executor.bell !== seen || wakeNs <= nowNs ||
+    arrivals[next]?.arrivalNs <= nowNs || cancelled.some(isDue);
   const turn = () => {
+    seen = executor.bell;
     for (const { task } of executor.poll()) {
       engine.completed(task, nowNs, nowNs);
     }
@@ -81,9 +88,10 @@ function run(
       const { cancelAtNs: atNs } = arrivals[next];
       if (atNs !== undefined) cancelled.push({ request, atNs });
     }
-    for (const { request, atNs } of cancelled) {
-      if (atNs <= nowNs) engine.cancel(request, nowNs, new Error("cancelled"));
+    for (const { request } of cancelled.filter(isDue)) {
+      engine.cancel(request, nowNs, new Error("cancelled"));
     }
+    cancelled = cancelled.filter((cancel) => !isDue(cancel));
     wakeNs = engine.pump(nowNs);
   };
   const all = ENGINE_SPEED + speeds.reduce((a, b) => a + b, 0);
@@ -102,7 +110,7 @@ function run(
         const soonNs = Math.min(wakeNs, arrivalNs);
         if (soonNs < Infinity) nowNs = Math.max(nowNs, soonNs);
       }
-      turn();
+      if (isAwake()) turn();
       continue;
     }
     const worker = speeds.findIndex((speed) => (drawn -= speed) < 0);

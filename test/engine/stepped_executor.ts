@@ -16,6 +16,8 @@ import {
   CONTROL,
   entryAddress,
   openControl,
+  reportDone,
+  ringDoorbell,
 } from "../../src/engine/wall/worker_ring.ts";
 import { kernels } from "./harness.ts";
 
@@ -28,6 +30,7 @@ export interface SteppedOptions {
 
 interface SteppedWorker {
   readonly control: number;
+  readonly doorbell: number;
   readonly queue: WorkerQueue;
   readonly runner: CellRunner;
   /** Tasks that the crew there is has executed. */
@@ -47,10 +50,12 @@ export class SteppedExecutor extends SlotExecutor {
       slotBytes: 2 ** 20,
     });
     super(store, taskBytes);
+    const doorbell = store.workerMemory(0) + 4 * CONTROL.doorbell;
     this.#workers = Array.from({ length: workers }, (_, id) => {
       const control = store.workerMemory(id);
       return {
         control,
+        doorbell,
         queue: new WorkerQueue(store, control, taskBytes),
         runner: new CellRunner(
           store.kernels,
@@ -80,13 +85,10 @@ export class SteppedExecutor extends SlotExecutor {
     const worker = this.#workers[id];
     const at = worker.control >>> 2;
     if (Atomics.load(words, at + CONTROL.submitted) === worker.done) return;
-    this.#execute(worker);
+    const entry = entryAddress(worker.control, worker.done);
+    const quiet = runEntry(worker.runner, this.store, entry);
     if (dies) this.#replace(worker);
-    else Atomics.store(words, at + CONTROL.completed, ++worker.done);
-  }
-
-  #execute({ control, runner, done }: SteppedWorker): void {
-    runEntry(runner, this.store, entryAddress(control, done));
+    else reportDone(words, worker, worker.done++, quiet);
   }
 
   /** Its crew is gone; a fresh one begins with what was left undone. */
@@ -96,6 +98,13 @@ export class SteppedExecutor extends SlotExecutor {
     openControl(this.store.words, worker.control);
     worker.done = 0;
     worker.queue.resume();
+    ringDoorbell(this.store.words, worker.doorbell);
+  }
+
+  /** Changes with everything that an engine has to wake up for. */
+  get bell(): number {
+    const { words } = this.store;
+    return Atomics.load(words, this.#workers[0].doorbell >>> 2);
   }
 
   /** Tasks completed since the last call. */

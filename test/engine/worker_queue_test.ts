@@ -103,17 +103,21 @@ Deno.test("a worker is told of a task what the engine was told", () => {
   store.admit(request);
   const [node] = graph.nodes;
   const told: RunnerTask[] = [];
-  const runner = { run: (task: RunnerTask) => void told.push(task) };
+  const runner = { run: (task: RunnerTask) => told.push(task) < 4 };
   const shapes = [
     { padding: 0, padsDone: false, paddedLength: 0 },
     { padding: 3, padsDone: true, paddedLength: 0 },
     { padding: 1, padsDone: true, paddedLength: 7 },
+    { padding: 0, padsDone: false, paddedLength: 0 },
   ];
+  const quiet: boolean[] = [];
   shapes.forEach((shape, id) => {
     const task = { id, launchId: 0, worker: 0, cell: node.cell };
-    queue.push({ ...task, nodes: [node], ...shape });
-    runEntry(runner, store, entryAddress(control, id));
+    queue.push({ ...task, nodes: [node], ...shape, quiet: id > 1 });
+    quiet.push(runEntry(runner, store, entryAddress(control, id)));
   });
+  // The last was void.
+  assert.deepEqual(quiet, [false, false, true, false]);
   assert.deepEqual(
     told.map(({ tables: _, ...task }) => task),
     shapes.map(({ padding, ...shape }) => ({

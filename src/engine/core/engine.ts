@@ -32,12 +32,13 @@ import { resultOf } from "./result_of.ts";
 import { Sessions } from "./sessions.ts";
 import {
   checkRow,
+  countTask,
   type EngineTask,
   idleWorkers,
   nextOfTail,
   type Run,
   startRun,
-  TAIL_AHEAD,
+  tasksAhead,
   type WorkerLoad,
 } from "./run.ts";
 import { settleRow } from "./settle_row.ts";
@@ -412,12 +413,9 @@ export class EngineCore {
     // A policy launches what it was given.
     const launch = given as Launch<ActiveRequest>;
     const worker = this.#workers[launch.worker];
-    assert(
-      worker !== undefined,
-      `worker ${launch.worker} of ${this.#workers.length}`,
-    );
+    assert(worker, `worker ${launch.worker} of ${this.#workers.length}`);
     assert(launch.steps.length > 0, "a launch has a step");
-    const run = startRun(launch, this.#launches++);
+    const run = startRun(launch, this.#launches++, this.#view);
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, launch, run.id);
     for (const step of launch.steps) this.#submit(run, step);
@@ -454,8 +452,8 @@ export class EngineCore {
       padding,
       padsDone: paddedRows > 0,
       paddedLength: looksAtInput(cell) ? paddedLength : 0,
+      quiet: countTask(run),
     };
-    run.inFlight++;
     this.#workers[worker].queued++;
     this.#executor.push(task);
   }
@@ -471,7 +469,7 @@ export class EngineCore {
   #continue(run: Run): void {
     const { tail } = run.launch;
     if (tail === undefined) return;
-    while (run.inFlight < TAIL_AHEAD) {
+    while (run.inFlight < tasksAhead(run, tail)) {
       const step = nextOfTail(
         run,
         tail,

@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Launch, Step, Tail, Task } from "../../policy/launch.ts";
+import type { EngineView } from "../../policy/policy.ts";
 import type { NodeOf } from "../../policy/request.ts";
 import type { ActiveRequest } from "./active_request.ts";
 
@@ -8,6 +9,9 @@ import type { ActiveRequest } from "./active_request.ts";
 export interface Run {
   readonly launch: Launch<ActiveRequest>;
   readonly id: number;
+  /** Nobody waits for single tasks of it, and hearing of each is dear: tasks that others follow are quiet. */
+  readonly isQuiet: boolean;
+  submitted: number;
   inFlight: number;
   /** Which of the tail's cells comes next. */
   tailAt: number;
@@ -28,8 +32,8 @@ export interface EngineTask extends Task<ActiveRequest> {
   readonly run: Run;
 }
 
-/** Tail steps a run keeps on its worker: one running, one behind it, so that the worker never waits. */
-export const TAIL_AHEAD = 2;
+/** Tail tasks a run keeps on its worker: one running, one behind it, so that the worker never waits. */
+const TAIL_AHEAD = 2;
 
 /** Workers that have nothing yet. */
 export function idleWorkers(count: number): WorkerLoad[] {
@@ -37,8 +41,48 @@ export function idleWorkers(count: number): WorkerLoad[] {
 }
 
 /** A launch of which nothing is submitted yet. */
-export function startRun(launch: Launch<ActiveRequest>, id: number): Run {
-  return { launch, id, inFlight: 0, tailAt: 0, held: [], stepped: [] };
+export function startRun(
+  launch: Launch<ActiveRequest>,
+  id: number,
+  { isRemote = false }: EngineView,
+): Run {
+  const isQuiet = isRemote && launch.release === "end";
+  return {
+    launch,
+    id,
+    isQuiet,
+    submitted: 0,
+    inFlight: 0,
+    tailAt: 0,
+    held: [],
+    stepped: [],
+  };
+}
+
+/**
+ * A run has one more task in flight.
+ * @returns whether it is quiet: the engine need not hear of it before others of the run that follow it, if they do
+ */
+export function countTask(run: Run): boolean {
+  const { launch: { steps, tail }, isQuiet, tailAt } = run;
+  run.inFlight++;
+  run.submitted++;
+  const isFollowed = run.submitted <= steps.length
+    ? run.submitted + (tail ? TAIL_AHEAD : 1) <= steps.length
+    : tailAt > 0;
+  return isQuiet && isFollowed;
+}
+
+/**
+ * Tasks that a run has in flight, at least, while it goes on in its tail. A quiet run has the rest of a growing
+ * step, once it is known that the step before was not the last, and the first task of the next: as workers are
+ * first in first out, what is in flight are the last tasks that were submitted.
+ */
+export function tasksAhead(
+  { isQuiet, tailAt }: Run,
+  { cells }: Tail<ActiveRequest>,
+): number {
+  return isQuiet ? 1 + (tailAt || cells.length) : TAIL_AHEAD;
 }
 
 /** @throws AssertionError when a policy may not submit the node as a row of the cell */

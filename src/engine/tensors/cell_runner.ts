@@ -108,7 +108,10 @@ export class CellRunner {
     });
   }
 
-  run({ program: id, rows, tables, padsDone, paddedLength }: RunnerTask): void {
+  /** @returns whether anything was computed: a task whose requests are all done is not */
+  run(
+    { program: id, rows, tables, padsDone, paddedLength }: RunnerTask,
+  ): boolean {
     const loaded = this.#programs[id];
     const stride = 4 * rows;
     const live = loaded.rows.leaveOut(tables, rows, padsDone);
@@ -117,6 +120,7 @@ export class CellRunner {
       this.#runTokens(loaded, tokens, { tables, stride, live }, paddedLength);
     } else this.#runPieces(loaded, { tables, stride, live });
     loaded.rows.takeSteps(tables, stride, live);
+    return live > 0;
   }
 
   #runPieces(loaded: Loaded, { tables, stride, live }: LiveRows): void {

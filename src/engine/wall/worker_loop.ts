@@ -6,7 +6,7 @@ import type { TeamPlace } from "../../kernels/team/block.ts";
 import type { CellProgram } from "../lowering/cell_program.ts";
 import { CellRunner, type RunnerMemory } from "../tensors/cell_runner.ts";
 import { absoluteMs } from "./clock.ts";
-import { CONTROL, ENTRY, entryAddress, ringDoorbell } from "./worker_ring.ts";
+import { CONTROL, ENTRY, entryAddress, reportDone } from "./worker_ring.ts";
 
 /** What a worker is told once, when it starts. */
 export interface WorkerStart {
@@ -34,7 +34,7 @@ const LOADS_PER_LOOK = 64;
  * @param plain runs operators in plain TypeScript, if programs have any
  */
 export function runWorker(start: WorkerStart, plain?: RunPlain): void {
-  const { memory, control, doorbell, spinMs } = start;
+  const { memory, control, spinMs } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
   kernels.shoal_use_scratch(start.scratch.address, start.scratch.variants);
   const leader = start.team &&
@@ -49,21 +49,21 @@ export function runWorker(start: WorkerStart, plain?: RunPlain): void {
   const words = new Int32Array(memory.buffer);
   const doubles = new Float64Array(memory.buffer);
   const submitted = (control >>> 2) + CONTROL.submitted;
-  const completed = (control >>> 2) + CONTROL.completed;
   const stop = (control >>> 2) + CONTROL.stop;
   const isToldToStop = () => Atomics.load(words, stop) !== 0;
   for (let done = 0;; done++) {
     awaitTask(words, submitted, done, spinMs);
     if (isToldToStop()) return leader?.close();
+    const entry = entryAddress(control, done);
+    let quiet: boolean;
     try {
-      runEntry(runner, { words, doubles }, entryAddress(control, done));
+      quiet = runEntry(runner, { words, doubles }, entry);
     } catch (error) {
       // Its helpers may have left before it.
       if (isToldToStop()) return;
       throw error;
     }
-    Atomics.store(words, completed, (done + 1) | 0);
-    ringDoorbell(words, doorbell);
+    reportDone(words, start, done, quiet);
   }
 }
 
@@ -71,14 +71,15 @@ export function runWorker(start: WorkerStart, plain?: RunPlain): void {
  * Executes a ring's entry, and notes in it when.
  * @param memory linear memory
  * @param entry its address
+ * @returns whether it is quiet: a void one is not, since its run may be over
  */
 export function runEntry(
   runner: Pick<CellRunner, "run">,
   { words, doubles }: { words: Int32Array; doubles: Float64Array },
   entry: number,
-): void {
+): boolean {
   doubles[(entry >>> 3) + ENTRY.startMs / 2] = absoluteMs();
-  runner.run({
+  const computed = runner.run({
     program: words[(entry >>> 2) + ENTRY.program],
     rows: words[(entry >>> 2) + ENTRY.rows],
     tables: words[(entry >>> 2) + ENTRY.tables] >>> 0,
@@ -86,6 +87,7 @@ export function runEntry(
     paddedLength: words[(entry >>> 2) + ENTRY.paddedLength],
   });
   doubles[(entry >>> 3) + ENTRY.endMs / 2] = absoluteMs();
+  return computed && words[(entry >>> 2) + ENTRY.quiet] === 1;
 }
 
 /** Returns once more than `done` tasks are submitted. */

@@ -137,6 +137,7 @@ export class WorkerQueue {
     words[entry + ENTRY.tables] = tables;
     words[entry + ENTRY.padsDone] = task.padsDone ? 1 : 0;
     words[entry + ENTRY.paddedLength] = task.paddedLength;
+    words[entry + ENTRY.quiet] = task.quiet ? 1 : 0;
     this.#inFlight.push(task);
     const submitted = (this.#control >>> 2) + CONTROL.submitted;
     this.#submitted++;

@@ -105,6 +105,26 @@ const tight: Ring = {
   sleeps: "listens",
 };
 
+/** As the engine has them: a run's last task is not quiet. */
+const quiet: Ring = { ...tight, quiet: [true, true, true, false] };
+
+Deno.test("quiet tasks are heard of with those behind them, and the last in a full ring at once", () => {
+  for (const sleeps of ["listens", "waits"] as const) {
+    holds(ring({ ...quiet, sleeps }));
+    holds(ring({ ...quiet, sleeps, terminates: true }), {
+      watch: AT_LENGTH ? ["entry 0[0]", "quiet 0[0]", "arena 0[0]"] : [],
+      spurious: true,
+    });
+    holds(
+      ring({
+        ...{ tasks: [1, 1, 1, 1], workers: 2, entries: 1, arena: 1, sleeps },
+        quiet: [true, true, false, false],
+      }),
+      { watch: [] },
+    );
+  }
+});
+
 Deno.test("tasks go through a small ring and arena in order, and nobody sleeps through a wake-up", () => {
   for (const sleeps of ["listens", "waits"] as const) {
     holds(ring({ ...tight, sleeps }));
@@ -155,6 +175,24 @@ eachFault(
       ),
       "doorbell read after poll": found("doorbell read after poll", STUCK),
       "doorbell not rung": found("doorbell not rung", STUCK),
+      "doorbell not rung by the last in the ring": found(
+        "doorbell not rung by the last in the ring",
+        STUCK,
+        quiet,
+      ),
+      "quiet looked at after completed": () => {
+        for (const sleeps of ["listens", "waits"] as const) {
+          breaks(
+            ring({
+              ...quiet,
+              sleeps,
+              fault: "quiet looked at after completed",
+            }),
+            RACE,
+            { watch: ["quiet 0[0]"] },
+          );
+        }
+      },
       "arena given back at submission": found(
         "arena given back at submission",
         /^the tables are those of task|task$/,
@@ -205,8 +243,10 @@ Deno.test("a worker may die anywhere: its steps are neither lost nor doubled", (
   };
   holds(recovery(request));
   holds(recovery({ ...request, abandons: true }), { watch: [] });
+  holds(recovery({ ...request, quiet: true }), { watch: [] });
   if (!AT_LENGTH) return;
   holds(recovery({ ...request, stopsAt: 0, abandons: true }));
+  holds(recovery({ ...request, stopsAt: 0, abandons: true, quiet: true }));
   holds(
     recovery({ submitted: 4, stepsLimit: 4, stopsAt: 3, deaths: 1 }),
   );

@@ -29,7 +29,7 @@ import { TeamLeader, teamWays } from "../../../src/kernels/team/leader.ts";
 import { SPLITTINGS } from "../../../src/kernels/team/splittings.ts";
 import { then } from "./automaton.ts";
 import type { Machine } from "./machine.ts";
-import { recovery } from "./machines/recovery.ts";
+import { ENTRIES, recovery } from "./machines/recovery.ts";
 import {
   endTeam as endTeamMachine,
   helper,
@@ -75,84 +75,112 @@ function controlNames(): Map<number, string> {
   ]);
 }
 
-Deno.test("a worker's loop makes the accesses of the machine's worker", () => {
-  const steps = 2;
-  const { memory, words } = sharedWords();
-  const tables = slot + 1024;
-  const row = slot + 2048;
-  const program: CellProgram = {
-    name: "nothing",
-    inputBytes: [4],
-    outputBytes: [4],
-    cachePositions: [],
-    localCaches: [],
-    ragged: false,
-    rowsPerCall: 1,
-    calls: [],
-    fixedTables: [],
-    tableBytes: 0,
-    scratchBytes: 0,
-    stop: { port: 0, token: 7 },
-  };
-  const free = slot + 4096;
-  words[(slot >>> 2) + SLOT.stepsLimit] = steps;
-  let slept = 0;
-  const lines = record(words, {
-    names: controlNames(),
-    asleep() {
-      if (slept++ === steps) {
-        words[(control >>> 2) + CONTROL.stop] = 1;
-      } else {
-        const entry = entryAddress(control, slept - 1) >>> 2;
-        words[entry + ENTRY.rows] = 1;
-        words[entry + ENTRY.tables] = tables;
-        [slot, 0, row, row, slept].forEach((word, t) =>
-          words[(tables >>> 2) + t] = word
-        );
-      }
-      words[(control >>> 2) + CONTROL.submitted] += 1;
-      return true;
-    },
-  }, () =>
-    runWorker({
-      memory,
-      kernels: KERNELS,
-      programs: [program],
-      own: {
-        scratch: free,
-        tables: free,
-        tokens: free,
-        zeros: free,
-        sink: free,
-        cacheSink: free,
-      },
-      control,
-      doorbell,
-      spinMs: 0,
-      scratch: { address: 0, variants: 0 },
-    }));
+/** Steps that are submitted each time that the worker sleeps; all but the last of quiet ones are quiet. */
+const LOOPS = [
+  { of: "tasks", batches: [1, 1], rings: 2 },
+  { of: "quiet tasks", batches: [1, 2], quiet: true, rings: 2 },
+  {
+    of: "quiet tasks that are void",
+    batches: [2],
+    abandoned: true,
+    quiet: true,
+    rings: 2,
+  },
+];
 
-  const machine = recovery({
-    submitted: steps,
-    stepsLimit: steps,
-    stopsAt: 0,
-    deaths: 0,
+for (const { of, batches, rings, quiet = false, abandoned = false } of LOOPS) {
+  Deno.test(`a worker's loop makes the accesses of the machine's worker, over ${of}`, () => {
+    const steps = batches.reduce((sum, count) => sum + count);
+    const { memory, words } = sharedWords();
+    const tables = slot + 1024;
+    const row = slot + 2048;
+    const program: CellProgram = {
+      name: "nothing",
+      inputBytes: [4],
+      outputBytes: [4],
+      cachePositions: [],
+      localCaches: [],
+      ragged: false,
+      rowsPerCall: 1,
+      calls: [],
+      fixedTables: [],
+      tableBytes: 0,
+      scratchBytes: 0,
+      stop: { port: 0, token: 7 },
+    };
+    const free = slot + 4096;
+    words[(slot >>> 2) + SLOT.stepsLimit] = steps;
+    words[(slot >>> 2) + SLOT.abandoned] = abandoned ? 1 : 0;
+    const tablesBytes = 64;
+    let step = 0;
+    const batch = [...batches];
+    const lines = record(words, {
+      names: controlNames(),
+      asleep() {
+        const count = batch.shift();
+        if (count === undefined) words[(control >>> 2) + CONTROL.stop] = 1;
+        for (let i = 0; i < (count ?? 0); i++, step++) {
+          const at = tables + step * tablesBytes;
+          const entry = entryAddress(control, step) >>> 2;
+          words[entry + ENTRY.rows] = 1;
+          words[entry + ENTRY.tables] = at;
+          words[entry + ENTRY.quiet] = quiet && step < steps - 1 ? 1 : 0;
+          [slot, 0, row, row, step + 1].forEach((word, t) =>
+            words[(at >>> 2) + t] = word
+          );
+        }
+        words[(control >>> 2) + CONTROL.submitted] += count ?? 1;
+        return true;
+      },
+    }, () =>
+      runWorker({
+        memory,
+        kernels: KERNELS,
+        programs: [program],
+        own: {
+          scratch: free,
+          tables: free,
+          tokens: free,
+          zeros: free,
+          sink: free,
+          cacheSink: free,
+        },
+        control,
+        doorbell,
+        spinMs: 0,
+        scratch: { address: 0, variants: 0 },
+      }));
+
+    const machine = recovery({
+      submitted: steps,
+      stepsLimit: steps,
+      stopsAt: 0,
+      deaths: 0,
+      quiet,
+    });
+    let step2 = 0;
+    const batch2 = [...batches];
+    const expected = soloFrom(machine.processes["worker 0"].start, {
+      memory: {
+        ...firstValues(machine),
+        ...(abandoned && { "slot.abandoned": 1 }),
+      },
+      asleep(memory) {
+        const count = batch2.shift();
+        if (count === undefined) memory["stop"] = 1;
+        for (let i = 0; i < (count ?? 0); i++, step2++) {
+          memory[`entry[${step2 % ENTRIES}]`] = step2 + 1;
+          memory[`table[${step2 % ENTRIES}]`] = 1;
+        }
+        memory["submitted"] += count ?? 1;
+        return true;
+      },
+    });
+    assert.deepEqual(once(lines), once(atomic(expected.lines)));
+    const rung = lines.filter((line) => line === "notify doorbell").length;
+    assert.equal(rung, rings);
   });
-  let slept2 = 0;
-  const expected = soloFrom(machine.processes["worker 0"].start, {
-    memory: firstValues(machine),
-    asleep(memory) {
-      if (slept2++ === steps) memory["stop"] = 1;
-      else {
-        memory[`entry[${slept2 - 1}]`] = slept2;
-        memory[`table[${slept2 - 1}]`] = 1;
-      }
-      memory["submitted"] += 1;
-      return true;
-    },
-  });
-  assert.deepEqual(once(lines), once(atomic(expected.lines)));
-});
+}
 
 Deno.test("a worker's queue makes the accesses of the machine's engine, also when the worker dies", () => {
   const { memory, words } = sharedWords();

@@ -2,6 +2,7 @@
 import type { MutantList } from "../mutant.ts";
 
 const VOIDED = "test/engine/voided_rows_test.ts";
+const QUIET = "test/engine/quiet_tasks_test.ts";
 const STEPS = "test/engine/step_limits_test.ts";
 const GROWTH = "test/engine/growth_test.ts";
 const FINISH = "test/engine/finish_test.ts";
@@ -339,6 +340,30 @@ export const MUTANTS: MutantList = [
     to: "run.tailAt = 0;",
     tests: [STEPS],
     why: "a tail repeats the cells of a step in order",
+  },
+  {
+    id: "engine.quiet-release",
+    file: "src/engine/core/run.ts",
+    from: 'const isQuiet = isRemote && launch.release === "end";',
+    to: "const isQuiet = isRemote;",
+    tests: [QUIET],
+    why: "who departs at a step is heard of at the step",
+  },
+  {
+    id: "engine.quiet-last",
+    file: "src/engine/core/run.ts",
+    from: "    : tailAt > 0;",
+    to: "    : true;",
+    tests: [QUIET],
+    why: "the end of a step is heard of: more may follow",
+  },
+  {
+    id: "engine.whole-step",
+    file: "src/engine/core/run.ts",
+    from: "1 + (tailAt || cells.length)",
+    to: "1 + cells.length",
+    tests: [QUIET],
+    why: "of a step that may not be, one task is submitted",
   },
   {
     id: "engine.steps-fixed",

@@ -142,21 +142,54 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "workers.bell-last",
-    file: "src/engine/wall/worker_loop.ts",
-    from:
-      "    Atomics.store(words, completed, (done + 1) | 0);\n    ringDoorbell(words, doorbell);",
+    file: "src/engine/wall/worker_ring.ts",
+    from: "  Atomics.store(words, (control >>> 2) + completed, count);\n",
     to:
-      "    ringDoorbell(words, doorbell);\n    Atomics.store(words, completed, (done + 1) | 0);",
+      "  ringDoorbell(words, doorbell);\n  Atomics.store(words, (control >>> 2) + completed, count);\n",
     tests: [LOOPS],
     why: "who hears the bell finds the completion (docs/shared_memory.md)",
   },
   {
     id: "workers.bell",
-    file: "src/engine/wall/worker_loop.ts",
-    from: "    ringDoorbell(words, doorbell);\n",
-    to: "",
-    tests: [LOOPS],
+    file: "src/engine/wall/worker_ring.ts",
+    from: "    return;\n  }\n  ringDoorbell(words, doorbell);\n",
+    to: "    return;\n  }\n",
+    tests: [LOOPS, STEPPED],
     why: "an engine that sleeps hears of a completion",
+  },
+  {
+    id: "workers.bell-last-in-ring",
+    file: "src/engine/wall/worker_ring.ts",
+    from:
+      "if (quiet && Atomics.load(words, (control >>> 2) + submitted) !== count) {",
+    to: "if (quiet) {",
+    tests: [LOOPS, STEPPED],
+    why: "a quiet task with none behind it is heard of",
+  },
+  {
+    id: "workers.bell-quiet",
+    file: "src/engine/wall/worker_ring.ts",
+    from:
+      "if (quiet && Atomics.load(words, (control >>> 2) + submitted) !== count) {",
+    to: "if (count === 0) {",
+    tests: [LOOPS],
+    why: "a quiet task with others behind it wakes nobody",
+  },
+  {
+    id: "workers.bell-void",
+    file: "src/engine/wall/worker_loop.ts",
+    from: "return computed && words",
+    to: "return words",
+    tests: [LOOPS, QUEUE],
+    why: "the end of a run whose requests are over is heard of at once",
+  },
+  {
+    id: "workers.quiet",
+    file: "src/engine/wall/worker_queue.ts",
+    from: "task.quiet ? 1 : 0",
+    to: "1",
+    tests: [QUEUE],
+    why: "only what the engine says is quiet",
   },
   {
     id: "workers.entry-pads",

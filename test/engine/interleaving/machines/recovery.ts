@@ -35,6 +35,7 @@ import {
   announce,
   ringDoorbell,
   signal,
+  signalQuietly,
   stopWorker,
   takeTask,
 } from "./ring.ts";
@@ -46,6 +47,8 @@ export interface Recovery {
   readonly stopsAt: number;
   readonly deaths: number;
   readonly abandons?: boolean;
+  /** All tasks but the last do not ring while others stand behind them, unless they are void. */
+  readonly quiet?: boolean;
   readonly fault?: RecoveryFault;
 }
 
@@ -63,8 +66,12 @@ type RecoveryFault = typeof RECOVERY_FAULTS[number];
 
 const S = "slot";
 /** Entries of the ring, each with tables of its own. */
-const ENTRIES = 2;
-const CONTROL = { submitted: "submitted", stop: "stop" };
+export const ENTRIES = 2;
+const CONTROL = {
+  submitted: "submitted",
+  completed: "completed",
+  stop: "stop",
+};
 const FRESH = 1;
 const MOVED = 2;
 
@@ -95,7 +102,8 @@ export function recovery(options: Recovery): Machine {
     ensure(tables === FRESH, "a task's tables are as the engine wrote them");
     // Rows move within the tables when some are left out.
     yield write(table(done), MOVED);
-    if (!(yield* isVoid(S))) {
+    const over = yield* isVoid(S);
+    if (!over) {
       const before = yield read(buffer(step - 1));
       ensure(before === valueAfter(step - 1), `inputs of step ${step}`);
       yield write(buffer(step), valueAfter(step));
@@ -108,7 +116,9 @@ export function recovery(options: Recovery): Machine {
         }
       } else yield* takeStep(S, step, step === stopsAt);
     }
-    yield* signal("completed", "doorbell", done);
+    if (options.quiet && !over && step < submitted) {
+      yield* signalQuietly(CONTROL, "doorbell", done);
+    } else yield* signal(CONTROL.completed, "doorbell", done);
     return then(worker, done + 1);
   }
 

@@ -25,6 +25,8 @@ import { type Machine, words } from "../machine.ts";
 export interface Ring {
   /** Units of the arena that each task's tables take; tasks go to the workers in turns. */
   readonly tasks: readonly number[];
+  /** Those that do not ring while others stand behind them; all but the last may. Default none. */
+  readonly quiet?: readonly boolean[];
   readonly workers?: number;
   readonly entries: number;
   readonly arena: number;
@@ -43,6 +45,8 @@ export const RING_FAULTS = [
   "engine notified before the doorbell",
   "doorbell read after poll",
   "doorbell not rung",
+  "doorbell not rung by the last in the ring",
+  "quiet looked at after completed",
   "arena given back at submission",
   "ring of any length",
   "stop after submitted",
@@ -58,6 +62,7 @@ export const ringWords = (w: number) => ({
   completed: at("completed", w),
   stop: at("stop", w),
   entry: (n: number) => at(`entry ${w}`, n),
+  quiet: (n: number) => at(`quiet ${w}`, n),
   ended: (n: number) => at(`ended ${w}`, n),
   unit: (n: number) => at(`arena ${w}`, n),
 });
@@ -96,6 +101,16 @@ export function* signal(
   yield* ringDoorbell(doorbell);
 }
 
+/** Reports a quiet task complete: without a ring while another stands behind it. */
+export function* signalQuietly(
+  { submitted, completed }: { submitted: string; completed: string },
+  doorbell: string,
+  done: number,
+): Body<void> {
+  yield store(completed, done + 1);
+  if ((yield load(submitted)) === done + 1) yield* ringDoorbell(doorbell);
+}
+
 /** Tells a worker of what was put into its ring. */
 export function* announce(submitted: string, count: number): Body<void> {
   yield store(submitted, count);
@@ -121,18 +136,24 @@ interface Books {
 
 export function ring(options: Ring): Machine {
   const { tasks, workers = 1, entries, arena, sleeps, fault } = options;
+  const ofWorker = <T>(all: readonly T[], w: number) =>
+    all.filter((_, i) => i % workers === w);
   const tasksOf = Array.from(
     { length: workers },
-    (_, w) => tasks.filter((_, i) => i % workers === w),
+    (_, w) => ofWorker(tasks, w),
   );
+  const quietOf = tasksOf.map((_, w) => ofWorker(options.quiet ?? [], w));
 
   function* worker(w: number, done: number): Body {
-    const { completed, entry, ended, unit, ...control } = ringWords(w);
-    const what = yield* takeTask(control, done, fault);
+    const words = ringWords(w);
+    const { completed, entry, ended, unit } = words;
+    const what = yield* takeTask(words, done, fault);
     if (what === "again") return then(worker, w, done);
     if (what === "stop") return;
     ensure(done < tasksOf[w].length, "an entry that is executed was filled");
     const tables = yield read(entry(done % entries));
+    const looksLate = fault === "quiet looked at after completed";
+    const quiet = !looksLate && (yield read(words.quiet(done % entries))) === 1;
     for (let u = 0; u < tasksOf[w][done]; u++) {
       ensure(
         (yield read(unit(tables + u))) === done + 1,
@@ -153,9 +174,18 @@ export function ring(options: Ring): Machine {
         yield store(completed, done + 1);
         yield notify("doorbell");
         yield add("doorbell", 1);
-      } else if (fault === "doorbell not rung") {
+      } else if (
+        fault === "doorbell not rung" ||
+        (quiet && fault === "doorbell not rung by the last in the ring")
+      ) {
         yield store(completed, done + 1);
-      } else yield* signal(completed, "doorbell", done);
+      } else if (looksLate) {
+        yield store(completed, done + 1);
+        if ((yield read(words.quiet(done % entries))) === 0) {
+          yield* ringDoorbell("doorbell");
+        }
+      } else if (quiet) yield* signalQuietly(words, "doorbell", done);
+      else yield* signal(completed, "doorbell", done);
     }
     return then(worker, w, done + 1);
   }
@@ -172,7 +202,7 @@ export function ring(options: Ring): Machine {
   }
 
   function* tryPush(w: number, books: Books): Body<Books | undefined> {
-    const { submitted, entry, unit } = ringWords(w);
+    const { submitted, entry, quiet, unit } = ringWords(w);
     const { pushed, polled } = books;
     if (pushed - polled === entries && fault !== "ring of any length") {
       return undefined;
@@ -185,6 +215,7 @@ export function ring(options: Ring): Machine {
     }
     for (let u = 0; u < units; u++) yield write(unit(tables + u), pushed + 1);
     yield write(entry(pushed % entries), tables);
+    yield write(quiet(pushed % entries), quietOf[w][pushed] ? 1 : 0);
     if (fault === "worker notified before submitted") {
       yield notify(submitted);
       yield store(submitted, pushed + 1);
@@ -282,6 +313,7 @@ export function ring(options: Ring): Machine {
     {},
     ...every.flatMap((w) => [
       words(`entry ${w}`, entries),
+      words(`quiet ${w}`, entries),
       words(`ended ${w}`, entries),
       words(`arena ${w}`, arena),
     ]),
