@@ -49,6 +49,12 @@ export type { Body } from "./server/http/body.ts";
 export type { BodyLimits } from "./server/http/body_limits.ts";
 export type { OverloadedStatus } from "./server/http/error_status.ts";
 export type { HeadLimits } from "./server/http/head_limits.ts";
+export { listen } from "./server/runtime/listen.ts";
+export type {
+  Handler,
+  Listener,
+  ListenOptions,
+} from "./server/runtime/listener.ts";
 export {
   createServer,
   type Server,

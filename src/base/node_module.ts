@@ -14,6 +14,8 @@ export function nodeModule<Name extends keyof NodeModules>(
 interface NodeModules {
   "node:fs": typeof import("node:fs");
   "node:fs/promises": typeof import("node:fs/promises");
+  "node:http": typeof import("node:http");
+  "node:https": typeof import("node:https");
   "node:os": typeof import("node:os");
   "node:path": typeof import("node:path");
   "node:process": typeof import("node:process");

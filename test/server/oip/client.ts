@@ -176,9 +176,10 @@ export async function answerOf(response: Response): Promise<{
 }
 
 function valueOf(datatype: string, value: number | string | boolean) {
-  const text = `${value}`.replace(/^#/, "");
-  if (datatype === "INT64" || datatype === "UINT64") return BigInt(text);
-  return datatype === "FP32" || datatype === "FP64" ? Number(text) : value;
+  const isQuoted = typeof value === "string" && value.startsWith("#");
+  const given = isQuoted ? value.slice(1) : value;
+  if (datatype === "INT64" || datatype === "UINT64") return BigInt(given);
+  return datatype === "FP32" || datatype === "FP64" ? Number(given) : value;
 }
 
 function fromBinary(datatype: string, bytes: Uint8Array) {

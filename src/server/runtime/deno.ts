@@ -1,0 +1,59 @@
+/** Deno's server. */
+import type { Address, Handler, Listener } from "./listener.ts";
+import { urlOf } from "./url.ts";
+import { within } from "./within.ts";
+
+/** As much of Deno as is used. */
+interface DenoRuntime {
+  serve(
+    options: {
+      readonly hostname: string;
+      readonly port: number;
+      readonly cert?: string;
+      readonly key?: string;
+      onListen(): void;
+    },
+    handler: (request: Request) => Promise<Response>,
+  ): {
+    readonly addr: { readonly port: number };
+    shutdown(): Promise<void>;
+  };
+}
+
+const { Deno: deno } = globalThis as { Deno?: DenoRuntime };
+
+/** Undefined elsewhere. */
+export const listenInDeno = deno?.serve && (
+  // What serve() throws rejects this promise.
+  // deno-lint-ignore require-await
+  async (server: Handler, address: Address): Promise<Listener> => {
+    const { hostname, port, tls } = address;
+    let cut = () => {};
+    const isCut = new Promise<void>((resolve) => cut = resolve);
+    const tooLong = isCut.then(() => new Response(null, { status: 503 }));
+    const listening = deno.serve({
+      hostname,
+      port,
+      ...tls,
+      onListen() {},
+    }, async (request) => {
+      const response = await Promise.race([server.fetch(request), tooLong]);
+      if (response.status >= 400 && request.body !== null) {
+        // Whoever still sends has been told enough.
+        response.headers.set("connection", "close");
+      }
+      return response;
+    });
+    const { port: given } = listening.addr;
+    return {
+      url: urlOf(hostname, given, tls !== undefined),
+      port: given,
+      close: (graceMs) =>
+        within(
+          Promise.race([listening.shutdown(), isCut]),
+          graceMs,
+          cut,
+        ),
+    };
+  }
+);

@@ -1,0 +1,35 @@
+/** What runtimes' adapters have in common. */
+
+/** What answers: see Server. */
+export interface Handler {
+  /** Answers a request; never rejects. */
+  fetch(request: Request): Promise<Response>;
+}
+
+/** Options of {@linkcode listen}. */
+export interface ListenOptions {
+  /** Default "127.0.0.1": nobody but this machine. */
+  hostname?: string;
+  /** Default 8000; 0: any that is free. */
+  port?: number;
+  /** Certificate chain and private key as PEM: HTTPS. */
+  tls?: { readonly cert: string; readonly key: string };
+}
+
+/** What a runtime's adapter is given. */
+export type Address =
+  & Required<Pick<ListenOptions, "hostname" | "port">>
+  & Pick<ListenOptions, "tls">;
+
+/** A port that is listened at. */
+export interface Listener {
+  /** Where it is reached. */
+  readonly url: string;
+  /** Its number. */
+  readonly port: number;
+  /**
+   * Takes no more connections and resolves when all requests under way are answered.
+   * @param graceMs how long that may take; connections are cut then. Default 30,000
+   */
+  close(graceMs?: number): Promise<void>;
+}

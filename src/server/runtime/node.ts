@@ -1,0 +1,186 @@
+/** Node's server, whose requests and responses are not those of the Web. */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { nodeModule } from "../../base/node_module.ts";
+import type { Address, Handler, Listener } from "./listener.ts";
+import { urlOf } from "./url.ts";
+import { within } from "./within.ts";
+
+/** Bytes of a body that wait to be read before its sender has to. */
+const BUFFER_BYTES = 2 ** 16;
+
+/** How long a client that still sends is listened to once it has its answer: cut at once, it would not get to see it. */
+const LINGER_MS = 1000;
+
+/** Listens with node:http, or node:https. */
+export function listenInNode(
+  handler: Handler,
+  { hostname, port, tls }: Address,
+): Promise<Listener> {
+  const http = nodeModule("node:http");
+  const https = nodeModule("node:https");
+  if (!http || !https) {
+    return Promise.reject(
+      new Error("This runtime has no ports: call fetch() of the server"),
+    );
+  }
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) =>
+    void answer(handler, incoming, outgoing, tls !== undefined);
+  const server: Server = tls
+    ? https.createServer({ ...tls }, serve)
+    : http.createServer(serve);
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, hostname, () => {
+      server.off("error", reject);
+      const { port } = server.address() as AddressInfo;
+      resolve({
+        url: urlOf(hostname, port, tls !== undefined),
+        port,
+        close(graceMs) {
+          const closed = new Promise<void>((resolve) =>
+            server.close(() => resolve())
+          );
+          server.closeIdleConnections();
+          return within(closed, graceMs, () => server.closeAllConnections());
+        },
+      });
+    });
+  });
+}
+
+async function answer(
+  handler: Handler,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  isSecure: boolean,
+): Promise<void> {
+  const gone = new AbortController();
+  outgoing.on("close", () => {
+    if (outgoing.writableFinished) return;
+    gone.abort(new DOMException("The client has left", "AbortError"));
+  });
+  // What is told of a connection that breaks is told by "close".
+  outgoing.on("error", () => {});
+  let request: Request;
+  try {
+    request = requestOf(incoming, isSecure, gone.signal);
+  } catch {
+    outgoing.writeHead(400, { connection: "close" }).end();
+    return;
+  }
+  const response = await handler.fetch(request);
+  await write(response, incoming, outgoing, gone.signal);
+}
+
+/** @throws TypeError on a target, a method or a header that the Web's requests do not have */
+function requestOf(
+  incoming: IncomingMessage,
+  isSecure: boolean,
+  signal: AbortSignal,
+): Request {
+  const { method = "GET", url: target = "/", rawHeaders } = incoming;
+  const headers = new Headers();
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    headers.append(rawHeaders[i], rawHeaders[i + 1]);
+  }
+  // What begins with two slashes is a path, too, and no host.
+  if (!target.startsWith("/")) throw new TypeError("No path");
+  const origin = `${isSecure ? "https" : "http"}://${headers.get("host")}`;
+  const base = URL.canParse(origin)
+    ? new URL(origin).origin
+    : "http://localhost";
+  const hasBody = method !== "GET" && method !== "HEAD";
+  return new Request(`${base}${target}`, {
+    method,
+    headers,
+    signal,
+    ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
+  });
+}
+
+/** What comes in, no faster than it is read. */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      incoming.pause();
+      incoming.on("data", (piece: Uint8Array) => {
+        controller.enqueue(piece);
+        if ((controller.desiredSize ?? 0) <= 0) incoming.pause();
+      });
+      incoming.once("end", () => controller.close());
+      const fail = () => {
+        if (incoming.complete) return;
+        controller.error(new TypeError("The body ended early"));
+      };
+      incoming.once("close", fail);
+      incoming.once("error", fail);
+    },
+    pull() {
+      incoming.resume();
+    },
+    cancel() {
+      incoming.removeAllListeners("data");
+      incoming.removeAllListeners("end");
+      incoming.pause();
+    },
+  }, new ByteLengthQueuingStrategy({ highWaterMark: BUFFER_BYTES }));
+}
+
+/** What goes out, no faster than the client reads. */
+async function write(
+  response: Response,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
+  const headers = Object.fromEntries(response.headers);
+  // Whoever still sends has been told enough.
+  const isWhole = incoming.complete || incoming.readableEnded;
+  outgoing.writeHead(
+    response.status,
+    isWhole ? headers : { ...headers, connection: "close" },
+  );
+  const reader = response.body?.getReader();
+  const leave = () => void reader?.cancel(gone.reason).catch(() => {});
+  gone.addEventListener("abort", leave);
+  if (gone.aborted) leave();
+  try {
+    for (;;) {
+      const piece = await reader?.read();
+      if (piece === undefined || piece.done) break;
+      if (!outgoing.write(piece.value)) await drained(outgoing);
+    }
+    outgoing.end();
+  } catch {
+    // The head has gone out: that the rest is missing is all that can be said.
+    outgoing.destroy();
+  } finally {
+    gone.removeEventListener("abort", leave);
+  }
+  if (!isWhole) linger(incoming, outgoing);
+}
+
+/** Lets a client that still sends see its answer, then cuts it off. */
+function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  if (incoming.complete) return;
+  incoming.removeAllListeners("data");
+  incoming.resume();
+  const timer = setTimeout(() => incoming.socket.destroy(), LINGER_MS);
+  timer.unref();
+  outgoing.once("close", () => incoming.socket.destroySoon());
+  incoming.socket.once("close", () => clearTimeout(timer));
+}
+
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off("drain", done);
+      outgoing.off("close", done);
+      resolve();
+    };
+    outgoing.once("drain", done);
+    outgoing.once("close", done);
+    if (outgoing.destroyed) done();
+  });
+}

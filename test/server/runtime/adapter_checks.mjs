@@ -1,0 +1,312 @@
+/**
+ * What every runtime's adapter has to do, checked with `fetch` and plain sockets. Runs wherever it is imported: with
+ * the sources in Deno, with the bundle in Node and Bun.
+ */
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+
+/** A server that listens, while something is done. */
+async function listening(listen, handler, run) {
+  const listener = await listen({ fetch: handler }, {
+    hostname: "127.0.0.1",
+    port: 0,
+  });
+  try {
+    await run(listener);
+  } finally {
+    await listener.close(5000);
+  }
+}
+
+const SOON_MS = 10_000;
+
+/** Waits until something holds. */
+async function until(what, holds) {
+  for (const start = Date.now(); !holds();) {
+    assert(Date.now() - start < SOON_MS, `not so after ${SOON_MS} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Sends bytes as they are. @returns what comes back until the server closes, or something matches */
+function rawly(port, text, until) {
+  return new Promise((resolve, reject) => {
+    let answer = "";
+    const socket = connect(port, "127.0.0.1", () => socket.write(text));
+    socket.setTimeout(SOON_MS, () => reject(new Error(`no answer: ${answer}`)));
+    socket.on("data", (bytes) => {
+      answer += bytes.toString("latin1");
+      if (until?.test(answer)) {
+        resolve(answer);
+        socket.destroy();
+      }
+    });
+    socket.on("close", () => resolve(answer));
+    socket.on("error", () => resolve(answer));
+  });
+}
+
+/**
+ * Each takes the adapter's function, and whether it cuts off clients that send on when they have their answer: Deno's
+ * server waits for them to leave, and reads no more.
+ */
+export const CHECKS = {
+  async "bodies, headers and statuses go both ways"(listen) {
+    const seen = [];
+    await listening(listen, async (request) => {
+      const { pathname, search } = new URL(request.url);
+      seen.push(
+        request.method,
+        pathname + search,
+        request.headers.get("x-mine"),
+      );
+      const bytes = new Uint8Array(await request.arrayBuffer());
+      return new Response(bytes.map((byte) => 255 - byte), {
+        status: 201,
+        headers: { "x-size": `${bytes.length}`, "x-request-id": "a" },
+      });
+    }, async ({ url }) => {
+      const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251);
+      const response = await fetch(`${url}a/b%2Fc?d=1`, {
+        method: "POST",
+        body: bytes,
+        headers: { "x-mine": "yes" },
+      });
+      assert.equal(response.status, 201);
+      assert.equal(response.headers.get("x-size"), "300000");
+      assert.deepEqual(
+        new Uint8Array(await response.arrayBuffer()),
+        bytes.map((byte) => 255 - byte),
+      );
+      assert.deepEqual(seen, ["POST", "/a/b%2Fc?d=1", "yes"]);
+      const head = await fetch(url, { method: "HEAD" });
+      assert.deepEqual([head.status, await head.text()], [201, ""]);
+    });
+  },
+
+  async "a client that leaves is noticed while it waits"(listen) {
+    let begun = false;
+    let left = false;
+    await listening(
+      listen,
+      (request) =>
+        new Promise((resolve) => {
+          begun = true;
+          request.signal.addEventListener("abort", () => {
+            left = true;
+            resolve(new Response("too late"));
+          });
+        }),
+      async ({ url }) => {
+        const client = new AbortController();
+        const asked = fetch(url, { signal: client.signal });
+        await until("the request came", () => begun);
+        client.abort();
+        await assert.rejects(asked);
+        await until("the signal is set", () => left);
+      },
+    );
+  },
+
+  async "a stream goes out piece by piece, and ends when its reader leaves"(
+    listen,
+  ) {
+    let pulled = 0;
+    let cancelled = false;
+    await listening(listen, () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            pulled++;
+            controller.enqueue(new TextEncoder().encode(`data: ${pulled}\n\n`));
+            return new Promise((resolve) => setTimeout(resolve, 2));
+          },
+          cancel() {
+            cancelled = true;
+          },
+        }),
+        { headers: { "content-type": "text/event-stream" } },
+      ), async ({ url }) => {
+      const client = new AbortController();
+      const response = await fetch(url, { signal: client.signal });
+      const reader = response.body.getReader();
+      let text = "";
+      while (!text.includes("data: 3\n\n")) {
+        text += new TextDecoder().decode((await reader.read()).value);
+      }
+      assert(text.startsWith("data: 1\n\n"));
+      client.abort();
+      await until("the stream is cancelled", () => cancelled);
+    });
+  },
+
+  async "a stream waits for a client that does not read"(listen) {
+    let sent = 0;
+    const piece = new Uint8Array(2 ** 16);
+    await listening(listen, () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            sent += piece.length;
+            controller.enqueue(piece);
+          },
+        }),
+      ), async ({ port }) => {
+      const socket = connect(port, "127.0.0.1", () => {
+        socket.pause();
+        socket.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+      });
+      await until("something is sent", () => sent > 0);
+      let before = -1;
+      // What buffers take is taken; then nothing more is asked for.
+      await until("it waits", () => {
+        const waits = sent === before;
+        before = sent;
+        return waits;
+      });
+      assert(sent < 2 ** 26, `${sent} bytes for a client that reads none`);
+      socket.destroy();
+    });
+  },
+
+  async "a body that never ends is refused while it comes"(listen, cutsOff) {
+    await listening(listen, async (request) => {
+      let size = 0;
+      const reader = request.body.getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return new Response("all of it");
+        size += value.length;
+        if (size <= 2 ** 16) continue;
+        void reader.cancel().catch(() => {});
+        return new Response("too much", { status: 413 });
+      }
+    }, async ({ port }) => {
+      const answer = await new Promise((resolve, reject) => {
+        let answer = "";
+        let isOver = false;
+        const socket = connect(port, "127.0.0.1", () => {
+          socket.write(
+            "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n",
+          );
+          const send = () => {
+            if (isOver) return;
+            const size = 4096;
+            socket.write(`${size.toString(16)}\r\n${"x".repeat(size)}\r\n`);
+            setTimeout(send, 1);
+          };
+          send();
+        });
+        socket.setTimeout(SOON_MS, () => reject(new Error("no end")));
+        socket.on("data", (bytes) => {
+          answer += bytes.toString("latin1");
+          if (!cutsOff) socket.destroy();
+        });
+        socket.on("error", () => {});
+        socket.on("close", () => {
+          clearTimeout(timer);
+          isOver = true;
+          resolve(answer);
+        });
+        const timer = setTimeout(() => {
+          isOver = true;
+          reject(new Error(`the connection is still open: ${answer}`));
+        }, SOON_MS);
+      });
+      assert.match(answer, /^HTTP\/1\.1 413 /);
+    });
+  },
+
+  async "a body that is cut off is an error of its reader"(listen) {
+    let error;
+    let isRead = false;
+    await listening(listen, async (request) => {
+      try {
+        await request.arrayBuffer();
+        isRead = true;
+      } catch (thrown) {
+        error = thrown;
+      }
+      return new Response("");
+    }, async ({ port }) => {
+      const socket = connect(port, "127.0.0.1", () => {
+        socket.write(
+          "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 100\r\n\r\nabc",
+        );
+        setTimeout(() => socket.destroy(), 50);
+      });
+      socket.on("error", () => {});
+      await until(
+        "the reader hears of it",
+        () => error !== undefined || isRead,
+      );
+      assert(!isRead);
+    });
+  },
+
+  async "what is no request does not get through"(listen) {
+    const paths = [];
+    await listening(listen, (request) => {
+      paths.push(new URL(request.url).pathname);
+      return Promise.resolve(new Response("fine"));
+    }, async ({ port }) => {
+      for (
+        const text of [
+          "nonsense\r\n\r\n",
+          "GET / HTTP/1.1\r\nHost: a b\r\nbad header\r\n\r\n",
+          "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: -5\r\n\r\n",
+          "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+          "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        ]
+      ) {
+        const answer = await rawly(port, text, /\r\n\r\n/);
+        assert(
+          answer === "" || /^HTTP\/1\.1 (4|200)/.test(answer),
+          `${JSON.stringify(text)}: ${answer}`,
+        );
+      }
+      // The server is still there, and what looks like a host is a path.
+      const answer = await rawly(
+        port,
+        "GET //evil/v2?x HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n",
+      );
+      assert.match(answer, /^HTTP\/1\.1 200 /);
+      assert.equal(paths.at(-1), "//evil/v2");
+    });
+  },
+
+  async "closing waits for what is under way"(listen) {
+    let answer;
+    const gate = new Promise((resolve) => answer = resolve);
+    let begun = false;
+    const listener = await listen({
+      fetch() {
+        begun = true;
+        return gate.then(() => new Response("done"));
+      },
+    }, { hostname: "127.0.0.1", port: 0 });
+    const asked = fetch(listener.url).then((response) => response.text());
+    await until("the request came", () => begun);
+    const closed = listener.close(20_000);
+    await assert.rejects(
+      fetch(listener.url, { headers: { connection: "close" } }),
+    );
+    answer();
+    assert.equal(await asked, "done");
+    await closed;
+  },
+
+  async "what takes too long is cut off when it closes"(listen) {
+    let begun = false;
+    const listener = await listen({
+      fetch() {
+        begun = true;
+        return new Promise(() => {});
+      },
+    }, { hostname: "127.0.0.1", port: 0 });
+    const asked = fetch(listener.url).then(({ status }) => status, () => 503);
+    await until("the request came", () => begun);
+    await listener.close(10);
+    assert.equal(await asked, 503);
+  },
+};
