@@ -56,10 +56,10 @@ Deno.test("of a run that departs as a whole a growing step is submitted whole, a
   assert.deepEqual(submitted(serial(), true), {
     0: "(embedding) (attention) (forward) (keys) (attention) (source) forward classifier",
     // Four are left, the first step's: none of an earlier one.
-    4: "(attention)",
+    4: "(attention) (source)",
     // The first step was not the last.
-    8: "(source) (forward) classifier (attention)",
-    12: "(source) (forward) classifier (attention)",
+    8: "(forward) classifier (attention) (source)",
+    12: "(forward) classifier (attention) (source)",
   });
 });
 

@@ -75,14 +75,15 @@ export function countTask(run: Run): boolean {
 
 /**
  * Tasks that a run has in flight, at least, while it goes on in its tail. A quiet run has the rest of a growing
- * step, once it is known that the step before was not the last, and the first task of the next: as workers are
- * first in first out, what is in flight are the last tasks that were submitted.
+ * step, once it is known that the step before was not the last, and the first tasks of the next, which last until
+ * the engine is awake: as workers are first in first out, what is in flight are the last tasks that were submitted.
  */
 export function tasksAhead(
   { isQuiet, tailAt }: Run,
   { cells }: Tail<ActiveRequest>,
 ): number {
-  return isQuiet ? 1 + (tailAt || cells.length) : TAIL_AHEAD;
+  if (!isQuiet) return TAIL_AHEAD;
+  return 1 + tailAt + (tailAt < TAIL_AHEAD ? cells.length : 0);
 }
 
 /** @throws AssertionError when a policy may not submit the node as a row of the cell */

@@ -360,10 +360,10 @@ export const MUTANTS: MutantList = [
   {
     id: "engine.whole-step",
     file: "src/engine/core/run.ts",
-    from: "1 + (tailAt || cells.length)",
-    to: "1 + cells.length",
+    from: "(tailAt < TAIL_AHEAD ? cells.length : 0)",
+    to: "cells.length",
     tests: [QUIET],
-    why: "of a step that may not be, one task is submitted",
+    why: "of a step that may not be, two tasks are submitted",
   },
   {
     id: "engine.steps-fixed",
