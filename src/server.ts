@@ -19,7 +19,18 @@ export {
   type HostOptions,
   type HostState,
 } from "./server/host/engine_host.ts";
-export { OverloadedError } from "./server/host/errors.ts";
+export { ForbiddenError, OverloadedError } from "./server/host/errors.ts";
+export type { Answered, HttpObserver } from "./server/http/http_observer.ts";
+export type { Origin } from "./server/keys/gate.ts";
+export { type KeyEntry, KeyRing, keySha256 } from "./server/keys/key_ring.ts";
+export { KeyedAdmission } from "./server/keys/keyed_admission.ts";
+export { AccessLog } from "./server/observe/access_log.ts";
+export { Monitor, type MonitorOptions } from "./server/monitor.ts";
+export {
+  type TraceApi,
+  type TraceSpan,
+  Tracing,
+} from "./server/observe/tracing.ts";
 export type { HostEnding, HostObserver } from "./server/host/host_observer.ts";
 export type {
   ModelRepository,

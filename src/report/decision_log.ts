@@ -2,6 +2,7 @@
  * The decision log: what a policy launched, waited for, preempted, merged, stretched and split, when and
  * why; and from it, why a request waited and why a batch was not full.
  */
+import { Fifo } from "../base/fifo.ts";
 import { nsToMs } from "../base/units.ts";
 import type { Launch, Note, Task } from "../policy/launch.ts";
 import type { Observer, RequestRecord, TaskRecord } from "../policy/records.ts";
@@ -28,16 +29,33 @@ export interface LoggedWait {
   readonly why: string;
 }
 
+/** How much a log keeps; what is older is forgotten. Default: everything. */
+export interface DecisionLogLimits {
+  /** Requests that have departed. */
+  readonly requestsMax?: number;
+  /** Launches, and as many waits. */
+  readonly decisionsMax?: number;
+}
+
 /** Lines about one gap in a request's life before the rest is only counted. */
 const LINES_MAX = 12;
 
 export class DecisionLog implements Observer {
-  readonly launches: LoggedLaunch[] = [];
-  readonly waits: LoggedWait[] = [];
+  /** By id, in order. */
+  readonly launches = new Map<number, LoggedLaunch>();
+  readonly waits = new Fifo<LoggedWait>();
   readonly requests = new Map<number, RequestRecord>();
+  readonly #requestsMax: number;
+  readonly #decisionsMax: number;
 
   /** @param policy name of the policy that decides */
-  constructor(readonly policy: string) {}
+  constructor(
+    readonly policy: string,
+    { requestsMax = Infinity, decisionsMax = Infinity }: DecisionLogLimits = {},
+  ) {
+    this.#requestsMax = requestsMax;
+    this.#decisionsMax = decisionsMax;
+  }
 
   decided(atNs: number, launch: Launch, id: number): void {
     const { worker, steps, tail, paddedRows = 0, why, notes = [] } = launch;
@@ -45,7 +63,7 @@ export class DecisionLog implements Observer {
     for (const { nodes } of steps) {
       for (const { graph } of nodes) requests.add(graph.owner.id);
     }
-    this.launches[id] = {
+    this.launches.set(id, {
       id,
       atNs,
       worker,
@@ -55,19 +73,23 @@ export class DecisionLog implements Observer {
       why,
       notes,
       endNs: NaN,
-    };
+    });
+    keep(this.launches, this.#decisionsMax);
   }
 
   waited(atNs: number, untilNs: number, why = "no reason given"): void {
     this.waits.push({ atNs, untilNs, why });
+    if (this.waits.size > this.#decisionsMax) this.waits.shift();
   }
 
   task(_task: Task, { launchId, endNs }: TaskRecord): void {
-    this.launches[launchId].endNs = endNs;
+    const launch = this.launches.get(launchId);
+    if (launch) launch.endNs = endNs;
   }
 
   request(_request: Request, record: RequestRecord): void {
     this.requests.set(record.id, record);
+    keep(this.requests, this.#requestsMax);
   }
 
   /**
@@ -79,7 +101,7 @@ export class DecisionLog implements Observer {
     const record = this.requests.get(id);
     if (record === undefined) {
       throw new RangeError(
-        `No request ${id}; there are 0 to ${this.requests.size - 1}`,
+        `No request ${id}; there are ${range(this.requests)}`,
       );
     }
     const { model, arrivalNs, endNs, outcome } = record;
@@ -89,7 +111,7 @@ export class DecisionLog implements Observer {
     ];
     let sinceNs = arrivalNs;
     let before = "";
-    for (const launch of this.launches) {
+    for (const launch of this.launches.values()) {
       if (!launch.requests.includes(id)) continue;
       const at = `at ${ms(launch.atNs)}`;
       const notes = launch.notes.filter((note) => note.requests.includes(id));
@@ -118,10 +140,10 @@ export class DecisionLog implements Observer {
    * @throws RangeError when there is no such launch
    */
   explainBatch(id: number): string[] {
-    const launch = this.launches[id];
+    const launch = this.launches.get(id);
     if (launch === undefined) {
       throw new RangeError(
-        `No launch ${id}; there are 0 to ${this.launches.length - 1}`,
+        `No launch ${id}; there are ${range(this.launches)}`,
       );
     }
     const { atNs } = launch;
@@ -134,7 +156,7 @@ export class DecisionLog implements Observer {
       !launch.requests.includes(request.id)
     ).sort((a, b) => a.id - b.id);
     for (const { id, arrivalNs } of others) {
-      const running = this.launches.find((other) =>
+      const running = [...this.launches.values()].find((other) =>
         other.atNs <= atNs && other.endNs > atNs && other.id !== launch.id &&
         other.requests.includes(id)
       );
@@ -152,7 +174,7 @@ export class DecisionLog implements Observer {
 
   #between(fromNs: number, untilNs: number): string[] {
     const events: { atNs: number; text: string }[] = [];
-    for (const launch of this.launches) {
+    for (const launch of this.launches.values()) {
       const overlaps = launch.atNs < untilNs &&
         (launch.atNs >= fromNs || launch.endNs > fromNs);
       if (!overlaps) continue;
@@ -182,6 +204,24 @@ export class DecisionLog implements Observer {
     }
     return more > 0 ? [...lines, `  and ${more} decisions more`] : lines;
   }
+}
+
+/** Forgets the oldest entries. */
+function keep(entries: Map<number, unknown>, most: number): void {
+  for (const oldest of entries.keys()) {
+    if (entries.size <= most) return;
+    entries.delete(oldest);
+  }
+}
+
+/** Numbers that there are. */
+function range(entries: ReadonlyMap<number, unknown>): string {
+  const ids = [...entries.keys()];
+  return ids.length === 0
+    ? "none"
+    : `${ids.reduce((a, b) => Math.min(a, b))} to ${
+      ids.reduce((a, b) => Math.max(a, b))
+    }`;
 }
 
 function describe(launch: LoggedLaunch): string {

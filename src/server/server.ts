@@ -8,11 +8,15 @@ import { BodyBudget } from "./http/body_budget.ts";
 import { BODY_LIMITS, type BodyLimits } from "./http/body_limits.ts";
 import { httpErrorOf } from "./http/error_status.ts";
 import { checkHead, HEAD_LIMITS, type HeadLimits } from "./http/head_limits.ts";
+import type { Answered, HttpObserver } from "./http/http_observer.ts";
 import type { HttpError } from "./http/http_error.ts";
 import { requestIdOf } from "./http/request_id.ts";
 import { errorResponse } from "./http/respond.ts";
 import type { Protocol } from "./http/route.ts";
 import { type Match, Router } from "./http/router.ts";
+import { openGate, type Origin } from "./keys/gate.ts";
+import type { KeyRing } from "./keys/key_ring.ts";
+import type { Monitor } from "./monitor.ts";
 import { PROTOCOLS } from "./protocols.ts";
 
 /** Options of {@linkcode createServer}. */
@@ -30,6 +34,12 @@ export interface ServerOptions {
    * a URL of 8192 characters; 100 headers of 16,384 characters together.
    */
   limits?: Partial<BodyLimits & HeadLimits>;
+  /** Who may call what; default: anybody may ask models for something, and calls of administrators are off. */
+  keys?: KeyRing;
+  /** Answers `/metrics` and explains requests; its observers have to be the host's. Default: nobody does. */
+  monitor?: Monitor;
+  /** Hear of each request and its answer. */
+  observers?: readonly HttpObserver[];
   /** Hears of errors that are the server's own, which clients are told nothing of; default: the console's `error`. */
   onError?: (error: unknown, requestId: string) => void;
 }
@@ -38,8 +48,11 @@ export interface ServerOptions {
 export interface Server {
   /** Runs models. */
   readonly host: EngineHost;
-  /** Answers a request; never rejects. */
-  fetch(request: Request): Promise<Response>;
+  /**
+   * Answers a request; never rejects.
+   * @param origin what is known of the connection
+   */
+  fetch(request: Request, origin?: Origin): Promise<Response>;
   /** Takes no more requests, lets those that have come finish. An engine that was given stays open. */
   close(): Promise<void>;
 }
@@ -80,21 +93,46 @@ export function createServer(
     protocols = PROTOCOLS,
     repository,
     version = "unknown",
+    observers = [],
     onError = (error) => console.error("Shoal:", error),
   } = options;
-  const router = new Router(protocols);
+  const router = new Router([
+    ...protocols,
+    ...options.monitor?.protocols ?? [],
+  ]);
   const limits = { ...BODY_LIMITS, ...HEAD_LIMITS, ...options.limits };
   const budget = new BodyBudget(limits.bytesTogetherMax);
 
-  async function answer(request: Request, id: string): Promise<Response> {
+  async function answer(
+    request: Request,
+    id: string,
+    origin: Origin,
+  ): Promise<{ response: Response; answered: Answered }> {
     let match: Match | undefined;
+    let key: string | undefined;
     const body = new Body(request, limits, budget);
+    const told = (response: Response, error?: unknown) => ({
+      response,
+      answered: {
+        status: response.status,
+        ...(match && {
+          route: match.route.path,
+          protocol: match.protocol.name,
+          ...(match.params["model"] && { model: match.params["model"] }),
+        }),
+        ...(key !== undefined && { key }),
+        ...(error !== undefined && { error }),
+      },
+    });
     try {
       checkHead(request, limits);
       const url = new URL(request.url);
       match = router.find(request.method, url.pathname);
-      if (match.route.scope === "infer") {
-        const refusal = host.refusal();
+      const { scope, method } = match.route;
+      key = (await openGate(scope, request, options.keys, origin))?.name;
+      if (scope === "infer" && method === "POST") {
+        // Of the highest priority: what the body says nobody knows yet.
+        const refusal = host.refusal(1);
         if (refusal) throw refusal;
       }
       const response = await match.route.handle({
@@ -107,28 +145,46 @@ export function createServer(
         version,
         signal: request.signal,
         requestId: id,
+        ...(key !== undefined && { key }),
       });
-      return request.method === "HEAD"
-        ? new Response(null, response)
-        : response;
+      return told(
+        request.method === "HEAD" ? new Response(null, response) : response,
+      );
     } catch (error) {
       const protocol = match?.protocol ?? protocols[0];
-      const told: HttpError = httpErrorOf(error, protocol.overloadedStatus);
-      if (told.status === 500) onError(error, id);
-      return errorResponse(told, protocol.errorBody(told));
+      const asTold: HttpError = httpErrorOf(error, protocol.overloadedStatus);
+      if (asTold.status === 500) onError(error, id);
+      return told(errorResponse(asTold, protocol.errorBody(asTold)), error);
     } finally {
       body.release();
     }
   }
 
+  /** What an observer throws is no request's fault. */
+  function safely<T>(id: string, tell: () => T): T | undefined {
+    try {
+      return tell();
+    } catch (error) {
+      onError(error, id);
+      return undefined;
+    }
+  }
+
   return {
     host,
-    async fetch(request) {
+    async fetch(request, origin = {}) {
       const id = requestIdOf(request);
-      const response = await answer(request, id);
+      const ended = observers.map((observer) =>
+        safely(id, () => observer.began(request, id))
+      );
+      const { response, answered } = await answer(request, id, origin);
       response.headers.set("x-request-id", id);
+      for (const end of ended) safely(id, () => end?.(answered));
       return response;
     },
-    close: () => host.close(),
+    close() {
+      options.monitor?.close();
+      return host.close();
+    },
   };
 }

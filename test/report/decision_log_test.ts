@@ -88,7 +88,7 @@ Deno.test("explainBatch() says where everybody else was", () => {
 
 Deno.test("explainBatch() tells stretches", () => {
   const log = logged(dvabatch({ policy: "III" }), [0, 2]);
-  const launch = log.launches.find(({ notes }) =>
+  const launch = [...log.launches.values()].find(({ notes }) =>
     notes.some(({ op }) => op === "stretch")
   )!;
   line(log.explainBatch(launch.id), "stretch of 1: Policy III");

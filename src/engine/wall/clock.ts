@@ -2,7 +2,7 @@
  * The one place that reads the wall clock. Nanoseconds count from the start of the engine's thread;
  * worker threads report in absolute milliseconds, as their clocks start elsewhere.
  */
-import { msToNs } from "../../base/units.ts";
+import { msToNs, nsToMs } from "../../base/units.ts";
 
 /** Now, in nanoseconds of the engine's thread. */
 export function wallNs(): number {
@@ -17,6 +17,11 @@ export function absoluteMs(): number {
 /** From `absoluteMs` of any thread to nanoseconds of this one. */
 export function fromAbsoluteMs(ms: number): number {
   return msToNs(ms - performance.timeOrigin);
+}
+
+/** Of nanoseconds of this thread: milliseconds since 1970. */
+export function absoluteMsOf(ns: number): number {
+  return performance.timeOrigin + nsToMs(ns);
 }
 
 /** Now, as ISO 8601, for reports. */

@@ -23,9 +23,12 @@ export interface AdmissionLimits {
    * where priorities are heeded. Default 128.
    */
   readonly runningMax: number;
-  /** Triton's `priority_levels`. Default 3. */
+  /**
+   * Triton's `priority_levels`. With several, what a request would be refused for is known only when its body has been
+   * read. Default 1: priorities make no difference.
+   */
   readonly priorityLevels: number;
-  /** Triton's `default_priority_level`: of requests that say 0, nothing, or no level. Default 2. */
+  /** Triton's `default_priority_level`: of requests that say 0, nothing, or no level. Default: the middle. */
   readonly priorityDefault: number;
   /** Workers, as far as known: how fast work goes away before it has been seen. Default 1. */
   readonly workers: number;
@@ -36,8 +39,8 @@ const DEFAULTS: AdmissionLimits = {
   queueCostMs: 30_000,
   queueMax: 10_000,
   runningMax: 128,
-  priorityLevels: 3,
-  priorityDefault: 2,
+  priorityLevels: 1,
+  priorityDefault: 1,
   workers: 1,
 };
 
@@ -64,12 +67,13 @@ export function admissionLimits(
     value !== undefined
   );
   const limits: AdmissionLimits = { ...DEFAULTS, ...Object.fromEntries(said) };
-  const { priorityLevels, priorityDefault } = limits;
-  if (priorityDefault <= priorityLevels) return limits;
-  if (checked.priorityDefault === undefined) {
-    return { ...limits, priorityDefault: priorityLevels };
+  const { priorityLevels } = limits;
+  const middle = Math.ceil(priorityLevels / 2);
+  const { priorityDefault = middle } = checked;
+  if (priorityDefault > priorityLevels) {
+    throw new RangeError(
+      `"priorityDefault" is one of ${priorityLevels} levels, got ${priorityDefault}`,
+    );
   }
-  throw new RangeError(
-    `"priorityDefault" is one of ${priorityLevels} levels, got ${priorityDefault}`,
-  );
+  return { ...limits, priorityDefault };
 }

@@ -94,6 +94,16 @@ export class CostAdmission implements Admission {
     return this.#runningNs + this.#waiting.workNs();
   }
 
+  /** Its clock. */
+  nowNs(): number {
+    return this.#time.nowNs();
+  }
+
+  /** What a request is expected to cost, in nanoseconds of a worker's time; 0 while nothing is known. */
+  costNs({ served, input }: HostRequest): number {
+    return this.estimateOf(served.model).workNs(1, requestSize(input));
+  }
+
   /** What is known of a model's requests. */
   estimateOf(model: Model): CostEstimate {
     let estimate = this.#estimates.get(model);
@@ -121,10 +131,7 @@ export class CostAdmission implements Admission {
     return isNext ? this.#start(ticket) : this.#wait(ticket);
   }
 
-  /**
-   * Why a request of which nothing is known but its priority would be refused now, whatever it brings: asked before its
-   * body is read.
-   */
+  /** See Admission. */
   refusal(priority = 0): OverloadedError | undefined {
     const level = this.#levelOf(priority);
     if (this.#waiting.lastBelow(level)) return undefined;

@@ -358,11 +358,12 @@ export class EngineHost {
     let next: Generation | undefined;
     if (models.length > 0) {
       const number = this.#generations++;
+      const decides = policy(models);
       const engine = await ServingEngine.create({
         ...settings,
         models: models.map(({ model }) => model),
-        policy: policy(models),
-        observer: this.#engineObserver(number, models),
+        policy: decides,
+        observer: this.#engineObserver(number, models, decides.name),
         ...(this.#options.onError && { onError: this.#options.onError }),
       });
       next = new Generation(number, engine, new Set(models), true);
@@ -381,9 +382,13 @@ export class EngineHost {
     this.#retired.add(done);
   }
 
-  #engineObserver(generation: number, models: readonly ServedModel[]) {
+  #engineObserver(
+    generation: number,
+    models: readonly ServedModel[],
+    policy: string,
+  ) {
     const observers = this.#observers.flatMap((observer) => {
-      const heard = observer.engine?.(generation, models);
+      const heard = observer.engine?.(generation, models, policy);
       return heard ? [heard] : [];
     });
     return tee(...observers);

@@ -19,6 +19,22 @@ export class UnavailableError extends Error {
 }
 
 /**
+ * Whoever asks may not use this model.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { ForbiddenError } from "@shoal/core/server";
+ *
+ * assert.equal(new ForbiddenError("This key may not use this model").name, "ForbiddenError");
+ * ```
+ */
+export class ForbiddenError extends Error {
+  /** "ForbiddenError". */
+  override name = "ForbiddenError";
+}
+
+/**
  * More is asked for than can be done in time. The request was not begun, so that it may be sent again.
  *
  * @example

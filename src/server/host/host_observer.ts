@@ -18,8 +18,15 @@ export interface HostEnding {
 
 /** Hooks that the host calls synchronously; what they throw is reported, and changes nothing. */
 export interface HostObserver {
-  /** Hears of what an engine does: called for each generation, from 0 on, before its engine is made. */
-  engine?(generation: number, models: readonly ServedModel[]): Observer;
+  /**
+   * Hears of what an engine does: called for each generation, from 0 on, before its engine is made.
+   * @param policy name of the policy that decides there
+   */
+  engine?(
+    generation: number,
+    models: readonly ServedModel[],
+    policy: string,
+  ): Observer;
   /** A request came, before it was admitted. */
   arrived?(request: HostRequest): void;
   /** It was admitted, and the engine has it now. */

@@ -7,6 +7,7 @@ import {
   WorkerError,
 } from "../../engine/core/errors.ts";
 import {
+  ForbiddenError,
   InputError,
   NotFoundError,
   OverloadedError,
@@ -37,6 +38,7 @@ export function httpErrorOf(
     new HttpError(status, (error as Error).message, headers, { cause: error });
   if (error instanceof InputError) return as(400);
   if (error instanceof NotFoundError) return as(404);
+  if (error instanceof ForbiddenError) return as(403);
   // The row was alone to blame: those beside it in its batches did not notice.
   if (error instanceof CellError) return as(422);
   if (error instanceof OverloadedError) {

@@ -5,8 +5,11 @@ import type { Body } from "./body.ts";
 import type { OverloadedStatus } from "./error_status.ts";
 import type { HttpError } from "./http_error.ts";
 
-/** Who may call a route: anybody; whoever may ask models for something; administrators. */
-export type Scope = "open" | "infer" | "admin";
+/**
+ * Who may call a route: anybody; whoever may ask models for something; administrators, with their key; these, and whoever
+ * sits at this machine.
+ */
+export type Scope = "open" | "infer" | "admin" | "local";
 
 /** A request as routes see it. */
 export interface Context {

@@ -105,7 +105,7 @@ function inputOf(
 
 /** What the reserved parameters come to (Triton's "schedule_policy"). */
 function runOptions(
-  { signal, requestId }: Context,
+  { signal, requestId, key }: Context,
   { priority = 0, timeout = 0 }: Parameters,
 ): HostRunOptions {
   const isWhole = (value: unknown): value is number =>
@@ -126,6 +126,7 @@ function runOptions(
     id: requestId,
     signal,
     priority,
+    ...(key !== undefined && { key }),
     ...(timeout > 0 && { finishMs: timeout / US_PER_MS }),
   };
 }

@@ -14,7 +14,10 @@ const MS = 1e6;
 /** One at a time, a millisecond for each unit of size. */
 function machine(limits: Partial<AdmissionLimits> = {}, batchSizeMax = 1) {
   const time = new VirtualTime();
-  const admission = new CostAdmission({ runningMax: 1, ...limits }, time);
+  const admission = new CostAdmission(
+    { runningMax: 1, priorityLevels: 3, ...limits },
+    time,
+  );
   return new Machine(
     time,
     admission,

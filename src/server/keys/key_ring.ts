@@ -1,0 +1,163 @@
+/**
+ * Bearer keys. A server knows their SHA-256 only: keys are random and long, so that a quick hash keeps them (what a slow
+ * one is for is words that people choose), and a file of hashes opens nothing. What a request brings is hashed and
+ * compared with every one of them, byte by byte to the end, so that the time it takes says nothing about any.
+ */
+import {
+  checkedOptions,
+  type Checks,
+  finitePositive,
+  listOf,
+  ofType,
+  oneOf,
+} from "../../base/checked_options.ts";
+
+/** A key, as a server knows it. */
+export interface KeyEntry {
+  /** What logs and metrics call its holder. */
+  readonly name: string;
+  /** 64 hexadecimal digits: the SHA-256 of the key. */
+  readonly sha256: string;
+  /** What it opens: "infer", models (default); "admin": everything. */
+  readonly scope?: "infer" | "admin";
+  /** Names of models that it may ask for something; default: all. */
+  readonly models?: readonly string[];
+  /** Requests that it may make each second, on average; default: any number. */
+  readonly requestsPerSecond?: number;
+  /** Requests that it may make at once after a pause; default: those of a second, at least 1. */
+  readonly burst?: number;
+  /** Work that its requests may be each second, in milliseconds of one worker's time; default: as much as there is. */
+  readonly costMsPerSecond?: number;
+}
+
+const ENTRY_CHECKS: Checks<KeyEntry> = {
+  name: ofType("string"),
+  sha256(name, value) {
+    if (typeof value === "string" && /^[0-9a-fA-F]{64}$/.test(value)) return;
+    // Whatever it is, it may be a key.
+    throw new TypeError(`"${name}" is 64 hexadecimal digits, a key's SHA-256`);
+  },
+  scope: oneOf(["infer", "admin"]),
+  models: listOf(ofType("string")),
+  requestsPerSecond: finitePositive,
+  burst: finitePositive,
+  costMsPerSecond: finitePositive,
+};
+
+/** Characters of a key; a longer one is none, and is not hashed. */
+const CHARACTERS_MAX = 512;
+
+/**
+ * Keys that open a server.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { KeyRing, keySha256 } from "@shoal/core/server";
+ *
+ * const keys = new KeyRing([{ name: "app", sha256: await keySha256("a long random string") }]);
+ * const headers = { authorization: "Bearer a long random string" };
+ * assert.equal((await keys.find(new Headers(headers)))?.name, "app");
+ * assert.equal(await keys.find(new Headers({ authorization: "Bearer another" })), undefined);
+ * ```
+ */
+export class KeyRing {
+  readonly #entries: readonly KeyEntry[];
+  readonly #digests: readonly Uint8Array[];
+
+  /**
+   * Checks entries; each is copied.
+   * @throws TypeError or RangeError on one that is none, or when two have one name
+   */
+  constructor(entries: readonly KeyEntry[]) {
+    this.#entries = entries.map((entry) =>
+      checkedOptions("a key", entry, ENTRY_CHECKS, ["name", "sha256"])
+    );
+    const names = new Set(this.#entries.map(({ name }) => name));
+    if (names.size < entries.length) {
+      throw new RangeError("Two keys have one name");
+    }
+    this.#digests = this.#entries.map(({ sha256 }) => bytesOfHex(sha256));
+  }
+
+  /** All of them. */
+  get entries(): readonly KeyEntry[] {
+    return this.#entries;
+  }
+
+  /** Whether there is an administrator's key. */
+  get hasAdmin(): boolean {
+    return this.#entries.some(({ scope }) => scope === "admin");
+  }
+
+  /**
+   * The key that a request came with: `Authorization: Bearer KEY`, or `Basic` with the key as password, as browsers send
+   * it; undefined when there is none, or it is not one of these.
+   */
+  async find(headers: Headers): Promise<KeyEntry | undefined> {
+    const presented = presentedKey(headers.get("authorization"));
+    if (presented === undefined || presented.length > CHARACTERS_MAX) return;
+    const digest = await sha256(presented);
+    let found: KeyEntry | undefined;
+    this.#digests.forEach((known, i) => {
+      let difference = 0;
+      for (let at = 0; at < known.length; at++) {
+        difference |= known[at] ^ digest[at];
+      }
+      if (difference === 0) found = this.#entries[i];
+    });
+    return found;
+  }
+}
+
+/** @returns undefined where there is no key, or none of these forms */
+function presentedKey(authorization: string | null): string | undefined {
+  const [, scheme, rest] = /^(\w+) +(.+)$/.exec(authorization ?? "") ?? [];
+  switch (scheme?.toLowerCase()) {
+    case "bearer":
+      return rest.trim();
+    case "basic":
+      return passwordOf(rest);
+    default:
+      return undefined;
+  }
+}
+
+/** RFC 7617: what follows the first colon. */
+function passwordOf(base64: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+    const text = new TextDecoder().decode(bytes);
+    const colon = text.indexOf(":");
+    return colon < 0 ? undefined : text.slice(colon + 1);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What a server is to know of a key.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { keySha256 } from "@shoal/core/server";
+ *
+ * assert.match(await keySha256("a long random string"), /^[0-9a-f]{64}$/);
+ * ```
+ */
+export async function keySha256(key: string): Promise<string> {
+  return Array.from(
+    await sha256(key),
+    (byte) => byte.toString(16).padStart(2, "0"),
+  ).join("");
+}
+
+async function sha256(text: string): Promise<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+}
+
+function bytesOfHex(hex: string): Uint8Array {
+  return Uint8Array.from(hex.match(/../g)!, (byte) => parseInt(byte, 16));
+}

@@ -1,0 +1,166 @@
+/**
+ * What a server does, in figures for Prometheus: histograms of time and of batches, requests that run and wait, and what
+ * was refused, why. Labels are model, version and policy, and the reason of a refusal: what clients choose is in none.
+ */
+import { NS_PER_MS, NS_PER_S } from "../../base/units.ts";
+import { wallNs } from "../../engine/wall/clock.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Task } from "../../policy/launch.ts";
+import type { Observer, TaskRecord } from "../../policy/records.ts";
+import type { HostEnding, HostObserver } from "../host/host_observer.ts";
+import type { HostRequest } from "../host/host_request.ts";
+import type { ServedModel } from "../host/served_model.ts";
+import {
+  CounterFamily,
+  exposition,
+  type Family,
+  GaugeFamily,
+  HistogramFamily,
+  type Labels,
+} from "./exposition.ts";
+import { processFigures } from "./process_figures.ts";
+import { reasonOf } from "./refusal_reason.ts";
+
+const MS_PER_S = NS_PER_S / NS_PER_MS;
+
+/** From half a millisecond to a minute. */
+const SECONDS = [
+  ...[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
+  ...[1, 2.5, 5, 10, 30, 60],
+];
+const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+const RATIOS = [0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 0.9];
+
+/** Figures of a host. */
+export class ServerMetrics implements HostObserver {
+  readonly #queue = new HistogramFamily(
+    "shoal_queue_seconds",
+    "Time from a request's arrival to the start of its first batch, of those that were served.",
+    SECONDS,
+  );
+  readonly #execute = new HistogramFamily(
+    "shoal_execute_seconds",
+    "Time from the start of a request's first batch to the end of its last one, of those that were served.",
+    SECONDS,
+  );
+  readonly #request = new HistogramFamily(
+    "shoal_request_seconds",
+    "Time from a request's arrival to its result, of those that were served.",
+    SECONDS,
+  );
+  readonly #batchSize = new HistogramFamily(
+    "shoal_batch_size",
+    "Rows of a task that advanced a request.",
+    ROWS,
+  );
+  readonly #padding = new HistogramFamily(
+    "shoal_padding_ratio",
+    "Share of a task's tokens, or rows where there are none, that were computed to fill a shape.",
+    RATIOS,
+  );
+  readonly #running = new GaugeFamily(
+    "shoal_requests_running",
+    "Requests that were given to the engine and have not ended.",
+  );
+  readonly #waiting = new GaugeFamily(
+    "shoal_requests_waiting",
+    "Requests that wait for the engine to have room.",
+  );
+  readonly #served = new CounterFamily(
+    "shoal_requests_served_total",
+    "Requests that ended with a result.",
+  );
+  readonly #refused = new CounterFamily(
+    "shoal_requests_refused_total",
+    "Requests that were refused before anything of them was computed, by reason.",
+  );
+  readonly #failed = new CounterFamily(
+    "shoal_requests_failed_total",
+    "Requests that ended without a result after they were admitted, by reason.",
+  );
+  readonly #families: readonly Family[] = [
+    ...[this.#queue, this.#execute, this.#request],
+    ...[this.#batchSize, this.#padding, this.#running, this.#waiting],
+    ...[this.#served, this.#refused, this.#failed],
+  ];
+  readonly #labels = new WeakMap<Model, Labels>();
+  /** When a request was given to the engine. */
+  readonly #startsNs = new Map<string, number>();
+  #policy = "";
+
+  /** What a scrape reads. */
+  text(): string {
+    return exposition([...this.#families, ...processFigures()]);
+  }
+
+  /** See HostObserver. */
+  engine(
+    _generation: number,
+    models: readonly ServedModel[],
+    policy: string,
+  ): Observer {
+    this.#policy = policy;
+    for (const served of models) this.#labelsOf(served);
+    return { task: (task, record) => this.#ran(task, record) };
+  }
+
+  /** See HostObserver. */
+  arrived({ served }: HostRequest): void {
+    this.#waiting.with(this.#labelsOf(served)).add(1);
+  }
+
+  /** See HostObserver. */
+  started({ served, label }: HostRequest): void {
+    const labels = this.#labelsOf(served);
+    this.#waiting.with(labels).add(-1);
+    this.#running.with(labels).add(1);
+    this.#startsNs.set(label, wallNs());
+  }
+
+  /** See HostObserver. */
+  ended(request: HostRequest, ending: HostEnding): void {
+    const labels = this.#labelsOf(request.served);
+    const startNs = this.#startsNs.get(request.label);
+    this.#startsNs.delete(request.label);
+    const gauge = startNs === undefined ? this.#waiting : this.#running;
+    gauge.with(labels).add(-1);
+    const { outcome, error, timing, endNs } = ending;
+    if (outcome !== "done") {
+      const family = outcome === "refused" ? this.#refused : this.#failed;
+      family.with({ ...labels, reason: reasonOf(error) }).add(1);
+      return;
+    }
+    const { arrivalNs } = request;
+    this.#served.with(labels).add(1);
+    this.#request.with(labels).observe((endNs - arrivalNs) / NS_PER_S);
+    if (timing === undefined || startNs === undefined) return;
+    this.#queue.with(labels).observe(
+      (startNs - arrivalNs) / NS_PER_S + timing.queuedMs / MS_PER_S,
+    );
+    this.#execute.with(labels).observe(timing.ranMs / MS_PER_S);
+  }
+
+  #ran({ nodes }: Task, { rows, padding, tokens }: TaskRecord): void {
+    if (nodes.length === 0) return;
+    const labels = this.#labels.get(nodes[0].graph.owner.model);
+    // A model that no request of the host has asked for is nobody's here.
+    if (labels === undefined) return;
+    this.#batchSize.with(labels).observe(rows);
+    const [done, filled] = tokens
+      ? [tokens.done, tokens.padding]
+      : [rows, padding];
+    if (done + filled > 0) {
+      this.#padding.with(labels).observe(filled / (done + filled));
+    }
+  }
+
+  #labelsOf({ model, name, version }: ServedModel): Labels {
+    let labels = this.#labels.get(model);
+    if (labels === undefined) {
+      // Of the policy that it was first served under: what has begun has to end under the same labels.
+      labels = { model: name, version, policy: this.#policy };
+      this.#labels.set(model, labels);
+    }
+    return labels;
+  }
+}

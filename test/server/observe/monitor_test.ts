@@ -1,0 +1,188 @@
+/** What a server tells of itself: figures, explanations, its log, and spans. */
+import assert from "node:assert/strict";
+import { DeadlineError } from "../../../src/engine/core/errors.ts";
+import { OverloadedError } from "../../../src/server/host/errors.ts";
+import type { Admission } from "../../../src/server/host/admission.ts";
+import { AccessLog } from "../../../src/server/observe/access_log.ts";
+import { Monitor } from "../../../src/server/monitor.ts";
+import { reasonOf } from "../../../src/server/observe/refusal_reason.ts";
+import { inferBody, withServer } from "../serving_host.ts";
+
+/** Values of all samples of a name, by their labels. */
+function samples(text: string, name: string): Record<string, number> {
+  const found: Record<string, number> = {};
+  for (const line of text.split("\n")) {
+    const match = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line);
+    if (match?.[1] === name) found[match[2] ?? ""] = Number(match[3]);
+  }
+  return found;
+}
+
+const INTENTS = 'model="intents",version="1",policy="cellular"';
+
+Deno.test("figures count what was served, how long it took, and the batches", async () => {
+  const monitor = new Monitor();
+  const host = { observers: monitor.observers };
+  await withServer({ monitor, host }, async (ask) => {
+    const before = await (await ask("/metrics")).text();
+    assert.deepEqual(samples(before, "shoal_requests_served_total"), {});
+    const answers = await Promise.all(
+      [[1, 2, 3], [4, 5]].map((tokens) =>
+        ask("/v2/models/intents/infer", {
+          method: "POST",
+          body: inferBody(tokens),
+        })
+      ),
+    );
+    assert(answers.every(({ status }) => status === 200));
+    const response = await ask("/metrics");
+    assert.match(
+      response.headers.get("content-type")!,
+      /^text\/plain; version=/,
+    );
+    const text = await response.text();
+    const one = (name: string) => samples(text, name)[INTENTS];
+    assert.equal(one("shoal_requests_served_total"), 2);
+    assert.equal(one("shoal_requests_running"), 0);
+    assert.equal(one("shoal_requests_waiting"), 0);
+    for (const time of ["queue", "execute", "request"]) {
+      assert.equal(one(`shoal_${time}_seconds_count`), 2);
+      assert(one(`shoal_${time}_seconds_sum`) > 0);
+    }
+    const queued = one("shoal_queue_seconds_sum");
+    const executed = one("shoal_execute_seconds_sum");
+    assert(queued + executed <= one("shoal_request_seconds_sum"));
+    // Five steps and two heads, some of them of both.
+    const batches = one("shoal_batch_size_count");
+    assert(batches >= 4 && batches <= 7, `${batches}`);
+    assert.equal(one("shoal_batch_size_sum"), 7);
+    assert.equal(one("shoal_padding_ratio_count"), batches);
+    assert(samples(text, "process_resident_memory_bytes")[""] > 1e6);
+  });
+});
+
+Deno.test("what was not served is counted by its reason", async () => {
+  const monitor = new Monitor();
+  let refuses = true;
+  const admission: Admission = {
+    admit() {
+      if (refuses) throw new OverloadedError("full", 10, "late");
+      return () => {};
+    },
+  };
+  const host = { observers: monitor.observers, admission };
+  await withServer({ monitor, host }, async (ask, { host }) => {
+    const intents = host.find("intents");
+    await assert.rejects(host.run(intents, { tokens: [1] }));
+    refuses = false;
+    await assert.rejects(host.run(intents, { tokens: ["x"] }));
+    const tokens = new Int32Array(5000);
+    await assert.rejects(
+      host.run(intents, { tokens }, { finishMs: 0.01 }),
+      DeadlineError,
+    );
+    const text = await (await ask("/metrics")).text();
+    assert.deepEqual(samples(text, "shoal_requests_refused_total"), {
+      [`${INTENTS},reason="late"`]: 1,
+      [`${INTENTS},reason="input"`]: 1,
+    });
+    assert.deepEqual(samples(text, "shoal_requests_failed_total"), {
+      [`${INTENTS},reason="deadline"`]: 1,
+    });
+    assert.equal(samples(text, "shoal_requests_waiting")[INTENTS], 0);
+    assert.equal(samples(text, "shoal_requests_running")[INTENTS], 0);
+  });
+  assert.equal(reasonOf(new DOMException("gone", "AbortError")), "cancelled");
+  assert.equal(reasonOf("whatever"), "internal");
+});
+
+Deno.test("a request is explained: with whom it ran, and why", async () => {
+  const monitor = new Monitor({ explainMax: 4 });
+  const host = { observers: monitor.observers };
+  await withServer({ monitor, host }, async (ask) => {
+    const infer = (id: string, tokens: number[]) =>
+      ask("/v2/models/intents/infer", {
+        method: "POST",
+        headers: { "x-request-id": id },
+        body: inferBody(tokens),
+      });
+    const explained = async (id: string, model = "intents") => {
+      const response = await ask(`/v2/models/${model}/explain/${id}`);
+      return { status: response.status, ...await response.json() };
+    };
+    await Promise.all([infer("a", [1, 2, 3]), infer("b", [4, 5])]);
+    const [a, b] = [await explained("a"), await explained("b")];
+    assert.equal(a.outcome, "done");
+    assert.equal(a.policy, "cellular");
+    // A step for each word, and the head.
+    assert.equal(a.launches.length, 4);
+    assert.equal(b.launches.length, 3);
+    // They came together, and swam together.
+    const both = [...a.requests, ...b.requests].sort();
+    assert.deepEqual(a.launches[0].requests, both);
+    assert.deepEqual(a.launches[2].requests, a.requests);
+    assert.equal(b.launches[0].launch, a.launches[0].launch);
+    for (const { at_ms, ran_ms, why } of a.launches) {
+      assert(at_ms >= 0 && ran_ms > 0 && at_ms + ran_ms <= a.took_ms + 1);
+      assert.equal(typeof why, "string");
+    }
+    assert(a.text.some((line: string) => line.includes("in launch")));
+    assert.equal((await explained("c")).status, 404);
+    assert.equal((await explained("a", "others")).status, 404);
+    // The last four are kept.
+    for (const id of ["c", "d", "e", "f"]) await infer(id, [1]);
+    assert.equal((await explained("b")).status, 404);
+    assert.equal((await explained("c")).status, 200);
+    await infer("bad", []);
+    const bad = await explained("bad");
+    assert.equal(bad.outcome, "refused");
+    assert.equal(bad.reason, "input");
+    assert.deepEqual(bad.launches, []);
+  });
+});
+
+Deno.test("the access log has a line for each request, and nothing that it brought", async () => {
+  const lines: string[] = [];
+  const observers = [new AccessLog((line) => lines.push(line))];
+  await withServer({ observers }, async (ask) => {
+    await ask("/v2/models/intents/infer?secret=1", {
+      method: "POST",
+      headers: { "x-request-id": "mine", authorization: "Bearer secret" },
+      body: inferBody(),
+    });
+    await ask("/secretless/path", { method: "POST", body: "secret" });
+    await ask("/v2/models/intents/infer", { method: "POST", body: "{secret" });
+  });
+  const [done, missing, bad] = lines.map((line) => JSON.parse(line));
+  const { time, took_ms, ...rest } = done;
+  assert(!Number.isNaN(Date.parse(time)) && took_ms > 0);
+  assert.deepEqual(rest, {
+    ...{ id: "mine", method: "POST", path: "/v2/models/intents/infer" },
+    ...{ status: 200, protocol: "oip", model: "intents" },
+  });
+  assert.equal(missing.status, 404);
+  assert.equal(bad.status, 400);
+  assert.match(bad.error, /Error$/);
+  assert(lines.every((line) => !/secret(?!less)/.test(line)), lines.join("\n"));
+});
+
+Deno.test("an observer that throws changes no answer", async () => {
+  const errors: unknown[] = [];
+  const observers = [
+    {
+      began: () => () => {
+        throw new Error("ended");
+      },
+    },
+    {
+      began() {
+        throw new Error("began");
+      },
+    },
+  ];
+  const onError = (error: unknown) => void errors.push(error);
+  await withServer({ observers, onError }, async (ask) => {
+    assert.equal((await ask("/v2/health/live")).status, 200);
+  });
+  assert.deepEqual(errors.map(String), ["Error: began", "Error: ended"]);
+});
