@@ -16,8 +16,9 @@ import { reasonOf } from "../observe/refusal_reason.ts";
 
 const FRAME_MS = 200;
 
-/** Of a frame: tasks, rows of a task that are named, and requests that ended. */
-const TASKS_MAX = 200;
+/** Of a frame: tasks, requests that are named in them, those in one task, and requests that ended. */
+const TASKS_MAX = 1000;
+const NAMED_MAX = 4000;
 const ROWS_MAX = 64;
 const ENDED_MAX = 500;
 
@@ -70,6 +71,7 @@ export class LiveFeed implements HostObserver {
   #timer: ReturnType<typeof setInterval> | undefined;
   #tasks: TaskLine[] = [];
   #ended: EndedLine[] = [];
+  #named = 0;
   #leftOut = 0;
   #frames = 0;
   #running = 0;
@@ -164,10 +166,12 @@ export class LiveFeed implements HostObserver {
     if (rows === 0) return;
     this.#addToCurve(cell, rows + padding, endNs - startNs);
     if (this.#readers.size === 0) return;
-    if (this.#tasks.length === TASKS_MAX) {
+    const named = Math.min(nodes.length, ROWS_MAX);
+    if (this.#tasks.length === TASKS_MAX || this.#named + named > NAMED_MAX) {
       this.#leftOut++;
       return;
     }
+    this.#named += named;
     this.#tasks.push([
       worker,
       cell,
@@ -216,6 +220,7 @@ export class LiveFeed implements HostObserver {
     };
     this.#tasks = [];
     this.#ended = [];
+    this.#named = 0;
     this.#leftOut = 0;
     for (const reader of this.#readers) this.#send(reader, frame);
   }

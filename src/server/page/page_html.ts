@@ -29,8 +29,8 @@ export const PAGE_HTML = `<!doctype html>
   <section class="wide">
     <h2>Requests in batches</h2>
     <p>A line is a request, from its first batch to its last; a block is a batch that it was in; blocks that begin and
-    end together are one batch. The last four seconds.</p>
-    <canvas id="swim" role="img" aria-label="Requests joining and leaving batches over the last four seconds"></canvas>
+    end together are one batch. The last two seconds.</p>
+    <canvas id="swim" role="img" aria-label="Requests joining and leaving batches over the last two seconds"></canvas>
     <ul id="cells" class="legend"></ul>
   </section>
   <section>

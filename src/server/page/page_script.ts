@@ -1,7 +1,7 @@
 /** What the page does, in plain JavaScript; see page_html.ts. */
 export const PAGE_SCRIPT = String.raw`
 "use strict";
-const SWIM_MS = 4000, QUEUE_MS = 120000, LATENCY_MS = 60000, TRACKS = 48;
+const SWIM_MS = 2000, QUEUE_MS = 120000, LATENCY_MS = 60000, TRACKS = 48;
 const at = (id) => document.getElementById(id);
 
 const probe = document.createElement("span");
@@ -40,7 +40,7 @@ function trackOf(label, endMs) {
   let track = tracks.get(label);
   if (track === undefined) {
     let free = 0;
-    while (free < TRACKS && taken[free] > endMs - 150) free++;
+    while (free < TRACKS && taken[free] > endMs - 20) free++;
     if (free === TRACKS) return undefined;
     track = { line: free };
     tracks.set(label, track);
@@ -98,7 +98,8 @@ function figures(nowMs) {
 const ms = (value) =>
   value >= 1000 ? (value / 1000).toFixed(2) + " s"
   : value >= 10 ? value.toFixed(0) + " ms"
-  : value.toFixed(value >= 1 ? 1 : 3) + " ms";
+  : value >= 1 ? value.toFixed(1) + " ms"
+  : value > 0 ? (value * 1000).toFixed(0) + " µs" : "0";
 
 function canvas(id) {
   const element = at(id), ratio = devicePixelRatio || 1;
@@ -121,7 +122,7 @@ function steps(most, count) {
   return list;
 }
 
-const LEFT = 44, BOTTOM = 20, TOP = 8, RIGHT = 8;
+const LEFT = 52, BOTTOM = 20, TOP = 8, RIGHT = 18;
 
 function axes({ context, width, height }, { xs, ys, xText, yText, x, y }) {
   context.strokeStyle = colour("--line");
@@ -150,9 +151,9 @@ function drawSwim() {
   const x = (t) => width - RIGHT - (nowMs - t) / SWIM_MS * (width - LEFT - RIGHT);
   const line = (height - BOTTOM - TOP) / TRACKS;
   axes(view, {
-    xs: [0, 1, 2, 3, 4].map((s) => nowMs - s * 1000),
+    xs: [0, 0.5, 1, 1.5, 2].map((s) => nowMs - s * 1000),
     ys: [], x, y: () => 0, yText: String,
-    xText: (t) => "-" + Math.round((nowMs - t) / 1000) + " s",
+    xText: (t) => t === nowMs ? "now" : "-" + ((nowMs - t) / 1000).toFixed(1) + " s",
   });
   context.save();
   context.beginPath();
