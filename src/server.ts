@@ -1,5 +1,6 @@
 /** Serving over HTTP: one `fetch` handler that speaks the field's protocols, for every runtime. @module */
 export type * from "./onnx.ts";
+export type * from "./text.ts";
 export type { AdmissionLimits } from "./server/admission/admission_limits.ts";
 export type { CostEstimate } from "./server/admission/cost_estimate.ts";
 export { CostAdmission } from "./server/admission/cost_admission.ts";
@@ -53,8 +54,14 @@ export { servedDecoder } from "./server/models/served_decoder.ts";
 export { servedOnnx } from "./server/models/served_onnx.ts";
 export type { ServedOptions } from "./server/models/served_options.ts";
 export { servedStream } from "./server/models/served_stream.ts";
+export { servedText } from "./server/models/served_text.ts";
 export { servedTokens } from "./server/models/served_tokens.ts";
 export { HttpError } from "./server/http/http_error.ts";
+export type {
+  Connection,
+  Socket,
+  SocketHandlers,
+} from "./server/http/socket.ts";
 export type { Context, Protocol, Route, Scope } from "./server/http/route.ts";
 export type { Body } from "./server/http/body.ts";
 export type { BodyLimits } from "./server/http/body_limits.ts";

@@ -13,6 +13,7 @@ import type { HttpError } from "./http/http_error.ts";
 import { requestIdOf } from "./http/request_id.ts";
 import { errorResponse } from "./http/respond.ts";
 import type { Protocol } from "./http/route.ts";
+import type { Connection } from "./http/socket.ts";
 import { type Match, Router } from "./http/router.ts";
 import { openGate, type Origin } from "./keys/gate.ts";
 import type { KeyRing } from "./keys/key_ring.ts";
@@ -50,9 +51,9 @@ export interface Server {
   readonly host: EngineHost;
   /**
    * Answers a request; never rejects.
-   * @param origin what is known of the connection
+   * @param connection what is known of its connection, and what the runtime can do with it
    */
-  fetch(request: Request, origin?: Origin): Promise<Response>;
+  fetch(request: Request, connection?: Origin & Connection): Promise<Response>;
   /** Takes no more requests, lets those that have come finish. An engine that was given stays open. */
   close(): Promise<void>;
 }
@@ -106,7 +107,7 @@ export function createServer(
   async function answer(
     request: Request,
     id: string,
-    origin: Origin,
+    connection: Origin & Connection,
   ): Promise<{ response: Response; answered: Answered }> {
     let match: Match | undefined;
     let key: string | undefined;
@@ -129,7 +130,7 @@ export function createServer(
       const url = new URL(request.url);
       match = router.find(request.method, url.pathname);
       const { scope, method } = match.route;
-      key = (await openGate(scope, request, options.keys, origin))?.name;
+      key = (await openGate(scope, request, options.keys, connection))?.name;
       if (scope === "infer" && method === "POST") {
         // Of the highest priority: what the body says nobody knows yet.
         const refusal = host.refusal(1);
@@ -146,6 +147,7 @@ export function createServer(
         signal: request.signal,
         requestId: id,
         ...(key !== undefined && { key }),
+        ...(connection.openSocket && { openSocket: connection.openSocket }),
       });
       return told(
         request.method === "HEAD" ? new Response(null, response) : response,
@@ -172,12 +174,12 @@ export function createServer(
 
   return {
     host,
-    async fetch(request, origin = {}) {
+    async fetch(request, connection = {}) {
       const id = requestIdOf(request);
       const ended = observers.map((observer) =>
         safely(id, () => observer.began(request, id))
       );
-      const { response, answered } = await answer(request, id, origin);
+      const { response, answered } = await answer(request, id, connection);
       response.headers.set("x-request-id", id);
       for (const end of ended) safely(id, () => end?.(answered));
       return response;

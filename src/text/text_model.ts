@@ -9,7 +9,13 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { TextFileError, TextTooLongError } from "./errors.ts";
 import { checkedGenerate, type GenerateOptions } from "./generate_options.ts";
 import { type GeneratedPiece, Generation } from "./generation.ts";
-import { normalized, pooled, sigmoid, softmax } from "./pooling.ts";
+import {
+  normalized,
+  pooled,
+  type Pooling,
+  sigmoid,
+  softmax,
+} from "./pooling.ts";
 import {
   type RunText,
   runTexts,
@@ -84,6 +90,8 @@ export class TextModel {
   readonly tokensMax: number;
   /** Names of classes, where they are known. */
   readonly labels: readonly string[] | undefined;
+  /** How rows of tokens make a text's, where its output has a row for each. */
+  readonly pooling: Pooling;
   readonly #inputs: TokenInputs;
   readonly #options: TextModelOptions;
   readonly #generation: Generation;
@@ -101,6 +109,7 @@ export class TextModel {
     this.model = model;
     this.tokenizer = tokenizer;
     this.labels = options.labels;
+    this.pooling = options.pooling ?? "mean";
     this.#inputs = new TokenInputs(model);
     this.tokensMax = Math.min(
       options.tokensMax ?? Infinity,
@@ -163,14 +172,13 @@ export class TextModel {
       options,
       EMBED_CHECKS as Checks<EmbedOptions<Options>>,
     );
-    const { pooling = "mean" } = this.#options;
     return await this.#each(run, texts, rest, (run, rows) => {
       const output = this.#outputOf(run, [...TEXT_OUTPUTS, ...TOKEN_OUTPUTS]);
       const width = output.shape.at(-1) ?? 1;
       const data = floatsOf(output);
       const row = output.shape.length < 3
         ? data.slice()
-        : pooled(data, rows, width, pooling);
+        : pooled(data, rows, width, this.pooling);
       if (dimensions !== undefined && dimensions > row.length) {
         throw new RangeError(
           `"dimensions" are at most ${row.length}, got ${dimensions}`,

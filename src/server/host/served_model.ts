@@ -1,6 +1,7 @@
 /** A model as protocols see it: what it is called, what it takes and gives on the wire, and the engine's model behind. */
 import type { Model } from "../../graph/model.ts";
 import type { Result } from "../../graph/result.ts";
+import type { TextModel } from "../../text/text_model.ts";
 import type { Datatype, WireElements } from "./datatypes.ts";
 
 /** What a model is for; protocols look for the kinds that they serve. */
@@ -56,6 +57,8 @@ export interface ServedModel {
   readonly maxBatchSize: number;
   /** Rows that an input has, if it may have several; absent: it is always one. */
   rowsOf?(input: unknown): number;
+  /** Of a model of texts: the way from text to its input, and back. */
+  readonly text?: TextModel;
   /** Settings beyond these, as the model's configuration file has them, in snake_case; told on request. */
   readonly config: Readonly<Record<string, unknown>>;
   /**

@@ -4,6 +4,7 @@ import type { ModelRepository } from "../host/model_repository.ts";
 import type { Body } from "./body.ts";
 import type { OverloadedStatus } from "./error_status.ts";
 import type { HttpError } from "./http_error.ts";
+import type { Connection } from "./socket.ts";
 
 /**
  * Who may call a route: anybody; whoever may ask models for something; administrators, with their key; these, and whoever
@@ -12,7 +13,7 @@ import type { HttpError } from "./http_error.ts";
 export type Scope = "open" | "infer" | "admin" | "local";
 
 /** A request as routes see it. */
-export interface Context {
+export interface Context extends Connection {
   /** As it came; its body is read through `body`. */
   readonly request: Request;
   /** Its address. */

@@ -1,0 +1,32 @@
+/** WebSockets as protocols see them, whatever the runtime makes of them. */
+
+/** The server's side of a WebSocket of text messages. */
+export interface Socket {
+  /** Does nothing when it is closed. */
+  send(text: string): void;
+  /**
+   * Ends it.
+   * @param code 1000, or from RFC 6455, section 7.4
+   */
+  close(code: number, reason: string): void;
+}
+
+/** Who hears of a socket. */
+export interface SocketHandlers {
+  /** It may be sent to from now on. */
+  opened(socket: Socket): void;
+  /** What the client sent. */
+  message(text: string): void;
+  /** However it came about. Nothing follows. */
+  closed(): void;
+}
+
+/** What a runtime can do with the connection of a request. */
+export interface Connection {
+  /**
+   * Makes a WebSocket of it.
+   * @param protocol that of those that the client offers (`Sec-WebSocket-Protocol`) which is chosen, if any
+   * @returns what the request is to be answered with
+   */
+  openSocket?(handlers: SocketHandlers, protocol?: string): Response;
+}

@@ -1,0 +1,118 @@
+/** From a request for answers to pieces of text: a request to the engine for each answer. */
+import type { Model } from "../../graph/model.ts";
+import type { GenerateOptions } from "../../text/generate_options.ts";
+import type { GeneratedPiece as TextPiece } from "../../text/generation.ts";
+import type { Text } from "../../text/text_options.ts";
+import { accepts } from "../../text/token_inputs.ts";
+import type { HostRunOptions } from "../host/run_options.ts";
+import type { Context } from "../http/route.ts";
+import type { ServedText } from "../texts/served_text.ts";
+import { asInputError, textRunners } from "../texts/text_request.ts";
+import type { Generated, GeneratedPiece } from "./answers.ts";
+
+/** What is asked of a model. */
+export interface Asked {
+  readonly prompts: readonly Text[];
+  /** Answers to each prompt. */
+  readonly choices: number;
+  /** Most tokens of an answer; undefined: as many as there is room for. */
+  readonly maxTokens: number | undefined;
+  readonly stop: readonly string[];
+  /** Undefined: 1, OpenAI's default, where the model draws at all. */
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly topK: number | undefined;
+  readonly seed: number | undefined;
+  /** Whether special tokens go around prompts: a chat's template has put them in. */
+  readonly addSpecialTokens: boolean;
+  /** Whether answers begin with their prompts. */
+  readonly echo: boolean;
+}
+
+/**
+ * Begins all answers.
+ * @param signal ends them
+ * @throws InputError when a prompt or an option cannot be
+ */
+export function generate(
+  context: Context,
+  served: ServedText,
+  asked: Asked,
+  signal: AbortSignal,
+): Generated {
+  const { text } = served;
+  const { stream } = textRunners(context, served);
+  const { prompts, choices, maxTokens, seed, addSpecialTokens, echo } = asked;
+  const drawing = drawingOf(served, asked);
+  try {
+    const counts = prompts.map((prompt) =>
+      text.encode(prompt, { addSpecialTokens }).ids.length
+    );
+    const answers = prompts.flatMap((prompt) =>
+      Array.from({ length: choices }, (_, choice) => {
+        const options: GenerateOptions<HostRunOptions> = {
+          request: { signal },
+          addSpecialTokens,
+          stop: asked.stop,
+          ...(maxTokens !== undefined && { maxTokens }),
+          ...drawing,
+          // Answers to one prompt are drawn apart, and the same ones each time.
+          ...(seed !== undefined && { seed: seed + choice }),
+        };
+        return pieces(
+          text.generate(stream, prompt, options),
+          echo ? textOf(served, prompt) : "",
+        );
+      })
+    );
+    return {
+      promptTokens: counts.reduce((sum, count) => sum + count, 0),
+      choices: answers,
+    };
+  } catch (error) {
+    throw asInputError(error);
+  }
+}
+
+/** How tokens are drawn. A model that draws none takes the likeliest one, which OpenAI's default is not. */
+function drawingOf(
+  { text }: ServedText,
+  { temperature, topP, topK }: Asked,
+): Pick<GenerateOptions, "temperature" | "topP" | "topK"> {
+  return {
+    temperature: temperature ?? (draws(text.model) ? 1 : 0),
+    // OpenAI takes 0, which keeps one token.
+    ...(topP !== undefined && { topP: Math.max(topP, Number.MIN_VALUE) }),
+    ...(topK !== undefined && { topK }),
+  };
+}
+
+function draws(model: Model): boolean {
+  return accepts(model, { tokens: [0], temperature: 1 });
+}
+
+/** An answer, behind what it begins with. */
+async function* pieces(
+  source: AsyncIterable<TextPiece>,
+  opening: string,
+): AsyncGenerator<GeneratedPiece, void, undefined> {
+  let before = opening;
+  try {
+    for await (const { text, tokens, end } of source) {
+      yield {
+        text: before + text,
+        tokens: tokens.length,
+        ...(end && { finishReason: end.finishReason }),
+      };
+      before = "";
+    }
+  } catch (error) {
+    throw asInputError(error);
+  }
+}
+
+function textOf({ text }: ServedText, prompt: Text): string {
+  return typeof prompt === "string"
+    ? prompt
+    : text.tokenizer.decode(prompt, false);
+}

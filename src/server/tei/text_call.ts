@@ -1,0 +1,135 @@
+/** A request to a model of texts: the texts go to the engine one by one, what they cost goes into the answer's headers. */
+import { wallNs } from "../../engine/wall/clock.ts";
+import { NS_PER_MS } from "../../base/units.ts";
+import type { TextOptions } from "../../text/text_options.ts";
+import type { TextResult } from "../../text/text_results.ts";
+import type { RunText } from "../../text/run_texts.ts";
+import type { HostRunOptions } from "../host/run_options.ts";
+import type { ServedKind } from "../host/served_model.ts";
+import { jsonResponse } from "../http/respond.ts";
+import type { Context } from "../http/route.ts";
+import { namedText, onlyText, type ServedText } from "../texts/served_text.ts";
+import { asInputError, textRunners } from "../texts/text_request.ts";
+import { FieldError } from "../wire/fields.ts";
+import { charactersOf, computeHeaders } from "./compute_headers.ts";
+import type { TextInput, TextOrPair } from "./inputs.ts";
+import type { TruncationDirection } from "./requests.ts";
+
+/** Most texts of a request, where the model's configuration does not say. */
+const BATCH_SIZE_MAX = 32;
+
+/** A model's limits and habits as this protocol has them. */
+export interface TeiSettings {
+  readonly batchSizeMax: number;
+  /** Whether texts that are too long are cut where the request does not say. */
+  readonly autoTruncate: boolean;
+}
+
+/** Of its configuration: `max_client_batch_size` and `auto_truncate`. */
+export function settingsOf({ config }: ServedText): TeiSettings {
+  const { max_client_batch_size: most, auto_truncate: cuts } = config;
+  return {
+    batchSizeMax: typeof most === "number" ? most : BATCH_SIZE_MAX,
+    autoTruncate: cuts !== false,
+  };
+}
+
+/** The model that a path names, or the only one of one of the kinds. */
+export function textOf(
+  { host, params }: Context,
+  kinds: readonly ServedKind[],
+): ServedText {
+  const name = params["model"];
+  return name === undefined
+    ? onlyText(host, kinds)
+    : namedText(host, name, kinds);
+}
+
+/** What requests have in common. */
+interface CommonFields {
+  readonly truncate?: boolean | undefined;
+  readonly truncation_direction: TruncationDirection;
+  readonly prompt_name?: string | undefined;
+}
+
+/** @throws FieldError: models here have none */
+export function checkPrompt(name: string | undefined): void {
+  if (name === undefined) return;
+  throw new FieldError(
+    "names a prompt, and the model has none",
+    "unsupported",
+    "prompt_name",
+  );
+}
+
+/** @throws FieldError where a prompt is asked for */
+export function textOptions(
+  context: Context,
+  served: ServedText,
+  fields: CommonFields,
+): TextOptions<HostRunOptions> {
+  checkPrompt(fields.prompt_name);
+  return {
+    request: { signal: context.signal },
+    truncate: fields.truncate ?? settingsOf(served).autoTruncate,
+    truncationSide: fields.truncation_direction,
+  };
+}
+
+/**
+ * Runs texts and answers with what they come to.
+ * @param characters of every text
+ * @param run what is done with them, a result each
+ * @param form the body, of all results
+ * @throws InputError, and the host's errors
+ */
+export async function answered<Result extends TextResult>(
+  context: Context,
+  served: ServedText,
+  characters: readonly number[],
+  run: (run: RunText<HostRunOptions>) => Promise<readonly Result[]>,
+  form: (results: readonly Result[]) => unknown,
+): Promise<Response> {
+  const startNs = wallNs();
+  const runners = textRunners(context, served);
+  let tokenizedNs = startNs;
+  const times: { queueNs: number; inferenceNs: number }[] = [];
+  const results = await run(async (input, options) => {
+    const index = times.length;
+    const arrivalNs = wallNs();
+    // All texts are encoded before the first one goes to the engine.
+    if (index === 0) tokenizedNs = arrivalNs;
+    times.push({ queueNs: 0, inferenceNs: 0 });
+    const result = await runners.run(input, options);
+    const inferenceNs = result.timing.ranMs * NS_PER_MS;
+    const queueNs = Math.max(0, wallNs() - arrivalNs - inferenceNs);
+    times[index] = { queueNs, inferenceNs };
+    return result;
+  }).catch((error) => {
+    throw asInputError(error);
+  });
+  const costs = results.map(({ tokens }, i) => ({
+    characters: characters[i],
+    tokens,
+    tokenizationNs: (tokenizedNs - startNs) / results.length,
+    ...times[i],
+  }));
+  const response = jsonResponse(form(results));
+  const headers = computeHeaders(costs, wallNs() - startNs);
+  for (const [name, value] of Object.entries(headers)) {
+    response.headers.set(name, value);
+  }
+  return response;
+}
+
+/** Characters of inputs; ids count as one each. */
+export function charactersIn(
+  inputs: readonly (TextInput | TextOrPair)[],
+): number[] {
+  return inputs.map((input) =>
+    typeof input === "string" ? charactersOf(input) : input.reduce<number>(
+      (sum, part) => sum + (typeof part === "string" ? charactersOf(part) : 1),
+      0,
+    )
+  );
+}

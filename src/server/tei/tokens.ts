@@ -1,0 +1,53 @@
+/**
+ * `/tokenize` and `/decode`.
+ * Deviation: a token's place in its text is null, which the protocol allows: the tokenizer does not tell it. A token's
+ * text is the vocabulary's.
+ */
+import type { ServedKind } from "../host/served_model.ts";
+import { jsonResponse } from "../http/respond.ts";
+import type { Context } from "../http/route.ts";
+import { checkBatch } from "./inputs.ts";
+import { decodeRequest, tokenizeRequest } from "./requests.ts";
+import { checkPrompt, settingsOf, textOf } from "./text_call.ts";
+
+const ANY: readonly ServedKind[] = [
+  "embedding",
+  "classifier",
+  "reranker",
+  "decoder",
+];
+
+/** Tokens of texts, of any length. */
+export async function tokenize(context: Context): Promise<Response> {
+  const request = tokenizeRequest(await context.body.json());
+  const { inputs } = request.inputs;
+  const served = textOf(context, ANY);
+  checkBatch("inputs", inputs, settingsOf(served).batchSizeMax);
+  checkPrompt(request.prompt_name);
+  const { tokenizer } = served.text;
+  return jsonResponse(inputs.map((text) => {
+    const { ids } = tokenizer.encode(text, {
+      addSpecialTokens: request.add_special_tokens,
+    });
+    return Array.from(ids, (id) => ({
+      id,
+      text: tokenizer.idToToken(id) ?? "",
+      special: tokenizer.isSpecial(id),
+      start: null,
+      stop: null,
+    }));
+  }));
+}
+
+/** Texts of tokens. */
+export async function decode(context: Context): Promise<Response> {
+  const request = decodeRequest(await context.body.json());
+  const { inputs } = request.ids;
+  const served = textOf(context, ANY);
+  checkBatch("ids", inputs, settingsOf(served).batchSizeMax);
+  return jsonResponse(
+    inputs.map((ids) =>
+      served.text.tokenizer.decode(ids, request.skip_special_tokens)
+    ),
+  );
+}
