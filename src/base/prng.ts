@@ -9,7 +9,10 @@ import { fnv1a } from "./hash.ts";
 export class Prng {
   readonly #generator: RandomGenerator;
 
-  /** @param seed an integer; equal seeds give equal sequences */
+  /**
+   * @param seed an integer; equal seeds give equal sequences. First draws of small seeds are small: where seeds are
+   * numbers in a row, fork once.
+   */
   constructor(readonly seed: number) {
     if (!Number.isSafeInteger(seed)) {
       throw new RangeError(`A seed is an integer, got ${describe(seed)}`);
@@ -17,7 +20,11 @@ export class Prng {
     this.#generator = xoroshiro128plus(seed | 0);
   }
 
-  /** An independent stream for one purpose, so that adding a draw here never moves another. */
+  /**
+   * An independent stream for one purpose, so that adding a draw here never moves another. Labels that differ in their
+   * last character alone have first draws that follow it (of 1,000 running numbers 2 to 82 in a twentieth): for streams
+   * by number draw their seeds.
+   */
   fork(label: string): Prng {
     return new Prng(fnv1a(`${this.seed}/${label}`) | 0);
   }

@@ -65,6 +65,21 @@ Deno.test("another seed draws other tokens; without temperature the largest scor
   assert(drawn.size >= 7, `${drawn.size} of 8 seeds differ`);
 });
 
+Deno.test("first tokens of seeds that are near each other are drawn apart", async () => {
+  const model = await loadOnnx(FILE, { decoder: { ...DECODER, sample: true } });
+  const requests = Array.from({ length: 200 }, (_, seed) => ({
+    ...{ tokens: [4, 2], maxSteps: 1, seed, temperature: 100 },
+  }));
+  const counts = new Map<number, number>();
+  for (const { tokens: { data } } of runRequests(model, requests)) {
+    const token = Number(data[0]);
+    counts.set(token, (counts.get(token) ?? 0) + 1);
+  }
+  // As good as even among 17: 12 each.
+  assert.equal(counts.size, 17);
+  assert(Math.max(...counts.values()) < 30, [...counts].join(" "));
+});
+
 Deno.test("banned tokens are never chosen", async () => {
   const banned = [5, 7, 9];
   const model = await loadOnnx(FILE, {

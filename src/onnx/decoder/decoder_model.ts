@@ -355,7 +355,8 @@ class Decoder {
     graph.ids(Array.from({ length: last + steps }, (_, i) => i));
     if (this.#isSampled) {
       graph.rows(settings);
-      const draws = new Prng(seed);
+      // Forked: first draws of seeds that are near each other are, too.
+      const draws = new Prng(seed).fork("draws");
       graph.rows(Array.from({ length: steps }, () => draws.float()));
     }
     for (const cache of this.#step.cell.caches) {
