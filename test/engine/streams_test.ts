@@ -5,12 +5,8 @@ import {
   cellular,
   ClosedError,
   DeadlineError,
-  defineCell,
-  defineStream,
-  f32,
   graph,
   gruStream,
-  i32,
   lstm,
   lstmStream,
   type Policy,
@@ -19,9 +15,9 @@ import {
   ServingEngine,
   type ServingOptions,
   type StreamModel,
-  tensor,
 } from "../../src/mod.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
+import { fragileStream, TABLE_ROWS } from "./stream_models.ts";
 
 const model = lstmStream({ hidden: 5, features: 3, classes: 2 });
 const gru = gruStream({ hidden: 4, features: 3 });
@@ -198,50 +194,11 @@ Deno.test("a cancelled or late frame leaves the state as it was", async () => {
   assert.equal(stream.frames, 3);
 });
 
-/** Two cells of which the second fails on ids outside its table; both have written a state by then. */
-const table = tensor([3, 2], Float32Array.of(1, 2, 3, 4, 5, 6));
-const adder = defineCell({
-  name: "adder",
-  inputs: { x: f32(2), sum: f32(2) },
-  body: (op, { x, sum }) => ({ sum: op.Add(x, sum) }),
-});
-const looker = defineCell({
-  name: "looker",
-  inputs: { id: i32(), sum: f32(2), seen: f32(2) },
-  body: (op, { id, sum, seen }) => ({
-    y: op.Add(op.Gather(table, id), sum),
-    seen: op.Add(seen, sum),
-  }),
-});
-const fragile = defineStream({
-  name: "fragile",
-  cells: [adder, looker],
-  inputs: { x: f32(2), id: i32() },
-  states: {
-    sum: { ...f32(2), from: "sumNext" },
-    seen: { ...f32(2), from: "seen", initial: Float32Array.of(10, 20) },
-  },
-  outputs: { y: "f32", seen: "f32" },
-  frame(graph, { x, id, sum, seen }) {
-    const row = (data: typeof x) => graph.row(data, 0, 2);
-    const added = graph.node(adder, { x: row(x), sum: row(sum) });
-    const total = graph.output(added, "sum");
-    const looked = graph.node(looker, {
-      id: graph.id(id, 0),
-      sum: total,
-      seen: row(seen),
-    });
-    graph.result("sumNext", total);
-    graph.result("y", graph.output(looked, "y"));
-    graph.result("seen", graph.output(looked, "seen"));
-  },
-});
-
 Deno.test("a frame of several cells that fails half-way leaves all states as they were", async () => {
   for (const workers of [0, 1]) {
-    await using engine = await created({ models: [fragile], workers });
-    const stream = engine.open(fragile);
-    const others = times(3, () => engine.open(fragile));
+    await using engine = await created({ models: [fragileStream], workers });
+    const stream = engine.open(fragileStream);
+    const others = times(3, () => engine.open(fragileStream));
     const push = async (id: number) => {
       const frame = { x: [1, 2], id: [id] };
       const [result] = await Promise.all([
@@ -251,7 +208,7 @@ Deno.test("a frame of several cells that fails half-way leaves all states as the
       return result;
     };
     assert.deepEqual(await push(0), [[2, 4], [11, 22]]);
-    assert(await push(3) instanceof CellError);
+    assert(await push(TABLE_ROWS) instanceof CellError);
     assert(await push(-1) instanceof CellError);
     assert.deepEqual(await push(1), [[5, 8], [13, 26]]);
     assert.equal(stream.frames, 2);
@@ -292,7 +249,7 @@ Deno.test("what a stream may do wrong is an error of its own", async () => {
   // deno-lint-ignore no-explicit-any -- what types forbid
   const open = (model: any, options?: any) => () => engine.open(model, options);
   assert.throws(open(other), /no model of streams/);
-  assert.throws(open(fragile), /not one of this engine's models/);
+  assert.throws(open(fragileStream), /not one of this engine's models/);
   assert.throws(open(model, { pendingMax: 0 }), RangeError);
   const snapshot = await stream.snapshot();
   assert.throws(open(gru, { snapshot }), /is of model "lstm-stream"/);

@@ -55,10 +55,26 @@ export const MUTANTS: MutantList = [
   {
     id: "lowering.concat-places",
     file: "src/engine/lowering/rows.ts",
-    from: "      bytes += partBytes;\n",
+    from: "      bytes += count * partBytes;\n",
     to: "",
     tests: [RANDOM_CELLS],
     why: "parts of a Concat lie one after the other",
+  },
+  {
+    id: "lowering.concat-mirrored",
+    file: "src/engine/lowering/rows.ts",
+    from: "    apart = next.start - last.start;\n",
+    to: "    apart = Math.abs(next.start - last.start);\n",
+    tests: ["test/engine/lowering_test.ts"],
+    why: "slices that are mirrored are copied with a distance below 0",
+  },
+  {
+    id: "lowering.needed-calls",
+    file: "src/engine/lowering/needed_calls.ts",
+    from: "!read.has(call.to.own)",
+    to: "read.has(call.to.own)",
+    tests: ["test/engine/lowering_test.ts"],
+    why: "tables that are read are computed, others are not",
   },
   {
     id: "lowering.residual-rows",
