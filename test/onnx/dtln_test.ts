@@ -5,13 +5,12 @@
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import { defineCell, f32, row } from "../../src/graph/cell_builder.ts";
-import type { FrameData } from "../../src/graph/stream_model.ts";
 import type { CellSource } from "../../src/models/cell_source.ts";
 import { dtln } from "../../src/models/dtln.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
-import { runRequests } from "../run_requests.ts";
+import { runFrames, signalToNoise, type States } from "./run_frames.ts";
 import {
   added,
   denoiseNaively,
@@ -27,31 +26,13 @@ const KEPT = WINDOW - HOP;
 const BINS = WINDOW / 2 + 1;
 
 type Dtln = ReturnType<typeof dtln>;
-type States = Record<string, FrameData>;
-
-const STATES = ["before", "rest", "state1", "state2"] as const;
 
 /** Runs a signal through, frame by frame, and gives what comes out with the last states. */
-function run(
-  model: Dtln,
-  signal: Float32Array,
-  initial: States = {},
-): { samples: Float32Array; states: States } {
-  const frames = Math.floor(signal.length / HOP);
-  const samples = new Float32Array(frames * HOP);
-  let states = initial;
-  for (let t = 0; t < frames; t++) {
-    const input = {
-      samples: signal.subarray(t * HOP, (t + 1) * HOP),
-      ...states,
-    };
-    const [result] = runRequests(model, [input], { slotBytes: 2 ** 24 });
-    samples.set(result.samples.data as Float32Array, t * HOP);
-    states = Object.fromEntries(
-      STATES.map((name) => [name, result[name].data]),
-    );
-  }
-  return { samples, states };
+function run(model: Dtln, signal: Float32Array, initial: States = {}) {
+  const { out, states } = runFrames(model, signal, {
+    ...{ hop: HOP, out: "samples", initial },
+  });
+  return { samples: out, states };
 }
 
 /** @throws unless all numbers are as far apart as `tolerance` times the largest, at most */
@@ -219,16 +200,6 @@ Deno.test("dtln: a stream has the same bits alone and among 200, as frames by th
     assert.deepEqual(alone, run(model, signals[i]).samples, `stream ${i}`);
   }
 });
-
-/** 10 log10 of the powers' ratio of a signal and what is wrong with it. */
-function signalToNoise(signal: Float32Array, noisy: Float32Array): number {
-  let [power, noise] = [0, 0];
-  signal.forEach((value, i) => {
-    power += value ** 2;
-    noise += (noisy[i] - value) ** 2;
-  });
-  return 10 * Math.log10(power / noise);
-}
 
 Deno.test("dtln: less noise", async () => {
   const folders = dtlnFolders("dtln");

@@ -15,6 +15,30 @@ const SHAPES = "test/onnx/control_shapes_test.ts";
 
 export const MUTANTS: MutantList = [
   {
+    id: "onnx.trim-taps",
+    file: "src/onnx/lower/trim_taps.ts",
+    from: "if (at >= 0 && at < size) return true;",
+    to: "if (at > 0 && at < size) return true;",
+    tests: ["test/onnx/trim_taps_test.ts"],
+    why: "a tap that meets an element stays",
+  },
+  {
+    id: "onnx.lstm-bytes",
+    file: "src/onnx/quantize/lstm_layer.ts",
+    from: "dims: [directions * rows, k], data }",
+    to: "dims: [directions, rows * k], data }",
+    tests: ["test/onnx/quantize_recurrent_test.ts"],
+    why: "every column of an LSTM has a scale of its own",
+  },
+  {
+    id: "onnx.draws-of-seeds",
+    file: "src/onnx/decoder/decoder_model.ts",
+    from: 'new Prng(seed).fork("draws")',
+    to: "new Prng(seed)",
+    tests: ["test/onnx/sampled_decoders_test.ts"],
+    why: "seeds in a row draw first tokens apart",
+  },
+  {
     id: "onnx.passed-on-type",
     file: "src/onnx/simplify/simplify.ts",
     from: "return from !== null && from === result.type;",
