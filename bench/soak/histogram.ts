@@ -31,6 +31,14 @@ export class LogHistogram {
     this.#max = Math.max(this.#max, value);
   }
 
+  /** Adds all that another one has counted. */
+  addAll(other: LogHistogram): void {
+    while (this.#counts.length < other.#counts.length) this.#counts.push(0);
+    other.#counts.forEach((count, bucket) => this.#counts[bucket] += count);
+    this.#count += other.#count;
+    this.#max = Math.max(this.#max, other.#max);
+  }
+
   /**
    * Nearest-rank percentile, up to 2 % too large; NaN without values.
    * @param share in (0, 1]

@@ -1,4 +1,4 @@
-/** CPU time of this process and of the thread that asks. */
+/** CPU time of this process and of the thread that asks, and time for which that one waited for a processor. */
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { NS_PER_MS } from "../../src/base/units.ts";
@@ -26,12 +26,22 @@ export function cpuSince(before: CpuMs): CpuMs {
   };
 }
 
-/** Linux: time on a processor in nanoseconds comes first (Documentation/scheduler/sched-stats.rst). */
 function mainMs(): number | undefined {
+  return mainTimes()?.ranMs;
+}
+
+/** Time for which the first thread could have run and had no processor; undefined where the system does not tell. */
+export function waitedMs(): number | undefined {
+  return mainTimes()?.waitedMs;
+}
+
+/** Linux: nanoseconds on a processor come first, then those of waiting (Documentation/scheduler/sched-stats.rst). */
+function mainTimes(): { ranMs: number; waitedMs: number } | undefined {
   try {
     const { pid } = process;
     const text = readFileSync(`/proc/self/task/${pid}/schedstat`, "utf8");
-    return Number(text.split(" ")[0]) / NS_PER_MS;
+    const [ran, waited] = text.split(" ").map((ns) => Number(ns) / NS_PER_MS);
+    return { ranMs: ran, waitedMs: waited };
   } catch {
     return undefined;
   }

@@ -7,14 +7,14 @@ import type { Policy } from "../../src/policy/policy.ts";
 import type { ProfileTable } from "../../src/policy/profile.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { collectGarbage } from "../soak/collect_garbage.ts";
-import { type Capacity, findCapacity } from "./capacity.ts";
+import { type Capacity, findCapacity, SHORT_LATE_MAX } from "./capacity.ts";
 import { frameProfile } from "./frame_profile.ts";
 import type { StreamSubject } from "./models.ts";
 import { peerFrameMs, type StreamPeer } from "./peers.ts";
 import type { StreamSettings } from "./settings.ts";
 import { type Soaked, soakStreams } from "./soak.ts";
 import { type Simulated, simulateStreams } from "./simulated.ts";
-import { runTrial, type Trial } from "./trial.ts";
+import { LATE_MAX, runTrial, type Trial } from "./trial.ts";
 
 /** One policy on so many workers. */
 export interface Carried extends Capacity {
@@ -64,7 +64,7 @@ export async function measureStreams(
   const { name, model, periodMs } = subject;
   progress(`${name}: batches of frames`);
   const profile = await frameProfile(subject);
-  const { batchSizeMax, seed, seconds } = settings;
+  const { batchSizeMax, seed, seconds, confirmSeconds } = settings;
   const build = (policy: string): Policy =>
     POLICIES[policy].build(policyOptions(policy, { batchSizeMax, profile }));
   const carried: Carried[] = [];
@@ -78,12 +78,21 @@ export async function measureStreams(
         workers,
         slotBytes: SLOT_BYTES,
       });
-      const attempt = (streams: number) => {
-        progress(`${name}: ${policy}, ${workers} workers, ${streams} streams`);
-        return runTrial(engine, subject, { streams, seconds, seed });
-      };
+      const trialOf =
+        (seconds: number, lateMax: number) => (streams: number) => {
+          progress(
+            `${name}: ${policy}, ${workers} workers, ${streams} streams, ${seconds} s`,
+          );
+          return runTrial(engine, subject, { streams, seconds, seed, lateMax });
+        };
+      const attempt = trialOf(seconds, SHORT_LATE_MAX);
       await attempt(FIRST);
-      const capacity = await findCapacity(attempt, FIRST, STREAMS_MAX);
+      const capacity = await findCapacity({
+        attempt,
+        confirm: trialOf(confirmSeconds, LATE_MAX),
+        from: FIRST,
+        most: STREAMS_MAX,
+      });
       const halved = Math.floor(capacity.streams / 2);
       const half = halved > 0 ? await attempt(halved) : undefined;
       carried.push({ policy, workers, ...capacity, half });

@@ -1,11 +1,12 @@
 /** What is streamed, and the same for ONNX Runtime: step models of our own, and the published denoiser and detector where their files are given. */
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { Prng } from "../../src/base/prng.ts";
 import type { Frame, StreamModel } from "../../src/graph/stream_model.ts";
 import { dtln } from "../../src/models/dtln.ts";
 import { gruStream, lstmStream } from "../../src/models/rnn_stream.ts";
 import { silero } from "../../src/models/silero.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
+import { quantizeOnnx } from "../../src/onnx/quantize.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { plainTensor } from "../../src/tensor/plain_tensor.ts";
 import { stepFile } from "./step_file.ts";
@@ -34,6 +35,8 @@ export interface StreamFiles {
   /** Both files of the denoiser, in order. */
   readonly dtln?: readonly [string, string];
   readonly silero?: string;
+  /** Whether the same with weights of int8 is streamed as well. */
+  readonly int8?: boolean;
 }
 
 /** Units of the step models. */
@@ -48,43 +51,58 @@ const SAMPLES_PER_MS = 16;
 /** Different frames. */
 const POOL = 61;
 
+type BytesOf = (path: string) => Promise<Uint8Array>;
+/** Files as they are, and their names' endings. */
+const FLOATS: [string, BytesOf] = ["", (path) => readFile(path)];
+/** With weights of int8, of LSTMs, too. */
+const BYTES: [string, BytesOf] = [
+  "-int8",
+  async (path) => (await quantizeOnnx(path, { recurrent: true })).bytes,
+];
+
 /** Makes the models by name. */
 export type SubjectMakers = Readonly<
   Record<string, () => StreamSubject | Promise<StreamSubject>>
 >;
 
 export function subjectMakers(
-  { dtln: parts, silero: file }: StreamFiles,
+  { dtln: parts, silero: file, int8 = false }: StreamFiles,
   seed: number,
 ): SubjectMakers {
   const makers: Record<string, () => StreamSubject | Promise<StreamSubject>> =
     {};
-  if (parts) {
-    makers["dtln"] = async () => {
-      const [model1, model2] = await Promise.all(
-        parts.map((path) => loadOnnx(path)),
-      );
-      return {
-        name: "dtln",
-        model: dtln({ model1, model2 }),
-        periodMs: DTLN_HOP / SAMPLES_PER_MS,
-        frame: frames("samples", DTLN_HOP, seed),
-        files: published(parts),
+  for (const [suffix, bytesOf] of int8 ? [FLOATS, BYTES] : [FLOATS]) {
+    if (parts) {
+      const name = `dtln${suffix}`;
+      makers[name] = async () => {
+        const files = await Promise.all(parts.map(bytesOf));
+        const [model1, model2] = await Promise.all(
+          files.map((file) => loadOnnx(file)),
+        );
+        return {
+          name,
+          model: dtln({ model1, model2 }),
+          periodMs: DTLN_HOP / SAMPLES_PER_MS,
+          frame: frames("samples", DTLN_HOP, seed),
+          files: published(files),
+        };
       };
-    };
-  }
-  if (file !== undefined) {
-    makers["silero"] = async () => {
-      const rate = plainTensor("int64", [], BigInt64Array.of(16_000n));
-      const constants = new Map([["sr", rate]]);
-      return {
-        name: "silero",
-        model: silero(await loadOnnx(file, { constants })),
-        periodMs: SILERO_HOP / SAMPLES_PER_MS,
-        frame: frames("samples", SILERO_HOP, seed),
-        files: published([file]),
+    }
+    if (file !== undefined) {
+      const name = `silero${suffix}`;
+      makers[name] = async () => {
+        const rate = plainTensor("int64", [], BigInt64Array.of(16_000n));
+        const constants = new Map([["sr", rate]]);
+        const bytes = await bytesOf(file);
+        return {
+          name,
+          model: silero(await loadOnnx(bytes, { constants })),
+          periodMs: SILERO_HOP / SAMPLES_PER_MS,
+          frame: frames("samples", SILERO_HOP, seed),
+          files: published([bytes]),
+        };
       };
-    };
+    }
   }
   for (
     const [kind, make] of [["lstm", lstmStream], ["gru", gruStream]] as const
@@ -104,10 +122,9 @@ export function subjectMakers(
 }
 
 /** Files that declare a batch of one; frame and state are taken and given by their place. */
-function published(paths: readonly string[]): StreamSubject["files"] {
+function published(files: readonly Uint8Array[]): StreamSubject["files"] {
   return (rows) =>
-    rows > 1 ? undefined : paths.map((path) => {
-      const bytes = readFileSync(path);
+    rows > 1 ? undefined : files.map((bytes) => {
       const { inputs, outputs } = readModel(bytes).graph;
       return { bytes, states: { [inputs[1].name]: outputs[1].name } };
     });

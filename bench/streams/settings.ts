@@ -19,6 +19,7 @@ export interface StreamValues {
   workers?: string;
   batch?: string;
   seed?: string;
+  int8?: boolean;
   quick?: boolean;
   soak?: string;
   out?: string;
@@ -35,6 +36,8 @@ export interface StreamSettings {
   batchSizeMax: number;
   /** Of a trial. */
   seconds: number;
+  /** Of the trial that what was found has to survive. */
+  confirmSeconds: number;
   /** Streams on virtual time. */
   simulated: readonly number[];
   seed: number;
@@ -46,6 +49,8 @@ export interface StreamSettings {
 
 const SECONDS = 2;
 const QUICK_SECONDS = 0.5;
+/** The trial that decides is so many times as long. */
+const CONFIRM = 10;
 const SIMULATED = [100, 1000, 10_000, 100_000];
 const QUICK_SIMULATED = [100, 10_000];
 const BATCH_MAX = 1024;
@@ -61,6 +66,7 @@ export function streamSettings(values: StreamValues): StreamSettings {
   }
   return {
     files: {
+      int8: values.int8 ?? false,
       ...(dtln && { dtln: [dtln[0], dtln[1]] as const }),
       ...(silero !== undefined && { silero }),
     },
@@ -81,6 +87,7 @@ export function streamSettings(values: StreamValues): StreamSettings {
       max: BATCH_MAX,
     }),
     seconds: quick ? QUICK_SECONDS : SECONDS,
+    confirmSeconds: CONFIRM * (quick ? QUICK_SECONDS : SECONDS),
     simulated: quick ? QUICK_SIMULATED : SIMULATED,
     soakMinutes: integerOption("soak", values.soak, 0, { max: MINUTES_MAX }),
     seed: seedOption(values.seed),

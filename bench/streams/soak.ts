@@ -5,7 +5,6 @@
 import { memoryUsage } from "node:process";
 import type { ServingEngine } from "../../src/engine/wall/serving.ts";
 import { collectGarbage } from "../soak/collect_garbage.ts";
-import { watchOthers } from "../soak/others.ts";
 import type { StreamSubject } from "./models.ts";
 import { runTrial, type Trial } from "./trial.ts";
 
@@ -21,8 +20,6 @@ export interface Soaked {
   readonly trial: Trial;
   readonly minutes: number;
   readonly memory: readonly MemorySample[];
-  /** Share of the machine that other processes had. */
-  readonly others: number;
 }
 
 /** Memory is looked at so many times. */
@@ -38,13 +35,15 @@ export async function soakStreams(
   },
 ): Promise<Soaked> {
   const memory: MemorySample[] = [];
-  const othersSince = watchOthers();
   const seconds = 60 * minutes;
   const startMs = performance.now();
   const trial = await runTrial(engine, subject, {
     streams,
     seconds,
+    secondsMax: seconds,
     seed,
+    // A pause of the machine makes frames late and ends nothing.
+    lateMax: 1,
     watch: {
       everyMs: 1000 * seconds / LOOKS,
       look() {
@@ -57,10 +56,5 @@ export async function soakStreams(
       },
     },
   });
-  return {
-    trial,
-    minutes,
-    memory,
-    others: othersSince(),
-  };
+  return { trial, minutes, memory };
 }

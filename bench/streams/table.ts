@@ -8,8 +8,7 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
   const rows: Table["rows"][number][] = [];
   for (const { model, periodMs, carried, peers } of models) {
     if (rows.length > 0) rows.push(null);
-    for (const { policy, workers, streams, trials, half } of carried) {
-      const best = trials.find((trial) => trial.streams === streams);
+    for (const { policy, workers, streams, confirmed, half } of carried) {
       const frameUs = (cores: number | undefined) =>
         half === undefined || cores === undefined
           ? "-"
@@ -19,11 +18,12 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
         policy,
         `${workers}`,
         `${streams}`,
-        best ? (streams / best.cores).toFixed(0) : "-",
+        confirmed ? (streams / confirmed.cores).toFixed(0) : "-",
         ...peerRatios(streams, peers),
-        best ? best.p999Ms.toFixed(2) : "-",
+        confirmed ? confirmed.p999Ms.toFixed(2) : "-",
         frameUs(half?.cores),
         frameUs(half?.mainCores),
+        confirmed ? confirmed.disturbedSeconds.toFixed(0) : "-",
       ].map((text) => ({ text })));
     }
   }
@@ -38,7 +38,8 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
       },
       {
         title: "streams",
-        meaning: "carried: of their frames 99.9 % within a period",
+        meaning:
+          "carried in the longer trial: of their frames 99.9 % within a period",
       },
       {
         title: "a core",
@@ -59,6 +60,11 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
       {
         title: "main, us",
         meaning: "of the engine's thread, which makes and pushes the frames",
+      },
+      {
+        title: "disturbed, s",
+        meaning:
+          "of that trial, which do not count: other processes had the machine",
       },
     ],
     rows,
@@ -198,7 +204,7 @@ export function soakTable(models: readonly ModelStreams[]): Table {
     ],
     rows: models.flatMap(({ model, soaked }) => {
       if (soaked === undefined) return [];
-      const { trial, minutes, memory, others } = soaked;
+      const { trial, minutes, memory } = soaked;
       const [first, last] = [memory[0], memory[memory.length - 1]];
       return [[
         model,
@@ -208,7 +214,7 @@ export function soakTable(models: readonly ModelStreams[]): Table {
         trial.p999Ms.toFixed(2),
         `${mebibytes(first.heap)}, ${mebibytes(last.heap)}`,
         `${mebibytes(first.rss)}, ${mebibytes(last.rss)}`,
-        (100 * others).toFixed(0),
+        (100 * trial.others).toFixed(0),
       ].map((text) => ({ text }))];
     }),
   };

@@ -1,20 +1,27 @@
 /** Live streams in real time: so many sources, each with a frame in every period, for so long. */
-import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { msToNs, nsToMs } from "../../src/base/units.ts";
 import type { ServingEngine } from "../../src/engine/wall/serving.ts";
-import { LogHistogram } from "../soak/histogram.ts";
 import { streamLoad } from "../../src/workload/stream_load.ts";
-import { cpuMs, cpuSince } from "./cpu.ts";
+import { watchOthers } from "../soak/others.ts";
 import type { StreamSubject } from "./models.ts";
+import { Slices, type Tally } from "./slices.ts";
 
 /** How a trial is driven. */
 export interface TrialOptions {
   streams: number;
-  /** Measured, after a quarter of it that is not, of 2 s at most. */
+  /** That count, after a quarter of it that does not, of 2 s at most: those in which other processes had the machine do not. */
   seconds: number;
+  /** No longer than this, whatever counts; default three times as long. */
+  secondsMax?: number;
   seed: number;
   /** Frames arrive up to so much later than they are made; default 0. */
   jitterMs?: number;
+  /**
+   * A trial ends when a larger share of its frames were late, or the generator is far behind; default LATE_MAX. With 1
+   * it never does.
+   */
+  lateMax?: number;
   /** Called every so often while frames are measured. */
   watch?: { everyMs: number; look(): void };
 }
@@ -22,7 +29,7 @@ export interface TrialOptions {
 /** What came of it. */
 export interface Trial {
   readonly streams: number;
-  /** That were due in the time measured. */
+  /** That were due in the time that counts; where none does, in all of it. */
   readonly frames: number;
   /** Share of them that were done later than a period after they were due, or not at all. */
   readonly late: number;
@@ -33,6 +40,10 @@ export interface Trial {
   readonly cores: number;
   /** Of the engine's own thread, which makes the frames and pushes them as well; undefined where nobody tells. */
   readonly mainCores: number | undefined;
+  /** That do not count. */
+  readonly disturbedSeconds: number;
+  /** Share of the machine that other processes had in all of the time. */
+  readonly others: number;
 }
 
 /** Share of late frames that a load may have which a machine carries: p99.9 is within the period. */
@@ -40,6 +51,9 @@ export const LATE_MAX = 0.001;
 
 const WARM_SHARE = 0.25;
 const WARM_MAX_MS = 2000;
+const SLICE_MS = 1000;
+/** A trial takes so many times as long where others have the machine. */
+const LONGEST = 3;
 /** Frames that may wait in a stream: a load that is carried has hardly two. */
 const PENDING_MAX = 64;
 /** Periods by which the generator may be behind before there is no use in going on. */
@@ -52,7 +66,15 @@ const BEHIND_PERIODS = 10;
 export async function runTrial(
   engine: ServingEngine,
   subject: StreamSubject,
-  { streams, seconds, seed, jitterMs = 0, watch }: TrialOptions,
+  {
+    streams,
+    seconds,
+    secondsMax = LONGEST * seconds,
+    seed,
+    jitterMs = 0,
+    lateMax = LATE_MAX,
+    watch,
+  }: TrialOptions,
 ): Promise<Trial> {
   const { model, periodMs } = subject;
   const sessions = Array.from(
@@ -66,22 +88,22 @@ export async function runTrial(
       periodNs: msToNs(periodMs),
       jitterNs: msToNs(jitterMs),
     }],
-    durationNs: msToNs(warmMs + 1000 * seconds),
+    durationNs: msToNs(warmMs + 1000 * secondsMax),
     seed,
   });
-  const latenciesMs = new LogHistogram();
-  let onTime = 0;
+  const framesMost = streams * 1000 * seconds / periodMs;
+  const slices = new Slices(Math.min(SLICE_MS, 1000 * seconds));
+  const othersSince = watchOthers();
   let looks = 0;
-  let frames = 0;
   let isBehind = false;
-  let from: { cpu: ReturnType<typeof cpuMs>; atMs: number } | undefined;
   let yieldedMs = performance.now();
   const startMs = yieldedMs;
+  const measuredMs = startMs + warmMs;
   for (const { stream, frame, atNs } of load) {
     const dueMs = startMs + nsToMs(atNs);
     let nowMs = performance.now();
     while (nowMs < dueMs) {
-      await sleep(1);
+      await tick();
       nowMs = yieldedMs = performance.now();
     }
     // The engine has its turns also when the generator is behind.
@@ -89,43 +111,64 @@ export async function runTrial(
       await setImmediate();
       nowMs = yieldedMs = performance.now();
     }
-    isBehind = nowMs > dueMs + BEHIND_PERIODS * periodMs;
-    if (isBehind) break;
-    const counts = dueMs >= startMs + warmMs;
-    if (counts) {
-      frames++;
-      from ??= { cpu: cpuMs(), atMs: nowMs };
-      if (watch && nowMs - from.atMs >= looks * watch.everyMs) {
+    const tally = dueMs >= measuredMs ? slices.of(dueMs) : undefined;
+    if (lateMax < 1) {
+      isBehind = nowMs > dueMs + BEHIND_PERIODS * periodMs &&
+        !slices.isDisturbed;
+      if (isBehind || slices.late > lateMax * framesMost) break;
+    }
+    if (slices.counted.frames >= framesMost) break;
+    if (tally) {
+      tally.frames++;
+      if (watch && nowMs - measuredMs >= looks * watch.everyMs) {
         looks++;
         watch.look();
       }
     }
     sessions[stream].push(subject.frame(stream, frame)).then(
       () => {
-        if (!counts) return;
+        if (tally === undefined) return;
         const ms = performance.now() - dueMs;
-        latenciesMs.add(ms);
-        if (ms <= periodMs) onTime++;
+        tally.latenciesMs.add(ms);
+        if (ms <= periodMs) tally.onTime++;
       },
       () => {},
     );
   }
-  const spent = from && cpuSince(from.cpu);
-  const wallMs = performance.now() - (from?.atMs ?? startMs);
+  const others = othersSince();
   await Promise.all(sessions.map((session) => session.close()));
+  slices.end();
+  const { all, counted } = slices;
+  const tally = counted.frames > 0 ? counted : all;
+  return {
+    streams,
+    ...figuresOf(tally, isBehind),
+    disturbedSeconds: (all.wallMs - counted.wallMs) / 1000,
+    others,
+  };
+}
+
+function figuresOf(
+  { frames, onTime, latenciesMs, cpuMs, wallMs }: Tally,
+  isBehind: boolean,
+): Omit<Trial, "streams" | "disturbedSeconds" | "others"> {
   // Frames that were never done are the slowest.
   const quantile = (share: number) => {
     const place = share * frames / latenciesMs.count;
     return isBehind || !(place <= 1) ? Infinity : latenciesMs.percentile(place);
   };
   return {
-    streams,
     frames,
     late: isBehind || frames === 0 ? 1 : 1 - onTime / frames,
     p50Ms: quantile(0.5),
     p99Ms: quantile(0.99),
     p999Ms: quantile(0.999),
-    cores: spent ? spent.all / wallMs : NaN,
-    mainCores: spent?.main === undefined ? undefined : spent.main / wallMs,
+    cores: cpuMs.all / wallMs,
+    mainCores: cpuMs.main === undefined ? undefined : cpuMs.main / wallMs,
   };
+}
+
+/** A millisecond or two; node:timers/promises takes half as much CPU time again. */
+function tick(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1));
 }

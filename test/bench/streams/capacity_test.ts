@@ -7,7 +7,8 @@ import { propertyRuns } from "../../property_runs.ts";
 
 function trial(streams: number, late: number): Trial {
   const times = { p50Ms: 1, p99Ms: 1, p999Ms: 1 };
-  return { streams, frames: 1000, late, ...times, cores: 1, mainCores: 1 };
+  const cores = { cores: 1, mainCores: 1, disturbedSeconds: 0, others: 0 };
+  return { streams, frames: 1000, late, ...times, ...cores };
 }
 
 Deno.test("what a machine carries is found to 6 %, and never more than that", async () => {
@@ -16,19 +17,24 @@ Deno.test("what a machine carries is found to 6 %, and never more than that", as
       fc.nat(5000),
       fc.constantFrom(1, 16, 40),
       fc.constantFrom(100, 4096),
-      async (carries, from, most) => {
+      fc.constantFrom(0.5, 0.9, 1),
+      async (carries, from, most, share) => {
         const tried: number[] = [];
-        const { streams, trials } = await findCapacity(
-          (streams) => {
-            tried.push(streams);
-            return Promise.resolve(trial(streams, streams <= carries ? 0 : 1));
-          },
+        const longer = Math.floor(share * carries);
+        const carried = (streams: number, most: number) => {
+          tried.push(streams);
+          return Promise.resolve(trial(streams, streams <= most ? 0 : 1));
+        };
+        const { streams, confirmed, trials } = await findCapacity({
+          attempt: (streams) => carried(streams, carries),
+          confirm: (streams) => carried(streams, longer),
           from,
           most,
-        );
-        const expected = Math.min(carries, most);
+        });
+        const expected = Math.min(longer, most);
         assert(streams <= expected, `${streams} of ${expected}`);
-        assert(expected - streams <= Math.max(1, 0.06 * streams));
+        assert(expected - streams <= Math.max(1, 0.07 * expected));
+        assert.equal(confirmed?.streams ?? 0, streams);
         assert(tried.every((streams) => streams >= 1 && streams <= most));
         const shown = trials.map(({ streams }) => streams);
         assert.deepEqual(shown, [...shown].sort((a, b) => a - b));
@@ -40,15 +46,26 @@ Deno.test("what a machine carries is found to 6 %, and never more than that", as
 
 Deno.test("a load that was disturbed once is tried again", async () => {
   let attempts = 0;
-  const { streams } = await findCapacity(
-    (streams) => {
-      const isDisturbed = attempts++ % 2 === 0;
-      return Promise.resolve(
-        trial(streams, isDisturbed || streams > 100 ? 0.01 : 0.001),
-      );
-    },
-    16,
-    1000,
-  );
+  const attempt = (streams: number) => {
+    const isDisturbed = attempts++ % 2 === 0;
+    return Promise.resolve(
+      trial(streams, isDisturbed || streams > 100 ? 0.02 : 0.001),
+    );
+  };
+  const search = { attempt, confirm: attempt, from: 16, most: 1000 };
+  const { streams } = await findCapacity(search);
   assert(streams > 93 && streams <= 100, `${streams}`);
+});
+
+Deno.test("the longer trial decides by 99.9 %", async () => {
+  const search = (late: number) => ({
+    attempt: (streams: number) => Promise.resolve(trial(streams, 0.009)),
+    confirm: (streams: number) =>
+      Promise.resolve(trial(streams, streams > 50 ? late : 0)),
+    from: 16,
+    most: 64,
+  });
+  assert.equal((await findCapacity(search(0.001))).streams, 64);
+  const { streams } = await findCapacity(search(0.0011));
+  assert(streams > 46 && streams <= 50, `${streams}`);
 });

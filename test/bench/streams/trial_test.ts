@@ -17,8 +17,8 @@ Deno.test("frames of a trial are counted, and its sessions are closed", async ()
     seconds: 0.1,
     seed: 1,
   });
-  // A frame every 10 ms of each; fewer where a busy machine gave up.
-  assert(trial.frames > 0 && trial.frames <= 33, `${trial.frames} frames`);
+  // A frame every 10 ms of each; fewer where a busy machine gave up, three times as many where all of it was disturbed.
+  assert(trial.frames > 0 && trial.frames <= 99, `${trial.frames} frames`);
   // Where the machine kept up at all, frames have latencies, and a count of those in time.
   if (trial.late < 1) {
     assert(trial.p50Ms > 0 && trial.p50Ms < Infinity);
