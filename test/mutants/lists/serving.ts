@@ -41,9 +41,9 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "serving.unwatch",
-    file: "src/engine/wall/serving.ts",
-    from: "              } else reject(error);\n              unwatch?.();",
-    to: "              } else reject(error);",
+    file: "src/engine/wall/submit_request.ts",
+    from: "            } else reject(error);\n            unwatch?.();",
+    to: "            } else reject(error);",
     tests: [{
       file: "test/engine/boundary_test.ts",
       filter: "left alone once",
