@@ -3,8 +3,8 @@
  * the one after, in which their backlog is worked off.
  */
 import { LogHistogram } from "../soak/histogram.ts";
-import { watchOthers } from "../soak/others.ts";
-import { type CpuMs, cpuMs, cpuSince, waitedMs } from "./cpu.ts";
+import { type CpuMs, cpuMs, cpuSince } from "./cpu.ts";
+import { watchDisturbance } from "./disturbance.ts";
 
 /** Frames that were due in some time, and what became of them. */
 export class Tally {
@@ -32,15 +32,6 @@ export class Tally {
   }
 }
 
-/**
- * Share of a slice that counts for which the engine's thread waited for a processor. Beside an idle machine it is up to
- * 0.7 %, since other threads of the process have their turns, too; a second with more has late frames at loads that
- * have none otherwise.
- */
-const WAITED_MAX = 0.008;
-/** Where nobody tells: share of the machine that others may have. Their CPU time comes in hundredths of a second. */
-const OTHERS_MAX = 0.03;
-
 /** A slice under way, or ended a slice ago: frames may still be in it. */
 interface Slice {
   readonly tally: Tally;
@@ -53,18 +44,20 @@ export class Slices {
   /** Of all that ended. */
   readonly all = new Tally();
   readonly #sliceMs: number;
+  readonly #watch: typeof watchDisturbance;
+  #isDisturbed: () => boolean;
   #endMs = -Infinity;
   #fromMs = 0;
   #cpu = cpuMs();
-  #othersSince = watchOthers();
-  #waitedMs = waitedMs();
   #current: Slice | undefined;
   /** The slice before: its last frames are done by now, or so late that they are taken to be never. */
   #before: Slice | undefined;
   #wasDisturbed = false;
 
-  constructor(sliceMs: number) {
+  constructor(sliceMs: number, watch = watchDisturbance) {
     this.#sliceMs = sliceMs;
+    this.#watch = watch;
+    this.#isDisturbed = watch();
   }
 
   /**
@@ -81,13 +74,7 @@ export class Slices {
 
   /** Whether others have had processors that the slice under way needed. */
   get isDisturbed(): boolean {
-    const waited = waitedMs();
-    if (waited === undefined || this.#waitedMs === undefined) {
-      return this.#othersSince() > OTHERS_MAX;
-    }
-    const share = (waited - this.#waitedMs) /
-      (performance.now() - this.#fromMs);
-    return share > WAITED_MAX;
+    return this.#isDisturbed();
   }
 
   /** Late frames of slices that count and ended. */
@@ -120,7 +107,6 @@ export class Slices {
     this.#current = { tally: new Tally(), counts: false };
     this.#fromMs = nowMs;
     this.#cpu = cpuMs();
-    this.#waitedMs = waitedMs();
-    this.#othersSince = watchOthers();
+    this.#isDisturbed = this.#watch();
   }
 }
