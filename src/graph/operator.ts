@@ -323,6 +323,8 @@ export type PlainRowOperator = Operands & {
   readonly op: "Plain";
   /** ONNX's name. */
   readonly name: string;
+  /** What its file calls the node. */
+  readonly node?: string;
   /** Version of the operator set that it is written for. */
   readonly opset: number;
   readonly attributes: PlainAttributes;

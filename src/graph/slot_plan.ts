@@ -27,9 +27,24 @@ export const ROW_ALIGNMENT = 16;
 /** Bytes before the data of a slot, for engine and workers to tell each other about the request. */
 export const SLOT_HEADER_BYTES = 32;
 
+/** Bytes behind it where operators in plain TypeScript say why they refuse a row; of models that have any. */
+export const SLOT_REASON_BYTES = 256;
+
 export function alignUp(bytes: number): number {
   // Not with bit operations: addresses reach 4 GiB, those end at 2.
   return Math.ceil(bytes / ROW_ALIGNMENT) * ROW_ALIGNMENT;
+}
+
+const PLAIN = new WeakMap<Cell, boolean>();
+
+/** Whether operators of a cell run in plain TypeScript. */
+function hasPlain(cell: Cell): boolean {
+  let found = PLAIN.get(cell);
+  if (found === undefined) {
+    found = cell.operators.some(({ op }) => op === "Plain");
+    PLAIN.set(cell, found);
+  }
+  return found;
 }
 
 function outBytes({ cell, length }: CellNode, port: number): number {
@@ -48,11 +63,13 @@ interface Turns {
 export class SlotPlan {
   /** What the whole slot needs; for a growing graph this includes every step it may still take. */
   readonly bytes: number;
-  #used = SLOT_HEADER_BYTES;
+  #used: number;
   /** Empty for a static graph. */
   readonly #growing = new Map<Cell, Turns>();
 
   constructor(readonly graph: CellGraph) {
+    this.#used = SLOT_HEADER_BYTES +
+      (graph.model.cells.some(hasPlain) ? SLOT_REASON_BYTES : 0);
     for (const input of graph.inputs) {
       input.offset = this.#take(alignUp(input.data.byteLength));
     }

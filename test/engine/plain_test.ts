@@ -1,5 +1,11 @@
 /** Operators in plain TypeScript, on worker threads and in the engine's own, over rows of every type. */
 import assert from "node:assert/strict";
+import { CellGraph } from "../../src/graph/cell_graph.ts";
+import {
+  SLOT_HEADER_BYTES,
+  SLOT_REASON_BYTES,
+  SlotPlan,
+} from "../../src/graph/slot_plan.ts";
 import { CellError } from "../../src/engine/core/errors.ts";
 import { lowerCell } from "../../src/engine/lowering/lower_cell.ts";
 import { needsPlain } from "../../src/engine/tensors/plain_calls.ts";
@@ -49,6 +55,7 @@ function mixed(run: RunPlain = runPlain): Model<Input> {
       ): Value =>
         op.Plain({
           ...{ name, opset: 18, inputs, attributes, run },
+          node: `the ${name.toLowerCase()}`,
           outputs: [{ dtype, dims }],
         })[0];
       const [row2] = [
@@ -165,7 +172,7 @@ for (
         assert(outcome.reason instanceof CellError);
         assert.match(
           outcome.reason.message,
-          /operator Gather refused its inputs/,
+          /^Cell "[^"]*" failed on node 0 of request \d+: operator Gather \(node "the gather"\) refused its inputs: .*3/,
         );
       } else {
         assert(outcome.status === "fulfilled");
@@ -174,6 +181,31 @@ for (
     });
   });
 }
+
+Deno.test("what an operator says of a request is cut where there is no more room, between letters", () => {
+  const said = `no ${"\u20ac".repeat(200)}`;
+  const model = mixed(() => {
+    throw new RangeError(said);
+  });
+  const [ending] = endings(model, [INPUTS[0]]);
+  assert(ending instanceof CellError);
+  const [, heard] = /refused its inputs: (.*)$/.exec(ending.message)!;
+  assert(said.startsWith(heard) && heard.length === 3 + 83, heard);
+});
+
+Deno.test("where a refusal is written nothing else of the request lies", () => {
+  const model = mixed();
+  const graph = new CellGraph(model);
+  model.unfold(INPUTS[0], graph);
+  const { bytes } = new SlotPlan(graph);
+  const from = SLOT_HEADER_BYTES + SLOT_REASON_BYTES;
+  const offsets = [
+    ...graph.inputs.map(({ offset }) => offset),
+    ...graph.nodes.flatMap(({ offsets }) => offsets),
+  ];
+  for (const offset of offsets) assert(offset >= from && offset < bytes);
+  assert.equal(Math.min(...offsets), from);
+});
 
 Deno.test("an output that is not what was said fails its request", () => {
   const wrong = (

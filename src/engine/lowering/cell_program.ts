@@ -70,6 +70,8 @@ export interface PlainRows {
 export interface PlainCall {
   readonly call: "plain";
   readonly name: string;
+  /** What its file calls it. */
+  readonly node?: string;
   readonly opset: number;
   readonly attributes: PlainAttributes;
   /** Names by which its graphs read the last inputs. */

@@ -9,11 +9,12 @@ const typeOf = ({ dtype }: Value): PlainType => PLAIN_TYPE_OF[dtype as Dtype];
 
 export const plain: Lowerings<PlainRowOperator> = {
   Plain(operator, lowering) {
-    const { name, opset, attributes, captured, operands } = operator;
+    const { name, node, opset, attributes, captured, operands } = operator;
     const { inputs, outputs } = operator;
     lowering.plain({
       call: "plain",
       name,
+      ...(node !== undefined && { node }),
       opset,
       attributes,
       ...(captured && { captured }),

@@ -16,6 +16,7 @@ import {
   compileCall,
   writeFixedTables,
 } from "./compiled_calls.ts";
+import type { Refusal } from "./plain_calls.ts";
 import { TaskRows } from "./task_rows.ts";
 import { type PaddingRows, TokenTables } from "./token_tables.ts";
 
@@ -74,6 +75,7 @@ export class CellRunner {
   readonly #addresses: Uint32Array;
   readonly #programs: readonly Loaded[];
   readonly #padding: PaddingRows;
+  readonly #refusal: Refusal = { reason: "" };
 
   /** @param plain runs operators in plain TypeScript; needed where programs have any */
   constructor(
@@ -93,6 +95,7 @@ export class CellRunner {
         addresses,
         tables,
         scratch: own.scratch,
+        refusal: this.#refusal,
         ...(plain && { plain }),
       };
       tables += program.tableBytes;
@@ -205,7 +208,11 @@ export class CellRunner {
         return;
       }
       const row = Math.max(0, failed.row);
-      rows.markFailed(tables, stride, row, failed.call);
+      const isPlain = loaded.program.calls[failed.call]?.call === "plain";
+      rows.markFailed(tables, stride, row, {
+        call: failed.call,
+        ...(isPlain && { reason: this.#refusal.reason }),
+      });
       left--;
       rows.swap(tables, stride, row, left);
     }

@@ -8,7 +8,7 @@ import type {
   TurnArgument,
 } from "../lowering/cell_program.ts";
 import type { Compiled } from "./compiled.ts";
-import { compilePlain } from "./plain_calls.ts";
+import { compilePlain, type Refusal } from "./plain_calls.ts";
 
 /** Where the calls find what they work on. */
 export interface CallMemory {
@@ -19,6 +19,8 @@ export interface CallMemory {
   readonly scratch: number;
   /** Runs operators in plain TypeScript, if programs have any. */
   readonly plain?: RunPlain;
+  /** What operators in plain TypeScript say of a row that they refuse. */
+  readonly refusal: Refusal;
 }
 
 /** Which turn a call is in. */
@@ -54,6 +56,7 @@ export function compileCall(
         memory.plain,
         (rows) => resolver(rows, memory),
         addresses,
+        memory.refusal,
       );
     case "each": {
       const turn: Turn = { number: 0 };

@@ -27,9 +27,16 @@ interface Operand {
   readonly rows: PlainRows;
 }
 
+/** The last row that an operator refused. */
+export interface Refusal {
+  /** Why. */
+  reason: string;
+}
+
 /**
  * @param tableOf where a table is
  * @param addresses linear memory
+ * @param refusal what is said of a row that is refused
  * @throws Error when there is nothing to run operators with
  */
 export function compilePlain(
@@ -37,6 +44,7 @@ export function compilePlain(
   run: RunPlain | undefined,
   tableOf: (rows: PlainRows["rows"]) => Compiled,
   addresses: Uint32Array,
+  refusal: Refusal,
 ): Compiled {
   if (run === undefined) {
     throw new Error(`There is nothing to run operator "${name}" with`);
@@ -69,7 +77,8 @@ export function compilePlain(
         made.forEach((one, i) =>
           write(bytes, addressOf(one, row), one.rows, results[i])
         );
-      } catch {
+      } catch (error) {
+        refusal.reason = error instanceof Error ? error.message : `${error}`;
         return row;
       }
     }

@@ -3,9 +3,9 @@
  * rows are under way. Who writes and what a reader may conclude: docs/shared_memory.md, "Slot header".
  *
  * Each word goes from 0 to its one other value once and stays there until the slot is given to another
- * request, so a reader that finds it set may rely on it, and the three need not be read at one instant.
+ * request, so a reader that finds it set may rely on it, and they need not be read at one instant.
  */
-import { SLOT_HEADER_BYTES } from "../../graph/slot_plan.ts";
+import { SLOT_HEADER_BYTES, SLOT_REASON_BYTES } from "../../graph/slot_plan.ts";
 
 /** Word indices within the header. */
 export const SLOT = {
@@ -17,6 +17,8 @@ export const SLOT = {
   lastStep: 2,
   /** Written before the request's first task: steps after which it ends; 0 when its graph does not grow. */
   stepsLimit: 3,
+  /** Written by the first worker that can say why it could not compute a row: number of the node, from 1 on. */
+  reasonOf: 4,
 } as const;
 
 /** Bits of a failure that say which node; the others say which call. */
@@ -57,15 +59,65 @@ export function isVoid(words: Int32Array, slot: number): boolean {
     Atomics.load(words, header + SLOT.lastStep) !== 0;
 }
 
-/** Worker: a row cannot be computed. Of several workers the first is heard: one failure ends a request. */
+/** Bytes of a reason, behind its length. */
+const LENGTH_BYTES = Int32Array.BYTES_PER_ELEMENT;
+const REASON_MAX = SLOT_REASON_BYTES - LENGTH_BYTES;
+
+/**
+ * Worker: a row cannot be computed. Of several workers the first is heard: one failure ends a request.
+ * @param reason why; of a model with operators in plain TypeScript, which have room for it behind the header
+ */
 export function reportFailure(
   words: Int32Array,
   slot: number,
   { node, call }: Failure,
+  reason?: string,
 ): void {
+  if (reason !== undefined) claimReason(words, slot, node, reason);
   const named = call < CALLS_NAMED ? call + 1 : 0;
   const word = ((named << NODE_BITS) | (node + 1)) >> 0;
   Atomics.compareExchange(words, (slot >>> 2) + SLOT.failure, 0, word);
+}
+
+/** Writes it where nobody else has written: the failure that is published next says that it is there. */
+function claimReason(
+  words: Int32Array,
+  slot: number,
+  node: number,
+  reason: string,
+): void {
+  const word = (slot >>> 2) + SLOT.reasonOf;
+  const claimed = Atomics.compareExchange(words, word, 0, node + 1);
+  // Its own: a row that is executed again, since its worker died before it was published.
+  if (claimed !== 0 && claimed !== node + 1) return;
+  const text = new Uint8Array(REASON_MAX);
+  const { written } = new TextEncoder().encodeInto(reason, text);
+  const at = slot + SLOT_HEADER_BYTES;
+  new Uint8Array(words.buffer).set(
+    text.subarray(0, written),
+    at + LENGTH_BYTES,
+  );
+  words[at >>> 2] = written;
+}
+
+/** Engine: why the node failed, of which `failureOf` has spoken; undefined where its worker has not said. */
+export function reasonOf(
+  words: Int32Array,
+  slot: number,
+  node: number,
+): string | undefined {
+  if (Atomics.load(words, (slot >>> 2) + SLOT.reasonOf) !== node + 1) {
+    return undefined;
+  }
+  const at = slot + SLOT_HEADER_BYTES;
+  const bytes = words[at >>> 2];
+  // A copy: decoders take no shared memory.
+  return new TextDecoder().decode(
+    new Uint8Array(words.buffer).slice(
+      at + LENGTH_BYTES,
+      at + LENGTH_BYTES + bytes,
+    ),
+  );
 }
 
 /** Engine: the failure of one of the request's rows, if there is one. */

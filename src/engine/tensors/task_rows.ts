@@ -104,15 +104,21 @@ export class TaskRows {
     }
   }
 
-  /** Row `row` could not be computed by call number `call`, -1: by one that trapped. */
-  markFailed(tables: number, stride: number, row: number, call: number): void {
+  /**
+   * Row `row` could not be computed by call number `call`, -1: by one that trapped.
+   * @param reason what an operator in plain TypeScript says
+   */
+  markFailed(
+    tables: number,
+    stride: number,
+    row: number,
+    { call, reason }: { call: number; reason?: string | undefined },
+  ): void {
     const header = this.#addresses[(tables >>> 2) + row];
     if (header === 0) return;
     const nodes = (tables + TASK_TABLES.node * stride) >>> 2;
-    reportFailure(this.#words, header, {
-      node: this.#addresses[nodes + row],
-      call,
-    });
+    const node = this.#addresses[nodes + row];
+    reportFailure(this.#words, header, { node, call }, reason);
   }
 
   /** Ends requests whose growing step, one of the first `live` rows, stops here. */

@@ -5,6 +5,7 @@
  *
  * The host plans all of it once. A request's slot is written at its arrival and read at its departure.
  */
+import { shorten } from "../../base/describe.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { RunPlain } from "../../graph/operator.ts";
 import type { CellNode, NodeOutput } from "../../graph/cell_graph.ts";
@@ -19,7 +20,7 @@ import {
 import type { TensorData } from "../../tensor/tensor.ts";
 import { CellError } from "../core/errors.ts";
 import type { Settlement } from "../core/executor.ts";
-import type { CellProgram } from "../lowering/cell_program.ts";
+import type { CellProgram, PlainCall } from "../lowering/cell_program.ts";
 import type { RunnerMemory } from "./cell_runner.ts";
 import {
   type MemoryOptions,
@@ -35,6 +36,7 @@ import {
   failureOf,
   isVoid,
   openHeader,
+  reasonOf,
   stepOutcome,
 } from "./slot_header.ts";
 import { SlotPool } from "./slot_pool.ts";
@@ -130,7 +132,7 @@ export class TensorStore {
     const what = failed?.call === "kernel"
       ? `${failed.kernel} met an id outside its table`
       : failed?.call === "plain"
-      ? `operator ${failed.name} refused its inputs`
+      ? refusal(failed, reasonOf(this.words, request.slot.address, node))
       : "a kernel trapped";
     return new CellError(
       `Cell "${cell.name}" failed on node ${node} of request ${request.id}: ${what}`,
@@ -169,4 +171,18 @@ function runPlainOf(cells: readonly Cell[]): RunPlain | undefined {
   throw new TypeError(
     "Operators in plain TypeScript have one registry, got several functions to run them",
   );
+}
+
+/** What an operator in plain TypeScript has said. */
+function refusal(
+  { name, node }: PlainCall,
+  reason: string | undefined,
+): string {
+  const where = node === undefined ? "" : ` (node "${shorten(node)}")`;
+  const refused = `operator ${name}${where} refused its inputs`;
+  if (reason === undefined) return refused;
+  const itself = `${name}: `;
+  return `${refused}: ${
+    reason.startsWith(itself) ? reason.slice(itself.length) : reason
+  }`;
 }

@@ -10,6 +10,8 @@ import { axesOf } from "../row_layout.ts";
 export interface PlainDefinition {
   /** ONNX's name of it, such as "CumSum". */
   readonly name: string;
+  /** What its file calls the node, for messages; default none. */
+  readonly node?: string;
   /** Version of the operator set that it is written for. */
   readonly opset: number;
   /** Its attributes with their kinds; default none. */
@@ -49,7 +51,8 @@ export interface PlainOperators {
 }
 
 const FIELDS = [
-  ...["name", "opset", "attributes", "captured", "inputs", "outputs", "run"],
+  ...["name", "node", "opset", "attributes", "captured", "inputs"],
+  ...["outputs", "run"],
 ];
 
 export const plainRowOperators = (body: CellBody): PlainOperators => ({
@@ -57,9 +60,10 @@ export const plainRowOperators = (body: CellBody): PlainOperators => ({
     body.known("Plain", definition, FIELDS);
     const { name, opset, attributes = new Map(), captured, inputs } =
       definition;
-    const { outputs, run } = definition;
+    const { outputs, run, node } = definition;
     body.expect(
       typeof name === "string" && Number.isInteger(opset) &&
+        (node === undefined || typeof node === "string") &&
         typeof run === "function" && isList(inputs) && isList(outputs) &&
         outputs.length > 0,
       `Plain ${describe(name)} of version ${
@@ -96,6 +100,7 @@ export const plainRowOperators = (body: CellBody): PlainOperators => ({
     body.emit({
       op: "Plain",
       ...{ name, opset, attributes, operands, run },
+      ...(node !== undefined && { node }),
       ...(captured && { captured: [...captured] }),
       inputs: values,
       outputs: made,

@@ -303,6 +303,7 @@ class GraphLowering implements Around {
     const captured = capturedBy(node);
     const made = this.op.Plain({
       name: op,
+      ...(node.name !== "" && { node: node.name }),
       opset: version,
       attributes,
       ...(captured && { captured }),

@@ -1,10 +1,12 @@
 /** The machines make the accesses that the code makes, in the same order: what they prove is about the code. */
 import assert from "node:assert/strict";
+import { SLOT_HEADER_BYTES } from "../../../src/graph/slot_plan.ts";
 import {
   abandonSlot,
   failureOf,
   isVoid,
   openHeader,
+  reasonOf,
   reportFailure,
   SLOT,
   stepOutcome,
@@ -36,31 +38,41 @@ const HEADER = new Map(
   ),
 );
 
+/** What is looked at for reasons: their length as well. */
+const REASON = new Map([
+  ...HEADER,
+  [(SLOT_ADDRESS + SLOT_HEADER_BYTES) >>> 2, machine.reason(S)] as const,
+]);
+
 /** The same, done by the code and by the machine, over every header. */
 function sameOverHeaders<T>(
   real: (words: Int32Array) => T,
   body: () => Body<T>,
+  watchedWords: ReadonlyMap<number, string> = HEADER,
 ): void {
-  for (let state = 0; state < 2 * 2 * 4 * 4; state++) {
-    const values = [state & 1, state >> 1 & 1, state >> 2 & 3, state >> 4];
-    const names = [...HEADER.values()];
+  for (let state = 0; state < 2 * 2 * 4 * 4 * 4; state++) {
+    const values = [
+      ...[state & 1, state >> 1 & 1, state >> 2 & 3],
+      ...[state >> 4 & 3, [0, 1, 5, 6][state >> 6]],
+    ];
+    const names = [...watchedWords.values()];
     const memory = Object.fromEntries(
-      names.map((name, i) => [name, values[i]]),
+      names.map((name, i) => [name, values[i] ?? 0]),
     );
-    const words = new Int32Array(32);
+    const words = new Int32Array(128);
     words.set(values, SLOT_ADDRESS >>> 2);
     const lines: string[] = [];
     let result: T;
     record(
       words,
-      { names: HEADER, after: (line) => lines.push(line) },
-      () => result = real(watched(words, HEADER, lines)),
+      { names: watchedWords, after: (line) => lines.push(line) },
+      () => result = real(watched(words, watchedWords, lines)),
     );
     const expected = solo(body(), { memory });
     assert.deepEqual(lines, expected.lines);
     assert.deepEqual(result!, expected.result);
     assert.deepEqual(
-      [...HEADER.keys()].map((index) => words[index]),
+      [...watchedWords.keys()].map((index) => words[index]),
       names.map((name) => memory[name]),
     );
   }
@@ -82,6 +94,17 @@ Deno.test("slot headers are accessed as the machines say", () => {
   sameOverHeaders(
     (words) => reportFailure(words, SLOT_ADDRESS, { node: 4, call: 1 }),
     () => machine.reportFailure(S, 2 << 24 | 5),
+  );
+  sameOverHeaders(
+    (words) =>
+      reportFailure(words, SLOT_ADDRESS, { node: 4, call: 1 }, "too far"),
+    () => machine.reportFailure(S, 2 << 24 | 5, { node: 5, text: 7 }),
+    REASON,
+  );
+  sameOverHeaders(
+    (words) => reasonOf(words, SLOT_ADDRESS, 4)?.length ?? 0,
+    () => machine.reasonOf(S, 5),
+    REASON,
   );
   sameOverHeaders(
     (words) => failureOf(words, SLOT_ADDRESS) !== undefined,

@@ -98,6 +98,17 @@ Deno.test("a fault in failing is found: call and node are two words", () => {
   );
 });
 
+for (
+  const fault of [
+    "reasons are written by all",
+    "reason after the failure",
+  ] as const
+) {
+  Deno.test(`a fault in failing is found: ${fault}`, () => {
+    breaks(failures({ fault }), RACE, { watch: ["slot.reason"] });
+  });
+}
+
 const tight: Ring = {
   tasks: [1, 2, 1, 2],
   entries: 2,

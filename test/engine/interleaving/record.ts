@@ -112,6 +112,7 @@ export function watched(
   const proxy = new Proxy(words, {
     get(_target, key) {
       if (key === "fill") return fill;
+      if (key === "buffer") return words.buffer;
       const index = Number(key as string);
       const value = words[index];
       tell(index, (word) => ({ op: "read", word }), value);

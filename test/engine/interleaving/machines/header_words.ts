@@ -8,14 +8,20 @@ export const header = (slot: string) => ({
   failure: `${slot}.failure`,
   lastStep: `${slot}.lastStep`,
   stepsLimit: `${slot}.stepsLimit`,
+  reasonOf: `${slot}.reasonOf`,
 });
+
+/** Where a reason is written; one word stands for its text. */
+export const reason = (slot: string) => `${slot}.reason`;
 
 /** Their first values, and how they are accessed. */
 export function headerWords(slot: string, stepsLimit: number) {
-  const { abandoned, failure, lastStep, stepsLimit: limit } = header(slot);
+  const { abandoned, failure, lastStep, stepsLimit: limit, reasonOf } = header(
+    slot,
+  );
   return {
-    mixed: { [abandoned]: 0, [failure]: 0, [lastStep]: 0 },
-    plain: { [limit]: stepsLimit },
+    mixed: { [abandoned]: 0, [failure]: 0, [lastStep]: 0, [reasonOf]: 0 },
+    plain: { [limit]: stepsLimit, [reason(slot)]: 0 },
   };
 }
 
@@ -25,8 +31,10 @@ export const LAST = 1;
 export const VOID = 2;
 
 export function* openHeader(slot: string, stepsLimit: number): Body<void> {
-  const { abandoned, failure, lastStep, stepsLimit: limit } = header(slot);
-  for (const word of [abandoned, failure, lastStep, limit]) {
+  const { abandoned, failure, lastStep, stepsLimit: limit, reasonOf } = header(
+    slot,
+  );
+  for (const word of [abandoned, failure, lastStep, limit, reasonOf]) {
     yield write(word, 0);
   }
   yield write(limit, stepsLimit);
@@ -42,9 +50,32 @@ export function* isVoid(slot: string): Body<boolean> {
     (yield load(lastStep)) !== 0;
 }
 
-/** @param failure the word that says node and call, not 0 */
-export function* reportFailure(slot: string, failure: number): Body<void> {
-  yield cas(header(slot).failure, 0, failure);
+/**
+ * @param failure the word that says node and call, not 0
+ * @param said number of the node, from 1 on, and what the reason's word is
+ */
+export function* reportFailure(
+  slot: string,
+  failure: number,
+  said?: { readonly node: number; readonly text: number },
+): Body<void> {
+  const { failure: failed, reasonOf } = header(slot);
+  if (said) {
+    const claimed = yield cas(reasonOf, 0, said.node);
+    if (claimed === 0 || claimed === said.node) {
+      yield write(reason(slot), said.text);
+    }
+  }
+  yield cas(failed, 0, failure);
+}
+
+/**
+ * @param node its number, from 1 on
+ * @returns the reason's word; 0: nobody has said
+ */
+export function* reasonOf(slot: string, node: number): Body<number> {
+  if ((yield load(header(slot).reasonOf)) !== node) return 0;
+  return yield { op: "read", word: reason(slot) };
 }
 
 export function* failureOf(slot: string): Body<number> {
