@@ -6,7 +6,7 @@ import type {
 } from "../onnx/decoder/decoder_model.ts";
 import { loadOnnx } from "../onnx/load.ts";
 import { loading, sidesOf, sizesOf } from "./onnx_file.ts";
-import { integerOf } from "./options.ts";
+import { integerOf, seedOption } from "./options.ts";
 import { UsageError } from "./terminal.ts";
 
 /** Options of such a command. */
@@ -28,14 +28,33 @@ export const DECODER_HELP =
 export const TOKENS_OPTIONS = {
   tokens: { type: "string" },
   steps: { type: "string" },
+  temperature: { type: "string" },
+  "top-k": { type: "string" },
+  "top-p": { type: "string" },
+  seed: { type: "string" },
 } as const;
 
 /** Lines of help about them. */
 export const TOKENS_HELP =
   `  --tokens ID,ID    of a decoder, the tokens that the answer follows
-  --steps N         most steps of it (default: as many as there are positions)`;
+  --steps N         most steps of it (default: as many as there are positions)
+  --temperature T   draws tokens, from scores over T; without it the token of the largest score is taken
+  --top-k N         draws from the N tokens of the largest scores
+  --top-p P         draws from the fewest tokens that have this share of the whole
+  --seed N          of the draws (default 0)`;
 
-interface DecoderFile {
+/** What a request draws by. */
+interface Draws {
+  readonly temperature?: string;
+  readonly "top-k"?: string;
+  readonly "top-p"?: string;
+  readonly seed?: string;
+}
+
+/** Options of draws that mean something with a temperature alone. */
+const WITH_TEMPERATURE = ["top-k", "top-p", "seed"] as const;
+
+interface DecoderFile extends Draws {
   readonly decoder?: boolean;
   readonly size?: readonly string[];
   readonly "size-max"?: readonly string[];
@@ -51,7 +70,10 @@ interface DecoderFile {
 const OTHERS = ["size-max", "shape", "cells", "input"] as const;
 
 /** Options that mean something to decoders alone. */
-const THEIRS = ["state", "stop", "positions-max", "tokens", "steps"] as const;
+const THEIRS = [
+  ...(["state", "stop", "positions-max", "tokens", "steps"] as const),
+  ...(["temperature", ...WITH_TEMPERATURE] as const),
+];
 
 /**
  * Loads the file that a command names, as a decoder.
@@ -78,6 +100,7 @@ export function loadDecoder(
           ),
         }),
         ...(stop !== undefined && { stop: idsOf("stop", stop) }),
+        ...(given.temperature !== undefined && { sample: true }),
         ...(positions !== undefined && {
           positionsMax: integerOf("--positions-max", positions, {
             min: 1,
@@ -100,7 +123,10 @@ export function refuseDecoderOptions(
 
 /** The request that a command describes. @throws UsageError when there is none */
 export function decoderRequest(
-  { tokens, steps }: { readonly tokens?: string; readonly steps?: string },
+  { tokens, steps, ...draws }: Draws & {
+    readonly tokens?: string;
+    readonly steps?: string;
+  },
 ): DecoderInput {
   if (tokens === undefined) {
     throw new UsageError("--tokens are missing, such as --tokens 1,2,3");
@@ -113,7 +139,51 @@ export function decoderRequest(
         max: Number.MAX_SAFE_INTEGER,
       }),
     }),
+    ...settingsOf(draws),
   };
+}
+
+/** @throws UsageError on a setting that is none, or that nothing is drawn by */
+function settingsOf(draws: Draws): Partial<DecoderInput> {
+  const { temperature, "top-k": topK, "top-p": topP, seed } = draws;
+  if (temperature === undefined) {
+    const other = WITH_TEMPERATURE.find((option) =>
+      draws[option] !== undefined
+    );
+    if (other === undefined) return {};
+    throw new UsageError(
+      `--${other} is one of --temperature, without which nothing is drawn`,
+    );
+  }
+  return {
+    temperature: numberOf("temperature", temperature, "above 0", (t) => t > 0),
+    ...(topK !== undefined && {
+      topK: integerOf("--top-k", topK, { min: 1, max: 2 ** 31 - 1 }),
+    }),
+    ...(topP !== undefined && {
+      topP: numberOf(
+        "top-p",
+        topP,
+        "above 0 and up to 1",
+        (p) => p > 0 && p <= 1,
+      ),
+    }),
+    ...(seed !== undefined && { seed: seedOption(seed) }),
+  };
+}
+
+/** @throws UsageError unless the text is a number that holds */
+function numberOf(
+  option: string,
+  text: string,
+  what: string,
+  holds: (value: number) => boolean,
+): number {
+  const value = text.trim() === "" ? NaN : Number(text);
+  if (Number.isFinite(value) && holds(value)) return value;
+  throw new UsageError(
+    `--${option} is a number ${what}, got ${describe(text)}`,
+  );
 }
 
 function idsOf(option: string, text: string): number[] {

@@ -4,6 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { main } from "../../src/cli/main.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { DecoderInput } from "../../src/onnx/decoder/decoder_model.ts";
+import { loadOnnx } from "../../src/onnx/load.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { plainOf } from "../../src/tensor/plain_tensor.ts";
 import { encode } from "../onnx/wire.ts";
 import { node, tensorMessage, writeModel } from "../onnx/write_model.ts";
@@ -431,8 +435,49 @@ Deno.test("inspect and run take a file that is one step of a decoder", async () 
     const text = await captured(() => main(["inspect", path, "--decoder"]));
     assert.match(text.out, /a decoder of up to 40 positions a request/);
 
+    const draw = async (...settings: string[]): Promise<number[]> => {
+      const { out, err, code } = await captured(() =>
+        main([...asked, "--steps", "9", ...settings])
+      );
+      assert.equal(code, 0, err);
+      return JSON.parse(out).tokens.data;
+    };
+    const model = await loadOnnx(file, { decoder: { sample: true } });
+    const drawnAs = async (settings: Partial<DecoderInput>) => {
+      const engine = await ServingEngine.create({
+        models: [model],
+        policy: serial(),
+        workers: 0,
+      });
+      const tokens = [3, 1, 4];
+      const { outputs } = await engine.run(model, {
+        ...{ tokens, maxSteps: 9 },
+        ...settings,
+      });
+      await engine.close();
+      return [...outputs.tokens.data];
+    };
+    const hot = ["--temperature", "9"];
+    assert.deepEqual(
+      await draw(...hot, "--seed", "7", "--top-k", "5", "--top-p", "0.9"),
+      await drawnAs({ temperature: 9, seed: 7, topK: 5, topP: 0.9 }),
+    );
+    assert.deepEqual(await draw(...hot), await drawnAs({ temperature: 9 }));
+    assert.notDeepEqual(await draw(...hot), await draw(...hot, "--seed", "8"));
+    assert.deepEqual(
+      await draw(...hot, "--top-k", "1"),
+      await draw(),
+      "the best of one",
+    );
+
     for (
       const [options, expected] of [
+        [["--tokens", "1", "--seed", "2"], /--seed is one of --temperature/],
+        [["--tokens", "1", "--temperature", "0"], /a number above 0, got "0"/],
+        [
+          ["--tokens", "1", "--temperature", "1", "--top-p", "2"],
+          /above 0 and up to 1, got "2"/,
+        ],
         [["--tokens", "99"], /tokens\[0\] .* is 99; ids are/],
         [["--tokens", "a"], /each of --tokens/],
         [[], /--tokens are missing/],
@@ -447,6 +492,8 @@ Deno.test("inspect and run take a file that is one step of a decoder", async () 
       assert.notEqual(code, 0);
       assert.match(err, expected);
     }
+    const alone = await captured(() => main(["run", path, "--top-k", "1"]));
+    assert.match(alone.err, /--top-k is one of --decoder, which is missing/);
     const lonely = await captured(() => main(["run", path, "--tokens", "1"]));
     assert.match(lonely.err, /--tokens is one of --decoder, which is missing/);
   });
