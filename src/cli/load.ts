@@ -124,7 +124,7 @@ async function bodiesOf(
   const { metadataPath, bodies } = usage(() =>
     endpointOf(protocol, url.pathname)
   );
-  const { model, tokensMax, stream } = settings;
+  const { model, tokensMax, stream, outputs } = settings;
   const metadata = metadataPath &&
     await textOf(wire, metadataPath(url.pathname), headers);
   return usage(() => {
@@ -132,6 +132,7 @@ async function bodiesOf(
       model,
       tokensMax,
       stream,
+      outputs,
       ...(metadata && { metadata }),
     });
     return wireRequests({ ...common, method: "POST", body });

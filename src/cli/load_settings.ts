@@ -50,6 +50,7 @@ valid and holds its target.
 
   --protocol P      ${PROTOCOLS.join(", ")} (default: as the URL's path says)
   --model NAME      of the requests; oip: of the path, too
+  --output NAME     oip: asks for it alone; may be given more than once
   --body FILE       each request's body, with {{text}}, {{tokens}} and {{seed}}; without one raw sends GET
   --header H        "name: value"; may be given more than once
   --max-tokens N    of completions (default 64)
@@ -69,6 +70,7 @@ export interface LoadSettings {
   readonly url: URL;
   readonly protocol: Protocol;
   readonly model: string;
+  readonly outputs: readonly string[];
   readonly template?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tokensMax: number;
@@ -103,6 +105,7 @@ const OPTIONS = {
   seed: { type: "string" },
   protocol: { type: "string" },
   model: { type: "string", default: "model" },
+  output: { type: "string", multiple: true, default: [] as string[] },
   body: { type: "string" },
   header: { type: "string", multiple: true, default: [] as string[] },
   "max-tokens": { type: "string" },
@@ -154,7 +157,7 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
     100;
   if (values.html !== undefined) checkWritable(values.html);
   return {
-    ...{ url, protocol, model: values.model },
+    ...{ url, protocol, model: values.model, outputs: values.output },
     ...(values.body !== undefined && { template: readText(values.body) }),
     headers: headersOf(values.header),
     tokensMax: integerOption("max-tokens", values["max-tokens"], 64, {

@@ -15,6 +15,8 @@ export interface BodySettings {
   readonly tokensMax: number;
   /** Whether completions are asked for token by token. */
   readonly stream: boolean;
+  /** Outputs that are asked for (Open Inference Protocol); none: all. */
+  readonly outputs?: readonly string[];
   /** The model's own metadata (Open Inference Protocol), from `metadataPath`. */
   readonly metadata?: string;
 }
@@ -68,9 +70,13 @@ const ENDPOINTS: readonly Endpoint[] = [
     protocol: "oip",
     path: /\/v2\/models\/[^/]+(\/versions\/[^/]+)?\/infer$/,
     metadataPath: (path) => path.replace(/\/infer$/, ""),
-    bodies: ({ metadata = "{}" }) => {
+    bodies: ({ metadata = "{}", outputs = [] }) => {
       const inputs = metadataInputs(metadata);
-      return (text, prng) => oipBody(inputs, text, prng);
+      return (text, prng) => ({
+        ...oipBody(inputs, text, prng),
+        ...(outputs.length > 0 &&
+          { outputs: outputs.map((name) => ({ name })) }),
+      });
     },
   },
 ];

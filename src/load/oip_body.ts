@@ -50,7 +50,7 @@ export function oipBody(
   inputs: readonly TensorMetadata[],
   text: Text,
   prng: Prng,
-): unknown {
+): { readonly inputs: readonly unknown[] } {
   return {
     inputs: inputs.map(({ name, datatype, shape }) => {
       const dims = filled(shape, datatype === "BYTES" ? 1 : text.tokens);

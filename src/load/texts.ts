@@ -28,7 +28,8 @@ export interface TextOptions {
 /** Draws of one text before its options are taken for a contradiction. */
 const DRAWS_MAX = 10_000;
 
-const WORDS =
+/** Frequent English words, most frequent first. */
+export const WORDS: readonly string[] =
   ("the of and to in that is was he for it with as his on be at by had not are but from or have an they which one you " +
     "were her all she there would their we him been has when who will more no if out so said what up its about into " +
     "than them can only other new some could time these two may then do first any my now such like our over man me " +

@@ -91,7 +91,9 @@ Deno.test("bodies of the Open Inference Protocol fit the model's metadata", () =
   const body = endpoint.bodies({
     ...settings,
     metadata: JSON.stringify({ name: "a", inputs }),
+    outputs: ["head"],
   })(text, new Prng(1)) as {
+    outputs: unknown;
     inputs: { name: string; shape: number[]; data: unknown[] }[];
   };
   assert.deepEqual(body.inputs.map(({ shape }) => shape), [
@@ -100,6 +102,7 @@ Deno.test("bodies of the Open Inference Protocol fit the model's metadata", () =
   for (const { name, shape, data } of body.inputs) {
     assert.equal(data.length, shape.reduce((a, b) => a * b, 1), name);
   }
+  assert.deepEqual(body.outputs, [{ name: "head" }]);
   assert.deepEqual(body.inputs[1].data, [1, 1, 1]);
   assert.deepEqual(body.inputs[2].data, [0, 0, 0]);
   assert.deepEqual(body.inputs[5].data, [text.text]);
