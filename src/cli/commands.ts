@@ -51,6 +51,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "run one request to a model of an ONNX file",
     load: async () => (await import("./run.ts")).run,
   },
+  serve: {
+    summary: "serve the models of a folder over HTTP",
+    load: async () => (await import("./serve.ts")).serve,
+  },
   simulate: {
     summary: "run policies on virtual time with a given cost table",
     load: async () => (await import("./simulate.ts")).simulate,

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { schemaFiles } from "../serve/schemas.ts";
 import { renderExponentials } from "./exponentials.ts";
 import { exportedFunctions, renderExports } from "./kernel_exports.ts";
 import { renderOnnxPage } from "./onnx_table.ts";
@@ -36,6 +37,7 @@ export async function generatedFiles(root: URL): Promise<GeneratedFile[]> {
       path: "src/npu/register/exports.ts",
       text: renderExports("npu", functions),
     },
+    ...schemaFiles(),
     {
       path: ONNX_PAGE,
       text: renderOnnxPage(readFileSync(new URL(ONNX_PAGE, root), "utf8")),

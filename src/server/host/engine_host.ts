@@ -103,6 +103,11 @@ export class EngineHost {
     return host;
   }
 
+  /** As `create`, of no models yet. */
+  static empty(options: Omit<HostOptions, "models">): EngineHost {
+    return new EngineHost(options);
+  }
+
   /** A host of an engine that somebody else made, and closes; its models stay what they are. */
   static around(
     engine: ServingEngine,

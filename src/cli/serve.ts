@@ -1,0 +1,154 @@
+/** `shoal serve`: models of a folder over HTTP. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import process from "node:process";
+import { EngineHost } from "../server/host/engine_host.ts";
+import { servedLabel, type ServedModel } from "../server/host/served_model.ts";
+import { CostAdmission } from "../server/admission/cost_admission.ts";
+import { Repository } from "../server/repository/repository.ts";
+import { listen } from "../server/runtime/listen.ts";
+import { createServer, type Server } from "../server/server.ts";
+import { readText } from "./files.ts";
+import { readOptions, see } from "./options.ts";
+import { FolderFiles } from "./serve/folder_files.ts";
+import { policyOf } from "./serve/served_policy.ts";
+import { readSettings, type ServerSettings } from "./serve/serve_settings.ts";
+import { EXIT, print, progress, UsageError } from "./terminal.ts";
+import { VERSION } from "./version.ts";
+
+const NAME = "shoal serve";
+
+const HELP = `${NAME} DIR [options]
+
+Serves the models of a folder over HTTP: each has a folder of its own, with model.onnx, or model.safetensors and what
+it has the weights of; tokenizer.json, if it takes text; and shoal.json, if there is more to say (docs/server.md).
+Options go before those of DIR/shoal.json.
+
+  --slo-ms MS           within which requests are to be done
+  --host HOST           where to listen; default 127.0.0.1: from this machine alone
+  --port N              default 8000; 0: any that is free
+  --policy NAME         default cellular
+  --max-batch-size N    most rows of a batch; default 64
+  --workers N           default: one less than there are cores
+  --tls-cert FILE       certificates as PEM, with --tls-key
+  --tls-key FILE        the private key as PEM
+  --keep-going          serve what can be loaded, if something cannot
+
+SIGHUP loads what has changed in DIR. SIGTERM and SIGINT: no more requests are taken, those that have come are answered,
+and it ends; a second time it ends at once.
+`;
+
+const TEXT = { type: "string" } as const;
+
+const OPTIONS = {
+  "slo-ms": TEXT,
+  host: TEXT,
+  port: TEXT,
+  policy: TEXT,
+  "max-batch-size": TEXT,
+  workers: TEXT,
+  "tls-cert": TEXT,
+  "tls-key": TEXT,
+  "keep-going": { type: "boolean" },
+} as const;
+
+/** Serves until it is told to end. */
+export async function serve(args: string[]): Promise<number> {
+  const given = readOptions(
+    { name: NAME, help: HELP, options: OPTIONS, positionalsMax: 1 },
+    args,
+  );
+  if (given === undefined) return EXIT.success;
+  const { values, positionals: [folder] } = given;
+  if (folder === undefined) {
+    throw new UsageError(`DIR is missing${see(NAME)}`);
+  }
+  if (!existsSync(folder)) {
+    throw new UsageError(`There is no folder ${folder}${see(NAME)}`);
+  }
+  const path = resolve(folder);
+  const settings = readSettings(path, values);
+  const { host, repository } = hostOf(path, settings);
+  try {
+    const failed = await repository.sync();
+    if (failed.size > 0 && !values["keep-going"]) {
+      throw new UsageError(
+        `${failed.size} of the models cannot be loaded; --keep-going serves the others`,
+      );
+    }
+    const server = createServer(host, { repository, version: VERSION });
+    await listening(path, settings, server, repository);
+  } finally {
+    await host.close();
+  }
+  return EXIT.success;
+}
+
+function hostOf(path: string, settings: ServerSettings) {
+  const { workers, threads_per_worker, slot_bytes, slo_ms } = settings;
+  const policy = policyOf(settings);
+  const host = EngineHost.empty({
+    policy,
+    engine: {
+      workers,
+      threadsPerWorker: threads_per_worker,
+      slotBytes: slot_bytes,
+    },
+    admission: new CostAdmission({
+      ...(slo_ms !== undefined && { sloMs: slo_ms }),
+      queueMax: settings.max_queue_size,
+      workers: Math.max(1, workers),
+    }),
+    onError: (error) => progress(`${NAME}: ${error.message}`),
+  });
+  const repository = new Repository(host, new FolderFiles(path), {
+    loaded: (served) => progress(`loaded ${described(served)}`),
+    failed: (name, reason) => progress(`cannot load ${name}: ${reason}`),
+    unloaded: (name) => progress(`unloaded ${name}`),
+  });
+  return { host, repository };
+}
+
+function described(served: ServedModel): string {
+  const tensors = (specs: ServedModel["inputs"]) =>
+    specs.map(({ name, datatype, shape }) => `${name} ${datatype}[${shape}]`)
+      .join(", ");
+  return `${servedLabel(served)} (${served.kind}): ${
+    tensors(served.inputs)
+  } -> ${tensors(served.outputs)}`;
+}
+
+/** Listens until a signal comes and what is under way is answered. */
+async function listening(
+  path: string,
+  { host, port, tls }: ServerSettings,
+  server: Server,
+  repository: Repository,
+): Promise<void> {
+  const pem = (file: string) => readText(resolve(path, file));
+  const listener = await listen(server, {
+    hostname: host,
+    port,
+    ...(tls && { tls: { cert: pem(tls.cert), key: pem(tls.key) } }),
+  });
+  print(`listening at ${listener.url}`);
+  const reload = () => {
+    repository.sync().catch((error) =>
+      progress(`${NAME}: ${(error as Error).message}`)
+    );
+  };
+  await new Promise<void>((resolve) => {
+    let isEnding = false;
+    const end = () => {
+      if (isEnding) process.exit(EXIT.failure);
+      isEnding = true;
+      progress("ending: no more requests are taken");
+      resolve();
+    };
+    process.on("SIGTERM", end);
+    process.on("SIGINT", end);
+    process.on("SIGHUP", reload);
+  });
+  await Promise.all([server.close(), listener.close()]);
+  process.off("SIGHUP", reload);
+}

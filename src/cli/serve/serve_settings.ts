@@ -1,0 +1,98 @@
+/** What `shoal serve` is told: options, and `shoal.json` of the folder, which options go before. */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import * as z from "zod";
+import { POLICIES } from "../../policy/registry.ts";
+import { parallelism } from "../../engine/wall/runtime.ts";
+import { checkedBy } from "../checked_by.ts";
+import { parseJson, readText } from "../files.ts";
+
+const FILE = "shoal.json";
+
+const names = Object.keys(POLICIES) as [string, ...string[]];
+
+/** What a server's settings may be; published as docs/schemas/server.json. */
+export const SERVER_SETTINGS = z.strictObject({
+  $schema: z.string().optional(),
+  host: z.string().default("127.0.0.1").describe(
+    "Where to listen; the default is reached from this machine alone",
+  ),
+  port: z.int().min(0).max(65_535).default(8000).describe(
+    "0: any that is free",
+  ),
+  slo_ms: z.number().positive().optional().describe(
+    "Within which requests are to be done; what will not be is refused when it comes",
+  ),
+  policy: z.strictObject({
+    name: z.enum(names).default("cellular"),
+    options: z.record(z.string(), z.unknown()).default({}),
+  }).default({ name: "cellular", options: {} }),
+  max_batch_size: z.int().min(1).default(64).describe(
+    "Most rows of a batch, of policies that have such a limit",
+  ),
+  workers: z.int().min(0).max(1024).default(Math.max(1, parallelism() - 1))
+    .describe("Default: one less than there are cores"),
+  threads_per_worker: z.int().min(1).max(256).default(1),
+  slot_bytes: z.int().min(2 ** 16).max(2 ** 31).default(2 ** 28).describe(
+    "Room for requests in flight",
+  ),
+  max_queue_size: z.int().min(1).default(10_000).describe(
+    "Requests that may wait",
+  ),
+  tls: z.strictObject({ cert: z.string(), key: z.string() }).optional()
+    .describe("Files, as PEM; paths from this one"),
+});
+
+/** A server's settings. */
+export type ServerSettings = z.infer<typeof SERVER_SETTINGS>;
+
+/** Options of the command line, as texts. */
+interface GivenOptions {
+  readonly "slo-ms"?: string;
+  readonly host?: string;
+  readonly port?: string;
+  readonly policy?: string;
+  readonly "max-batch-size"?: string;
+  readonly workers?: string;
+  readonly "tls-cert"?: string;
+  readonly "tls-key"?: string;
+}
+
+/**
+ * Settings of a folder's `shoal.json`, if it has one, and of options.
+ * @throws UsageError naming what cannot be
+ */
+export function readSettings(
+  folder: string,
+  given: GivenOptions,
+): ServerSettings {
+  const file = join(folder, FILE);
+  const own = existsSync(file)
+    ? checkedBy(z.looseObject({}), parseJson(readText(file), FILE), FILE)
+    : {};
+  const { policy: name, host, "tls-cert": cert, "tls-key": key } = given;
+  const number = (text: string | undefined) =>
+    text === undefined || text.trim() === "" ? text : Number(text);
+  const options = {
+    host,
+    port: number(given.port),
+    slo_ms: number(given["slo-ms"]),
+    max_batch_size: number(given["max-batch-size"]),
+    workers: number(given.workers),
+    // Paths of options are from where the command is run.
+    tls: cert === undefined && key === undefined ? undefined : {
+      cert: cert === undefined ? undefined : resolve(cert),
+      key: key === undefined ? undefined : resolve(key),
+    },
+    policy: name === undefined ? undefined : { name },
+  };
+  const set = Object.entries(options).filter(([, value]) =>
+    value !== undefined
+  );
+  const settings = { ...own, ...Object.fromEntries(set) };
+  return checkedBy<ServerSettings>(
+    SERVER_SETTINGS as z.ZodType<ServerSettings>,
+    settings,
+    existsSync(file) ? `${FILE} and options` : "the options",
+  );
+}

@@ -1,0 +1,286 @@
+/** A model's folder as served models: one, or one for each numbered folder in it. */
+import { shorten } from "../../base/describe.ts";
+import { MODELS } from "../../models/registry.ts";
+import { decoderModel } from "../../onnx/decoder/decoder_model.ts";
+import type { DecoderOptions } from "../../onnx/decoder/options.ts";
+import type { OnnxModel } from "../../onnx/ir.ts";
+import { onnxModel } from "../../onnx/model.ts";
+import { readModel } from "../../onnx/read/read_model.ts";
+import { BYTES_MAX, openSource, withFiles } from "../../onnx/source.ts";
+import { readSafetensors } from "../../tensor/safetensors.ts";
+import { namedWeights } from "../../tensor/weights.ts";
+import { TextModel } from "../../text/text_model.ts";
+import { type TextSettings, textSettings } from "../../text/text_settings.ts";
+import type { TokenModel } from "../../text/token_inputs.ts";
+import { TextTokenizer } from "../../text/tokenizer.ts";
+import type { Datatype } from "../host/datatypes.ts";
+import type { ServedModel } from "../host/served_model.ts";
+import { type BuiltInput, servedBuilt } from "../models/served_built.ts";
+import { servedDecoder } from "../models/served_decoder.ts";
+import { servedOnnx } from "../models/served_onnx.ts";
+import type { ServedOptions } from "../models/served_options.ts";
+import type { ModelFiles } from "./model_files.ts";
+import { type ModelSettings, modelSettings } from "./model_settings.ts";
+
+const ONNX = "model.onnx";
+const WEIGHTS = "model.safetensors";
+
+/** Tokens of a text, where no file says how many there may be. */
+const TOKENS_MAX = 512;
+
+/**
+ * Loads all versions of a model that its settings say are served, the newest last.
+ * @param given settings in place of the folder's
+ * @throws RangeError or TypeError when settings or files are none; OnnxError, TextFileError
+ */
+export async function loadModel(
+  name: string,
+  files: ModelFiles,
+  given?: unknown,
+): Promise<ServedModel[]> {
+  const { settings, config } = await settingsOf(files, given);
+  if (settings.name !== undefined && settings.name !== name) {
+    throw new RangeError(
+      `Its settings say that it is model "${shorten(settings.name)}"`,
+    );
+  }
+  const versions = chosenVersions(settings, await files.folders());
+  const loaded: ServedModel[] = [];
+  for (const version of versions) {
+    const folder = files.folder(version);
+    loaded.push(
+      await loadVersion({ name, version, folder, files, settings, config }),
+    );
+  }
+  if (loaded.length > 0) return loaded;
+  const version = "1";
+  return [
+    await loadVersion({
+      name,
+      version,
+      folder: files,
+      files,
+      settings,
+      config,
+    }),
+  ];
+}
+
+/** A folder's version, and what is the same for all of them. */
+interface VersionFiles {
+  readonly name: string;
+  readonly version: string;
+  /** Has the model. */
+  readonly folder: ModelFiles;
+  /** Has the tokenizer and so on, unless the version's own folder does. */
+  readonly files: ModelFiles;
+  readonly settings: ModelSettings;
+  /** Another library's `config.json`. */
+  readonly config: unknown;
+}
+
+async function settingsOf(
+  files: ModelFiles,
+  given: unknown,
+): Promise<{ settings: ModelSettings; config: unknown }> {
+  const config = await json(files, "config.json");
+  const isOthers = typeof config === "object" && config !== null &&
+    ("model_type" in config || "architectures" in config);
+  const own = given ?? await json(files, "shoal.json") ??
+    (isOthers ? {} : config ?? {});
+  return {
+    settings: modelSettings(own, given ? "The settings" : "Its settings"),
+    ...(isOthers ? { config } : { config: undefined }),
+  };
+}
+
+async function json(files: ModelFiles, name: string): Promise<unknown> {
+  const bytes = await files.read(name);
+  if (bytes === undefined) return undefined;
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch (error) {
+    throw new RangeError(`${name} is not JSON`, { cause: error });
+  }
+}
+
+/** Numbered folders that are served, in ascending order. */
+function chosenVersions(
+  { version_policy: policy = { latest: { num_versions: 1 } } }: ModelSettings,
+  folders: readonly string[],
+): string[] {
+  const numbers = folders.filter((name) => /^[1-9]\d{0,8}$/.test(name))
+    .map(Number).sort((a, b) => a - b);
+  if ("all" in policy) return numbers.map(String);
+  if ("latest" in policy) {
+    return numbers.slice(-policy.latest.num_versions).map(String);
+  }
+  const missing = policy.specific.versions.find((version) =>
+    !numbers.includes(version)
+  );
+  if (missing === undefined) {
+    return policy.specific.versions.toSorted((a, b) => a - b).map(String);
+  }
+  throw new RangeError(`There is no version ${missing}`);
+}
+
+async function loadVersion(version: VersionFiles): Promise<ServedModel> {
+  const { folder, files, settings, config } = version;
+  const text = textSettings({
+    ...(config !== undefined && { config }),
+    ...await others(files),
+  });
+  const tokenizerFile = await files.read("tokenizer.json");
+  const served = await loadTensors(version, text, tokenizerFile !== undefined);
+  if (served === undefined) {
+    throw new RangeError(`There is neither ${ONNX} nor ${WEIGHTS}`);
+  }
+  if (tokenizerFile === undefined) return served;
+  const tokenizerConfig = await files.read("tokenizer_config.json") ??
+    await folder.read("tokenizer_config.json");
+  const tokenizer = await TextTokenizer.load({
+    tokenizer: tokenizerFile,
+    ...(tokenizerConfig && { config: tokenizerConfig }),
+  });
+  const { kind, ...read } = text;
+  const { tokens_max: tokensMax, eos_ids: eosIds, ...own } = settings.text ??
+    {};
+  return {
+    ...served,
+    kind: settings.kind ??
+      (served.kind === "tensors" ? kind ?? "embedding" : served.kind),
+    text: new TextModel(served.model as TokenModel, tokenizer, {
+      ...read,
+      ...own,
+      ...(tokensMax !== undefined && { tokensMax }),
+      ...(eosIds && { eosIds }),
+    }),
+  };
+}
+
+/** What sentence-transformers and transformers have beside a model. */
+async function others(files: ModelFiles) {
+  const [generation, sentence, pooling] = await Promise.all([
+    files.read("generation_config.json"),
+    files.read("sentence_bert_config.json"),
+    files.folder("1_Pooling").read("config.json"),
+  ]);
+  return {
+    ...(generation && { generation }),
+    ...(sentence && { sentence }),
+    ...(pooling && { pooling }),
+  };
+}
+
+async function loadTensors(
+  { name, version, folder, settings }: VersionFiles,
+  text: TextSettings,
+  isText: boolean,
+): Promise<ServedModel | undefined> {
+  const { kind, input = [], output = [] } = settings;
+  const { $schema: _, ...config } = settings;
+  const options: ServedOptions = {
+    name,
+    version,
+    config,
+    ...(kind && { kind }),
+    datatypes: Object.fromEntries(
+      [...input, ...output].map(({ name, data_type }) => [
+        name,
+        data_type.slice("TYPE_".length) as Datatype,
+      ]),
+    ),
+  };
+  const hasWeights = await folder.has(WEIGHTS);
+  if (hasWeights && settings.model) {
+    return await builtModel(folder, settings.model, options);
+  }
+  if (!await folder.has(ONNX)) {
+    if (!hasWeights) return undefined;
+    throw new RangeError(
+      `${WEIGHTS} has weights; "model" of the settings says of what model`,
+    );
+  }
+  return await onnxFile(folder, settings, options, text, isText);
+}
+
+async function builtModel(
+  folder: ModelFiles,
+  { name, options }: NonNullable<ModelSettings["model"]>,
+  served: ServedOptions,
+): Promise<ServedModel> {
+  const bytes = (await folder.read(WEIGHTS))!;
+  const { build, input } = MODELS[name];
+  const weights = namedWeights(readSafetensors(bytes, WEIGHTS), WEIGHTS);
+  const model = build({ ...options, weights });
+  return servedBuilt(model, input as BuiltInput, served);
+}
+
+async function onnxFile(
+  folder: ModelFiles,
+  settings: ModelSettings,
+  served: ServedOptions,
+  text: TextSettings,
+  isText: boolean,
+): Promise<ServedModel> {
+  const opened = await openSource(folder.locationOf(ONNX), BYTES_MAX);
+  const { bytes, label } = opened;
+  const file = await withFiles(
+    opened,
+    (external) => readModel(bytes, { label, external }),
+  );
+  const { sizes, sizes_max: sizesMax, shapes, cells, states } = settings;
+  const isDecoder = settings.decoder !== undefined ||
+    isText && text.kind === "decoder" && !text.isEncoderDecoder;
+  const given = {
+    name: served.name,
+    ...(sizes && { sizes }),
+    ...(shapes && { shapes }),
+    ...(sizesMax && { sizesMax }),
+  };
+  if (isDecoder) {
+    const decoder = decoderOptions(settings, text);
+    return servedDecoder(decoderModel(file, { ...given, decoder }), served);
+  }
+  const isGiven = sizes ?? sizesMax ?? shapes;
+  return servedOnnx(
+    onnxModel(file, {
+      ...given,
+      ...(isText && !isGiven && freeTokens(file, settings, text)),
+      ...(cells !== undefined && { cells }),
+      ...(states && { states }),
+    }),
+    served,
+  );
+}
+
+/** Ids, positions and so on of any number of tokens, as exporters leave them open. */
+function freeTokens(
+  { graph }: OnnxModel,
+  settings: ModelSettings,
+  text: TextSettings,
+): { sizesMax?: Record<string, number> } {
+  const tokens = graph.inputs.find(({ name }) => name === "input_ids") ??
+    graph.inputs[0];
+  const dim = tokens?.dims?.[1];
+  if (typeof dim !== "string") return {};
+  const most = settings.text?.tokens_max ?? text.tokensMax ?? TOKENS_MAX;
+  return { sizesMax: { [dim]: most } };
+}
+
+function decoderOptions(
+  { decoder = {}, text: given }: ModelSettings,
+  text: TextSettings,
+): DecoderOptions {
+  const { positions_max, steps_max, ...named } = decoder;
+  const stop = given?.eos_ids ?? text.eosIds;
+  const positionsMax = positions_max ?? text.tokensMax;
+  return {
+    ...(stop && { stop }),
+    ...(positionsMax !== undefined && { positionsMax }),
+    // Whoever serves text lets clients say how tokens are drawn.
+    ...(text.kind === "decoder" && { sample: true }),
+    ...named,
+    ...(steps_max !== undefined && { stepsMax: steps_max }),
+  };
+}

@@ -1,0 +1,188 @@
+/** Models of a folder, loaded, replaced and unloaded while the server runs. */
+import { shorten } from "../../base/describe.ts";
+import type { EngineHost } from "../host/engine_host.ts";
+import { InputError, NotFoundError } from "../host/errors.ts";
+import type {
+  ModelRepository,
+  RepositoryEntry,
+} from "../host/model_repository.ts";
+import type { ServedModel } from "../host/served_model.ts";
+import { loadModel } from "./load_model.ts";
+import type { ModelFiles } from "./model_files.ts";
+
+/** What a model may be called: no path leads out of its folder. */
+const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
+
+/** What there is to tell as models come and go. */
+export interface RepositoryHooks {
+  /** A model's versions are served. */
+  loaded?(served: ServedModel): void;
+  /** A model cannot be loaded; those that served it do so on. */
+  failed?(name: string, reason: string): void;
+  /** A model is served no more. */
+  unloaded?(name: string): void;
+}
+
+/** A folder with a folder for each model. */
+export class Repository implements ModelRepository {
+  readonly #host: EngineHost;
+  readonly #files: ModelFiles;
+  readonly #hooks: RepositoryHooks;
+  /** What a model's files were like when they were loaded. */
+  readonly #stamps = new Map<string, string>();
+  readonly #reasons = new Map<string, string>();
+  readonly #loading = new Set<string>();
+
+  /** Loads nothing yet. */
+  constructor(
+    host: EngineHost,
+    files: ModelFiles,
+    hooks: RepositoryHooks = {},
+  ) {
+    this.#host = host;
+    this.#files = files;
+    this.#hooks = hooks;
+  }
+
+  /**
+   * Makes what is served what lies in the folder: loads what is new or has changed, unloads what is gone.
+   * @returns names of models that could not be loaded, and why
+   */
+  async sync(): Promise<ReadonlyMap<string, string>> {
+    const names = await this.#names();
+    const loaded = new Map<string, readonly ServedModel[]>();
+    const failed = new Map<string, string>();
+    for (const name of names) {
+      const stamp = await this.#files.folder(name).stamp();
+      if (this.#stamps.get(name) === stamp) continue;
+      try {
+        loaded.set(name, await this.#read(name));
+        this.#stamps.set(name, stamp);
+      } catch (error) {
+        failed.set(name, (error as Error).message);
+      }
+    }
+    const gone = [...new Set(this.#host.models.map(({ name }) => name))]
+      .filter((name) => !names.includes(name));
+    if (loaded.size > 0 || gone.length > 0) {
+      await this.#change((models) => [
+        ...models.filter(({ name }) =>
+          !loaded.has(name) && !gone.includes(name)
+        ),
+        ...[...loaded.values()].flat(),
+      ]);
+    }
+    for (const name of gone) this.#left(name);
+    for (const served of [...loaded.values()].flat()) {
+      this.#hooks.loaded?.(served);
+    }
+    return failed;
+  }
+
+  /** See ModelRepository. */
+  async index(): Promise<RepositoryEntry[]> {
+    const served = this.#host.models;
+    const unserved = (await this.#names()).filter((name) =>
+      !served.some((model) => model.name === name)
+    );
+    return [
+      ...served.map(({ name, version }) => {
+        const reason = this.#reasons.get(name);
+        return {
+          ...{ name, version, state: this.#stateOf(name, "READY") },
+          ...(reason !== undefined && { reason }),
+        };
+      }),
+      ...unserved.map((name) => {
+        const reason = this.#reasons.get(name) ?? "unloaded";
+        return { name, state: this.#stateOf(name, "UNAVAILABLE"), reason };
+      }),
+    ];
+  }
+
+  /** See ModelRepository. */
+  async load(name: string, settings?: unknown): Promise<void> {
+    if (!(await this.#names()).includes(name)) throw unknown(name);
+    const stamp = await this.#files.folder(name).stamp();
+    const loaded = await this.#read(name, settings);
+    await this.#change((models) => [
+      ...models.filter((served) => served.name !== name),
+      ...loaded,
+    ]);
+    this.#stamps.set(name, stamp);
+    for (const served of loaded) this.#hooks.loaded?.(served);
+  }
+
+  /** See ModelRepository. */
+  async unload(name: string): Promise<void> {
+    if (!this.#host.models.some((served) => served.name === name)) {
+      throw unknown(name);
+    }
+    await this.#change((models) =>
+      models.filter((served) => served.name !== name)
+    );
+    this.#left(name);
+  }
+
+  #left(name: string): void {
+    this.#stamps.delete(name);
+    this.#reasons.delete(name);
+    this.#hooks.unloaded?.(name);
+  }
+
+  async #names(): Promise<string[]> {
+    const folders = await this.#files.folders();
+    return folders.filter((name) => NAME.test(name)).sort();
+  }
+
+  #stateOf(
+    name: string,
+    otherwise: RepositoryEntry["state"],
+  ): RepositoryEntry["state"] {
+    return this.#loading.has(name) ? "LOADING" : otherwise;
+  }
+
+  /** @throws InputError saying why it cannot be loaded */
+  async #read(name: string, settings?: unknown): Promise<ServedModel[]> {
+    this.#loading.add(name);
+    try {
+      const loaded = await loadModel(name, this.#files.folder(name), settings);
+      this.#reasons.delete(name);
+      return loaded;
+    } catch (error) {
+      const reason = reasonOf(error);
+      this.#reasons.set(name, reason);
+      this.#hooks.failed?.(name, reason);
+      throw new InputError(`Model "${name}" cannot be loaded: ${reason}`, {
+        cause: error,
+      });
+    } finally {
+      this.#loading.delete(name);
+    }
+  }
+
+  /** @throws InputError saying why an engine of these models cannot be made; what was served is served on */
+  async #change(
+    edit: (models: readonly ServedModel[]) => readonly ServedModel[],
+  ): Promise<void> {
+    try {
+      await this.#host.change(edit);
+    } catch (error) {
+      const isTheirs = error instanceof RangeError ||
+        error instanceof TypeError;
+      throw isTheirs ? new InputError(error.message, { cause: error }) : error;
+    }
+  }
+}
+
+function unknown(name: string): NotFoundError {
+  return new NotFoundError(`There is no model "${shorten(name)}"`);
+}
+
+/** What is wrong with files or settings; of anything else no more than that: it may name paths. */
+function reasonOf(error: unknown): string {
+  const { name, message } = error as Error;
+  const isOfFiles = error instanceof RangeError || error instanceof TypeError ||
+    name === "OnnxError" || name === "TextFileError";
+  return isOfFiles ? message : "its files cannot be read";
+}

@@ -1,0 +1,126 @@
+/** `shoal serve` as a process: its lines, its signals, and what Deno has to allow. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { serve } from "../../src/cli/serve.ts";
+import { scaleFile, TestFolder } from "../server/repository/folders.ts";
+import { answerOf, requestOf } from "../server/oip/client.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A server that runs. */
+class Running {
+  out = "";
+  err = "";
+  readonly #child: ChildProcess;
+  #isOver = false;
+  readonly ended: Promise<number | null>;
+
+  constructor(allowed: readonly string[], args: readonly string[]) {
+    this.#child = spawn(
+      process.execPath,
+      ["run", "--no-prompt", ...allowed, "src/cli.ts", "serve", ...args],
+      { cwd: ROOT, env: { ...process.env, NO_COLOR: "1" } },
+    );
+    this.#child.stdout!.on("data", (bytes) => this.out += bytes);
+    this.#child.stderr!.on("data", (bytes) => this.err += bytes);
+    this.ended = new Promise((resolve) =>
+      this.#child.on("close", (code) => {
+        this.#isOver = true;
+        resolve(code);
+      })
+    );
+  }
+
+  /** Waits for a line. @throws when it ends before */
+  async until(pattern: RegExp, of: "out" | "err" = "out"): Promise<string> {
+    for (;;) {
+      const found = pattern.exec(this[of]);
+      if (found) return found[1] ?? found[0];
+      assert(!this.#isOver, `it has ended: ${this.out}\n${this.err}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    // The child's own kill() sends one signal only, in Deno.
+    process.kill(this.#child.pid!, name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isOver) this.signal("SIGKILL");
+    await this.ended;
+  }
+}
+
+const LISTENING = /^listening at (http:\S+)$/m;
+
+async function scaled(url: string): Promise<unknown> {
+  const x = { name: "x", datatype: "FP32", shape: [1, 2], values: [1, 2] };
+  const response = await fetch(
+    `${url}v2/models/scale/infer`,
+    requestOf([[x, "binary"]]),
+  );
+  return (await answerOf(response)).outputs[0].values;
+}
+
+Deno.test("it serves a folder, loads what has changed, and ends when it is told", async () => {
+  using folder = new TestFolder();
+  folder.write("scale/model.onnx", scaleFile(2));
+  folder.write("shoal.json", { slo_ms: 10_000, workers: 1 });
+  await using running = new Running(["-A"], [folder.path, "--port", "0"]);
+  const url = await running.until(LISTENING);
+  assert.equal(running.out, `listening at ${url}\n`);
+  assert.match(
+    running.err,
+    /^loaded scale\/1 \(tensors\): x FP32\[-1,2\] -> y FP32\[-1,2\]$/m,
+  );
+  assert.deepEqual(await scaled(url), [2, 4]);
+  folder.write("scale/model.onnx", scaleFile(3));
+  folder.write("other/model.onnx", scaleFile(1));
+  running.signal("SIGHUP");
+  await running.until(/loaded other\/1/, "err");
+  assert.deepEqual(await scaled(url), [3, 6]);
+  running.signal("SIGTERM");
+  assert.equal(await running.ended, 0, running.err);
+  await assert.rejects(fetch(url));
+});
+
+Deno.test("Deno allows nothing but reading, and its address", async () => {
+  using folder = new TestFolder();
+  folder.write("scale/model.onnx", scaleFile(2));
+  const allowed = [`--allow-read`, "--allow-net=127.0.0.1"];
+  await using running = new Running(allowed, [folder.path, "--port", "0"]);
+  const url = await running.until(LISTENING);
+  assert.deepEqual(await scaled(url), [2, 4]);
+  running.signal("SIGINT");
+  assert.equal(await running.ended, 0, running.err);
+});
+
+Deno.test("what cannot be served is said in a line", async () => {
+  using folder = new TestFolder();
+  folder.write("good/model.onnx", scaleFile(2));
+  folder.write("bad/model.onnx", Uint8Array.of(1));
+  await using running = new Running(["-A"], [folder.path, "--port", "0"]);
+  assert.equal(await running.ended, 2);
+  assert.match(running.err, /^cannot load bad: .*model\.onnx/m);
+  assert.match(running.err, /--keep-going serves the others\n$/);
+  for (
+    const [args, told] of [
+      [[], /DIR is missing/],
+      [[`${folder.path}/none`], /no folder/],
+      [[folder.path, "--port", "x"], /port/],
+      [[folder.path, "--slo-ms", "0"], /slo_ms/],
+      [[folder.path, "--policy", "none"], /policy\.name/],
+    ] as const
+  ) {
+    await assert.rejects(serve([...args]), (error: Error) => {
+      assert.equal(error.name, "UsageError");
+      assert.match(error.message, told);
+      return true;
+    });
+  }
+  folder.write("shoal.json", { port: 0, prot: 1 });
+  await assert.rejects(serve([folder.path]), /shoal\.json.*prot/);
+});

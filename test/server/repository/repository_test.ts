@@ -1,0 +1,282 @@
+/** A folder of models: what its files become, and how they come and go over HTTP while requests run. */
+import assert from "node:assert/strict";
+import { FolderFiles } from "../../../src/cli/serve/folder_files.ts";
+import { lstm } from "../../../src/models/lstm.ts";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import { Repository } from "../../../src/server/repository/repository.ts";
+import { createServer } from "../../../src/server/server.ts";
+import { seededWeights } from "../../../src/tensor/weights.ts";
+import { answerOf, requestOf } from "../oip/client.ts";
+import type { Ask } from "../oip/served.ts";
+import {
+  safetensors,
+  scaleFile,
+  STREAM_FILE,
+  TestFolder,
+  TEXT_FILE,
+  TOKENIZER,
+} from "./folders.ts";
+
+interface Open {
+  readonly folder: TestFolder;
+  readonly host: EngineHost;
+  readonly repository: Repository;
+  readonly ask: Ask;
+}
+
+/** With a server of a folder, which `fill` has filled; administrators' calls reach the repository. */
+async function withFolder(
+  fill: (folder: TestFolder) => void,
+  run: (open: Open) => Promise<void>,
+): Promise<void> {
+  using folder = new TestFolder();
+  fill(folder);
+  const host = EngineHost.empty({
+    policy: () => cellular(),
+    engine: { workers: 0, warmUp: false },
+  });
+  const repository = new Repository(host, new FolderFiles(folder.path));
+  const server = createServer(host, { repository });
+  const ask: Ask = (path, init) =>
+    server.fetch(new Request(`http://localhost${path}`, init));
+  try {
+    await run({ folder, host, repository, ask });
+  } finally {
+    await server.close();
+  }
+}
+
+async function scaled(ask: Ask, path: string): Promise<unknown> {
+  const x = { name: "x", datatype: "FP32", shape: [1, 2], values: [1, 2] };
+  const { outputs: [{ values }] } = await answerOf(
+    await ask(path, requestOf([[x, "flat"]])),
+  );
+  return values;
+}
+
+Deno.test("folders become models, of each kind", async () => {
+  const weights = new Map<string, { shape: number[]; data: Float32Array }>();
+  const seeded = seededWeights(3);
+  const built = lstm({
+    hidden: 4,
+    vocabulary: 6,
+    weights: (name, shape, fanIn, around) => {
+      const tensor = seeded(name, shape, fanIn, around);
+      weights.set(name, { shape: [...tensor.shape], data: tensor.data });
+      return tensor;
+    },
+  });
+  await withFolder((folder) => {
+    folder.write("scale/model.onnx", scaleFile(3));
+    folder.write("sums/model.onnx", STREAM_FILE);
+    folder.write("sums/config.json", { states: { before: "after" } });
+    folder.write("words/model.onnx", TEXT_FILE);
+    folder.write("words/tokenizer.json", TOKENIZER);
+    folder.write("words/config.json", {
+      model_type: "bert",
+      architectures: ["BertModel"],
+      max_position_embeddings: 16,
+    });
+    folder.write(
+      "sentences/model.safetensors",
+      safetensors(Object.fromEntries(weights)),
+    );
+    folder.write("sentences/shoal.json", {
+      model: { name: "lstm", options: { hidden: 4, vocabulary: 6 } },
+      parameters: { team: "mine" },
+    });
+    folder.write("many/1/model.onnx", scaleFile(10));
+    folder.write("many/3/model.onnx", scaleFile(30));
+    folder.write("many/12/model.onnx", scaleFile(120));
+    folder.write("many/shoal.json", {
+      version_policy: { latest: { num_versions: 2 } },
+      output: [{ name: "y", data_type: "TYPE_FP64" }],
+    });
+  }, async ({ host, repository, ask }) => {
+    assert.deepEqual([...await repository.sync()], []);
+    const kinds = host.models.map((
+      { name, version, kind },
+    ) => [name, version, kind]);
+    assert.deepEqual(kinds, [
+      ["many", "3", "tensors"],
+      ["many", "12", "tensors"],
+      ["scale", "1", "tensors"],
+      ["sentences", "1", "tensors"],
+      ["sums", "1", "stream"],
+      ["words", "1", "embedding"],
+    ]);
+    assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [3, 6]);
+    assert.deepEqual(await scaled(ask, "/v2/models/many/infer"), [120, 240]);
+    assert.deepEqual(await scaled(ask, "/v2/models/many/versions/3/infer"), [
+      30,
+      60,
+    ]);
+    const [y] = host.find("many").outputs;
+    assert.equal(y.datatype, "FP64");
+    const sentences = host.find("sentences");
+    const { outputs } = await host.run(sentences, { tokens: [1, 5] });
+    const other = await EngineHost.create({
+      models: [{ ...sentences, model: built }],
+      policy: () => cellular(),
+      engine: { workers: 0, warmUp: false },
+    });
+    const expected = await other.run(other.find("sentences"), {
+      tokens: [1, 5],
+    });
+    assert.deepEqual(outputs, expected.outputs);
+    await other.close();
+    const config = await (await ask("/v2/models/sentences/config")).json();
+    assert.deepEqual(config.parameters, { team: "mine" });
+    const words = host.find("words");
+    assert.equal(words.text?.tokensMax, 16);
+    const [{ embedding }] = await words.text!.embed(
+      (input, options) => host.run(words, input, options),
+      ["fish birds"],
+      { normalize: false },
+    );
+    assert.deepEqual([...embedding], [3, 4]);
+    const session = host.open(host.find("sums"));
+    for (const sum of [[1, 2], [2, 4]]) {
+      const { outputs } = await session.push({ x: Float32Array.of(1, 2) });
+      assert.deepEqual([...outputs["sum"].data], sum);
+    }
+  });
+});
+
+Deno.test("models are replaced, unloaded and loaded over HTTP while requests come", async () => {
+  await withFolder((folder) => {
+    folder.write("scale/model.onnx", scaleFile(1));
+  }, async ({ folder, repository, ask, host }) => {
+    await repository.sync();
+    const post = (path: string, body?: unknown) =>
+      ask(`/v2/repository/${path}`, {
+        method: "POST",
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+    const json = async (response: Promise<Response>) => (await response).json();
+    assert.deepEqual(await json(post("index")), [
+      { name: "scale", version: "1", state: "READY" },
+    ]);
+    let changing = true;
+    const asked = (async () => {
+      const seen = new Set<string>();
+      while (changing) {
+        seen.add(`${await scaled(ask, "/v2/models/scale/infer")}`);
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+      return seen;
+    })();
+    for (const w of [2, 3]) {
+      folder.write("scale/model.onnx", scaleFile(w));
+      const loaded = await post("models/scale/load");
+      assert.deepEqual([loaded.status, await loaded.json()], [200, {}]);
+      assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [w, 2 * w]);
+    }
+    changing = false;
+    for (const values of await asked) {
+      assert(["1,2", "2,4", "3,6"].includes(values), values);
+    }
+    // What cannot be loaded leaves what is there.
+    folder.write("scale/model.onnx", Uint8Array.of(1, 2, 3));
+    const failed = await post("models/scale/load");
+    assert.equal(failed.status, 400);
+    const { error } = await failed.json();
+    assert.match(error, /"scale" cannot be loaded: /);
+    assert(!error.includes(folder.path), error);
+    assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [3, 6]);
+    const [entry] = await json(post("index"));
+    assert.equal(entry.state, "READY");
+    assert.match(entry.reason, /model.onnx/);
+
+    folder.write("scale/model.onnx", scaleFile(5));
+    assert.equal((await post("models/scale/unload")).status, 200);
+    assert.equal((await ask("/v2/models/scale/ready")).status, 404);
+    assert.deepEqual(await json(post("index")), [
+      { name: "scale", state: "UNAVAILABLE", reason: "unloaded" },
+    ]);
+    assert.deepEqual(await json(post("index", { ready: true })), []);
+    assert.equal((await post("models/scale/unload")).status, 404);
+    const config = JSON.stringify({
+      output: [{ name: "y", data_type: "TYPE_FP64" }],
+    });
+    const loaded = await post("models/scale/load", { parameters: { config } });
+    assert.equal(loaded.status, 200, await loaded.text());
+    assert.equal(host.find("scale").outputs[0].datatype, "FP64");
+    assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [5, 10]);
+    const { extensions } = await json(ask("/v2"));
+    assert(extensions.includes("model_repository"));
+  });
+});
+
+Deno.test("what has changed in the folder is loaded, and nothing else", async () => {
+  await withFolder((folder) => {
+    folder.write("a/model.onnx", scaleFile(1));
+    folder.write("b/model.onnx", scaleFile(1));
+  }, async ({ folder, repository, host }) => {
+    await repository.sync();
+    const [a, b] = [host.find("a"), host.find("b")];
+    await repository.sync();
+    assert.deepEqual(host.models, [a, b]);
+    folder.write("b/model.onnx", scaleFile(2));
+    folder.write("b/shoal.json", {});
+    folder.write("c/model.onnx", scaleFile(1));
+    await repository.sync();
+    assert.equal(host.find("a"), a);
+    assert.notEqual(host.find("b"), b);
+    folder.remove("a");
+    folder.write("d/model.onnx", Uint8Array.of(7));
+    const failed = await repository.sync();
+    assert.deepEqual([...failed.keys()], ["d"]);
+    assert.deepEqual(host.models.map(({ name }) => name), ["b", "c"]);
+  });
+});
+
+Deno.test("names that leave the folder are no models, and errors name no path", async () => {
+  await withFolder((folder) => {
+    folder.write("inner/scale/model.onnx", scaleFile(1));
+    folder.write(".hidden/model.onnx", scaleFile(1));
+    folder.write("broken/model.onnx", scaleFile(1));
+    folder.write("broken/shoal.json", { modle: 1 });
+    folder.write("named/model.onnx", scaleFile(1));
+    folder.write("named/shoal.json", { name: "other" });
+    folder.write("empty/notes.txt", new Uint8Array());
+  }, async ({ folder, repository, ask }) => {
+    const failed = await repository.sync();
+    assert.deepEqual([...failed.keys()].sort(), [
+      "broken",
+      "empty",
+      "inner",
+      "named",
+    ]);
+    for (
+      const name of [
+        "..",
+        "%2e%2e",
+        "%2e%2e%2f..",
+        "inner%2fscale",
+        "inner%5cscale",
+        "%2fetc",
+        ".hidden",
+        "a%00",
+        "%",
+        "x".repeat(5000),
+      ]
+    ) {
+      for (const call of ["load", "unload"]) {
+        const path = `/v2/repository/models/${name}/${call}`;
+        const response = await ask(path, { method: "POST" });
+        assert(
+          [400, 404, 405].includes(response.status),
+          `${path} ${response.status}`,
+        );
+        const text = await response.text();
+        assert(!text.includes(folder.path) && text.length < 500, text);
+      }
+    }
+    const response = await ask("/v2/repository/models/broken/load", {
+      method: "POST",
+    });
+    assert.match((await response.json()).error, /modle/);
+  });
+});
