@@ -4,6 +4,10 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { EngineHost } from "../server/host/engine_host.ts";
 import { servedLabel, type ServedModel } from "../server/host/served_model.ts";
+import { KeyedAdmission } from "../server/keys/keyed_admission.ts";
+import { type KeyEntry, KeyRing } from "../server/keys/key_ring.ts";
+import { Monitor } from "../server/monitor.ts";
+import { AccessLog } from "../server/observe/access_log.ts";
 import { CostAdmission } from "../server/admission/cost_admission.ts";
 import { Repository } from "../server/repository/repository.ts";
 import { listen } from "../server/runtime/listen.ts";
@@ -32,6 +36,7 @@ Options go before those of DIR/shoal.json.
   --workers N           default: one less than there are cores
   --tls-cert FILE       certificates as PEM, with --tls-key
   --tls-key FILE        the private key as PEM
+  --access-log          a line of JSON on stdout for each request
   --keep-going          serve what can be loaded, if something cannot
 
 SIGHUP loads what has changed in DIR. SIGTERM and SIGINT: no more requests are taken, those that have come are answered,
@@ -49,6 +54,7 @@ const OPTIONS = {
   workers: TEXT,
   "tls-cert": TEXT,
   "tls-key": TEXT,
+  "access-log": { type: "boolean" },
   "keep-going": { type: "boolean" },
 } as const;
 
@@ -68,7 +74,11 @@ export async function serve(args: string[]): Promise<number> {
   }
   const path = resolve(folder);
   const settings = readSettings(path, values);
-  const { host, repository } = hostOf(path, settings);
+  const keys = keysOf(settings);
+  const monitor = new Monitor({
+    ...(settings.slo_ms !== undefined && { sloMs: settings.slo_ms }),
+  });
+  const { host, repository } = hostOf(path, settings, monitor, keys);
   try {
     const failed = await repository.sync();
     if (failed.size > 0 && !values["keep-going"]) {
@@ -76,7 +86,13 @@ export async function serve(args: string[]): Promise<number> {
         `${failed.size} of the models cannot be loaded; --keep-going serves the others`,
       );
     }
-    const server = createServer(host, { repository, version: VERSION });
+    const server = createServer(host, {
+      repository,
+      monitor,
+      ...(keys && { keys }),
+      ...(values["access-log"] && { observers: [new AccessLog(print)] }),
+      version: VERSION,
+    });
     await listening(path, settings, server, repository);
   } finally {
     await host.close();
@@ -84,9 +100,46 @@ export async function serve(args: string[]): Promise<number> {
   return EXIT.success;
 }
 
-function hostOf(path: string, settings: ServerSettings) {
+function keysOf({ keys }: ServerSettings): KeyRing | undefined {
+  return keys &&
+    new KeyRing(keys.map(({ name, sha256, scope, models, ...limits }) => ({
+      name,
+      sha256,
+      ...(scope && { scope }),
+      ...(models && { models }),
+      ...camelCased(limits),
+    })));
+}
+
+function camelCased({ requests_per_second, burst, cost_ms_per_second }: {
+  readonly requests_per_second?: number | undefined;
+  readonly burst?: number | undefined;
+  readonly cost_ms_per_second?: number | undefined;
+}): Partial<KeyEntry> {
+  return {
+    ...(requests_per_second !== undefined &&
+      { requestsPerSecond: requests_per_second }),
+    ...(burst !== undefined && { burst }),
+    ...(cost_ms_per_second !== undefined &&
+      { costMsPerSecond: cost_ms_per_second }),
+  };
+}
+
+function hostOf(
+  path: string,
+  settings: ServerSettings,
+  { observers }: Monitor,
+  keys: KeyRing | undefined,
+) {
   const { workers, threads_per_worker, slot_bytes, slo_ms } = settings;
   const policy = policyOf(settings);
+  const admission = new CostAdmission({
+    ...(slo_ms !== undefined && { sloMs: slo_ms }),
+    ...(settings.priority_levels !== undefined &&
+      { priorityLevels: settings.priority_levels }),
+    queueMax: settings.max_queue_size,
+    workers: Math.max(1, workers),
+  });
   const host = EngineHost.empty({
     policy,
     engine: {
@@ -94,11 +147,8 @@ function hostOf(path: string, settings: ServerSettings) {
       threadsPerWorker: threads_per_worker,
       slotBytes: slot_bytes,
     },
-    admission: new CostAdmission({
-      ...(slo_ms !== undefined && { sloMs: slo_ms }),
-      queueMax: settings.max_queue_size,
-      workers: Math.max(1, workers),
-    }),
+    admission: keys ? new KeyedAdmission(keys, admission) : admission,
+    observers,
     onError: (error) => progress(`${NAME}: ${error.message}`),
   });
   const repository = new Repository(host, new FolderFiles(path), {

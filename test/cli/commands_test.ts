@@ -294,6 +294,19 @@ const BAD: Readonly<
     [["FILE:empty.json"], /empty\.json.*no ONNX file/],
     [["FILE:good.json", "--input"], /--input/],
   ],
+  serve: [
+    [[], /DIR is missing/],
+    [["FILE:none"], /There is no folder .*none/],
+    [["FILE:", "--port", "x"], /"port": .*got "x"/],
+    [["FILE:", "--slo-ms", "0"], /"slo_ms": .*got 0/],
+    [["FILE:", "--workers", "1e9"], /"workers": .*got 1000000000/],
+    [["FILE:", "--policy", "none"], /"policy\.name": /],
+    [["FILE:", "--tls-cert", "FILE:cert.pem"], /"tls\.key": /],
+    [
+      ["FILE:", "--tls-cert", "FILE:none.pem", "--tls-key", "FILE:none.pem"],
+      /Cannot read .*none\.pem/,
+    ],
+  ],
   simulate: [
     [[], /--config FILE is missing/],
     [["--config", ""], /Cannot read "": there is no such file/],

@@ -106,21 +106,6 @@ Deno.test("what cannot be served is said in a line", async () => {
   assert.equal(await running.ended, 2);
   assert.match(running.err, /^cannot load bad: .*model\.onnx/m);
   assert.match(running.err, /--keep-going serves the others\n$/);
-  for (
-    const [args, told] of [
-      [[], /DIR is missing/],
-      [[`${folder.path}/none`], /no folder/],
-      [[folder.path, "--port", "x"], /port/],
-      [[folder.path, "--slo-ms", "0"], /slo_ms/],
-      [[folder.path, "--policy", "none"], /policy\.name/],
-    ] as const
-  ) {
-    await assert.rejects(serve([...args]), (error: Error) => {
-      assert.equal(error.name, "UsageError");
-      assert.match(error.message, told);
-      return true;
-    });
-  }
   folder.write("shoal.json", { port: 0, prot: 1 });
   await assert.rejects(serve([folder.path]), /shoal\.json.*prot/);
 });

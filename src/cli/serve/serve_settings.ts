@@ -39,6 +39,26 @@ export const SERVER_SETTINGS = z.strictObject({
   max_queue_size: z.int().min(1).default(10_000).describe(
     "Requests that may wait",
   ),
+  priority_levels: z.int().min(1).optional().describe(
+    "Of requests: 1 is the highest; default 3",
+  ),
+  keys: z.array(z.strictObject({
+    name: z.string().describe("What logs and figures call its holder"),
+    sha256: z.string().regex(/^[0-9a-fA-F]{64}$/).describe(
+      "The key's SHA-256, in hexadecimal digits",
+    ),
+    scope: z.enum(["infer", "admin"]).optional().describe(
+      "admin: loading and unloading models, too",
+    ),
+    models: z.array(z.string()).optional().describe("Default: all"),
+    requests_per_second: z.number().positive().optional(),
+    burst: z.number().positive().optional(),
+    cost_ms_per_second: z.number().positive().optional().describe(
+      "Work, in milliseconds of one worker's time",
+    ),
+  })).optional().describe(
+    "Who may call it; default: anybody may ask models, nobody load and unload them",
+  ),
   tls: z.strictObject({ cert: z.string(), key: z.string() }).optional()
     .describe("Files, as PEM; paths from this one"),
 });
@@ -71,8 +91,9 @@ export function readSettings(
     ? checkedBy(z.looseObject({}), parseJson(readText(file), FILE), FILE)
     : {};
   const { policy: name, host, "tls-cert": cert, "tls-key": key } = given;
+  // What is no number the schema refuses, as it was written.
   const number = (text: string | undefined) =>
-    text === undefined || text.trim() === "" ? text : Number(text);
+    text?.trim() && !Number.isNaN(Number(text)) ? Number(text) : text;
   const options = {
     host,
     port: number(given.port),

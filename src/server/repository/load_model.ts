@@ -18,6 +18,7 @@ import type { ServedModel } from "../host/served_model.ts";
 import { type BuiltInput, servedBuilt } from "../models/served_built.ts";
 import { servedDecoder } from "../models/served_decoder.ts";
 import { servedOnnx } from "../models/served_onnx.ts";
+import { servedText } from "../models/served_text.ts";
 import type { ServedOptions } from "../models/served_options.ts";
 import type { ModelFiles } from "./model_files.ts";
 import { type ModelSettings, modelSettings } from "./model_settings.ts";
@@ -145,17 +146,13 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   const { kind, ...read } = text;
   const { tokens_max: tokensMax, eos_ids: eosIds, ...own } = settings.text ??
     {};
-  return {
-    ...served,
-    kind: settings.kind ??
-      (served.kind === "tensors" ? kind ?? "embedding" : served.kind),
-    text: new TextModel(served.model as TokenModel, tokenizer, {
-      ...read,
-      ...own,
-      ...(tokensMax !== undefined && { tokensMax }),
-      ...(eosIds && { eosIds }),
-    }),
-  };
+  const model = new TextModel(served.model as TokenModel, tokenizer, {
+    ...read,
+    ...own,
+    ...(tokensMax !== undefined && { tokensMax }),
+    ...(eosIds && { eosIds }),
+  });
+  return servedText(served, model, settings.kind ?? kind);
 }
 
 /** What sentence-transformers and transformers have beside a model. */

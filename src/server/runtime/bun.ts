@@ -1,7 +1,12 @@
 /** Bun's server. */
 import type { Address, Handler, Listener } from "./listener.ts";
+import { isLoopback } from "./loopback.ts";
 import { urlOf } from "./url.ts";
 import { within } from "./within.ts";
+
+interface BunServer {
+  requestIP(request: Request): { readonly address: string } | null;
+}
 
 /** As much of Bun as is used. */
 interface BunRuntime {
@@ -11,7 +16,7 @@ interface BunRuntime {
     readonly tls?: Address["tls"];
     readonly idleTimeout: number;
     readonly maxRequestBodySize: number;
-    fetch(request: Request): Promise<Response>;
+    fetch(request: Request, server: BunServer): Promise<Response>;
   }): {
     readonly port: number;
     stop(closeActiveConnections?: boolean): Promise<void>;
@@ -34,7 +39,10 @@ export const listenInBun = bun &&
         idleTimeout: IDLE_S,
         // Bodies have limits of their own.
         maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-        fetch: (request) => server.fetch(request),
+        fetch: (request, own) =>
+          server.fetch(request, {
+            isLoopback: isLoopback(own.requestIP(request)?.address),
+          }),
       });
       resolve({
         url: urlOf(hostname, listening.port, tls !== undefined),

@@ -1,5 +1,6 @@
 /** Deno's server. */
 import type { Address, Handler, Listener } from "./listener.ts";
+import { isLoopback } from "./loopback.ts";
 import { urlOf } from "./url.ts";
 import { within } from "./within.ts";
 
@@ -13,7 +14,10 @@ interface DenoRuntime {
       readonly key?: string;
       onListen(): void;
     },
-    handler: (request: Request) => Promise<Response>,
+    handler: (
+      request: Request,
+      info: { readonly remoteAddr: { readonly hostname?: string } },
+    ) => Promise<Response>,
   ): {
     readonly addr: { readonly port: number };
     shutdown(): Promise<void>;
@@ -36,8 +40,10 @@ export const listenInDeno = deno?.serve && (
       port,
       ...tls,
       onListen() {},
-    }, async (request) => {
-      const response = await Promise.race([server.fetch(request), tooLong]);
+    }, async (request, { remoteAddr }) => {
+      const origin = { isLoopback: isLoopback(remoteAddr.hostname) };
+      const answer = server.fetch(request, origin);
+      const response = await Promise.race([answer, tooLong]);
       if (response.status >= 400 && request.body !== null) {
         // Whoever still sends has been told enough.
         response.headers.set("connection", "close");

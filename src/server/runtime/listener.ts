@@ -3,7 +3,10 @@
 /** What answers: see Server. */
 export interface Handler {
   /** Answers a request; never rejects. */
-  fetch(request: Request): Promise<Response>;
+  fetch(
+    request: Request,
+    origin?: { readonly isLoopback?: boolean },
+  ): Promise<Response>;
 }
 
 /** Options of {@linkcode listen}. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { nodeModule } from "../../base/node_module.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
+import { isLoopback } from "./loopback.ts";
 import { urlOf } from "./url.ts";
 import { within } from "./within.ts";
 
@@ -69,7 +70,9 @@ async function answer(
     outgoing.writeHead(400, { connection: "close" }).end();
     return;
   }
-  const response = await handler.fetch(request);
+  const response = await handler.fetch(request, {
+    isLoopback: isLoopback(incoming.socket.remoteAddress),
+  });
   await write(response, incoming, outgoing, gone.signal);
 }
 

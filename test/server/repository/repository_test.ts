@@ -5,6 +5,7 @@ import { lstm } from "../../../src/models/lstm.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import { Repository } from "../../../src/server/repository/repository.ts";
+import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
 import { createServer } from "../../../src/server/server.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
 import { answerOf, requestOf } from "../oip/client.ts";
@@ -37,9 +38,15 @@ async function withFolder(
     engine: { workers: 0, warmUp: false },
   });
   const repository = new Repository(host, new FolderFiles(folder.path));
-  const server = createServer(host, { repository });
-  const ask: Ask = (path, init) =>
-    server.fetch(new Request(`http://localhost${path}`, init));
+  const sha256 = await keySha256("secret");
+  const keys = new KeyRing([{ name: "root", sha256, scope: "admin" }]);
+  const server = createServer(host, { repository, keys });
+  const ask: Ask = (path, init = {}) => {
+    const headers = { ...init.headers, authorization: "Bearer secret" };
+    return server.fetch(
+      new Request(`http://localhost${path}`, { ...init, headers }),
+    );
+  };
   try {
     await run({ folder, host, repository, ask });
   } finally {
