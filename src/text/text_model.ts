@@ -144,8 +144,8 @@ export class TextModel {
       const [first, pair] = text;
       return this.tokenizer.encode(first, { ...limits, pair });
     }
-    areIds("text", text);
     const given = Array.from(text as ArrayLike<number>);
+    areIds("text", given);
     if (given.length > most && !truncate) {
       throw new TextTooLongError(given.length, most);
     }

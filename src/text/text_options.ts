@@ -3,6 +3,7 @@ import {
   anything,
   type Check,
   type Checks,
+  integer,
   listOf,
   ofType,
   oneOf,
@@ -85,17 +86,15 @@ export interface ScoreOptions<
 
 /** A text, or ids. */
 export const isText: Check = (name, value) => {
-  if (typeof value === "string" || isList(value)) return;
+  const isIds = isList(value) || value instanceof Int32Array;
+  if (typeof value === "string" || isIds) return;
   throw new TypeError(
     `"${name}" is a string or a list of ids, got ${describe(value)}`,
   );
 };
 
 /** Ids of tokens. */
-export const areIds: Check = listOf((name, id) => {
-  if (Number.isInteger(id) && Number(id) >= 0 && Number(id) < 2 ** 31) return;
-  throw new RangeError(`"${name}" is the id of a token, got ${describe(id)}`);
-});
+export const areIds: Check = listOf(integer(0, 2 ** 31 - 1));
 
 export const MODEL_CHECKS: Checks<TextModelOptions> = {
   tokensMax: positiveInteger,

@@ -1,0 +1,258 @@
+/** Answers of decoders as text: pieces, stop strings, draws, ends. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { gpt } from "../../src/models/gpt.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { TextTooLongError } from "../../src/text/errors.ts";
+import type { GenerateOptions } from "../../src/text/generate_options.ts";
+import type {
+  GeneratedEnd,
+  GeneratedPiece,
+} from "../../src/text/generation.ts";
+import type { StreamText } from "../../src/text/run_texts.ts";
+import { type TextModelOptions } from "../../src/text/text_options.ts";
+import { TextModel } from "../../src/text/text_model.ts";
+import type { TokenModel } from "../../src/text/token_inputs.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { BATCHING } from "../onnx/batching.ts";
+import { decoder, POSITIONS_MAX } from "./models.ts";
+import { TOKENIZERS } from "./tokenizers.ts";
+
+const { tokenizer } = TOKENIZERS["byte pairs"];
+
+/** An engine of one decoder, and how texts are streamed through it. */
+async function withEngine(
+  model: TokenModel,
+  body: (stream: StreamText, engine: ServingEngine) => Promise<void>,
+  policy = cellular(),
+): Promise<void> {
+  await using engine = await ServingEngine.create({
+    ...{ models: [model], policy, workers: 0, warmUp: false },
+    slotBytes: 2 ** 24,
+  });
+  await body((input, options) => engine.stream(model, input, options), engine);
+}
+
+/** All pieces of an answer, which are all of its text and tokens. */
+async function answer(
+  pieces: AsyncIterable<GeneratedPiece>,
+): Promise<GeneratedEnd> {
+  let text = "";
+  const tokens: number[] = [];
+  let end: GeneratedEnd | undefined;
+  for await (const piece of pieces) {
+    assert.equal(end, undefined, "nothing comes behind the end");
+    text += piece.text;
+    tokens.push(...piece.tokens);
+    end = piece.end;
+  }
+  assert(end);
+  assert.equal(text, end.text);
+  assert.deepEqual(tokens, end.tokens);
+  return end;
+}
+
+const DRAWN = { temperature: 1.5, seed: 4, maxTokens: 20 };
+
+Deno.test("the pieces of an answer are the text of its tokens, behind the prompt", async () => {
+  const model = await decoder([]);
+  await withEngine(model, async (stream, engine) => {
+    const texts = new TextModel(model, tokenizer);
+    const prompt = "in the";
+    const end = await answer(texts.generate(stream, prompt, DRAWN));
+    const { ids } = tokenizer.encode(prompt);
+    const { outputs } = await engine.run(model, {
+      ...{ tokens: ids, maxSteps: 20, temperature: 1.5, seed: 4 },
+    });
+    assert.deepEqual(end.tokens, [...outputs.tokens.data]);
+    assert.equal(tokenizer.decode([...ids, ...end.tokens]), prompt + end.text);
+    assert.deepEqual(
+      [end.finishReason, end.promptTokens, end.seed, end.stopString],
+      ["length", ids.length, 4, undefined],
+    );
+    assert(end.timing && end.timing.ranMs > 0);
+    const greedy = await answer(
+      texts.generate(stream, prompt, { maxTokens: 9 }),
+    );
+    assert.deepEqual([greedy.tokens.length, greedy.seed], [9, undefined]);
+    assert.equal(engine.active, 0);
+  });
+});
+
+Deno.test("a seed gives the same text in every batch, alone and under every policy", async () => {
+  const model = await decoder([0]);
+  const anyRequest = fc.record({
+    prompt: fc.constantFrom("a", "the", "in the", "🐟"),
+    temperature: fc.constantFrom(0, 0.7, 1, 2),
+    topK: fc.constantFrom(0, 3, 40),
+    topP: fc.constantFrom(1, 0.9, 0.3),
+    seed: fc.nat(5),
+    maxTokens: fc.integer({ min: 1, max: 24 }),
+    stop: fc.constantFrom<string[]>([], ["e"], ["t", "a b"]),
+  });
+  const made = fc.array(anyRequest, { minLength: 2, maxLength: 10 });
+  const texts = new TextModel(model, tokenizer, { eosIds: [0] });
+  const said = ({ timing: _, ...end }: GeneratedEnd) => end;
+  const generate = (
+    stream: StreamText,
+    { prompt, ...options }: GenerateOptions & { prompt: string },
+  ) => answer(texts.generate(stream, prompt, options)).then(said);
+  await fc.assert(
+    fc.asyncProperty(
+      made,
+      fc.constantFrom(...Object.entries(BATCHING)),
+      async (requests, [name, options]) => {
+        const alone: unknown[] = [];
+        await withEngine(model, async (stream) => {
+          for (const request of requests) {
+            alone.push(await generate(stream, request));
+          }
+        });
+        await withEngine(model, async (stream) => {
+          const together = await Promise.all(
+            requests.map((request) => generate(stream, request)),
+          );
+          assert.deepEqual(together, alone);
+        }, POLICIES[name].build(options));
+      },
+    ),
+    { numRuns: propertyRuns(12) },
+  );
+});
+
+Deno.test("requests that name no seed have one each, in their order", async () => {
+  const model = await decoder([]);
+  const seeds = async (options: TextModelOptions) => {
+    const texts = new TextModel(model, tokenizer, options);
+    const found: (number | undefined)[] = [];
+    await withEngine(model, async (stream) => {
+      for (let i = 0; i < 3; i++) {
+        const pieces = texts.generate(stream, "a", {
+          temperature: 1,
+          maxTokens: 2,
+        });
+        found.push((await answer(pieces)).seed);
+      }
+    });
+    return found;
+  };
+  const first = await seeds({});
+  assert.equal(new Set(first).size, 3);
+  assert.deepEqual(await seeds({}), first, "the same from the start");
+  assert.notDeepEqual(await seeds({ seed: 1 }), first);
+});
+
+Deno.test("a stop string ends an answer and its request, and is left out", async () => {
+  const model = await decoder([]);
+  await withEngine(model, async (stream, engine) => {
+    const texts = new TextModel(model, tokenizer);
+    const whole = await answer(texts.generate(stream, "the", DRAWN));
+    const letters = [...whole.text];
+    // Across the border of tokens.
+    const stop = letters.slice(3, 6).join("");
+    const end = await answer(
+      texts.generate(stream, "the", { ...DRAWN, stop: ["never", stop] }),
+    );
+    assert.equal(end.text, whole.text.slice(0, whole.text.indexOf(stop)));
+    assert.deepEqual([end.finishReason, end.stopString], ["stop", stop]);
+    assert(end.tokens.length < whole.tokens.length);
+    assert.deepEqual(
+      end.tokens,
+      whole.tokens.slice(0, end.tokens.length),
+      "all that was computed counts",
+    );
+    assert.equal(engine.active, 0);
+  });
+});
+
+Deno.test("a token that ends answers is no text; without room for more an answer ends by length", async () => {
+  const open = await decoder([]);
+  let whole: GeneratedEnd | undefined;
+  await withEngine(open, async (stream) => {
+    const texts = new TextModel(open, tokenizer);
+    whole = await answer(texts.generate(stream, "the", DRAWN));
+    const most = await answer(
+      texts.generate(stream, "the", { ...DRAWN, maxTokens: 1000 }),
+    );
+    const { ids } = tokenizer.encode("the");
+    assert.equal(most.tokens.length, POSITIONS_MAX - ids.length + 1);
+    assert.equal(most.finishReason, "length");
+  });
+  // Whatever comes third ends answers now.
+  const eos = whole!.tokens[2];
+  const model = await decoder([eos]);
+  for (const eosIds of [[eos], []]) {
+    await withEngine(model, async (stream) => {
+      const texts = new TextModel(model, tokenizer, { eosIds });
+      const end = await answer(texts.generate(stream, "the", DRAWN));
+      const count = whole!.tokens.indexOf(eos) + 1;
+      assert.deepEqual(end.tokens, whole!.tokens.slice(0, count));
+      assert.equal(end.finishReason, "stop");
+      const said = end.tokens.slice(0, eosIds.length > 0 ? -1 : undefined);
+      const { ids } = tokenizer.encode("the");
+      assert.equal(`the${end.text}`, tokenizer.decode([...ids, ...said]));
+    });
+  }
+});
+
+Deno.test("who leaves an answer ends its request; a signal ends it with its reason", async () => {
+  const model = await decoder([]);
+  await withEngine(model, async (stream, engine) => {
+    const texts = new TextModel(model, tokenizer);
+    for await (const { text } of texts.generate(stream, "the", DRAWN)) {
+      assert.notEqual(text, "");
+      break;
+    }
+    assert.equal(engine.active, 0);
+    const abort = new AbortController();
+    const pieces = texts.generate(stream, "the", {
+      ...DRAWN,
+      request: { signal: abort.signal },
+    });
+    await pieces.next();
+    abort.abort(new Error("enough"));
+    await assert.rejects(async () => {
+      for await (const _ of pieces);
+    }, { message: "enough" });
+    assert.equal(engine.active, 0);
+  });
+});
+
+Deno.test("prompts are limited, cut at their beginning, or ids as they are", async () => {
+  const model = await decoder([]);
+  const long = "t".repeat(POSITIONS_MAX + 5);
+  await withEngine(model, async (stream) => {
+    const texts = new TextModel(model, tokenizer);
+    assert.throws(() => texts.generate(stream, long), TextTooLongError);
+    const end = await answer(
+      texts.generate(stream, `${long}he`, { truncate: true, tokensMax: 4 }),
+    );
+    assert.equal(end.promptTokens, 4);
+    const { ids } = tokenizer.encode("tttthe");
+    const same = await answer(texts.generate(stream, ids.slice(-4)));
+    assert.deepEqual(end.tokens, same.tokens);
+  });
+});
+
+Deno.test("what cannot be asked is refused by name", async () => {
+  const model = gpt({
+    ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 263, positionsMax: 16 },
+  });
+  const texts = new TextModel(model, tokenizer);
+  const stream: StreamText = () => assert.fail("nothing is begun");
+  const refused = (options: object, message: RegExp) =>
+    assert.throws(() => texts.generate(stream, "a", options), message);
+  refused({ temperature: 1 }, /"gpt" takes the token of the largest score/);
+  refused({ temperature: -1 }, /"temperature" is at least 0/);
+  refused({ topP: 0 }, /"topP" is above 0/);
+  refused({ stop: [""] }, /"stop\[0\]" is a string that is not empty/);
+  refused({ stop: "a" }, /"stop" is an array/);
+  refused({ max_tokens: 3 }, /generate\(\) has no option "max_tokens"/);
+  const other = new TextModel(
+    { ...model, grow: undefined } as never,
+    tokenizer,
+  );
+  assert.throws(() => other.generate(stream, "a"), /does not generate text/);
+});
