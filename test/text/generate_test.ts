@@ -12,7 +12,7 @@ import type {
   GeneratedPiece,
 } from "../../src/text/generation.ts";
 import type { StreamText } from "../../src/text/run_texts.ts";
-import { type TextModelOptions } from "../../src/text/text_options.ts";
+import type { TextModelOptions } from "../../src/text/text_options.ts";
 import { TextModel } from "../../src/text/text_model.ts";
 import type { TokenModel } from "../../src/text/token_inputs.ts";
 import { propertyRuns } from "../property_runs.ts";
@@ -236,7 +236,7 @@ Deno.test("prompts are limited, cut at their beginning, or ids as they are", asy
   });
 });
 
-Deno.test("what cannot be asked is refused by name", async () => {
+Deno.test("what cannot be asked is refused by name", () => {
   const model = gpt({
     ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 263, positionsMax: 16 },
   });

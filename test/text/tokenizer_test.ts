@@ -1,7 +1,9 @@
 /** Encoding: pairs, special tokens, truncation, whatever the file says of it. */
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { TextFileError, TextTooLongError } from "../../src/text/errors.ts";
+import { textSettings } from "../../src/text/text_settings.ts";
 import { TextTokenizer } from "../../src/text/tokenizer.ts";
 import { longestFirst } from "../../src/text/truncate.ts";
 import { propertyRuns } from "../property_runs.ts";
@@ -147,4 +149,27 @@ Deno.test("tokens by role are found, however the file writes them", () => {
   assert.equal(tokenizer.decode(ids, false), "the<|end|>the");
   assert.equal(tokenizer.decode([]), "");
   assert.equal(tokenizer.decode([100_000]), "", "ids of no token");
+});
+
+Deno.test("a real tokenizer gives the ids that its model was trained with", async () => {
+  const folder = new URL(
+    "../../../shared/data/tokenizers/gte-small/",
+    import.meta.url,
+  );
+  if (!existsSync(folder)) {
+    return console.log("skipped: no ../shared/data/tokenizers");
+  }
+  const read = (name: string) => readFileSync(new URL(name, folder));
+  const real = await TextTokenizer.load({
+    tokenizer: read("tokenizer.json"),
+    config: read("tokenizer_config.json"),
+  });
+  // Source: transformers' documentation, ids of BERT's uncased vocabulary.
+  const ids = (text: string) => [...real.encode(text).ids];
+  assert.deepEqual(ids("Hello, world!"), [101, 7592, 1010, 2088, 999, 102]);
+  assert.deepEqual(ids("UNwant\u00E9d,running"), ids("unwanted, running"));
+  const long = "a ".repeat(600);
+  assert.equal(real.encode(long).ids.length, 602, "not the file's 128");
+  const { tokensMax, kind } = textSettings({ config: read("config.json") });
+  assert.deepEqual([tokensMax, kind], [512, "embedding"]);
 });

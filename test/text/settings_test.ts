@@ -1,0 +1,94 @@
+/** What configuration files say of models of texts. */
+import assert from "node:assert/strict";
+import { TextFileError } from "../../src/text/errors.ts";
+import { textSettings } from "../../src/text/text_settings.ts";
+
+const BERT = { architectures: ["BertModel"], max_position_embeddings: 512 };
+
+Deno.test("limits are the least that any file says; positions behind padding are none", () => {
+  assert.deepEqual(textSettings({}), {});
+  assert.deepEqual(textSettings({ config: BERT }), {
+    kind: "embedding",
+    tokensMax: 512,
+  });
+  const { tokensMax } = textSettings({
+    config: BERT,
+    sentence: { max_seq_length: 256 },
+  });
+  assert.equal(tokensMax, 256);
+  for (
+    const [type, pad, most] of [
+      ["roberta", 1, 512],
+      ["xlm-roberta", undefined, 512],
+      ["bert", 0, 514],
+    ] as const
+  ) {
+    const config = {
+      ...{ model_type: type, max_position_embeddings: 514 },
+      ...(pad !== undefined && { pad_token_id: pad }),
+    };
+    assert.equal(textSettings({ config }).tokensMax, most, type);
+  }
+  assert.equal(textSettings({ config: { n_positions: 1024 } }).tokensMax, 1024);
+});
+
+Deno.test("pooling is the one that sentence-transformers' file switches on", () => {
+  const flags = (on: string) => ({
+    pooling_mode_cls_token: on === "cls",
+    pooling_mode_mean_tokens: on === "mean",
+    pooling_mode_lasttoken: on === "last",
+  });
+  for (const pooling of ["cls", "mean", "last"]) {
+    assert.deepEqual(textSettings({ pooling: flags(pooling) }), { pooling });
+  }
+  assert.deepEqual(textSettings({ pooling: flags("max") }), {});
+});
+
+Deno.test("classifiers, rerankers and decoders are told by their architecture", () => {
+  const classes = (labels: readonly string[], more: object = {}) =>
+    textSettings({
+      config: {
+        architectures: ["RobertaForSequenceClassification"],
+        id2label: { ...labels },
+        ...more,
+      },
+    });
+  assert.deepEqual(classes(["no", "yes"]), {
+    kind: "classifier",
+    labels: ["no", "yes"],
+    activation: "softmax",
+  });
+  assert.deepEqual(classes(["score"]), {
+    kind: "reranker",
+    labels: ["score"],
+    activation: "sigmoid",
+  });
+  const many = { problem_type: "multi_label_classification" };
+  assert.equal(classes(["a", "b"], many).activation, "sigmoid");
+  assert.equal(
+    classes(["a"], { problem_type: "regression" }).activation,
+    "none",
+  );
+  const config = { architectures: ["LlamaForCausalLM"], eos_token_id: 2 };
+  assert.deepEqual(textSettings({ config }), { kind: "decoder", eosIds: [2] });
+  assert.deepEqual(
+    textSettings({ config, generation: { eos_token_id: [2, 7] } }).eosIds,
+    [2, 7],
+  );
+  const t5 = {
+    architectures: ["T5ForConditionalGeneration"],
+    is_encoder_decoder: true,
+  };
+  assert.deepEqual(textSettings({ config: t5 }), {
+    kind: "decoder",
+    isEncoderDecoder: true,
+  });
+});
+
+Deno.test("a file that is no object is named", () => {
+  assert.throws(() => textSettings({ config: "[]" }), TextFileError);
+  assert.throws(
+    () => textSettings({ generation: "{" }),
+    /generation_config.json is no JSON/,
+  );
+});
