@@ -3,6 +3,7 @@
  * @module
  */
 export type * from "./mod.ts";
+export type { ChatMessage, ChatOptions } from "./text/chat/chat_template.ts";
 export type { Detokenizer } from "./text/detokenizer.ts";
 export { TextFileError, TextTooLongError } from "./text/errors.ts";
 export type { GenerateOptions } from "./text/generate_options.ts";

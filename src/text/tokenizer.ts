@@ -6,11 +6,17 @@
 import {
   checkedOptions,
   type Checks,
+  listOf,
   ofType,
   oneOf,
   positiveInteger,
 } from "../base/checked_options.ts";
 import { describe } from "../base/describe.ts";
+import {
+  type ChatMessage,
+  type ChatOptions,
+  ChatTemplate,
+} from "./chat/chat_template.ts";
 import { Detokenizer } from "./detokenizer.ts";
 import { TextFileError, TextTooLongError } from "./errors.ts";
 import { parsed } from "./parsed.ts";
@@ -76,6 +82,11 @@ interface Backend {
   id_to_token(id: number): string | undefined;
 }
 
+const CHAT_CHECKS: Checks<ChatOptions> = {
+  addGenerationPrompt: ofType("boolean"),
+  variables: ofType("object"),
+};
+
 /** Tokens in front that a token's text is seen behind: more than a character has bytes. */
 const CONTEXT_TOKENS = 8;
 
@@ -117,6 +128,7 @@ export class TextTokenizer {
   readonly #pair: readonly Place[];
   readonly #special: ReadonlySet<number>;
   readonly #config: Json;
+  #chat: ChatTemplate | undefined;
 
   /**
    * Reads a tokenizer.
@@ -202,6 +214,39 @@ export class TextTokenizer {
     if (!Array.isArray(template)) return undefined;
     const named = template as readonly { name?: string; template?: string }[];
     return named.find(({ name }) => name === "default")?.template;
+  }
+
+  /**
+   * A conversation as a prompt, by the tokenizer's template. It has its special tokens in it: encode it with
+   * `addSpecialTokens: false`. What messages say is put in as it is, special tokens included.
+   * @throws TextFileError when there is no template, it uses what is not known, or refuses the messages
+   */
+  chatPrompt(
+    messages: readonly ChatMessage[],
+    options: ChatOptions = {},
+  ): string {
+    const { addGenerationPrompt = true, variables = {} } = checkedOptions(
+      "chatPrompt()",
+      options,
+      CHAT_CHECKS,
+    );
+    listOf(ofType("object"))("messages", messages);
+    const source = this.chatTemplate;
+    if (source === undefined) {
+      throw new TextFileError("The tokenizer has no template of chats");
+    }
+    this.#chat ??= new ChatTemplate(source);
+    const tokens = ["bos_token", "eos_token", "unk_token", "pad_token"]
+      .flatMap((role) => {
+        const token = this.specialToken(role);
+        return token === undefined ? [] : [[role, token]];
+      });
+    return this.#chat.render({
+      ...Object.fromEntries(tokens),
+      ...variables,
+      messages,
+      add_generation_prompt: addGenerationPrompt,
+    });
   }
 
   /** A token by its role, such as "eos_token" or "pad_token", as `tokenizer_config.json` has it. */

@@ -1,0 +1,117 @@
+/**
+ * A template's text as pieces: what stands in it as it is, and words of its statements and expressions.
+ * Source: Jinja's documentation, "Whitespace Control", with `trim_blocks` and `lstrip_blocks` as transformers sets them
+ * for chat templates.
+ */
+import { templateError } from "./template_error.ts";
+
+/** A piece: text, the borders of `{% %}` and `{{ }}`, or a word of what is between. */
+export interface TemplateToken {
+  readonly kind:
+    | "text"
+    | "open"
+    | "close"
+    | "name"
+    | "string"
+    | "number"
+    | "sign";
+  readonly value: string;
+  readonly line: number;
+}
+
+const OPENING = /\{(\{|%|#)([-+]?)/g;
+const WORD =
+  /\s*(?:([A-Za-z_]\w*)|(\d+(?:\.\d+)?)|('(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*")|([-+]?(?:\}\}|%\})|==|!=|<=|>=|\/\/|\*\*|[-+*\/%~<>=.,:|()[\]{}]))/y;
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: "\n",
+  t: "\t",
+  r: "\r",
+};
+
+/** @throws TextFileError on a word that is none, or what is not closed */
+export function templateTokens(source: string): TemplateToken[] {
+  const tokens: TemplateToken[] = [];
+  // A single newline at the end is no text.
+  const text = source.replace(/\r\n?/g, "\n").replace(/\n$/, "");
+  const lineAt = (at: number) => text.slice(0, at).split("\n").length;
+  let at = 0;
+  /** What the block before does to the text behind it. */
+  let trims: "all" | "newline" | "nothing" = "nothing";
+  const takeText = (end: number, strips: boolean, isBlock: boolean) => {
+    let piece = text.slice(at, end);
+    if (trims === "all") piece = piece.replace(/^\s+/, "");
+    if (trims === "newline") piece = piece.replace(/^\n/, "");
+    if (strips) piece = piece.replace(/\s+$/, "");
+    else if (isBlock) piece = piece.replace(/(^|\n)[ \t]+$/, "$1");
+    if (piece !== "") {
+      tokens.push({ kind: "text", value: piece, line: lineAt(at) });
+    }
+  };
+  for (;;) {
+    OPENING.lastIndex = at;
+    const opening = OPENING.exec(text);
+    if (opening === null) break;
+    const [all, kind, sign] = opening;
+    // Spaces are in front of a block's line where nothing else of the line is.
+    const isAlone = at === 0 || text.slice(at, opening.index).includes("\n");
+    takeText(
+      opening.index,
+      sign === "-",
+      kind !== "{" && sign !== "+" && isAlone,
+    );
+    at = opening.index + all.length;
+    if (kind === "#") {
+      const end = /([-+]?)#\}/g;
+      end.lastIndex = at;
+      const closing = end.exec(text);
+      if (closing === null) {
+        throw templateError("a comment has no end", lineAt(at));
+      }
+      at = end.lastIndex;
+      trims = closing[1] === "-" ? "all" : "newline";
+      continue;
+    }
+    tokens.push({ kind: "open", value: `{${kind}`, line: lineAt(at) });
+    const close = kind === "{" ? "}}" : "%}";
+    for (let depth = 0;;) {
+      WORD.lastIndex = at;
+      const word = WORD.exec(text);
+      if (word === null) throw templateError("no word", lineAt(at));
+      const line = lineAt(at);
+      const [, name, number, string, given] = word;
+      let sign = given;
+      at = WORD.lastIndex;
+      // Of "}}" behind a map, the first half closes the map.
+      if (sign?.endsWith("}}") && depth > 0) {
+        at -= sign.length - 1;
+        sign = sign[0];
+      }
+      if (sign !== undefined && sign.endsWith(close)) {
+        const isBlock = close === "%}";
+        trims = sign.startsWith("-")
+          ? "all"
+          : isBlock && !sign.startsWith("+")
+          ? "newline"
+          : "nothing";
+        tokens.push({ kind: "close", value: close, line });
+        break;
+      }
+      if (sign !== undefined) {
+        if ("([{".includes(sign)) depth++;
+        if (")]}".includes(sign)) depth--;
+        tokens.push({ kind: "sign", value: sign, line });
+      } else if (string !== undefined) {
+        const value = string.slice(1, -1).replace(
+          /\\([\s\S])/g,
+          (_, letter: string) => ESCAPES[letter] ?? letter,
+        );
+        tokens.push({ kind: "string", value, line });
+      } else if (number !== undefined) {
+        tokens.push({ kind: "number", value: number, line });
+      } else tokens.push({ kind: "name", value: name, line });
+    }
+  }
+  takeText(text.length, false, false);
+  return tokens;
+}

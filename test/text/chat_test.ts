@@ -1,0 +1,190 @@
+/** Conversations as prompts, by templates that models come with. */
+import assert from "node:assert/strict";
+import { ChatTemplate } from "../../src/text/chat/chat_template.ts";
+import { TextFileError } from "../../src/text/errors.ts";
+import { TextTokenizer } from "../../src/text/tokenizer.ts";
+import { BYTE_PAIRS } from "./tokenizers.ts";
+
+const SYSTEM = { role: "system", content: "Be brief. " };
+const TALK = [
+  { role: "user", content: " Hi" },
+  { role: "assistant", content: "Hello!" },
+  { role: "user", content: "Bye\n" },
+];
+
+/** Templates of models, and what transformers makes of them (`apply_chat_template`). */
+const TEMPLATES: Readonly<
+  Record<string, { template: string; prompt: string; plain: string }>
+> = {
+  // OpenAI's ChatML, as Qwen and others have it.
+  ChatML: {
+    template:
+      `{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`,
+    prompt:
+      "<|im_start|>system\nBe brief. <|im_end|>\n<|im_start|>user\n Hi<|im_end|>\n" +
+      "<|im_start|>assistant\nHello!<|im_end|>\n<|im_start|>user\nBye\n<|im_end|>\n<|im_start|>assistant\n",
+    plain:
+      "<|im_start|>user\n Hi<|im_end|>\n<|im_start|>assistant\nHello!<|im_end|>\n" +
+      "<|im_start|>user\nBye\n<|im_end|>\n<|im_start|>assistant\n",
+  },
+  // Llama 2.
+  "[INST]": {
+    template:
+      `{% if messages[0]['role'] == 'system' %}{% set loop_messages = messages[1:] %}{% set system_message = messages[0]['content'] %}{% else %}{% set loop_messages = messages %}{% set system_message = false %}{% endif %}{% for message in loop_messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('Conversation roles must alternate user/assistant/user/assistant/...') }}{% endif %}{% if loop.index0 == 0 and system_message != false %}{% set content = '<<SYS>>\\n' + system_message + '\\n<</SYS>>\\n\\n' + message['content'] %}{% else %}{% set content = message['content'] %}{% endif %}{% if message['role'] == 'user' %}{{ bos_token + '[INST] ' + content.strip() + ' [/INST]' }}{% elif message['role'] == 'assistant' %}{{ ' '  + content.strip() + ' ' + eos_token }}{% endif %}{% endfor %}`,
+    prompt:
+      "<s>[INST] <<SYS>>\nBe brief. \n<</SYS>>\n\n Hi [/INST] Hello! </s><s>[INST] Bye [/INST]",
+    plain: "<s>[INST] Hi [/INST] Hello! </s><s>[INST] Bye [/INST]",
+  },
+  // Llama 3.
+  headers: {
+    template:
+      `{% set loop_messages = messages %}{% for message in loop_messages %}{% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'+ message['content'] | trim + '<|eot_id|>' %}{% if loop.index0 == 0 %}{% set content = bos_token + content %}{% endif %}{{ content }}{% endfor %}{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' }}{% endif %}`,
+    prompt:
+      "<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|>" +
+      "<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>" +
+      "<|start_header_id|>assistant<|end_header_id|>\n\nHello!<|eot_id|>" +
+      "<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|>" +
+      "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    plain: "<s><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>" +
+      "<|start_header_id|>assistant<|end_header_id|>\n\nHello!<|eot_id|>" +
+      "<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|>" +
+      "<|start_header_id|>assistant<|end_header_id|>\n\n",
+  },
+  // In the manner of newer ones: a namespace, lines, and spaces that are no text.
+  "many lines": {
+    template: `{%- set ns = namespace(system='', count=0) -%}
+{%- for message in messages if message.role == 'system' %}
+    {%- set ns.system = ns.system ~ message.content.strip() %}
+{%- endfor %}
+{# nothing of this is said #}
+{{- bos_token }}
+{%- if ns.system is defined and ns.system %}
+    {{- '[' + ns.system + ']\\n' }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if message['role'] not in ['system', 'tool'] -%}
+        {%- set ns.count = ns.count + 1 %}
+        {{- '%' ~ ns.count ~ ' ' ~ (message.role | upper)[:1] }}: {{ message.content | trim }}
+        {% if not loop.last %}
+-
+        {% endif %}
+    {%- endif %}
+{%- endfor %}
+{{ 'A: ' if add_generation_prompt else eos_token }}
+`,
+    prompt: "<s>[Be brief.]\n%1 U: Hi\n-\n%2 A: Hello!\n-\n%3 U: Bye\nA: ",
+    plain: "<s>%1 U: Hi\n-\n%2 A: Hello!\n-\n%3 U: Bye\nA: ",
+  },
+};
+
+const VARIABLES = {
+  bos_token: "<s>",
+  eos_token: "</s>",
+  add_generation_prompt: true,
+};
+
+for (const [name, { template, prompt, plain }] of Object.entries(TEMPLATES)) {
+  Deno.test(`a template of chats, ${name}, gives the prompt that its model knows`, () => {
+    const chat = new ChatTemplate(template);
+    const render = (messages: unknown) =>
+      chat.render({ ...VARIABLES, messages });
+    assert.equal(render([SYSTEM, ...TALK]), prompt);
+    assert.equal(render(TALK), plain);
+  });
+}
+
+Deno.test("expressions are what they are in Jinja", () => {
+  const value = (expression: string, variables: object = {}) =>
+    new ChatTemplate(`{{ ${expression} }}`).render({ ...variables });
+  const words = { words: ["a", "b", "c"], map: { x: 1, "y z": [2] } };
+  for (
+    const [expression, expected] of [
+      ["1 + 2 * 3", "7"],
+      ["(1 + 2) * 3 - 10 // 4 % 3", "7"],
+      ["-7 % 3", "2"],
+      ["'a' 'b' ~ 1", "ab1"],
+      ["words[-1] + words[0]", "ca"],
+      ["words[::-1] | join('-')", "c-b-a"],
+      ["words[1:] | length", "2"],
+      ["'b' in words and 'x' in map and 'q' not in map", "True"],
+      ["map['y z'][0] == 2", "True"],
+      ["map | tojson", '{"x": 1, "y z": [2]}'],
+      ["map.items() | length", "2"],
+      ["map.get('q', 'none') ~ map.get('q')", "noneNone"],
+      ["missing | default('d')", "d"],
+      ["'' | default('d') ~ '|' ~ ('' | default('d', true))", "|d"],
+      ["missing is defined or not missing", "True"],
+      ["none is none and 'a' is string and map is mapping", "True"],
+      ["'x' if missing", ""],
+      ["1 if false else 2 if false else 3", "3"],
+      ["'  a b '.strip().split(' ') | join('+')", "a+b"],
+      ["'xxaxx'.lstrip('x') ~ 'xxaxx'.rstrip('x')", "axxxxa"],
+      ["'abc'.replace('b', '$&')", "a$&c"],
+      ["{'a': {'b': '}}'}}['a']['b']", "}}"],
+      ["range(1, 4) | list", "[1, 2, 3]"],
+      ["[1, 'a', true, none]", "[1, 'a', True, None]"],
+      ["map.constructor is defined or map['__proto__'] is defined", "False"],
+      ["not 'a' == 'b' and 1 < 2 <= 2", "True"],
+      ["'don\\'t' ~ \"\\n\"", "don't\n"],
+    ]
+  ) assert.equal(value(expression, words), expected, expression);
+});
+
+Deno.test("what chat templates do not use is refused, naming the line", () => {
+  const refused = (template: string, message: RegExp, variables = {}) =>
+    assert.throws(
+      () => new ChatTemplate(template).render({ messages: [], ...variables }),
+      (error: Error) => {
+        assert(error instanceof TextFileError, `${error.stack}`);
+        assert.match(error.message, message);
+        return true;
+      },
+    );
+  refused("a\n{% macro f() %}{% endmacro %}", /line 2: .* "macro"/);
+  refused("{{ strftime_now('%Y') }}", /no function "strftime_now"/);
+  refused("{% if true %}", /endif is missing/);
+  refused("{% endif %}", /no statement "endif"/);
+  refused("{{ 'a }}", /line 1: no word/);
+  refused("{# a", /a comment has no end/);
+  refused("{{ a | shout }}", /no filter "shout"/);
+  refused("{{ a is loud }}", /no test "loud"/);
+  refused("{{ 'a'.format(1) }}", /no method "format"/);
+  refused("{{ a.b }}", /a member of what there is not/);
+  refused("{{ 1 + 'a' }}", /"\+" of number and string/);
+  refused("{% set a.b = 1 %}", /"a" is no namespace/);
+  refused("{{ 1 1 }}", /"}}" is missing/);
+  const deep = `${"(".repeat(500)}1${")".repeat(500)}`;
+  refused(`{{ ${deep} }}`, /nested too deeply/);
+  refused("{% for i in range(2000000) %}{% endfor %}", /counts too far/);
+  refused(
+    "{% for i in range(2000) %}{% for j in range(2000) %}{% endfor %}{% endfor %}",
+    /without end/,
+  );
+});
+
+Deno.test("a tokenizer's own template is found, and its tokens are in it", async () => {
+  const load = (chat_template: unknown) =>
+    TextTokenizer.load({
+      ...BYTE_PAIRS,
+      config: { ...Object(BYTE_PAIRS.config), chat_template },
+    });
+  const template =
+    "{% for m in messages %}<|user|>{{ m.content }}{% endfor %}{% if add_generation_prompt %}{{ eos_token }}{{ extra }}{% endif %}";
+  for (const given of [template, [{ name: "default", template }]]) {
+    const tokenizer = await load(given);
+    const prompt = tokenizer.chatPrompt(TALK.slice(0, 1), {
+      variables: { extra: "!" },
+    });
+    assert.equal(prompt, "<|user|> Hi<|end|>!");
+    const { ids } = tokenizer.encode(prompt, { addSpecialTokens: false });
+    assert.deepEqual([ids[0], ids.at(-2)], [1, 0]);
+    assert.equal(
+      tokenizer.chatPrompt([], { addGenerationPrompt: false }),
+      "",
+    );
+  }
+  const none = await load(undefined);
+  assert.throws(() => none.chatPrompt(TALK), /has no template of chats/);
+  const strict = await load("{{ raise_exception('roles must alternate') }}");
+  assert.throws(() => strict.chatPrompt(TALK), /says: roles must alternate/);
+});
