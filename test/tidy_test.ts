@@ -104,7 +104,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     tei: ["host", "http", "observe", "wire", "texts"],
     cohere: ["host", "http", "observe", "wire", "texts"],
     page: ["host", "http", "observe"],
-    runtime: [],
+    runtime: ["http"],
   },
   policy: {
     common: [],

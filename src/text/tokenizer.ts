@@ -29,6 +29,8 @@ export interface TokenizerFiles {
   readonly tokenizer: unknown;
   /** `tokenizer_config.json`; default: nothing but defaults. */
   readonly config?: unknown;
+  /** `chat_template.jinja`, which counts more than the one of the configuration: text or bytes. */
+  readonly chatTemplate?: string | BufferSource;
 }
 
 /** How a text is encoded. */
@@ -136,9 +138,16 @@ export class TextTokenizer {
    */
   static async load(files: TokenizerFiles): Promise<TextTokenizer> {
     const tokenizer = parsed("tokenizer.json", files.tokenizer);
-    const config = files.config === undefined
-      ? {}
-      : parsed("tokenizer_config.json", files.config);
+    const { chatTemplate } = files;
+    const config = {
+      ...(files.config !== undefined &&
+        parsed("tokenizer_config.json", files.config)),
+      ...(chatTemplate !== undefined && {
+        chat_template: typeof chatTemplate === "string"
+          ? chatTemplate
+          : new TextDecoder().decode(chatTemplate),
+      }),
+    };
     // Loaded by who needs it alone.
     const { Tokenizer } = await import("@huggingface/tokenizers");
     try {
@@ -207,7 +216,7 @@ export class TextTokenizer {
       : undefined;
   }
 
-  /** The template of chats, in Jinja, of `tokenizer_config.json`: of several the one named "default". */
+  /** The template of chats, in Jinja, of a file of its own or the configuration: of several the one named "default". */
   get chatTemplate(): string | undefined {
     const template = this.#config["chat_template"];
     if (typeof template === "string") return template;

@@ -1,7 +1,7 @@
 /** Clients of npm, unmodified, over HTTP, and the same numbers through every door. */
 import assert from "node:assert/strict";
 import { type NpmClients, npmClients } from "./npm_clients.ts";
-import { POSITIONS_MAX, withTextServer } from "./text_models.ts";
+import { POSITIONS_MAX, tokenizer, withTextServer } from "./text_models.ts";
 import type { Server } from "../../src/server/server.ts";
 
 const TEXTS = ["fish swim in water", "birds fly", "a b c d"];
@@ -97,6 +97,58 @@ Deno.test(
       assert(chunks.length > 6);
       assert.equal(finish, "length");
       assert.deepEqual(usage, whole.usage);
+    });
+  },
+);
+
+Deno.test(
+  "openai: a chat is a completion of what its template makes of it, whole and streamed",
+  RESOURCES,
+  async () => {
+    await withClients(async ({ OpenAI, InferenceClient }, { root }) => {
+      const client = new OpenAI({ baseURL: `${root}/v1`, apiKey: "none" });
+      const messages = [
+        { role: "system", content: "swim" },
+        { role: "user", content: "fish" },
+      ];
+      const request = { model: "writer", messages, max_completion_tokens: 8 };
+      const whole = await client.chat.completions.create(request);
+      const { content } = whole.choices[0].message!;
+      let text = "";
+      const stream = await client.chat.completions.create({
+        ...request,
+        stream: true,
+      });
+      for await (const { choices: [{ delta }] } of stream) {
+        text += delta!.content ?? "";
+      }
+      assert.equal(text, content);
+      const completion = await client.completions.create({
+        model: "writer",
+        // No special tokens go around what the template has made.
+        prompt: [
+          ...tokenizer.encode("a swim b fish c", { addSpecialTokens: false })
+            .ids,
+        ],
+        max_tokens: 8,
+      });
+      assert.equal(content, completion.choices[0].text);
+      assert.deepEqual(whole.usage, completion.usage);
+      const huggingFace = new InferenceClient("", {
+        endpointUrl: `${root}/models/writer`,
+      });
+      const chat = await huggingFace.chatCompletion({
+        messages,
+        max_tokens: 8,
+      });
+      assert.equal(chat.choices[0].message.content, content);
+      await assert.rejects(
+        client.chat.completions.create({
+          ...request,
+          messages: [{ role: "assistant", content: "fish" }],
+        }),
+        /It is not the answer to itself/,
+      );
     });
   },
 );

@@ -48,7 +48,12 @@ export const tokenizer: TextTokenizer = await TextTokenizer.load({
       vocab: Object.fromEntries(WORDS.map((word, id) => [word, id])),
     },
   },
-  config: { eos_token: "[END]" },
+  config: {
+    eos_token: "[END]",
+    chat_template:
+      "{% for m in messages %}{{ m.role == 'system' and 'a' or 'b' }} {{ m.content }} {% endfor %}" +
+      "{% if messages[-1].role == 'assistant' %}{{ raise_exception('It is not the answer to itself') }}{% endif %}c",
+  },
 });
 
 /** Most tokens of a text. */

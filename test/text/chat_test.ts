@@ -188,3 +188,25 @@ Deno.test("a tokenizer's own template is found, and its tokens are in it", async
   const strict = await load("{{ raise_exception('roles must alternate') }}");
   assert.throws(() => strict.chatPrompt(TALK), /says: roles must alternate/);
 });
+
+Deno.test("a template of a file of its own counts more than the configuration's", async () => {
+  const files = {
+    tokenizer: {
+      pre_tokenizer: { type: "Whitespace" },
+      model: { type: "WordLevel", unk_token: "?", vocab: { "?": 0 } },
+    },
+    config: { chat_template: "a", bos_token: "<s>" },
+  };
+  const template = "b {{ bos_token }}{{ messages | length }}";
+  const bytes = new TextEncoder().encode(template);
+  for (const chatTemplate of [undefined, template, bytes]) {
+    const tokenizer = await TextTokenizer.load({
+      ...files,
+      ...(chatTemplate !== undefined && { chatTemplate }),
+    });
+    assert.equal(
+      tokenizer.chatPrompt([{ role: "user", content: "c" }]),
+      chatTemplate === undefined ? "a" : "b <s>1",
+    );
+  }
+});

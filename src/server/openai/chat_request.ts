@@ -15,12 +15,6 @@ import {
 } from "../wire/fields.ts";
 import { checkStreamOptions, generationFields } from "./generation_fields.ts";
 
-/** A message of a conversation, as chat templates take it. */
-export interface ChatMessage {
-  readonly role: "developer" | "system" | "user" | "assistant";
-  readonly content: string;
-}
-
 const textPart = object("a part of a message", {
   type: oneOf(["text"]),
   text,

@@ -6,6 +6,7 @@
 import type { Protocol, Route } from "../http/route.ts";
 import { modelRoutes } from "../texts/model_routes.ts";
 import { REALTIME } from "../realtime/realtime.ts";
+import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddings } from "./embeddings.ts";
 import { asHttpError, errorBody } from "./errors.ts";
@@ -30,6 +31,7 @@ export const OPENAI: Protocol = {
     },
     ...post("/v1/embeddings", embeddings),
     ...post("/v1/completions", completions),
+    ...post("/v1/chat/completions", chat),
     REALTIME,
   ],
   errorBody,

@@ -139,9 +139,12 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   if (tokenizerFile === undefined) return served;
   const tokenizerConfig = await files.read("tokenizer_config.json") ??
     await folder.read("tokenizer_config.json");
+  const chatTemplate = await files.read("chat_template.jinja") ??
+    await folder.read("chat_template.jinja");
   const tokenizer = await TextTokenizer.load({
     tokenizer: tokenizerFile,
     ...(tokenizerConfig && { config: tokenizerConfig }),
+    ...(chatTemplate && { chatTemplate }),
   });
   const { kind, ...read } = text;
   const { tokens_max: tokensMax, eos_ids: eosIds, ...own } = settings.text ??

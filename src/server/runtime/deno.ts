@@ -1,11 +1,12 @@
 /** Deno's server. */
+import { DenoOpenSockets, type DenoSockets } from "./deno_sockets.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
 import { urlOf } from "./url.ts";
 import { within } from "./within.ts";
 
 /** As much of Deno as is used. */
-interface DenoRuntime {
+interface DenoRuntime extends DenoSockets {
   serve(
     options: {
       readonly hostname: string;
@@ -35,15 +36,23 @@ export const listenInDeno = deno?.serve && (
     let cut = () => {};
     const isCut = new Promise<void>((resolve) => cut = resolve);
     const tooLong = isCut.then(() => new Response(null, { status: 503 }));
+    const sockets = new DenoOpenSockets();
     const listening = deno.serve({
       hostname,
       port,
       ...tls,
       onListen() {},
     }, async (request, { remoteAddr }) => {
-      const origin = { isLoopback: isLoopback(remoteAddr.hostname) };
-      const answer = server.fetch(request, origin);
+      let isSocket = false;
+      const answer = server.fetch(request, {
+        isLoopback: isLoopback(remoteAddr.hostname),
+        openSocket(handlers, protocol) {
+          isSocket = true;
+          return sockets.open(deno, request, handlers, protocol);
+        },
+      });
       const response = await Promise.race([answer, tooLong]);
+      if (isSocket) return response;
       if (response.status >= 400 && request.body !== null) {
         // Whoever still sends has been told enough.
         response.headers.set("connection", "close");
@@ -54,12 +63,14 @@ export const listenInDeno = deno?.serve && (
     return {
       url: urlOf(hostname, given, tls !== undefined),
       port: given,
-      close: (graceMs) =>
-        within(
+      close(graceMs) {
+        sockets.closeAll();
+        return within(
           Promise.race([listening.shutdown(), isCut]),
           graceMs,
           cut,
-        ),
+        );
+      },
     };
   }
 );

@@ -1,11 +1,12 @@
 /** What runtimes' adapters have in common. */
+import type { Connection } from "../http/socket.ts";
 
 /** What answers: see Server. */
 export interface Handler {
   /** Answers a request; never rejects. */
   fetch(
     request: Request,
-    origin?: { readonly isLoopback?: boolean },
+    connection?: { readonly isLoopback?: boolean } & Connection,
   ): Promise<Response>;
 }
 

@@ -1,9 +1,11 @@
 /** Node's server, whose requests and responses are not those of the Web. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { nodeModule } from "../../base/node_module.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
+import { NodeSockets, type Wanted } from "./node_sockets.ts";
 import { urlOf } from "./url.ts";
 import { within } from "./within.ts";
 
@@ -30,6 +32,15 @@ export function listenInNode(
   const server: Server = tls
     ? https.createServer({ ...tls }, serve)
     : http.createServer(serve);
+  const sockets = new NodeSockets();
+  server.on(
+    "upgrade",
+    (incoming, connection, head) =>
+      void upgrade(handler, incoming, connection, head, {
+        sockets,
+        isSecure: tls !== undefined,
+      }),
+  );
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, hostname, () => {
@@ -43,7 +54,11 @@ export function listenInNode(
             server.close(() => resolve())
           );
           server.closeIdleConnections();
-          return within(closed, graceMs, () => server.closeAllConnections());
+          sockets.closeAll();
+          return within(closed, graceMs, () => {
+            server.closeAllConnections();
+            sockets.cutAll();
+          });
         },
       });
     });
@@ -74,6 +89,54 @@ async function answer(
     isLoopback: isLoopback(incoming.socket.remoteAddress),
   });
   await write(response, incoming, outgoing, gone.signal);
+}
+
+/** A request for another protocol: a WebSocket, if a route makes one of it, otherwise one like any other, the last one. */
+async function upgrade(
+  handler: Handler,
+  incoming: IncomingMessage,
+  connection: Duplex,
+  head: Uint8Array,
+  { sockets, isSecure }: {
+    readonly sockets: NodeSockets;
+    readonly isSecure: boolean;
+  },
+): Promise<void> {
+  const gone = new AbortController();
+  const leave = () =>
+    gone.abort(new DOMException("The client has left", "AbortError"));
+  connection.once("close", leave);
+  connection.on("error", () => {});
+  let request: Request;
+  try {
+    request = requestOf(incoming, isSecure, gone.signal);
+  } catch {
+    connection.end(headOf(new Response(null, { status: 400 })));
+    return;
+  }
+  let wanted: Wanted | undefined;
+  const response = await handler.fetch(request, {
+    isLoopback: isLoopback(incoming.socket.remoteAddress),
+    openSocket(handlers, protocol) {
+      wanted = { handlers, protocol };
+      return new Response();
+    },
+  });
+  if (wanted) {
+    const { headers } = response;
+    await sockets.open(incoming, connection, head, wanted, headers);
+    return;
+  }
+  const body = new Uint8Array(await response.arrayBuffer());
+  connection.write(headOf(response));
+  connection.end(body);
+}
+
+/** Of an answer after which the connection ends. */
+function headOf({ status, headers }: Response): string {
+  const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
+  const head = [`HTTP/1.1 ${status} `, ...lines, "connection: close"];
+  return `${head.join("\r\n")}\r\n\r\n`;
 }
 
 /** @throws TypeError on a target, a method or a header that the Web's requests do not have */

@@ -1,0 +1,55 @@
+/** Deno's WebSockets as protocols see them. */
+import type { Socket, SocketHandlers } from "../http/socket.ts";
+
+/** As much of Deno as is used. */
+export interface DenoSockets {
+  upgradeWebSocket(
+    request: Request,
+    options: { readonly protocol?: string },
+  ): { readonly socket: WebSocket; readonly response: Response };
+}
+
+/** Sockets of one server, and how they are opened. */
+export class DenoOpenSockets {
+  readonly #open = new Set<WebSocket>();
+
+  /** @returns what the request is to be answered with */
+  open(
+    { upgradeWebSocket }: DenoSockets,
+    request: Request,
+    handlers: SocketHandlers,
+    protocol: string | undefined,
+  ): Response {
+    const { socket, response } = upgradeWebSocket(
+      request,
+      protocol === undefined ? {} : { protocol },
+    );
+    this.#open.add(socket);
+    socket.onopen = () => handlers.opened(seenFrom(socket));
+    socket.onmessage = ({ data }) => {
+      if (typeof data === "string") handlers.message(data);
+      else socket.close(1003, "Messages are text");
+    };
+    socket.onclose = () => {
+      this.#open.delete(socket);
+      handlers.closed();
+    };
+    // What is told of a connection that breaks is told by "close".
+    socket.onerror = () => {};
+    return response;
+  }
+
+  /** The server is about to end. */
+  closeAll(): void {
+    for (const socket of this.#open) socket.close(1001, "The server ends");
+  }
+}
+
+function seenFrom(socket: WebSocket): Socket {
+  return {
+    send(text) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+    },
+    close: (code, reason) => socket.close(code, reason),
+  };
+}

@@ -1,0 +1,155 @@
+/** WebSockets over the connections that Node hands over (RFC 6455): it brings none of its own. */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Socket, SocketHandlers } from "../http/socket.ts";
+import {
+  acceptKey,
+  closeFrame,
+  pongFrame,
+  SocketProtocolError,
+  SocketReader,
+  textFrame,
+} from "./socket_frames.ts";
+
+/** Bytes of a message: as much as an event of audio may have, in base64. */
+const MESSAGE_MAX = 2 ** 25;
+
+/** Bytes that a client may leave unread. */
+const UNREAD_MAX = 2 ** 20;
+
+/** How long a client has to answer a close. */
+const CLOSE_MS = 2000;
+
+/** What a route asked for. */
+export interface Wanted {
+  readonly handlers: SocketHandlers;
+  readonly protocol: string | undefined;
+}
+
+/** Sockets of one server. */
+export class NodeSockets {
+  readonly #open = new Set<NodeSocket>();
+
+  /** Finishes the handshake (section 4.2.2). */
+  async open(
+    incoming: IncomingMessage,
+    connection: Duplex,
+    head: Uint8Array,
+    { handlers, protocol }: Wanted,
+    headers: Headers,
+  ): Promise<void> {
+    const key = incoming.headers["sec-websocket-key"];
+    const isHandshake = key !== undefined &&
+      incoming.headers["sec-websocket-version"] === "13";
+    if (!isHandshake || connection.destroyed) {
+      handlers.closed();
+      connection.end(
+        "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+      );
+      return;
+    }
+    const lines = [
+      "HTTP/1.1 101 Switching Protocols",
+      "upgrade: websocket",
+      "connection: Upgrade",
+      `sec-websocket-accept: ${await acceptKey(key)}`,
+      ...(protocol === undefined
+        ? []
+        : [`sec-websocket-protocol: ${protocol}`]),
+      ...[...headers].map(([name, value]) => `${name}: ${value}`),
+    ];
+    connection.write(`${lines.join("\r\n")}\r\n\r\n`);
+    const socket = new NodeSocket(connection, handlers);
+    this.#open.add(socket);
+    connection.once("close", () => this.#open.delete(socket));
+    socket.begin(head);
+  }
+
+  /** The server is about to end. */
+  closeAll(): void {
+    for (const socket of this.#open) socket.close(1001, "The server ends");
+  }
+
+  /** Those that take too long to end. */
+  cutAll(): void {
+    for (const socket of this.#open) socket.cut();
+  }
+}
+
+class NodeSocket implements Socket {
+  readonly #connection: Duplex;
+  readonly #handlers: SocketHandlers;
+  readonly #reader = new SocketReader(MESSAGE_MAX);
+  #isClosing = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(connection: Duplex, handlers: SocketHandlers) {
+    this.#connection = connection;
+    this.#handlers = handlers;
+  }
+
+  /** @param head what has come behind the handshake */
+  begin(head: Uint8Array): void {
+    const connection = this.#connection;
+    // What is told of a connection that breaks is told by "close".
+    connection.on("error", () => {});
+    connection.once("close", () => {
+      clearTimeout(this.#timer);
+      this.#isClosing = true;
+      this.#handlers.closed();
+    });
+    connection.on("end", () => connection.end());
+    this.#handlers.opened(this);
+    connection.on("data", (bytes: Uint8Array) => this.#take(bytes));
+    if (head.length > 0) this.#take(head);
+  }
+
+  send(text: string): void {
+    if (this.#isClosing) return;
+    this.#connection.write(textFrame(text));
+    if (this.#connection.writableLength > UNREAD_MAX) {
+      this.#connection.destroy();
+    }
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#connection.write(closeFrame(code, reason));
+    this.#timer = setTimeout(() => this.cut(), CLOSE_MS);
+  }
+
+  cut(): void {
+    this.#connection.destroy();
+  }
+
+  #take(bytes: Uint8Array): void {
+    try {
+      for (const message of this.#reader.push(bytes)) {
+        switch (message.kind) {
+          case "text":
+            if (!this.#isClosing) this.#handlers.message(message.text);
+            break;
+          case "binary":
+            this.close(1003, "Messages are text");
+            break;
+          case "ping":
+            this.#connection.write(pongFrame(message.bytes));
+            break;
+          case "close":
+            // It is answered, or was the answer (section 5.5.1).
+            if (!this.#isClosing) {
+              this.#isClosing = true;
+              this.#connection.write(closeFrame(message.code));
+            }
+            this.#connection.end();
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof SocketProtocolError)) throw error;
+      this.#connection.removeAllListeners("data");
+      this.#connection.resume();
+      this.close(error.code, error.message);
+    }
+  }
+}
