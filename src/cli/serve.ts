@@ -14,6 +14,7 @@ import { listen } from "../server/runtime/listen.ts";
 import { createServer, type Server } from "../server/server.ts";
 import { readText } from "./files.ts";
 import { readOptions, see } from "./options.ts";
+import { endOnSignal } from "./serve/ending.ts";
 import { FolderFiles } from "./serve/folder_files.ts";
 import { policyOf } from "./serve/served_policy.ts";
 import { readSettings, type ServerSettings } from "./serve/serve_settings.ts";
@@ -40,7 +41,7 @@ Options go before those of DIR/shoal.json.
   --keep-going          serve what can be loaded, if something cannot
 
 SIGHUP loads what has changed in DIR. SIGTERM and SIGINT: no more requests are taken, those that have come are answered,
-and it ends; a second time it ends at once.
+within grace_ms, and it ends; a second time it ends at once.
 `;
 
 const TEXT = { type: "string" } as const;
@@ -93,7 +94,9 @@ export async function serve(args: string[]): Promise<number> {
       ...(values["access-log"] && { observers: [new AccessLog(print)] }),
       version: VERSION,
     });
-    await listening(path, settings, server, repository);
+    const code = await listening(path, settings, server, repository);
+    // What was cut off would be waited for.
+    if (code !== EXIT.success) process.exit(code);
   } finally {
     await host.close();
   }
@@ -168,13 +171,13 @@ function described(served: ServedModel): string {
   } -> ${tensors(served.outputs)}`;
 }
 
-/** Listens until a signal comes and what is under way is answered. */
+/** Listens until a signal comes and what is under way is answered. @returns the exit code */
 async function listening(
   path: string,
-  { host, port, tls }: ServerSettings,
+  { host, port, tls, grace_ms }: ServerSettings,
   server: Server,
   repository: Repository,
-): Promise<void> {
+): Promise<number> {
   const pem = (file: string) => readText(resolve(path, file));
   const listener = await listen(server, {
     hostname: host,
@@ -187,18 +190,13 @@ async function listening(
       progress(`${NAME}: ${(error as Error).message}`)
     );
   };
-  await new Promise<void>((resolve) => {
-    let isEnding = false;
-    const end = () => {
-      if (isEnding) process.exit(EXIT.failure);
-      isEnding = true;
-      progress("ending: no more requests are taken");
-      resolve();
-    };
-    process.on("SIGTERM", end);
-    process.on("SIGINT", end);
-    process.on("SIGHUP", reload);
-  });
-  await Promise.all([server.close(), listener.close()]);
-  process.off("SIGHUP", reload);
+  process.on("SIGHUP", reload);
+  try {
+    return await endOnSignal({
+      ...{ server, listener, tell: progress },
+      graceMs: grace_ms,
+    });
+  } finally {
+    process.off("SIGHUP", reload);
+  }
 }

@@ -39,8 +39,11 @@ export const SERVER_SETTINGS = z.strictObject({
   max_queue_size: z.int().min(1).default(10_000).describe(
     "Requests that may wait",
   ),
+  grace_ms: z.int().min(0).max(3_600_000).default(30_000).describe(
+    "How long requests under way may take when the server is told to end",
+  ),
   priority_levels: z.int().min(1).optional().describe(
-    "Of requests: 1 is the highest; default 3",
+    "Of requests: 1 is the highest; default 1, no priorities",
   ),
   keys: z.array(z.strictObject({
     name: z.string().describe("What logs and figures call its holder"),

@@ -61,7 +61,10 @@ export class CostAdmission implements Admission {
   readonly #waiting: WaitingLevels;
   readonly #estimates = new WeakMap<Model, CostEstimate>();
   readonly #tickets = new Map<string, Ticket>();
+  readonly #again = new Set<string>();
   #running = 0;
+  /** Requests that the engine has room for, as far as known: at most `runningMax`. */
+  #room: number;
   /** What running requests are expected to cost still. */
   #runningNs = 0;
 
@@ -76,6 +79,7 @@ export class CostAdmission implements Admission {
   ) {
     this.#limits = admissionLimits(limits);
     this.#time = time;
+    this.#room = this.#limits.runningMax;
     this.#waiting = new WaitingLevels(this.#limits.priorityLevels);
   }
 
@@ -120,13 +124,14 @@ export class CostAdmission implements Admission {
     const ticket = this.#ticketOf(request);
     const ahead = this.#runningNs + this.#waiting.workNs(ticket.level);
     ticket.aheadNs = ahead;
+    if (this.#again.delete(request.label)) return this.#wait(ticket, true);
     const isAlone = this.#running === 0 && this.#waiting.count === 0;
     // An estimate that is wrong could refuse everything, and would never hear that it is.
     if (!isAlone) {
       this.#refuseLate(ticket);
       this.#makeRoom(ticket);
     }
-    const isNext = this.#running < this.#limits.runningMax &&
+    const isNext = this.#running < this.#room &&
       (this.#waiting.first?.level ?? Infinity) > ticket.level;
     return isNext ? this.#start(ticket) : this.#wait(ticket);
   }
@@ -136,6 +141,18 @@ export class CostAdmission implements Admission {
     const level = this.#levelOf(priority);
     if (this.#waiting.lastBelow(level)) return undefined;
     return this.#fullBy(0, 1, undefined);
+  }
+
+  /**
+   * See Admission: slots are full of requests that are larger than others. It is the next one when another one has
+   * ended, and the engine is given fewer from now on, and little by little more.
+   */
+  again({ label }: HostRequest): boolean {
+    // Alone it has all the room that there is.
+    if (this.#running <= 1 || !this.#tickets.has(label)) return false;
+    this.#room = this.#running - 1;
+    this.#again.add(label);
+    return true;
   }
 
   /** See HostObserver: what requests cost is learned from tasks. */
@@ -149,7 +166,11 @@ export class CostAdmission implements Admission {
     if (ticket === undefined) return;
     const { estimate, size, workNs } = ticket;
     const isDone = outcome === "done";
-    if (isDone) estimate.ran(size, workNs, endNs);
+    if (isDone) {
+      estimate.ran(size, workNs, endNs);
+      const { runningMax } = this.#limits;
+      this.#room = Math.min(runningMax, this.#room + 1 / this.#room);
+    }
     // Assumption: one that was ended for being late took as long as it was let. It would have taken longer, and
     // leaving it out would make an estimate from those alone that were quick.
     if (isDone || error instanceof DeadlineError) {
@@ -159,13 +180,14 @@ export class CostAdmission implements Admission {
 
   #ticketOf(request: HostRequest): Ticket {
     const { finishNs, arrivalNs, priority, served, input } = request;
+    const { sloMs = this.#limits.sloMs } = request;
     return new Ticket(
       request,
       this.#levelOf(priority),
       requestSize(input),
       this.estimateOf(served.model),
       finishNs,
-      Math.min(finishNs, arrivalNs + msToNs(this.#limits.sloMs)),
+      Math.min(finishNs, arrivalNs + msToNs(sloMs)),
     );
   }
 
@@ -225,7 +247,7 @@ export class CostAdmission implements Admission {
       : undefined;
   }
 
-  #wait(ticket: Ticket): Promise<() => void> {
+  #wait(ticket: Ticket, isFirst = false): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const { request: { signal }, finishNs } = ticket;
       const onAbort = () => this.#leaveQueue(ticket, signal!.reason);
@@ -244,7 +266,8 @@ export class CostAdmission implements Admission {
         if (error === undefined) resolve(this.#start(ticket));
         else reject(error);
       };
-      this.#waiting.push(ticket);
+      if (isFirst) this.#waiting.pushFirst(ticket);
+      else this.#waiting.push(ticket);
     });
   }
 
@@ -273,7 +296,7 @@ export class CostAdmission implements Admission {
 
   /** Gives the engine what it has room for. */
   #fill(): void {
-    while (this.#running < this.#limits.runningMax) {
+    while (this.#running < this.#room) {
       const ticket = this.#waiting.first;
       if (ticket === undefined) return;
       this.#leaveQueue(ticket, this.#hopeless(ticket));

@@ -21,12 +21,24 @@ class Level {
     if (this.last) this.last.after = ticket;
     else this.first = ticket;
     this.last = ticket;
-    const { estimate, size } = ticket;
+    this.#count(ticket);
+  }
+
+  #count({ estimate, size }: Ticket): void {
     const tally = this.tallies.get(estimate);
     if (tally) {
       tally.count++;
       tally.size += size;
     } else this.tallies.set(estimate, { count: 1, size });
+  }
+
+  /** Before all others. */
+  pushFirst(ticket: Ticket): void {
+    ticket.after = this.first;
+    if (this.first) this.first.before = ticket;
+    else this.last = ticket;
+    this.first = ticket;
+    this.#count(ticket);
   }
 
   delete(ticket: Ticket): void {
@@ -68,6 +80,12 @@ export class WaitingLevels {
 
   push(ticket: Ticket): void {
     this.#levels[ticket.level].push(ticket);
+    this.#count++;
+  }
+
+  /** It is the next one of its level. */
+  pushFirst(ticket: Ticket): void {
+    this.#levels[ticket.level].pushFirst(ticket);
     this.#count++;
   }
 

@@ -10,6 +10,11 @@ export interface Admission extends HostObserver {
    */
   admit(request: HostRequest): Promise<() => void> | (() => void);
   /**
+   * The engine had no room for an admitted request: whether it is to be admitted once more, when it has been released.
+   * Default: it is not, and fails.
+   */
+  again?(request: HostRequest): boolean;
+  /**
    * Why any request of this priority would be refused now, whatever it brings: asked before its body is read. Default:
    * there is no reason.
    */

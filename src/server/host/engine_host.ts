@@ -4,7 +4,11 @@
  * then on, while the old one finishes what it has. Admission, deadlines, priorities and observers hang here.
  */
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
-import { ClosedError, DeadlineError } from "../../engine/core/errors.ts";
+import {
+  ClosedError,
+  DeadlineError,
+  QueueFullError,
+} from "../../engine/core/errors.ts";
 import { wallNs } from "../../engine/wall/clock.ts";
 import type { RunResult } from "../../engine/wall/run_result.ts";
 import {
@@ -274,7 +278,7 @@ export class EngineHost {
     options: HostRunOptions,
     run: (options: AdmittedOptions) => Promise<T>,
   ): Promise<T> {
-    const { signal, finishMs = Infinity, priority = 0, key } = options;
+    const { signal, finishMs = Infinity, sloMs, priority = 0, key } = options;
     const arrivalNs = wallNs();
     const label = `${++this.#requests}`;
     const request: HostRequest = {
@@ -285,24 +289,34 @@ export class EngineHost {
       arrivalNs,
       finishNs: arrivalNs + msToNs(finishMs),
       priority,
+      ...(sloMs !== undefined && { sloMs }),
       ...(key !== undefined && { key }),
       ...(signal && { signal }),
     };
     this.#checkServing();
     let release: (() => void) | undefined;
+    let result: T | undefined;
     this.#tell((observer) => observer.arrived?.(request));
     try {
-      release = await this.#admission.admit(request);
-      const leftMs = (request.finishNs - wallNs()) / NS_PER_MS;
-      if (leftMs <= 0) {
-        throw new DeadlineError("It was not admitted in time", "finish");
+      for (let isFirst = true; result === undefined; isFirst = false) {
+        release = await this.#admission.admit(request);
+        const leftMs = (request.finishNs - wallNs()) / NS_PER_MS;
+        if (leftMs <= 0) {
+          throw new DeadlineError("It was not admitted in time", "finish");
+        }
+        if (isFirst) this.#tell((observer) => observer.started?.(request));
+        try {
+          result = await run({
+            label,
+            ...(signal && { signal }),
+            ...(leftMs < Infinity && { finishMs: leftMs }),
+          });
+        } catch (error) {
+          const isFull = error instanceof QueueFullError;
+          if (!isFull || !this.#admission.again?.(request)) throw error;
+          release();
+        }
       }
-      this.#tell((observer) => observer.started?.(request));
-      const result = await run({
-        label,
-        ...(signal && { signal }),
-        ...(leftMs < Infinity && { finishMs: leftMs }),
-      });
       this.#ended(request, { outcome: "done", timing: result.timing });
       return result;
     } catch (error) {

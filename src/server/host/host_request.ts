@@ -15,6 +15,8 @@ export interface HostRequest {
   readonly arrivalNs: number;
   /** When it has to be done; Infinity: whenever. */
   readonly finishNs: number;
+  /** Milliseconds within which it is of use, where that is said; it is not ended for it. */
+  readonly sloMs?: number;
   /** 1 is the highest, 0 the default. */
   readonly priority: number;
   /** Name of the key that it came with, if there are keys. */

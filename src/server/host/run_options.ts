@@ -6,6 +6,11 @@ export interface HostRunOptions {
   signal?: AbortSignal;
   /** Ends it when so many milliseconds have passed since the call, waiting for admission included. */
   finishMs?: number;
+  /**
+   * It is of use when it is done within so many milliseconds: where admission expects that it is not, it is refused. What
+   * was admitted is not ended for it. Default: the admission's own target.
+   */
+  sloMs?: number;
   /** 1 is the highest; 0, the default: whatever admission makes of it. */
   priority?: number;
   /** Name of the key that it came with. */

@@ -31,6 +31,7 @@ interface Share {
 export class KeyedAdmission implements Admission {
   readonly #inner: CostAdmission;
   readonly #shares = new Map<string, Share>();
+  readonly #again = new Set<string>();
 
   /** An admission of one host. */
   constructor(keys: KeyRing, inner: CostAdmission) {
@@ -55,6 +56,8 @@ export class KeyedAdmission implements Admission {
   /** See Admission. @throws ForbiddenError on a model that the key may not use */
   admit(request: HostRequest): Promise<() => void> | (() => void) {
     const { key, served } = request;
+    // Its share was taken.
+    if (this.#again.delete(request.label)) return this.#inner.admit(request);
     const share = key === undefined ? undefined : this.#shares.get(key);
     if (share) {
       const { models } = share.entry;
@@ -67,6 +70,13 @@ export class KeyedAdmission implements Admission {
       check(share.costMs, costMs, now, "work");
     }
     return this.#inner.admit(request);
+  }
+
+  /** See Admission. */
+  again(request: HostRequest): boolean {
+    const isAgain = this.#inner.again(request);
+    if (isAgain) this.#again.add(request.label);
+    return isAgain;
   }
 
   /** See Admission. */

@@ -106,7 +106,7 @@ function inputOf(
 /** What the reserved parameters come to (Triton's "schedule_policy"). */
 function runOptions(
   { signal, requestId, key }: Context,
-  { priority = 0, timeout = 0 }: Parameters,
+  { priority = 0, timeout = 0, slo_ms: sloMs }: Parameters,
 ): HostRunOptions {
   const isWhole = (value: unknown): value is number =>
     typeof value === "number" && Number.isInteger(value) && value >= 0;
@@ -122,10 +122,14 @@ function runOptions(
       `"timeout" is in whole microseconds, got ${describe(timeout)}`,
     );
   }
+  if (sloMs !== undefined && !(typeof sloMs === "number" && sloMs > 0)) {
+    throw new HttpError(400, `"slo_ms" is positive, got ${describe(sloMs)}`);
+  }
   return {
     id: requestId,
     signal,
     priority,
+    ...(sloMs !== undefined && { sloMs }),
     ...(key !== undefined && { key }),
     ...(timeout > 0 && { finishMs: timeout / US_PER_MS }),
   };

@@ -80,6 +80,17 @@ Deno.test("the server's target refuses as a deadline does, and ends nothing", as
   }
 });
 
+Deno.test("a request's own target goes before the server's", async () => {
+  const made = await taught({ sloMs: 45 });
+  const now = made.time.nowNs();
+  for (let i = 0; i < 3; i++) void made.send({ size: 10 });
+  const patient = made.send({ size: 10, sloMs: 1000 });
+  const hasty = made.send({ size: 10, sloMs: 30 });
+  await made.time.until(now + 500 * MS);
+  assert.equal((await patient).outcome, "done");
+  assert(isRefused((await hasty).error, "late"));
+});
+
 Deno.test("work in the queue is bounded, not requests", async () => {
   const made = await taught({ queueCostMs: 100 });
   const small = [];

@@ -15,6 +15,7 @@ export interface Sent {
   readonly model?: string;
   readonly size: number;
   readonly finishNs?: number;
+  readonly sloMs?: number;
   readonly priority?: number;
   readonly signal?: AbortSignal;
 }
@@ -67,7 +68,8 @@ export class Machine {
   }
 
   async send(
-    { model = "m", size, finishNs = Infinity, priority = 0, signal }: Sent,
+    { model = "m", size, finishNs = Infinity, priority = 0, signal, sloMs }:
+      Sent,
   ): Promise<Ended> {
     const label = `${this.#requests++}`;
     const request: HostRequest = {
@@ -76,6 +78,7 @@ export class Machine {
       input: { tokens: new Uint8Array(size) },
       arrivalNs: this.time.nowNs(),
       ...(signal && { signal }),
+      ...(sloMs !== undefined && { sloMs }),
     };
     let release: (() => void) | undefined;
     let error: Error | undefined;

@@ -1,0 +1,63 @@
+/** An engine whose memory is full of requests that are larger than others. */
+import assert from "node:assert/strict";
+import { QueueFullError } from "../../../src/engine/core/errors.ts";
+import { lstm } from "../../../src/models/lstm.ts";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
+import type { Admission } from "../../../src/server/host/admission.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import { servedTokens } from "../../../src/server/models/served_tokens.ts";
+
+const MODEL = lstm({ hidden: 8, vocabulary: 10 });
+
+/** Room for a few requests of a thousand tokens. */
+async function withFewSlots(
+  admission: Admission | undefined,
+  run: (host: EngineHost) => Promise<void>,
+): Promise<void> {
+  const host = await EngineHost.create({
+    models: [servedTokens(MODEL, { name: "m" })],
+    policy: () => cellular({ batchSizeMax: 8 }),
+    engine: { workers: 0, warmUp: false, slotBytes: 2 ** 16 },
+    ...(admission && { admission }),
+  });
+  try {
+    await run(host);
+  } finally {
+    await host.close();
+  }
+}
+
+function together(host: EngineHost): Promise<PromiseSettledResult<unknown>[]> {
+  const tokens = new Int32Array(3000).fill(1);
+  return Promise.allSettled(
+    Array.from({ length: 24 }, () => host.run(host.find("m"), { tokens })),
+  );
+}
+
+Deno.test("what the engine has no room for waits until it has, and nobody is refused", async () => {
+  // Without admission some are: the test is of something.
+  await withFewSlots(undefined, async (host) => {
+    const ended = await together(host);
+    assert(
+      ended.some((one) =>
+        one.status === "rejected" && one.reason instanceof QueueFullError
+      ),
+    );
+  });
+  const admission = new CostAdmission({ runningMax: 24 });
+  await withFewSlots(admission, async (host) => {
+    const ended = await together(host);
+    assert(ended.every(({ status }) => status === "fulfilled"));
+    assert.equal(admission.running, 0);
+    assert.equal(admission.waiting, 0);
+  });
+});
+
+Deno.test("one that finds nobody and no room is refused: there will be no more", async () => {
+  await withFewSlots(new CostAdmission(), async (host) => {
+    const tokens = new Int32Array(50_000).fill(1);
+    await assert.rejects(host.run(host.find("m"), { tokens }));
+    await host.run(host.find("m"), { tokens: [1] });
+  });
+});
