@@ -1,6 +1,17 @@
 /** `/v1/completions` through `fetch` alone. */
 import assert from "node:assert/strict";
-import { POSITIONS_MAX, textOf, withTextServer } from "../text_models.ts";
+import { loadOnnx } from "../../../src/onnx/load.ts";
+import { servedDecoder } from "../../../src/server/models/served_decoder.ts";
+import { servedText } from "../../../src/server/models/served_text.ts";
+import { TextModel } from "../../../src/text/text_model.ts";
+import { tinyDecoder } from "../../onnx/decoder_files.ts";
+import {
+  POSITIONS_MAX,
+  textOf,
+  tokenizer,
+  VOCABULARY,
+  withTextServer,
+} from "../text_models.ts";
 import { sseMessages } from "../sse_messages.ts";
 
 const PROMPTS = ["fish swim in", "birds fly in"];
@@ -105,6 +116,45 @@ Deno.test("a model that draws no tokens refuses a temperature, and is greedy whe
     assert.match((await refused.json()).error.message, /temperature/);
     assert.equal((await ask("/v1/completions", request)).status, 200);
   });
+});
+
+Deno.test("a seed has one text, whatever it is asked with; choices are drawn from the seeds that follow", async () => {
+  const file = tinyDecoder({
+    ...{ shared: "no", mask: "input", scale: "scores", positions: "table" },
+    ...{ layers: 1, heads: 2, size: 4, vocabulary: VOCABULARY, seed: 11 },
+  });
+  const model = await loadOnnx(file, {
+    decoder: { stop: [3], positionsMax: 30, sample: true },
+  });
+  const served = servedText(
+    servedDecoder(model, { name: "writer" }),
+    new TextModel(model, tokenizer),
+  );
+  await withTextServer(async (ask) => {
+    const texts = async (more: object): Promise<string[]> => {
+      const response = await ask("/v1/completions", {
+        model: "writer",
+        prompt: PROMPTS[0],
+        max_tokens: 12,
+        ...more,
+      });
+      const { choices }: Body = await response.json();
+      return choices.map(({ text }) => text);
+    };
+    const alone: string[] = [];
+    for (let seed = 5; seed < 9; seed++) alone.push(...await texts({ seed }));
+    assert(new Set(alone).size > 1);
+    assert.deepEqual(await texts({ seed: 5, n: 4 }), alone);
+    const together = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => texts({ seed: 5 + i % 4 })),
+    );
+    assert.deepEqual(together.flat(), [...alone, ...alone]);
+    // What OpenAI has for requests that do not say is to draw.
+    assert.deepEqual(await texts({ seed: 5, temperature: 1 }), [alone[0]]);
+    const [likeliest] = await texts({ temperature: 0 });
+    assert.deepEqual(await texts({ seed: 6, top_p: 0 }), [likeliest]);
+    assert.deepEqual(await texts({ seed: 7, top_k: 1 }), [likeliest]);
+  }, [served]);
 });
 
 Deno.test("a stream that cannot begin has a status", async () => {
