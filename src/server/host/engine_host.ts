@@ -144,6 +144,11 @@ export class EngineHost {
     return this.#state;
   }
 
+  /** Engines that are there: the one that takes requests, and those that finish what they have. */
+  get engines(): number {
+    return this.#retired.size + (this.#generation ? 1 : 0);
+  }
+
   /** Requests that engines have. */
   get active(): number {
     return this.#generation?.engine.active ?? 0;

@@ -43,6 +43,10 @@ function hostOf(models: readonly ServedModel[], admission?: Admission) {
 
 const TOKENS = [3, 1, 4, 1, 5];
 
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve));
+}
+
 /** What the sentence comes to alone. */
 async function aloneBits(served: ServedModel): Promise<Float32Array> {
   const host = await hostOf([served]);
@@ -105,10 +109,13 @@ Deno.test("a request that waits for admission while its model is replaced is ans
 
 Deno.test("open streams go on through changes, with the bits of their version", async () => {
   const [first, second, other] = [gestures("1"), gestures("2"), sentences("1")];
-  const frames = Array.from({ length: 12 }, (_, i) => ({ x: [i / 7, 1 - i] }));
+  const frames = Array.from({ length: 400 }, (_, i) => ({
+    x: [Math.sin(i), Math.cos(i)],
+  }));
+  const many = { pendingMax: frames.length };
   const alone = async (served: ServedModel) => {
     const host = await hostOf([served]);
-    const session = host.open(served);
+    const session = host.open(served, many);
     const results = await Promise.all(
       frames.map((frame) => session.push(frame)),
     );
@@ -119,7 +126,7 @@ Deno.test("open streams go on through changes, with the bits of their version", 
   assert.notDeepEqual(expected, await alone(second));
 
   const host = await hostOf([first]);
-  const session = host.open(host.find("gestures"));
+  const session = host.open(host.find("gestures"), many);
   const pushed: Promise<number[]>[] = [];
   const push = (count: number) => {
     for (let i = 0; i < count; i++) {
@@ -130,21 +137,33 @@ Deno.test("open streams go on through changes, with the bits of their version", 
       );
     }
   };
-  push(3);
+  /** Pushes in every turn, so that frames come in every state of a change. */
+  const pushing = async (change: Promise<void>) => {
+    let isDone = false;
+    void change.then(() => isDone = true);
+    while (!isDone) {
+      if (pushed.length < 180) push(1);
+      await Promise.resolve();
+      if (pushed.length % 5 === 0) await new Promise((r) => setTimeout(r));
+    }
+  };
+  push(30);
   // It stays: it moves to the engine that has another model beside it.
-  const added = host.change((models) => [...models, other]);
-  push(3);
-  await added;
+  await pushing(host.change((models) => [...models, other]));
   push(2);
+  await until(() => host.engines === 1);
   // It is replaced: it keeps its own.
   const replaced = host.change(() => [second, other]);
   push(2);
   await replaced;
+  push(frames.length - pushed.length - 2);
   assert.equal(host.find("gestures"), second);
   push(2);
   assert.deepEqual(await Promise.all(pushed), expected);
   assert.equal(session.frames, frames.length);
+  assert.equal(host.engines, 2);
   await session.close();
+  await until(() => host.engines === 1);
   await host.close();
 });
 

@@ -107,18 +107,18 @@ Deno.test("every tensor comes back as it went, in every form", async () => {
 });
 
 Deno.test("what Python writes for numbers that are none is read", async () => {
-  const spec = { name: "x", datatype: "FP32", shape: [4] } as const;
+  const spec = { name: "x", datatype: "FP32", shape: [5] } as const;
   await withServer([echo([spec])], async (ask) => {
     const response = await ask("/v2/models/echo/infer", {
       method: "POST",
-      body: `{"inputs": [{"name": "x", "datatype": "FP32", "shape": [4],
-        "data": [NaN, Infinity, -Infinity, 1e400]}]}`,
+      body: `{"inputs": [{"name": "x", "datatype": "FP32", "shape": [5],
+        "data": [NaN, Infinity, -Infinity, 1e400, -0]}]}`,
     });
     const { outputs: [{ values }], json } = await answerOf(response);
-    assert.deepEqual(values, [NaN, Infinity, -Infinity, Infinity]);
+    assert.deepEqual(values, [NaN, Infinity, -Infinity, Infinity, -0]);
     assert.deepEqual(
       (json as { outputs: { data: unknown }[] }).outputs[0].data,
-      ["NaN", "Infinity", "-Infinity", "Infinity"],
+      ["NaN", "Infinity", "-Infinity", "Infinity", -0],
     );
   });
 });
