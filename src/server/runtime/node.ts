@@ -12,9 +12,6 @@ import { within } from "./within.ts";
 /** Bytes of a body that wait to be read before its sender has to. */
 const BUFFER_BYTES = 2 ** 16;
 
-/** How long a client that still sends is listened to once it has its answer: cut at once, it would not get to see it. */
-const LINGER_MS = 1000;
-
 /** Listens with node:http, or node:https. */
 export function listenInNode(
   handler: Handler,
@@ -201,7 +198,7 @@ async function write(
   gone: AbortSignal,
 ): Promise<void> {
   const headers = Object.fromEntries(response.headers);
-  // Whoever still sends has been told enough.
+  // Whoever still sends has been told enough: Node cuts such connections off behind the answer.
   const isWhole = incoming.complete || incoming.readableEnded;
   outgoing.writeHead(
     response.status,
@@ -224,18 +221,6 @@ async function write(
   } finally {
     gone.removeEventListener("abort", leave);
   }
-  if (!isWhole) linger(incoming, outgoing);
-}
-
-/** Lets a client that still sends see its answer, then cuts it off. */
-function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  if (incoming.complete) return;
-  incoming.removeAllListeners("data");
-  incoming.resume();
-  const timer = setTimeout(() => incoming.socket.destroy(), LINGER_MS);
-  timer.unref();
-  outgoing.once("close", () => incoming.socket.destroySoon());
-  incoming.socket.once("close", () => clearTimeout(timer));
 }
 
 function drained(outgoing: ServerResponse): Promise<void> {
