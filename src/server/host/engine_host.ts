@@ -219,20 +219,25 @@ export class EngineHost {
     const generation = this.#generationOf(served);
     const leave = generation.use();
     try {
-      let done!: Promise<RunResult>;
-      const steps = await new Promise<StepStream>((resolve, reject) => {
-        done = this.#through(served, input, options, (admitted) => {
-          const { engine } = generation;
-          const begun = engine.stream(served.model, input, admitted);
-          resolve(begun);
-          return begun.result;
-        });
-        done.catch(reject);
+      let begin: (steps: StepStream) => void;
+      const next = () => new Promise<StepStream>((resolve) => begin = resolve);
+      let begun = next();
+      const done = this.#through(served, input, options, (admitted) => {
+        const steps = generation.engine.stream(served.model, input, admitted);
+        begin(steps);
+        return steps.result;
       });
-      try {
-        yield* steps;
-      } catch {
-        // What went wrong the promise tells in the host's words.
+      const over = done.then(() => undefined, () => undefined);
+      for (;;) {
+        const steps = await Promise.race([begun, over]);
+        if (steps === undefined) break;
+        // One that the engine had no room for is begun once more; it had no steps.
+        begun = next();
+        try {
+          yield* steps;
+        } catch {
+          // What went wrong the promise tells in the host's words.
+        }
       }
       return await done;
     } finally {

@@ -1,6 +1,7 @@
 /** An engine whose memory is full of requests that are larger than others. */
 import assert from "node:assert/strict";
 import { QueueFullError } from "../../../src/engine/core/errors.ts";
+import { gpt } from "../../../src/models/gpt.ts";
 import { lstm } from "../../../src/models/lstm.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
@@ -52,6 +53,33 @@ Deno.test("what the engine has no room for waits until it has, and nobody is ref
     assert.equal(admission.running, 0);
     assert.equal(admission.waiting, 0);
   });
+});
+
+Deno.test("of one that is begun once more every step is told", async () => {
+  const model = gpt({ layers: 1, hidden: 32, heads: 2, vocabulary: 50 });
+  const served = servedTokens(model, { name: "g" });
+  const admission = new CostAdmission({ runningMax: 16 });
+  let refused = 0;
+  const again = admission.again.bind(admission);
+  admission.again = (request) => {
+    refused++;
+    return again(request);
+  };
+  const host = await EngineHost.create({
+    models: [served],
+    policy: () => cellular({ batchSizeMax: 4 }),
+    engine: { workers: 0, warmUp: false, slotBytes: 2 ** 17 },
+    admission,
+  });
+  const input = { tokens: [1, 2, 3], maxSteps: 100 };
+  const counts = await Promise.all(Array.from({ length: 16 }, async () => {
+    let steps = 0;
+    for await (const _step of host.stream(served, input)) steps++;
+    return steps;
+  }));
+  assert(refused > 0, "slots were full");
+  assert.deepEqual(counts, new Array(16).fill(100));
+  await host.close();
 });
 
 Deno.test("one that finds nobody and no room is refused: there will be no more", async () => {
