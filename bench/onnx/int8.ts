@@ -2,7 +2,7 @@
  * Models of int8 beside ONNX Runtime, element by element: the small ones of the tests, and files quantised by `shoal
  * quantize`. Says where bits are equal; nothing is timed.
  *
- * Run: deno task bench:int8 [PATH...] [--requests 4] [--recurrent] [--json]
+ * Run: deno task bench:int8 [PATH...] [--requests 4] [--recurrent] [--nodes] [--json]
  */
 import { readFileSync } from "node:fs";
 import { Prng } from "../../src/base/prng.ts";
@@ -23,13 +23,19 @@ import {
 } from "../kernels/peers/ort.ts";
 import { filesOf, type ModelFile } from "./files.ts";
 import { drawnInput, type Elements } from "./inputs.ts";
+import {
+  nodeDifferences,
+  type RequestDifferences,
+  type ValueDifference,
+} from "./node_differences.ts";
 import { feedsOf } from "./peer.ts";
 
 const SLOT_BYTES = 2 ** 28;
 const REQUESTS_MAX = 1000;
 const MAX_ID = 100;
+const BYTES_SHOWN = 6;
 
-const { files, requests, recurrent, json } = taskSettings({
+const { files, requests, recurrent, nodes, json } = taskSettings({
   name: "bench:int8",
   positionalsMax: 1000,
   help: `bench:int8 [PATH...] [options]
@@ -40,11 +46,13 @@ small ones of the tests, and the files given, quantised.
   PATH              a file of floats; a folder is searched for *.onnx
   --requests N      seeded requests of each (default 4)
   --recurrent       LSTMs of the files are quantised, too
+  --nodes           of the files, which node differs first from onnxruntime-web, and which bytes
   --json            the counts as JSON
 `,
   options: {
     requests: { type: "string" },
     recurrent: { type: "boolean", default: false },
+    nodes: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 }, ({ values, positionals }) => ({
@@ -54,6 +62,7 @@ small ones of the tests, and the files given, quantised.
     max: REQUESTS_MAX,
   }),
   recurrent: values.recurrent,
+  nodes: values.nodes,
   json: values.json,
 }));
 
@@ -118,8 +127,11 @@ async function compared(
   return found;
 }
 
-const results: { name: string; peers: Record<string, Compared | string> }[] =
-  [];
+const results: {
+  name: string;
+  peers: Record<string, Compared | string>;
+  nodes?: readonly RequestDifferences[];
+}[] = [];
 
 for (const [name, made] of Object.entries(CASES)) {
   const file = writtenCase(made, made);
@@ -144,19 +156,45 @@ async function quantised({ path, name }: ModelFile): Promise<void> {
     { length: requests },
     () => drawnInput(model.inputs, prng, MAX_ID),
   );
-  results.push({ name, peers: await compared(bytes, model, inputs) });
+  results.push({
+    name,
+    peers: await compared(bytes, model, inputs),
+    ...(nodes && {
+      nodes: await nodeDifferences(peers[0].ort, bytes, inputs, SLOT_BYTES),
+    }),
+  });
 }
 for (const file of files) await quantised(file);
 
 if (json) print(JSON.stringify({ version: ORT_VERSION, requests, results }));
 else {
   print(`${requests} requests each, ONNX Runtime ${ORT_VERSION}`);
-  for (const { name, peers } of results) {
+  for (const { name, peers, nodes = [] } of results) {
     const found = Object.entries(peers).map(([peer, one]) =>
       `${peer} ${textOf(one)}`
     );
     print(`${name}: ${found.join("; ")}`);
+    for (const [i, one] of nodes.entries()) print(nodesText(i, one));
   }
+}
+
+function nodesText(
+  i: number,
+  { first, bytes, results }: RequestDifferences,
+): string {
+  const valueText = ({ op, value, ...one }: ValueDifference) =>
+    `${value} (${op}) ${one.different} of ${one.elements} by ${
+      one.most.toExponential(1)
+    }, ${one.relative.toExponential(1)} of the largest`;
+  if (first === undefined) return `  request ${i}: equal`;
+  const some = bytes.slice(0, BYTES_SHOWN).map((one) =>
+    `${one.value} ${one.different} of ${one.elements}`
+  );
+  return [
+    `  request ${i}: first ${valueText(first)}`,
+    `    bytes: ${bytes.length === 0 ? "equal" : some.join(", ")}`,
+    ...results.map((one) => `    result ${valueText(one)}`),
+  ].join("\n");
 }
 
 function textOf(found: Compared | string): string {
