@@ -11,7 +11,11 @@ import {
   type OnnxCellModel,
   onnxModel,
 } from "../../src/onnx/model.ts";
-import { estimatedNs } from "../../src/onnx/operator_time.ts";
+import {
+  estimatedNs,
+  RATES_PER_NS,
+  workKind,
+} from "../../src/onnx/operator_time.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import {
   type PlainTensor,
@@ -123,6 +127,34 @@ Deno.test("layers that are worth a launch are cells by default, and give the sam
     assert(ns >= CELL_NS_MIN, `${ns}`);
   }
   sameBits(file, {}, given(new Map([["image", image]])));
+});
+
+Deno.test("estimates tell kinds of kernels apart", () => {
+  const writer = new Writer(new Prng(SEED));
+  const shape = [1, 32, 20, 20];
+  const image = [{ name: "image", dims: shape }];
+  const wide = conv(writer, "image", [32, 32, 3, 3]);
+  const deep = conv(writer, wide, [32, 1, 3, 3], { group: 32 });
+  const flat = writer.add("Flatten", [
+    writer.add("GlobalAveragePool", [deep]),
+  ]);
+  writer.add("MatMul", [flat, writer.weight(32, 10)], {}, "y");
+  const [cell] = onnxModel(writer.read(image, ["y"], 17)).cells;
+  const kinds = cell.operators.map((each) => [each.op, workKind(each)]);
+  assert.deepEqual(kinds.filter(([op]) => op === "Conv" || op === "Gemm"), [
+    ["Conv", "products"],
+    ["Conv", "groups"],
+    ["Gemm", "vectors"],
+  ]);
+  const of = (op: string, rows = 1) => {
+    const operator = cell.operators.find((each) => each.op === op)!;
+    const perNs = rows * productsOf(operator) / estimatedNs(operator, rows);
+    return Number(perNs.toFixed(9));
+  };
+  assert.equal(of("Conv"), RATES_PER_NS.products);
+  assert.equal(of("Gemm"), RATES_PER_NS.vectors);
+  // Rows together share a matrix.
+  assert.equal(of("Gemm", 8), RATES_PER_NS.products);
 });
 
 for (const name of ["resnet20-cifar10", "face-rfb-320", "mnist-8"]) {

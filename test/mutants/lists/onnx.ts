@@ -13,6 +13,8 @@ const SOURCE = "test/onnx/source_test.ts";
 const STEPS = "test/onnx/step_cells_test.ts";
 const SHAPES = "test/onnx/control_shapes_test.ts";
 
+const CUTS = "test/onnx/cut_bits_test.ts";
+
 export const MUTANTS: MutantList = [
   {
     id: "onnx.trim-taps",
@@ -258,5 +260,29 @@ export const MUTANTS: MutantList = [
     to: "return undefined;",
     tests: [SOURCE],
     why: "a file that cannot be read is not said to be missing",
+  },
+  {
+    id: "onnx.cut-belongs",
+    file: "src/onnx/cuts.ts",
+    from: '    "BatchNormalization",\n',
+    to: "",
+    tests: [CUTS],
+    why: "nothing is cut between a layer and what is computed with it",
+  },
+  {
+    id: "onnx.cut-rest",
+    file: "src/onnx/cuts.ts",
+    from: "if (work < least) starts.pop();",
+    to: "",
+    tests: [CUTS],
+    why: "what is left at the end is no cell of its own",
+  },
+  {
+    id: "onnx.cut-groups",
+    file: "src/onnx/operator_time.ts",
+    from: 'return operator.shape.groups > 1 ? "groups" : "products";',
+    to: 'return "products";',
+    tests: [CUTS],
+    why: "kernels of grouped convolutions are slower",
   },
 ];

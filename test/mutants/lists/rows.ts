@@ -278,4 +278,28 @@ export const MUTANTS: MutantList = [
     tests: [STEPS],
     why: "steps behind the end are no results",
   },
+  {
+    id: "rows.reason-claim",
+    file: "src/engine/tensors/slot_header.ts",
+    from: "if (claimed !== 0 && claimed !== node + 1) return;",
+    to: "",
+    tests: ["test/engine/interleaving/conformance_test.ts"],
+    why: "why a row was refused is written by one worker alone",
+  },
+  {
+    id: "rows.reason-node",
+    file: "src/engine/tensors/slot_header.ts",
+    from: "  if (reason !== undefined) claimReason(words, slot, node, reason);",
+    to: "",
+    tests: ["test/engine/plain_test.ts"],
+    why: "a request hears why an operator refused it",
+  },
+  {
+    id: "rows.reason-room",
+    file: "src/graph/slot_plan.ts",
+    from: "(graph.model.cells.some(hasPlain) ? SLOT_REASON_BYTES : 0)",
+    to: "0",
+    tests: ["test/engine/plain_test.ts"],
+    why: "where a refusal is written nothing else lies",
+  },
 ];
