@@ -287,3 +287,41 @@ Deno.test("names that leave the folder are no models, and errors name no path", 
     assert.match((await response.json()).error, /modle/);
   });
 });
+
+Deno.test("a folder of text gives equal numbers through every door", async () => {
+  await withFolder((folder) => {
+    folder.write("words/model.onnx", TEXT_FILE);
+    folder.write("words/tokenizer.json", TOKENIZER);
+  }, async ({ repository, ask }) => {
+    await repository.sync();
+    const post = async (path: string, body: unknown) => {
+      const response = await ask(path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      assert.equal(response.status, 200, path);
+      return await response.json();
+    };
+    const ids = { name: "input_ids", datatype: "INT64", shape: [1, 2] };
+    const { outputs: [{ data }] } = await post("/v2/models/words/infer", {
+      inputs: [{ ...ids, data: [1, 3] }],
+    });
+    const mean = [(data[0] + data[2]) / 2, (data[1] + data[3]) / 2];
+    assert.deepEqual(
+      await post("/embed", { inputs: "fish birds", normalize: false }),
+      [mean],
+    );
+    const [normed] = await post("/embed", { inputs: "fish birds" });
+    const { data: [{ embedding }] } = await post("/v1/embeddings", {
+      model: "words",
+      input: "fish birds",
+      encoding_format: "float",
+    });
+    assert.deepEqual(embedding, normed);
+    assert.deepEqual(
+      normed,
+      mean.map((x) => Math.fround(x / Math.hypot(...mean))),
+    );
+  });
+});
