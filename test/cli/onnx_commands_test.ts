@@ -30,9 +30,8 @@ const MODEL = writeModel({
 function npy(): Uint8Array {
   const header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }"
     .padEnd(117) + "\n";
-  const text = `\x93NUMPY\x01\x00${
-    String.fromCharCode(header.length, 0)
-  }${header}`;
+  const size = String.fromCharCode(header.length, 0);
+  const text = `\x93NUMPY\x01\x00${size}${header}`;
   const elements = new Uint8Array(Float32Array.of(1, 10).buffer);
   return Uint8Array.of(...[...text].map((c) => c.charCodeAt(0)), ...elements);
 }
