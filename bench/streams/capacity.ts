@@ -41,11 +41,12 @@ export async function findCapacity(
   let carried = 0;
   let refused = most + 1;
   for (let streams = from; streams <= most; streams *= 2) {
-    if (!await isCarried(streams)) {
-      refused = streams;
-      break;
-    }
-    carried = streams;
+    if (await isCarried(streams)) {
+      carried = streams;
+      refused = most + 1;
+    } else if (refused <= most) break;
+    // One refusal may be chance: twice as many decide.
+    else refused = streams;
   }
   while (refused - carried > Math.max(1, RESOLUTION * carried)) {
     const middle = Math.floor((carried + refused) / 2);

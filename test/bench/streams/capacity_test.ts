@@ -69,3 +69,11 @@ Deno.test("the longer trial decides by 99.9 %", async () => {
   const { streams } = await findCapacity(search(0.0011));
   assert(streams > 46 && streams <= 50, `${streams}`);
 });
+
+Deno.test("a load that is refused by chance does not end the search, if twice as many are carried", async () => {
+  const attempt = (streams: number) =>
+    Promise.resolve(trial(streams, streams === 32 || streams > 200 ? 1 : 0));
+  const search = { attempt, confirm: attempt, from: 16, most: 1000 };
+  const { streams } = await findCapacity(search);
+  assert(streams > 186 && streams <= 200, `${streams}`);
+});
