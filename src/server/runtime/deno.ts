@@ -1,5 +1,5 @@
 /** Deno's server. */
-import { DenoOpenSockets, type DenoSockets } from "./deno_sockets.ts";
+import { type DenoSockets, openDenoSocket } from "./deno_socket.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
 import { urlOf } from "./url.ts";
@@ -36,7 +36,6 @@ export const listenInDeno = deno?.serve && (
     let cut = () => {};
     const isCut = new Promise<void>((resolve) => cut = resolve);
     const tooLong = isCut.then(() => new Response(null, { status: 503 }));
-    const sockets = new DenoOpenSockets();
     const listening = deno.serve({
       hostname,
       port,
@@ -48,7 +47,7 @@ export const listenInDeno = deno?.serve && (
         isLoopback: isLoopback(remoteAddr.hostname),
         openSocket(handlers, protocol) {
           isSocket = true;
-          return sockets.open(deno, request, handlers, protocol);
+          return openDenoSocket(deno, request, handlers, protocol);
         },
       });
       const response = await Promise.race([answer, tooLong]);
@@ -63,14 +62,12 @@ export const listenInDeno = deno?.serve && (
     return {
       url: urlOf(hostname, given, tls !== undefined),
       port: given,
-      close(graceMs) {
-        sockets.closeAll();
-        return within(
+      close: (graceMs) =>
+        within(
           Promise.race([listening.shutdown(), isCut]),
           graceMs,
           cut,
-        );
-      },
+        ),
     };
   }
 );

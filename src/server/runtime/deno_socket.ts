@@ -1,0 +1,44 @@
+/** Deno's WebSockets as protocols see them. */
+import type { Socket, SocketHandlers } from "../http/socket.ts";
+
+/** As much of Deno as is used. */
+export interface DenoSockets {
+  upgradeWebSocket(
+    request: Request,
+    options: { readonly protocol?: string },
+  ): { readonly socket: WebSocket; readonly response: Response };
+}
+
+/**
+ * Makes a WebSocket of a request's connection; Deno closes it when the server ends.
+ * @returns what the request is to be answered with
+ */
+export function openDenoSocket(
+  { upgradeWebSocket }: DenoSockets,
+  request: Request,
+  handlers: SocketHandlers,
+  protocol: string | undefined,
+): Response {
+  const { socket, response } = upgradeWebSocket(
+    request,
+    protocol === undefined ? {} : { protocol },
+  );
+  socket.onopen = () => handlers.opened(seenFrom(socket));
+  socket.onmessage = ({ data }) => {
+    if (typeof data === "string") handlers.message(data);
+    else socket.close(1003, "Messages are text");
+  };
+  socket.onclose = () => handlers.closed();
+  // What is told of a connection that breaks is told by "close".
+  socket.onerror = () => {};
+  return response;
+}
+
+function seenFrom(socket: WebSocket): Socket {
+  return {
+    send(text) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+    },
+    close: (code, reason) => socket.close(code, reason),
+  };
+}

@@ -1,0 +1,102 @@
+/** Protocols of texts: what ends with its reader, what a name in the path counts, what is refused by name. */
+import type { MutantList } from "../mutant.ts";
+
+const EVENTS = "src/server/wire/event_stream.ts";
+const EVENTS_TEST = ["test/server/wire/event_stream_test.ts"];
+const RESPOND = "src/server/openai/respond.ts";
+const COMPLETIONS = ["test/server/openai/completions_test.ts"];
+const TEI = ["test/server/tei/tei_test.ts"];
+const REALTIME = ["test/server/realtime/realtime_test.ts"];
+
+export const MUTANTS: MutantList = [
+  {
+    id: "protocols.nobody-is-told-of-a-reader-that-left",
+    file: EVENTS,
+    from: "      options.left();",
+    to: "",
+    tests: EVENTS_TEST,
+    why: "what a stream waits for may never come: its end is told at once",
+  },
+  {
+    id: "protocols.made-ahead",
+    file: EVENTS,
+    from: "highWaterMark: 0",
+    to: "highWaterMark: 5",
+    tests: EVENTS_TEST,
+    why: "nothing is made that nobody reads",
+  },
+  {
+    id: "protocols.stream-outlives-its-reader",
+    file: RESPOND,
+    from: "      left: end,",
+    to: "      left() {},",
+    tests: COMPLETIONS,
+    why: "who leaves a stream ends its requests",
+  },
+  {
+    id: "protocols.answer-outlives-its-client",
+    file: RESPOND,
+    from: "AbortSignal.any([context.signal, ended.signal])",
+    to: "ended.signal",
+    tests: COMPLETIONS,
+    why: "a client that goes away ends its requests",
+  },
+  {
+    id: "protocols.choices-alike",
+    file: "src/server/openai/generate.ts",
+    from: "{ seed: seed + choice }",
+    to: "{ seed }",
+    tests: COMPLETIONS,
+    why: "answers to one prompt are drawn apart",
+  },
+  {
+    id: "protocols.body-names-the-model",
+    file: "src/server/openai/model.ts",
+    from: 'params["model"] ?? named',
+    to: 'named ?? params["model"]',
+    tests: ["test/server/openai/embeddings_test.ts"],
+    why: "a name in the path counts more than the body's",
+  },
+  {
+    id: "protocols.null-is-a-value",
+    file: "src/server/wire/fields.ts",
+    from:
+      "    value === undefined || value === null ? otherwise : read(value);",
+    to: "    value === undefined ? otherwise : read(value);",
+    tests: ["test/server/wire/fields_test.ts"],
+    why: "null stands for nothing",
+  },
+  {
+    id: "protocols.always-cut-on-the-right",
+    file: "src/server/tei/text_call.ts",
+    from: "truncationSide: fields.truncation_direction",
+    to: 'truncationSide: "right"',
+    tests: TEI,
+    why: "the side that is asked for is cut off",
+  },
+  {
+    id: "protocols.silence-goes-on",
+    file: "src/server/realtime/turn_detector.ts",
+    from:
+      "      this.#silentFromMs = undefined;\n      if (this.#isSpeaking) return undefined;",
+    to: "      if (this.#isSpeaking) return undefined;",
+    tests: ["test/server/realtime/session_test.ts"],
+    why: "silence counts from where it began again",
+  },
+  {
+    id: "protocols.session-keeps-its-slot",
+    file: "src/server/realtime/realtime.ts",
+    from: "    void this.#stream.close();",
+    to: "",
+    tests: REALTIME,
+    why: "a session that ends gives its slot away",
+  },
+  {
+    id: "protocols.end-of-the-server-looks-like-the-clients",
+    file: "src/server/runtime/node_sockets.ts",
+    from: "for (const socket of this.#open) socket.close(1001,",
+    to: "for (const socket of this.#open) socket.close(1000,",
+    tests: REALTIME,
+    why: "a server that ends says so to its sockets",
+  },
+];
