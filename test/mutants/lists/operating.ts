@@ -200,9 +200,8 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.port-closed-first",
     file: "src/cli/serve/ending.ts",
-    from: "server.close().then(() => undefined)",
-    to:
-      "listener.close(graceMs).then(() => server.close()).then(() => undefined)",
+    from: "server.close().then(() => listener.close(graceMs))",
+    to: "listener.close(graceMs).then(() => server.close())",
     tests: ["test/cli/serve_ending_test.ts"],
     why: "who asks while it ends is told that it is not ready",
   },
