@@ -256,3 +256,32 @@ Deno.test("what cannot be asked is refused by name", () => {
   );
   assert.throws(() => other.generate(stream, "a"), /does not generate text/);
 });
+
+Deno.test("an answer's first word is apart from the prompt", async () => {
+  const { tokenizer, vocabulary } = TOKENIZERS["word pieces"];
+  const model = gpt({
+    ...{ layers: 1, hidden: 8, heads: 2, vocabulary, positionsMax: 24 },
+    ...{ eos: null, banned: [0, 1, 2, 3, 13, 14, 15] },
+  });
+  await withEngine(model, async (stream) => {
+    const texts = new TextModel(model, tokenizer);
+    const end = await answer(
+      texts.generate(stream, "the cat", {
+        maxTokens: 3,
+        addSpecialTokens: false,
+      }),
+    );
+    const { ids } = tokenizer.encode("the cat", { addSpecialTokens: false });
+    const whole = tokenizer.decode([...ids, ...end.tokens]);
+    assert.equal(`the cat${end.text}`, whole);
+    assert.notEqual(end.text, tokenizer.decode(end.tokens));
+    const another = new TextModel(model, tokenizer, { isEncoderDecoder: true });
+    const alone = await answer(
+      another.generate(stream, "the cat", {
+        maxTokens: 3,
+        addSpecialTokens: false,
+      }),
+    );
+    assert.equal(alone.text, tokenizer.decode(end.tokens));
+  });
+});
