@@ -25,6 +25,9 @@ interface DenoRuntime extends DenoSockets {
   };
 }
 
+/** Of bodies that were not read to their end: too much, or too slow. */
+const STILL_SENDING: readonly number[] = [408, 413];
+
 const { Deno: deno } = globalThis as { Deno?: DenoRuntime };
 
 /** Undefined elsewhere. */
@@ -52,7 +55,7 @@ export const listenInDeno = deno?.serve && (
       });
       const response = await Promise.race([answer, tooLong]);
       if (isSocket) return response;
-      if (response.status >= 400 && request.body !== null) {
+      if (STILL_SENDING.includes(response.status)) {
         // Whoever still sends has been told enough.
         response.headers.set("connection", "close");
       }
