@@ -13,6 +13,7 @@ import {
   Monitor,
   servedTokens,
 } from "../../src/server.ts";
+import { collectGarbage } from "../soak/collect_garbage.ts";
 import { LogHistogram } from "../soak/histogram.ts";
 import { watchLoop } from "../soak/loop_delay.ts";
 
@@ -55,6 +56,7 @@ if (import.meta.main) {
   let stopWatching = watchLoop(delays);
   for await (const _line of createInterface({ input: process.stdin })) {
     stopWatching();
+    collectGarbage();
     const figures: OverloadFigures = {
       delayP99Ms: delays.percentile(0.99),
       delayMaxMs: delays.max,

@@ -17,6 +17,12 @@ const RIDGE = 0.002;
 /** Time after which an observation weighs half. */
 const HALF_LIFE_NS = 5e9;
 
+/**
+ * Weight of the last surprise: it is forgotten sooner than the rest, or an overload that is over would have everything
+ * refused for as long as it is remembered.
+ */
+const DEVIATION_GAIN = 1 / 16;
+
 export class LeastSquares {
   readonly #size: number;
   /** Weighted sums of products of figures, [i][j]. */
@@ -25,7 +31,7 @@ export class LeastSquares {
   readonly #xy: Float64Array;
   #weight = 0;
   #seenNs = 0;
-  /** Weighted mean of how far outcomes were from what was expected of them. */
+  /** Moving mean of how far outcomes were from what was expected of them. */
   #deviation = 0;
   #solved: Float64Array | undefined;
 
@@ -63,11 +69,10 @@ export class LeastSquares {
       : KEPT * 2 ** (-elapsedNs / HALF_LIFE_NS);
     // Before it is taken in: afterwards nothing is a surprise.
     const surprise = Math.abs(outcome - this.expect(figures));
-    const before = keep * this.#weight;
-    this.#deviation = before === 0
+    this.#deviation = keep === 0
       ? 0
-      : (before * this.#deviation + surprise) / (before + 1);
-    this.#weight = before + 1;
+      : this.#deviation + DEVIATION_GAIN * (surprise - this.#deviation);
+    this.#weight = keep * this.#weight + 1;
     for (let i = 0; i < this.#size; i++) {
       for (let j = 0; j < this.#size; j++) {
         const at = i * this.#size + j;

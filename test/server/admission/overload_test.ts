@@ -76,3 +76,26 @@ Deno.test("below the peak nobody is refused", async () => {
     `${refused.length} of ${machine.ended.length}`,
   );
 });
+
+Deno.test("an overload that is over is forgotten: a second later nobody is refused", async () => {
+  const time = new VirtualTime();
+  const admission = new CostAdmission({ sloMs: SLO_NS / 1e6 }, time);
+  const machine = new Machine(time, admission, 64, BATCH_NS);
+  const prng = new Prng(3);
+  const send = (perSecond: number, fromNs: number, seconds: number) => {
+    const count = Math.round(perSecond * seconds);
+    for (const atNs of poisson({ ratePerS: perSecond }).timesNs(count, prng)) {
+      const size = 1 + prng.int(63);
+      time.at(fromNs + atNs, () => void machine.send({ size }));
+    }
+  };
+  send(10 * PEAK_PER_S, 0, 2);
+  send(0.1 * PEAK_PER_S, 2 * SECOND_NS, 3);
+  await time.until(10 * SECOND_NS);
+  const after = machine.ended.filter(({ arrivalNs }) =>
+    arrivalNs > 3 * SECOND_NS
+  );
+  const refused = after.filter(({ outcome }) => outcome !== "done").length;
+  assert(after.length > 300);
+  assert.equal(refused, 0, `${refused} of ${after.length}`);
+});

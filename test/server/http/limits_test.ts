@@ -80,7 +80,10 @@ Deno.test("what is full is said before a body is read, with the protocol's statu
     const serving = await server({ admission, ...(status && { status }) });
     let isRead = false;
     const body = new ReadableStream({
-      pull: () => void (isRead = true),
+      pull(controller) {
+        isRead = true;
+        controller.close();
+      },
     }, { highWaterMark: 0 });
     const response = await serving.fetch(post("/count", { body }));
     assert.equal(response.status, status ?? 503);
