@@ -48,7 +48,7 @@ function rawly(port, text, until) {
 
 /**
  * Each takes the adapter's function, and whether it cuts off clients that send on when they have their answer: Deno's
- * server waits for them to leave, and reads no more.
+ * and Bun's servers wait for them to leave, and read no more.
  */
 export const CHECKS = {
   async "bodies, headers and statuses go both ways"(listen) {
