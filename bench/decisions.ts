@@ -79,6 +79,7 @@ function request(model: Model): Request {
     graph,
     arrivalNs: 0,
     deadlineNs: Infinity,
+    finishNs: Infinity,
     tag: undefined,
   };
   graph.owner = made;
@@ -98,7 +99,7 @@ function complete(policy: Policy, launch: Launch): void {
       padding: 0,
       padsDone: false,
       paddedLength: 0,
-    });
+    }, 1);
   }
   policy.finished?.(launch);
 }

@@ -152,6 +152,7 @@ export {
 } from "./models/tree_lstm.ts";
 export { unet, type UNetOptions } from "./models/unet.ts";
 export { vgg16, vgg19, type VggOptions } from "./models/vgg.ts";
+export { auto, type AutoOptions } from "./policy/auto/auto.ts";
 export { bucketed, type BucketedOptions } from "./policy/baselines/bucketed.ts";
 export { graph, type GraphOptions } from "./policy/baselines/graph_batching.ts";
 export { merged, type MergedOptions } from "./policy/baselines/merged.ts";

@@ -115,6 +115,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     dvabatch: ["common"],
     e2bird: ["common"],
     rivals: ["common"],
+    auto: ["common"],
   },
 };
 

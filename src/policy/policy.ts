@@ -59,8 +59,11 @@ export interface Policy {
   schedule(view: EngineView): Decision;
   /** The launch is queued on its worker: its nodes are submitted, growing graphs have their next nodes. */
   submitted?(launch: Launch): void;
-  /** A task is done: its nodes are done or void, requests may have ended (see `ended`). */
-  completed?(task: Task): void;
+  /**
+   * A task is done: its nodes are done or void, requests may have ended (see `ended`).
+   * @param ranNs what it took on its worker
+   */
+  completed?(task: Task, ranNs: number): void;
   /** The last task of a run is done: the worker is free. */
   finished?(launch: Launch): void;
   /** The request needs nothing more: completed, stopped, failed or cancelled. Nothing of it may be launched again. */

@@ -1,4 +1,5 @@
 import { aimd } from "./rivals/aimd.ts";
+import { auto } from "./auto/auto.ts";
 import { bucketed } from "./baselines/bucketed.ts";
 import { cellular } from "./cellular_batching/cellular.ts";
 import { deferred } from "./rivals/deferred.ts";
@@ -196,5 +197,13 @@ export const POLICIES: Readonly<Record<string, PolicyEntry>> = {
   iteration: {
     build: iteration,
     options: { batchSizeMax: BATCH_SIZES },
+  },
+  auto: {
+    build: auto,
+    options: {
+      slaNs: [undefined, ...TARGETS_NS],
+      profile: PROFILES,
+      batchSizeMax: BATCH_SIZES,
+    },
   },
 };

@@ -19,6 +19,8 @@ export interface Request<Tag = unknown, NodeTag = unknown> {
   readonly arrivalNs: number;
   /** The request is refused unless it has started by then; Infinity without a deadline. */
   readonly deadlineNs: number;
+  /** The request is given up unless it has departed by then; Infinity without such a deadline. */
+  readonly finishNs: number;
   /** Belongs to the policy: whatever it needs to find again for a request. */
   tag: Tag;
 }

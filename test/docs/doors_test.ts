@@ -21,7 +21,7 @@ const DOORS = [
 const fileOf = (door: string): string => `src/${door}.ts`;
 
 /** Values of the serving door besides the models, one for each of the registry: as many as can be seen at a glance. */
-const SERVING_VALUES_MAX = 27;
+const SERVING_VALUES_MAX = 28;
 
 interface Declaration {
   /** "reference": another name of what the door exports already. */

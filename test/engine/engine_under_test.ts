@@ -301,7 +301,7 @@ export class EngineUnderTest {
         return decision;
       },
       submitted: (launch) => policy.submitted?.(launch),
-      completed: (task) => policy.completed?.(task),
+      completed: (task, ranNs) => policy.completed?.(task, ranNs),
       finished: (launch) => {
         this.#runs--;
         policy.finished?.(launch);

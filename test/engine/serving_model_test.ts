@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { anyOptions } from "./arbitraries.ts";
+import { calmOptions } from "./calm_options.ts";
 import { EnginePool } from "./engine_pool.ts";
 import type { EngineUnderTest, Setting } from "./engine_under_test.ts";
 import { HangError, unlessItHangs } from "./hang_guard.ts";
@@ -16,9 +17,6 @@ import { anyCommand, type Command } from "./serving_commands.ts";
 
 /** Sequences after which other options of the policy are tried. */
 const SEQUENCES_PER_ROUND = 250;
-
-/** Real time is not worth waiting long for. */
-const WAIT_NS_MAX = 1e6;
 
 /** Tables of the largest batch of a full queue fit, and those of few batches more. */
 const SMALL = { queueMax: 4, slotBytes: SLOT_BYTES.min, taskBytes: 2048 };
@@ -39,14 +37,7 @@ function settings(policy: string, round: number): Setting[] {
   );
   return SIZES.map((sizes, i) => ({
     policy,
-    options: Object.fromEntries(
-      Object.entries(options[i]).map(([name, value]) => [
-        name,
-        /WaitNs$/.test(name) && typeof value === "number"
-          ? Math.min(value, WAIT_NS_MAX)
-          : value,
-      ]),
-    ),
+    options: calmOptions(options[i]),
     ...sizes,
   }));
 }

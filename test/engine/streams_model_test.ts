@@ -17,6 +17,7 @@ import { unlessItHangs } from "./hang_guard.ts";
 import { type MortalWorker, withMortalWorkers } from "./mortal_workers.ts";
 import { STREAMED } from "./stream_models.ts";
 import { anyStreamOp } from "./stream_ops.ts";
+import { calmOptions } from "./calm_options.ts";
 import {
   type AnyStream,
   type Request,
@@ -27,9 +28,6 @@ import {
 
 /** Deadlines that are missed now and then. */
 const LATE_MS = 0.05;
-
-/** Windows of policies on real time are not worth waiting long for. */
-const WAIT_NS_MAX = 1e6;
 
 class ServedStream implements AnyStream {
   readonly #stream: StreamSession;
@@ -110,17 +108,6 @@ const anyCommands: fc.Arbitrary<Command[]> = fc.array(
   { minLength: 1, maxLength: 50, size: "max" },
 );
 
-function calm(options: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name,
-      /(Wait|window)Ns$/.test(name) && typeof value === "number"
-        ? Math.min(value, WAIT_NS_MAX)
-        : value,
-    ]),
-  );
-}
-
 /** Of threads that are alive one dies at its n-th access to shared memory from now. */
 function kill(workers: readonly MortalWorker[], accesses: number): void {
   const alive = workers.filter(({ ended, dead }) => !ended && !dead);
@@ -144,7 +131,7 @@ async function play(
   await withMortalWorkers(async (threads) => {
     const engine = await ServingEngine.create({
       models: STREAMED.map(({ model }) => model),
-      policy: POLICIES[policy].build(calm(options)),
+      policy: POLICIES[policy].build(calmOptions(options)),
       workers,
       slotBytes,
       warmUp: false,

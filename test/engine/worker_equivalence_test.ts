@@ -10,6 +10,7 @@ import { POLICIES } from "../../src/policy/registry.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { alone, assertEqualBits, patient } from "./alone.ts";
 import { anyCase } from "./arbitraries.ts";
+import { calmOptions } from "./calm_options.ts";
 import { type RunOutcome, runThreads } from "./harness.ts";
 import { lacksTaskBytes, runStepped } from "./run_stepped.ts";
 
@@ -66,7 +67,7 @@ for (const [name, entry] of Object.entries(POLICIES)) {
             try {
               return await runThreads({
                 models,
-                policy: entry.build(options),
+                policy: entry.build(calmOptions(options)),
                 arrivals: plain,
                 workers,
                 ...threads,
@@ -92,7 +93,7 @@ for (const [name, entry] of Object.entries(POLICIES)) {
       fc.asyncProperty(anyCase(name), async ({ models, arrivals, options }) => {
         await using engine = await ServingEngine.create({
           models,
-          policy: entry.build(options),
+          policy: entry.build(calmOptions(options)),
           workers: 0,
           slotBytes: 2 ** 22,
           warmUp: false,

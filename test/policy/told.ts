@@ -13,6 +13,7 @@ export interface ToldRequest {
   input?: unknown;
   stepsFixed?: Submission["stepsFixed"];
   deadlineNs?: Submission["deadlineNs"];
+  finishNs?: Submission["finishNs"];
 }
 
 export interface ToldOptions {
@@ -33,14 +34,10 @@ export function told(options: ToldOptions): string[] {
     ...rest,
     models,
     cost,
-    arrivals: requests.map((
-      { model = models[0], input = {}, arrivalNs, stepsFixed, deadlineNs },
-    ) => ({
+    arrivals: requests.map(({ model = models[0], input = {}, ...rest }) => ({
       model,
       input,
-      arrivalNs,
-      ...(stepsFixed !== undefined && { stepsFixed }),
-      ...(deadlineNs !== undefined && { deadlineNs }),
+      ...rest,
     })),
     observer: {
       task(_task, { startNs, endNs, worker, cell, requests }) {

@@ -40,6 +40,7 @@ export function estimateNs(network: Network, seed: number): number {
         graph,
         arrivalNs: 0,
         deadlineNs: Infinity,
+        finishNs: Infinity,
         tag: undefined,
       };
       return execTime(request, {

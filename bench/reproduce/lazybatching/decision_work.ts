@@ -119,6 +119,7 @@ class Table {
       graph,
       arrivalNs: 0,
       deadlineNs: Infinity,
+      finishNs: Infinity,
       tag: undefined,
     };
     graph.owner = request;
@@ -143,7 +144,7 @@ class Table {
         padding: 0,
         padsDone: false,
         paddedLength: 0,
-      });
+      }, 1);
     }
   }
 }

@@ -308,7 +308,7 @@ export class EngineCore {
       task,
       taskRecord(task, { rows, tokens, startNs, endNs }),
     );
-    this.#policy.completed?.(task);
+    this.#policy.completed?.(task, endNs - startNs);
     if (run.launch.release !== "end") this.#tellSteps(run, endNs);
     for (const request of ended) this.#end(request, run, endNs);
     this.#continue(run);

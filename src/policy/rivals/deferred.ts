@@ -26,7 +26,10 @@ import type { Request } from "../request.ts";
 export interface DeferredOptions {
   /** What batches take: a function, or points [rows, ns] by cell. Default: everything counts as 0 ns. */
   profile?: Profile | ProfileTable;
-  /** Latency that requests without a deadline of their own may have, in all or by model name; default 100 ms. */
+  /**
+   * Latency that requests without a deadline of their own may have, in all or by model name. Default: none, so that
+   * nobody waits.
+   */
   slaNs?: SlaNs;
   /** Most requests of a batch; default 64. */
   batchSizeMax?: number;
@@ -75,7 +78,7 @@ export function deferred(options: DeferredOptions = {}): Policy {
   positiveInteger(name, "decTimesteps", decTimesteps);
   const profile = profileOf(name, options.profile);
   const time = new BatchTime({ profile, decTimesteps });
-  const targetNsOf = targetOf(name, options.slaNs);
+  const targetNsOf = targetOf(name, options.slaNs ?? Infinity);
   /** By model, the earliest deadline first. */
   const queues = new Map<Model, Waiting[]>();
 

@@ -1,0 +1,72 @@
+/** Our own policy: whom, how many, who is set aside, whether to wait. */
+import type { MutantList } from "../mutant.ts";
+
+const STATE = "src/policy/auto/model_state.ts";
+const TESTS = ["test/policy/auto_test.ts"];
+
+export const MUTANTS: MutantList = [
+  {
+    id: "auto.everybody",
+    file: STATE,
+    from: "const requests = sorted.slice(0, rows);",
+    to: "const requests = sorted.slice(0, most);",
+    tests: TESTS,
+    why: "on a steep curve few go together",
+  },
+  {
+    id: "auto.not-the-shortest",
+    file: STATE,
+    from: "return a.tag.leftNs - b.tag.leftNs + agedNs || a.id - b.id;",
+    to: "return a.id - b.id;",
+    tests: TESTS,
+    why: "without a deadline the shortest goes first",
+  },
+  {
+    id: "auto.no-aging",
+    file: STATE,
+    from: "const AGING = 0.05;",
+    to: "const AGING = 0;",
+    tests: TESTS,
+    why: "a long one is not passed for ever",
+  },
+  {
+    id: "auto.no-deadlines",
+    file: STATE,
+    from: "if (a.tag.dueNs !== b.tag.dueNs) return a.tag.dueNs - b.tag.dueNs;",
+    to: "",
+    tests: TESTS,
+    why: "the most urgent go first",
+  },
+  {
+    id: "auto.lost-first",
+    file: STATE,
+    from: "(nowNs + leftNs > dueNs ? lost : saved).push(request);",
+    to: "saved.push(request);",
+    tests: TESTS,
+    why: "who is lost delays nobody who can be saved",
+  },
+  {
+    id: "auto.never-waits",
+    file: STATE,
+    from: "return waits ? { ...chosen, untilNs } : chosen;",
+    to: "return chosen;",
+    tests: TESTS,
+    why: "where the rate needs larger batches it waits",
+  },
+  {
+    id: "auto.always-waits",
+    file: STATE,
+    from: "chosen.perNs * workers < this.#ratePerNs;",
+    to: "true;",
+    tests: TESTS,
+    why: "where the rate does not need larger batches it does not wait",
+  },
+  {
+    id: "auto.pessimistic",
+    file: "src/policy/common/cost_table.ts",
+    from: "above[1] * 2 ** (at - above[0])",
+    to: "above[1]",
+    tests: TESTS,
+    why: "what was not seen is taken at its best, so that it is tried",
+  },
+];

@@ -1,0 +1,212 @@
+/** Our own policy: whom, how many, who is set aside, and whether to wait, on small timelines. */
+import assert from "node:assert/strict";
+import type { CostModel } from "../../src/cost/cost_model.ts";
+import { constantCost } from "../../src/cost/table_cost.ts";
+import type { Cell } from "../../src/graph/cell.ts";
+import { auto } from "../../src/policy/auto/auto.ts";
+import { CostTable } from "../../src/policy/common/cost_table.ts";
+import { staticChain } from "./static_chain.ts";
+import { told } from "./told.ts";
+
+const A = staticChain({ cells: ["A"] });
+const B = staticChain({ cells: ["B"] });
+const STEPS = staticChain({ cells: ["S*"] });
+const MODELS = [A, B, STEPS];
+
+/** A batch takes so much, and so much for every row. */
+const linear = (batchNs: number, rowNs: number) => {
+  const cost: CostModel = {
+    latencyNs: (_cell: Cell, rows: number) => batchNs + rowNs * rows,
+  };
+  return {
+    cost,
+    profile: (cell: Cell, rows: number) => cost.latencyNs(cell, rows),
+  };
+};
+const one = (arrivalNs: number, model = A) => ({ arrivalNs, model });
+const steps = (arrivalNs: number, steps: number) => ({
+  arrivalNs,
+  model: STEPS,
+  input: { steps },
+});
+const rowsOf = (tasks: readonly string[]) =>
+  tasks.map((task) => task.split(",").length);
+
+Deno.test("on a flat curve everybody goes together, on a steep one one by one, between them the root of the number", () => {
+  const sizes = (batchNs: number, rowNs: number) => {
+    const { cost, profile } = linear(batchNs, rowNs);
+    return rowsOf(told({
+      policy: auto({ profile }),
+      models: MODELS,
+      requests: Array.from({ length: 16 }, () => one(0)),
+      cost,
+    }));
+  };
+  assert.deepEqual(sizes(10, 0), [16]);
+  assert.deepEqual(sizes(0, 10), new Array(16).fill(1));
+  // Of k that wait the root, where a batch costs what a row does: 4 of 16.
+  assert.equal(sizes(10, 10)[0], 4);
+});
+
+Deno.test("without a deadline the shortest goes first, of several models the one that is done fastest", () => {
+  const { cost, profile } = linear(0, 10);
+  assert.deepEqual(
+    told({
+      policy: auto({ profile }),
+      models: MODELS,
+      requests: [steps(0, 4), steps(0, 2), one(0)],
+      cost,
+    }),
+    [
+      "0..10 w0 A:3",
+      "10..20 w0 S:2",
+      "20..30 w0 S:2",
+      "30..40 w0 S:1",
+      "40..50 w0 S:1",
+      "50..60 w0 S:1",
+      "60..70 w0 S:1",
+    ],
+  );
+});
+
+Deno.test("a long one is not passed for ever", () => {
+  const { cost, profile } = linear(0, 10);
+  const tasks = told({
+    policy: auto({ profile }),
+    models: MODELS,
+    requests: [
+      steps(0, 5),
+      ...Array.from({ length: 200 }, (_, i) => steps(10 * i, 1)),
+    ],
+    cost,
+  });
+  // It has 40 more left than the others, and gets a twentieth of the time that it has waited for more than they have.
+  const begins = tasks.findIndex((task) => task.endsWith(":1"));
+  assert(begins > 40 && begins < 120, `${begins}`);
+});
+
+Deno.test("the most urgent go first, as many as are in time together", () => {
+  const { cost, profile } = linear(10, 5);
+  assert.deepEqual(
+    told({
+      policy: auto({ profile, slaNs: { A: 100, B: 26 } }),
+      models: MODELS,
+      requests: [one(0), one(0, B), one(0, B), one(0, B), one(0, B)],
+      cost,
+    }),
+    [
+      // Four would take 30; these leave the fourth late either way.
+      "0..25 w0 B:2,3,4",
+      "25..40 w0 A:1",
+      "40..55 w0 B:5",
+    ],
+  );
+});
+
+Deno.test("who is lost is set aside, and delays nobody who can be saved", () => {
+  const { cost, profile } = linear(0, 10);
+  assert.deepEqual(
+    told({
+      policy: auto({ profile, slaNs: { A: 35, S: 25 } }),
+      models: MODELS,
+      // Three steps of 10 are not done by 25.
+      requests: [steps(0, 3), one(0), one(9), one(19)],
+      cost,
+    }),
+    [
+      "0..10 w0 A:2",
+      "10..20 w0 A:3",
+      "20..30 w0 A:4",
+      "30..40 w0 S:1",
+      "40..50 w0 S:1",
+      "50..60 w0 S:1",
+    ],
+  );
+});
+
+Deno.test("a request's own deadlines count as well", () => {
+  const { cost, profile } = linear(0, 10);
+  assert.deepEqual(
+    told({
+      policy: auto({ profile }),
+      models: MODELS,
+      requests: [one(0), one(0), { ...one(0), finishNs: 15 }],
+      cost,
+    }),
+    ["0..10 w0 A:3", "10..20 w0 A:1", "20..30 w0 A:2"],
+  );
+});
+
+Deno.test("it waits only when the rate needs larger batches, and no longer than one more leaves all in time", () => {
+  const { cost, profile } = linear(30, 1);
+  const run = (gapNs: number) =>
+    told({
+      policy: auto({ profile, slaNs: 90 }),
+      models: MODELS,
+      requests: Array.from({ length: 40 }, (_, i) => one(gapNs * i)),
+      cost,
+    });
+  // One every 40, a batch of one takes 31: nobody waits for company.
+  assert.deepEqual(new Set(rowsOf(run(40))), new Set([1]));
+  // One every 10: batches of three keep up just so, it waits for the fourth.
+  const tasks = run(10);
+  assert.deepEqual(tasks.slice(0, 4), [
+    "0..31 w0 A:1",
+    "40..74 w0 A:2,3,4,5",
+    "80..114 w0 A:6,7,8,9",
+    "120..154 w0 A:10,11,12,13",
+  ]);
+  for (const task of tasks) {
+    const [, end, ids] = /\.\.(\d+) w0 A:(.*)$/.exec(task)!;
+    for (const id of ids.split(",")) {
+      assert(Number(end) - 10 * (Number(id) - 1) <= 90, task);
+    }
+  }
+});
+
+Deno.test("without a profile costs are found out, and a wrong one is corrected", () => {
+  const [cell] = A.cells;
+  const found = new CostTable(undefined);
+  assert.equal(found.ns(cell, 4), 0);
+  for (let i = 0; i < 50; i++) {
+    found.saw(cell, 1, undefined, 20);
+    found.saw(cell, 4, undefined, 80);
+  }
+  assert.equal(found.ns(cell, 1), 20);
+  assert.equal(found.ns(cell, 4), 80);
+  assert.equal(found.ns(cell, 2), 50);
+  assert.equal(found.ns(cell, 8), 80);
+  const large = new CostTable(undefined);
+  large.saw(cell, 4, undefined, 80);
+  assert.equal(large.ns(cell, 1), 20);
+  const corrected = new CostTable((_cell, rows) => 10 * rows);
+  for (let i = 0; i < 100; i++) corrected.saw(cell, 2, undefined, 60);
+  assert(Math.abs(corrected.ns(cell, 1) - 30) < 0.01);
+});
+
+Deno.test("batches that turn out to gain nothing become small", () => {
+  const { cost } = linear(0, 10);
+  const tasks = told({
+    policy: auto(),
+    models: MODELS,
+    requests: Array.from(
+      { length: 20 },
+      (_, i) => Array.from({ length: 8 }, () => one(1000 * i)),
+    ).flat(),
+    cost,
+  });
+  const sizes = rowsOf(tasks);
+  assert.equal(sizes[0], 8);
+  assert.equal(sizes.at(-1), 1);
+});
+
+Deno.test("beside threads a worker has one task ahead", () => {
+  const tasks = told({
+    policy: auto(),
+    models: MODELS,
+    requests: [steps(0, 3), steps(11, 2)],
+    cost: constantCost(10),
+    submitNs: () => 4,
+  });
+  assert.deepEqual(tasks[0], "4..14 w0 S:1");
+});
