@@ -324,7 +324,7 @@ function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
     "}\n";
 }
 
-/** Rows tile by tile, each past all panels before the next. */
+/** Rows tile by tile, each past all panels before the next; packed rows from the last tile, the shortest, on. */
 function renderSweep(path: Path): string {
   const { name, relaxed, text, rowsMax, panelsMax, depths, packed } = path;
   const tiles = Array.from({ length: rowsMax }, (_, i): Tile => ({
@@ -336,19 +336,20 @@ function renderSweep(path: Path): string {
   return `
 /** ${text} */
 export function sweep${name}(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
-${
-    relaxed
-      ? "  if (!ASC_FEATURE_RELAXED_SIMD) return;\n"
+${relaxed ? "  if (!ASC_FEATURE_RELAXED_SIMD) return;\n" : ""}${
+    packed
+      ? `  // The shortest tile first: it has little to do while weights come from memory; the others find them in cache.
+  let height = (rows + ${rowsMax - 1}) % ${rowsMax} + 1;
+  at += <usize>(rows - height) << 2;
+`
       : ""
   }  for (let left = rows; left > 0; ) {
 ${
-    packed
-      ? `    const height = min(left, ${rowsMax});\n`
-      : `    const tiles = (left + ${rowsMax - 1}) / ${rowsMax};
+    packed ? "" : `    const tiles = (left + ${rowsMax - 1}) / ${rowsMax};
     const height = (left + tiles - 1) / tiles;
 `
   }    let p = 0;
-    if (height == 1${packed ? " && (rows > 1 || !streaming)" : ""}) {
+    if (height == 1${packed ? " && !streaming" : ""}) {
       for (; p + ${panelsMax} <= panels; p += ${panelsMax}) {
         ${nameOf(path, single)}(at, w + <usize>p * panelBytes, col + (p << 3));
       }
@@ -367,7 +368,12 @@ ${
       }
     }
     left -= height;
-    at += <usize>height << 2;
+${
+    packed
+      ? `    height = ${rowsMax};
+    at -= ${4 * rowsMax};`
+      : "    at += <usize>height << 2;"
+  }
   }
 }
 ` +
