@@ -32,6 +32,12 @@ export {
   type TraceSpan,
   Tracing,
 } from "./server/observe/tracing.ts";
+export { LoadAgent } from "./server/observe/load_agent.ts";
+export {
+  type AgentListener,
+  listenAgent,
+  type ListenAgentOptions,
+} from "./server/runtime/listen_agent.ts";
 export type { HostEnding, HostObserver } from "./server/host/host_observer.ts";
 export type {
   ModelRepository,

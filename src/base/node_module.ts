@@ -16,6 +16,7 @@ interface NodeModules {
   "node:fs/promises": typeof import("node:fs/promises");
   "node:http": typeof import("node:http");
   "node:https": typeof import("node:https");
+  "node:net": typeof import("node:net");
   "node:os": typeof import("node:os");
   "node:path": typeof import("node:path");
   "node:process": typeof import("node:process");

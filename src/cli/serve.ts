@@ -10,10 +10,13 @@ import { Monitor } from "../server/monitor.ts";
 import { AccessLog } from "../server/observe/access_log.ts";
 import { CostAdmission } from "../server/admission/cost_admission.ts";
 import { Repository } from "../server/repository/repository.ts";
+import type { HostObserver } from "../server/host/host_observer.ts";
+import { LoadAgent } from "../server/observe/load_agent.ts";
 import { listen } from "../server/runtime/listen.ts";
+import { listenAgent } from "../server/runtime/listen_agent.ts";
 import { createServer, type Server } from "../server/server.ts";
 import { readText } from "./files.ts";
-import { readOptions, see } from "./options.ts";
+import { integerOf, readOptions, see } from "./options.ts";
 import { endOnSignal } from "./serve/ending.ts";
 import { FolderFiles } from "./serve/folder_files.ts";
 import { policyOf } from "./serve/served_policy.ts";
@@ -37,6 +40,7 @@ Options go before those of DIR/shoal.json.
   --workers N           default: one less than there are cores
   --tls-cert FILE       certificates as PEM, with --tls-key
   --tls-key FILE        the private key as PEM
+  --agent-port N        tells HAProxy's agent-check how much there is to do (docs/scaling.md)
   --access-log          a line of JSON on stdout for each request
   --keep-going          serve what can be loaded, if something cannot
 
@@ -55,6 +59,7 @@ const OPTIONS = {
   workers: TEXT,
   "tls-cert": TEXT,
   "tls-key": TEXT,
+  "agent-port": TEXT,
   "access-log": { type: "boolean" },
   "keep-going": { type: "boolean" },
 } as const;
@@ -75,11 +80,21 @@ export async function serve(args: string[]): Promise<number> {
   }
   const path = resolve(folder);
   const settings = readSettings(path, values);
+  const agentPort = values["agent-port"];
+  const agent = agentPort === undefined ? undefined : {
+    counts: new LoadAgent(),
+    port: integerOf("--agent-port", agentPort, { max: 65_535 }),
+  };
   const keys = keysOf(settings);
   const monitor = new Monitor({
     ...(settings.slo_ms !== undefined && { sloMs: settings.slo_ms }),
   });
-  const { host, repository } = hostOf(path, settings, monitor, keys);
+  const { host, repository } = hostOf(
+    path,
+    settings,
+    [...monitor.observers, ...(agent ? [agent.counts] : [])],
+    keys,
+  );
   try {
     const failed = await repository.sync();
     if (failed.size > 0 && !values["keep-going"]) {
@@ -94,9 +109,14 @@ export async function serve(args: string[]): Promise<number> {
       ...(values["access-log"] && { observers: [new AccessLog(print)] }),
       version: VERSION,
     });
+    const told = agent && await listenAgent(
+      () => agent.counts.line(host.state),
+      { hostname: settings.host, port: agent.port },
+    );
     const code = await listening(path, settings, server, repository);
     // What was cut off would be waited for.
     if (code !== EXIT.success) process.exit(code);
+    await told?.close();
   } finally {
     await host.close();
   }
@@ -131,7 +151,7 @@ function camelCased({ requests_per_second, burst, cost_ms_per_second }: {
 function hostOf(
   path: string,
   settings: ServerSettings,
-  { observers }: Monitor,
+  observers: readonly HostObserver[],
   keys: KeyRing | undefined,
 ) {
   const { workers, threads_per_worker, slot_bytes, slo_ms } = settings;
