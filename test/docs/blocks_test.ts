@@ -8,9 +8,9 @@ const DOCS = new URL("../../docs/", import.meta.url);
 /** First lines of a page's blocks of TypeScript. */
 function blocks(file: string): string[] {
   const text = readFileSync(new URL(file, DOCS), "utf8");
-  return [...text.matchAll(/^```(?:ts|typescript)\b.*$/gm)].map(([line]) =>
-    line
-  );
+  return [...text.matchAll(/^```(?:ts|typescript|js|javascript)\b.*$/gm)].map((
+    [line],
+  ) => line);
 }
 
 const pages = readdirSync(DOCS).filter((file) => file.endsWith(".md"))
@@ -20,7 +20,10 @@ const pages = readdirSync(DOCS).filter((file) => file.endsWith(".md"))
 for (const { file, blocks } of pages) {
   Deno.test(`the examples of docs/${file} run`, async () => {
     // Nothing is marked as not to be run.
-    assert.deepEqual(blocks.filter((line) => line !== "```ts"), []);
+    assert.deepEqual(
+      blocks.filter((line) => line !== "```ts" && line !== "```js"),
+      [],
+    );
     const { success, stdout, stderr } = await new Deno.Command(
       Deno.execPath(),
       {
