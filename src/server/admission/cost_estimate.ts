@@ -11,6 +11,9 @@ import { LeastSquares } from "./least_squares.ts";
  * 6298), with fewer of them, since being late once costs less here than there. */
 const DEVIATIONS = 2;
 
+/** Nanoseconds of waiting for one of work ahead, at most: of one worker, that it shares with others and in whole batches. */
+const PER_AHEAD_MAX = 2;
+
 /** What is known of a model's requests; made and taught by an admission. */
 export class CostEstimate {
   readonly #work = new LeastSquares([0, 0]);
@@ -36,7 +39,10 @@ export class CostEstimate {
 
   /** Expected nanoseconds from arrival to end. */
   latencyNs(size: number, aheadNs: number): number {
-    return this.#latency.expect([1, size, aheadNs]);
+    const [fixed, perSize, perAhead] = this.#latency.coefficients();
+    // Some worker computes: work does not take much longer to go away than it takes. A first impression that it does would
+    // have nobody let in behind anybody, and so never be corrected.
+    return fixed + perSize * size + Math.min(PER_AHEAD_MAX, perAhead) * aheadNs;
   }
 
   /** What may be promised: an expected latency, and some of what it was missed by lately. */
