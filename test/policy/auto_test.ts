@@ -164,6 +164,22 @@ Deno.test("it waits only when the rate needs larger batches, and no longer than 
   }
 });
 
+Deno.test("nobody waits for long when nobody comes any more", () => {
+  const { cost, profile } = linear(30, 1);
+  const requests = [...Array.from({ length: 20 }, (_, i) => 10 * i), 1000]
+    .map((arrivalNs) => one(arrivalNs));
+  const tasks = told({
+    policy: auto({ profile, slaNs: 1e6 }),
+    models: MODELS,
+    requests,
+    cost,
+  });
+  // The last of the twenty came at 190.
+  const before = tasks.filter((task) => !task.endsWith(":21"));
+  const [, startNs] = /^(\d+)/.exec(before.at(-1)!)!;
+  assert(Number(startNs) <= 190 + 4 * 10 + 31, tasks.join("\n"));
+});
+
 Deno.test("without a profile costs are found out, and a wrong one is corrected", () => {
   const [cell] = A.cells;
   const found = new CostTable(undefined);

@@ -55,6 +55,8 @@ const NEWEST_GAP = 1 / 128;
 const STEPS = 32;
 /** What one more row has to gain in rows for the time for it to be waited for. */
 const WORTH_WAITING = 1.02;
+/** Mean gaps between arrivals after which nobody is expected to come. */
+const PATIENCE = 4;
 /** Candidates that are looked at, beside those that have started. */
 const LOOKED_AT = 128;
 /** Decisions after which what larger batches take is asked again. */
@@ -260,7 +262,10 @@ export class ModelState {
     const rows = requests.length;
     const gain = this.#at(factors, rows) * (rows + 1) /
       (this.#at(factors, rows + 1) * rows);
-    const untilNs = this.#latestNs(requests, factors, rows + 1);
+    const untilNs = Math.min(
+      this.#latestNs(requests, factors, rows + 1),
+      this.#lastNs + PATIENCE / this.#ratePerNs,
+    );
     const waits = gain > WORTH_WAITING && untilNs < Infinity &&
       chosen.perNs * workers < this.#ratePerNs;
     return waits ? { ...chosen, untilNs } : chosen;

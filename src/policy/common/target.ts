@@ -9,14 +9,27 @@ export type SlaNs = number | Readonly<Record<string, number>>;
 const DEFAULT_NS = 100_000_000;
 
 /**
- * @param slaNs default 100 ms
  * @returns the latency that a request may have, from its arrival: by its own deadline if it has one; Infinity without
  * @throws TypeError or RangeError naming the policy when it is no target
  */
 export function targetOf(
   policy: string,
-  slaNs: SlaNs = DEFAULT_NS,
+  slaNs?: SlaNs,
 ): (request: Request) => number {
+  const ofModel = modelTarget(policy, slaNs);
+  return ({ model, arrivalNs, deadlineNs }) =>
+    deadlineNs === Infinity ? ofModel(model) : deadlineNs - arrivalNs;
+}
+
+/**
+ * @param slaNs default 100 ms
+ * @returns the latency that requests to a model may have
+ * @throws TypeError or RangeError naming the policy when it is no target
+ */
+export function modelTarget(
+  policy: string,
+  slaNs: SlaNs = DEFAULT_NS,
+): (model: Request["model"]) => number {
   if (typeof slaNs === "object" && slaNs === null) {
     throw new TypeError(
       `"slaNs" of policy "${policy}" is a number, or numbers by model, got ${
@@ -27,8 +40,6 @@ export function targetOf(
   for (const ns of typeof slaNs === "object" ? Object.values(slaNs) : [slaNs]) {
     nonNegative(policy, "slaNs", ns);
   }
-  return ({ model, arrivalNs, deadlineNs }) => {
-    if (deadlineNs !== Infinity) return deadlineNs - arrivalNs;
-    return typeof slaNs === "object" ? slaNs[model.name] ?? Infinity : slaNs;
-  };
+  return ({ name }) =>
+    typeof slaNs === "object" ? slaNs[name] ?? Infinity : slaNs;
 }

@@ -6,12 +6,12 @@
  * schedulable window; of several models within their windows, the one whose window closes first.
  * Deviation: what can no longer meet its deadline is dropped there; here it is executed when no candidate is in its
  * window, the oldest first, since requests are refused by their own deadlines only.
- * Assumption: a request without a deadline is not waited for; a batch of the greatest size starts at once.
+ * Assumption: a request to a model without a target is not waited for; a batch of the greatest size starts at once.
  */
 import type { Model } from "../../graph/model.ts";
 import { BatchTime } from "../common/batch_time.ts";
 import { lockstep, paddingObstacle } from "../common/lockstep.ts";
-import { type SlaNs, targetOf } from "../common/target.ts";
+import { modelTarget, type SlaNs } from "../common/target.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import {
   type Decision,
@@ -27,8 +27,8 @@ export interface DeferredOptions {
   /** What batches take: a function, or points [rows, ns] by cell. Default: everything counts as 0 ns. */
   profile?: Profile | ProfileTable;
   /**
-   * Latency that requests without a deadline of their own may have, in all or by model name. Default: none, so that
-   * nobody waits.
+   * Latency that requests may have, in all or by model name, less if their own deadlines are sooner. Default: none, so
+   * that nobody waits.
    */
   slaNs?: SlaNs;
   /** Most requests of a batch; default 64. */
@@ -78,7 +78,7 @@ export function deferred(options: DeferredOptions = {}): Policy {
   positiveInteger(name, "decTimesteps", decTimesteps);
   const profile = profileOf(name, options.profile);
   const time = new BatchTime({ profile, decTimesteps });
-  const targetNsOf = targetOf(name, options.slaNs ?? Infinity);
+  const targetNsOf = modelTarget(name, options.slaNs ?? Infinity);
   /** By model, the earliest deadline first. */
   const queues = new Map<Model, Waiting[]>();
 
@@ -136,7 +136,13 @@ export function deferred(options: DeferredOptions = {}): Policy {
     enqueue(request) {
       let queue = queues.get(request.model);
       if (!queue) queues.set(request.model, queue = []);
-      const dueNs = request.arrivalNs + targetNsOf(request);
+      const targetNs = targetNsOf(request.model);
+      // A request's own deadlines may be far away, and are no reason to wait.
+      const dueNs = targetNs === Infinity ? Infinity : Math.min(
+        request.arrivalNs + targetNs,
+        request.deadlineNs,
+        request.finishNs,
+      );
       const index = queue.findIndex((waiting) => waiting.dueNs > dueNs);
       queue.splice(index < 0 ? queue.length : index, 0, { request, dueNs });
     },

@@ -69,4 +69,12 @@ export const MUTANTS: MutantList = [
     tests: TESTS,
     why: "what was not seen is taken at its best, so that it is tried",
   },
+  {
+    id: "auto.waits-for-nobody",
+    file: STATE,
+    from: "this.#lastNs + PATIENCE / this.#ratePerNs,",
+    to: "Infinity,",
+    tests: TESTS,
+    why: "nobody waits for long when nobody comes any more",
+  },
 ];
