@@ -135,23 +135,6 @@ Deno.test("refusals are told apart from failures, with how long they took", asyn
   assert(told.refusal.maxNs > 0);
 });
 
-Deno.test("a search finds a paced server's capacity", async () => {
-  // 400 requests per second; up to there a request waits for one tick, beyond it for ever more.
-  await using server = await pacedServer(4);
-  const told = await load(
-    ...[server.url, "--search", "--rate", "300", "--slo-ms", "250"],
-    ...["--seconds", "2", "--warm-up", "0.2", "--precision", "0.5"],
-    ...["--arrivals", "interval", "--timeout-ms", "2000"],
-  );
-  assert(told.trials!.some(({ holds }) => !holds));
-  const best = Math.max(
-    ...told.trials!.filter(({ holds }) => holds).map(({ ratePerS }) =>
-      ratePerS
-    ),
-  );
-  assert(best >= 150 && best <= 600, JSON.stringify(told.trials));
-});
-
 Deno.test("a server that is not there, or refuses what it is asked, is the caller's to hear of", async () => {
   const fails = async (...args: string[]) => {
     const { code, err } = await captured(() => main(["load", ...args]));

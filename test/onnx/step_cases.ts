@@ -56,6 +56,14 @@ export const BATCHING: Readonly<Record<string, Record<string, unknown>>> = {
   dvabatch: { batchSizeMax: 4, stages: 2 },
   "n-ebird": { maxInf: 3 },
   "e-ebird": { maxInf: 4 },
+  "token-budget": { batchSizeMax: 3 },
+  "length-sorted": { batchSizeMax: 3 },
+  "shortest-first": { batchSizeMax: 3 },
+  aimd: { increase: 2, batchSizeMax: 4 },
+  "earliest-deadline": { batchSizeMax: 3 },
+  deferred: { batchSizeMax: 3 },
+  iteration: { batchSizeMax: 4 },
+  auto: { batchSizeMax: 4 },
 };
 
 /** Its file, read. */
