@@ -7,7 +7,10 @@ import { captured } from "../cli/captured.ts";
 import { readYaml } from "./read_yaml.ts";
 
 const read = (name: string) =>
-  readFileSync(new URL(`../../deploy/${name}`, import.meta.url), "utf8");
+  readFileSync(
+    new URL(`../../examples/deploy/${name}`, import.meta.url),
+    "utf8",
+  );
 
 const probe = z.object({
   httpGet: z.strictObject({

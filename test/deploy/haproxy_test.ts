@@ -1,4 +1,4 @@
-/** HAProxy in front of three servers, with deploy/haproxy.cfg: one drains under load, one is killed. */
+/** HAProxy in front of three servers, with examples/deploy/haproxy.cfg: one drains under load, one is killed. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -29,7 +29,7 @@ if (!hasHaproxy) {
 }
 
 const REPLICA = fileURLToPath(new URL("./replica.ts", import.meta.url));
-const CONFIG = new URL("../../deploy/haproxy.cfg", import.meta.url);
+const CONFIG = new URL("../../examples/deploy/haproxy.cfg", import.meta.url);
 const NAMES = ["a", "b", "c"] as const;
 
 /** Ports that nobody has. */

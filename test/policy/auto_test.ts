@@ -48,6 +48,17 @@ Deno.test("on a flat curve everybody goes together, on a steep one one by one, b
   assert.equal(sizes(10, 10)[0], 4);
 });
 
+Deno.test("where nothing keeps up with who comes, batches are as dense as can be, however long they take", () => {
+  const { cost, profile } = linear(1e9, 1e7);
+  const tasks = told({
+    policy: auto({ profile }),
+    models: MODELS,
+    requests: Array.from({ length: 100 }, (_, i) => one(1e6 * i)),
+    cost,
+  });
+  assert.deepEqual(rowsOf(tasks), [1, 64, 35]);
+});
+
 Deno.test("without a deadline the shortest goes first, of several models the one that is done fastest", () => {
   const { cost, profile } = linear(0, 10);
   assert.deepEqual(

@@ -210,8 +210,11 @@ export class ModelState {
     workers: number,
     ratePerNs = this.#ratePerNs,
   ): Batch {
-    let rows = 1;
+    let rows = 0;
     let least = Infinity;
+    /** The most rows for the time, where no size keeps up with who comes. */
+    let densest = 1;
+    let leastPerRow = Infinity;
     // Where nothing is known, larger ones are tried.
     const meanNs = Math.max(1, meanLeftNs(sorted));
     const waiting = all / workers;
@@ -221,12 +224,13 @@ export class ModelState {
       const takesNs = meanNs * this.#at(factors, size);
       // What a batch leaves of those who wait, when so many come while it runs.
       const net = size - perNs * takesNs;
-      const figure = net > 0
-        ? takesNs * (1 + waiting / net)
-        // Too few however long it goes on: the more the better.
-        : 1e300 * takesNs / size;
+      const figure = net > 0 ? takesNs * (1 + waiting / net) : Infinity;
       if (figure < least) [least, rows] = [figure, size];
+      if (takesNs / size < leastPerRow) {
+        [leastPerRow, densest] = [takesNs / size, size];
+      }
     }
+    if (rows === 0) rows = densest;
     const requests = sorted.slice(0, rows);
     return {
       requests,

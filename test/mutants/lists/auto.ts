@@ -77,4 +77,12 @@ export const MUTANTS: MutantList = [
     tests: TESTS,
     why: "nobody waits for long when nobody comes any more",
   },
+  {
+    id: "auto.sparse",
+    file: STATE,
+    from: "if (rows === 0) rows = densest;",
+    to: "if (rows === 0) rows = 1;",
+    tests: TESTS,
+    why: "where nothing keeps up, batches are as dense as can be",
+  },
 ];
