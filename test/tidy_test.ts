@@ -39,6 +39,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "text",
   ],
   load: ["base", "workload", "metrics", "report"],
+  plan: [
+    "base",
+    "graph",
+    "policy",
+    "cost",
+    "engine",
+    "workload",
+    "load",
+  ],
   cli: [
     "base",
     "tensor",
@@ -57,6 +66,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "metrics",
     "report",
     "load",
+    "plan",
   ],
 };
 

@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import { makeFolder, writeText } from "../../src/cli/files.ts";
 import { taskSettings } from "../../src/cli/options.ts";
 import { print, progress, stdoutColor } from "../../src/cli/terminal.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
 import { renderLegend, renderTable } from "../../src/report/table.ts";
 import { ARRIVALS } from "./arrivals.ts";
-import { CONTESTANTS } from "./contestants.ts";
 import { DEVICES } from "./devices.ts";
 import { measuredTimes } from "./measured.ts";
 import type { Cell, Order } from "./messages.ts";
@@ -31,7 +31,7 @@ computed is kept, so that a run that was interrupted goes on.
   --device NAMES    ${Object.keys(DEVICES).join(", ")} (default: all;
                     cpu: this machine, measured first)
   --workload NAMES  ${WORKLOADS.join(", ")}
-  --policy NAMES    ${CONTESTANTS.join(", ")}
+  --policy NAMES    ${Object.keys(POLICIES).join(", ")}
   --arrivals NAMES  ${Object.keys(ARRIVALS).join(", ")}
   --load NUMBERS    ${LOADS.join(", ")}: shares of the capacity
   --target NAMES    ${

@@ -6,18 +6,18 @@ import type { CostModel } from "../../src/cost/cost_model.ts";
 import { typicalProfile } from "../../src/cost/typical_profile.ts";
 import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
 import type { Model } from "../../src/graph/model.ts";
+import {
+  type Given,
+  knowsTarget,
+  policyOf,
+  type Setting,
+  settingsOf,
+} from "../../src/plan/policy_settings.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import type { Json } from "../reproduce/experiment.ts";
 import type { PointKey } from "../reproduce/run/point_cache.ts";
 import { type Outcome, simulate } from "../reproduce/simulation.ts";
 import { ARRIVALS } from "./arrivals.ts";
-import {
-  type Given,
-  knowsTarget,
-  policyOf,
-  settingsOf,
-} from "./contestants.ts";
-import type { Setting } from "./contestants.ts";
 import { type Device, DEVICES, type Measured } from "./devices.ts";
 import { type Scenario, type Score, type Target, TARGETS } from "./scenario.ts";
 import { type Workload, workloadOf } from "./workloads.ts";

@@ -5,8 +5,8 @@ import {
   namesOption,
   seedOption,
 } from "../../src/cli/options.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
 import { ARRIVALS } from "./arrivals.ts";
-import { CONTESTANTS } from "./contestants.ts";
 import { DEVICES } from "./devices.ts";
 import type { MatchOptions } from "./match.ts";
 import { LOADS, type Target, TARGETS } from "./scenario.ts";
@@ -65,7 +65,7 @@ export function arenaSettings(values: ArenaValues): ArenaSettings {
       Object.keys(DEVICES),
     ),
     workloads: namesOption("workload", values.workload, WORKLOADS),
-    policies: namesOption("policy", values.policy, CONTESTANTS),
+    policies: namesOption("policy", values.policy, Object.keys(POLICIES)),
     arrivals: namesOption(
       "arrivals",
       values.arrivals ?? (quick ? QUICK.arrivals : undefined),

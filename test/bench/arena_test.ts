@@ -4,11 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ARRIVALS } from "../../bench/arena/arrivals.ts";
-import {
-  BUDGET,
-  CONTESTANTS,
-  settingsOf,
-} from "../../bench/arena/contestants.ts";
+import { SETTINGS_MAX, settingsOf } from "../../src/plan/policy_settings.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
 import { Ground } from "../../bench/arena/match.ts";
 import type { Cell } from "../../bench/arena/messages.ts";
 import { arenaPages } from "../../bench/arena/page.ts";
@@ -30,9 +27,9 @@ Deno.test("arrivals of every kind ascend, at the mean rate", () => {
 });
 
 Deno.test("nobody has more settings than the budget", () => {
-  for (const name of CONTESTANTS) {
+  for (const name of Object.keys(POLICIES)) {
     const settings = settingsOf(name);
-    assert(settings.length >= 1 && settings.length <= BUDGET, name);
+    assert(settings.length >= 1 && settings.length <= SETTINGS_MAX, name);
   }
 });
 

@@ -1,11 +1,11 @@
-/** Who takes part: every policy of the registry, with the settings among which the search finds its best. */
-import type { Policy } from "../../src/policy/policy.ts";
-import type { Profile } from "../../src/policy/profile.ts";
-import { POLICIES } from "../../src/policy/registry.ts";
+/** The settings among which a search finds the best of a policy. */
+import type { Policy } from "../policy/policy.ts";
+import type { Profile, ProfileTable } from "../policy/profile.ts";
+import { POLICIES } from "../policy/registry.ts";
 
 /** What a policy is made for. */
 export interface Given {
-  readonly profile: Profile;
+  readonly profile: Profile | ProfileTable;
   readonly decTimesteps: number;
   /** Mean time of a request alone, ns. */
   readonly aloneNs: number;
@@ -18,7 +18,7 @@ export type Setting = Readonly<Record<string, unknown>>;
 
 const MAX = [8, 64].map((batchSizeMax) => ({ batchSizeMax }));
 
-/** Settings by policy, at most `BUDGET`; a policy that is not here has only its defaults. */
+/** Settings by policy, at most `SETTINGS_MAX`; a policy that is not here has only its defaults. */
 const SETTINGS: Readonly<Record<string, readonly Setting[]>> = {
   graph: MAX.flatMap((max) =>
     [0, 1, 4].map((windowAlone) => ({ ...max, windowAlone }))
@@ -54,11 +54,8 @@ const SETTINGS: Readonly<Record<string, readonly Setting[]>> = {
   iteration: [{ batchSizeMax: 4 }, { batchSizeMax: 16 }, ...MAX],
 };
 
-/** Most settings that a search tries. */
-export const BUDGET = 6;
-
-/** Everybody's name. */
-export const CONTESTANTS = Object.keys(POLICIES);
+/** Most settings of a policy. */
+export const SETTINGS_MAX = 6;
 
 /** What is tried for a policy. */
 export function settingsOf(name: string): readonly Setting[] {
@@ -71,19 +68,24 @@ export function knowsTarget(name: string): boolean {
 }
 
 /** A fresh policy. */
-export function policyOf(
+export function policyOf(name: string, setting: Setting, given: Given): Policy {
+  return POLICIES[name].build(policyOptionsOf(name, setting, given));
+}
+
+/** Options of a policy as the registry takes them. */
+export function policyOptionsOf(
   name: string,
   setting: Setting,
   { profile, decTimesteps, aloneNs, targetNs }: Given,
-): Policy {
-  const { options, build } = POLICIES[name];
+): Record<string, unknown> {
+  const { options } = POLICIES[name];
   const { windowAlone, ...rest } = setting;
-  return build({
+  return {
     ...rest,
     ...(windowAlone !== undefined &&
       { windowNs: Math.round(windowAlone as number * aloneNs) }),
     ...("profile" in options && { profile }),
     ...("decTimesteps" in options && { decTimesteps }),
     ...("slaNs" in options && { slaNs: targetNs }),
-  });
+  };
 }
