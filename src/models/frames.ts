@@ -60,12 +60,18 @@ export function overlapAdd(
   frame: Value,
 ): { samples: Value; rest: Value } {
   const [kept, window] = [rest.width, frame.width];
-  const sum = op.Add(op.Slice(frame, 0, kept), rest);
-  // Samples that no window before has reached are this one's.
-  const whole = op.Concat(sum, op.Slice(frame, kept, window));
   const hop = window - kept;
-  return {
-    samples: op.Slice(whole, 0, hop),
-    rest: op.Slice(whole, hop, window),
+  /** Samples that no window before has reached are this one's. */
+  const sum = (from: number, to: number): Value => {
+    const parts: Value[] = [];
+    const added = Math.min(to, kept);
+    if (from < added) {
+      const [a, b] = [frame, rest].map((row) => op.Slice(row, from, added));
+      parts.push(op.Add(a, b));
+    }
+    const alone = Math.max(from, added);
+    if (alone < to) parts.push(op.Slice(frame, alone, to));
+    return parts.length === 1 ? parts[0] : op.Concat(...parts);
   };
+  return { samples: sum(0, hop), rest: sum(hop, window) };
 }

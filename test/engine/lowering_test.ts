@@ -206,3 +206,48 @@ Deno.test("lowerCell() copies mirrored slices of a row together", () => {
   assert(!kernelsOf(apart).includes("copy_blocks"));
   check(apart, [[[1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 0, 0, 0, 1]]], [2]);
 });
+
+Deno.test("lowerCell() has parts of a row written where they are put together", () => {
+  const inPlace = defineCell({
+    name: "in place",
+    inputs: { a: f32(3), b: f32(2) },
+    body: (op, { a, b }) => {
+      const [tanh, neg] = [op.Tanh(a), op.Reshape(op.Neg(b), [1, 2])];
+      const row = op.Concat(op.Reshape(tanh, [1, 3]), neg);
+      return {
+        // Leaves by another name, and is read where it lies.
+        row: op.Reshape(row, [5]),
+        sum: op.Add(op.Slice(row, 1, 4), tanh),
+      };
+    },
+  });
+  assert.deepEqual(kernelsOf(inPlace), [
+    ...["tanh_f32", "offset", "neg_f32"],
+    ...["offset", "add_f32"],
+  ]);
+  const copied = defineCell({
+    name: "copied",
+    inputs: { a: f32(3), b: f32(2) },
+    body: (op, { a, b }) => {
+      const [tanh, neg, left] = [op.Tanh(a), op.Neg(a), op.Neg(b)];
+      return {
+        // One part twice, another in two rows, one that leaves by itself, an input, and a slice.
+        first: op.Concat(tanh, tanh, op.Slice(neg, 1, 3), b),
+        second: op.Concat(tanh, neg, left),
+        left,
+      };
+    },
+  });
+  const kernels = kernelsOf(copied);
+  assert.equal(kernels.filter((kernel) => kernel === "copy_rows").length, 5);
+  const alone = defineCell({
+    name: "alone",
+    inputs: { a: f32(3) },
+    body: (op, { a }) => ({ same: op.Concat(a), neg: op.Neg(op.Concat(a)) }),
+  });
+  assert.deepEqual(kernelsOf(alone), ["neg_f32", "copy_rows"]);
+  for (const cell of [inPlace, copied]) {
+    check(cell, [[[1, -2, 3], [4, 0.5]], [[-4, 5, -6], [0, 7]]], [2]);
+  }
+  check(alone, [[[1, 2, 3]], [[4, 5, 6]]], [2]);
+});

@@ -31,6 +31,7 @@ import {
   type TurnArgument,
 } from "./cell_program.ts";
 import { neededCalls } from "./needed_calls.ts";
+import { isSameRow, type PartOf, partsInPlace } from "./parts_in_place.ts";
 import { type CACHE_TABLES, cacheTable, portLayout } from "./task_layout.ts";
 
 /** Puts constant data into the shared memory and says where; 16-byte aligned. */
@@ -103,6 +104,10 @@ export class Lowering extends CellUses {
   readonly #localCaches: LocalCache[];
   /** Tables of parts of rows, by what they are spread from. */
   readonly #spreads = new Map<string, TableRef>();
+  /** Tables of places within rows, by what they are offset from. */
+  readonly #offsets = new Map<string, TableRef>();
+  /** Values that are written where they are put together. */
+  readonly #parts: ReadonlyMap<number, PartOf>;
   /** Scratch rows for what lies between operators: their tables, and bytes from one to the next. */
   readonly #scratchRows: { readonly table: number; readonly stride: number }[] =
     [];
@@ -126,11 +131,14 @@ export class Lowering extends CellUses {
     // A value leaves through the first output port that names it; others get a copy.
     cell.results.forEach((value, port) => {
       const producer = this.producer(value);
-      const own = producer !== undefined && !VIEWS.has(producer.op);
+      // What is reshaped may lie elsewhere, which is found out when it is, and copied.
+      const own = producer !== undefined &&
+        (isSameRow(producer) || !VIEWS.has(producer.op));
       if (own && !this.#rows.has(value.id)) {
         this.#rows.set(value.id, { port: cell.inputs.length + port });
       }
     });
+    this.#parts = partsInPlace(cell, ({ id }) => this.#rows.has(id));
   }
 
   /** @param lower makes the calls of one operator */
@@ -200,11 +208,14 @@ export class Lowering extends CellUses {
     this.#rows.set(value.id, rows);
   }
 
-  /** Where a computed value goes: its output port, or scratch rows of the worker. */
+  /** Where a computed value goes: its output port, the row that it is a part of, or scratch rows of the worker. */
   output(value: Value): TableRef {
     const known = this.#rows.get(value.id);
     if (known !== undefined) return known;
-    const rows = this.temporary(rowBytes(value));
+    const part = this.#parts.get(value.id);
+    const rows = part
+      ? this.offset(this.output(part.whole), part.bytes)
+      : this.temporary(rowBytes(value));
     this.#rows.set(value.id, rows);
     return rows;
   }
@@ -277,8 +288,12 @@ export class Lowering extends CellUses {
   /** Every entry of a table, an address or a count, plus a number; of a table of `count` for each row. */
   offset(from: TableRef, bytes: number, count = 1): TableRef {
     if (bytes === 0) return from;
+    const key = [Object.entries(from), bytes, count].join();
+    const known = this.#offsets.get(key);
+    if (known) return known;
     const to = this.ownTable(count);
     this.#calls.push({ call: "offset", from, to, bytes, count });
+    this.#offsets.set(key, to);
     return to;
   }
 

@@ -9,11 +9,15 @@ import { BYTES_PER_ELEMENT, elementCount } from "../../tensor/tensor.ts";
 import type { TableRef } from "./cell_program.ts";
 import { stackImages } from "./images.ts";
 import { type Lowering, type Lowerings, times } from "./lowering.ts";
+import { isSameRow } from "./parts_in_place.ts";
 
 export const rows: Lowerings<RowOperator> = {
   Concat(operator, lowering) {
     if (readAsSegments(operator, lowering)) return;
     const [out] = operator.outputs as [Value];
+    if (isSameRow(operator)) {
+      return lowering.lies(out, lowering.tableOf(operator.inputs[0]));
+    }
     if (out.image) return stackImages(operator.inputs, out, lowering);
     const to = lowering.output(out);
     let bytes = 0;
@@ -24,12 +28,15 @@ export const rows: Lowerings<RowOperator> = {
         ? sliceRun(operator.inputs, i, lowering)
         : undefined;
       const count = run?.count ?? 1;
-      copyParts(lowering, {
-        ...{ count: run?.count ?? rowsOf(out), bytes: partBytes },
-        ...{ from: lowering.tableOf(part), apart: run?.apart ?? partBytes },
-        to: lowering.offset(to, bytes),
-        toApart: run ? partBytes : bytesApart(out),
-      });
+      const from = lowering.tableOf(part);
+      const place = lowering.offset(to, bytes);
+      if (from !== place) {
+        copyParts(lowering, {
+          ...{ count: run?.count ?? rowsOf(out), bytes: partBytes },
+          ...{ from, apart: run?.apart ?? partBytes },
+          ...{ to: place, toApart: run ? partBytes : bytesApart(out) },
+        });
+      }
       bytes += count * partBytes;
       i += count;
     }

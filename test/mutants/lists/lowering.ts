@@ -196,4 +196,20 @@ export const MUTANTS: MutantList = [
     tests: [RAGGED, "test/models/transformer_test.ts"],
     why: "a causal token sees those before it and itself",
   },
+  {
+    id: "lowering.parts-apart",
+    file: "src/engine/lowering/parts_in_place.ts",
+    from: "        bytes += rowBytes(part);\n",
+    to: "",
+    tests: [{ file: LOWERING, filter: "written where they are put" }],
+    why: "parts of a row lie one behind the other",
+  },
+  {
+    id: "lowering.parts-in-place",
+    file: "src/engine/lowering/lowering.ts",
+    from: "    const part = this.#parts.get(value.id);\n",
+    to: "    const part = this.#parts.get(NaN);\n",
+    tests: [{ file: LOWERING, filter: "written where they are put" }],
+    why: "what is made to be put together is not copied",
+  },
 ];
