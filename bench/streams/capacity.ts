@@ -1,4 +1,7 @@
-/** How many streams a machine carries: by doubling and bisecting in short trials, then in longer ones until one is survived. */
+/**
+ * How many streams a machine carries: from an estimate on, up or down in growing steps and then by bisecting, in short
+ * trials; then in longer ones until one is survived.
+ */
 import { LATE_MAX, type Trial } from "./trial.ts";
 
 export interface Capacity {
@@ -16,12 +19,14 @@ export interface CapacitySearch {
   attempt(streams: number): Promise<Trial>;
   /** Runs them for longer: 99.9 % of a short time may be luck. */
   confirm(streams: number): Promise<Trial>;
-  /** Streams to begin with. */
+  /** Streams to begin with: the nearer to what is carried, the fewer trials. */
   from: number;
   /** No more than these are tried. */
   most: number;
 }
 
+/** Of the first step from the estimate; each further one is larger by as much. */
+const STEP = 1.25;
 /** What is left between the largest load carried and the smallest that was not, over the former. */
 const RESOLUTION = 0.06;
 /** Of a short trial: in its few frames 99.9 % would be chance. */
@@ -39,22 +44,31 @@ export async function findCapacity(
     return trial.late <= SHORT_LATE_MAX;
   };
   let carried = 0;
-  let refused = most + 1;
-  for (let streams = from; streams <= most; streams *= 2) {
+  /** Refused, and more than what is carried. One of them may be chance: two decide. */
+  let above: number[] = [];
+  let streams = Math.max(1, Math.min(most, from));
+  for (let ratio = STEP;; ratio *= STEP) {
     if (await isCarried(streams)) {
       carried = streams;
-      refused = most + 1;
-    } else if (refused <= most) break;
-    // One refusal may be chance: twice as many decide.
-    else refused = streams;
+      above = above.filter((refused) => refused > carried);
+    } else above.push(streams);
+    const largest = Math.max(carried, ...above);
+    if (carried === 0) {
+      if (streams === 1) break;
+      streams = Math.max(1, Math.floor(streams / ratio));
+    } else {
+      if (above.length > 1 || largest === most) break;
+      streams = Math.min(most, Math.ceil(ratio * largest));
+    }
   }
+  let refused = Math.min(most + 1, ...above);
   while (refused - carried > Math.max(1, RESOLUTION * carried)) {
     const middle = Math.floor((carried + refused) / 2);
     if (await isCarried(middle)) carried = middle;
     else refused = middle;
   }
   trials.sort((a, b) => a.streams - b.streams);
-  let streams = carried;
+  streams = carried;
   while (streams > 0) {
     const trial = await tried(confirm, streams, LATE_MAX);
     if (trial.late <= LATE_MAX) return { streams, confirmed: trial, trials };

@@ -1,6 +1,7 @@
 /** Measures one model: how many streams are carried, what a stream costs at half of that, beside the peers. */
 import { memoryUsage } from "node:process";
 import { policyOptions } from "../../src/cli/policy_options.ts";
+import { msToNs } from "../../src/base/units.ts";
 import { progress } from "../../src/cli/terminal.ts";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import type { Policy } from "../../src/policy/policy.ts";
@@ -50,7 +51,10 @@ export interface ModelStreams {
 }
 
 const SLOT_BYTES = 2 ** 29;
-const FIRST = 16;
+/** Streams of a first trial, in which everything becomes warm. */
+const FEW = 16;
+/** Share of its time that a thread may compute, or so, before frames are late. */
+const BUSY = 0.75;
 const STREAMS_MAX = 16_384;
 const OPENED = 1000;
 const PEER_ROWS = [1, 16, 64];
@@ -86,16 +90,18 @@ export async function measureStreams(
           return runTrial(engine, subject, { streams, seconds, seed, lateMax });
         };
       const attempt = trialOf(seconds, SHORT_LATE_MAX);
-      await attempt(FIRST);
+      const few = await attempt(FEW);
       const capacity = await findCapacity({
         attempt,
         confirm: trialOf(confirmSeconds, LATE_MAX),
-        from: FIRST,
+        from: estimated(subject, profile, workers),
         most: STREAMS_MAX,
       });
       const halved = Math.floor(capacity.streams / 2);
       const half = halved > 0 ? await attempt(halved) : undefined;
-      carried.push({ policy, workers, ...capacity, half });
+      const trials = [few, ...capacity.trials, ...half ? [half] : []]
+        .sort((a, b) => a.streams - b.streams);
+      carried.push({ policy, workers, ...capacity, trials, half });
       if (settings.soakMinutes > 0 && carried.length === 1) {
         const streams = Math.floor(SOAK_LOAD * capacity.streams);
         const minutes = settings.soakMinutes;
@@ -120,6 +126,20 @@ export async function measureStreams(
     simulated,
     ...(soaked && { soaked }),
   };
+}
+
+/** Streams that so many threads have the time for, in the largest batches. */
+function estimated(
+  { periodMs }: StreamSubject,
+  profile: ProfileTable,
+  workers: number,
+): number {
+  const frameNs = Object.values(profile).reduce((sum, curve) => {
+    const [rows, ns] = curve[curve.length - 1];
+    return sum + ns / rows;
+  }, 0);
+  const threads = Math.max(1, workers);
+  return Math.round(BUSY * threads * msToNs(periodMs) / frameNs);
 }
 
 /** A session for all streams, a frame of one after the other; where files allow it, frames of many at once. */

@@ -21,6 +21,7 @@ export interface StreamValues {
   seed?: string;
   int8?: boolean;
   quick?: boolean;
+  simulated?: string;
   soak?: string;
   out?: string;
 }
@@ -38,7 +39,7 @@ export interface StreamSettings {
   seconds: number;
   /** Of the trial that what was found has to survive. */
   confirmSeconds: number;
-  /** Streams on virtual time. */
+  /** Streams on virtual time; none: no such load. */
   simulated: readonly number[];
   seed: number;
   /** Minutes at eight tenths of what is carried, by the first policy on the first number of workers; 0: none. */
@@ -53,6 +54,7 @@ const QUICK_SECONDS = 0.5;
 const CONFIRM = 10;
 const SIMULATED = [100, 1000, 10_000, 100_000];
 const QUICK_SIMULATED = [100, 10_000];
+const SIMULATED_MAX = 1_000_000;
 const BATCH_MAX = 1024;
 const MINUTES_MAX = 24 * 60;
 
@@ -88,9 +90,18 @@ export function streamSettings(values: StreamValues): StreamSettings {
     }),
     seconds: quick ? QUICK_SECONDS : SECONDS,
     confirmSeconds: CONFIRM * (quick ? QUICK_SECONDS : SECONDS),
-    simulated: quick ? QUICK_SIMULATED : SIMULATED,
+    simulated: simulatedLoads(values.simulated, quick),
     soakMinutes: integerOption("soak", values.soak, 0, { max: MINUTES_MAX }),
     seed: seedOption(values.seed),
     out: values.out,
   };
+}
+
+function simulatedLoads(
+  given: string | undefined,
+  quick: boolean,
+): readonly number[] {
+  if (given === undefined) return quick ? QUICK_SIMULATED : SIMULATED;
+  return integersOption("simulated", given, { min: 0, max: SIMULATED_MAX })
+    .filter((streams) => streams > 0);
 }

@@ -8,7 +8,7 @@ import { collectGarbage } from "../soak/collect_garbage.ts";
 import type { StreamSubject } from "./models.ts";
 import { runTrial, type Trial } from "./trial.ts";
 
-/** Bytes in use, after a collection at the first and the last look. */
+/** Bytes in use: of the heap after a collection, at the first and the last look. */
 export interface MemorySample {
   readonly atS: number;
   readonly heap: number;
@@ -23,7 +23,25 @@ export interface Soaked {
 }
 
 /** Memory is looked at so many times. */
-const LOOKS = 10;
+export const LOOKS = 10;
+
+/** Samples of memory: so many, whoever asks for more. */
+export class MemoryLooks {
+  readonly samples: MemorySample[] = [];
+  readonly #fromMs = performance.now();
+
+  constructor(readonly collect: () => void = collectGarbage) {}
+
+  look(): void {
+    const { samples } = this;
+    if (samples.length === LOOKS) return;
+    // In between it would hold up frames for nothing.
+    if (samples.length === 0 || samples.length === LOOKS - 1) this.collect();
+    const { heapUsed: heap, rss } = memoryUsage();
+    const atS = (performance.now() - this.#fromMs) / 1000;
+    samples.push({ atS, heap, rss });
+  }
+}
 
 export async function soakStreams(
   engine: ServingEngine,
@@ -34,9 +52,8 @@ export async function soakStreams(
     seed: number;
   },
 ): Promise<Soaked> {
-  const memory: MemorySample[] = [];
+  const looks = new MemoryLooks();
   const seconds = 60 * minutes;
-  const startMs = performance.now();
   const trial = await runTrial(engine, subject, {
     streams,
     seconds,
@@ -44,17 +61,7 @@ export async function soakStreams(
     seed,
     // A pause of the machine makes frames late and ends nothing.
     lateMax: 1,
-    watch: {
-      everyMs: 1000 * seconds / LOOKS,
-      look() {
-        // In between it would hold up frames for nothing.
-        if (memory.length === 0 || memory.length === LOOKS - 1) {
-          collectGarbage();
-        }
-        const { heapUsed: heap, rss } = memoryUsage();
-        memory.push({ atS: (performance.now() - startMs) / 1000, heap, rss });
-      },
-    },
+    watch: { everyMs: 1000 * seconds / LOOKS, look: () => looks.look() },
   });
-  return { trial, minutes, memory };
+  return { trial, minutes, memory: looks.samples };
 }

@@ -70,10 +70,29 @@ Deno.test("the longer trial decides by 99.9 %", async () => {
   assert(streams > 46 && streams <= 50, `${streams}`);
 });
 
-Deno.test("a load that is refused by chance does not end the search, if twice as many are carried", async () => {
-  const attempt = (streams: number) =>
-    Promise.resolve(trial(streams, streams === 32 || streams > 200 ? 1 : 0));
-  const search = { attempt, confirm: attempt, from: 16, most: 1000 };
-  const { streams } = await findCapacity(search);
-  assert(streams > 186 && streams <= 200, `${streams}`);
+for (const from of [16, 100]) {
+  Deno.test(`a load that is refused by chance does not end the search from ${from} on, if more are carried`, async () => {
+    let refused = 0;
+    const attempt = (streams: number) => {
+      const isChance = streams > 18 && streams <= 200 && refused++ < 2;
+      return Promise.resolve(trial(streams, isChance || streams > 200 ? 1 : 0));
+    };
+    const search = { attempt, confirm: attempt, from, most: 1000 };
+    const { streams } = await findCapacity(search);
+    assert(streams > 186 && streams <= 200, `${streams}`);
+  });
+}
+
+Deno.test("a search from near what is carried takes few trials", async () => {
+  for (const from of [90, 100, 112]) {
+    let tried = 0;
+    const attempt = (streams: number) => {
+      tried++;
+      return Promise.resolve(trial(streams, streams > 100 ? 1 : 0));
+    };
+    const search = { attempt, confirm: attempt, from, most: 10_000 };
+    const { streams } = await findCapacity(search);
+    assert(streams > 93 && streams <= 100, `${streams}`);
+    assert(tried <= 12, `${tried} trials from ${from}`);
+  }
 });
