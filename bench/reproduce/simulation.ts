@@ -2,9 +2,7 @@
 import { ascending, mean, percentile } from "../../src/base/statistics.ts";
 import { NS_PER_MS, NS_PER_S } from "../../src/base/units.ts";
 import type { CostModel } from "../../src/cost/cost_model.ts";
-import { EngineCore } from "../../src/engine/core/engine.ts";
-import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
-import { Timeline } from "../../src/engine/virtual/timeline.ts";
+import { simulatedEngine } from "../../src/engine/virtual/simulated_engine.ts";
 import {
   driveVirtual,
   type VirtualArrival,
@@ -60,7 +58,6 @@ export function simulate(
   let rows = 0;
   let squares = 0;
   let rowsMax = 0;
-  const timeline = new Timeline();
   /** Of launches of which nothing is submitted yet. */
   const dueNs = new Map<number, number>();
   const hostNs = ({ launchId }: Task): number => {
@@ -68,18 +65,12 @@ export function simulate(
     dueNs.delete(launchId);
     return ns;
   };
-  const executor = new SimExecutor({
-    timeline,
+  const { engine, timeline } = simulatedEngine({
+    models: [...new Set(arrivals.map(({ model }) => model))],
+    policy,
     cost,
     workers,
     ...((submitNs > 0 || launchNs) && { submitNs: hostNs }),
-    onCompleted: (task, startNs, endNs) =>
-      engine.completed(task, startNs, endNs),
-  });
-  const engine = new EngineCore({
-    models: [...new Set(arrivals.map(({ model }) => model))],
-    policy,
-    executor,
     queueMax: Infinity,
     observer: {
       decided(atNs, launch, launchId) {

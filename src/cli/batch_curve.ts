@@ -15,12 +15,12 @@ import { submissions } from "./measure.ts";
 /** Full batches of a size that a median is taken over, at least. */
 const SAMPLES = 8;
 
-/** Full batches of a cell that requests go through once in a round of `2 * size + 1` requests. */
+/** Full batches of a cell that requests go through once in a round of `2 * size + 1` requests a worker. */
 const LEAST_PER_ROUND = 2;
 
 /**
  * Throughput of each cell of a model against the rows in its batch: the median time of full batches
- * while more requests are there than a batch holds. Rounds go on until every cell has enough of them.
+ * while more requests are there than the workers' batches hold. Rounds go on until every cell has enough of them.
  */
 export async function batchCurves(
   model: Model,
@@ -52,7 +52,7 @@ export async function batchCurves(
     const arrivals = workload({
       arrivals: atOnce(),
       inputs,
-      requests: 2 * size + 1,
+      requests: executor.workers * (2 * size + 1),
       seed,
     });
     for (let round = 0; round < SAMPLES / LEAST_PER_ROUND; round++) {

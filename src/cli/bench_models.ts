@@ -1,6 +1,7 @@
 /** The models of `shoal bench` and `shoal profile`, as large as they are made there. */
 import type { Model } from "../graph/model.ts";
 import { MODELS, type SizeClass } from "../models/registry.ts";
+import type { LengthsSpec } from "../workload/lengths.ts";
 import { seededWeights, shapesOnly } from "../tensor/weights.ts";
 import { type InputGenerator, inputGenerator } from "../workload/inputs.ts";
 import { boundedWeights, checkModelSizes, WEIGHT_BYTES_MAX } from "./limits.ts";
@@ -16,6 +17,8 @@ export const DEFAULT_MODELS: readonly string[] = [
 export interface BuiltModel {
   readonly model: Model;
   readonly sizes: Record<string, string | number>;
+  /** Of a model of the registry. */
+  readonly options?: Readonly<Record<string, unknown>>;
   readonly inputs: InputGenerator;
   /** Requests of which the largest stands for all; 0: they are small. */
   readonly samples: number;
@@ -52,13 +55,12 @@ function built(
   options: Readonly<Record<string, unknown>>,
   seed: number,
 ): BuiltModel {
-  const { build, input, lengths } = MODELS[name];
-  const vocabulary = options["vocabulary"] ?? options["sourceVocabulary"];
-  checkModelSizes(name, options);
-  const bounds = { elementsMax: WEIGHT_BYTES_MAX / 4, each: false };
   // Sizes alone first, so that nobody waits for the weights of a model that is refused.
-  build({ ...options, weights: boundedWeights(shapesOnly(), bounds) });
-  const model = build({ ...options, weights: seededWeights(seed) });
+  shapedModel(name, options);
+  const model = MODELS[name].build({
+    ...options,
+    weights: seededWeights(seed),
+  });
   const sizes = Object.fromEntries(
     Object.entries(options).map(([key, value]) => [
       key,
@@ -68,13 +70,40 @@ function built(
   return {
     model,
     sizes,
-    inputs: inputGenerator({
-      kind: input,
-      ...(typeof vocabulary === "number" && { vocabulary }),
-      image: model.image,
-      frameSize: model.frameSize,
-      ...(lengths !== undefined && { lengths }),
-    }),
+    options,
+    inputs: inputsOf(name, options, model),
     samples: model.image ? 1 : model.frameSize === undefined ? 0 : UTTERANCES,
   };
+}
+
+/** A model of the registry without values. */
+export function shapedModel(
+  name: string,
+  options: Readonly<Record<string, unknown>>,
+): Model {
+  checkModelSizes(name, options);
+  const bounds = { elementsMax: WEIGHT_BYTES_MAX / 4, each: false };
+  return MODELS[name].build({
+    ...options,
+    weights: boundedWeights(shapesOnly(), bounds),
+  });
+}
+
+/** What requests to a model of the registry bring. */
+export function inputsOf(
+  name: string,
+  options: Readonly<Record<string, unknown>>,
+  { image, frameSize }: Model,
+  given?: LengthsSpec,
+): InputGenerator {
+  const { input, lengths } = MODELS[name];
+  const own = given ?? lengths;
+  const vocabulary = options["vocabulary"] ?? options["sourceVocabulary"];
+  return inputGenerator({
+    kind: input,
+    ...(typeof vocabulary === "number" && { vocabulary }),
+    image,
+    frameSize,
+    ...(own !== undefined && { lengths: own }),
+  });
 }

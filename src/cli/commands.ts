@@ -39,6 +39,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "run a SCALE-Sim topology on the systolic-array model",
     load: async () => (await import("./npu.ts")).runNpu,
   },
+  plan: {
+    summary:
+      "say which load a machine carries, under which policy, with how many workers",
+    load: async () => (await import("./plan.ts")).plan,
+  },
   profile: {
     summary: "measure this machine's kernels per cell and batch size",
     load: async () => (await import("./profile.ts")).profile,
@@ -58,5 +63,9 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   simulate: {
     summary: "run policies on virtual time with a given cost table",
     load: async () => (await import("./simulate.ts")).simulate,
+  },
+  tune: {
+    summary: "plan, and write the settings that shoal serve reads",
+    load: async () => (await import("./tune.ts")).tune,
   },
 };

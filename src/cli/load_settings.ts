@@ -12,7 +12,7 @@ import { SHARE } from "../load/summarize.ts";
 import type { TextOptions } from "../load/texts.ts";
 import { type Arrivals, arrivals, traceReplay } from "../workload/arrivals.ts";
 import { corpusLengths } from "../workload/lengths.ts";
-import { readTrace } from "../workload/trace.ts";
+import { traceSeconds } from "../workload/trace.ts";
 import { checkWritable, readText } from "./files.ts";
 import {
   CONNECTIONS_MAX,
@@ -22,6 +22,7 @@ import {
 import {
   integerOf,
   integerOption,
+  numberOption,
   oneName,
   readOptions,
   see,
@@ -38,8 +39,8 @@ and latency counts from then. Says whether the figures mean anything, and if not
 valid and holds its target.
 
   --rate R          requests per second; with --search, where to begin (default 32)
-  --arrivals A      poisson (default), interval, or a trace: FILE.csv with t_seconds,input_tokens,output_tokens, as
-                    recorded or, with --rate, so much faster
+  --arrivals A      poisson (default), interval, or a trace: FILE.csv with t_seconds,input_tokens,output_tokens or
+                    t_seconds,count, as recorded or, with --rate, so much faster
   --slo-ms MS       target: requests are to be answered within it
   --percentile P    so many of a hundred (default 99)
   --search          finds the greatest rate that holds the target
@@ -136,24 +137,25 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
   if (url.pathname === "/") url.pathname = pathOf(protocol, values.model);
   const sloMs = values["slo-ms"] === undefined
     ? undefined
-    : positive("slo-ms", values["slo-ms"], 0, 1e9);
+    : numberOption("slo-ms", values["slo-ms"], 0, 1e9);
   if (values.search && sloMs === undefined) {
     throw new UsageError(`--search takes a target: --slo-ms${see(NAME)}`);
   }
   const process = arrivalsOf(values.arrivals, values.search, values.rate);
-  const seconds = positive("seconds", values.seconds, 30, 1e6);
+  const seconds = numberOption("seconds", values.seconds, 30, 1e6);
   const warmUpS = values["warm-up"] === "0"
     ? 0
-    : positive("warm-up", values["warm-up"], Math.min(5, seconds / 5), 1e5);
+    : numberOption("warm-up", values["warm-up"], Math.min(5, seconds / 5), 1e5);
   if (process.ratePerS * (seconds + warmUpS) > LOAD_REQUESTS_MAX) {
     throw new UsageError(
       `--rate times --seconds is at most ${LOAD_REQUESTS_MAX} requests`,
     );
   }
   const timeoutNs = msToNs(
-    positive("timeout-ms", values["timeout-ms"], 30_000, 1e9),
+    numberOption("timeout-ms", values["timeout-ms"], 30_000, 1e9),
   );
-  const share = positive("percentile", values.percentile, 100 * SHARE, 99.99) /
+  const share =
+    numberOption("percentile", values.percentile, 100 * SHARE, 99.99) /
     100;
   if (values.html !== undefined) checkWritable(values.html);
   return {
@@ -177,7 +179,7 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
     ...(values.search &&
       {
         search: {
-          precision: positive("precision", values.precision, 0.05, 10),
+          precision: numberOption("precision", values.precision, 0.05, 10),
         },
       }),
     ...{ seconds, warmUpS, seed: seedOption(values.seed) },
@@ -189,7 +191,7 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
     timeoutNs,
     leaves: values.leave === undefined
       ? 0
-      : positive("leave", values.leave, 0, 1),
+      : numberOption("leave", values.leave, 0, 1),
     leavesWithinNs: sloMs === undefined ? timeoutNs : msToNs(sloMs),
     ...(values.html !== undefined && { html: values.html }),
     json: values.json,
@@ -215,7 +217,7 @@ function arrivalsOf(
   if (rate === undefined && !searches && !name.endsWith(".csv")) {
     throw new UsageError(`--rate is missing${see(NAME)}`);
   }
-  const ratePerS = positive("rate", rate, 32, RATE_PER_S_MAX);
+  const ratePerS = numberOption("rate", rate, 32, RATE_PER_S_MAX);
   if (!name.endsWith(".csv")) {
     const known = oneName("--arrivals", name, ["poisson", "interval"]);
     return {
@@ -224,9 +226,8 @@ function arrivalsOf(
     };
   }
   const csv = readText(name);
-  const rows = usage(() => readTrace(csv, name));
-  const tookS = rows[rows.length - 1].atSeconds - rows[0].atSeconds;
-  const recordedPerS = (rows.length - 1) / tookS;
+  const seconds = usage(() => traceSeconds(csv, name));
+  const recordedPerS = (seconds.length - 1) / seconds[seconds.length - 1];
   if (!(recordedPerS > 0 && recordedPerS < Infinity)) {
     throw new UsageError(`${name}: all requests arrive at one time`);
   }
@@ -269,23 +270,6 @@ function rangeOf(name: string, text: string): [number, number] {
     );
   }
   return [from, to];
-}
-
-/** A positive number up to a limit. */
-function positive(
-  name: string,
-  text: string | undefined,
-  otherwise: number,
-  max: number,
-): number {
-  if (text === undefined) return otherwise;
-  const value = text.trim() === "" ? NaN : Number(text);
-  if (!(value > 0 && value <= max)) {
-    throw new UsageError(
-      `--${name} is a positive number up to ${max}, got ${describe(text)}`,
-    );
-  }
-  return value;
 }
 
 /** What the caller's mistake throws, as such. */

@@ -141,6 +141,23 @@ export function integerOf(
   return value;
 }
 
+/** A positive number. @throws UsageError unless the text is one up to a limit */
+export function numberOption(
+  name: string,
+  text: string | undefined,
+  otherwise: number,
+  max: number,
+): number {
+  if (text === undefined) return otherwise;
+  const value = text.trim() === "" ? NaN : Number(text);
+  if (!(value > 0 && value <= max)) {
+    throw new UsageError(
+      `--${name} is a positive number up to ${max}, got ${describe(text)}`,
+    );
+  }
+  return value;
+}
+
 /** A seed, as Prng takes it. */
 export function seedOption(text: string | undefined): number {
   const max = Number.MAX_SAFE_INTEGER;

@@ -17,11 +17,19 @@ import {
   sizeOption,
 } from "./bench_settings.ts";
 import { checkWritable, writeText } from "./files.ts";
-import { BATCH_MAX } from "./limits.ts";
+import { hostTime } from "./host_time.ts";
+import { BATCH_MAX, threadsMax } from "./limits.ts";
 import { builtFile, isFile } from "./onnx_built.ts";
 import { type FileOptions, ONNX_OPTIONS } from "./onnx_file.ts";
 import { INPUT_OPTION } from "./onnx_inputs.ts";
-import { integersOption, readOptions, see, seedOption } from "./options.ts";
+import {
+  integerOption,
+  integersOption,
+  readOptions,
+  see,
+  seedOption,
+} from "./options.ts";
+import { rowTokens } from "./row_tokens.ts";
 import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
 
 const MODELS_MEASURED = Object.keys(MODELS).join(", ");
@@ -40,6 +48,7 @@ Measures the WASM kernels of a model on this machine, per cell and batch size, a
   --hidden N        hidden size of a model that has one, instead of the class's
   --option KEY=VAL  any option of the model, e.g. size=224; may be repeated
   --sizes N,N,...   batch sizes (default 1,2,4,8,16,32,64)
+  --workers N       that compute at the same time (default 1)
   --seed N          seed of weights and inputs (default 1)
   --out FILE        save the table as JSON; {"profile": FILE} as "cost" of shoal simulate reads it, and
                     so does the "profile" option of lazy, oracle and dvabatch there
@@ -61,6 +70,7 @@ export async function profile(args: string[]): Promise<number> {
       hidden: { type: "string" },
       option: { type: "string", multiple: true },
       sizes: { type: "string" },
+      workers: { type: "string" },
       seed: { type: "string" },
       out: { type: "string" },
       json: { type: "boolean", default: false },
@@ -77,43 +87,57 @@ export async function profile(args: string[]): Promise<number> {
   const sizes = sizesOption(values.sizes);
   if (values.out !== undefined) checkWritable(values.out);
   const built = await builtModel(name, seed, values);
-  const requests = 2 * Math.max(...sizes) + 1;
+  const workers = integerOption("workers", values.workers, 1, {
+    min: 1,
+    max: threadsMax(),
+  });
+  const requests = workers * (2 * Math.max(...sizes) + 1);
   const room = slotsFor(built, requests);
   if (room.requests < requests) {
     throw new UsageError(
-      `${requests} requests at once, twice the largest of --sizes, do not fit: there is room for ` +
+      `${requests} requests at once, twice the largest of --sizes for each worker, do not fit: there is room for ` +
         `${room.requests}; try smaller sizes`,
     );
   }
   const settings = {
-    ...benchSettings([`--seed=${seed}`, "--workers", "1"])!,
+    ...benchSettings([`--seed=${seed}`, "--workers", `${workers}`])!,
     requests,
   };
-  const curves = await withExecutor(built, settings, async (executor) => {
-    progress(`${name}: warming up`);
-    await new BenchRun(built, executor, settings).warmUp();
-    const curves: BatchCurve[] = [];
-    for (const size of sizes) {
-      progress(`${name}: batches of ${size}`);
-      curves.push(
-        ...await batchCurves(
-          built.model,
-          executor,
-          built.inputs,
-          [size],
-          seed,
-        ),
-      );
-    }
-    return curves;
-  });
+  const { curves, host } = await withExecutor(
+    built,
+    settings,
+    async (executor) => {
+      progress(`${name}: warming up`);
+      await new BenchRun(built, executor, settings).warmUp();
+      const curves: BatchCurve[] = [];
+      for (const size of sizes) {
+        progress(`${name}: batches of ${size}`);
+        curves.push(
+          ...await batchCurves(
+            built.model,
+            executor,
+            built.inputs,
+            [size],
+            seed,
+          ),
+        );
+      }
+      const host = await hostTime(built, executor, sizes, seed);
+      return { curves, host };
+    },
+  );
+  const tokens = rowTokens(built, seed);
   const result = {
     model: name,
     sizes: built.sizes,
+    ...(built.options && { options: built.options }),
     machine: `${
       os.cpus()[0]?.model ?? "unknown"
     }, ${os.platform()} ${os.arch()}, ${runtimeName()}`,
     seed,
+    workers,
+    host,
+    ...(tokens && { tokens }),
     tablesNs: profileTable(curves),
   };
   const text = `${JSON.stringify(result, undefined, 1)}\n`;

@@ -1,7 +1,5 @@
 /** `shoal simulate`: policies on virtual time. Equal seed and config give equal bytes. */
-import { EngineCore } from "../engine/core/engine.ts";
-import { SimExecutor } from "../engine/virtual/sim_executor.ts";
-import { Timeline } from "../engine/virtual/timeline.ts";
+import { simulatedEngine } from "../engine/virtual/simulated_engine.ts";
 import { driveVirtual } from "../engine/virtual/virtual_driver.ts";
 import { Collector } from "../metrics/collector.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -85,22 +83,14 @@ function run(
   const { model, workers, cost, deadlineNs } = simulation;
   const collector = new Collector();
   const decisions: Decision[] = [];
-  const timeline = new Timeline();
-  const executor = new SimExecutor({
-    timeline,
-    cost,
-    workers,
-    onCompleted: (task, startNs, endNs) =>
-      engine.completed(task, startNs, endNs),
-  });
-  const observer = simulation.log
-    ? tee(collector, decisionLog(decisions))
-    : collector;
-  const engine = new EngineCore({
+  const { engine, timeline } = simulatedEngine({
     models: [model],
     policy,
-    executor,
-    observer,
+    cost,
+    workers,
+    observer: simulation.log
+      ? tee(collector, decisionLog(decisions))
+      : collector,
   });
   const arrivals = submissions(model, simulation.arrivals);
   if (deadlineNs !== undefined) {

@@ -6,7 +6,7 @@ import { describe } from "../base/describe.ts";
 import { knownOptions } from "../base/options.ts";
 import type { Prng } from "../base/prng.ts";
 import { NS_PER_S, secondsToNs } from "../base/units.ts";
-import { readTrace } from "./trace.ts";
+import { traceSeconds } from "./trace.ts";
 
 export interface Arrivals {
   readonly name: string;
@@ -45,7 +45,10 @@ export function atOnce(): Arrivals {
 }
 
 export interface TraceOptions {
-  /** The trace's text: a header `t_seconds,input_tokens,output_tokens` and a line per request. */
+  /**
+   * The trace's text: a header `t_seconds,input_tokens,output_tokens` and a line per request, or `t_seconds,count` and a
+   * line per interval.
+   */
   csv: string;
   /** Names the trace in errors and reports; default "trace". */
   file?: string;
@@ -60,10 +63,8 @@ export function traceReplay(options: TraceOptions): Arrivals {
     throw new TypeError(`"file" names a trace, got ${describe(file)}`);
   }
   const rateScale = checkPositive("rateScale", options.rateScale ?? 1);
-  const rows = readTrace(csv, file);
-  const startS = rows[0].atSeconds;
-  const times = rows.map((row) =>
-    secondsToNs((row.atSeconds - startS) / rateScale)
+  const times = traceSeconds(csv, file).map((at) =>
+    secondsToNs(at / rateScale)
   );
   return {
     name: `${file} x${rateScale}`,

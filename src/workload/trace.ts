@@ -1,4 +1,6 @@
+/** Logs of what arrived: a request a line, or how many came in each of many intervals. */
 import { describe } from "../base/describe.ts";
+import { Prng } from "../base/prng.ts";
 
 /** One request of a log. */
 export interface TraceRow {
@@ -8,6 +10,66 @@ export interface TraceRow {
 }
 
 const HEADER = "t_seconds,input_tokens,output_tokens";
+const COUNTS_HEADER = "t_seconds,count";
+
+/** Requests that counts may add up to. */
+const COUNTED_MAX = 5_000_000;
+
+/**
+ * When the requests of a log came, in seconds from the first: of a log of requests as recorded. Counts of intervals
+ * (`t_seconds,count`, each up to the next line's time, the last as long as the one before) say no more than how many
+ * came; within an interval their times are independent and uniform, and the same for every seed.
+ * @param file names the log in errors
+ * @throws SyntaxError naming file, line and value
+ */
+export function traceSeconds(csv: string, file: string): number[] {
+  const seconds = linesOf(csv, file)[0] === COUNTS_HEADER
+    ? countedSeconds(csv, file)
+    : readTrace(csv, file).map(({ atSeconds }) => atSeconds);
+  const [first] = seconds;
+  return seconds.map((at) => at - first);
+}
+
+function countedSeconds(csv: string, file: string): number[] {
+  const rows = linesOf(csv, file).slice(1).map((line, i) => {
+    const [at = NaN, count = NaN, ...more] = line.split(",").map((field) =>
+      field.trim() === "" ? NaN : Number(field)
+    );
+    const isRow = more.length === 0 && at >= 0 && at < Infinity &&
+      Number.isInteger(count) && count >= 0;
+    if (isRow) return { at, count };
+    throw new SyntaxError(
+      `${file}:${i + 2}: expected ${COUNTS_HEADER}, got ${describe(line)}`,
+    );
+  });
+  const later = rows.findIndex(({ at }, i) => i > 0 && at <= rows[i - 1].at);
+  if (later >= 0) {
+    throw new SyntaxError(`${file}:${later + 2}: t_seconds does not ascend`);
+  }
+  const total = rows.reduce((sum, { count }) => sum + count, 0);
+  if (rows.length < 2 || total === 0 || total > COUNTED_MAX) {
+    throw new SyntaxError(
+      `${file}: counts are of two intervals or more, of 1 to ${COUNTED_MAX} requests, got ${rows.length} and ${total}`,
+    );
+  }
+  const prng = new Prng(1).fork("counts");
+  return rows.flatMap(({ at, count }, i) => {
+    const seconds = i + 1 < rows.length
+      ? rows[i + 1].at - at
+      : at - rows[i - 1].at;
+    return Array.from({ length: count }, () => at + seconds * prng.float())
+      .sort((a, b) => a - b);
+  });
+}
+
+function linesOf(csv: string, file: string): string[] {
+  if (typeof csv !== "string") {
+    throw new TypeError(`${file}: a trace is text, got ${typeof csv}`);
+  }
+  const lines = csv.replace(/\r\n/g, "\n").replace(/^\uFEFF/, "").split("\n");
+  while (lines.at(-1) === "") lines.pop();
+  return lines;
+}
 
 /**
  * Reads a request log in CSV: a header, then `t_seconds,input_tokens,output_tokens` per request,
@@ -16,11 +78,7 @@ const HEADER = "t_seconds,input_tokens,output_tokens";
  * @throws SyntaxError naming file, line and value
  */
 export function readTrace(csv: string, file: string): TraceRow[] {
-  if (typeof csv !== "string") {
-    throw new TypeError(`${file}: a trace is text, got ${typeof csv}`);
-  }
-  const lines = csv.replace(/\r\n/g, "\n").replace(/^\uFEFF/, "").split("\n");
-  while (lines.at(-1) === "") lines.pop();
+  const lines = linesOf(csv, file);
   if (lines[0] !== HEADER) {
     throw new SyntaxError(
       `${file}:1: expected the header "${HEADER}", got ${

@@ -55,6 +55,8 @@ Dataflow: ws
 `;
 }
 
+const PLANNED = ["FILE:none.json", "--trace", "FILE:none.csv"];
+
 /** Configurations of simulate that ask for too much or are no configuration, with what is said of them. */
 const CONFIGS: readonly [config: unknown, message: RegExp][] = [
   [{ ...CONFIG, workers: 1e12 }, /"workers".*1024.*1000000000000/],
@@ -262,6 +264,14 @@ const BAD: Readonly<
       /Cannot write .*part of the path is a file/,
     ],
   ],
+  plan: [
+    [[], /PROFILE is missing; see shoal plan --help/],
+    [["FILE:none.json"], /--trace is missing/],
+    [["FILE:none.json", "--trace", "FILE:none.csv"], /--slo-ms is missing/],
+    [[...PLANNED, "--slo-ms", "1"], /Cannot read .*none\.json/],
+    [["FILE:text.json", ...PLANNED.slice(1), "--slo-ms", "1"], /text\.json/],
+    [["FILE:good.json", ...PLANNED.slice(1), "--slo-ms", "1"], /good\.json/],
+  ],
   profile: [
     [[], /MODEL is missing: lstm/],
     [["__proto__"], /No model "__proto__"/],
@@ -319,6 +329,15 @@ const BAD: Readonly<
       ["--config", `FILE:${name}`],
       new RegExp(name),
     ]),
+  ],
+  tune: [
+    [[], /--out DIR is missing/],
+    [["FILE:none.json"], /--out DIR is missing; see shoal tune --help/],
+    [[...PLANNED, "--out", "FILE:"], /--slo-ms is missing/],
+    [
+      [...PLANNED, "--slo-ms", "1", "--out", "FILE:"],
+      /Cannot read .*none\.json/,
+    ],
   ],
 };
 

@@ -107,6 +107,47 @@ Deno.test("traceReplay() names file, line and value of what is wrong", () => {
   }
 });
 
+Deno.test("counts of intervals are replayed as so many independent arrivals in each", () => {
+  const csv = "t_seconds,count\n10,400\n20,0\n30,1200\n";
+  const replay = traceReplay({ csv });
+  equal(replay.requestsMax, 1600);
+  const times = replay.timesNs(1600, new Prng(1));
+  equal(times[0], 0);
+  deepEqual(times, [...times].sort((a, b) => a - b));
+  deepEqual(times, replay.timesNs(1600, new Prng(2)));
+  // What came before the first request is no part of the trace: at most some tenths of a second here.
+  const within = (from: number, to: number) =>
+    times.filter((ns) => ns >= from * 1e9 && ns < to * 1e9).length;
+  equal(within(0, 10.0), 400);
+  equal(within(10.1, 19.5), 0);
+  equal(within(19.5, 30), 1200);
+  // Uniform within an interval: every half has about half, of which 5 standard deviations are 50 and 87.
+  ok(Math.abs(within(0, 5) - 200) < 50);
+  ok(Math.abs(within(19.5, 24.9) - 600) < 87);
+});
+
+Deno.test("counts say which line is wrong", () => {
+  const counts = (...lines: string[]) => ["t_seconds,count", ...lines];
+  for (
+    const [lines, message] of [
+      [counts("0,1", "5"), /log.csv:3: expected t_seconds,count, got "5"/],
+      [counts("0,1", "5,1,2"), /log.csv:3: .*got "5,1,2"/],
+      [counts("0,1", "5,1.5"), /log.csv:3: .*got "5,1.5"/],
+      [counts("-1,1", "5,1"), /log.csv:2: .*got "-1,1"/],
+      [counts("0,1", ",1"), /log.csv:3: .*got ",1"/],
+      [counts("0,1", "0,1"), /log.csv:3: t_seconds does not ascend/],
+      [counts("0,1"), /two intervals or more.*got 1 and 1/],
+      [counts("0,0", "1,0"), /of 1 to 5000000 requests, got 2 and 0/],
+      [counts("0,1", "1,9e9"), /got 2 and 9000000001/],
+    ] as const
+  ) {
+    throws(
+      () => traceReplay({ csv: lines.join("\n"), file: "log.csv" }),
+      message,
+    );
+  }
+});
+
 Deno.test("every arrival process gives ascending integer times, equal for equal seeds", () => {
   const options: Record<string, Record<string, unknown>> = {
     poisson: { ratePerS: 3000 },

@@ -177,8 +177,8 @@ export const MUTANTS: MutantList = [
   {
     id: "virtual.rate-scale",
     file: "src/workload/arrivals.ts",
-    from: "(row.atSeconds - startS) / rateScale",
-    to: "(row.atSeconds - startS) * rateScale",
+    from: "secondsToNs(at / rateScale)",
+    to: "secondsToNs(at * rateScale)",
     tests: [ARRIVALS],
     why: "a trace replayed at twice its rate takes half the time",
   },

@@ -1,0 +1,82 @@
+/** What an engine's thread adds to the tasks of a worker. */
+import { ascending, mean, percentile } from "../base/statistics.ts";
+import type { CurvePoints } from "../base/curve.ts";
+import { EngineCore } from "../engine/core/engine.ts";
+import { replay } from "../engine/wall/replay.ts";
+import type { TensorExecutor } from "../engine/wall/tensor_executor.ts";
+import { cellular } from "../policy/cellular_batching/cellular.ts";
+import { atOnce } from "../workload/arrivals.ts";
+import { workload } from "../workload/workload.ts";
+import type { BuiltModel } from "./bench_models.ts";
+import { submissions } from "./measure.ts";
+
+/** Times between two tasks of one worker: points [rows of the second, integer ns]. */
+export interface HostTime {
+  /** The second was there before the first had ended. */
+  readonly taskNs: CurvePoints;
+  /** The second was decided on when the first had ended. */
+  readonly turnNs: CurvePoints;
+}
+
+/** Rounds that gaps are taken of. */
+const ROUNDS = 3;
+/** Share of the gaps that counts in a mean: the longest are of what else the machine does. */
+const COUNTED = 0.99;
+/** Tasks that are submitted together, so that most gaps are between two that were there. */
+const TOGETHER = 8;
+
+/**
+ * Over full batches of each size, one of which follows the other: of tasks that were there the median, of turns of the
+ * engine's thread, in which requests depart and others begin, the mean.
+ * @param sizes ascending
+ */
+export async function hostTime(
+  { model, inputs }: BuiltModel,
+  executor: TensorExecutor,
+  sizes: readonly number[],
+  seed: number,
+): Promise<HostTime> {
+  const gaps = async (rows: number, together: number) => {
+    const arrivals = workload({
+      arrivals: atOnce(),
+      inputs,
+      requests: executor.workers * (2 * rows + 1),
+      seed,
+    });
+    const gapsNs: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const freeNs = new Map<number, number>();
+      const engine = new EngineCore({
+        models: [model],
+        policy: cellular({
+          batchSizeMax: rows,
+          maxTasksToSubmit: together,
+          tasksAhead: 0,
+        }),
+        executor,
+        observer: {
+          task(_, { worker, rows: own, startNs, endNs }) {
+            const before = freeNs.get(worker);
+            if (before !== undefined && own === rows) {
+              gapsNs.push(Math.max(0, startNs - before));
+            }
+            freeNs.set(worker, endNs);
+          },
+        },
+      });
+      await replay(engine, executor, submissions(model, arrivals));
+    }
+    return ascending(gapsNs);
+  };
+  const taskNs: [number, number][] = [];
+  const turnNs: [number, number][] = [];
+  for (const rows of sizes) {
+    const queued = await gaps(rows, TOGETHER);
+    const turns = await gaps(rows, 1);
+    if (queued.length === 0 || turns.length === 0) continue;
+    const counted = turns.slice(0, Math.ceil(COUNTED * turns.length));
+    taskNs.push([rows, Math.round(percentile(queued, 0.5))]);
+    turnNs.push([rows, Math.round(mean(counted))]);
+  }
+  return { taskNs, turnNs };
+}

@@ -1,0 +1,77 @@
+/** `shoal plan`: which load a machine carries, under which policy and settings, with how many workers. */
+import { readOptions } from "./options.ts";
+import type { MeasuredLoad } from "./planning/measured.ts";
+import { measuredPlan } from "./planning/measured_plan.ts";
+import { planText } from "./planning/plan_text.ts";
+import { bestOf, type MachinePlan, planned } from "./planning/planned.ts";
+import {
+  PLAN_HELP,
+  PLAN_OPTIONS,
+  planSettings,
+} from "./planning/plan_settings.ts";
+import { formatNumber } from "../report/format.ts";
+import { print, stdoutColor } from "./terminal.ts";
+
+const NAME = "shoal plan";
+
+const HELP = `${NAME} PROFILE... --trace FILE.csv --slo-ms MS [options]
+
+Says which load a machine carries, under which policy and settings, with how many workers, and what another target or a
+faster machine would give; all of it on virtual time, from times that shoal profile measured, for requests that come as
+in a trace. What was not measured is refused. Half of the trace is held back, and the plan is judged on it.
+
+${PLAN_HELP}
+  --check           what this machine's workers really carry of what was held back, and how far off the plan is
+  --json            prints everything as JSON`;
+
+export async function plan(args: string[]): Promise<number> {
+  const given = readOptions({
+    ...{ name: NAME, help: HELP, positionalsMax: Infinity },
+    options: { ...PLAN_OPTIONS, check: { type: "boolean", default: false } },
+  }, args);
+  if (given === undefined) return 0;
+  const { values, positionals } = given;
+  const settings = await planSettings(NAME, positionals, values);
+  const plans = await planned(settings);
+  const best = bestOf(plans, settings.precision);
+  const measured = values.check
+    ? await measuredPlan(NAME, best, settings.heldBack, settings, values)
+    : undefined;
+  if (values.json) {
+    print(JSON.stringify(
+      {
+        plans: plans.map((plan) => ({
+          ...plan,
+          profile: plan.profile.file,
+          workers: plan.profile.machine.workers,
+        })),
+        best: plans.indexOf(best),
+        ...(measured && { measured }),
+      },
+      // The times of a profile are in its file.
+      (key, value) =>
+        key === "profile" && typeof value === "object" ? undefined : value,
+    ));
+    return 0;
+  }
+  print(planText(plans, best, settings, stdoutColor()));
+  if (measured) print(checkText(best, measured));
+  return 0;
+}
+
+function checkText(
+  { perS, heldBack }: MachinePlan,
+  { perS: measuredPerS, runs }: MeasuredLoad,
+): string {
+  if (measuredPerS === undefined) {
+    return `Measured on what was held back: no rate keeps the target, in ${runs.length} runs.`;
+  }
+  const off = (predictedPerS: number) =>
+    `${formatNumber(100 * Math.abs(predictedPerS / measuredPerS - 1))} %`;
+  return `Measured on what was held back: ${
+    formatNumber(measuredPerS)
+  }/s, in ${runs.length} runs; the plan is off by ${off(perS)}` +
+    (heldBack.perS === undefined
+      ? "."
+      : `, the simulation of the same requests by ${off(heldBack.perS)}.`);
+}

@@ -1,0 +1,59 @@
+/** Profiles as `shoal profile` saves them, as planning takes them. */
+import * as z from "zod";
+import { onCurve } from "../../base/curve.ts";
+import { shorten } from "../../base/describe.ts";
+import { ProfiledCost } from "../../plan/profiled_cost.ts";
+import type { Machine } from "../../plan/simulated_trial.ts";
+import type { ProfileTable } from "../../policy/profile.ts";
+import { checkedBy } from "../checked_by.ts";
+import { parseJson, readText } from "../files.ts";
+import { threadsMax } from "../limits.ts";
+import { readProfile } from "../read_profile.ts";
+
+const points = z.array(z.tuple([z.int().min(1), z.number().min(0)])).min(1);
+
+const SCHEMA = z.looseObject({
+  model: z.string(),
+  options: z.record(z.string(), z.unknown()).optional(),
+  machine: z.string(),
+  workers: z.int().min(1).max(threadsMax()),
+  host: z.looseObject({ taskNs: points, turnNs: points }),
+  tokens: z.looseObject({
+    least: z.number(),
+    mean: z.number().positive(),
+    most: z.number(),
+  }).optional(),
+});
+
+/** A model as it was measured on a machine. */
+export interface MachineProfile {
+  readonly file: string;
+  /** A name of the registry, or a file. */
+  readonly model: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** What it was measured on, in words. */
+  readonly name: string;
+  readonly tablesNs: ProfileTable;
+  readonly machine: Machine;
+}
+
+/** @throws UsageError naming the file when it is not what `shoal profile --out` saves */
+export function machineProfile(file: string): MachineProfile {
+  const label = `Profile ${shorten(file)}`;
+  const saved = checkedBy(SCHEMA, parseJson(readText(file), label), label);
+  const tablesNs = readProfile(file);
+  const { model, options = {}, machine, workers, host, tokens } = saved;
+  const { taskNs, turnNs } = host;
+  return {
+    ...{ file, model, options, tablesNs, name: machine },
+    machine: {
+      cost: new ProfiledCost({ tablesNs, taskNs, ...(tokens && { tokens }) }),
+      workers,
+      submitNs: (rows) =>
+        Math.max(
+          0,
+          Math.round(onCurve(turnNs, rows) - onCurve(taskNs, rows)),
+        ),
+    },
+  };
+}

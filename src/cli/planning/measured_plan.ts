@@ -1,0 +1,40 @@
+import type { RecordedPart } from "../../plan/recorded_part.ts";
+import { buildModel } from "../bench_models.ts";
+import { withExecutor } from "../bench_run.ts";
+import { builtFile, isFile } from "../onnx_built.ts";
+import type { FileOptions } from "../onnx_file.ts";
+import { progress } from "../terminal.ts";
+import { type MeasuredLoad, measuredLoad } from "./measured.ts";
+import type { MachinePlan } from "./planned.ts";
+import type { PlanSettings } from "./plan_settings.ts";
+
+/** Requests that kernels are optimised with before anything counts. */
+const WARM_UP = 200;
+
+/** What this machine's workers carry of a part of a trace under a plan's choice. */
+export async function measuredPlan(
+  command: string,
+  { profile: { model: name, options, machine }, choice, perS }: MachinePlan,
+  part: RecordedPart,
+  { target, seed, precision }: PlanSettings,
+  file: FileOptions,
+): Promise<MeasuredLoad> {
+  const built = isFile(name)
+    ? await builtFile(command, name, file, seed)
+    : buildModel(name, "medium", seed, options);
+  const { workers } = machine;
+  const sizes = { workers, requests: part.seconds.length };
+  return await withExecutor(built, sizes, async (executor) => {
+    const subject = { executor, model: built.model, choice, target };
+    progress("warming up");
+    const first = { ...part, seconds: part.seconds.slice(0, WARM_UP) };
+    // So coarse that it is a trial or two.
+    await measuredLoad({ ...subject, part: first }, {
+      ...{ fromPerS: perS / 2, precision: 16 },
+    });
+    progress("measuring");
+    return await measuredLoad({ ...subject, part }, {
+      ...{ fromPerS: perS, precision: 2 * precision },
+    });
+  });
+}

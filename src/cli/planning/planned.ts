@@ -1,0 +1,103 @@
+/** Plans for every machine that there is a profile of, and what else would give. */
+import type { CostModel } from "../../cost/cost_model.ts";
+import {
+  carriedBy,
+  makePlan,
+  type Plan,
+  type PlanOptions,
+} from "../../plan/plan.ts";
+import { OutsideProfile } from "../../plan/profiled_cost.ts";
+import { progress, UsageError } from "../terminal.ts";
+import type { MachineProfile } from "./machine_profile.ts";
+import type { PlanSettings } from "./plan_settings.ts";
+
+/** What the plan's choice would carry if one thing were different. */
+export interface Otherwise {
+  readonly what: string;
+  /** Requests per second; undefined: the target is not kept at any rate. */
+  readonly perS: number | undefined;
+}
+
+/** A plan for one machine. */
+export interface MachinePlan extends Plan {
+  readonly profile: MachineProfile;
+  readonly otherwise: readonly Otherwise[];
+}
+
+/** Factors of the target that are asked for. */
+const TARGETS = [0.5, 2];
+
+/**
+ * @returns plans in the order of their profiles
+ * @throws UsageError when a target cannot be kept, or something was not measured
+ */
+export async function planned(
+  settings: PlanSettings,
+): Promise<MachinePlan[]> {
+  const plans: MachinePlan[] = [];
+  for (const profile of settings.profiles) {
+    try {
+      plans.push(await plannedFor(profile, settings));
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      const what = error instanceof OutsideProfile ? "not measured: " : "";
+      throw new UsageError(`${profile.file}: ${what}${error.message}`);
+    }
+  }
+  return plans;
+}
+
+async function plannedFor(
+  profile: MachineProfile,
+  settings: PlanSettings,
+): Promise<MachinePlan> {
+  const { machine, tablesNs } = profile;
+  const options: PlanOptions = {
+    ...settings,
+    machine,
+    profile: tablesNs,
+    tried: (policy) => progress(`${profile.file}: ${policy}`),
+  };
+  const plan = await makePlan(options);
+  const { choice, perS } = plan;
+  const with_ = async (
+    what: string,
+    other: Partial<PlanOptions>,
+  ): Promise<Otherwise> => ({
+    what,
+    perS: await carriedBy(choice, perS, { ...options, ...other }),
+  });
+  const { target } = settings;
+  const otherwise: Otherwise[] = [];
+  for (const factor of TARGETS) {
+    const sloNs = Math.round(factor * target.sloNs);
+    otherwise.push(
+      await with_(`target ${sloNs / 1e6} ms`, { target: { ...target, sloNs } }),
+    );
+  }
+  otherwise.push(
+    await with_("a machine twice as fast", {
+      machine: { ...machine, cost: twiceAsFast(machine.cost) },
+    }),
+  );
+  return { profile, ...plan, otherwise };
+}
+
+function twiceAsFast(cost: CostModel): CostModel {
+  return {
+    latencyNs: (cell, rows, extents) =>
+      Math.round(cost.latencyNs(cell, rows, extents) / 2),
+  };
+}
+
+/** The plan that carries most; of those within the precision of it, the one with the fewest workers. */
+export function bestOf(
+  plans: readonly MachinePlan[],
+  precision: number,
+): MachinePlan {
+  const most = Math.max(...plans.map(({ perS }) => perS));
+  const level = plans.filter(({ perS }) => perS * (1 + precision) >= most);
+  return level.reduce((best, plan) =>
+    plan.profile.machine.workers < best.profile.machine.workers ? plan : best
+  );
+}

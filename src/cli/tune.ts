@@ -1,0 +1,78 @@
+/** `shoal tune`: writes the settings that a plan found into the file that `shoal serve` reads. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import { nsToMs } from "../base/units.ts";
+import { POLICIES } from "../policy/registry.ts";
+import { checkedBy } from "./checked_by.ts";
+import { makeFolder, parseJson, readText, writeText } from "./files.ts";
+import { readOptions, see } from "./options.ts";
+import { planText } from "./planning/plan_text.ts";
+import { bestOf, type MachinePlan, planned } from "./planning/planned.ts";
+import {
+  PLAN_HELP,
+  PLAN_OPTIONS,
+  planSettings,
+} from "./planning/plan_settings.ts";
+import { SERVER_SETTINGS } from "./serve/serve_settings.ts";
+import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
+
+const NAME = "shoal tune";
+
+const FILE = "shoal.json";
+
+const HELP =
+  `${NAME} PROFILE... --trace FILE.csv --slo-ms MS --out DIR [options]
+
+Plans as shoal plan does, and writes what it found into DIR/${FILE}, which shoal serve DIR reads: target, workers, policy
+and its options. What else there is in the file stays.
+
+${PLAN_HELP}
+  --out DIR         the folder that is served
+  --json            prints what was written`;
+
+export async function tune(args: string[]): Promise<number> {
+  const given = readOptions({
+    ...{ name: NAME, help: HELP, positionalsMax: Infinity },
+    options: { ...PLAN_OPTIONS, out: { type: "string" } },
+  }, args);
+  if (given === undefined) return 0;
+  const { values, positionals } = given;
+  const { out } = values;
+  if (out === undefined) {
+    throw new UsageError(`--out DIR is missing${see(NAME)}`);
+  }
+  const path = join(out, FILE);
+  // What is in the way is said before anything is computed.
+  const own = existsSync(path)
+    ? checkedBy(z.looseObject({}), parseJson(readText(path), path), path)
+    : {};
+  const settings = await planSettings(NAME, positionals, values);
+  const plans = await planned(settings);
+  const best = bestOf(plans, settings.precision);
+  const written = { ...own, ...tuned(best, settings.target.sloNs) };
+  checkedBy(SERVER_SETTINGS, written, path);
+  makeFolder(out);
+  const text = `${JSON.stringify(written, undefined, 2)}\n`;
+  writeText(path, text);
+  progress(`saved: ${path}`);
+  print(
+    values.json ? text : planText(plans, best, settings, stdoutColor()),
+  );
+  return 0;
+}
+
+/** A plan as a server's settings; policies that know a target have it of `slo_ms`. */
+export function tuned(
+  { choice: { policy, options }, profile: { machine } }: MachinePlan,
+  sloNs: number,
+): Record<string, unknown> {
+  const { slaNs: _, batchSizeMax, ...rest } = options;
+  const isLimited = "batchSizeMax" in POLICIES[policy].options;
+  return {
+    slo_ms: nsToMs(sloNs),
+    workers: machine.workers,
+    ...(isLimited && { max_batch_size: batchSizeMax }),
+    policy: { name: policy, options: rest },
+  };
+}

@@ -1,0 +1,50 @@
+/** An engine on virtual time that executes nothing: what every simulation is put together of. */
+import type { CostModel } from "../../cost/cost_model.ts";
+import type { Model } from "../../graph/model.ts";
+import type { Task } from "../../policy/launch.ts";
+import type { Policy } from "../../policy/policy.ts";
+import type { Observer } from "../../policy/records.ts";
+import { EngineCore } from "../core/engine.ts";
+import { SimExecutor } from "./sim_executor.ts";
+import { Timeline } from "./timeline.ts";
+
+/** What is simulated. */
+export interface SimulatedOptions {
+  readonly models: readonly Model[];
+  readonly policy: Policy;
+  readonly cost: CostModel;
+  /** Default 1. */
+  readonly workers?: number;
+  /** Host time of a task before its worker has it, ns; default: none. */
+  readonly submitNs?: (task: Task) => number;
+  /** Whether the engine hears of the end of tasks later (EngineView.isRemote); default false. */
+  readonly isRemote?: boolean;
+  /** Requests that may wait; default: the engine's. */
+  readonly queueMax?: number;
+  readonly observer: Observer;
+}
+
+/** An engine, and the time that `driveVirtual` runs it on. */
+export function simulatedEngine(
+  { models, policy, cost, workers, submitNs, isRemote, queueMax, observer }:
+    SimulatedOptions,
+): { engine: EngineCore; timeline: Timeline } {
+  const timeline = new Timeline();
+  const executor = new SimExecutor({
+    timeline,
+    cost,
+    ...(workers !== undefined && { workers }),
+    ...(submitNs && { submitNs }),
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({
+    models,
+    policy,
+    executor,
+    observer,
+    ...(isRemote !== undefined && { isRemote }),
+    ...(queueMax !== undefined && { queueMax }),
+  });
+  return { engine, timeline };
+}

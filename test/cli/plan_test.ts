@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { main } from "../../src/cli/main.ts";
+import { readSettings } from "../../src/cli/serve/serve_settings.ts";
+import { captured } from "./captured.ts";
+
+/** Times that nobody measured: 0.1 ms a batch and 10 us a row. */
+const PROFILE = {
+  model: "lstm",
+  options: { hidden: 4, vocabulary: 10 },
+  machine: "made up",
+  workers: 1,
+  host: { taskNs: [[1, 2000]], turnNs: [[1, 5000], [8, 9000]] },
+  tablesNs: { lstm_step: [[1, 110_000], [8, 180_000]] },
+};
+
+const TRACE = ["t_seconds,input_tokens,output_tokens"].concat(
+  Array.from({ length: 600 }, (_, i) => `${i / 10},1,1`),
+).join("\n");
+
+async function inFolder(
+  files: Readonly<Record<string, string>>,
+  use: (path: (name: string) => string) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-plan-"));
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(folder, name), text);
+    }
+    await use((name) => join(folder, name));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const FILES = {
+  "one.json": JSON.stringify(PROFILE),
+  "two.json": JSON.stringify({ ...PROFILE, workers: 2 }),
+  "gru.json": JSON.stringify({ ...PROFILE, options: { hidden: 8 } }),
+  "old.json": JSON.stringify({ tablesNs: PROFILE.tablesNs }),
+  "hole.json": JSON.stringify({ ...PROFILE, tablesNs: { head: [[1, 5]] } }),
+  "trace.csv": TRACE,
+};
+
+const ASKED = ["--slo-ms", "30", "--requests", "200"];
+const QUICK = [...ASKED, "--policy", "cellular,auto,serial"];
+
+Deno.test("shoal plan: load, policy and workers, other targets and machines, what was held back", async () => {
+  await inFolder(FILES, async (path) => {
+    const files = [path("one.json"), path("two.json")];
+    const trace = ["--trace", path("trace.csv")];
+    const run = async (...more: string[]) =>
+      await captured(() => main(["plan", ...files, ...trace, ...more]));
+    const { code, out } = await run(...QUICK, "--json");
+    assert.equal(code, 0);
+    const { plans, best } = JSON.parse(out);
+    assert.equal(plans.length, 2);
+    assert.equal(best, 1);
+    const [one, two] = plans;
+    // Of those that are level the first is `auto`.
+    assert.equal(one.contenders[0].policy, "auto");
+    assert(two.perS > 1.5 * one.perS, `${two.perS} ${one.perS}`);
+    const [half, double, fast] = one.otherwise.map((
+      { perS }: { perS: number },
+    ) => perS);
+    assert(half <= one.perS && one.perS <= double && fast > one.perS);
+    assert(one.heldBack.inTime > 0.9);
+    assert(Math.abs(one.perS / one.heldBack.perS - 1) < 0.2);
+    // Nothing but times is left out.
+    assert(!out.includes("tablesNs"));
+
+    const text = await run(...QUICK);
+    assert.match(text.out, /99\.0 % within 30 ms, arrivals as in trace\.csv/);
+    assert.match(text.out, /requests\/s with 2 workers under \w+/);
+    assert.match(text.out, /held back: [\d.]+ % in time at this rate/);
+    assert.match(text.out, /target 15 ms.*target 60 ms.*twice as fast/);
+  });
+});
+
+Deno.test("shoal plan says in one line what cannot be planned", async () => {
+  await inFolder(FILES, async (path) => {
+    for (
+      const [args, message] of [
+        [[], /PROFILE is missing/],
+        [["one.json"], /--trace is missing/],
+        [["one.json", "--trace", "trace.csv"], /--slo-ms is missing/],
+        [["old.json", "--trace", "trace.csv", ...ASKED], /old\.json.*model/],
+        [["no.json", "--trace", "trace.csv", ...ASKED], /no\.json/],
+        [["one.json", "--trace", "one.json", ...ASKED], /expected the header/],
+        [
+          ["one.json", "gru.json", "--trace", "trace.csv", ...ASKED],
+          /gru\.json is of another model/,
+        ],
+        [
+          ["hole.json", "--trace", "trace.csv", ...ASKED],
+          /hole\.json: not measured: the profile has no cell "lstm_step"/,
+        ],
+        [
+          ["one.json", "--trace", "trace.csv", ...ASKED, "--slo-ms", "0.1"],
+          /99 % within 0\.100 ms is not kept at any rate/,
+        ],
+        [
+          ["one.json", "--trace", "trace.csv", ...ASKED, "--slo-ms", "soon"],
+          /--slo-ms is a positive number.*"soon"/,
+        ],
+        [
+          ["one.json", "--trace", "trace.csv", ...ASKED, "--policy", "best"],
+          /--policy "best" does not exist/,
+        ],
+        [
+          ["one.json", "--trace", "trace.csv", ...ASKED, "--lengths", "tale"],
+          /No corpus "tale"/,
+        ],
+      ] as const
+    ) {
+      const named = args.map((arg) =>
+        /\.(json|csv)$/.test(arg) ? path(arg) : arg
+      );
+      const { code, err } = await captured(() => main(["plan", ...named]));
+      assert.equal(code, 2, args.join(" "));
+      assert.match(err, message);
+      assert(!err.trim().split("\n").at(-1)!.includes("    at "));
+    }
+  });
+});
+
+Deno.test("shoal tune writes what shoal serve reads, and leaves what else there is", async () => {
+  await inFolder(FILES, async (path) => {
+    mkdirSync(path("served"));
+    const file = join(path("served"), "shoal.json");
+    writeFileSync(file, JSON.stringify({ port: 1234, slo_ms: 5 }));
+    const args = ["tune", path("two.json"), "--trace", path("trace.csv")];
+    const missing = await captured(() => main([...args, ...QUICK]));
+    assert.equal(missing.code, 2);
+    assert.match(missing.err, /--out DIR is missing/);
+    const { code, out } = await captured(() =>
+      main([...args, ...QUICK, "--out", path("served"), "--json"])
+    );
+    assert.equal(code, 0);
+    const written = readFileSync(file, "utf8");
+    assert.equal(out.trim(), written.trim());
+    const settings = readSettings(path("served"), {});
+    assert.equal(settings.port, 1234);
+    assert.equal(settings.slo_ms, 30);
+    assert.equal(settings.workers, 2);
+    assert.equal(settings.max_batch_size, 8);
+    assert(["auto", "cellular", "serial"].includes(settings.policy.name));
+  });
+});

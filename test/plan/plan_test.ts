@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { Prng } from "../../src/base/prng.ts";
+import { msToNs } from "../../src/base/units.ts";
+import { tuned } from "../../src/cli/tune.ts";
+import { policyOf } from "../../src/cli/serve/served_policy.ts";
+import { SERVER_SETTINGS } from "../../src/cli/serve/serve_settings.ts";
+import { lstm } from "../../src/models/lstm.ts";
+import { treeLstm } from "../../src/models/tree_lstm.ts";
+import { bert } from "../../src/models/bert.ts";
+import { makePlan, type PlanOptions } from "../../src/plan/plan.ts";
+import { OutsideProfile, ProfiledCost } from "../../src/plan/profiled_cost.ts";
+import {
+  arrivalsAt,
+  partsOf,
+  type RecordedPart,
+} from "../../src/plan/recorded_part.ts";
+import type { Machine } from "../../src/plan/simulated_trial.ts";
+import type { ProfileTable } from "../../src/policy/profile.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { shapesOnly } from "../../src/tensor/weights.ts";
+import { inputGenerator } from "../../src/workload/inputs.ts";
+
+const model = lstm({ hidden: 4, vocabulary: 10, weights: shapesOnly() });
+
+/** One request every 1/perS seconds. */
+const evenly = (requests: number, perS: number): number[] =>
+  Array.from({ length: requests }, (_, i) => i / perS);
+
+function parts(
+  seconds: readonly number[],
+  requests = 400,
+): { made: RecordedPart; heldBack: RecordedPart } {
+  const inputs = inputGenerator({
+    kind: "tokens",
+    vocabulary: 10,
+    lengths: { fixed: 10 },
+  });
+  return partsOf(seconds, requests, inputs, new Prng(1));
+}
+
+function machineOf(tablesNs: ProfileTable, workers = 1): Machine {
+  return { cost: new ProfiledCost({ tablesNs }), workers, submitNs: () => 0 };
+}
+
+function optionsFor(
+  table: ProfileTable["*"],
+  more: Partial<PlanOptions> = {},
+): PlanOptions {
+  const profile = { "*": table };
+  return {
+    ...{ model, machine: machineOf(profile), profile },
+    ...parts(evenly(800, 5)),
+    target: { sloNs: msToNs(5), share: 0.99 },
+    policies: ["serial"],
+    precision: 0.02,
+    ...more,
+  };
+}
+
+/** A row takes as long as every other: nothing is gained by batches. */
+const STEEP: ProfileTable["*"] = [[1, 100_000], [64, 6_400_000]];
+/** Batches take as long as one row. */
+const FLAT: ProfileTable["*"] = [[1, 100_000], [64, 100_000]];
+
+const near = (actual: number | undefined, expected: number, share: number) =>
+  assert(
+    actual !== undefined && Math.abs(actual / expected - 1) <= share,
+    `${actual} is not within ${share} of ${expected}`,
+  );
+
+Deno.test("serial carries as many requests as fit into a second, to the precision", async () => {
+  // Ten steps of 0.1 ms, one request after the other: 1,000 in a second, and none more for long.
+  const plan = await makePlan(optionsFor(STEEP));
+  near(plan.perS, 1000, 0.03);
+  assert.equal(plan.aloneNs, 1e6);
+  assert.equal(plan.choice.policy, "serial");
+  near(plan.heldBack.perS, 1000, 0.03);
+  assert(plan.heldBack.inTime >= 0.99);
+});
+
+Deno.test("two workers carry twice as much, and host time between tasks less", async () => {
+  const profile = { "*": STEEP };
+  const two = await makePlan(
+    optionsFor(STEEP, { machine: machineOf(profile, 2) }),
+  );
+  near(two.perS, 2000, 0.03);
+  const cost = new ProfiledCost({ tablesNs: profile, taskNs: [[1, 100_000]] });
+  const slow = await makePlan(
+    optionsFor(STEEP, { machine: { cost, workers: 1, submitNs: () => 0 } }),
+  );
+  near(slow.perS, 500, 0.03);
+  const turning = { ...machineOf(profile), submitNs: () => 1e6 };
+  // The host has a millisecond to do for each of the ten steps.
+  near(
+    (await makePlan(optionsFor(STEEP, {
+      machine: turning,
+      target: { sloNs: msToNs(50), share: 0.99 },
+    }))).perS,
+    100,
+    0.1,
+  );
+});
+
+Deno.test("where batches cost nothing a policy that makes them is chosen, where they bring nothing the first", async () => {
+  const policies = ["serial", "cellular"];
+  const flat = await makePlan(optionsFor(FLAT, { policies }));
+  assert.equal(flat.choice.policy, "cellular");
+  assert(flat.perS > 5 * 1000, `${flat.perS}`);
+  const steep = await makePlan(optionsFor(STEEP, { policies }));
+  assert.equal(steep.choice.policy, "serial");
+  const of = (policy: string) =>
+    steep.contenders.filter((contender) => contender.policy === policy);
+  assert(of("serial").some(({ perS }) => perS === steep.perS));
+  assert(of("cellular").length > 1);
+  assert(of("cellular").every(({ perS }) => perS === undefined));
+});
+
+Deno.test("a plan is judged on what it was not made with", async () => {
+  // The second half comes three times as fast as the first, at every speed.
+  const slow = evenly(400, 10);
+  const fast = evenly(400, 30).map((at) => 40 + at);
+  const plan = await makePlan(
+    optionsFor(STEEP, parts([...slow, ...fast])),
+  );
+  near(plan.perS / plan.heldBack.perS!, 3, 0.05);
+  assert(plan.heldBack.inTime < 0.5, `${plan.heldBack.inTime}`);
+});
+
+Deno.test("a target that no request alone can keep is refused", async () => {
+  await assert.rejects(
+    makePlan(
+      optionsFor(STEEP, { target: { sloNs: msToNs(0.9), share: 0.99 } }),
+    ),
+    /99 % within 0\.900 ms is not kept at any rate.* alone takes 1\.00 ms/,
+  );
+});
+
+Deno.test("what was not measured is refused: cells, rows, tokens", async () => {
+  const [cell] = model.cells;
+  const cost = new ProfiledCost({
+    tablesNs: { [cell.name]: [[2, 100], [8, 700]] },
+    taskNs: [[1, 5], [64, 5]],
+  });
+  assert.equal(cost.latencyNs(cell, 2), 105);
+  assert.equal(cost.latencyNs(cell, 5), 405);
+  for (const rows of [1, 9]) {
+    assert.throws(() => cost.latencyNs(cell, rows), OutsideProfile);
+    assert.throws(() => cost.latencyNs(cell, rows), /has 2 to 8/);
+  }
+  assert.throws(
+    () => new ProfiledCost({ tablesNs: {} }).latencyNs(cell, 1),
+    /no cell "lstm_step"/,
+  );
+
+  const encoder = bert({
+    layers: 1,
+    hidden: 8,
+    heads: 2,
+    vocabulary: 11,
+    weights: shapesOnly(),
+  });
+  const ragged = encoder.cells.find(({ tokensMax }) =>
+    tokensMax !== undefined
+  )!;
+  const tablesNs = { "*": [[1, 1000]] } as const;
+  const tokens = { least: 4, mean: 10, most: 20 };
+  const extent = (length: number) => ({ length, caches: [] });
+  const raggedCost = new ProfiledCost({ tablesNs, tokens });
+  assert.equal(raggedCost.latencyNs(ragged, 1, extent(5)), 500);
+  assert.equal(raggedCost.latencyNs(ragged, 1, extent(20)), 2000);
+  assert.throws(
+    () => raggedCost.latencyNs(ragged, 1, extent(21)),
+    /21 tokens.*4 to 20/,
+  );
+  assert.throws(
+    () => new ProfiledCost({ tablesNs }).latencyNs(ragged, 1, extent(5)),
+    /the profile has none/,
+  );
+});
+
+Deno.test("policies keep to batches that were measured, and those that cannot take no part", async () => {
+  const table = [[1, 100_000], [4, 150_000]] as const;
+  const plan = await makePlan(
+    optionsFor(table, { policies: ["cellular", "token-budget", "graph"] }),
+  );
+  for (const { options, obstacle } of plan.contenders) {
+    if (obstacle === undefined) assert.equal(options["batchSizeMax"], 4);
+  }
+  // A profile that begins with batches of two says nothing of one.
+  await assert.rejects(
+    makePlan(optionsFor([[2, 100_000], [4, 150_000]])),
+    OutsideProfile,
+  );
+
+  const trees = treeLstm({ hidden: 4, vocabulary: 10, weights: shapesOnly() });
+  const inputs = inputGenerator({ kind: "tree", vocabulary: 10 });
+  const own = partsOf(evenly(400, 5), 200, inputs, new Prng(2));
+  const { contenders } = await makePlan({
+    ...optionsFor(FLAT, { model: trees, policies: ["bucketed", "cellular"] }),
+    ...own,
+    target: { sloNs: msToNs(100), share: 0.99 },
+  });
+  const bucketed = contenders.filter(({ policy }) => policy === "bucketed");
+  assert.equal(bucketed.length, 1);
+  assert.match(bucketed[0].obstacle!, /./);
+});
+
+Deno.test("what tune writes, serve takes: every policy with what the plan has", async () => {
+  for (const name of Object.keys(POLICIES)) {
+    const options = optionsFor([[1, 100_000], [32, 400_000]], {
+      policies: [name],
+    });
+    const plan = await makePlan(options);
+    const { machine, profile: tablesNs } = options;
+    const written = tuned({
+      ...plan,
+      otherwise: [],
+      profile: {
+        ...{ file: "", model: "lstm", options: {}, name: "", tablesNs },
+        machine,
+      },
+    }, options.target.sloNs);
+    const settings = SERVER_SETTINGS.parse(
+      JSON.parse(JSON.stringify(written)),
+    );
+    assert.equal(settings.slo_ms, 5);
+    assert.equal(settings.workers, 1);
+    const policy = policyOf(settings)();
+    assert.equal(policy.supports(model), undefined, name);
+    // The same options reach the policy by both ways.
+    const { batchSizeMax = settings.max_batch_size, slaNs, ...rest } =
+      plan.choice.options;
+    assert.deepEqual(settings.policy.options, rest, name);
+    assert.equal(settings.max_batch_size, batchSizeMax, name);
+    assert(slaNs === undefined || slaNs === options.target.sloNs, name);
+  }
+});
+
+Deno.test("parts follow each other, and are replayed at one speed", () => {
+  const seconds = [...evenly(150, 10), ...evenly(150, 5).map((at) => 15 + at)];
+  const { made, heldBack } = parts(seconds, 100);
+  assert.equal(made.seconds.length, 100);
+  assert.equal(heldBack.seconds[0], 0);
+  near(made.recordedPerS, 10, 0.4);
+  const at = (part: RecordedPart) =>
+    arrivalsAt(part, model, 2 * part.recordedPerS).map(({ arrivalNs }) =>
+      arrivalNs
+    );
+  assert.equal(at(made)[99], Math.round(seconds[99] / 2 * 1e9));
+  assert.equal(
+    at(heldBack)[99],
+    Math.round((seconds[199] - seconds[100]) / 2 * 1e9),
+  );
+  assert.throws(() => parts(evenly(199, 5)), /200 requests or more/);
+  assert.throws(
+    () => parts(new Array<number>(400).fill(0)),
+    /do not come at one time/,
+  );
+});
