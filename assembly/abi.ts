@@ -5,7 +5,7 @@ import { useScratch, variant } from "./scratch";
 
 /** Version of the ABI: exports, argument order, layout of packed weights. Changes with any of them. */
 export function shoal_abi_version(): i32 {
-  return 11;
+  return 12;
 }
 
 /** First address above the module's static data, 16-byte aligned. */

@@ -1,7 +1,8 @@
 // Additive attention (Bahdanau, Cho, Bengio 2015) over ragged rows: every row has its own cache and length.
 import { checkCaches, mix } from "./attention";
 import { checkArray, checkLeast, checkRows } from "./checks";
-import { tanh4 } from "./math";
+import { constant, one } from "./constants";
+import { tanhWith } from "./math";
 import { mac, row } from "./simd";
 import { softmaxRow } from "./softmax";
 
@@ -41,12 +42,17 @@ export function additive_attention_f32(
 
 /** Scores of one panel of keys. */
 function scores_1x8(keyWidth: i32, q: usize, v: usize, k: usize, scores: usize): void {
+  const low = constant(13), high = constant(12);
+  const a3 = constant(17), a2 = constant(16), a1 = constant(15), a0 = constant(14);
+  const d3 = constant(21), d2 = constant(20), d1 = constant(19), d0 = constant(18);
+  const unit = one();
   let lo = v128.splat<f32>(0), hi = lo;
   for (const end = q + (<usize>keyWidth << 2); q < end; q += 4, v += 4, k += 32) {
     const x = v128.load_splat<f32>(q);
     const w = v128.load_splat<f32>(v);
-    lo = mac(lo, w, tanh4(f32x4.add(x, v128.load(k))));
-    hi = mac(hi, w, tanh4(f32x4.add(x, v128.load(k, 16))));
+    const first = f32x4.add(x, v128.load(k)), second = f32x4.add(x, v128.load(k, 16));
+    lo = mac(lo, w, tanhWith(first, low, high, a3, a2, a1, a0, d3, d2, d1, d0, unit));
+    hi = mac(hi, w, tanhWith(second, low, high, a3, a2, a1, a0, d3, d2, d1, d0, unit));
   }
   v128.store(scores, lo);
   v128.store(scores, hi, 16);

@@ -5,7 +5,7 @@
 // epilogues, order of sums, is sweep()'s: the bias first, then kernel rows, kernel
 // columns and channels in ascending order.
 import { checkPacked, checkRows, checkSpan } from "./checks";
-import { isActivation, op } from "./epilogue";
+import { isActivation, op } from "./op";
 import { checkImages, checkShape, image } from "./image";
 import { row } from "./simd";
 import { reads, writes } from "./job";

@@ -3,7 +3,8 @@
 // the bias and takes kernel columns in ascending order, each from top to bottom; taps in the
 // padding are left out.
 import { checkPacked } from "./checks";
-import { activate, isActivation, op, relu4 } from "./epilogue";
+import { activate, relu4 } from "./epilogue";
+import { isActivation, op } from "./op";
 import { checkImages, checkShape, endTap, firstTap, image } from "./image";
 import { get, put, row } from "./simd";
 import { slideOne, slideTwo, Three, Two } from "./depthwise_slide";

@@ -1,44 +1,20 @@
 // What happens to a finished row of sums. A microkernel hands over the 8 columns of
-// one panel while they are in registers: activation, gate arithmetic and the store
-// to the output row happen here. Activations beyond ReLU go over the output row once more
-// when a tile has passed its panels (lateActivation). Where a cell needs gates from several panels, the running value (one float per hidden unit)
-// waits in the output row itself, which never aliases an input.
+// one panel while they are in registers: ReLU, residual and the store to the output row happen
+// here. Activations beyond ReLU, and most gates of cells, go along the finished rows once more,
+// several vectors at a time (lateActivation(), gates.ts).
 import { geluTanh4, sigmoid4, silu4 } from "./exponentials";
-import { n, p0, p1, p2 } from "./job";
+import { code, n, p0, p1, p2 } from "./job";
 import { gelu4, tanh4 } from "./math";
+import { op } from "./op";
 import { get, put, row } from "./simd";
 
-export namespace op {
-  // Activations: the numbers are part of the ABI.
-  // p0 = act(sum)
-  export const NONE = 0;
-  export const RELU = 1;
-  export const SIGMOID = 2;
-  export const TANH = 3;
-  export const GELU = 16;
-  export const GELU_TANH = 17;
-  export const SILU = 18;
-  /** Added to an activation: p0 = act(sum + p1). */
-  export const RESIDUAL = 32;
-  // Panels of 4 + 4 columns, `lo` and `hi` being two gates of the same 4 units.
-  export const PRODUCT = 4; // p0 = sigmoid(lo) * tanh(hi)
-  export const LSTM = 5; // p0 = sigmoid(lo) * p1 + p0, p2 = sigmoid(hi) * tanh(p0)
-  // Panels of 8 units of one gate.
-  export const FORGET = 6; // p0 = sigmoid(sum) * p1 + p0
-  export const OUTPUT = 7; // p2 = sigmoid(sum) * tanh(p0)
-  export const SCALE = 8; // p0 = sum * p0
-  export const CANDIDATE = 9; // p0 = tanh(sum + p0)
-  export const BLEND = 10; // p0 = (1 - z) * p0 + z * p1, z = sigmoid(sum)
-  export const ARGMAX = 11; // *p0 = column of the greatest sum; p1 = sums if p1 != 0
-}
-
 /**
- * Ends columns col.. of one row; lo and hi hold 4 sums each. The job's row tables p0, p1, p2
+ * Ends columns col.. of one row by the job's code; lo and hi hold 4 sums each. Its row tables p0, p1, p2
  * are read at byte offset `at`; columns from n on are padding and left alone. For
  * ARGMAX p2 is not a row table but the array of running maxima, one f32 per row.
  */
 // @ts-ignore: decorator
-@inline export function finish(code: i32, lo: v128, hi: v128, at: usize, col: i32): void {
+@inline export function finish(lo: v128, hi: v128, at: usize, col: i32): void {
   // Without a call what takes less time than a call: whole panels that are stored as they
   // are, or with ReLU or a residual; and sums that are all less than the greatest so far, as nearly all.
   const activation = code & ~op.RESIDUAL;
@@ -47,7 +23,7 @@ export namespace op {
       const best = v128.load_splat<f32>(p2 + at);
       if (!v128.any_true(v128.or(f32x4.ge(lo, best), f32x4.ge(hi, best)))) return;
     }
-    return complete(code, lo, hi, at, col);
+    return complete(lo, hi, at, col);
   }
   const offset = <usize>col << 2;
   if (code & op.RESIDUAL) {
@@ -65,7 +41,7 @@ export namespace op {
 }
 
 /** finish() of any code and number of columns. */
-export function complete(code: i32, lo: v128, hi: v128, at: usize, col: i32): void {
+export function complete(lo: v128, hi: v128, at: usize, col: i32): void {
   const left = n - col;
   if (left <= 0) return;
   const offset = <usize>col << 2;
@@ -74,45 +50,16 @@ export function complete(code: i32, lo: v128, hi: v128, at: usize, col: i32): vo
     const residual = row(p1, at) + offset;
     lo = f32x4.add(lo, get(residual, left));
     hi = f32x4.add(hi, get(residual + 16, left - 4));
-    code ^= op.RESIDUAL;
   }
-  switch (code) {
-    case op.NONE: break;
+  switch (code & ~op.RESIDUAL) {
     case op.RELU: {
       lo = relu4(lo);
       hi = relu4(hi);
       break;
     }
-    case op.PRODUCT: {
-      put(d, f32x4.mul(sigmoid(lo), tanh(hi)), left);
-      return;
-    }
-    case op.LSTM: {
-      const c = keep(lo, get(d, left), get(row(p1, at) + offset, left));
-      put(d, c, left);
-      put(row(p2, at) + offset, f32x4.mul(sigmoid(hi), tanh(c)), left);
-      return;
-    }
-    case op.FORGET: {
-      const c = row(p1, at) + offset;
-      lo = keep(lo, get(d, left), get(c, left));
-      hi = keep(hi, get(d + 16, left - 4), get(c + 16, left - 4));
-      break;
-    }
-    case op.OUTPUT: {
-      const h = row(p2, at) + offset;
-      put(h, f32x4.mul(sigmoid(lo), tanh(get(d, left))), left);
-      put(h + 16, f32x4.mul(sigmoid(hi), tanh(get(d + 16, left - 4))), left - 4);
-      return;
-    }
     case op.SCALE: {
       lo = f32x4.mul(lo, get(d, left));
       hi = f32x4.mul(hi, get(d + 16, left - 4));
-      break;
-    }
-    case op.CANDIDATE: {
-      lo = tanh(f32x4.add(lo, get(d, left)));
-      hi = tanh(f32x4.add(hi, get(d + 16, left - 4)));
       break;
     }
     case op.BLEND: {
@@ -130,10 +77,6 @@ export function complete(code: i32, lo: v128, hi: v128, at: usize, col: i32): vo
       track(lo, hi, col, left, row(p0, at), p2 + at);
       return;
     }
-    default: {
-      lo = activate(code, lo);
-      hi = activate(code, hi);
-    }
   }
   put(d, lo, left);
   put(d + 16, hi, left - 4);
@@ -144,22 +87,12 @@ export function activate(code: i32, x: v128): v128 {
   switch (code) {
     case op.NONE: return x;
     case op.RELU: return relu4(x);
-    case op.SIGMOID: return sigmoid(x);
-    case op.TANH: return tanh(x);
+    case op.SIGMOID: return sigmoid4(x);
+    case op.TANH: return tanh4(x);
     case op.GELU: return gelu4(x);
     case op.GELU_TANH: return geluTanh4(x);
     default: return silu4(x);
   }
-}
-
-/**
- * The activation of code that costs more than going over the row once more, several vectors
- * at a time (unary.ts); 0 if there is none.
- */
-// @ts-ignore: decorator
-@inline export function lateActivation(code: i32): i32 {
-  const activation = code & ~op.RESIDUAL;
-  return activation == op.SIGMOID || activation == op.TANH || activation >= op.GELU ? activation : 0;
 }
 
 /** max(x, 0) with 0 for -0 and NaN kept. */
@@ -168,23 +101,9 @@ export function activate(code: i32, x: v128): v128 {
   return f32x4.pmax(x, v128.splat<f32>(0));
 }
 
-// Called, not inlined: a gate's code is ten times that of a call.
-function sigmoid(x: v128): v128 {
-  return sigmoid4(x);
-}
-
-function tanh(x: v128): v128 {
-  return tanh4(x);
-}
-
-// @ts-ignore: decorator
-@inline function keep(gate: v128, sum: v128, c: v128): v128 {
-  return f32x4.add(f32x4.mul(sigmoid(gate), c), sum);
-}
-
 // @ts-ignore: decorator
 @inline function blend(gate: v128, candidate: v128, h: v128): v128 {
-  const z = sigmoid(gate);
+  const z = sigmoid4(gate);
   return f32x4.add(f32x4.mul(f32x4.sub(v128.splat<f32>(1), z), candidate), f32x4.mul(z, h));
 }
 
@@ -218,9 +137,4 @@ function laneOf(lo: v128, hi: v128, lane: i32): f32 {
     case 2: return f32x4.extract_lane(half, 2);
     default: return f32x4.extract_lane(half, 3);
   }
-}
-
-/** Whether `act` is one of the activations a caller may ask for. */
-export function isActivation(act: i32): bool {
-  return (act >= op.NONE && act <= op.TANH) || (act >= op.GELU && act <= op.SILU);
 }

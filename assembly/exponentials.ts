@@ -14,8 +14,7 @@ import { constant } from "./constants";
 }
 
 /** e^x, 1 ulp. 2^n is applied as two factors: subnormal results round once, overflow gives infinity. */
-// @ts-ignore: decorator
-@inline export function exp4(x0: v128): v128 {
+export function exp4(x0: v128): v128 {
   const c0 = constant(0), c1 = constant(1), c2 = constant(2), c3 = constant(3), c4 = constant(4), c5 = constant(5), c6 = constant(6), c7 = constant(7), c8 = constant(8), c9 = constant(9), c10 = constant(10), c11 = constant(11);
   let y0: v128, s0: v128, n0: v128, r0: v128, q0: v128;
   y0 = f32x4.pmin(f32x4.pmax(x0, c11), c10);
@@ -37,8 +36,7 @@ import { constant } from "./constants";
 }
 
 /** 1 / (1 + e^-x), 2 ulp. With e^-x = 2^n (1 + t) it is 2^-n / ((2^-n + t) + 1): nothing overflows, and 1 + t is not rounded on its own. 2^-n as two factors keeps the bits of small results. */
-// @ts-ignore: decorator
-@inline export function sigmoid4(x0: v128): v128 {
+export function sigmoid4(x0: v128): v128 {
   const c0 = constant(0), c1 = constant(1), c2 = constant(2), c3 = constant(3), c4 = constant(4), c5 = constant(5), c6 = constant(6), c7 = constant(7), c8 = constant(8), c9 = constant(9), c11 = constant(11), c22 = constant(22);
   let y0: v128, s0: v128, n0: v128, r0: v128, q0: v128;
   y0 = f32x4.neg(f32x4.pmin(f32x4.pmax(x0, c11), c22));
@@ -62,8 +60,7 @@ import { constant } from "./constants";
 }
 
 /** x sigmoid(x). */
-// @ts-ignore: decorator
-@inline export function silu4(x0: v128): v128 {
+export function silu4(x0: v128): v128 {
   const c0 = constant(0), c1 = constant(1), c2 = constant(2), c3 = constant(3), c4 = constant(4), c5 = constant(5), c6 = constant(6), c7 = constant(7), c8 = constant(8), c9 = constant(9), c11 = constant(11), c22 = constant(22);
   let y0: v128, s0: v128, n0: v128, r0: v128, q0: v128;
   y0 = f32x4.neg(f32x4.pmin(f32x4.pmax(x0, c11), c22));
@@ -88,8 +85,7 @@ import { constant } from "./constants";
 }
 
 /** ONNX Gelu with approximate = tanh: x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)). */
-// @ts-ignore: decorator
-@inline export function geluTanh4(x0: v128): v128 {
+export function geluTanh4(x0: v128): v128 {
   const c0 = constant(0), c1 = constant(1), c2 = constant(2), c3 = constant(3), c4 = constant(4), c5 = constant(5), c6 = constant(6), c7 = constant(7), c8 = constant(8), c9 = constant(9), c11 = constant(11), c22 = constant(22), c40 = constant(40), c41 = constant(41);
   let y0: v128, s0: v128, n0: v128, r0: v128, q0: v128;
   y0 = f32x4.mul(x0, f32x4.add(f32x4.mul(f32x4.mul(x0, x0), c41), c40));
@@ -115,8 +111,7 @@ import { constant } from "./constants";
 }
 
 /** e^x for x <= 0, 1 ulp down to 2^-126 and 0 below: what softmax needs, where the greatest element's power is 1. 2^n is one factor: n lies in the lowest bits of the shifted x. */
-// @ts-ignore: decorator
-@inline export function expNegative4(x0: v128): v128 {
+export function expNegative4(x0: v128): v128 {
   const c0 = constant(0), c1 = constant(1), c2 = constant(2), c3 = constant(3), c4 = constant(4), c5 = constant(5), c6 = constant(6), c7 = constant(7), c8 = constant(8), c9 = constant(9), c42 = constant(42);
   let y0: v128, s0: v128, n0: v128, r0: v128, q0: v128;
   y0 = x0;

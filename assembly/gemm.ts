@@ -1,5 +1,5 @@
 import { checkLeast, checkPacked, checkRows } from "./checks";
-import { isActivation, op } from "./epilogue";
+import { isActivation, op } from "./op";
 import { reads, writes } from "./job";
 import { get, row } from "./simd";
 import { groupPanelsOf, packedBytesOf, pieceStepsOf, sweepPacked } from "./pieces";
@@ -22,7 +22,7 @@ export function gemm_f32(
   reads(k1, aRows1, k2, aRows2, i32(k2 > 0));
   writes(n, act, cRows, 0, 0);
   const panels = (n + 7) >> 3;
-  sweepPacked(m, 0, panels, panels, w);
+  sweepPacked(m, 0, panels, panels, w, 1);
 }
 
 /**
@@ -38,7 +38,7 @@ export function gemm_residual_f32(
   reads(k1, aRows1, k2, aRows2, i32(k2 > 0));
   writes(n, act | op.RESIDUAL, cRows, rRows, 0);
   const panels = (n + 7) >> 3;
-  sweepPacked(m, 0, panels, panels, w);
+  sweepPacked(m, 0, panels, panels, w, 1);
 }
 
 /**

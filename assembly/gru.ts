@@ -1,6 +1,6 @@
 import { checkLeast, checkPacked, checkRows, checkUnits } from "./checks";
-import { op } from "./epilogue";
 import { reads, writes } from "./job";
+import { op } from "./op";
 import { packedBytesOf, sweepPacked } from "./pieces";
 
 /**
@@ -42,17 +42,17 @@ export function gru_units_f32(
   }
   reads(kx, xRows, hidden, hRows, 1);
   writes(units, op.SIGMOID, hOutRows, 0, 0);
-  sweepPacked(m, skipped, panels, all, w);
+  sweepPacked(m, skipped, panels, all, w, 3);
   w += both;
   reads(hidden, hRows, 0, 0, 0);
   writes(units, op.SCALE, hOutRows, 0, 0);
-  sweepPacked(m, skipped, panels, all, w);
+  sweepPacked(m, skipped, panels, all, w, 3);
   w += overH;
   reads(kx, xRows, 0, 0, 0);
-  writes(units, op.CANDIDATE, hOutRows, 0, 0);
-  sweepPacked(m, skipped, panels, all, w);
+  writes(units, op.TANH | op.RESIDUAL, hOutRows, hOutRows, 0);
+  sweepPacked(m, skipped, panels, all, w, 3);
   w += overX;
   reads(kx, xRows, hidden, hRows, 1);
   writes(units, op.BLEND, hOutRows, hUnitRows, 0);
-  sweepPacked(m, skipped, panels, all, w);
+  sweepPacked(m, skipped, panels, all, w, 3);
 }

@@ -1,5 +1,6 @@
 // The sweep that is under way: what is the same for all its tiles. Globals of an instance are its
 // thread's own, so that instances on one shared memory do not meet here.
+import { lateActivation } from "./op";
 
 /** Columns of segment 0 of K, and the row table they are reached through. */
 export let k1: i32 = 0;
@@ -25,11 +26,9 @@ export let rowStarts: usize = 0;
 
 /** Columns of the result; those of the last panel from n on are padding. */
 export let n: i32 = 0;
-/** What panels of even and of odd number finish with. */
-export let op0: i32 = 0;
-export let op1: i32 = 0;
-/** Outputs that one panel (op0 == op1), or a pair of them, completes. */
-export let units: i32 = 0;
+/** What panels finish with, and the activation that finished rows get then (op.ts). */
+export let code: i32 = 0;
+export let late: i32 = 0;
 /** Row tables of the epilogue; see finish(). */
 export let p0: usize = 0;
 export let p1: usize = 0;
@@ -68,19 +67,11 @@ export function starts(panelBytes: usize, rowBytes: usize): void {
   rowStarts = rowBytes;
 }
 
-/** Says what becomes of sums: `columns` outputs by one code, 8 of a panel. */
-export function writes(columns: i32, code: i32, table0: usize, table1: usize, table2: usize): void {
-  writesPairs(columns, 8, code, code, table0, table1, table2);
-}
-
-/** The same where panels go in pairs, or complete fewer outputs than 8. */
-export function writesPairs(
-  columns: i32, outputs: i32, even: i32, odd: i32, table0: usize, table1: usize, table2: usize
-): void {
+/** Says what becomes of sums: `columns` outputs by one code. */
+export function writes(columns: i32, ending: i32, table0: usize, table1: usize, table2: usize): void {
   n = columns;
-  units = outputs;
-  op0 = even;
-  op1 = odd;
+  late = lateActivation(ending);
+  code = ending - late;
   p0 = table0;
   p1 = table1;
   p2 = table2;
@@ -90,12 +81,6 @@ export function writesPairs(
 // @ts-ignore: decorator
 @inline export function allK(): i32 {
   return k1 + k2 * extra;
-}
-
-/** Outputs that `panels` panels complete. */
-// @ts-ignore: decorator
-@inline export function unitsOf(panels: i32): i32 {
-  return op0 == op1 ? panels * units : (panels >> 1) * units;
 }
 
 /**

@@ -1,15 +1,14 @@
 import { checkLeast, checkPacked, checkRows, checkUnits } from "./checks";
-import { op } from "./epilogue";
-import { reads, writesPairs } from "./job";
-import { packedBytesOf, sweepPacked } from "./pieces";
+import { gate, opened, remembered } from "./gates";
+import { reads } from "./job";
+import { packedBytesOf } from "./pieces";
 
 /**
  * One LSTM step over m rows (ONNX LSTM, default activations, no peepholes):
  *   i, o, f, g = gates of [x | h];  c' = sigmoid(f) * c + sigmoid(i) * tanh(g);
  *   h' = sigmoid(o) * tanh(c')
- * x has kx columns, h and c have `hidden`. Weights interleave the gates: per 4 units
- * a panel [i i i i g g g g] and a panel [f f f f o o o o], each 8 biases (input and
- * recurrent bias added) and (kx + hidden) x 8 weights. hOut and cOut rows must not
+ * x has kx columns, h and c have `hidden`. Weights, each ceil(hidden / 8) panels of 8 units
+ * over [x | h]: i, g, f, o; input and recurrent bias added. hOut and cOut rows must not
  * overlap any input row.
  */
 export function lstm_step_f32(
@@ -28,7 +27,7 @@ export function lstm_units_f32(
   m: i32, hidden: i32, first: i32, units: i32, kx: i32, xRows: usize, hRows: usize, cRows: usize,
   w: usize, hOutRows: usize, cOutRows: usize
 ): void {
-  const all = ((hidden + 3) >> 2) << 1;
+  const gateBytes = <usize>((hidden + 7) >> 3) * packedBytesOf(kx + hidden);
   if (!ASC_NO_ASSERT) {
     const bytes = <usize>units << 2;
     checkUnits(hidden, first, units);
@@ -38,9 +37,14 @@ export function lstm_units_f32(
     checkRows(cRows, m, bytes);
     checkRows(hOutRows, m, bytes);
     checkRows(cOutRows, m, bytes);
-    checkPacked(w, all, packedBytesOf(kx + hidden));
+    checkPacked(w, 4, gateBytes);
   }
   reads(kx, xRows, hidden, hRows, 1);
-  writesPairs(units, 4, op.PRODUCT, op.LSTM, cOutRows, cRows, hOutRows);
-  sweepPacked(m, first >> 1, ((units + 3) >> 2) << 1, all, w);
+  gate(m, hidden, first, units, w, 4, cOutRows);
+  gate(m, hidden, first, units, w + gateBytes, 4, hOutRows);
+  opened(m, units, cOutRows, hOutRows);
+  gate(m, hidden, first, units, w + 2 * gateBytes, 4, hOutRows);
+  remembered(m, units, hOutRows, cRows, cOutRows);
+  gate(m, hidden, first, units, w + 3 * gateBytes, 4, hOutRows);
+  opened(m, units, hOutRows, cOutRows);
 }

@@ -28,24 +28,27 @@ import { exp4, weigh } from "./exponentials";
   return f32x4.pmin(f32x4.pmax(result, f32x4.neg(unit)), unit);
 }
 
-// @ts-ignore: decorator
-@inline export function tanh4(x: v128): v128 {
+export function tanh4(x: v128): v128 {
   return tanhWith(
     x, constant(13), constant(12), constant(17), constant(16), constant(15), constant(14),
     constant(21), constant(20), constant(19), constant(18), one()
   );
 }
 
-/** tanh4 of the first n & -8 floats: two vectors a turn, and the constants in locals. */
-export function tanhBody(n: i32, a: usize, out: usize): void {
+/** out = tanh(a), or out *= tanh(a), of the first n & -8 floats: two vectors a turn, and the constants in locals. */
+export function tanhBody(n: i32, a: usize, out: usize, multiplies: bool): void {
   const low = constant(13), high = constant(12);
   const a3 = constant(17), a2 = constant(16), a1 = constant(15), a0 = constant(14);
   const d3 = constant(21), d2 = constant(20), d1 = constant(19), d0 = constant(18);
   const unit = one();
   for (const end = a + (<usize>(n & -8) << 2); a < end; a += 32, out += 32) {
     const x = v128.load(a), y = v128.load(a, 16);
-    const first = tanhWith(x, low, high, a3, a2, a1, a0, d3, d2, d1, d0, unit);
-    const second = tanhWith(y, low, high, a3, a2, a1, a0, d3, d2, d1, d0, unit);
+    let first = tanhWith(x, low, high, a3, a2, a1, a0, d3, d2, d1, d0, unit);
+    let second = tanhWith(y, low, high, a3, a2, a1, a0, d3, d2, d1, d0, unit);
+    if (multiplies) {
+      first = f32x4.mul(v128.load(out), first);
+      second = f32x4.mul(v128.load(out, 16), second);
+    }
     v128.store(out, first);
     v128.store(out, second, 16);
   }
@@ -55,8 +58,7 @@ export function tanhBody(n: i32, a: usize, out: usize): void {
  * erf, 3 ulp: x + x p(x^2) below 1, 1 - e^-r(|x|) above, where e^-r is small and its
  * error smaller still.
  */
-// @ts-ignore: decorator
-@inline export function erf4(x: v128): v128 {
+export function erf4(x: v128): v128 {
   const a = f32x4.abs(x);
   const t = f32x4.mul(a, a);
   let p = f32x4.add(f32x4.mul(constant(29), t), constant(28));
@@ -79,8 +81,7 @@ export function tanhBody(n: i32, a: usize, out: usize): void {
 }
 
 /** x (1 + erf(x / sqrt 2)) / 2 (Hendrycks, Gimpel 2016), 2^-22 of |x|. */
-// @ts-ignore: decorator
-@inline export function gelu4(x: v128): v128 {
+export function gelu4(x: v128): v128 {
   const twice = f32x4.add(one(), erf4(f32x4.mul(x, constant(38))));
   return weigh(f32x4.mul(x, constant(39)), twice);
 }

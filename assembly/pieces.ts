@@ -8,14 +8,15 @@
 // fewer), each the 8 biases of each panel, then piece after piece the panels' pieceStepsOf(K) x 8
 // weights. What the last piece has beyond K is 0. Of shorter K panels are whole (sweep.ts).
 import { blocked, blockedRows, MIN_PANELS } from "./blocked";
-import { op } from "./epilogue";
+import { op } from "./op";
 import {
-  allK, beginBytes, beginColumns, beginRows, beginSegment, extra, inPieces, k1, k2, n, nextRows, op0, op1, p0, p1, p2,
-  reads, rows1, rows2, starts, units, unitsOf, walks, writes, writesPairs
+  allK, beginBytes, beginColumns, beginRows, beginSegment, code, extra, inPieces, k1, k2, late, n, nextRows, p0, p1, p2,
+  reads, rows1, rows2, starts, walks, writes
 } from "./job";
 import { scratch } from "./scratch";
-import { direct, FAR_BYTES, panelBytesOf, STREAM_BYTES, sweep } from "./sweep";
+import { direct, FAR_BYTES, panelBytesOf, STREAM_BYTES, wholePanels } from "./sweep";
 import { tile_1x32 } from "./tiles";
+import { activateRows } from "./unary";
 
 /** Panels up to this length are whole. */
 const WHOLE_STEPS = 640;
@@ -63,14 +64,20 @@ export function packedBytesOf(k: i32): usize {
 }
 
 /**
- * m rows against panels first.. of `all` at w, `panels` of them (`first` is even where they go in pairs); see sweep().
+ * m rows against panels first.. of `all` at w, `panels` of them; see sweep(). matrices: how many of this size the rows
+ * meet one after the other, as a cell's gates.
  */
-export function sweepPacked(m: i32, first: i32, panels: i32, all: i32, w: usize): void {
+export function sweepPacked(m: i32, first: i32, panels: i32, all: i32, w: usize, matrices: i32): void {
   const k = allK();
-  const length = pieceStepsOf(k);
   const packed = packedBytesOf(k);
-  if (length == k) return sweep(m, panels, w + <usize>first * packed);
-  const bytes = <usize>panels * packed;
+  const bytes = <usize>(panels * matrices) * packed;
+  if (pieceStepsOf(k) == k) wholePanels(m, panels, w + <usize>first * packed, packed, bytes);
+  else sweepPieces(m, first, panels, all, w, packed, bytes);
+  if (late) activateRows(late, m, p0, 0, n);
+}
+
+function sweepPieces(m: i32, first: i32, panels: i32, all: i32, w: usize, packed: usize, bytes: usize): void {
+  const length = pieceStepsOf(allK());
   const done = blockedRows(m, panels, bytes > STREAM_BYTES);
   const end = first + panels;
   const pieceBytes = <usize>length << 5;
@@ -87,7 +94,7 @@ export function sweepPacked(m: i32, first: i32, panels: i32, all: i32, w: usize)
     const biases = w + <usize>group * packed + (<usize>(p - group) << 5);
     // Tiles take a panel to begin with its biases.
     const weights = w + <usize>group * packed + (<usize>(size - 1) << 5) + <usize>(p - group) * pieceBytes;
-    const col = unitsOf(p - first);
+    const col = (p - first) << 3;
     const gap = <usize>(size - 1) * pieceBytes;
     const rows = some < MIN_PANELS ? 0 : done;
     starts(32, 0);
@@ -111,7 +118,7 @@ export function sweepPacked(m: i32, first: i32, panels: i32, all: i32, w: usize)
  * in ascending order.
  */
 function apart(groups: i32, w: usize, groupBytes: usize, length: i32): void {
-  const columns = n, even = op0, odd = op1, outputs = units, table0 = p0, table1 = p1, table2 = p2;
+  const columns = n, ending = code + late, table0 = p0, table1 = p1, table2 = p2;
   const far = groupBytes * groups;
   const table = scratch + STREAMS * ROW_BYTES;
   store<u32>(table, <u32>scratch);
@@ -130,11 +137,9 @@ function apart(groups: i32, w: usize, groupBytes: usize, length: i32): void {
         if (left > 0) {
           writes(i32.MAX_VALUE, op.NONE, table, 0, 0);
         } else {
-          writesPairs(columns, outputs, even, odd, table0, table1, table2);
-          col = unitsOf(group * GROUP_PANELS + p);
-          colsFar = unitsOf(groups * GROUP_PANELS);
-          const code = p & 1 ? odd : even;
-          writesPairs(columns, outputs, code, code, table0, table1, table2);
+          writes(columns, ending, table0, table1, table2);
+          col += group * GROUP_PANELS << 3;
+          colsFar *= groups;
         }
         tile_1x32(0, weights, far, start, startsFar, colsFar, col);
         weights += <usize>length << 5;
@@ -145,14 +150,14 @@ function apart(groups: i32, w: usize, groupBytes: usize, length: i32): void {
       pass(some);
     }
   }
-  writesPairs(columns, outputs, even, odd, table0, table1, table2);
+  writes(columns, ending, table0, table1, table2);
 }
 
 /** Rows first..m - 1 against the pieces of `panels` panels, the first ones at w. */
 function pieceByPiece(
   first: i32, m: i32, panels: i32, w: usize, length: i32, gap: usize, biases: usize, col: i32, bytes: usize
 ): void {
-  const columns = n, even = op0, odd = op1, outputs = units, table0 = p0, table1 = p1, table2 = p2;
+  const columns = n, ending = code + late, table0 = p0, table1 = p1, table2 = p2;
   const sums = scratch;
   const table = scratch + BLOCK_ROWS * ROW_BYTES;
   for (let i = 0; i < m - first; ++i) {
@@ -168,7 +173,7 @@ function pieceByPiece(
     left -= some;
     walks(beginSegment, beginRows, beginColumns, beginBytes, some);
     if (left == 0) {
-      writesPairs(columns, outputs, even, odd, table0, table1, table2);
+      writes(columns, ending, table0, table1, table2);
       direct(first, m, panels, w, pieceBytes, start, col, bytes);
       return;
     }

@@ -1,5 +1,5 @@
 import { checkArray, checkLeast, checkPacked, checkRows } from "./checks";
-import { op } from "./epilogue";
+import { op } from "./op";
 import { reads, writes } from "./job";
 import { row } from "./simd";
 import { packedBytesOf, sweepPacked } from "./pieces";
@@ -30,7 +30,7 @@ export function projection_argmax_f32(
   }
   reads(k, aRows, 0, 0, 0);
   writes(n, op.ARGMAX, idOutRows, logitsRows, bestOut);
-  sweepPacked(m, 0, panels, panels, w);
+  sweepPacked(m, 0, panels, panels, w, 1);
 }
 
 /** Writes the i32 column of each row's greatest element to address idOutRows[i]; ties and NaN as in projection_argmax_f32. */

@@ -4,7 +4,7 @@
 // which is exact for them in every engine, for 8 bits in some (q8_bytes.ts); 8 bits (levels = 255)
 // have ONNX's semantics.
 import { checkLeast, checkPacked, checkRows } from "./checks";
-import { isActivation } from "./epilogue";
+import { isActivation } from "./op";
 import { PANEL_HEADER, q8, quantize8, storeBytes } from "./q8_epilogue";
 import { checkExceptions } from "./q8_exceptions";
 import { requantizes, writesQ8 } from "./q8_job";

@@ -2,8 +2,9 @@
 // its own scale, so that a row never depends on its batch. A gate's sum is that of two products of
 // gemm_q8_f32, act none, x's first; what becomes of it is the f32 cells'.
 import { checkLeast, checkPacked, checkRows, checkSpan, checkUnits } from "./checks";
-import { op } from "./epilogue";
-import { writes, writesPairs } from "./job";
+import { opened, remembered } from "./gates";
+import { late, n, p0, writes } from "./job";
+import { op } from "./op";
 import { checkQ8Panel, checkQ8Rows } from "./q8";
 import { q8 } from "./q8_epilogue";
 import { keepsParts, PART_BYTES, readsQ8, streams, writesQ8 } from "./q8_job";
@@ -12,6 +13,7 @@ import {
 } from "./q8_sweep";
 import { PACKED_ROWS } from "./q8_tiles";
 import { STREAM_BYTES } from "./sweep";
+import { activateRows } from "./unary";
 
 /** Bytes of the scratch memory that the int8 cells need. */
 export function cell_q8_scratch_bytes(): i32 {
@@ -48,12 +50,29 @@ export function lstm_units_q8(
     checkRows(cRows, m, bytes);
     checkRows(hOutRows, m, bytes);
     checkRows(cOutRows, m, bytes);
-    const panels = ((hidden + 3) >> 2) << 1;
+    const panels = ((hidden + 7) >> 3) << 2;
     checkPacked(w, panels, both);
     if (seven) checkPanels(w, panels, kx, hidden);
   }
-  writesPairs(units, 4, op.PRODUCT, op.LSTM, cOutRows, cRows, hOutRows);
-  ofBoth(m, ((units + 3) >> 2) << 1, kx, hidden, seven, xRows, hRows, w + <usize>(first >> 1) * both, scratch);
+  const gateBytes = <usize>((hidden + 7) >> 3) * both;
+  const panels = (units + 7) >> 3;
+  w += <usize>(first >> 3) * both;
+  streams(gateBytes * 4 > STREAM_BYTES);
+  const block = blockRows(kx + hidden, seven);
+  for (let begin = 0; begin < m; begin += block) {
+    const rows = min(block, m - begin);
+    const at = <usize>begin << 2;
+    const ofX = packBoth(rows, at, kx, hidden, seven, xRows, hRows);
+    writes(units, op.NONE, cOutRows, 0, 0);
+    gate(rows, at, panels, kx, hidden, seven, xRows, hRows, w, scratch, ofX);
+    writes(units, op.NONE, hOutRows, 0, 0);
+    gate(rows, at, panels, kx, hidden, seven, xRows, hRows, w + gateBytes, scratch, ofX);
+    opened(rows, units, cOutRows + at, hOutRows + at);
+    gate(rows, at, panels, kx, hidden, seven, xRows, hRows, w + 2 * gateBytes, scratch, ofX);
+    remembered(rows, units, hOutRows + at, cRows + at, cOutRows + at);
+    gate(rows, at, panels, kx, hidden, seven, xRows, hRows, w + 3 * gateBytes, scratch, ofX);
+    opened(rows, units, hOutRows + at, cOutRows + at);
+  }
 }
 
 /**
@@ -103,53 +122,70 @@ export function gru_units_q8(
   writes(units, op.SCALE, hOutRows, 0, 0);
   ofOne(m, panels, hidden, seven, hRows, w + skipped * overH);
   w += all * overH;
-  writes(units, op.CANDIDATE, hOutRows, 0, 0);
+  writes(units, op.TANH | op.RESIDUAL, hOutRows, hOutRows, 0);
   ofOne(m, panels, kx, seven, xRows, w + skipped * overX);
   w += all * overX;
   writes(units, op.BLEND, hOutRows, stateRows, 0);
   ofBoth(m, panels, kx, hidden, seven, xRows, hRows, w + skipped * both, scratch);
 }
 
+/** A gate of x and h. */
+function ofBoth(
+  m: i32, panels: i32, kx: i32, hidden: i32, seven: i32, xRows: usize, hRows: usize, w: usize, scratch: usize
+): void {
+  streams(<usize>panels * (q8PanelBytes(kx) + q8PanelBytes(hidden)) > STREAM_BYTES);
+  const block = blockRows(kx + hidden, seven);
+  for (let begin = 0; begin < m; begin += block) {
+    const rows = min(block, m - begin);
+    const at = <usize>begin << 2;
+    const ofX = packBoth(rows, at, kx, hidden, seven, xRows, hRows);
+    gate(rows, at, panels, kx, hidden, seven, xRows, hRows, w, scratch, ofX);
+  }
+  if (late) activateRows(late, m, p0, 0, n);
+}
+
+/** Packs a block's rows of x and h, as tiles want them; returns the bytes that x's take. */
+function packBoth(
+  rows: i32, at: usize, kx: i32, hidden: i32, seven: i32, xRows: usize, hRows: usize
+): usize {
+  readsQ8(kx, xRows, 0);
+  const ofX = packBlock(rows, at, seven, 0);
+  readsQ8(hidden, hRows, 0);
+  packBlock(rows, at, seven, ofX);
+  return ofX;
+}
+
 /**
- * Gates of x and h: x's sums wait in scratch memory for h's. A tile's rows pass a group of panels, x
+ * Sums of a gate and a block: x's wait in scratch memory for h's. A tile's rows pass a group of panels, x
  * and h in turn as weights lie, before the next tile's do; a single row several panels at a time
  * where its tiles take so many.
  */
-function ofBoth(
-  m: i32, panels: i32, kx: i32, hidden: i32, seven: i32, xRows: usize, hRows: usize, w: usize, scratch: usize
+function gate(
+  all: i32, start: usize, panels: i32, kx: i32, hidden: i32, seven: i32, xRows: usize, hRows: usize, w: usize,
+  scratch: usize, ofX: usize
 ): void {
   const overX = q8PanelBytes(kx);
   const stride = overX + q8PanelBytes(hidden);
   const group = groupPanels(stride, seven);
-  streams(<usize>panels * stride > STREAM_BYTES);
   const tall = tileRows();
-  const block = blockRows(kx + hidden, seven);
-  for (let first = 0; first < m; first += block) {
-    const all = min(block, m - first);
-    const start = <usize>first << 2;
-    readsQ8(kx, xRows, stride);
-    const ofX = packBlock(all, start, seven, 0);
-    readsQ8(hidden, hRows, stride);
-    packBlock(all, start, seven, ofX);
-    for (let p = 0; p < panels; p += group) {
-      const stop = min(panels, p + group);
-      for (let i = 0; i < all; i += tall) {
-        const rows = min(tall, all - i);
-        const at = <usize>(first + i) << 2;
-        const most = rows == 1 && takesPanels() ? FEW_PANELS : 1;
-        for (let q = p; q < stop; q += most) {
-          const count = min(most, stop - q);
-          keepsParts(scratch, at, q << 3);
-          const panel = w + <usize>q * stride;
-          readsQ8(kx, xRows, stride);
-          readsBlock(all, start, 0);
-          writesQ8(panels << 3, q8.PART, 0);
-          tilesQ8(rows, at, count, panel, q << 3, seven);
-          readsQ8(hidden, hRows, stride);
-          readsBlock(all, start, ofX);
-          writesQ8(panels << 3, q8.BOTH, 0);
-          tilesQ8(rows, at, count, panel + overX, q << 3, seven);
-        }
+  for (let p = 0; p < panels; p += group) {
+    const stop = min(panels, p + group);
+    for (let i = 0; i < all; i += tall) {
+      const rows = min(tall, all - i);
+      const at = start + (<usize>i << 2);
+      const most = rows == 1 && takesPanels() ? FEW_PANELS : 1;
+      for (let q = p; q < stop; q += most) {
+        const count = min(most, stop - q);
+        keepsParts(scratch, at, q << 3);
+        const panel = w + <usize>q * stride;
+        readsQ8(kx, xRows, stride);
+        readsBlock(all, start, 0);
+        writesQ8(panels << 3, q8.PART, 0);
+        tilesQ8(rows, at, count, panel, q << 3, seven);
+        readsQ8(hidden, hRows, stride);
+        readsBlock(all, start, ofX);
+        writesQ8(panels << 3, q8.BOTH, 0);
+        tilesQ8(rows, at, count, panel + overX, q << 3, seven);
       }
     }
   }
@@ -159,6 +195,7 @@ function ofBoth(
 function ofOne(m: i32, panels: i32, k: i32, seven: i32, rows: usize, w: usize): void {
   writesQ8(panels << 3, q8.GATE, 0);
   sweepQ8(m, k, seven, rows, w);
+  if (late) activateRows(late, m, p0, 0, n);
 }
 
 function check(

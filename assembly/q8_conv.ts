@@ -4,7 +4,7 @@
 // a pixel are few beside the products made of them, rows need no multiple of 4 channels, and chains of
 // 16 bits pass from tap to tap. Padding is the image's zero point, which stands for 0.
 import { checkPacked, checkRows, checkSpan } from "./checks";
-import { isActivation } from "./epilogue";
+import { isActivation } from "./op";
 import { checkShape, image } from "./image";
 import { checkQ8Panel, checkQ8Rows, q8RowBytes, seal } from "./q8";
 import { depthwiseQ8, depthwiseQ8Bytes, depthwiseQ8ScratchBytes, isDepthwise } from "./q8_depthwise";

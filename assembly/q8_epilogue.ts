@@ -5,8 +5,8 @@
 // columns each, i32 (sum v - K weightZero), i32 weightZero, f32 weightScale, f32 bias, and
 // the list of q8_exceptions.ts; then, for every step, 4 numbers of k, 4 bytes of each column.
 import { shifter } from "./constants";
-import { activate, complete, op, relu4 } from "./epilogue";
-import { op0, op1, units } from "./job";
+import { activate, finish, relu4 } from "./epilogue";
+import { op } from "./op";
 import {
   HEADER_BYTES, headers, HIGH_BYTES, highSums, kind, n, ofPart, outRows, part, PART_BYTES, partSums, qRows, scale, zero
 } from "./q8_job";
@@ -85,7 +85,8 @@ export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32)
 }
 
 /** Keeps sums of a cell, or hands them to the f32 cells' epilogue. */
-function gate(lo: v128, hi: v128, at: usize, col: i32): void {
+// @ts-ignore: decorator
+@inline function gate(lo: v128, hi: v128, at: usize, col: i32): void {
   const kept = partSums + (at * (PART_BYTES >> 2)) + (<usize>col << 2);
   if (kind == q8.PART) {
     v128.store(kept, lo);
@@ -96,8 +97,7 @@ function gate(lo: v128, hi: v128, at: usize, col: i32): void {
     lo = f32x4.add(v128.load(kept), lo);
     hi = f32x4.add(v128.load(kept, 16), hi);
   }
-  if (op0 == op1) complete(op0, lo, hi, at, col);
-  else complete(col & 8 ? op1 : op0, lo, hi, at, (col >> 4) * units);
+  finish(lo, hi, at, col);
 }
 
 /** Out of reach of every zero point, and small enough to be shifted. */

@@ -6,8 +6,7 @@
 // group of panels after the other, and the group stays in cache while the block's tiles
 // pass. Which tile takes a row is free to choose: all tiles give the same bits.
 import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from "./blocked";
-import { lateActivation } from "./epilogue";
-import { allK, n, op0, op1, p0, panelStarts, starts, steps, units, unitsOf } from "./job";
+import { allK, late, n, p0, panelStarts, starts, steps } from "./job";
 import { touch } from "./touch";
 import {
   tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
@@ -49,14 +48,15 @@ const NEAR_BYTES: usize = 12 << 20;
   return 32 + (<usize>k << 5);
 }
 
-/**
- * `panels` panels at w against m rows. What they read and what becomes of the sums was said
- * before, by reads() and writes() or writesPairs() of job.ts; after writesPairs() with two
- * codes `panels` is even.
- */
+/** `panels` panels at w against m rows. What they read and what becomes of the sums was said before, in job.ts. */
 export function sweep(m: i32, panels: i32, w: usize): void {
   const panelBytes = panelBytesOf(allK());
-  const bytes = <usize>panels * panelBytes;
+  wholePanels(m, panels, w, panelBytes, <usize>panels * panelBytes);
+  if (late) activateRows(late, m, p0, 0, n);
+}
+
+/** The same but for late activations; bytes: as in direct(). */
+export function wholePanels(m: i32, panels: i32, w: usize, panelBytes: usize, bytes: usize): void {
   starts(panelBytes, 0);
   const done = blockedRows(m, panels, bytes > STREAM_BYTES);
   if (done == 0) {
@@ -71,7 +71,7 @@ export function sweep(m: i32, panels: i32, w: usize): void {
     if (rows > 0) blocked(rows, group, w, panelBytes, w, col);
     direct(rows, m, group, w, panelBytes, w, col, <usize>group * panelBytes);
     w += <usize>group * panelBytes;
-    col += unitsOf(group);
+    col += group << 3;
   }
 }
 
@@ -82,11 +82,11 @@ export function sweep(m: i32, panels: i32, w: usize): void {
 export function direct(
   first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, start: usize, firstCol: i32, bytes: usize
 ): void {
-  if (m - first == 1 && bytes > FAR_BYTES && op0 == op1) {
+  if (m - first == 1 && bytes > FAR_BYTES) {
     apart(<usize>first << 2, panels, w, panelBytes, start, firstCol);
     return;
   }
-  if (m - first == 2 && bytes > FAR_BYTES && bytes <= NEAR_BYTES && op0 == op1) {
+  if (m - first == 2 && bytes > FAR_BYTES && bytes <= NEAR_BYTES) {
     pairApart(<usize>first << 2, panels, w, panelBytes, start, firstCol);
     return;
   }
@@ -110,7 +110,7 @@ export function direct(
         tall(rows - lead, at + (<usize>lead << 2), few, panel, panelBytes, from, col);
         panel += panelBytes * few;
         from += panelStarts * few;
-        col += unitsOf(few);
+        col += few << 3;
       }
     }
   }
@@ -137,15 +137,15 @@ function leadRows(rows: i32): i32 {
 function apart(at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, col: i32): void {
   const quarter = panels / GROUP_PANELS;
   for (let p = 0; p < quarter; ++p) {
-    tile_1x32(at, w, panelBytes * quarter, start, panelStarts * quarter, units * quarter, col);
+    tile_1x32(at, w, panelBytes * quarter, start, panelStarts * quarter, quarter << 3, col);
     w += panelBytes;
     start += panelStarts;
-    col += units;
+    col += 8;
   }
   const done = quarter * (GROUP_PANELS - 1);
   tall(
     1, at, panels - quarter * GROUP_PANELS, w + panelBytes * done, panelBytes, start + panelStarts * done,
-    col + units * done
+    col + (done << 3)
   );
 }
 
@@ -153,12 +153,12 @@ function apart(at: usize, panels: i32, w: usize, panelBytes: usize, start: usize
 function pairApart(at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, col: i32): void {
   const half = panels >> 1;
   for (let p = 0; p < half; ++p) {
-    tile_2x16(at, w, panelBytes * half, start, panelStarts * half, units * half, col);
+    tile_2x16(at, w, panelBytes * half, start, panelStarts * half, half << 3, col);
     w += panelBytes;
     start += panelStarts;
-    col += units;
+    col += 8;
   }
-  across(2, at, panels & 1, w + panelBytes * half, panelBytes, start + panelStarts * half, col + units * half);
+  across(2, at, panels & 1, w + panelBytes * half, panelBytes, start + panelStarts * half, col + (half << 3));
 }
 
 /** Rows in the tallest tiles, what is left in one of its height or, one row or two, in wide ones. */
@@ -168,44 +168,41 @@ function tall(rows: i32, at: usize, panels: i32, w: usize, panelBytes: usize, st
   }
   if (rows == 2 && (panels & 1) == 0) {
     for (; panels > 0; panels -= 2) {
-      tile_2x16(at, w, panelBytes, start, panelStarts, units, col);
+      tile_2x16(at, w, panelBytes, start, panelStarts, 8, col);
       w += panelBytes * 2;
       start += panelStarts * 2;
-      col += unitsOf(2);
+      col += 16;
     }
   } else if (rows == 1 && panels == GROUP_PANELS) {
-    tile_1x32(at, w, panelBytes, start, panelStarts, units, col);
+    tile_1x32(at, w, panelBytes, start, panelStarts, 8, col);
   } else if (rows > 0) {
     across(rows, at, panels, w, panelBytes, start, col);
   }
 }
 
-/** One tile against panel after panel (the first of even number): its rows are read once for all of them. */
+/** One tile against panel after panel: its rows are read once for all of them. */
 function across(
-  height: i32, at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, firstCol: i32
+  height: i32, at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, col: i32
 ): void {
-  const late = op0 == op1 ? lateActivation(op0) : 0;
-  let col = firstCol;
-  for (let p = 0; p < panels; ++p) {
-    tile(height, at, w, start, (p & 1 ? op1 : op0) - late, col);
+  for (; panels > 0; --panels) {
+    tile(height, at, w, start, col);
     w += panelBytes;
     start += panelStarts;
-    if (op0 == op1 || p & 1) col += units;
+    col += 8;
   }
-  if (late && panels > 0) activateRows(late, height, p0 + at, firstCol, min(col, n));
 }
 
 /** Up to tileRows() rows against one panel. */
 // @ts-ignore: decorator
-@inline function tile(height: i32, at: usize, w: usize, start: usize, code: i32, col: i32): void {
+@inline function tile(height: i32, at: usize, w: usize, start: usize, col: i32): void {
   if (RELAXED_MADD) {
-    if (height == 6) return tile_6x8(at, w, start, code, col);
+    if (height == 6) return tile_6x8(at, w, start, col);
   }
   switch (height) {
-    case 5: return tile_5x8(at, w, start, code, col);
-    case 4: return tile_4x8(at, w, start, code, col);
-    case 3: return tile_3x8(at, w, start, code, col);
-    case 2: return tile_2x8(at, w, start, code, col);
-    default: tile_1x8(at, w, start, code, col);
+    case 5: return tile_5x8(at, w, start, col);
+    case 4: return tile_4x8(at, w, start, col);
+    case 3: return tile_3x8(at, w, start, col);
+    case 2: return tile_2x8(at, w, start, col);
+    default: tile_1x8(at, w, start, col);
   }
 }

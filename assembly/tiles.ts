@@ -7,13 +7,12 @@
 // neighbours.
 //
 // at: byte offset of the first row's entry in every row table; col: the first output's column.
-// w: 32 bytes before the first panel's weights; the others follow `stride` bytes and, if they
-// finish alike, `outputs` columns apart. start: what the first panel's sums in row 0 start from; the
-// other panels' lie `starts` bytes apart. A single panel finishes with `code`, several with the job's
-// op0 and op1 in turn. What is the same for all tiles of a sweep stands in job.ts.
+// w: 32 bytes before the first panel's weights; the others follow `stride` bytes and
+// `outputs` columns apart. start: what the first panel's sums in row 0 start from; the
+// other panels' lie `starts` bytes apart. What is the same for all tiles of a sweep stands in job.ts.
 import { finish } from "./epilogue";
 import {
-  beginBytes, beginColumns, beginRows, beginSegment, k2, nextRows, op0, op1, pieceGap, pieceSteps, rowStarts, steps
+  beginBytes, beginColumns, beginRows, beginSegment, k2, nextRows, pieceGap, pieceSteps, rowStarts, steps
 } from "./job";
 import { mac } from "./simd";
 
@@ -89,16 +88,16 @@ export function tile_1x32(at: usize, w: usize, stride: usize, start: usize, star
       ++segment;
     }
   }
-  finish(op0, lo00, hi00, at, col);
-  col += op0 == op1 ? outputs : 0;
-  finish(op1, lo01, hi01, at, col);
+  finish(lo00, hi00, at, col);
   col += outputs;
-  finish(op0, lo02, hi02, at, col);
-  col += op0 == op1 ? outputs : 0;
-  finish(op1, lo03, hi03, at, col);
+  finish(lo01, hi01, at, col);
+  col += outputs;
+  finish(lo02, hi02, at, col);
+  col += outputs;
+  finish(lo03, hi03, at, col);
 }
 
-export function tile_1x8(at: usize, w: usize, start: usize, code: i32, col: i32): void {
+export function tile_1x8(at: usize, w: usize, start: usize, col: i32): void {
   let w0 = w;
   start += (at >> 2) * rowStarts;
   let lo00 = v128.load(start), hi00 = v128.load(start, 16);
@@ -145,7 +144,7 @@ export function tile_1x8(at: usize, w: usize, start: usize, code: i32, col: i32)
       ++segment;
     }
   }
-  finish(code, lo00, hi00, at, col);
+  finish(lo00, hi00, at, col);
 }
 
 export function tile_2x16(at: usize, w: usize, stride: usize, start: usize, starts: usize, outputs: i32, col: i32): void {
@@ -236,14 +235,14 @@ export function tile_2x16(at: usize, w: usize, stride: usize, start: usize, star
       ++segment;
     }
   }
-  finish(op0, lo00, hi00, at, col);
-  finish(op0, lo10, hi10, at + 4, col);
-  col += op0 == op1 ? outputs : 0;
-  finish(op1, lo01, hi01, at, col);
-  finish(op1, lo11, hi11, at + 4, col);
+  finish(lo00, hi00, at, col);
+  finish(lo10, hi10, at + 4, col);
+  col += outputs;
+  finish(lo01, hi01, at, col);
+  finish(lo11, hi11, at + 4, col);
 }
 
-export function tile_2x8(at: usize, w: usize, start: usize, code: i32, col: i32): void {
+export function tile_2x8(at: usize, w: usize, start: usize, col: i32): void {
   let w0 = w;
   start += (at >> 2) * rowStarts;
   let lo00 = v128.load(start), hi00 = v128.load(start, 16);
@@ -300,11 +299,11 @@ export function tile_2x8(at: usize, w: usize, start: usize, code: i32, col: i32)
       ++segment;
     }
   }
-  finish(code, lo00, hi00, at, col);
-  finish(code, lo10, hi10, at + 4, col);
+  finish(lo00, hi00, at, col);
+  finish(lo10, hi10, at + 4, col);
 }
 
-export function tile_3x8(at: usize, w: usize, start: usize, code: i32, col: i32): void {
+export function tile_3x8(at: usize, w: usize, start: usize, col: i32): void {
   let w0 = w;
   start += (at >> 2) * rowStarts;
   let lo00 = v128.load(start), hi00 = v128.load(start, 16);
@@ -391,12 +390,12 @@ export function tile_3x8(at: usize, w: usize, start: usize, code: i32, col: i32)
       ++segment;
     }
   }
-  finish(code, lo00, hi00, at, col);
-  finish(code, lo10, hi10, at + 4, col);
-  finish(code, lo20, hi20, at + 8, col);
+  finish(lo00, hi00, at, col);
+  finish(lo10, hi10, at + 4, col);
+  finish(lo20, hi20, at + 8, col);
 }
 
-export function tile_4x8(at: usize, w: usize, start: usize, code: i32, col: i32): void {
+export function tile_4x8(at: usize, w: usize, start: usize, col: i32): void {
   let w0 = w;
   start += (at >> 2) * rowStarts;
   let lo00 = v128.load(start), hi00 = v128.load(start, 16);
@@ -495,13 +494,13 @@ export function tile_4x8(at: usize, w: usize, start: usize, code: i32, col: i32)
       ++segment;
     }
   }
-  finish(code, lo00, hi00, at, col);
-  finish(code, lo10, hi10, at + 4, col);
-  finish(code, lo20, hi20, at + 8, col);
-  finish(code, lo30, hi30, at + 12, col);
+  finish(lo00, hi00, at, col);
+  finish(lo10, hi10, at + 4, col);
+  finish(lo20, hi20, at + 8, col);
+  finish(lo30, hi30, at + 12, col);
 }
 
-export function tile_5x8(at: usize, w: usize, start: usize, code: i32, col: i32): void {
+export function tile_5x8(at: usize, w: usize, start: usize, col: i32): void {
   let w0 = w;
   start += (at >> 2) * rowStarts;
   let lo00 = v128.load(start), hi00 = v128.load(start, 16);
@@ -604,14 +603,14 @@ export function tile_5x8(at: usize, w: usize, start: usize, code: i32, col: i32)
       ++segment;
     }
   }
-  finish(code, lo00, hi00, at, col);
-  finish(code, lo10, hi10, at + 4, col);
-  finish(code, lo20, hi20, at + 8, col);
-  finish(code, lo30, hi30, at + 12, col);
-  finish(code, lo40, hi40, at + 16, col);
+  finish(lo00, hi00, at, col);
+  finish(lo10, hi10, at + 4, col);
+  finish(lo20, hi20, at + 8, col);
+  finish(lo30, hi30, at + 12, col);
+  finish(lo40, hi40, at + 16, col);
 }
 
-export function tile_6x8(at: usize, w: usize, start: usize, code: i32, col: i32): void {
+export function tile_6x8(at: usize, w: usize, start: usize, col: i32): void {
   let w0 = w;
   start += (at >> 2) * rowStarts;
   let lo00 = v128.load(start), hi00 = v128.load(start, 16);
@@ -734,12 +733,12 @@ export function tile_6x8(at: usize, w: usize, start: usize, code: i32, col: i32)
       ++segment;
     }
   }
-  finish(code, lo00, hi00, at, col);
-  finish(code, lo10, hi10, at + 4, col);
-  finish(code, lo20, hi20, at + 8, col);
-  finish(code, lo30, hi30, at + 12, col);
-  finish(code, lo40, hi40, at + 16, col);
-  finish(code, lo50, hi50, at + 20, col);
+  finish(lo00, hi00, at, col);
+  finish(lo10, hi10, at + 4, col);
+  finish(lo20, hi20, at + 8, col);
+  finish(lo30, hi30, at + 12, col);
+  finish(lo40, hi40, at + 16, col);
+  finish(lo50, hi50, at + 20, col);
 }
 
 // Chunk tiles: sums[panel][r][8] += over a piece of k of a[r][k] * w[panel][k][8], for

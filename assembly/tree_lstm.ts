@@ -1,13 +1,13 @@
 // N-ary TreeLSTM cells (Tai, Socher, Manning 2015, section 3.2). Leaves see only x,
 // internal nodes only their children, as in the paper's sentiment model.
 import { checkLeast, checkPacked, checkRows, checkSpan, checkUnits } from "./checks";
-import { op } from "./epilogue";
-import { reads, writes, writesPairs } from "./job";
-import { packedBytesOf, sweepPacked } from "./pieces";
+import { gate, opened, remembered } from "./gates";
+import { reads } from "./job";
+import { packedBytesOf } from "./pieces";
 
 /**
  * Leaf: i, o, u = gates of x (kx columns); c = sigmoid(i) * tanh(u), h = sigmoid(o) * tanh(c).
- * Weights: ceil(hidden / 4) panels [i i i i u u u u], then ceil(hidden / 8) panels of o.
+ * Weights, each ceil(hidden / 8) panels of 8 units: i, u, o.
  */
 export function tree_leaf_f32(
   m: i32, hidden: i32, kx: i32, xRows: usize, w: usize, hOutRows: usize, cOutRows: usize
@@ -23,33 +23,29 @@ export function tree_leaf_units_f32(
   m: i32, hidden: i32, first: i32, units: i32, kx: i32, xRows: usize, w: usize,
   hOutRows: usize, cOutRows: usize
 ): void {
-  const allPairs = (hidden + 3) >> 2;
-  const all = (hidden + 7) >> 3;
-  const pairs = (units + 3) >> 2;
-  const panels = (units + 7) >> 3;
-  const panelBytes = packedBytesOf(kx);
+  const gateBytes = <usize>((hidden + 7) >> 3) * packedBytesOf(kx);
   if (!ASC_NO_ASSERT) {
     checkUnits(hidden, first, units);
     checkLeast(kx, 1);
     checkRows(xRows, m, <usize>kx << 2);
     checkRows(hOutRows, m, <usize>units << 2);
     checkRows(cOutRows, m, <usize>units << 2);
-    checkPacked(w, allPairs + all, panelBytes);
+    checkPacked(w, 3, gateBytes);
   }
   reads(kx, xRows, 0, 0, 0);
-  writesPairs(units, 4, op.PRODUCT, op.PRODUCT, cOutRows, 0, 0);
-  sweepPacked(m, first >> 2, pairs, allPairs, w);
-  w += <usize>allPairs * panelBytes;
-  writes(units, op.OUTPUT, cOutRows, 0, hOutRows);
-  sweepPacked(m, first >> 3, panels, all, w);
+  gate(m, hidden, first, units, w, 3, cOutRows);
+  gate(m, hidden, first, units, w + gateBytes, 3, hOutRows);
+  opened(m, units, cOutRows, hOutRows);
+  gate(m, hidden, first, units, w + 2 * gateBytes, 3, hOutRows);
+  opened(m, units, hOutRows, cOutRows);
 }
 
 /**
  * Internal node with `arity` children (1..8): gates of [h_1 | ... | h_arity];
  *   c = sigmoid(i) * tanh(u) + sum_l sigmoid(f_l) * c_l (l ascending), h = sigmoid(o) * tanh(c)
  * hRowsTables and cRowsTables: arrays of `arity` addresses of row tables, one per child.
- * Weights: ceil(hidden / 4) panels [i i i i u u u u]; for each child ceil(hidden / 8)
- * panels of its f; ceil(hidden / 8) panels of o. Output rows must not overlap input rows.
+ * Weights, each ceil(hidden / 8) panels of 8 units: i, u, f of each child, o. Output rows must
+ * not overlap input rows.
  */
 export function tree_internal_f32(
   m: i32, hidden: i32, arity: i32, hRowsTables: usize, cRowsTables: usize, w: usize,
@@ -67,11 +63,8 @@ export function tree_internal_units_f32(
   m: i32, hidden: i32, first: i32, units: i32, arity: i32, hRowsTables: usize, cRowsTables: usize,
   w: usize, hOutRows: usize, cOutRows: usize
 ): void {
-  const allPairs = (hidden + 3) >> 2;
-  const all = (hidden + 7) >> 3;
-  const pairs = (units + 3) >> 2;
-  const panels = (units + 7) >> 3;
-  const panelBytes = packedBytesOf(hidden * arity);
+  const gateBytes = <usize>((hidden + 7) >> 3) * packedBytesOf(hidden * arity);
+  const gates = 3 + arity;
   if (!ASC_NO_ASSERT) {
     const bytes = <usize>units << 2;
     checkUnits(hidden, first, units);
@@ -84,21 +77,22 @@ export function tree_internal_units_f32(
     }
     checkRows(hOutRows, m, bytes);
     checkRows(cOutRows, m, bytes);
-    checkPacked(w, allPairs + all * (arity + 1), panelBytes);
+    checkPacked(w, gates, gateBytes);
   }
   const firstRows = <usize>load<u32>(hRowsTables);
   const extra = arity - 1;
   // nextRows() takes the second child's table itself when there are two.
   const others = extra == 1 ? <usize>load<u32>(hRowsTables + 4) : hRowsTables + 4;
   reads(hidden, firstRows, hidden, others, extra);
-  writesPairs(units, 4, op.PRODUCT, op.PRODUCT, cOutRows, 0, 0);
-  sweepPacked(m, first >> 2, pairs, allPairs, w);
-  w += <usize>allPairs * panelBytes;
+  gate(m, hidden, first, units, w, gates, cOutRows);
+  w += gateBytes;
+  gate(m, hidden, first, units, w, gates, hOutRows);
+  opened(m, units, cOutRows, hOutRows);
   for (let child = 0; child < arity; ++child) {
-    writes(units, op.FORGET, cOutRows, <usize>load<u32>(cRowsTables + (<usize>child << 2)), 0);
-    sweepPacked(m, first >> 3, panels, all, w);
-    w += <usize>all * panelBytes;
+    w += gateBytes;
+    gate(m, hidden, first, units, w, gates, hOutRows);
+    remembered(m, units, hOutRows, <usize>load<u32>(cRowsTables + (<usize>child << 2)), cOutRows);
   }
-  writes(units, op.OUTPUT, cOutRows, 0, hOutRows);
-  sweepPacked(m, first >> 3, panels, all, w);
+  gate(m, hidden, first, units, w + gateBytes, gates, hOutRows);
+  opened(m, units, hOutRows, cOutRows);
 }

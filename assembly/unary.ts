@@ -1,5 +1,6 @@
 // Functions of one operand along a row.
-import { op, relu4 } from "./epilogue";
+import { relu4 } from "./epilogue";
+import { op } from "./op";
 import {
   exp4, expBody, geluTanh4, geluTanhBody, sigmoid4, sigmoidBody, silu4, siluBody
 } from "./exponentials";
@@ -38,7 +39,7 @@ export class Abs {}
 // @ts-ignore: decorator
 @inline function body<T>(n: i32, a: usize, out: usize): i32 {
   if (idof<T>() == idof<Tanh>()) {
-    tanhBody(n, a, out);
+    tanhBody(n, a, out, false);
     return n & -8;
   }
   if (idof<T>() == idof<Exp>()) expBody(n, a, out);

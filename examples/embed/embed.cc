@@ -19,7 +19,7 @@
 using namespace wabt;
 using namespace wabt::interp;
 
-constexpr uint32_t kAbiVersion = 11;
+constexpr uint32_t kAbiVersion = 12;
 constexpr uint32_t kPages = 16;
 
 [[noreturn]] static void fail(const std::string& message) {
@@ -125,11 +125,13 @@ static uint32_t gemm(Shoal& shoal) {
 
 static uint32_t lstm(Shoal& shoal) {
   const uint32_t batch = 3, hidden = 20, input = 12, steps = 10, k = input + hidden;
-  const uint32_t w = shoal.alloc(hidden / 2 * 32 * (1 + k));
+  // Panels of 8 units for each gate, filled up with zeros.
+  const uint32_t panels = (hidden + 7) / 8;
+  const uint32_t w = shoal.alloc(4 * panels * 32 * (1 + k));
   for (uint32_t unit = 0; unit < hidden; ++unit) {
     for (uint32_t gate = 0; gate < 4; ++gate) {  // i, g, f, o
-      const uint32_t panel = unit / 4 * 2 + gate / 2;
-      const uint32_t at = w + panel * 32 * (1 + k) + gate % 2 * 16 + unit % 4 * 4;
+      const uint32_t panel = gate * panels + unit / 8;
+      const uint32_t at = w + panel * 32 * (1 + k) + unit % 8 * 4;
       const uint32_t j = gate * hidden + unit;
       shoal.f32(at, value(5, j));
       for (uint32_t l = 0; l < k; ++l) shoal.f32(at + 32 * (1 + l), value(4, j * k + l) / 4);

@@ -6,7 +6,7 @@
 import { int8 } from "./int8.js";
 import { hash, hex, value } from "./numbers.js";
 
-const ABI_VERSION = 11;
+const ABI_VERSION = 12;
 const GEMM = { m: 5, n: 19, k: 37, sigmoid: 2 };
 const LSTM = { batch: 3, hidden: 20, inputSize: 12, steps: 10 };
 
@@ -71,12 +71,13 @@ export async function run(bytes) {
   function lstm() {
     const { batch, hidden, inputSize, steps } = LSTM;
     const k = inputSize + hidden;
-    // Per 4 units a panel [i i i i g g g g] and a panel [f f f f o o o o]; k runs over x, then h.
-    const w = alloc(hidden / 2 * 32 * (1 + k));
+    // Panels of 8 units for each gate, filled up with zeros; k runs over x, then h.
+    const panels = Math.ceil(hidden / 8);
+    const w = alloc(4 * panels * 32 * (1 + k));
     for (let unit = 0; unit < hidden; ++unit) {
       for (let gate = 0; gate < 4; ++gate) { // i, g, f, o
-        const panel = (unit >> 2) * 2 + (gate >> 1);
-        const at = w / 4 + panel * 8 * (1 + k) + (gate & 1) * 4 + (unit & 3);
+        const panel = gate * panels + (unit >> 3);
+        const at = w / 4 + panel * 8 * (1 + k) + (unit & 7);
         const j = gate * hidden + unit;
         f32[at] = value(5, j);
         for (let l = 0; l < k; ++l) {

@@ -84,7 +84,7 @@ Deno.test("packGemm() lays a long K in pieces, 16 panels' at a time", () => {
   assert.ok(packed.every((value, i) => value === expected[i]));
 });
 
-Deno.test("packLstm() interleaves i with g and f with o and adds the two biases", () => {
+Deno.test("packLstm() orders gates i, g, f, o and adds the two biases", () => {
   // One unit: gates i, o, f, c in ONNX order.
   const packed = packLstm({
     hidden: 1,
@@ -93,11 +93,9 @@ Deno.test("packLstm() interleaves i with g and f with o and adds the two biases"
     r: Float32Array.of(5, 6, 7, 8),
     b: Float32Array.of(10, 20, 30, 40, 1, 2, 3, 4),
   });
-  const lanes = (low: number, high: number) => [low, 0, 0, 0, high, 0, 0, 0];
-  assert.deepEqual([...packed], [
-    ...[...lanes(11, 44), ...lanes(1, 4), ...lanes(5, 8)],
-    ...[...lanes(33, 22), ...lanes(3, 2), ...lanes(7, 6)],
-  ]);
+  const first = packed.filter((_, i) => i % 8 === 0);
+  assert.deepEqual([...first], [11, 1, 5, 44, 4, 8, 33, 3, 7, 22, 2, 6]);
+  assert(packed.every((weight, i) => i % 8 === 0 || weight === 0));
 });
 
 Deno.test("packGru() keeps the candidate's two products apart", () => {
@@ -120,8 +118,8 @@ Deno.test("packTreeLeaf() and packTreeInternal() order their gates as the kernel
     w: count(3),
     b: count(3, 11),
   });
-  assert.deepEqual([leaf[0], leaf[4], leaf[8], leaf[12]], [11, 13, 1, 3]);
-  assert.deepEqual([leaf[16], leaf[24]], [12, 2]);
+  const firsts = (packed: Float32Array) => packed.filter((_, i) => i % 8 === 0);
+  assert.deepEqual([...firsts(leaf)], [11, 1, 13, 3, 12, 2]);
   // Gates i, f1, f2, o, u; each reads two children.
   const inner = packTreeInternal({
     hidden: 1,
@@ -129,11 +127,10 @@ Deno.test("packTreeLeaf() and packTreeInternal() order their gates as the kernel
     r: count(10),
     b: count(5, 21),
   });
-  assert.deepEqual([inner[0], inner[4], inner[8], inner[12]], [21, 25, 1, 9]);
-  const panels = [24, 48, 72].map((
-    at,
-  ) => [inner[at], inner[at + 8], inner[at + 16]]);
-  assert.deepEqual(panels, [[22, 3, 4], [23, 5, 6], [24, 7, 8]]);
+  assert.deepEqual(
+    [...firsts(inner)],
+    [[21, 1, 2], [25, 9, 10], [22, 3, 4], [23, 5, 6], [24, 7, 8]].flat(),
+  );
 });
 
 Deno.test("packed sizes match what the packers return", () => {

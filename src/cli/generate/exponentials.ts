@@ -166,8 +166,7 @@ function all(steps: Steps, ways: number, indent: string): string {
 function renderFour({ name, text, steps }: Function): string {
   return `
 /** ${text} */
-// @ts-ignore: decorator
-@inline export function ${name}4(x0: v128): v128 {
+export function ${name}4(x0: v128): v128 {
 ${constants(steps)}${locals(1)}${all(steps, 1, "  ")}  return q0;
 }
 `;

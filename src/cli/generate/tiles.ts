@@ -55,13 +55,12 @@ const HEADER =
 // neighbours.
 //
 // at: byte offset of the first row's entry in every row table; col: the first output's column.
-// w: ${W_OFFSET} bytes before the first panel's weights; the others follow \`stride\` bytes and, if they
-// finish alike, \`outputs\` columns apart. start: what the first panel's sums in row 0 start from; the
-// other panels' lie \`starts\` bytes apart. A single panel finishes with \`code\`, several with the job's
-// op0 and op1 in turn. What is the same for all tiles of a sweep stands in job.ts.
+// w: ${W_OFFSET} bytes before the first panel's weights; the others follow \`stride\` bytes and
+// \`outputs\` columns apart. start: what the first panel's sums in row 0 start from; the
+// other panels' lie \`starts\` bytes apart. What is the same for all tiles of a sweep stands in job.ts.
 import { finish } from "./epilogue";
 import {
-  beginBytes, beginColumns, beginRows, beginSegment, k2, nextRows, op0, op1, pieceGap, pieceSteps, rowStarts, steps
+  beginBytes, beginColumns, beginRows, beginSegment, k2, nextRows, pieceGap, pieceSteps, rowStarts, steps
 } from "./job";
 import { mac } from "./simd";
 `;
@@ -124,7 +123,7 @@ function render(tile: Tile): string {
   return `
 export function tile_${rows}x${columns}(${
     panels === 1
-      ? "at: usize, w: usize, start: usize, code: i32, col: i32"
+      ? "at: usize, w: usize, start: usize, col: i32"
       : "at: usize, w: usize, stride: usize, start: usize, starts: usize, outputs: i32, col: i32"
   }): void {
 ` +
@@ -185,17 +184,11 @@ export function tile_${rows}x${columns}(${
     each(
       panels,
       (p) =>
-        (p === 0
-          ? ""
-          : `  col += ${
-            p % 2 === 1 ? "op0 == op1 ? outputs : 0" : "outputs"
-          };\n`) +
+        (p === 0 ? "" : "  col += outputs;\n") +
         each(
           rows,
           (r) =>
-            `  finish(${
-              panels === 1 ? "code" : `op${p % 2}`
-            }, lo${r}${p}, hi${r}${p}, at${
+            `  finish(lo${r}${p}, hi${r}${p}, at${
               r === 0 ? "" : ` + ${r * 4}`
             }, col);\n`,
         ),

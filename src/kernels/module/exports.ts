@@ -441,9 +441,8 @@ export interface KernelExports {
    * One LSTM step over m rows (ONNX LSTM, default activations, no peepholes):
    * i, o, f, g = gates of [x | h];  c' = sigmoid(f) * c + sigmoid(i) * tanh(g);
    * h' = sigmoid(o) * tanh(c')
-   * x has kx columns, h and c have `hidden`. Weights interleave the gates: per 4 units
-   * a panel [i i i i g g g g] and a panel [f f f f o o o o], each 8 biases (input and
-   * recurrent bias added) and (kx + hidden) x 8 weights. hOut and cOut rows must not
+   * x has kx columns, h and c have `hidden`. Weights, each ceil(hidden / 8) panels of 8 units
+   * over [x | h]: i, g, f, o; input and recurrent bias added. hOut and cOut rows must not
    * overlap any input row.
    */
   lstm_step_f32(
@@ -799,8 +798,8 @@ export interface KernelExports {
    * Internal node with `arity` children (1..8): gates of [h_1 | ... | h_arity];
    * c = sigmoid(i) * tanh(u) + sum_l sigmoid(f_l) * c_l (l ascending), h = sigmoid(o) * tanh(c)
    * hRowsTables and cRowsTables: arrays of `arity` addresses of row tables, one per child.
-   * Weights: ceil(hidden / 4) panels [i i i i u u u u]; for each child ceil(hidden / 8)
-   * panels of its f; ceil(hidden / 8) panels of o. Output rows must not overlap input rows.
+   * Weights, each ceil(hidden / 8) panels of 8 units: i, u, f of each child, o. Output rows must
+   * not overlap input rows.
    */
   tree_internal_f32(
     m: number,
@@ -831,7 +830,7 @@ export interface KernelExports {
   ): void;
   /**
    * Leaf: i, o, u = gates of x (kx columns); c = sigmoid(i) * tanh(u), h = sigmoid(o) * tanh(c).
-   * Weights: ceil(hidden / 4) panels [i i i i u u u u], then ceil(hidden / 8) panels of o.
+   * Weights, each ceil(hidden / 8) panels of 8 units: i, u, o.
    */
   tree_leaf_f32(
     m: number,

@@ -42,7 +42,7 @@ export type { KernelExports } from "./exports.ts";
  * assert.equal(kernels.shoal_abi_version(), ABI_VERSION);
  * ```
  */
-export const ABI_VERSION = 11;
+export const ABI_VERSION = 12;
 
 /** Options of {@linkcode instantiateKernels}. */
 export interface InstantiateOptions {

@@ -7,7 +7,6 @@ import {
   type Column,
   type Columns,
   paddedColumns,
-  pairedColumns,
   panelsFor,
   piecedFloats,
   piecesOf,
@@ -35,7 +34,7 @@ export interface CellWeights extends CellSize {
 
 /** Floats of packed LSTM weights. */
 export function packedLstmFloats({ hidden, inputSize }: CellSize): number {
-  return piecedFloats(2 * Math.ceil(hidden / 4), inputSize + hidden);
+  return 4 * piecedFloats(panelsFor(hidden), inputSize + hidden);
 }
 
 /**
@@ -79,13 +78,10 @@ export function packLstm(options: CellWeights): Float32Array {
   const { hidden } = options;
   const gate = cellGates(options, 4);
   const [i, o, f, c] = [0, 1, 2, 3];
-  const first = pairedColumns(hidden, gate(i), gate(c));
-  const second = pairedColumns(hidden, gate(f), gate(o));
-  const columns: (Column | undefined)[] = [];
-  for (let at = 0; at < first.length; at += 8) {
-    columns.push(...first.slice(at, at + 8), ...second.slice(at, at + 8));
-  }
-  return packSweeps(packedLstmFloats(options), [columns]);
+  return packSweeps(
+    packedLstmFloats(options),
+    [i, c, f, o].map((g) => paddedColumns(hidden, gate(g))),
+  );
 }
 
 /** Floats of packed GRU weights. */
@@ -170,7 +166,7 @@ export interface TreeLeafWeights extends CellSize {
 
 /** Floats of packed TreeLSTM leaf weights. */
 export function packedTreeLeafFloats({ hidden, inputSize }: CellSize): number {
-  return piecedFloats(Math.ceil(hidden / 4) + panelsFor(hidden), inputSize);
+  return 3 * piecedFloats(panelsFor(hidden), inputSize);
 }
 
 /**
@@ -218,10 +214,11 @@ export function packTreeLeaf(options: TreeLeafWeights): Float32Array {
   if (b !== undefined) checkLength("b", b, 3 * hidden);
   const gate = (g: number) => (unit: number) =>
     rowColumn(g * hidden + unit, [{ source: w, width: inputSize }], [b]);
-  return packSweeps(packedTreeLeafFloats(options), [
-    pairedColumns(hidden, gate(0), gate(2)),
-    paddedColumns(hidden, gate(1)),
-  ]);
+  const [i, o, u] = [0, 1, 2];
+  return packSweeps(
+    packedTreeLeafFloats(options),
+    [i, u, o].map((g) => paddedColumns(hidden, gate(g))),
+  );
 }
 
 /** Sizes of a TreeLSTM internal node. */
@@ -244,10 +241,7 @@ export interface TreeInternalWeights extends TreeInternalSize {
 export function packedTreeInternalFloats(
   { hidden, arity }: TreeInternalSize,
 ): number {
-  return piecedFloats(
-    Math.ceil(hidden / 4) + (arity + 1) * panelsFor(hidden),
-    arity * hidden,
-  );
+  return (3 + arity) * piecedFloats(panelsFor(hidden), arity * hidden);
 }
 
 /**
@@ -298,15 +292,12 @@ export function packTreeInternal(options: TreeInternalWeights): Float32Array {
   if (b !== undefined) checkLength("b", b, (3 + arity) * hidden);
   const gate = (g: number) => (unit: number) =>
     rowColumn(g * hidden + unit, [{ source: r, width }], [b]);
-  const forget = Array.from(
-    { length: arity },
-    (_, l) => paddedColumns(hidden, gate(1 + l)),
+  const [i, o, u] = [0, 1 + arity, 2 + arity];
+  const forget = Array.from({ length: arity }, (_, l) => 1 + l);
+  return packSweeps(
+    packedTreeInternalFloats(options),
+    [i, u, ...forget, o].map((g) => paddedColumns(hidden, gate(g))),
   );
-  return packSweeps(packedTreeInternalFloats(options), [
-    pairedColumns(hidden, gate(0), gate(2 + arity)),
-    ...forget,
-    paddedColumns(hidden, gate(1 + arity)),
-  ]);
 }
 
 /** Checks an LSTM's or GRU's arrays and returns the columns of gate g over [x | h]. */

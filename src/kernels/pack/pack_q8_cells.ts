@@ -6,7 +6,7 @@ import { knownOptions } from "../../base/options.ts";
 import type { CellSize } from "./pack_cells.ts";
 import { checkLength, checkSize } from "./pack_gemm.ts";
 import { packedQ8Words, packQ8 } from "./pack_q8.ts";
-import { PANEL_COLUMNS, panelsFor } from "./panels.ts";
+import { panelsFor } from "./panels.ts";
 
 /** At least what the kernels' `cell_q8_scratch_bytes` says, for plans made before there is a kernel to ask. */
 export const CELL_Q8_SCRATCH_BYTES = 4096;
@@ -31,9 +31,6 @@ export interface CellQ8Weights extends CellSize {
   b?: Float32Array;
 }
 
-/** Rows of the matrices by column of a panel; undefined is padding. */
-type Gates = readonly (number | undefined)[];
-
 /** One operand of the sums. */
 interface Side {
   k: number;
@@ -43,8 +40,7 @@ interface Side {
 
 /** 4-byte words of packed int8 LSTM weights. */
 export function packedLstmQ8Words({ hidden, inputSize }: CellSize): number {
-  const n = 2 * PANEL_COLUMNS * Math.ceil(hidden / 4);
-  return packedQ8Words({ n, k: inputSize }) + packedQ8Words({ n, k: hidden });
+  return 4 * wordsOfBoth(hidden, inputSize);
 }
 
 /**
@@ -62,29 +58,22 @@ export function packedLstmQ8Words({ hidden, inputSize }: CellSize): number {
  * const gates = (k: number) =>
  *   quantizeWeights({ n: 4 * hidden, k, weight: new Float32Array(4 * hidden * k) });
  * const w = packLstmQ8({ hidden, inputSize, w: gates(inputSize), r: gates(hidden) });
- * // Two panels over x and two over h, each of a header and one step of 4 numbers.
- * assert.equal(w.length, 4 * (40 + 8));
+ * // Four gates, each with a panel over x and one over h.
+ * assert.equal(w.length, 8 * (40 + 8));
  * ```
  */
 export function packLstmQ8(options: CellQ8Weights): Int32Array {
   const { hidden } = options;
   const [x, h] = sides("packLstmQ8", options, 4);
   const [i, o, f, c] = [0, 1, 2, 3];
-  const gates: (number | undefined)[] = [];
-  for (let unit = 0; unit < hidden; unit += 4) {
-    for (const gate of [i, c, f, o]) {
-      for (let at = unit; at < unit + 4; ++at) {
-        gates.push(at < hidden ? gate * hidden + at : undefined);
-      }
-    }
-  }
-  return interleaved(panelsOf(gates, x), panelsOf(gates, h), gates.length);
+  return joined(
+    [i, c, f, o].map((g) => ofBoth(gateRows(hidden, g), x, h)),
+  );
 }
 
 /** 4-byte words of packed int8 GRU weights. */
 export function packedGruQ8Words({ hidden, inputSize }: CellSize): number {
-  return 3 * (packedQ8Words({ n: hidden, k: inputSize }) +
-    packedQ8Words({ n: hidden, k: hidden }));
+  return 3 * wordsOfBoth(hidden, inputSize);
 }
 
 /**
@@ -109,18 +98,30 @@ export function packedGruQ8Words({ hidden, inputSize }: CellSize): number {
 export function packGruQ8(options: CellQ8Weights): Int32Array {
   const { hidden } = options;
   const [x, h] = sides("packGruQ8", options, 3);
-  const gate = (g: number): Gates =>
-    Array.from({ length: hidden }, (_, unit) => g * hidden + unit);
-  const [z, r, candidate] = [gate(0), gate(1), gate(2)];
-  const both = (gates: Gates) =>
-    interleaved(panelsOf(gates, x), panelsOf(gates, h), hidden);
-  const parts = [
-    both(r),
+  const [z, r, candidate] = [0, 1, 2].map((g) => gateRows(hidden, g));
+  return joined([
+    ofBoth(r, x, h),
     panelsOf(candidate, h),
     panelsOf(candidate, x),
-    both(z),
-  ];
-  const words = new Int32Array(packedGruQ8Words(options));
+    ofBoth(z, x, h),
+  ]);
+}
+
+/** 4-byte words of a gate over x and h. */
+function wordsOfBoth(hidden: number, inputSize: number): number {
+  return packedQ8Words({ n: hidden, k: inputSize }) +
+    packedQ8Words({ n: hidden, k: hidden });
+}
+
+/** The matrices' rows of gate `g`. */
+function gateRows(hidden: number, g: number): number[] {
+  return Array.from({ length: hidden }, (_, unit) => g * hidden + unit);
+}
+
+function joined(parts: readonly Int32Array[]): Int32Array {
+  const words = new Int32Array(
+    parts.reduce((sum, { length }) => sum + length, 0),
+  );
   let at = 0;
   for (const part of parts) {
     words.set(part, at);
@@ -152,45 +153,35 @@ function sides(
   ];
 }
 
-/** Panels of the named rows; padding is zeros. */
+/** Panels of the named rows. */
 function panelsOf(
-  rows: Gates,
+  rows: readonly number[],
   { k, gates: { values, scale, zero }, bias }: Side,
 ): Int32Array {
   const n = rows.length;
   const gathered = new Int8Array(n * k);
   rows.forEach((row, j) => {
-    if (row !== undefined) {
-      gathered.set(values.subarray(row * k, (row + 1) * k), j * k);
-    }
+    gathered.set(values.subarray(row * k, (row + 1) * k), j * k);
   });
-  const floats = (from: Float32Array | undefined) =>
-    Float32Array.from(rows, (row) => row === undefined ? 0 : from?.[row] ?? 0);
   return packQ8({
     n,
     k,
     values: gathered,
-    scale: floats(scale),
-    zero: Int32Array.from(
-      rows,
-      (row) => row === undefined ? 0 : zero?.[row] ?? 0,
-    ),
-    bias: floats(bias),
+    scale: Float32Array.from(rows, (row) => scale[row]),
+    zero: Int32Array.from(rows, (row) => zero?.[row] ?? 0),
+    bias: Float32Array.from(rows, (row) => bias?.[row] ?? 0),
   });
 }
 
-/** x's first panel, h's first, x's second, ... */
-function interleaved(
-  x: Int32Array,
-  h: Int32Array,
-  columns: number,
-): Int32Array {
-  const panels = panelsFor(columns);
-  const words = new Int32Array(x.length + h.length);
-  const [xWords, hWords] = [x.length / panels, h.length / panels];
+/** Panels of the named rows over both operands: x's first, h's first, x's second, ... */
+function ofBoth(rows: readonly number[], x: Side, h: Side): Int32Array {
+  const [overX, overH] = [panelsOf(rows, x), panelsOf(rows, h)];
+  const panels = panelsFor(rows.length);
+  const words = new Int32Array(overX.length + overH.length);
+  const [xWords, hWords] = [overX.length / panels, overH.length / panels];
   for (let p = 0, at = 0; p < panels; ++p, at += xWords + hWords) {
-    words.set(x.subarray(p * xWords, (p + 1) * xWords), at);
-    words.set(h.subarray(p * hWords, (p + 1) * hWords), at + xWords);
+    words.set(overX.subarray(p * xWords, (p + 1) * xWords), at);
+    words.set(overH.subarray(p * hWords, (p + 1) * hWords), at + xWords);
   }
   return words;
 }

@@ -98,27 +98,6 @@ export function paddedColumns(
   );
 }
 
-/**
- * Panels of 4 + 4 columns: units u..u+3 of `low`, then the same units of `high`, for
- * every 4 of `count` units.
- */
-export function pairedColumns(
-  count: number,
-  low: (unit: number) => Column,
-  high: (unit: number) => Column,
-): Columns {
-  const half = PANEL_COLUMNS / 2;
-  const columns: (Column | undefined)[] = [];
-  for (let unit = 0; unit < count; unit += half) {
-    for (const gate of [low, high]) {
-      for (let lane = 0; lane < half; ++lane) {
-        columns.push(unit + lane < count ? gate(unit + lane) : undefined);
-      }
-    }
-  }
-  return columns;
-}
-
 /** Writes `columns` as panels at `offset` of `out`, which is 0 there, as `layout` says; returns the offset after them. */
 export function writePanels(
   out: Float32Array,

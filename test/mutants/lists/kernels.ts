@@ -142,11 +142,9 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "kernels.late-activation",
-    file: "assembly/sweep.ts",
-    from:
-      "if (late && panels > 0) activateRows(late, height, p0 + at, firstCol, min(col, n));",
-    to:
-      "if (late && panels > 0) activateRows(late, height, p0 + at, firstCol, col);",
+    file: "assembly/pieces.ts",
+    from: "if (late) activateRows(late, m, p0, 0, n);",
+    to: "if (late) activateRows(late, m, p0, 0, (n + 7) & -8);",
     tests: [agrees("gemm_f32")],
     why: "the second way over a row ends at column n",
   },
@@ -161,8 +159,8 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.two-rows",
     file: "assembly/sweep.ts",
-    from: "start += panelStarts * 2;\n      col += unitsOf(2);",
-    to: "start += panelStarts * 2;\n      col += unitsOf(1);",
+    from: "start += panelStarts * 2;\n      col += 16;",
+    to: "start += panelStarts * 2;\n      col += 8;",
     tests: [agrees("gemm_f32")],
     why: "two rows meet two panels at a time",
   },
@@ -208,12 +206,12 @@ export const MUTANTS: MutantList = [
       "without scratch memory a tile goes from a panel's piece to its next one",
   },
   {
-    id: "kernels.piece-gates",
+    id: "kernels.pieces-apart",
     file: "assembly/pieces.ts",
-    from: "const code = p & 1 ? odd : even;",
-    to: "const code = even;",
+    from: "col += group * GROUP_PANELS << 3;",
+    to: "",
     tests: ["test/kernels/streaming_test.ts"],
-    why: "one row's panels that go in pairs finish in their two ways",
+    why: "one row's groups have columns of their own",
   },
   {
     id: "kernels.piece-groups",
@@ -225,26 +223,32 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "kernels.lstm-cell",
-    file: "assembly/epilogue.ts",
-    from: "return f32x4.add(f32x4.mul(sigmoid(gate), c), sum);",
-    to: "return f32x4.add(f32x4.mul(sigmoid(gate), sum), c);",
+    file: "assembly/gates.ts",
+    from: "f32x4.add(f32x4.mul(get(f, left), get(old, left)), get(c, left))",
+    to: "f32x4.add(f32x4.mul(get(f, left), get(c, left)), get(old, left))",
     tests: [agrees("lstm_step_f32")],
     why: "c' = sigmoid(f) c + sigmoid(i) tanh(g)",
   },
   {
     id: "kernels.lstm-state",
     file: "assembly/lstm.ts",
-    from:
-      "writesPairs(units, 4, op.PRODUCT, op.LSTM, cOutRows, cRows, hOutRows);",
-    to:
-      "writesPairs(units, 4, op.PRODUCT, op.LSTM, cOutRows, cOutRows, hOutRows);",
+    from: "remembered(m, units, hOutRows, cRows, cOutRows);",
+    to: "remembered(m, units, hOutRows, cOutRows, cOutRows);",
     tests: [agrees("lstm_step_f32")],
     why: "the forget gate multiplies the state that came in",
   },
   {
+    id: "kernels.gate-tail",
+    file: "assembly/gates.ts",
+    from: "for (let left = n & 7; left > 0; left -= 4, a += 16, out += 16) {",
+    to: "for (let left = n & 3; left > 0; left -= 4, a += 16, out += 16) {",
+    tests: [agrees("lstm_step_f32")],
+    why: "units that are no multiple of 8 have gates, too",
+  },
+  {
     id: "kernels.lstm-units",
-    file: "assembly/lstm.ts",
-    from: "sweepPacked(m, first >> 1, ",
+    file: "assembly/gates.ts",
+    from: "sweepPacked(m, first >> 3, ",
     to: "sweepPacked(m, 0, ",
     tests: [agrees("lstm_units_f32")],
     why: "units from `first` on have weights of their own",
@@ -279,8 +283,9 @@ export const MUTANTS: MutantList = [
     id: "kernels.tree-forget",
     file: "assembly/tree_lstm.ts",
     from:
-      "writes(units, op.FORGET, cOutRows, <usize>load<u32>(cRowsTables + (<usize>child << 2)), 0);",
-    to: "writes(units, op.FORGET, cOutRows, <usize>load<u32>(cRowsTables), 0);",
+      "remembered(m, units, hOutRows, <usize>load<u32>(cRowsTables + (<usize>child << 2)), cOutRows);",
+    to:
+      "remembered(m, units, hOutRows, <usize>load<u32>(cRowsTables), cOutRows);",
     tests: [agrees("tree_internal_f32")],
     why: "Tai et al., section 3.2: every child's cell has its own forget gate",
   },
@@ -338,8 +343,9 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.additive-tanh",
     file: "assembly/additive_attention.ts",
-    from: "tanh4(f32x4.add(x, v128.load(k, 16)))",
-    to: "f32x4.add(x, v128.load(k, 16))",
+    from:
+      "hi = mac(hi, w, tanhWith(second, low, high, a3, a2, a1, a0, d3, d2, d1, d0, unit));",
+    to: "hi = mac(hi, w, second);",
     tests: [agrees("additive_attention_f32")],
     why: "Bahdanau et al., A.1.2: v . tanh(q + k)",
   },
@@ -432,10 +438,10 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.pack-lstm",
     file: "src/kernels/pack/pack_cells.ts",
-    from: "const second = pairedColumns(hidden, gate(f), gate(o));",
-    to: "const second = pairedColumns(hidden, gate(o), gate(f));",
+    from: "[i, c, f, o].map((g) => paddedColumns(hidden, gate(g))),",
+    to: "[i, c, o, f].map((g) => paddedColumns(hidden, gate(g))),",
     tests: [PACK, agrees("lstm_step_f32")],
-    why: "panels interleave i with g and f with o",
+    why: "gates lie in the order in which the kernel takes them",
   },
   {
     id: "kernels.pack-gru-bias",
