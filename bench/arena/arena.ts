@@ -4,6 +4,7 @@
  *
  * Run: deno task arena [--quick] [--device npu] [--workload lstm,bert] [--policy NAMES] [--json]
  */
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { makeFolder, writeText } from "../../src/cli/files.ts";
@@ -15,9 +16,9 @@ import { ARRIVALS } from "./arrivals.ts";
 import { DEVICES } from "./devices.ts";
 import { measuredTimes } from "./measured.ts";
 import type { Cell, Order } from "./messages.ts";
-import { arenaPages } from "./page.ts";
+import { arenaPages, logFile, logText } from "./page.ts";
 import { play } from "./play.ts";
-import { LOADS, scenarioName, TARGETS } from "./scenario.ts";
+import { LOADS, scenarioName, spread, TARGETS } from "./scenario.ts";
 import { arenaSettings } from "./settings.ts";
 import { overallTable } from "./tables.ts";
 import { WORKLOADS } from "./workloads.ts";
@@ -39,9 +40,10 @@ computed is kept, so that a run that was interrupted goes on.
     Number.isFinite(times) ? `${name} (${times} times alone)` : name
   ).join(", ")
 }
-  --requests N      of a run (default 1500)
+  --requests N      of a run (default 500)
   --runs N          seeds to be judged on (default 3)
   --seed N          default 1
+  --minutes N       no scenario is begun after so long; what is done by then, spread over all of them, is reported
   --jobs N          threads (default: one for each core)
   --out DIR         cache and report (default build/arena)
   --quick           fewer of everything, under five minutes
@@ -63,6 +65,7 @@ const { json, ...settings } = taskSettings({
     requests: { type: "string" },
     runs: { type: "string" },
     seed: { type: "string" },
+    minutes: { type: "string" },
     jobs: { type: "string" },
     out: { type: "string" },
     quick: { type: "boolean", default: false },
@@ -70,29 +73,28 @@ const { json, ...settings } = taskSettings({
   },
 }, ({ values }) => ({ json: values.json, ...arenaSettings(values) }));
 
-const { devices, workloads, policies, targets, out, jobs } = settings;
+const { policies, targets, out, jobs } = settings;
 const { requests, runs, seed } = settings;
 makeFolder(out);
+const untilMs = Date.now() + settings.minutes * 60_000;
 const orders: Order[] = [];
-for (const device of devices) {
+for (const scenarios of spread(settings)) {
+  const { device, workload } = scenarios[0];
   const { size, isMeasured } = DEVICES[device];
-  for (const workload of workloads) {
-    orders.push({
-      device,
-      workload,
-      measured: isMeasured
-        ? await measuredTimes(workload, size, `${out}/profiles`)
-        : undefined,
-      policies,
-      scenarios: settings.arrivals.flatMap((arrivals) =>
-        settings.loads.map((load) => ({ device, workload, arrivals, load }))
-      ),
-      targets,
-      options: { requests, runs, seed },
-      cache: `${out}/cache`,
-      root: ROOT,
-    });
-  }
+  orders.push({
+    device,
+    workload,
+    measured: isMeasured
+      ? await measuredTimes(workload, size, `${out}/profiles`)
+      : undefined,
+    policies,
+    scenarios,
+    targets,
+    options: { requests, runs, seed },
+    untilMs,
+    cache: `${out}/cache`,
+    root: ROOT,
+  });
 }
 const total = orders.reduce(
   (sum, { scenarios, targets }) => sum + scenarios.length * targets.length,
@@ -102,8 +104,11 @@ const cells: Cell[] = [];
 const startMs = performance.now();
 const problems = await play(orders, {
   jobs,
-  onCell(cell, computed) {
+  onCell(cell, logs, computed) {
     cells.push(cell);
+    const log = join(out, logFile(cell));
+    makeFolder(dirname(log));
+    writeText(log, logText(cell, logs));
     const seconds = ((performance.now() - startMs) / 1000).toFixed(0);
     progress(
       `[${cells.length}/${total}, ${seconds} s] ${

@@ -1,5 +1,6 @@
 /** How requests come: independent, in bursts, and over a day; all of one mean rate. */
 import type { Prng } from "../../src/base/prng.ts";
+import { mean } from "../../src/base/statistics.ts";
 import { NS_PER_S } from "../../src/base/units.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
 
@@ -22,6 +23,14 @@ const DAY = [
   94, 278, 100, 346, 210, 349, 173, 215, 432, 502, 228, 283, 229, 332, 139, 458, 155, 123, 96, 188, 197, 597, 308, 97,
   132, 239, 426, 330, 70, 212, 350, 363, 83, 349, 347, 529, 362, 280, 139, 107, 375, 76, 68, 281, 111, 77, 219, 312,
 ];
+
+/** The day as shares of its busiest quarter. */
+export const dayShare = {
+  mean: mean(DAY) / Math.max(...DAY),
+  /** @param time share of the day that is over, below 1 */
+  at: (time: number): number =>
+    DAY[Math.floor(time * DAY.length)] / Math.max(...DAY),
+};
 
 /** Every way by name. */
 export const ARRIVALS: Readonly<Record<string, ArrivalTimes>> = {

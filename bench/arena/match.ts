@@ -4,7 +4,6 @@ import { mean, percentile } from "../../src/base/statistics.ts";
 import { NS_PER_MS, NS_PER_S } from "../../src/base/units.ts";
 import type { CostModel } from "../../src/cost/cost_model.ts";
 import { typicalProfile } from "../../src/cost/typical_profile.ts";
-import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
 import type { Model } from "../../src/graph/model.ts";
 import {
   type Given,
@@ -16,8 +15,15 @@ import {
 import { serial } from "../../src/policy/baselines/serial.ts";
 import type { Json } from "../reproduce/experiment.ts";
 import type { PointKey } from "../reproduce/run/point_cache.ts";
-import { type Outcome, simulate } from "../reproduce/simulation.ts";
+import {
+  type Outcome,
+  simulate,
+  type SimulatedArrival,
+  type SimulateOptions,
+} from "../reproduce/simulation.ts";
 import { ARRIVALS } from "./arrivals.ts";
+import { frameArrivals } from "./frames.ts";
+import { DECISIONS, firstDecisions } from "./decisions.ts";
 import { type Device, DEVICES, type Measured } from "./devices.ts";
 import { type Scenario, type Score, type Target, TARGETS } from "./scenario.ts";
 import { type Workload, workloadOf } from "./workloads.ts";
@@ -63,14 +69,17 @@ export class Ground {
   readonly #cost: CostModel;
   readonly #options: MatchOptions;
   readonly #point: Point;
+  readonly #codeOf: (policy: string) => string;
   /** Measured times are part of the keys. */
   readonly #measured: Measured | undefined;
 
+  /** @param codeOf hash of the code that a policy is: part of its points' keys */
   constructor(
     name: { device: string; workload: string },
     measured: Measured | undefined,
     options: MatchOptions,
     point: Point,
+    codeOf: (policy: string) => string,
   ) {
     this.#name = name;
     this.#device = DEVICES[name.device];
@@ -79,6 +88,7 @@ export class Ground {
     this.#measured = measured;
     this.#options = options;
     this.#point = point;
+    this.#codeOf = codeOf;
   }
 
   /** Why a policy cannot serve the workload; undefined when it can. */
@@ -98,7 +108,12 @@ export class Ground {
   facts(): Promise<{ aloneNs: number; capacityPerS: number }> {
     const { seed } = this.#options;
     return this.#point(
-      { ...this.#key(), facts: FACTS, seed },
+      {
+        ...this.#key(),
+        facts: FACTS,
+        code: FASTEST.map(([name]) => this.#codeOf(name)),
+        seed,
+      },
       () => {
         const prng = new Prng(seed).fork("facts");
         const requests = Array.from(
@@ -153,21 +168,68 @@ export class Ground {
     return { policy, setting, scores };
   }
 
+  /** The first decisions of a policy in the first run that it is judged on. */
+  async decisions(
+    { policy, setting }: Pick<Entry, "policy" | "setting">,
+    scenario: Scenario,
+    target: Target,
+  ): Promise<readonly string[]> {
+    const { requests } = this.#options;
+    const played = {
+      policy,
+      setting,
+      scenario,
+      target,
+      requests,
+      run: "run 0",
+    };
+    const { key, run } = await this.#prepared(played);
+    return await this.#point(
+      { ...key, decisions: DECISIONS },
+      () => firstDecisions(policy, run),
+    );
+  }
+
   async #run(
     policy: string,
     setting: Setting,
-    { arrivals, load }: Scenario,
+    scenario: Scenario,
     target: Target,
     { requests, run }: { requests: number; run: string },
   ): Promise<Score> {
+    const played = { policy, setting, scenario, target, requests, run };
+    const { key, aloneNs, run: play } = await this.#prepared(played);
+    return await this.#point(key, () => scoreOf(play(), aloneNs));
+  }
+
+  async #prepared(
+    { policy, setting, scenario: { arrivals, load }, target, requests, run }: {
+      policy: string;
+      setting: Setting;
+      scenario: Scenario;
+      target: Target;
+      requests: number;
+      run: string;
+    },
+  ): Promise<{
+    key: PointKey;
+    aloneNs: number;
+    run: (observer?: SimulateOptions["observer"]) => Outcome;
+  }> {
     const { seed } = this.#options;
     const { aloneNs, capacityPerS } = await this.facts();
-    return await this.#point(
-      {
+    const ratePerS = load * capacityPerS;
+    return {
+      aloneNs,
+      key: {
         ...this.#key(),
         arrivals,
         load,
+        // Whatever else the facts hang on.
+        aloneNs,
+        ratePerS,
         policy,
+        code: this.#codeOf(policy),
         setting: setting as Json,
         // Whoever does not know the target does the same for all of them.
         ...(knowsTarget(policy) && { target }),
@@ -175,26 +237,46 @@ export class Ground {
         seed,
         run,
       },
-      () => {
-        const prng = new Prng(seed).fork(run);
-        const timesNs = ARRIVALS[arrivals]({
+      run: (observer) => {
+        const submitted = this.#arrivals(arrivals, {
           requests,
-          ratePerS: load * capacityPerS,
-          prng: prng.fork("arrivals"),
-        });
-        const inputs = prng.fork("inputs");
-        const submitted = timesNs.map((arrivalNs) => ({
-          ...this.#workload.request(inputs),
-          arrivalNs,
-        }));
-        const targetNs = TARGETS[target] * aloneNs;
-        const outcome = this.#simulate(policy, setting, submitted, {
+          ratePerS,
           aloneNs,
-          targetNs,
+          prng: new Prng(seed).fork(run),
         });
-        return scoreOf(outcome, aloneNs);
+        const targetNs = TARGETS[target] * aloneNs;
+        const given = { aloneNs, targetNs };
+        return this.#simulate(policy, setting, submitted, given, observer);
       },
-    );
+    };
+  }
+
+  #arrivals(
+    name: string,
+    { requests, ratePerS, aloneNs, prng }: {
+      requests: number;
+      ratePerS: number;
+      aloneNs: number;
+      prng: Prng;
+    },
+  ): SimulatedArrival[] {
+    const { streams } = this.#workload;
+    if (streams) {
+      return frameArrivals({
+        ...{ groups: streams, arrivals: name, requests, ratePerS, aloneNs },
+        prng: prng.fork("frames"),
+      });
+    }
+    const timesNs = ARRIVALS[name]({
+      requests,
+      ratePerS,
+      prng: prng.fork("arrivals"),
+    });
+    const inputs = prng.fork("inputs");
+    return timesNs.map((arrivalNs) => ({
+      ...this.#workload.request(inputs),
+      arrivalNs,
+    }));
   }
 
   #key(): PointKey {
@@ -207,14 +289,16 @@ export class Ground {
   #simulate(
     policy: string,
     setting: Setting,
-    arrivals: readonly VirtualArrival[],
+    arrivals: readonly SimulatedArrival[],
     given: Pick<Given, "aloneNs" | "targetNs">,
+    observer?: SimulateOptions["observer"],
   ): Outcome {
     return simulate({
       policy: policyOf(policy, setting, { ...this.#given(), ...given }),
       cost: this.#cost,
       workers: this.#device.workers,
       arrivals,
+      ...(observer && { observer }),
     });
   }
 

@@ -1,10 +1,14 @@
 /** This machine's times of the workloads' cells: measured once, and kept beside the cache. */
 import { existsSync, readFileSync } from "node:fs";
-import { makeFolder } from "../../src/cli/files.ts";
+import { makeFolder, writeText } from "../../src/cli/files.ts";
 import { profile } from "../../src/cli/profile.ts";
 import { progress } from "../../src/cli/terminal.ts";
+import type { SizeClass } from "../../src/models/registry.ts";
+import { seededWeights } from "../../src/tensor/weights.ts";
+import { frameProfile } from "../streams/frame_profile.ts";
 import type { Measured } from "./devices.ts";
-import { registryNames } from "./workloads.ts";
+import { streamGroups } from "./streams.ts";
+import { registryNames, STREAMS } from "./workloads.ts";
 
 /**
  * @param size of the models
@@ -12,20 +16,37 @@ import { registryNames } from "./workloads.ts";
  */
 export async function measuredTimes(
   workload: string,
-  size: string,
+  size: SizeClass,
   folder: string,
 ): Promise<Measured> {
   makeFolder(folder);
   const tablesNs: Record<string, Measured["tablesNs"][string]> = {};
-  for (const model of registryNames(workload)) {
+  for (
+    const model of workload === STREAMS ? [STREAMS] : registryNames(workload)
+  ) {
     const path = `${folder}/${model}-${size}.json`;
     if (!existsSync(path)) {
       progress(`measuring ${model}, ${size}`);
-      const code = await profile([model, "--size", size, "--out", path]);
-      if (code !== 0) throw new Error(`${model} could not be measured`);
+      if (model === STREAMS) {
+        writeText(path, JSON.stringify(await frames(size)));
+      } else {
+        const code = await profile([model, "--size", size, "--out", path]);
+        if (code !== 0) throw new Error(`${model} could not be measured`);
+      }
     }
     const read = JSON.parse(readFileSync(path, "utf8")) as Measured;
     Object.assign(tablesNs, read.tablesNs);
+  }
+  return { tablesNs };
+}
+
+/** Of a frame of each group. */
+async function frames(size: SizeClass): Promise<Measured> {
+  const tablesNs: Record<string, Measured["tablesNs"][string]> = {};
+  for (
+    const { frame: { model, input } } of streamGroups(size, seededWeights(1))
+  ) {
+    Object.assign(tablesNs, await frameProfile({ model, frame: () => input }));
   }
   return { tablesNs };
 }

@@ -12,6 +12,8 @@ export interface Order {
   readonly scenarios: readonly Scenario[];
   readonly targets: readonly Target[];
   readonly options: MatchOptions;
+  /** No scenario is begun after this time, ms since 1970. */
+  readonly untilMs: number;
   /** Folder of the cache, and the project's. */
   readonly cache: string;
   readonly root: string;
@@ -27,8 +29,19 @@ export interface Cell {
   readonly entries: readonly Entry[];
 }
 
+/** What a policy did first in a cell, a line each. */
+export interface Decisions {
+  readonly policy: string;
+  readonly lines: readonly string[];
+}
+
 /** What a thread says. */
 export type Report =
-  | { readonly kind: "cell"; readonly cell: Cell; readonly computed: number }
+  | {
+    readonly kind: "cell";
+    readonly cell: Cell;
+    readonly logs: readonly Decisions[];
+    readonly computed: number;
+  }
   | { readonly kind: "done" }
   | { readonly kind: "failed"; readonly error: string };

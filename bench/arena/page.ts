@@ -19,9 +19,9 @@ import {
 } from "../../src/report/svg_chart.ts";
 import { legend } from "../../src/report/table.ts";
 import { DEVICES } from "./devices.ts";
-import type { Cell } from "./messages.ts";
+import type { Cell, Decisions } from "./messages.ts";
 import { TARGETS } from "./scenario.ts";
-import { type Place, standing } from "./standing.ts";
+import { standing, told } from "./standing.ts";
 import { cellTable, isNear, overallTable } from "./tables.ts";
 
 /** What was run. */
@@ -32,9 +32,6 @@ export interface ArenaResult {
   readonly seed: number;
   readonly seconds: number;
 }
-
-/** The policy whose place the heat map is about, if it took part; otherwise the winner's lead. */
-const OURS = "auto";
 
 /** Pages by file name, the heat map's first. */
 export async function arenaPages(
@@ -64,6 +61,23 @@ function fileOf({ scenario: { device, workload } }: Cell): string {
 
 function anchorOf({ scenario: { arrivals, load }, target }: Cell): string {
   return `${target}-${arrivals}-${load}`;
+}
+
+/** Of a cell's decision log, from the report's folder: a file of its own, so that the pages stay small. */
+export function logFile(cell: Cell): string {
+  const { device, workload } = cell.scenario;
+  return `logs/${device}-${workload}/${anchorOf(cell)}.txt`;
+}
+
+/** What the best of a cell and we ourselves did first. */
+export function logText(cell: Cell, logs: readonly Decisions[]): string {
+  const { arrivals, load, device, workload } = cell.scenario;
+  const title = `${workload}, ${DEVICES[device].title}: ${arrivals}, ` +
+    `load ${load}, target ${cell.target}; the first decisions`;
+  return [
+    title,
+    ...logs.map(({ policy, lines }) => [`\n${policy}`, ...lines].join("\n")),
+  ].join("\n") + "\n";
 }
 
 function groups<K, T>(all: readonly T[], key: (one: T) => K): Map<K, T[]> {
@@ -136,16 +150,13 @@ function heatMap(target: string, cells: readonly Cell[]): string {
 }
 
 function heatCell(cell: Cell, file: string): string {
-  const places = standing(cell);
-  const [first] = places;
-  const ours = places.find(({ policy }) => policy === OURS);
-  const told: Place = ours ?? places[1] ?? first;
-  const behind = cell.target === "none" ? told.ratio : 1 / told.ratio;
-  const tone = isNear(told.ratio) ? "near" : behind < 1.5 ? "behind" : "far";
+  const [first, other = first] = told(cell);
+  const behind = cell.target === "none" ? other.ratio : 1 / other.ratio;
+  const tone = isNear(other.ratio) ? "near" : behind < 1.5 ? "behind" : "far";
   return `<td class="${tone}"><a href="${file}#${anchorOf(cell)}">${
     escapeHtml(`${first.policy} ${first.figure.toFixed(2)}`)
   }<br/><small>${
-    escapeHtml(`${told.policy} ${told.figure.toFixed(2)}`)
+    escapeHtml(`${other.policy} ${other.figure.toFixed(2)}`)
   }</small></a></td>`;
 }
 
@@ -167,7 +178,9 @@ function detail(
       escapeHtml(
         `${cell.scenario.arrivals}, load ${cell.scenario.load}, target ${cell.target}`,
       )
-    }</h2>${htmlTable(cellTable(cell), styles)}`
+    }</h2><p><a href="${logFile(cell)}">Decision log</a></p>${
+      htmlTable(cellTable(cell), styles)
+    }`
   );
   return htmlPage({
     title,

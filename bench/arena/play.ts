@@ -1,11 +1,11 @@
 /** Plays orders in threads, as many at once as there are jobs. */
-import type { Cell, Order, Report } from "./messages.ts";
+import type { Cell, Decisions, Order, Report } from "./messages.ts";
 
 /** How it is done. */
 export interface PlayOptions {
   readonly jobs: number;
   /** Hears of every cell, with the number of points that had to be computed for it. */
-  onCell(cell: Cell, computed: number): void;
+  onCell(cell: Cell, logs: readonly Decisions[], computed: number): void;
 }
 
 /** @returns what failed, a line each; one order that fails stops no other */
@@ -39,7 +39,7 @@ function playOne(
   });
   return new Promise<string | undefined>((resolve) => {
     worker.onmessage = ({ data }: MessageEvent<Report>) => {
-      if (data.kind === "cell") onCell(data.cell, data.computed);
+      if (data.kind === "cell") onCell(data.cell, data.logs, data.computed);
       else resolve(data.kind === "failed" ? data.error : undefined);
     };
     worker.onerror = (event) => {

@@ -42,3 +42,31 @@ export function scenarioName(
 ): string {
   return `${device}/${workload}/${arrivals}/${load}`;
 }
+
+/**
+ * Every scenario, in lists of a workload on a device: first one kind of arrivals for every load, another for each, then
+ * the next. So what has been run when time is up has every device, workload and load.
+ */
+export function spread(
+  { devices, workloads, arrivals, loads }: {
+    readonly devices: readonly string[];
+    readonly workloads: readonly string[];
+    readonly arrivals: readonly string[];
+    readonly loads: readonly number[];
+  },
+): Scenario[][] {
+  const lists: Scenario[][] = [];
+  for (let turn = 0; turn < arrivals.length; turn++) {
+    for (const [w, workload] of workloads.entries()) {
+      for (const [d, device] of devices.entries()) {
+        lists.push(loads.map((load, l) => ({
+          device,
+          workload,
+          arrivals: arrivals[(turn + w + d + l) % arrivals.length],
+          load,
+        })));
+      }
+    }
+  }
+  return lists;
+}

@@ -23,6 +23,7 @@ export interface ArenaValues {
   requests?: string;
   runs?: string;
   seed?: string;
+  minutes?: string;
   jobs?: string;
   out?: string;
   quick?: boolean;
@@ -36,11 +37,12 @@ export interface ArenaSettings extends MatchOptions {
   readonly arrivals: readonly string[];
   readonly loads: readonly number[];
   readonly targets: readonly Target[];
+  readonly minutes: number;
   readonly jobs: number;
   readonly out: string;
 }
 
-const REQUESTS = 1500;
+const REQUESTS = 500;
 const RUNS = 3;
 /** Under five minutes on two cores. */
 const QUICK = {
@@ -53,6 +55,7 @@ const QUICK = {
 };
 const REQUESTS_MAX = 1e5;
 const RUNS_MAX = 100;
+const MINUTES_MAX = 10_000;
 
 /** @throws {UsageError} on a value that does not do */
 export function arenaSettings(values: ArenaValues): ArenaSettings {
@@ -92,6 +95,12 @@ export function arenaSettings(values: ArenaValues): ArenaSettings {
       max: RUNS_MAX,
     }),
     seed: seedOption(values.seed),
+    minutes: values.minutes === undefined
+      ? Infinity
+      : integerOption("minutes", values.minutes, 0, {
+        min: 0,
+        max: MINUTES_MAX,
+      }),
     jobs: integerOption("jobs", values.jobs, cpus().length, {
       min: 1,
       max: 64,

@@ -42,6 +42,17 @@ export function standing({ entries, target, aloneNs }: Cell): Place[] {
   }));
 }
 
+/** The policy whose place the heat map is about, if it took part. */
+const OURS = "auto";
+
+/** Of whom a cell tells: the best, and ours, or else the second. */
+export function told(cell: Cell): Place[] {
+  const places = standing(cell);
+  const [first, second] = places;
+  const other = places.find(({ policy }) => policy === OURS) ?? second;
+  return other === undefined || other === first ? [first] : [first, other];
+}
+
 function figureOf(score: Score, target: Target, aloneNs: number): number {
   return target === "none"
     ? score.meanMs * 1e6 / aloneNs

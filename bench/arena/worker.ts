@@ -1,10 +1,11 @@
 /** A thread that plays all that an order asks for. */
 import type { Json } from "../reproduce/experiment.ts";
 import { PointCache, type PointKey } from "../reproduce/run/point_cache.ts";
-import { Sources } from "../reproduce/run/sources.ts";
+import { PLAYING, policyCode, sourcesWithoutPolicies } from "./code.ts";
 import { Ground, type Point } from "./match.ts";
 import type { Entry } from "./match.ts";
-import type { Order, Report } from "./messages.ts";
+import type { Decisions, Order, Report } from "./messages.ts";
+import { told } from "./standing.ts";
 
 const scope = globalThis as unknown as
   & Pick<Worker, "postMessage">
@@ -18,27 +19,36 @@ async function play(order: Order): Promise<void> {
   const { device, workload, measured, options } = order;
   const points = new PointCache({
     folder: order.cache,
-    sources: new Sources(order.root),
-    file: "bench/arena/match.ts",
+    sources: sourcesWithoutPolicies(order.root),
+    file: PLAYING,
   });
   let computed = 0;
   const point: Point = <T extends Json>(key: PointKey, compute: () => T) =>
     points.point(key, compute, () => computed++) as Promise<T>;
-  const ground = new Ground({ device, workload }, measured, options, point);
+  const ground = new Ground(
+    { device, workload },
+    measured,
+    options,
+    point,
+    policyCode(order.root),
+  );
   const facts = await ground.facts();
   const policies = order.policies.filter((name) => !ground.obstacle(name));
   for (const scenario of order.scenarios) {
+    if (Date.now() >= order.untilMs) break;
     for (const target of order.targets) {
       computed = 0;
       const entries: Entry[] = [];
       for (const policy of policies) {
         entries.push(await ground.match(policy, scenario, target));
       }
-      tell({
-        kind: "cell",
-        cell: { scenario, target, ...facts, entries },
-        computed,
-      });
+      const cell = { scenario, target, ...facts, entries };
+      const logs: Decisions[] = [];
+      for (const { policy, entry } of told(cell)) {
+        const lines = await ground.decisions(entry, scenario, target);
+        logs.push({ policy, lines });
+      }
+      tell({ kind: "cell", cell, logs, computed });
     }
   }
   tell({ kind: "done" });

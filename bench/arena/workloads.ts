@@ -7,6 +7,7 @@ import type { Model } from "../../src/graph/model.ts";
 import { MODELS, type SizeClass } from "../../src/models/registry.ts";
 import { shapesOnly } from "../../src/tensor/weights.ts";
 import { inputGenerator } from "../../src/workload/inputs.ts";
+import { type StreamGroup, streamGroups } from "./streams.ts";
 import { withoutImages } from "../reproduce/layer_model.ts";
 
 /** Models and their requests. */
@@ -18,9 +19,14 @@ export interface Workload {
   readonly decTimesteps: number;
   /** Tokens of a typical request. */
   readonly tokens: number;
-  /** One request, arriving at 0. */
+  /** Where requests are frames: sources that are alike, as many of each. */
+  readonly streams?: readonly StreamGroup[];
+  /** One request, arriving at 0; a frame of a session of its own. */
   request(prng: Prng): VirtualArrival;
 }
+
+/** The workload that is no models of the registry: streams.ts. */
+export const STREAMS = "streams";
 
 /** Names of the registry that a workload is made of. */
 const MIXES: Readonly<Record<string, readonly string[]>> = {
@@ -33,6 +39,7 @@ const MIXES: Readonly<Record<string, readonly string[]>> = {
   seq2seq: ["seq2seq"],
   treelstm: ["treelstm"],
   // LazyBatching, section VI-C.
+  [STREAMS]: [],
   "co-located": ["resnet50", "gnmt", "transformer", "bert"],
 };
 
@@ -54,7 +61,9 @@ export function workloadOf(name: string, size: SizeClass): Workload {
   const key = `${name} ${size}`;
   let workload = known.get(key);
   if (workload === undefined) {
-    workload = mixed(MIXES[name].map((model) => single(model, size)));
+    workload = name === STREAMS
+      ? streamed(streamGroups(size, shapesOnly()))
+      : mixed(MIXES[name].map((model) => single(model, size)));
     known.set(key, workload);
   }
   return workload;
@@ -97,6 +106,27 @@ function single(name: string, size: SizeClass): Workload {
       ...inputs.next(prng),
       arrivalNs: 0,
     }),
+  };
+}
+
+function streamed(streams: readonly StreamGroup[]): Workload {
+  const total = streams.reduce(
+    (sum, { periodAlone }) => sum + 1 / periodAlone,
+    0,
+  );
+  return {
+    models: streams.map(({ frame: { model } }) => model),
+    cellOf: (cell) => cell,
+    decTimesteps: 1,
+    tokens: 1,
+    streams,
+    request(prng) {
+      let left = prng.float() * total;
+      const group = streams.find(({ periodAlone }) =>
+        (left -= 1 / periodAlone) < 0
+      );
+      return { ...(group ?? streams[0]).frame, arrivalNs: 0 };
+    },
   };
 }
 

@@ -2,7 +2,10 @@
 import { ascending, mean, percentile } from "../../src/base/statistics.ts";
 import { NS_PER_MS, NS_PER_S } from "../../src/base/units.ts";
 import type { CostModel } from "../../src/cost/cost_model.ts";
+import type { ActiveSession } from "../../src/engine/core/active_request.ts";
+import type { EngineCore } from "../../src/engine/core/engine.ts";
 import { simulatedEngine } from "../../src/engine/virtual/simulated_engine.ts";
+import type { StreamModel } from "../../src/graph/stream_model.ts";
 import {
   driveVirtual,
   type VirtualArrival,
@@ -32,17 +35,21 @@ export interface Outcome {
   readonly ops: Readonly<Partial<Record<Note["op"], number>>>;
 }
 
+/** A request, or a frame of a stream that has a number. */
+export type SimulatedArrival = VirtualArrival & { readonly stream?: number };
+
 export interface SimulateOptions {
   policy: Policy;
   cost: CostModel;
   workers?: number;
-  arrivals: readonly VirtualArrival[];
+  /** Streams are opened with their first frame; as many frames wait in them as come. */
+  arrivals: readonly SimulatedArrival[];
   /** Host time of every task before its worker has it, hidden behind what the worker executes; default 0. */
   submitNs?: number;
   /** Host time of a launch on top of it, before its first task: merging graphs; default: none. */
   launchNs?: (launch: Launch) => number;
   /** Hears of every decision, task and departure as well. */
-  observer?: Pick<Observer, "decided" | "task" | "request">;
+  observer?: Pick<Observer, "decided" | "waited" | "task" | "request">;
 }
 
 /** Runs a policy on virtual time; every request must be done. */
@@ -78,6 +85,9 @@ export function simulate(
         for (const { op } of launch.notes ?? []) ops[op] = (ops[op] ?? 0) + 1;
         observer?.decided?.(atNs, launch, launchId);
       },
+      waited(atNs, untilNs, why) {
+        observer?.waited?.(atNs, untilNs, why);
+      },
       task(task, record) {
         observer?.task?.(task, record);
         busyNs += record.endNs - record.startNs;
@@ -95,7 +105,7 @@ export function simulate(
       },
     },
   });
-  driveVirtual(engine, timeline, arrivals);
+  driveVirtual(engine, timeline, inSessions(engine, arrivals));
   const durationNs = lastNs - arrivals[0].arrivalNs;
   const sortedNs = ascending(latenciesNs);
   return {
@@ -111,6 +121,26 @@ export function simulate(
     rowsMax,
     ops,
   };
+}
+
+function* inSessions(
+  engine: EngineCore,
+  arrivals: readonly SimulatedArrival[],
+): Generator<VirtualArrival> {
+  const sessions = new Map<number, ActiveSession>();
+  for (const { stream, ...arrival } of arrivals) {
+    if (stream === undefined) {
+      yield arrival;
+      continue;
+    }
+    let session = sessions.get(stream);
+    if (session === undefined) {
+      const model = arrival.model as StreamModel;
+      session = engine.sessions.open(model, arrivals.length);
+      sessions.set(stream, session);
+    }
+    yield { ...arrival, session };
+  }
 }
 
 /** Highest rate, to half a percent, for which `holds`; it holds at `from`. */

@@ -11,7 +11,7 @@ const FRAMES = 40;
 
 /** Nanoseconds, in the median, of batches with so many rows. */
 export async function frameProfile(
-  subject: StreamSubject,
+  subject: Pick<StreamSubject, "model" | "frame">,
 ): Promise<ProfileTable> {
   const rowsMax = ROWS[ROWS.length - 1];
   const seen = new Map<string, number[]>();

@@ -115,7 +115,7 @@ export class DecisionLog implements Observer {
       if (!launch.requests.includes(id)) continue;
       const at = `at ${ms(launch.atNs)}`;
       const notes = launch.notes.filter((note) => note.requests.includes(id));
-      const text = describe(launch);
+      const text = tellLaunch(launch);
       const waited = launch.atNs > sinceNs;
       if (waited) {
         const waitNs = launch.atNs - sinceNs;
@@ -148,7 +148,7 @@ export class DecisionLog implements Observer {
     }
     const { atNs } = launch;
     const lines = [
-      `${this.policy}: at ${ms(atNs)} launch ${id} ${describe(launch)}`,
+      `${this.policy}: at ${ms(atNs)} launch ${id} ${tellLaunch(launch)}`,
       ...launch.notes.map((note) => `  ${tellNote(note)}`),
     ];
     const others = [...this.requests.values()].filter((request) =>
@@ -183,7 +183,7 @@ export class DecisionLog implements Observer {
           events.push({ atNs: launch.atNs, text: tellNote(note) });
         }
       }
-      events.push({ atNs: launch.atNs, text: describe(launch) });
+      events.push({ atNs: launch.atNs, text: tellLaunch(launch) });
     }
     for (const { atNs, untilNs: dueNs, why } of this.waits) {
       if (atNs < fromNs || atNs >= untilNs) continue;
@@ -224,7 +224,8 @@ function range(entries: ReadonlyMap<number, unknown>): string {
     }`;
 }
 
-function describe(launch: LoggedLaunch): string {
+/** What a launch is, in a line. */
+export function tellLaunch(launch: LoggedLaunch): string {
   const { worker, cells, requests, paddedRows, why } = launch;
   const padding = paddedRows > requests.length ? ` of ${paddedRows}` : "";
   return `on worker ${worker}: ${cells.join(", ")}, ` +

@@ -6,15 +6,30 @@ import { dirname, join, relative } from "node:path";
 /** A file that is named as a module: imported, in whatever way, or started as a worker. */
 const MODULE = /"(\.{1,2}\/[^"\n]+\.(?:ts|json))"/g;
 
+/** What a hash leaves out. */
+export interface SourcesOptions {
+  /** Files, from the root, that do not count although they are imported, nor what only they import. */
+  readonly without?: readonly string[];
+  /** Whether the kernels' builds count; default: they do. */
+  readonly kernels?: boolean;
+}
+
 export class Sources {
   readonly #root: string;
+  readonly #without: ReadonlySet<string>;
+  readonly #kernels: boolean;
   readonly #texts = new Map<string, string>();
   readonly #hashes = new Map<string, string>();
   #common: readonly string[] | undefined;
 
   /** @param root folder of the project */
-  constructor(root: string) {
+  constructor(
+    root: string,
+    { without = [], kernels = true }: SourcesOptions = {},
+  ) {
     this.#root = root;
+    this.#without = new Set(without);
+    this.#kernels = kernels;
   }
 
   /**
@@ -62,6 +77,7 @@ export class Sources {
           this.#root,
           join(this.#root, dirname(one), path),
         );
+        if (this.#without.has(target)) continue;
         if (existsSync(join(this.#root, target))) found.add(target);
       }
     }
@@ -71,7 +87,7 @@ export class Sources {
   /** The kernels, and the versions of what is imported from elsewhere. */
   #commonFiles(): string[] {
     const builds = join(this.#root, "build");
-    const kernels = existsSync(builds)
+    const kernels = this.#kernels && existsSync(builds)
       ? readdirSync(builds).filter((name) => name.endsWith(".wasm")).sort()
       : [];
     return ["package.json", ...kernels.map((name) => `build/${name}`)]
