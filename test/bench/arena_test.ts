@@ -6,11 +6,18 @@ import { join } from "node:path";
 import { ARRIVALS } from "../../bench/arena/arrivals.ts";
 import { SETTINGS_MAX, settingsOf } from "../../src/plan/policy_settings.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
+import { policyFiles, sourcesWithoutPolicies } from "../../bench/arena/code.ts";
+import { DECISIONS, firstDecisions } from "../../bench/arena/decisions.ts";
+import { frameArrivals } from "../../bench/arena/frames.ts";
 import { Ground } from "../../bench/arena/match.ts";
 import type { Cell } from "../../bench/arena/messages.ts";
-import { arenaPages } from "../../bench/arena/page.ts";
+import { arenaPages, logFile, logText } from "../../bench/arena/page.ts";
+import { spread } from "../../bench/arena/scenario.ts";
 import { standing } from "../../bench/arena/standing.ts";
+import { streamGroups } from "../../bench/arena/streams.ts";
 import { Prng } from "../../src/base/prng.ts";
+import type { Launch } from "../../src/policy/launch.ts";
+import { shapesOnly } from "../../src/tensor/weights.ts";
 
 Deno.test("arrivals of every kind ascend, at the mean rate", () => {
   for (const [name, timesNs] of Object.entries(ARRIVALS)) {
@@ -82,7 +89,112 @@ Deno.test("the heat map leads to every cell", async () => {
   assert.equal(links.length, 2);
   for (const [, file, anchor] of links) {
     assert(pages[file].includes(`id="${anchor}"`), `${file}#${anchor}`);
+    assert(pages[file].includes(`href="${logFile(cell("none"))}"`));
   }
+});
+
+Deno.test("what is run first has every device, workload and load, and every kind of arrivals", () => {
+  const names = {
+    devices: ["npu", "gpu"],
+    workloads: ["lstm", "bert", "unet"],
+    arrivals: ["poisson", "bursts", "day"],
+    loads: [0.25, 0.6, 0.9, 1.2],
+  };
+  const lists = spread(names);
+  const of = (list: (typeof lists)[0]) =>
+    list.map((one) => JSON.stringify(one));
+  assert.equal(new Set(lists.flatMap(of)).size, 2 * 3 * 3 * 4);
+  assert.equal(lists.flat().length, 2 * 3 * 3 * 4);
+  const first = lists.slice(0, 2 * 3);
+  assert.deepEqual(
+    new Set(first.map(([{ device, workload }]) => `${device} ${workload}`))
+      .size,
+    2 * 3,
+  );
+  for (const list of first) {
+    assert.deepEqual(list.map(({ load }) => load), names.loads);
+    assert.deepEqual(
+      new Set(list.map(({ arrivals }) => arrivals)),
+      new Set(names.arrivals),
+    );
+  }
+});
+
+Deno.test("a policy's code is its own file's and what that imports", () => {
+  const root = new URL("../..", import.meta.url).pathname;
+  const registry = readFileSync(join(root, "src/policy/registry.ts"), "utf8");
+  const files = policyFiles(registry);
+  assert.deepEqual([...files.keys()].sort(), Object.keys(POLICIES).sort());
+  const sources = sourcesWithoutPolicies(root);
+  const common = sources.closure("bench/arena/match.ts");
+  assert(common.includes("src/engine/core/engine.ts"));
+  assert(!common.some((file) => file.startsWith("src/policy/auto/")));
+  for (const [name, file] of files) {
+    const closure = sources.closure(file);
+    assert.equal(
+      closure.some((one) => one.startsWith("src/policy/auto/")),
+      name === "auto",
+      name,
+    );
+  }
+});
+
+Deno.test("frames come at the rate that is asked for, in order, whatever the kind", () => {
+  const groups = streamGroups("small", shapesOnly());
+  for (const arrivals of Object.keys(ARRIVALS)) {
+    const frames = frameArrivals({
+      ...{ groups, arrivals, requests: 40_000, ratePerS: 50_000 },
+      aloneNs: 100_000,
+      prng: new Prng(3),
+    });
+    for (let i = 1; i < frames.length; i++) {
+      assert(frames[i].arrivalNs >= frames[i - 1].arrivalNs, arrivals);
+    }
+    const seconds = frames[frames.length - 1].arrivalNs / 1e9;
+    const ratio = frames.length / seconds / 50_000;
+    assert(ratio > 0.85 && ratio < 1.1, `${arrivals}: ${ratio}`);
+    // Four frames of the denoiser to one of the detector.
+    const denoised = frames.filter(({ model }) =>
+      model === groups[0].frame.model
+    );
+    const share = denoised.length / frames.length;
+    assert(share > 0.75 && share < 0.85, `${arrivals}: ${share}`);
+    // What was held back comes at once, from the same source.
+    const together = frames.filter(({ stream, arrivalNs }, i) =>
+      frames.slice(Math.max(0, i - 20), i).some((one) =>
+        one.stream === stream && arrivalNs - one.arrivalNs < 500_000
+      )
+    ).length;
+    assert.equal(
+      together > frames.length / 50,
+      arrivals === "bursts",
+      arrivals,
+    );
+  }
+});
+
+Deno.test("a cell's log has the first decisions, no more are run, and repeats are one line", () => {
+  let run = 0;
+  const launch = {
+    worker: 0,
+    steps: [],
+    why: "because",
+  } as unknown as Launch;
+  const lines = firstDecisions("late", (observer) => {
+    observer.waited?.(1e6, 2e6, "for more");
+    for (let id = 0; id < 1000; id++) {
+      run++;
+      observer.decided?.(3e6, launch, id);
+    }
+  });
+  assert.equal(run, DECISIONS - 1);
+  assert.deepEqual(lines.length, 2);
+  assert.match(lines[0], /^1\.000 ms {2}wait until 2\.000 ms: for more$/);
+  assert.match(lines[1], /because.*\(59 times\)$/);
+  const { entries } = cell("none");
+  const text = logText(cell("none"), [{ policy: entries[0].policy, lines }]);
+  assert.match(text, /^lstm, NPU.*none/);
+  assert.match(text, /\nlate\n1\.000 ms/);
 });
 
 Deno.test("a match searches on other seeds than it is judged on, for the better setting", async () => {
@@ -188,6 +300,7 @@ Deno.test("deno task arena: what was computed is not computed again", async () =
       assert.equal(names.includes("graph"), scenario.workload === "lstm");
     }
     assert(existsSync(join(out, "npu-treelstm.html")));
+    assert(existsSync(join(out, "logs/npu-treelstm/none-poisson-0.9.txt")));
     assert.match(readFileSync(join(out, "arena.html"), "utf8"), /late/);
     const second = await run();
     assert.equal(second.computed, 0);
