@@ -114,6 +114,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     tei: ["host", "http", "observe", "wire", "texts"],
     cohere: ["host", "http", "observe", "wire", "texts"],
     page: ["host", "http", "observe"],
+    grpc: ["host", "http", "oip", "runtime"],
     runtime: ["http"],
   },
   policy: {

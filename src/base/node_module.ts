@@ -12,6 +12,7 @@ export function nodeModule<Name extends keyof NodeModules>(
 }
 
 interface NodeModules {
+  "node:buffer": typeof import("node:buffer");
   "node:fs": typeof import("node:fs");
   "node:fs/promises": typeof import("node:fs/promises");
   "node:http": typeof import("node:http");

@@ -12,6 +12,8 @@ import { CostAdmission } from "../server/admission/cost_admission.ts";
 import { Repository } from "../server/repository/repository.ts";
 import type { HostObserver } from "../server/host/host_observer.ts";
 import { LoadAgent } from "../server/observe/load_agent.ts";
+import type { GrpcModule } from "../server/grpc/grpc_module.ts";
+import { listenGrpc } from "../server/grpc/listen_grpc.ts";
 import { listen } from "../server/runtime/listen.ts";
 import { listenAgent } from "../server/runtime/listen_agent.ts";
 import { createServer, type Server } from "../server/server.ts";
@@ -19,6 +21,7 @@ import { readText } from "./files.ts";
 import { integerOf, readOptions, see } from "./options.ts";
 import { endOnSignal } from "./serve/ending.ts";
 import { FolderFiles } from "./serve/folder_files.ts";
+import { loadGrpc } from "./serve/load_grpc.ts";
 import { policyOf } from "./serve/served_policy.ts";
 import { readSettings, type ServerSettings } from "./serve/serve_settings.ts";
 import { EXIT, print, progress, UsageError } from "./terminal.ts";
@@ -35,6 +38,7 @@ Options go before those of DIR/shoal.json.
   --slo-ms MS           within which requests are to be done
   --host HOST           where to listen; default 127.0.0.1: from this machine alone
   --port N              default 8000; 0: any that is free
+  --grpc-port N         the Open Inference Protocol over gRPC, too; needs @grpc/grpc-js
   --policy NAME         default cellular
   --max-batch-size N    most rows of a batch; default 64
   --workers N           default: one less than there are cores
@@ -54,6 +58,7 @@ const OPTIONS = {
   "slo-ms": TEXT,
   host: TEXT,
   port: TEXT,
+  "grpc-port": TEXT,
   policy: TEXT,
   "max-batch-size": TEXT,
   workers: TEXT,
@@ -85,6 +90,7 @@ export async function serve(args: string[]): Promise<number> {
     counts: new LoadAgent(),
     port: integerOf("--agent-port", agentPort, { max: 65_535 }),
   };
+  const grpc = settings.grpc_port === undefined ? undefined : loadGrpc();
   const keys = keysOf(settings);
   const monitor = new Monitor({
     ...(settings.slo_ms !== undefined && { sloMs: settings.slo_ms }),
@@ -113,7 +119,7 @@ export async function serve(args: string[]): Promise<number> {
       () => agent.counts.line(host.state),
       { hostname: settings.host, port: agent.port },
     );
-    const code = await listening(path, settings, server, repository);
+    const code = await listening(path, settings, server, repository, grpc);
     // What was cut off would be waited for.
     if (code !== EXIT.success) process.exit(code);
     await told?.close();
@@ -194,16 +200,18 @@ function described(served: ServedModel): string {
 /** Listens until a signal comes and what is under way is answered. @returns the exit code */
 async function listening(
   path: string,
-  { host, port, tls, grace_ms }: ServerSettings,
+  { host: hostname, port, grpc_port, tls: files, grace_ms }: ServerSettings,
   server: Server,
   repository: Repository,
+  grpc: GrpcModule | undefined,
 ): Promise<number> {
   const pem = (file: string) => readText(resolve(path, file));
-  const listener = await listen(server, {
-    hostname: host,
-    port,
-    ...(tls && { tls: { cert: pem(tls.cert), key: pem(tls.key) } }),
-  });
+  const tls = files && { cert: pem(files.cert), key: pem(files.key) };
+  const address = { hostname, ...(tls && { tls }) };
+  const listener = await listen(server, { ...address, port });
+  const grpcListener = grpc &&
+    await listenGrpc(server, { ...address, grpc, port: grpc_port! });
+  if (grpcListener) print(`gRPC at ${hostname}:${grpcListener.port}`);
   print(`listening at ${listener.url}`);
   const reload = () => {
     repository.sync().catch((error) =>
@@ -213,7 +221,16 @@ async function listening(
   process.on("SIGHUP", reload);
   try {
     return await endOnSignal({
-      ...{ server, listener, tell: progress },
+      server,
+      listener: {
+        async close(graceMs) {
+          await Promise.all([
+            listener.close(graceMs),
+            grpcListener?.close(graceMs),
+          ]);
+        },
+      },
+      tell: progress,
       graceMs: grace_ms,
     });
   } finally {

@@ -39,6 +39,9 @@ export interface NamedNode {
 
 /** Where in a model something is, for messages. */
 export class Place {
+  /** What bytes that cannot be read are told not to be. */
+  readonly format = "ONNX file";
+
   /**
    * @param what a part of what is around it, e.g. `attribute "pads"`
    * @param around undefined for the file itself

@@ -13,6 +13,7 @@ import type { HttpError } from "./http/http_error.ts";
 import { requestIdOf } from "./http/request_id.ts";
 import { errorResponse } from "./http/respond.ts";
 import type { Protocol } from "./http/route.ts";
+import type { Handler } from "./runtime/listener.ts";
 import type { Connection } from "./http/socket.ts";
 import { type Match, Router } from "./http/router.ts";
 import { openGate, type Origin } from "./keys/gate.ts";
@@ -49,11 +50,15 @@ export interface ServerOptions {
 export interface Server {
   /** Runs models. */
   readonly host: EngineHost;
+  /** What is read of a request. */
+  readonly limits: BodyLimits & HeadLimits;
   /**
    * Answers a request; never rejects.
    * @param connection what is known of its connection, and what the runtime can do with it
    */
   fetch(request: Request, connection?: Origin & Connection): Promise<Response>;
+  /** What answers in other protocols, with the same keys, limits and observers: for a port of their own. */
+  speaking(protocols: readonly Protocol[]): Handler;
   /** Takes no more requests, lets those that have come finish. An engine that was given stays open. */
   close(): Promise<void>;
 }
@@ -97,14 +102,11 @@ export function createServer(
     observers = [],
     onError = (error) => console.error("Shoal:", error),
   } = options;
-  const router = new Router([
-    ...protocols,
-    ...options.monitor?.protocols ?? [],
-  ]);
   const limits = { ...BODY_LIMITS, ...HEAD_LIMITS, ...options.limits };
   const budget = new BodyBudget(limits.bytesTogetherMax);
 
   async function answer(
+    router: Router,
     request: Request,
     id: string,
     connection: Origin & Connection,
@@ -146,6 +148,9 @@ export function createServer(
         version,
         signal: request.signal,
         requestId: id,
+        report: (error) => {
+          if (httpErrorOf(error).status === 500) onError(error, id);
+        },
         ...(key !== undefined && { key }),
         ...(connection.openSocket && { openSocket: connection.openSocket }),
       });
@@ -153,7 +158,7 @@ export function createServer(
         request.method === "HEAD" ? new Response(null, response) : response,
       );
     } catch (error) {
-      const protocol = match?.protocol ?? protocols[0];
+      const protocol = match?.protocol ?? router.protocols[0];
       const asTold: HttpError = httpErrorOf(error, protocol.overloadedStatus);
       if (asTold.status === 500) onError(error, id);
       return told(errorResponse(asTold, protocol.errorBody(asTold)), error);
@@ -172,18 +177,36 @@ export function createServer(
     }
   }
 
+  function speaking(protocols: readonly Protocol[]): Handler {
+    const router = new Router(protocols);
+    return {
+      async fetch(request, connection = {}) {
+        const id = requestIdOf(request);
+        const ended = observers.map((observer) =>
+          safely(id, () => observer.began(request, id))
+        );
+        const { response, answered } = await answer(
+          router,
+          request,
+          id,
+          connection,
+        );
+        response.headers.set("x-request-id", id);
+        for (const end of ended) safely(id, () => end?.(answered));
+        return response;
+      },
+    };
+  }
+
+  const { fetch } = speaking([
+    ...protocols,
+    ...options.monitor?.protocols ?? [],
+  ]);
   return {
     host,
-    async fetch(request, connection = {}) {
-      const id = requestIdOf(request);
-      const ended = observers.map((observer) =>
-        safely(id, () => observer.began(request, id))
-      );
-      const { response, answered } = await answer(request, id, connection);
-      response.headers.set("x-request-id", id);
-      for (const end of ended) safely(id, () => end?.(answered));
-      return response;
-    },
+    limits,
+    fetch,
+    speaking,
     close() {
       options.monitor?.close();
       return host.close();

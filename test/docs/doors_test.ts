@@ -16,6 +16,7 @@ const DOORS = [
   "onnx",
   "server",
   "text",
+  "grpc",
 ] as const;
 
 const fileOf = (door: string): string => `src/${door}.ts`;

@@ -1,7 +1,7 @@
 /** Models and attributes that are refused, and how. */
 import assert from "node:assert/strict";
 import { Place } from "../../src/onnx/place.ts";
-import { FieldBudget, Message } from "../../src/onnx/read/message.ts";
+import { FieldBudget, ProtoMessage } from "../../src/base/proto_message.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { plainOf } from "../../src/tensor/plain_tensor.ts";
 import {
@@ -356,7 +356,7 @@ Deno.test("what a file repeats without end is not read to the end", () => {
   );
   const place = new Place("m.onnx");
   const read = (most: number) =>
-    new Message(fields, place, new FieldBudget(most))
+    new ProtoMessage(fields, place, new FieldBudget(most))
       .messages(1, (inside) => inside.text(1)).length;
   // A message counts as 8, itself, its 100 fields, and those inside as 9 each.
   assert.equal(read(8 + 100 + 900), 100);

@@ -4,7 +4,12 @@
 import { pathToFileURL } from "node:url";
 import { install, requirePeer } from "../../bench/kernels/peers/install.ts";
 
-const VERSIONS = { openai: "7.57.0", "@huggingface/inference": "4.13.30" };
+const VERSIONS = {
+  openai: "7.57.0",
+  "@huggingface/inference": "4.13.30",
+  "@grpc/grpc-js": "1.14.7",
+  "@grpc/proto-loader": "0.8.1",
+};
 
 /** What is used of `openai`. */
 export interface OpenAIClient {
@@ -65,9 +70,14 @@ export interface NpmClients {
   ) => HuggingFaceClient;
 }
 
+/** Installs what is required in another way. */
+export function installClients(): void {
+  install(VERSIONS);
+}
+
 /** Installs them if they are missing, and loads them. */
 export async function npmClients(): Promise<NpmClients> {
-  install(VERSIONS);
+  installClients();
   const { default: OpenAI } = await load("openai");
   const { InferenceClient } = await load("@huggingface/inference");
   return { OpenAI, InferenceClient } as NpmClients;

@@ -24,6 +24,7 @@ export const DOORS = {
   "./onnx": "onnx",
   "./server": "server",
   "./text": "text",
+  "./grpc": "grpc",
 } as const;
 
 /** Has the paths of files that are not imported, as they are in the sources. */

@@ -20,6 +20,9 @@ export const SERVER_SETTINGS = z.strictObject({
   port: z.int().min(0).max(65_535).default(8000).describe(
     "0: any that is free",
   ),
+  grpc_port: z.int().min(0).max(65_535).optional().describe(
+    "The Open Inference Protocol over gRPC at this port, too; needs @grpc/grpc-js",
+  ),
   slo_ms: z.number().positive().optional().describe(
     "Within which requests are to be done; what will not be is refused when it comes",
   ),
@@ -74,6 +77,7 @@ interface GivenOptions {
   readonly "slo-ms"?: string;
   readonly host?: string;
   readonly port?: string;
+  readonly "grpc-port"?: string;
   readonly policy?: string;
   readonly "max-batch-size"?: string;
   readonly workers?: string;
@@ -100,6 +104,7 @@ export function readSettings(
   const options = {
     host,
     port: number(given.port),
+    grpc_port: number(given["grpc-port"]),
     slo_ms: number(given["slo-ms"]),
     max_batch_size: number(given["max-batch-size"]),
     workers: number(given.workers),

@@ -8,7 +8,7 @@ import { elementCount } from "../../tensor/tensor.ts";
 import { type Place, quoted } from "../place.ts";
 import { ReadContext } from "../read/context.ts";
 import { ExternalData, type ExternalFiles } from "../read/external_data.ts";
-import { Message } from "../read/message.ts";
+import { ProtoMessage } from "../../base/proto_message.ts";
 import type { RawGraph } from "../read/raw_graph.ts";
 import { readGraph } from "../read/read_graph.ts";
 import { graphsOf } from "./raise_opset.ts";
@@ -65,7 +65,10 @@ export class StoredGraph {
     this.fields = fieldsOf(bytes);
     this.#nodes = this.fields.filter(({ number }) => number === GRAPH.node);
     const context = new ReadContext(new ExternalData(external));
-    this.raw = readGraph(new Message(bytes, place, context.budget), context);
+    this.raw = readGraph(
+      new ProtoMessage(bytes, place, context.budget),
+      context,
+    );
     this.raw.nodes.forEach(({ outputs }, at) => {
       for (const name of outputs) this.producers.set(name, at);
     });
@@ -116,7 +119,7 @@ export class StoredGraph {
     // What is read is of a type that is stored.
     const type = dataTypeName(this.#types.get(name)!) as StoredType;
     const data = context.external.read(
-      new Message(tensor, this.place, context.budget),
+      new ProtoMessage(tensor, this.place, context.budget),
       elementCount(dims) * bytesOfStored(type),
     );
     const dropped = [TENSOR.externalData, TENSOR.location, TENSOR.rawData];

@@ -2,7 +2,7 @@
 import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import { quoted } from "../place.ts";
 import type { ExternalData } from "./external_data.ts";
-import { FieldBudget } from "./message.ts";
+import { FieldBudget } from "../../base/proto_message.ts";
 
 /** Graphs inside graphs; exporters nest two or three. */
 export const NESTING_MAX = 32;

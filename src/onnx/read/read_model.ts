@@ -6,7 +6,8 @@ import { GraphChecker } from "./check_graph.ts";
 import { ReadContext } from "./context.ts";
 import { ExternalData, type ExternalFiles } from "./external_data.ts";
 import { FunctionInliner } from "./inline_functions.ts";
-import { Message } from "./message.ts";
+import { ProtoMessage } from "../../base/proto_message.ts";
+import type { Message } from "./message.ts";
 import type { RawFunction } from "./raw_graph.ts";
 import { readAttribute } from "./read_attribute.ts";
 import { domainOf, readGraph, readNode } from "./read_graph.ts";
@@ -89,7 +90,7 @@ export function readModel(
   const name = typeof label === "string" ? label : describe(label);
   const place = new Place(shorten(name, LABEL_SHOWN));
   const context = new ReadContext(new ExternalData(external));
-  const message = new Message(bytesOf(file, place), place, context.budget);
+  const message = new ProtoMessage(bytesOf(file, place), place, context.budget);
   const irVersion = message.int(MODEL.irVersion);
   const raw = message.message(MODEL.graph, "graph");
   if (raw === undefined) {

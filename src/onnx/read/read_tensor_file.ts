@@ -3,12 +3,12 @@ import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import { Place } from "../place.ts";
 import { ReadContext } from "./context.ts";
 import { ExternalData } from "./external_data.ts";
-import { Message } from "./message.ts";
+import { ProtoMessage } from "../../base/proto_message.ts";
 import { readTensor } from "./read_tensor.ts";
 
 /** @throws OnnxError when it is malformed, or of a type that is not read */
 export function readTensorFile(file: Uint8Array, label: string): PlainTensor {
   const context = new ReadContext(new ExternalData(() => undefined));
-  const message = new Message(file, new Place(label), context.budget);
+  const message = new ProtoMessage(file, new Place(label), context.budget);
   return readTensor(message, label, context);
 }

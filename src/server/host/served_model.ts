@@ -66,7 +66,7 @@ export interface ServedModel {
    * @throws TypeError or RangeError naming the tensor that cannot be
    */
   toInput(tensors: ReadonlyMap<string, WireTensor>): unknown;
-  /** The tensors of a result, in the order of `outputs`. */
+  /** The tensors of a result, or of a step of one, in the order of `outputs`; those that it does not have are left out. */
   toTensors(outputs: Result): readonly WireTensor[];
 }
 

@@ -2,7 +2,7 @@
 import type { BodyBudget } from "./body_budget.ts";
 import type { BodyLimits } from "./body_limits.ts";
 import { parseJson } from "./json.ts";
-import { type ReadBody, readBody } from "./read_body.ts";
+import { noRoom, type ReadBody, readBody } from "./read_body.ts";
 
 /** The body of a request. */
 export class Body {
@@ -38,6 +38,16 @@ export class Body {
   /** Its value, see `parseJson`. @throws HttpError as `bytes`, or 400 when it is no JSON or nested too deep */
   async json(): Promise<unknown> {
     return parseJson(await this.bytes(), this.limits.depthMax);
+  }
+
+  /**
+   * Counts bytes that are read of it in another way.
+   * @returns called when they are held no more
+   * @throws HttpError 503 when other bodies leave no room
+   */
+  hold(bytes: number): () => void {
+    if (!this.#budget.take(bytes)) throw noRoom();
+    return () => this.#budget.give(bytes);
   }
 
   /** The request is over: what its body holds is counted no more. */

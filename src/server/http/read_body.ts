@@ -98,11 +98,7 @@ class Room {
     const most = this.declared ?? this.limits.bytesMax;
     const size = Math.min(most, Math.max(least, 2 * this.#length, FIRST_BYTES));
     if (!this.budget.take(size - this.#held)) {
-      throw new HttpError(
-        503,
-        "The bodies of other requests leave no room for this one; retry later",
-        { "retry-after": "1" },
-      );
+      throw noRoom();
     }
     this.#held = size;
     const grown = new Uint8Array(size);
@@ -156,6 +152,15 @@ async function withLimits(
     reading.catch(() => {});
     ended.catch(() => {});
   }
+}
+
+/** What is told where the bodies of other requests leave no room. */
+export function noRoom(): HttpError {
+  return new HttpError(
+    503,
+    "The bodies of other requests leave no room for this one; retry later",
+    { "retry-after": "1" },
+  );
 }
 
 function tooLarge({ bytesMax }: BodyLimits): HttpError {

@@ -34,6 +34,11 @@ export interface Context extends Connection {
   readonly requestId: string;
   /** Name of the key that it came with, if there are keys. */
   readonly key?: string;
+  /**
+   * Tells whoever runs the server of an error behind the first part of an answer, if it is the server's own; what `handle`
+   * throws is told without it.
+   */
+  report(error: unknown): void;
 }
 
 /** A method and a path, and what answers. */

@@ -20,7 +20,7 @@ export class Router {
   readonly #entries: readonly Entry[];
 
   /** @throws RangeError when two routes answer the same */
-  constructor(protocols: readonly Protocol[]) {
+  constructor(readonly protocols: readonly Protocol[]) {
     const seen = new Set<string>();
     this.#entries = protocols.flatMap((protocol) =>
       protocol.routes.map((route) => {

@@ -17,33 +17,107 @@ import {
 } from "./request.ts";
 import { rawRequest } from "./raw_request.ts";
 import { sequenceFlags, Sequences, type TakenSequence } from "./sequences.ts";
-import { chosenOutputs, HEADER_LENGTH, inferResponse } from "./response.ts";
+import {
+  type ChosenOutput,
+  chosenOutputs,
+  HEADER_LENGTH,
+  inferResponse,
+} from "./response.ts";
 
 const US_PER_MS = 1000;
+
+/** What runs a request. */
+export type InferContext = Pick<
+  Context,
+  "host" | "signal" | "requestId" | "key"
+>;
+
+/** A request that was read, and whom it asks. */
+export interface InferCall {
+  readonly request: InferRequest;
+  /** What the name means now. */
+  readonly named: ServedModel;
+  /** Of the model, if the request says one. */
+  readonly version?: string;
+  /** Milliseconds that it has besides its own `timeout`. */
+  readonly leftMs?: number;
+}
+
+/** What became of it. */
+export interface Inferred {
+  readonly served: ServedModel;
+  /** Outputs that are asked for. */
+  readonly chosen: readonly ChosenOutput[];
+  /** Of all outputs, or of those that a step adds to. */
+  readonly tensors: readonly WireTensor[];
+}
 
 /** Runs a request. @throws HttpError, or what the host throws */
 export async function infer(context: Context): Promise<Response> {
   const { host, params: { model, version } } = context;
   const named = host.find(model, version);
   const request = await readRequest(context, named);
+  const { served, chosen, tensors } = await inferTensors(context, {
+    request,
+    named,
+    ...(version !== undefined && { version }),
+  });
+  return inferResponse(served, request, chosen, tensors);
+}
+
+/**
+ * Runs a request, whatever it came as. Frames of a sequence are computed in the order of the calls.
+ * @throws HttpError, or what the host throws
+ */
+export async function inferTensors(
+  context: InferContext,
+  { request, named, version, leftMs }: InferCall,
+): Promise<Inferred> {
+  const { host } = context;
   const flags = sequenceFlags(request.parameters);
   const sequences = Sequences.of(host);
   const served = flags ? sequences.servedOf(named, flags, version) : named;
   if (flags && served.kind !== "stream") {
     throw new HttpError(
       400,
-      `Model "${model}" is none of streams: its requests are of no sequence`,
+      `Model "${named.name}" is none of streams: its requests are of no sequence`,
     );
   }
   const chosen = chosenOutputs(served, request);
   const input = inputOf(served, request.inputs);
-  const options = runOptions(context, request.parameters);
+  const options = runOptions(context, request.parameters, leftMs);
   const { outputs } = flags
     ? await push(sequences.take(served, flags), input, options)
     : served.kind === "stream"
     ? await push(ofOneFrame(host, served), input, options)
     : await host.run(served, input, options);
-  return inferResponse(served, request, chosen, served.toTensors(outputs));
+  return { served, chosen, tensors: served.toTensors(outputs) };
+}
+
+/**
+ * The steps of a request to a model that grows, as they are computed: of each, the rows that it adds to the outputs.
+ * @throws HttpError, or what the host throws
+ */
+export async function* inferSteps(
+  context: InferContext,
+  { request, named, leftMs }: InferCall,
+): AsyncGenerator<Inferred, void, undefined> {
+  if (sequenceFlags(request.parameters)) {
+    throw new HttpError(
+      400,
+      `Model "${named.name}" is none of streams: its requests are of no sequence`,
+    );
+  }
+  const chosen = chosenOutputs(named, request);
+  const input = inputOf(named, request.inputs);
+  const options = runOptions(context, request.parameters, leftMs);
+  for await (const { outputs } of context.host.stream(named, input, options)) {
+    yield {
+      served: named,
+      chosen,
+      tensors: named.toTensors(outputs as RunResult["outputs"]),
+    };
+  }
 }
 
 async function push(
@@ -105,8 +179,9 @@ function inputOf(
 
 /** What the reserved parameters come to (Triton's "schedule_policy"). */
 function runOptions(
-  { signal, requestId, key }: Context,
+  { signal, requestId, key }: InferContext,
   { priority = 0, timeout = 0, slo_ms: sloMs }: Parameters,
+  leftMs = Infinity,
 ): HostRunOptions {
   const isWhole = (value: unknown): value is number =>
     typeof value === "number" && Number.isInteger(value) && value >= 0;
@@ -125,12 +200,14 @@ function runOptions(
   if (sloMs !== undefined && !(typeof sloMs === "number" && sloMs > 0)) {
     throw new HttpError(400, `"slo_ms" is positive, got ${describe(sloMs)}`);
   }
+  const ownMs = timeout > 0 ? timeout / US_PER_MS : Infinity;
+  const finishMs = Math.min(ownMs, leftMs);
   return {
     id: requestId,
     signal,
     priority,
     ...(sloMs !== undefined && { sloMs }),
     ...(key !== undefined && { key }),
-    ...(timeout > 0 && { finishMs: timeout / US_PER_MS }),
+    ...(finishMs < Infinity && { finishMs }),
   };
 }

@@ -10,7 +10,7 @@ import { infer } from "./infer.ts";
 import { modelMetadata, serverMetadata } from "./metadata.ts";
 import { modelConfig } from "./model_config.ts";
 import { REPOSITORY_ROUTES } from "./repository_routes.ts";
-import { modelStats } from "./statistics.ts";
+import { statsOf } from "./statistics.ts";
 
 /** A route under both spellings: a model's newest version, or the one that the path names. */
 function ofModel(
@@ -76,20 +76,14 @@ export const OIP: Protocol = {
       "GET",
       "open",
       "/stats",
-      ({ host, params: { model, version } }) => {
-        host.find(model, version);
-        const models = host.models.filter((served) =>
-          served.name === model &&
-          (version ?? served.version) === served.version
-        );
-        return jsonResponse(modelStats(host, models));
-      },
+      ({ host, params: { model, version } }) =>
+        jsonResponse(statsOf(host, model, version)),
     ),
     {
       method: "GET",
       path: "/v2/models/stats",
       scope: "open",
-      handle: ({ host }) => jsonResponse(modelStats(host, host.models)),
+      handle: ({ host }) => jsonResponse(statsOf(host)),
     },
     ...ofModel("POST", "infer", "/infer", infer),
     ...REPOSITORY_ROUTES,

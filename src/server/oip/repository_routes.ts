@@ -1,6 +1,9 @@
 /** Triton's extension "model_repository": what there is, loading and unloading. */
 import { describe } from "../../base/describe.ts";
-import type { ModelRepository } from "../host/model_repository.ts";
+import type {
+  ModelRepository,
+  RepositoryEntry,
+} from "../host/model_repository.ts";
 import { HttpError } from "../http/http_error.ts";
 import { parseJson } from "../http/json.ts";
 import { jsonResponse } from "../http/respond.ts";
@@ -19,25 +22,46 @@ async function fieldsOf({ body }: Context): Promise<Fields> {
   throw new HttpError(400, `The body is an object, got ${describe(value)}`);
 }
 
-function repositoryOf({ repository }: Context): ModelRepository {
+/** @throws HttpError 501 where models do not change */
+export function repositoryOf({ repository }: Context): ModelRepository {
   if (repository) return repository;
   throw new HttpError(501, "The models of this server do not change");
 }
 
 async function index(context: Context): Promise<Response> {
-  const entries = await repositoryOf(context).index();
   const { ready } = await fieldsOf(context);
-  return jsonResponse(
-    ready === true ? entries.filter(({ state }) => state === "READY") : entries,
-  );
+  return jsonResponse(await indexOf(context, ready === true));
+}
+
+/** What there is, or of that what is ready. @throws HttpError 501 where models do not change */
+export async function indexOf(
+  context: Context,
+  isReady: boolean,
+): Promise<readonly RepositoryEntry[]> {
+  const entries = await repositoryOf(context).index();
+  return entries.filter(({ state }) => !isReady || state === "READY");
 }
 
 async function load(context: Context): Promise<Response> {
-  const repository = repositoryOf(context);
+  repositoryOf(context);
   const { parameters } = await fieldsOf(context);
-  const config = configOf(parameters, context.body.limits.depthMax);
-  await repository.load(context.params["model"], config);
+  await loadModel(context, context.params["model"], parameters);
   return jsonResponse({});
+}
+
+/**
+ * Loads a model, or loads it again.
+ * @param parameters of the request, if it has any
+ * @throws HttpError 400 on one that there is not, 501 where models do not change; what the repository throws
+ */
+export async function loadModel(
+  context: Context,
+  model: string,
+  parameters: unknown,
+): Promise<void> {
+  const repository = repositoryOf(context);
+  const config = configOf(parameters, context.body.limits.depthMax);
+  await repository.load(model, config);
 }
 
 /** Triton's `parameters.config`: a configuration in place of the folder's, as text. @throws HttpError 400 */

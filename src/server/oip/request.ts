@@ -112,23 +112,37 @@ function readInput(
   if (size > rest.length) {
     fail(`${what} has ${size} bytes, of which ${rest.length} came`);
   }
+  return {
+    tensor: tensorOfBytes(
+      { name, datatype, shape },
+      count,
+      rest.subarray(0, size),
+    ),
+    bytes: size,
+  };
+}
+
+/**
+ * A tensor whose elements came as bytes.
+ * @param count elements that its shape has
+ * @throws HttpError 400 when these are not as many
+ */
+export function tensorOfBytes(
+  { name, datatype, shape }: Omit<WireTensor, "data">,
+  count: number,
+  bytes: Uint8Array,
+): WireTensor {
+  const what = `Input "${shorten(name)}"`;
   const perElement = datatypeBytes(datatype);
-  if (perElement > 0 && size !== count * perElement) {
+  if (perElement > 0 && bytes.length !== count * perElement) {
     fail(
       `${what} is ${datatype} ${describeShape(shape)}, ${
         count * perElement
-      } bytes, got ${size}`,
+      } bytes, got ${bytes.length}`,
     );
   }
-  return {
-    tensor: {
-      name,
-      datatype,
-      shape,
-      data: elementsOfBytes(what, datatype, count, rest.subarray(0, size)),
-    },
-    bytes: size,
-  };
+  const data = elementsOfBytes(what, datatype, count, bytes);
+  return { name, datatype, shape, data };
 }
 
 function readOutput(value: unknown): AskedOutput {
@@ -163,7 +177,8 @@ export function parametersOf(what: string, value: unknown): Parameters {
   return fields as Parameters;
 }
 
-function shapeOf(
+/** @throws HttpError 400 unless these are sizes of axes */
+export function shapeOf(
   what: string,
   value: unknown,
 ): { shape: readonly number[]; count: number } {
@@ -186,7 +201,8 @@ function shapeOf(
   return { shape, count };
 }
 
-function datatypeOf(what: string, value: unknown): Datatype {
+/** @throws HttpError 400 unless it is a type's name */
+export function datatypeOf(what: string, value: unknown): Datatype {
   const found = DATATYPES.find((datatype) => datatype === value);
   return found ??
     fail(

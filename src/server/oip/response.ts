@@ -11,7 +11,7 @@ import { jsonOfElements } from "./tensor_json.ts";
 export const HEADER_LENGTH = "inference-header-content-length";
 
 /** An output of an answer. */
-interface ChosenOutput {
+export interface ChosenOutput {
   readonly name: string;
   readonly isBinary: boolean;
 }

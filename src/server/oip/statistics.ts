@@ -4,10 +4,25 @@ import type { CountAndTime } from "../host/model_statistics.ts";
 import type { ServedModel } from "../host/served_model.ts";
 
 /**
+ * Those of a name, of all names where none is given.
+ * @throws NotFoundError
+ */
+export function statsOf(host: EngineHost, model?: string, version?: string) {
+  if (model === undefined) return modelStats(host, host.models);
+  host.find(model, version);
+  return modelStats(
+    host,
+    host.models.filter((served) =>
+      served.name === model && (version ?? served.version) === served.version
+    ),
+  );
+}
+
+/**
  * Deviation: a request is in many batches, of cells; `execution_count` and `batch_stats` count these. Reading and
  * writing tensors is not told apart from computing: `compute_input` and `compute_output` are 0.
  */
-export function modelStats(
+function modelStats(
   { statistics }: EngineHost,
   models: readonly ServedModel[],
 ) {

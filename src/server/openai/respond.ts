@@ -43,6 +43,7 @@ export async function respond(
       withUsage: stream_options?.include_usage ?? false,
       failed(error) {
         end();
+        context.report(error);
         return errorBody(httpErrorOf(error));
       },
       left: end,

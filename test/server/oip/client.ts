@@ -182,7 +182,11 @@ function valueOf(datatype: string, value: number | string | boolean) {
   return datatype === "FP32" || datatype === "FP64" ? Number(given) : value;
 }
 
-function fromBinary(datatype: string, bytes: Uint8Array) {
+/** Elements of a tensor's bytes. */
+export function fromBinary(
+  datatype: string,
+  bytes: Uint8Array,
+): (number | bigint | boolean | string)[] {
   const view = new DataView(bytes.buffer);
   const values: (number | bigint | boolean | string)[] = [];
   if (datatype === "BYTES") {
