@@ -56,17 +56,14 @@ export function sizesOf(
     if (inputs.some((input) => input.name === name)) continue;
     place.in(`shape of ${quoted(name)}`).fail("there is no such input");
   }
+  const known = {
+    ...batchOf(inputs),
+    ...sizes,
+    ...free && { [free.name]: free.name },
+  };
   const dims = new Map(
     inputs.map((input) =>
-      [
-        input.name,
-        dimsOf(
-          input,
-          { ...sizes, ...free && { [free.name]: free.name } },
-          shapes,
-          place,
-        ),
-      ] as const
+      [input.name, dimsOf(input, known, shapes, place)] as const
     ),
   );
   if (free && ![...dims.values()].some((sizes) => sizes.includes(free.name))) {
@@ -75,6 +72,17 @@ export function sizesOf(
     );
   }
   return dims;
+}
+
+/** The one name that open axes in front have, which may stand elsewhere in other inputs, as in states: it is 1 there, too. */
+function batchOf(inputs: readonly ValueInfo[]): Record<string, number> {
+  const fronts = new Set(
+    inputs.map(({ dims }) => dims?.[0]).filter((size) =>
+      typeof size === "string"
+    ),
+  );
+  const [name] = fronts;
+  return fronts.size === 1 ? { [name]: 1 } : {};
 }
 
 /** The axis that stays free. */

@@ -99,6 +99,45 @@ const power: NodeLowering = (view) => {
   }
 };
 
+const number = (op: Operators, value: number): Value =>
+  op.Constant(tensor([1], Float32Array.of(value)));
+
+/** x, where it is below 0 factor (e^(x / width) - 1). */
+function exponentialBelow(
+  op: Operators,
+  x: Value,
+  factor: number,
+  width = 1,
+): Value {
+  const below = op.Min(x, number(op, 0));
+  const scaled = width === 1 ? below : op.Mul(below, number(op, 1 / width));
+  const less = op.Sub(op.Exp(scaled), number(op, 1));
+  return op.Add(op.Relu(x), op.Mul(less, number(op, factor)));
+}
+
+/** Above this tanh(log(1 + e^x)) is 1 in f32, and e^2x is none of its numbers long after. */
+const MISH_MOST = 20;
+
+/** x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2). */
+function mish(op: Operators, x: Value): Value {
+  const e = op.Exp(op.Min(x, number(op, MISH_MOST)));
+  const n = op.Mul(e, op.Add(e, number(op, 2)));
+  return op.Mul(x, op.Div(n, op.Add(n, number(op, 2))));
+}
+
+/** What is above 0, and a multiple of what is below. */
+const slopes: NodeLowering = (view) => {
+  const { op } = view;
+  const [x, slope] = [view.operand(), view.operand(1)];
+  if (!isFloat(view) || view.version < 7 || x.constant) return undefined;
+  if (slope.constant && !isFinite(slope.constant)) return undefined;
+  const { type, dims } = x;
+  const above = new Operand(op, { type, dims }, op.Relu(x.any));
+  const below = new Operand(op, { type, dims }, op.Relu(op.Neg(x.any)));
+  const scaled = apply(op, "Mul", below, slope);
+  return scaled && apply(op, "Sub", above, scaled)?.any;
+};
+
 /** x if its type stays, and nothing else. */
 const same: NodeLowering = (view) => {
   const { type } = view.operand();
@@ -134,6 +173,13 @@ export const ELEMENTWISE: Readonly<Record<string, NodeLowering>> = {
   Swish: unary((op, x, view) =>
     view.float("alpha", 1) === 1 ? op.Swish(x) : undefined
   ),
+  Elu: unary((op, x, view) => exponentialBelow(op, x, view.float("alpha", 1))),
+  Celu: unary((op, x, view) => {
+    const alpha = view.float("alpha", 1);
+    return alpha > 0 ? exponentialBelow(op, x, alpha, alpha) : undefined;
+  }),
+  Mish: unary(mish),
+  PRelu: slopes,
   Clip: clip,
   Pow: power,
   Add: binary("Add"),

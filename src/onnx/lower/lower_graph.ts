@@ -272,7 +272,8 @@ class GraphLowering implements Around {
   #lowered(node: OnnxNode): readonly Value[] | undefined {
     const lowering = loweringOf(node.op, node.domain);
     const isRow = (name: string) =>
-      name === "" || !this.known(name).dims.includes(0) &&
+      name === "" || this.#isSize(node, name) ||
+      !this.known(name).dims.includes(0) &&
         (COMPARES.has(node.op) || this.isFinite(name));
     if (!lowering || !node.inputs.every(isRow)) return undefined;
     const view = new LoweredNode(node, this.op, this);
@@ -287,6 +288,12 @@ class GraphLowering implements Around {
       if (name !== "" && results[i]) this.give(name, results[i]);
     });
     return results;
+  }
+
+  /** Exporters write inputs that they leave out as constants of nothing. */
+  #isSize({ op, inputs: [x] }: OnnxNode, name: string): boolean {
+    return op === "Resize" && name !== x &&
+      this.known(name).constant !== undefined;
   }
 
   /** In plain TypeScript, on the worker. */

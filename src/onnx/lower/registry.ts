@@ -1,15 +1,18 @@
 /** What nodes become operators of cells, by ONNX operator; the others run in plain TypeScript. */
 import { ATTENTION_DOMAIN, CONTRIB_DOMAIN } from "../domains.ts";
 import { attention, FUSED_ATTENTION } from "./attention.ts";
+import { BLOCKS } from "./blocks.ts";
 import { DECODER_DOMAIN, DECODERS } from "./decoder.ts";
 import { DENSE } from "./dense.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
+import { GROUP_NORMS } from "./group_norm.ts";
 import { IMAGES } from "./images.ts";
 import { QUANTIZED_DOMAIN } from "../quantized_bytes.ts";
 import type { NodeLowering } from "./lowered_node.ts";
 import { MOVES } from "./moves.ts";
 import { FUSED_QUANTIZED, QUANTIZED } from "./quantized.ts";
 import { CONTRIB_RECURRENT, RECURRENT } from "./recurrent.ts";
+import { RESIZES } from "./resize.ts";
 import { SIGNALS } from "./signals.ts";
 import { SEQUENCE, SEQUENCE_DOMAIN } from "./sequence.ts";
 import { REDUCTIONS } from "./reductions.ts";
@@ -19,7 +22,10 @@ export const LOWERINGS: Readonly<Record<string, NodeLowering>> = {
   ...ELEMENTWISE,
   ...DENSE,
   ...IMAGES,
+  ...RESIZES,
+  ...GROUP_NORMS,
   ...MOVES,
+  ...BLOCKS,
   ...REDUCTIONS,
   ...RECURRENT,
   ...SIGNALS,

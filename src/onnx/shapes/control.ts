@@ -1,5 +1,6 @@
 /** Rules of operators with graphs inside. */
 import { scalarOf as plainScalar } from "../../tensor/plain_tensor.ts";
+import { OnnxError } from "../place.ts";
 import type { OnnxGraph } from "../ir.ts";
 import { type Dim, isSameDim } from "./dim.ts";
 import type { NodeView, ShapeRule } from "./node_view.ts";
@@ -49,14 +50,32 @@ function common(
   };
 }
 
+/**
+ * What comes out of both branches. One that cannot be computed with these sizes, such as that for another sampling
+ * rate, is none that a request may take: sizes are those of the other, and who takes it nonetheless hears why.
+ * @throws OnnxError when neither can be
+ */
+function eitherBranch(view: NodeView): (readonly InferredValue[])[] {
+  const errors: OnnxError[] = [];
+  const found: (readonly InferredValue[])[] = [];
+  for (const name of ["then_branch", "else_branch"]) {
+    try {
+      found.push(inside(view, name, []));
+    } catch (error) {
+      if (!(error instanceof OnnxError)) throw error;
+      errors.push(error);
+    }
+  }
+  if (found.length === 0) throw errors[0];
+  return [found[0], found.at(-1)!];
+}
+
 const branches: ShapeRule = (view) => {
   const condition = scalarOf(view.first);
   if (condition !== undefined) {
     return inside(view, condition === 0 ? "else_branch" : "then_branch", []);
   }
-  const [then, otherwise] = ["then_branch", "else_branch"].map((name) =>
-    inside(view, name, [])
-  );
+  const [then, otherwise] = eitherBranch(view);
   if (then.length !== otherwise.length) {
     view.place.fail(
       `its branches have ${then.length} and ${otherwise.length} outputs`,

@@ -7,10 +7,10 @@ import type { Folder } from "../shapes/infer_graph.ts";
 import type { InferredValue } from "../shapes/value.ts";
 
 /** Bytes that a result may have: the weights that a `ConstantOfShape` of a few bytes stands for may be any number. */
-const RESULT_BYTES_MAX = 64 * 2 ** 20;
+const RESULT_BYTES_MAX = 256 * 2 ** 20;
 
 /** Of all results together; what a result takes no more than its inputs is free: it stands in their place. */
-const RESULTS_BYTES_MAX = 256 * 2 ** 20;
+const RESULTS_BYTES_MAX = 512 * 2 ** 20;
 
 /** Products that a result may need, some seconds of plain TypeScript; all results together ten times of that. */
 const WORK_MAX = 2 ** 28;
