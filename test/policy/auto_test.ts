@@ -1,9 +1,12 @@
 /** Our own policy: whom, how many, who is set aside, and whether to wait, on small timelines. */
 import assert from "node:assert/strict";
 import type { CostModel } from "../../src/cost/cost_model.ts";
+import type { SharedCost } from "../../src/cost/shared_cost.ts";
 import { constantCost } from "../../src/cost/table_cost.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import { auto } from "../../src/policy/auto/auto.ts";
+import { Prng } from "../../src/base/prng.ts";
+import { mean } from "../../src/base/statistics.ts";
 import { CostTable } from "../../src/policy/common/cost_table.ts";
 import { staticChain } from "./static_chain.ts";
 import { told } from "./told.ts";
@@ -236,4 +239,125 @@ Deno.test("beside threads a worker has one task ahead", () => {
     submitNs: () => 4,
   });
   assert.deepEqual(tasks[0], "4..14 w0 S:1");
+});
+
+/** Latencies by number of the request, from 1. */
+function latenciesOf(
+  tasks: readonly string[],
+  arrivalsNs: readonly number[],
+): number[] {
+  const latencies: number[] = [];
+  for (const task of tasks) {
+    const [, end, ids] = /\.\.(\d+) w0 \w+:(.*)$/.exec(task)!;
+    for (const id of ids.split(",").map(Number)) {
+      latencies[id - 1] = Number(end) - arrivalsNs[id - 1];
+    }
+  }
+  return latencies;
+}
+
+for (
+  const [name, slaNs] of [["with a deadline", 550], [
+    "without one",
+    undefined,
+  ]] as const
+) {
+  Deno.test(`ten times the load, and back: within 50 of the model's own times all is as if it had always been so, ${name}`, () => {
+    const { cost, profile } = linear(100, 10);
+    const aloneNs = 110;
+    const latencies = (gapsNs: readonly number[], seed: number) => {
+      const prng = new Prng(seed);
+      let ns = 0;
+      const arrivalsNs = gapsNs.map((gapNs) =>
+        Math.round(ns += prng.exponential(1) * gapNs)
+      );
+      const tasks = told({
+        policy: auto({ profile, ...(slaNs !== undefined && { slaNs }) }),
+        models: MODELS,
+        requests: arrivalsNs.map((arrivalNs) => one(arrivalNs)),
+        cost,
+      });
+      return { arrivalsNs, latencies: latenciesOf(tasks, arrivalsNs) };
+    };
+    const low = new Array<number>(300).fill(500);
+    const high = new Array<number>(600).fill(50);
+    for (let seed = 1; seed <= 5; seed++) {
+      const steady = (gaps: readonly number[]) =>
+        mean(latencies(gaps, seed + 100).latencies.slice(gaps.length / 2));
+      const { arrivalsNs, latencies: all } = latencies(
+        [...low, ...high, ...low],
+        seed,
+      );
+      for (
+        const [from, to, gaps] of [[300, 900, high], [900, 1200, low]] as const
+      ) {
+        const recoveredNs = arrivalsNs[from] + 50 * aloneNs;
+        const after = all.slice(from, to)
+          .filter((_, i) => arrivalsNs[from + i] > recoveredNs);
+        assert(after.length > 100, `${after.length}`);
+        const expectedNs = steady([...gaps, ...gaps]);
+        assert(
+          mean(after) < 1.25 * expectedNs,
+          `seed ${seed}: ${mean(after)} ns, ${expectedNs} ns`,
+        );
+        if (slaNs === undefined) continue;
+        const inTime = after.filter((ns) => ns <= slaNs).length;
+        assert(inTime >= 0.98 * after.length, `seed ${seed}: ${inTime}`);
+      }
+    }
+  });
+}
+
+Deno.test("a model with few requests gets a ninth of the time of one that could take all of it", () => {
+  // One after the other, and on a flat curve, where the model with many gets ever more done for the time.
+  for (const batchSizeMax of [1, 64]) {
+    const cost: CostModel = {
+      latencyNs: ({ name }: Cell) => name === "B" ? 20 : 10,
+    };
+    const few = 10;
+    const tasks = told({
+      policy: auto({
+        profile: (cell: Cell, rows: number) => cost.latencyNs(cell, rows),
+        batchSizeMax,
+      }),
+      models: MODELS,
+      requests: Array.from(
+        { length: 16_000 },
+        (_, i) => one(0, i < few ? B : A),
+      ),
+      cost,
+    });
+    let ofB = 0;
+    for (const task of tasks) {
+      const [, start, end, cell] = /^(\d+)\.\.(\d+) w0 (\w+):/.exec(task)!;
+      if (cell !== "B") continue;
+      const rows = task.split(",").length;
+      ofB += rows;
+      // Of what passed until then it had at least a ninth, but for one turn.
+      assert(
+        Number(start) <= 9 * 20 * (ofB / rows + 1),
+        `${batchSizeMax}: ${task}, ${end}`,
+      );
+    }
+    assert.equal(ofB, few);
+  }
+});
+
+Deno.test("where workers slow each other down requests wait for those that run, and go together", () => {
+  const overlapping = (share: number) => {
+    const cost: SharedCost = { latencyNs: () => 100, demand: () => share };
+    const tasks = told({
+      policy: auto({ profile: () => 100 }),
+      models: MODELS,
+      requests: Array.from({ length: 1000 }, (_, i) => one(20 * i)),
+      cost,
+      workers: 2,
+    }).map((task) => /^(\d+)\.\.(\d+)/.exec(task)!.slice(1).map(Number));
+    // Once it knows.
+    const late = tasks.filter(([start]) => start > 10_000);
+    return late.filter(([start], i) => i > 0 && start < late[i - 1][1]).length /
+      late.length;
+  };
+  assert.equal(overlapping(1), 0);
+  assert(overlapping(0.5) > 0.5, `${overlapping(0.5)}`);
 });

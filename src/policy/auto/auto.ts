@@ -6,12 +6,14 @@
  * - *whom*: with a deadline the most urgent first, without one the shortest first (what is left, less a share of the
  *   time waited);
  * - *how many*: with k waiting and t(b) for a batch of b, batches of b leave everybody waiting for (k / b + 1) / 2 of
- *   them on average; so the b with the least t(b) (1 + k / b). On a flat curve that is everybody, on a steep one few.
- *   With a deadline as many as leave the most urgent in time, the most in time for the time that it takes;
- * - *who is lost*: who would be late even alone is set aside until nobody can be saved, so that nobody is late because
- *   of it;
- * - *whether to wait*: only with a deadline, only when the batch at hand is smaller than what the arrivals seen need
- *   (b / T(b) below their rate), and no longer than one more leaves all in time.
+ *   them on average; so the b with the least t(b) (1 + k / b), b less those who come meanwhile. On a flat curve that is
+ *   everybody, on a steep one few. With a deadline as many as leave the most urgent in time, the most in time for the
+ *   time that it takes;
+ * - *fairness*: of several models what is done fastest, but one that waits gets a ninth of the time in the end;
+ * - *who is lost*: who would be late even alone goes along where it is free, and is set aside otherwise;
+ * - *whether to wait*: with a deadline, when the batch at hand is smaller than what the arrivals seen need, and no
+ *   longer than one more leaves all in time; and for those that run, where workers slow each other down so much that
+ *   going together gets more done.
  *
  * Assumption: a decoder takes as many steps as those of its model did before, on average.
  */
@@ -35,7 +37,11 @@ import {
   type AutoRequest,
   type Batch,
   ModelState,
+  perNs,
 } from "./model_state.ts";
+
+/** Share of the newest batch in what batches beside others take. */
+const NEWEST = 0.02;
 
 /** Options of `auto`. */
 export interface AutoOptions {
@@ -77,6 +83,10 @@ export function auto(options: AutoOptions = {}): Policy {
     options.profile && profileOf(name, options.profile),
   );
   const models = new Map<Model, ModelState>();
+  /** By the number of workers that are busy: what a batch takes, in multiples of its time alone. */
+  const slowdowns: number[] = [];
+  /** By worker: how many were busy when it began. */
+  const company: number[] = [];
 
   return {
     name,
@@ -90,31 +100,44 @@ export function auto(options: AutoOptions = {}): Policy {
       state.enqueue(request, request.arrivalNs + targetNsOf(request));
     },
     schedule({ nowNs, workers, isRemote = false }: EngineView): Decision {
-      const ahead = isRemote ? 1 : 0;
-      const idle = workers.filter(({ queued }) => queued <= ahead);
       let untilNs = Infinity;
-      for (const worker of idle) {
-        let best: { state: ModelState; batch: Batch } | undefined;
-        for (const state of models.values()) {
-          const batch = state.batch(worker.id, nowNs, idle.length);
-          if (batch === undefined) continue;
-          if (batch.untilNs > nowNs) {
-            untilNs = Math.min(untilNs, batch.untilNs);
-          } else if (best === undefined || goesBefore(batch, best.batch)) {
-            best = { state, batch };
+      // Beside threads a worker has one task ahead, once none is idle.
+      for (let queued = 0; queued <= (isRemote ? 1 : 0); queued++) {
+        for (const worker of workers) {
+          if (worker.queued !== queued) continue;
+          const busy = workers.filter((other) =>
+            other.queued > 0 && other !== worker
+          ).length;
+          const situation = {
+            nowNs,
+            worker: worker.id,
+            workers: workers.length / (slowdowns[workers.length] ?? 1),
+            slowdown: slowdowns[busy + 1] ?? 1,
+            slowdownBefore: slowdowns[busy] ?? 1,
+          };
+          let best: Batch | undefined;
+          for (const state of models.values()) {
+            const batch = state.batch(situation);
+            if (batch === undefined) continue;
+            if (batch.untilNs > nowNs) {
+              untilNs = Math.min(untilNs, batch.untilNs);
+            } else if (best === undefined || goesBefore(batch, best, nowNs)) {
+              best = batch;
+            }
           }
+          if (best === undefined) continue;
+          const { state, requests, why } = best;
+          state.started(requests, worker.id);
+          company[worker.id] = busy + 1;
+          const ready = requests.flatMap(({ tag }) => tag.ready);
+          const launch: Launch<AutoRequest> = {
+            worker: worker.id,
+            steps: sweep<AutoRequest, unknown>(state.model.cells, ready),
+            release: "step",
+            why,
+          };
+          return { kind: "launch", launch };
         }
-        if (best === undefined) continue;
-        const { state, batch } = best;
-        state.started(batch.requests, worker.id);
-        const ready = batch.requests.flatMap(({ tag }) => tag.ready);
-        const launch: Launch<AutoRequest> = {
-          worker: worker.id,
-          steps: sweep<AutoRequest, unknown>(state.model.cells, ready),
-          release: "step",
-          why: batch.why,
-        };
-        return { kind: "launch", launch };
       }
       if (untilNs === Infinity) return IDLE;
       const why = "one more leaves all in time, and the rate needs larger ones";
@@ -129,16 +152,29 @@ export function auto(options: AutoOptions = {}): Policy {
         }
       }
     },
-    completed({ cell, nodes, padding }: Task<AutoRequest>, ranNs) {
+    completed({ cell, nodes, padding, worker }: Task<AutoRequest>, ranNs) {
       const rows = nodes.length + padding;
-      if (rows > 0) costs.saw(cell, rows, typicalOf(nodes), ranNs);
+      if (rows === 0) return;
+      const { owner } = nodes[0]?.graph ?? {};
+      for (const state of models.values()) {
+        state.sawRun(owner?.model === state.model, ranNs);
+      }
+      const extent = typicalOf(nodes);
+      const beside = company[worker] ?? 1;
+      const known = slowdowns[beside] ?? 1;
+      if (beside > 1) {
+        const alone = costs.ns(cell, rows, extent);
+        if (alone > 0) {
+          slowdowns[beside] = known + NEWEST * (ranNs / alone - known);
+        }
+      } else costs.saw(cell, rows, extent, ranNs);
     },
     finished({ steps }: Launch<AutoRequest>) {
       const seen = new Set<AutoRequest>();
       for (const { nodes } of steps) {
         for (const { graph: { owner } } of nodes) seen.add(owner);
       }
-      for (const { tag } of seen) tag.launches--;
+      for (const request of seen) models.get(request.model)!.finished(request);
     },
     ended(request: AutoRequest) {
       models.get(request.model)?.ended(request);
@@ -146,13 +182,19 @@ export function auto(options: AutoOptions = {}): Policy {
   };
 }
 
-/** Who can still be saved before who cannot; deadlines before none; the sooner, or what is done faster. */
-function goesBefore(a: Batch, b: Batch): boolean {
+/** Who can still be saved before who cannot; a model that others have kept waiting for too long; who cannot wait before who can; what is done faster first. */
+function goesBefore(a: Batch, b: Batch, nowNs: number): boolean {
   const aIsLost = Number.isNaN(a.latestNs);
   const bIsLost = Number.isNaN(b.latestNs);
   if (aIsLost !== bIsLost) return bIsLost;
-  if (aIsLost || a.latestNs === b.latestNs) return a.perNs > b.perNs;
-  return a.latestNs < b.latestNs;
+  const aIsOwed = a.state.isOwed(a);
+  if (aIsOwed !== b.state.isOwed(b)) return aIsOwed;
+  if (!aIsLost) {
+    const aCanWait = nowNs + b.takesNs <= a.latestNs;
+    const bCanWait = nowNs + a.takesNs <= b.latestNs;
+    if (aCanWait !== bCanWait) return bCanWait;
+  }
+  return perNs(a) > perNs(b);
 }
 
 /** Mean extent of rows, of those that have one. */

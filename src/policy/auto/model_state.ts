@@ -3,7 +3,7 @@ import type { Cell } from "../../graph/cell.ts";
 import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import type { CostTable } from "../common/cost_table.ts";
-import { type CellExtents, execTime } from "../common/exec_time.ts";
+import { execTime } from "../common/exec_time.ts";
 import { isReadyAtOnce } from "../common/frontier.ts";
 import type { Request } from "../request.ts";
 
@@ -11,8 +11,9 @@ import type { Request } from "../request.ts";
 export interface AutoTag {
   /** Nodes that can run. */
   readonly ready: AutoNode[];
-  /** What it would take alone from here on, ns. */
-  leftNs: number;
+  /** What it would take alone from here on, ns: its input part, and its growing steps. */
+  inputNs: number;
+  growNs: number;
   /** By the index of the model's cells: executions that are left, and what one takes alone. */
   readonly work: number[];
   readonly nodeNs: readonly number[];
@@ -23,8 +24,6 @@ export interface AutoTag {
   worker: number;
   /** Growing steps that it has taken. */
   steps: number;
-  /** Of its rows by the index of the model's cells, where it makes a difference. */
-  readonly extents: CellExtents | undefined;
   hasStarted: boolean;
 }
 
@@ -35,53 +34,69 @@ export type AutoNode = CellNode<AutoRequest>;
 
 /** Requests that could advance together now. */
 export interface Batch {
+  readonly state: ModelState;
   readonly requests: readonly AutoRequest[];
-  /** Until when waiting for more leaves all in time, if more are needed; -Infinity: it starts at once. */
+  /** Until when it waits for more. */
   readonly untilNs: number;
   /** Latest start that leaves all in time; Infinity: none has a deadline; NaN: they are late already. */
   readonly latestNs: number;
-  /** Requests done for the time that they take. */
-  readonly perNs: number;
+  /** Until they are done, if they stay together. */
+  readonly takesNs: number;
   readonly why: string;
+}
+
+/** The device as a batch would find it. */
+export interface Situation {
+  readonly nowNs: number;
+  readonly worker: number;
+  /** Workers, as far as they do not slow each other down. */
+  readonly workers: number;
+  /** What a batch takes beside those that run, in multiples of its time alone; and those without it. */
+  readonly slowdown: number;
+  readonly slowdownBefore: number;
 }
 
 /** Share of the time waited that is taken off what is left. */
 const AGING = 0.05;
-/** Share of the newest gap between arrivals, and of the newest number of steps, in an average. */
-const NEWEST = 1 / 16;
-/** The same of the gaps between arrivals. */
+/** Share of the newest number of steps in an average; of the newest gap between arrivals. */
+const NEWEST_STEPS = 1 / 16;
 const NEWEST_GAP = 1 / 128;
 /** Steps of a decoder of which none has ended yet. */
 const STEPS = 32;
+/** Of those who will come, the share that a batch's size counts on, as later ones grow with the queue. */
+const EXPECTED = 0.9;
+/** Share of what the densest batches do that is counted on at most: an overload is not taken to last for ever. */
+const CARRIED = 0.8;
+/** What batches side by side have to gain, as each of them takes longer than one by one. */
+const WORTH_SHARING = 1.15;
 /** What one more row has to gain in rows for the time for it to be waited for. */
 const WORTH_WAITING = 1.02;
+/** What those who are late already may lengthen a batch by. */
+const FREE = 1.02;
 /** Mean gaps between arrivals after which nobody is expected to come. */
 const PATIENCE = 4;
+/** Time that other models have for each that one has whose turn it would not be. */
+const OTHERS = 8;
 /** Candidates that are looked at, beside those that have started. */
 const LOOKED_AT = 128;
-/** Decisions after which what larger batches take is asked again. */
+/** Arrivals after which what batches take is asked again. */
 const ASKED_AGAIN = 64;
-
-/** Batch sizes that times are asked for; between them they are interpolated. */
-function sizesUpTo(most: number): number[] {
-  const sizes = [1, 2, 3];
-  for (let size = 4; size < most; size *= 2) sizes.push(size, size * 1.5);
-  return [...sizes.filter((size) => size < most), most];
-}
 
 export class ModelState {
   readonly model: Model;
   readonly #costs: CostTable;
   readonly #most: number;
-  readonly #sizes: readonly number[];
+  readonly #cellAt: ReadonlyMap<Cell, number>;
   /** In order. */
   readonly #waiting: AutoRequest[] = [];
   readonly #started: AutoRequest[] = [];
-  /** By the cell that is next: what a batch takes, in multiples of one row, at each of the sizes. */
-  readonly #factors = new Map<
-    Cell,
-    { asked: number; readonly found: number; readonly at: number[] }
-  >();
+  #running = 0;
+  /** By rows: what the input part takes, and the growing one, in multiples of one row. */
+  #input: readonly number[] = [];
+  #grow: readonly number[] = [];
+  #found = -1;
+  /** Time that other models had while this one waited, less what it had since, that often. */
+  #owedNs = 0;
   #steps = STEPS;
   /** Mean gap between arrivals, of so many. */
   #gapNs = 0;
@@ -92,54 +107,61 @@ export class ModelState {
     this.model = model;
     this.#costs = costs;
     this.#most = batchSizeMax;
-    this.#sizes = sizesUpTo(batchSizeMax);
+    this.#cellAt = new Map(model.cells.map((cell, i) => [cell, i]));
   }
 
   enqueue(request: AutoRequest, targetNs: number): void {
-    const { work, nodeNs, execNs, extents } = execTime(request, {
+    const { work, nodeNs, execNs } = execTime(request, {
       profile: (cell, rows, extent) => this.#costs.ns(cell, rows, extent),
       decTimesteps: Math.max(1, Math.round(this.#steps)),
     });
-    const dueNs = Math.min(
-      targetNs,
-      request.finishNs,
-      // It has to have started by then.
-      request.deadlineNs + execNs,
-    );
+    let growNs = 0;
+    for (const [c, cell] of this.model.cells.entries()) {
+      if (grows(cell)) growNs += work[c] * nodeNs[c];
+    }
+    const { finishNs, deadlineNs, arrivalNs } = request;
     request.tag = {
+      ...{ inputNs: execNs - growNs, growNs, work, nodeNs },
       ready: request.graph.nodes.filter(isReadyAtOnce),
-      leftNs: execNs,
-      work,
-      nodeNs,
-      extents,
-      dueNs,
-      launches: 0,
-      worker: -1,
-      steps: 0,
-      hasStarted: false,
+      // By its deadline it has to have started.
+      dueNs: Math.min(targetNs, finishNs, deadlineNs + execNs),
+      ...{ launches: 0, worker: -1, steps: 0, hasStarted: false },
     };
+    const { found } = this.#costs;
+    if (this.#found !== found || this.#gaps % ASKED_AGAIN === 0) {
+      this.#found = found;
+      this.#input = this.#multiples(work, false);
+      this.#grow = this.#multiples(work, true);
+    }
     insert(this.#waiting, request);
-    this.#arrived(request.arrivalNs);
+    if (this.#lastNs > -Infinity) {
+      const weight = Math.max(1 / ++this.#gaps, NEWEST_GAP);
+      this.#gapNs += weight * (arrivalNs - this.#lastNs - this.#gapNs);
+    }
+    this.#lastNs = arrivalNs;
   }
 
-  #arrived(atNs: number): void {
-    const gapNs = atNs - this.#lastNs;
-    this.#lastNs = atNs;
-    if (gapNs === Infinity) return;
-    this.#gaps++;
-    const weight = Math.max(1 / this.#gaps, NEWEST_GAP);
-    this.#gapNs += weight * (gapNs - this.#gapNs);
+  /** What batches take; where nothing is known, as much as a row. */
+  #multiples(work: readonly number[], isGrowing: boolean): number[] {
+    const { cells } = this.model;
+    const parts = cells.map((_, c) => c)
+      .filter((c) => work[c] > 0 && grows(cells[c]) === isGrowing);
+    const ns = (rows: number) =>
+      parts.reduce(
+        (sum, c) => sum + work[c] * this.#costs.ns(cells[c], rows),
+        0,
+      );
+    const one = ns(1);
+    return Array.from(
+      { length: this.#most + 1 },
+      (_, rows) => rows === 0 ? 0 : one > 0 ? ns(rows) / one : 1,
+    );
   }
 
-  get #ratePerNs(): number {
-    return this.#gapNs > 0 ? 1 / this.#gapNs : 0;
-  }
-
-  /** The requests are in a launch to the worker. */
   started(requests: readonly AutoRequest[], worker: number): void {
     for (const request of requests) {
       const { tag } = request;
-      tag.launches++;
+      if (tag.launches++ === 0) this.#running++;
       tag.worker = worker;
       if (tag.hasStarted) continue;
       tag.hasStarted = true;
@@ -148,17 +170,19 @@ export class ModelState {
     }
   }
 
-  /** A node of a request was submitted. */
   submitted({ tag }: AutoRequest, node: AutoNode): void {
+    const { cell } = node;
     const at = tag.ready.indexOf(node);
     if (at >= 0) tag.ready.splice(at, 1);
-    const cell = this.model.cells.indexOf(node.cell);
-    if (node.cell.stop) tag.steps++;
+    const c = this.#cellAt.get(cell)!;
+    if (cell.stop) tag.steps++;
+    if (!grows(cell)) tag.inputNs = Math.max(0, tag.inputNs - tag.nodeNs[c]);
     // Who takes more steps than expected is taken to be at its last.
-    if (tag.work[cell] > 1 || node.cell.phase !== "decoder") {
-      tag.work[cell]--;
-      tag.leftNs = Math.max(0, tag.leftNs - tag.nodeNs[cell]);
-    }
+    else if (tag.work[c]-- > 1) tag.growNs -= tag.nodeNs[c];
+  }
+
+  finished({ tag }: AutoRequest): void {
+    if (--tag.launches === 0) this.#running--;
   }
 
   ended(request: AutoRequest): void {
@@ -166,216 +190,270 @@ export class ModelState {
     const list = hasStarted ? this.#started : this.#waiting;
     const at = list.indexOf(request);
     if (at >= 0) list.splice(at, 1);
-    if (steps > 0) this.#steps += NEWEST * (steps - this.#steps);
+    if (steps > 0) this.#steps += NEWEST_STEPS * (steps - this.#steps);
   }
 
-  /**
-   * Who would advance on a worker.
-   * @param workers that are idle now
-   */
-  batch(worker: number, nowNs: number, workers: number): Batch | undefined {
-    const candidates = this.#started.filter(({ tag }) =>
-      tag.ready.length > 0 &&
-      (tag.launches === 0 || (tag.launches === 1 && tag.worker === worker))
-    );
-    const waiting = this.#waiting.slice(0, LOOKED_AT);
-    candidates.push(...waiting);
-    if (candidates.length === 0) return undefined;
-    candidates.sort(inOrder);
-    const factors = this.#factorsOf(candidates[0]);
-    const all = candidates.length + this.#waiting.length - waiting.length;
+  /** A task took so long, of this model or of another. */
+  sawRun(isOwn: boolean, ranNs: number): void {
+    if (isOwn) this.#owedNs = Math.max(0, this.#owedNs - OTHERS * ranNs);
+    else if (this.#waiting.length + this.#started.length > this.#running) {
+      this.#owedNs += ranNs;
+    }
+  }
+
+  /** Whether others have kept a batch of it waiting for long enough. */
+  isOwed({ takesNs }: Batch): boolean {
+    return this.#owedNs > OTHERS * takesNs;
+  }
+
+  /** Who would advance now, if anybody. */
+  batch(situation: Situation): Batch | undefined {
+    const candidates: AutoRequest[] = [];
+    for (const request of this.#started) {
+      const { ready, launches, worker } = request.tag;
+      const isFree = launches === 0 ||
+        (launches === 1 && worker === situation.worker);
+      if (isFree && ready.length > 0) candidates.push(request);
+    }
+    const all = candidates.length + this.#waiting.length;
+    if (all === 0) return undefined;
+    for (let i = 0; i < this.#waiting.length && i < LOOKED_AT; i++) {
+      candidates.push(this.#waiting[i]);
+    }
+    sort(candidates);
+    const { nowNs } = situation;
+    const late: AutoRequest[] = [];
     const saved: AutoRequest[] = [];
-    const lost: AutoRequest[] = [];
-    let hasDeadline = false;
     for (const request of candidates) {
-      const { leftNs, dueNs } = request.tag;
-      if (dueNs !== Infinity) hasDeadline = true;
-      (nowNs + leftNs > dueNs ? lost : saved).push(request);
+      const isLate = nowNs + leftNs(request) > request.tag.dueNs;
+      (isLate ? late : saved).push(request);
     }
-    if (!hasDeadline) return this.#shortest(saved, factors, all, workers);
-    if (saved.length > 0) {
-      return this.#urgent(saved, factors, nowNs, workers);
-    }
-    lost.sort((a, b) => a.tag.leftNs - b.tag.leftNs || a.id - b.id);
-    // Small ones: whoever comes meanwhile can still be saved.
-    const batch = this.#shortest(lost, factors, all, workers, 0);
-    return { ...batch, latestNs: NaN, why: "too late already" };
+    const hasDeadline = late.length > 0 ||
+      saved.some(({ tag }) => tag.dueNs < Infinity);
+    const batch = !hasDeadline
+      ? this.#shortest(
+        saved,
+        all,
+        situation,
+        this.#gapNs > 0 ? EXPECTED / this.#gapNs : 0,
+      )
+      : saved.length > 0
+      ? this.#urgent(saved, late, situation)
+      // The shortest, in small batches: whoever comes meanwhile can still be saved.
+      : {
+        ...this.#shortest(
+          late.sort((a, b) => leftNs(a) - leftNs(b)),
+          all,
+          situation,
+          0,
+        ),
+        latestNs: NaN,
+      };
+    return this.#goesTogether(batch, situation) ? undefined : batch;
+  }
+
+  /** Whether more gets done when it waits for those that run, and then goes with them, than side by side. */
+  #goesTogether(
+    { requests }: Batch,
+    { slowdown, slowdownBefore }: Situation,
+  ): boolean {
+    const running = Math.min(this.#most, this.#running);
+    if (running === 0) return false;
+    const [inputNs, growNs] = meansOf(requests);
+    const per = (rows: number) =>
+      rows / (inputNs * this.#input[rows] + growNs * this.#grow[rows]);
+    const rows = requests.length;
+    const together = per(Math.min(this.#most, running + rows)) / slowdownBefore;
+    return (per(running) + per(rows)) / slowdown < WORTH_SHARING * together &&
+      slowdown > 1.05 * slowdownBefore;
   }
 
   /** The batch size that leaves everybody the least time waiting, of those who have least left. */
   #shortest(
-    sorted: readonly AutoRequest[],
-    factors: readonly number[],
+    sorted: AutoRequest[],
     all: number,
-    workers: number,
-    ratePerNs = this.#ratePerNs,
+    { workers, slowdown }: Situation,
+    ratePerNs: number,
   ): Batch {
+    const [inputNs, growNs] = meansOf(sorted);
+    // Where nothing is known, larger ones are tried.
+    const takesNs = (rows: number) =>
+      slowdown *
+      Math.max(1, inputNs * this.#input[rows] + growNs * this.#grow[rows]);
+    const perNs = Math.min(
+      ratePerNs / workers,
+      CARRIED * this.#most / takesNs(this.#most),
+    );
+    const waiting = all / workers;
     let rows = 0;
     let least = Infinity;
-    /** The most rows for the time, where no size keeps up with who comes. */
     let densest = 1;
-    let leastPerRow = Infinity;
-    // Where nothing is known, larger ones are tried.
-    const meanNs = Math.max(1, meanLeftNs(sorted));
-    const waiting = all / workers;
-    const most = Math.min(sorted.length, this.#most);
-    const perNs = ratePerNs / workers;
-    for (const size of [...this.#sizes.filter((one) => one < most), most]) {
-      const takesNs = meanNs * this.#at(factors, size);
+    for (let size = 1; size <= sorted.length && size <= this.#most; size++) {
+      const ns = takesNs(size);
       // What a batch leaves of those who wait, when so many come while it runs.
-      const net = size - perNs * takesNs;
-      const figure = net > 0 ? takesNs * (1 + waiting / net) : Infinity;
+      const net = size - perNs * ns;
+      const figure = net > 0 ? ns * (1 + waiting / net) : Infinity;
       if (figure < least) [least, rows] = [figure, size];
-      if (takesNs / size < leastPerRow) {
-        [leastPerRow, densest] = [takesNs / size, size];
-      }
+      if (ns / size <= takesNs(densest) / densest) densest = size;
     }
+    // Where no size keeps up with who comes.
     if (rows === 0) rows = densest;
-    const requests = sorted.slice(0, rows);
-    return {
-      requests,
-      untilNs: -Infinity,
-      latestNs: Infinity,
-      perNs: this.#perNs(requests, factors),
-      why:
-        `${rows} of ${waiting} leave everybody the least time waiting, the shortest first`,
-    };
+    const why =
+      `${rows} of ${all} leave everybody the least time waiting, the shortest first`;
+    return this.#made(sorted.slice(0, rows), slowdown, why);
   }
 
   /** The most urgent that are all in time together; or a later, denser group that they would make late. */
   #urgent(
     sorted: readonly AutoRequest[],
-    factors: readonly number[],
-    nowNs: number,
-    workers: number,
+    late: readonly AutoRequest[],
+    situation: Situation,
   ): Batch {
-    let best: Batch | undefined;
-    let first: Batch | undefined;
-    for (let from = 0; from < sorted.length; from = 2 * from + 1) {
-      const group = this.#inTime(sorted, from, factors, nowNs);
-      first ??= group;
-      if (best === undefined || group.perNs > best.perNs) best = group;
+    const { nowNs, workers, slowdown } = situation;
+    const first = this.#inTime(sorted, 0, situation);
+    let best = first;
+    for (let from = 1; from < sorted.length; from = 2 * from + 1) {
+      const group = this.#inTime(sorted, from, situation);
+      if (perNs(group) > perNs(best)) best = group;
     }
-    const takesNs = first!.requests.length / first!.perNs;
-    const chosen = nowNs + takesNs <= best!.latestNs ? first! : best!;
-    const isFull = chosen.requests.length < sorted.length ||
-      chosen.requests.length === this.#most ||
-      chosen.requests.some(({ tag }) => tag.hasStarted);
-    if (isFull) return chosen;
-    const { requests } = chosen;
+    if (nowNs + first.takesNs <= best.latestNs) best = first;
+    const { requests } = best;
     const rows = requests.length;
-    const gain = this.#at(factors, rows) * (rows + 1) /
-      (this.#at(factors, rows + 1) * rows);
-    const untilNs = Math.min(
-      this.#latestNs(requests, factors, rows + 1),
-      this.#lastNs + PATIENCE / this.#ratePerNs,
+    if (rows < this.#most && late.length > 0) {
+      return this.#withLate(best, late, situation);
+    }
+    const isFull = rows < sorted.length || rows === this.#most ||
+      requests.some(({ tag }) => tag.hasStarted);
+    if (isFull) return best;
+    const more = this.#made([...requests, requests[rows - 1]], slowdown, "");
+    const untilNs = Math.floor(
+      Math.min(more.latestNs, this.#lastNs + PATIENCE * this.#gapNs),
     );
-    const waits = gain > WORTH_WAITING && untilNs < Infinity &&
-      chosen.perNs * workers < this.#ratePerNs;
-    return waits ? { ...chosen, untilNs } : chosen;
+    const waits = perNs(more) > WORTH_WAITING * perNs(best) &&
+      perNs(best) * workers * this.#gapNs < 1;
+    return waits ? { ...best, untilNs } : best;
   }
 
   /** The first from some place on that are in time together. */
   #inTime(
     sorted: readonly AutoRequest[],
     from: number,
-    factors: readonly number[],
-    nowNs: number,
+    { nowNs, slowdown }: Situation,
   ): Batch {
     const requests: AutoRequest[] = [];
+    let entering = 0;
     let may = Infinity;
     for (let i = from; i < sorted.length; i++) {
       if (requests.length === this.#most) break;
-      const { leftNs, dueNs } = sorted[i].tag;
-      const factor = this.#at(factors, requests.length + 1);
-      const own = (dueNs - nowNs) / leftNs;
-      if (requests.length > 0 && Math.min(may, own) < factor) continue;
-      may = Math.min(may, own);
+      const { dueNs, inputNs } = sorted[i].tag;
+      const enters = inputNs > 0 ? 1 : 0;
+      const factor = slowdown * Math.max(
+        this.#input[entering + enters],
+        this.#grow[requests.length + 1],
+      );
+      const own = Math.min(may, (dueNs - nowNs) / leftNs(sorted[i]));
+      if (requests.length > 0 && own < factor) continue;
+      may = own;
+      entering += enters;
       requests.push(sorted[i]);
     }
+    const why = `the ${requests.length} most urgent that are in time together`;
+    return this.#made(requests, slowdown, why);
+  }
+
+  /** Those who are late already ride along where that costs next to nothing, as a few may be done sooner than expected. */
+  #withLate(
+    batch: Batch,
+    late: readonly AutoRequest[],
+    { slowdown }: Situation,
+  ): Batch {
+    const requests = [...batch.requests];
+    let entering = requests.filter(({ tag }) => tag.inputNs > 0).length;
+    const inputMost = FREE * this.#input[entering];
+    const growMost = FREE * this.#grow[requests.length];
+    for (const one of late) {
+      if (requests.length === this.#most) break;
+      const enters = one.tag.inputNs > 0 ? 1 : 0;
+      if (this.#input[entering + enters] > inputMost) continue;
+      if (this.#grow[requests.length + 1] > growMost) break;
+      entering += enters;
+      requests.push(one);
+    }
+    const { takesNs, why } = this.#made(requests, slowdown, batch.why);
+    return { ...batch, requests, takesNs, why };
+  }
+
+  #made(
+    requests: readonly AutoRequest[],
+    slowdown: number,
+    why: string,
+  ): Batch {
+    const [inputNs, growNs] = meansOf(requests);
+    let entering = 0;
+    for (const { tag } of requests) if (tag.inputNs > 0) entering++;
+    const input = slowdown * this.#input[entering];
+    const grow = slowdown * this.#grow[requests.length];
+    let latestNs = Infinity;
+    for (const { tag } of requests) {
+      const ns = tag.inputNs * input + tag.growNs * grow;
+      latestNs = Math.min(latestNs, tag.dueNs - ns);
+    }
+    const takesNs = Math.max(1, inputNs * input + growNs * grow);
     return {
+      state: this,
       requests,
       untilNs: -Infinity,
-      latestNs: this.#latestNs(requests, factors, requests.length),
-      perNs: this.#perNs(requests, factors),
-      why: `the ${requests.length} most urgent that are in time together`,
+      latestNs,
+      takesNs,
+      why,
     };
-  }
-
-  /** When a batch of so many has to start for all of these to be in time. */
-  #latestNs(
-    requests: readonly AutoRequest[],
-    factors: readonly number[],
-    rows: number,
-  ): number {
-    const factor = this.#at(factors, rows);
-    let latestNs = Infinity;
-    for (const { tag: { dueNs, leftNs } } of requests) {
-      latestNs = Math.min(latestNs, dueNs - leftNs * factor);
-    }
-    return latestNs;
-  }
-
-  #perNs(requests: readonly AutoRequest[], factors: readonly number[]): number {
-    const meanNs = meanLeftNs(requests);
-    const factor = this.#at(factors, requests.length);
-    return requests.length / Math.max(1, meanNs * factor);
-  }
-
-  /** A figure that is known at the sizes, interpolated. */
-  #at(known: readonly number[], rows: number): number {
-    const sizes = this.#sizes;
-    let i = 0;
-    while (i < sizes.length - 1 && sizes[i] < rows) i++;
-    if (sizes[i] <= rows || i === 0) return known[i];
-    const share = (rows - sizes[i - 1]) / (sizes[i] - sizes[i - 1]);
-    return known[i - 1] + share * (known[i] - known[i - 1]);
-  }
-
-  #factorsOf({ tag: { ready, work, extents } }: AutoRequest): number[] {
-    const next = ready[0].cell;
-    const known = this.#factors.get(next);
-    const { found } = this.#costs;
-    if (known && known.found === found && known.asked++ < ASKED_AGAIN) {
-      return known.at;
-    }
-    const { cells } = this.model;
-    const times = this.#sizes.map((size) => {
-      let ns = 0;
-      for (let c = 0; c < cells.length; c++) {
-        if (work[c] === 0) continue;
-        ns += work[c] * this.#costs.ns(cells[c], size, extents?.[c]);
-      }
-      return ns;
-    });
-    // Where nothing is known, a batch is taken to cost as much as a row.
-    const at = times.map((ns) => times[0] > 0 ? ns / times[0] : 1);
-    this.#factors.set(next, { asked: 0, found, at });
-    return at;
   }
 }
 
-function meanLeftNs(requests: readonly AutoRequest[]): number {
-  let leftNs = 0;
-  for (const { tag } of requests) leftNs += tag.leftNs;
-  return leftNs / requests.length;
+/** Requests done for the time that they take. */
+export function perNs({ requests, takesNs }: Batch): number {
+  return requests.length / takesNs;
+}
+
+function grows({ phase }: Cell): boolean {
+  return phase === "decoder";
+}
+
+function leftNs({ tag }: AutoRequest): number {
+  return tag.inputNs + tag.growNs;
+}
+
+function meansOf(requests: readonly AutoRequest[]): [number, number] {
+  let inputNs = 0;
+  let growNs = 0;
+  for (const { tag } of requests) {
+    inputNs += tag.inputNs;
+    growNs += tag.growNs;
+  }
+  return [inputNs / requests.length, growNs / requests.length];
 }
 
 /** By deadline; without one by what is left, less a share of the time waited. */
 function inOrder(a: AutoRequest, b: AutoRequest): number {
   if (a.tag.dueNs !== b.tag.dueNs) return a.tag.dueNs - b.tag.dueNs;
   const agedNs = AGING * (a.arrivalNs - b.arrivalNs);
-  return a.tag.leftNs - b.tag.leftNs + agedNs || a.id - b.id;
+  return leftNs(a) - leftNs(b) + agedNs || a.id - b.id;
 }
 
-/** What waits has all of it left, so that the order stays. */
-function insert(sorted: AutoRequest[], request: AutoRequest): void {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (inOrder(sorted[middle], request) <= 0) low = middle + 1;
-    else high = middle;
+/** Those who ran together are in order already, nearly. */
+function sort(requests: AutoRequest[]): void {
+  for (let i = 1; i < requests.length; i++) insert(requests, requests[i], i);
+}
+
+/** Puts a request where it belongs among the first `end`, in place of what is there. */
+function insert(
+  sorted: AutoRequest[],
+  request: AutoRequest,
+  end = sorted.length,
+): void {
+  let at = end;
+  for (; at > 0 && inOrder(sorted[at - 1], request) > 0; at--) {
+    sorted[at] = sorted[at - 1];
   }
-  sorted.splice(low, 0, request);
+  sorted[at] = request;
 }
