@@ -8,7 +8,8 @@ import { shifter } from "./constants";
 import { activate, finish, relu4 } from "./epilogue";
 import { op } from "./op";
 import {
-  HEADER_BYTES, headers, HIGH_BYTES, highSums, kind, n, ofPart, outRows, part, PART_BYTES, partSums, qRows, scale, zero
+  HEADER_BYTES, headers, HIGH_BYTES, highSums, kind, n, ofPart, outRows, part, PART_BYTES, partSums, qRows, scale,
+  tileSums, zero
 } from "./q8_job";
 import { put, row } from "./simd";
 
@@ -76,6 +77,58 @@ export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32)
   const to = row(outRows, at) + (<usize>col << 2);
   put(to, lo, left);
   put(to + 16, hi, left - 4);
+}
+
+/**
+ * Ends columns col..col+7 of `rows` packed rows whose sums wait at tileSums. Whole panels of weights without zero
+ * points, activation ReLU or none, do so with all that is the same for several rows at hand.
+ */
+export function finishRows(rows: i32, header: usize, at: usize, col: i32): void {
+  let sums = tileSums;
+  const weightZeros = v128.or(v128.load(header, 32), v128.load(header, 48));
+  if ((kind & q8.ACTIVATION) > op.RELU || ofPart || n - col < 8 || v128.any_true(weightZeros)) {
+    for (; rows > 0; --rows, sums += 32, at += 4) {
+      finishQ8(v128.load(sums), v128.load(sums, 16), header, at, col);
+    }
+    return;
+  }
+  const biasLo = v128.load(header, 96), biasHi = v128.load(header, 112);
+  const divisor = v128.splat<f32>(scale), point = v128.splat<i32>(zero), bound = v128.splat<i16>(255);
+  let startLo = point, startHi = point, scaleLo = divisor, scaleHi = divisor;
+  let known = ~load<u64>(headers + at * (HEADER_BYTES >> 2));
+  for (; rows > 0; --rows, sums += 32, at += 4) {
+    const q = headers + at * (HEADER_BYTES >> 2);
+    if (load<u64>(q) != known) {
+      known = load<u64>(q);
+      const rowZero = v128.load_splat<i32>(q, 4);
+      startLo = i32x4.mul(rowZero, v128.load(header));
+      startHi = i32x4.mul(rowZero, v128.load(header, 16));
+      const rowScale = v128.load_splat<f32>(q);
+      scaleLo = f32x4.mul(rowScale, v128.load(header, 64));
+      scaleHi = f32x4.mul(rowScale, v128.load(header, 80));
+    }
+    let lo = i32x4.sub(v128.load(sums), startLo);
+    let hi = i32x4.sub(v128.load(sums, 16), startHi);
+    if (kind != q8.I32) {
+      lo = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(lo), scaleLo), biasLo);
+      hi = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(hi), scaleHi), biasHi);
+      if (kind >= q8.PART) {
+        gate(lo, hi, at, col);
+        continue;
+      }
+      if (kind & op.RELU) {
+        lo = relu4(lo);
+        hi = relu4(hi);
+      }
+      if (kind & q8.U8) {
+        v128.store_lane<u64>(row(outRows, at) + 16 + <usize>col, quantize8(lo, hi, divisor, point, bound), 0);
+        continue;
+      }
+    }
+    const to = row(outRows, at) + (<usize>col << 2);
+    v128.store(to, lo);
+    v128.store(to, hi, 16);
+  }
 }
 
 /** activate(), without a call where there is little to do. */

@@ -39,8 +39,12 @@ export let packed: usize = 0;
 export let headers: usize = 0;
 export const HEADER_BYTES: usize = 16;
 
-/** Says that rows from byte offset `at` of the table on lie packed at `address`, their headers at `copies`. */
-export function readsPacked(address: usize, copies: usize, at: usize): void {
+/** Where sums of a tile of packed rows wait for their end: 32 bytes a row. */
+export let tileSums: usize = 0;
+
+/** Says that rows from byte offset `at` of the table on lie packed at `address`, their headers at `copies`, tiles' sums at `sums`. */
+export function readsPacked(address: usize, copies: usize, at: usize, sums: usize): void {
+  tileSums = sums;
   packed = address - at * <usize>steps;
   headers = copies - at * (HEADER_BYTES >> 2);
 }

@@ -19,8 +19,10 @@ export const FEW_PANELS = 8;
 
 /** Bytes of a block's packed rows, at least one of the longest there are, x's and h's of a cell, twice. */
 const PACKED_BYTES: usize = 288 << 10;
+/** Behind them and sums of their highest bits those of a tile. */
+const SUMS_OFFSET: usize = PACKED_BYTES + BLOCK_ROWS * HIGH_BYTES;
 /** Bytes of scratch memory that whole dot products need. */
-export const Q8_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? PACKED_BYTES + BLOCK_ROWS * HIGH_BYTES : 0;
+export const Q8_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? SUMS_OFFSET + PACKED_ROWS * 32 : 0;
 
 /** Bytes of one packed panel over K. */
 // @ts-ignore: decorator
@@ -69,7 +71,7 @@ export function packBlock(rows: i32, at: usize, seven: i32, offset: usize): usiz
 /** Says that the tiles' rows are those that packBlock() put there, if it did. */
 export function readsBlock(rows: i32, at: usize, offset: usize): void {
   if (!ASC_FEATURE_RELAXED_SIMD || !wholeDots) return;
-  readsPacked(scratch + offset + <usize>rows * HEADER_BYTES, scratch + offset, at);
+  readsPacked(scratch + offset + <usize>rows * HEADER_BYTES, scratch + offset, at, scratch + SUMS_OFFSET);
   toLowBits = <usize>(rows * steps) << 2;
 }
 

@@ -5,8 +5,8 @@
 // Short tiles sum several steps of k apart, as sums in a row wait for each other.
 // Sums are exact 32-bit integers, whatever the tile or path.
 import { afterException, exception, firstException, lastException } from "./q8_exceptions";
-import { finishQ8, PANEL_HEADER } from "./q8_epilogue";
-import { packed, panelBytes, qRows, steps, streaming } from "./q8_job";
+import { finishQ8, finishRows, PANEL_HEADER } from "./q8_epilogue";
+import { packed, panelBytes, qRows, steps, streaming, tileSums } from "./q8_job";
 
 // Read from memory: a constant would be built anew in every turn of a loop.
 const ONES = memory.data<i16>([1, 1, 1, 1, 1, 1, 1, 1], 16);
@@ -323,8 +323,9 @@ function q8Whole2x8(at: usize, w: usize, col: i32): void {
   }
   lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
   lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
-  finishQ8(lo00, hi00, w, at, col);
-  finishQ8(lo10, hi10, w, at + 4, col);
+  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
+  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
+  finishRows(2, w, at, col);
 }
 
 function q8Whole3x8(at: usize, w: usize, col: i32): void {
@@ -359,9 +360,10 @@ function q8Whole3x8(at: usize, w: usize, col: i32): void {
   lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
   lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
   lo20 = i32x4.add(lo20, lo21); hi20 = i32x4.add(hi20, hi21);
-  finishQ8(lo00, hi00, w, at, col);
-  finishQ8(lo10, hi10, w, at + 4, col);
-  finishQ8(lo20, hi20, w, at + 8, col);
+  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
+  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
+  v128.store(tileSums, lo20, 64); v128.store(tileSums, hi20, 80);
+  finishRows(3, w, at, col);
 }
 
 function q8Whole4x8(at: usize, w: usize, col: i32): void {
@@ -382,10 +384,11 @@ function q8Whole4x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a0, 12); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
     a0 += 16; w0 += 32;
   }
-  finishQ8(lo00, hi00, w, at, col);
-  finishQ8(lo10, hi10, w, at + 4, col);
-  finishQ8(lo20, hi20, w, at + 8, col);
-  finishQ8(lo30, hi30, w, at + 12, col);
+  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
+  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
+  v128.store(tileSums, lo20, 64); v128.store(tileSums, hi20, 80);
+  v128.store(tileSums, lo30, 96); v128.store(tileSums, hi30, 112);
+  finishRows(4, w, at, col);
 }
 
 function q8Whole5x8(at: usize, w: usize, col: i32): void {
@@ -409,11 +412,12 @@ function q8Whole5x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a0, 16); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
     a0 += 20; w0 += 32;
   }
-  finishQ8(lo00, hi00, w, at, col);
-  finishQ8(lo10, hi10, w, at + 4, col);
-  finishQ8(lo20, hi20, w, at + 8, col);
-  finishQ8(lo30, hi30, w, at + 12, col);
-  finishQ8(lo40, hi40, w, at + 16, col);
+  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
+  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
+  v128.store(tileSums, lo20, 64); v128.store(tileSums, hi20, 80);
+  v128.store(tileSums, lo30, 96); v128.store(tileSums, hi30, 112);
+  v128.store(tileSums, lo40, 128); v128.store(tileSums, hi40, 144);
+  finishRows(5, w, at, col);
 }
 
 function q8Whole6x8(at: usize, w: usize, col: i32): void {
@@ -438,12 +442,13 @@ function q8Whole6x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a0, 20); lo50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo50); hi50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi50);
     a0 += 24; w0 += 32;
   }
-  finishQ8(lo00, hi00, w, at, col);
-  finishQ8(lo10, hi10, w, at + 4, col);
-  finishQ8(lo20, hi20, w, at + 8, col);
-  finishQ8(lo30, hi30, w, at + 12, col);
-  finishQ8(lo40, hi40, w, at + 16, col);
-  finishQ8(lo50, hi50, w, at + 20, col);
+  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
+  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
+  v128.store(tileSums, lo20, 64); v128.store(tileSums, hi20, 80);
+  v128.store(tileSums, lo30, 96); v128.store(tileSums, hi30, 112);
+  v128.store(tileSums, lo40, 128); v128.store(tileSums, hi40, 144);
+  v128.store(tileSums, lo50, 160); v128.store(tileSums, hi50, 176);
+  finishRows(6, w, at, col);
 }
 
 /** All 8 bits, exact in every build: bytes widened to 16 bits. */

@@ -74,8 +74,8 @@ const HEADER =
 // Short tiles sum several steps of k apart, as sums in a row wait for each other.
 // Sums are exact 32-bit integers, whatever the tile or path.
 import { afterException, exception, firstException, lastException } from "./q8_exceptions";
-import { finishQ8, PANEL_HEADER } from "./q8_epilogue";
-import { packed, panelBytes, qRows, steps, streaming } from "./q8_job";
+import { finishQ8, finishRows, PANEL_HEADER } from "./q8_epilogue";
+import { packed, panelBytes, qRows, steps, streaming, tileSums } from "./q8_job";
 
 // Read from memory: a constant would be built anew in every turn of a loop.
 const ONES = memory.data<i16>([1, 1, 1, 1, 1, 1, 1, 1], 16);
@@ -310,7 +310,7 @@ function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
         `  let a${r} = <usize>load<u32>(qRows + at${offset(4 * r)}) + 16;\n`,
     )) +
     path.tile(tile) +
-    each(
+    (path.packed && rows > 1 ? endTogether(rows) : each(
       panels,
       (p) =>
         each(
@@ -320,8 +320,19 @@ function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
               r === 0 ? "" : ` + ${4 * r}`
             }, col${p === 0 ? "" : ` + ${8 * p}`});\n`,
         ),
-    ) +
+    )) +
     "}\n";
+}
+
+/** Sums go to memory, and end in a loop that has the panel's header at hand. */
+function endTogether(rows: number): string {
+  return each(
+    rows,
+    (r) =>
+      `  v128.store(tileSums, lo${r}0${
+        r === 0 ? "" : `, ${32 * r}`
+      }); v128.store(tileSums, hi${r}0, ${32 * r + 16});\n`,
+  ) + `  finishRows(${rows}, w, at, col);\n`;
 }
 
 /** Rows tile by tile, each past all panels before the next; packed rows from the last tile, the shortest, on. */
