@@ -8,13 +8,17 @@ import { waitedMs } from "./cpu.ts";
  * at loads that have no late ones otherwise.
  */
 const WAITED_MAX = 0.008;
-/** Where nobody tells: share of the machine that others may have. Their CPU time comes in hundredths of a second. */
+/** Where nobody tells, or waiting says nothing: share of the machine that others may have. Their CPU time comes in hundredths of a second. */
 const OTHERS_MAX = 0.03;
 
-/** Starts to watch. @returns what tells whether there was too much of it since then */
-export function watchDisturbance(): () => boolean {
+/**
+ * Starts to watch.
+ * @param alone whether the engine has no other threads: its own wait for each other, too
+ * @returns what tells whether there was too much of it since then
+ */
+export function watchDisturbance(alone = true): () => boolean {
   const fromMs = performance.now();
-  const before = waitedMs();
+  const before = alone ? waitedMs() : undefined;
   const othersSince = watchOthers();
   return () => {
     const waited = waitedMs();

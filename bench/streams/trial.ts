@@ -7,6 +7,7 @@ import type { TensorData } from "../../src/tensor/tensor.ts";
 import { streamLoad } from "../../src/workload/stream_load.ts";
 import { watchOthers } from "../soak/others.ts";
 import type { StreamSubject } from "./models.ts";
+import { watchDisturbance } from "./disturbance.ts";
 import { Slices, type Tally } from "./slices.ts";
 
 /** How a trial is driven. */
@@ -96,7 +97,10 @@ export async function runTrial(
     seed,
   });
   const framesMost = streams * 1000 * seconds / periodMs;
-  const slices = new Slices(Math.min(SLICE_MS, 1000 * seconds));
+  const slices = new Slices(
+    Math.min(SLICE_MS, 1000 * seconds),
+    () => watchDisturbance(engine.threads === 0),
+  );
   const othersSince = watchOthers();
   let looks = 0;
   let isBehind = false;
