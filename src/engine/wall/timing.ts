@@ -35,21 +35,25 @@ export function timingOf(
   { arrivalNs, startNs, log }: ActiveRequest,
   endNs: number,
 ): Timing {
-  // Threads' clocks may differ by microseconds.
-  const ms = (fromNs: number, toNs: number) =>
-    Math.max(0, toNs - fromNs) / NS_PER_MS;
-  return {
-    queuedMs: ms(arrivalNs, startNs),
-    ranMs: ms(startNs, endNs),
-    ...(log && {
-      batches: log.batches.map(({ cell, rows, worker, startNs, endNs }) => ({
-        cell,
-        batchSize: rows,
-        worker,
-        startedMs: ms(arrivalNs, startNs),
-        ranMs: ms(startNs, endNs),
-      })),
-      batchCount: log.count,
-    }),
+  const timing = {
+    queuedMs: msBetween(arrivalNs, startNs),
+    ranMs: msBetween(startNs, endNs),
   };
+  if (log === undefined) return timing;
+  return {
+    ...timing,
+    batches: log.batches.map(({ cell, rows, worker, startNs, endNs }) => ({
+      cell,
+      batchSize: rows,
+      worker,
+      startedMs: msBetween(arrivalNs, startNs),
+      ranMs: msBetween(startNs, endNs),
+    })),
+    batchCount: log.count,
+  };
+}
+
+/** Threads' clocks may differ by microseconds. */
+function msBetween(fromNs: number, toNs: number): number {
+  return Math.max(0, toNs - fromNs) / NS_PER_MS;
 }
