@@ -71,13 +71,25 @@ class Reports {
   }
 }
 
+/** Options with which Chromium hears a recording, a WAV file, again and again, and asks nobody whether it may. */
+export function hearing(recording: string): string[] {
+  return [
+    "--use-fake-ui-for-media-stream",
+    "--use-fake-device-for-media-stream",
+    `--use-file-for-fake-audio-capture=${recording}`,
+    "--autoplay-policy=no-user-gesture-required",
+  ];
+}
+
 /**
  * Visits pages, one after the other in one browser.
+ * @param options of the browser's, besides those that it always has
  * @returns what each reported, or undefined if there is no such browser
  */
 export async function visit(
   browser: string,
   pages: readonly Page[],
+  options: readonly string[] = [],
 ): Promise<string[] | undefined> {
   if (spawnSync(browser, ["--version"]).error) return undefined;
   const urls: string[] = [];
@@ -89,10 +101,11 @@ export async function visit(
     urls.push(`${originOf(server)}${path}`);
   }
   const profile = mkdtempSync(join(tmpdir(), "shoal-browser-"));
-  const child = spawn(browser, BROWSERS[browser](profile, urls[0]), {
-    stdio: "ignore",
-    detached: true,
-  });
+  const child = spawn(
+    browser,
+    [...options, ...BROWSERS[browser](profile, urls[0])],
+    { stdio: "ignore", detached: true },
+  );
   const ended = new Promise<void>((resolve) =>
     child.on("exit", () => resolve())
   );

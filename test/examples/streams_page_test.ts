@@ -1,23 +1,15 @@
 /** The page that denoises in the browser: a recording through the file input, beside what denoise.ts makes of it. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { denoise } from "../../examples/streams/denoise.ts";
-import { site } from "../../examples/streams/server.ts";
 import { readWav, writeWav } from "../../examples/streams/wav.ts";
-import { Prng } from "../../src/base/prng.ts";
 import { cellular, ServingEngine } from "../../src/mod.ts";
 import { dtln, loadOnnx } from "../../src/onnx.ts";
-import { plainOf } from "../../src/tensor/plain_tensor.ts";
 import { BROWSER_NAMES, visit } from "../browsers.ts";
-import { modelFolder } from "../onnx/reference_models.ts";
-import { dtlnFolders } from "../onnx/speech.ts";
-import { node, writeModel } from "../onnx/write_model.ts";
+import { pageModels, RATE_HZ, recording, servePage } from "./page_site.ts";
 
-const RATE_HZ = 16_000;
-const SECONDS = 2;
 const CALLERS = 20;
 
 /** Chooses a file as a visitor would, adds callers, and reports what comes out. */
@@ -62,56 +54,10 @@ interface Report {
   readonly speech: number;
 }
 
-/** Files of the denoiser's form, for who has not the published ones. */
-function smallFiles(): Record<string, Uint8Array> {
-  const file = (width: number, op: string, by: number) => {
-    const row = [1, 1, width];
-    return writeModel({
-      graph: {
-        inputs: [{ name: "x", dims: row }, { name: "state", dims: [1, 4] }],
-        outputs: [{ name: "y", dims: row }, { name: "next", dims: [1, 4] }],
-        initializers: {
-          by: plainOf("float32", [1], Float32Array.of(by)),
-          one: plainOf("float32", [1], Float32Array.of(1)),
-        },
-        nodes: [
-          node("Mul", ["x", "by"], ["scaled"]),
-          node(op, ["scaled"], ["y"]),
-          node("Add", ["state", "one"], ["next"]),
-        ],
-      },
-    });
-  };
-  return { model1: file(257, "Sigmoid", 0.1), model2: file(512, "Tanh", 0.25) };
-}
-
-/** A tone that comes and goes, and noise. */
-function recording(): Uint8Array {
-  const prng = new Prng(2);
-  const samples = Float32Array.from({ length: SECONDS * RATE_HZ }, (_, i) => {
-    const isTone = Math.floor(i / 4000) % 2 === 0;
-    const tone = isTone ? 0.4 * Math.sin(2 * Math.PI * 700 * i / RATE_HZ) : 0;
-    return tone + 0.1 * prng.float() - 0.05;
-  });
-  // Floats: of 16 bits, browsers make numbers of their own.
-  return writeWav({ rateHz: RATE_HZ, channels: [samples] }, "float32");
-}
-
 Deno.test("the page gives a recording the bits that denoise.ts gives it, in each browser", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "shoal-page-"));
   try {
-    const small = smallFiles();
-    for (const [name, bytes] of Object.entries(small)) {
-      writeFileSync(join(folder, `${name}.onnx`), bytes);
-    }
-    const real = dtlnFolders("the denoiser's page with the published files");
-    const detector = modelFolder(
-      "voice activity of the page",
-      "silero-vad-16k",
-    );
-    const path = (folder: URL) => fileURLToPath(new URL("model.onnx", folder));
-    const [model1, model2] = real?.map(path) ??
-      ["model1", "model2"].map((name) => join(folder, `${name}.onnx`));
+    const { model1, model2, detector } = pageModels(folder);
     const model = dtln({
       model1: await loadOnnx(model1),
       model2: await loadOnnx(model2),
@@ -126,30 +72,11 @@ Deno.test("the page gives a recording the bits that denoise.ts gives it, in each
     const clean = await denoise(engine, model, signal);
     const expected = writeWav({ rateHz: RATE_HZ, channels: [clean] });
 
-    const get = site({
-      models: { model1, model2, ...(detector && { silero: path(detector) }) },
+    const server = servePage({
+      models: { model1, model2, ...(detector && { silero: detector }) },
+      driver: DRIVER,
+      files: { "/recording.wav": wav },
     });
-    const server = Deno.serve(
-      { port: 0, hostname: "127.0.0.1", onListen() {} },
-      async (request) => {
-        const { pathname } = new URL(request.url);
-        if (pathname === "/recording.wav") {
-          return new Response(new Uint8Array(wav));
-        }
-        if (pathname === "/driver.js") {
-          const headers = { "content-type": "text/javascript" };
-          return new Response(DRIVER, { headers });
-        }
-        const response = await get(request);
-        if (pathname !== "/") return response;
-        const html = await response.text();
-        const driven = html.replace(
-          "</body>",
-          `<script type="module" src="driver.js"></script></body>`,
-        );
-        return new Response(driven, { headers: response.headers });
-      },
-    );
     const root = `http://127.0.0.1:${server.addr.port}`;
     for (const browser of BROWSER_NAMES) {
       await t.step(`in ${browser}`, async () => {
