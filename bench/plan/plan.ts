@@ -110,6 +110,11 @@ for (const model of settings.models) {
       options,
       {},
     );
+    progress(
+      `planned ${formatNumber(best.perS)}/s, measured ${
+        formatNumber(perS ?? null)
+      }/s`,
+    );
     rows.push({
       ...{ model, trace: basename(trace), policy: best.choice.policy },
       ...{ plannedPerS: best.perS, heldBackPerS: best.heldBack.perS },

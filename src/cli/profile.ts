@@ -17,6 +17,7 @@ import {
   sizeOption,
 } from "./bench_settings.ts";
 import { checkWritable, writeText } from "./files.ts";
+import { loadSpread } from "./load_spread.ts";
 import { hostTime } from "./host_time.ts";
 import { BATCH_MAX, threadsMax } from "./limits.ts";
 import { builtFile, isFile } from "./onnx_built.ts";
@@ -103,7 +104,7 @@ export async function profile(args: string[]): Promise<number> {
     ...benchSettings([`--seed=${seed}`, "--workers", `${workers}`])!,
     requests,
   };
-  const { curves, host } = await withExecutor(
+  const { curves, host, spread } = await withExecutor(
     built,
     settings,
     async (executor) => {
@@ -123,7 +124,14 @@ export async function profile(args: string[]): Promise<number> {
         );
       }
       const host = await hostTime(built, executor, sizes, seed);
-      return { curves, host };
+      const spread = await loadSpread(
+        built,
+        executor,
+        profileTable(curves),
+        room.requests,
+        seed,
+      );
+      return { curves, host, spread };
     },
   );
   const tokens = rowTokens(built, seed);
@@ -137,6 +145,7 @@ export async function profile(args: string[]): Promise<number> {
     seed,
     workers,
     host,
+    spread,
     ...(tokens && { tokens }),
     tablesNs: profileTable(curves),
   };

@@ -1,10 +1,15 @@
 /** One load under one policy on virtual time: is the target kept? */
+import { Prng } from "../base/prng.ts";
 import type { CostModel } from "../cost/cost_model.ts";
 import type { Submission } from "../engine/core/engine_options.ts";
 import { simulatedEngine } from "../engine/virtual/simulated_engine.ts";
-import { driveVirtual } from "../engine/virtual/virtual_driver.ts";
+import {
+  driveVirtual,
+  throughInStream,
+} from "../engine/virtual/virtual_driver.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Target } from "../load/result.ts";
+import { drawnFactor, type Spread } from "./spread.ts";
 import { lateMax } from "./target.ts";
 
 /** What is planned for: times of a machine with so many workers. */
@@ -13,6 +18,10 @@ export interface Machine {
   readonly workers: number;
   /** Host time of a task of so many rows that was not there before its worker was idle, integer ns. */
   readonly submitNs: (rows: number) => number;
+  /** Host time of a request that comes, ns; default: none. */
+  readonly requestNs?: number;
+  /** What batches take, as multiples of `cost`; default: as it says. */
+  readonly spread?: Spread;
 }
 
 /** What became of it. */
@@ -32,7 +41,7 @@ class GivenUp extends Error {}
  * @throws OutsideProfile when the policy asks for batches that were not measured
  */
 export function simulatedTrial(
-  { machine: { cost, workers, submitNs }, policy, arrivals, target }: {
+  { machine, policy, arrivals, target }: {
     readonly machine: Machine;
     readonly policy: Policy;
     readonly arrivals: readonly Submission[];
@@ -40,17 +49,29 @@ export function simulatedTrial(
   },
   isWhole = false,
 ): TrialOutcome {
+  const { workers, submitNs, requestNs = 0 } = machine;
+  // The host takes requests in one after the other, and decides nothing meanwhile.
+  const entering = throughInStream(arrivals, requestNs);
+  let taken = 0;
+  let takenNs = 0;
+  const busyNs = (nowNs: number): number => {
+    while (taken < arrivals.length && arrivals[taken].arrivalNs <= nowNs) {
+      takenNs = entering[taken++].enterNs!;
+    }
+    return Math.max(0, takenNs - nowNs);
+  };
   const allowed = lateMax(target, arrivals.length);
   const latenciesNs: number[] = [];
   let late = 0;
   const { engine, timeline } = simulatedEngine({
     models: [arrivals[0].model],
     policy,
-    cost,
+    cost: spreadCost(machine),
     workers,
     // A worker's end is heard of over its doorbell.
     isRemote: true,
-    submitNs: ({ nodes, padding }) => submitNs(nodes.length + padding),
+    submitNs: ({ nodes, padding }) =>
+      submitNs(nodes.length + padding) + busyNs(timeline.nowNs),
     queueMax: Infinity,
     observer: {
       request(_, { arrivalNs, endNs }) {
@@ -61,7 +82,7 @@ export function simulatedTrial(
     },
   });
   try {
-    driveVirtual(engine, timeline, arrivals);
+    driveVirtual(engine, timeline, entering);
   } catch (error) {
     if (!(error instanceof GivenUp)) throw error;
   }
@@ -69,5 +90,17 @@ export function simulatedTrial(
     holds: late <= allowed,
     inTime: latenciesNs.length - late,
     latenciesNs,
+  };
+}
+
+/** The same draws in every trial. */
+function spreadCost({ cost, spread }: Machine): CostModel {
+  if (spread === undefined) return cost;
+  const prng = new Prng(1).fork("spread");
+  return {
+    latencyNs: (cell, rows, extents) =>
+      Math.round(
+        cost.latencyNs(cell, rows, extents) * drawnFactor(spread, prng),
+      ),
   };
 }

@@ -18,7 +18,12 @@ const PROFILE = {
   options: { hidden: 4, vocabulary: 10 },
   machine: "made up",
   workers: 1,
-  host: { taskNs: [[1, 2000]], turnNs: [[1, 5000], [8, 9000]] },
+  host: {
+    taskNs: [[1, 2000]],
+    turnNs: [[1, 5000], [8, 9000]],
+    requestNs: 1000,
+  },
+  spread: [[0.5, 0.9], [1, 1.1]],
   tablesNs: { lstm_step: [[1, 110_000], [8, 180_000]] },
 };
 

@@ -40,6 +40,13 @@ Deno.test("shoal profile measures every cell at every size, and simulate takes t
       ...["down0.c1", "down0.c2", "down0.pool", "bottom.c1", "bottom.c2"],
       ...["up0.up", "up0.c1", "up0.c2", "out"],
     ]);
+    assert.equal(saved.workers, 1);
+    const { taskNs, turnNs, requestNs } = saved.host;
+    assert(taskNs.length > 0 && requestNs > 0);
+    for (const [, ns] of [...taskNs, ...turnNs]) assert(ns >= 0);
+    // Shares ascend to the whole, and nothing takes exactly its median always.
+    assert.equal(saved.spread.at(-1)[0], 1);
+    assert(saved.spread.length > 1);
     for (const points of Object.values(saved.tablesNs)) {
       const measured = points as [number, number][];
       assert.deepEqual(measured.map(([rows]) => rows), [1, 2, 4]);

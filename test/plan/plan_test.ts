@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
+import { mean } from "../../src/base/statistics.ts";
 import { msToNs } from "../../src/base/units.ts";
 import { tuned } from "../../src/cli/tune.ts";
 import { policyOf } from "../../src/cli/serve/served_policy.ts";
@@ -14,6 +15,7 @@ import {
   partsOf,
   type RecordedPart,
 } from "../../src/plan/recorded_part.ts";
+import { drawnFactor, spreadOf } from "../../src/plan/spread.ts";
 import type { Machine } from "../../src/plan/simulated_trial.ts";
 import type { ProfileTable } from "../../src/policy/profile.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
@@ -99,6 +101,53 @@ Deno.test("two workers carry twice as much, and host time between tasks less", a
     100,
     0.1,
   );
+});
+
+Deno.test("what the host does for requests that come, and tasks that take longer than their median, count", async () => {
+  const profile = { "*": STEEP };
+  // Half of the tasks take three times as long: two on average, so that half as many requests fit.
+  const spread = [[0.5, 1], [1, 3]] as const;
+  const target = { sloNs: msToNs(50), share: 0.99 };
+  const slow = await makePlan(
+    optionsFor(STEEP, {
+      machine: { ...machineOf(profile), spread },
+      target,
+    }),
+  );
+  near(slow.perS, 500, 0.06);
+  // A host that takes 4 ms to take a request in takes in 250 in a second.
+  const busy = await makePlan(
+    optionsFor(STEEP, {
+      machine: { ...machineOf(profile), requestNs: 4e6 },
+      target,
+    }),
+  );
+  near(busy.perS, 250, 0.06);
+});
+
+Deno.test("a spread has the mean of what was seen, and its slowest", () => {
+  const factors = Array.from(
+    { length: 5000 },
+    (_, i) => i === 77 ? 400 : 1 + (i % 10) / 100,
+  );
+  const spread = spreadOf(factors);
+  assert(spread.length <= 150);
+  assert.deepEqual(spread.at(-1), [1, 400]);
+  const whole = spread.reduce(
+    (sum, [share, factor], i) =>
+      sum + factor * (share - (spread[i - 1]?.[0] ?? 0)),
+    0,
+  );
+  near(whole, mean(factors), 1e-3);
+  const prng = new Prng(3);
+  const draws = Array.from(
+    { length: 100_000 },
+    () => drawnFactor(spread, prng),
+  );
+  const slowest = draws.filter((factor) => factor === 400).length;
+  assert(slowest > 5 && slowest < 45, `${slowest} of about 20`);
+  near(mean(draws.filter((factor) => factor < 400)), 1.045, 1e-3);
+  assert.deepEqual(spreadOf([2]), [[1, 2]]);
 });
 
 Deno.test("where batches cost nothing a policy that makes them is chosen, where they bring nothing the first", async () => {

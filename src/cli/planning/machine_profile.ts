@@ -17,7 +17,12 @@ const SCHEMA = z.looseObject({
   options: z.record(z.string(), z.unknown()).optional(),
   machine: z.string(),
   workers: z.int().min(1).max(threadsMax()),
-  host: z.looseObject({ taskNs: points, turnNs: points }),
+  host: z.looseObject({
+    taskNs: points,
+    turnNs: points,
+    requestNs: z.number().min(0),
+  }),
+  spread: z.array(z.tuple([z.number(), z.number().positive()])).min(1),
   tokens: z.looseObject({
     least: z.number(),
     mean: z.number().positive(),
@@ -42,13 +47,13 @@ export function machineProfile(file: string): MachineProfile {
   const label = `Profile ${shorten(file)}`;
   const saved = checkedBy(SCHEMA, parseJson(readText(file), label), label);
   const tablesNs = readProfile(file);
-  const { model, options = {}, machine, workers, host, tokens } = saved;
-  const { taskNs, turnNs } = host;
+  const { model, options = {}, machine, workers, host, tokens, spread } = saved;
+  const { taskNs, turnNs, requestNs } = host;
   return {
     ...{ file, model, options, tablesNs, name: machine },
     machine: {
       cost: new ProfiledCost({ tablesNs, taskNs, ...(tokens && { tokens }) }),
-      workers,
+      ...{ workers, requestNs, spread },
       submitNs: (rows) =>
         Math.max(
           0,

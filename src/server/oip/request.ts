@@ -53,7 +53,7 @@ export function readInferRequest(
   for (const input of listOf("inputs", fields["inputs"])) {
     const { tensor, bytes } = readInput(input, binary.subarray(at));
     if (inputs.has(tensor.name)) {
-      fail(`Input "${tensor.name}" is there twice`);
+      fail(`Input "${shorten(tensor.name)}" is there twice`);
     }
     inputs.set(tensor.name, tensor);
     at += bytes;

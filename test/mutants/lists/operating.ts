@@ -69,8 +69,8 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.levels-mixed",
     file: "src/server/admission/waiting_levels.ts",
-    from: "this.#levels[ticket.level].push(ticket);",
-    to: "this.#levels[0].push(ticket);",
+    from: "return this.#levels.find(({ first }) => first)?.first;",
+    to: "return this.#levels.findLast(({ first }) => first)?.first;",
     tests: ADMISSION,
     why: "a level is served before those below it",
   },

@@ -86,6 +86,13 @@ const BAD: readonly Sent[] = [
   ["an input twice", INFER, {
     inputs: [{ ...TOKENS, data: [1, 2] }, { ...TOKENS, data: [1, 2] }],
   }, /twice/],
+  // Found by fuzzing: whoever sent it was told all of it.
+  ["an input of a long name twice", INFER, {
+    inputs: ["", ""].map(() => ({
+      ...{ ...TOKENS, name: "x".repeat(3000) },
+      data: [1, 2],
+    })),
+  }, /"x+…" is there twice/],
   [
     "another type",
     INFER,

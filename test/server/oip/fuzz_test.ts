@@ -3,7 +3,7 @@
  * machine, and nobody else's answer changes. What is changed are valid requests of every form: values, names and places
  * in their JSON, bytes of tensors, the length in front, single bytes.
  *
- * Runs for 20 s with the same changes every time, or for SHOAL_FUZZ_SECONDS with new ones. What it finds becomes a fixed
+ * Runs for 60 s with the same changes every time, or for SHOAL_FUZZ_SECONDS with new ones. What it finds becomes a fixed
  * case of bad_input_test.ts.
  */
 import assert from "node:assert/strict";
@@ -20,7 +20,7 @@ import { answerOf, binaryOf, type ClientTensor, requestOf } from "./client.ts";
 import { type Ask, echo, withServer } from "./served.ts";
 
 const given = process.env["SHOAL_FUZZ_SECONDS"];
-const SECONDS = Number(given || 20);
+const SECONDS = Number(given || 60);
 /** A commit is not to blame for what others left; whoever searches wants something new. */
 const SEED = given ? undefined : 1;
 
