@@ -1,12 +1,19 @@
 /**
  * More than can be done, over HTTP: the most that is done in time, and what is left of it at ten times as many requests.
  *
- *     deno task bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N]
+ *     deno task bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N] [--only TEXT]
  *
- * The peak is the best of a few open-loop runs around what a closed loop gets through; then ten times that. The same once
- * more without admission, where everything waits. Server and generator share the machine, each in a process of its own.
+ * - peak: the best of open-loop runs around what a closed loop gets through, everything let in.
+ * - overload: ten peaks, in one run, with figures of the server every ten seconds.
+ * - waiting: the same, shorter, without admission, where everything waits.
+ * - nothing: as many requests to a server that refuses all of them without a look, beside a thread that computes: what
+ *   runtime, machine and generator take of a refusal.
+ *
+ * Server and generator share the machine, each in a process of its own. A refusal's time is told twice: from when it was
+ * sent, by the generator, and from when the server's handler was called, by the server.
  */
 import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -14,12 +21,14 @@ import { Prng } from "../../src/base/prng.ts";
 import { NS_PER_MS } from "../../src/base/units.ts";
 import {
   integerOption,
+  namesOption,
   seedOption,
   taskSettings,
 } from "../../src/cli/options.ts";
 import { print, progress, stdoutColor } from "../../src/cli/terminal.ts";
 import { wallNs } from "../../src/engine/wall/clock.ts";
 import { timerClock } from "../../src/load/clock.ts";
+import { ENDS } from "../../src/load/ledger.ts";
 import { httpWire } from "../../src/load/http_wire.ts";
 import { loadPlan } from "../../src/load/plan.ts";
 import type { LoadResult } from "../../src/load/result.ts";
@@ -30,10 +39,17 @@ import { renderTable } from "../../src/report/table.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
 import type { OverloadFigures, OverloadSettings } from "./overload_server.ts";
 
-const HELP =
-  `bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N]
+const PARTS = ["peak", "overload", "waiting", "nothing"];
 
-The goodput of a server at its peak and at ten times as many requests, with admission and without.`;
+const HELP =
+  `bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N] [--part A,B] [--json]
+
+The goodput of a server at its peak and at ten times as many requests, with admission and without.
+
+  --part A,B   of ${
+    PARTS.join(", ")
+  } (default all; what the others hang on runs)
+  --peak N     instead of looking for it`;
 
 /** Tokens of a request: short and long sentences. */
 const TOKENS_MIN = 8;
@@ -41,12 +57,21 @@ const TOKENS_MAX = 120;
 
 /** Requests under way in the closed loop that says where the peak is. */
 const OUTSTANDING = 64;
-const CLOSED_MS = 2000;
+const CLOSED_MS = 3000;
 
 /** Rates around it that are tried, in open loop. */
-const TRIALS = [0.7, 0.85, 1];
+const TRIALS = [0.85, 1, 1.15, 1.3];
 const TRIAL_S = 3;
 const WARM_S = 1;
+
+/** Between two looks at the server under overload. */
+const LOOK_S = 10;
+
+/** Time that a server has to end. */
+const END_MS = 5000;
+
+/** Of the parts that are there to compare with. */
+const COMPARED_S = 5;
 
 /** As in the issue: goodput at ten times the peak. */
 const OVERLOAD = 10;
@@ -54,7 +79,7 @@ const OVERLOAD = 10;
 /** Connections: at ten times the peak hundreds of requests are under way. */
 const CONNECTIONS = 1024;
 
-const { seconds, slo, layers, hidden, seed } = taskSettings({
+const { seconds, slo, layers, hidden, seed, parts, peak, json } = taskSettings({
   name: "bench:overload",
   help: HELP,
   options: {
@@ -63,6 +88,9 @@ const { seconds, slo, layers, hidden, seed } = taskSettings({
     "layers": { type: "string" },
     "hidden": { type: "string" },
     "seed": { type: "string" },
+    "part": { type: "string" },
+    "peak": { type: "string" },
+    "json": { type: "boolean", default: false },
   },
 }, ({ values }) => ({
   seconds: integerOption("seconds", values.seconds, 60, { min: 1, max: 600 }),
@@ -70,12 +98,20 @@ const { seconds, slo, layers, hidden, seed } = taskSettings({
   layers: integerOption("layers", values.layers, 4, { min: 1, max: 24 }),
   hidden: integerOption("hidden", values.hidden, 256, { min: 64, max: 1024 }),
   seed: seedOption(values.seed),
+  parts: namesOption("part", values.part, PARTS),
+  peak: values.peak === undefined
+    ? undefined
+    : integerOption("peak", values.peak, 0, { min: 1, max: 1e6 }),
+  json: values.json,
 }));
 const clock = timerClock(wallNs);
 const drawing = new Prng(seed).fork("requests");
 
-const BODIES: readonly WireRequest[] = Array.from({ length: 512 }, () => {
-  const length = TOKENS_MIN + drawing.int(TOKENS_MAX - TOKENS_MIN + 1);
+const LENGTHS: readonly number[] = Array.from(
+  { length: 512 },
+  () => TOKENS_MIN + drawing.int(TOKENS_MAX - TOKENS_MIN + 1),
+);
+const BODIES: readonly WireRequest[] = LENGTHS.map((length) => {
   const body = {
     inputs: [{
       name: "tokens",
@@ -103,7 +139,7 @@ class Server {
     );
     this.#child = spawn(
       process.execPath,
-      ["run", "-A", "--v8-flags=--expose-gc", script, JSON.stringify(settings)],
+      ["run", "-A", script, JSON.stringify(settings)],
       { stdio: ["pipe", "pipe", "inherit"] },
     );
     this.#lines = createInterface({ input: this.#child.stdout })
@@ -119,13 +155,19 @@ class Server {
   /** Since the last call. */
   async figures(): Promise<OverloadFigures> {
     this.#child.stdin.write("figures\n");
-    return JSON.parse(await this.line());
+    // What there is none of is null in JSON.
+    return JSON.parse(
+      await this.line(),
+      (_name, value) => value === null ? NaN : value,
+    );
   }
 
   async end(): Promise<void> {
     const ended = new Promise((resolve) => this.#child.on("exit", resolve));
     this.#child.stdin.end();
+    const late = setTimeout(() => this.#child.kill("SIGKILL"), END_MS);
     await ended;
+    clearTimeout(late);
   }
 }
 
@@ -133,7 +175,7 @@ async function offer(
   origin: URL,
   ratePerS: number,
   forS: number,
-): Promise<LoadResult> {
+): Promise<Offered> {
   const wire = httpWire({
     ...{ origin, clock },
     ...{ connections: CONNECTIONS, keepAlive: true },
@@ -149,12 +191,23 @@ async function offer(
     timeoutNs: 20 * slo * NS_PER_MS,
   });
   wire.close();
-  return summarizeLoad(plan, ledger, {
+  const result = summarizeLoad(plan, ledger, {
     target: { sloNs: slo * NS_PER_MS, share: 0.9 },
     connections: CONNECTIONS,
     ...{ isLocal: true, wasStopped: false, prng },
   });
+  const { dueNs, endNs, ends } = ledger;
+  let tokens = 0;
+  plan.choice.forEach((choice, i) => {
+    const isInTime = ENDS[ends[i]] === "completed" &&
+      dueNs[i] >= plan.warmUpNs && endNs[i] - dueNs[i] <= slo * NS_PER_MS;
+    if (isInTime) tokens += LENGTHS[choice];
+  });
+  return { ...result, tokensPerS: tokens / forS };
 }
+
+/** With the tokens of what was done in time: where not all can be, short requests are more easily in time. */
+type Offered = LoadResult & { readonly tokensPerS: number };
 
 /** Requests a second when there are always some under way. */
 async function closedLoop(origin: URL): Promise<number> {
@@ -193,84 +246,192 @@ async function closedLoop(origin: URL): Promise<number> {
 const rows: { text: string }[][] = [];
 const findings: Record<string, unknown>[] = [];
 
+/** The most of a run that was in time. */
+type Peak = Pick<Offered, "goodputPerS" | "tokensPerS">;
+
+function ofPeak(value: number, peak: number | undefined): string {
+  return peak ? `${(100 * value / peak).toFixed(0)} %` : "-";
+}
+
 function note(
   what: string,
-  result: LoadResult,
-  peakPerS: number,
+  result: Offered,
   figures: OverloadFigures,
+  peak?: Peak,
 ): void {
-  const { goodputPerS, scheduledPerS, ends, late, refusal } = result;
-  const ms = (ns: number) =>
-    Number.isNaN(ns) ? "-" : (ns / NS_PER_MS).toFixed(1);
+  const { goodputPerS, tokensPerS, ends, late, refusal, lag } = result;
+  const ms = (value: number) => Number.isNaN(value) ? "-" : value.toFixed(1);
   const p99 =
     result.quantilesNs[Math.round(0.99 * result.quantilesNs.length) - 1];
   rows.push([
     what,
-    scheduledPerS.toFixed(0),
+    result.scheduledPerS.toFixed(0),
     goodputPerS.toFixed(1),
-    peakPerS > 0 ? `${(100 * goodputPerS / peakPerS).toFixed(0)} %` : "-",
+    ofPeak(goodputPerS, peak?.goodputPerS),
+    tokensPerS.toFixed(0),
+    ofPeak(tokensPerS, peak?.tokensPerS),
     `${ends.refused}`,
     `${late}`,
     `${ends.failed}`,
-    ms(p99),
-    ms(refusal.p50Ns),
-    ms(refusal.p99Ns),
-    figures.delayP99Ms.toFixed(1),
-    (figures.rssBytes / 2 ** 20).toFixed(0),
-    ms(result.lag.p99Ns),
+    ms(p99 / NS_PER_MS),
+    ...[refusal.p50Ns, refusal.p99Ns].map((ns) => ms(ns / NS_PER_MS)),
+    ...[figures.refusedP50Ms, figures.refusedP99Ms, figures.refusedMaxMs].map(
+      ms,
+    ),
+    ...[figures.delayP99Ms, lag.p99Ns / NS_PER_MS].map(ms),
+    `${(100 * figures.readyShare).toFixed(0)} %`,
+    `${(figures.rssBytes / 2 ** 20).toFixed(0)}`,
   ].map((text) => ({ text })));
   findings.push({
-    what,
-    peakPerS,
-    ...figures,
-    goodputPerS,
-    refusal,
-    ends,
-    late,
+    ...{
+      what,
+      peak,
+      ...figures,
+      goodputPerS,
+      tokensPerS,
+      refusal,
+      ends,
+      late,
+      lag,
+    },
   });
 }
 
-const settings = { sloMs: slo, layers, hidden, workers: 1 };
+const settings: OverloadSettings = {
+  ...{ sloMs: slo, layers, hidden, workers: 1, admits: "in time" },
+};
 
-/** What it gets through when it refuses nothing and there is always something to do. */
-async function capacity(): Promise<number> {
-  const server = new Server({ ...settings, admits: false });
-  const perS = await closedLoop(new URL(await server.line()));
-  await server.end();
-  return perS;
+/** Starts a server that lets in who is to be. */
+async function started(
+  admits: OverloadSettings["admits"],
+): Promise<{ server: Server; origin: URL }> {
+  const server = new Server({ ...settings, admits });
+  return { server, origin: new URL(await server.line()) };
 }
 
-const capacityPerS = await capacity();
-let peakPerS = 0;
-for (const admits of [true, false]) {
-  const name = admits ? "admission" : "everything waits";
-  const server = new Server({ ...settings, admits });
-  const origin = new URL(await server.line());
-  await server.figures();
-  // The peak is the admission's, and what both are measured against.
-  for (const share of admits ? TRIALS : []) {
+/** Against the server that admits by cost: what the closed loop says is where to look, not what is found. */
+async function findPeak(): Promise<Peak> {
+  const open = await started("everybody");
+  const capacityPerS = await closedLoop(open.origin);
+  await open.server.end();
+  const { server, origin } = await started("in time");
+  await offer(origin, capacityPerS / 2, 1);
+  let goodputPerS = 0;
+  let tokensPerS = 0;
+  for (const share of TRIALS) {
+    await server.figures();
     const result = await offer(origin, share * capacityPerS, TRIAL_S);
-    peakPerS = Math.max(peakPerS, result.goodputPerS);
-    note(`${name}, ${share} of capacity`, result, 0, await server.figures());
-  }
-  progress(`${name}: peak ${peakPerS.toFixed(0)} a second`);
-  // In pieces: memory is flat when they are alike.
-  for (let piece = 0; piece < (admits ? 3 : 1); piece++) {
-    const result = await offer(origin, OVERLOAD * peakPerS, seconds / 3);
-    note(`${name}, 10 peaks`, result, peakPerS, await server.figures());
+    goodputPerS = Math.max(goodputPerS, result.goodputPerS);
+    tokensPerS = Math.max(tokensPerS, result.tokensPerS);
+    note(`${share} of a closed loop`, result, await server.figures());
   }
   await server.end();
+  progress(
+    `peak ${goodputPerS.toFixed(0)} requests a second, ${
+      tokensPerS.toFixed(0)
+    } tokens`,
+  );
+  return { goodputPerS, tokensPerS };
+}
+
+/** Memory over the run: figures at every look. */
+const looks: OverloadFigures[] = [];
+
+async function overload(peak: Peak): Promise<void> {
+  const { server, origin } = await started("in time");
+  await offer(origin, peak.goodputPerS, 1);
+  await server.figures();
+  const { stop, looked } = lookEvery(LOOK_S, server);
+  const result = await offer(origin, OVERLOAD * peak.goodputPerS, seconds);
+  stop();
+  looks.push(...await looked, await server.figures());
+  const worst = (of: (figures: OverloadFigures) => number) =>
+    Math.max(...looks.map(of).filter((value) => !Number.isNaN(value)));
+  note("10 peaks", result, {
+    ...looks[looks.length - 1],
+    refusedP99Ms: worst(({ refusedP99Ms }) => refusedP99Ms),
+    refusedMaxMs: worst(({ refusedMaxMs }) => refusedMaxMs),
+    delayP99Ms: worst(({ delayP99Ms }) => delayP99Ms),
+    delayMaxMs: worst(({ delayMaxMs }) => delayMaxMs),
+  }, peak);
+  await server.end();
+}
+
+/** Asks for figures while something else happens. */
+function lookEvery(
+  everyS: number,
+  server: Server,
+): { stop: () => void; looked: Promise<OverloadFigures[]> } {
+  const over = new AbortController();
+  const looked = (async () => {
+    const figures = [];
+    for (;;) {
+      await sleep(everyS * 1000, undefined, { signal: over.signal })
+        .catch(() => {});
+      if (over.signal.aborted) return figures;
+      figures.push(await server.figures());
+    }
+  })();
+  return { stop: () => over.abort(), looked };
+}
+
+async function compared(
+  what: string,
+  admits: OverloadSettings["admits"],
+  peak: Peak,
+): Promise<void> {
+  const { server, origin } = await started(admits);
+  await offer(origin, peak.goodputPerS, 1);
+  await server.figures();
+  const result = await offer(origin, OVERLOAD * peak.goodputPerS, COMPARED_S);
+  note(what, result, await server.figures(), peak);
+  await server.end();
+}
+
+const found: Peak = peak === undefined
+  ? await findPeak()
+  : { goodputPerS: peak, tokensPerS: NaN };
+if (parts.includes("overload")) await overload(found);
+if (parts.includes("waiting")) {
+  await compared("everything waits", "everybody", found);
+}
+if (parts.includes("nothing")) {
+  await compared("nothing but refusals", "nobody", found);
 }
 const titles = [
-  ...["", "offered/s", "in time/s", "of peak", "refused", "late", "failed"],
-  ...["p99 ms", "refusal p50 ms", "refusal p99 ms", "loop p99 ms", "MiB"],
-  "lag p99 ms",
+  ...[
+    "",
+    "offered/s",
+    "in time/s",
+    "of peak",
+    "tokens/s",
+    "of peak",
+    "refused",
+    "late",
+    "failed",
+  ],
+  ...["p99 ms", "refusal p50 ms", "p99 ms", "in handler p50 ms", "p99 ms"],
+  ...["max ms", "loop p99 ms", "lag p99 ms", "ready", "MiB"],
 ];
-print(renderTable({
-  columns: titles.map((title, i) => ({
-    title,
-    align: i === 0 ? "left" : "right",
-  })),
-  rows,
-}, { color: stdoutColor() }));
-print(JSON.stringify(findings));
+const table = (titles: readonly string[], rows: { text: string }[][]) =>
+  renderTable({
+    columns: titles.map((title, i) => ({
+      title,
+      align: i === 0 ? "left" : "right",
+    })),
+    rows,
+  }, { color: stdoutColor() });
+if (json) print(JSON.stringify({ findings, looks }));
+else {
+  print(table(titles, rows));
+  print(table(
+    ["after s", "resident MiB", "heap MiB", "loop p99 ms", "loop max ms"],
+    looks.map(({ rssBytes, heapBytes, delayP99Ms, delayMaxMs }, i) =>
+      [
+        `${(i + 1) * LOOK_S}`,
+        ...[rssBytes, heapBytes].map((bytes) => (bytes / 2 ** 20).toFixed(1)),
+        ...[delayP99Ms, delayMaxMs].map((ms) => ms.toFixed(1)),
+      ].map((text) => ({ text }))
+    ),
+  ));
+}

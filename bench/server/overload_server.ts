@@ -1,72 +1,145 @@
 /**
- * The server of `bench:overload`, in a process of its own: an encoder of texts, admission by cost or everything let in.
+ * The server of `bench:overload`, in a process of its own: an encoder of texts, with admission by cost or without.
  * Says where it listens on its first line; answers each line that it is sent with figures since the last one.
  */
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline";
+import { NS_PER_MS } from "../../src/base/units.ts";
 import { bert, cellular } from "../../src/mod.ts";
 import {
   CostAdmission,
   createServer,
   EngineHost,
+  type HostObserver,
   listen,
   Monitor,
   servedTokens,
 } from "../../src/server.ts";
-import { collectGarbage } from "../soak/collect_garbage.ts";
 import { LogHistogram } from "../soak/histogram.ts";
 import { watchLoop } from "../soak/loop_delay.ts";
 
 /** What it is started with. */
 export interface OverloadSettings {
   readonly sloMs: number;
-  /** Whether there is admission; otherwise everything waits in the engine. */
-  readonly admits: boolean;
+  /** By cost and target; or everything waits in the engine; or all is refused without a look, beside a busy thread. */
+  readonly admits: "in time" | "everybody" | "nobody";
   readonly layers: number;
   readonly hidden: number;
   readonly workers: number;
 }
 
-/** Figures of its process. */
+/** Figures of its process, since they were asked for last. */
 export interface OverloadFigures {
   /** Delay of the event loop. */
   readonly delayP99Ms: number;
   readonly delayMaxMs: number;
+  /** Of refusals, from when the handler was called to its answer. */
+  readonly refusedP50Ms: number;
+  readonly refusedP99Ms: number;
+  readonly refusedMaxMs: number;
+  /** Time that its main thread was ready to run and did not: somebody else had the core. */
+  readonly readyShare: number;
+  /** At the end. */
   readonly rssBytes: number;
+  /** The least that was seen: what collections left. */
+  readonly heapBytes: number;
 }
 
-if (import.meta.main) {
-  const { sloMs, admits, layers, hidden, workers }: OverloadSettings = JSON
-    .parse(process.argv[2]);
+/** Between two looks at memory. */
+const LOOK_MS = 100;
+
+/** A thread that computes all the time. */
+const SPINS = "data:text/javascript,for (;;);";
+
+/** Watches a server in its own process. */
+class Watch {
+  readonly #delays = new LogHistogram();
+  readonly #refused = new LogHistogram();
+  readonly #stopWatching = watchLoop(this.#delays);
+  readonly #startMs = performance.now();
+  readonly #readyMs = readyMs();
+  #heapBytes = Infinity;
+  readonly #looking = setInterval(() => {
+    this.#heapBytes = Math.min(
+      this.#heapBytes,
+      process.memoryUsage().heapUsed,
+    );
+  }, LOOK_MS);
+
+  answered(status: number, tookMs: number): void {
+    if (status === 503) this.#refused.add(tookMs);
+  }
+
+  end(): OverloadFigures {
+    this.#stopWatching();
+    clearInterval(this.#looking);
+    return {
+      delayP99Ms: this.#delays.percentile(0.99),
+      delayMaxMs: this.#delays.max,
+      refusedP50Ms: this.#refused.percentile(0.5),
+      refusedP99Ms: this.#refused.percentile(0.99),
+      refusedMaxMs: this.#refused.max,
+      readyShare: (readyMs() - this.#readyMs) /
+        (performance.now() - this.#startMs),
+      rssBytes: process.memoryUsage().rss,
+      heapBytes: this.#heapBytes,
+    };
+  }
+}
+
+/** Milliseconds that the main thread was kept waiting for a core, as Linux counts them; NaN elsewhere. */
+function readyMs(): number {
+  try {
+    const told = readFileSync(`/proc/${process.pid}/schedstat`, "utf8");
+    return Number(told.split(" ")[1]) / NS_PER_MS;
+  } catch {
+    return NaN;
+  }
+}
+
+async function hostOf(
+  { sloMs, admits, layers, hidden, workers }: OverloadSettings,
+  observers: readonly HostObserver[],
+): Promise<EngineHost> {
   const model = bert({ layers, hidden, heads: hidden / 64, vocabulary: 1000 });
-  const monitor = new Monitor({ sloMs });
-  const host = await EngineHost.create({
+  return await EngineHost.create({
     models: [servedTokens(model, { name: "encoder" })],
     policy: () => cellular({ batchSizeMax: 32 }),
     engine: { workers, queueMax: 1_000_000 },
-    observers: monitor.observers,
-    ...(admits && {
+    observers,
+    ...(admits === "in time" && {
       admission: new CostAdmission({ sloMs, workers, runningMax: 64 }),
     }),
   });
+}
+
+if (import.meta.main) {
+  const settings: OverloadSettings = JSON.parse(process.argv[2]);
+  const monitor = new Monitor({ sloMs: settings.sloMs });
+  const host = await hostOf(settings, monitor.observers);
   const server = createServer(host, { monitor });
-  const listener = await listen(server, { port: 0 });
+  const refusesAll = settings.admits === "nobody";
+  if (refusesAll) new Worker(SPINS, { type: "module" });
+  let watch = new Watch();
+  const listener = await listen({
+    async fetch(request, connection) {
+      const startMs = performance.now();
+      const response = refusesAll
+        ? new Response(null, { status: 503 })
+        : await server.fetch(request, connection);
+      watch.answered(response.status, performance.now() - startMs);
+      return response;
+    },
+  }, { port: 0 });
   console.log(listener.url);
-  let delays = new LogHistogram();
-  let stopWatching = watchLoop(delays);
   for await (const _line of createInterface({ input: process.stdin })) {
-    stopWatching();
-    collectGarbage();
-    const figures: OverloadFigures = {
-      delayP99Ms: delays.percentile(0.99),
-      delayMaxMs: delays.max,
-      rssBytes: process.memoryUsage().rss,
-    };
-    console.log(JSON.stringify(figures));
-    delays = new LogHistogram();
-    stopWatching = watchLoop(delays);
+    console.log(JSON.stringify(watch.end()));
+    watch = new Watch();
   }
-  stopWatching();
+  watch.end();
+  // A thread that never has a turn of its event loop cannot be ended in Deno.
+  if (refusesAll) process.exit(0);
   await listener.close(1000);
   await server.close();
 }

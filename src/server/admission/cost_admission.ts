@@ -310,7 +310,6 @@ export class CostAdmission implements Admission {
     const endNs = this.#time.nowNs() +
       estimate.latencyNs(size, this.#runningNs);
     if (endNs <= dueNs) return undefined;
-    this.#learnLatency(ticket, endNs);
     return new OverloadedError(
       "It would be too late by now: what came before took longer than expected",
       retryMs(endNs - dueNs),

@@ -14,17 +14,24 @@ const DEVIATIONS = 2;
 /** Nanoseconds of waiting for one of work ahead, at most: of one worker, that it shares with others and in whole batches. */
 const PER_AHEAD_MAX = 2;
 
+/** Weights that observations keep when another one comes: some 200 count of what requests cost; of latencies, which change
+ * with the load from one moment to the next, some 50. */
+const WORK_KEPT = 0.995;
+const LATENCY_KEPT = 0.98;
+
 /** What is known of a model's requests; made and taught by an admission. */
 export class CostEstimate {
-  readonly #work = new LeastSquares([0, 0]);
+  readonly #work = new LeastSquares([0, 0], WORK_KEPT);
   readonly #latency: LeastSquares;
+  readonly #perAheadMin: number;
 
   /**
    * Nothing is known yet.
    * @param workers that compute side by side, as assumed until it is seen
    */
   constructor(workers: number) {
-    this.#latency = new LeastSquares([0, 0, 1 / workers]);
+    this.#perAheadMin = 1 / workers;
+    this.#latency = new LeastSquares([0, 0, 1 / workers], LATENCY_KEPT);
   }
 
   /** Whether a request of the model was ever seen to end. */
@@ -39,10 +46,8 @@ export class CostEstimate {
 
   /** Expected nanoseconds from arrival to end. */
   latencyNs(size: number, aheadNs: number): number {
-    const [fixed, perSize, perAhead] = this.#latency.coefficients();
-    // Some worker computes: work does not take much longer to go away than it takes. A first impression that it does would
-    // have nobody let in behind anybody, and so never be corrected.
-    return fixed + perSize * size + Math.min(PER_AHEAD_MAX, perAhead) * aheadNs;
+    const [fixed, perSize] = this.#latency.coefficients();
+    return fixed + perSize * size + this.drainNs(aheadNs);
   }
 
   /** What may be promised: an expected latency, and some of what it was missed by lately. */
@@ -52,7 +57,15 @@ export class CostEstimate {
 
   /** Nanoseconds in which so much work ahead goes away. */
   drainNs(workNs: number): number {
-    return this.#latency.expect([0, 0, workNs]);
+    const [, , perAhead] = this.#latency.coefficients();
+    // Some worker computes: work does not take much longer to go away than it takes. A first impression that it does would
+    // have nobody let in behind anybody, and so never be corrected. Nor does it go away faster than all workers do it:
+    // where nobody had work ahead of him for a while, what was seen says nothing of what it costs.
+    const bounded = Math.max(
+      this.#perAheadMin,
+      Math.min(PER_AHEAD_MAX, perAhead),
+    );
+    return bounded * workNs;
   }
 
   /** A request ran to its end. */

@@ -8,9 +8,6 @@
  * regression" (1970).
  */
 
-/** Weight that an observation keeps when another one comes: some 200 count. */
-const KEPT = 0.995;
-
 /** Observations that the assumption is worth. */
 const RIDGE = 0.002;
 
@@ -35,8 +32,14 @@ export class LeastSquares {
   #deviation = 0;
   #solved: Float64Array | undefined;
 
-  /** @param assumed a coefficient for each figure, as long as nothing is known */
-  constructor(readonly assumed: readonly number[]) {
+  /**
+   * @param assumed a coefficient for each figure, as long as nothing is known
+   * @param kept weight that an observation keeps when another one comes: 1 / (1 - kept) of them count
+   */
+  constructor(
+    readonly assumed: readonly number[],
+    readonly kept: number,
+  ) {
     this.#size = assumed.length;
     this.#xx = new Float64Array(this.#size ** 2);
     this.#xy = new Float64Array(this.#size);
@@ -66,7 +69,7 @@ export class LeastSquares {
     this.#seenNs = nowNs;
     const keep = this.#weight === 0
       ? 0
-      : KEPT * 2 ** (-elapsedNs / HALF_LIFE_NS);
+      : this.kept * 2 ** (-elapsedNs / HALF_LIFE_NS);
     // Before it is taken in: afterwards nothing is a surprise.
     const surprise = Math.abs(outcome - this.expect(figures));
     this.#deviation = keep === 0

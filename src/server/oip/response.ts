@@ -54,22 +54,28 @@ export function chosenOutputs(
 }
 
 /** The answer with a result's tensors. */
-export function inferResponse(
+export async function inferResponse(
   { name, version }: ServedModel,
   { id }: InferRequest,
   chosen: readonly ChosenOutput[],
   tensors: readonly WireTensor[],
-): Response {
+): Promise<Response> {
   const binary: Uint8Array<ArrayBuffer>[] = [];
-  const outputs = chosen.map(({ name, isBinary }) => {
+  const outputs: string[] = [];
+  for (const { name, isBinary } of chosen) {
     const tensor = tensors.find((tensor) => tensor.name === name)!;
     const { datatype, shape } = tensor;
     const head = JSON.stringify({ name, datatype, shape }).slice(0, -1);
-    if (!isBinary) return `${head},"data":${jsonOfElements(tensor)}}`;
+    if (!isBinary) {
+      outputs.push(`${head},"data":${await jsonOfElements(tensor)}}`);
+      continue;
+    }
     const bytes = bytesOfElements(tensor);
     binary.push(bytes);
-    return `${head},"parameters":{"binary_data_size":${bytes.length}}}`;
-  });
+    outputs.push(
+      `${head},"parameters":{"binary_data_size":${bytes.length}}}`,
+    );
+  }
   const head = JSON.stringify({
     model_name: name,
     model_version: version,

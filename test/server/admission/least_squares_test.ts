@@ -13,7 +13,7 @@ Deno.test("exact lines are found, whatever their units", () => {
   });
   fc.assert(
     fc.property(coefficient, coefficient, sizes, (a, b, sizes) => {
-      const fit = new LeastSquares([0, 0]);
+      const fit = new LeastSquares([0, 0], 0.995);
       for (const size of sizes) fit.observe([1, size], a + b * size, 0);
       const largest = a + b * Math.max(...sizes);
       for (const size of sizes) {
@@ -34,7 +34,7 @@ Deno.test("what is expected is finite and not negative, whatever was seen", () =
       fc.array(fc.tuple(figure, figure, figure, figure), { maxLength: 40 }),
       figure,
       (seen, asked) => {
-        const fit = new LeastSquares([0, 0, 1]);
+        const fit = new LeastSquares([0, 0, 1], 0.995);
         seen.forEach(([a, b, outcome, atNs]) =>
           fit.observe([1, a, b], outcome, atNs)
         );
@@ -49,25 +49,25 @@ Deno.test("what is expected is finite and not negative, whatever was seen", () =
 });
 
 Deno.test("figures that always came together share the credit, and one that never came keeps what is assumed", () => {
-  const fit = new LeastSquares([0, 0, 7]);
+  const fit = new LeastSquares([0, 0, 7], 0.995);
   for (let i = 0; i < 50; i++) fit.observe([1, 10, 0], 30, 0);
   assert(Math.abs(fit.expect([1, 10, 0]) - 30) < 0.5);
   assert.equal(fit.coefficients()[2], 7);
 });
 
 Deno.test("what was seen weighs less with every observation and with time", () => {
-  const byCount = new LeastSquares([0]);
+  const byCount = new LeastSquares([0], 0.995);
   for (let i = 0; i < 1000; i++) byCount.observe([1], 100, 0);
   for (let i = 0; i < 1000; i++) byCount.observe([1], 10, 0);
   assert(byCount.expect([1]) < 12, `${byCount.expect([1])}`);
-  const byTime = new LeastSquares([0]);
+  const byTime = new LeastSquares([0], 0.995);
   for (let i = 0; i < 1000; i++) byTime.observe([1], 100, 0);
   for (let i = 0; i < 5; i++) byTime.observe([1], 10, 300e9 + i);
   assert(byTime.expect([1]) < 12, `${byTime.expect([1])}`);
 });
 
 Deno.test("the deviation is what outcomes were missed by", () => {
-  const fit = new LeastSquares([0]);
+  const fit = new LeastSquares([0], 0.995);
   for (let i = 0; i < 400; i++) fit.observe([1], i % 2 === 0 ? 90 : 110, 0);
   assert(Math.abs(fit.deviation - 10) < 1, `${fit.deviation}`);
 });

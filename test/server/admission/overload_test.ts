@@ -99,3 +99,44 @@ Deno.test("an overload that is over is forgotten: a second later nobody is refus
   assert(after.length > 300);
   assert.equal(refused, 0, `${refused} of ${after.length}`);
 });
+
+/** An encoder on a processor: batches gain next to nothing, one of all that may run takes longer than the target. */
+const ENCODER_NS: BatchNs = (sizes) =>
+  0.5e6 + sizes.reduce((sum, size) => sum + size * 150e3, 0);
+const ENCODER_PER_S = 1e9 / (64 * 150e3);
+
+Deno.test("a server that has just begun, and was slow at first, comes to its peak under ten times as much", async () => {
+  const time = new VirtualTime();
+  const sloNs = 200e6;
+  const admission = new CostAdmission({ sloMs: 200, runningMax: 64 }, time);
+  let nth = 0;
+  const machine = new Machine(
+    ...[time, admission, 32] as const,
+    // What is compiled on first use.
+    (sizes) => ENCODER_NS(sizes) + (nth++ === 0 ? 500e6 : 0),
+  );
+  const prng = new Prng(5);
+  const send = (perSecond: number, fromNs: number, seconds: number) => {
+    const count = Math.round(perSecond * seconds);
+    for (const atNs of poisson({ ratePerS: perSecond }).timesNs(count, prng)) {
+      const size = 8 + prng.int(113);
+      time.at(fromNs + atNs, () => void machine.send({ size }));
+    }
+  };
+  send(0.9 * ENCODER_PER_S, 0, 2);
+  send(10 * ENCODER_PER_S, 3 * SECOND_NS, 8);
+  await time.until(3 * SECOND_NS);
+  machine.ended.length = 0;
+  for (let second = 1; second <= 8; second++) {
+    const before = machine.inTime(sloNs);
+    await time.until((3 + second) * SECOND_NS);
+    const inTime = machine.inTime(sloNs) - before;
+    const least = (second === 1 ? 0.8 : 0.9) * ENCODER_PER_S;
+    assert(inTime >= least, `${inTime} in second ${second}`);
+  }
+  const wrong = machine.ended.filter(({ outcome, arrivalNs, endNs }) =>
+    outcome === "refused" ? endNs > arrivalNs : endNs > arrivalNs + sloNs
+  );
+  // Nobody is let in to be refused when he has waited, nor to be late.
+  assert(wrong.length <= 8, `${wrong.length}`);
+});
