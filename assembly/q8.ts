@@ -125,7 +125,7 @@ export function gemm_q8_f32(
     assert(isActivation(act), "unknown activation");
   }
   writesQ8(n, act, cRows);
-  sweepQ8(m, k, seven, qRows, w);
+  sweepQ8(m, k, seven, qRows, 0, w);
 }
 
 /** c[i][j] = exact sum, i32 (ONNX MatMulInteger). */
@@ -135,7 +135,7 @@ export function gemm_q8_i32(m: i32, n: i32, k: i32, seven: i32, qRows: usize, w:
     checkRows(cRows, m, <usize>n << 2);
   }
   writesQ8(n, q8.I32, cRows);
-  sweepQ8(m, k, seven, qRows, w);
+  sweepQ8(m, k, seven, qRows, 0, w);
 }
 
 /**
@@ -153,7 +153,7 @@ export function gemm_q8_u8(
   }
   requantizes(scale, zero);
   writesQ8(n, act | q8.U8, cRows);
-  sweepQ8(m, k, seven, qRows, w);
+  sweepQ8(m, k, seven, qRows, 0, w);
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     const c = row(cRows, at);
     store<f32>(c, scale);

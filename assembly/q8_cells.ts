@@ -148,9 +148,9 @@ function ofBoth(
 function packBoth(
   rows: i32, at: usize, kx: i32, hidden: i32, seven: i32, xRows: usize, hRows: usize
 ): usize {
-  readsQ8(kx, xRows, 0);
+  readsQ8(kx, xRows, 0, 0);
   const ofX = packBlock(rows, at, seven, 0);
-  readsQ8(hidden, hRows, 0);
+  readsQ8(hidden, hRows, 0, 0);
   packBlock(rows, at, seven, ofX);
   return ofX;
 }
@@ -178,11 +178,11 @@ function gate(
         const count = min(most, stop - q);
         keepsParts(scratch, at, q << 3);
         const panel = w + <usize>q * stride;
-        readsQ8(kx, xRows, stride);
+        readsQ8(kx, xRows, stride, 0);
         readsBlock(all, start, 0);
         writesQ8(panels << 3, q8.PART, 0);
         tilesQ8(rows, at, count, panel, q << 3, seven);
-        readsQ8(hidden, hRows, stride);
+        readsQ8(hidden, hRows, stride, 0);
         readsBlock(all, start, ofX);
         writesQ8(panels << 3, q8.BOTH, 0);
         tilesQ8(rows, at, count, panel + overX, q << 3, seven);
@@ -194,7 +194,7 @@ function gate(
 /** A gate of x or h alone. */
 function ofOne(m: i32, panels: i32, k: i32, seven: i32, rows: usize, w: usize): void {
   writesQ8(panels << 3, q8.GATE, 0);
-  sweepQ8(m, k, seven, rows, w);
+  sweepQ8(m, k, seven, rows, 0, w);
   if (late) activateRows(late, m, p0, 0, n);
 }
 

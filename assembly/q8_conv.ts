@@ -1,15 +1,15 @@
 // int8 convolution of NHWC images that are quantised rows: a header, then height x width x channels
 // bytes. Deviation from conv.ts, which reads pixels in place: what an output pixel sees is copied into
-// a quantised row of its own (im2col, a block of pixels at a time) and meets gemm_q8's tiles. Bytes of
-// a pixel are few beside the products made of them, rows need no multiple of 4 channels, and chains of
-// 16 bits pass from tap to tap. Padding is the image's zero point, which stands for 0.
+// a quantised row of its own (im2col, a block of pixels at a time; not of 1x1 kernels) and meets gemm_q8's
+// tiles. Bytes of a pixel are few beside the products made of them, rows need no multiple of 4 channels,
+// and chains of 16 bits pass from tap to tap. Padding is the image's zero point, which stands for 0.
 import { checkPacked, checkRows, checkSpan } from "./checks";
 import { isActivation } from "./op";
 import { checkShape, image } from "./image";
 import { checkQ8Panel, checkQ8Rows, q8RowBytes, seal } from "./q8";
 import { depthwiseQ8, depthwiseQ8Bytes, depthwiseQ8ScratchBytes, isDepthwise } from "./q8_depthwise";
 import { q8 } from "./q8_epilogue";
-import { requantizes, writesQ8 } from "./q8_job";
+import { HEADER_BYTES, requantizes, writesQ8 } from "./q8_job";
 import { q8PanelBytes, sweepQ8 } from "./q8_sweep";
 import { row } from "./simd";
 import { BLOCK_ROWS } from "./sweep";
@@ -115,23 +115,38 @@ function convolve(
   const total = m * pixels;
   const shift = kind & q8.U8 ? 0 : 2;
   const summed = anyZero(w, groups * ((n + 7) >> 3), q8PanelBytes(k));
+  const inPlace = !summed && seesPixels(s);
+  const headers = inPlace ? scratch : 0;
   for (let first = 0; first < total; first += block) {
     const rows = min(block, total - first);
     for (let g = 0; g < groups; ++g) {
       for (let i = 0; i < rows; ++i) {
         const at = (first + i) / pixels;
         const pixel = first + i - at * pixels;
-        const patch = scratch + <usize>i * rowBytes;
-        gather(s, pixel, row(inRows, <usize>at << 2), g, k, patch);
-        if (summed) seal(k, patch);
+        const from = row(inRows, <usize>at << 2);
+        let patch = scratch + <usize>i * rowBytes;
+        if (inPlace) {
+          v128.store(headers + <usize>i * HEADER_BYTES, v128.load(from));
+          patch = from + <usize>(pixel * k);
+        } else {
+          gather(s, pixel, from, g, k, patch);
+          if (summed) seal(k, patch);
+        }
         store<u32>(table + (<usize>i << 2), <u32>patch);
         const to = <usize>(pixel * image.outChannels(s) + g * n) << shift;
         store<u32>(outTable + (<usize>i << 2), <u32>(row(outRows, <usize>at << 2) + to));
       }
       writesQ8(n, kind, outTable);
-      sweepQ8(rows, k, seven, table, w + <usize>g * weightBytes);
+      sweepQ8(rows, k, seven, table, headers, w + <usize>g * weightBytes);
     }
   }
+}
+
+/** Whether an output pixel sees the image's pixel in its place, in whole steps of k: taken where it lies, its header apart. */
+function seesPixels(s: usize): bool {
+  return image.groups(s) == 1 && image.kernelHeight(s) * image.kernelWidth(s) == 1 && (image.channels(s) & 3) == 0 &&
+    image.strideHeight(s) * image.strideWidth(s) == 1 && (image.padTop(s) | image.padLeft(s)) == 0 &&
+    image.outHeight(s) == image.height(s) && image.outWidth(s) == image.width(s);
 }
 
 /** Whether any weights have a zero point: only then a row's sum counts. */

@@ -47,7 +47,7 @@ export function depthwiseQ8(
   const table = zeros + zerosBytes(s);
   const tapBytes = <usize>pairs << 3;
   const block = HEADER + (<usize>pairs << 5);
-  readsQ8(1, inRows, 0);
+  readsQ8(1, inRows, 0, 0);
   for (let at: usize = 0, stop = <usize>m << 2; at < stop; at += 4) {
     const a = row(inRows, at);
     memory.fill(zeros, <u8>load<i32>(a, 4), zerosBytes(s));

@@ -80,18 +80,19 @@ export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32)
 }
 
 /**
- * Ends columns col..col+7 of `rows` packed rows whose sums wait at tileSums. Whole panels of weights without zero
- * points, activation ReLU or none, do so with all that is the same for several rows at hand.
+ * Ends columns col..col+7 of `rows` packed rows whose sums wait at tileSums. Whole panels, activation ReLU or none, do
+ * so with all that is the same for several rows at hand.
  */
 export function finishRows(rows: i32, header: usize, at: usize, col: i32): void {
   let sums = tileSums;
-  const weightZeros = v128.or(v128.load(header, 32), v128.load(header, 48));
-  if ((kind & q8.ACTIVATION) > op.RELU || ofPart || n - col < 8 || v128.any_true(weightZeros)) {
+  if ((kind & q8.ACTIVATION) > op.RELU || ofPart || n - col < 8) {
     for (; rows > 0; --rows, sums += 32, at += 4) {
       finishQ8(v128.load(sums), v128.load(sums, 16), header, at, col);
     }
     return;
   }
+  const zeroLo = v128.load(header, 32), zeroHi = v128.load(header, 48);
+  const anyZero = v128.any_true(v128.or(zeroLo, zeroHi));
   const biasLo = v128.load(header, 96), biasHi = v128.load(header, 112);
   const divisor = v128.splat<f32>(scale), point = v128.splat<i32>(zero), bound = v128.splat<i16>(255);
   let startLo = point, startHi = point, scaleLo = divisor, scaleHi = divisor;
@@ -109,6 +110,11 @@ export function finishRows(rows: i32, header: usize, at: usize, col: i32): void 
     }
     let lo = i32x4.sub(v128.load(sums), startLo);
     let hi = i32x4.sub(v128.load(sums, 16), startHi);
+    if (anyZero) {
+      const rowSum = v128.load_splat<i32>(q, 8);
+      lo = i32x4.sub(lo, i32x4.mul(rowSum, zeroLo));
+      hi = i32x4.sub(hi, i32x4.mul(rowSum, zeroHi));
+    }
     if (kind != q8.I32) {
       lo = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(lo), scaleLo), biasLo);
       hi = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(hi), scaleHi), biasHi);

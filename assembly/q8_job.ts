@@ -25,12 +25,12 @@ export function keepsParts(address: usize, at: usize, col: i32): void {
   partSums = address - at * (PART_BYTES >> 2) - (<usize>col << 2);
 }
 
-/** Says what is multiplied: rows of k bytes by panels `stride` bytes apart. */
-export function readsQ8(k: i32, table: usize, stride: usize): void {
+/** Says what is multiplied: rows of k bytes, their headers at `copies` or, if that is 0, before them, by panels `stride` bytes apart. */
+export function readsQ8(k: i32, table: usize, stride: usize, copies: usize): void {
   qRows = table;
   steps = (k + 3) >> 2;
   panelBytes = stride;
-  headers = 0;
+  headers = copies;
 }
 
 /** Where rows lie as q8_pack.ts has packed them, as if the table's first were among them. */

@@ -3,7 +3,7 @@
 // come in one long stream, which hardware prefetchers follow while sums are made (loads ahead of the
 // tiles, as sweep.ts has them for f32, are that much slower), and which each group begins anew.
 import {
-  HEADER_BYTES, HIGH_BYTES, keepsHighSums, movesPacked, multiplies, n, packed, panelBytes, part, readsPacked, readsQ8, steps, streaming,
+  HEADER_BYTES, headers, HIGH_BYTES, keepsHighSums, movesPacked, multiplies, n, packed, panelBytes, part, readsPacked, readsQ8, steps, streaming,
   streams
 } from "./q8_job";
 import { PANEL_HEADER } from "./q8_epilogue";
@@ -56,7 +56,7 @@ let toLowBits: usize = 0;
 export function packBlock(rows: i32, at: usize, seven: i32, offset: usize): usize {
   if (!ASC_FEATURE_RELAXED_SIMD || !wholeDots) return 0;
   const bytes = <usize>(rows * steps) << 2;
-  packHeaders(rows, at, scratch + offset);
+  if (!headers) packHeaders(rows, at, scratch + offset);
   const head = <usize>rows * HEADER_BYTES;
   const to = scratch + offset + head;
   if (!inParts(seven)) {
@@ -71,20 +71,24 @@ export function packBlock(rows: i32, at: usize, seven: i32, offset: usize): usiz
 /** Says that the tiles' rows are those that packBlock() put there, if it did. */
 export function readsBlock(rows: i32, at: usize, offset: usize): void {
   if (!ASC_FEATURE_RELAXED_SIMD || !wholeDots) return;
-  readsPacked(scratch + offset + <usize>rows * HEADER_BYTES, scratch + offset, at, scratch + SUMS_OFFSET);
+  const copies = headers ? headers + at * (HEADER_BYTES >> 2) : scratch + offset;
+  readsPacked(scratch + offset + <usize>rows * HEADER_BYTES, copies, at, scratch + SUMS_OFFSET);
   toLowBits = <usize>(rows * steps) << 2;
 }
 
-/** m quantised rows of k bytes against the panels at w; what becomes of sums was said by writesQ8(). */
-export function sweepQ8(m: i32, k: i32, seven: i32, qRows: usize, w: usize): void {
-  readsQ8(k, qRows, q8PanelBytes(k));
+/**
+ * m quantised rows of k bytes, their headers at `copies` or before them (0), against the panels at w; what becomes of
+ * sums was said by writesQ8().
+ */
+export function sweepQ8(m: i32, k: i32, seven: i32, qRows: usize, copies: usize, w: usize): void {
   const panels = (n + 7) >> 3;
-  const group = groupPanels(panelBytes, seven);
+  const group = groupPanels(q8PanelBytes(k), seven);
   const block = blockRows(k, seven);
-  streams(<usize>panels * panelBytes > STREAM_BYTES);
+  streams(<usize>panels * q8PanelBytes(k) > STREAM_BYTES);
   for (let first = 0; first < m; first += block) {
     const rows = min(block, m - first);
     const at = <usize>first << 2;
+    readsQ8(k, qRows, q8PanelBytes(k), copies);
     packBlock(rows, at, seven, 0);
     readsBlock(rows, at, 0);
     let panel = w;

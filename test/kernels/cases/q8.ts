@@ -67,6 +67,12 @@ export function drawBytes(
   }
 }
 
+/** Zero points of weights, half of the time none. */
+export function drawZeros(prng: Prng, count: number): Int32Array {
+  const any = prng.int(2) === 1;
+  return Int32Array.from({ length: count }, () => any ? prng.int(9) - 4 : 0);
+}
+
 /** int8 GEMM to f32, exact i32 or requantised bytes, over 7 or 8 bits. */
 export function gemmQ8Case(
   name: "gemm_q8_f32" | "gemm_q8_i32" | "gemm_q8_u8",
@@ -81,7 +87,7 @@ export function gemmQ8Case(
       q: drawActivations(prng, k, bits),
     }));
     const values = drawBytes(draw, { n, k });
-    const zero = Int32Array.from({ length: n }, () => prng.int(9) - 4);
+    const zero = drawZeros(prng, n);
     const scale = Float32Array.from(
       { length: n },
       () => exact ? 1 : (0.5 + prng.float()) / 128 / Math.sqrt(k),

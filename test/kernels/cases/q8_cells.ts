@@ -1,5 +1,4 @@
 /** Steps of int8 cells; x and h arrive quantised, each row by its own scale. */
-import type { Prng } from "../../../src/base/prng.ts";
 import {
   packGruQ8,
   packLstmQ8,
@@ -17,7 +16,7 @@ import {
 import { gruStep, lstmStep, type NaiveWeights } from "../reference/cells.ts";
 import { type QuantizedRow, quantizedWords } from "../reference/q8.ts";
 import type { CellCaseSize } from "./cells.ts";
-import { drawActivations, drawBytes } from "./q8.ts";
+import { drawActivations, drawBytes, drawZeros } from "./q8.ts";
 
 /** Sizes of an int8 cell; `seven`: activations of 7 bits. */
 export interface CellQ8CaseSize extends CellCaseSize {
@@ -66,7 +65,7 @@ function drawGates(draw: CaseDraw, rows: number, k: number, all: number) {
       { length: rows },
       () => (0.5 + prng.float()) / 64 / Math.sqrt(all),
     ),
-    zero: zeros(prng, rows),
+    zero: drawZeros(prng, rows),
   };
   const { values, scale, zero } = gates;
   return {
@@ -76,12 +75,6 @@ function drawGates(draw: CaseDraw, rows: number, k: number, all: number) {
       return (value - zero[row]) * scale[row];
     }),
   };
-}
-
-/** Zero points, half of the time none. */
-function zeros(prng: Prng, rows: number): Int32Array {
-  const any = prng.int(2) === 1;
-  return Int32Array.from({ length: rows }, () => any ? prng.int(9) - 4 : 0);
 }
 
 function drawCellQ8(

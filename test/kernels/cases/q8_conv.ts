@@ -8,9 +8,13 @@ import {
   convQ8ScratchBytes,
   packConvQ8,
 } from "../../../src/kernels/pack/pack_q8_conv.ts";
-import type { ImageShape } from "../../../src/tensor/image_shape.ts";
+import {
+  type ImageShape,
+  imageShape,
+} from "../../../src/tensor/image_shape.ts";
 import { type Equivalent, integersOf, transposed } from "../equivalent.ts";
 import {
+  type CaseDraw,
   type CaseFamily,
   caseFamily,
   drawFloats,
@@ -24,7 +28,7 @@ import {
   quantizeStatic,
 } from "../reference/q8.ts";
 import { drawShape, label, windowAttributes } from "./images.ts";
-import { drawActivations, drawBytes } from "./q8.ts";
+import { drawActivations, drawBytes, drawZeros } from "./q8.ts";
 
 /** An int8 convolution case; `seven`: activations of 7 bits. */
 export interface ConvQ8CaseSize {
@@ -34,13 +38,27 @@ export interface ConvQ8CaseSize {
   imageZero?: number;
 }
 
-/** int8 convolution to f32, exact i32 or requantised bytes, a third of them depthwise. */
+/** A shape: one in four depthwise, one in four of pixels that are read in place. */
+function drawWindow(draw: CaseDraw): ImageShape {
+  const { prng } = draw;
+  const kind = prng.int(4);
+  if (kind > 1) return drawShape(draw, "conv");
+  if (kind === 1) return drawShape(draw, "depthwise");
+  const [height, width, channels, outChannels] = [6, 9, 7, 19]
+    .map((most) => 1 + prng.int(most));
+  const kernel = 1;
+  return imageShape({
+    ...{ height, width, channels: 4 * channels, outChannels, kernel },
+  });
+}
+
+/** int8 convolution to f32, exact i32 or requantised bytes. */
 export function convQ8Case(
   name: "conv_q8_f32" | "conv_q8_i32" | "conv_q8_u8",
 ): CaseFamily<ConvQ8CaseSize> {
   return caseFamily<ConvQ8CaseSize>(
     (draw) => ({
-      shape: drawShape(draw, draw.prng.int(3) === 0 ? "depthwise" : "conv"),
+      shape: drawWindow(draw),
       seven: draw.prng.int(2) === 1,
     }),
     (draw, { shape, seven, imageZero }) => {
@@ -57,10 +75,9 @@ export function convQ8Case(
         q: drawActivations(prng, pixels, bits),
       }));
       const values = drawBytes(draw, { n: outChannels, k });
-      const zero = Int32Array.from(
-        { length: outChannels },
-        () => alike ? 0 : prng.int(9) - 4,
-      );
+      const zero = alike
+        ? new Int32Array(outChannels)
+        : drawZeros(prng, outChannels);
       const scale = Float32Array.from(
         { length: outChannels },
         () => exact ? 1 : (0.5 + prng.float()) / 128 / Math.sqrt(k),

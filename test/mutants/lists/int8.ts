@@ -7,6 +7,12 @@ const agrees = (...kernels: readonly string[]): MutantTest => ({
   filter: `/^(${kernels.join("|")}) agrees with the naive/`,
 });
 
+/** What they say of every build, on integers. */
+const exact = (kernel: string): MutantTest => ({
+  file: "test/kernels/kernels_test.ts",
+  filter: `/^${kernel} is exact on small integers/`,
+});
+
 export const MUTANTS: MutantList = [
   {
     id: "int8.padding",
@@ -47,6 +53,25 @@ export const MUTANTS: MutantList = [
     to: "memory.fill(zeros, 0, zerosBytes(s));",
     tests: [agrees("conv_q8_i32")],
     why: "padding stands for 0, which is the image's zero point",
+  },
+  {
+    id: "int8.rows-differ",
+    file: "assembly/q8_epilogue.ts",
+    from: "if (load<u64>(q) != known) {",
+    to: "if (load<u64>(q) == ~known) {",
+    builds: ["dot"],
+    tests: [exact("gemm_q8_i32")],
+    why:
+      "what is at hand for several rows is of rows with one zero point and scale",
+  },
+  {
+    id: "int8.headers-apart",
+    file: "assembly/q8_sweep.ts",
+    from: "headers ? headers + at * (HEADER_BYTES >> 2) : scratch + offset",
+    to: "scratch + offset",
+    builds: ["dot"],
+    tests: [exact("conv_q8_i32")],
+    why: "what lies before a pixel that is read in place is no header",
   },
   {
     id: "int8.high-bits",
