@@ -16,15 +16,17 @@ export interface Decoded {
 /**
  * @param states which output each state comes out as
  * @param initial states to begin with; zeros, of no positions, by default
+ * @param others inputs that are the same in every step
  */
 export function decodePlain(
   { graph }: OnnxModel,
   states: Readonly<Record<string, string>>,
-  { tokens, steps, stop = [], initial = new Map() }: {
+  { tokens, steps, stop = [], initial = new Map(), others = new Map() }: {
     tokens: readonly number[];
     steps: number;
     stop?: readonly number[];
     initial?: ReadonlyMap<string, PlainTensor>;
+    others?: ReadonlyMap<string, PlainTensor>;
   },
 ): Decoded {
   const values = new Map(
@@ -53,6 +55,11 @@ export function decodePlain(
   for (let at = 0; ids.length < steps; at++) {
     for (const { name, type, dims } of graph.inputs) {
       if (Object.hasOwn(states, name)) continue;
+      const other = others.get(name);
+      if (other) {
+        values.set(name, other);
+        continue;
+      }
       const ones = (dims ?? []).map(() => 1);
       values.set(
         name,

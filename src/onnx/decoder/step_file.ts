@@ -263,7 +263,11 @@ class Sizes {
       const known = this.#size(size, axis);
       if (typeof known === "number") return known;
       return this.place.in(`input ${quoted(input.name)}`).fail(
-        `the size of axis ${axis} is open; give it (sizes, or shapes)`,
+        `the size of axis ${axis} is open; give it, ${
+          size === null
+            ? `shapes: { ${JSON.stringify(input.name)}: [...] }`
+            : `sizes: { ${JSON.stringify(size)}: ... }`
+        } (of what an encoder saw, the most: a mask says how much of it there is)`,
       );
     });
   }
