@@ -4,7 +4,7 @@
  *
  * Run: deno task bench:plan TRACE.csv... [--model lstm,seq2seq] [--workers N] [--slo-ms MS] [--policy NAMES]
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import process from "node:process";
 import { makeFolder } from "../../src/cli/files.ts";
@@ -89,7 +89,8 @@ const rows: Row[] = [];
 for (const model of settings.models) {
   const file = `${settings.folder}/${model}-${settings.workers}.json`;
   const workers = ["--workers", `${settings.workers}`];
-  if (!existsSync(file)) {
+  // A file that is empty is what a profile left that came to nothing.
+  if (!existsSync(file) || statSync(file).size === 0) {
     if (await profile([model, ...workers, "--out", file]) !== 0) {
       process.exit(1);
     }
