@@ -85,8 +85,10 @@ export function auto(options: AutoOptions = {}): Policy {
   const models = new Map<Model, ModelState>();
   /** By the number of workers that are busy: what a batch takes, in multiples of its time alone. */
   const slowdowns: number[] = [];
-  /** By worker: how many were busy when it began. */
+  /** By worker: how many were busy when its newest launch began, when that was, and what it ran since. */
   const company: number[] = [];
+  const launchedNs: number[] = [];
+  const ranSinceNs: number[] = [];
 
   return {
     name,
@@ -127,7 +129,18 @@ export function auto(options: AutoOptions = {}): Policy {
           }
           if (best === undefined) continue;
           const { state, requests, why } = best;
-          state.started(requests, worker.id);
+          // Who goes on does so at once: what passed beside what ran is the host's.
+          const goesOn = requests.some(({ tag }) =>
+            tag.worker === worker.id && tag.launchedNs === launchedNs[worker.id]
+          );
+          if (goesOn) {
+            const hostNs = nowNs - launchedNs[worker.id] -
+              ranSinceNs[worker.id];
+            costs.sawHost(Math.max(0, hostNs));
+          }
+          state.started(requests, worker.id, nowNs);
+          launchedNs[worker.id] = nowNs;
+          ranSinceNs[worker.id] = 0;
           company[worker.id] = busy + 1;
           const ready = requests.flatMap(({ tag }) => tag.ready);
           const launch: Launch<AutoRequest> = {
@@ -154,6 +167,7 @@ export function auto(options: AutoOptions = {}): Policy {
     },
     completed({ cell, nodes, padding, worker }: Task<AutoRequest>, ranNs) {
       const rows = nodes.length + padding;
+      ranSinceNs[worker] += ranNs;
       if (rows === 0) return;
       const { owner } = nodes[0]?.graph ?? {};
       for (const state of models.values()) {

@@ -22,6 +22,8 @@ export interface AutoTag {
   /** Launches under way that it is in, all of one worker. */
   launches: number;
   worker: number;
+  /** When the newest of them was decided on. */
+  launchedNs: number;
   /** Growing steps that it has taken. */
   steps: number;
   hasStarted: boolean;
@@ -125,7 +127,13 @@ export class ModelState {
       ready: request.graph.nodes.filter(isReadyAtOnce),
       // By its deadline it has to have started.
       dueNs: Math.min(targetNs, finishNs, deadlineNs + execNs),
-      ...{ launches: 0, worker: -1, steps: 0, hasStarted: false },
+      ...{
+        launches: 0,
+        worker: -1,
+        launchedNs: NaN,
+        steps: 0,
+        hasStarted: false,
+      },
     };
     const { found } = this.#costs;
     if (this.#found !== found || this.#gaps % ASKED_AGAIN === 0) {
@@ -146,10 +154,11 @@ export class ModelState {
     const { cells } = this.model;
     const parts = cells.map((_, c) => c)
       .filter((c) => work[c] > 0 && grows(cells[c]) === isGrowing);
+    const passes = Math.max(0, ...parts.map((c) => work[c]));
     const ns = (rows: number) =>
       parts.reduce(
         (sum, c) => sum + work[c] * this.#costs.ns(cells[c], rows),
-        0,
+        passes * this.#costs.hostNs,
       );
     const one = ns(1);
     return Array.from(
@@ -158,11 +167,16 @@ export class ModelState {
     );
   }
 
-  started(requests: readonly AutoRequest[], worker: number): void {
+  started(
+    requests: readonly AutoRequest[],
+    worker: number,
+    nowNs: number,
+  ): void {
     for (const request of requests) {
       const { tag } = request;
       if (tag.launches++ === 0) this.#running++;
       tag.worker = worker;
+      tag.launchedNs = nowNs;
       if (tag.hasStarted) continue;
       tag.hasStarted = true;
       this.#waiting.splice(this.#waiting.indexOf(request), 1);

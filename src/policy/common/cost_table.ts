@@ -23,9 +23,16 @@ export class CostTable {
 
   /** How often something came to be known that was not. */
   found = 0;
+  /** What the host takes for a launch, beyond what goes on beside it, ns. */
+  hostNs = 0;
 
   constructor(profile: Profile | undefined) {
     this.#profile = profile;
+  }
+
+  /** Between a launch and the next so much passed in which nothing ran. */
+  sawHost(ns: number): void {
+    this.hostNs += NEWEST * (ns - this.hostNs);
   }
 
   /** A batch of a cell took so long. */
