@@ -12,6 +12,8 @@
  * as running requests, all of size 1, and e-ebird changes its configuration at every decision. What is
  * left of growth at thousands of requests is memory that no cache holds.
  *
+ * `auto` and the rivals launch whoever they can: the requests run on one worker, and the newcomer is for another.
+ *
  *     deno task bench:decisions [--json]
  */
 import { taskSettings } from "../src/cli/options.ts";
@@ -22,6 +24,7 @@ import type { Launch } from "../src/policy/launch.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { dvabatch } from "../src/policy/dvabatch/dvabatch.ts";
 import { eEbird } from "../src/policy/e2bird/e_ebird.ts";
+import { POLICIES } from "../src/policy/registry.ts";
 import { lazy, oracle } from "../src/policy/lazybatching/lazy.ts";
 import { nEbird } from "../src/policy/e2bird/n_ebird.ts";
 import type { Request } from "../src/policy/request.ts";
@@ -109,6 +112,8 @@ interface Case {
   build(running: number): Policy;
   /** Workers of the device. */
   readonly workers: (running: number) => number;
+  /** What runs is in the middle of it, so that the newcomer is for a worker that is idle. */
+  readonly isUnderWay?: boolean;
 }
 
 /** A run lists its steps, which is linear in them and no decision. */
@@ -152,10 +157,38 @@ const CASES: readonly Case[] = [
       }),
     workers: (running) => running + 4,
   },
+  ...[
+    "auto",
+    "iteration",
+    "token-budget",
+    "length-sorted",
+    "shortest-first",
+    "earliest-deadline",
+    "deferred",
+    "aimd",
+  ].map((name): Case => ({
+    name,
+    build: () => {
+      const { build, options } = POLICIES[name];
+      return build({
+        ...("batchSizeMax" in options && { batchSizeMax: 8192 }),
+        ...("tokensMax" in options && { tokensMax: 8192 }),
+        ...("profile" in options && { profile }),
+        // Nobody waits for company.
+        ...("slaNs" in options && { slaNs: 1000 }),
+      });
+    },
+    workers: () => 2,
+    isUnderWay: true,
+  })),
 ];
 
 /** A policy with `running` requests under way and one more that has just arrived. */
-function prepare({ build, workers }: Case, model: Model, running: number) {
+function prepare(
+  { build, workers, isUnderWay = false }: Case,
+  model: Model,
+  running: number,
+) {
   const policy = build(running);
   const view = {
     nowNs: 0,
@@ -171,12 +204,13 @@ function prepare({ build, workers }: Case, model: Model, running: number) {
     if (decision.kind !== "launch") break;
     launches.push(decision.launch);
     view.workers[decision.launch.worker].queued++;
-    if (view.workers.length === 1) break;
+    if (isUnderWay) policy.submitted?.(decision.launch);
+    if (view.workers.length === 1 || isUnderWay) break;
   }
   // What runs node by node stands at a boundary; what runs as a whole goes on.
   const isElastic = launches.length === running && running > 1;
   for (const launch of launches) {
-    if (launch.release === "end" && isElastic) continue;
+    if (isUnderWay || (launch.release === "end" && isElastic)) continue;
     view.workers[launch.worker].queued--;
     complete(policy, launch);
   }

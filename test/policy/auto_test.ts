@@ -361,3 +361,22 @@ Deno.test("where workers slow each other down requests wait for those that run, 
   assert.equal(overlapping(1), 0);
   assert(overlapping(0.5) > 0.5, `${overlapping(0.5)}`);
 });
+
+Deno.test("what the host takes for a launch makes batches larger", () => {
+  const rows = (hostNs: number) => {
+    const { cost, profile } = linear(0, 10);
+    const sizes = rowsOf(told({
+      policy: auto({ profile }),
+      models: MODELS,
+      requests: Array.from(
+        { length: 800 },
+        (_, i) => steps(4000 * Math.floor(i / 8), 5),
+      ),
+      cost,
+      submitNs: () => hostNs,
+    }));
+    return mean(sizes.slice(sizes.length / 2));
+  };
+  assert.equal(rows(1), 1);
+  assert(rows(100) > 2, `${rows(100)}`);
+});

@@ -10,7 +10,8 @@
  *   everybody, on a steep one few. With a deadline as many as leave the most urgent in time, the most in time for the
  *   time that it takes;
  * - *fairness*: of several models what is done fastest, but one that waits gets a ninth of the time in the end;
- * - *who is lost*: who would be late even alone goes along where it is free, and is set aside otherwise;
+ * - *who is lost*: who would be late even alone is set aside until nobody can be saved, so that nobody is late because
+ *   of it;
  * - *whether to wait*: with a deadline, when the batch at hand is smaller than what the arrivals seen need, and no
  *   longer than one more leaves all in time; and for those that run, where workers slow each other down so much that
  *   going together gets more done.
@@ -123,7 +124,7 @@ export function auto(options: AutoOptions = {}): Policy {
             if (batch === undefined) continue;
             if (batch.untilNs > nowNs) {
               untilNs = Math.min(untilNs, batch.untilNs);
-            } else if (best === undefined || goesBefore(batch, best, nowNs)) {
+            } else if (best === undefined || goesBefore(batch, best)) {
               best = batch;
             }
           }
@@ -196,18 +197,13 @@ export function auto(options: AutoOptions = {}): Policy {
   };
 }
 
-/** Who can still be saved before who cannot; a model that others have kept waiting for too long; who cannot wait before who can; what is done faster first. */
-function goesBefore(a: Batch, b: Batch, nowNs: number): boolean {
+/** Who can still be saved before who cannot; a model that others have kept waiting for too long; what is done faster first. */
+function goesBefore(a: Batch, b: Batch): boolean {
   const aIsLost = Number.isNaN(a.latestNs);
   const bIsLost = Number.isNaN(b.latestNs);
   if (aIsLost !== bIsLost) return bIsLost;
   const aIsOwed = a.state.isOwed(a);
   if (aIsOwed !== b.state.isOwed(b)) return aIsOwed;
-  if (!aIsLost) {
-    const aCanWait = nowNs + b.takesNs <= a.latestNs;
-    const bCanWait = nowNs + a.takesNs <= b.latestNs;
-    if (aCanWait !== bCanWait) return bCanWait;
-  }
   return perNs(a) > perNs(b);
 }
 

@@ -73,8 +73,6 @@ const CARRIED = 0.8;
 const WORTH_SHARING = 1.15;
 /** What one more row has to gain in rows for the time for it to be waited for. */
 const WORTH_WAITING = 1.02;
-/** What those who are late already may lengthen a batch by. */
-const FREE = 1.02;
 /** Mean gaps between arrivals after which nobody is expected to come. */
 const PATIENCE = 4;
 /** Time that other models have for each that one has whose turn it would not be. */
@@ -252,7 +250,7 @@ export class ModelState {
         this.#gapNs > 0 ? EXPECTED / this.#gapNs : 0,
       )
       : saved.length > 0
-      ? this.#urgent(saved, late, situation)
+      ? this.#urgent(saved, situation)
       // The shortest, in small batches: whoever comes meanwhile can still be saved.
       : {
         ...this.#shortest(
@@ -320,7 +318,6 @@ export class ModelState {
   /** The most urgent that are all in time together; or a later, denser group that they would make late. */
   #urgent(
     sorted: readonly AutoRequest[],
-    late: readonly AutoRequest[],
     situation: Situation,
   ): Batch {
     const { nowNs, workers, slowdown } = situation;
@@ -333,9 +330,6 @@ export class ModelState {
     if (nowNs + first.takesNs <= best.latestNs) best = first;
     const { requests } = best;
     const rows = requests.length;
-    if (rows < this.#most && late.length > 0) {
-      return this.#withLate(best, late, situation);
-    }
     const isFull = rows < sorted.length || rows === this.#most ||
       requests.some(({ tag }) => tag.hasStarted);
     if (isFull) return best;
@@ -373,28 +367,6 @@ export class ModelState {
     }
     const why = `the ${requests.length} most urgent that are in time together`;
     return this.#made(requests, slowdown, why);
-  }
-
-  /** Those who are late already ride along where that costs next to nothing, as a few may be done sooner than expected. */
-  #withLate(
-    batch: Batch,
-    late: readonly AutoRequest[],
-    { slowdown }: Situation,
-  ): Batch {
-    const requests = [...batch.requests];
-    let entering = requests.filter(({ tag }) => tag.inputNs > 0).length;
-    const inputMost = FREE * this.#input[entering];
-    const growMost = FREE * this.#grow[requests.length];
-    for (const one of late) {
-      if (requests.length === this.#most) break;
-      const enters = one.tag.inputNs > 0 ? 1 : 0;
-      if (this.#input[entering + enters] > inputMost) continue;
-      if (this.#grow[requests.length + 1] > growMost) break;
-      entering += enters;
-      requests.push(one);
-    }
-    const { takesNs, why } = this.#made(requests, slowdown, batch.why);
-    return { ...batch, requests, takesNs, why };
   }
 
   #made(
