@@ -8,6 +8,7 @@ export type { Detokenizer } from "./text/detokenizer.ts";
 export { TextFileError, TextTooLongError } from "./text/errors.ts";
 export type { GenerateOptions } from "./text/generate_options.ts";
 export type { GeneratedEnd, GeneratedPiece } from "./text/generation.ts";
+export type { LikelyToken, TokenLogprobs } from "./text/token_logprobs.ts";
 export type { Pooling } from "./text/pooling.ts";
 export type {
   RunText,

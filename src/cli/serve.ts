@@ -210,7 +210,11 @@ async function listening(
   const address = { hostname, ...(tls && { tls }) };
   const listener = await listen(server, { ...address, port });
   const grpcListener = grpc &&
-    await listenGrpc(server, { ...address, grpc, port: grpc_port! });
+    await listenGrpc(server, { ...address, grpc, port: grpc_port ?? 0 })
+      .catch(async (error) => {
+        await listener.close(0);
+        throw error;
+      });
   if (grpcListener) print(`gRPC at ${hostname}:${grpcListener.port}`);
   print(`listening at ${listener.url}`);
   const reload = () => {

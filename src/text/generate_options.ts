@@ -30,6 +30,11 @@ export interface GenerateOptions<
   readonly seed?: number;
   /** Strings that end the answer, which leaves them out; none is empty. */
   readonly stop?: readonly string[];
+  /**
+   * Tells how likely each token was, and so many that were likely in its place; of a model whose results have `scores`.
+   * Default: nothing of it.
+   */
+  readonly logprobs?: number;
   /** Whether text has special tokens, too; default false. */
   readonly specialTokens?: boolean;
 }
@@ -43,6 +48,7 @@ export type AnswerOptions = Pick<
   | "topP"
   | "seed"
   | "stop"
+  | "logprobs"
   | "specialTokens"
 >;
 
@@ -59,6 +65,7 @@ const CHECKS: Checks<GenerateOptions> = {
       `"${name}" is a string that is not empty, got ${describe(value)}`,
     );
   }),
+  logprobs: integer(0, 2 ** 31 - 1),
   specialTokens: ofType("boolean"),
 };
 

@@ -9,6 +9,7 @@ import type {
 } from "./run_texts.ts";
 import { StopStrings } from "./stop_strings.ts";
 import { accepts, type TokenModel } from "./token_inputs.ts";
+import { type TokenLogprobs, tokenLogprobs } from "./token_logprobs.ts";
 import type { EncodedText, TextTokenizer } from "./tokenizer.ts";
 
 /** How an answer ended. */
@@ -35,6 +36,8 @@ export interface GeneratedPiece {
   readonly text: string;
   /** Ids that came since the piece before. */
   readonly tokens: readonly number[];
+  /** How likely those of them were that have text, if that is asked for: the one that ends an answer has none. */
+  readonly logprobs?: readonly TokenLogprobs[];
   /** Of the last piece: how the answer ended. */
   readonly end?: GeneratedEnd;
 }
@@ -87,6 +90,11 @@ export class Generation {
         `Model "${this.#model.name}" takes the token of the largest score: its requests have no "temperature"`,
       );
     }
+    if (answer.logprobs !== undefined && !this.#model.outputs?.["scores"]) {
+      throw new TypeError(
+        `Model "${this.#model.name}" has no result "scores", of which tokens have probabilities: decoders of files have it with their option "scores"`,
+      );
+    }
     const seed = isDrawn ? answer.seed ?? this.#seeds.int(SEEDS) : undefined;
     const input = {
       tokens: prompt.ids,
@@ -110,24 +118,38 @@ export class Generation {
     answer: AnswerOptions,
     seed: number | undefined,
   ): AsyncGenerator<GeneratedPiece, void, undefined> {
-    const { stop = [], specialTokens = false } = answer;
+    const { stop = [], specialTokens = false, logprobs: others } = answer;
     const { isEncoderDecoder, eosIds } = this.#options;
     const context = isEncoderDecoder ? [] : prompt.ids;
     const words = this.#tokenizer.detokenizer(context, !specialTokens);
     const stops = new StopStrings(stop);
     const tokens: number[] = [];
+    let likely: TokenLogprobs[] = [];
     let text = "";
+    /** Characters of all tokens, those of stop strings included. */
+    let offset = 0;
     /** Text and tokens that were told. */
     let [chars, count] = [0, 0];
     const piece = (): GeneratedPiece => {
       const since = { text: text.slice(chars), tokens: tokens.slice(count) };
       [chars, count] = [text.length, tokens.length];
-      return since;
+      const { found } = stops;
+      const logprobs = likely.filter((each) =>
+        // What a stop string has cut off is none of the answer's.
+        found === undefined || each.offset < text.length
+      );
+      likely = [];
+      return { ...since, ...(others !== undefined && { logprobs }) };
     };
-    const take = (id: number): void => {
+    const take = (id: number, scores: ArrayLike<number>): void => {
       tokens.push(id);
-      const isSaid = specialTokens || !eosIds.includes(id);
-      if (isSaid) text += stops.push(words.push(id));
+      if (!specialTokens && eosIds.includes(id)) return;
+      if (others !== undefined) {
+        likely.push({ ...tokenLogprobs(scores, id, others), offset });
+      }
+      const said = words.push(id);
+      offset += said.length;
+      text += stops.push(said);
     };
     const steps = begin();
     let isOver = false;
@@ -140,9 +162,13 @@ export class Generation {
           timing = next.value?.timing;
           break;
         }
-        for (const id of next.value.outputs["tokens"]?.data ?? []) {
-          if (stops.found === undefined) take(Number(id));
-        }
+        const { tokens: ids, scores } = next.value.outputs;
+        const rows = (scores?.data ?? []) as Float32Array;
+        const width = rows.length / (ids?.data.length ?? 1);
+        Array.from(ids?.data ?? [], Number).forEach((id, i) => {
+          if (stops.found !== undefined) return;
+          take(id, rows.slice(i * width, (i + 1) * width));
+        });
         if (text.length > chars && stops.found === undefined) yield piece();
       }
     } finally {

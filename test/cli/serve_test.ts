@@ -1,11 +1,13 @@
 /** `shoal serve` as a process: its lines, its signals, and what Deno has to allow. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { get } from "node:https";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { serve } from "../../src/cli/serve.ts";
 import { scaleFile, TestFolder } from "../server/repository/folders.ts";
 import { answerOf, requestOf } from "../server/oip/client.ts";
+import { withCertificate } from "../server/runtime/certificate.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -108,4 +110,25 @@ Deno.test("what cannot be served is said in a line", async () => {
   assert.match(running.err, /--keep-going serves the others\n$/);
   folder.write("shoal.json", { port: 0, prot: 1 });
   await assert.rejects(serve([folder.path]), /shoal\.json.*prot/);
+});
+
+Deno.test("certificate and key of files make it HTTPS", async () => {
+  using folder = new TestFolder();
+  folder.write("scale/model.onnx", scaleFile(2));
+  await withCertificate(async ({ ca, files }) => {
+    await using running = new Running(["-A"], [
+      ...[folder.path, "--port", "0"],
+      ...["--tls-cert", files.cert, "--tls-key", files.key],
+    ]);
+    const url = await running.until(/^listening at (https:\S+)$/m);
+    const status = await new Promise((resolve, reject) =>
+      get(`${url}v2/health/ready`, { ca, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).on("error", reject)
+    );
+    assert.equal(status, 200);
+    running.signal("SIGTERM");
+    assert.equal(await running.ended, 0, running.err);
+  });
 });

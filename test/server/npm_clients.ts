@@ -9,6 +9,8 @@ const VERSIONS = {
   "@huggingface/inference": "4.13.30",
   "@grpc/grpc-js": "1.14.7",
   "@grpc/proto-loader": "0.8.1",
+  // What openai's client of /v1/realtime brings along.
+  ws: "8.18.3",
 };
 
 /** What is used of `openai`. */

@@ -40,7 +40,7 @@ export interface ListenGrpcOptions {
   hostname?: string;
   /** Default 8001; 0: any that is free. */
   port?: number;
-  /** Certificate chain and private key as PEM: TLS. */
+  /** Certificate chain and private key as PEM: TLS, in Node and Bun. */
   tls?: { readonly cert: string; readonly key: string };
 }
 
@@ -72,7 +72,7 @@ const CHECKS: Checks<ListenGrpcOptions> = {
  * Speaks the Open Inference Protocol over gRPC, with the same models, keys, limits and figures as the server does over
  * HTTP. Messages are as large as bodies may be.
  * @throws TypeError or RangeError on an option that is none; what the runtime throws where the port is taken; Error in a
- * runtime without ports
+ * runtime without ports, and in Deno with `tls`
  *
  * @example
  * ```ts
@@ -96,6 +96,11 @@ export async function listenGrpc(
     CHECKS,
     ["grpc"],
   );
+  if (tls && "Deno" in globalThis) {
+    throw new Error(
+      "Deno's HTTP/2 servers do not encrypt: gRPC with TLS needs Node or Bun, or a proxy in front",
+    );
+  }
   const buffer = nodeModule("node:buffer");
   if (buffer === undefined) throw new Error("This runtime has no ports");
   const { bytesMax, urlCharactersMax: _, headerCharactersMax } = server.limits;

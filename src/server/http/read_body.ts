@@ -7,6 +7,7 @@
 import type { BodyBudget } from "./body_budget.ts";
 import type { BodyLimits } from "./body_limits.ts";
 import { HttpError } from "./http_error.ts";
+import { type Packing, packingOf, unpacked } from "./packed_body.ts";
 
 /** Room that a body begins with: it has no more to say about how much is allocated than what it has brought. */
 const FIRST_BYTES = 16 * 1024;
@@ -22,7 +23,7 @@ export interface ReadBody {
  * @param budget what the bodies of all requests may take together
  * @param signal the client's: what it sends afterwards is nobody's
  * @throws HttpError 400 on a length that is none or that the body does not keep, 408 when it took too long, 413 when it
- * is too large, 503 when the bodies of other requests leave no room for it
+ * is too large, packed or unpacked, 415 when it is packed in another way than gzip or deflate, 503 when the bodies of other requests leave no room for it
  * @throws the signal's reason
  */
 export async function readBody(
@@ -36,13 +37,17 @@ export async function readBody(
     void request.body?.cancel().catch(() => {});
     throw tooLarge(limits);
   }
-  const room = new Room(limits, budget, declared);
+  const packing = packingOf(request.headers);
+  const room = new Room(limits, budget, packing ? undefined : declared);
   if (request.body === null) return room.take();
-  const reader = request.body.getReader();
+  const body = packing
+    ? unpacked(counted(request.body, limits, declared), packing)
+    : request.body;
+  const reader = body.getReader();
   try {
     await withLimits(limits.timeoutMs, signal, async () => {
       for (;;) {
-        const { done, value } = await reader.read().catch(endedEarly);
+        const { done, value } = await reader.read().catch(endedEarly(packing));
         if (done) return;
         room.add(value);
       }
@@ -57,9 +62,40 @@ export async function readBody(
 }
 
 /** The connection broke, or chunks are none. */
-function endedEarly(error: unknown): never {
-  throw new HttpError(400, "The body ended early", {}, { cause: error });
+function endedEarly(packing: Packing | undefined): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof HttpError) throw error;
+    const message = packing
+      ? `The body is not ${packing}, or ended early`
+      : "The body ended early";
+    throw new HttpError(400, message, {}, { cause: error });
+  };
 }
+
+/** A packed body, as long as it says it is, and no longer than any may be. */
+function counted(
+  body: ReadableStream<Uint8Array>,
+  limits: BodyLimits,
+  declared: number | undefined,
+): ReadableStream<Uint8Array> {
+  let length = 0;
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        length += chunk.length;
+        if (length > limits.bytesMax) throw tooLarge(limits);
+        if (length > (declared ?? Infinity)) throw new HttpError(400, TOO_LONG);
+        controller.enqueue(chunk);
+      },
+      flush() {
+        if (length < (declared ?? 0)) throw new HttpError(400, TOO_SHORT);
+      },
+    }),
+  );
+}
+
+const TOO_LONG = "The body is longer than its Content-Length";
+const TOO_SHORT = "The body is shorter than its Content-Length";
 
 /** @returns undefined where it is not said; a chunked body's is not (RFC 9112, section 6.3) */
 function declaredBytes(headers: Headers): number | undefined {
@@ -87,7 +123,7 @@ class Room {
     const length = this.#length + chunk.length;
     if (length > this.limits.bytesMax) throw tooLarge(this.limits);
     if (length > (this.declared ?? Infinity)) {
-      throw new HttpError(400, "The body is longer than its Content-Length");
+      throw new HttpError(400, TOO_LONG);
     }
     if (length > this.#bytes.length) this.#grow(length);
     this.#bytes.set(chunk, this.#length);
@@ -108,7 +144,7 @@ class Room {
 
   take(): ReadBody {
     if (this.#length < (this.declared ?? 0)) {
-      throw new HttpError(400, "The body is shorter than its Content-Length");
+      throw new HttpError(400, TOO_SHORT);
     }
     return {
       bytes: this.#bytes.subarray(0, this.#length),

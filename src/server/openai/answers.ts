@@ -6,6 +6,7 @@ import {
   type Answer,
   type CompletionForm,
   type FinishReason,
+  type LikelyTokens,
   usageOf,
 } from "./completion_forms.ts";
 
@@ -15,6 +16,8 @@ export interface GeneratedPiece {
   readonly text: string;
   /** How many tokens it took. */
   readonly tokens: number;
+  /** How likely they were, if that is asked for. */
+  readonly logprobs?: readonly LikelyTokens[];
   /** Of the last piece. */
   readonly finishReason?: FinishReason;
 }
@@ -43,12 +46,15 @@ export async function wholeAnswers(
   { promptTokens, choices }: Generated,
 ): Promise<Response> {
   let tokens = 0;
-  const answers: { text: string; finishReason: FinishReason }[] = choices.map(
-    () => ({ text: "", finishReason: "length" }),
-  );
+  const answers: {
+    text: string;
+    finishReason: FinishReason;
+    logprobs?: LikelyTokens[];
+  }[] = choices.map(() => ({ text: "", finishReason: "length" }));
   for await (const { source, value } of interleaved(choices)) {
     const answer = answers[source];
     answer.text += value.text;
+    if (value.logprobs) (answer.logprobs ??= []).push(...value.logprobs);
     answer.finishReason = value.finishReason ?? answer.finishReason;
     tokens += value.tokens;
   }
@@ -103,14 +109,15 @@ async function* chunks(
   let tokens = 0;
   for await (const { source: index, value } of interleaved(choices)) {
     tokens += value.tokens;
-    const { text, finishReason } = value;
+    const { text, finishReason, logprobs } = value;
     if (!hasOpened[index]) {
       hasOpened[index] = true;
       const opening = form.opening(index);
       if (opening !== undefined) yield chunk([opening], null);
     }
-    if (text !== "") {
-      yield chunk([form.piece({ index, text, finishReason: null })], null);
+    if (text !== "" || logprobs?.length) {
+      const piece = { index, text, finishReason: null, logprobs };
+      yield chunk([form.piece(piece)], null);
     }
     if (finishReason !== undefined) {
       yield chunk([form.piece({ index, text: "", finishReason })], null);

@@ -40,6 +40,7 @@ export async function chat(context: Context): Promise<Response> {
     topP: request.top_p,
     topK: request.top_k,
     seed: request.seed,
+    logprobs: request.logprobs ? request.top_logprobs ?? 0 : undefined,
     addSpecialTokens: false,
     echo: false,
   });

@@ -2,6 +2,7 @@
 import { isList } from "../../base/describe.ts";
 import {
   FieldError,
+  flag,
   ignored,
   integer,
   invalid,
@@ -12,6 +13,7 @@ import {
   type Read,
   text,
   unsupported,
+  withDefault,
 } from "../wire/fields.ts";
 import { checkStreamOptions, generationFields } from "./generation_fields.ts";
 
@@ -40,13 +42,16 @@ const message = object("a message", {
   function_call: unsupported(NO_TOOLS),
 });
 
+/** Most others that are told with a token, as in OpenAI's document. */
+const TOP_LOGPROBS_MAX = 20;
+
 const read = object("a chat completion request", {
   ...generationFields,
   messages: list(message, 1),
   max_tokens: optional(integer(1)),
   max_completion_tokens: optional(integer(1)),
-  logprobs: unsupported("no probabilities are returned", false),
-  top_logprobs: unsupported("no probabilities are returned", 0),
+  logprobs: withDefault(flag, false),
+  top_logprobs: optional(integer(0, TOP_LOGPROBS_MAX)),
   tools: unsupported(NO_TOOLS, []),
   tool_choice: unsupported(NO_TOOLS, "none", "auto"),
   functions: unsupported(NO_TOOLS, []),
@@ -76,7 +81,10 @@ export type ChatRequest = ReturnType<typeof read>;
 export const chatRequest: Read<ChatRequest> = (value) => {
   const request = read(value);
   checkStreamOptions(request);
-  const { max_tokens, max_completion_tokens } = request;
+  const { max_tokens, max_completion_tokens, top_logprobs = 0 } = request;
+  if (top_logprobs > 0 && !request.logprobs) {
+    throw new FieldError('is for "logprobs": true', "invalid", "top_logprobs");
+  }
   if (max_tokens !== undefined && max_completion_tokens !== undefined) {
     throw new FieldError(
       'is the old name of "max_completion_tokens": one of them is enough',

@@ -18,14 +18,31 @@ export function usageOf(promptTokens: number, answerTokens: number): Usage {
   };
 }
 
+/** A token as clients are told of it, alone: in a text it may have a blank in front. */
+export interface ToldToken {
+  readonly token: string;
+  readonly logprob: number;
+}
+
+/** A token of an answer, and those that were likely in its place. */
+export interface LikelyTokens extends ToldToken {
+  /** Characters of the answer in front of it. */
+  readonly offset: number;
+  readonly top: readonly ToldToken[];
+}
+
 /** A whole answer. */
 export interface Answer {
+  /** If they are asked for. */
+  readonly logprobs?: readonly LikelyTokens[] | undefined;
   readonly text: string;
   readonly finishReason: FinishReason;
 }
 
 /** A piece of the answer `index`; the last one has a reason. */
 export interface Piece {
+  /** If they are asked for. */
+  readonly logprobs?: readonly LikelyTokens[] | undefined;
   readonly index: number;
   readonly text: string;
   readonly finishReason: FinishReason | null;
@@ -49,30 +66,45 @@ export const COMPLETION: CompletionForm = {
   prefix: "cmpl-",
   object: "text_completion",
   chunkObject: "text_completion",
-  choice: ({ text, finishReason }, index) => ({
+  choice: ({ text, finishReason, logprobs }, index) => ({
     text,
     index,
-    logprobs: null,
+    logprobs: logprobs ? completionLogprobs(logprobs) : null,
     finish_reason: finishReason,
   }),
   opening: () => undefined,
-  piece: ({ index, text, finishReason }) => ({
+  piece: ({ index, text, finishReason, logprobs }) => ({
     text,
     index,
-    logprobs: null,
+    logprobs: logprobs ? completionLogprobs(logprobs) : null,
     finish_reason: finishReason,
   }),
 };
+
+/** Lists beside each other. */
+function completionLogprobs(tokens: readonly LikelyTokens[]) {
+  return {
+    tokens: tokens.map(({ token }) => token),
+    token_logprobs: tokens.map(({ logprob }) => logprob),
+    // The token that came is among them, whether or not it was one of the likeliest.
+    top_logprobs: tokens.map((each) =>
+      Object.fromEntries(
+        [...each.top, each].map(({ token, logprob }) => [token, logprob]),
+      )
+    ),
+    text_offset: tokens.map(({ offset }) => offset),
+  };
+}
 
 /** `/v1/chat/completions`. */
 export const CHAT: CompletionForm = {
   prefix: "chatcmpl-",
   object: "chat.completion",
   chunkObject: "chat.completion.chunk",
-  choice: ({ text, finishReason }, index) => ({
+  choice: ({ text, finishReason, logprobs }, index) => ({
     index,
     message: { role: "assistant", content: text, refusal: null },
-    logprobs: null,
+    logprobs: logprobs ? chatLogprobs(logprobs) : null,
     finish_reason: finishReason,
   }),
   opening: (index) => ({
@@ -81,10 +113,28 @@ export const CHAT: CompletionForm = {
     logprobs: null,
     finish_reason: null,
   }),
-  piece: ({ index, text, finishReason }) => ({
+  piece: ({ index, text, finishReason, logprobs }) => ({
     index,
     delta: text === "" ? {} : { content: text },
-    logprobs: null,
+    logprobs: logprobs ? chatLogprobs(logprobs) : null,
     finish_reason: finishReason,
   }),
 };
+
+function chatLogprobs(tokens: readonly LikelyTokens[]) {
+  return {
+    content: tokens.map((each) => ({
+      ...toldBytes(each),
+      top_logprobs: each.top.map(toldBytes),
+    })),
+    refusal: null,
+  };
+}
+
+/** What UTF-8 has cut into tokens is no text of its own, and has no bytes that are known. */
+function toldBytes({ token, logprob }: ToldToken) {
+  const bytes = token.includes("\ufffd")
+    ? null
+    : [...new TextEncoder().encode(token)];
+  return { token, logprob, bytes };
+}

@@ -18,6 +18,7 @@ export async function completions(context: Context): Promise<Response> {
     topP: request.top_p,
     topK: request.top_k,
     seed: request.seed,
+    logprobs: request.logprobs,
     addSpecialTokens: true,
     echo: request.echo,
   });

@@ -1,8 +1,10 @@
 /** Body of `POST /v1/completions` (OpenAI's OpenAPI document, `CreateCompletionRequest`). */
 import {
+  FieldError,
   flag,
   integer,
   object,
+  optional,
   type Read,
   unsupported,
   withDefault,
@@ -16,13 +18,16 @@ const PROMPTS_MAX = 128;
 /** As OpenAI has it, for requests that do not say. */
 const MAX_TOKENS = 16;
 
+/** Most others that are told with a token, as in OpenAI's document. */
+const LOGPROBS_MAX = 5;
+
 const read = object("a completion request", {
   ...generationFields,
   prompt: prompts(PROMPTS_MAX),
   max_tokens: withDefault(integer(1), MAX_TOKENS),
   echo: withDefault(flag, false),
   best_of: unsupported("every choice is returned; ask for n", 1),
-  logprobs: unsupported("no probabilities are returned"),
+  logprobs: optional(integer(0, LOGPROBS_MAX)),
   suffix: unsupported("text is only continued at its end", ""),
 });
 
@@ -32,5 +37,12 @@ export type CompletionsRequest = ReturnType<typeof read>;
 export const completionsRequest: Read<CompletionsRequest> = (value) => {
   const request = read(value);
   checkStreamOptions(request);
+  if (request.echo && request.logprobs !== undefined) {
+    throw new FieldError(
+      'is not supported with "echo": prompts are computed all at once, without probabilities',
+      "unsupported",
+      "logprobs",
+    );
+  }
   return request;
 };

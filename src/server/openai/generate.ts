@@ -3,6 +3,7 @@ import type { Model } from "../../graph/model.ts";
 import type { GenerateOptions } from "../../text/generate_options.ts";
 import type { GeneratedPiece as TextPiece } from "../../text/generation.ts";
 import type { Text } from "../../text/text_options.ts";
+import type { LikelyToken } from "../../text/token_logprobs.ts";
 import { accepts } from "../../text/token_inputs.ts";
 import type { HostRunOptions } from "../host/run_options.ts";
 import type { Context } from "../http/route.ts";
@@ -23,6 +24,8 @@ export interface Asked {
   readonly topP: number | undefined;
   readonly topK: number | undefined;
   readonly seed: number | undefined;
+  /** Whether it is told how likely tokens were, and how many others are with each. */
+  readonly logprobs: number | undefined;
   /** Whether special tokens go around prompts: a chat's template has put them in. */
   readonly addSpecialTokens: boolean;
   /** Whether answers begin with their prompts. */
@@ -54,12 +57,14 @@ export function generate(
           request: { signal },
           addSpecialTokens,
           stop: asked.stop,
+          ...(asked.logprobs !== undefined && { logprobs: asked.logprobs }),
           ...(maxTokens !== undefined && { maxTokens }),
           ...drawing,
           // Answers to one prompt are drawn apart, and the same ones each time.
           ...(seed !== undefined && { seed: seed + choice }),
         };
         return pieces(
+          served,
           text.generate(stream, prompt, options),
           echo ? textOf(served, prompt) : "",
         );
@@ -93,15 +98,27 @@ function draws(model: Model): boolean {
 
 /** An answer, behind what it begins with. */
 async function* pieces(
+  { text: { tokenizer } }: ServedText,
   source: AsyncIterable<TextPiece>,
   opening: string,
 ): AsyncGenerator<GeneratedPiece, void, undefined> {
   let before = opening;
+  const told = ({ id, logprob }: LikelyToken) => ({
+    token: tokenizer.decode([id], false),
+    logprob,
+  });
   try {
-    for await (const { text, tokens, end } of source) {
+    for await (const { text, tokens, logprobs, end } of source) {
       yield {
         text: before + text,
         tokens: tokens.length,
+        ...(logprobs && {
+          logprobs: logprobs.map((each) => ({
+            ...told(each),
+            offset: each.offset,
+            top: each.top.map(told),
+          })),
+        }),
         ...(end && { finishReason: end.finishReason }),
       };
       before = "";

@@ -1,11 +1,29 @@
 /** Bun's server. */
+import { HttpError } from "../http/http_error.ts";
+import type { SocketHandlers } from "../http/socket.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
+import { MESSAGE_MAX, UNREAD_MAX } from "./socket_limits.ts";
 import { urlOf } from "./url.ts";
 import { within } from "./within.ts";
 
+/** A WebSocket as Bun has it. */
+interface BunSocket {
+  readonly data: { readonly handlers: SocketHandlers };
+  readonly readyState: number;
+  send(text: string): number;
+  close(code: number, reason: string): void;
+}
+
 interface BunServer {
   requestIP(request: Request): { readonly address: string } | null;
+  upgrade(
+    request: Request,
+    options: {
+      readonly data: BunSocket["data"];
+      readonly headers: Readonly<Record<string, string>>;
+    },
+  ): boolean;
 }
 
 /** As much of Bun as is used. */
@@ -16,7 +34,15 @@ interface BunRuntime {
     readonly tls?: Address["tls"];
     readonly idleTimeout: number;
     readonly maxRequestBodySize: number;
-    fetch(request: Request, server: BunServer): Promise<Response>;
+    fetch(request: Request, server: BunServer): Promise<Response | undefined>;
+    readonly websocket: {
+      readonly maxPayloadLength: number;
+      readonly backpressureLimit: number;
+      readonly closeOnBackpressureLimit: boolean;
+      open(socket: BunSocket): void;
+      message(socket: BunSocket, data: string | Uint8Array): void;
+      close(socket: BunSocket): void;
+    };
   }): {
     readonly port: number;
     stop(closeActiveConnections?: boolean): Promise<void>;
@@ -26,12 +52,16 @@ interface BunRuntime {
 /** Seconds that a connection may be silent, the most there can be: what is computed may take its time. */
 const IDLE_S = 255;
 
+/** `readyState` of a socket that is open. */
+const OPEN = 1;
+
 const { Bun: bun } = globalThis as { Bun?: BunRuntime };
 
 /** Undefined elsewhere. */
 export const listenInBun = bun &&
   ((server: Handler, { hostname, port, tls }: Address) =>
     new Promise<Listener>((resolve) => {
+      const open = new Set<BunSocket>();
       const listening = bun.serve({
         hostname,
         port,
@@ -39,15 +69,53 @@ export const listenInBun = bun &&
         idleTimeout: IDLE_S,
         // Bodies have limits of their own.
         maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-        fetch: (request, own) =>
-          server.fetch(request, {
+        async fetch(request, own) {
+          let isSocket = false;
+          const response = await server.fetch(request, {
             isLoopback: isLoopback(own.requestIP(request)?.address),
-          }),
+            openSocket(handlers, protocol) {
+              isSocket = own.upgrade(request, {
+                data: { handlers },
+                headers: protocol === undefined
+                  ? {}
+                  : { "sec-websocket-protocol": protocol },
+              });
+              if (isSocket) return new Response();
+              throw new HttpError(400, "This is no handshake of a WebSocket");
+            },
+          });
+          // Bun has answered it.
+          return isSocket ? undefined : response;
+        },
+        websocket: {
+          maxPayloadLength: MESSAGE_MAX,
+          backpressureLimit: UNREAD_MAX,
+          closeOnBackpressureLimit: true,
+          open(socket) {
+            open.add(socket);
+            socket.data.handlers.opened({
+              send(text) {
+                if (socket.readyState === OPEN) socket.send(text);
+              },
+              close: (code, reason) => socket.close(code, reason),
+            });
+          },
+          message(socket, data) {
+            if (typeof data === "string") socket.data.handlers.message(data);
+            else socket.close(1003, "Messages are text");
+          },
+          close(socket) {
+            open.delete(socket);
+            socket.data.handlers.closed();
+          },
+        },
       });
       resolve({
         url: urlOf(hostname, listening.port, tls !== undefined),
         port: listening.port,
-        close: (graceMs) =>
-          within(listening.stop(), graceMs, () => listening.stop(true)),
+        close(graceMs) {
+          for (const socket of open) socket.close(1001, "The server ends");
+          return within(listening.stop(), graceMs, () => listening.stop(true));
+        },
       });
     }));

@@ -10,12 +10,7 @@ import {
   SocketReader,
   textFrame,
 } from "./socket_frames.ts";
-
-/** Bytes of a message: as much as an event of audio may have, in base64. */
-const MESSAGE_MAX = 2 ** 25;
-
-/** Bytes that a client may leave unread. */
-const UNREAD_MAX = 2 ** 20;
+import { MESSAGE_MAX, UNREAD_MAX } from "./socket_limits.ts";
 
 /** How long a client has to answer a close. */
 const CLOSE_MS = 2000;

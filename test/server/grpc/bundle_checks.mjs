@@ -1,10 +1,12 @@
 /** The package's gRPC in whatever runtime executes this file, with npm's server and client of it. */
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
 import process from "node:process";
 import { cellular, gpt, ServingEngine } from "../../../build/dist/mod.js";
 import { createServer, servedTokens } from "../../../build/dist/server.js";
 import { listenGrpc } from "../../../build/dist/grpc.js";
+import { withCertificate } from "../runtime/certificate.mjs";
 
 const [, , folder, protos] = process.argv;
 const require = createRequire(`${folder}package.json`);
@@ -35,9 +37,9 @@ const client = new inference.GRPCInferenceService(
   `127.0.0.1:${listener.port}`,
   grpc.credentials.createInsecure(),
 );
-const call = (method, message) =>
+const call = (method, message, of = client) =>
   new Promise((resolve, reject) =>
-    client[method](
+    of[method](
       message,
       (error, answer) => error ? reject(error) : resolve(answer),
     )
@@ -76,6 +78,31 @@ for await (const { error_message, infer_response } of stream) {
 }
 assert.deepEqual(tokens, expected);
 assert.equal(errors.length, 1);
+
+if (!("Deno" in globalThis)) {
+  await withCertificate(async ({ ca, cert, key }) => {
+    const secure = await listenGrpc(server, {
+      ...{ grpc, port: 0, tls: { cert, key } },
+    });
+    const clientOf = (credentials) =>
+      new inference.GRPCInferenceService(
+        `localhost:${secure.port}`,
+        credentials,
+      );
+    const trusting = clientOf(grpc.credentials.createSsl(Buffer.from(ca)));
+    assert.deepEqual(of(await call("ModelInfer", asked, trusting)), expected);
+    // Who does not know who has signed it, and who does not encrypt, are not served.
+    for (const how of ["createSsl", "createInsecure"]) {
+      const other = clientOf(grpc.credentials[how]());
+      await assert.rejects(call("ServerLive", {}, other), {
+        code: grpc.status.UNAVAILABLE,
+      });
+      other.close();
+    }
+    trusting.close();
+    await secure.close(1000);
+  });
+}
 
 client.close();
 await listener.close(1000);

@@ -322,6 +322,17 @@ Deno.test("an error of the server's own is told without its words", async () => 
   }, { onError: (error) => told.push(error) });
 });
 
+Deno.test("nothing is served in the clear that is to be encrypted", async () => {
+  // Node and Bun do it: bundle_test.ts.
+  await withGrpc([INTENTS], async ({ server }) => {
+    const tls = { cert: "", key: "" };
+    await assert.rejects(
+      listenGrpc(server, { grpc, port: 0, tls }),
+      /do not encrypt.*Node or Bun/,
+    );
+  });
+});
+
 Deno.test("what is no module of gRPC, or no address, is refused", async () => {
   await withGrpc([INTENTS], async ({ server, port }) => {
     await assert.rejects(

@@ -192,6 +192,15 @@ Deno.test("a client that leaves ends all of its call's requests", async () => {
 });
 
 Deno.test("more requests than may be under way at once are taken as there is room", async () => {
+  let underWay = 0;
+  let most = 0;
+  const admission = {
+    async admit() {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return () => void underWay--;
+    },
+  };
   await withGrpc([CLASSIFIER], async ({ client }) => {
     const stream = client.stream("ModelStreamInfer");
     const count = 300;
@@ -206,7 +215,8 @@ Deno.test("more requests than may be under way at once are taken as there is roo
       ids.sort((a, b) => a - b),
       Array.from({ length: count }, (_, i) => i),
     );
-  });
+    assert.equal(most, 64);
+  }, { host: { admission } });
 });
 
 Deno.test("a call without requests ends", async () => {

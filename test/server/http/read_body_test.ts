@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { BodyBudget } from "../../../src/server/http/body_budget.ts";
 import { BODY_LIMITS } from "../../../src/server/http/body_limits.ts";
 import { HttpError } from "../../../src/server/http/http_error.ts";
+import { unpacked } from "../../../src/server/http/packed_body.ts";
 import { readBody } from "../../../src/server/http/read_body.ts";
 import { propertyRuns } from "../../property_runs.ts";
 
@@ -175,5 +176,100 @@ Deno.test("bodies together take no more than they may", async () => {
   bodies[0].release();
   bodies.push(await read());
   for (const body of bodies) body.release();
+  assert.equal(budget.held, 0);
+});
+
+async function packed(
+  bytes: Uint8Array<ArrayBuffer>,
+  format: "gzip" | "deflate",
+): Promise<Uint8Array> {
+  const stream = new Blob([bytes]).stream().pipeThrough(
+    new CompressionStream(format),
+  );
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** A packed body, in pieces. */
+function packedRequest(
+  bytes: Uint8Array,
+  encoding: string,
+  { piece = 1000, ...rest }: Partial<Sent> & { piece?: number } = {},
+) {
+  const chunks: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += piece) {
+    chunks.push(bytes.slice(at, at + piece));
+  }
+  const sent = incoming({ chunks, declared: `${bytes.length}`, ...rest });
+  sent.request.headers.set("content-encoding", encoding);
+  return sent;
+}
+
+Deno.test("packed bodies are what they stand for, however they are cut", async () => {
+  const budget = new BodyBudget(Infinity);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uint8Array({ maxLength: 50_000 }),
+      fc.constantFrom("gzip", "x-gzip", "GZIP", "deflate", "identity"),
+      fc.integer({ min: 1, max: 10_000 }),
+      async (bytes, encoding, piece) => {
+        const whole = Uint8Array.from(bytes);
+        const sent = encoding === "identity"
+          ? whole
+          : await packed(whole, encoding === "deflate" ? "deflate" : "gzip");
+        const { request } = packedRequest(sent, encoding, { piece });
+        const read = await readBody(request, LIMITS, budget);
+        assert.deepEqual(read.bytes, whole);
+        read.release();
+        assert.equal(budget.held, 0);
+      },
+    ),
+    { numRuns: propertyRuns(100) },
+  );
+});
+
+Deno.test("a packed body that stands for too much is refused before it is unpacked", async () => {
+  // A thousandth of what it stands for.
+  const bomb = await packed(new Uint8Array(2 ** 26), "gzip");
+  assert(bomb.length < LIMITS.bytesMax);
+  const budget = new BodyBudget(150_000);
+  const { request, seen } = packedRequest(bomb, "gzip");
+  await refused(readBody(request, LIMITS, budget), 413);
+  assert(seen.pulled < bomb.length / 2, `${seen.pulled} of ${bomb.length}`);
+  assert.equal(budget.held, 0);
+  // Of what comes in one piece little is made at once.
+  let largest = 0;
+  for await (
+    const chunk of unpacked(
+      new Blob([bomb as Uint8Array<ArrayBuffer>]).stream(),
+      "gzip",
+    )
+  ) {
+    largest = Math.max(largest, chunk.length);
+  }
+  assert(largest < 2 ** 23, `${largest} bytes at once`);
+  // Nor may it leave no room to others.
+  const some = await packed(new Uint8Array(60_000), "gzip");
+  const { request: other } = packedRequest(some, "gzip");
+  await refused(readBody(other, LIMITS, new BodyBudget(50_000)), 503);
+});
+
+Deno.test("packed bodies that are none, are cut short or too long, are refused", async () => {
+  const budget = new BodyBudget(Infinity);
+  const good = await packed(new Uint8Array(5000).fill(7), "gzip");
+  const read = (bytes: Uint8Array, rest: Partial<Sent> = {}, how = "gzip") =>
+    readBody(packedRequest(bytes, how, rest).request, LIMITS, budget);
+  assert.match(
+    (await refused(read(Uint8Array.of(1, 2, 3)), 400)).message,
+    /not gzip, or ended early/,
+  );
+  await refused(read(good.slice(0, -9)), 400);
+  await refused(read(good, {}, "deflate"), 400);
+  await refused(read(good, { declared: `${good.length - 1}` }), 400);
+  await refused(read(good, { declared: `${good.length + 1}` }), 400);
+  await refused(read(good, { then: "break" }), 400);
+  for (const encoding of ["br", "gzip, gzip", "zstd", "constructor"]) {
+    const { headers } = await refused(read(good, {}, encoding), 415);
+    assert.equal(headers["accept-encoding"], "gzip, deflate");
+  }
   assert.equal(budget.held, 0);
 });

@@ -55,7 +55,6 @@ Deno.test("completions refuse by name what would change an answer and is not don
   assert.deepEqual(completionsRequest({ ...request, stop: "x" }).stop, ["x"]);
   const asked: Record<string, unknown> = {
     best_of: 2,
-    logprobs: 0,
     suffix: "x",
     frequency_penalty: 0.5,
     presence_penalty: 0.5,
@@ -135,15 +134,13 @@ Deno.test("messages are texts, or parts that are", () => {
   assert.throws(() => messages(), { field: "messages" });
 });
 
-Deno.test("chat completions refuse tools, images, probabilities, and two limits", () => {
+Deno.test("chat completions refuse tools, images, and two limits", () => {
   const request = { ...MODEL, messages: [{ role: "user", content: "a" }] };
   const asked: Record<string, unknown> = {
     tools: [{ type: "function" }],
     tool_choice: "required",
     response_format: { type: "json_object" },
     modalities: ["text", "audio"],
-    logprobs: true,
-    top_logprobs: 3,
     store: true,
     reasoning_effort: "high",
   };
@@ -170,4 +167,27 @@ Deno.test("chat completions refuse tools, images, probabilities, and two limits"
     () => chatRequest({ ...request, max_tokens: 1, max_completion_tokens: 1 }),
     { field: "max_tokens" },
   );
+});
+
+Deno.test("how likely tokens were is asked for as far as OpenAI has it", () => {
+  const completion = { ...MODEL, prompt: "a" };
+  const chat = { ...MODEL, messages: [{ role: "user", content: "a" }] };
+  assert.equal(completionsRequest(completion).logprobs, undefined);
+  assert.equal(completionsRequest({ ...completion, logprobs: 0 }).logprobs, 0);
+  const more = { logprobs: true, top_logprobs: 20 };
+  assert.equal(chatRequest({ ...chat, ...more }).top_logprobs, 20);
+  const refused: [() => unknown, string][] = [
+    [() => completionsRequest({ ...completion, logprobs: 6 }), "logprobs"],
+    [
+      () => completionsRequest({ ...completion, logprobs: 1, echo: true }),
+      "logprobs",
+    ],
+    [() => chatRequest({ ...chat, logprobs: 1 }), "logprobs"],
+    [() => chatRequest({ ...chat, top_logprobs: 2 }), "top_logprobs"],
+    [
+      () => chatRequest({ ...chat, ...more, top_logprobs: 21 }),
+      "top_logprobs",
+    ],
+  ];
+  for (const [read, field] of refused) assert.throws(read, { field });
 });

@@ -3,7 +3,9 @@
  * the sources in Deno, with the bundle in Node and Bun.
  */
 import assert from "node:assert/strict";
+import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
+import { withCertificate } from "./certificate.mjs";
 
 /** A server that listens, while something is done. */
 async function listening(listen, handler, run) {
@@ -308,5 +310,48 @@ export const CHECKS = {
     await until("the request came", () => begun);
     await listener.close(10);
     assert.equal(await asked, 503);
+  },
+
+  async "certificate and key make it HTTPS"(listen) {
+    await withCertificate(async ({ ca, cert, key }) => {
+      const seen = [];
+      const listener = await listen({
+        async fetch(request) {
+          seen.push(request.url, await request.text());
+          return new Response("secret", { headers: { "x-mine": "yes" } });
+        },
+      }, { hostname: "127.0.0.1", port: 0, tls: { cert, key } });
+      const { url, port } = listener;
+      assert.equal(url, `https://127.0.0.1:${port}/`);
+      const ask = (options) =>
+        new Promise((resolve, reject) => {
+          const request = httpsRequest(`${url}a?b=1`, {
+            method: "POST",
+            agent: false,
+            ...options,
+          }, (response) => {
+            let text = "";
+            response.on("data", (bytes) => text += bytes);
+            response.on("end", () => resolve({ response, text }));
+          });
+          request.on("error", reject);
+          request.end("told");
+        });
+      const { response, text } = await ask({ ca });
+      assert.deepEqual(
+        [response.statusCode, response.headers["x-mine"], text],
+        [200, "yes", "secret"],
+      );
+      assert.deepEqual(seen, [`${url}a?b=1`, "told"]);
+      // Nobody knows who has signed it.
+      await assert.rejects(ask({}));
+      // What is not encrypted is not answered.
+      assert.doesNotMatch(
+        await rawly(port, "GET / HTTP/1.1\r\nhost: a\r\n\r\n"),
+        /secret/,
+      );
+      assert.equal(seen.length, 2);
+      await listener.close(1000);
+    });
   },
 };
