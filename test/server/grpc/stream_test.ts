@@ -194,10 +194,14 @@ Deno.test("a client that leaves ends all of its call's requests", async () => {
 Deno.test("more requests than may be under way at once are taken as there is room", async () => {
   let underWay = 0;
   let most = 0;
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => open = resolve);
   const admission = {
     async admit() {
       most = Math.max(most, ++underWay);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      // Nobody goes on before there are as many as there may be, and more have had time to come.
+      if (underWay === 64) setTimeout(open, 50);
+      await opened;
       return () => void underWay--;
     },
   };
