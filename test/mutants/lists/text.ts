@@ -163,8 +163,8 @@ export const MUTANTS: MutantList = [
   {
     id: "text.eos-said",
     file: GENERATION,
-    from: "!eosIds.includes(id)",
-    to: "true",
+    from: "eosIds.includes(id)",
+    to: "false",
     tests: ANSWER_TESTS,
     why: "a token that ends answers is no text",
   },
