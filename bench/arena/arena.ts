@@ -14,6 +14,7 @@ import { POLICIES } from "../../src/policy/registry.ts";
 import { renderLegend, renderTable } from "../../src/report/table.ts";
 import { ARRIVALS } from "./arrivals.ts";
 import { DEVICES } from "./devices.ts";
+import { arenaMarkdown } from "./markdown.ts";
 import { measuredTimes } from "./measured.ts";
 import type { Cell, Order } from "./messages.ts";
 import { arenaPages, logFile, logText } from "./page.ts";
@@ -122,8 +123,9 @@ const pages = await arenaPages({ cells, requests, runs, seed, seconds });
 for (const [name, page] of Object.entries(pages)) {
   writeText(`${out}/${name}`, page);
 }
+writeText(`${out}/arena.md`, arenaMarkdown(cells));
 writeText(`${out}/arena.json`, JSON.stringify(cells));
-progress(`report: ${out}/arena.html, ${out}/arena.json`);
+progress(`report: ${out}/arena.html, ${out}/arena.md, ${out}/arena.json`);
 if (json) {
   print(JSON.stringify({ requests, runs, seed, seconds, cells, problems }));
 } else if (cells.length > 0) {

@@ -43,7 +43,26 @@ export function standing({ entries, target, aloneNs }: Cell): Place[] {
 }
 
 /** The policy whose place the heat map is about, if it took part. */
-const OURS = "auto";
+export const OURS = "auto";
+
+/** Ours beside the best of all others. */
+export interface Lead {
+  /** In goodput or, without a target, in the inverse of the mean latency: above 1 we are ahead. */
+  readonly factor: number;
+  readonly rival: string;
+}
+
+/** @returns undefined where we or all others did not take part, or nobody is in time */
+export function lead(cell: Cell): Lead | undefined {
+  const places = standing(cell);
+  const ours = places.find(({ policy }) => policy === OURS);
+  const rival = places.find(({ policy }) => policy !== OURS);
+  if (ours === undefined || rival === undefined) return undefined;
+  const factor = cell.target === "none"
+    ? rival.figure / ours.figure
+    : ours.figure / rival.figure;
+  return Number.isNaN(factor) ? undefined : { factor, rival: rival.policy };
+}
 
 /** Of whom a cell tells: the best, and ours, or else the second. */
 export function told(cell: Cell): Place[] {

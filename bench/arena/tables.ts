@@ -5,7 +5,7 @@ import { scenarioName, TARGETS } from "./scenario.ts";
 import { standing } from "./standing.ts";
 
 /** Within 5 % of the best counts as good as the best. */
-const NEAR = 0.05;
+export const NEAR = 0.05;
 
 /** By policy, over all cells: how often first, how often near, and how far behind at worst. */
 export function overallTable(cells: readonly Cell[]): Table {

@@ -10,10 +10,11 @@ import { policyFiles, sourcesWithoutPolicies } from "../../bench/arena/code.ts";
 import { DECISIONS, firstDecisions } from "../../bench/arena/decisions.ts";
 import { frameArrivals } from "../../bench/arena/frames.ts";
 import { Ground } from "../../bench/arena/match.ts";
+import { arenaMarkdown } from "../../bench/arena/markdown.ts";
 import type { Cell } from "../../bench/arena/messages.ts";
 import { arenaPages, logFile, logText } from "../../bench/arena/page.ts";
 import { spread } from "../../bench/arena/scenario.ts";
-import { standing } from "../../bench/arena/standing.ts";
+import { lead, standing } from "../../bench/arena/standing.ts";
 import { streamGroups } from "../../bench/arena/streams.ts";
 import { Prng } from "../../src/base/prng.ts";
 import type { Launch } from "../../src/policy/launch.ts";
@@ -75,6 +76,30 @@ Deno.test("with a target the share in time decides, without one the mean latency
   assert.equal(slower.ratio, 5 / 3);
   // Two runs that differ by 2: Student's t of one degree of freedom.
   assert(Math.abs(slower.spread - 12.71) < 0.01);
+});
+
+Deno.test("a cell is told as ours beside the best other", () => {
+  const ours = (target: Cell["target"], meanMs: number, inTime: number) => ({
+    ...cell(target),
+    entries: [
+      ...cell(target).entries,
+      { policy: "auto", setting: {}, scores: [score(meanMs, inTime)] },
+    ],
+  });
+  assert.equal(lead(cell("none")), undefined);
+  assert.deepEqual(lead(ours("normal", 3, 0.4)), {
+    factor: 0.5,
+    rival: "late",
+  });
+  assert.deepEqual(lead(ours("none", 2, 0)), { factor: 1.5, rival: "graph" });
+  const text = arenaMarkdown([
+    ours("none", 2, 0),
+    ours("none", 3.1, 0),
+    ours("normal", 3, 0.4),
+  ]);
+  assert.match(text, /\| All +\| 3 \| 2 \| 1 \| 0\.97 \| 0\.50 \|/);
+  assert.match(text, /\| lstm \| normal \| P 0\.50 late \|/);
+  assert.match(text, /\| P 1\.50 graph<br>P 0\.97 graph \|/);
 });
 
 Deno.test("the heat map leads to every cell", async () => {
