@@ -184,7 +184,7 @@ Deno.test("a target that no request alone can keep is refused", async () => {
   );
 });
 
-Deno.test("what was not measured is refused: cells, rows, tokens", async () => {
+Deno.test("what was not measured is refused: cells, rows, tokens", () => {
   const [cell] = model.cells;
   const cost = new ProfiledCost({
     tablesNs: { [cell.name]: [[2, 100], [8, 700]] },
