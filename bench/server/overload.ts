@@ -139,7 +139,10 @@ class Server {
     );
     this.#child = spawn(
       process.execPath,
-      ["run", "-A", script, JSON.stringify(settings)],
+      [
+        ...["run", "-A", "--v8-flags=--expose-gc", script],
+        JSON.stringify(settings),
+      ],
       { stdio: ["pipe", "pipe", "inherit"] },
     );
     this.#lines = createInterface({ input: this.#child.stdout })
@@ -160,6 +163,12 @@ class Server {
       await this.line(),
       (_name, value) => value === null ? NaN : value,
     );
+  }
+
+  /** Bytes of the heap that a full collection leaves. */
+  async liveBytes(): Promise<number> {
+    this.#child.stdin.write("live\n");
+    return JSON.parse(await this.line()) ?? NaN;
   }
 
   async end(): Promise<void> {
@@ -337,14 +346,19 @@ async function findPeak(): Promise<Peak> {
 /** Memory over the run: figures at every look. */
 const looks: OverloadFigures[] = [];
 
+/** What a collection leaves of the heap, before the run and when all of it is answered. */
+const liveBytes: number[] = [];
+
 async function overload(peak: Peak): Promise<void> {
   const { server, origin } = await started("in time");
   await offer(origin, peak.goodputPerS, 1);
+  liveBytes.push(await server.liveBytes());
   await server.figures();
   const { stop, looked } = lookEvery(LOOK_S, server);
   const result = await offer(origin, OVERLOAD * peak.goodputPerS, seconds);
   stop();
   looks.push(...await looked, await server.figures());
+  liveBytes.push(await server.liveBytes());
   const worst = (of: (figures: OverloadFigures) => number) =>
     Math.max(...looks.map(of).filter((value) => !Number.isNaN(value)));
   note("10 peaks", result, {
@@ -421,7 +435,7 @@ const table = (titles: readonly string[], rows: { text: string }[][]) =>
     })),
     rows,
   }, { color: stdoutColor() });
-if (json) print(JSON.stringify({ findings, looks }));
+if (json) print(JSON.stringify({ findings, looks, liveBytes }));
 else {
   print(table(titles, rows));
   print(table(
@@ -434,4 +448,8 @@ else {
       ].map((text) => ({ text }))
     ),
   ));
+  const mib = liveBytes.map((bytes) => (bytes / 2 ** 20).toFixed(1));
+  if (mib.length > 0) {
+    print(`heap after a collection, before and after: ${mib.join(", ")} MiB`);
+  }
 }

@@ -1,6 +1,7 @@
 /**
  * The server of `bench:overload`, in a process of its own: an encoder of texts, with admission by cost or without.
- * Says where it listens on its first line; answers each line that it is sent with figures since the last one.
+ * Says where it listens on its first line; answers each line "figures" with those since the last one, and "live" with
+ * what a full collection leaves of the heap.
  */
 import { readFileSync } from "node:fs";
 import process from "node:process";
@@ -44,6 +45,14 @@ export interface OverloadFigures {
   readonly rssBytes: number;
   /** The least that was seen: what collections left. */
   readonly heapBytes: number;
+}
+
+/** Bytes of the heap that are held; NaN without `--expose-gc`. */
+function liveBytes(): number {
+  const { gc } = globalThis as { gc?: () => void };
+  if (gc === undefined) return NaN;
+  gc();
+  return process.memoryUsage().heapUsed;
 }
 
 /** Between two looks at memory. */
@@ -133,7 +142,11 @@ if (import.meta.main) {
     },
   }, { port: 0 });
   console.log(listener.url);
-  for await (const _line of createInterface({ input: process.stdin })) {
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line === "live") {
+      console.log(JSON.stringify(liveBytes()));
+      continue;
+    }
     console.log(JSON.stringify(watch.end()));
     watch = new Watch();
   }

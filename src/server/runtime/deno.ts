@@ -1,4 +1,5 @@
 /** Deno's server. */
+import { Cuts } from "./cuts.ts";
 import { type DenoSockets, openDenoSocket } from "./deno_socket.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
@@ -38,7 +39,8 @@ export const listenInDeno = deno?.serve && (
     const { hostname, port, tls } = address;
     let cut = () => {};
     const isCut = new Promise<void>((resolve) => cut = resolve);
-    const tooLong = isCut.then(() => new Response(null, { status: 503 }));
+    const cuts = new Cuts<Response>();
+    void isCut.then(() => cuts.end(() => new Response(null, { status: 503 })));
     const listening = deno.serve({
       hostname,
       port,
@@ -53,7 +55,7 @@ export const listenInDeno = deno?.serve && (
           return openDenoSocket(deno, request, handlers, protocol);
         },
       });
-      const response = await Promise.race([answer, tooLong]);
+      const response = await cuts.orCut(answer);
       if (isSocket) return response;
       if (STILL_SENDING.includes(response.status)) {
         // Whoever still sends has been told enough.
