@@ -126,6 +126,7 @@ export class BenchRun {
         seed,
       }),
       observer: recorder,
+      isRemote: true,
     });
     const name = `${model.name}-${policy}-${loadName}`;
     const file = `${name.replace(/[^\w.-]+/g, "_")}.trace.json`;
@@ -171,6 +172,8 @@ export class BenchRun {
         requests,
         seed: this.settings.seed,
       }),
+      // As a serving engine tells its policy.
+      isRemote: true,
     });
   }
 

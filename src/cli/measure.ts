@@ -17,17 +17,20 @@ export interface MeasureOptions {
   executor: TensorExecutor;
   arrivals: readonly Arrival[];
   observer?: Observer;
+  /** What views say of workers (EngineView.isRemote); default false, as papers' workers are idle when they ask. */
+  isRemote?: boolean;
 }
 
 /** One run of one policy over one workload on the wall clock. */
 export async function measure(options: MeasureOptions): Promise<Metrics> {
-  const { model, policy, executor, arrivals, observer } = options;
+  const { model, policy, executor, arrivals, observer, isRemote } = options;
   const collector = new Collector();
   const engine = new EngineCore({
     models: [model],
     policy,
     executor,
     observer: observer ? tee(collector, observer) : collector,
+    ...(isRemote !== undefined && { isRemote }),
   });
   await replay(engine, executor, submissions(model, arrivals));
   return summarize(collector, { workers: executor.workers });
