@@ -9,14 +9,11 @@
  * - nothing: as many requests to a server that refuses all of them without a look, beside a thread that computes: what
  *   runtime, machine and generator take of a refusal.
  *
- * Server and generator share the machine, each in a process of its own. A refusal's time is told twice: from when it was
- * sent, by the generator, and from when the server's handler was called, by the server.
+ * Server and generator share the machine, each in a process of its own. A refusal's time is told as a whole, from when it
+ * was sent, and in its parts: until the server's handler is called, in it, and until the generator has heard of it. What
+ * the generator's own event loop adds to the first and the last is in the columns beside them.
  */
-import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import process from "node:process";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { Prng } from "../../src/base/prng.ts";
 import { NS_PER_MS } from "../../src/base/units.ts";
 import {
@@ -37,7 +34,12 @@ import type { WireRequest } from "../../src/load/wire.ts";
 import { summarizeLoad } from "../../src/load/summarize.ts";
 import { renderTable } from "../../src/report/table.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
+import { LogHistogram } from "../soak/histogram.ts";
+import { watchLoop } from "../soak/loop_delay.ts";
 import type { OverloadFigures, OverloadSettings } from "./overload_server.ts";
+import { OverloadedServer } from "./overloaded_server.ts";
+import { readyMs } from "./ready_ms.ts";
+import { numberedWire, refusalParts, TimesByNumber } from "./refusal_parts.ts";
 
 const PARTS = ["peak", "overload", "waiting", "nothing"];
 
@@ -66,9 +68,6 @@ const WARM_S = 1;
 
 /** Between two looks at the server under overload. */
 const LOOK_S = 10;
-
-/** Time that a server has to end. */
-const END_MS = 5000;
 
 /** Of the parts that are there to compare with. */
 const COMPARED_S = 5;
@@ -128,67 +127,20 @@ const BODIES: readonly WireRequest[] = LENGTHS.map((length) => {
   };
 });
 
-/** A server in a process of its own. */
-class Server {
-  readonly #child;
-  readonly #lines: AsyncIterator<string>;
-
-  constructor(settings: OverloadSettings) {
-    const script = fileURLToPath(
-      new URL("overload_server.ts", import.meta.url),
-    );
-    this.#child = spawn(
-      process.execPath,
-      [
-        ...["run", "-A", "--v8-flags=--expose-gc", script],
-        JSON.stringify(settings),
-      ],
-      { stdio: ["pipe", "pipe", "inherit"] },
-    );
-    this.#lines = createInterface({ input: this.#child.stdout })
-      [Symbol.asyncIterator]();
-  }
-
-  async line(): Promise<string> {
-    const { value, done } = await this.#lines.next();
-    if (done) throw new Error("the server ended");
-    return value;
-  }
-
-  /** Since the last call. */
-  async figures(): Promise<OverloadFigures> {
-    this.#child.stdin.write("figures\n");
-    // What there is none of is null in JSON.
-    return JSON.parse(
-      await this.line(),
-      (_name, value) => value === null ? NaN : value,
-    );
-  }
-
-  /** Bytes of the heap that a full collection leaves. */
-  async liveBytes(): Promise<number> {
-    this.#child.stdin.write("live\n");
-    return JSON.parse(await this.line()) ?? NaN;
-  }
-
-  async end(): Promise<void> {
-    const ended = new Promise((resolve) => this.#child.on("exit", resolve));
-    this.#child.stdin.end();
-    const late = setTimeout(() => this.#child.kill("SIGKILL"), END_MS);
-    await ended;
-    clearTimeout(late);
-  }
-}
-
 async function offer(
   origin: URL,
   ratePerS: number,
   forS: number,
+  sent: TimesByNumber = new TimesByNumber(),
 ): Promise<Offered> {
-  const wire = httpWire({
+  const http = httpWire({
     ...{ origin, clock },
     ...{ connections: CONNECTIONS, keepAlive: true },
   });
+  const wire = numberedWire(http, sent, wallNs);
+  const own = new LogHistogram();
+  const stopWatching = watchLoop(own);
+  const [beforeMs, startMs] = [readyMs(), performance.now()];
   const prng = new Prng(seed).fork(`${ratePerS}`);
   const plan = loadPlan({
     arrivals: poisson({ ratePerS }),
@@ -199,6 +151,8 @@ async function offer(
     ...{ wire, clock, connections: CONNECTIONS },
     timeoutNs: 20 * slo * NS_PER_MS,
   });
+  const readyShare = (readyMs() - beforeMs) / (performance.now() - startMs);
+  stopWatching();
   wire.close();
   const result = summarizeLoad(plan, ledger, {
     target: { sloNs: slo * NS_PER_MS, share: 0.9 },
@@ -212,11 +166,19 @@ async function offer(
       dueNs[i] >= plan.warmUpNs && endNs[i] - dueNs[i] <= slo * NS_PER_MS;
     if (isInTime) tokens += LENGTHS[choice];
   });
-  return { ...result, tokensPerS: tokens / forS };
+  const tokensPerS = tokens / forS;
+  const ownDelayP99Ms = own.percentile(0.99);
+  return { ...result, tokensPerS, ownDelayP99Ms, ownReadyShare: readyShare };
 }
 
-/** With the tokens of what was done in time: where not all can be, short requests are more easily in time. */
-type Offered = LoadResult & { readonly tokensPerS: number };
+interface Offered extends LoadResult {
+  /** Of what was done in time: where not all can be, short requests are more easily in time. */
+  readonly tokensPerS: number;
+  /** Of the generator's event loop. */
+  readonly ownDelayP99Ms: number;
+  /** Time that the generator was ready to run and did not. */
+  readonly ownReadyShare: number;
+}
 
 /** Requests a second when there are always some under way. */
 async function closedLoop(origin: URL): Promise<number> {
@@ -269,6 +231,7 @@ function note(
   peak?: Peak,
 ): void {
   const { goodputPerS, tokensPerS, ends, late, refusal, lag } = result;
+  const { ownDelayP99Ms, ownReadyShare } = result;
   const ms = (value: number) => Number.isNaN(value) ? "-" : value.toFixed(1);
   const p99 =
     result.quantilesNs[Math.round(0.99 * result.quantilesNs.length) - 1];
@@ -287,8 +250,10 @@ function note(
     ...[figures.refusedP50Ms, figures.refusedP99Ms, figures.refusedMaxMs].map(
       ms,
     ),
-    ...[figures.delayP99Ms, lag.p99Ns / NS_PER_MS].map(ms),
-    `${(100 * figures.readyShare).toFixed(0)} %`,
+    ...[figures.delayP99Ms, ownDelayP99Ms].map(ms),
+    ...[figures.readyShare, ownReadyShare].map((share) =>
+      `${(100 * share).toFixed(0)} %`
+    ),
     `${(figures.rssBytes / 2 ** 20).toFixed(0)}`,
   ].map((text) => ({ text })));
   findings.push({
@@ -302,6 +267,8 @@ function note(
       ends,
       late,
       lag,
+      ownDelayP99Ms,
+      ownReadyShare,
     },
   });
 }
@@ -313,8 +280,8 @@ const settings: OverloadSettings = {
 /** Starts a server that lets in who is to be. */
 async function started(
   admits: OverloadSettings["admits"],
-): Promise<{ server: Server; origin: URL }> {
-  const server = new Server({ ...settings, admits });
+): Promise<{ server: OverloadedServer; origin: URL }> {
+  const server = new OverloadedServer({ ...settings, admits });
   return { server, origin: new URL(await server.line()) };
 }
 
@@ -349,13 +316,33 @@ const looks: OverloadFigures[] = [];
 /** What a collection leaves of the heap, before the run and when all of it is answered. */
 const liveBytes: number[] = [];
 
+/** Of refusals: a row for each part. */
+const partRows: string[][] = [];
+
+async function noteParts(
+  what: string,
+  server: OverloadedServer,
+  sent: TimesByNumber,
+): Promise<void> {
+  const parts = refusalParts(sent, await server.refusals());
+  for (const [part, times] of Object.entries(parts)) {
+    partRows.push([
+      `${what}: ${part}`,
+      ...[0.5, 0.9, 0.99].map((share) => times.percentile(share).toFixed(2)),
+      times.max.toFixed(1),
+    ]);
+  }
+}
+
 async function overload(peak: Peak): Promise<void> {
   const { server, origin } = await started("in time");
   await offer(origin, peak.goodputPerS, 1);
   liveBytes.push(await server.liveBytes());
   await server.figures();
   const { stop, looked } = lookEvery(LOOK_S, server);
-  const result = await offer(origin, OVERLOAD * peak.goodputPerS, seconds);
+  const sent = new TimesByNumber();
+  const ratePerS = OVERLOAD * peak.goodputPerS;
+  const result = await offer(origin, ratePerS, seconds, sent);
   stop();
   looks.push(...await looked, await server.figures());
   liveBytes.push(await server.liveBytes());
@@ -368,13 +355,14 @@ async function overload(peak: Peak): Promise<void> {
     delayP99Ms: worst(({ delayP99Ms }) => delayP99Ms),
     delayMaxMs: worst(({ delayMaxMs }) => delayMaxMs),
   }, peak);
+  await noteParts("10 peaks", server, sent);
   await server.end();
 }
 
 /** Asks for figures while something else happens. */
 function lookEvery(
   everyS: number,
-  server: Server,
+  server: OverloadedServer,
 ): { stop: () => void; looked: Promise<OverloadFigures[]> } {
   const over = new AbortController();
   const looked = (async () => {
@@ -397,8 +385,11 @@ async function compared(
   const { server, origin } = await started(admits);
   await offer(origin, peak.goodputPerS, 1);
   await server.figures();
-  const result = await offer(origin, OVERLOAD * peak.goodputPerS, COMPARED_S);
+  const sent = new TimesByNumber();
+  const ratePerS = OVERLOAD * peak.goodputPerS;
+  const result = await offer(origin, ratePerS, COMPARED_S, sent);
   note(what, result, await server.figures(), peak);
+  await noteParts(what, server, sent);
   await server.end();
 }
 
@@ -425,7 +416,7 @@ const titles = [
     "failed",
   ],
   ...["p99 ms", "refusal p50 ms", "p99 ms", "in handler p50 ms", "p99 ms"],
-  ...["max ms", "loop p99 ms", "lag p99 ms", "ready", "MiB"],
+  ...["max ms", "loop p99 ms", "client's", "ready", "client's", "MiB"],
 ];
 const table = (titles: readonly string[], rows: { text: string }[][]) =>
   renderTable({
@@ -435,9 +426,13 @@ const table = (titles: readonly string[], rows: { text: string }[][]) =>
     })),
     rows,
   }, { color: stdoutColor() });
-if (json) print(JSON.stringify({ findings, looks, liveBytes }));
+if (json) print(JSON.stringify({ findings, looks, liveBytes, partRows }));
 else {
   print(table(titles, rows));
+  print(table(
+    ["refusals, from sending", "p50 ms", "p90 ms", "p99 ms", "max ms"],
+    partRows.map((row) => row.map((text) => ({ text }))),
+  ));
   print(table(
     ["after s", "resident MiB", "heap MiB", "loop p99 ms", "loop max ms"],
     looks.map(({ rssBytes, heapBytes, delayP99Ms, delayMaxMs }, i) =>

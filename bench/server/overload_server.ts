@@ -1,12 +1,11 @@
 /**
  * The server of `bench:overload`, in a process of its own: an encoder of texts, with admission by cost or without.
- * Says where it listens on its first line; answers each line "figures" with those since the last one, and "live" with
- * what a full collection leaves of the heap.
+ * Says where it listens on its first line; answers each line "figures" with those since the last one, "live" with what
+ * a full collection leaves of the heap, and "refusals" with when each was asked for and given.
  */
-import { readFileSync } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline";
-import { NS_PER_MS } from "../../src/base/units.ts";
+import { absoluteMs } from "../../src/engine/wall/clock.ts";
 import { bert, cellular } from "../../src/mod.ts";
 import {
   CostAdmission,
@@ -19,6 +18,8 @@ import {
 } from "../../src/server.ts";
 import { LogHistogram } from "../soak/histogram.ts";
 import { watchLoop } from "../soak/loop_delay.ts";
+import { readyMs } from "./ready_ms.ts";
+import { TimesByNumber } from "./refusal_parts.ts";
 
 /** What it is started with. */
 export interface OverloadSettings {
@@ -76,8 +77,8 @@ class Watch {
     );
   }, LOOK_MS);
 
-  answered(status: number, tookMs: number): void {
-    if (status === 503) this.#refused.add(tookMs);
+  refused(tookMs: number): void {
+    this.#refused.add(tookMs);
   }
 
   end(): OverloadFigures {
@@ -97,16 +98,6 @@ class Watch {
   }
 }
 
-/** Milliseconds that the main thread was kept waiting for a core, as Linux counts them; NaN elsewhere. */
-function readyMs(): number {
-  try {
-    const told = readFileSync(`/proc/${process.pid}/schedstat`, "utf8");
-    return Number(told.split(" ")[1]) / NS_PER_MS;
-  } catch {
-    return NaN;
-  }
-}
-
 async function hostOf(
   { sloMs, admits, layers, hidden, workers }: OverloadSettings,
   observers: readonly HostObserver[],
@@ -115,7 +106,8 @@ async function hostOf(
   return await EngineHost.create({
     models: [servedTokens(model, { name: "encoder" })],
     policy: () => cellular({ batchSizeMax: 32 }),
-    engine: { workers, queueMax: 1_000_000 },
+    // As `shoal serve` has it.
+    engine: { workers, queueMax: 1_000_000, niceness: 10 },
     observers,
     ...(admits === "in time" && {
       admission: new CostAdmission({ sloMs, workers, runningMax: 64 }),
@@ -131,24 +123,31 @@ if (import.meta.main) {
   const refusesAll = settings.admits === "nobody";
   if (refusesAll) new Worker(SPINS, { type: "module" });
   let watch = new Watch();
+  const refusals = new TimesByNumber();
   const listener = await listen({
     async fetch(request, connection) {
-      const startMs = performance.now();
+      const calledMs = absoluteMs();
       const response = refusesAll
         ? new Response(null, { status: 503 })
         : await server.fetch(request, connection);
-      watch.answered(response.status, performance.now() - startMs);
+      if (response.status === 503) {
+        const answeredMs = absoluteMs();
+        watch.refused(answeredMs - calledMs);
+        const number = Number(request.headers.get("x-request-id") ?? NaN);
+        if (number >= 0) refusals.note(number, calledMs, answeredMs);
+      }
       return response;
     },
   }, { port: 0 });
   console.log(listener.url);
   for await (const line of createInterface({ input: process.stdin })) {
-    if (line === "live") {
-      console.log(JSON.stringify(liveBytes()));
-      continue;
+    if (line === "live") console.log(JSON.stringify(liveBytes()));
+    else if (line === "refusals") {
+      console.log(JSON.stringify([...refusals.entries()]));
+    } else {
+      console.log(JSON.stringify(watch.end()));
+      watch = new Watch();
     }
-    console.log(JSON.stringify(watch.end()));
-    watch = new Watch();
   }
   watch.end();
   // A thread that never has a turn of its event loop cannot be ended in Deno.

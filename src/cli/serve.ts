@@ -160,7 +160,8 @@ function hostOf(
   observers: readonly HostObserver[],
   keys: KeyRing | undefined,
 ) {
-  const { workers, threads_per_worker, slot_bytes, slo_ms } = settings;
+  const { workers, threads_per_worker, slot_bytes, slo_ms, worker_niceness } =
+    settings;
   const policy = policyOf(settings);
   const admission = new CostAdmission({
     ...(slo_ms !== undefined && { sloMs: slo_ms }),
@@ -175,6 +176,7 @@ function hostOf(
       workers,
       threadsPerWorker: threads_per_worker,
       slotBytes: slot_bytes,
+      niceness: worker_niceness,
     },
     admission: keys ? new KeyedAdmission(keys, admission) : admission,
     observers,

@@ -292,6 +292,7 @@ Deno.test("options of an engine are checked before anything is started", async (
     [{ slotBytes: NaN }, /"slotBytes" is an integer from 1 to \d+, got NaN/],
     [{ taskBytes: 0.5 }, /"taskBytes" is an integer from 1 to \d+, got 0.5/],
     [{ spinMs: "1" }, /"spinMs" is at least 0, got "1"/],
+    [{ niceness: -1 }, /"niceness" is an integer from 0 to 19, got -1/],
     [{ patienceMs: 0 }, /"patienceMs" is positive, got 0/],
     [{ warmUp: 1 }, /"warmUp" is a boolean, got 1/],
     [{ build: "shoal" }, /"build" is one of shoal.shared, .*, got "shoal"/],

@@ -36,6 +36,9 @@ export const SERVER_SETTINGS = z.strictObject({
   workers: z.int().min(0).max(1024).default(Math.max(1, parallelism() - 1))
     .describe("Default: one less than there are cores"),
   threads_per_worker: z.int().min(1).max(256).default(1),
+  worker_niceness: z.int().min(0).max(19).default(10).describe(
+    "Nice value of worker threads, so that the event loop goes first; Linux only, in Deno with --allow-sys=setPriority",
+  ),
   slot_bytes: z.int().min(2 ** 16).max(2 ** 31).default(2 ** 28).describe(
     "Room for requests in flight",
   ),

@@ -55,6 +55,12 @@ export interface ExecutionOptions {
    * cores, looking takes time from those that compute.
    */
   spinMs?: number;
+  /**
+   * Nice value of the worker threads, 0 to 19; default 0. The larger, the sooner the event loop's thread has a core when
+   * there are more threads than cores: for servers. On Linux only, and in Deno with `--allow-sys=setPriority`; nothing
+   * changes elsewhere.
+   */
+  niceness?: number;
   /** How to ask the runtime for its features; another one stands in for it in tests. */
   engine?: EngineProbe;
   /** How long a thread may take to start, or to end after its task; default 30,000. */
@@ -108,6 +114,7 @@ export const SERVED_CHECKS: Checks<ExecutionOptions> = {
   taskBytes: roomBytes,
   build: oneOf(SHARED_BUILDS),
   spinMs: nonNegative,
+  niceness: integer(0, 19),
   engine: anything,
   patienceMs: positive,
 };

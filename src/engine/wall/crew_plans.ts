@@ -44,7 +44,7 @@ export function planCrews(
   kernels: BufferSource,
 ): { store: TensorStore; plans: CrewPlan[] } {
   const { models, workers = 1, threadsPerWorker = 1, slotBytes } = options;
-  const { taskBytes = TASK_BYTES, spinMs = SPIN_MS } = options;
+  const { taskBytes = TASK_BYTES, spinMs = SPIN_MS, niceness = 0 } = options;
   const ways = teamWays(options.team);
   const variants = variantsFor(models);
   const scratch = probeScratch(kernels, { shared: true, variants });
@@ -65,7 +65,7 @@ export function planCrews(
       address: control + layout.scratch + thread * scratch.bytes,
       variants: scratch.variants,
     });
-    return crewPlan(
+    const plan = crewPlan(
       {
         memory: store.memory,
         kernels,
@@ -81,6 +81,8 @@ export function planCrews(
       control + layout.arenaEnd,
       scratchOf,
     );
+    const starts = plan.starts.map((start) => ({ ...start, niceness }));
+    return { ...plan, starts };
   });
   return { store, plans };
 }

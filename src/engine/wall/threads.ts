@@ -4,7 +4,12 @@ import { spawnWorker, type WorkerHandle } from "./runtime.ts";
 import type { WorkerStart } from "./worker_loop.ts";
 
 /** First message to a thread: what it is going to be. */
-export type ThreadStart =
+export type ThreadStart = ThreadRole & {
+  /** Its nice value; absent: that of whoever starts it. */
+  readonly niceness?: number;
+};
+
+type ThreadRole =
   | { readonly role: "worker"; readonly worker: WorkerStart }
   | { readonly role: "helper"; readonly helper: HelperStart };
 

@@ -1,6 +1,7 @@
 /** Entry point of a thread in every runtime: waits for its start message, then for work. */
 import { runHelper } from "../../kernels/team/helper.ts";
 import { needsPlain } from "../tensors/plain_calls.ts";
+import { beNice } from "./niceness.ts";
 import { parentChannel } from "./runtime.ts";
 import type { ThreadStart } from "./threads.ts";
 import { runWorker, type WorkerStart } from "./worker_loop.ts";
@@ -26,6 +27,7 @@ void parentChannel().then((channel) => {
   };
   channel.onMessage((message) => {
     const start = message as ThreadStart;
+    beNice(start.niceness ?? 0);
     if (start.role === "worker" && needsPlain(start.worker.programs)) {
       return runWithPlain(start.worker, isOver);
     }

@@ -9,6 +9,7 @@
  * one. Deviation: levels share one bound there is on waiting work, where Triton has a limit for each; a request that
  * would be refused takes the place of the newest ones of lower levels, so that these cannot shut out higher ones.
  */
+import { withoutStack } from "../../base/without_stack.ts";
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
 import { DeadlineError } from "../../engine/core/errors.ts";
 import type { Model } from "../../graph/model.ts";
@@ -203,10 +204,12 @@ export class CostAdmission implements Admission {
     const lateNs = this.#time.nowNs() + estimate.promisedNs(size, aheadNs) -
       dueNs;
     if (lateNs <= 0) return;
-    throw new OverloadedError(
-      "What waits already would make this too late",
-      retryMs(lateNs),
-      "late",
+    throw withoutStack(() =>
+      new OverloadedError(
+        "What waits already would make this too late",
+        retryMs(lateNs),
+        "late",
+      )
     );
   }
 
@@ -338,10 +341,8 @@ export class CostAdmission implements Admission {
 }
 
 function full(retryAfterMs: number): OverloadedError {
-  return new OverloadedError(
-    "As much waits as may wait",
-    retryAfterMs,
-    "full",
+  return withoutStack(() =>
+    new OverloadedError("As much waits as may wait", retryAfterMs, "full")
   );
 }
 

@@ -1,4 +1,5 @@
 /** The one place where errors become statuses. */
+import { withoutStack } from "../../base/without_stack.ts";
 import {
   CellError,
   ClosedError,
@@ -42,10 +43,12 @@ export function httpErrorOf(
   // The row was alone to blame: those beside it in its batches did not notice.
   if (error instanceof CellError) return as(422);
   if (error instanceof OverloadedError) {
-    return as(
-      // A key's share is its holder's business, in every protocol.
-      error.reason === "key" ? 429 : overloadedStatus,
-      retryAfter(error.retryAfterMs),
+    return withoutStack(() =>
+      as(
+        // A key's share is its holder's business, in every protocol.
+        error.reason === "key" ? 429 : overloadedStatus,
+        retryAfter(error.retryAfterMs),
+      )
     );
   }
   if (error instanceof QueueFullError) {

@@ -6,6 +6,8 @@
 /** Names and values; few of each, since every combination is a series. */
 export type Labels = Readonly<Record<string, string>>;
 
+const NO_LABELS: Labels = {};
+
 /** What Prometheus is told it is. */
 export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -26,6 +28,8 @@ export function exposition(families: readonly Family[]): string {
 abstract class LabelledFamily<Series> implements Family {
   /** By the labels, as they are written. */
   readonly #series = new Map<string, { labels: Labels; series: Series }>();
+  /** Of labels that were seen before, which need not be written again to be found. */
+  readonly #seen = new WeakMap<Labels, Series>();
 
   constructor(
     readonly name: string,
@@ -41,13 +45,16 @@ abstract class LabelledFamily<Series> implements Family {
   ): void;
 
   /** The series of these labels, from now on there. */
-  with(labels: Labels = {}): Series {
+  with(labels: Labels = NO_LABELS): Series {
+    const seen = this.#seen.get(labels);
+    if (seen !== undefined) return seen;
     const key = written(labels);
     let found = this.#series.get(key);
     if (found === undefined) {
       found = { labels, series: this.made() };
       this.#series.set(key, found);
     }
+    this.#seen.set(labels, found.series);
     return found.series;
   }
 

@@ -84,6 +84,8 @@ export class ServerMetrics implements HostObserver {
     ...[this.#served, this.#refused, this.#failed],
   ];
   readonly #labels = new WeakMap<Model, Labels>();
+  /** Labels with each reason that there was. */
+  readonly #reasons = new WeakMap<Labels, Map<string, Labels>>();
   /** When a request was given to the engine. */
   readonly #startsNs = new Map<string, number>();
   #policy = "";
@@ -127,7 +129,7 @@ export class ServerMetrics implements HostObserver {
     const { outcome, error, timing, endNs } = ending;
     if (outcome !== "done") {
       const family = outcome === "refused" ? this.#refused : this.#failed;
-      family.with({ ...labels, reason: reasonOf(error) }).add(1);
+      family.with(this.#withReason(labels, reasonOf(error))).add(1);
       return;
     }
     const { arrivalNs } = request;
@@ -152,6 +154,14 @@ export class ServerMetrics implements HostObserver {
     if (done + filled > 0) {
       this.#padding.with(labels).observe(filled / (done + filled));
     }
+  }
+
+  #withReason(labels: Labels, reason: string): Labels {
+    const known = this.#reasons.get(labels) ?? new Map<string, Labels>();
+    this.#reasons.set(labels, known);
+    const found = known.get(reason) ?? { ...labels, reason };
+    known.set(reason, found);
+    return found;
   }
 
   #labelsOf({ model, name, version }: ServedModel): Labels {

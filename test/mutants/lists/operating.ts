@@ -214,6 +214,14 @@ export const MUTANTS: MutantList = [
     why: "an observer that throws changes no answer",
   },
   {
+    id: "operating.workers-not-nice",
+    file: "src/engine/wall/worker_main.ts",
+    from: "    beNice(start.niceness ?? 0);\n",
+    to: "",
+    tests: ["test/engine/niceness_test.ts"],
+    why: "workers stand back behind the event loop",
+  },
+  {
     id: "operating.port-closed-first",
     file: "src/cli/serve/ending.ts",
     from: "server.close().then(() => listener.close(graceMs))",
