@@ -15,7 +15,7 @@ import {
 } from "./job";
 import { scratch } from "./scratch";
 import { direct, FAR_BYTES, panelBytesOf, STREAM_BYTES, wholePanels } from "./sweep";
-import { tile_1x32 } from "./tiles";
+import { tile_1x16 } from "./tiles";
 import { activateRows } from "./unary";
 
 /** Panels up to this length are whole. */
@@ -29,7 +29,7 @@ const GROUP_PANELS = 16;
 const BLOCK_ROWS = 120;
 const ROW_BYTES: usize = GROUP_PANELS * 32;
 /** Streams that one row reads. */
-const STREAMS = 4;
+const STREAMS = 2;
 /** Bytes of scratch memory: sums, and the table of their rows. */
 export const PIECES_SCRATCH_BYTES: usize = BLOCK_ROWS * (ROW_BYTES + 4);
 
@@ -83,9 +83,9 @@ function sweepPieces(m: i32, first: i32, panels: i32, all: i32, w: usize, packed
   const pieceBytes = <usize>length << 5;
   let p = first;
   if (m == 1 && bytes > FAR_BYTES && scratch != 0 && first % GROUP_PANELS == 0) {
-    const quarter = panels / (GROUP_PANELS * STREAMS);
-    apart(quarter, w + <usize>first * packed, GROUP_PANELS * packed, length);
-    p += quarter * GROUP_PANELS * STREAMS;
+    const half = panels / (GROUP_PANELS * STREAMS);
+    apart(half, w + <usize>first * packed, GROUP_PANELS * packed, length);
+    p += half * GROUP_PANELS * STREAMS;
   }
   while (p < end) {
     const group = p / GROUP_PANELS * GROUP_PANELS;
@@ -114,7 +114,7 @@ function sweepPieces(m: i32, first: i32, panels: i32, all: i32, w: usize, packed
 }
 
 /**
- * One row: four groups a quarter of all apart at a time, which memory serves faster than neighbours. Columns do not come
+ * One row: two groups half of all apart at a time, which memory serves faster than neighbours. Columns do not come
  * in ascending order.
  */
 function apart(groups: i32, w: usize, groupBytes: usize, length: i32): void {
@@ -141,7 +141,7 @@ function apart(groups: i32, w: usize, groupBytes: usize, length: i32): void {
           col += group * GROUP_PANELS << 3;
           colsFar *= groups;
         }
-        tile_1x32(0, weights, far, start, startsFar, colsFar, col);
+        tile_1x16(0, weights, far, start, startsFar, colsFar, col);
         weights += <usize>length << 5;
         start += 32;
       }

@@ -9,7 +9,7 @@ import { blocked, blockedRows, GROUP_PANELS as BLOCKED_PANELS, MIN_PANELS } from
 import { allK, late, n, p0, panelStarts, starts, steps } from "./job";
 import { touch } from "./touch";
 import {
-  tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
+  tile_1x16, tile_1x32, tile_1x8, tile_2x16, tile_2x8, tile_3x8, tile_4x8, tile_5x8, tile_6x8
 } from "./tiles";
 import { activateRows } from "./unary";
 
@@ -37,8 +37,11 @@ const WIDE_PANEL_BYTES: usize = 128 << 10;
 export const STREAM_BYTES: usize = 2 << 20;
 /** Above this they may come from anywhere: tiles meet them in the order that memory likes, which costs caches nothing. */
 export const FAR_BYTES: usize = 256 << 10;
-/** The same for two rows, which in cache are faster in a wide tile: what the second-level cache does not keep. */
-const FAR_PAIR_BYTES: usize = 768 << 10;
+/**
+ * The same for two rows, and for one row in two streams instead of four, which in cache are faster in a wide tile: what
+ * the second-level cache does not keep.
+ */
+const FAR_WIDE_BYTES: usize = 768 << 10;
 /** Up to this they may lie in the third-level cache, where two rows are faster in two streams than led. */
 const NEAR_BYTES: usize = 12 << 20;
 
@@ -82,12 +85,10 @@ export function wholePanels(m: i32, panels: i32, w: usize, panelBytes: usize, by
 export function direct(
   first: i32, m: i32, panels: i32, w: usize, panelBytes: usize, start: usize, firstCol: i32, bytes: usize
 ): void {
-  if (m - first == 1 && bytes > FAR_BYTES) {
-    apart(<usize>first << 2, panels, w, panelBytes, start, firstCol);
-    return;
-  }
-  if (m - first == 2 && bytes > FAR_BYTES && bytes <= NEAR_BYTES) {
-    pairApart(<usize>first << 2, panels, w, panelBytes, start, firstCol);
+  const count = m - first;
+  if (bytes > FAR_BYTES && (count == 1 || (count == 2 && bytes <= NEAR_BYTES))) {
+    const streams = count == 1 && bytes <= FAR_WIDE_BYTES ? GROUP_PANELS : 2;
+    apart(count, <usize>first << 2, streams, panels, w, panelBytes, start, firstCol);
     return;
   }
   const streaming = bytes > STREAM_BYTES;
@@ -95,7 +96,7 @@ export function direct(
   for (let block = first; block < m; block += blockRows) {
     const rows = min(blockRows, m - block);
     const at = <usize>block << 2;
-    const lead = bytes > (rows == 2 ? FAR_PAIR_BYTES : FAR_BYTES) ? leadRows(rows) : 0;
+    const lead = bytes > (rows == 2 ? FAR_WIDE_BYTES : FAR_BYTES) ? leadRows(rows) : 0;
     const ahead = streaming && rows > 2 && lead == 0;
     const group = lead ? LEAD_PANELS : rows > 1 && panelBytes > WIDE_PANEL_BYTES ? GROUP_PANELS / 2 : GROUP_PANELS;
     let panel = w;
@@ -131,34 +132,25 @@ function leadRows(rows: i32): i32 {
 }
 
 /**
- * One row: four streams a quarter of the weights apart, which memory serves faster than
+ * One row or two: streams a half or, of one row, a quarter of the weights apart, which memory serves faster than
  * neighbours. Columns do not come in ascending order.
  */
-function apart(at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, col: i32): void {
-  const quarter = panels / GROUP_PANELS;
-  for (let p = 0; p < quarter; ++p) {
-    tile_1x32(at, w, panelBytes * quarter, start, panelStarts * quarter, quarter << 3, col);
+function apart(
+  rows: i32, at: usize, streams: i32, panels: i32, w: usize, panelBytes: usize, start: usize, col: i32
+): void {
+  const part = panels / streams;
+  const far = panelBytes * part;
+  const startsFar = panelStarts * part;
+  for (let p = 0; p < part; ++p) {
+    if (rows == 2) tile_2x16(at, w, far, start, startsFar, part << 3, col);
+    else if (streams == 2) tile_1x16(at, w, far, start, startsFar, part << 3, col);
+    else tile_1x32(at, w, far, start, startsFar, part << 3, col);
     w += panelBytes;
     start += panelStarts;
     col += 8;
   }
-  const done = quarter * (GROUP_PANELS - 1);
-  tall(
-    1, at, panels - quarter * GROUP_PANELS, w + panelBytes * done, panelBytes, start + panelStarts * done,
-    col + (done << 3)
-  );
-}
-
-/** Two rows: two streams half of the weights apart; see apart(). */
-function pairApart(at: usize, panels: i32, w: usize, panelBytes: usize, start: usize, col: i32): void {
-  const half = panels >> 1;
-  for (let p = 0; p < half; ++p) {
-    tile_2x16(at, w, panelBytes * half, start, panelStarts * half, half << 3, col);
-    w += panelBytes;
-    start += panelStarts;
-    col += 8;
-  }
-  across(2, at, panels & 1, w + panelBytes * half, panelBytes, start + panelStarts * half, col + (half << 3));
+  const done = part * (streams - 1);
+  across(rows, at, panels - part * streams, w + panelBytes * done, panelBytes, start + panelStarts * done, col + (done << 3));
 }
 
 /** Rows in the tallest tiles, what is left in one of its height or, one row or two, in wide ones. */

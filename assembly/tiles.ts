@@ -97,6 +97,67 @@ export function tile_1x32(at: usize, w: usize, stride: usize, start: usize, star
   finish(lo03, hi03, at, col);
 }
 
+export function tile_1x16(at: usize, w: usize, stride: usize, start: usize, starts: usize, outputs: i32, col: i32): void {
+  let w0 = w;
+  let w1 = w + stride;
+  start += (at >> 2) * rowStarts;
+  let lo00 = v128.load(start), hi00 = v128.load(start, 16);
+  let lo01 = v128.load(start + starts), hi01 = v128.load(start + starts, 16);
+  let b0: v128, d0: v128;
+  let b1: v128, d1: v128;
+  let x: v128, v0: v128;
+  let rows = beginRows;
+  let k = beginColumns;
+  let skip = beginBytes;
+  let left = pieceSteps;
+  for (let segment = beginSegment, todo = steps; ; ) {
+    const run = min(k, left);
+    let a0 = <usize>load<u32>(rows + at) + skip - 64;
+    const end = a0 + (<usize>run << 2);
+    const body = a0 + (<usize>(run & -4) << 2);
+    while (a0 < body) {
+      v0 = v128.load(a0, 64);
+      b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
+      b1 = v128.load(w1, 32); d1 = v128.load(w1, 48);
+      x = i8x16.shuffle(v0, v0, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1);
+      b0 = v128.load(w0, 64); d0 = v128.load(w0, 80);
+      b1 = v128.load(w1, 64); d1 = v128.load(w1, 80);
+      x = i8x16.shuffle(v0, v0, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1);
+      b0 = v128.load(w0, 96); d0 = v128.load(w0, 112);
+      b1 = v128.load(w1, 96); d1 = v128.load(w1, 112);
+      x = i8x16.shuffle(v0, v0, 8, 9, 10, 11, 8, 9, 10, 11, 8, 9, 10, 11, 8, 9, 10, 11); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1);
+      b0 = v128.load(w0, 128); d0 = v128.load(w0, 144);
+      b1 = v128.load(w1, 128); d1 = v128.load(w1, 144);
+      x = i8x16.shuffle(v0, v0, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1);
+      a0 += 16; w0 += 128; w1 += 128;
+    }
+    while (a0 < end) {
+      b0 = v128.load(w0, 32); d0 = v128.load(w0, 48);
+      b1 = v128.load(w1, 32); d1 = v128.load(w1, 48);
+      x = v128.load_splat<f32>(a0, 64); lo00 = mac(lo00, x, b0); hi00 = mac(hi00, x, d0); lo01 = mac(lo01, x, b1); hi01 = mac(hi01, x, d1);
+      a0 += 4; w0 += 32; w1 += 32;
+    }
+    todo -= run;
+    if (todo == 0) break;
+    left -= run;
+    if (left == 0) {
+      left = pieceSteps;
+      w0 += pieceGap; w1 += pieceGap;
+    }
+    k -= run;
+    skip += <usize>run << 2;
+    if (k == 0) {
+      rows = nextRows(segment);
+      k = k2;
+      skip = 0;
+      ++segment;
+    }
+  }
+  finish(lo00, hi00, at, col);
+  col += outputs;
+  finish(lo01, hi01, at, col);
+}
+
 export function tile_1x8(at: usize, w: usize, start: usize, col: i32): void {
   let w0 = w;
   start += (at >> 2) * rowStarts;

@@ -31,6 +31,7 @@ export interface Tile {
  */
 export const TILES: readonly Tile[] = [
   { rows: 1, panels: 4, unroll: 4, wide: 1, bump: false },
+  { rows: 1, panels: 2, unroll: 4, wide: 1, bump: false },
   { rows: 1, panels: 1, unroll: 4, wide: 0, bump: false },
   { rows: 2, panels: 2, unroll: 8, wide: 0, bump: true },
   { rows: 2, panels: 1, unroll: 4, wide: 2, bump: false },

@@ -167,7 +167,7 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.streams-apart",
     file: "assembly/sweep.ts",
-    from: "const done = quarter * (GROUP_PANELS - 1);",
+    from: "const done = part * (streams - 1);",
     to: "const done = 0;",
     tests: ["test/kernels/streaming_test.ts"],
     why: "one row against streaming weights ends with the panels left over",
