@@ -3,12 +3,13 @@ import { Prng } from "../../src/base/prng.ts";
 import { msToNs, NS_PER_S, nsToMs } from "../../src/base/units.ts";
 import { wallNs } from "../../src/engine/wall/clock.ts";
 import { timerClock } from "../../src/load/clock.ts";
-import { endpointOf, protocolOf } from "../../src/load/endpoints.ts";
+import { overMost } from "../../src/load/early_stopping.ts";
+import { endpointOf } from "../../src/load/endpoints.ts";
 import { httpWire } from "../../src/load/http_wire.ts";
 import { watchMachine } from "../../src/load/machine.ts";
 import { loadPlan, wireRequests } from "../../src/load/plan.ts";
 import type { LoadResult } from "../../src/load/result.ts";
-import { runLoad } from "../../src/load/run.ts";
+import { runLoad, type RunOptions } from "../../src/load/run.ts";
 import { SHARE, summarizeLoad } from "../../src/load/summarize.ts";
 import type { TextOptions } from "../../src/load/texts.ts";
 import type { Wire, WireRequest } from "../../src/load/wire.ts";
@@ -19,22 +20,34 @@ import {
 } from "../../src/workload/arrivals.ts";
 import { corpusLengths } from "../../src/workload/lengths.ts";
 import { MODEL } from "./model_files.ts";
+import { HEADER_LENGTH, oipRequests } from "./oip_requests.ts";
 
-/** What is asked of every server. */
+/** What is asked of every server: texts, and tensors of ids as bytes. */
 export const ENDPOINTS = {
   embeddings: "/v1/embeddings",
   oip: `/v2/models/${MODEL}/infer`,
 } as const;
 export type EndpointName = keyof typeof ENDPOINTS;
 
-/** One to sixteen sentences of Europarl, up to what the model takes. */
-const TEXTS: TextOptions = {
-  lengths: corpusLengths("europarl-v7.de-en"),
-  sentences: [1, 16],
-  // [CLS] and [SEP] come on top.
-  tokens: [6, 510],
-};
+/** Sentences of Europarl, up to what the model takes. @param most of a text */
+export function textsOf(most: number): TextOptions {
+  return {
+    lengths: corpusLengths("europarl-v7.de-en"),
+    sentences: [1, most],
+    // [CLS] and [SEP] come on top.
+    tokens: [6, 510],
+  };
+}
 
+/** How a client is set up. */
+export interface ClientOptions {
+  readonly connections: number;
+  readonly texts: TextOptions;
+  readonly seed: number;
+}
+
+/** Requests that are told apart. */
+const REQUESTS = 2048;
 /** Requests that are sent at once are asked for at this rate. */
 const AT_ONCE_PER_S = 100_000;
 const TIMEOUT_MS = 60_000;
@@ -58,34 +71,55 @@ export class Client implements Disposable {
   private constructor(
     readonly connections: number,
     readonly seed: number,
+    readonly origin: string,
     wire: Wire,
     readonly requests: readonly WireRequest[],
   ) {
     this.#wire = wire;
   }
 
-  /** Makes the requests, of the model's own metadata where the protocol has it. */
-  static async open(
+  /** Makes the requests. */
+  static open(
     origin: string,
     endpoint: EndpointName,
-    { connections, seed }: { connections: number; seed: number },
-  ): Promise<Client> {
+    { connections, texts, seed }: ClientOptions,
+  ): Client {
     const path = ENDPOINTS[endpoint];
     const wire = httpWire({
       ...{ origin: new URL(origin), connections, keepAlive: true },
       clock: { nowNs: wallNs },
     });
-    const { metadataPath, bodies } = endpointOf(protocolOf(path), path);
-    const metadata = metadataPath && await textAt(wire, metadataPath(path));
-    const requests = wireRequests({
-      ...{ path, method: "POST", texts: TEXTS, prng: new Prng(seed) },
+    const made = {
+      ...{ path, texts, prng: new Prng(seed) },
+      distinct: REQUESTS,
+    };
+    const requests = endpoint === "oip" ? oipRequests(made) : wireRequests({
+      ...made,
+      method: "POST",
       headers: { "content-type": "application/json" },
-      body: bodies({
-        ...{ model: MODEL, tokensMax: 1, stream: false },
-        ...(metadata && { metadata }),
-      }),
+      body: endpointOf("openai", path).bodies(
+        { model: MODEL, tokensMax: 1, stream: false },
+      ),
     });
-    return new Client(connections, seed, wire, requests);
+    return new Client(connections, seed, origin, wire, requests);
+  }
+
+  /** What a server answers to the first requests: rows, as they come. */
+  async answers(count: number): Promise<Float32Array[]> {
+    return await Promise.all(
+      this.requests.slice(0, count).map(async ({ path, ...request }) => {
+        const response = await fetch(this.origin + path, {
+          ...request,
+          body: Uint8Array.from(request.body),
+        });
+        if (!response.ok) {
+          throw new Error(
+            `${path}: ${response.status} ${await response.text()}`,
+          );
+        }
+        return await rowOf(response);
+      }),
+    );
   }
 
   /** All requests at once, which wait for a connection: what the server can do, and latency with all of them in use. */
@@ -103,23 +137,42 @@ export class Client implements Disposable {
     };
   }
 
-  /** An open loop. */
+  /**
+   * An open loop, which stops once more requests were late than the target allows.
+   * @param requests that count
+   */
   async open(
     ratePerS: number,
-    options: { seconds: number; warmUpS: number; sloMs: number },
+    { requests, warmUpS, sloMs }: {
+      requests: number;
+      warmUpS: number;
+      sloMs: number;
+    },
   ): Promise<LoadResult> {
-    const arrivals = poisson({ ratePerS });
-    return (await this.#run(arrivals, { ...options, ratePerS })).result;
+    // A run has a few requests less or more than its rate says.
+    const most = overMost(2 * requests, SHARE);
+    let late = 0;
+    const stop = new AbortController();
+    const { result } = await this.#run(poisson({ ratePerS }), {
+      ...{ ratePerS, warmUpS, sloMs, stop: stop.signal },
+      seconds: requests / ratePerS,
+      onEnd({ dueNs, endNs }, i) {
+        const isLate = endNs[i] - dueNs[i] > msToNs(sloMs);
+        if (dueNs[i] >= warmUpS * NS_PER_S && isLate) late++;
+        if (late > most) stop.abort();
+      },
+    });
+    return result;
   }
 
   async #run(
     arrivals: Arrivals,
-    { ratePerS, seconds, warmUpS, sloMs }: {
+    { ratePerS, seconds, warmUpS, sloMs, ...options }: {
       ratePerS: number;
       seconds: number;
       warmUpS: number;
       sloMs: number;
-    },
+    } & Pick<RunOptions, "stop" | "onEnd">,
   ): Promise<{ result: LoadResult; endNs: number }> {
     const { connections } = this;
     const prng = new Prng(this.seed);
@@ -129,13 +182,16 @@ export class Client implements Disposable {
     });
     const machine = watchMachine(wallNs);
     const ledger = await runLoad(plan, {
-      ...{ wire: this.#wire, clock: this.#clock, connections },
+      ...{ wire: this.#wire, clock: this.#clock, connections, ...options },
       timeoutNs: msToNs(TIMEOUT_MS),
     });
     const result = summarizeLoad(plan, ledger, {
       target: { sloNs: msToNs(sloMs), share: SHARE },
       ...{ connections, machine: machine(), isLocal: true },
-      ...{ wasStopped: false, prng: prng.fork("blocks") },
+      ...{
+        wasStopped: options.stop?.aborted ?? false,
+        prng: prng.fork("blocks"),
+      },
     });
     return { result, endNs: ledger.endNs.reduce((a, b) => Math.max(a, b), 0) };
   }
@@ -145,17 +201,18 @@ export class Client implements Disposable {
   }
 }
 
-/** What a GET answers. */
-async function textAt(wire: Wire, path: string): Promise<string> {
-  const body = new Uint8Array();
-  const { status, text = "", error } = await wire.send(
-    { method: "GET", path, headers: {}, body },
-    { wantsText: true },
-  );
-  if (status !== 200) {
-    throw new Error(`GET ${path}: ${error ?? status} ${text}`);
+/** The row of an answer: base64 in JSON, or bytes behind it. */
+async function rowOf(response: Response): Promise<Float32Array> {
+  const jsonBytes = response.headers.get(HEADER_LENGTH);
+  if (jsonBytes !== null) {
+    return new Float32Array(
+      (await response.arrayBuffer()).slice(Number(jsonBytes)),
+    );
   }
-  return text;
+  const { data: [{ embedding }] } = await response.json();
+  return new Float32Array(
+    Uint8Array.from(atob(embedding), (text) => text.charCodeAt(0)).buffer,
+  );
 }
 
 /** What a server says of itself, since the last time. */
@@ -165,8 +222,11 @@ export async function countsOf(origin: string): Promise<Counts> {
 
 /** As the servers of the comparison tell it. */
 export interface Counts {
+  /** That were computed for somebody. */
   readonly tokens: number;
   readonly padding: number;
-  readonly rss?: number;
-  readonly loopDelayP99Ms?: number;
+  /** Of all threads. */
+  readonly cpuS: number;
+  /** Of workers in tasks; only ours say. */
+  readonly computingS?: number;
 }

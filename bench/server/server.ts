@@ -1,15 +1,18 @@
 /**
- * Servers of one ONNX file of a BERT beside each other: ours with `cellular` and with `graph`, and one as it is written
- * for Node today (onnxruntime-node behind a batcher with a window). Each is a process of its own, one at a time, on the
- * machine that the load comes from, too.
+ * Servers of one ONNX file of a BERT beside each other: ours under `cellular` (the default of `shoal serve`), `auto` and
+ * `graph`, and two as they are written for Node today: onnxruntime-node behind a batcher with a window, and
+ * transformers.js, a text at a time. Each is a process of its own, one at a time, on the machine that the load comes
+ * from, too. All answer what the first one answers before anything is measured.
  *
- *     deno task bench:server [--only NAME] [--part full,search] [--slo-ms 200] [--quick] [--json]
+ *     deno task bench:server [--only NAME] [--part full,search] [--slo-ms 500] [--quick] [--json]
  *
  * - full: as many requests under way as there are connections; throughput, latency from sending, padding computed.
- * - search: the greatest rate of Poisson arrivals at which p99, from when requests are due, is within the target.
+ * - search: the greatest rate of Poisson arrivals at which p99, from when requests are due, is within the target
+ *   (MLPerf's early stopping says when that is shown), and the latencies at that rate.
  *
  * What is left of it at ten times that rate: bench:overload.
  */
+import { availableParallelism } from "node:os";
 import process from "node:process";
 import {
   integerOption,
@@ -20,6 +23,7 @@ import {
 import { print, progress, stdoutColor } from "../../src/cli/terminal.ts";
 import { requestsLeast } from "../../src/load/early_stopping.ts";
 import { searchRate } from "../../src/load/search.ts";
+import { nsToMs } from "../../src/base/units.ts";
 import { SHARE } from "../../src/load/summarize.ts";
 import {
   formatMs,
@@ -30,10 +34,12 @@ import {
 import { renderTable, type Table } from "../../src/report/table.ts";
 import {
   Client,
+  type Counts,
   countsOf,
   type EndpointName,
   ENDPOINTS,
   type Full,
+  textsOf,
 } from "./measure.ts";
 import { MINI, modelFolder, TINY } from "./model_files.ts";
 import {
@@ -45,24 +51,29 @@ import {
 
 const HELP = `bench:server [options]
 
-  --only TEXT       servers whose names have it
+  --only TEXT,TEXT  servers whose names have one of them
   --part A,B        full, search (default both)
   --endpoint A,B    embeddings, oip (default both)
   --connections N   of full and search (default 64)
-  --requests N      of full (default 800)
+  --requests N      of full, and of a trial at least (default 600)
   --slo-ms MS       target at p99 (default 500)
-  --seconds S       of a trial, and longer where it takes that for enough requests (default 10)
-  --threads N       that compute (default 2)
-  --batch N         rows of a batch (default 32)
+  --threads N       that compute: our workers, the peers' intra-op threads (default: as many as there are cores)
+  --batch N         rows of a batch (default 32; transformers.js has none)
   --window-ms MS    of the peer's batcher (default 5)
   --tokenizer DIR   tokenizer.json and tokenizer_config.json (default: made for the texts that are sent)
   --seed N          (default 1)
-  --quick           a small model and short trials
+  --quick           a small model, short texts and few trials, about a minute
   --json            the figures as JSON
 `;
 
 const PARTS = ["full", "search"];
-const QUICK_SECONDS = 2;
+/** Of a text at most. */
+const SENTENCES = 16;
+const QUICK_SENTENCES = 4;
+/** Answers that are compared. */
+const COMPARED = 16;
+/** Relative to the greatest value: sums are taken in other orders, through all layers. */
+const TOLERANCE = 1e-4;
 
 const settings = taskSettings({
   name: "bench:server",
@@ -74,7 +85,6 @@ const settings = taskSettings({
     connections: { type: "string" },
     requests: { type: "string" },
     "slo-ms": { type: "string" },
-    seconds: { type: "string" },
     threads: { type: "string" },
     batch: { type: "string" },
     "window-ms": { type: "string" },
@@ -91,7 +101,9 @@ const settings = taskSettings({
     max: number,
   ) => integerOption(name, values[name], otherwise, { min: 1, max });
   return {
-    subjects: SUBJECTS.filter(({ name }) => name.includes(values.only ?? "")),
+    subjects: SUBJECTS.filter(({ name }) =>
+      (values.only ?? "").split(",").some((text) => name.includes(text))
+    ),
     parts: namesOption("part", values.part, PARTS),
     endpoints: namesOption(
       "endpoint",
@@ -99,10 +111,9 @@ const settings = taskSettings({
       Object.keys(ENDPOINTS),
     ) as EndpointName[],
     connections: number("connections", 64, 10_000),
-    requests: number("requests", quick ? 200 : 800, 1_000_000),
+    requests: number("requests", quick ? 200 : 600, 1_000_000),
     sloMs: number("slo-ms", 500, 60_000),
-    seconds: number("seconds", quick ? QUICK_SECONDS : 10, 3600),
-    threads: number("threads", 2, 256),
+    threads: number("threads", availableParallelism(), 256),
     batchMax: number("batch", 32, 4096),
     windowMs: number("window-ms", 5, 10_000),
     seed: seedOption(values.seed),
@@ -114,51 +125,74 @@ const settings = taskSettings({
 interface Row {
   readonly server: string;
   readonly endpoint: EndpointName;
-  readonly full?: Full;
-  /** Of all tokens computed. */
-  readonly paddingShare?: number;
-  /** Greatest rate that holds the target; 0: none was found. */
-  readonly holdsPerS?: number;
+  readonly full?: Full & {
+    /** Of all tokens computed. */
+    readonly paddingShare: number;
+    /** Cores that the server's threads kept busy. */
+    readonly cores: number;
+    /** Those of them on which workers were in tasks; only ours say. */
+    readonly coresComputing?: number;
+  };
+  /** The trial at the greatest rate that holds the target; null: none was found. */
+  readonly search?: {
+    readonly perS: number;
+    readonly p50Ms: number;
+    readonly p99Ms: number;
+    readonly paddingShare: number;
+  } | null;
 }
 
-const { seed, connections, sloMs, quick } = settings;
+const { seed, connections, sloMs, quick, requests } = settings;
 progress("writing the model");
 const options: SubjectOptions = {
   models: modelFolder(quick ? TINY : MINI, seed, settings.tokenizer),
-  threads: settings.threads,
-  ...{ batchMax: settings.batchMax, windowMs: settings.windowMs },
+  ...{ threads: settings.threads, batchMax: settings.batchMax },
+  ...{ windowMs: settings.windowMs, sloMs },
 };
+const texts = textsOf(quick ? QUICK_SENTENCES : SENTENCES);
+const expected = new Map<EndpointName, readonly Float32Array[]>();
 const rows: Row[] = [];
 for (const subject of settings.subjects) {
   await subject.prepare?.();
+  await using server = await started(subject, options);
   for (const endpoint of settings.endpoints) {
-    rows.push(await measure(subject, endpoint));
+    rows.push(await measure(subject, endpoint, server.origin));
   }
 }
 if (settings.json) {
-  print(JSON.stringify({ command: process.argv.slice(2), sloMs, rows }));
+  print(JSON.stringify({
+    ...{ command: process.argv.slice(2), sloMs, connections },
+    ...{ threads: options.threads, batchMax: options.batchMax, rows },
+  }));
 } else print(renderTable(tableOf(rows), { color: stdoutColor() }));
 
 async function measure(
-  subject: Subject,
+  { name }: Subject,
   endpoint: EndpointName,
+  origin: string,
 ): Promise<Row> {
-  const { parts, requests } = settings;
-  const { name } = subject;
-  const row: Row = { server: name, endpoint };
-  await using server = await started(subject, options);
-  const { origin } = server;
-  using client = await Client.open(origin, endpoint, { connections, seed });
+  const { parts } = settings;
+  using client = Client.open(origin, endpoint, { connections, texts, seed });
+  compare(name, endpoint, await client.answers(COMPARED));
   // What is compiled and laid out on first use is not measured.
   const warm = await client.full(Math.ceil(requests / 4));
   await countsOf(origin);
-  let holdsPerS: number | undefined;
-  let full: Full | undefined;
-  let paddingShare: number | undefined;
+  let row: Row = { server: name, endpoint };
   if (parts.includes("full")) {
-    full = await client.full(requests);
-    const { tokens, padding } = await countsOf(origin);
-    paddingShare = padding / (tokens + padding);
+    const startMs = performance.now();
+    const full = await client.full(requests);
+    const tookS = (performance.now() - startMs) / 1000;
+    const counts = await countsOf(origin);
+    row = {
+      ...row,
+      full: {
+        ...full,
+        paddingShare: paddingShare(counts),
+        cores: counts.cpuS / tookS,
+        ...(counts.computingS !== undefined &&
+          { coresComputing: counts.computingS / tookS }),
+      },
+    };
     progress(
       `${name}, ${endpoint}: ${
         formatNumber(full.perS)
@@ -166,13 +200,33 @@ async function measure(
     );
   }
   if (parts.includes("search")) {
-    holdsPerS = await search(name, client, 0.7 * (full ?? warm).perS);
+    const perS = (row.full ?? warm).perS;
+    row = { ...row, search: await search(name, client, 0.7 * perS) };
   }
-  return {
-    ...row,
-    ...(full && { full, paddingShare: paddingShare! }),
-    ...(holdsPerS !== undefined && { holdsPerS }),
-  };
+  return row;
+}
+
+/** @throws Error when a server's answers are not those of the first one that was asked */
+function compare(
+  name: string,
+  endpoint: EndpointName,
+  answers: readonly Float32Array[],
+): void {
+  const first = expected.get(endpoint);
+  if (first === undefined) {
+    expected.set(endpoint, answers);
+    return;
+  }
+  const largest = Math.max(...first.flatMap((row) => [...row.map(Math.abs)]));
+  answers.forEach((row, i) => {
+    const isSame = row.length === first[i].length &&
+      row.every((value, at) =>
+        Math.abs(value - first[i][at]) <= TOLERANCE * largest
+      );
+    if (!isSame) {
+      throw new Error(`${name}, ${endpoint}: answer ${i} is another one`);
+    }
+  });
 }
 
 /** The greatest rate that holds the target, within a tenth. */
@@ -180,51 +234,67 @@ async function search(
   name: string,
   client: Client,
   ratePerS: number,
-): Promise<number> {
+): Promise<Row["search"]> {
   const { best } = await searchRate({
     ...{ ratePerS, leastPerS: ratePerS / 16, mostPerS: 4 * ratePerS },
-    precision: 0.1,
+    precision: quick ? 0.5 : 0.1,
     trial: async (perS) => {
-      const enoughS = 1.1 * requestsLeast(SHARE, 2) / perS;
-      const result = await client.open(perS, {
-        seconds: Math.max(settings.seconds, enoughS),
-        warmUpS: 1,
+      const { latency: [p50, , p99], verdict } = await client.open(perS, {
+        requests: Math.max(requests, Math.ceil(1.1 * requestsLeast(SHARE, 0))),
+        warmUpS: quick ? 0.2 : 1,
         sloMs,
       });
-      const { holds } = result.verdict!;
+      const { holds } = verdict!;
+      const counts = await countsOf(client.origin);
       progress(
         `${name}: ${formatNumber(perS)}/s ${
           holds ? "holds" : "does not hold"
-        }, p99 ${formatMs(result.latency[2].ns)} ms`,
+        }, p99 ${formatMs(p99.ns)} ms`,
       );
-      return { holds, result };
+      return {
+        holds,
+        result: {
+          ...{ perS, p50Ms: nsToMs(p50.ns), p99Ms: nsToMs(p99.ns) },
+          paddingShare: paddingShare(counts),
+        },
+      };
     },
   });
-  return best?.ratePerS ?? 0;
+  return best?.result ?? null;
+}
+
+function paddingShare({ tokens, padding }: Counts): number {
+  return padding / (tokens + padding);
 }
 
 function tableOf(rows: readonly Row[]): Table {
-  const ms = (value: number | undefined) =>
-    value === undefined ? NO_FIGURE : formatNumber(value);
+  const told = (value: number | undefined) => ({
+    text: value === undefined ? NO_FIGURE : formatNumber(value),
+  });
   return {
     columns: [
       { title: "server", align: "left" },
       { title: "endpoint", align: "left" },
+      { title: `req/s at p99 ${sloMs} ms` },
+      { title: "p50 ms" },
+      { title: "p99 ms" },
+      { title: "padding %" },
       { title: `req/s, ${connections} conn.` },
       { title: "p50 ms" },
       { title: "p99 ms" },
       { title: "padding %" },
-      { title: `req/s, p99 ${sloMs} ms` },
+      { title: "cores" },
+      { title: "computing" },
     ],
     keys: 2,
-    rows: rows.map(({ server, endpoint, full, ...rest }) => [
-      { text: server },
-      { text: endpoint },
-      { text: ms(full?.perS) },
-      { text: ms(full?.p50Ms) },
-      { text: ms(full?.p99Ms) },
-      { text: formatShare(rest.paddingShare ?? null) },
-      { text: ms(rest.holdsPerS) },
+    rows: rows.map(({ server, endpoint, full, search }) => [
+      ...[{ text: server }, { text: endpoint }],
+      search === null ? { text: "none" } : told(search?.perS),
+      ...[told(search?.p50Ms), told(search?.p99Ms)],
+      { text: formatShare(search?.paddingShare ?? null) },
+      ...[told(full?.perS), told(full?.p50Ms), told(full?.p99Ms)],
+      { text: formatShare(full?.paddingShare ?? null) },
+      ...[told(full?.cores), told(full?.coresComputing)],
     ]),
   };
 }

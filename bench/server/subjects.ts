@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { build, stop } from "esbuild";
+import { msToNs } from "../../src/base/units.ts";
 import { folderOf, install } from "../kernels/peers/install.ts";
 import { ORT_VERSION } from "../kernels/peers/ort.ts";
 import { ROOT } from "../kernels/root.ts";
@@ -14,63 +15,66 @@ import { MODEL } from "./model_files.ts";
 export interface SubjectOptions {
   /** Folder of models. */
   readonly models: string;
-  /** Threads that compute. */
+  /** Threads that compute: our workers, the peers' intra-op threads. */
   readonly threads: number;
+  /** Rows of a batch, where a server has batches and is told how large. */
   readonly batchMax: number;
   /** Time that a batcher of a peer waits for a batch to fill. */
   readonly windowMs: number;
+  /** Latency that is asked for, of which only `auto` is told. */
+  readonly sloMs: number;
 }
 
 /** A server that is compared. */
 export interface Subject {
   readonly name: string;
-  /** The program, and what it is given. @param sloMs refuses what is not expected within it; 0: nothing */
-  command(
-    options: SubjectOptions,
-    port: number,
-    sloMs: number,
-  ): readonly string[];
+  /** The program, and what it is given. */
+  command(options: SubjectOptions, port: number): readonly string[];
   /** Gets ready what it needs. */
   prepare?(): Promise<void>;
 }
 
-const PEER = "build/bench/server/ort_server.js";
 const TOKENIZERS_VERSION = "0.2.0";
+const TRANSFORMERS_VERSION = "4.3.1";
 
-function own(name: string, policy: string): Subject {
+function own(
+  policy: string,
+  optionsOf: (options: SubjectOptions) => Record<string, unknown>,
+  note = "",
+): Subject {
   return {
-    name,
-    command: ({ models, batchMax, threads }, port, sloMs) => [
+    name: `shoal, ${policy}${note}`,
+    command: (options, port) => [
       ...[process.execPath, "run", "-A", "bench/server/own_server.ts"],
-      ...[`${models}${MODEL}`, `${port}`, policy, `${batchMax}`],
-      ...[`${threads}`, `${sloMs}`],
+      ...[`${options.models}${MODEL}`, `${port}`, `${options.threads}`],
+      ...[policy, JSON.stringify(optionsOf(options))],
     ],
   };
 }
 
-/** All of them. */
-export const SUBJECTS: readonly Subject[] = [
-  own("shoal, cellular", "cellular"),
-  own("shoal, graph", "graph"),
-  {
-    name: `onnxruntime-node ${ORT_VERSION}, window`,
-    command: ({ models, batchMax, windowMs, threads }, port) => [
-      ...["node", PEER, `${models}${MODEL}`, `${port}`, `${batchMax}`],
-      ...[`${windowMs}`, `${threads}`],
+function peer(
+  name: string,
+  file: string,
+  packages: Readonly<Record<string, string>>,
+  settingsOf: (options: SubjectOptions) => readonly number[],
+): Subject {
+  const outfile = `build/bench/server/${file}.js`;
+  return {
+    name,
+    command: (options, port) => [
+      ...["node", outfile, `${options.models}${MODEL}`, `${port}`],
+      `${options.threads}`,
       fileURLToPath(
         new URL("../../package.json", folderOf("onnxruntime-node")),
       ),
+      ...settingsOf(options).map(String),
     ],
     async prepare() {
-      install({
-        "onnxruntime-node": ORT_VERSION,
-        "@huggingface/tokenizers": TOKENIZERS_VERSION,
-      });
+      install(packages);
       try {
         await build({
           absWorkingDir: fileURLToPath(ROOT),
-          entryPoints: ["bench/server/peers/ort_server.ts"],
-          outfile: PEER,
+          ...{ entryPoints: [`bench/server/peers/${file}.ts`], outfile },
           ...{ bundle: true, format: "esm", platform: "node" },
           ...{ target: "node20", packages: "external", logLevel: "warning" },
         });
@@ -78,7 +82,34 @@ export const SUBJECTS: readonly Subject[] = [
         await stop();
       }
     },
-  },
+  };
+}
+
+/** All of them. */
+export const SUBJECTS: readonly Subject[] = [
+  own("cellular", ({ batchMax }) => ({ batchSizeMax: batchMax }), " (default)"),
+  own("auto", ({ batchMax, sloMs }) => ({
+    ...{ batchSizeMax: batchMax, slaNs: msToNs(sloMs) },
+  })),
+  own("graph", ({ batchMax }) => ({ batchSizeMax: batchMax, windowNs: 0 })),
+  peer(
+    `onnxruntime-node ${ORT_VERSION}, window`,
+    "window_server",
+    {
+      "onnxruntime-node": ORT_VERSION,
+      "@huggingface/tokenizers": TOKENIZERS_VERSION,
+    },
+    ({ batchMax, windowMs }) => [batchMax, windowMs],
+  ),
+  peer(
+    `transformers.js ${TRANSFORMERS_VERSION}`,
+    "transformers_server",
+    {
+      "onnxruntime-node": ORT_VERSION,
+      "@huggingface/transformers": TRANSFORMERS_VERSION,
+    },
+    () => [],
+  ),
 ];
 
 /** A server that runs. */
@@ -90,10 +121,9 @@ export interface Running extends AsyncDisposable {
 export async function started(
   subject: Subject,
   options: SubjectOptions,
-  sloMs = 0,
 ): Promise<Running> {
   const port = await freePort();
-  const [command, ...args] = subject.command(options, port, sloMs);
+  const [command, ...args] = subject.command(options, port);
   const child = spawn(command, args, {
     cwd: fileURLToPath(ROOT),
     stdio: ["ignore", "pipe", "inherit"],
