@@ -343,15 +343,50 @@ Deno.test("tasks ahead: rows of tasks that are done do not count", () => {
 Deno.test("tasks ahead: a second task has rows enough, or waits until the worker is idle", () => {
   assert.deepEqual(
     told({
-      policy: cellular({ tasksAhead: 1 }),
+      policy: cellular({ tasksAhead: 1, batchSizeMax: 12 }),
       models: [A],
       requests: at(
-        ...Array<number>(10).fill(0),
+        ...Array<number>(26).fill(0),
         ...Array<number>(4).fill(3),
       ),
       cost: tenUnits,
     }),
-    [`0..10 w0 A:${numbers(1, 8)}`, `10..20 w0 A:${numbers(9, 14)}`],
+    [
+      `0..10 w0 A:${numbers(1, 12)}`,
+      `10..20 w0 A:${numbers(13, 24)}`,
+      `20..30 w0 A:${numbers(25, 30)}`,
+    ],
+  );
+});
+
+Deno.test("tasks ahead: an idle worker is given all of the rows, where half of them were too few for a task ahead", () => {
+  const run = (rows: number) =>
+    told({
+      policy: cellular({ tasksAhead: 1 }),
+      models: [A],
+      requests: at(...Array<number>(rows).fill(0)),
+      cost: tenUnits,
+    });
+  assert.deepEqual(run(15), [`0..10 w0 A:${numbers(1, 15)}`]);
+  assert.deepEqual(run(16), [
+    `0..10 w0 A:${numbers(1, 8)}`,
+    `10..20 w0 A:${numbers(9, 16)}`,
+  ]);
+});
+
+Deno.test("tasks ahead: a worker that has one is given 8 rows, though they are more than half", () => {
+  assert.deepEqual(
+    told({
+      policy: cellular({ tasksAhead: 1 }),
+      models: [A],
+      requests: at(0, ...Array<number>(9).fill(1)),
+      cost: tenUnits,
+    }),
+    [
+      "0..10 w0 A:1",
+      `10..20 w0 A:${numbers(2, 9)}`,
+      "20..30 w0 A:10",
+    ],
   );
 });
 

@@ -45,7 +45,8 @@ export interface CellularOptions {
    * of tasks some time after it (`EngineView.isRemote`), 0 otherwise: it is idle.
    * Deviation: the paper's workers are idle when they ask (line 2). From 1 on, tasks of cells that do not follow
    * themselves have about half of the rows there are, ready or with the worker, so that one half is computed while
-   * the other one comes in; but 8 rows at least, where so many are ready, and only an idle worker is given fewer.
+   * the other one comes in; but 8 rows at least, where so many are ready, and only an idle worker is given fewer:
+   * fewer than 16 it gets all at once.
    */
   tasksAhead?: number;
   /**
@@ -291,6 +292,8 @@ export function cellular(options: CellularOptions = {}): Policy {
   function sizeNow(type: CellType, worker: number): number {
     if (tasksAhead === 0 || type.cell.recurrent) return type.sizeMax;
     const rows = numReadyNodes(type, worker) + (rowsOn[worker] ?? 0);
+    // Of so few the other half would wait until the worker is idle again.
+    if (!rowsOn[worker] && rows < 2 * AHEAD_ROWS_MIN) return type.sizeMax;
     return Math.min(
       type.sizeMax,
       Math.max(AHEAD_ROWS_MIN, Math.ceil(rows / 2)),

@@ -265,6 +265,22 @@ export const MUTANTS: MutantList = [
     why: "tasksAhead: 8 rows at least, where so many are ready",
   },
   {
+    id: "cellular.ahead-few-at-once",
+    file: FILE,
+    from: "if (!rowsOn[worker] && rows < 2 * AHEAD_ROWS_MIN)",
+    to: "if (false)",
+    tests: TESTS,
+    why: "tasksAhead: fewer than 16 rows an idle worker gets all at once",
+  },
+  {
+    id: "cellular.ahead-few-when-idle",
+    file: FILE,
+    from: "if (!rowsOn[worker] && rows < 2 * AHEAD_ROWS_MIN)",
+    to: "if (rows < 2 * AHEAD_ROWS_MIN)",
+    tests: TESTS,
+    why: "tasksAhead: a worker that has rows gets 8 of fewer than 16",
+  },
+  {
     id: "cellular.ahead-too-few",
     file: FILE,
     from: "if (isAhead && nodes.length < AHEAD_ROWS_MIN) return undefined;",
