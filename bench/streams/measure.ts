@@ -11,6 +11,7 @@ import { collectGarbage } from "../soak/collect_garbage.ts";
 import { type Capacity, findCapacity, SHORT_LATE_MAX } from "./capacity.ts";
 import { frameProfile } from "./frame_profile.ts";
 import type { StreamSubject } from "./models.ts";
+import { measureOverhead, type Overhead } from "./overhead.ts";
 import { peerFrameMs, type StreamPeer } from "./peers.ts";
 import type { StreamSettings } from "./settings.ts";
 import { type Soaked, soakStreams } from "./soak.ts";
@@ -46,6 +47,7 @@ export interface ModelStreams {
   readonly heapBytes: number;
   readonly stateBytes: number;
   readonly simulated: readonly Simulated[];
+  readonly overhead: Overhead;
   /** Where minutes were asked for. */
   readonly soaked?: Soaked;
 }
@@ -116,10 +118,13 @@ export async function measureStreams(
     const policy = build(settings.policies[0]);
     simulated.push(simulateStreams(subject, policy, profile, streams, seed));
   }
+  progress(`${name}: the engine's thread`);
+  const overhead = await measureOverhead(subject, batchSizeMax, seed);
   return {
     model: name,
     periodMs,
     carried,
+    overhead,
     peers: await besides(subject, peers),
     profile,
     ...await memoryOf(subject),

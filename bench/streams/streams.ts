@@ -18,6 +18,7 @@ import { streamSettings } from "./settings.ts";
 import {
   batchesTable,
   carriedTable,
+  overheadTable,
   peersTable,
   simulatedTable,
   soakTable,
@@ -92,6 +93,7 @@ const machine = {
 const tables = {
   "Streams carried": carriedTable(models),
   "ONNX Runtime": peersTable(models),
+  "The engine's thread": overheadTable(models),
   "Batches and memory": batchesTable(models),
   ...(settings.simulated.length > 0 &&
     { "On virtual time": simulatedTable(models) }),

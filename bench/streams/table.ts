@@ -2,6 +2,7 @@
 import { nsToMs } from "../../src/base/units.ts";
 import type { Table } from "../../src/report/table.ts";
 import type { ModelStreams } from "./measure.ts";
+import { OVERHEAD_STREAMS } from "./overhead.ts";
 
 /** Streams carried, by model, policy and workers; peers below. */
 export function carriedTable(models: readonly ModelStreams[]): Table {
@@ -105,6 +106,40 @@ export function peersTable(models: readonly ModelStreams[]): Table {
           .map((text) => ({ text }))
       )
     ),
+  };
+}
+
+/** The engine's thread beside a worker. */
+export function overheadTable(models: readonly ModelStreams[]): Table {
+  const text = (us: number | undefined) => ({ text: us?.toFixed(1) ?? "-" });
+  return {
+    columns: [
+      { title: "model", align: "left" },
+      {
+        title: "main, us",
+        meaning:
+          `microseconds of the engine's thread a frame: ${OVERHEAD_STREAMS} streams whose frames are pushed when they are due, one worker`,
+      },
+      {
+        title: "load alone",
+        meaning: "of that, the same load with nobody behind it",
+      },
+      { title: "engine", meaning: "the difference" },
+      {
+        title: "on results",
+        meaning: "where each stream pushes when it has its result: no timers",
+      },
+    ],
+    rows: models.map(({ model, overhead }) => {
+      const { dueUs, aloneUs, onResultsUs } = overhead;
+      const engineUs = dueUs === undefined || aloneUs === undefined
+        ? undefined
+        : dueUs - aloneUs;
+      return [
+        { text: model },
+        ...[dueUs, aloneUs, engineUs, onResultsUs].map(text),
+      ];
+    }),
   };
 }
 

@@ -1,14 +1,28 @@
 /** Live streams in real time: so many sources, each with a frame in every period, for so long. */
 import { setImmediate } from "node:timers/promises";
 import { msToNs, nsToMs } from "../../src/base/units.ts";
-import type { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { StreamOptions } from "../../src/engine/wall/stream_session.ts";
 import type { Result } from "../../src/graph/result.ts";
+import type { Frame, StreamModel } from "../../src/graph/stream_model.ts";
 import type { TensorData } from "../../src/tensor/tensor.ts";
 import { streamLoad } from "../../src/workload/stream_load.ts";
 import { watchOthers } from "../soak/others.ts";
 import type { StreamSubject } from "./models.ts";
 import { watchDisturbance } from "./disturbance.ts";
 import { Slices, type Tally } from "./slices.ts";
+
+/** What a trial needs of an engine: a ServingEngine is one. */
+export interface TrialEngine {
+  /** Threads that compute besides its own. */
+  readonly threads: number;
+  open(model: StreamModel, options: StreamOptions): {
+    push(
+      frame: Frame,
+      options?: { into: Record<string, TensorData> },
+    ): Promise<{ readonly outputs: Result }>;
+    close(): Promise<void>;
+  };
+}
 
 /** How a trial is driven. */
 export interface TrialOptions {
@@ -67,7 +81,7 @@ const BEHIND_PERIODS = 10;
  * generator lives in the engine's thread, whose timers have a resolution of a millisecond or so: that counts, too.
  */
 export async function runTrial(
-  engine: ServingEngine,
+  engine: TrialEngine,
   subject: StreamSubject,
   {
     streams,
