@@ -5,7 +5,14 @@ import { outputOf, positions, stridesOf, upTo } from "./layout.ts";
 import type { PlainOperator } from "./operator.ts";
 
 /** Labels of an operand's axes; axes of an ellipsis are numbers, counted from the last one. */
-type Labels = readonly string[];
+export type Labels = readonly string[];
+
+/** A formula, of operands of so many axes. */
+export interface Formula {
+  readonly operands: readonly Labels[];
+  /** Of the result. */
+  readonly outer: Labels;
+}
 
 /** @param rank axes of the operand, which an ellipsis fills up to */
 function labelsOf(term: string, rank: number, fail: () => never): Labels {
@@ -17,57 +24,74 @@ function labelsOf(term: string, rank: number, fail: () => never): Labels {
   return [...before, ...upTo(more).reverse().map(String), ...after];
 }
 
+/** @throws RangeError where it does not fit the operands' axes */
+export function einsumFormula(
+  equation: string,
+  ranks: readonly number[],
+): Formula {
+  const fail = (): never => unfit(equation);
+  const [left, right] = equation.replaceAll(" ", "").split("->");
+  const terms = left.split(",");
+  if (terms.length !== ranks.length) fail();
+  const operands = terms.map((term, i) => labelsOf(term, ranks[i], fail));
+  const all = operands.flat();
+  const labels = [...new Set(all)];
+  const dots = labels.filter((label) => /\d/.test(label))
+    .sort((a, b) => Number(b) - Number(a));
+  // Without an arrow: axes of the ellipsis, then letters that are there once, in alphabetical order.
+  const outer = right === undefined
+    ? [
+      ...dots,
+      ...labels.filter((label) =>
+        !/\d/.test(label) && all.filter((other) => other === label).length === 1
+      ).sort(),
+    ]
+    : labelsOf(
+      right,
+      right.replace("...", "").length +
+        (right.includes("...") ? dots.length : 0),
+      fail,
+    );
+  if (
+    new Set(outer).size < outer.length ||
+    !outer.every((label) => labels.includes(label))
+  ) fail();
+  return { operands, outer };
+}
+
+function unfit(equation: string): never {
+  throw new RangeError(
+    `attribute equation is ${
+      describe(equation)
+    }, which does not fit the inputs`,
+  );
+}
+
 export const EINSUM: Readonly<Record<string, PlainOperator>> = {
   Einsum: {
     since: [12, 28],
     types: FLOATS,
     limits: "no integers",
     run: (inputs: PlainInputs, attributes) => {
-      const equation = stringOf(attributes, "equation").replaceAll(" ", "");
-      const fail = (): never => {
-        throw new RangeError(
-          `attribute equation is ${
-            describe(equation)
-          }, which does not fit the inputs`,
-        );
-      };
-      const [left, right] = equation.split("->");
-      const terms = left.split(",");
-      if (terms.length !== inputs.length) fail();
-      const operands = terms.map((term, i) => {
-        const x = floats(inputs, i, `Inputs_${i}`);
-        return { x, labels: labelsOf(term, x.dims.length, fail) };
-      });
+      const equation = stringOf(attributes, "equation");
+      const given = inputs.map((_, i) => floats(inputs, i, `Inputs_${i}`));
+      const formula = einsumFormula(
+        equation,
+        given.map(({ dims }) => dims.length),
+      );
+      const operands = given.map((x, i) => ({
+        x,
+        labels: formula.operands[i],
+      }));
       const sizes = new Map<string, number>();
       for (const { x, labels } of operands) {
         labels.forEach((label, axis) => {
           const [size, known] = [x.dims[axis], sizes.get(label) ?? 1];
-          if (known !== 1 && size !== 1 && size !== known) fail();
+          if (known !== 1 && size !== 1 && size !== known) unfit(equation);
           sizes.set(label, size === 1 ? known : size);
         });
       }
-      const all = operands.flatMap(({ labels }) => labels);
-      const dots = [...sizes.keys()].filter((label) => /\d/.test(label))
-        .sort((a, b) => Number(b) - Number(a));
-      // Without an arrow: axes of the ellipsis, then letters that are there once, in alphabetical order.
-      const outer = right === undefined
-        ? [
-          ...dots,
-          ...[...sizes.keys()].filter((label) =>
-            !/\d/.test(label) &&
-            all.filter((other) => other === label).length === 1
-          ).sort(),
-        ]
-        : labelsOf(
-          right,
-          right.replace("...", "").length +
-            (right.includes("...") ? dots.length : 0),
-          fail,
-        );
-      if (
-        new Set(outer).size < outer.length ||
-        !outer.every((label) => sizes.has(label))
-      ) fail();
+      const { outer } = formula;
       const inner = [...sizes.keys()].filter((label) => !outer.includes(label));
       const sizesOf = (labels: Labels) =>
         labels.map((label) => sizes.get(label) as number);

@@ -49,18 +49,21 @@ function channelOf(dims: readonly number[]): (at: number) => number {
   return (at) => Math.floor(at / behind) % dims[1];
 }
 
-/** Statistics that were learned are taken; nothing is learned here. */
+/**
+ * Statistics are those that were learned, or with `training_mode` of what is given, as exporters write a weight that is
+ * standardised; the statistics that follow are results then.
+ */
 const BatchNormalization: PlainOperator = {
   since: [1, 6, 7, 9, 14, 15],
   types: FLOATS,
-  limits: "no training",
+  limits: "training_mode from 14 on",
   run: (inputs, attributes, { opset }) => {
     const x = floats(inputs, 0, "X");
     checkRank(0, "X", x, 2);
-    const isTrained = opset < 7
-      ? !flag(attributes, "is_test")
-      : opset >= 14 && flag(attributes, "training_mode");
-    if (isTrained) throw new RangeError("training is not supported");
+    if (opset < 7 && !flag(attributes, "is_test")) {
+      throw new RangeError("training is not supported before version 14");
+    }
+    const isOwn = opset >= 14 && flag(attributes, "training_mode");
     const epsilon = float(attributes, "epsilon", 1e-5);
     const isSpatial = opset >= 9 || flag(attributes, "spatial", true);
     const one = isSpatial ? [x.dims[1]] : x.dims.slice(1);
@@ -74,15 +77,44 @@ const BatchNormalization: PlainOperator = {
     const channel = channelOf(x.dims);
     const features = elementCount(one);
     const of = isSpatial ? channel : (at: number) => at % features;
+    const own = isOwn ? channelMoments(x, features, of) : undefined;
     const result = outputOf("float32", x.dims);
     for (let i = 0; i < result.data.length; i++) {
       const c = of(i);
-      result.data[i] = (x.data[i] - mean[c]) /
-          Math.sqrt(variance[c] + epsilon) * scale[c] + bias[c];
+      const [middle, spread] = own
+        ? [own.means[c], own.variances[c]]
+        : [mean[c], variance[c]];
+      result.data[i] = (x.data[i] - middle) / Math.sqrt(spread + epsilon) *
+          scale[c] + bias[c];
     }
-    return [result];
+    if (own === undefined) return [result];
+    const momentum = float(attributes, "momentum", 0.9);
+    const moved = (before: Float32Array, now: Float64Array): Floats => {
+      const next = outputOf("float32", one);
+      next.data.set(
+        now.map((value, c) => before[c] * momentum + value * (1 - momentum)),
+      );
+      return next;
+    };
+    return [result, moved(mean, own.means), moved(variance, own.variances)];
   },
 };
+
+/** Mean and variance of every channel of all that is given. */
+function channelMoments(
+  { data }: Floats,
+  channels: number,
+  of: (at: number) => number,
+): { means: Float64Array; variances: Float64Array } {
+  const count = data.length / channels;
+  const means = new Float64Array(channels);
+  data.forEach((value, i) => means[of(i)] += value / count);
+  const variances = new Float64Array(channels);
+  data.forEach((value, i) =>
+    variances[of(i)] += (value - means[of(i)]) ** 2 / count
+  );
+  return { means, variances };
+}
 
 const InstanceNormalization: PlainOperator = {
   since: [1, 6, 22],

@@ -16,7 +16,7 @@ const cases = nodeCases();
 const PLACE = new Place("m.onnx");
 
 /** Operators whose results have sizes that depend on elements of their data. */
-const BY_ELEMENTS = new Set(["NonZero", "Compress"]);
+const BY_ELEMENTS = new Set(["NonZero", "Compress", "NonMaxSuppression"]);
 /** Operators whose scales may be no fractions, so that sizes are only known when those of the data are. */
 const BY_SCALES = new Set(["Resize", "Upsample"]);
 /** Operators whose first input is no data. */

@@ -1,5 +1,5 @@
 /** The tables of ONNX operators in docs/onnx.md, from the registries. */
-import { EXPANSIONS } from "../../onnx/contrib/registry.ts";
+import { EXPANSIONS, OWN_EXPANSIONS } from "../../onnx/contrib/registry.ts";
 import { LOWERINGS } from "../../onnx/lower/registry.ts";
 import type { PlainOperator } from "../../plain/operator.ts";
 import { INTEGERS, NUMBERS } from "../../plain/given.ts";
@@ -12,6 +12,9 @@ const startOf = (name: string) =>
 const END = "<!-- End of what is generated -->";
 
 const HEADER = ["Operator", "Versions", "Types", "Limits", "Runs as"];
+
+/** Operators that kernels compute, at least written in others. */
+const COMPUTED = { ...LOWERINGS, ...OWN_EXPANSIONS };
 
 /** Names for sets of types that many operators have. */
 const SETS: readonly (readonly [types: readonly PlainType[], name: string])[] =
@@ -33,7 +36,7 @@ function rowOf([name, operator]: [string, PlainOperator]): string[] {
     since.join(", "),
     typesText(types),
     limits ?? "",
-    Object.hasOwn(LOWERINGS, name) ? "kernels, plain" : "plain",
+    Object.hasOwn(COMPUTED, name) ? "kernels, plain" : "plain",
   ];
 }
 
@@ -72,7 +75,7 @@ function textRows(
 export function renderOnnxPage(page: string): string {
   const tables: Readonly<Record<string, readonly (readonly string[])[]>> = {
     operators: [HEADER, ...sorted(plainOperators).map(rowOf)],
-    kernels: [["Operator", "On kernels"], ...textRows(LOWERINGS, ON_KERNELS)],
+    kernels: [["Operator", "On kernels"], ...textRows(COMPUTED, ON_KERNELS)],
     "com.microsoft": [
       ["Operator", "Written as"],
       ...[

@@ -20,6 +20,8 @@ export const ON_KERNELS: Readonly<Record<string, string>> = {
   DequantizeLinear: "of int8 and uint8; one scale and zero point, constant",
   Div: "float32, broadcast",
   Dropout: "as it is not trained, mask not wanted; costs nothing",
+  Einsum:
+    "written as ReduceSum, Transpose, Reshape and MatMul or Mul: one or two operands, no diagonals, sizes not broadcast",
   Elu: "float32",
   Erf: "float32",
   Exp: "float32",
@@ -64,7 +66,9 @@ export const ON_KERNELS: Readonly<Record<string, string>> = {
   Reciprocal: "float32",
   ReduceMax: "float32; axes constant",
   ReduceMean: "float32; axes constant",
+  ReduceL2: "float32; axes constant",
   ReduceSum: "float32; axes constant",
+  ReduceSumSquare: "float32; axes constant",
   Relu: "float32",
   Resize:
     "float32, images and signals, nearest and linear; scales or sizes constant, coordinates half_pixel, pytorch_half_pixel, asymmetric or align_corners, no antialias",

@@ -181,5 +181,5 @@ function attributeFor(value: Attributes[string]): OnnxAttribute {
     : { kind: "ints", value };
 }
 
-/** Writes a node as others; the last one has its results. */
+/** Writes a node as others, of which the last one has its results; or writes nothing, and it stays. */
 export type Expand = (given: Expansion) => void;

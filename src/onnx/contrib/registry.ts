@@ -1,10 +1,11 @@
 /**
- * Operators of `com.microsoft` that exporters and ONNX Runtime's optimiser write, as nodes of ONNX's own: shapes,
- * constants, fusions and kernels then are those of these. Source: ContribOperators.md of onnxruntime.
+ * Operators of `com.microsoft` that exporters and ONNX Runtime's optimiser write, and ONNX's Einsum, as nodes of ONNX's
+ * own: shapes, constants, fusions and kernels then are those of these. Source: ContribOperators.md of onnxruntime.
  */
 import { CONTRIB_DOMAIN } from "../domains.ts";
 import type { OnnxNode } from "../ir.ts";
 import { ATTENTIONS } from "./attention.ts";
+import { einsum } from "./einsum.ts";
 import type { Expand } from "./expansion.ts";
 import { LAYERS } from "./layers.ts";
 import { QUANTIZED } from "./quantized.ts";
@@ -22,10 +23,18 @@ const BEFORE: Readonly<Record<string, number>> = {
   SimplifiedLayerNormalization: Infinity,
 };
 
+/** Of ONNX's own domain; an operator that is not written otherwise in the end stays what it is. */
+export const OWN_EXPANSIONS: Readonly<Record<string, Expand>> = {
+  Einsum: einsum,
+};
+
 /** How a node is written in ONNX's own operators; undefined for one that is, or of which nothing is known. */
 export function expansionOf(
   { op, domain, version }: OnnxNode,
 ): Expand | undefined {
+  if (domain === "" && Object.hasOwn(OWN_EXPANSIONS, op)) {
+    return OWN_EXPANSIONS[op];
+  }
   const isContrib = domain === CONTRIB_DOMAIN && Object.hasOwn(EXPANSIONS, op);
   const isOld = domain === "" && Object.hasOwn(BEFORE, op) &&
     version < BEFORE[op];

@@ -46,6 +46,14 @@ function isOverPixels(view: LoweredNode, axes: readonly number[]): boolean {
     isShape(axes, x.dims.slice(2).map((_, i) => i + 2));
 }
 
+/** A sum of all that is reduced, each times a factor. */
+function summed(view: LoweredNode, rows: Value, reduced: number, factor = 1) {
+  return view.op.Gemm(
+    rows,
+    tensor([1, reduced], new Float32Array(reduced).fill(factor)),
+  );
+}
+
 const sum =
   (since: number, isMean: boolean): NodeLowering => (view: LoweredNode) => {
     const axes = reducedAxes(view, since);
@@ -58,11 +66,21 @@ const sum =
     }
     const { rows, reduced } = reducedLast(view, axes);
     if (reduced > MADE_ELEMENTS_MAX) return undefined;
-    const factor = isMean ? 1 / reduced : 1;
-    return op.Gemm(
-      rows,
-      tensor([1, reduced], new Float32Array(reduced).fill(factor)),
-    );
+    return summed(view, rows, reduced, isMean ? 1 / reduced : 1);
+  };
+
+/** The sum of squares, or its root: the length of a vector. */
+const squares =
+  (since: number, isRoot: boolean): NodeLowering => (view: LoweredNode) => {
+    const axes = reducedAxes(view, since);
+    if (!axes || axes.length === 0 || view.operand().type !== "float32") {
+      return undefined;
+    }
+    const { rows, reduced } = reducedLast(view, axes);
+    if (reduced > MADE_ELEMENTS_MAX) return undefined;
+    const { op } = view;
+    const total = summed(view, op.Mul(rows, rows), reduced);
+    return isRoot ? op.Sqrt(total) : total;
   };
 
 const largest = (since: number): NodeLowering => (view) => {
@@ -89,4 +107,6 @@ export const REDUCTIONS: Readonly<Record<string, NodeLowering>> = {
   ReduceSum: sum(13, false),
   ReduceMean: sum(18, true),
   ReduceMax: largest(18),
+  ReduceL2: squares(18, true),
+  ReduceSumSquare: squares(18, false),
 };

@@ -146,6 +146,11 @@ const images: Rule = (view) =>
     ? 0
     : view.fail("it takes its first axis for the batch, rows lie elsewhere");
 
+const batchNormalization: Rule = (view) =>
+  view.attribute("training_mode", "int") === 1
+    ? view.fail("it takes statistics of all rows")
+    : images(view);
+
 /** Mixes along one axis. */
 const along = (absent: number): Rule => (view) => {
   const { first } = view;
@@ -362,7 +367,7 @@ const RULES: Readonly<Record<string, Rule>> = Object.fromEntries([
   ...named(kept, "QuantizeLinear", "DequantizeLinear"),
   ...named(images, "Conv", "ConvTranspose", "ConvInteger", "QLinearConv"),
   ...named(images, "AveragePool", "MaxPool", "LpPool", "GlobalAveragePool"),
-  ...named(images, "GlobalMaxPool", "GlobalLpPool", "BatchNormalization"),
+  ...named(images, "GlobalMaxPool", "GlobalLpPool"),
   ...named(images, "InstanceNormalization", "GroupNormalization", "LRN"),
   ...named(images, "DepthToSpace", "SpaceToDepth"),
   ...named(from(-1), "LayerNormalization", "RMSNormalization"),
@@ -384,5 +389,6 @@ const RULES: Readonly<Record<string, Rule>> = Object.fromEntries([
     ...{ Slice: slice, Gather: gather, GatherElements: gatherElements },
     ...{ Expand: expand, OneHot: oneHot, Attention: attention },
     DynamicQuantizeLinear: dynamicQuantize,
+    BatchNormalization: batchNormalization,
   }),
 ]);

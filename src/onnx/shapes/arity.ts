@@ -58,10 +58,19 @@ const INPUTS: Readonly<Record<string, number>> = {
   QLinearMatMul: 8,
   QLinearConv: 9,
   Constant: 0,
+  GridSample: 2,
+  AffineGrid: 2,
+  RoiAlign: 3,
+  Col2Im: 3,
+  MaxUnpool: 3,
+  NonMaxSuppression: 5,
+  TensorScatter: 3,
+  CausalConvWithState: 4,
+  LinearAttention: 6,
   ...Object.fromEntries(
-    ["Max", "Min", "Mean", "Sum", "Concat", "Loop", "Scan"].map((op) =>
-      [op, Infinity] as const
-    ),
+    ["Max", "Min", "Mean", "Sum", "Concat", "Einsum", "Loop", "Scan"].map((
+      op,
+    ) => [op, Infinity] as const),
   ),
 };
 
@@ -78,6 +87,8 @@ const OUTPUTS: Readonly<Record<string, number>> = {
   DynamicQuantizeLinear: 3,
   Attention: 4,
   BatchNormalization: 5,
+  CausalConvWithState: 2,
+  LinearAttention: 2,
   Split: Infinity,
   If: Infinity,
   Loop: Infinity,

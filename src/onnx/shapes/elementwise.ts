@@ -208,7 +208,7 @@ const SAME = [
   ...["Sigmoid", "Softplus", "Softsign", "Swish", "ThresholdedRelu", "Hardmax"],
   ...["LogSoftmax", "Softmax", "LRN", "LpNormalization", "Trilu", "CumSum"],
   ...["MeanVarianceNormalization", "InstanceNormalization", "PRelu"],
-  ...["GroupNormalization", "BatchNormalization", "RMSNormalization"],
+  ...["GroupNormalization", "RMSNormalization"],
   ...["RotaryEmbedding", "ReverseSequence", "ScatterElements", "ScatterND"],
   ...["Scatter", "CumProd"],
 ];

@@ -13,7 +13,7 @@ import type { NodeView, ShapeRule } from "./node_view.ts";
 import { describeDims, type InferredValue } from "./value.ts";
 
 /** A list of a number for each spatial axis. */
-function perAxis(
+export function perAxis(
   view: NodeView,
   name: string,
   count: number,

@@ -192,6 +192,13 @@ const layerNormalization: ShapeRule = (view) => {
   ];
 };
 
+/** The result, and the mean and variance that follow of every channel. */
+const batchNormalization: ShapeRule = (view) => {
+  const { type, dims } = view.first;
+  const statistics = { type, dims: view.optional(3)?.dims ?? null };
+  return [{ type, dims }, statistics, statistics];
+};
+
 const quantizeLinear: ShapeRule = (view) => {
   const zero = view.optional(2);
   const type: PlainType | null = zero
@@ -219,6 +226,7 @@ export const MATRICES: Readonly<Record<string, ShapeRule>> = {
   RNN: recurrent(1),
   Attention: attention,
   LayerNormalization: layerNormalization,
+  BatchNormalization: batchNormalization,
   QuantizeLinear: quantizeLinear,
   DequantizeLinear: ({ first: { dims } }) => [{ type: "float32", dims }],
   DynamicQuantizeLinear: ({ first: { dims } }) => [

@@ -7,6 +7,7 @@ import { dynamicQuantizeLstm, MATRICES } from "./matrices.ts";
 import type { ShapeRule } from "./node_view.ts";
 import { REDUCTIONS } from "./reductions.ts";
 import { RESHAPES } from "./reshapes.ts";
+import { SAMPLINGS } from "./sampling.ts";
 import { SELECTIONS } from "./selections.ts";
 import { SIGNALS } from "./signals.ts";
 
@@ -20,6 +21,7 @@ const RULES: Readonly<Record<string, ShapeRule>> = {
   ...MATRICES,
   ...CONTROL,
   ...SIGNALS,
+  ...SAMPLINGS,
 };
 
 /** Of `com.microsoft`, what is not written in ONNX's own operators. */

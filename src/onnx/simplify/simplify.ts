@@ -144,7 +144,7 @@ class Simplifier {
     const branch = this.#certainBranch(node);
     if (branch !== undefined) return this.#inline(node, branch);
     const expand = expansionOf(node);
-    if (expand !== undefined) return this.#expand(node, expand);
+    if (expand !== undefined && this.#expand(node, expand)) return;
     const results = this.inference.node(
       node,
       this.values,
@@ -211,7 +211,8 @@ class Simplifier {
     return branch?.outputs.length === node.outputs.length ? branch : undefined;
   }
 
-  #expand(node: OnnxNode, expand: Expand): void {
+  /** @returns whether it is written otherwise now */
+  #expand(node: OnnxNode, expand: Expand): boolean {
     const expansion = new Expansion(
       node,
       (name) => this.values.get(name),
@@ -233,6 +234,7 @@ class Simplifier {
       this.values.set(name, constantValue(tensor));
     }
     for (const inner of expansion.nodes) this.#visit(inner);
+    return expansion.nodes.length > 0;
   }
 
   #inline(node: OnnxNode, branch: OnnxGraph): void {
