@@ -52,7 +52,9 @@ export interface ExecutionOptions {
    * How long threads look for work before they go to sleep, once they have none; default 0.05. Waking up
    * took 0.2 to 0.3 ms on a virtual machine, longer than many a task: where latency counts and every
    * thread has a core to itself, look for longer than the pauses between requests. Where threads share
-   * cores, looking takes time from those that compute.
+   * cores, looking takes time from those that compute. The engine's own thread looks for the end of a task for three
+   * times as long, between turns of its event loop, if there are more cores than workers' threads and the task before
+   * had ended by then.
    */
   spinMs?: number;
   /**

@@ -1,12 +1,16 @@
 import type { CellNode } from "../../graph/cell_graph.ts";
 import { checkFeatures } from "../../kernels/module/features.ts";
 import { checkedOptions } from "../../base/checked_options.ts";
+import { msToNs } from "../../base/units.ts";
+import { BellWatch } from "./bell_watch.ts";
+import { wallNs } from "./clock.ts";
 import { Crew } from "./crew.ts";
 import type { CrewPlan } from "./crew_plan.ts";
 import { doorbellOf, planCrews, SPIN_MS } from "./crew_plans.ts";
 import { ClosedError, WorkerError } from "../core/errors.ts";
 import type { Settlement } from "../core/executor.ts";
-import { readKernels } from "./runtime.ts";
+import { nextTurn } from "./next_turn.ts";
+import { parallelism, readKernels } from "./runtime.ts";
 import type { SlotRequest, SlotTask } from "../tensors/slot.ts";
 import { SlotExecutor } from "../tensors/slot_executor.ts";
 import type { TensorStore } from "../tensors/tensor_store.ts";
@@ -43,6 +47,12 @@ const CREW_STARTS_MAX = 2;
 
 const PATIENCE_MS = 30_000;
 
+/**
+ * How long the engine looks for the end of a task, in `spinMs`: workers wait for the pause between two tasks, the
+ * engine for a task.
+ */
+const LOOK_SPINS = 3;
+
 /** Executes tasks on worker threads over one shared memory. Completions are fetched with `poll`. */
 export class TensorExecutor extends SlotExecutor implements WallExecutor {
   readonly #workers: StaffedWorker[] = [];
@@ -55,6 +65,7 @@ export class TensorExecutor extends SlotExecutor implements WallExecutor {
   readonly #deaths = new WeakMap<SlotTask, number>();
   /** Tasks that are not begun again. */
   readonly #givenUp = new WeakSet<SlotTask>();
+  #watch: BellWatch | undefined;
   #closed = false;
   #ended: Promise<void> | undefined;
 
@@ -110,10 +121,17 @@ export class TensorExecutor extends SlotExecutor implements WallExecutor {
   }
 
   onRing(seen: number, callback: () => void): void {
-    const { words, index } = this.doorbell;
-    const { async, value } = Atomics.waitAsync(words, index, seen);
-    if (async) value.then(callback);
-    else queueMicrotask(callback);
+    this.#watch ??= this.#startWatch();
+    this.#watch.onRing(seen, callback);
+  }
+
+  /** Where workers have all cores, looking for their ends would take time from them. */
+  #startWatch(): BellWatch {
+    const lookMs = this.threads < parallelism() ? LOOK_SPINS * this.spinMs : 0;
+    return new BellWatch(this.doorbell, msToNs(lookMs), {
+      nowNs: wallNs,
+      nextTurn,
+    });
   }
 
   /** The word that workers advance with every completion, for who sleeps on it. */

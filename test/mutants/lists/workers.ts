@@ -7,6 +7,7 @@ const STEPPED = {
 };
 const QUEUE = "test/engine/worker_queue_test.ts";
 const ARENA = "test/engine/task_arena_test.ts";
+const WATCH = "test/engine/bell_watch_test.ts";
 const LOOPS = "test/engine/interleaving/loops_test.ts";
 const CONFORMANCE = "test/engine/interleaving/conformance_test.ts";
 
@@ -139,6 +140,32 @@ export const MUTANTS: MutantList = [
     to: "if (this.#head + bytes < this.#bytes) at = this.#head;",
     tests: [ARENA],
     why: "an empty arena has room for all it has",
+  },
+  {
+    id: "workers.watch-sleeps",
+    file: "src/engine/wall/bell_watch.ts",
+    from:
+      "      } else if (this.#host.nowNs() < untilNs) this.#host.nextTurn(look);",
+    to: "      } else if (untilNs > 0) this.#host.nextTurn(look);",
+    tests: [WATCH],
+    why: "a thread does not look for the end of a task for ever",
+  },
+  {
+    id: "workers.watch-long",
+    file: "src/engine/wall/bell_watch.ts",
+    from:
+      "    if (this.#lastNs >= this.#lookNs) return this.#sleep(seen, heard);\n",
+    to: "",
+    tests: [WATCH],
+    why: "who waits for long tasks sleeps at once",
+  },
+  {
+    id: "workers.watch-vain",
+    file: "src/engine/wall/bell_watch.ts",
+    from: "    if (this.#sleepsLeft > 0) {",
+    to: "    if (this.#sleepsLeft > SLEEPS_MAX) {",
+    tests: [WATCH],
+    why: "looks in vain become rare",
   },
   {
     id: "workers.bell-last",
