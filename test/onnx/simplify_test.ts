@@ -264,8 +264,8 @@ Deno.test("constants beyond any need are not made", () => {
     {
       initializers: {
         shape: plainOf("int64", [3], [2 ** 20, 2 ** 20, 4]),
-        // 320 MB would be no great work, but stand for 8 bytes.
-        large: plainOf("int64", [1], [80_000_000]),
+        // 560 MB would be no great work, but stand for 8 bytes.
+        large: plainOf("int64", [1], [140_000_000]),
       },
       nodes: [
         node("ConstantOfShape", ["shape"], ["huge"]),

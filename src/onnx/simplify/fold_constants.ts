@@ -6,14 +6,19 @@ import { runConstant } from "../run_constant.ts";
 import type { Folder } from "../shapes/infer_graph.ts";
 import type { InferredValue } from "../shapes/value.ts";
 
-/** Bytes that a result may have: the weights that a `ConstantOfShape` of a few bytes stands for may be any number. */
-const RESULT_BYTES_MAX = 256 * 2 ** 20;
+/**
+ * Bytes that a result may have: the weights that a `ConstantOfShape` of a few bytes stands for may be any number. The
+ * largest of published graphs that are stored so has 392 MiB (VGG-19); what is not made here, every request makes.
+ */
+const RESULT_BYTES_MAX = 512 * 2 ** 20;
 
 /** Of all results together; what a result takes no more than its inputs is free: it stands in their place. */
-const RESULTS_BYTES_MAX = 512 * 2 ** 20;
+const RESULTS_BYTES_MAX = 2 ** 30;
 
-/** Products that a result may need, some seconds of plain TypeScript; all results together ten times of that. */
+/** Products, or words read and written, that a result may need, some seconds of plain TypeScript; all results together ten times of that. */
 const WORK_MAX = 2 ** 28;
+
+const BYTES_PER_WORD = 4;
 
 /** Operators of which a result's size depends on elements; it is never larger than the inputs, times their axes. */
 const BY_ELEMENTS = new Set(["NonZero", "Compress"]);
@@ -49,7 +54,9 @@ export function constantFolder(kept = KEPT): Folder {
       ? 8 * given * Math.max(1, inputs[0]?.dims.length ?? 1)
       : results.reduce((sum, result) => sum + bytesOfResult(result), 0);
     const fresh = Math.max(0, bytes - given);
-    const work = PRODUCTS.has(op) ? workOf(inputs, results) : bytes + given;
+    const work = PRODUCTS.has(op)
+      ? workOf(inputs, results)
+      : (bytes + given) / BYTES_PER_WORD;
     // Also where a size is not known, which makes these NaN.
     if (!(fresh <= RESULT_BYTES_MAX && fresh <= bytesLeft)) return undefined;
     if (!(work <= WORK_MAX && work <= workLeft)) return undefined;
