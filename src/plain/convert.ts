@@ -32,24 +32,37 @@ export function converted<T extends PlainType>(
   const result = outputOf(type, x.dims);
   const to: PlainArrays[PlainType] = result.data;
   const from: PlainArrays[PlainType] = x.data;
-  if (type === "bool") {
+  if (isBig(from) && !isBig(to)) fromBig(from, to, type === "bool");
+  else if (type === "bool") {
     for (let i = 0; i < to.length; i++) to[i] = Number(Number(from[i]) !== 0);
   } else if (isBig(to)) {
     for (let i = 0; i < to.length; i++) {
       const element = from[i];
       to[i] = typeof element === "bigint" ? element : bigOf(element);
     }
-  } else if (type === "float32") {
-    for (let i = 0; i < to.length; i++) to[i] = Number(from[i]);
   } else {
-    for (let i = 0; i < to.length; i++) {
-      const element = from[i];
-      to[i] = typeof element === "bigint"
-        ? Number(BigInt.asIntN(32, element))
-        : element;
-    }
+    for (let i = 0; i < to.length; i++) to[i] = from[i] as number;
   }
   return result;
+}
+
+/** Elements of 64 bits, word by word: a bigint is made of those alone that 32 bits do not hold. */
+function fromBig(
+  from: BigInt64Array | BigUint64Array,
+  to: Exclude<PlainArrays[PlainType], BigInt64Array | BigUint64Array>,
+  isBool: boolean,
+): void {
+  const words = new Int32Array(from.buffer, from.byteOffset, 2 * from.length);
+  const keepsLow = !isBool && !(to instanceof Float32Array);
+  const negative = from instanceof BigInt64Array ? -1 : NaN;
+  for (let i = 0; i < to.length; i++) {
+    const low = words[2 * i];
+    const high = words[2 * i + 1];
+    if (isBool) to[i] = (low | high) === 0 ? 0 : 1;
+    else if (keepsLow || (low < 0 ? high === negative : high === 0)) {
+      to[i] = low;
+    } else to[i] = Number(from[i]);
+  }
 }
 
 /** The type that a data type of ONNX is computed in. @throws RangeError when there is none */

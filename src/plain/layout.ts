@@ -6,6 +6,8 @@ import { describeShape } from "../base/describe.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import {
   isBig,
+  newElements,
+  type PlainArrays,
   type PlainTensor,
   type PlainType,
   zerosOf,
@@ -111,15 +113,40 @@ export function take<P extends PlainTensor>(
   dims: readonly number[],
   fill: number | bigint = 0,
 ): P {
-  const result = outputOf(source.type, dims);
-  // One loop for every type: what is copied is not looked at.
-  const from = source.data as Float32Array;
-  const to = result.data as Float32Array;
-  if (isBig(result.data)) fill = BigInt(fill);
-  for (let i = 0; i < to.length; i++) {
-    to[i] = at[i] < 0 ? fill as number : from[at[i]];
+  const { type } = source;
+  const result = outputOf(type, dims);
+  const filling: PlainArrays[PlainType] = newElements(type, 1);
+  filling[0] = isBig(filling) ? BigInt(fill) : fill;
+  const from = wordsOf(source.data);
+  const to = wordsOf(result.data);
+  const other = wordsOf(filling);
+  if (isBig(result.data)) {
+    for (let i = 0; i < at.length; i++) {
+      const words = at[i] < 0 ? other : from;
+      const first = at[i] < 0 ? 0 : 2 * at[i];
+      to[2 * i] = words[first];
+      to[2 * i + 1] = words[first + 1];
+    }
+  } else {
+    for (let i = 0; i < at.length; i++) {
+      to[i] = at[i] < 0 ? other[0] : from[at[i]];
+    }
   }
   return result as P;
+}
+
+/** Elements as numbers that can be copied without looking at them; those of 64 bits as two, which takes no bigint. */
+function wordsOf(
+  { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: PlainArrays[
+    PlainType
+  ],
+): Int32Array | Int16Array | Int8Array {
+  if (BYTES_PER_ELEMENT === 1) {
+    return new Int8Array(buffer, byteOffset, byteLength);
+  }
+  return BYTES_PER_ELEMENT === 2
+    ? new Int16Array(buffer, byteOffset, byteLength / 2)
+    : new Int32Array(buffer, byteOffset, byteLength / 4);
 }
 
 /** An axis counted from the front. @throws RangeError when there is none */

@@ -5,6 +5,7 @@ import { erf } from "../../src/plain/functions.ts";
 import {
   numbersOf,
   plainOf,
+  type PlainTensor,
   type PlainType,
 } from "../../src/tensor/plain_tensor.ts";
 import { propertyRuns } from "../property_runs.ts";
@@ -170,6 +171,34 @@ Deno.test("Cast cuts floats off, wraps integers and asks bools whether there is 
   assert.deepEqual(cast(10, floats([1], 1e6)), [1e6]);
   assert.deepEqual(cast(7, floats([2], NaN, 1e30)), [-(2 ** 63), -(2 ** 63)]);
   assert.throws(() => cast(8), /^RangeError: Cast: attribute to is string/);
+});
+
+Deno.test("Cast of 64 bits is that of their numbers, at every edge", () => {
+  const edges = [0n, 1n, 2n ** 31n, 2n ** 32n, 2n ** 53n, 2n ** 63n];
+  const near = edges.flatMap((edge) => [edge - 1n, edge, edge + 1n]);
+  const all = near.flatMap((value) => [value, -value]);
+  const arrays = { int64: BigInt64Array, uint64: BigUint64Array };
+  for (const type of ["int64", "uint64"] as const) {
+    // The first is not the buffer's.
+    const data = arrays[type].from([7n, ...all]).subarray(1);
+    const x = { type, dims: [all.length], data } as PlainTensor;
+    const given = Array.from(data, BigInt);
+    const cast = (to: number) => numbersOf(outputOf("Cast", [x], { to }));
+    assert.deepEqual(cast(1), given.map((big) => Math.fround(Number(big))));
+    assert.deepEqual(cast(9), given.map((big) => Number(big !== 0n)));
+    assert.deepEqual(
+      cast(6),
+      given.map((big) => Number(BigInt.asIntN(32, big))),
+    );
+    assert.deepEqual(
+      cast(2),
+      given.map((big) => Number(BigInt.asUintN(8, big))),
+    );
+    assert.deepEqual(
+      cast(12),
+      given.map((big) => Number(BigInt.asUintN(32, big))),
+    );
+  }
 });
 
 Deno.test("the error function is that of the tables", () => {

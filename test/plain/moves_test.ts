@@ -229,6 +229,16 @@ Deno.test("Tile and Expand repeat by index", () => {
   );
 });
 
+Deno.test("what moves keeps all of its 64 bits, and so does what fills", () => {
+  const big = [2n ** 62n + 1n, -(2n ** 62n) - 1n];
+  const x = plainOf("int64", [2, 1], big);
+  const wide = outputOf("Expand", [x, int64(2, 2)]);
+  assert.deepEqual([...wide.data], [big[0], big[0], big[1], big[1]]);
+  const fill = plainOf("int64", [], [-(2n ** 40n) - 3n]);
+  const padded = outputOf("Pad", [x, int64(1, 0, 0, 0), fill]);
+  assert.deepEqual([...padded.data], [fill.data[0], ...big]);
+});
+
 Deno.test("Gather reads by index, negative ones from the back, and refuses others", () => {
   const drawn = withAxis.chain(([x, axis]) =>
     fc.tuple(

@@ -107,19 +107,22 @@ function seenBy(
   const axes = [...new Array(rank - dims.length).fill(1), ...dims];
   const wide = [...axes.slice(0, -2), length, length];
   const { data } = broadcastTo(mask, wide);
-  const square = length * length;
   let isAll = true;
   let isBefore = true;
-  for (let i = 0; i < data.length; i++) {
-    const at = i % square;
-    const isBehind = at % length > Math.floor(at / length);
-    const value = Number(data[i]);
-    const isSeen = kind === "add"
-      ? value === 0
-      : (value !== 0) === (kind === "keep");
-    if (kind === "add" && !isSeen && !(value <= MASKED_SCORE)) return undefined;
-    isAll &&= isSeen;
-    isBefore &&= isSeen !== isBehind;
+  for (let at = 0; at < data.length;) {
+    for (let row = 0; row < length; row++) {
+      for (let column = 0; column < length; column++) {
+        const value = Number(data[at++]);
+        const isSeen = kind === "add"
+          ? value === 0
+          : (value !== 0) === (kind === "keep");
+        if (kind === "add" && !isSeen && !(value <= MASKED_SCORE)) {
+          return undefined;
+        }
+        isAll &&= isSeen;
+        isBefore &&= isSeen === column <= row;
+      }
+    }
   }
   return isAll ? "all" : isBefore ? "before" : undefined;
 }
