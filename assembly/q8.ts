@@ -9,6 +9,7 @@ import { PANEL_HEADER, q8, quantize8, storeBytes } from "./q8_epilogue";
 import { checkExceptions } from "./q8_exceptions";
 import { requantizes, writesQ8 } from "./q8_job";
 import { q8PanelBytes, sweepQ8 } from "./q8_sweep";
+import { wholeBytes } from "./scratch";
 import { get, row } from "./simd";
 
 const ROW_HEADER: usize = 16;
@@ -100,19 +101,39 @@ function bytesOf(k: i32, a: usize, scale: f32, zero: i32, levels: i32, q: usize)
 
 /** Clears the padding bytes and stores the sum of a quantised row. */
 export function seal(k: i32, q: usize): void {
-  const a = q + ROW_HEADER;
-  const padded = (k + 3) & ~3;
-  for (let i = k; i < padded; ++i) store<u8>(a + i, 0);
+  pad(k, q);
+  store<i32>(q, sumOf(q + ROW_HEADER, k), 8);
+  store<i32>(q, 0, 12);
+}
+
+/** Clears the padding bytes of a quantised row. */
+export function pad(k: i32, q: usize): void {
+  for (let i = k; i & 3; ++i) store<u8>(q + ROW_HEADER + i, 0);
+}
+
+/** The sum of bytes. */
+export function sumOf(a: usize, count: i32): i32 {
+  const end = a + count;
   let sums = v128.splat<i32>(0);
-  let i = 0;
-  for (; i + 16 <= padded; i += 16) {
-    sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(v128.load(a + i))));
+  if (ASC_FEATURE_RELAXED_SIMD && wholeBytes) {
+    // A sum waits for the one before it: four of them.
+    const ones = v128.splat<i8>(1);
+    let b = sums, c = sums, d = sums;
+    for (; a + 64 <= end; a += 64) {
+      sums = i32x4.relaxed_dot_i8x16_i7x16_add_s(ones, v128.load(a), sums);
+      b = i32x4.relaxed_dot_i8x16_i7x16_add_s(ones, v128.load(a, 16), b);
+      c = i32x4.relaxed_dot_i8x16_i7x16_add_s(ones, v128.load(a, 32), c);
+      d = i32x4.relaxed_dot_i8x16_i7x16_add_s(ones, v128.load(a, 48), d);
+    }
+    sums = i32x4.add(i32x4.add(sums, b), i32x4.add(c, d));
+  }
+  for (; a + 16 <= end; a += 16) {
+    sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(v128.load(a))));
   }
   let sum = i32x4.extract_lane(sums, 0) + i32x4.extract_lane(sums, 1) +
     i32x4.extract_lane(sums, 2) + i32x4.extract_lane(sums, 3);
-  for (; i < padded; ++i) sum += load<u8>(a + i);
-  store<i32>(q, sum, 8);
-  store<i32>(q, 0, 12);
+  for (; a < end; ++a) sum += load<u8>(a);
+  return sum;
 }
 
 /** c[i][j] = act(scale_i * weightScale_j * exact sum + bias_j), f32. seven = 1: all q are below 128. */

@@ -6,11 +6,12 @@
 import { checkPacked, checkRows, checkSpan } from "./checks";
 import { isActivation } from "./op";
 import { checkShape, image } from "./image";
-import { checkQ8Panel, checkQ8Rows, q8RowBytes, seal } from "./q8";
+import { checkQ8Panel, checkQ8Rows, pad, q8RowBytes, seal, sumOf } from "./q8";
 import { depthwiseQ8, depthwiseQ8Bytes, depthwiseQ8ScratchBytes, isDepthwise } from "./q8_depthwise";
 import { q8 } from "./q8_epilogue";
-import { HEADER_BYTES, requantizes, writesQ8 } from "./q8_job";
-import { q8PanelBytes, sweepQ8 } from "./q8_sweep";
+import { HEADER_BYTES, readsLines, requantizes, writesQ8 } from "./q8_job";
+import { packsRows, q8PanelBytes, sweepQ8 } from "./q8_sweep";
+import { PACKED_ROWS } from "./q8_tiles";
 import { row } from "./simd";
 import { BLOCK_ROWS } from "./sweep";
 
@@ -24,15 +25,16 @@ const LEAST_ROWS: usize = 30;
   return image.kernelHeight(s) * image.kernelWidth(s) * (image.channels(s) / image.groups(s));
 }
 
-/** Pixels of a block. */
+/** Pixels of a block: whole tiles. */
 function blockRows(s: usize): i32 {
-  return <i32>min(<usize>BLOCK_ROWS, max(LEAST_ROWS, BLOCK_BYTES / q8RowBytes(allTaps(s))));
+  const rows = <i32>min(<usize>BLOCK_ROWS, max(LEAST_ROWS, BLOCK_BYTES / q8RowBytes(allTaps(s))));
+  return rows - rows % PACKED_ROWS;
 }
 
 /** Bytes of the scratch memory that conv_q8_f32, conv_q8_i32 and conv_q8_u8 need for this shape. */
 export function conv_q8_scratch_bytes(shape: usize): usize {
   if (isDepthwise(shape)) return depthwiseQ8ScratchBytes(shape);
-  return <usize>blockRows(shape) * (q8RowBytes(allTaps(shape)) + 8) + 15 & ~15;
+  return <usize>blockRows(shape) * (q8RowBytes(allTaps(shape)) + HEADER_BYTES + 8) + 15 & ~15;
 }
 
 /**
@@ -81,13 +83,16 @@ export function conv_q8_u8(
     checkRows(outRows, m, q8RowBytes(<i32>outputs(shape)));
   }
   requantizes(scale, zero);
-  convolve(m, shape, seven, inRows, w, outRows, act | q8.U8, scratch);
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     const out = row(outRows, at);
     store<f32>(out, scale);
     store<i32>(out, zero, 4);
-    seal(<i32>outputs(shape), out);
+    store<u64>(out, 0, 8);
+    pad(<i32>outputs(shape), out);
   }
+  convolve(m, shape, seven, inRows, w, outRows, act | q8.U8, scratch);
+  if (!isDepthwise(shape)) return;
+  for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) seal(<i32>outputs(shape), row(outRows, at));
 }
 
 /** Numbers of one result image. */
@@ -107,46 +112,76 @@ function convolve(
   const n = image.outChannels(s) / groups;
   const k = allTaps(s);
   const rowBytes = q8RowBytes(k);
-  const weightBytes = <usize>((n + 7) >> 3) * q8PanelBytes(k);
+  const panels = (n + 7) >> 3;
   const block = blockRows(s);
-  const table = scratch + <usize>block * rowBytes;
+  const headers = scratch + <usize>block * rowBytes;
+  const table = headers + <usize>block * HEADER_BYTES;
   const outTable = table + (<usize>block << 2);
-  const pixels = image.outHeight(s) * image.outWidth(s);
+  const outWidth = image.outWidth(s);
+  const pixels = image.outHeight(s) * outWidth;
   const total = m * pixels;
   const shift = kind & q8.U8 ? 0 : 2;
-  const summed = anyZero(w, groups * ((n + 7) >> 3), q8PanelBytes(k));
-  const inPlace = !summed && seesPixels(s);
-  const headers = inPlace ? scratch : 0;
+  const summed = anyZero(w, groups * panels, q8PanelBytes(k));
+  const lineBytes = k / image.kernelHeight(s);
+  const asLines = packsRows(seven) && lineBytes >= 4;
+  const lastX = image.width(s) - image.kernelWidth(s);
+  const lastY = image.height(s) - (image.kernelHeight(s) - 1) * image.dilationHeight(s) - 1;
+  const inPlace = !summed && groups == 1 && image.dilationWidth(s) == 1 && (lastX | lastY) >= 0 &&
+    (asLines || (image.kernelHeight(s) == 1 && (lineBytes & 3) == 0));
+  if (inPlace && asLines) readsLines(image.kernelHeight(s), lineBytes);
+  const stride = image.width(s) * image.channels(s) * image.dilationHeight(s);
   for (let first = 0; first < total; first += block) {
     const rows = min(block, total - first);
     for (let g = 0; g < groups; ++g) {
-      for (let i = 0; i < rows; ++i) {
-        const at = (first + i) / pixels;
-        const pixel = first + i - at * pixels;
-        const from = row(inRows, <usize>at << 2);
-        let patch = scratch + <usize>i * rowBytes;
-        if (inPlace) {
-          v128.store(headers + <usize>i * HEADER_BYTES, v128.load(from));
-          patch = from + <usize>(pixel * k);
+      let at = <usize>(first / pixels) << 2;
+      let pixel = first % pixels;
+      let oy = pixel / outWidth, ox = pixel % outWidth;
+      for (let i: usize = 0, end = <usize>rows << 2; i < end; i += 4) {
+        const from = row(inRows, at);
+        const x = ox * image.strideWidth(s) - image.padLeft(s);
+        const y = oy * image.strideHeight(s) - image.padTop(s);
+        const copy = headers + i * (HEADER_BYTES >> 2);
+        if (inPlace && <u32>x <= <u32>lastX && <u32>y <= <u32>lastY) {
+          v128.store(copy, v128.load(from));
+          store<u32>(copy, stride, 12);
+          store<u32>(table + i, <u32>(from + <usize>((y * image.width(s) + x) * image.channels(s))));
         } else {
-          gather(s, pixel, from, g, k, patch);
+          const patch = scratch + (i >> 2) * rowBytes;
+          gather(s, x, y, from, g, k, patch);
           if (summed) seal(k, patch);
+          v128.store(copy, v128.load(patch));
+          store<u32>(copy, lineBytes, 12);
+          store<u32>(table + i, <u32>patch);
         }
-        store<u32>(table + (<usize>i << 2), <u32>patch);
         const to = <usize>(pixel * image.outChannels(s) + g * n) << shift;
-        store<u32>(outTable + (<usize>i << 2), <u32>(row(outRows, <usize>at << 2) + to));
+        store<u32>(outTable + i, <u32>(row(outRows, at) + to));
+        ++pixel;
+        if (++ox == outWidth) {
+          ox = 0;
+          if (++oy == image.outHeight(s)) {
+            oy = pixel = 0;
+            at += 4;
+          }
+        }
       }
       writesQ8(n, kind, outTable);
-      sweepQ8(rows, k, seven, table, headers, w + <usize>g * weightBytes);
+      sweepQ8(rows, k, seven, table, headers, w + <usize>(g * panels) * q8PanelBytes(k));
     }
+    if (kind & q8.U8) addSums(first, first + rows, pixels, image.outChannels(s), outRows);
   }
+  readsLines(1, 0);
 }
 
-/** Whether an output pixel sees the image's pixel in its place, in whole steps of k: taken where it lies, its header apart. */
-function seesPixels(s: usize): bool {
-  return image.groups(s) == 1 && image.kernelHeight(s) * image.kernelWidth(s) == 1 && (image.channels(s) & 3) == 0 &&
-    image.strideHeight(s) * image.strideWidth(s) == 1 && (image.padTop(s) | image.padLeft(s)) == 0 &&
-    image.outHeight(s) == image.height(s) && image.outWidth(s) == image.width(s);
+/** Adds bytes of requantised pixels, which are in cache yet, to the sums of their images' headers. */
+function addSums(first: i32, end: i32, pixels: i32, channels: i32, outRows: usize): void {
+  while (first < end) {
+    const image = first / pixels;
+    const stop = min(end, (image + 1) * pixels);
+    const out = row(outRows, <usize>image << 2);
+    const sum = sumOf(out + HEADER_BYTES + <usize>((first - image * pixels) * channels), (stop - first) * channels);
+    store<i32>(out, load<i32>(out, 8) + sum, 8);
+    first = stop;
+  }
 }
 
 /** Whether any weights have a zero point: only then a row's sum counts. */
@@ -157,24 +192,20 @@ function anyZero(w: usize, panels: i32, panelBytes: usize): bool {
   return false;
 }
 
-/** What one output pixel sees of a group's channels, as a quantised row without its sum. */
-function gather(s: usize, pixel: i32, a: usize, group: i32, k: i32, patch: usize): void {
+/** What the output pixel sees whose window begins at x0 and y, of a group's channels, as a quantised row without its sum. */
+function gather(s: usize, x0: i32, y: i32, a: usize, group: i32, k: i32, patch: usize): void {
   if (k & 3) store<u32>(patch + 16 + (k & ~3), 0);
   const zero = load<i32>(a, 4);
-  store<f32>(patch, load<f32>(a));
-  store<i32>(patch, zero, 4);
+  store<u64>(patch, load<u64>(a));
   const channels = <usize>image.channels(s);
   const own = channels / image.groups(s);
   const width = image.width(s);
   const kernelWidth = image.kernelWidth(s);
   const stepX = image.dilationWidth(s);
-  const oy = pixel / image.outWidth(s);
-  const x0 = (pixel - oy * image.outWidth(s)) * image.strideWidth(s) - image.padLeft(s);
   const whole = own == channels && stepX == 1 && x0 >= 0 && x0 + kernelWidth <= width;
   const lineBytes = <usize>kernelWidth * own;
   const from = a + 16 + <usize>group * own;
   let to = patch + 16;
-  let y = oy * image.strideHeight(s) - image.padTop(s);
   for (let ky = image.kernelHeight(s); ky > 0; --ky, y += image.dilationHeight(s)) {
     if (<u32>y >= <u32>image.height(s)) {
       memory.fill(to, <u8>zero, lineBytes);

@@ -84,57 +84,106 @@ export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32)
  * so with all that is the same for several rows at hand.
  */
 export function finishRows(rows: i32, header: usize, at: usize, col: i32): void {
-  let sums = tileSums;
+  const end = at + (<usize>rows << 2);
   if ((kind & q8.ACTIVATION) > op.RELU || ofPart || n - col < 8) {
-    for (; rows > 0; --rows, sums += 32, at += 4) {
+    for (; at < end; at += 4) {
+      const sums = tileSums + (at << 3);
       finishQ8(v128.load(sums), v128.load(sums, 16), header, at, col);
     }
     return;
   }
   const zeroLo = v128.load(header, 32), zeroHi = v128.load(header, 48);
   const anyZero = v128.any_true(v128.or(zeroLo, zeroHi));
-  const biasLo = v128.load(header, 96), biasHi = v128.load(header, 112);
-  const divisor = v128.splat<f32>(scale), point = v128.splat<i32>(zero), bound = v128.splat<i16>(255);
-  let startLo = point, startHi = point, scaleLo = divisor, scaleHi = divisor;
-  let known = ~load<u64>(headers + at * (HEADER_BYTES >> 2));
-  for (; rows > 0; --rows, sums += 32, at += 4) {
+  while (at < end) {
     const q = headers + at * (HEADER_BYTES >> 2);
-    if (load<u64>(q) != known) {
-      known = load<u64>(q);
-      const rowZero = v128.load_splat<i32>(q, 4);
-      startLo = i32x4.mul(rowZero, v128.load(header));
-      startHi = i32x4.mul(rowZero, v128.load(header, 16));
-      const rowScale = v128.load_splat<f32>(q);
-      scaleLo = f32x4.mul(rowScale, v128.load(header, 64));
-      scaleHi = f32x4.mul(rowScale, v128.load(header, 80));
-    }
-    let lo = i32x4.sub(v128.load(sums), startLo);
-    let hi = i32x4.sub(v128.load(sums, 16), startHi);
+    // Rows of one image, and often of all, have the same scale and zero point.
+    let stop = at + 4;
+    while (!anyZero && stop < end && load<u64>(headers + stop * (HEADER_BYTES >> 2)) == load<u64>(q)) stop += 4;
+    const rowZero = v128.load_splat<i32>(q, 4);
+    let startLo = i32x4.mul(rowZero, v128.load(header)), startHi = i32x4.mul(rowZero, v128.load(header, 16));
     if (anyZero) {
       const rowSum = v128.load_splat<i32>(q, 8);
-      lo = i32x4.sub(lo, i32x4.mul(rowSum, zeroLo));
-      hi = i32x4.sub(hi, i32x4.mul(rowSum, zeroHi));
+      startLo = i32x4.add(startLo, i32x4.mul(rowSum, zeroLo));
+      startHi = i32x4.add(startHi, i32x4.mul(rowSum, zeroHi));
     }
-    if (kind != q8.I32) {
-      lo = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(lo), scaleLo), biasLo);
-      hi = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(hi), scaleHi), biasHi);
-      if (kind >= q8.PART) {
-        gate(lo, hi, at, col);
-        continue;
-      }
-      if (kind & op.RELU) {
-        lo = relu4(lo);
-        hi = relu4(hi);
-      }
-      if (kind & q8.U8) {
-        v128.store_lane<u64>(row(outRows, at) + 16 + <usize>col, quantize8(lo, hi, divisor, point, bound), 0);
-        continue;
-      }
+    if (kind == q8.I32) at = subtract(at, stop, startLo, startHi, col);
+    else {
+      const rowScale = v128.load_splat<f32>(q);
+      at = finishAlike(
+        at, stop, startLo, startHi, f32x4.mul(rowScale, v128.load(header, 64)), f32x4.mul(rowScale, v128.load(header, 80)),
+        v128.load(header, 96), v128.load(header, 112), col
+      );
+    }
+  }
+}
+
+/** Ends sums of rows of one header as integers. */
+function subtract(at: usize, end: usize, startLo: v128, startHi: v128, col: i32): usize {
+  for (; at < end; at += 4) {
+    const sums = tileSums + (at << 3);
+    const to = row(outRows, at) + (<usize>col << 2);
+    v128.store(to, i32x4.sub(v128.load(sums), startLo));
+    v128.store(to, i32x4.sub(v128.load(sums, 16), startHi), 16);
+  }
+  return at;
+}
+
+/** The same with scale and bias, as finishQ8() ends them; finite ones to bytes in a loop of its own. */
+function finishAlike(
+  at: usize, end: usize, startLo: v128, startHi: v128, scaleLo: v128, scaleHi: v128, biasLo: v128, biasHi: v128,
+  col: i32
+): usize {
+  const all = f32x4.add(f32x4.add(scaleLo, scaleHi), f32x4.add(biasLo, biasHi));
+  const finite = i32x4.all_true(f32x4.eq(f32x4.sub(all, all), v128.splat<f32>(0)));
+  if (kind & q8.U8 && finite && scale > 0) return quantizeAlike(at, end, startLo, startHi, scaleLo, scaleHi, biasLo, biasHi, col);
+  for (; at < end; at += 4) {
+    const sums = tileSums + (at << 3);
+    let lo = scaled(v128.load(sums), startLo, scaleLo, biasLo), hi = scaled(v128.load(sums, 16), startHi, scaleHi, biasHi);
+    if (kind >= q8.PART) {
+      gate(lo, hi, at, col);
+      continue;
+    }
+    if (kind & op.RELU) {
+      lo = relu4(lo);
+      hi = relu4(hi);
     }
     const to = row(outRows, at) + (<usize>col << 2);
+    if (kind & q8.U8) {
+      const bytes = quantize8(lo, hi, v128.splat<f32>(scale), v128.splat<i32>(zero), v128.splat<i16>(255));
+      v128.store_lane<u64>(to + 16 - 3 * <usize>col, bytes, 0);
+      continue;
+    }
     v128.store(to, lo);
     v128.store(to, hi, 16);
   }
+  return at;
+}
+
+/** To bytes, where nothing can be NaN: cut off before it is rounded, which is the same. ReLU's zero is the zero point. */
+function quantizeAlike(
+  at: usize, end: usize, startLo: v128, startHi: v128, scaleLo: v128, scaleHi: v128, biasLo: v128, biasHi: v128,
+  col: i32
+): usize {
+  const divisor = v128.splat<f32>(scale), magic = shifter();
+  const toPoint = i32x4.sub(magic, v128.splat<i32>(zero));
+  const point = <f32>zero;
+  const low = v128.splat<f32>(kind & op.RELU ? 0 : -point), high = v128.splat<f32>(255 - point);
+  for (; at < end; at += 4) {
+    const sums = tileSums + (at << 3);
+    const lo = f32x4.div(scaled(v128.load(sums), startLo, scaleLo, biasLo), divisor);
+    const hi = f32x4.div(scaled(v128.load(sums, 16), startHi, scaleHi, biasHi), divisor);
+    const words = i16x8.narrow_i32x4_s(
+      i32x4.sub(f32x4.add(f32x4.pmax(f32x4.pmin(lo, high), low), magic), toPoint),
+      i32x4.sub(f32x4.add(f32x4.pmax(f32x4.pmin(hi, high), low), magic), toPoint)
+    );
+    v128.store_lane<u64>(row(outRows, at) + 16 + <usize>col, i8x16.narrow_i16x8_u(words, words), 0);
+  }
+  return at;
+}
+
+// @ts-ignore: decorator
+@inline function scaled(sum: v128, start: v128, scale: v128, bias: v128): v128 {
+  return f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(i32x4.sub(sum, start)), scale), bias);
 }
 
 /** activate(), without a call where there is little to do. */

@@ -39,14 +39,24 @@ export let packed: usize = 0;
 export let headers: usize = 0;
 export const HEADER_BYTES: usize = 16;
 
-/** Where sums of a tile of packed rows wait for their end: 32 bytes a row. */
+/** Where sums of packed rows wait for their end, 32 bytes a row, as if the table's first were among them. */
 export let tileSums: usize = 0;
 
-/** Says that rows from byte offset `at` of the table on lie packed at `address`, their headers at `copies`, tiles' sums at `sums`. */
+/** Says that rows from byte offset `at` of the table on lie packed at `address`, their headers at `copies`; sums go to `sums`. */
 export function readsPacked(address: usize, copies: usize, at: usize, sums: usize): void {
-  tileSums = sums;
+  tileSums = sums - (at << 3);
   packed = address - at * <usize>steps;
   headers = copies - at * (HEADER_BYTES >> 2);
+}
+
+/** Stretches of a row to be packed, of how many bytes each; 0: as many as there are steps. */
+export let lines: i32 = 1;
+export let lineBytes: usize = 0;
+
+/** Says so; from one line of a row to its next are the bytes that its header's last word has. */
+export function readsLines(count: i32, bytes: usize): void {
+  lines = count;
+  lineBytes = bytes;
 }
 
 export function movesPacked(address: usize): void {

@@ -7,7 +7,7 @@ import {
   streams
 } from "./q8_job";
 import { PANEL_HEADER } from "./q8_epilogue";
-import { packHeaders, packRows } from "./q8_pack";
+import { packHeaders, packParts, packRows } from "./q8_pack";
 import { PACKED_ROWS, sweepChain, sweepWhole, sweepWide } from "./q8_tiles";
 import { scratch, wholeBytes, wholeDots } from "./scratch";
 import { BLOCK_ROWS, STREAM_BYTES } from "./sweep";
@@ -19,10 +19,10 @@ export const FEW_PANELS = 8;
 
 /** Bytes of a block's packed rows, at least one of the longest there are, x's and h's of a cell, twice. */
 const PACKED_BYTES: usize = 288 << 10;
-/** Behind them and sums of their highest bits those of a tile. */
+/** Behind them and sums of their highest bits those of a panel. */
 const SUMS_OFFSET: usize = PACKED_BYTES + BLOCK_ROWS * HIGH_BYTES;
 /** Bytes of scratch memory that whole dot products need. */
-export const Q8_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? SUMS_OFFSET + PACKED_ROWS * 32 : 0;
+export const Q8_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? SUMS_OFFSET + BLOCK_ROWS * 32 : 0;
 
 /** Bytes of one packed panel over K. */
 // @ts-ignore: decorator
@@ -36,9 +36,14 @@ export const Q8_SCRATCH_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? SUMS_OFFSET + 
   return !wholeBytes && seven == 0;
 }
 
+/** Whether rows of these activations are packed, line after line. */
+export function packsRows(seven: i32): bool {
+  return ASC_FEATURE_RELAXED_SIMD && wholeDots && !inParts(seven);
+}
+
 /** Panels of this size in one group: even. */
 export function groupPanels(bytes: usize, seven: i32): i32 {
-  const most = wholeDots && !inParts(seven) ? GROUP_PANELS : FEW_PANELS;
+  const most = packsRows(seven) ? GROUP_PANELS : FEW_PANELS;
   return max(2, min(most, <i32>(GROUP_BYTES / bytes) & ~1));
 }
 
@@ -60,11 +65,11 @@ export function packBlock(rows: i32, at: usize, seven: i32, offset: usize): usiz
   const head = <usize>rows * HEADER_BYTES;
   const to = scratch + offset + head;
   if (!inParts(seven)) {
-    packRows(rows, at, to, 0, -1);
+    packRows(rows, at, to);
     return head + bytes;
   }
-  packRows(rows, at, to, 7, 0x01010101);
-  packRows(rows, at, to + bytes, 0, 0x7f7f7f7f);
+  packParts(rows, at, to, 7, 0x01010101);
+  packParts(rows, at, to + bytes, 0, 0x7f7f7f7f);
   return head + bytes + bytes;
 }
 

@@ -207,30 +207,40 @@ function q8Chain3x8(at: usize, w: usize, col: i32): void {
 export function sweepWhole(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
   if (!ASC_FEATURE_RELAXED_SIMD) return;
   // The shortest tile first: it has little to do while weights come from memory; the others find them in cache.
-  let height = (rows + 5) % 6 + 1;
-  at += <usize>(rows - height) << 2;
-  for (let left = rows; left > 0; ) {
-    let p = 0;
-    if (height == 1 && !streaming) {
-      for (; p + 4 <= panels; p += 4) {
-        q8Whole1x32(at, w + <usize>p * panelBytes, col + (p << 3));
-      }
+  const height = (rows + 5) % 6 + 1;
+  const last = at + (<usize>(rows - height) << 2);
+  let p = 0;
+  if (height == 1 && !streaming) {
+    for (; p + 4 <= panels; p += 4) {
+      q8Whole1x32(last, w + <usize>p * panelBytes, col + (p << 3));
     }
-    for (; p < panels; ++p) {
-      const panel = w + <usize>p * panelBytes;
-      const to = col + (p << 3);
+  }
+  passWhole(height, last, panels - p, w + <usize>p * panelBytes, col + (p << 3));
+  const most = streaming ? 24 : 96;
+  for (let rest = last; rest > at; ) {
+    const tile = rest > at + most ? rest - most : at;
+    passWhole(<i32>((rest - tile) >> 2), tile, panels, w, col);
+    rest = tile;
+  }
+}
+
+/** Rows of one tile, or of some of the tallest: all of them past each panel, and their sums to their end. */
+function passWhole(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
+  if (rows == 0) return;
+  const height = min(rows, 6);
+  const end = at + (<usize>rows << 2);
+  for (; panels > 0; --panels, w += panelBytes, col += 8) {
+    for (let tile = at; tile < end; tile += 24) {
       switch (height) {
-        case 6: { q8Whole6x8(at, panel, to); break; }
-        case 5: { q8Whole5x8(at, panel, to); break; }
-        case 4: { q8Whole4x8(at, panel, to); break; }
-        case 3: { q8Whole3x8(at, panel, to); break; }
-        case 2: { q8Whole2x8(at, panel, to); break; }
-        default: q8Whole1x8(at, panel, to);
+        case 6: { q8Whole6x8(tile, w); break; }
+        case 5: { q8Whole5x8(tile, w); break; }
+        case 4: { q8Whole4x8(tile, w); break; }
+        case 3: { q8Whole3x8(tile, w); break; }
+        case 2: { q8Whole2x8(tile, w); break; }
+        default: q8Whole1x8(tile, w);
       }
     }
-    left -= height;
-    height = 6;
-    at -= 24;
+    finishRows(rows, w, at, col);
   }
 }
 
@@ -262,7 +272,7 @@ function q8Whole1x32(at: usize, w: usize, col: i32): void {
   finishQ8(lo03, hi03, w + 3 * panelBytes, at, col + 24);
 }
 
-function q8Whole1x8(at: usize, w: usize, col: i32): void {
+function q8Whole1x8(at: usize, w: usize): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00, lo02 = lo00, hi02 = lo00, lo03 = lo00, hi03 = lo00;
   let a0 = packed + at * <usize>steps;
@@ -293,10 +303,11 @@ function q8Whole1x8(at: usize, w: usize, col: i32): void {
     a0 += 4; w0 += 32;
   }
   lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01); lo00 = i32x4.add(lo00, lo02); hi00 = i32x4.add(hi00, hi02); lo00 = i32x4.add(lo00, lo03); hi00 = i32x4.add(hi00, hi03);
-  finishQ8(lo00, hi00, w, at, col);
+  const sums = tileSums + (at << 3);
+  v128.store(sums, lo00); v128.store(sums, hi00, 16);
 }
 
-function q8Whole2x8(at: usize, w: usize, col: i32): void {
+function q8Whole2x8(at: usize, w: usize): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
   let lo10 = lo00, hi10 = lo00, lo11 = lo00, hi11 = lo00;
@@ -323,12 +334,12 @@ function q8Whole2x8(at: usize, w: usize, col: i32): void {
   }
   lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
   lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
-  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
-  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
-  finishRows(2, w, at, col);
+  const sums = tileSums + (at << 3);
+  v128.store(sums, lo00); v128.store(sums, hi00, 16);
+  v128.store(sums, lo10, 32); v128.store(sums, hi10, 48);
 }
 
-function q8Whole3x8(at: usize, w: usize, col: i32): void {
+function q8Whole3x8(at: usize, w: usize): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00, lo01 = lo00, hi01 = lo00;
   let lo10 = lo00, hi10 = lo00, lo11 = lo00, hi11 = lo00;
@@ -360,13 +371,13 @@ function q8Whole3x8(at: usize, w: usize, col: i32): void {
   lo00 = i32x4.add(lo00, lo01); hi00 = i32x4.add(hi00, hi01);
   lo10 = i32x4.add(lo10, lo11); hi10 = i32x4.add(hi10, hi11);
   lo20 = i32x4.add(lo20, lo21); hi20 = i32x4.add(hi20, hi21);
-  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
-  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
-  v128.store(tileSums, lo20, 64); v128.store(tileSums, hi20, 80);
-  finishRows(3, w, at, col);
+  const sums = tileSums + (at << 3);
+  v128.store(sums, lo00); v128.store(sums, hi00, 16);
+  v128.store(sums, lo10, 32); v128.store(sums, hi10, 48);
+  v128.store(sums, lo20, 64); v128.store(sums, hi20, 80);
 }
 
-function q8Whole4x8(at: usize, w: usize, col: i32): void {
+function q8Whole4x8(at: usize, w: usize): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
   let lo10 = lo00, hi10 = lo00;
@@ -384,14 +395,14 @@ function q8Whole4x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a0, 12); lo30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo30); hi30 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi30);
     a0 += 16; w0 += 32;
   }
-  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
-  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
-  v128.store(tileSums, lo20, 64); v128.store(tileSums, hi20, 80);
-  v128.store(tileSums, lo30, 96); v128.store(tileSums, hi30, 112);
-  finishRows(4, w, at, col);
+  const sums = tileSums + (at << 3);
+  v128.store(sums, lo00); v128.store(sums, hi00, 16);
+  v128.store(sums, lo10, 32); v128.store(sums, hi10, 48);
+  v128.store(sums, lo20, 64); v128.store(sums, hi20, 80);
+  v128.store(sums, lo30, 96); v128.store(sums, hi30, 112);
 }
 
-function q8Whole5x8(at: usize, w: usize, col: i32): void {
+function q8Whole5x8(at: usize, w: usize): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
   let lo10 = lo00, hi10 = lo00;
@@ -412,15 +423,15 @@ function q8Whole5x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a0, 16); lo40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo40); hi40 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi40);
     a0 += 20; w0 += 32;
   }
-  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
-  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
-  v128.store(tileSums, lo20, 64); v128.store(tileSums, hi20, 80);
-  v128.store(tileSums, lo30, 96); v128.store(tileSums, hi30, 112);
-  v128.store(tileSums, lo40, 128); v128.store(tileSums, hi40, 144);
-  finishRows(5, w, at, col);
+  const sums = tileSums + (at << 3);
+  v128.store(sums, lo00); v128.store(sums, hi00, 16);
+  v128.store(sums, lo10, 32); v128.store(sums, hi10, 48);
+  v128.store(sums, lo20, 64); v128.store(sums, hi20, 80);
+  v128.store(sums, lo30, 96); v128.store(sums, hi30, 112);
+  v128.store(sums, lo40, 128); v128.store(sums, hi40, 144);
 }
 
-function q8Whole6x8(at: usize, w: usize, col: i32): void {
+function q8Whole6x8(at: usize, w: usize): void {
   let w0 = w + PANEL_HEADER;
   let lo00 = v128.splat<i32>(0), hi00 = lo00;
   let lo10 = lo00, hi10 = lo00;
@@ -442,13 +453,13 @@ function q8Whole6x8(at: usize, w: usize, col: i32): void {
     x = v128.load_splat<u32>(a0, 20); lo50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(b, x, lo50); hi50 = i32x4.relaxed_dot_i8x16_i7x16_add_s(d, x, hi50);
     a0 += 24; w0 += 32;
   }
-  v128.store(tileSums, lo00); v128.store(tileSums, hi00, 16);
-  v128.store(tileSums, lo10, 32); v128.store(tileSums, hi10, 48);
-  v128.store(tileSums, lo20, 64); v128.store(tileSums, hi20, 80);
-  v128.store(tileSums, lo30, 96); v128.store(tileSums, hi30, 112);
-  v128.store(tileSums, lo40, 128); v128.store(tileSums, hi40, 144);
-  v128.store(tileSums, lo50, 160); v128.store(tileSums, hi50, 176);
-  finishRows(6, w, at, col);
+  const sums = tileSums + (at << 3);
+  v128.store(sums, lo00); v128.store(sums, hi00, 16);
+  v128.store(sums, lo10, 32); v128.store(sums, hi10, 48);
+  v128.store(sums, lo20, 64); v128.store(sums, hi20, 80);
+  v128.store(sums, lo30, 96); v128.store(sums, hi30, 112);
+  v128.store(sums, lo40, 128); v128.store(sums, hi40, 144);
+  v128.store(sums, lo50, 160); v128.store(sums, hi50, 176);
 }
 
 /** All 8 bits, exact in every build: bytes widened to 16 bits. */

@@ -289,7 +289,9 @@ const nameOf = (path: Path, { rows, panels }: Tile) =>
 function renderTile(path: Path, tile: Tile): string {
   const { rows, panels, depth } = tile;
   return `
-function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
+function ${nameOf(path, tile)}(at: usize, w: usize${
+    path.packed && panels === 1 ? "" : ", col: i32"
+  }): void {
 ` +
     each(panels, (p) => `  let w${p} = w + PANEL_HEADER${times(p)};\n`) +
     each(
@@ -310,7 +312,7 @@ function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
         `  let a${r} = <usize>load<u32>(qRows + at${offset(4 * r)}) + 16;\n`,
     )) +
     path.tile(tile) +
-    (path.packed && rows > 1 ? endTogether(rows) : each(
+    (path.packed && panels === 1 ? keepSums(rows) : each(
       panels,
       (p) =>
         each(
@@ -324,67 +326,116 @@ function ${nameOf(path, tile)}(at: usize, w: usize, col: i32): void {
     "}\n";
 }
 
-/** Sums go to memory, and end in a loop that has the panel's header at hand. */
-function endTogether(rows: number): string {
-  return each(
+/** Sums go to memory, for finishRows(). */
+function keepSums(rows: number): string {
+  return "  const sums = tileSums + (at << 3);\n" + each(
     rows,
     (r) =>
-      `  v128.store(tileSums, lo${r}0${
+      `  v128.store(sums, lo${r}0${
         r === 0 ? "" : `, ${32 * r}`
-      }); v128.store(tileSums, hi${r}0, ${32 * r + 16});\n`,
-  ) + `  finishRows(${rows}, w, at, col);\n`;
+      }); v128.store(sums, hi${r}0, ${32 * r + 16});\n`,
+  );
 }
 
-/** Rows tile by tile, each past all panels before the next; packed rows from the last tile, the shortest, on. */
-function renderSweep(path: Path): string {
-  const { name, relaxed, text, rowsMax, panelsMax, depths, packed } = path;
+/** The tiles of a path, and that of a single row past several panels. */
+function tilesOf({ rowsMax, panelsMax, depths }: Path) {
   const tiles = Array.from({ length: rowsMax }, (_, i): Tile => ({
     rows: i + 1,
     panels: 1,
     depth: depths[i] ?? 1,
   }));
   const single: Tile = { rows: 1, panels: panelsMax, depth: 1 };
+  return { tiles, single };
+}
+
+/** One tile of `height` rows and a panel. */
+function chosen(path: Path, tiles: readonly Tile[], args: string): string {
+  return "      switch (height) {\n" +
+    tiles.slice(1).toReversed().map((tile) =>
+      `        case ${tile.rows}: { ${nameOf(path, tile)}(${args}); break; }\n`
+    ).join("") +
+    `        default: ${nameOf(path, tiles[0])}(${args});
+      }
+`;
+}
+
+/** Panels four or so at a time, for a single row. */
+function severalPanels(path: Path, single: Tile, indent: string): string {
+  return `for (; p + ${path.panelsMax} <= panels; p += ${path.panelsMax}) {
+${indent}  ${
+    nameOf(path, single)
+  }(at, w + <usize>p * panelBytes, col + (p << 3));
+${indent}}
+`;
+}
+
+/** Rows tile by tile, each past all panels before the next. */
+function renderSweep(path: Path): string {
+  const { name, relaxed, text, rowsMax } = path;
+  const { tiles, single } = tilesOf(path);
   return `
 /** ${text} */
 export function sweep${name}(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
-${relaxed ? "  if (!ASC_FEATURE_RELAXED_SIMD) return;\n" : ""}${
-    packed
-      ? `  // The shortest tile first: it has little to do while weights come from memory; the others find them in cache.
-  let height = (rows + ${rowsMax - 1}) % ${rowsMax} + 1;
-  at += <usize>(rows - height) << 2;
-`
+${
+    relaxed
+      ? "  if (!ASC_FEATURE_RELAXED_SIMD) return;\n"
       : ""
   }  for (let left = rows; left > 0; ) {
-${
-    packed ? "" : `    const tiles = (left + ${rowsMax - 1}) / ${rowsMax};
+    const tiles = (left + ${rowsMax - 1}) / ${rowsMax};
     const height = (left + tiles - 1) / tiles;
-`
-  }    let p = 0;
-    if (height == 1${packed ? " && !streaming" : ""}) {
-      for (; p + ${panelsMax} <= panels; p += ${panelsMax}) {
-        ${nameOf(path, single)}(at, w + <usize>p * panelBytes, col + (p << 3));
-      }
-    }
+    let p = 0;
+    if (height == 1) {
+      ${severalPanels(path, single, "      ")}    }
     for (; p < panels; ++p) {
       const panel = w + <usize>p * panelBytes;
       const to = col + (p << 3);
-      switch (height) {
-${
-    tiles.slice(1).toReversed().map((tile) =>
-      `        case ${tile.rows}: { ${
-        nameOf(path, tile)
-      }(at, panel, to); break; }\n`
-    ).join("")
-  }        default: ${nameOf(path, tiles[0])}(at, panel, to);
-      }
-    }
+${chosen(path, tiles, "at, panel, to")}    }
     left -= height;
-${
-    packed
-      ? `    height = ${rowsMax};
-    at -= ${4 * rowsMax};`
-      : "    at += <usize>height << 2;"
+    at += <usize>height << 2;
   }
+}
+` +
+    [single, ...tiles].map((tile) => renderTile(path, tile)).join("");
+}
+
+/**
+ * Tiles of packed rows that a panel passes before the next does, where it does not come from memory: their sums end
+ * together. More would throw lines of results that lie a power of two apart out of the cache, half written.
+ */
+const PASSED_TILES = 4;
+
+/** Packed rows, the last tile, the shortest, first. */
+function renderPackedSweep(path: Path): string {
+  const { name, text, rowsMax } = path;
+  const { tiles, single } = tilesOf(path);
+  return `
+/** ${text} */
+export function sweep${name}(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
+  if (!ASC_FEATURE_RELAXED_SIMD) return;
+  // The shortest tile first: it has little to do while weights come from memory; the others find them in cache.
+  const height = (rows + ${rowsMax - 1}) % ${rowsMax} + 1;
+  const last = at + (<usize>(rows - height) << 2);
+  let p = 0;
+  if (height == 1 && !streaming) {
+    ${severalPanels(path, single, "    ").replace("(at,", "(last,")}  }
+  pass${name}(height, last, panels - p, w + <usize>p * panelBytes, col + (p << 3));
+  const most = streaming ? ${4 * rowsMax} : ${4 * rowsMax * PASSED_TILES};
+  for (let rest = last; rest > at; ) {
+    const tile = rest > at + most ? rest - most : at;
+    pass${name}(<i32>((rest - tile) >> 2), tile, panels, w, col);
+    rest = tile;
+  }
+}
+
+/** Rows of one tile, or of some of the tallest: all of them past each panel, and their sums to their end. */
+function pass${name}(rows: i32, at: usize, panels: i32, w: usize, col: i32): void {
+  if (rows == 0) return;
+  const height = min(rows, ${rowsMax});
+  const end = at + (<usize>rows << 2);
+  for (; panels > 0; --panels, w += panelBytes, col += 8) {
+    for (let tile = at; tile < end; tile += ${4 * rowsMax}) {
+${chosen(path, tiles, "tile, w")}    }
+    finishRows(rows, w, at, col);
   }
 }
 ` +
@@ -393,5 +444,8 @@ ${
 
 /** The text of assembly/q8_tiles.ts. */
 export function renderQ8Tiles(): string {
-  return HEADER + PATHS.map(renderSweep).join("");
+  return HEADER +
+    PATHS.map((path) =>
+      path.packed ? renderPackedSweep(path) : renderSweep(path)
+    ).join("");
 }

@@ -189,6 +189,10 @@ function packDepthwiseQ8(
 
 /** Least of a block's pixels, and most bytes of what a block of more sees (assembly/q8_conv.ts). */
 const [LEAST_ROWS, BLOCK_ROWS, BLOCK_BYTES] = [30, 120, 256 << 10];
+/** They are whole tiles of so many. */
+const TILE_ROWS = 6;
+/** Of a pixel, beside what it sees: the copy of a header, and addresses. */
+const PIXEL_BYTES = 16 + 8;
 
 /** What the kernels' `conv_q8_scratch_bytes` says, for plans made before there is a kernel to ask. */
 export function convQ8ScratchBytes(shape: ImageShape): number {
@@ -203,5 +207,5 @@ export function convQ8ScratchBytes(shape: ImageShape): number {
     BLOCK_ROWS,
     Math.max(LEAST_ROWS, Math.floor(BLOCK_BYTES / row)),
   );
-  return Math.ceil(rows * (row + 8) / 16) * 16;
+  return Math.ceil((rows - rows % TILE_ROWS) * (row + PIXEL_BYTES) / 16) * 16;
 }
