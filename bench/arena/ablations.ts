@@ -33,6 +33,7 @@ the capacity, with a tight target and without one.
 
 const STATE = "model_state.ts";
 const POLICY = "auto.ts";
+const COSTS = "cost_table.ts";
 
 /** Ingredients: what they are, and the change that takes each out. */
 const ABLATIONS: readonly {
@@ -44,8 +45,8 @@ const ABLATIONS: readonly {
   {
     without: "sizes by the curve: everybody goes",
     file: STATE,
-    from: "return this.#made(sorted.slice(0, rows), slowdown, why);",
-    to: "return this.#made(sorted.slice(0, this.#most), slowdown, why);",
+    from: "sorted.slice(0, rows), slowdown, why, isLost",
+    to: "sorted.slice(0, this.#most), slowdown, why, isLost",
   },
   {
     without: "those who will come, in a size",
@@ -86,13 +87,13 @@ const ABLATIONS: readonly {
   {
     without: "setting aside who is late already",
     file: STATE,
-    from: "(isLate ? late : saved).push(request);",
-    to: "saved.push(request);",
+    from: "if (nowNs + leftNs(request) <= request.tag.dueNs) {",
+    to: "if (nowNs >= 0) {",
   },
   {
     without: "groups that are in time together: everybody goes",
     file: STATE,
-    from: "if (requests.length > 0 && own < factor) continue;",
+    from: "if (rows > 0 && own < slowdown * Math.max(input, grow)) continue;",
     to: "",
   },
   {
@@ -102,10 +103,10 @@ const ABLATIONS: readonly {
     to: "from < 0; from++",
   },
   {
-    without: "waiting for more",
+    without: "riding along of who is late",
     file: STATE,
-    from: "return waits ? { ...best, untilNs } : best;",
-    to: "return best;",
+    from: "const FREE = 1.01;",
+    to: "const FREE = 0;",
   },
   {
     without: "a share for each model",
@@ -149,7 +150,7 @@ async function changed(
 ): Promise<PolicyEntry["build"]> {
   const folder = `build/ablations/${index}`;
   makeFolder(folder);
-  for (const name of [POLICY, STATE]) {
+  for (const name of [POLICY, STATE, COSTS]) {
     const text = readFileSync(`${AUTO}${name}`, "utf8");
     if (name === file && text.split(from).length !== 2) {
       throw new Error(`"${from}" is not in ${name} exactly once`);

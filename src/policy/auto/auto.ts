@@ -2,7 +2,7 @@
  * Our own: a policy that asks for a deadline, and for nothing else. Whenever a worker is idle it picks a model, the
  * requests of it that advance together, and lets them take one pass over the cells (see `iteration`).
  *
- * What it goes by, all of it from a cost table that is corrected while it runs (common/cost_table.ts):
+ * What it goes by, all of it from a cost table that is corrected while it runs (cost_table.ts):
  * - *whom*: with a deadline the most urgent first, without one the shortest first (what is left, less a share of the
  *   time waited);
  * - *how many*: with k waiting and t(b) for a batch of b, batches of b leave everybody waiting for (k / b + 1) / 2 of
@@ -11,17 +11,16 @@
  *   time that it takes;
  * - *fairness*: of several models what is done fastest, but one that waits gets a ninth of the time in the end;
  * - *who is lost*: who would be late even alone is set aside until nobody can be saved, so that nobody is late because
- *   of it;
- * - *whether to wait*: with a deadline, when the batch at hand is smaller than what the arrivals seen need, and no
- *   longer than one more leaves all in time; and for those that run, where workers slow each other down so much that
- *   going together gets more done.
+ *   of it, or rides along where that takes no longer;
+ * - *whether to wait*: for those that run, where workers slow each other down and so less is waited in all, or somebody
+ *   would be late;
+ * - *how far ahead*: beside threads a task, and one more for each 16 requests that wait.
  *
  * Assumption: a decoder takes as many steps as those of its model did before, on average.
  */
 import { mean } from "../../base/statistics.ts";
 import { type Extent, hasExtents } from "../../graph/cache.ts";
 import type { Model } from "../../graph/model.ts";
-import { CostTable } from "../common/cost_table.ts";
 import { advance, sweep } from "../common/frontier.ts";
 import { type SlaNs, targetOf } from "../common/target.ts";
 import type { Launch, Task } from "../launch.ts";
@@ -33,6 +32,7 @@ import {
   type Policy,
 } from "../policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
+import { CostTable } from "./cost_table.ts";
 import {
   type AutoNode,
   type AutoRequest,
@@ -43,6 +43,8 @@ import {
 
 /** Share of the newest batch in what batches beside others take. */
 const NEWEST = 0.02;
+/** Requests that wait for each further task that a thread has ahead. */
+const AHEAD = 16;
 
 /** Options of `auto`. */
 export interface AutoOptions {
@@ -58,8 +60,8 @@ export interface AutoOptions {
 }
 
 /**
- * Asks for a deadline, and for nothing else: how many requests advance together, who goes first, who is set aside and
- * whether to wait for more follow from measured costs. Batches any model.
+ * Asks for a deadline, and for nothing else: how many requests advance together, who goes first, and who is set aside
+ * follow from measured costs. Batches any model.
  * @throws TypeError or RangeError on an option that the policy does not have or cannot take
  *
  * @example
@@ -86,10 +88,34 @@ export function auto(options: AutoOptions = {}): Policy {
   const models = new Map<Model, ModelState>();
   /** By the number of workers that are busy: what a batch takes, in multiples of its time alone. */
   const slowdowns: number[] = [];
-  /** By worker: how many were busy when its newest launch began, when that was, and what it ran since. */
-  const company: number[] = [];
-  const launchedNs: number[] = [];
-  const ranSinceNs: number[] = [];
+  /** By worker, of its newest launch: which, when, how many were busy then, and what the worker ran since. */
+  const lanes: {
+    id: number;
+    atNs: number;
+    busy: number;
+    ranNs: number;
+    state: ModelState;
+  }[] = [];
+  let launches = 0;
+
+  function launch(
+    { state, requests, why }: Batch,
+    worker: number,
+    nowNs: number,
+    busy: number,
+  ): Launch<AutoRequest> {
+    const lane = lanes[worker];
+    // Who goes on does so at once: what passed beside what ran is the host's.
+    if (lane && requests.some(({ tag }) => tag.newest === lane.id)) {
+      costs.sawHost(nowNs - lane.atNs - lane.ranNs);
+    }
+    lanes[worker] = { id: ++launches, atNs: nowNs, busy, ranNs: 0, state };
+    lane?.state.sawPass(lane.ranNs);
+    state.started(requests, worker, launches);
+    const ready = requests.flatMap(({ tag }) => tag.ready);
+    const steps = sweep<AutoRequest, unknown>(state.model.cells, ready);
+    return { worker, steps, release: "step", why };
+  }
 
   return {
     name,
@@ -103,64 +129,43 @@ export function auto(options: AutoOptions = {}): Policy {
       state.enqueue(request, request.arrivalNs + targetNsOf(request));
     },
     schedule({ nowNs, workers, isRemote = false }: EngineView): Decision {
-      let untilNs = Infinity;
-      // Beside threads a worker has one task ahead, once none is idle.
-      for (let queued = 0; queued <= (isRemote ? 1 : 0); queued++) {
-        for (const worker of workers) {
-          if (worker.queued !== queued) continue;
-          const busy = workers.filter((other) =>
-            other.queued > 0 && other !== worker
-          ).length;
-          const situation = {
-            nowNs,
-            worker: worker.id,
-            workers: workers.length / (slowdowns[workers.length] ?? 1),
-            slowdown: slowdowns[busy + 1] ?? 1,
-            slowdownBefore: slowdowns[busy] ?? 1,
+      let waiting = 0;
+      for (const state of models.values()) waiting += state.waiting;
+      // Threads have tasks ahead, the more the less it matters, so that they run on while the host is busy.
+      const ahead = isRemote ? 1 + Math.floor(waiting / AHEAD) : 0;
+      const free = workers.filter(({ queued }) => queued <= ahead)
+        .sort((a, b) => a.queued - b.queued);
+      for (const { id } of free) {
+        const busy = workers.filter((other) =>
+          other.queued > 0 && other.id !== id
+        ).length;
+        const situation = {
+          nowNs,
+          worker: id,
+          workers: workers.length / (slowdowns[workers.length] ?? 1),
+          slowdown: slowdowns[busy + 1] ?? 1,
+          slowdownBefore: slowdowns[busy] ?? 1,
+        };
+        let best: Batch | undefined;
+        for (const state of models.values()) {
+          const batch = state.batch(situation);
+          if (batch && (!best || goesBefore(batch, best))) best = batch;
+        }
+        if (best) {
+          return {
+            kind: "launch",
+            launch: launch(best, id, nowNs, busy + 1),
           };
-          let best: Batch | undefined;
-          for (const state of models.values()) {
-            const batch = state.batch(situation);
-            if (batch === undefined) continue;
-            if (batch.untilNs > nowNs) {
-              untilNs = Math.min(untilNs, batch.untilNs);
-            } else if (best === undefined || goesBefore(batch, best)) {
-              best = batch;
-            }
-          }
-          if (best === undefined) continue;
-          const { state, requests, why } = best;
-          // Who goes on does so at once: what passed beside what ran is the host's.
-          const goesOn = requests.some(({ tag }) =>
-            tag.worker === worker.id && tag.launchedNs === launchedNs[worker.id]
-          );
-          if (goesOn) {
-            const hostNs = nowNs - launchedNs[worker.id] -
-              ranSinceNs[worker.id];
-            costs.sawHost(Math.max(0, hostNs));
-          }
-          state.started(requests, worker.id, nowNs);
-          launchedNs[worker.id] = nowNs;
-          ranSinceNs[worker.id] = 0;
-          company[worker.id] = busy + 1;
-          const ready = requests.flatMap(({ tag }) => tag.ready);
-          const launch: Launch<AutoRequest> = {
-            worker: worker.id,
-            steps: sweep<AutoRequest, unknown>(state.model.cells, ready),
-            release: "step",
-            why,
-          };
-          return { kind: "launch", launch };
         }
       }
-      if (untilNs === Infinity) return IDLE;
-      const why = "one more leaves all in time, and the rate needs larger ones";
-      return { kind: "wait", untilNs, why };
+      return IDLE;
     },
     submitted({ steps }: Launch<AutoRequest>) {
       for (const { nodes } of steps) {
         for (const node of nodes) {
           const { owner } = node.graph;
+          const at = owner.tag.ready.indexOf(node);
+          if (at >= 0) owner.tag.ready.splice(at, 1);
           models.get(owner.model)!.submitted(owner, node);
           advance(node, becameReady);
         }
@@ -168,40 +173,34 @@ export function auto(options: AutoOptions = {}): Policy {
     },
     completed({ cell, nodes, padding, worker }: Task<AutoRequest>, ranNs) {
       const rows = nodes.length + padding;
-      ranSinceNs[worker] += ranNs;
+      lanes[worker].ranNs += ranNs;
       if (rows === 0) return;
       const { owner } = nodes[0]?.graph ?? {};
       for (const state of models.values()) {
         state.sawRun(owner?.model === state.model, ranNs);
       }
       const extent = typicalOf(nodes);
-      const beside = company[worker] ?? 1;
-      const known = slowdowns[beside] ?? 1;
-      if (beside > 1) {
-        const alone = costs.ns(cell, rows, extent);
-        if (alone > 0) {
-          slowdowns[beside] = known + NEWEST * (ranNs / alone - known);
-        }
-      } else costs.saw(cell, rows, extent, ranNs);
+      const { busy } = lanes[worker];
+      if (busy === 1) return costs.saw(cell, rows, extent, ranNs);
+      const aloneNs = costs.ns(cell, rows, extent);
+      const known = slowdowns[busy] ?? 1;
+      if (aloneNs > 0) {
+        slowdowns[busy] = known + NEWEST * (ranNs / aloneNs - known);
+      }
     },
     finished({ steps }: Launch<AutoRequest>) {
-      const seen = new Set<AutoRequest>();
-      for (const { nodes } of steps) {
-        for (const { graph: { owner } } of nodes) seen.add(owner);
+      const all = steps.flatMap(({ nodes }) => nodes);
+      for (const request of new Set(all.map(({ graph }) => graph.owner))) {
+        models.get(request.model)!.finished(request);
       }
-      for (const request of seen) models.get(request.model)!.finished(request);
     },
-    ended(request: AutoRequest) {
-      models.get(request.model)?.ended(request);
-    },
+    ended: (request: AutoRequest) => models.get(request.model)?.ended(request),
   };
 }
 
 /** Who can still be saved before who cannot; a model that others have kept waiting for too long; what is done faster first. */
 function goesBefore(a: Batch, b: Batch): boolean {
-  const aIsLost = Number.isNaN(a.latestNs);
-  const bIsLost = Number.isNaN(b.latestNs);
-  if (aIsLost !== bIsLost) return bIsLost;
+  if (a.isLost !== b.isLost) return b.isLost;
   const aIsOwed = a.state.isOwed(a);
   if (aIsOwed !== b.state.isOwed(b)) return aIsOwed;
   return perNs(a) > perNs(b);

@@ -2,31 +2,29 @@
 import type { Cell } from "../../graph/cell.ts";
 import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
-import type { CostTable } from "../common/cost_table.ts";
 import { execTime } from "../common/exec_time.ts";
 import { isReadyAtOnce } from "../common/frontier.ts";
 import type { Request } from "../request.ts";
+import type { CostTable } from "./cost_table.ts";
 
 /** What is kept with a request. */
-export interface AutoTag {
+interface AutoTag {
   /** Nodes that can run. */
   readonly ready: AutoNode[];
-  /** What it would take alone from here on, ns: its input part, and its growing steps. */
+  /** What it would take alone from here on, ns: its input part, and its growing steps, of which one is left at least. */
   inputNs: number;
   growNs: number;
-  /** By the index of the model's cells: executions that are left, and what one takes alone. */
-  readonly work: number[];
+  readonly stepNs: number;
+  /** What a node takes alone, by the index of the model's cells. */
   readonly nodeNs: readonly number[];
-  /** When it has to be done; Infinity: whenever. */
-  readonly dueNs: number;
-  /** Launches under way that it is in, all of one worker. */
+  /** When it has to be done; Infinity: whenever, or it is lost. */
+  dueNs: number;
+  /** Launches under way that it is in, all of one worker, and the newest of all. */
   launches: number;
   worker: number;
-  /** When the newest of them was decided on. */
-  launchedNs: number;
+  newest: number;
   /** Growing steps that it has taken. */
   steps: number;
-  hasStarted: boolean;
 }
 
 export interface AutoRequest extends Request<AutoTag> {
@@ -38,10 +36,10 @@ export type AutoNode = CellNode<AutoRequest>;
 export interface Batch {
   readonly state: ModelState;
   readonly requests: readonly AutoRequest[];
-  /** Until when it waits for more. */
-  readonly untilNs: number;
-  /** Latest start that leaves all in time; Infinity: none has a deadline; NaN: they are late already. */
+  /** Latest start that leaves all in time; Infinity: none has a deadline. */
   readonly latestNs: number;
+  /** They are late whatever is done. */
+  readonly isLost: boolean;
   /** Until they are done, if they stay together. */
   readonly takesNs: number;
   readonly why: string;
@@ -69,17 +67,13 @@ const STEPS = 32;
 const EXPECTED = 0.9;
 /** Share of what the densest batches do that is counted on at most: an overload is not taken to last for ever. */
 const CARRIED = 0.8;
-/** What batches side by side have to gain, as each of them takes longer than one by one. */
-const WORTH_SHARING = 1.15;
-/** What one more row has to gain in rows for the time for it to be waited for. */
-const WORTH_WAITING = 1.02;
-/** Mean gaps between arrivals after which nobody is expected to come. */
-const PATIENCE = 4;
+/** How much longer a batch may take for who is late. */
+const FREE = 1.01;
 /** Time that other models have for each that one has whose turn it would not be. */
 const OTHERS = 8;
-/** Candidates that are looked at, beside those that have started. */
-const LOOKED_AT = 128;
-/** Arrivals after which what batches take is asked again. */
+/** Requests that are looked at, the first in order. */
+const LOOKED_AT = 192;
+/** Changes after which what batches take is asked again. */
 const ASKED_AGAIN = 64;
 
 export class ModelState {
@@ -87,17 +81,22 @@ export class ModelState {
   readonly #costs: CostTable;
   readonly #most: number;
   readonly #cellAt: ReadonlyMap<Cell, number>;
-  /** In order. */
-  readonly #waiting: AutoRequest[] = [];
-  readonly #started: AutoRequest[] = [];
+  /** In order, but for those that have just run; those that are late whatever is done by themselves. */
+  readonly #requests: AutoRequest[] = [];
+  readonly #lost: AutoRequest[] = [];
   #running = 0;
   /** By rows: what the input part takes, and the growing one, in multiples of one row. */
   #input: readonly number[] = [];
   #grow: readonly number[] = [];
-  #found = -1;
+  #changes = 0;
+  /** Executions of each cell in the newest request, and how late it may begin. */
+  #work: readonly number[] = [];
+  #slackNs = Infinity;
   /** Time that other models had while this one waited, less what it had since, that often. */
   #owedNs = 0;
   #steps = STEPS;
+  /** What the newest pass took. */
+  #passNs = 0;
   /** Mean gap between arrivals, of so many. */
   #gapNs = 0;
   #gaps = 0;
@@ -110,10 +109,16 @@ export class ModelState {
     this.#cellAt = new Map(model.cells.map((cell, i) => [cell, i]));
   }
 
+  /** Requests that are not running. */
+  get waiting(): number {
+    return this.#requests.length + this.#lost.length - this.#running;
+  }
+
   enqueue(request: AutoRequest, targetNs: number): void {
+    const decTimesteps = Math.max(1, Math.round(this.#steps));
     const { work, nodeNs, execNs } = execTime(request, {
       profile: (cell, rows, extent) => this.#costs.ns(cell, rows, extent),
-      decTimesteps: Math.max(1, Math.round(this.#steps)),
+      decTimesteps,
     });
     let growNs = 0;
     for (const [c, cell] of this.model.cells.entries()) {
@@ -121,25 +126,17 @@ export class ModelState {
     }
     const { finishNs, deadlineNs, arrivalNs } = request;
     request.tag = {
-      ...{ inputNs: execNs - growNs, growNs, work, nodeNs },
       ready: request.graph.nodes.filter(isReadyAtOnce),
+      ...{ inputNs: execNs - growNs, growNs, stepNs: growNs / decTimesteps },
+      nodeNs,
       // By its deadline it has to have started.
       dueNs: Math.min(targetNs, finishNs, deadlineNs + execNs),
-      ...{
-        launches: 0,
-        worker: -1,
-        launchedNs: NaN,
-        steps: 0,
-        hasStarted: false,
-      },
+      ...{ launches: 0, worker: -1, newest: -1, steps: 0 },
     };
-    const { found } = this.#costs;
-    if (this.#found !== found || this.#gaps % ASKED_AGAIN === 0) {
-      this.#found = found;
-      this.#input = this.#multiples(work, false);
-      this.#grow = this.#multiples(work, true);
-    }
-    insert(this.#waiting, request);
+    this.#slackNs = request.tag.dueNs - arrivalNs - execNs;
+    this.#work = work;
+    this.#changed();
+    insert(this.#requests, request);
     if (this.#lastNs > -Infinity) {
       const weight = Math.max(1 / ++this.#gaps, NEWEST_GAP);
       this.#gapNs += weight * (arrivalNs - this.#lastNs - this.#gapNs);
@@ -147,15 +144,24 @@ export class ModelState {
     this.#lastNs = arrivalNs;
   }
 
+  /** Costs may be others. */
+  #changed(): void {
+    const changes = this.#changes++;
+    // Often at first: while little is known it changes most.
+    if (changes % ASKED_AGAIN > 0 && changes > ASKED_AGAIN) return;
+    this.#input = this.#multiples(false);
+    this.#grow = this.#multiples(true);
+  }
+
   /** What batches take; where nothing is known, as much as a row. */
-  #multiples(work: readonly number[], isGrowing: boolean): number[] {
+  #multiples(isGrowing: boolean): number[] {
     const { cells } = this.model;
-    const parts = cells.map((_, c) => c)
-      .filter((c) => work[c] > 0 && grows(cells[c]) === isGrowing);
-    const passes = Math.max(0, ...parts.map((c) => work[c]));
+    const parts = [...this.#work.entries()]
+      .filter(([c, work]) => work > 0 && grows(cells[c]) === isGrowing);
+    const passes = Math.max(0, ...parts.map(([, work]) => work));
     const ns = (rows: number) =>
       parts.reduce(
-        (sum, c) => sum + work[c] * this.#costs.ns(cells[c], rows),
+        (sum, [c, work]) => sum + work * this.#costs.ns(cells[c], rows),
         passes * this.#costs.hostNs,
       );
     const one = ns(1);
@@ -165,32 +171,19 @@ export class ModelState {
     );
   }
 
-  started(
-    requests: readonly AutoRequest[],
-    worker: number,
-    nowNs: number,
-  ): void {
-    for (const request of requests) {
-      const { tag } = request;
+  started(requests: readonly AutoRequest[], worker: number, id: number): void {
+    for (const { tag } of requests) {
       if (tag.launches++ === 0) this.#running++;
       tag.worker = worker;
-      tag.launchedNs = nowNs;
-      if (tag.hasStarted) continue;
-      tag.hasStarted = true;
-      this.#waiting.splice(this.#waiting.indexOf(request), 1);
-      this.#started.push(request);
+      tag.newest = id;
     }
   }
 
-  submitted({ tag }: AutoRequest, node: AutoNode): void {
-    const { cell } = node;
-    const at = tag.ready.indexOf(node);
-    if (at >= 0) tag.ready.splice(at, 1);
-    const c = this.#cellAt.get(cell)!;
+  submitted({ tag }: AutoRequest, { cell }: AutoNode): void {
+    const ns = tag.nodeNs[this.#cellAt.get(cell)!];
     if (cell.stop) tag.steps++;
-    if (!grows(cell)) tag.inputNs = Math.max(0, tag.inputNs - tag.nodeNs[c]);
-    // Who takes more steps than expected is taken to be at its last.
-    else if (tag.work[c]-- > 1) tag.growNs -= tag.nodeNs[c];
+    if (grows(cell)) tag.growNs = Math.max(tag.stepNs, tag.growNs - ns);
+    else tag.inputNs = Math.max(0, tag.inputNs - ns);
   }
 
   finished({ tag }: AutoRequest): void {
@@ -198,19 +191,25 @@ export class ModelState {
   }
 
   ended(request: AutoRequest): void {
-    const { steps, hasStarted } = request.tag;
-    const list = hasStarted ? this.#started : this.#waiting;
-    const at = list.indexOf(request);
-    if (at >= 0) list.splice(at, 1);
+    for (const list of [this.#requests, this.#lost]) {
+      const at = list.indexOf(request);
+      if (at >= 0) list.splice(at, 1);
+    }
+    const { steps } = request.tag;
     if (steps > 0) this.#steps += NEWEST_STEPS * (steps - this.#steps);
   }
 
   /** A task took so long, of this model or of another. */
   sawRun(isOwn: boolean, ranNs: number): void {
-    if (isOwn) this.#owedNs = Math.max(0, this.#owedNs - OTHERS * ranNs);
-    else if (this.#waiting.length + this.#started.length > this.#running) {
-      this.#owedNs += ranNs;
-    }
+    if (isOwn) {
+      this.#owedNs = Math.max(0, this.#owedNs - OTHERS * ranNs);
+      this.#changed();
+    } else if (this.waiting > 0) this.#owedNs += ranNs;
+  }
+
+  /** A launch took so long. */
+  sawPass(ns: number): void {
+    this.#passNs = ns;
   }
 
   /** Whether others have kept a batch of it waiting for long enough. */
@@ -220,91 +219,97 @@ export class ModelState {
 
   /** Who would advance now, if anybody. */
   batch(situation: Situation): Batch | undefined {
-    const candidates: AutoRequest[] = [];
-    for (const request of this.#started) {
-      const { ready, launches, worker } = request.tag;
-      const isFree = launches === 0 ||
-        (launches === 1 && worker === situation.worker);
-      if (isFree && ready.length > 0) candidates.push(request);
+    const { nowNs, worker } = situation;
+    for (let i = 0; i < this.#requests.length && i < LOOKED_AT; i++) {
+      const request = this.#requests[i];
+      if (nowNs + leftNs(request) <= request.tag.dueNs) {
+        insert(this.#requests, request, i);
+        continue;
+      }
+      this.#requests.splice(i--, 1);
+      request.tag.dueNs = Infinity;
+      insert(this.#lost, request);
     }
-    const all = candidates.length + this.#waiting.length;
-    if (all === 0) return undefined;
-    for (let i = 0; i < this.#waiting.length && i < LOOKED_AT; i++) {
-      candidates.push(this.#waiting[i]);
-    }
-    sort(candidates);
-    const { nowNs } = situation;
-    const late: AutoRequest[] = [];
-    const saved: AutoRequest[] = [];
-    for (const request of candidates) {
-      const isLate = nowNs + leftNs(request) > request.tag.dueNs;
-      (isLate ? late : saved).push(request);
-    }
-    const hasDeadline = late.length > 0 ||
-      saved.some(({ tag }) => tag.dueNs < Infinity);
-    const batch = !hasDeadline
-      ? this.#shortest(
-        saved,
-        all,
-        situation,
-        this.#gapNs > 0 ? EXPECTED / this.#gapNs : 0,
-      )
-      : saved.length > 0
-      ? this.#urgent(saved, situation)
-      // The shortest, in small batches: whoever comes meanwhile can still be saved.
-      : {
-        ...this.#shortest(
-          late.sort((a, b) => leftNs(a) - leftNs(b)),
-          all,
-          situation,
-          0,
-        ),
-        latestNs: NaN,
-      };
+    const free = (list: readonly AutoRequest[]) =>
+      list.slice(0, LOOKED_AT).filter(({ tag }) =>
+        tag.ready.length > 0 && (tag.launches === 0 || tag.worker === worker)
+      );
+    const saved = free(this.#requests);
+    const isLost = saved.length === 0;
+    const candidates = isLost ? free(this.#lost) : saved;
+    if (candidates.length === 0) return undefined;
+    const batch = candidates[0].tag.dueNs < Infinity
+      ? this.#urgent(candidates, situation, free(this.#lost))
+      : this.#shortest(candidates, situation, isLost);
     return this.#goesTogether(batch, situation) ? undefined : batch;
   }
 
-  /** Whether more gets done when it waits for those that run, and then goes with them, than side by side. */
+  /**
+   * Whether it waits for those that run, and then goes with them, as side by side all take longer: what leaves those that
+   * run, those that would, and who waits behind them less time waiting.
+   */
   #goesTogether(
     { requests }: Batch,
-    { slowdown, slowdownBefore }: Situation,
+    { nowNs, slowdown, slowdownBefore }: Situation,
   ): boolean {
-    const running = Math.min(this.#most, this.#running);
-    if (running === 0) return false;
-    const [inputNs, growNs] = meansOf(requests);
-    const per = (rows: number) =>
-      rows / (inputNs * this.#input[rows] + growNs * this.#grow[rows]);
-    const rows = requests.length;
-    const together = per(Math.min(this.#most, running + rows)) / slowdownBefore;
-    return (per(running) + per(rows)) / slowdown < WORTH_SHARING * together &&
-      slowdown > 1.05 * slowdownBefore;
+    if (this.#running === 0 || slowdown <= slowdownBefore) return false;
+    const running = [...this.#requests, ...this.#lost]
+      .filter(({ tag }) => tag.launches > 0);
+    const [a, b] = [running.length, requests.length];
+    const behind = this.waiting - b;
+    // Half of a pass is left of those that run, and what comes behind it, if anything.
+    const passNs = this.#passNs / 2;
+    const goesOn = running.some((request) => leftNs(request) > 0);
+    const ownNs = this.#takesNs(requests, b);
+    const endNs = passNs * slowdown / slowdownBefore +
+      (goesOn ? slowdown * this.#takesNs(running, a) : 0);
+    const besideNs = Math.min(
+      slowdown * ownNs,
+      slowdownBefore * ownNs + endNs * (1 - slowdownBefore / slowdown),
+    );
+    const all = Math.min(this.#most, goesOn ? a + b : b);
+    const runNs = passNs +
+      (goesOn ? slowdownBefore * this.#takesNs(running, all) : 0);
+    const behindNs = passNs + slowdownBefore * this.#takesNs(requests, all);
+    const isHurt = ({ tag: { dueNs } }: AutoRequest) =>
+      nowNs + runNs <= dueNs && dueNs < nowNs + endNs;
+    if (running.some(isHurt)) return true;
+    return a * runNs + b * behindNs + behind * Math.max(runNs, behindNs) <
+      a * endNs + b * besideNs + behind * Math.max(endNs, besideNs);
+  }
+
+  /** What requests take in batches of so many; where nothing is known, larger ones are tried. */
+  #takesNs(those: readonly AutoRequest[], rows: number): number {
+    const [inputNs, growNs] = meansOf(those);
+    return Math.max(1, inputNs * this.#input[rows] + growNs * this.#grow[rows]);
   }
 
   /** The batch size that leaves everybody the least time waiting, of those who have least left. */
   #shortest(
-    sorted: AutoRequest[],
-    all: number,
+    sorted: readonly AutoRequest[],
     { workers, slowdown }: Situation,
-    ratePerNs: number,
+    isLost: boolean,
   ): Batch {
     const [inputNs, growNs] = meansOf(sorted);
-    // Where nothing is known, larger ones are tried.
     const takesNs = (rows: number) =>
       slowdown *
       Math.max(1, inputNs * this.#input[rows] + growNs * this.#grow[rows]);
-    const perNs = Math.min(
-      ratePerNs / workers,
+    // Of the lost only so many that whoever comes meanwhile can still be saved.
+    const comePerNs = isLost || this.#gapNs === 0 ? 0 : Math.min(
+      EXPECTED / this.#gapNs / workers,
       CARRIED * this.#most / takesNs(this.#most),
     );
-    const waiting = all / workers;
+    // Those included that go on behind what runs.
+    const all = Math.max(sorted.length, this.waiting);
     let rows = 0;
     let least = Infinity;
     let densest = 1;
     for (let size = 1; size <= sorted.length && size <= this.#most; size++) {
       const ns = takesNs(size);
+      if (isLost && size > 1 && ns > this.#slackNs / 2) break;
       // What a batch leaves of those who wait, when so many come while it runs.
-      const net = size - perNs * ns;
-      const figure = net > 0 ? ns * (1 + waiting / net) : Infinity;
+      const net = size - comePerNs * ns;
+      const figure = net > 0 ? ns * (1 + all / workers / net) : Infinity;
       if (figure < least) [least, rows] = [figure, size];
       if (ns / size <= takesNs(densest) / densest) densest = size;
     }
@@ -312,58 +317,51 @@ export class ModelState {
     if (rows === 0) rows = densest;
     const why =
       `${rows} of ${all} leave everybody the least time waiting, the shortest first`;
-    return this.#made(sorted.slice(0, rows), slowdown, why);
+    return this.#made(sorted.slice(0, rows), slowdown, why, isLost);
   }
 
   /** The most urgent that are all in time together; or a later, denser group that they would make late. */
   #urgent(
     sorted: readonly AutoRequest[],
     situation: Situation,
+    lost: readonly AutoRequest[],
   ): Batch {
-    const { nowNs, workers, slowdown } = situation;
-    const first = this.#inTime(sorted, 0, situation);
+    const first = this.#inTime(sorted, 0, situation, lost);
     let best = first;
     for (let from = 1; from < sorted.length; from = 2 * from + 1) {
-      const group = this.#inTime(sorted, from, situation);
+      const group = this.#inTime(sorted, from, situation, lost);
       if (perNs(group) > perNs(best)) best = group;
     }
-    if (nowNs + first.takesNs <= best.latestNs) best = first;
-    const { requests } = best;
-    const rows = requests.length;
-    const isFull = rows < sorted.length || rows === this.#most ||
-      requests.some(({ tag }) => tag.hasStarted);
-    if (isFull) return best;
-    const more = this.#made([...requests, requests[rows - 1]], slowdown, "");
-    const untilNs = Math.floor(
-      Math.min(more.latestNs, this.#lastNs + PATIENCE * this.#gapNs),
-    );
-    const waits = perNs(more) > WORTH_WAITING * perNs(best) &&
-      perNs(best) * workers * this.#gapNs < 1;
-    return waits ? { ...best, untilNs } : best;
+    return situation.nowNs + first.takesNs <= best.latestNs ? first : best;
   }
 
-  /** The first from some place on that are in time together. */
+  /** The first from some place on that are in time together, and who rides along. */
   #inTime(
     sorted: readonly AutoRequest[],
     from: number,
     { nowNs, slowdown }: Situation,
+    lost: readonly AutoRequest[],
   ): Batch {
     const requests: AutoRequest[] = [];
     let entering = 0;
     let may = Infinity;
-    for (let i = from; i < sorted.length; i++) {
-      if (requests.length === this.#most) break;
-      const { dueNs, inputNs } = sorted[i].tag;
-      const enters = inputNs > 0 ? 1 : 0;
-      const factor = slowdown * Math.max(
-        this.#input[entering + enters],
-        this.#grow[requests.length + 1],
-      );
-      const own = Math.min(may, (dueNs - nowNs) / leftNs(sorted[i]));
-      if (requests.length > 0 && own < factor) continue;
-      may = own;
-      entering += enters;
-      requests.push(sorted[i]);
+    for (const [i, request] of [...sorted.slice(from), ...lost].entries()) {
+      const rows = requests.length;
+      if (rows === this.#most) break;
+      const { dueNs, inputNs, growNs } = request.tag;
+      const then = entering + (inputNs > 0 ? 1 : 0);
+      const [input, grow] = [this.#input[then], this.#grow[rows + 1]];
+      if (i < sorted.length - from) {
+        const own = Math.min(may, (dueNs - nowNs) / leftNs(request));
+        if (rows > 0 && own < slowdown * Math.max(input, grow)) continue;
+        may = own;
+      } else if (
+        // Who is late rides along where that takes no longer: the frames of a stream wait for each other.
+        growNs > 0 || input > FREE * this.#input[entering] ||
+        grow > FREE * this.#grow[rows]
+      ) continue;
+      entering = then;
+      requests.push(request);
     }
     const why = `the ${requests.length} most urgent that are in time together`;
     return this.#made(requests, slowdown, why);
@@ -373,26 +371,19 @@ export class ModelState {
     requests: readonly AutoRequest[],
     slowdown: number,
     why: string,
+    isLost = false,
   ): Batch {
     const [inputNs, growNs] = meansOf(requests);
-    let entering = 0;
-    for (const { tag } of requests) if (tag.inputNs > 0) entering++;
+    const entering = requests.filter(({ tag }) => tag.inputNs > 0).length;
     const input = slowdown * this.#input[entering];
     const grow = slowdown * this.#grow[requests.length];
-    let latestNs = Infinity;
-    for (const { tag } of requests) {
-      const ns = tag.inputNs * input + tag.growNs * grow;
-      latestNs = Math.min(latestNs, tag.dueNs - ns);
-    }
+    const latestNs = Math.min(
+      ...requests.map(({ tag }) =>
+        tag.dueNs - tag.inputNs * input - tag.growNs * grow
+      ),
+    );
     const takesNs = Math.max(1, inputNs * input + growNs * grow);
-    return {
-      state: this,
-      requests,
-      untilNs: -Infinity,
-      latestNs,
-      takesNs,
-      why,
-    };
+    return { state: this, requests, latestNs, isLost, takesNs, why };
   }
 }
 
@@ -424,11 +415,6 @@ function inOrder(a: AutoRequest, b: AutoRequest): number {
   if (a.tag.dueNs !== b.tag.dueNs) return a.tag.dueNs - b.tag.dueNs;
   const agedNs = AGING * (a.arrivalNs - b.arrivalNs);
   return leftNs(a) - leftNs(b) + agedNs || a.id - b.id;
-}
-
-/** Those who ran together are in order already, nearly. */
-function sort(requests: AutoRequest[]): void {
-  for (let i = 1; i < requests.length; i++) insert(requests, requests[i], i);
 }
 
 /** Puts a request where it belongs among the first `end`, in place of what is there. */

@@ -1,4 +1,4 @@
-/** Our own policy: whom, how many, who is set aside, whether to wait. */
+/** Our own policy: whom, how many, who is set aside, what goes together. */
 import type { MutantList } from "../mutant.ts";
 
 const STATE = "src/policy/auto/model_state.ts";
@@ -8,8 +8,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.everybody",
     file: STATE,
-    from: "return this.#made(sorted.slice(0, rows), slowdown, why);",
-    to: "return this.#made(sorted.slice(0, this.#most), slowdown, why);",
+    from: "sorted.slice(0, rows), slowdown, why, isLost",
+    to: "sorted.slice(0, this.#most), slowdown, why, isLost",
     tests: TESTS,
     why: "on a steep curve few go together",
   },
@@ -40,42 +40,18 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.lost-first",
     file: STATE,
-    from: "(isLate ? late : saved).push(request);",
-    to: "saved.push(request);",
+    from: "if (nowNs + leftNs(request) <= request.tag.dueNs) {",
+    to: "if (nowNs >= 0) {",
     tests: TESTS,
     why: "who is lost delays nobody who can be saved",
   },
   {
-    id: "auto.never-waits",
-    file: STATE,
-    from: "return waits ? { ...best, untilNs } : best;",
-    to: "return best;",
-    tests: TESTS,
-    why: "where the rate needs larger batches it waits",
-  },
-  {
-    id: "auto.always-waits",
-    file: STATE,
-    from: "perNs(best) * workers * this.#gapNs < 1;",
-    to: "true;",
-    tests: TESTS,
-    why: "where the rate does not need larger batches it does not wait",
-  },
-  {
     id: "auto.pessimistic",
-    file: "src/policy/common/cost_table.ts",
-    from: "above[1] * 2 ** (at - above[0])",
-    to: "above[1]",
+    file: "src/policy/auto/cost_table.ts",
+    from: "(this.#profile ? 1 : 2 ** (last - at))",
+    to: "1",
     tests: TESTS,
     why: "what was not seen is taken at its best, so that it is tried",
-  },
-  {
-    id: "auto.waits-for-nobody",
-    file: STATE,
-    from: "Math.min(more.latestNs, this.#lastNs + PATIENCE * this.#gapNs)",
-    to: "more.latestNs",
-    tests: TESTS,
-    why: "nobody waits for long when nobody comes any more",
   },
   {
     id: "auto.sparse",
@@ -93,6 +69,30 @@ export const MUTANTS: MutantList = [
     tests: TESTS,
     why:
       "after ten times the load it recovers within 50 of the model's own times",
+  },
+  {
+    id: "auto.no-riders",
+    file: STATE,
+    from: "const FREE = 1.01;",
+    to: "const FREE = 0;",
+    tests: TESTS,
+    why: "who is lost rides along where that takes no longer",
+  },
+  {
+    id: "auto.riders-always",
+    file: STATE,
+    from: "const FREE = 1.01;",
+    to: "const FREE = 100;",
+    tests: TESTS,
+    why: "who is lost delays nobody who can be saved",
+  },
+  {
+    id: "auto.nothing-ahead",
+    file: "src/policy/auto/auto.ts",
+    from: "isRemote ? 1 + Math.floor(waiting / AHEAD) : 0",
+    to: "isRemote ? 1 : 0",
+    tests: TESTS,
+    why: "threads have more tasks ahead the more requests wait",
   },
   {
     id: "auto.starves",
