@@ -29,6 +29,16 @@ import { WaitingLevels } from "./waiting_levels.ts";
 /** When to come back, where nobody knows what waits. */
 const RETRY_UNKNOWN_MS = 1000;
 
+/**
+ * Work that the engine has at once, as a share of the time that a request is given: who comes later joins batches and
+ * delays those who came before, and nobody could be promised anything where everybody did. What is beyond waits here,
+ * first come first served. Counted is what a request adds to batches that there are anyway.
+ */
+const RUNNING_SHARE = 0.15;
+
+/** Requests that it has in any case: without them there are no batches, which make the work of each less. */
+const RUNNING_LEAST = 8;
+
 /** Longest time that is promised to be worth waiting for. */
 const RETRY_MS_MAX = 60_000;
 
@@ -125,6 +135,8 @@ export class CostAdmission implements Admission {
     const ticket = this.#ticketOf(request);
     const ahead = this.#runningNs + this.#waiting.workNs(ticket.level);
     ticket.aheadNs = ahead;
+    const { estimate, size } = ticket;
+    if (estimate.isKnown) ticket.latencyNs = estimate.latencyNs(size, ahead);
     if (this.#again.delete(request.label)) return this.#wait(ticket, true);
     const isAlone = this.#running === 0 && this.#waiting.count === 0;
     // An estimate that is wrong could refuse everything, and would never hear that it is.
@@ -132,7 +144,7 @@ export class CostAdmission implements Admission {
       this.#refuseLate(ticket);
       this.#makeRoom(ticket);
     }
-    const isNext = this.#running < this.#room &&
+    const isNext = this.#hasRoomFor(ticket) &&
       (this.#waiting.first?.level ?? Infinity) > ticket.level;
     return isNext ? this.#start(ticket) : this.#wait(ticket);
   }
@@ -199,10 +211,10 @@ export class CostAdmission implements Admission {
     return (isLevel ? priority : priorityDefault) - 1;
   }
 
-  #refuseLate({ estimate, size, aheadNs, dueNs }: Ticket): void {
+  #refuseLate({ estimate, latencyNs, dueNs }: Ticket): void {
     if (dueNs === Infinity || !estimate.isKnown) return;
-    const lateNs = this.#time.nowNs() + estimate.promisedNs(size, aheadNs) -
-      dueNs;
+    const endNs = this.#time.nowNs() + estimate.promisedNs(latencyNs);
+    const lateNs = endNs - dueNs;
     if (lateNs <= 0) return;
     throw withoutStack(() =>
       new OverloadedError(
@@ -297,11 +309,22 @@ export class CostAdmission implements Admission {
     };
   }
 
+  /** Whether the engine should have another request now. */
+  #hasRoomFor(
+    { estimate, size, dueNs, request: { arrivalNs } }: Ticket,
+  ): boolean {
+    if (this.#running >= this.#room) return false;
+    if (this.#running < RUNNING_LEAST) return true;
+    const workNs = this.#runningNs + estimate.workNs(1, size);
+    return estimate.marginalShare * workNs <=
+      RUNNING_SHARE * (dueNs - arrivalNs) * this.#limits.workers;
+  }
+
   /** Gives the engine what it has room for. */
   #fill(): void {
-    while (this.#running < this.#room) {
+    for (;;) {
       const ticket = this.#waiting.first;
-      if (ticket === undefined) return;
+      if (ticket === undefined || !this.#hasRoomFor(ticket)) return;
       this.#leaveQueue(ticket, this.#hopeless(ticket));
     }
   }
@@ -320,19 +343,27 @@ export class CostAdmission implements Admission {
     );
   }
 
-  #learnLatency({ request, estimate, size, aheadNs }: Ticket, endNs: number) {
+  #learnLatency(
+    { request, estimate, size, aheadNs, latencyNs }: Ticket,
+    endNs: number,
+  ) {
     const tookNs = endNs - request.arrivalNs;
-    estimate.took(size, aheadNs, tookNs, this.#time.nowNs());
+    const expected = { size, aheadNs, expectedNs: latencyNs };
+    estimate.took(expected, tookNs, this.#time.nowNs());
   }
 
   /** Shares a task's time out among its rows, by what there is of them. */
   #ran({ nodes }: Task, { startNs, endNs }: TaskRecord): void {
     let length = 0;
     for (const node of nodes) length += node.length;
+    let isLearned = false;
     for (const node of nodes) {
       const { label } = node.graph.owner;
       const ticket = label === undefined ? undefined : this.#tickets.get(label);
       if (ticket === undefined) continue;
+      // Those of a task are of one model.
+      if (!isLearned) ticket.estimate.ranTask(length, endNs - startNs, endNs);
+      isLearned = true;
       const before = ticket.leftNs;
       ticket.workNs += (endNs - startNs) * node.length / length;
       this.#runningNs -= before - ticket.leftNs;

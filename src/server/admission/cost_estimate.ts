@@ -6,10 +6,10 @@
  * every figure follows the machine, the batches and the load of the last seconds.
  */
 import { LeastSquares } from "./least_squares.ts";
+import { RecentMisses } from "./recent_misses.ts";
 
-/** Deviations that are added to an expected latency before it is promised: as TCP's retransmission timer has it (RFC
- * 6298), with fewer of them, since being late once costs less here than there. */
-const DEVIATIONS = 2;
+/** Share of what is promised that is to be kept. */
+const KEPT = 0.97;
 
 /** Nanoseconds of waiting for one of work ahead, at most: of one worker, that it shares with others and in whole batches. */
 const PER_AHEAD_MAX = 2;
@@ -24,6 +24,10 @@ export class CostEstimate {
   readonly #work = new LeastSquares([0, 0], WORK_KEPT);
   readonly #latency: LeastSquares;
   readonly #perAheadMin: number;
+  readonly #misses = new RecentMisses(KEPT);
+  /** Of a task, by its rows, or tokens. */
+  readonly #task = new LeastSquares([0, 0], WORK_KEPT);
+  #taskLength = 0;
 
   /**
    * Nothing is known yet.
@@ -50,9 +54,9 @@ export class CostEstimate {
     return fixed + perSize * size + this.drainNs(aheadNs);
   }
 
-  /** What may be promised: an expected latency, and some of what it was missed by lately. */
-  promisedNs(size: number, aheadNs: number): number {
-    return this.latencyNs(size, aheadNs) + DEVIATIONS * this.#latency.deviation;
+  /** What may be promised where so much is expected: longer by what the like was missed by lately. */
+  promisedNs(latencyNs: number): number {
+    return latencyNs * (1 + this.#misses.margin);
   }
 
   /** Nanoseconds in which so much work ahead goes away. */
@@ -68,13 +72,41 @@ export class CostEstimate {
     return bounded * workNs;
   }
 
+  /**
+   * Which part of work is there because of who is in a batch, the other being there for any batch: what somebody else
+   * adds to it, in proportion. 1 while nothing is known.
+   */
+  get marginalShare(): number {
+    const [fixed, perLength] = this.#task.coefficients();
+    const added = perLength * this.#taskLength;
+    return fixed + added > 0 ? added / (fixed + added) : 1;
+  }
+
+  /** A task was executed. @param length rows, or tokens, in it */
+  ranTask(length: number, tookNs: number, nowNs: number): void {
+    this.#task.observe([1, length], tookNs, nowNs);
+    this.#taskLength += (1 - WORK_KEPT) * (length - this.#taskLength);
+  }
+
   /** A request ran to its end. */
   ran(size: number, workNs: number, nowNs: number): void {
     this.#work.observe([1, size], workNs, nowNs);
   }
 
-  /** A request took so long, or, of one that was ended for being late, would have taken longer. */
-  took(size: number, aheadNs: number, latencyNs: number, nowNs: number): void {
+  /**
+   * A request took so long, or, of one that was ended for being late, would have taken longer.
+   * @param expectedNs what was expected when it came; NaN when nothing was known
+   */
+  took(
+    { size, aheadNs, expectedNs }: {
+      readonly size: number;
+      readonly aheadNs: number;
+      readonly expectedNs: number;
+    },
+    latencyNs: number,
+    nowNs: number,
+  ): void {
     this.#latency.observe([1, size, aheadNs], latencyNs, nowNs);
+    if (expectedNs > 0) this.#misses.add(expectedNs, latencyNs, nowNs);
   }
 }

@@ -14,12 +14,6 @@ const RIDGE = 0.002;
 /** Time after which an observation weighs half. */
 const HALF_LIFE_NS = 5e9;
 
-/**
- * Weight of the last surprise: it is forgotten sooner than the rest, or an overload that is over would have everything
- * refused for as long as it is remembered.
- */
-const DEVIATION_GAIN = 1 / 16;
-
 export class LeastSquares {
   readonly #size: number;
   /** Weighted sums of products of figures, [i][j]. */
@@ -28,8 +22,6 @@ export class LeastSquares {
   readonly #xy: Float64Array;
   #weight = 0;
   #seenNs = 0;
-  /** Moving mean of how far outcomes were from what was expected of them. */
-  #deviation = 0;
   #solved: Float64Array | undefined;
 
   /**
@@ -50,11 +42,6 @@ export class LeastSquares {
     return this.#weight;
   }
 
-  /** Mean absolute difference between outcomes and what was expected; 0 while nothing is known. */
-  get deviation(): number {
-    return this.#deviation;
-  }
-
   /** @returns what figures come to; finite and at least 0 */
   expect(figures: readonly number[]): number {
     const coefficients = this.coefficients();
@@ -70,11 +57,6 @@ export class LeastSquares {
     const keep = this.#weight === 0
       ? 0
       : this.kept * 2 ** (-elapsedNs / HALF_LIFE_NS);
-    // Before it is taken in: afterwards nothing is a surprise.
-    const surprise = Math.abs(outcome - this.expect(figures));
-    this.#deviation = keep === 0
-      ? 0
-      : this.#deviation + DEVIATION_GAIN * (surprise - this.#deviation);
     this.#weight = keep * this.#weight + 1;
     for (let i = 0; i < this.#size; i++) {
       for (let j = 0; j < this.#size; j++) {

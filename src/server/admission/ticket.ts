@@ -5,6 +5,8 @@ import type { CostEstimate } from "./cost_estimate.ts";
 export class Ticket {
   /** Those that were admitted before it and what they had left to do, when it came; nanoseconds of work. */
   aheadNs = 0;
+  /** From arrival to end, as expected when it came; NaN when nothing was known. */
+  latencyNs = NaN;
   /** What it was expected to cost when it was given to the engine. */
   expectedNs = 0;
   /** What workers spent on it so far. */

@@ -22,10 +22,24 @@ export interface Sent {
 
 export interface Ended {
   readonly label: string;
+  readonly size: number;
   readonly outcome: "done" | "refused" | "failed";
   readonly arrivalNs: number;
   readonly endNs: number;
   readonly error?: Error;
+}
+
+/** Whether it is done, at most so late after its arrival. */
+export function isInTime(
+  { outcome, arrivalNs, endNs }: Ended,
+  sloNs: number,
+): boolean {
+  return outcome === "done" && endNs - arrivalNs <= sloNs;
+}
+
+/** Tokens of all of them. */
+export function tokensOf(ended: readonly Ended[]): number {
+  return ended.reduce((sum, { size }) => sum + size, 0);
 }
 
 interface Running {
@@ -53,9 +67,7 @@ export class Machine {
 
   /** Of the requests that have ended, those that are done at most so late after their arrival. */
   inTime(sloNs: number): number {
-    return this.ended.filter(({ outcome, arrivalNs, endNs }) =>
-      outcome === "done" && endNs - arrivalNs <= sloNs
-    ).length;
+    return this.ended.filter((one) => isInTime(one, sloNs)).length;
   }
 
   served(name: string): ServedModel {
@@ -94,7 +106,7 @@ export class Machine {
     const { arrivalNs } = request;
     this.admission.ended(request, { outcome, endNs, error });
     release?.();
-    const ended = { label, outcome, arrivalNs, endNs, error } as const;
+    const ended = { label, size, outcome, arrivalNs, endNs, error } as const;
     this.ended.push(ended);
     return ended;
   }
