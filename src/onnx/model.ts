@@ -13,14 +13,14 @@ import {
   type InputSpec,
   type OnnxInput,
 } from "./input_tensors.ts";
-import type { OnnxModel } from "./ir.ts";
+import type { DeclaredDim, OnnxModel } from "./ir.ts";
 import { checkOperators } from "./check_operators.ts";
 import { fuse } from "./fuse/fuse.ts";
 import { FILE_CHECKS } from "./file_checks.ts";
 import { indexBounds } from "./index_bounds.ts";
 import { knownValues } from "./known_value.ts";
 import { dtypeOf, lowerGraph } from "./lower/lower_graph.ts";
-import { Place, quoted } from "./place.ts";
+import { OnnxError, Place, quoted } from "./place.ts";
 import { withOutputs } from "./names.ts";
 import { partNames } from "./part_names.ts";
 import { rowsOf } from "./rows/rows.ts";
@@ -33,6 +33,9 @@ import { stepGraph } from "./step_graph.ts";
 import { type StateNames, streamOf } from "./stream.ts";
 import { unfolding } from "./unfolding.ts";
 import { wholeCell } from "./whole_cell.ts";
+
+/** Positions at which rows of any length are looked for: all that most files read by number. */
+const ROWS_LENGTH = 64;
 
 /** How a file becomes a model. */
 export interface ModelOptions extends GivenSizes {
@@ -134,8 +137,16 @@ export function onnxModel(
         "it is free: a part of another cell has one size; give sizes instead",
       );
     const notes = [...file.notes, ...plainNotes(made.lowered)];
-    const whyOneRow = `it has any number of ${quoted(free.name)}`;
-    return madeModel(name, { ...made, whole, whyOneRow }, notes);
+    const inputs = new Map(
+      Array.from(dims, ([input, sizes]) => [
+        input,
+        sizes.map((size) =>
+          size === free.name ? Math.min(free.max, ROWS_LENGTH) : size
+        ),
+      ]),
+    );
+    const rows = rowsAtLength(name, file, { inputs, constants }, made);
+    return madeModel(name, { ...made, ...rows, whole }, notes);
   }
   const known = knownValues(values);
   for (const node of model.graph.nodes) {
@@ -191,6 +202,28 @@ export function onnxModel(
   }, [...file.notes, ...plainNotes([lowered], schedule)]);
   if (states) checkStream(loaded);
   return loaded;
+}
+
+/** Where rows lie is the same at every length; sizes that the graph computes with are constants at one. */
+function rowsAtLength(
+  name: string,
+  file: OnnxModel,
+  { inputs, constants }: {
+    readonly inputs: ReadonlyMap<string, readonly DeclaredDim[]>;
+    readonly constants: ReadonlyMap<string, PlainTensor> | undefined;
+  },
+  { inputs: specs, results }: Pick<OnnxCellModel, "inputs" | "results">,
+) {
+  try {
+    const { model, values } = simplify(
+      { ...file, graph: withOutputs(file.graph) },
+      { inputs, ...(constants && { constants }) },
+    );
+    return rowsOf(name, model.graph, knownValues(values), specs, results);
+  } catch (error) {
+    if (!(error instanceof OnnxError)) throw error;
+    return { whyOneRow: `at ${ROWS_LENGTH} positions: ${error.message}` };
+  }
 }
 
 function madeModel(

@@ -183,11 +183,8 @@ function countedRows(
     const value = (input as Readonly<Record<string, unknown>>)[spec.name];
     const { shape, data } = partsOf(value);
     if (!holds(spec.dtype, data)) continue;
-    const { length } = data as TensorData;
-    const count = length / elementCount(spec.shape);
-    const isWhole = Number.isInteger(count) && count >= 1 &&
-      (shape === undefined || isShape(shape, spec.shape.with(axis, count)));
-    if (!isWhole) continue;
+    const count = rowsIn(spec, axis, shape, data as TensorData);
+    if (count === undefined) continue;
     taken.push({ spec, axis });
     found ??= { of: spec.name, count };
     if (found.count !== count) {
@@ -211,14 +208,38 @@ function countedRows(
   return { count: found.count, taken };
 }
 
+/**
+ * Rows of an input, undefined where it is none of such. Where a row has any length, its shape has to say how many there
+ * are: elements alone are of one.
+ */
+function rowsIn(
+  spec: InputSpec,
+  axis: number,
+  shape: unknown,
+  { length }: TensorData,
+): number | undefined {
+  if (spec.free && shape === undefined) return 1;
+  const sizes = spec.free && Array.isArray(shape)
+    ? spec.shape.with(spec.free.axis, shape[spec.free.axis])
+    : spec.shape;
+  const count = length / elementCount(sizes);
+  const isWhole = Number.isInteger(count) && count >= 1 &&
+    (shape === undefined || isShape(shape, sizes.with(axis, count)));
+  return isWhole ? count : undefined;
+}
+
 /** Row i of `count`. */
 function rowOf(
-  { spec: { name, dtype, shape }, axis }: Batched,
+  { spec: { name, dtype, shape: declared, free }, axis }: Batched,
   input: OnnxInput,
   i: number,
   count: number,
 ): Tensor<TensorData> {
-  const from = partsOf(input[name]).data as TensorData;
+  const given = partsOf(input[name]);
+  const from = given.data as TensorData;
+  const shape = free
+    ? (given.shape as readonly number[]).with(axis, 1)
+    : declared;
   const data = elements(dtype, elementCount(shape));
   const inner = elementCount(shape.slice(axis + 1));
   for (let at = 0; at < data.length; at += inner) {
@@ -230,10 +251,12 @@ function rowOf(
 
 /** Results one after the other along an axis. */
 function joined(
-  { name, dtype, shape }: InputSpec,
+  { name, dtype }: InputSpec,
   axis: number,
   answers: readonly Readonly<Record<string, Tensor<TensorData>>>[],
 ): Tensor<TensorData> {
+  // Rows of a request are of one length, and so are their results.
+  const { shape } = answers[0][name];
   const size = elementCount(shape);
   const inner = elementCount(shape.slice(axis + 1));
   const data = elements(dtype, answers.length * size);

@@ -82,11 +82,13 @@ export function servedOnnx(
   };
 }
 
-/** Rows of an input that `toInput` made. */
+/** Rows of an input; of elements without a shape, as texts are given, one. */
 function rowsIn({ rowAxes }: OnnxCellModel, input: unknown): number {
-  const given = input as Readonly<Record<string, Pick<WireTensor, "shape">>>;
+  const given = input as Readonly<
+    Record<string, Partial<Pick<WireTensor, "shape">>>
+  >;
   for (const [name, axis] of rowAxes) {
-    if (Object.hasOwn(given, name)) return given[name].shape[axis];
+    if (Object.hasOwn(given, name)) return given[name].shape?.[axis] ?? 1;
   }
   return 1;
 }
