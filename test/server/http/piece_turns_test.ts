@@ -28,11 +28,20 @@ async function turnsUntil(promise: Promise<unknown>): Promise<number> {
 Deno.test("others have a turn between two pieces of what is long, however many are written", async () => {
   const long = tensor(8 * PIECE, (i) => i / 8);
   const one = await turnsUntil(jsonOfElements(long));
-  assert(one >= 7, `${one}`);
+  assert(one >= 6, `${one}`);
   const three = await turnsUntil(
     Promise.all([long, long, long].map(jsonOfElements)),
   );
-  assert(three >= 23, `${three}`);
+  assert(three >= 22, `${three}`);
+});
+
+Deno.test("others have a turn between two answers of a batch, and one alone waits for none", async () => {
+  const short = tensor(256, (i) => i / 8);
+  assert(await turnsUntil(jsonOfElements(short)) <= 1);
+  const batch = await turnsUntil(
+    Promise.all(Array.from({ length: 16 }, () => jsonOfElements(short))),
+  );
+  assert(batch >= 15, `${batch}`);
 });
 
 Deno.test("who has the least left is first", async () => {

@@ -139,6 +139,38 @@ Deno.test("a body keeps to its Content-Length", async () => {
   }
 });
 
+Deno.test("a small body that says how long it is is read at once, and held to the same", async () => {
+  const small = (declared: string, whole: () => Promise<ArrayBuffer>) => ({
+    headers: new Headers({ "content-length": declared }),
+    arrayBuffer: whole,
+    get body(): never {
+      throw new Error("a stream was made of it");
+    },
+  });
+  const bytes = Uint8Array.of(1, 2, 3, 4);
+  const there = () => Promise.resolve(bytes.slice().buffer);
+  const budget = new BodyBudget(4);
+  const read = await readBody(small("4", there), LIMITS, budget);
+  assert.deepEqual(read.bytes, bytes);
+  await refused(readBody(small("4", there), LIMITS, budget), 503);
+  read.release();
+  assert.equal(budget.held, 0);
+  for (const declared of ["3", "5"]) {
+    const open = new BodyBudget(Infinity);
+    await refused(readBody(small(declared, there), LIMITS, open), 400);
+    assert.equal(open.held, 0);
+  }
+  const broken = () => Promise.reject(new TypeError("reset"));
+  await refused(readBody(small("4", broken), LIMITS, budget), 400);
+  const hangs = () => new Promise<never>(() => {});
+  const limits = { ...LIMITS, timeoutMs: 20 };
+  await refused(readBody(small("4", hangs), limits, budget), 408);
+  assert.equal(budget.held, 0);
+  // A large one comes in pieces.
+  const large = small(`${2 ** 15}`, there);
+  await assert.rejects(readBody(large, LIMITS, budget), /a stream was made/);
+});
+
 Deno.test("a body that does not come is refused when its time is over", async () => {
   const { request, seen } = incoming({ chunks: [], then: "hang" });
   const limits = { ...LIMITS, timeoutMs: 20 };
