@@ -39,6 +39,9 @@ const RUNNING_SHARE = 0.15;
 /** Requests that it has in any case: without them there are no batches, which make the work of each less. */
 const RUNNING_LEAST = 8;
 
+/** Part of its time by which a request may be late before it is not worth running. */
+const BY_FAR = 0.25;
+
 /** Longest time that is promised to be worth waiting for. */
 const RETRY_MS_MAX = 60_000;
 
@@ -329,13 +332,17 @@ export class CostAdmission implements Admission {
     }
   }
 
-  /** What came before it took longer than was promised: the engine's time is better spent on what can be in time. */
+  /**
+   * What came before it took longer than was promised: where it would miss its deadline, or its target by far, the
+   * engine's time is better spent on what can be in time. One that is only somewhat late is better off than refused.
+   */
   #hopeless(ticket: Ticket): OverloadedError | undefined {
-    const { estimate, size, dueNs } = ticket;
+    const { estimate, size, finishNs, dueNs, request: { arrivalNs } } = ticket;
     if (dueNs === Infinity || this.#running === 0) return undefined;
     const endNs = this.#time.nowNs() +
       estimate.latencyNs(size, this.#runningNs);
-    if (endNs <= dueNs) return undefined;
+    const lastNs = Math.min(finishNs, dueNs + BY_FAR * (dueNs - arrivalNs));
+    if (endNs <= lastNs) return undefined;
     return new OverloadedError(
       "It would be too late by now: what came before took longer than expected",
       retryMs(endNs - dueNs),

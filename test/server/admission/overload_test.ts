@@ -199,6 +199,13 @@ for (const [what, [slowness, mean]] of Object.entries(SLOWNESS)) {
         peak = Math.max(peak, (await offer(share, 4)).tokensPerS);
       }
       const { tokensPerS, late } = await offer(10, 8);
+      const refused = machine.ended.filter(({ outcome }) =>
+        outcome === "refused"
+      );
+      const waited = refused.filter(({ arrivalNs, endNs }) =>
+        endNs > arrivalNs
+      );
+      assert(waited.length <= 0.002 * refused.length, `${waited.length}`);
       const found = `seed ${seed}: ${late} late, ${tokensPerS} of ${peak}`;
       assert(late <= 0.05, found);
       assert(tokensPerS >= 0.9 * peak, found);
