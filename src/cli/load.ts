@@ -8,11 +8,11 @@ import { runtimeName } from "../engine/wall/runtime.ts";
 import { timerClock } from "../load/clock.ts";
 import { overMost, requestsLeast } from "../load/early_stopping.ts";
 import { endpointOf, templateBodies } from "../load/endpoints.ts";
-import { httpWire } from "../load/http_wire.ts";
+import { httpWire, type HttpWireOptions } from "../load/http_wire.ts";
 import { ENDS } from "../load/ledger.ts";
 import { loadReport } from "../load/load_report.ts";
 import { loadText, trialsTable } from "../load/load_text.ts";
-import { watchMachine } from "../load/machine.ts";
+import { type MachineUse, watchMachine } from "../load/machine.ts";
 import { loadPlan, wireRequests } from "../load/plan.ts";
 import type { LoadResult } from "../load/result.ts";
 import { runLoad } from "../load/run.ts";
@@ -34,13 +34,28 @@ const MOST_PER_S = 1e6;
 /** Characters of a server's answer that a message repeats. */
 const ANSWER_MAX = 300;
 
-export async function load(args: string[]): Promise<number> {
+/** What a run goes by and over: a test has others. */
+export interface LoadMeans {
+  readonly clock: LoadClock;
+  readonly connect: (options: HttpWireOptions) => Wire;
+  readonly watchMachine: () => () => MachineUse;
+}
+
+const REAL_MEANS: LoadMeans = {
+  clock: timerClock(wallNs),
+  connect: httpWire,
+  watchMachine: () => watchMachine(wallNs),
+};
+
+export async function load(
+  args: string[],
+  { clock, connect, watchMachine }: LoadMeans = REAL_MEANS,
+): Promise<number> {
   const settings = loadSettings(args);
   if (settings === undefined) return EXIT.success;
-  const clock = timerClock(wallNs);
   const { url, connections, keepAlive } = settings;
   const startedAt = isoNow();
-  const wire = httpWire({ origin: url, connections, keepAlive, clock });
+  const wire = connect({ origin: url, connections, keepAlive, clock });
   const stop = new AbortController();
   const onInterrupt = () => {
     progress("stopping; once more ends at once");
@@ -50,7 +65,10 @@ export async function load(args: string[]): Promise<number> {
   try {
     const bodies = await bodiesOf(settings, wire);
     await probe(wire, bodies[0], settings);
-    const given = { settings, clock, wire, bodies, stop: stop.signal };
+    const given = {
+      ...{ settings, clock, watchMachine, wire, bodies },
+      stop: stop.signal,
+    };
     const { result, trials } = settings.search
       ? await search(given)
       : { result: await run(given, settings.ratePerS), trials: undefined };
@@ -90,6 +108,7 @@ export async function load(args: string[]): Promise<number> {
 interface Given {
   readonly settings: LoadSettings;
   readonly clock: LoadClock;
+  readonly watchMachine: LoadMeans["watchMachine"];
   readonly wire: Wire;
   readonly bodies: readonly WireRequest[];
   readonly stop: AbortSignal;
@@ -180,7 +199,7 @@ async function probe(
 
 /** A run at a rate. With `trial` it ends as soon as it cannot hold its target any more. */
 async function run(
-  { settings, clock, wire, bodies, stop }: Given,
+  { settings, clock, watchMachine, wire, bodies, stop }: Given,
   ratePerS: number,
   trial?: { seconds: number },
 ): Promise<LoadResult> {
@@ -202,7 +221,7 @@ async function run(
   const most = target ? overMost(counted, target.share) : Infinity;
   const hopeless = new AbortController();
   let over = 0;
-  const machine = watchMachine(wallNs);
+  const machine = watchMachine();
   const ledger = await runLoad(plan, {
     ...{ wire, clock, connections, timeoutNs },
     stop: AbortSignal.any([stop, hopeless.signal]),

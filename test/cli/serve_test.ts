@@ -1,62 +1,11 @@
 /** `shoal serve` as a process: its lines, its signals, and what Deno has to allow. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { get } from "node:https";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { serve } from "../../src/cli/serve.ts";
 import { scaleFile, TestFolder } from "../server/repository/folders.ts";
 import { answerOf, requestOf } from "../server/oip/client.ts";
+import { LISTENING, Running } from "./serving_process.ts";
 import { withCertificate } from "../server/runtime/certificate.mjs";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-/** A server that runs. */
-class Running {
-  out = "";
-  err = "";
-  readonly #child: ChildProcess;
-  #isOver = false;
-  readonly ended: Promise<number | null>;
-
-  constructor(allowed: readonly string[], args: readonly string[]) {
-    this.#child = spawn(
-      process.execPath,
-      ["run", "--no-prompt", ...allowed, "src/cli.ts", "serve", ...args],
-      { cwd: ROOT, env: { ...process.env, NO_COLOR: "1" } },
-    );
-    this.#child.stdout!.on("data", (bytes) => this.out += bytes);
-    this.#child.stderr!.on("data", (bytes) => this.err += bytes);
-    this.ended = new Promise((resolve) =>
-      this.#child.on("close", (code) => {
-        this.#isOver = true;
-        resolve(code);
-      })
-    );
-  }
-
-  /** Waits for a line. @throws when it ends before */
-  async until(pattern: RegExp, of: "out" | "err" = "out"): Promise<string> {
-    for (;;) {
-      const found = pattern.exec(this[of]);
-      if (found) return found[1] ?? found[0];
-      assert(!this.#isOver, `it has ended: ${this.out}\n${this.err}`);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  }
-
-  signal(name: NodeJS.Signals): void {
-    // The child's own kill() sends one signal only, in Deno.
-    process.kill(this.#child.pid!, name);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#isOver) this.signal("SIGKILL");
-    await this.ended;
-  }
-}
-
-const LISTENING = /^listening at (http:\S+)$/m;
 
 async function scaled(url: string): Promise<unknown> {
   const x = { name: "x", datatype: "FP32", shape: [1, 2], values: [1, 2] };

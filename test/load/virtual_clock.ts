@@ -10,8 +10,19 @@ export class VirtualClock implements LoadClock {
     { readonly atNs: number; readonly then: () => void }
   >();
 
+  /** What happens in real time, and takes none here. */
+  readonly #held = new Set<Promise<unknown>>();
+
   nowNs(): number {
     return this.#nowNs;
+  }
+
+  /** No time goes by until a promise is kept. */
+  hold<T>(promise: Promise<T>): Promise<T> {
+    this.#held.add(promise);
+    const over = () => void this.#held.delete(promise);
+    promise.then(over, over);
+    return promise;
   }
 
   at(atNs: number, then: () => void): () => void {
@@ -36,6 +47,10 @@ export class VirtualClock implements LoadClock {
       // All that hangs on promises alone happens before a timer's turn comes.
       await setImmediate();
       if (isOver) return await promise;
+      if (this.#held.size > 0) {
+        await Promise.race(this.#held);
+        continue;
+      }
       const next = this.#next();
       if (next === undefined) throw new Error("nothing is left to happen");
       const { atNs, then } = this.#events.get(next)!;

@@ -1,0 +1,55 @@
+/** `shoal serve` as a process. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** What it says when it listens, and where. */
+export const LISTENING = /^listening at (http:\S+)$/m;
+
+/** A server that runs. */
+export class Running {
+  out = "";
+  err = "";
+  readonly #child: ChildProcess;
+  #isOver = false;
+  readonly ended: Promise<number | null>;
+
+  constructor(allowed: readonly string[], args: readonly string[]) {
+    this.#child = spawn(
+      process.execPath,
+      ["run", "--no-prompt", ...allowed, "src/cli.ts", "serve", ...args],
+      { cwd: ROOT, env: { ...process.env, NO_COLOR: "1" } },
+    );
+    this.#child.stdout!.on("data", (bytes) => this.out += bytes);
+    this.#child.stderr!.on("data", (bytes) => this.err += bytes);
+    this.ended = new Promise((resolve) =>
+      this.#child.on("close", (code) => {
+        this.#isOver = true;
+        resolve(code);
+      })
+    );
+  }
+
+  /** Waits for a line. @throws when it ends before */
+  async until(pattern: RegExp, of: "out" | "err" = "out"): Promise<string> {
+    for (;;) {
+      const found = pattern.exec(this[of]);
+      if (found) return found[1] ?? found[0];
+      assert(!this.#isOver, `it has ended: ${this.out}\n${this.err}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    // The child's own kill() sends one signal only, in Deno.
+    process.kill(this.#child.pid!, name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isOver) this.signal("SIGKILL");
+    await this.ended;
+  }
+}
