@@ -1,4 +1,4 @@
-/** HAProxy in front of three servers, with examples/deploy/haproxy.cfg: one drains under load, one is killed. */
+/** HAProxy in front of three servers, with examples/deploy/haproxy.cfg: one has more waiting, one drains, one is killed. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -141,17 +141,26 @@ function asked(socket: string): Promise<string> {
   });
 }
 
+/** A sentence. */
+function requestOf(tokens: readonly number[], parameters = {}): WireRequest {
+  return {
+    ...{ method: "POST", path: "/v2/models/sentences/infer" },
+    headers: { "content-type": "application/json" },
+    body: new TextEncoder().encode(JSON.stringify({
+      inputs: [{
+        ...{ name: "tokens", datatype: "INT32", shape: [tokens.length] },
+        data: tokens,
+      }],
+      parameters,
+    })),
+  };
+}
+
 /** Long sentences: at a server there is nearly always one under way. */
-const REQUESTS: readonly WireRequest[] = Array.from({ length: 16 }, (_, i) => ({
-  ...{ method: "POST", path: "/v2/models/sentences/infer" },
-  headers: { "content-type": "application/json" },
-  body: new TextEncoder().encode(JSON.stringify({
-    inputs: [{
-      ...{ name: "tokens", datatype: "INT32", shape: [400] },
-      data: Array.from({ length: 400 }, (_, k) => (i + k) % 100),
-    }],
-  })),
-}));
+const REQUESTS: readonly WireRequest[] = Array.from(
+  { length: 16 },
+  (_, i) => requestOf(Array.from({ length: 400 }, (_, k) => (i + k) % 100)),
+);
 
 function wireTo(origin: string): Wire {
   return httpWire({
@@ -238,5 +247,71 @@ clusterTest(
     const again = total(rows, "wretr") + total(rows, "wredis");
     assert(again > 0, "nothing was under way at the server that was killed");
     assert.match(rows[0].status, /^DOWN/);
+  },
+);
+
+/** Requests that a server is given past the balancer, which wait there: see replica.ts. */
+const PARKED = 64;
+
+/** Under way through the balancer at any time. */
+const CLIENTS = 24;
+
+/** Requests in which a share is counted: in fewer, a process that has no core for a moment has less for that. */
+const WINDOW = 2000;
+
+/** Windows until the shares are what they are to be. */
+const TRIES = 12;
+
+clusterTest(
+  "a server with more waiting requests, which came past the balancer, is given fewer",
+  async (of) => {
+    const [{ origin }] = of.servers;
+    const wire = wireTo(of.origin);
+    const past = wireTo(origin);
+    let isOver = false;
+    const statuses = new Set<number>();
+    const clients = Array.from({ length: CLIENTS }, async (_, i) => {
+      const request = requestOf([i, 1, 2]);
+      while (!isOver) statuses.add((await wire.send(request)).status);
+    });
+    /** Waits until the first server's share of a window, over that of the mean of the others, is as wanted. */
+    const until = async (wanted: (ratio: number) => boolean): Promise<void> => {
+      const counts = async () =>
+        (await of.stats()).map(({ stot }) => Number(stot));
+      const seen: number[] = [];
+      for (let tries = 0; tries < TRIES; tries++) {
+        const from = await counts();
+        let since: number[];
+        do {
+          await sleep(20);
+          since = (await counts()).map((count, i) => count - from[i]);
+        } while (since[0] + since[1] + since[2] < WINDOW);
+        const ratio = 2 * since[0] / (since[1] + since[2]);
+        if (wanted(ratio)) return;
+        seen.push(ratio);
+      }
+      assert.fail(`${seen.map((ratio) => ratio.toFixed(2))}`);
+    };
+    const leave = new AbortController();
+    try {
+      await until((ratio) => ratio > 0.75);
+      const parked = Array.from(
+        { length: PARKED },
+        () =>
+          past.send(requestOf([1], { priority: 9 }), { abandon: leave.signal }),
+      );
+      await until((ratio) => ratio < 0.55);
+      // They have left: it is as the others again.
+      leave.abort();
+      await Promise.all(parked);
+      await until((ratio) => ratio > 0.75);
+    } finally {
+      leave.abort();
+      isOver = true;
+      await Promise.all(clients);
+      wire.close();
+      past.close();
+    }
+    assert.deepEqual([...statuses], [200]);
   },
 );
