@@ -77,7 +77,7 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.hopeless-run",
     file: admission,
-    from: "if (endNs <= dueNs) return undefined;",
+    from: "if (endNs <= lastNs) return undefined;",
     to: "if (endNs > 0) return undefined;",
     tests: ADMISSION,
     why: "the engine's time goes to what can be in time",
@@ -230,12 +230,37 @@ export const MUTANTS: MutantList = [
     why: "who comes later does not delay all who came before",
   },
   {
+    id: "operating.refused-when-waited",
+    file: admission,
+    from: "const BY_FAR = 0.25;",
+    to: "const BY_FAR = 0;",
+    tests: OVERLOAD,
+    why: "who is refused is told at once",
+  },
+  {
     id: "operating.batches-starved",
     file: admission,
     from: "return estimate.marginalShare * workNs <=",
     to: "return workNs <=",
     tests: OVERLOAD,
     why: "where batches pay they are large, whatever the target",
+  },
+  {
+    id: "operating.answers-held",
+    file: "src/server/runtime/deno.ts",
+    from: "const response = await cuts.orCut(answer);",
+    to:
+      "const response = await Promise.race([answer, isCut.then(() => new Response(null, { status: 503 }))]);",
+    tests: ["test/server/runtime/held_answers_test.ts"],
+    why: "Deno's listener holds no answer that it gave",
+  },
+  {
+    id: "operating.batch-at-once",
+    file: "src/server/http/piece_turns.ts",
+    from: "if (!isTaken) give();",
+    to: "go();",
+    tests: ["test/server/http/piece_turns_test.ts"],
+    why: "others have their turns between the answers of a batch",
   },
   {
     id: "operating.workers-not-nice",

@@ -57,6 +57,14 @@ Deno.test("a request is read as it was written", () => {
   );
 });
 
+Deno.test("of several values of one field the last one counts", () => {
+  const twice = new Uint8Array([
+    ...encode(INFER_REQUEST, { ...REQUEST, model_name: "first" }),
+    ...encode(INFER_REQUEST, { model_name: "last" }),
+  ]);
+  assert.equal(readInferRequest(twice).model, "last");
+});
+
 Deno.test("numbers one by one are the same as packed ones", () => {
   const writer = new BinaryWriter();
   writer.tag(1, WireType.LengthDelimited).string("m");
