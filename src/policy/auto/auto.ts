@@ -88,6 +88,8 @@ export function auto(options: AutoOptions = {}): Policy {
   const models = new Map<Model, ModelState>();
   /** By the number of workers that are busy: what a batch takes, in multiples of its time alone. */
   const slowdowns: number[] = [];
+  /** The same: batches that this is the mean of. */
+  const counts: number[] = [];
   /** By worker, of its newest launch: which, when, how many were busy then, and what the worker ran since. */
   const lanes: {
     id: number;
@@ -183,10 +185,11 @@ export function auto(options: AutoOptions = {}): Policy {
       const { busy } = lanes[worker];
       if (busy === 1) return costs.saw(cell, rows, extent, ranNs);
       const aloneNs = costs.ns(cell, rows, extent);
+      if (aloneNs <= 0) return;
       const known = slowdowns[busy] ?? 1;
-      if (aloneNs > 0) {
-        slowdowns[busy] = known + NEWEST * (ranNs / aloneNs - known);
-      }
+      counts[busy] = (counts[busy] ?? 0) + 1;
+      const weight = Math.max(1 / counts[busy], NEWEST);
+      slowdowns[busy] = known + weight * (ranNs / aloneNs - known);
     },
     finished({ steps }: Launch<AutoRequest>) {
       const all = steps.flatMap(({ nodes }) => nodes);
