@@ -64,6 +64,29 @@ const CASES: Readonly<Record<string, Case>> = {
     inputs: { x: drawn(1, 5) },
     constants: { w: drawn(5, 4) },
   },
+  MatMulNBits: {
+    given: contrib("MatMulNBits", ["x", "packed", "scales", "zeros"], ["y"], {
+      ...{ K: 5, N: 2, bits: 4, block_size: 4 },
+    }),
+    own: [node("MatMul", ["x", "w"], ["y"])],
+    inputs: { x: drawn(1, 3, 5) },
+    constants: {
+      // Two columns of two blocks, the second of which has one number; zero points 7 and 9, then 8 and 0.
+      packed: plainOf("uint8", [2, 2, 2], [
+        ...[0x10, 0x32, 0x04, 0x00],
+        ...[0xfe, 0xdc, 0x0b, 0x00],
+      ]),
+      scales: plainOf("float32", [4], [0.5, 2, 0.25, 1]),
+      zeros: plainOf("uint8", [2], [0x97, 0x08]),
+      w: plainOf("float32", [5, 2], [
+        ...[-3.5, 1.5],
+        ...[-3, 1.75],
+        ...[-2.5, 1],
+        ...[-2, 1.25],
+        ...[-10, 11],
+      ]),
+    },
+  },
   FusedConv: {
     given: contrib("FusedConv", ["x", "w", "b", "z"], ["y"], {
       kernel_shape: [3, 3],

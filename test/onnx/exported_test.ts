@@ -10,6 +10,7 @@ import type { PlainTensor } from "../../src/tensor/plain_tensor.ts";
 import { runRequests } from "../run_requests.ts";
 import { EXPORTED_IMAGES } from "./exported_images.ts";
 import { EXPORTED_SEQUENCES } from "./exported_sequences.ts";
+import { EXPORTED_WINDOWS } from "./exported_windows.ts";
 import { given, near, type Request } from "./sequence_checks.ts";
 import { Writer } from "./sequence_models.ts";
 import { BATCHING } from "./step_cases.ts";
@@ -21,6 +22,7 @@ for (
   const [name, exported] of Object.entries({
     ...EXPORTED_IMAGES,
     ...EXPORTED_SEQUENCES,
+    ...EXPORTED_WINDOWS,
   })
 ) {
   Deno.test(`${name} gives what its file does, alone and in batches (seed ${SEED})`, () => {

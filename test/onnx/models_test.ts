@@ -27,7 +27,7 @@ const FOLDER = new URL("../../../shared/data/models/", import.meta.url);
 const MODELS: Record<string, { nodes: number; isRun: boolean }> = {
   "mnist-8/model.onnx": { nodes: 11, isRun: true },
   "dtln-model-1/model.onnx": { nodes: 36, isRun: true },
-  "dtln-model-2/model.onnx": { nodes: 78, isRun: true },
+  "dtln-model-2/model.onnx": { nodes: 76, isRun: true },
   "silero-vad-16k/model.onnx": { nodes: 37, isRun: true },
   "magika-standard-v3_3/model.onnx": { nodes: 95, isRun: true },
   "resnet20-cifar10/model.onnx": { nodes: 73, isRun: true },

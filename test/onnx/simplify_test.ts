@@ -156,6 +156,58 @@ Deno.test("a Dropout whose mask is wanted stays, and one that trains", () => {
   assert.equal(training.model.graph.nodes.length, 2);
 });
 
+Deno.test("results that nobody wants are left out; before version 14 a BatchNormalization that has some is constant like any other", () => {
+  const initializers = {
+    w: plainOf("float32", [1, 4, 2], Array(8).keys()),
+    scale: plainOf("float32", [4], [1, 1, 1, 1]),
+    shift: plainOf("float32", [4], [0, 0, 0, 0]),
+  };
+  const { model } = simplify(modelOf({
+    initializers: { ...initializers, rows: plainOf("int64", [2], [2, 4]) },
+    nodes: [
+      node(
+        "BatchNormalization",
+        ["w", "scale", "shift", "shift", "scale"],
+        ["a", "b", "c", "d", "e"],
+      ),
+      node("Reshape", ["a", "rows"], ["r"]),
+      node("Gemm", ["x", "r"], ["y"], { transB: 1 }),
+    ],
+  }, 13));
+  assert.deepEqual(model.graph.nodes.map(({ op }) => op), ["Gemm"]);
+});
+
+Deno.test("slices without elements are taken out of what is put together", () => {
+  const bounds = (...values: number[]) =>
+    plainOf("int64", [values.length], values);
+  const { ops, nodes } = simplified({
+    initializers: { four: bounds(4), end: bounds(9), axis: bounds(1) },
+    nodes: [
+      node("Relu", ["x"], ["a"]),
+      node("Slice", ["x", "four", "end", "axis"], ["none"]),
+      node("Concat", ["a", "none"], ["b"], { axis: 1 }),
+      node("Concat", ["b", "x", "none"], ["y"], { axis: 1 }),
+    ],
+  });
+  assert.deepEqual(ops, ["Relu", "Concat"]);
+  assert.deepEqual(nodes[1].inputs, ["a", "x"]);
+});
+
+Deno.test("a column times a row of what is not constant is a product element by element", () => {
+  const column = plainOf("float32", [4, 1], [1, 2, 3, 4]);
+  const axes = plainOf("int64", [1], [1]);
+  const { ops } = simplified({
+    initializers: { column, axes, row: plainOf("float32", [1, 2], [5, 6]) },
+    nodes: [
+      node("Unsqueeze", ["x", "axes"], ["rows"]),
+      node("MatMul", ["column", "rows"], ["outer"]),
+      node("MatMul", ["column", "row"], ["weights"]),
+      node("MatMul", ["outer", "weights"], ["y"]),
+    ],
+  });
+  assert.deepEqual(ops, ["Unsqueeze", "Mul", "MatMul"]);
+});
+
 /** An If whose branches add a constant of their own and read what is around. */
 function choice(condition: string, output: string) {
   const branch = (value: number): WrittenGraph => ({

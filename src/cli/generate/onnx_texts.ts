@@ -110,6 +110,8 @@ export const WRITTEN_AS: Readonly<Record<string, string>> = {
   Gelu: "Gelu",
   LayerNormalization:
     "LayerNormalization; also that of ONNX's domain before version 17",
+  MatMulNBits:
+    "MatMul, Add; weights of 2, 4 or 8 bits, constant, become floats when the file is loaded; no g_idx",
   MatMulIntegerToFloat: "MatMulInteger, Cast, Mul, Add",
   MultiHeadAttention:
     "products of heads, Softmax; bias, masks as there; no past, nothing packed",

@@ -8,6 +8,7 @@ import { ATTENTIONS } from "./attention.ts";
 import { einsum } from "./einsum.ts";
 import type { Expand } from "./expansion.ts";
 import { LAYERS } from "./layers.ts";
+import { outerProduct } from "./outer_product.ts";
 import { QUANTIZED } from "./quantized.ts";
 
 /** By name. */
@@ -26,6 +27,7 @@ const BEFORE: Readonly<Record<string, number>> = {
 /** Of ONNX's own domain; an operator that is not written otherwise in the end stays what it is. */
 export const OWN_EXPANSIONS: Readonly<Record<string, Expand>> = {
   Einsum: einsum,
+  MatMul: outerProduct,
 };
 
 /** How a node is written in ONNX's own operators; undefined for one that is, or of which nothing is known. */

@@ -161,6 +161,14 @@ function nodesOf(
   });
 }
 
+/** What may be done about operators of other domains. */
+const WAYS_OUT: Readonly<Record<string, string>> = {
+  "com.microsoft.nchwc":
+    "ONNX Runtime wrote it for one processor; load the file as it was before that, or optimised at level extended",
+  "ai.onnx.ml":
+    "trees, encoders and other models of tables are not networks; a runtime of theirs serves them",
+};
+
 /** @throws OnnxError when there is no such operator */
 export function checkOperator(
   { op, domain, version }: OnnxNode,
@@ -170,10 +178,10 @@ export function checkOperator(
     ? plainOperator(op, version) !== undefined
     : domain === CONTRIB_DOMAIN && loweringOf(op, domain) !== undefined;
   if (isThere) return;
+  const where = domain === "" ? "" : ` in domain ${quoted(domain)}`;
+  const wayOut = Object.hasOwn(WAYS_OUT, domain) ? `; ${WAYS_OUT[domain]}` : "";
   at.fail(
-    `there is no operator ${quoted(op)} of version ${version}${
-      domain === "" ? "" : ` in domain ${quoted(domain)}`
-    }`,
+    `there is no operator ${quoted(op)} of version ${version}${where}${wayOut}`,
   );
 }
 

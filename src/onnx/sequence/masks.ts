@@ -66,6 +66,13 @@ export class Masks {
       const seen = seenBy(values(mask.name), mask.kind, length);
       if (seen !== (isCausal && length > 1 ? "before" : "all")) {
         if (length === 1 && seen === "all") continue;
+        if (areOnes) {
+          throw new RangeError(
+            `of ${length} ${quoted(this.host.free.name)} ${
+              quoted(mask.name)
+            } looks at some only, as a window does: fewer, or a model whose length is given by sizes`,
+          );
+        }
         throw new RangeError(
           `the request masks positions by ${
             inputs.map(quoted).join(", ") || quoted(mask.name)

@@ -1,7 +1,8 @@
 /**
  * What exporters leave behind is taken out: nodes of constants, shape arithmetic that comes to numbers, `If`s of which
- * the branch is certain, products of integers with zeros, nodes that pass a value on (Identity, Dropout, Cast to the
- * type that it has), and what nobody reads. Results are the same, to the bit.
+ * the branch is certain, products of integers with zeros, parts of a Concat without elements, nodes that pass a value on
+ * (Identity, Dropout, Cast to the type that it has, Concat of one), and what nobody reads. Results are the same, to the
+ * bit.
  */
 import { type PlainTensor, zerosOf } from "../../tensor/plain_tensor.ts";
 import { elementCount } from "../../tensor/tensor.ts";
@@ -26,6 +27,7 @@ import {
   type InferredValue,
   scalarOf,
 } from "../shapes/value.ts";
+import { mostOf } from "../shapes/arity.ts";
 import { constantFolder } from "./fold_constants.ts";
 import { allReadNames, readNames, renamedAttribute } from "../names.ts";
 
@@ -81,7 +83,7 @@ class Simplifier {
   readonly #aliases = new Map<string, string>();
   readonly #initializers: Map<string, PlainTensor>;
   readonly #outputs: ReadonlySet<string>;
-  readonly #read: ReadonlySet<string>;
+  readonly #read: Set<string>;
   readonly #nodes: OnnxNode[] = [];
 
   constructor(
@@ -198,7 +200,33 @@ class Simplifier {
         [name, renamedAttribute(attribute, nameOf)] as const
       ),
     );
-    return { ...node, inputs: node.inputs.map(nameOf), attributes };
+    const inputs = node.inputs.map(nameOf);
+    return {
+      ...node,
+      inputs: this.#filled(node, inputs),
+      outputs: this.#wanted(node),
+      attributes,
+    };
+  }
+
+  /** What is put together has elements: exporters leave slices of size 0 between others. */
+  #filled({ op, domain }: OnnxNode, inputs: string[]): string[] {
+    if (op !== "Concat" || domain !== "") return inputs;
+    const filled = inputs.filter((name) =>
+      !this.values.get(name)?.dims?.includes(0)
+    );
+    return filled.length === 0 ? inputs : filled;
+  }
+
+  /** Results up to the last one that somebody wants, where an operator has so many in any case. */
+  #wanted({ op, domain, outputs }: OnnxNode): readonly string[] {
+    if (domain !== "" || mostOf(op).outputs === Infinity) return outputs;
+    const count = outputs.findLastIndex((name) => this.#isWanted(name)) + 1;
+    return outputs.slice(0, Math.max(1, count));
+  }
+
+  #isWanted(name: string): boolean {
+    return name !== "" && (this.#read.has(name) || this.#outputs.has(name));
   }
 
   #certainBranch(node: OnnxNode): OnnxGraph | undefined {
@@ -217,7 +245,7 @@ class Simplifier {
       node,
       (name) => this.values.get(name),
       (name) => this.values.has(name),
-      (name) => this.#read.has(name) || this.#outputs.has(name),
+      (name) => this.#isWanted(name),
       this.place.node(node),
     );
     try {
@@ -232,6 +260,9 @@ class Simplifier {
     for (const [name, tensor] of expansion.constants) {
       this.#initializers.set(name, tensor);
       this.values.set(name, constantValue(tensor));
+    }
+    for (const { inputs } of expansion.nodes) {
+      for (const name of inputs) this.#read.add(name);
     }
     for (const inner of expansion.nodes) this.#visit(inner);
     return expansion.nodes.length > 0;
@@ -253,12 +284,12 @@ class Simplifier {
   /** Whether a node's first result is its first input, and nobody wants another. */
   #passesOn(node: OnnxNode, [result]: readonly InferredValue[]): boolean {
     const { op, domain, inputs, outputs, version } = node;
-    const isWanted = (name: string) =>
-      name !== "" && (this.#read.has(name) || this.#outputs.has(name));
-    if (domain !== "" || outputs.slice(1).some(isWanted)) return false;
+    if (domain !== "" || outputs.length > 1) return false;
     switch (op) {
       case "Identity":
         return true;
+      case "Concat":
+        return inputs.length === 1;
       case "Cast": {
         const from = this.values.get(inputs[0])?.type;
         return from !== null && from === result.type;
