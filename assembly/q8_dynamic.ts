@@ -27,11 +27,19 @@ export function pack_gemm_q8(n: i32, k: i32, qRows: usize, transposed: i32, w: u
     checkRows(qRows, transposed ? n : k, q8RowBytes(transposed ? k : n));
     checkPacked(w, (n + 7) >> 3, q8PanelBytes(k));
   }
-  for (let col = 0; col < n; col += 8, w += q8PanelBytes(k)) {
+  const panelBytes = q8PanelBytes(k);
+  for (let col = 0; col < n; col += 16, w += panelBytes << 1) {
+    const columns = n - col;
+    const apart = columns > 8 ? panelBytes : 0;
+    memory.fill(w + apart, 0, PANEL_HEADER);
     memory.fill(w, 0, PANEL_HEADER);
-    const columns = min(8, n - col);
-    if (transposed) packColumns(k, qRows + (<usize>col << 2), columns, w);
-    else packRows(k, qRows, col, columns, w);
+    if (!transposed) {
+      packRows(k, qRows, col, columns, w, apart);
+      continue;
+    }
+    const columnsOf = qRows + (<usize>col << 2);
+    if (apart) packColumns(k, columnsOf + 32, min(8, columns - 8), w + apart);
+    packColumns(k, columnsOf, min(8, columns), w);
   }
 }
 
@@ -57,29 +65,68 @@ function packColumns(k: i32, qRows: usize, columns: i32, w: usize): void {
   }
 }
 
-/** Up to eight columns of k quantised rows. */
-function packRows(k: i32, qRows: usize, col: i32, columns: i32, w: usize): void {
-  const flip = v128.splat<i32>(FLIP);
-  let lows = v128.splat<i32>(0), highs = lows;
+/**
+ * Up to sixteen columns of k quantised rows, two panels: what is read is whole vectors, and a line of a row is
+ * come to half as often. The second lies `apart` from w; a lone panel is written over it.
+ */
+function packRows(k: i32, qRows: usize, col: i32, columns: i32, w: usize, apart: usize): void {
+  const flip = v128.splat<i32>(FLIP), none = v128.splat<i32>(0);
+  const header = row(qRows, 0);
+  let sums0 = none, sums1 = none, sums2 = none, sums3 = none;
   const from = 16 + <usize>col;
   let to = w + PANEL_HEADER;
   for (let i = 0; i < k; i += 4, qRows += 16, to += 32) {
-    const none = v128.splat<i32>(0);
-    const a = eight(row(qRows, 0) + from, columns);
-    const b = i + 1 < k ? eight(row(qRows, 4) + from, columns) : none;
-    const c = i + 2 < k ? eight(row(qRows, 8) + from, columns) : none;
-    const d = i + 3 < k ? eight(row(qRows, 12) + from, columns) : none;
-    const ab = v128.shuffle<u8>(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    const cd = v128.shuffle<u8>(c, d, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    const low = v128.shuffle<u16>(ab, cd, 0, 8, 1, 9, 2, 10, 3, 11);
-    const high = v128.shuffle<u16>(ab, cd, 4, 12, 5, 13, 6, 14, 7, 15);
-    lows = i32x4.add(lows, i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(low)));
-    highs = i32x4.add(highs, i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(high)));
+    const a = sixteen(row(qRows, 0) + from, columns);
+    const b = i + 1 < k ? sixteen(row(qRows, 4) + from, columns) : none;
+    const c = i + 2 < k ? sixteen(row(qRows, 8) + from, columns) : none;
+    const d = i + 3 < k ? sixteen(row(qRows, 12) + from, columns) : none;
+    let ab = v128.shuffle<u8>(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    let cd = v128.shuffle<u8>(c, d, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    let low = v128.shuffle<u16>(ab, cd, 0, 8, 1, 9, 2, 10, 3, 11);
+    let high = v128.shuffle<u16>(ab, cd, 4, 12, 5, 13, 6, 14, 7, 15);
+    sums2 = i32x4.add(sums2, bytesOf(low));
+    sums3 = i32x4.add(sums3, bytesOf(high));
+    v128.store(to + apart, v128.xor(low, flip));
+    v128.store(to + apart, v128.xor(high, flip), 16);
+    ab = v128.shuffle<u8>(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    cd = v128.shuffle<u8>(c, d, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    low = v128.shuffle<u16>(ab, cd, 0, 8, 1, 9, 2, 10, 3, 11);
+    high = v128.shuffle<u16>(ab, cd, 4, 12, 5, 13, 6, 14, 7, 15);
+    sums0 = i32x4.add(sums0, bytesOf(low));
+    sums1 = i32x4.add(sums1, bytesOf(high));
     v128.store(to, v128.xor(low, flip));
     v128.store(to, v128.xor(high, flip), 16);
   }
-  v128.store(w, lows);
-  v128.store(w, highs, 16);
-  const header = row(qRows - (<usize>((k + 3) >> 2) << 4), 0);
-  for (let lane: usize = 0; lane < 8; ++lane) describe(k, header, load<i32>(w + (lane << 2)), lane, w);
+  describeEight(k, header, sums2, sums3, w + apart);
+  describeEight(k, header, sums0, sums1, w);
+}
+
+/** Sums of each four bytes. */
+// @ts-ignore: decorator
+@inline function bytesOf(x: v128): v128 {
+  return i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(x));
+}
+
+/** The first 16 bytes at p, `count` if there are no more; never reads past them. */
+// @ts-ignore: decorator
+@inline function sixteen(p: usize, count: i32): v128 {
+  return count >= 16 ? v128.load(p) : pieces(p, count);
+}
+
+function pieces(p: usize, count: i32): v128 {
+  const first = eight(p, count);
+  return count > 8 ? v128.shuffle<u64>(first, eight(p + 8, count - 8), 0, 2) : first;
+}
+
+/** Eight columns' constants, of one scale and zero point. */
+function describeEight(k: i32, header: usize, lows: v128, highs: v128, w: usize): void {
+  const zero = v128.load32_splat(header, 4);
+  const shift = i32x4.mul(zero, v128.splat<i32>(k)), fromSigned = i32x4.sub(zero, v128.splat<i32>(128));
+  const scale = v128.load32_splat(header);
+  v128.store(w, i32x4.sub(lows, shift));
+  v128.store(w, i32x4.sub(highs, shift), 16);
+  v128.store(w, fromSigned, 32);
+  v128.store(w, fromSigned, 48);
+  v128.store(w, scale, 64);
+  v128.store(w, scale, 80);
 }
