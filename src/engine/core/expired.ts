@@ -1,4 +1,5 @@
 import { NS_PER_MS } from "../../base/units.ts";
+import { withoutStack } from "../../base/without_stack.ts";
 import type { ActiveRequest, Ending } from "./active_request.ts";
 import { DeadlineError } from "./errors.ts";
 
@@ -41,15 +42,4 @@ function progress({ begun, waiting, nodesDone, graph }: ActiveRequest): string {
   return graph.closed
     ? `${nodesDone} of its ${graph.nodes.length} nodes were done`
     : `${nodesDone} nodes were done, and it was still growing`;
-}
-
-/** A stack says nothing about a deadline, and an overloaded engine makes thousands of errors a second. */
-function withoutStack<E extends Error>(make: () => E): E {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    return make();
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
 }
