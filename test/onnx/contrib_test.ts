@@ -5,6 +5,7 @@ import { OnnxError } from "../../src/onnx/place.ts";
 import { EXPANSIONS } from "../../src/onnx/contrib/registry.ts";
 import { plainOf } from "../../src/tensor/plain_tensor.ts";
 import { drawn, whole } from "./cell_cases.ts";
+import { ATTENTION_CASES } from "./contrib_attention.ts";
 import { BYTES } from "./contrib_bytes.ts";
 import {
   type Case,
@@ -15,32 +16,6 @@ import {
   load,
 } from "./contrib_cases.ts";
 import { node, type WrittenNode } from "./write_model.ts";
-
-/** Attention of 2 heads of 3 over 4 tokens, with what is added to scores. */
-const parts = (
-  [q, k, v]: readonly string[],
-  added: string | undefined,
-  scale = "scale",
-): WrittenNode[] => [
-  node("Reshape", [q, "heads"], ["q1"]),
-  node("Transpose", ["q1"], ["q2"], { perm: [0, 2, 1, 3] }),
-  node("Reshape", [k, "heads"], ["k1"]),
-  node("Transpose", ["k1"], ["k2"], { perm: [0, 2, 3, 1] }),
-  node("Reshape", [v, "heads"], ["v1"]),
-  node("Transpose", ["v1"], ["v2"], { perm: [0, 2, 1, 3] }),
-  node("MatMul", ["q2", "k2"], ["s"]),
-  node("Mul", ["s", scale], ["s1"]),
-  ...(added ? [node("Add", ["s1", added], ["s2"])] : []),
-  node("Softmax", [added ? "s2" : "s1"], ["p"], { axis: -1 }),
-  node("MatMul", ["p", "v2"], ["o"]),
-  node("Transpose", ["o"], ["o1"], { perm: [0, 2, 1, 3] }),
-  node("Reshape", ["o1", "rows"], ["y"]),
-];
-const PARTS = {
-  heads: whole(1, 4, 2, 3),
-  rows: whole(1, 4, 6),
-  scale: float(1 / Math.sqrt(3)),
-};
 
 const CASES: Readonly<Record<string, Case>> = {
   FusedMatMul: {
@@ -222,92 +197,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     outputs: ["y", "count"],
   },
-  RotaryEmbedding: {
-    given: contrib("RotaryEmbedding", ["x", "at", "cos", "sin"], ["y"], {
-      interleaved: 1,
-    }),
-    own: [
-      node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["y"], {
-        interleaved: 1,
-        num_heads: 2,
-      }),
-    ],
-    inputs: { x: drawn(1, 3, 8) },
-    constants: {
-      at: whole(2),
-      places: plainOf("int64", [1, 3], [2, 3, 4]),
-      cos: drawn(6, 2),
-      sin: drawn(6, 2),
-    },
-  },
-  Attention: {
-    given: contrib("Attention", ["x", "w", "b", "mask"], ["y"], {
-      num_heads: 2,
-    }),
-    own: [
-      node("MatMul", ["x", "w"], ["a"]),
-      node("Add", ["a", "b"], ["c"]),
-      node("Split", ["c"], ["q", "k", "v"], { axis: -1, num_outputs: 3 }),
-      ...parts(["q", "k", "v"], "added"),
-    ],
-    inputs: { x: drawn(1, 4, 5) },
-    constants: {
-      ...PARTS,
-      w: drawn(5, 18),
-      b: drawn(18),
-      mask: ids(1, 1, 1, 0),
-      added: plainOf("float32", [1, 1, 1, 4], [0, 0, 0, -10000]),
-    },
-  },
-  "Attention, by lengths": {
-    given: contrib("Attention", ["x", "w", "", "count"], ["y"], {
-      num_heads: 2,
-    }),
-    own: [
-      node("MatMul", ["x", "w"], ["c"]),
-      node("Split", ["c"], ["q", "k", "v"], { axis: -1, num_outputs: 3 }),
-      ...parts(["q", "k", "v"], "added"),
-    ],
-    inputs: { x: drawn(1, 4, 5) },
-    constants: {
-      ...PARTS,
-      w: drawn(5, 18),
-      count: plainOf("int32", [1], [2]),
-      added: plainOf("float32", [1, 1, 1, 4], [0, 0, -10000, -10000]),
-    },
-  },
-  MultiHeadAttention: {
-    given: contrib("MultiHeadAttention", ["x", "k0", "v0", "b"], ["y"], {
-      num_heads: 2,
-      unidirectional: 1,
-      scale: { float: 0.4 },
-    }),
-    own: [
-      node("Add", ["x", "b0"], ["q"]),
-      node("Add", ["k0", "b1"], ["k"]),
-      node("Add", ["v0", "b2"], ["v"]),
-      ...parts(["q", "k", "v"], "added", "other"),
-    ],
-    inputs: { x: drawn(1, 4, 6), k0: drawn(1, 4, 6), v0: drawn(1, 4, 6) },
-    constants: {
-      ...PARTS,
-      other: float(0.4),
-      b: plainOf("float32", [18], Array.from({ length: 18 }, (_, i) => i / 9)),
-      ...Object.fromEntries([0, 1, 2].map((part) => [
-        `b${part}`,
-        plainOf(
-          "float32",
-          [6],
-          Array.from({ length: 6 }, (_, i) => (6 * part + i) / 9),
-        ),
-      ])),
-      added: plainOf(
-        "float32",
-        [4, 4],
-        Array.from({ length: 16 }, (_, i) => i % 4 > i >> 2 ? -1e30 : 0),
-      ),
-    },
-  },
+  ...ATTENTION_CASES,
   ...BYTES,
 };
 
@@ -329,6 +219,30 @@ Deno.test("what is left out of them is refused by name", () => {
     [
       contrib("Attention", ["x", "w", "", "", "x"], ["y"], { num_heads: 1 }),
       /\(Attention\): a past or present state is not supported/,
+    ],
+    [
+      contrib(
+        "GroupQueryAttention",
+        ["x", "x", "x", "", "", "w", "w"],
+        ["y"],
+        { num_heads: 1, kv_num_heads: 1, softcap: { float: 5 } },
+      ),
+      /\(GroupQueryAttention\): a softcap is not supported/,
+    ],
+    [
+      contrib(
+        "GroupQueryAttention",
+        ["x", "x", "x", "past", "past", "w", "w"],
+        ["y"],
+        { num_heads: 1, kv_num_heads: 1 },
+      ),
+      /\(GroupQueryAttention\): a past of a fixed size, which is filled in place, is not/,
+    ],
+    [
+      contrib("MultiHeadAttention", ["x", "x", "x"], ["y", "k", "v"], {
+        num_heads: 1,
+      }),
+      /\(MultiHeadAttention\): a present state without keys and values of the past/,
     ],
     [
       // Its columns are no three equal parts.
@@ -360,7 +274,12 @@ Deno.test("what is left out of them is refused by name", () => {
         given,
         own: [],
         inputs: { x: drawn(1, 5000, 3) },
-        constants: { w: drawn(3, 3), w4: drawn(3, 4) },
+        constants: {
+          w: drawn(3, 3),
+          w4: drawn(3, 4),
+          past: drawn(1, 1, 2, 3),
+        },
+        ...(given.outputs.length > 1 && { outputs: given.outputs }),
       },
       new Map(),
       23,

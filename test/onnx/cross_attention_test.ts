@@ -16,7 +16,7 @@ import {
 import { elementCount } from "../../src/tensor/tensor.ts";
 import { runRequests } from "../run_requests.ts";
 import { BATCHING } from "./batching.ts";
-import { FileParts } from "./decoder_files.ts";
+import { FileParts } from "./file_parts.ts";
 import { decodePlain } from "./plain_decoding.ts";
 import { writeModel, type WrittenValue } from "./write_model.ts";
 

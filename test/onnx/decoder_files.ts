@@ -1,59 +1,33 @@
 /**
- * Steps of decoders as ONNX files, written in the ways of exporters: `tiny` ones of seeded weights, and those of the
- * trained models that lie beside the checkout.
+ * Steps of decoders as ONNX files, of seeded weights, written in the ways of exporters.
  */
 import { Prng } from "../../src/base/prng.ts";
-import {
-  plainOf,
-  type PlainTensor,
-  plainTensor,
-} from "../../src/tensor/plain_tensor.ts";
+import { CONTRIB_DOMAIN } from "../../src/onnx/domains.ts";
+import { plainOf, plainTensor } from "../../src/tensor/plain_tensor.ts";
+import { FileParts } from "./file_parts.ts";
 import {
   node,
   writeModel,
   type WrittenAttribute,
-  type WrittenNode,
   type WrittenValue,
 } from "./write_model.ts";
-
-/** Nodes and constants of a file that is being written. */
-export class FileParts {
-  readonly nodes: WrittenNode[] = [];
-  readonly initializers: Record<string, PlainTensor> = {};
-  #count = 0;
-
-  /** Adds a node. @returns its output */
-  add(
-    op: string,
-    inputs: readonly string[],
-    attributes?: Record<string, WrittenAttribute>,
-    output = `${op}_${this.#count++}`,
-  ): string {
-    this.nodes.push(node(op, inputs, [output], attributes));
-    return output;
-  }
-
-  /** Adds a constant. @returns its name */
-  constant(tensor: PlainTensor, name = `constant_${this.#count++}`): string {
-    this.initializers[name] = tensor;
-    return name;
-  }
-
-  ints(...numbers: number[]): string {
-    return this.constant(plainOf("int64", [numbers.length], numbers));
-  }
-
-  float(number: number): string {
-    return this.constant(plainOf("float32", [], [number]));
-  }
-}
 
 /** How a file's attention is written. */
 export interface Style {
   /** Whether keys come with fewer heads than queries: repeated by Expand, or shared by the heads of a group. */
   readonly shared: "expanded" | "broadcast" | "no";
-  /** A mask that is made of the input, a triangle cut from a constant, none, or ONNX's own operator. */
-  readonly mask: "input" | "triangle" | "none" | "operator";
+  /**
+   * A mask that is made of the input, a triangle cut from a constant, none, or ONNX's own operator: with a past, or of
+   * all keys and a mask made of the input; or those of ONNX Runtime, with a past.
+   */
+  readonly mask:
+    | "input"
+    | "triangle"
+    | "none"
+    | "operator"
+    | "joined"
+    | "grouped"
+    | "multi-head";
   /** Where the scale is: behind the product, or half of it on either side of it. */
   readonly scale: "scores" | "both";
   /** Rows of a table, turned pairs (of sines made in the file), or none. */
@@ -69,12 +43,23 @@ export interface TinyDecoder extends Style {
   readonly seed: number;
   /** Whether scores come out of an `If`, as of decoders that are merged of one with and one without a past. */
   readonly merged?: boolean;
+  /** Whether tables that rows are picked from are bytes, as ONNX Runtime's quantiser writes them. */
+  readonly bytes?: boolean;
   /** Whether the sum of all keys is added to the scores. */
   readonly sums?: boolean;
 }
 
 /** Rows of a table of positions. */
 export const TABLE_ROWS = 40;
+
+/** Ways in which the input that is 1 for every position is read. */
+const READ_MASK: ReadonlySet<Style["mask"]> = new Set([
+  ...["input", "joined", "grouped", "multi-head"] as const,
+]);
+
+function isContrib({ mask }: Style): boolean {
+  return mask === "grouped" || mask === "multi-head";
+}
 
 /** Elements of a mask's triangle. */
 export const TRIANGLE = 48;
@@ -97,10 +82,23 @@ export function tinyDecoder(options: TinyDecoder): Uint8Array<ArrayBuffer> {
         ),
       ),
     );
-  let x = parts.add("Gather", [weight(vocabulary, hidden), "input_ids"]);
+  const rowOf = (rows: number, id: string) => {
+    if (!options.bytes) return parts.add("Gather", [weight(rows, hidden), id]);
+    const table = parts.constant(plainOf(
+      "uint8",
+      [rows, hidden],
+      Array.from(
+        { length: rows * hidden },
+        () => Math.floor(256 * draw.float()),
+      ),
+    ));
+    const zero = parts.constant(plainOf("uint8", [], [117]));
+    const row = parts.add("Gather", [table, id]);
+    return parts.add("DequantizeLinear", [row, parts.float(0.01), zero]);
+  };
+  let x = rowOf(vocabulary, "input_ids");
   if (positions === "table") {
-    const table = weight(TABLE_ROWS, hidden);
-    x = parts.add("Add", [x, parts.add("Gather", [table, "position_ids"])]);
+    x = parts.add("Add", [x, rowOf(TABLE_ROWS, "position_ids")]);
   }
   const caches: WrittenValue[] = [];
   const presents: WrittenValue[] = [];
@@ -149,14 +147,20 @@ export function tinyDecoder(options: TinyDecoder): Uint8Array<ArrayBuffer> {
     dims: ["batch_size", axis],
   });
   return writeModel({
-    opsets: { "": options.mask === "operator" ? 23 : 17 },
+    opsets: {
+      "": options.mask === "operator" || options.mask === "joined" ? 23 : 17,
+      ...(isContrib(options) && { [CONTRIB_DOMAIN]: 1 }),
+    },
     graph: {
       inputs: [
         ids("input_ids"),
-        ...(options.mask === "input"
+        ...(READ_MASK.has(options.mask)
           ? [ids("attention_mask", "past_sequence_length + sequence_length")]
           : []),
-        ...(positions === "none" ? [] : [ids("position_ids")]),
+        ...(positions === "none" ||
+            positions === "rotary" && options.mask === "grouped"
+          ? []
+          : [ids("position_ids")]),
         ...(options.merged
           ? [{ name: "use_cache_branch", type: "bool" as const, dims: [1] }]
           : []),
@@ -180,14 +184,18 @@ class TinyAttention {
   of(x: string, weight: (rows: number, columns: number) => string): string {
     const { parts, options: { heads, size }, layer } = this;
     const { hidden, kvHeads } = this.widths;
-    const split = (heads: number) =>
+    const flat = [heads, kvHeads, kvHeads].map((heads) =>
+      parts.add("MatMul", [x, weight(hidden, heads * size)])
+    );
+    if (isContrib(this.options)) return this.#contrib(flat);
+    const [q, k, v] = flat.map((x, i) =>
       parts.add("Transpose", [
         parts.add("Reshape", [
-          parts.add("MatMul", [x, weight(hidden, heads * size)]),
-          parts.ints(0, 0, heads, size),
+          x,
+          parts.ints(0, 0, i === 0 ? heads : kvHeads, size),
         ]),
-      ], { perm: [0, 2, 1, 3] });
-    const [q, k, v] = [split(heads), split(kvHeads), split(kvHeads)];
+      ], { perm: [0, 2, 1, 3] })
+    );
     const [turnedQ, turnedK] = [this.#turned(q), this.#turned(k)];
     const past = (part: string) => `past_key_values.${layer}.${part}`;
     const present = (part: string) => `present.${layer}.${part}`;
@@ -206,12 +214,90 @@ class TinyAttention {
     } else {
       const join = (part: string, fresh: string) =>
         parts.add("Concat", [past(part), fresh], { axis: -2 }, present(part));
-      mixed = this.#mixed(turnedQ, join("key", turnedK), join("value", v));
+      const [keys, values] = [join("key", turnedK), join("value", v)];
+      mixed = this.options.mask === "joined"
+        ? parts.add("Attention", [turnedQ, keys, values, this.#seen()])
+        : this.#mixed(turnedQ, keys, values);
     }
     return parts.add("Reshape", [
       parts.add("Transpose", [mixed], { perm: [0, 2, 1, 3] }),
       parts.ints(0, 0, hidden),
     ]);
+  }
+
+  /** Of every key whether it counts. */
+  #seen(): string {
+    const { parts } = this;
+    const wide = parts.add("Unsqueeze", ["attention_mask", parts.ints(1, 2)]);
+    return parts.add("Cast", [wide], { to: 9 });
+  }
+
+  /** As ONNX Runtime's model builder and optimiser write it: heads side by side, rows of tables of angles. */
+  #contrib(flat: readonly string[]): string {
+    const { parts, options: { heads, size, mask, positions }, layer } = this;
+    const { kvHeads } = this.widths;
+    const half = size / 2;
+    const tables = [Math.cos, Math.sin].map((turn) =>
+      parts.constant(plainOf(
+        "float32",
+        [TABLE_ROWS, half],
+        Array.from(
+          { length: TABLE_ROWS * half },
+          (_, i) =>
+            turn(
+              Math.floor(i / half) * Math.fround(100 ** (-(i % half) / half)),
+            ),
+        ),
+      ))
+    );
+    const isRotary = positions === "rotary";
+    const past = ["key", "value"].map((part) =>
+      `past_key_values.${layer}.${part}`
+    );
+    const output = `mixed.${layer}`;
+    const outputs = [output, `present.${layer}.key`, `present.${layer}.value`];
+    const add = (
+      op: string,
+      inputs: readonly string[],
+      outputs: readonly string[],
+      attributes: Record<string, WrittenAttribute>,
+    ) => {
+      parts.nodes.push({
+        ...node(op, inputs, outputs, attributes),
+        domain: CONTRIB_DOMAIN,
+      });
+      return outputs[0];
+    };
+    if (mask === "multi-head") {
+      const [q, k] = flat.map((x, i) =>
+        isRotary
+          ? add(
+            "RotaryEmbedding",
+            [x, "position_ids", ...tables],
+            [`turned.${layer}.${i}`],
+            {},
+          )
+          : x
+      );
+      const all = parts.add("Cast", ["attention_mask"], { to: 6 });
+      const inputs = [q, k, flat[2], "", all, "", ...past];
+      return add("MultiHeadAttention", inputs, outputs, { num_heads: heads });
+    }
+    const count = parts.add("ReduceSum", ["attention_mask", parts.ints(1)], {
+      keepdims: 0,
+    });
+    const last = parts.add("Sub", [count, parts.ints(1)]);
+    const total = parts.add("Squeeze", [count]);
+    const lengths = [last, total].map((x) => parts.add("Cast", [x], { to: 6 }));
+    return add(
+      "GroupQueryAttention",
+      [...flat, ...past, ...lengths, ...(isRotary ? tables : [])],
+      outputs,
+      {
+        ...{ num_heads: heads, kv_num_heads: kvHeads },
+        do_rotary: isRotary ? 1 : 0,
+      },
+    );
   }
 
   /** Halves of a head turned by the position's angle. */
@@ -336,78 +422,4 @@ class TinyAttention {
     ]);
     return parts.add("Where", [row, scores, parts.float(-1e9)]);
   }
-}
-
-/** A step of an LSTM, or of two GRUs on top of each other: states of a size that the file fixes. */
-export function recurrentDecoder(
-  op: "LSTM" | "GRU",
-  { hidden, vocabulary, seed }: {
-    hidden: number;
-    vocabulary: number;
-    seed: number;
-  },
-): { file: Uint8Array<ArrayBuffer>; states: Record<string, string> } {
-  const prng = new Prng(seed);
-  const parts = new FileParts();
-  const weight = (...dims: number[]) =>
-    parts.constant(plainTensor(
-      "float32",
-      dims,
-      Float32Array.from(
-        { length: dims.reduce((a, b) => a * b) },
-        () => 3 * (2 * prng.float() - 1) / Math.sqrt(hidden),
-      ),
-    ));
-  const gates = op === "LSTM" ? 4 : 3;
-  const parted = op === "LSTM" ? ["h", "c"] : ["h"];
-  const states: Record<string, string> = {};
-  let x = parts.add("Transpose", [
-    parts.add("Gather", [weight(vocabulary, hidden), "token"]),
-  ], { perm: [1, 0, 2] });
-  for (let layer = 0; layer < (op === "GRU" ? 2 : 1); layer++) {
-    const names = parted.map((part) => `${part}${layer}`);
-    for (const name of names) states[name] = `${name}_next`;
-    parts.nodes.push(node(
-      op,
-      [
-        x,
-        weight(1, gates * hidden, hidden),
-        weight(1, gates * hidden, hidden),
-        weight(1, 2 * gates * hidden),
-        "",
-        ...names,
-      ],
-      [`y${layer}`, ...names.map((name) => states[name])],
-      {
-        hidden_size: hidden,
-      },
-    ));
-    x = parts.add("Squeeze", [`y${layer}`, parts.ints(1)]);
-  }
-  parts.add(
-    "MatMul",
-    [
-      parts.add("Squeeze", [x, parts.ints(0)]),
-      weight(hidden, vocabulary),
-    ],
-    {},
-    "logits",
-  );
-  const file = writeModel({
-    graph: {
-      inputs: [
-        { name: "token", type: "int32", dims: ["n", 1] },
-        ...Object.keys(states).map((name) => ({
-          name,
-          dims: [1, "n", hidden],
-        })),
-      ],
-      outputs: [
-        { name: "logits" },
-        ...Object.values(states).map((name) => ({ name })),
-      ],
-      ...parts,
-    },
-  });
-  return { file, states };
 }

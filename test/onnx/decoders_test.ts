@@ -35,7 +35,18 @@ const STYLES: readonly Style[] = [
   { shared: "broadcast", mask: "none", scale: "both", positions: "none" },
   { shared: "broadcast", mask: "operator", scale: "both", positions: "rotary" },
   { shared: "no", mask: "operator", scale: "both", positions: "none" },
+  { shared: "broadcast", mask: "joined", scale: "both", positions: "rotary" },
+  { shared: "broadcast", mask: "grouped", scale: "both", positions: "rotary" },
+  { shared: "no", mask: "grouped", scale: "both", positions: "table" },
+  { shared: "no", mask: "multi-head", scale: "both", positions: "rotary" },
 ];
+
+/** The same decoder in ONNX's own operators alone. */
+function ownFile(options: TinyDecoder): Uint8Array<ArrayBuffer> {
+  const { mask } = options;
+  const isContrib = mask === "grouped" || mask === "multi-head";
+  return tinyDecoder({ ...options, mask: isContrib ? "operator" : mask });
+}
 
 const tiny: fc.Arbitrary<TinyDecoder> = fc.record({
   style: fc.constantFrom(...STYLES),
@@ -93,7 +104,7 @@ Deno.test("a decoder gives the tokens of its file, in every batch under every po
           decoder: { stop, positionsMax: POSITIONS },
         });
         const alone = runRequests(model, requests);
-        const plain = readModel(file, { label: "tiny" });
+        const plain = readModel(ownFile(options), { label: "tiny" });
         requests.forEach(({ tokens, maxSteps }, i) => {
           const { ids, gaps } = decodePlain(plain, statesOf(options), {
             tokens,
@@ -218,24 +229,41 @@ Deno.test("a mask that leaves positions out is refused where it begins to", asyn
   );
 });
 
-Deno.test("an input that is always the same is given with the file: a decoder merged of two", async () => {
+Deno.test("of a decoder merged of two the one with a past is taken, unless the other one is asked for", async () => {
   const file = tinyDecoder({ ...STYLES[2], ...FIRST, merged: true });
   const requests = [{ tokens: [1, 2, 3], maxSteps: 8 }];
-  const constants = new Map([
-    ["use_cache_branch", plainOf("bool", [1], [1])],
-  ]);
-  const model = await loadOnnx(file, {
-    constants,
-    decoder: { positionsMax: POSITIONS },
-  });
+  const decoder = { positionsMax: POSITIONS };
+  const model = await loadOnnx(file, { decoder });
   const apart = await loadOnnx(tinyDecoder({ ...STYLES[2], ...FIRST }), {
-    decoder: { positionsMax: POSITIONS },
+    decoder,
   });
   assert.deepEqual(model.inputs, []);
-  assert.deepStrictEqual(
-    runRequests(model, requests),
-    runRequests(apart, requests),
-  );
+  const wanted = runRequests(apart, requests);
+  assert.deepStrictEqual(runRequests(model, requests), wanted);
+  // Its scores are the negative ones.
+  const other = await loadOnnx(file, {
+    decoder,
+    constants: new Map([["use_cache_branch", plainOf("bool", [1], [0])]]),
+  });
+  assert.notDeepEqual(runRequests(other, requests), wanted);
+});
+
+Deno.test("tables of bytes become the floats that they stand for", async () => {
+  const options: TinyDecoder = { ...STYLES[0], ...FIRST, bytes: true };
+  const file = tinyDecoder(options);
+  const model = await loadOnnx(file, { decoder: { positionsMax: POSITIONS } });
+  for (const { operators } of model.cells) {
+    assert(operators.every(({ op }) => op !== "Plain"));
+  }
+  for (const tokens of [[1, 2, 3], [8], [18, 0]]) {
+    const { ids, gaps } = decodePlain(readModel(file), statesOf(options), {
+      ...{ tokens, steps: 12 },
+    });
+    assert(Math.min(...gaps) > CLEAR);
+    const [made] = runRequests(model, [{ tokens, maxSteps: 12 }]);
+    assert.deepEqual([...made.tokens.data], ids);
+  }
+  assert.throws(() => model.check({ tokens: [VOCABULARY] }), RangeError);
 });
 
 Deno.test("what reads earlier positions otherwise than by attention is refused, by its node", async () => {

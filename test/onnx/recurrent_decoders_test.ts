@@ -8,7 +8,7 @@ import { plainTensor } from "../../src/tensor/plain_tensor.ts";
 import { anyOptions } from "../engine/arbitraries.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { endings, runRequests } from "../run_requests.ts";
-import { recurrentDecoder } from "./decoder_files.ts";
+import { recurrentDecoder } from "./recurrent_files.ts";
 import { decodePlain } from "./plain_decoding.ts";
 
 const VOCABULARY = 13;

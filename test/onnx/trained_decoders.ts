@@ -7,7 +7,7 @@ import { gpt } from "../../src/models/gpt.ts";
 import type { Seq2SeqInput } from "../../src/models/seq2seq_input.ts";
 import { type Tensor, tensor } from "../../src/tensor/tensor.ts";
 import { namedWeights } from "../../src/tensor/weights.ts";
-import { FileParts } from "./decoder_files.ts";
+import { FileParts } from "./file_parts.ts";
 import { node, writeModel, type WrittenValue } from "./write_model.ts";
 
 /** A file of a model's folder. */

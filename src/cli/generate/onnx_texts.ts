@@ -70,6 +70,8 @@ export const ON_KERNELS: Readonly<Record<string, string>> = {
   ReduceSum: "float32; axes constant",
   ReduceSumSquare: "float32; axes constant",
   Relu: "float32",
+  RotaryEmbedding:
+    "written as Slice, Mul, Add, Concat and Gather of the angles: tables and heads of known sizes",
   Resize:
     "float32, images and signals, nearest and linear; scales or sizes constant, coordinates half_pixel, pytorch_half_pixel, asymmetric or align_corners, no antialias",
   Reshape: "any; costs nothing",
@@ -108,13 +110,15 @@ export const WRITTEN_AS: Readonly<Record<string, string>> = {
   FusedGemm: "Gemm, an activation of those",
   FusedMatMul: "Transpose, MatMul, Mul; no transBatchA, transBatchB",
   Gelu: "Gelu",
+  GroupQueryAttention:
+    "Split, RotaryEmbedding, Attention with its past; lengths, local_window_size of a token at a time, an attention_bias; no softcap, smooth_softmax, head_sink, caches filled in place or of integers",
   LayerNormalization:
     "LayerNormalization; also that of ONNX's domain before version 17",
   MatMulNBits:
     "MatMul, Add; weights of 2, 4 or 8 bits, constant, become floats when the file is loaded; no g_idx",
   MatMulIntegerToFloat: "MatMulInteger, Cast, Mul, Add",
   MultiHeadAttention:
-    "products of heads, Softmax; bias, masks as there; no past, nothing packed",
+    "products of heads, Softmax; bias, masks as there; with keys and values of the past Attention; no caches filled in place, no beams, nothing packed",
   QGemm: "Gemm between them, a product of integers",
   QLinearAdd: "Add between DequantizeLinear and QuantizeLinear",
   QLinearAveragePool: "AveragePool between them; channels first",
@@ -126,7 +130,7 @@ export const WRITTEN_AS: Readonly<Record<string, string>> = {
   QLinearSoftmax: "Softmax between DequantizeLinear and QuantizeLinear",
   QuantizeLinear: "QuantizeLinear",
   QuickGelu: "Swish with alpha",
-  RotaryEmbedding: "RotaryEmbedding; no scale, nothing packed",
+  RotaryEmbedding: "as that of ONNX's domain; no scale, nothing packed",
   SimplifiedLayerNormalization: "RMSNormalization; also in ONNX's domain",
   SkipLayerNormalization: "Add, LayerNormalization; the sum as a result",
   SkipSimplifiedLayerNormalization:

@@ -106,8 +106,13 @@ const attention: Expand = (given) => {
 /** Of queries, keys and values [batch, tokens, width]. */
 const multiHead: Expand = (given) => {
   const { inputs } = given.node;
-  const isMore = inputs.slice(6).some((name) => name !== "");
-  given.refuse(isMore || given.wants(1), "a past or present state");
+  const isMore = inputs.slice(8).some((name) => name !== "");
+  given.refuse(isMore, "a past that is filled in place, or of beams,");
+  const hasPast = given.has(6) && given.has(7);
+  given.refuse(
+    !hasPast && (given.has(6) || given.has(7) || given.wants(1)),
+    "a present state without keys and values of the past",
+  );
   const qkv = [0, 1, 2].map((i) => given.input(i));
   for (const i of [0, 1, 2]) given.dims(i, 3);
   const width = given.size(0, 2);
@@ -128,11 +133,34 @@ const multiHead: Expand = (given) => {
     added.push(maskOf(given, given.input(4), 4));
   }
   if (given.has(5)) added.push(given.input(5));
-  if (given.int("unidirectional") !== 0) {
-    added.push(causal(given, given.tokens(0, 1)));
-  }
-  attend(given, parts, scaleOf(given, width / given.int("num_heads")), added);
+  const isCausal = given.int("unidirectional") !== 0;
+  const scale = scaleOf(given, width / given.int("num_heads"));
+  if (hasPast) return attendPast(given, parts, scale, added, isCausal);
+  if (isCausal) added.push(causal(given, given.tokens(0, 1)));
+  attend(given, parts, scale, added);
 };
+
+/** ONNX's own attention with a past. */
+function attendPast(
+  given: Expansion,
+  parts: readonly string[],
+  scale: number,
+  added: readonly string[],
+  isCausal: boolean,
+): void {
+  const heads = given.int("num_heads");
+  const mask = added.length === 2 ? given.add("Add", added) : added[0] ?? "";
+  given.several(
+    "Attention",
+    [...parts, mask, given.input(6), given.input(7)],
+    {
+      ...{ q_num_heads: heads, kv_num_heads: heads },
+      ...{ is_causal: isCausal ? 1 : 0, scale: { float: scale } },
+    },
+    given.node.outputs.slice(0, 3),
+    23,
+  );
+}
 
 export const ATTENTIONS: Readonly<Record<string, Expand>> = {
   Attention: attention,

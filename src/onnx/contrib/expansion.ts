@@ -129,6 +129,11 @@ export class Expansion {
     return this.constant(plainOf("int64", [values.length], values));
   }
 
+  /** A whole number without axes. */
+  wholeNumber(value: number): string {
+    return this.constant(plainOf("int64", [], [value]));
+  }
+
   /** A node of one result. @param to its name; by default a new one */
   add(
     op: string,

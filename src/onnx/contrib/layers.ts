@@ -199,39 +199,6 @@ const fusedGemm: Expand = (given) => {
   activated(given, sums, name, parameters);
 };
 
-/** Angles of positions: a position for each token, or the first one of all. */
-const rotaryEmbedding: Expand = (given) => {
-  given.refuse(given.int("is_packed_batching") !== 0, "is_packed_batching");
-  given.refuse(given.float("scale", 1) !== 1, "a scale");
-  const { dims } = given.value(0);
-  const isFlat = dims?.length === 3;
-  const sequence = isFlat ? 1 : 2;
-  const [x, , cos, sin] = [0, 1, 2, 3].map((i) => given.input(i));
-  const turning = given.int("rotary_embedding_dim");
-  const heads = given.int("num_heads") ||
-    (isFlat ? given.size(0, 2) / (2 * given.size(2, 1)) : 0);
-  given.refuse(!Number.isInteger(heads), "num_heads that does not divide");
-  let positions = given.input(1);
-  if (given.dims(1).length === 1) {
-    const [batch, length] = [given.size(0, 0), given.tokens(0, sequence)];
-    const steps = Array.from({ length }, (_, i) => i);
-    const sums = given.add("Add", [positions, given.whole(...steps)]);
-    const rows = given.add("Reshape", [sums, given.whole(1, length)]);
-    positions = given.add("Expand", [rows, given.whole(batch, length)]);
-  }
-  given.add(
-    "RotaryEmbedding",
-    [x, cos, sin, positions],
-    {
-      interleaved: given.int("interleaved"),
-      ...(turning > 0 && { rotary_embedding_dim: turning }),
-      ...(heads > 0 && { num_heads: heads }),
-    },
-    result(given),
-    23,
-  );
-};
-
 export const LAYERS: Readonly<Record<string, Expand>> = {
   FusedMatMul: fusedMatMul,
   TransposeMatMul: fusedMatMul,
@@ -246,5 +213,4 @@ export const LAYERS: Readonly<Record<string, Expand>> = {
   SkipLayerNormalization: skipNormalization(false),
   SkipSimplifiedLayerNormalization: skipNormalization(true),
   EmbedLayerNormalization: embedding,
-  RotaryEmbedding: rotaryEmbedding,
 };

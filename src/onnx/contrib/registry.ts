@@ -1,21 +1,26 @@
 /**
- * Operators of `com.microsoft` that exporters and ONNX Runtime's optimiser write, and ONNX's Einsum, as nodes of ONNX's
- * own: shapes, constants, fusions and kernels then are those of these. Source: ContribOperators.md of onnxruntime.
+ * Operators of `com.microsoft` that exporters and ONNX Runtime's optimiser write, and ONNX's Einsum and RotaryEmbedding,
+ * as nodes of ONNX's own: shapes, constants, fusions and kernels then are those of these.
+ * Source: ContribOperators.md of onnxruntime.
  */
 import { CONTRIB_DOMAIN } from "../domains.ts";
 import type { OnnxNode } from "../ir.ts";
 import { ATTENTIONS } from "./attention.ts";
 import { einsum } from "./einsum.ts";
 import type { Expand } from "./expansion.ts";
+import { groupQueryAttention } from "./group_query.ts";
 import { LAYERS } from "./layers.ts";
 import { outerProduct } from "./outer_product.ts";
 import { QUANTIZED } from "./quantized.ts";
+import { contribRotary, rotary } from "./rotary.ts";
 
 /** By name. */
 export const EXPANSIONS: Readonly<Record<string, Expand>> = {
   ...LAYERS,
   ...ATTENTIONS,
   ...QUANTIZED,
+  GroupQueryAttention: groupQueryAttention,
+  RotaryEmbedding: contribRotary,
 };
 
 /** What ONNX Runtime has in ONNX's own domain as well, in versions of the operator set before these. */
@@ -28,6 +33,7 @@ const BEFORE: Readonly<Record<string, number>> = {
 export const OWN_EXPANSIONS: Readonly<Record<string, Expand>> = {
   Einsum: einsum,
   MatMul: outerProduct,
+  RotaryEmbedding: rotary,
 };
 
 /** How a node is written in ONNX's own operators; undefined for one that is, or of which nothing is known. */

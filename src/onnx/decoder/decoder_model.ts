@@ -11,7 +11,7 @@ import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
 import { readMaxSteps } from "../../models/seq2seq_input.ts";
 import { runPlain } from "../../plain/registry.ts";
-import type { PlainTensor } from "../../tensor/plain_tensor.ts";
+import { plainOf, type PlainTensor } from "../../tensor/plain_tensor.ts";
 import { elementCount, tensor } from "../../tensor/tensor.ts";
 import {
   checkInputs,
@@ -113,7 +113,10 @@ export function decoderModel(
     checkedOptions("loadOnnx", options, CHECKS, ["decoder"]);
   const given = checkedDecoder(decoder);
   const place = new Place(file.label);
-  const whole = withConstants(file, constants);
+  const whole = withConstants(
+    file,
+    new Map([...constantsOf(file), ...constants]),
+  );
   const step = decoderStep(whole, given, sizes, place);
   for (const id of [...given.stop ?? [], ...given.banned ?? []]) {
     if (id < step.vocabulary) continue;
@@ -129,6 +132,18 @@ export function decoderModel(
     );
   }
   return new Decoder(name, step, given, place).model(file.notes);
+}
+
+/** Which of two decoders that are merged into one file a step takes: the one with a past. */
+const USE_PAST = "use_cache_branch";
+
+/** Inputs that are always the same, by the names that exporters give them. */
+function constantsOf({ graph }: OnnxModel): [string, PlainTensor][] {
+  return graph.inputs.flatMap(({ name, type, dims }) =>
+    name === USE_PAST && type === "bool"
+      ? [[name, plainOf("bool", (dims ?? [1]).map(() => 1), [1])]]
+      : []
+  );
 }
 
 /** Constants that stand for inputs, too. */

@@ -1,5 +1,5 @@
 /** A decoder's step as it is lowered: nothing in it grows; the token and the position are numbers of table rows. */
-import { plainOf } from "../../tensor/plain_tensor.ts";
+import { plainOf, type PlainTensor } from "../../tensor/plain_tensor.ts";
 import { elementCount, isShape } from "../../tensor/tensor.ts";
 import { fuse } from "../fuse/fuse.ts";
 import {
@@ -157,6 +157,8 @@ const VIEWS: ReadonlySet<string> = new Set([
 class TableRows {
   readonly known: Map<string, KnownValue>;
   readonly #nodes: OnnxNode[] = [];
+  /** Tables of integers that a row of a token was picked from. */
+  readonly #quantised = new Map<string, PlainTensor>();
   /** Rows of the smallest table that tokens are looked up in. */
   tokens: number | undefined;
 
@@ -212,8 +214,24 @@ class TableRows {
       ? known.get(first)?.constant
       : undefined;
     if (table?.type === "float32" && table.dims.length >= 2) {
-      this.tokens = Math.min(this.tokens ?? Infinity, table.dims[0]);
-      return this.#row(first, TOKEN, output);
+      return this.#tokenRow(first, table, output);
+    }
+    if (table) this.#quantised.set(output, table);
+    const quantised = op === "DequantizeLinear" && domain === ""
+      ? this.#quantised.get(first)
+      : undefined;
+    const [, ...settings] = node.inputs.map((name) =>
+      known.get(name)?.constant
+    );
+    if (quantised && settings.every((one) => one?.data.length === 1)) {
+      // The whole table as floats: each number by itself.
+      const [whole] = runConstant(
+        node,
+        [quantised, ...settings],
+        this.place.node(node),
+      );
+      known.set(tableOf(output), { ...whole, constant: whole });
+      return this.#tokenRow(tableOf(output), whole, output);
     }
     const isConstant = domain === "" && op !== "Attention" &&
       node.inputs.every((name) => name === "" || known.get(name)?.constant) &&
@@ -231,6 +249,11 @@ class TableRows {
     node.outputs.forEach((name, i) =>
       known.set(name, { ...made[i], constant: made[i] })
     );
+  }
+
+  #tokenRow(name: string, { dims }: PlainTensor, output: string): void {
+    this.tokens = Math.min(this.tokens ?? Infinity, dims[0]);
+    this.#row(name, TOKEN, output);
   }
 
   #row(table: string, id: string, output: string): void {

@@ -309,42 +309,72 @@ class PastRemoval {
     return undefined;
   }
 
-  /** ONNX's own attention with a past. */
+  /** ONNX's own attention, with a past or of keys and values that have been appended to one. */
   #attention(node: OnnxNode): "done" {
     const [query, key, value, mask = "", pastKey = "", pastValue = ""] =
       node.inputs;
     const [, presentKey = "", presentValue = "", raw = ""] = node.outputs;
-    const [k, v] = [pastKey, pastValue].map((name) => this.#grown.get(name));
-    const isPlain = k?.kind === "past" && v?.kind === "past" &&
-      k.state.axis === 2 && v.state.axis === 2 && raw === "" &&
-      (node.inputs[6] ?? "") === "" &&
-      ![query, key, value].some((name) => this.#grown.has(name)) &&
+    const isJoined = pastKey === "" && pastValue === "";
+    const isCausal = (attributeOf(node, "is_causal", "int") ?? 0) !== 0;
+    const isPlain = raw === "" && (node.inputs[6] ?? "") === "" &&
+      !this.#grown.has(query) && !(isJoined && isCausal) &&
       (attributeOf(node, "softcap", "float") ?? 0) === 0 &&
       ["left_window_size", "right_window_size"].every((window) =>
         (attributeOf(node, window, "int") ?? -1) < 0
       ) &&
       (mask === "" || this.#isBlank(node, mask, 0, 1));
-    if (!isPlain || k?.kind !== "past" || v?.kind !== "past") this.#fail(node);
-    const [, kvHeads, , size] = this.#dims(pastKey);
-    const heads = elementCount(this.#dims(query)) / size;
-    const fresh = (of: string, past: string, state: CacheState) => ({
-      ...{ kind: "positions" as const, state, axis: 2 },
-      fresh: this.#viewed(of, this.#dims(past).with(2, 1)),
-    });
-    const keys = fresh(key, pastKey, k.state);
-    const values = fresh(value, pastValue, v.state);
+    if (!isPlain) this.#fail(node);
+    const kvHeads = attributeOf(node, "kv_num_heads", "int");
+    const [keys, values] = isJoined
+      ? [key, value].map((name) => this.#headsOf(node, name, kvHeads))
+      : [
+        this.#appended(node, key, pastKey),
+        this.#appended(node, value, pastValue),
+      ];
+    const keyDims = this.#dims(keys.fresh);
     if (presentKey !== "") this.#grown.set(presentKey, keys);
     if (presentValue !== "") this.#grown.set(presentValue, values);
-    if (heads % kvHeads !== 0 || this.#dims(pastValue)[3] !== size) {
-      this.#fail(node, "values are as wide as keys");
-    }
+    const [, shared, , size] = keyDims;
+    const heads = elementCount(this.#dims(query)) / size;
+    const fits = heads % shared === 0 &&
+      keyDims.join() === this.#dims(values.fresh).join();
+    if (!fits) this.#fail(node, "values are as wide as keys");
     const scale = attributeOf(node, "scale", "float") ?? 1 / Math.sqrt(size);
     this.#attend(
       node,
       [this.#viewed(query, [1, heads, 1, size]), keys.fresh, values.fresh],
-      { heads, kvHeads, size, scale },
+      { heads, kvHeads: shared, size, scale },
     );
     return "done";
+  }
+
+  /** What an attention appends to a past. */
+  #appended(node: OnnxNode, fresh: string, past: string): PositionsOf {
+    const grown = this.#grown.get(past);
+    const isPast = grown?.kind === "past" && grown.state.axis === 2 &&
+      this.#dims(past).length === 4 && !this.#grown.has(fresh);
+    if (!isPast) return this.#fail(node);
+    return {
+      ...{ kind: "positions", state: grown.state, axis: 2 },
+      fresh: this.#viewed(fresh, this.#dims(past).with(2, 1)),
+    };
+  }
+
+  /** Keys or values of all positions, [1, heads, positions, size] or [1, positions, heads size]. */
+  #headsOf(
+    node: OnnxNode,
+    name: string,
+    heads: number | undefined,
+  ): PositionsOf {
+    const grown = this.#grown.get(name);
+    const dims = this.#dims(name);
+    const isFlat = dims.length === 3;
+    const isApart = grown?.kind === "positions" && dims[0] === 1 &&
+      grown.axis === (isFlat ? 1 : 2) &&
+      (!isFlat || heads !== undefined && dims[2] % heads === 0);
+    if (!isApart) return this.#fail(node);
+    const to = isFlat ? [1, heads!, 1, dims[2] / heads!] : dims.with(2, 1);
+    return { ...grown, axis: 2, fresh: this.#viewed(grown.fresh, to) };
   }
 
   #viewed(name: string, dims: readonly number[]): string {

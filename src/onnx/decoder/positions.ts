@@ -21,6 +21,9 @@ const MORE = 8;
 /** Elements of a table. */
 const ELEMENTS_MAX = 2 ** 28;
 
+/** No operator stays that is one of constants: what was quantised becomes the floats that it stands for. */
+const DEQUANTISED: ReadonlySet<string> = new Set();
+
 /** Whether a node looks at nothing but sizes. */
 function isOfSizes({ op, domain }: OnnxNode): boolean {
   return domain === "" && (op === "Shape" || op === "Size");
@@ -46,6 +49,7 @@ export class Positions {
   ) {
     const general = simplify({ ...file, graph: step.graph }, {
       inputs: step.dims,
+      kept: DEQUANTISED,
     });
     this.#general = general.model.graph;
     this.#generalValues = general.values;
@@ -58,7 +62,10 @@ export class Positions {
           [name, dims.map((size) => size === PAST ? past : size)] as const
         ),
       );
-      const { model: { graph }, values } = simplify(general.model, { inputs });
+      const { model: { graph }, values } = simplify(general.model, {
+        inputs,
+        kept: DEQUANTISED,
+      });
       return { graph, known: this.#known(graph, values) };
     });
     const isSame = few.graph.nodes.length === more.graph.nodes.length &&
