@@ -4,8 +4,9 @@
 // which is exact for them in every engine, for 8 bits in some (q8_bytes.ts); 8 bits (levels = 255)
 // have ONNX's semantics.
 import { checkLeast, checkPacked, checkRows } from "./checks";
+import { shifter } from "./constants";
 import { isActivation } from "./op";
-import { PANEL_HEADER, q8, quantize8, storeBytes } from "./q8_epilogue";
+import { leastOf, mostOf, PANEL_HEADER, pointOf, q8, steps8, storeBytes } from "./q8_epilogue";
 import { checkExceptions } from "./q8_exceptions";
 import { requantizes, writesQ8 } from "./q8_job";
 import { q8PanelBytes, sweepQ8 } from "./q8_sweep";
@@ -59,10 +60,10 @@ export function quantize_rows_f32(m: i32, k: i32, levels: i32, aRows: usize, qRo
     const high = max(max(f32x4.extract_lane(highs, 0), f32x4.extract_lane(highs, 1)),
       max(f32x4.extract_lane(highs, 2), f32x4.extract_lane(highs, 3)));
     const scale: f32 = high == low ? 1 : (high - low) / <f32>levels;
-    const zero = <i32>nearest<f32>(-low / scale);
+    const zero = min(max(<i32>nearest<f32>(-low / scale), 0), levels);
     store<f32>(q, scale);
-    store<i32>(q, min(max(zero, 0), levels), 4);
-    bytesOf(k, a, scale, min(max(zero, 0), levels), levels, q);
+    store<i32>(q, zero, 4);
+    bytesOf(k, a, scale, zero, levels, q);
   }
 }
 
@@ -85,16 +86,19 @@ export function quantize_static_rows_f32(
 }
 
 function bytesOf(k: i32, a: usize, scale: f32, zero: i32, levels: i32, q: usize): void {
-  const s = v128.splat<f32>(scale);
-  const z = v128.splat<i32>(zero);
-  const bound = v128.splat<i16>(<i16>levels);
+  const s = v128.splat<f32>(scale), magic = shifter();
+  const least = leastOf(zero), most = mostOf(zero, levels), point = pointOf(zero, magic);
   let to = q + ROW_HEADER;
-  let left = k;
-  for (; left >= 8; left -= 8, a += 32, to += 8) {
-    v128.store_lane<u64>(to, quantize8(v128.load(a), v128.load(a, 16), s, z, bound), 0);
+  const end = to + k;
+  for (; to + 8 <= end; a += 32, to += 8) {
+    const words = steps8(f32x4.div(v128.load(a), s), f32x4.div(v128.load(a, 16), s), least, most, magic, point);
+    v128.store_lane<u64>(to, i8x16.narrow_i16x8_u(words, words), 0);
   }
-  if (left) {
-    storeBytes(to, quantize8(get(a, left), get(a + 16, left - 4), s, z, bound), left);
+  for (; to < end; a += 4, ++to) {
+    const x = load<f32>(a) / scale;
+    const real: f32 = x == x ? x : 0;
+    const byte = zero + <i32>nearest<f32>(min<f32>(max<f32>(real, <f32>-zero), <f32>(levels - zero)));
+    store<u8>(to, byte);
   }
   seal(k, q);
 }
@@ -109,6 +113,11 @@ export function seal(k: i32, q: usize): void {
 /** Clears the padding bytes of a quantised row. */
 export function pad(k: i32, q: usize): void {
   for (let i = k; i & 3; ++i) store<u8>(q + ROW_HEADER + i, 0);
+}
+
+function total(sums: v128): i32 {
+  return i32x4.extract_lane(sums, 0) + i32x4.extract_lane(sums, 1) +
+    i32x4.extract_lane(sums, 2) + i32x4.extract_lane(sums, 3);
 }
 
 /** The sum of bytes. */
@@ -130,8 +139,7 @@ export function sumOf(a: usize, count: i32): i32 {
   for (; a + 16 <= end; a += 16) {
     sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(v128.load(a))));
   }
-  let sum = i32x4.extract_lane(sums, 0) + i32x4.extract_lane(sums, 1) +
-    i32x4.extract_lane(sums, 2) + i32x4.extract_lane(sums, 3);
+  let sum = total(sums);
   for (; a < end; ++a) sum += load<u8>(a);
   return sum;
 }

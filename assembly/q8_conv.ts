@@ -202,8 +202,11 @@ function gather(s: usize, x0: i32, y: i32, a: usize, group: i32, k: i32, patch: 
   const width = image.width(s);
   const kernelWidth = image.kernelWidth(s);
   const stepX = image.dilationWidth(s);
-  const whole = own == channels && stepX == 1 && x0 >= 0 && x0 + kernelWidth <= width;
   const lineBytes = <usize>kernelWidth * own;
+  // A line that is all there is copied as one piece.
+  const whole = own == channels && stepX == 1 && x0 >= 0 && x0 + kernelWidth <= width;
+  const pieces = whole ? 1 : kernelWidth;
+  const bytes = whole ? lineBytes : own;
   const from = a + 16 + <usize>group * own;
   let to = patch + 16;
   for (let ky = image.kernelHeight(s); ky > 0; --ky, y += image.dilationHeight(s)) {
@@ -213,15 +216,10 @@ function gather(s: usize, x0: i32, y: i32, a: usize, group: i32, k: i32, patch: 
       continue;
     }
     const line = from + <usize>(y * width) * channels;
-    if (whole) {
-      copyBytes(to, line + <usize>x0 * channels, lineBytes);
-      to += lineBytes;
-      continue;
-    }
     let x = x0;
-    for (let kx = kernelWidth; kx > 0; --kx, x += stepX, to += own) {
-      if (<u32>x < <u32>width) copyBytes(to, line + <usize>x * channels, own);
-      else memory.fill(to, <u8>zero, own);
+    for (let piece = pieces; piece > 0; --piece, x += stepX, to += bytes) {
+      if (<u32>x < <u32>width) copyBytes(to, line + <usize>x * channels, bytes);
+      else memory.fill(to, <u8>zero, bytes);
     }
   }
 }

@@ -1,8 +1,9 @@
 // int8 depthwise convolution: every channel has a kernel of its own, groups = channels = outChannels.
 // Taps go two by two: bytes of both interleaved, widened and summed in pairs, 16 channels at a time. A
 // tap in the padding is read from a line of zero points; of an odd number the last is, with weight 0.
+import { shifter } from "./constants";
 import { image } from "./image";
-import { activated, finishQ8, q8, steps8 } from "./q8_epilogue";
+import { activated, finishQ8, leastOf, mostOf, pointOf, q8, steps8 } from "./q8_epilogue";
 import { readsQ8, scale, writesQ8, zero } from "./q8_job";
 import { eight, row } from "./simd";
 
@@ -94,7 +95,8 @@ function line(
   const z2 = i32x4.mul(rowZero, v128.load(w + block)), z3 = i32x4.mul(rowZero, v128.load(w + block, 16));
   const s0 = f32x4.mul(rowScale, v128.load(w, 64)), s1 = f32x4.mul(rowScale, v128.load(w, 80));
   const s2 = f32x4.mul(rowScale, v128.load(w + block, 64)), s3 = f32x4.mul(rowScale, v128.load(w + block, 80));
-  const toScale = v128.splat<f32>(scale), toZero = v128.splat<i32>(zero), bound = v128.splat<i16>(255);
+  const s = v128.splat<f32>(scale), magic = shifter();
+  const least = leastOf(zero), most = mostOf(zero, 255), point = pointOf(zero, magic);
   const act = kind & q8.ACTIVATION;
   const shift = kind & q8.U8 ? 0 : 2;
   const stride = <usize>channels << shift;
@@ -122,7 +124,8 @@ function line(
       hi2 = activated(act, f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(hi2), s3), v128.load(w + block, 112)));
       if (kind & q8.U8) {
         v128.store(to, i8x16.narrow_i16x8_u(
-          i16x8.min_s(steps8(lo, hi, toScale, toZero), bound), i16x8.min_s(steps8(lo2, hi2, toScale, toZero), bound)
+          steps8(f32x4.div(lo, s), f32x4.div(hi, s), least, most, magic, point),
+          steps8(f32x4.div(lo2, s), f32x4.div(hi2, s), least, most, magic, point)
         ));
         continue;
       }

@@ -67,64 +67,81 @@ function packColumns(k: i32, qRows: usize, columns: i32, w: usize): void {
 
 /**
  * Up to sixteen columns of k quantised rows, two panels: what is read is whole vectors, and a line of a row is
- * come to half as often. The second lies `apart` from w; a lone panel is written over it.
+ * come to half as often. The second lies `apart` from w; a lone panel is written over it. Sums wait in the panels'
+ * headers, and in the first one's behind its sums four rows of what is no whole vector.
  */
 function packRows(k: i32, qRows: usize, col: i32, columns: i32, w: usize, apart: usize): void {
-  const flip = v128.splat<i32>(FLIP), none = v128.splat<i32>(0);
-  const header = row(qRows, 0);
-  let sums0 = none, sums1 = none, sums2 = none, sums3 = none;
   const from = 16 + <usize>col;
+  const header = row(qRows, 0);
   let to = w + PANEL_HEADER;
-  for (let i = 0; i < k; i += 4, qRows += 16, to += 32) {
-    const a = sixteen(row(qRows, 0) + from, columns);
-    const b = i + 1 < k ? sixteen(row(qRows, 4) + from, columns) : none;
-    const c = i + 2 < k ? sixteen(row(qRows, 8) + from, columns) : none;
-    const d = i + 3 < k ? sixteen(row(qRows, 12) + from, columns) : none;
-    let ab = v128.shuffle<u8>(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-    let cd = v128.shuffle<u8>(c, d, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  const whole = columns >= 16 ? k >> 2 : 0;
+  packSteps(whole, qRows, from, to, w, apart);
+  for (let i = whole << 2; i < k; i += 4) {
+    for (let r: usize = 0; r < 16; r += 4) {
+      const piece = w + 64 + (r << 2);
+      store<u32>(w + 32 + r, <u32>piece);
+      v128.store(piece, i + <i32>(r >> 2) < k ? pieces(row(qRows, (<usize>i << 2) + r) + from, columns) : v128.splat<i32>(0));
+    }
+    packSteps(1, w + 32, 0, w + PANEL_HEADER + (<usize>i << 3), w, apart);
+  }
+  memory.fill(w + 96, 0, PANEL_HEADER - 96);
+  describeEight(k, header, w);
+  if (apart) describeEight(k, header, w + apart);
+}
+
+/** Four rows at a time, of sixteen columns, whose sums, of signed bytes, grow. */
+function packSteps(steps: i32, qRows: usize, from: usize, to: usize, w: usize, apart: usize): void {
+  const flip = v128.splat<i32>(FLIP);
+  let sums0 = v128.load(w), sums1 = v128.load(w, 16);
+  let sums2 = v128.load(w + apart), sums3 = v128.load(w + apart, 16);
+  for (; steps > 0; --steps, qRows += 16, to += 32) {
+    const a = v128.load(row(qRows, 0) + from), b = v128.load(row(qRows, 4) + from);
+    const c = v128.load(row(qRows, 8) + from), d = v128.load(row(qRows, 12) + from);
+    let ab = v128.xor(v128.shuffle<u8>(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), flip);
+    let cd = v128.xor(v128.shuffle<u8>(c, d, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), flip);
     let low = v128.shuffle<u16>(ab, cd, 0, 8, 1, 9, 2, 10, 3, 11);
     let high = v128.shuffle<u16>(ab, cd, 4, 12, 5, 13, 6, 14, 7, 15);
-    sums2 = i32x4.add(sums2, bytesOf(low));
-    sums3 = i32x4.add(sums3, bytesOf(high));
-    v128.store(to + apart, v128.xor(low, flip));
-    v128.store(to + apart, v128.xor(high, flip), 16);
-    ab = v128.shuffle<u8>(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    cd = v128.shuffle<u8>(c, d, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    sums2 = addBytes(sums2, low);
+    sums3 = addBytes(sums3, high);
+    v128.store(to + apart, low);
+    v128.store(to + apart, high, 16);
+    ab = v128.xor(v128.shuffle<u8>(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), flip);
+    cd = v128.xor(v128.shuffle<u8>(c, d, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), flip);
     low = v128.shuffle<u16>(ab, cd, 0, 8, 1, 9, 2, 10, 3, 11);
     high = v128.shuffle<u16>(ab, cd, 4, 12, 5, 13, 6, 14, 7, 15);
-    sums0 = i32x4.add(sums0, bytesOf(low));
-    sums1 = i32x4.add(sums1, bytesOf(high));
-    v128.store(to, v128.xor(low, flip));
-    v128.store(to, v128.xor(high, flip), 16);
+    sums0 = addBytes(sums0, low);
+    sums1 = addBytes(sums1, high);
+    v128.store(to, low);
+    v128.store(to, high, 16);
   }
-  describeEight(k, header, sums2, sums3, w + apart);
-  describeEight(k, header, sums0, sums1, w);
+  v128.store(w + apart, sums2);
+  v128.store(w + apart, sums3, 16);
+  v128.store(w, sums0);
+  v128.store(w, sums1, 16);
 }
 
-/** Sums of each four bytes. */
+/** Adds sums of each four signed bytes; a dot product with ones is exact in every engine. */
 // @ts-ignore: decorator
-@inline function bytesOf(x: v128): v128 {
-  return i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(x));
+@inline function addBytes(sums: v128, x: v128): v128 {
+  if (ASC_FEATURE_RELAXED_SIMD) return i32x4.relaxed_dot_i8x16_i7x16_add_s(x, v128.splat<i8>(1), sums);
+  return i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(i16x8.extadd_pairwise_i8x16_s(x)));
 }
 
-/** The first 16 bytes at p, `count` if there are no more; never reads past them. */
-// @ts-ignore: decorator
-@inline function sixteen(p: usize, count: i32): v128 {
-  return count >= 16 ? v128.load(p) : pieces(p, count);
-}
-
+/** The first `count` bytes at p, 16 at most; never reads past them. */
 function pieces(p: usize, count: i32): v128 {
   const first = eight(p, count);
   return count > 8 ? v128.shuffle<u64>(first, eight(p + 8, count - 8), 0, 2) : first;
 }
 
-/** Eight columns' constants, of one scale and zero point. */
-function describeEight(k: i32, header: usize, lows: v128, highs: v128, w: usize): void {
+/** Eight columns' constants, of one scale and zero point; their sums of signed bytes lie there. */
+function describeEight(k: i32, header: usize, w: usize): void {
   const zero = v128.load32_splat(header, 4);
-  const shift = i32x4.mul(zero, v128.splat<i32>(k)), fromSigned = i32x4.sub(zero, v128.splat<i32>(128));
+  const fromSigned = i32x4.sub(zero, v128.splat<i32>(128));
+  // What padding adds is taken back.
+  const shift = i32x4.sub(i32x4.mul(zero, v128.splat<i32>(k)), v128.splat<i32>(((k + 3) & ~3) << 7));
   const scale = v128.load32_splat(header);
-  v128.store(w, i32x4.sub(lows, shift));
-  v128.store(w, i32x4.sub(highs, shift), 16);
+  v128.store(w, i32x4.sub(v128.load(w), shift));
+  v128.store(w, i32x4.sub(v128.load(w, 16), shift), 16);
   v128.store(w, fromSigned, 32);
   v128.store(w, fromSigned, 48);
   v128.store(w, scale, 64);

@@ -67,7 +67,9 @@ export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32)
     lo = activated(act, lo);
     hi = activated(act, hi);
     if (kind & q8.U8) {
-      const bytes = quantize8(lo, hi, v128.splat<f32>(scale), v128.splat<i32>(zero), v128.splat<i16>(255));
+      const s = v128.splat<f32>(scale), magic = shifter();
+      const words = steps8(f32x4.div(lo, s), f32x4.div(hi, s), leastOf(zero), mostOf(zero, 255), magic, pointOf(zero, magic));
+      const bytes = i8x16.narrow_i16x8_u(words, words);
       const to = row(outRows, at) + 16 + <usize>col;
       if (left >= 8) v128.store_lane<u64>(to, bytes, 0);
       else storeBytes(to, bytes, left);
@@ -81,104 +83,93 @@ export function finishQ8(lo: v128, hi: v128, header: usize, at: usize, col: i32)
 
 /**
  * Ends columns col..col+7 of `rows` packed rows whose sums wait at tileSums. Whole panels, activation ReLU or none, do
- * so with all that is the same for several rows at hand.
+ * so in a loop with the panel's header at hand: a call for each row takes longer than what it does.
  */
 export function finishRows(rows: i32, header: usize, at: usize, col: i32): void {
   const end = at + (<usize>rows << 2);
-  if ((kind & q8.ACTIVATION) > op.RELU || ofPart || n - col < 8) {
+  const code = kind;
+  if ((code & q8.ACTIVATION) > op.RELU || ofPart || n - col < 8 || (code & q8.U8 && !(scale > 0))) {
     for (; at < end; at += 4) {
       const sums = tileSums + (at << 3);
       finishQ8(v128.load(sums), v128.load(sums, 16), header, at, col);
     }
     return;
   }
-  const zeroLo = v128.load(header, 32), zeroHi = v128.load(header, 48);
-  const anyZero = v128.any_true(v128.or(zeroLo, zeroHi));
-  while (at < end) {
+  const anyZero = v128.any_true(v128.or(v128.load(header, 32), v128.load(header, 48)));
+  if (code == q8.I32) {
+    subtract(end, header, at, col, anyZero);
+    return;
+  }
+  if (code & q8.U8) {
+    quantize(end, header, at, col, anyZero);
+    return;
+  }
+  const scaleLo = v128.load(header, 64), scaleHi = v128.load(header, 80);
+  const biasLo = v128.load(header, 96), biasHi = v128.load(header, 112);
+  for (; at < end; at += 4) {
     const q = headers + at * (HEADER_BYTES >> 2);
-    // Rows of one image, and often of all, have the same scale and zero point.
-    let stop = at + 4;
-    while (!anyZero && stop < end && load<u64>(headers + stop * (HEADER_BYTES >> 2)) == load<u64>(q)) stop += 4;
-    const rowZero = v128.load_splat<i32>(q, 4);
-    let startLo = i32x4.mul(rowZero, v128.load(header)), startHi = i32x4.mul(rowZero, v128.load(header, 16));
-    if (anyZero) {
-      const rowSum = v128.load_splat<i32>(q, 8);
-      startLo = i32x4.add(startLo, i32x4.mul(rowSum, zeroLo));
-      startHi = i32x4.add(startHi, i32x4.mul(rowSum, zeroHi));
-    }
-    if (kind == q8.I32) at = subtract(at, stop, startLo, startHi, col);
-    else {
-      const rowScale = v128.load_splat<f32>(q);
-      at = finishAlike(
-        at, stop, startLo, startHi, f32x4.mul(rowScale, v128.load(header, 64)), f32x4.mul(rowScale, v128.load(header, 80)),
-        v128.load(header, 96), v128.load(header, 112), col
-      );
-    }
-  }
-}
-
-/** Ends sums of rows of one header as integers. */
-function subtract(at: usize, end: usize, startLo: v128, startHi: v128, col: i32): usize {
-  for (; at < end; at += 4) {
     const sums = tileSums + (at << 3);
-    const to = row(outRows, at) + (<usize>col << 2);
-    v128.store(to, i32x4.sub(v128.load(sums), startLo));
-    v128.store(to, i32x4.sub(v128.load(sums, 16), startHi), 16);
-  }
-  return at;
-}
-
-/** The same with scale and bias, as finishQ8() ends them; finite ones to bytes in a loop of its own. */
-function finishAlike(
-  at: usize, end: usize, startLo: v128, startHi: v128, scaleLo: v128, scaleHi: v128, biasLo: v128, biasHi: v128,
-  col: i32
-): usize {
-  const all = f32x4.add(f32x4.add(scaleLo, scaleHi), f32x4.add(biasLo, biasHi));
-  const finite = i32x4.all_true(f32x4.eq(f32x4.sub(all, all), v128.splat<f32>(0)));
-  if (kind & q8.U8 && finite && scale > 0) return quantizeAlike(at, end, startLo, startHi, scaleLo, scaleHi, biasLo, biasHi, col);
-  for (; at < end; at += 4) {
-    const sums = tileSums + (at << 3);
-    let lo = scaled(v128.load(sums), startLo, scaleLo, biasLo), hi = scaled(v128.load(sums, 16), startHi, scaleHi, biasHi);
-    if (kind >= q8.PART) {
+    const rowScale = v128.load_splat<f32>(q);
+    let lo = scaled(v128.load(sums), startOf(q, header, anyZero), f32x4.mul(rowScale, scaleLo), biasLo);
+    let hi = scaled(v128.load(sums, 16), startOf(q, header + 16, anyZero), f32x4.mul(rowScale, scaleHi), biasHi);
+    if (code >= q8.PART) {
       gate(lo, hi, at, col);
       continue;
     }
-    if (kind & op.RELU) {
+    if (code) {
       lo = relu4(lo);
       hi = relu4(hi);
     }
     const to = row(outRows, at) + (<usize>col << 2);
-    if (kind & q8.U8) {
-      const bytes = quantize8(lo, hi, v128.splat<f32>(scale), v128.splat<i32>(zero), v128.splat<i16>(255));
-      v128.store_lane<u64>(to + 16 - 3 * <usize>col, bytes, 0);
-      continue;
-    }
     v128.store(to, lo);
     v128.store(to, hi, 16);
   }
-  return at;
 }
 
-/** To bytes, where nothing can be NaN: cut off before it is rounded, which is the same. ReLU's zero is the zero point. */
-function quantizeAlike(
-  at: usize, end: usize, startLo: v128, startHi: v128, scaleLo: v128, scaleHi: v128, biasLo: v128, biasHi: v128,
-  col: i32
-): usize {
-  const divisor = v128.splat<f32>(scale), magic = shifter();
-  const toPoint = i32x4.sub(magic, v128.splat<i32>(zero));
-  const point = <f32>zero;
-  const low = v128.splat<f32>(kind & op.RELU ? 0 : -point), high = v128.splat<f32>(255 - point);
-  for (; at < end; at += 4) {
-    const sums = tileSums + (at << 3);
-    const lo = f32x4.div(scaled(v128.load(sums), startLo, scaleLo, biasLo), divisor);
-    const hi = f32x4.div(scaled(v128.load(sums, 16), startHi, scaleHi, biasHi), divisor);
-    const words = i16x8.narrow_i32x4_s(
-      i32x4.sub(f32x4.add(f32x4.pmax(f32x4.pmin(lo, high), low), magic), toPoint),
-      i32x4.sub(f32x4.add(f32x4.pmax(f32x4.pmin(hi, high), low), magic), toPoint)
-    );
-    v128.store_lane<u64>(row(outRows, at) + 16 + <usize>col, i8x16.narrow_i16x8_u(words, words), 0);
+/** What the sums of a row of header q have too much, in four columns. */
+// @ts-ignore: decorator
+@inline function startOf(q: usize, columns: usize, anyZero: bool): v128 {
+  const start = i32x4.mul(v128.load_splat<i32>(q, 4), v128.load(columns));
+  return anyZero ? i32x4.add(start, i32x4.mul(v128.load_splat<i32>(q, 8), v128.load(columns, 32))) : start;
+}
+
+/** Ends sums of rows as integers; rows of one image, and often of all, have the same zero point. */
+function subtract(end: usize, header: usize, at: usize, col: i32, anyZero: bool): void {
+  while (at < end) {
+    let q = headers + at * (HEADER_BYTES >> 2);
+    const rowZero = load<i32>(q, 4);
+    const startLo = startOf(q, header, anyZero), startHi = startOf(q, header + 16, anyZero);
+    do {
+      const sums = tileSums + (at << 3);
+      const to = row(outRows, at) + (<usize>col << 2);
+      v128.store(to, i32x4.sub(v128.load(sums), startLo));
+      v128.store(to, i32x4.sub(v128.load(sums, 16), startHi), 16);
+      at += 4;
+      q += HEADER_BYTES;
+    } while (at < end && !anyZero && load<i32>(q, 4) == rowZero);
   }
-  return at;
+}
+
+/** Ends sums as bytes, of finite scale above 0; ReLU's zero is the zero point. */
+function quantize(end: usize, header: usize, at: usize, col: i32, anyZero: bool): void {
+  const divisor = v128.splat<f32>(scale), magic = shifter(), point = pointOf(zero, magic);
+  const least = kind & op.RELU ? v128.splat<f32>(0) : leastOf(zero), most = mostOf(zero, 255);
+  while (at < end) {
+    let q = headers + at * (HEADER_BYTES >> 2);
+    const head = load<u64>(q);
+    const startLo = startOf(q, header, anyZero), startHi = startOf(q, header + 16, anyZero);
+    const rowScale = v128.load_splat<f32>(q);
+    const scaleLo = f32x4.mul(rowScale, v128.load(header, 64)), scaleHi = f32x4.mul(rowScale, v128.load(header, 80));
+    do {
+      const sums = tileSums + (at << 3);
+      const lo = f32x4.div(scaled(v128.load(sums), startLo, scaleLo, v128.load(header, 96)), divisor);
+      const hi = f32x4.div(scaled(v128.load(sums, 16), startHi, scaleHi, v128.load(header, 112)), divisor);
+      const words = steps8(lo, hi, least, most, magic, point);
+      v128.store_lane<u64>(row(outRows, at) + 16 + <usize>col, i8x16.narrow_i16x8_u(words, words), 0);
+      at += 4;
+      q += HEADER_BYTES;
+    } while (at < end && !anyZero && load<u64>(q) == head);
+  }
 }
 
 // @ts-ignore: decorator
@@ -208,32 +199,35 @@ function quantizeAlike(
   finish(lo, hi, at, col);
 }
 
-/** Out of reach of every zero point, and small enough to be shifted. */
-const FAR = memory.data<f32>([65536, 65536, 65536, 65536, -65536, -65536, -65536, -65536], 16);
-
 /**
- * Eight numbers to bytes 0..levels, round half to even, in the low half of the result; NaN
- * becomes the zero point. zero: of 4 lanes; bound: levels in 8 lanes.
+ * Eight quotients to bytes of 16 bits, cut off to `least`..`most` before they are rounded, half to even, which is the
+ * same; NaN becomes the zero point.
  */
 // @ts-ignore: decorator
-@inline export function quantize8(lo: v128, hi: v128, scale: v128, zero: v128, bound: v128): v128 {
-  const bytes = i16x8.min_s(steps8(lo, hi, scale, zero), bound);
-  return i8x16.narrow_i16x8_u(bytes, bytes);
-}
-
-/** The same before they are cut off to bytes, of 16 bits. */
-// @ts-ignore: decorator
-@inline export function steps8(lo: v128, hi: v128, scale: v128, zero: v128): v128 {
-  return i16x8.narrow_i32x4_s(
-    i32x4.add(round(f32x4.div(lo, scale)), zero), i32x4.add(round(f32x4.div(hi, scale)), zero)
-  );
+@inline export function steps8(lo: v128, hi: v128, least: v128, most: v128, magic: v128, point: v128): v128 {
+  return i16x8.narrow_i32x4_s(near(lo, least, most, magic, point), near(hi, least, most, magic, point));
 }
 
 // @ts-ignore: decorator
-@inline function round(x: v128): v128 {
+@inline function near(x: v128, least: v128, most: v128, magic: v128, point: v128): v128 {
   const real = v128.and(x, f32x4.eq(x, x));
-  const near = f32x4.pmax(f32x4.pmin(real, v128.load(FAR)), v128.load(FAR, 16));
-  return i32x4.sub(f32x4.add(near, shifter()), shifter());
+  return i32x4.sub(f32x4.add(f32x4.pmax(f32x4.pmin(real, most), least), magic), point);
+}
+
+/** What steps8() takes: quotients of bytes 0 and `levels`, and what is left of `magic` where a quotient is 0. */
+// @ts-ignore: decorator
+@inline export function leastOf(zero: i32): v128 {
+  return v128.splat<f32>(<f32>-zero);
+}
+
+// @ts-ignore: decorator
+@inline export function mostOf(zero: i32, levels: i32): v128 {
+  return v128.splat<f32>(<f32>(levels - zero));
+}
+
+// @ts-ignore: decorator
+@inline export function pointOf(zero: i32, magic: v128): v128 {
+  return i32x4.sub(magic, v128.splat<i32>(zero));
 }
 
 /** The first `count` < 8 bytes of v. */

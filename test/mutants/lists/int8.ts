@@ -41,8 +41,8 @@ export const MUTANTS: MutantList = [
   {
     id: "int8.conv-padding",
     file: "assembly/q8_conv.ts",
-    from: "else memory.fill(to, <u8>zero, own);",
-    to: "else memory.fill(to, 0, own);",
+    from: "else memory.fill(to, <u8>zero, bytes);",
+    to: "else memory.fill(to, 0, bytes);",
     tests: [agrees("conv_q8_i32")],
     why: "padding stands for 0, which is the image's zero point",
   },
@@ -57,10 +57,19 @@ export const MUTANTS: MutantList = [
   {
     id: "int8.rows-differ",
     file: "assembly/q8_epilogue.ts",
-    from: " && load<u64>(headers + stop * (HEADER_BYTES >> 2)) == load<u64>(q)",
+    from: " && load<i32>(q, 4) == rowZero",
     to: "",
     builds: ["dot"],
     tests: [exact("gemm_q8_i32")],
+    why: "what is at hand for several rows is of rows with one zero point",
+  },
+  {
+    id: "int8.images-differ",
+    file: "assembly/q8_epilogue.ts",
+    from: " && load<u64>(q) == head",
+    to: "",
+    builds: ["dot"],
+    tests: [exact("conv_q8_u8")],
     why:
       "what is at hand for several rows is of rows with one zero point and scale",
   },
@@ -103,9 +112,9 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "int8.levels",
-    file: "assembly/q8_epilogue.ts",
-    from: "const bytes = i16x8.min_s(steps8(lo, hi, scale, zero), bound);",
-    to: "const bytes = steps8(lo, hi, scale, zero);",
+    file: "assembly/q8.ts",
+    from: "most = mostOf(zero, levels)",
+    to: "most = mostOf(zero, 255)",
     tests: ["test/kernels/quantize_test.ts"],
     why: "7-bit activations end at 127",
   },
@@ -152,5 +161,13 @@ export const MUTANTS: MutantList = [
       "if (lane & 1) continue;\n    describe(k, q, load<i32>(q, 8), lane, w);",
     tests: [agrees("pack_gemm_q8")],
     why: "every column has its own constants",
+  },
+  {
+    id: "int8.dynamic-padding",
+    file: "assembly/q8_dynamic.ts",
+    from: "v128.splat<i32>(((k + 3) & ~3) << 7)",
+    to: "v128.splat<i32>(k << 7)",
+    tests: [agrees("pack_gemm_q8")],
+    why: "sums of signed bytes have those of the padding in them",
   },
 ];
