@@ -45,8 +45,8 @@ const ABLATIONS: readonly {
   {
     without: "sizes by the curve: everybody goes",
     file: STATE,
-    from: "sorted.slice(0, rows), slowdown, why, isLost",
-    to: "sorted.slice(0, this.#most), slowdown, why, isLost",
+    from: "sorted.slice(0, rows), slowdown, why",
+    to: "sorted.slice(0, this.#most), slowdown, why",
   },
   {
     without: "those who will come, in a size",
@@ -63,7 +63,7 @@ const ABLATIONS: readonly {
   {
     without: "the shortest first: by arrival",
     file: STATE,
-    from: "return leftNs(a) - leftNs(b) + agedNs || a.id - b.id;",
+    from: "return a.tag.leftNs - b.tag.leftNs + agedNs || a.id - b.id;",
     to: "return a.id - b.id || agedNs;",
   },
   {
@@ -87,19 +87,19 @@ const ABLATIONS: readonly {
   {
     without: "setting aside who is late already",
     file: STATE,
-    from: "if (nowNs + leftNs(request) <= request.tag.dueNs) {",
-    to: "if (nowNs >= 0) {",
+    from: "nowNs + tag.leftNs > tag.dueNs;",
+    to: "nowNs + tag.leftNs > Infinity;",
   },
   {
     without: "groups that are in time together: everybody goes",
     file: STATE,
-    from: "if (rows > 0 && own < slowdown * Math.max(input, grow)) continue;",
-    to: "",
+    from: "isLost ? FREE * this.#curve[rows] : own",
+    to: "isLost ? FREE * this.#curve[rows] : Infinity",
   },
   {
     without: "later, denser groups",
     file: STATE,
-    from: "from < sorted.length; from = 2 * from + 1",
+    from: "from < saved; from = 2 * from + 1",
     to: "from < 0; from++",
   },
   {
@@ -111,8 +111,8 @@ const ABLATIONS: readonly {
   {
     without: "a share for each model",
     file: STATE,
-    from: "return this.#owedNs > OTHERS * takesNs;",
-    to: "return takesNs < 0;",
+    from: "const isOwed = this.#owedNs > OTHERS * takesNs;",
+    to: "const isOwed = takesNs < 0;",
   },
 ];
 

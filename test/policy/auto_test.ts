@@ -191,18 +191,18 @@ Deno.test("without a profile costs are found out, and a wrong one is corrected",
   const found = new CostTable(undefined);
   assert.equal(found.ns(cell, 4), 0);
   for (let i = 0; i < 50; i++) {
-    found.saw(cell, 1, undefined, 20);
-    found.saw(cell, 4, undefined, 80);
+    found.saw(cell, 1, undefined, 20, 1);
+    found.saw(cell, 4, undefined, 80, 1);
   }
   assert.equal(found.ns(cell, 1), 20);
   assert.equal(found.ns(cell, 4), 80);
   assert.equal(found.ns(cell, 2), 40);
   assert.equal(found.ns(cell, 8), 80);
   const large = new CostTable(undefined);
-  large.saw(cell, 4, undefined, 80);
+  large.saw(cell, 4, undefined, 80, 1);
   assert.equal(large.ns(cell, 1), 20);
   const corrected = new CostTable((_cell, rows) => 10 * rows);
-  for (let i = 0; i < 100; i++) corrected.saw(cell, 2, undefined, 60);
+  for (let i = 0; i < 100; i++) corrected.saw(cell, 2, undefined, 60, 1);
   assert(Math.abs(corrected.ns(cell, 1) - 30) < 0.01);
 });
 

@@ -18,10 +18,9 @@
  *
  * Assumption: a decoder takes as many steps as those of its model did before, on average.
  */
-import { mean } from "../../base/statistics.ts";
-import { type Extent, hasExtents } from "../../graph/cache.ts";
+import { hasExtents } from "../../graph/cache.ts";
 import type { Model } from "../../graph/model.ts";
-import { advance, sweep } from "../common/frontier.ts";
+import { advanceReady, sweep } from "../common/frontier.ts";
 import { type SlaNs, targetOf } from "../common/target.ts";
 import type { Launch, Task } from "../launch.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
@@ -34,16 +33,13 @@ import {
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 import { CostTable } from "./cost_table.ts";
 import {
-  type AutoNode,
   type AutoRequest,
   type Batch,
   ModelState,
-  perNs,
+  type Pass,
 } from "./model_state.ts";
 
-/** Share of the newest batch in what batches beside others take. */
-const NEWEST = 0.02;
-/** Requests that wait for each further task that a thread has ahead. */
+/** Requests for each further task that a thread has ahead. */
 const AHEAD = 16;
 
 /** Options of `auto`. */
@@ -86,36 +82,27 @@ export function auto(options: AutoOptions = {}): Policy {
     options.profile && profileOf(name, options.profile),
   );
   const models = new Map<Model, ModelState>();
-  /** By the number of workers that are busy: what a batch takes, in multiples of its time alone. */
-  const slowdowns: number[] = [];
-  /** The same: batches that this is the mean of. */
-  const counts: number[] = [];
-  /** By worker, of its newest launch: which, when, how many were busy then, and what the worker ran since. */
-  const lanes: {
-    id: number;
-    atNs: number;
-    busy: number;
-    ranNs: number;
-    state: ModelState;
-  }[] = [];
-  let launches = 0;
+  /** By worker, its newest launch. */
+  const passes: Pass[] = [];
 
   function launch(
-    { state, requests, why }: Batch,
-    worker: number,
-    nowNs: number,
-    busy: number,
+    { requests, why }: Batch,
+    pass: Pass,
   ): Launch<AutoRequest> {
-    const lane = lanes[worker];
+    const { worker, atNs } = pass;
+    const before = passes[worker];
     // Who goes on does so at once: what passed beside what ran is the host's.
-    if (lane && requests.some(({ tag }) => tag.newest === lane.id)) {
-      costs.sawHost(nowNs - lane.atNs - lane.ranNs);
+    if (before && requests.some(({ tag }) => tag.newest === before)) {
+      costs.sawHost(atNs - before.atNs - before.ranNs);
     }
-    lanes[worker] = { id: ++launches, atNs: nowNs, busy, ranNs: 0, state };
-    lane?.state.sawPass(lane.ranNs);
-    state.started(requests, worker, launches);
+    passes[worker] = pass;
+    for (const { tag } of requests) {
+      tag.launches++;
+      tag.newest = pass;
+    }
     const ready = requests.flatMap(({ tag }) => tag.ready);
-    const steps = sweep<AutoRequest, unknown>(state.model.cells, ready);
+    const { cells } = requests[0].model;
+    const steps = sweep<AutoRequest, unknown>(cells, ready);
     return { worker, steps, release: "step", why };
   }
 
@@ -123,78 +110,61 @@ export function auto(options: AutoOptions = {}): Policy {
     name,
     supports: () => undefined,
     enqueue(request: AutoRequest) {
-      let state = models.get(request.model);
-      if (!state) {
-        state = new ModelState(request.model, costs, batchSizeMax);
-        models.set(request.model, state);
-      }
-      state.enqueue(request, request.arrivalNs + targetNsOf(request));
+      const { model, arrivalNs } = request;
+      const state = models.get(model) ??
+        new ModelState(model, costs, batchSizeMax);
+      models.set(model, state);
+      state.enqueue(request, arrivalNs + targetNsOf(request));
     },
     schedule({ nowNs, workers, isRemote = false }: EngineView): Decision {
-      let waiting = 0;
-      for (const state of models.values()) waiting += state.waiting;
+      const states = [...models.values()];
+      const size = states.reduce((sum, state) => sum + state.size, 0);
       // Threads have tasks ahead, the more the less it matters, so that they run on while the host is busy.
-      const ahead = isRemote ? 1 + Math.floor(waiting / AHEAD) : 0;
+      const ahead = isRemote ? 1 + Math.floor(size / AHEAD) : 0;
       const free = workers.filter(({ queued }) => queued <= ahead)
         .sort((a, b) => a.queued - b.queued);
-      for (const { id } of free) {
-        const busy = workers.filter((other) =>
-          other.queued > 0 && other.id !== id
-        ).length;
+      for (const { id, queued } of free) {
+        const others = workers.filter((other) => other.queued > 0).length -
+          (queued > 0 ? 1 : 0);
         const situation = {
           nowNs,
           worker: id,
-          workers: workers.length / (slowdowns[workers.length] ?? 1),
-          slowdown: slowdowns[busy + 1] ?? 1,
-          slowdownBefore: slowdowns[busy] ?? 1,
+          workers: workers.length / costs.slowdown(workers.length),
+          slowdown: costs.slowdown(others + 1),
+          slowdownBefore: costs.slowdown(others),
         };
-        let best: Batch | undefined;
-        for (const state of models.values()) {
-          const batch = state.batch(situation);
-          if (batch && (!best || goesBefore(batch, best))) best = batch;
-        }
-        if (best) {
-          return {
-            kind: "launch",
-            launch: launch(best, id, nowNs, busy + 1),
-          };
-        }
+        const [best] = states.flatMap((state) => state.batch(situation) ?? [])
+          .sort(inOrder);
+        if (!best) continue;
+        const pass = { worker: id, atNs: nowNs, busy: others + 1, ranNs: 0 };
+        return { kind: "launch", launch: launch(best, pass) };
       }
       return IDLE;
     },
     submitted({ steps }: Launch<AutoRequest>) {
-      for (const { nodes } of steps) {
+      for (const { cell, nodes } of steps) {
         for (const node of nodes) {
           const { owner } = node.graph;
-          const at = owner.tag.ready.indexOf(node);
-          if (at >= 0) owner.tag.ready.splice(at, 1);
-          models.get(owner.model)!.submitted(owner, node);
-          advance(node, becameReady);
+          models.get(owner.model)!.submitted(owner, cell);
+          advanceReady(node);
         }
       }
     },
-    completed({ cell, nodes, padding, worker }: Task<AutoRequest>, ranNs) {
-      const rows = nodes.length + padding;
-      lanes[worker].ranNs += ranNs;
-      if (rows === 0) return;
-      const { owner } = nodes[0]?.graph ?? {};
+    completed({ cell, nodes, worker }: Task<AutoRequest>, ranNs) {
+      const pass = passes[worker];
+      pass.ranNs += ranNs;
+      if (nodes.length === 0) return;
+      const own = models.get(nodes[0].graph.owner.model);
       for (const state of models.values()) {
-        state.sawRun(owner?.model === state.model, ranNs);
+        state.sawRun(state === own, pass, ranNs);
       }
-      const extent = typicalOf(nodes);
-      const { busy } = lanes[worker];
-      if (busy === 1) return costs.saw(cell, rows, extent, ranNs);
-      const aloneNs = costs.ns(cell, rows, extent);
-      if (aloneNs <= 0) return;
-      const known = slowdowns[busy] ?? 1;
-      counts[busy] = (counts[busy] ?? 0) + 1;
-      const weight = Math.max(1 / counts[busy], NEWEST);
-      slowdowns[busy] = known + weight * (ranNs / aloneNs - known);
+      const middle = hasExtents(cell) ? nodes[nodes.length >> 1] : undefined;
+      costs.saw(cell, nodes.length, middle, ranNs, pass.busy);
     },
     finished({ steps }: Launch<AutoRequest>) {
       const all = steps.flatMap(({ nodes }) => nodes);
-      for (const request of new Set(all.map(({ graph }) => graph.owner))) {
-        models.get(request.model)!.finished(request);
+      for (const { tag } of new Set(all.map(({ graph }) => graph.owner))) {
+        tag.launches--;
       }
     },
     ended: (request: AutoRequest) => models.get(request.model)?.ended(request),
@@ -202,24 +172,7 @@ export function auto(options: AutoOptions = {}): Policy {
 }
 
 /** Who can still be saved before who cannot; a model that others have kept waiting for too long; what is done faster first. */
-function goesBefore(a: Batch, b: Batch): boolean {
-  if (a.isLost !== b.isLost) return b.isLost;
-  const aIsOwed = a.state.isOwed(a);
-  if (aIsOwed !== b.state.isOwed(b)) return aIsOwed;
-  return perNs(a) > perNs(b);
-}
-
-/** Mean extent of rows, of those that have one. */
-function typicalOf(nodes: readonly AutoNode[]): Extent | undefined {
-  if (nodes.length === 0 || !hasExtents(nodes[0].cell)) return undefined;
-  return {
-    length: Math.round(mean(nodes.map(({ length }) => length))),
-    caches: nodes[0].caches.map((_, i) => ({
-      seen: Math.round(mean(nodes.map(({ caches }) => caches[i].seen))),
-    })),
-  };
-}
-
-function becameReady(node: AutoNode): void {
-  node.graph.owner.tag.ready.push(node);
+function inOrder(a: Batch, b: Batch): number {
+  return Number(a.latestNs === Infinity) - Number(b.latestNs === Infinity) ||
+    Number(b.isOwed) - Number(a.isOwed) || b.perNs - a.perNs;
 }

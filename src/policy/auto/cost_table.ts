@@ -1,53 +1,70 @@
 /**
  * What batches take: by a profile, or, without one, in proportion to their rows, times what was seen over that, by cell
- * and by the power of two that the rows reach.
+ * and by the power of two that the rows reach; and how much workers slow each other down.
  */
 import type { Extent } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Profile } from "../profile.ts";
 
-/** Share of the newest time in an average; of the newest gap between launches, which is zero but for a few. */
+/** Share of the newest in an average: of times; of what varies more, batches beside others and gaps between launches. */
 const NEWEST = 0.1;
-const NEWEST_HOST = 0.02;
+const NEWEST_VARYING = 0.02;
 
 /** Times of batches by cell and rows. */
 export class CostTable {
-  readonly #profile: Profile | undefined;
+  readonly #expectedNs: Profile;
+  readonly #isProfiled: boolean;
   /** Seen over expected, averaged. */
   readonly #seen = new Map<Cell, number[]>();
+  /** By the number of workers that are busy: times of batches in multiples of those alone, the mean of so many. */
+  readonly #slowdowns: { mean: number; count: number }[] = [];
 
   /** What the host takes for a launch, beyond what goes on beside it, ns. */
   hostNs = 0;
 
   constructor(profile: Profile | undefined) {
-    this.#profile = profile;
+    this.#expectedNs = profile ?? ((_cell, rows) => rows);
+    this.#isProfiled = profile !== undefined;
   }
 
   /** Between a launch and the next so much passed in which nothing ran. */
   sawHost(ns: number): void {
-    this.hostNs += NEWEST_HOST * (Math.max(0, ns) - this.hostNs);
+    this.hostNs += NEWEST_VARYING * (Math.max(0, ns) - this.hostNs);
   }
 
-  /** A batch of a cell took so long. */
-  saw(cell: Cell, rows: number, extent: Extent | undefined, ns: number): void {
-    let seen = this.#seen.get(cell);
-    if (!seen) this.#seen.set(cell, seen = []);
-    const expected = this.#expected(cell, rows, extent);
-    if (expected <= 0) return;
-    const at = Math.round(Math.log2(rows));
-    const before = seen[at] ??
-      (this.#profile ? this.#ratio(cell, at) : ns / expected);
-    seen[at] = before + NEWEST * (ns / expected - before);
+  /** A batch of a cell took so long, while so many workers were busy. */
+  saw(
+    cell: Cell,
+    rows: number,
+    extent: Extent | undefined,
+    ns: number,
+    busy: number,
+  ): void {
+    const expectedNs = this.#expectedNs(cell, rows, extent);
+    const aloneNs = this.ns(cell, rows, extent);
+    if (busy > 1 && aloneNs > 0) {
+      const slowdown = this.#slowdowns[busy] ??= { mean: 1, count: 0 };
+      const share = Math.max(1 / ++slowdown.count, NEWEST_VARYING);
+      slowdown.mean += share * (ns / aloneNs - slowdown.mean);
+    } else if (busy === 1 && expectedNs > 0) {
+      const at = Math.round(Math.log2(rows));
+      const seen = this.#seen.get(cell) ?? [];
+      const first = this.#isProfiled ? this.#ratio(cell, at) : ns / expectedNs;
+      const before = seen[at] ?? first;
+      seen[at] = before + NEWEST * (ns / expectedNs - before);
+      this.#seen.set(cell, seen);
+    }
   }
 
-  /** What a batch of a cell takes, ns; 0 when nothing is known. */
+  /** What a batch takes while so many workers are busy, in multiples of its time alone. */
+  slowdown(busy: number): number {
+    return this.#slowdowns[busy]?.mean ?? 1;
+  }
+
+  /** What a batch of a cell takes alone, ns; 0 when nothing is known. */
   ns(cell: Cell, rows: number, extent?: Extent): number {
-    return this.#expected(cell, rows, extent) *
+    return this.#expectedNs(cell, rows, extent) *
       this.#ratio(cell, Math.log2(rows));
-  }
-
-  #expected(cell: Cell, rows: number, extent: Extent | undefined): number {
-    return this.#profile ? this.#profile(cell, rows, extent) : rows;
   }
 
   /**
@@ -57,13 +74,14 @@ export class CostTable {
   #ratio(cell: Cell, at: number): number {
     const seen = this.#seen.get(cell) ?? [];
     const last = seen.length - 1;
-    if (last < 0) return this.#profile ? 1 : 0;
-    if (at >= last) return seen[last] * (this.#profile ? 1 : 2 ** (last - at));
+    if (last < 0) return this.#isProfiled ? 1 : 0;
+    if (at >= last) {
+      return seen[last] * (this.#isProfiled ? 1 : 2 ** (last - at));
+    }
     let [below, above] = [Math.floor(at), Math.floor(at) + 1];
-    while (below >= 0 && seen[below] === undefined) below--;
+    while (below > 0 && seen[below] === undefined) below--;
     while (seen[above] === undefined) above++;
-    if (below < 0) return seen[above];
-    const share = (at - below) / (above - below);
-    return seen[below] + share * (seen[above] - seen[below]);
+    const from = seen[below] ?? seen[above];
+    return from + (at - below) / (above - below) * (seen[above] - from);
   }
 }

@@ -32,6 +32,21 @@ export function advance<Owner, Tag>(
   node.pending = SUBMITTED;
 }
 
+/** A request that its policy keeps the nodes with that can run. */
+interface Advancing {
+  readonly tag: { readonly ready: CellNode<Advancing>[] };
+}
+
+/** A node was submitted: it is ready no more, and those behind it may be. */
+export function advanceReady<Owner extends Advancing, Tag>(
+  node: CellNode<Owner, Tag>,
+): void {
+  const { ready } = node.graph.owner.tag;
+  const at = ready.indexOf(node);
+  if (at >= 0) ready.splice(at, 1);
+  advance(node, (next) => next.graph.owner.tag.ready.push(next));
+}
+
 /** How many of a node's predecessors have not been submitted. */
 function unsubmitted<Owner, Tag>(
   { predecessors }: CellNode<Owner, Tag>,

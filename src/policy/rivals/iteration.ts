@@ -13,7 +13,7 @@
  */
 import { Fifo } from "../../base/fifo.ts";
 import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
-import { advance, isReadyAtOnce, sweep } from "../common/frontier.ts";
+import { advanceReady, isReadyAtOnce, sweep } from "../common/frontier.ts";
 import type { Launch } from "../launch.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import { type EngineView, IDLE, type Policy } from "../policy.ts";
@@ -97,12 +97,7 @@ export function iteration(options: IterationOptions = {}): Policy {
     },
     submitted({ steps }: Launch<IterationRequest>) {
       for (const { nodes } of steps) {
-        for (const node of nodes) {
-          const { ready } = node.graph.owner.tag;
-          const index = ready.indexOf(node);
-          if (index >= 0) ready.splice(index, 1);
-          advance(node, (next) => next.graph.owner.tag.ready.push(next));
-        }
+        for (const node of nodes) advanceReady(node);
       }
     },
     finished({ steps }: Launch<IterationRequest>) {
