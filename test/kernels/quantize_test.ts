@@ -61,13 +61,16 @@ Deno.test("seven bits end at 127 where both ends of a row round up", () => {
   const { kernels, memory, base } = release;
   const tables = Math.ceil(base / 16) * 16;
   const a = tables + 16;
-  // A scale of 2: both ends are 63.5 steps away from 0, which is 64 in either direction.
-  const row = [-127, 127, 0];
-  const q = a + 4 * row.length;
-  new Uint32Array(memory.buffer, tables, 2).set([a, q]);
-  new Float32Array(memory.buffer, a, row.length).set(row);
-  kernels.quantize_rows_f32(1, row.length, 127, tables, tables + 4);
-  assert.deepEqual([...new Uint8Array(memory.buffer, q + 16, row.length)], [
-    ...[0, 127, 64],
-  ]);
+  // Eight numbers go at once, the last ones one by one.
+  for (const zeros of [0, 5, 8]) {
+    // A scale of 2: both ends are 63.5 steps away from 0, which is 64 in either direction.
+    const row = [-127, 127, ...Array<number>(zeros).fill(0), 127];
+    const q = a + 4 * row.length;
+    new Uint32Array(memory.buffer, tables, 2).set([a, q]);
+    new Float32Array(memory.buffer, a, row.length).set(row);
+    kernels.quantize_rows_f32(1, row.length, 127, tables, tables + 4);
+    assert.deepEqual([...new Uint8Array(memory.buffer, q + 16, row.length)], [
+      ...[0, 127, ...Array<number>(zeros).fill(64), 127],
+    ]);
+  }
 });
