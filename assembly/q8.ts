@@ -5,13 +5,14 @@
 // have ONNX's semantics.
 import { checkLeast, checkPacked, checkRows } from "./checks";
 import { shifter } from "./constants";
-import { isActivation } from "./op";
+import { isActivation, lateActivation } from "./op";
 import { leastOf, mostOf, PANEL_HEADER, pointOf, q8, steps8, storeBytes } from "./q8_epilogue";
 import { checkExceptions } from "./q8_exceptions";
 import { requantizes, writesQ8 } from "./q8_job";
 import { q8PanelBytes, sweepQ8 } from "./q8_sweep";
 import { wholeBytes } from "./scratch";
 import { get, row } from "./simd";
+import { activateRows } from "./unary";
 
 const ROW_HEADER: usize = 16;
 
@@ -153,8 +154,10 @@ export function gemm_q8_f32(
     checkRows(cRows, m, <usize>n << 2);
     assert(isActivation(act), "unknown activation");
   }
-  writesQ8(n, act, cRows);
+  const late = lateActivation(act);
+  writesQ8(n, act - late, cRows);
   sweepQ8(m, k, seven, qRows, 0, w);
+  if (late) activateRows(late, m, cRows, 0, n);
 }
 
 /** c[i][j] = exact sum, i32 (ONNX MatMulInteger). */
