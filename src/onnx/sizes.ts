@@ -10,7 +10,7 @@ export interface GivenSizes {
   /**
    * The most that a request has of an axis that stays free, by the name that the file gives it, such as
    * `{ sequence: 512 }`: requests bring as many positions as they like, and those of unlike lengths batch. Of one name;
-   * up to 2^16.
+   * up to 2^16. Of a decoder: the most positions of what an encoder saw, under all names that the file has for it.
    */
   readonly sizesMax?: Readonly<Record<string, number>>;
   /** Sizes of all axes of an input, by its name, in place of those that the file declares. */

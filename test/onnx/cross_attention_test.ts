@@ -1,11 +1,15 @@
 /**
- * Decoders that look at what an encoder saw, as exporters write a step of them (BART, T5, Whisper): its states, or keys
- * and values made of them before, and a mask. Of a size that is given; what is shorter is filled up and masked.
+ * Decoders that look at what an encoder saw, as exporters write a step of them (BART, Marian, Whisper): its states, or
+ * keys and values made of them before, and a mask. Every request has as many positions as its encoder saw; or they are of
+ * a size that is given, and what is shorter is filled up and masked.
  */
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { OnnxDecoder } from "../../src/onnx/decoder/decoder_model.ts";
 import type { DecoderOptions } from "../../src/onnx/decoder/options.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
+import { OnnxError } from "../../src/onnx/place.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import {
@@ -14,11 +18,12 @@ import {
   plainTensor,
 } from "../../src/tensor/plain_tensor.ts";
 import { elementCount } from "../../src/tensor/tensor.ts";
+import { ask } from "../engine/ask.ts";
 import { runRequests } from "../run_requests.ts";
 import { BATCHING } from "./batching.ts";
 import { FileParts } from "./file_parts.ts";
 import { decodePlain } from "./plain_decoding.ts";
-import { writeModel, type WrittenValue } from "./write_model.ts";
+import { node, writeModel, type WrittenValue } from "./write_model.ts";
 
 const HEADS = 2;
 const SIZE = 4;
@@ -28,6 +33,7 @@ const VOCABULARY = 13;
 const SEEN = "encoder_sequence_length";
 const SEEN_MAX = 6;
 const STEPS = 7;
+const POSITIONS = 16;
 /** Between scores that lie closer, rounding may decide. */
 const GAP = 1e-4;
 
@@ -38,9 +44,23 @@ const STATES: Readonly<Record<string, string>> = Object.fromEntries(
   ]),
 );
 
-/** @param brings what a request has of the encoder */
-function decoderFile(brings: "states" | "keys", prng: Prng) {
+const ENCODED = ["key", "value"].map((part) => `0.encoder.${part}`);
+
+/**
+ * @param brings what a request has of the encoder; "merged": keys, and an `If` of which the other branch makes them of
+ * states
+ * @param reads what else the step reads of it
+ */
+function decoderFile(
+  brings: "states" | "keys" | "merged",
+  prng: Prng,
+  reads?: "sum" | "size" | "window",
+) {
   const parts = new FileParts();
+  const isMerged = brings === "merged";
+  /** Of the branch without a past; its names are those of the other one. */
+  const first = new FileParts();
+  const made = (name: string) => isMerged ? `with past/${name}` : name;
   const weight = (rows: number, columns = WIDTH) =>
     parts.constant(plainTensor(
       "float32",
@@ -50,10 +70,15 @@ function decoderFile(brings: "states" | "keys", prng: Prng) {
         () => (2 * prng.float() - 1) * 3 / Math.sqrt(rows),
       ),
     ));
-  const linear = (x: string) => parts.add("MatMul", [x, weight(WIDTH)]);
-  const split = (x: string) =>
-    parts.add("Transpose", [
-      parts.add("Reshape", [x, parts.ints(0, -1, HEADS, SIZE)]),
+  const linear = (x: string, to = parts) => {
+    const used =
+      parts.nodes.filter(({ op }) => op === "MatMul")[to.nodes.length];
+    const name = to === first ? used.outputs[0] : undefined;
+    return to.add("MatMul", [x, weight(WIDTH)], {}, name);
+  };
+  const split = (x: string, to = parts) =>
+    to.add("Transpose", [
+      to.add("Reshape", [x, parts.ints(0, -1, HEADS, SIZE)]),
     ], { perm: [0, 2, 1, 3] });
   const attention = (q: string, k: string, v: string, mask?: string) => {
     const turned = parts.add("Transpose", [k], { perm: [0, 1, 3, 2] });
@@ -66,9 +91,12 @@ function decoderFile(brings: "states" | "keys", prng: Prng) {
     });
     return linear(parts.add("Reshape", [mixed, parts.ints(0, -1, WIDTH)]));
   };
-  let x = parts.add("Gather", [weight(VOCABULARY), "input_ids"]);
+  let x = parts.add("Add", [
+    parts.add("Gather", [weight(VOCABULARY), "input_ids"]),
+    parts.add("Gather", [weight(POSITIONS), "position_ids"]),
+  ]);
   const [k, v] = Object.entries(STATES).map(([past, present]) =>
-    parts.add("Concat", [past, split(linear(x))], { axis: 2 }, present)
+    parts.add("Concat", [past, split(linear(x))], { axis: 2 }, made(present))
   );
   x = parts.add("Add", [x, attention(split(linear(x)), k, v)]);
   const wide = parts.add("Unsqueeze", [
@@ -79,15 +107,85 @@ function decoderFile(brings: "states" | "keys", prng: Prng) {
     parts.float(1),
     parts.add("Cast", [wide], { to: 1 }),
   ]);
-  const mask = parts.add("Mul", [off, parts.float(-3.4028234663852886e38)]);
-  const seen = brings === "states"
-    ? [1, 2].map(() => split(linear("encoder_hidden_states")))
-    : ["key", "value"].map((part) => `past_key_values.0.encoder.${part}`);
-  x = parts.add("Add", [
-    x,
-    attention(split(linear(x)), seen[0], seen[1], mask),
-  ]);
-  parts.add("MatMul", [x, weight(WIDTH, VOCABULARY)], {}, "logits");
+  let mask = parts.add("Mul", [off, parts.float(-3.4028234663852886e38)]);
+  if (reads === "window") {
+    // Of four positions and more, the first one is left out.
+    const count = parts.add("Shape", [mask]);
+    const size = parts.add("Gather", [count, parts.ints(3)]);
+    const rest = parts.add("Sub", [size, parts.ints(1)]);
+    const added = parts.add("Where", [
+      parts.add("Less", [size, parts.ints(4)]),
+      ...[parts.float(0), parts.float(-1e9)],
+    ]);
+    const zeros = parts.add("ConstantOfShape", [rest]);
+    const row = parts.add("Concat", [added, zeros], { axis: 0 });
+    mask = parts.add("Add", [mask, row]);
+  }
+  const seen = brings === "keys"
+    ? ENCODED.map((name) => `past_key_values.${name}`)
+    : ENCODED.map(() => {
+      const to = isMerged ? first : parts;
+      return split(linear("encoder_hidden_states", to), to);
+    });
+  const [key, value] = isMerged
+    ? ENCODED.map((name) => `past_key_values.${name}`)
+    : seen;
+  x = parts.add("Add", [x, attention(split(linear(x)), key, value, mask)]);
+  if (reads === "sum") {
+    x = parts.add("Add", [
+      x,
+      parts.add("ReduceMax", ["encoder_hidden_states"]),
+    ]);
+  } else if (reads === "size") {
+    const count = parts.add("Size", ["encoder_hidden_states"]);
+    x = parts.add("Div", [x, parts.add("Cast", [count], { to: 1 })]);
+  }
+  parts.add("MatMul", [x, weight(WIDTH, VOCABULARY)], {}, made("logits"));
+  const outputs = ["logits", ...Object.values(STATES)];
+  const presents = ENCODED.map((name) => `present.${name}`);
+  const { initializers } = parts;
+  const nodes = isMerged
+    ? [
+      node("If", ["use_cache_branch"], [...outputs, ...presents], {
+        // Optimum gives keys of nothing where they are known.
+        then_branch: {
+          graph: {
+            nodes: parts.nodes,
+            outputs: [...outputs.map(made), "nothing", "nothing"].map((
+              name,
+            ) => ({
+              name,
+            })),
+            initializers: {
+              nothing: plainOf("float32", [0, HEADS, 1, SIZE], []),
+            },
+          },
+        },
+        else_branch: {
+          graph: {
+            nodes: [
+              ...first.nodes,
+              ...outputs.map((name, i) =>
+                node("Identity", [["scores", ...Object.keys(STATES)][i]], [
+                  `first/${name}`,
+                ])
+              ),
+            ],
+            outputs: [...outputs.map((name) => `first/${name}`), ...seen].map((
+              name,
+            ) => ({ name })),
+            initializers: {
+              scores: plainOf(
+                "float32",
+                [1, 1, VOCABULARY],
+                Array(VOCABULARY).fill(0),
+              ),
+            },
+          },
+        },
+      }),
+    ]
+    : parts.nodes;
   const cache = (name: string, axis: string): WrittenValue => ({
     name,
     dims: ["batch", HEADS, axis, SIZE],
@@ -101,14 +199,25 @@ function decoderFile(brings: "states" | "keys", prng: Prng) {
           type: "int64",
           dims: ["batch", SEEN],
         },
-        { name: "input_ids", type: "int64", dims: ["batch", "length"] },
+        ...["input_ids", "position_ids"].map((name) => ({
+          ...{ name, type: "int64" as const, dims: ["batch", "length"] },
+        })),
         ...Object.keys(STATES).map((name) => cache(name, "past_length")),
+        ...brings === "keys"
+          ? []
+          : [{ name: "encoder_hidden_states", dims: ["batch", SEEN, WIDTH] }],
         ...brings === "states"
-          ? [{ name: "encoder_hidden_states", dims: ["batch", SEEN, WIDTH] }]
-          : seen.map((name) => cache(name, SEEN)),
+          ? []
+          : ENCODED.map((name) => cache(`past_key_values.${name}`, SEEN)),
+        ...isMerged
+          ? [{ name: "use_cache_branch", type: "bool" as const, dims: [1] }]
+          : [],
       ],
-      outputs: ["logits", ...Object.values(STATES)].map((name) => ({ name })),
-      ...parts,
+      outputs: [...outputs, ...isMerged ? presents : []].map((name) => ({
+        name,
+      })),
+      nodes,
+      initializers,
     },
   });
 }
@@ -147,10 +256,10 @@ function encoded(
 for (const brings of ["states", "keys"] as const) {
   Deno.test(`a decoder looks at ${brings} of an encoder of any length up to a given one`, async () => {
     const bytes = decoderFile(brings, new Prng(5));
-    const decoder: DecoderOptions = { states: STATES, positionsMax: 16 };
+    const decoder: DecoderOptions = { states: STATES, positionsMax: POSITIONS };
     await assert.rejects(
       loadOnnx(bytes, { decoder }),
-      /sizes: \{ "encoder_sequence_length": \.\.\. \}/,
+      /sizes: \{ "encoder_sequence_length": \.\.\. \}; or, .* sizesMax/,
     );
     const model = await loadOnnx(bytes, {
       decoder,
@@ -192,3 +301,137 @@ for (const brings of ["states", "keys"] as const) {
     }
   });
 }
+
+/** What requests bring besides tokens, by the length of what they look at. */
+function seenInputs(brings: "states" | "keys", seen: number) {
+  return Object.fromEntries(
+    [...encoded(brings, seen, seen, seen)].flatMap(([name, { data }]) =>
+      name === "encoder_attention_mask" ? [] : [[name, data as Float32Array]]
+    ),
+  );
+}
+
+for (const brings of ["states", "keys", "merged"] as const) {
+  const given = brings === "keys" ? "keys" : "states";
+
+  Deno.test(`a decoder of ${brings} looks at as many positions as each request's encoder saw`, async () => {
+    const bytes = decoderFile(brings, new Prng(5));
+    const decoder: DecoderOptions = { positionsMax: POSITIONS, scores: true };
+    const model = await loadOnnx(bytes, {
+      decoder,
+      sizesMax: { [SEEN]: SEEN_MAX },
+    });
+    assert.deepEqual(
+      model.inputs.map(({ name, shape, free }) => [name, shape, free]),
+      given === "states"
+        ? [[
+          "encoder_hidden_states",
+          [1, SEEN_MAX, WIDTH],
+          { axis: 1, name: SEEN },
+        ]]
+        : ENCODED.map((name) => [
+          `past_key_values.${name}`,
+          [1, HEADS, SEEN_MAX, SIZE],
+          { axis: 2, name: SEEN },
+        ]),
+    );
+    assert.deepEqual(
+      model.cells.map(({ name, tokensMax }) => [name.split("/")[1], tokensMax]),
+      [["encoder", SEEN_MAX], ["prefill", POSITIONS - 1], ["step", undefined]],
+    );
+    const requests = Array.from({ length: SEEN_MAX }, (_, i) => ({
+      tokens: [i, 2 * i % VOCABULARY, 3].slice(0, 1 + i % 3),
+      maxSteps: STEPS - i % 2,
+      inputs: seenInputs(given, i + 1),
+    }));
+    const alone = requests.map((request) => runRequests(model, [request])[0]);
+    const file = readModel(decoderFile(given, new Prng(5)));
+    requests.forEach(({ tokens, maxSteps }, i) => {
+      const { ids, gaps } = decodePlain(file, STATES, {
+        ...{ tokens, steps: maxSteps },
+        others: encoded(given, i + 1, i + 1, i + 1),
+      });
+      assert(Math.min(...gaps) > GAP, `request ${i}: scores are too close`);
+      assert.deepEqual([...alone[i].tokens.data], ids, `request ${i}`);
+    });
+    const drive = { workers: 2, gapNs: 700 };
+    for (const [policy, options] of Object.entries(BATCHING)) {
+      assert.deepStrictEqual(
+        runRequests(model, requests, {
+          ...{ ...drive, policy: POLICIES[policy].build(options) },
+        }),
+        alone,
+        policy,
+      );
+    }
+    await using engine = await ServingEngine.create({
+      models: [model],
+      policy: POLICIES["cellular"].build(BATCHING["cellular"]),
+      workers: 2,
+    });
+    assert.deepStrictEqual(
+      await Promise.all(requests.map((input) => ask(engine, model, input))),
+      alone,
+    );
+  });
+}
+
+Deno.test("what a request brings of an encoder is checked", async () => {
+  const model: OnnxDecoder = await loadOnnx(decoderFile("keys", new Prng(5)), {
+    decoder: {},
+    sizesMax: { [SEEN]: SEEN_MAX },
+  });
+  const inputs = seenInputs("keys", 3);
+  const [key, value] = Object.keys(inputs);
+  const refused = (inputs: Record<string, Float32Array>, why: RegExp) =>
+    assert.throws(() => model.check({ tokens: [1], inputs }), why);
+  model.check({ tokens: [1], inputs });
+  refused({ [key]: inputs[key] }, /value.* is missing/);
+  refused(
+    { ...inputs, [value]: new Float32Array(2 * WIDTH) },
+    /got 2 of "encoder_sequence_length", of which .*key" has 3/,
+  );
+  refused({ ...inputs, [key]: new Float32Array(WIDTH + 1) }, /got 9 elements/);
+  refused(seenInputs("keys", SEEN_MAX + 1), /got 56 elements/);
+});
+
+Deno.test("what is no attention to all that an encoder saw is refused, by its node", async () => {
+  const refused = async (
+    file: Uint8Array<ArrayBuffer>,
+    why: RegExp,
+    sizesMax: Record<string, number> = { [SEEN]: SEEN_MAX },
+    decoder: DecoderOptions = {},
+  ) => {
+    await assert.rejects(
+      loadOnnx(file, { decoder, sizesMax }),
+      (error) => error instanceof OnnxError && why.test(error.message),
+      `${why}`,
+    );
+  };
+  const file = (reads?: "sum" | "size" | "window") =>
+    decoderFile("states", new Prng(5), reads);
+  await refused(
+    file("sum"),
+    /\(ReduceMax\): it reads what an encoder saw in a way that is no attention/,
+  );
+  await refused(
+    file("size"),
+    /\(Div\): "Cast_\d+" depends on how many positions an encoder saw/,
+  );
+  await refused(
+    file("window"),
+    /\(Add\): .* its mask leaves some of 4 "encoder_sequence_length" out/,
+  );
+  await refused(file(), /size "whatever": no input has it/, { whatever: 3 });
+  await refused(file(), /it is 4, "encoder_sequence_length" 3: all are what/, {
+    [SEEN]: 3,
+    whatever: 4,
+  });
+  await refused(file(), /it is a whole number from 1 to 65536/, { [SEEN]: 0 });
+  await refused(
+    decoderFile("merged", new Prng(5)),
+    /state "encoder_hidden_states": it has as many positions as an encoder saw/,
+    { [SEEN]: 3 },
+    { states: { encoder_hidden_states: "present.0.encoder.key" } },
+  );
+});

@@ -45,6 +45,8 @@ export interface TinyDecoder extends Style {
   readonly merged?: boolean;
   /** Whether tables that rows are picked from are bytes, as ONNX Runtime's quantiser writes them. */
   readonly bytes?: boolean;
+  /** Whether ONNX's operator over joined keys is told that it is causal: a step's one query then sees the first key. */
+  readonly causal?: boolean;
   /** Whether the sum of all keys is added to the scores. */
   readonly sums?: boolean;
 }
@@ -216,7 +218,9 @@ class TinyAttention {
         parts.add("Concat", [past(part), fresh], { axis: -2 }, present(part));
       const [keys, values] = [join("key", turnedK), join("value", v)];
       mixed = this.options.mask === "joined"
-        ? parts.add("Attention", [turnedQ, keys, values, this.#seen()])
+        ? parts.add("Attention", [turnedQ, keys, values, this.#seen()], {
+          is_causal: this.options.causal ? 1 : 0,
+        })
         : this.#mixed(turnedQ, keys, values);
     }
     return parts.add("Reshape", [

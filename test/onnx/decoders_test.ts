@@ -267,13 +267,18 @@ Deno.test("tables of bytes become the floats that they stand for", async () => {
 });
 
 Deno.test("what reads earlier positions otherwise than by attention is refused, by its node", async () => {
-  const file = tinyDecoder({ ...STYLES[4], ...FIRST, sums: true });
-  await assert.rejects(
-    () => loadOnnx(file, { decoder: {} }),
-    (error: Error) =>
-      error instanceof OnnxError &&
-      /node "ReduceSum:.*it reads states of earlier positions/.test(
-        error.message,
-      ),
-  );
+  const refused: readonly (readonly [TinyDecoder, string])[] = [
+    [{ ...STYLES[4], ...FIRST, sums: true }, "ReduceSum"],
+    [{ ...STYLES[7], ...FIRST, causal: true }, "Attention"],
+  ];
+  for (const [options, op] of refused) {
+    await assert.rejects(
+      () => loadOnnx(tinyDecoder(options), { decoder: {} }),
+      (error: Error) =>
+        error instanceof OnnxError &&
+        new RegExp(`node "${op}.*it reads states of earlier positions`).test(
+          error.message,
+        ),
+    );
+  }
 });

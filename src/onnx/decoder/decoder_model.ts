@@ -11,7 +11,7 @@ import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
 import { readMaxSteps } from "../../models/seq2seq_input.ts";
 import { runPlain } from "../../plain/registry.ts";
-import { plainOf, type PlainTensor } from "../../tensor/plain_tensor.ts";
+import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import { elementCount, tensor } from "../../tensor/tensor.ts";
 import {
   checkInputs,
@@ -30,7 +30,8 @@ import {
 import { Place, quoted } from "../place.ts";
 import { plainNotes } from "../plain_notes.ts";
 import type { GivenSizes } from "../sizes.ts";
-import { withOutputs } from "../names.ts";
+import { EncoderCell } from "./encoder_cell.ts";
+import { withConstants } from "./constants.ts";
 import { checkedDecoder, type DecoderOptions } from "./options.ts";
 import {
   type DecoderStep,
@@ -46,7 +47,10 @@ export interface DecoderInput {
   readonly tokens: ArrayLike<number>;
   /** Most steps; default: `stepsMax`, or as many as there are positions left. */
   readonly maxSteps?: number;
-  /** Initial states, zeros by default, and the step's other inputs, by the file's names. */
+  /**
+   * Initial states, zeros by default, and the step's other inputs, by the file's names: what an encoder gave, of as many
+   * positions as it saw.
+   */
   readonly inputs?: OnnxInput;
   /** What scores are divided by; 0, the default: the token of the largest score. With the option `sample`. */
   readonly temperature?: number;
@@ -113,10 +117,7 @@ export function decoderModel(
     checkedOptions("loadOnnx", options, CHECKS, ["decoder"]);
   const given = checkedDecoder(decoder);
   const place = new Place(file.label);
-  const whole = withConstants(
-    file,
-    new Map([...constantsOf(file), ...constants]),
-  );
+  const whole = withConstants(file, constants);
   const step = decoderStep(whole, given, sizes, place);
   for (const id of [...given.stop ?? [], ...given.banned ?? []]) {
     if (id < step.vocabulary) continue;
@@ -134,36 +135,11 @@ export function decoderModel(
   return new Decoder(name, step, given, place).model(file.notes);
 }
 
-/** Which of two decoders that are merged into one file a step takes: the one with a past. */
-const USE_PAST = "use_cache_branch";
-
-/** Inputs that are always the same, by the names that exporters give them. */
-function constantsOf({ graph }: OnnxModel): [string, PlainTensor][] {
-  return graph.inputs.flatMap(({ name, type, dims }) =>
-    name === USE_PAST && type === "bool"
-      ? [[name, plainOf("bool", (dims ?? [1]).map(() => 1), [1])]]
-      : []
-  );
-}
-
-/** Constants that stand for inputs, too. */
-function withConstants(
-  file: OnnxModel,
-  constants: ReadonlyMap<string, PlainTensor>,
-): OnnxModel {
-  const { graph } = file;
-  const initializers = new Map([...graph.initializers, ...constants]);
-  const inputs = graph.inputs.filter(({ name }) => !constants.has(name));
-  const nodes = graph.nodes.filter(({ outputs }) =>
-    !outputs.some((name) => constants.has(name))
-  );
-  const made = withOutputs({ ...graph, inputs, initializers, nodes });
-  return { ...file, graph: made };
-}
-
 class Decoder {
   readonly #step: LoweredGraph;
   readonly #prefill: LoweredGraph;
+  /** Of what an encoder saw, before all others. */
+  readonly #encoder: EncoderCell | undefined;
   /** Whether a prompt is one node; otherwise one for each token. */
   readonly #isRagged: boolean;
   readonly #specs: readonly InputSpec[];
@@ -184,9 +160,17 @@ class Decoder {
     this.#specs = [...states.map(({ input }) => input), ...others].map(
       (name) => this.#spec(name),
     );
-    const frame = {
-      caches: caches.map((cache) => ({ ...cache, positionsMax })),
-    };
+    const specs = caches.map(({ keyWidth, valueWidth, isSeen }) => ({
+      ...{ keyWidth, valueWidth },
+      positionsMax: isSeen ? step.encoder!.most : positionsMax,
+    }));
+    const frame = { caches: specs };
+    this.#encoder = step.encoder && new EncoderCell(
+      `${name}/encoder`,
+      step.encoder,
+      specs.filter((_, i) => caches[i].isSeen),
+      place,
+    );
     const stateOutputs = (result: (name: string) => Value) =>
       Object.fromEntries(
         states.map(({ output }, i) => [`state${i}`, result(output)]),
@@ -283,15 +267,25 @@ class Decoder {
     const { name, step } = this;
     return {
       name,
-      cells: [this.#prefill.cell, this.#step.cell],
+      cells: [
+        ...(this.#encoder ? [this.#encoder.lowered.cell] : []),
+        ...[this.#prefill.cell, this.#step.cell],
+      ],
       shape: "chain",
       outputs: { tokens: "i32", ...(this.options.scores && { scores: "f32" }) },
-      nodesMax: nodesMaxFor(2 * step.positionsMax),
-      inputs: this.#specs,
+      nodesMax: nodesMaxFor(2 * step.positionsMax + 1),
+      inputs: [...this.#specs, ...this.#encoder?.inputs ?? []],
       positionsMax: step.positionsMax,
       vocabulary: step.vocabulary,
       isSampled: this.#isSampled,
-      notes: [...notes, ...step.notes, ...plainNotes([this.#step])],
+      notes: [
+        ...notes,
+        ...step.notes,
+        ...plainNotes([
+          ...(this.#encoder ? [this.#encoder.lowered] : []),
+          this.#step,
+        ]),
+      ],
       check: (input): asserts input is DecoderInput => {
         this.#read(input);
       },
@@ -325,7 +319,7 @@ class Decoder {
     const isState = new Set(states.map(({ input }) => input));
     checkInputs(
       name,
-      this.#specs.filter((spec) =>
+      [...this.#specs, ...this.#encoder?.inputs ?? []].filter((spec) =>
         !isState.has(spec.name) || given[spec.name] !== undefined
       ),
       given,
@@ -374,9 +368,16 @@ class Decoder {
       const draws = new Prng(seed).fork("draws");
       graph.rows(Array.from({ length: steps }, () => draws.float()));
     }
-    for (const cache of this.#step.cell.caches) {
-      graph.cache(cache, last + steps);
-    }
+    const seen = this.#encoder?.length(given) ?? 0;
+    this.#step.cell.caches.forEach((cache, i) => {
+      const { isSeen } = this.step.caches[i];
+      graph.cache(cache, isSeen ? seen : last + steps);
+    });
+    this.#encoder?.append(
+      graph,
+      given,
+      graph.caches.filter((_, i) => this.step.caches[i].isSeen),
+    );
     const data = new Map<string, Source>();
     const initial = new Map(
       this.step.states.map(({ input, initial }) => [input, initial]),
@@ -412,7 +413,8 @@ class Decoder {
 
   #grow(node: CellNode, graph: CellGraph): void {
     const length = graph.inputs[0].data.length;
-    const prefilled = this.#isRagged ? Math.min(1, length - 1) : length - 1;
+    const prefilled = (this.#encoder ? 1 : 0) +
+      (this.#isRagged ? Math.min(1, length - 1) : length - 1);
     const steps = graph.nodes.length - prefilled;
     const token = graph.output(node, "next");
     this.#append(graph, token, length - 1 + steps, node);

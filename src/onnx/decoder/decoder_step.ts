@@ -17,10 +17,11 @@ import { type Place, quoted } from "../place.ts";
 import { runConstant } from "../run_constant.ts";
 import type { GivenSizes } from "../sizes.ts";
 import type { DecoderOptions } from "./options.ts";
-import { positionsOfMasks } from "./masks.ts";
-import { pastFree, type StepCache } from "./past.ts";
+import { maskedSeen, positionsOfMasks } from "./masks.ts";
+import { pastFree } from "./past.ts";
 import { Positions } from "./positions.ts";
-import { stepFile, type StepState } from "./step_file.ts";
+import { type Seen, stepFile, type StepState } from "./step_file.ts";
+import type { StepCache } from "./step_nodes.ts";
 
 /** Inputs of a step's graph that are made here: rows of tables, int32 without axes. */
 export const TOKEN = "token#id";
@@ -34,6 +35,14 @@ export interface DecoderStep {
   /** Inputs: the token, the position where it is read, states, and what else a request brings. Outputs: scores, states. */
   readonly graph: OnnxGraph;
   readonly known: ReadonlyMap<string, KnownValue>;
+  /** What is computed of every position that an encoder saw, before the first step. */
+  readonly encoder:
+    | Seen & {
+      /** Inputs: of a position, in the order of `inputs`. */
+      readonly graph: OnnxGraph;
+      readonly known: ReadonlyMap<string, KnownValue>;
+    }
+    | undefined;
   readonly caches: readonly StepCache[];
   readonly states: readonly StepState[];
   /** What a request brings besides tokens, the same in every step. */
@@ -62,13 +71,17 @@ export function decoderStep(
     );
   }
   const positions = new Positions(file, step, place);
-  const { graph, known, caches, masks } = pastFree(step, positions, place);
+  const { graph, encoder, known, caches, masks } = pastFree(
+    step,
+    positions,
+    place,
+  );
   if (caches.length + step.states.length === 0) {
     place.in(`output ${quoted(step.logits)}`).fail(
       "scores depend on one token alone: no attention reads what earlier steps hand on",
     );
   }
-  for (const node of graph.nodes) {
+  for (const node of [...graph.nodes, ...encoder?.nodes ?? []]) {
     if (node.domain !== DECODER_DOMAIN) checkOperator(node, place.node(node));
   }
   const wanted = options.positionsMax ?? POSITIONS_MAX;
@@ -81,6 +94,20 @@ export function decoderStep(
     : `its tables have ${count} positions`;
   if (count < wanted && (options.positionsMax !== undefined || count === 0)) {
     place.fail(`${why}; "positionsMax" is ${wanted}`);
+  }
+  if (step.seen) {
+    const { name, most } = step.seen;
+    const masked = maskedSeen(masks, positions, most);
+    if (masked) {
+      place.node(masked.node).fail(
+        `attention is to all that an encoder saw, and its mask leaves some of ${masked.of} ${
+          quoted(name)
+        } out`,
+      );
+    }
+    if (!caches.some(({ isSeen }) => isSeen)) {
+      place.in(`size ${quoted(name)}`).fail("no attention looks at it");
+    }
   }
   const fused = fuse(graph, known, place);
   const rows = new TableRows(fused.graph, fused.known, step.token, place);
@@ -107,6 +134,8 @@ export function decoderStep(
   return {
     graph: made,
     known: rows.known,
+    encoder: step.seen && encoder &&
+      { ...step.seen, ...fuse(encoder, known, place) },
     caches,
     states: step.states,
     others: made.inputs.map(({ name }) => name).filter((name) =>
@@ -256,7 +285,10 @@ class TableRows {
     this.#row(name, TOKEN, output);
   }
 
+  /** Of integers in plain TypeScript. */
   #row(table: string, id: string, output: string): void {
+    const isFloat = this.known.get(table)!.type === "float32";
+    if (!isFloat) return this.#add("Gather", [table, id], output);
     this.#add("TableRow", [table, id], output, [], DECODER_DOMAIN);
   }
 
@@ -297,7 +329,8 @@ export function livingNodes(
 ): OnnxNode[] {
   const read = new Set(outputs);
   return nodes.toReversed().filter((node) => {
-    const isRead = node.op === "CacheAttention" && node.inputs.length > 1 ||
+    const isRead = node.op === "CacheAppend" ||
+      node.op === "CacheAttention" && node.inputs.length > 1 ||
       node.outputs.some((name) => name !== "" && read.has(name));
     if (isRead) { for (const name of readNames(node)) read.add(name); }
     return isRead;

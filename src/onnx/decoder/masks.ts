@@ -8,6 +8,8 @@ export interface BlankMask {
   readonly name: string;
   /** What all its elements are. */
   readonly blank: number;
+  /** Whether it is of the positions that an encoder saw. */
+  readonly isSeen: boolean;
 }
 
 /**
@@ -21,7 +23,8 @@ export function positionsOfMasks(
   wanted: number,
 ): { readonly count: number; readonly by: OnnxNode | undefined } {
   let [count, by]: [number, OnnxNode | undefined] = [wanted, undefined];
-  for (const { node, name, blank } of masks) {
+  for (const { node, name, blank, isSeen } of masks) {
+    if (isSeen) continue;
     const isBlank = (past: number) => {
       const { dims, data } = positions.at(name, past);
       const columns = dims.at(-1) ?? 1;
@@ -45,6 +48,29 @@ export function positionsOfMasks(
     }
   }
   return { count, by };
+}
+
+/**
+ * Looks at masks of what an encoder saw, of the first, the last, and around powers of two.
+ * @returns the node whose mask leaves positions out, and of how many
+ */
+export function maskedSeen(
+  masks: readonly BlankMask[],
+  positions: Positions,
+  most: number,
+): { readonly node: OnnxNode; readonly of: number } | undefined {
+  for (const { node, name, blank, isSeen } of masks) {
+    if (!isSeen) continue;
+    for (const before of sampled(most)) {
+      const of = before + 1;
+      const { dims, data } = positions.at(name, 0, of);
+      const columns = dims.at(-1) ?? 1;
+      const isBlank = (columns === 1 || columns === of) &&
+        data.every((one) => Number(one) === blank);
+      if (!isBlank) return { node, of };
+    }
+  }
+  return undefined;
 }
 
 /** Numbers of positions before a step at which masks are looked at. */

@@ -25,6 +25,8 @@ export interface DecoderOptions {
   readonly states?: StateNames;
   /** Input that is 1 for every position so far; default: "attention_mask", where there is one. */
   readonly mask?: string;
+  /** Input that is 1 for every position of an encoder; default: "encoder_attention_mask", where there is one. */
+  readonly encoderMask?: string;
   /** Input of the token's position, from 0; default: "position_ids" or "cache_position", where there is one. */
   readonly position?: string;
   /** Ids that end a request; default none: only the limit does. */
@@ -58,6 +60,7 @@ const CHECKS: Checks<DecoderOptions> = {
   token: NAME,
   logits: NAME,
   mask: NAME,
+  encoderMask: NAME,
   position: NAME,
   states: ofType("object"),
   stop: listOf(ID),

@@ -2,33 +2,28 @@
  * What a step does with its past becomes attention over caches: a cache is the past with the new position behind it,
  * what is computed of each of its positions alone is computed of the new one before it is appended, and products,
  * softmax and products again are one operator. Masks are looked at: one that leaves no position out is none.
- * Nothing else may read the past.
+ * Nothing else may read the past. What an encoder saw is as a past that is there from the beginning: keys and values are
+ * computed of each of its positions alone, once.
  */
 import { plainOf } from "../../tensor/plain_tensor.ts";
 import { elementCount } from "../../tensor/tensor.ts";
-import {
-  attributeOf,
-  type OnnxAttribute,
-  type OnnxGraph,
-  type OnnxNode,
-} from "../ir.ts";
+import { attributeOf, type OnnxGraph, type OnnxNode } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
-import { DECODER_DOMAIN } from "../lower/decoder.ts";
 import { readNames } from "../names.ts";
 import { type Place, quoted } from "../place.ts";
 import type { BlankMask } from "./masks.ts";
 import type { Positions } from "./positions.ts";
 import type { CacheState, StepFile } from "./step_file.ts";
-
-/** Keys and values that an attention looks back at. */
-export interface StepCache {
-  readonly keyWidth: number;
-  readonly valueWidth: number;
-}
+import { type StepCache, StepNodes } from "./step_nodes.ts";
 
 /** A step without its past. */
 export interface PastFree {
   readonly graph: OnnxGraph;
+  /**
+   * What is computed once of every position that an encoder saw, up to what is appended to caches, in the order of
+   * those that are of an encoder; inputs are of one position, in the order of the file's.
+   */
+  readonly encoder: OnnxGraph | undefined;
   readonly known: Map<string, KnownValue>;
   readonly caches: readonly StepCache[];
   readonly masks: readonly BlankMask[];
@@ -37,7 +32,8 @@ export interface PastFree {
 /** By position along `axis`; of the new one `fresh`, of size 1 along the axis. */
 interface PositionsOf {
   readonly kind: "positions";
-  readonly state: CacheState;
+  /** What grows; null: nothing does, they are of what an encoder saw, and each is `fresh` in its turn. */
+  readonly state: CacheState | null;
   readonly axis: number;
   readonly fresh: string;
 }
@@ -64,11 +60,19 @@ const EACH: ReadonlySet<string> = new Set([
   ...["Transpose", "Reshape", "Unsqueeze", "Squeeze", "Expand"],
 ]);
 
+/** Products of rows with a constant. */
+const PRODUCTS: ReadonlySet<string> = new Set(["MatMul", "Gemm"]);
+
 /** Operators that get the sizes of their result as an input. */
 const SIZED: ReadonlySet<string> = new Set(["Reshape", "Expand"]);
 
 /** Numbers below are no more than a mask's minus infinity. */
 const NEVER_SEEN = -1e30;
+
+/** A position of an input of which an encoder saw many. */
+function oneOf(name: string): string {
+  return `${name}#one`;
+}
 
 /** @throws OnnxError naming the node that reads the past in another way */
 export function pastFree(
@@ -82,11 +86,7 @@ export function pastFree(
 class PastRemoval {
   readonly #known: Map<string, KnownValue>;
   readonly #grown = new Map<string, Grown>();
-  readonly #nodes: OnnxNode[] = [];
-  readonly #caches: StepCache[] = [];
-  /** By keys and values. */
-  readonly #places = new Map<string, number>();
-  readonly #masks: BlankMask[] = [];
+  readonly #made: StepNodes;
 
   constructor(
     readonly step: StepFile,
@@ -94,8 +94,15 @@ class PastRemoval {
     readonly place: Place,
   ) {
     this.#known = new Map(positions.known);
+    this.#made = new StepNodes(this.#known, positions);
     for (const state of step.caches) {
       this.#grown.set(state.input, { kind: "past", state });
+    }
+    for (const { name, axis } of step.seen?.inputs ?? []) {
+      const { type, dims } = this.#known.get(name)!;
+      const fresh = oneOf(name);
+      this.#known.set(fresh, { type, dims: dims.with(axis, 1) });
+      this.#grown.set(name, { kind: "positions", state: null, axis, fresh });
     }
   }
 
@@ -112,30 +119,51 @@ class PastRemoval {
           `behind, along axis ${state.axis} (Concat)`,
       );
     }
-    const past = new Set(
-      this.step.caches.flatMap(({ input, output }) => [input, output]),
-    );
+    const { seen } = this.step;
+    const past = new Set([
+      ...this.step.caches.flatMap(({ input, output }) => [input, output]),
+      ...seen?.inputs.map(({ name }) => name) ?? [],
+    ]);
     const kept = ({ name }: { name: string }) => !past.has(name);
     return {
+      encoder: seen && {
+        ...graph,
+        inputs: seen.inputs.map(({ name }) => oneOf(name)).map((name) => ({
+          name,
+          ...this.#known.get(name)!,
+        })),
+        outputs: [],
+        nodes: this.#made.seenNodes,
+      },
       graph: {
         ...graph,
         inputs: graph.inputs.filter(kept),
         outputs: graph.outputs.filter(kept),
-        nodes: this.#nodes,
+        nodes: this.#made.nodes,
       },
       known: this.#known,
-      caches: this.#caches,
-      masks: this.#masks,
+      caches: this.#made.caches,
+      masks: this.#made.masks,
     };
   }
 
   #visit(node: OnnxNode): void {
     if (!readNames(node).some((name) => this.#grown.has(name))) {
       const grows = node.outputs.some((name) =>
-        name !== "" && this.positions.grown(name).length > 0
+        name !== "" && (this.positions.grown(name).length > 0 ||
+          this.positions.grownSeen(name).length > 0)
       );
       if (grows) this.#fail(node, "it grows with the positions");
-      this.#nodes.push(node);
+      const ofSeen = readNames(node).find((name) =>
+        this.positions.isOfSeen(name)
+      );
+      if (ofSeen !== undefined) {
+        this.#fail(
+          node,
+          `${quoted(ofSeen)} depends on how many positions an encoder saw`,
+        );
+      }
+      this.#made.nodes.push(node);
       return;
     }
     const isInside = !node.inputs.some((name) => this.#grown.has(name));
@@ -152,9 +180,26 @@ class PastRemoval {
   #fail(node: OnnxNode, why?: string): never {
     return this.place.node(node).fail(
       why ??
-        "it reads states of earlier positions in a way that is no attention " +
-          "to all of them",
+        `it reads ${
+          node.inputs.some((name) => this.#isSeen(name))
+            ? "what an encoder saw"
+            : "states of earlier positions"
+        } in a way that is no attention to all of them`,
     );
+  }
+
+  /** Whether a value is of the positions that an encoder saw. */
+  #isSeen(name: string): boolean {
+    const grown = this.#grown.get(name);
+    if (grown?.kind === "positions") return grown.state === null;
+    return grown?.kind === "scores" || grown?.kind === "shares"
+      ? grown.keys.state === null
+      : false;
+  }
+
+  /** The axes along which a value grows, or of what an encoder saw. */
+  #axesOf(name: string, isSeen: boolean): number[] {
+    return isSeen ? this.positions.grownSeen(name) : this.positions.grown(name);
   }
 
   #dims(name: string): readonly number[] {
@@ -182,12 +227,21 @@ class PastRemoval {
     const { op, inputs, outputs: [output] } = node;
     const from = inputs.map((name) => this.#grown.get(name));
     const grown = from.find((one) => one !== undefined);
-    if (!EACH.has(op) || grown?.kind !== "positions") return undefined;
+    if (grown?.kind !== "positions") return undefined;
+    const isSeen = grown.state === null;
+    const rows = isSeen && PRODUCTS.has(op);
+    if (!EACH.has(op) && !rows) return undefined;
     const sized = SIZED.has(op);
     const dims = this.#dims(output);
-    const axes = this.positions.grown(output);
+    const axes = this.#axesOf(output, isSeen);
     const [axis] = axes;
     if (axes.length !== 1) return undefined;
+    if (rows) {
+      const isRows = from[0] === grown && axis === grown.axis &&
+        grown.axis < this.#dims(inputs[0]).length - 1 &&
+        (attributeOf(node, "transA", "int") ?? 0) === 0;
+      if (!isRows) return undefined;
+    }
     const before = (name: string, axis: number) =>
       elementCount(this.#dims(name).slice(0, axis));
     const moves = op === "Reshape" || op === "Squeeze" || op === "Unsqueeze";
@@ -200,8 +254,11 @@ class PastRemoval {
     );
     const isAlike = others.every((name) => {
       const size = this.#dims(name).at(axis - dims.length);
-      return this.positions.grown(name).length === 0 &&
-        (op === "Squeeze" || op === "Unsqueeze" || size === undefined ||
+      const isConstant = this.positions.isKnown(name) &&
+        !this.positions.isOfPosition(name);
+      return this.#axesOf(name, isSeen).length === 0 &&
+        (!isSeen || isConstant) &&
+        (rows || op === "Squeeze" || op === "Unsqueeze" || size === undefined ||
           size === 1);
     });
     const isOne = from.filter((one) => one !== undefined).length === 1;
@@ -214,7 +271,7 @@ class PastRemoval {
       const constant = plainOf("int64", [to.length], to);
       this.#known.set(shape, { ...constant, constant });
     }
-    this.#nodes.push({
+    (isSeen ? this.#made.seenNodes : this.#made.nodes).push({
       ...node,
       name: `${node.name}#new`,
       inputs: inputs.map((name, i) =>
@@ -259,10 +316,13 @@ class PastRemoval {
     if (!isAlone) return undefined;
     const rank = this.#dims(inputs[at]).length;
     const isScores = scores.kind === "scores";
+    const isSeen = scores.keys.state === null;
+    const isBlank = (name: string, blank: number, blankBool = blank) =>
+      this.#made.isBlank(node, name, isSeen, blank, blankBool);
     switch (op) {
       case "Mul":
       case "Div": {
-        const factor = this.#number(inputs[1 - at]);
+        const factor = this.#made.number(inputs[1 - at]);
         const isFactor = factor !== undefined && (op === "Mul" || at === 0);
         if (!isScores || !isFactor) return undefined;
         const { scale } = scores;
@@ -272,20 +332,16 @@ class PastRemoval {
         };
       }
       case "Add":
-        return isScores && this.#isBlank(node, inputs[1 - at], 0)
-          ? scores
-          : undefined;
+        return isScores && isBlank(inputs[1 - at], 0) ? scores : undefined;
       case "Max":
         return isScores && inputs.length === 2 &&
-            (this.#number(inputs[1 - at]) ?? 0) <= NEVER_SEEN
+            (this.#made.number(inputs[1 - at]) ?? 0) <= NEVER_SEEN
           ? scores
           : undefined;
       case "Where": {
         if (at === 0) return undefined;
         if (from[0]?.kind === "never") return at === 2 ? scores : undefined;
-        return this.#isBlank(node, inputs[0], at === 1 ? 1 : 0)
-          ? scores
-          : undefined;
+        return isBlank(inputs[0], at === 1 ? 1 : 0) ? scores : undefined;
       }
       case "IsNaN":
         return { kind: "never" };
@@ -301,7 +357,7 @@ class PastRemoval {
       case "Squeeze":
       case "Unsqueeze": {
         const [output] = node.outputs;
-        const axes = this.positions.grown(output);
+        const axes = this.#axesOf(output, isSeen);
         const last = this.#dims(output).length - 1;
         return axes.length === 1 && axes[0] === last ? scores : undefined;
       }
@@ -322,7 +378,8 @@ class PastRemoval {
       ["left_window_size", "right_window_size"].every((window) =>
         (attributeOf(node, window, "int") ?? -1) < 0
       ) &&
-      (mask === "" || this.#isBlank(node, mask, 0, 1));
+      (mask === "" ||
+        this.#made.isBlank(node, mask, isJoined && this.#isSeen(key), 0, 1));
     if (!isPlain) this.#fail(node);
     const kvHeads = attributeOf(node, "kv_num_heads", "int");
     const [keys, values] = isJoined
@@ -340,10 +397,11 @@ class PastRemoval {
       keyDims.join() === this.#dims(values.fresh).join();
     if (!fits) this.#fail(node, "values are as wide as keys");
     const scale = attributeOf(node, "scale", "float") ?? 1 / Math.sqrt(size);
-    this.#attend(
+    const isSeen = this.#isSeenBoth(node, keys, values);
+    this.#made.attend(
       node,
-      [this.#viewed(query, [1, heads, 1, size]), keys.fresh, values.fresh],
-      { heads, kvHeads: shared, size, scale },
+      [this.#made.viewed(query, [1, heads, 1, size]), keys.fresh, values.fresh],
+      { heads, kvHeads: shared, size, scale, isSeen },
     );
     return "done";
   }
@@ -356,7 +414,7 @@ class PastRemoval {
     if (!isPast) return this.#fail(node);
     return {
       ...{ kind: "positions", state: grown.state, axis: 2 },
-      fresh: this.#viewed(fresh, this.#dims(past).with(2, 1)),
+      fresh: this.#made.viewed(fresh, this.#dims(past).with(2, 1)),
     };
   }
 
@@ -374,22 +432,8 @@ class PastRemoval {
       (!isFlat || heads !== undefined && dims[2] % heads === 0);
     if (!isApart) return this.#fail(node);
     const to = isFlat ? [1, heads!, 1, dims[2] / heads!] : dims.with(2, 1);
-    return { ...grown, axis: 2, fresh: this.#viewed(grown.fresh, to) };
-  }
-
-  #viewed(name: string, dims: readonly number[]): string {
-    const [view, shape] = [`${name}#heads`, `${name}#head sizes`];
-    if (this.#known.has(view)) return view;
-    const constant = plainOf("int64", [dims.length], dims);
-    this.#known.set(shape, { ...constant, constant });
-    this.#known.set(view, { type: "float32", dims });
-    this.#nodes.push({
-      ...{ name: view, op: "Reshape", domain: "", version: 13 },
-      inputs: [name, shape],
-      outputs: [view],
-      attributes: new Map(),
-    });
-    return view;
+    const fresh = this.#made.viewed(grown.fresh, to, grown.state === null);
+    return { ...grown, axis: 2, fresh };
   }
 
   /** Products with keys, softmax, product with values. */
@@ -412,65 +456,17 @@ class PastRemoval {
       );
     }
     const heads = elementCount(before);
-    this.#attend(node, [query, keys.fresh, values.fresh], {
+    this.#made.attend(node, [query, keys.fresh, values.fresh], {
       ...{ heads, kvHeads, size, scale },
+      isSeen: this.#isSeenBoth(node, keys, values),
     });
   }
 
-  #attend(
-    { name, outputs: [output] }: OnnxNode,
-    [query, key, value]: readonly [string, string, string],
-    { heads, kvHeads, size, scale }: {
-      heads: number;
-      kvHeads: number;
-      size: number;
-      scale: number;
-    },
-  ): void {
-    const both = `${key} ${value}`;
-    const found = this.#places.get(both);
-    const width = kvHeads * size;
-    const cache = found ??
-      this.#caches.push({ keyWidth: width, valueWidth: width }) - 1;
-    this.#places.set(both, cache);
-    this.#nodes.push({
-      ...{ name, op: "CacheAttention", domain: DECODER_DOMAIN, version: 1 },
-      inputs: [query, ...(found === undefined ? [key, value] : [])],
-      outputs: [output],
-      attributes: new Map<string, OnnxAttribute>([
-        ["cache", { kind: "int", value: cache }],
-        ["heads", { kind: "int", value: heads }],
-        ["kv_heads", { kind: "int", value: kvHeads }],
-        ["scale", { kind: "float", value: scale }],
-      ]),
-    });
-  }
-
-  /** A constant of one number, whatever the position. */
-  #number(name: string): number | undefined {
-    const constant = this.#known.get(name)?.constant;
-    return constant?.data.length === 1 && !this.positions.isOfPosition(name)
-      ? Number(constant.data[0])
-      : undefined;
-  }
-
-  /**
-   * Whether a value that is known without any token has these elements alone; looked at again behind other numbers of
-   * positions (`checkMasks`).
-   * @param blank of floats and, by default, of bools
-   */
-  #isBlank(
-    node: OnnxNode,
-    name: string,
-    blank: number,
-    blankBool = blank,
-  ): boolean {
-    const { type, constant } = this.#known.get(name)!;
-    const wanted = type === "bool" ? blankBool : blank;
-    const isBlank = constant !== undefined &&
-      constant.data.every((one) => Number(one) === wanted);
-    if (isBlank) this.#masks.push({ node, name, blank: wanted });
-    return isBlank;
+  /** Whether keys and values are both of what an encoder saw; not one of them. */
+  #isSeenBoth(node: OnnxNode, keys: PositionsOf, values: PositionsOf): boolean {
+    const isSeen = keys.state === null;
+    if (isSeen !== (values.state === null)) this.#fail(node);
+    return isSeen;
   }
 }
 

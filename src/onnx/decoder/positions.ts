@@ -12,11 +12,15 @@ import { OnnxError, type Place, quoted } from "../place.ts";
 import { runPlainGraph } from "../plain_graph.ts";
 import type { InferredValues } from "../shapes/infer_graph.ts";
 import { simplify } from "../simplify/simplify.ts";
-import { PAST, type StepFile } from "./step_file.ts";
+import { PAST, SEEN, type StepFile } from "./step_file.ts";
 
 /** Positions before the two steps that are compared. */
 const FEW = 5;
 const MORE = 8;
+
+/** Positions that an encoder saw, of two steps behind `FEW`. */
+const SEEN_FEW = 3;
+const SEEN_MORE = 7;
 
 /** Elements of a table. */
 const ELEMENTS_MAX = 2 ** 28;
@@ -38,6 +42,8 @@ export class Positions {
   readonly #general: OnnxGraph;
   readonly #generalValues: InferredValues;
   readonly #more: ReadonlyMap<string, KnownValue>;
+  /** Where an encoder saw more; undefined where none did. */
+  readonly #wide: ReadonlyMap<string, KnownValue> | undefined;
   readonly #producers = new Map<string, OnnxNode>();
   readonly #slices = new Map<string, readonly OnnxNode[]>();
 
@@ -56,10 +62,19 @@ export class Positions {
     for (const node of this.#general.nodes) {
       for (const name of node.outputs) this.#producers.set(name, node);
     }
-    const [few, more] = [FEW, MORE].map((past) => {
+    const [few, ...others] = [
+      [FEW, SEEN_FEW],
+      [MORE, SEEN_FEW],
+      ...(step.seen ? [[FEW, SEEN_MORE]] : []),
+    ].map(([past, seen]) => {
       const inputs = new Map(
         [...step.dims].map(([name, dims]) =>
-          [name, dims.map((size) => size === PAST ? past : size)] as const
+          [
+            name,
+            dims.map((size) =>
+              size === PAST ? past : size === SEEN ? seen : size
+            ),
+          ] as const
         ),
       );
       const { model: { graph }, values } = simplify(general.model, {
@@ -68,16 +83,21 @@ export class Positions {
       });
       return { graph, known: this.#known(graph, values) };
     });
-    const isSame = few.graph.nodes.length === more.graph.nodes.length &&
-      few.graph.nodes.every(({ name, op }, i) =>
-        more.graph.nodes[i].name === name && more.graph.nodes[i].op === op
-      );
+    const { nodes } = few.graph;
+    const isSame = others.every(({ graph }) =>
+      nodes.length === graph.nodes.length &&
+      nodes.every(({ name, op }, i) =>
+        graph.nodes[i].name === name && graph.nodes[i].op === op
+      )
+    );
     if (!isSame) {
       place.fail("what a step computes depends on the number of positions");
     }
     this.graph = few.graph;
     this.known = few.known;
+    const [more, wide] = others;
     this.#more = more.known;
+    this.#wide = wide?.known;
   }
 
   #known(graph: OnnxGraph, values: InferredValues): Map<string, KnownValue> {
@@ -95,9 +115,18 @@ export class Positions {
     return known;
   }
 
-  /** The axes along which a value grows. */
+  /** The axes along which a value grows from step to step. */
   grown(name: string): number[] {
-    const [few, more] = [this.known.get(name), this.#more.get(name)];
+    return this.#longer(name, this.#more);
+  }
+
+  /** The axes that are longer where an encoder saw more. */
+  grownSeen(name: string): number[] {
+    return this.#wide ? this.#longer(name, this.#wide) : [];
+  }
+
+  #longer(name: string, longer: ReadonlyMap<string, KnownValue>): number[] {
+    const [few, more] = [this.known.get(name), longer.get(name)];
     if (few?.dims.length !== more?.dims.length) {
       this.place.fail(
         `${quoted(name)} has more axes behind more positions`,
@@ -119,15 +148,28 @@ export class Positions {
       this.#generalValues.get(name)?.constant === undefined;
   }
 
-  /** A value that depends on nothing but the number of positions before the step. */
-  at(name: string, past: number): PlainTensor {
+  /** Whether a known value is another one where an encoder saw more. */
+  isOfSeen(name: string): boolean {
+    const few = this.known.get(name)?.constant;
+    if (!few || !this.#wide) return false;
+    const wide = this.#wide.get(name)?.constant;
+    return wide?.data.length !== few.data.length ||
+      few.data.some((one: number | bigint, i: number) => one !== wide.data[i]);
+  }
+
+  /**
+   * A value that depends on nothing but the numbers of positions.
+   * @param past before the step
+   * @param seen by an encoder
+   */
+  at(name: string, past: number, seen = SEEN_FEW): PlainTensor {
     const { initializers } = this.#general;
     const nodes = this.#slice(name);
     const constant = this.#generalValues.get(name)?.constant;
     if (constant) return constant;
     const sizes = new Map(
       nodes.filter(isOfSizes).map(({ inputs: [value] }) =>
-        [value, this.#sizeAlone(value, past)] as const
+        [value, this.#sizeAlone(value, past, seen)] as const
       ),
     );
     const info = (name: string) => ({ name, type: null, dims: null });
@@ -141,12 +183,14 @@ export class Positions {
   }
 
   /** A tensor of which only the sizes are looked at. */
-  #sizeAlone(name: string, past: number): PlainTensor {
+  #sizeAlone(name: string, past: number, seen: number): PlainTensor {
     const few = this.known.get(name)!;
     const more = this.#more.get(name)!;
+    const wide = this.#wide?.get(name) ?? few;
     const dims = few.dims.map((size, axis) => {
       const slope = (more.dims[axis] - size) / (MORE - FEW);
-      return size + (past - FEW) * slope;
+      const seenSlope = (wide.dims[axis] - size) / (SEEN_MORE - SEEN_FEW);
+      return size + (past - FEW) * slope + (seen - SEEN_FEW) * seenSlope;
     });
     const isSize = dims.every((size) => Number.isInteger(size) && size >= 0);
     if (!isSize) {

@@ -18,6 +18,7 @@ import type {
 import { type Place, quoted } from "../place.ts";
 import { type GivenSizes, NO_TYPE } from "../sizes.ts";
 import { stateGiven } from "../stream.ts";
+import { presentOf, withSeenKeys } from "./merged.ts";
 import type { DecoderOptions } from "./options.ts";
 
 /** A state: the input, and the output that is the next step's. */
@@ -34,6 +35,22 @@ export interface CacheState extends StepState {
   readonly axis: number;
 }
 
+/** An input of which a request brings as many positions as an encoder saw. */
+export interface SeenInput {
+  readonly name: string;
+  /** The axis of positions. */
+  readonly axis: number;
+}
+
+/** What an encoder saw. */
+export interface Seen {
+  readonly inputs: readonly SeenInput[];
+  /** How the file calls the number of positions. */
+  readonly name: string;
+  /** The most of them. */
+  readonly most: number;
+}
+
 /** A decoder's step. */
 export interface StepFile {
   /** The file's, without the inputs that are made of the number of positions. */
@@ -43,26 +60,41 @@ export interface StepFile {
   readonly caches: readonly CacheState[];
   /** States of a fixed size. */
   readonly states: readonly StepState[];
-  /** Sizes of all inputs; `PAST` where a cache has as many as there are positions before the step. */
+  /** What requests bring of an encoder, any number of positions; undefined where all sizes are given. */
+  readonly seen: Seen | undefined;
+  /**
+   * Sizes of all inputs; `PAST` where a cache has as many as there are positions before the step, `SEEN` where there
+   * are as many as an encoder saw.
+   */
   readonly dims: ReadonlyMap<string, readonly DeclaredDim[]>;
 }
+
+/** Positions of an encoder. */
+const SEEN_MAX = 2 ** 16;
 
 /** Name of the size of caches. */
 export const PAST = "past positions";
 
+/** Name of the number of positions that an encoder saw. */
+export const SEEN = "seen positions";
+
 /** @throws OnnxError naming the input or output that does not fit */
 export function stepFile(
-  graph: OnnxGraph,
+  given: OnnxGraph,
   options: DecoderOptions,
   sizes: GivenSizes,
   place: Place,
 ): StepFile {
-  for (const name of Object.keys(sizes.sizesMax ?? {})) {
-    place.in(`size ${quoted(name)}`).fail(
-      "a decoder takes a token in every step; give decoder: { positionsMax: ... } for the most of them",
-    );
-  }
-  const states = statesOf(graph, options, place);
+  const all = seenOf(given, sizes, place);
+  const graph = withSeenKeys(given, all?.inputs.map(({ name }) => name) ?? []);
+  const seen = all && {
+    ...all,
+    inputs: all.inputs.filter(({ name }) =>
+      graph.inputs.some((input) => input.name === name)
+    ),
+  };
+  const isSeen = new Set(seen?.inputs.map(({ name }) => name));
+  const states = statesOf(graph, options, isSeen, place);
   const taken = new Set(states.map(({ input }) => input));
   const inputs = new Map(graph.inputs.map((input) => [input.name, input]));
   const named = (
@@ -78,7 +110,9 @@ export function stepFile(
   };
   const mask = named(options.mask, "attention_mask");
   const position = named(options.position, "position_ids", "cache_position");
-  const aside = [mask, position].map((input) => input?.name);
+  const seenMask = named(options.encoderMask, "encoder_attention_mask");
+  const isSeenMask = seenMask !== undefined && isSeen.has(seenMask.name);
+  const aside = [mask, position, seenMask].map((input) => input?.name);
   const token = named(options.token, "input_ids") ??
     onlyOf(
       graph.inputs.filter(({ name, type }) =>
@@ -90,6 +124,11 @@ export function stepFile(
       place,
     );
   const roles = [token, mask, position];
+  if (roles.some((one) => one !== undefined && isSeen.has(one.name))) {
+    place.in(`size ${quoted(seen!.name)}`).fail(
+      "a decoder takes a token in every step; give decoder: { positionsMax: ... } for the most of them",
+    );
+  }
   for (const [i, one] of roles.entries()) {
     if (one === undefined) continue;
     if (!taken.has(one.name) && roles.indexOf(one) === i) continue;
@@ -124,12 +163,20 @@ export function stepFile(
     else caches.push({ ...state, axis: found.axis });
   }
   const made = [mask, position].filter((input) => input !== undefined);
+  const brought = seen?.inputs.filter(({ name }) =>
+    !isSeenMask || name !== seenMask.name
+  );
+  for (const { name, axis } of brought ?? []) {
+    dims.set(name, resolved.seen(inputs.get(name)!, axis));
+  }
   if (made.length > 0 && caches.length === 0) {
     place.in(`input ${quoted(made[0].name)}`).fail(
       "no state grows with the positions that it is about",
     );
   }
-  const rest = graph.inputs.filter((input) => !made.includes(input));
+  const rest = graph.inputs.filter((input) =>
+    !made.includes(input) && !(isSeenMask && input === seenMask)
+  );
   for (const input of rest) {
     if (!dims.has(input.name)) dims.set(input.name, resolved.input(input));
   }
@@ -143,7 +190,23 @@ export function stepFile(
     if (position) {
       nodes.reshaped(past, position, resolved.ones(position), place);
     }
-    if (mask) nodes.ones(past, mask, resolved, place);
+    if (mask) {
+      const all = nodes.add("Add", [past, nodes.constant([1], [1])]);
+      nodes.ones(all, mask, resolved, place);
+    }
+  }
+  if (seen && isSeenMask) {
+    const [first] = brought!;
+    if (first === undefined) {
+      place.in(`input ${quoted(seenMask.name)}`).fail(
+        `nothing else has ${quoted(seen.name)}`,
+      );
+    }
+    const count = nodes.add("Gather", [
+      nodes.add("Shape", [first.name]),
+      nodes.constant([1], [first.axis]),
+    ]);
+    nodes.ones(count, seenMask, resolved, place);
   }
   return {
     graph: {
@@ -162,13 +225,50 @@ export function stepFile(
     logits: logits.name,
     caches,
     states: fixed,
+    seen: seen && { ...seen, inputs: brought! },
     dims,
   };
+}
+
+/** Inputs with the positions of an encoder, as many as a request likes. */
+function seenOf(
+  { inputs }: OnnxGraph,
+  { sizesMax = {}, shapes = {} }: GivenSizes,
+  place: Place,
+): Seen | undefined {
+  const entries = Object.entries(sizesMax);
+  if (entries.length === 0) return undefined;
+  const [[first, most]] = entries;
+  for (const [name, size] of entries) {
+    const at = place.in(`size ${quoted(name)}`);
+    const isSize = Number.isSafeInteger(size) && size >= 1 && size <= SEEN_MAX;
+    if (!isSize) at.fail(`it is a whole number from 1 to ${SEEN_MAX}`);
+    if (size !== most) {
+      at.fail(
+        `it is ${size}, ${quoted(first)} ${most}: all are what one encoder saw`,
+      );
+    }
+  }
+  const found = inputs.flatMap(({ name, dims }) => {
+    const axes = (Object.hasOwn(shapes, name) ? [] : dims ?? []).flatMap(
+      (size, axis) =>
+        typeof size === "string" && Object.hasOwn(sizesMax, size) ? [axis] : [],
+    );
+    if (axes.length > 1) {
+      place.in(`input ${quoted(name)}`).fail("two of its axes are free");
+    }
+    return axes.map((axis) => ({ name, axis }));
+  });
+  if (found.length === 0) {
+    place.in(`size ${quoted(first)}`).fail("no input has it");
+  }
+  return { inputs: found, name: first, most };
 }
 
 function statesOf(
   { inputs, outputs }: OnnxGraph,
   { states }: DecoderOptions,
+  isSeen: ReadonlySet<string>,
   place: Place,
 ): StepState[] {
   const [ins, outs] = [inputs, outputs].map((values) =>
@@ -176,14 +276,19 @@ function statesOf(
   );
   if (states === undefined) {
     return [...ins].flatMap((input) => {
-      const output = input.replace(/^past(_key_values)?/, "present");
-      return output !== input && outs.has(output) ? [{ input, output }] : [];
+      const output = presentOf(input);
+      const isState = output !== input && outs.has(output) &&
+        !isSeen.has(input);
+      return isState ? [{ input, output }] : [];
     });
   }
   return Object.entries(states).map(([input, given]): StepState => {
     const { from: output, initial } = stateGiven(input, given);
     const at = place.in(`state ${quoted(input)}`);
     if (!ins.has(input)) at.fail("there is no such input");
+    if (isSeen.has(input)) {
+      at.fail("it has as many positions as an encoder saw, and does not grow");
+    }
     if (!outs.has(output)) at.fail(`there is no output ${quoted(output)}`);
     return { input, output, ...(initial && { initial }) };
   });
@@ -258,6 +363,18 @@ class Sizes {
     };
   }
 
+  /** Sizes of an input with positions of an encoder. */
+  seen(input: ValueInfo, axis: number): readonly DeclaredDim[] {
+    return this.#declared(input).map((size, i) => {
+      if (i === axis) return SEEN;
+      const known = this.#size(size, i);
+      if (typeof known === "number") return known;
+      return this.place.in(`input ${quoted(input.name)}`).fail(
+        `the size of axis ${i} is open, too; give it (sizes)`,
+      );
+    });
+  }
+
   input(input: ValueInfo): readonly number[] {
     return this.#declared(input).map((size, axis) => {
       const known = this.#size(size, axis);
@@ -267,7 +384,7 @@ class Sizes {
           size === null
             ? `shapes: { ${JSON.stringify(input.name)}: [...] }`
             : `sizes: { ${JSON.stringify(size)}: ... }`
-        } (of what an encoder saw, the most: a mask says how much of it there is)`,
+        }; or, of what an encoder saw, the most, sizesMax: requests bring any number of positions up to that`,
       );
     });
   }
@@ -327,7 +444,7 @@ class AddedNodes {
 
   /** A mask that leaves no position out. */
   ones(
-    past: string,
+    count: string,
     { name, type, dims }: ValueInfo,
     sizes: Sizes,
     place: Place,
@@ -337,10 +454,9 @@ class AddedNodes {
     if (rank < 1 || rank > 2 || type === null) {
       at.fail("a mask is one number for each position, or [1][positions]");
     }
-    const seen = this.add("Add", [past, this.constant([1], [1])]);
-    const shape = rank === 1 ? seen : this.add("Concat", [
+    const shape = rank === 1 ? count : this.add("Concat", [
       this.constant([1], sizes.ones({ name, type, dims: [1] })),
-      seen,
+      count,
     ], [["axis", { kind: "int", value: 0 }]]);
     const value = plainOf(type as PlainType, [1], [1]);
     this.add("ConstantOfShape", [shape], [[

@@ -22,8 +22,18 @@ const cacheAttention: NodeLowering = (view) => {
     heads: view.int("heads", 1),
     kvHeads: view.int("kv_heads", 1),
     scale: view.float("scale", 1),
-    causal: true,
+    causal: view.int("causal", 1) !== 0,
   });
+};
+
+/** The key and value of a position that an encoder saw. */
+const cacheAppend: NodeLowering = (view) => {
+  const [key, value] = [0, 1].map((i) => {
+    const { row, elements } = view.operand(i);
+    return view.op.Reshape(row, [elements]);
+  });
+  view.op.CacheAppend(key, value, view.around.cache(view.int("cache", 0)));
+  return [];
 };
 
 /** Row of a constant by its number, an int32 that is none below 0. */
@@ -38,6 +48,7 @@ const tableRow: NodeLowering = (view) => {
 };
 
 export const DECODERS: Readonly<Record<string, NodeLowering>> = {
+  CacheAppend: cacheAppend,
   CacheAttention: cacheAttention,
   TableRow: tableRow,
 };

@@ -28,8 +28,8 @@ const SETTINGS = [
 
 /**
  * Serves a decoder that `loadOnnx` made: an input "tokens" of INT32, the prompt; besides, all of one element or of the
- * file's shapes and none required, "max_steps", where tokens are drawn "temperature", "top_k", "top_p" and "seed", and
- * the file's own inputs and states. Output "tokens" has an id for each step.
+ * file's shapes and none required but what an encoder saw, "max_steps", where tokens are drawn "temperature", "top_k",
+ * "top_p" and "seed", and the file's own inputs and states. Output "tokens" has an id for each step.
  * @throws RangeError on a type that an input or output cannot have
  *
  * @example
@@ -52,11 +52,11 @@ export function servedDecoder(
     { name: "tokens", datatype: "INT32", shape: [-1] },
     { name: "max_steps", datatype: "INT32", ...one },
     ...settings.map(([name, , datatype]) => ({ name, datatype, ...one })),
-    ...model.inputs.map(({ name, dtype, shape }) => ({
+    ...model.inputs.map(({ name, dtype, shape, free }) => ({
       name,
       datatype: DATATYPE_OF[dtype],
-      shape,
-      optional: true,
+      shape: shape.map((size, axis) => axis === free?.axis ? -1 : size),
+      optional: free === undefined,
     })),
   ];
   const zeros = Object.fromEntries(

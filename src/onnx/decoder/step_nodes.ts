@@ -1,0 +1,132 @@
+/** Nodes that a step becomes, and those of each position that an encoder saw; caches and masks that they have to do with. */
+import { plainOf } from "../../tensor/plain_tensor.ts";
+import type { OnnxAttribute, OnnxNode } from "../ir.ts";
+import type { KnownValue } from "../known_value.ts";
+import { DECODER_DOMAIN } from "../lower/decoder.ts";
+import type { BlankMask } from "./masks.ts";
+import type { Positions } from "./positions.ts";
+
+/** Keys and values that an attention looks at. */
+export interface StepCache {
+  readonly keyWidth: number;
+  readonly valueWidth: number;
+  /** Whether they are of what an encoder saw; otherwise of earlier steps. */
+  readonly isSeen: boolean;
+}
+
+/** Heads of an attention. */
+export interface Heads {
+  readonly heads: number;
+  readonly kvHeads: number;
+  /** Elements of a head. */
+  readonly size: number;
+  readonly scale: number;
+  /** Whether it is to what an encoder saw. */
+  readonly isSeen: boolean;
+}
+
+export class StepNodes {
+  readonly nodes: OnnxNode[] = [];
+  /** Those of a position that an encoder saw. */
+  readonly seenNodes: OnnxNode[] = [];
+  readonly caches: StepCache[] = [];
+  readonly masks: BlankMask[] = [];
+  /** By keys and values. */
+  readonly #places = new Map<string, number>();
+
+  /** @param known what is known of values; those that are made here are added */
+  constructor(
+    readonly known: Map<string, KnownValue>,
+    readonly positions: Positions,
+  ) {}
+
+  /** A value in other sizes, of as many elements. @returns its name */
+  viewed(name: string, dims: readonly number[], isSeen = false): string {
+    const [view, shape] = [`${name}#heads`, `${name}#head sizes`];
+    if (this.known.has(view)) return view;
+    const constant = plainOf("int64", [dims.length], dims);
+    this.known.set(shape, { ...constant, constant });
+    this.known.set(view, { type: "float32", dims });
+    (isSeen ? this.seenNodes : this.nodes).push({
+      ...{ name: view, op: "Reshape", domain: "", version: 13 },
+      inputs: [name, shape],
+      outputs: [view],
+      attributes: new Map(),
+    });
+    return view;
+  }
+
+  /**
+   * Attention of a step's query: to what an encoder saw, or to all steps so far, with its key and value behind those of
+   * the past.
+   */
+  attend(
+    { name, outputs: [output] }: OnnxNode,
+    [query, key, value]: readonly [string, string, string],
+    { heads, kvHeads, size, scale, isSeen }: Heads,
+  ): void {
+    const both = `${key} ${value}`;
+    const found = this.#places.get(both);
+    const width = kvHeads * size;
+    const cache = found ??
+      this.caches.push({ keyWidth: width, valueWidth: width, isSeen }) - 1;
+    this.#places.set(both, cache);
+    const made = (
+      op: string,
+      inputs: readonly string[],
+      outputs: readonly string[],
+      attributes: readonly (readonly [string, OnnxAttribute])[],
+    ): OnnxNode => ({
+      ...{ name, op, domain: DECODER_DOMAIN, version: 1, inputs, outputs },
+      attributes: new Map(attributes),
+    });
+    if (isSeen && found === undefined) {
+      const place = this.caches.filter(({ isSeen }) => isSeen).length - 1;
+      this.seenNodes.push(made("CacheAppend", [key, value], [], [
+        ["cache", { kind: "int", value: place }],
+      ]));
+    }
+    const appends = !isSeen && found === undefined;
+    this.nodes.push(
+      made("CacheAttention", [query, ...(appends ? [key, value] : [])], [
+        output,
+      ], [
+        ["cache", { kind: "int", value: cache }],
+        ["heads", { kind: "int", value: heads }],
+        ["kv_heads", { kind: "int", value: kvHeads }],
+        ["scale", { kind: "float", value: scale }],
+        ["causal", { kind: "int", value: isSeen ? 0 : 1 }],
+      ]),
+    );
+  }
+
+  /** A constant of one number, whatever the position. */
+  number(name: string): number | undefined {
+    const constant = this.known.get(name)?.constant;
+    return constant?.data.length === 1 && !this.positions.isOfPosition(name)
+      ? Number(constant.data[0])
+      : undefined;
+  }
+
+  /**
+   * Whether a value that is known without any token has these elements alone; looked at again behind other numbers of
+   * positions (`checkMasks`).
+   * @param isSeen whether it is of what an encoder saw
+   * @param blank of floats
+   * @param blankBool of bools
+   */
+  isBlank(
+    node: OnnxNode,
+    name: string,
+    isSeen: boolean,
+    blank: number,
+    blankBool: number,
+  ): boolean {
+    const { type, constant } = this.known.get(name)!;
+    const wanted = type === "bool" ? blankBool : blank;
+    const isBlank = constant !== undefined &&
+      constant.data.every((one) => Number(one) === wanted);
+    if (isBlank) this.masks.push({ node, name, blank: wanted, isSeen });
+    return isBlank;
+  }
+}
