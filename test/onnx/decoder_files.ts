@@ -14,8 +14,11 @@ import {
 
 /** How a file's attention is written. */
 export interface Style {
-  /** Whether keys come with fewer heads than queries: repeated by Expand, or shared by the heads of a group. */
-  readonly shared: "expanded" | "broadcast" | "no";
+  /**
+   * Whether keys come with fewer heads than queries: each repeated by Expand, or all of them one after the other, or
+   * shared by the heads of a group.
+   */
+  readonly shared: "expanded" | "tiled" | "broadcast" | "no";
   /**
    * A mask that is made of the input, a triangle cut from a constant, none, or ONNX's own operator: with a past, or of
    * all keys and a mask made of the input; or those of ONNX Runtime, with a past.
@@ -345,7 +348,7 @@ class TinyAttention {
       [keys, values] = [keys, values].map((x) =>
         parts.add("Unsqueeze", [x, parts.ints(2)])
       );
-    } else if (shared === "expanded") {
+    } else if (shared !== "no") {
       [keys, values] = [keys, values].map((x) => this.#repeated(x, group));
     }
     const rank = shared === "broadcast" ? 5 : 4;
@@ -369,16 +372,19 @@ class TinyAttention {
       : mixed;
   }
 
-  /** Heads of keys one after the other, each as often as heads of queries share it. */
+  /** Heads of keys one after the other, each, or all of them, as often as heads of queries share one. */
   #repeated(x: string, group: number): string {
-    const { parts, options: { heads, size } } = this;
+    const { parts, options: { heads, size, shared } } = this;
+    const axis = shared === "tiled" ? 1 : 2;
+    const front = [heads / group, group];
     const length = parts.add("Gather", [
       ...[parts.add("Shape", [x]), parts.ints(2)],
     ]);
     const wide = parts.add("Expand", [
-      parts.add("Unsqueeze", [x, parts.ints(2)]),
+      parts.add("Unsqueeze", [x, parts.ints(axis)]),
       parts.add("Concat", [
-        ...[parts.ints(1, heads / group, group), length, parts.ints(size)],
+        parts.ints(1, ...(axis === 1 ? front.toReversed() : front)),
+        ...[length, parts.ints(size)],
       ], { axis: 0 }),
     ]);
     return parts.add("Reshape", [

@@ -38,6 +38,7 @@ const STYLES: readonly Style[] = [
   { shared: "broadcast", mask: "joined", scale: "both", positions: "rotary" },
   { shared: "broadcast", mask: "grouped", scale: "both", positions: "rotary" },
   { shared: "no", mask: "grouped", scale: "both", positions: "table" },
+  { shared: "tiled", mask: "none", scale: "both", positions: "none" },
   { shared: "no", mask: "multi-head", scale: "both", positions: "rotary" },
 ];
 
@@ -180,6 +181,8 @@ Deno.test("keys and values are kept, by as many heads as the file has of them", 
   };
   assert.deepEqual(await widths("no"), [16, 16]);
   assert.deepEqual(await widths("broadcast"), [8, 8]);
+  assert.deepEqual(await widths("expanded"), [8, 8]);
+  assert.deepEqual(await widths("tiled"), [16, 16]);
 });
 
 Deno.test("nothing of a decoder's step runs in plain TypeScript", async () => {

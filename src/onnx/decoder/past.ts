@@ -13,6 +13,7 @@ import { readNames } from "../names.ts";
 import { type Place, quoted } from "../place.ts";
 import type { BlankMask } from "./masks.ts";
 import type { Positions } from "./positions.ts";
+import { repeatsBehind } from "./repeats.ts";
 import type { CacheState, StepFile } from "./step_file.ts";
 import { type StepCache, StepNodes } from "./step_nodes.ts";
 
@@ -36,6 +37,8 @@ interface PositionsOf {
   readonly state: CacheState | null;
   readonly axis: number;
   readonly fresh: string;
+  /** How often each head is repeated, one after the other. */
+  readonly repeats: number;
 }
 
 /** One score for each position, along the last axis; behind a softmax shares of 1. */
@@ -102,7 +105,9 @@ class PastRemoval {
       const { type, dims } = this.#known.get(name)!;
       const fresh = oneOf(name);
       this.#known.set(fresh, { type, dims: dims.with(axis, 1) });
-      this.#grown.set(name, { kind: "positions", state: null, axis, fresh });
+      this.#grown.set(name, {
+        ...{ kind: "positions", state: null, axis, fresh, repeats: 1 },
+      });
     }
   }
 
@@ -219,7 +224,7 @@ class PastRemoval {
       (axis < 0 ? axis + rank : axis) === state.axis &&
       this.#dims(fresh)[state.axis] === 1;
     if (!isJoin) this.#fail(node);
-    return { kind: "positions", state, axis: state.axis, fresh };
+    return { kind: "positions", state, axis: state.axis, fresh, repeats: 1 };
   }
 
   /** A node for each position: it is applied to the new one. */
@@ -279,7 +284,12 @@ class PastRemoval {
       ),
       outputs: [fresh],
     });
-    return { ...grown, axis, fresh };
+    const repeats = repeatsBehind(node, grown.repeats, {
+      from: this.#dims(given),
+      to: dims,
+      isByNumber: others.every((name) => elementCount(this.#dims(name)) === 1),
+    });
+    return { ...grown, axis, fresh, repeats };
   }
 
   #product(node: OnnxNode): Grown | "done" | undefined {
@@ -397,11 +407,16 @@ class PastRemoval {
       keyDims.join() === this.#dims(values.fresh).join();
     if (!fits) this.#fail(node, "values are as wide as keys");
     const scale = attributeOf(node, "scale", "float") ?? 1 / Math.sqrt(size);
-    const isSeen = this.#isSeenBoth(node, keys, values);
     this.#made.attend(
       node,
       [this.#made.viewed(query, [1, heads, 1, size]), keys.fresh, values.fresh],
-      { heads, kvHeads: shared, size, scale, isSeen },
+      {
+        heads,
+        kvHeads: shared,
+        size,
+        scale,
+        ...this.#both(node, keys, values),
+      },
     );
     return "done";
   }
@@ -413,7 +428,7 @@ class PastRemoval {
       this.#dims(past).length === 4 && !this.#grown.has(fresh);
     if (!isPast) return this.#fail(node);
     return {
-      ...{ kind: "positions", state: grown.state, axis: 2 },
+      ...{ kind: "positions", state: grown.state, axis: 2, repeats: 1 },
       fresh: this.#made.viewed(fresh, this.#dims(past).with(2, 1)),
     };
   }
@@ -458,15 +473,16 @@ class PastRemoval {
     const heads = elementCount(before);
     this.#made.attend(node, [query, keys.fresh, values.fresh], {
       ...{ heads, kvHeads, size, scale },
-      isSeen: this.#isSeenBoth(node, keys, values),
+      ...this.#both(node, keys, values),
     });
   }
 
-  /** Whether keys and values are both of what an encoder saw; not one of them. */
-  #isSeenBoth(node: OnnxNode, keys: PositionsOf, values: PositionsOf): boolean {
+  /** What holds of keys and values: of what an encoder saw are both or none. */
+  #both(node: OnnxNode, keys: PositionsOf, values: PositionsOf) {
     const isSeen = keys.state === null;
     if (isSeen !== (values.state === null)) this.#fail(node);
-    return isSeen;
+    const isAlike = keys.repeats === values.repeats;
+    return { isSeen, repeats: isAlike ? keys.repeats : 1 };
   }
 }
 

@@ -23,6 +23,8 @@ export interface Heads {
   readonly scale: number;
   /** Whether it is to what an encoder saw. */
   readonly isSeen: boolean;
+  /** How often each head of keys and values is repeated: it is kept once. */
+  readonly repeats: number;
 }
 
 export class StepNodes {
@@ -42,18 +44,52 @@ export class StepNodes {
 
   /** A value in other sizes, of as many elements. @returns its name */
   viewed(name: string, dims: readonly number[], isSeen = false): string {
-    const [view, shape] = [`${name}#heads`, `${name}#head sizes`];
-    if (this.known.has(view)) return view;
-    const constant = plainOf("int64", [dims.length], dims);
-    this.known.set(shape, { ...constant, constant });
-    this.known.set(view, { type: "float32", dims });
+    const view = `${name}#${dims.join("x")}`;
+    return this.#add("Reshape", view, dims, [name], [dims], isSeen);
+  }
+
+  /** One of as many heads as there are of each, next to each other. */
+  #once(
+    name: string,
+    { kvHeads, repeats, size, isSeen }: Heads,
+  ): string {
+    const groups = [kvHeads / repeats, repeats * size];
+    const view = this.viewed(name, groups, isSeen);
+    const ranges = [[0], [size], [1]];
+    return this.#add(
+      "Slice",
+      `${view}#once`,
+      [groups[0], size],
+      [view],
+      ranges,
+      isSeen,
+    );
+  }
+
+  /** Adds a node of whole numbers behind what it reads, unless it is there. @returns its result */
+  #add(
+    op: string,
+    output: string,
+    dims: readonly number[],
+    inputs: readonly string[],
+    settings: readonly (readonly number[])[],
+    isSeen: boolean,
+  ): string {
+    if (this.known.has(output)) return output;
+    const names = settings.map((numbers, i) => {
+      const constant = plainOf("int64", [numbers.length], numbers);
+      const name = `${output}#${i}`;
+      this.known.set(name, { ...constant, constant });
+      return name;
+    });
+    this.known.set(output, { type: "float32", dims });
     (isSeen ? this.seenNodes : this.nodes).push({
-      ...{ name: view, op: "Reshape", domain: "", version: 13 },
-      inputs: [name, shape],
-      outputs: [view],
+      ...{ name: output, op, domain: "", version: 13 },
+      inputs: [...inputs, ...names],
+      outputs: [output],
       attributes: new Map(),
     });
-    return view;
+    return output;
   }
 
   /**
@@ -62,9 +98,15 @@ export class StepNodes {
    */
   attend(
     { name, outputs: [output] }: OnnxNode,
-    [query, key, value]: readonly [string, string, string],
-    { heads, kvHeads, size, scale, isSeen }: Heads,
+    [query, ...keyAndValue]: readonly [string, string, string],
+    given: Heads,
   ): void {
+    const { heads, size, scale, isSeen, repeats } = given;
+    const isRepeated = repeats > 1 && given.kvHeads % repeats === 0;
+    const kvHeads = given.kvHeads / (isRepeated ? repeats : 1);
+    const [key, value] = isRepeated
+      ? keyAndValue.map((name) => this.#once(name, given))
+      : keyAndValue;
     const both = `${key} ${value}`;
     const found = this.#places.get(both);
     const width = kvHeads * size;
