@@ -9,12 +9,13 @@
  */
 import type { Cell, Port } from "../graph/cell.ts";
 import { defineCell, f32 } from "../graph/cell_builder.ts";
+import { regroupState } from "../graph/regroup_state.ts";
 import { type RowShape, sameLayout } from "../graph/row_layout.ts";
 import type { StreamModel } from "../graph/stream_model.ts";
 import { isFftLength } from "../base/fft_lengths.ts";
 import { type CellSource, describePorts } from "./cell_source.ts";
 import { cellStream } from "./cell_stream.ts";
-import { frameShift, overlapAdd } from "./frames.ts";
+import { overlapAdd } from "./frames.ts";
 
 /** The published files, or others of the same form: window and hop follow from the second one. */
 export interface DtlnParts {
@@ -30,8 +31,9 @@ const OVERLAP = 4;
 /**
  * A denoiser for streams of speech at 16 kHz.
  *
- * Frames: `samples` [128], from -1 to 1. Results: `samples` [128], 384 samples late. States: `before` and `rest`
- * [384], the samples of the window and the sums that are under way; `state1` and `state2`, those of the files.
+ * Frames: `samples` [128], from -1 to 1. Results: `samples` [128], 384 samples late. States: `window` [512], the last
+ * one; `rest` [384], the sums that are under way; `state1` and `state2`, those of the files, whose numbers are in the
+ * order of `regroupState`: the published ones' as [layers][h or c][units] instead of [layers][units][h or c].
  *
  * Cell: `dtln_frame`, everything in one.
  * @param parts the two files, of which inputs and outputs are taken by their place, as the authors do
@@ -59,7 +61,7 @@ const OVERLAP = 4;
 export function dtln(
   { model1, model2 }: DtlnParts,
 ): StreamModel<"samples", { samples: "f32" }> {
-  const [first, second] = [model1.whole(), model2.whole()];
+  const [first, second] = [wholeOf(model1), wholeOf(model2)];
   const window = second.inputs[0]?.width ?? 0;
   if (!isFftLength(window)) {
     throw new RangeError(
@@ -72,12 +74,18 @@ export function dtln(
   const state1 = checkPart("model1", first, bins);
   const state2 = checkPart("model2", second, window);
   const hop = window / OVERLAP;
-  const kept = f32(window - hop);
   const cell = defineCell({
     name: "dtln_frame",
-    inputs: { samples: f32(hop), before: kept, rest: kept, state1, state2 },
+    inputs: {
+      ...{ samples: f32(hop), window: f32(window), rest: f32(window - hop) },
+      ...{ state1, state2 },
+    },
     body: (op, given) => {
-      const { frame, before } = frameShift(op, given.before, given.samples);
+      // The whole window is the state: it is put together where the next frame finds it.
+      const frame = op.Concat(
+        op.Slice(given.window, hop, window),
+        given.samples,
+      );
       const spectrum = op.RFFT(frame);
       const [mask, next1] = Object.values(op.Cell(first, {
         [first.inputs[0].name]: op.Magnitude(spectrum),
@@ -89,15 +97,24 @@ export function dtln(
         [second.inputs[1].name]: given.state2,
       }));
       const added = overlapAdd(op, given.rest, op.Reshape(block, [window]));
-      return { ...added, before, state1: next1, state2: next2 };
+      return { ...added, window: frame, state1: next1, state2: next2 };
     },
   });
   return cellStream("dtln", cell, {
-    before: "before",
+    window: "window",
     rest: "rest",
     state1: "state1",
     state2: "state2",
   });
+}
+
+/** A part whose state, if it has one, lies as the part makes it. */
+function wholeOf(part: CellSource): Cell {
+  const cell = part.whole();
+  const [state, next] = [cell.inputs[1], cell.outputs[1]];
+  return state && next && sameLayout(state, next)
+    ? regroupState(cell, 1, 1)
+    : cell;
 }
 
 /** The state of a part that takes and gives rows of so many elements, and a state. */
