@@ -245,6 +245,19 @@ Deno.test("what is left out of them is refused by name", () => {
       /\(MultiHeadAttention\): a present state without keys and values of the past/,
     ],
     [
+      contrib(
+        "MultiHeadAttention",
+        ["x", "x", "x", "", "", "", "past", "past"],
+        ["y", "k", "v", "more"],
+        { num_heads: 1 },
+      ),
+      /\(MultiHeadAttention\): the products as a result is not supported/,
+    ],
+    [
+      contrib("Attention", ["x", "w"], ["y", "", "more"], { num_heads: 1 }),
+      /\(Attention\): a past or present state is not supported/,
+    ],
+    [
       // Its columns are no three equal parts.
       contrib("Attention", ["x", "w4"], ["y"], { num_heads: 1 }),
       /\(Attention\): /,
@@ -279,7 +292,7 @@ Deno.test("what is left out of them is refused by name", () => {
           w4: drawn(3, 4),
           past: drawn(1, 1, 2, 3),
         },
-        ...(given.outputs.length > 1 && { outputs: given.outputs }),
+        outputs: given.outputs.filter((name) => name !== ""),
       },
       new Map(),
       23,

@@ -21,206 +21,24 @@ import { elementCount } from "../../src/tensor/tensor.ts";
 import { ask } from "../engine/ask.ts";
 import { runRequests } from "../run_requests.ts";
 import { BATCHING } from "./batching.ts";
-import { FileParts } from "./file_parts.ts";
+import {
+  crossDecoder,
+  ENCODED,
+  HEADS,
+  POSITIONS,
+  SEEN,
+  SIZE,
+  STATES,
+  VOCABULARY,
+  WIDTH,
+} from "./cross_files.ts";
 import { decodePlain } from "./plain_decoding.ts";
-import { node, writeModel, type WrittenValue } from "./write_model.ts";
 
-const HEADS = 2;
-const SIZE = 4;
-const WIDTH = HEADS * SIZE;
-const VOCABULARY = 13;
-/** Axis of what the encoder saw, and the most of it. */
-const SEEN = "encoder_sequence_length";
+/** The most that an encoder saw. */
 const SEEN_MAX = 6;
 const STEPS = 7;
-const POSITIONS = 16;
 /** Between scores that lie closer, rounding may decide. */
 const GAP = 1e-4;
-
-const STATES: Readonly<Record<string, string>> = Object.fromEntries(
-  ["key", "value"].map((part) => [
-    `past_key_values.0.decoder.${part}`,
-    `present.0.decoder.${part}`,
-  ]),
-);
-
-const ENCODED = ["key", "value"].map((part) => `0.encoder.${part}`);
-
-/**
- * @param brings what a request has of the encoder; "merged": keys, and an `If` of which the other branch makes them of
- * states
- * @param reads what else the step reads of it
- */
-function decoderFile(
-  brings: "states" | "keys" | "merged",
-  prng: Prng,
-  reads?: "sum" | "size" | "window",
-) {
-  const parts = new FileParts();
-  const isMerged = brings === "merged";
-  /** Of the branch without a past; its names are those of the other one. */
-  const first = new FileParts();
-  const made = (name: string) => isMerged ? `with past/${name}` : name;
-  const weight = (rows: number, columns = WIDTH) =>
-    parts.constant(plainTensor(
-      "float32",
-      [rows, columns],
-      Float32Array.from(
-        { length: rows * columns },
-        () => (2 * prng.float() - 1) * 3 / Math.sqrt(rows),
-      ),
-    ));
-  const linear = (x: string, to = parts) => {
-    const used =
-      parts.nodes.filter(({ op }) => op === "MatMul")[to.nodes.length];
-    const name = to === first ? used.outputs[0] : undefined;
-    return to.add("MatMul", [x, weight(WIDTH)], {}, name);
-  };
-  const split = (x: string, to = parts) =>
-    to.add("Transpose", [
-      to.add("Reshape", [x, parts.ints(0, -1, HEADS, SIZE)]),
-    ], { perm: [0, 2, 1, 3] });
-  const attention = (q: string, k: string, v: string, mask?: string) => {
-    const turned = parts.add("Transpose", [k], { perm: [0, 1, 3, 2] });
-    const scores = parts.add("MatMul", [q, turned]);
-    const shares = parts.add("Softmax", [
-      mask === undefined ? scores : parts.add("Add", [scores, mask]),
-    ], { axis: -1 });
-    const mixed = parts.add("Transpose", [parts.add("MatMul", [shares, v])], {
-      perm: [0, 2, 1, 3],
-    });
-    return linear(parts.add("Reshape", [mixed, parts.ints(0, -1, WIDTH)]));
-  };
-  let x = parts.add("Add", [
-    parts.add("Gather", [weight(VOCABULARY), "input_ids"]),
-    parts.add("Gather", [weight(POSITIONS), "position_ids"]),
-  ]);
-  const [k, v] = Object.entries(STATES).map(([past, present]) =>
-    parts.add("Concat", [past, split(linear(x))], { axis: 2 }, made(present))
-  );
-  x = parts.add("Add", [x, attention(split(linear(x)), k, v)]);
-  const wide = parts.add("Unsqueeze", [
-    "encoder_attention_mask",
-    parts.ints(1, 2),
-  ]);
-  const off = parts.add("Sub", [
-    parts.float(1),
-    parts.add("Cast", [wide], { to: 1 }),
-  ]);
-  let mask = parts.add("Mul", [off, parts.float(-3.4028234663852886e38)]);
-  if (reads === "window") {
-    // Of four positions and more, the first one is left out.
-    const count = parts.add("Shape", [mask]);
-    const size = parts.add("Gather", [count, parts.ints(3)]);
-    const rest = parts.add("Sub", [size, parts.ints(1)]);
-    const added = parts.add("Where", [
-      parts.add("Less", [size, parts.ints(4)]),
-      ...[parts.float(0), parts.float(-1e9)],
-    ]);
-    const zeros = parts.add("ConstantOfShape", [rest]);
-    const row = parts.add("Concat", [added, zeros], { axis: 0 });
-    mask = parts.add("Add", [mask, row]);
-  }
-  const seen = brings === "keys"
-    ? ENCODED.map((name) => `past_key_values.${name}`)
-    : ENCODED.map(() => {
-      const to = isMerged ? first : parts;
-      return split(linear("encoder_hidden_states", to), to);
-    });
-  const [key, value] = isMerged
-    ? ENCODED.map((name) => `past_key_values.${name}`)
-    : seen;
-  x = parts.add("Add", [x, attention(split(linear(x)), key, value, mask)]);
-  if (reads === "sum") {
-    x = parts.add("Add", [
-      x,
-      parts.add("ReduceMax", ["encoder_hidden_states"]),
-    ]);
-  } else if (reads === "size") {
-    const count = parts.add("Size", ["encoder_hidden_states"]);
-    x = parts.add("Div", [x, parts.add("Cast", [count], { to: 1 })]);
-  }
-  parts.add("MatMul", [x, weight(WIDTH, VOCABULARY)], {}, made("logits"));
-  const outputs = ["logits", ...Object.values(STATES)];
-  const presents = ENCODED.map((name) => `present.${name}`);
-  const { initializers } = parts;
-  const nodes = isMerged
-    ? [
-      node("If", ["use_cache_branch"], [...outputs, ...presents], {
-        // Optimum gives keys of nothing where they are known.
-        then_branch: {
-          graph: {
-            nodes: parts.nodes,
-            outputs: [...outputs.map(made), "nothing", "nothing"].map((
-              name,
-            ) => ({
-              name,
-            })),
-            initializers: {
-              nothing: plainOf("float32", [0, HEADS, 1, SIZE], []),
-            },
-          },
-        },
-        else_branch: {
-          graph: {
-            nodes: [
-              ...first.nodes,
-              ...outputs.map((name, i) =>
-                node("Identity", [["scores", ...Object.keys(STATES)][i]], [
-                  `first/${name}`,
-                ])
-              ),
-            ],
-            outputs: [...outputs.map((name) => `first/${name}`), ...seen].map((
-              name,
-            ) => ({ name })),
-            initializers: {
-              scores: plainOf(
-                "float32",
-                [1, 1, VOCABULARY],
-                Array(VOCABULARY).fill(0),
-              ),
-            },
-          },
-        },
-      }),
-    ]
-    : parts.nodes;
-  const cache = (name: string, axis: string): WrittenValue => ({
-    name,
-    dims: ["batch", HEADS, axis, SIZE],
-  });
-  return writeModel({
-    opsets: { "": 17 },
-    graph: {
-      inputs: [
-        {
-          name: "encoder_attention_mask",
-          type: "int64",
-          dims: ["batch", SEEN],
-        },
-        ...["input_ids", "position_ids"].map((name) => ({
-          ...{ name, type: "int64" as const, dims: ["batch", "length"] },
-        })),
-        ...Object.keys(STATES).map((name) => cache(name, "past_length")),
-        ...brings === "keys"
-          ? []
-          : [{ name: "encoder_hidden_states", dims: ["batch", SEEN, WIDTH] }],
-        ...brings === "states"
-          ? []
-          : ENCODED.map((name) => cache(`past_key_values.${name}`, SEEN)),
-        ...isMerged
-          ? [{ name: "use_cache_branch", type: "bool" as const, dims: [1] }]
-          : [],
-      ],
-      outputs: [...outputs, ...isMerged ? presents : []].map((name) => ({
-        name,
-      })),
-      nodes,
-      initializers,
-    },
-  });
-}
 
 /** What an encoder made of so many positions: of those behind, and in between, whatever was there. */
 function encoded(
@@ -255,7 +73,7 @@ function encoded(
 
 for (const brings of ["states", "keys"] as const) {
   Deno.test(`a decoder looks at ${brings} of an encoder of any length up to a given one`, async () => {
-    const bytes = decoderFile(brings, new Prng(5));
+    const bytes = crossDecoder(brings, new Prng(5));
     const decoder: DecoderOptions = { states: STATES, positionsMax: POSITIONS };
     await assert.rejects(
       loadOnnx(bytes, { decoder }),
@@ -315,7 +133,7 @@ for (const brings of ["states", "keys", "merged"] as const) {
   const given = brings === "keys" ? "keys" : "states";
 
   Deno.test(`a decoder of ${brings} looks at as many positions as each request's encoder saw`, async () => {
-    const bytes = decoderFile(brings, new Prng(5));
+    const bytes = crossDecoder(brings, new Prng(5));
     const decoder: DecoderOptions = { positionsMax: POSITIONS, scores: true };
     const model = await loadOnnx(bytes, {
       decoder,
@@ -345,7 +163,7 @@ for (const brings of ["states", "keys", "merged"] as const) {
       inputs: seenInputs(given, i + 1),
     }));
     const alone = requests.map((request) => runRequests(model, [request])[0]);
-    const file = readModel(decoderFile(given, new Prng(5)));
+    const file = readModel(crossDecoder(given, new Prng(5)));
     requests.forEach(({ tokens, maxSteps }, i) => {
       const { ids, gaps } = decodePlain(file, STATES, {
         ...{ tokens, steps: maxSteps },
@@ -377,7 +195,7 @@ for (const brings of ["states", "keys", "merged"] as const) {
 }
 
 Deno.test("what a request brings of an encoder is checked", async () => {
-  const model: OnnxDecoder = await loadOnnx(decoderFile("keys", new Prng(5)), {
+  const model: OnnxDecoder = await loadOnnx(crossDecoder("keys", new Prng(5)), {
     decoder: {},
     sizesMax: { [SEEN]: SEEN_MAX },
   });
@@ -409,7 +227,7 @@ Deno.test("what is no attention to all that an encoder saw is refused, by its no
     );
   };
   const file = (reads?: "sum" | "size" | "window") =>
-    decoderFile("states", new Prng(5), reads);
+    crossDecoder("states", new Prng(5), reads);
   await refused(
     file("sum"),
     /\(ReduceMax\): it reads what an encoder saw in a way that is no attention/,
@@ -429,7 +247,7 @@ Deno.test("what is no attention to all that an encoder saw is refused, by its no
   });
   await refused(file(), /it is a whole number from 1 to 65536/, { [SEEN]: 0 });
   await refused(
-    decoderFile("merged", new Prng(5)),
+    crossDecoder("merged", new Prng(5)),
     /state "encoder_hidden_states": it has as many positions as an encoder saw/,
     { [SEEN]: 3 },
     { states: { encoder_hidden_states: "present.0.encoder.key" } },

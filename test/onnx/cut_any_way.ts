@@ -10,8 +10,8 @@ import { OnnxError } from "../../src/onnx/place.ts";
 import { elementCount, elements } from "../../src/tensor/tensor.ts";
 import { endings } from "../run_requests.ts";
 
-/** Sizes given, one of them free, or a decoder. */
-export type Way = "fixed" | "free" | "decoder";
+/** Sizes given, one of them free, a decoder, or one that looks at what an encoder saw. */
+export type Way = "fixed" | "free" | "decoder" | "seen";
 
 /** What sizes are that inputs leave open. */
 const OPEN_SIZE = 2;
@@ -62,6 +62,23 @@ export function cutAnyWay(file: OnnxModel, isRun: boolean): Way[] {
       model: decoderModel(file, { decoder: { positionsMax: SIZE_MAX } }),
       input: () => ({ tokens: [0, 1], maxSteps: 2 }),
     }));
+    const seen = inputs.filter(({ name }) => name.includes("encoder"))
+      .flatMap(({ dims }) => (dims ?? []).slice(1)).filter((size) =>
+        typeof size === "string"
+      );
+    if (seen.length > 0) {
+      tried("seen", () => {
+        const model = decoderModel(file, {
+          decoder: { positionsMax: SIZE_MAX },
+          sizesMax: Object.fromEntries(seen.map((size) => [size, SIZE_MAX])),
+        });
+        const inputs = zeros(model).input();
+        return {
+          model,
+          input: () => ({ tokens: [0, 1], maxSteps: 2, inputs }),
+        };
+      });
+    }
   }
   return ways;
 }

@@ -50,6 +50,8 @@ export interface TinyDecoder extends Style {
   readonly bytes?: boolean;
   /** Whether ONNX's operator over joined keys is told that it is causal: a step's one query then sees the first key. */
   readonly causal?: boolean;
+  /** Whether scores are of the token alone: what attention makes is for nobody. */
+  readonly apart?: boolean;
   /** Whether the sum of all keys is added to the scores. */
   readonly sums?: boolean;
 }
@@ -105,6 +107,7 @@ export function tinyDecoder(options: TinyDecoder): Uint8Array<ArrayBuffer> {
   if (positions === "table") {
     x = parts.add("Add", [x, rowOf(TABLE_ROWS, "position_ids")]);
   }
+  const embedded = x;
   const caches: WrittenValue[] = [];
   const presents: WrittenValue[] = [];
   for (let layer = 0; layer < layers; layer++) {
@@ -145,7 +148,10 @@ export function tinyDecoder(options: TinyDecoder): Uint8Array<ArrayBuffer> {
     const sum = parts.add("ReduceSum", ["present.0.key"], { keepdims: 0 });
     const scores = parts.add("MatMul", [x, classifier]);
     parts.add("Add", [scores, sum], {}, "logits");
-  } else parts.add("MatMul", [x, classifier], {}, "logits");
+  } else {
+    const scored = options.apart ? embedded : x;
+    parts.add("MatMul", [scored, classifier], {}, "logits");
+  }
   const ids = (name: string, axis = "sequence_length"): WrittenValue => ({
     name,
     type: "int64",

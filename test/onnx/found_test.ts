@@ -9,6 +9,7 @@ import type { DecoderOptions } from "../../src/onnx/decoder/options.ts";
 import type { OnnxModel } from "../../src/onnx/ir.ts";
 import { onnxModel } from "../../src/onnx/model.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
+import { runRequests } from "../run_requests.ts";
 import { type TinyDecoder, tinyDecoder } from "./decoder_files.ts";
 import { loaded } from "./loaded.ts";
 import { node, writeModel, type WrittenGraph } from "./write_model.ts";
@@ -174,6 +175,17 @@ for (const [what, [ask, expected]] of Object.entries(ASKED)) {
     assert.throws(ask, expected);
   });
 }
+
+Deno.test("a cache that nobody looks at is filled all the same, behind tables of bytes, too", () => {
+  const sizes = { apart: true, mask: "operator" } as const;
+  for (const bytes of [false, true]) {
+    const model = decoder({ positionsMax: 4 }, { ...sizes, bytes });
+    const caches = model.cells.flatMap(({ caches }) => caches);
+    assert(caches.length > 0 && caches.every(({ appends }) => appends));
+    const [made] = runRequests(model, [{ tokens: [0, 1], maxSteps: 2 }]);
+    assert.equal(made.tokens.data.length, 2);
+  }
+});
 
 const TINY_DECODER: TinyDecoder = {
   ...{ shared: "no", mask: "none", scale: "scores", positions: "rotary" },

@@ -1,6 +1,7 @@
 /** Small files that become models of a free size, and decoders; tests change them into bad ones. */
 import { Prng } from "../../src/base/prng.ts";
 import type { Way } from "./cut_any_way.ts";
+import { crossDecoder } from "./cross_files.ts";
 import { tinyDecoder } from "./decoder_files.ts";
 import { BERT_INPUTS, bertFile, recurrentFile } from "./sequence_models.ts";
 
@@ -33,6 +34,23 @@ const rotaryDecoder = tinyDecoder({
   seed: SEED,
 });
 
+const contribDecoder = (mask: "grouped" | "multi-head" | "joined") =>
+  tinyDecoder({
+    ...{ shared: mask === "multi-head" ? "no" : "broadcast", mask },
+    ...{ scale: "both", positions: "rotary", layers: 1, heads: 2, size: 2 },
+    ...{ vocabulary: 5, seed: SEED, bytes: true },
+  });
+
+const WAYS = {
+  states: ["fixed", "seen"],
+  keys: ["fixed", "seen"],
+} as const;
+
+const crossed = (brings: "states" | "keys"): SeedFile => ({
+  file: crossDecoder(brings, new Prng(SEED)),
+  ways: WAYS[brings],
+});
+
 /** By what they are. */
 export const SEED_FILES: Readonly<Record<string, SeedFile>> = {
   encoder: {
@@ -49,4 +67,15 @@ export const SEED_FILES: Readonly<Record<string, SeedFile>> = {
   },
   decoder: { file: decoder, ways: ["decoder"] },
   "decoder with sines": { file: rotaryDecoder, ways: ["fixed", "decoder"] },
+  "decoder of groups": { file: contribDecoder("grouped"), ways: ["decoder"] },
+  "decoder of heads": {
+    file: contribDecoder("multi-head"),
+    ways: ["fixed", "decoder"],
+  },
+  "decoder that joins": {
+    file: contribDecoder("joined"),
+    ways: ["fixed", "decoder"],
+  },
+  "decoder of states": crossed("states"),
+  "decoder of keys": crossed("keys"),
 };

@@ -77,7 +77,7 @@ function scaleOf(given: Expansion, size: number): number {
 
 /** One product for queries, keys and values. */
 const attention: Expand = (given) => {
-  given.refuse(given.has(4) || given.wants(1), "a past or present state");
+  given.refuse(given.has(4) || given.wantsFrom(1), "a past or present state");
   given.refuse(given.int("do_rotary") !== 0, "do_rotary");
   const columns = given.size(1, 1);
   const sizes = given.attribute("qkv_hidden_sizes", "ints", []);
@@ -110,9 +110,10 @@ const multiHead: Expand = (given) => {
   given.refuse(isMore, "a past that is filled in place, or of beams,");
   const hasPast = given.has(6) && given.has(7);
   given.refuse(
-    !hasPast && (given.has(6) || given.has(7) || given.wants(1)),
+    !hasPast && (given.has(6) || given.has(7) || given.wantsFrom(1)),
     "a present state without keys and values of the past",
   );
+  given.refuse(given.wantsFrom(3), "the products as a result");
   const qkv = [0, 1, 2].map((i) => given.input(i));
   for (const i of [0, 1, 2]) given.dims(i, 3);
   const width = given.size(0, 2);

@@ -60,6 +60,13 @@ export class Expansion {
     return name !== "" && this.isRead(name);
   }
 
+  /** Whether somebody wants result `i` or a later one. */
+  wantsFrom(i: number): boolean {
+    return this.node.outputs.slice(i).some((name) =>
+      name !== "" && this.isRead(name)
+    );
+  }
+
   attribute<K extends OnnxAttributeKind>(
     name: string,
     kind: K,

@@ -38,7 +38,7 @@ export const groupQueryAttention: Expand = (given) => {
   given.refuse(given.float("softcap", 0) !== 0, "a softcap");
   given.refuse(given.int("smooth_softmax") > 0, "smooth_softmax");
   given.refuse(given.has(SINK), "head_sink");
-  given.refuse(given.wants(3), "the products as a result");
+  given.refuse(given.wantsFrom(3), "the products as a result");
   for (const kind of ["k_quant_type", "v_quant_type"]) {
     given.refuse(given.attribute(kind, "string", "NONE") !== "NONE", kind);
   }

@@ -10,7 +10,7 @@ import {
   type OnnxNode,
 } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
-import { DECODER_DOMAIN } from "../lower/decoder.ts";
+import { appendsToCache, DECODER_DOMAIN } from "../cache_nodes.ts";
 import { checkOperator } from "../lower/lower_graph.ts";
 import { readNames } from "../names.ts";
 import { type Place, quoted } from "../place.ts";
@@ -329,8 +329,7 @@ export function livingNodes(
 ): OnnxNode[] {
   const read = new Set(outputs);
   return nodes.toReversed().filter((node) => {
-    const isRead = node.op === "CacheAppend" ||
-      node.op === "CacheAttention" && node.inputs.length > 1 ||
+    const isRead = appendsToCache(node) ||
       node.outputs.some((name) => name !== "" && read.has(name));
     if (isRead) { for (const name of readNames(node)) read.add(name); }
     return isRead;

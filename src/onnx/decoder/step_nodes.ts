@@ -2,7 +2,7 @@
 import { plainOf } from "../../tensor/plain_tensor.ts";
 import type { OnnxAttribute, OnnxNode } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
-import { DECODER_DOMAIN } from "../lower/decoder.ts";
+import { DECODER_DOMAIN } from "../cache_nodes.ts";
 import type { BlankMask } from "./masks.ts";
 import type { Positions } from "./positions.ts";
 

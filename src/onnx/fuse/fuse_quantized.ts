@@ -6,6 +6,7 @@
 import { type PlainTensor, scalarOf } from "../../tensor/plain_tensor.ts";
 import { attributeOf, type OnnxGraph, type OnnxNode } from "../ir.ts";
 import { readNames } from "../names.ts";
+import { appendsToCache } from "../cache_nodes.ts";
 import type { KnownValue } from "../known_value.ts";
 import type { Place } from "../place.ts";
 import { runConstant } from "../run_constant.ts";
@@ -355,7 +356,9 @@ class Fusion {
   #living(nodes: readonly OnnxNode[]): OnnxNode[] {
     const needed = new Set(this.#outputs);
     return nodes.toReversed().filter((node) => {
-      if (!node.outputs.some((name) => needed.has(name))) return false;
+      const isNeeded = appendsToCache(node) ||
+        node.outputs.some((name) => needed.has(name));
+      if (!isNeeded) return false;
       for (const name of readNames(node)) needed.add(name);
       return true;
     }).toReversed();

@@ -2,9 +2,6 @@
 import { elementCount, tensor } from "../../tensor/tensor.ts";
 import type { NodeLowering } from "./lowered_node.ts";
 
-/** Domain of nodes that a decoder's step has become and only lowerings know. */
-export const DECODER_DOMAIN = "shoal.decoder";
-
 /**
  * Heads of a query, one after the other, over a cache, to which the step's key and value are appended before where they
  * are given. Of a prompt nobody may want more than that.

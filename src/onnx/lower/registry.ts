@@ -1,8 +1,9 @@
 /** What nodes become operators of cells, by ONNX operator; the others run in plain TypeScript. */
+import { DECODER_DOMAIN } from "../cache_nodes.ts";
 import { ATTENTION_DOMAIN, CONTRIB_DOMAIN } from "../domains.ts";
 import { attention, FUSED_ATTENTION } from "./attention.ts";
 import { BLOCKS } from "./blocks.ts";
-import { DECODER_DOMAIN, DECODERS } from "./decoder.ts";
+import { DECODERS } from "./decoder.ts";
 import { DENSE } from "./dense.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { GROUP_NORMS } from "./group_norm.ts";
