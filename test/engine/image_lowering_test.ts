@@ -7,7 +7,10 @@ import {
 } from "../../src/graph/cell_builder.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import type { Value } from "../../src/graph/operator.ts";
-import { SCRATCH_ROWS_BYTES } from "../../src/engine/lowering/cell_program.ts";
+import {
+  CACHED_ROWS_BYTES,
+  SCRATCH_ROWS_BYTES,
+} from "../../src/engine/lowering/cell_program.ts";
 import { lowerCell } from "../../src/engine/lowering/lower_cell.ts";
 import { merged } from "../../src/policy/baselines/merged.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
@@ -191,4 +194,23 @@ Deno.test("lowerCell() computes fewer rows at once where scratch rows are large;
     runRequests(model, inputs, { policy: merged({ batchSizeMax: 5 }) }),
     runRequests(model, inputs, { policy: serial() }),
   );
+});
+
+Deno.test("lowerCell() computes as many images at once as caches hold, unless weights are read once for each", () => {
+  const [side, width] = [64, 4 * 64 * 64];
+  const imagesAtOnce = (last: Body) => {
+    const cell = defineCell({
+      name: "images",
+      inputs: { x: image(side, side, 4), other: image(side, side, 4) },
+      body: (op, { x, other }) => last(op, op.Exp(conv(op, x)), other),
+    });
+    return lowerCell(cell, () => 0).rowsPerCall;
+  };
+  const cached = CACHED_ROWS_BYTES / (4 * width);
+  const twoRows = imagesAtOnce((op, x) => ({ y: op.Relu(conv(op, x, "v")) }));
+  assert(twoRows <= cached && twoRows >= cached / 2, `${twoRows} of ${cached}`);
+  const dense = imagesAtOnce((op, x) => ({
+    y: op.Gemm(op.Flatten(x), weights("dense", [2, width], width)),
+  }));
+  assert(dense > cached, `${dense} of ${cached}`);
 });

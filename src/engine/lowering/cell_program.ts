@@ -16,6 +16,9 @@ export const ROWS_PER_CALL = 256;
 /** A program whose scratch rows would take more than this computes fewer rows at once: images are large. */
 export const SCRATCH_ROWS_BYTES = 16 * 2 ** 20;
 
+/** So much of scratch rows stays in a second-level cache from one call to the next. */
+export const CACHED_ROWS_BYTES = 2 ** 20;
+
 /**
  * A row table: one the task brings (a port), or one of the worker's own. Ports are the cell's inputs, its
  * outputs, then the tables of every cache port; in a ragged program those of its local caches follow.

@@ -19,6 +19,7 @@ import { alignUp } from "../../graph/slot_plan.ts";
 import { BYTES_PER_ELEMENT, type TensorData } from "../../tensor/tensor.ts";
 import {
   type Argument,
+  CACHED_ROWS_BYTES,
   type Call,
   type CellProgram,
   type FixedTable,
@@ -62,6 +63,9 @@ const REPEATS: ReadonlySet<OperatorName> = new Set([
 /** Entries that tables of parts of rows have room for; but for one row at least. */
 const TABLE_ENTRIES = 4096;
 
+/** Rows of a product from which on its rate hardly grows (docs/kernels.md). */
+const PRODUCT_ROWS = 64;
+
 /** Elements of a constant that is written out for a whole row instead of taken again and again. */
 export const TILED_ELEMENTS = 16;
 
@@ -86,6 +90,21 @@ function rowsAtOnce({ operators }: Cell): number {
     }
   }
   return Math.max(1, Math.min(ROWS_PER_CALL, Math.floor(TABLE_ENTRIES / most)));
+}
+
+/**
+ * Rows that a cell has to be computed at once for the sake of its weights: nothing is gained by more than
+ * PRODUCT_ROWS rows of a product, which convolutions have one of for each pixel.
+ */
+function rowsForWeights({ operators }: Cell): number {
+  let fewest = PRODUCT_ROWS;
+  for (const operator of operators) {
+    if (operator.op === "Conv") {
+      const { outHeight, outWidth } = operator.shape;
+      fewest = Math.min(fewest, outHeight * outWidth);
+    } else if ("weight" in operator || "w" in operator) return ROWS_PER_CALL;
+  }
+  return Math.ceil(PRODUCT_ROWS / fewest);
 }
 
 /** So many times the number of rows. */
@@ -163,11 +182,25 @@ export class Lowering extends CellUses {
       (sum, { stride }) => sum + stride,
       0,
     );
-    // All tokens of a request at least.
-    const rowsPerCall = Math.max(
-      cell.tokensMax === undefined ? 1 : wholePanels(cell.tokensMax),
-      Math.min(this.rowsPerCall, Math.floor(SCRATCH_ROWS_BYTES / scratch)),
+    // More rows than caches hold between two calls only where weights are used too seldom otherwise.
+    const useful = Math.max(
+      rowsForWeights(cell),
+      Math.floor(CACHED_ROWS_BYTES / scratch),
     );
+    // All tokens of a request at least.
+    const rowsPerCall = cell.tokensMax === undefined
+      ? Math.max(
+        1,
+        Math.min(
+          this.rowsPerCall,
+          Math.floor(SCRATCH_ROWS_BYTES / scratch),
+          useful,
+        ),
+      )
+      : Math.max(
+        wholePanels(cell.tokensMax),
+        Math.min(this.rowsPerCall, Math.floor(SCRATCH_ROWS_BYTES / scratch)),
+      );
     for (const { table, stride } of this.#scratchRows) {
       const base = { scratch: this.scratch(stride * rowsPerCall) };
       this.#fixedTables.push({ table, base, stride });
