@@ -158,8 +158,8 @@ export class Client implements Disposable {
       seconds: requests / ratePerS,
       onEnd({ dueNs, endNs }, i) {
         const isLate = endNs[i] - dueNs[i] > msToNs(sloMs);
-        if (dueNs[i] >= warmUpS * NS_PER_S && isLate) late++;
-        if (late > most) stop.abort();
+        if (dueNs[i] < warmUpS * NS_PER_S || !isLate) return;
+        if (++late > most) stop.abort();
       },
     });
     return result;
