@@ -419,3 +419,26 @@ Deno.test("what the host takes for a launch makes batches larger", () => {
   assert.equal(rows(1), 1);
   assert(rows(100) > 2, `${rows(100)}`);
 });
+
+Deno.test("auto: what was never seen alone says nothing of how much workers slow each other down", () => {
+  const [cell] = A.cells;
+  const costs = new CostTable(undefined);
+  costs.saw(cell, 1, undefined, 1000, 1);
+  // As many at once take as much longer, on two workers beside each other.
+  for (let i = 0; i < 20; i++) costs.saw(cell, 32, undefined, 32_000, 2);
+  assert.equal(costs.slowdown(2), 1);
+  assert.equal(costs.ns(cell, 32), 32_000);
+  // And no batch takes more than twice its time beside one other.
+  for (let i = 0; i < 20; i++) costs.saw(cell, 32, undefined, 1e9, 2);
+  assert(costs.slowdown(2) <= 2);
+});
+
+Deno.test("auto: rows of other lengths are told by their lengths", () => {
+  const [cell] = A.cells;
+  const costs = new CostTable(undefined);
+  const tokens = (length: number) => ({ length, caches: [] });
+  costs.saw(cell, 1, tokens(10), 1000, 1);
+  assert.equal(costs.ns(cell, 1, tokens(500)), 50_000);
+  for (let i = 0; i < 20; i++) costs.saw(cell, 1, tokens(400), 40_000, 2);
+  assert(Math.abs(costs.slowdown(2) - 1) < 1e-9);
+});

@@ -18,6 +18,7 @@
  *
  * Assumption: a decoder takes as many steps as those of its model did before, on average.
  */
+import { mean } from "../../base/statistics.ts";
 import { hasExtents } from "../../graph/cache.ts";
 import type { Model } from "../../graph/model.ts";
 import { advanceReady, sweep } from "../common/frontier.ts";
@@ -158,8 +159,13 @@ export function auto(options: AutoOptions = {}): Policy {
       for (const state of models.values()) {
         state.sawRun(state === own, pass, ranNs);
       }
-      const middle = hasExtents(cell) ? nodes[nodes.length >> 1] : undefined;
-      costs.saw(cell, nodes.length, middle, ranNs, pass.busy);
+      const extent = hasExtents(cell)
+        ? {
+          length: Math.round(mean(nodes.map(({ length }) => length))),
+          caches: nodes[nodes.length >> 1].caches,
+        }
+        : undefined;
+      costs.saw(cell, nodes.length, extent, ranNs, pass.busy);
     },
     finished({ steps }: Launch<AutoRequest>) {
       const all = steps.flatMap(({ nodes }) => nodes);

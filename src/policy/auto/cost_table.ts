@@ -1,6 +1,6 @@
 /**
- * What batches take: by a profile, or, without one, in proportion to their rows, times what was seen over that, by cell
- * and by the power of two that the rows reach; and how much workers slow each other down.
+ * What batches take: by a profile, or, without one, in proportion to their rows and those rows' lengths, times what was
+ * seen over that, by cell and by the power of two that the rows reach; and how much workers slow each other down.
  */
 import type { Extent } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
@@ -23,7 +23,8 @@ export class CostTable {
   hostNs = 0;
 
   constructor(profile: Profile | undefined) {
-    this.#expectedNs = profile ?? ((_cell, rows) => rows);
+    this.#expectedNs = profile ??
+      ((_cell, rows, extent) => rows * (extent?.length ?? 1));
     this.#isProfiled = profile !== undefined;
   }
 
@@ -41,18 +42,24 @@ export class CostTable {
     busy: number,
   ): void {
     const expectedNs = this.#expectedNs(cell, rows, extent);
-    const aloneNs = this.ns(cell, rows, extent);
+    if (!(expectedNs > 0)) return;
+    const at = Math.round(Math.log2(rows));
+    const seen = this.#seen.get(cell) ?? [];
+    this.#seen.set(cell, seen);
+    const isKnown = this.#isProfiled || seen[at] !== undefined;
+    const aloneNs = isKnown ? this.ns(cell, rows, extent) : 0;
     if (busy > 1 && aloneNs > 0) {
       const slowdown = this.#slowdowns[busy] ??= { mean: 1, count: 0 };
       const share = Math.max(1 / ++slowdown.count, NEWEST_VARYING);
-      slowdown.mean += share * (ns / aloneNs - slowdown.mean);
-    } else if (busy === 1 && expectedNs > 0) {
-      const at = Math.round(Math.log2(rows));
-      const seen = this.#seen.get(cell) ?? [];
-      const first = this.#isProfiled ? this.#ratio(cell, at) : ns / expectedNs;
-      const before = seen[at] ?? first;
-      seen[at] = before + NEWEST * (ns / expectedNs - before);
-      this.#seen.set(cell, seen);
+      // Workers that share a device equally slow each other down by no more than their number.
+      const times = Math.max(1 / busy, Math.min(busy, ns / aloneNs));
+      slowdown.mean += share * (times - slowdown.mean);
+    } else {
+      // What was never seen alone is better known from beside others than from fewer rows.
+      const times = ns / expectedNs / this.slowdown(busy);
+      const before = seen[at] ??
+        (this.#isProfiled ? this.#ratio(cell, at) : times);
+      seen[at] = before + NEWEST * (times - before);
     }
   }
 

@@ -3,7 +3,7 @@ import { mean } from "../../base/statistics.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
-import { execTime } from "../common/exec_time.ts";
+import { type CellExtents, execTime } from "../common/exec_time.ts";
 import { isReadyAtOnce } from "../common/frontier.ts";
 import type { Request } from "../request.ts";
 import type { CostTable } from "./cost_table.ts";
@@ -88,8 +88,9 @@ export class ModelState {
   /** By rows: what a batch takes, in multiples of one row. */
   #curve: readonly number[] = [];
   #changes = 0;
-  /** Executions of each cell in the newest request, when it came, and how late it may begin. */
+  /** Executions of each cell in the newest request, how much there is of its rows, when it came, how late it may begin. */
   #work: readonly number[] = [];
+  #extents: CellExtents | undefined;
   #lastNs = -Infinity;
   #slackNs = Infinity;
   /** Steps that a decoder takes, as far as is known. */
@@ -114,7 +115,7 @@ export class ModelState {
   }
 
   enqueue(request: AutoRequest, targetNs: number): void {
-    const { work, nodeNs, execNs } = execTime(request, {
+    const { work, nodeNs, execNs, extents } = execTime(request, {
       profile: (cell, rows, extent) => this.#costs.ns(cell, rows, extent),
       decTimesteps: Math.max(1, Math.round(this.#steps)),
     });
@@ -125,6 +126,7 @@ export class ModelState {
     request.tag = { ready, leftNs: execNs, nodeNs, dueNs, launches: 0 };
     this.#requests.push(request);
     this.#work = work;
+    this.#extents = extents;
     this.#slackNs = dueNs - arrivalNs - execNs;
     this.#changed();
     if (this.#lastNs > -Infinity) {
@@ -142,7 +144,8 @@ export class ModelState {
     const ns = (rows: number) =>
       this.#work.reduce((sum, work, c) => {
         if (work === 0) return sum;
-        const cellNs = this.#costs.ns(this.#model.cells[c], rows);
+        const cell = this.#model.cells[c];
+        const cellNs = this.#costs.ns(cell, rows, this.#extents?.[c]);
         return sum + work * cellNs;
       }, Math.max(...this.#work) * this.#costs.hostNs);
     const one = ns(1);
