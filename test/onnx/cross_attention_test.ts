@@ -6,7 +6,10 @@
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
-import type { OnnxDecoder } from "../../src/onnx/decoder/decoder_model.ts";
+import {
+  decoderModel,
+  type OnnxDecoder,
+} from "../../src/onnx/decoder/decoder_model.ts";
 import type { DecoderOptions } from "../../src/onnx/decoder/options.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
 import { OnnxError } from "../../src/onnx/place.ts";
@@ -251,5 +254,34 @@ Deno.test("what is no attention to all that an encoder saw is refused, by its no
     /state "encoder_hidden_states": it has as many positions as an encoder saw/,
     { [SEEN]: 3 },
     { states: { encoder_hidden_states: "present.0.encoder.key" } },
+  );
+});
+
+Deno.test("a step that looks at what an encoder saw, and at nothing of its own past, is refused", () => {
+  const file = readModel(crossDecoder("states", new Prng(5)));
+  const { nodes } = file.graph;
+  // What its own attention made is left out; keys and values are still handed on.
+  const reshaped = nodes.find(({ op, inputs }) =>
+    op === "MatMul" && inputs[0].startsWith("Reshape")
+  )!;
+  const token = nodes.find(({ op }) => op === "Add")!.outputs[0];
+  const without = {
+    ...file,
+    graph: {
+      ...file.graph,
+      nodes: nodes.map((node) =>
+        node === reshaped
+          ? { ...node, inputs: [token, ...node.inputs.slice(1)] }
+          : node
+      ),
+    },
+  };
+  assert.throws(
+    () =>
+      decoderModel(without, {
+        decoder: { positionsMax: 4 },
+        sizesMax: { encoder_sequence_length: 4 },
+      }),
+    /no attention reads what earlier steps hand on/,
   );
 });
