@@ -182,25 +182,17 @@ export class Lowering extends CellUses {
       (sum, { stride }) => sum + stride,
       0,
     );
+    const { tokensMax } = cell;
     // More rows than caches hold between two calls only where weights are used too seldom otherwise.
-    const useful = Math.max(
-      rowsForWeights(cell),
-      Math.floor(CACHED_ROWS_BYTES / scratch),
-    );
+    const useful = tokensMax === undefined
+      ? Math.max(rowsForWeights(cell), Math.floor(CACHED_ROWS_BYTES / scratch))
+      : Infinity;
+    const most = Math.floor(SCRATCH_ROWS_BYTES / scratch);
     // All tokens of a request at least.
-    const rowsPerCall = cell.tokensMax === undefined
-      ? Math.max(
-        1,
-        Math.min(
-          this.rowsPerCall,
-          Math.floor(SCRATCH_ROWS_BYTES / scratch),
-          useful,
-        ),
-      )
-      : Math.max(
-        wholePanels(cell.tokensMax),
-        Math.min(this.rowsPerCall, Math.floor(SCRATCH_ROWS_BYTES / scratch)),
-      );
+    const rowsPerCall = Math.max(
+      tokensMax === undefined ? 1 : wholePanels(tokensMax),
+      Math.min(this.rowsPerCall, most, useful),
+    );
     for (const { table, stride } of this.#scratchRows) {
       const base = { scratch: this.scratch(stride * rowsPerCall) };
       this.#fixedTables.push({ table, base, stride });
