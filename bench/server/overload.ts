@@ -1,7 +1,7 @@
 /**
  * More than can be done, over HTTP: the most that is done in time, and what is left of it at ten times as many requests.
  *
- *     deno task bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N] [--only TEXT]
+ *     deno task bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N] [--part A,B] [--wire]
  *
  * - peak: the best of open-loop runs around what a closed loop gets through, everything let in.
  * - overload: ten peaks, in one run, with figures of the server every ten seconds.
@@ -11,7 +11,9 @@
  *
  * Server and generator share the machine, each in a process of its own. A refusal's time is told as a whole, from when it
  * was sent, and in its parts: until the server's handler is called, in it, and until the generator has heard of it. What
- * the generator's own event loop adds to the first and the last is in the columns beside them.
+ * the generator's own event loop adds to the first and the last is in the columns beside them. With --wire also as the
+ * kernel has it on the loopback device (`tcpdump`): from a request's last byte to the first one of its answer, which is
+ * the server's alone, and the ways to the wire and from it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Prng } from "../../src/base/prng.ts";
@@ -39,19 +41,27 @@ import { watchLoop } from "../soak/loop_delay.ts";
 import type { OverloadFigures, OverloadSettings } from "./overload_server.ts";
 import { OverloadedServer } from "./overloaded_server.ts";
 import { readyMs } from "./ready_ms.ts";
-import { numberedWire, refusalParts, TimesByNumber } from "./refusal_parts.ts";
+import {
+  numberedWire,
+  PART_TITLES,
+  refusalParts,
+  TimesByNumber,
+  wireParts,
+} from "./refusal_parts.ts";
+import { type Capture, captureWire } from "./wire_capture.ts";
 
 const PARTS = ["peak", "overload", "waiting", "nothing"];
 
 const HELP =
-  `bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N] [--part A,B] [--json]
+  `bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N] [--part A,B] [--wire] [--json]
 
 The goodput of a server at its peak and at ten times as many requests, with admission and without.
 
   --part A,B   of ${
     PARTS.join(", ")
   } (default all; what the others hang on runs)
-  --peak N     instead of looking for it`;
+  --peak N     instead of looking for it
+  --wire       refusals as they are on the wire, too: captured by Debian's tcpdump, which needs the right to`;
 
 /** Tokens of a request: short and long sentences. */
 const TOKENS_MIN = 8;
@@ -78,31 +88,36 @@ const OVERLOAD = 10;
 /** Connections: at ten times the peak hundreds of requests are under way. */
 const CONNECTIONS = 1024;
 
-const { seconds, slo, layers, hidden, seed, parts, peak, json } = taskSettings({
-  name: "bench:overload",
-  help: HELP,
-  options: {
-    "seconds": { type: "string" },
-    "slo-ms": { type: "string" },
-    "layers": { type: "string" },
-    "hidden": { type: "string" },
-    "seed": { type: "string" },
-    "part": { type: "string" },
-    "peak": { type: "string" },
-    "json": { type: "boolean", default: false },
-  },
-}, ({ values }) => ({
-  seconds: integerOption("seconds", values.seconds, 60, { min: 1, max: 600 }),
-  slo: integerOption("slo-ms", values["slo-ms"], 200, { min: 1, max: 60_000 }),
-  layers: integerOption("layers", values.layers, 4, { min: 1, max: 24 }),
-  hidden: integerOption("hidden", values.hidden, 256, { min: 64, max: 1024 }),
-  seed: seedOption(values.seed),
-  parts: namesOption("part", values.part, PARTS),
-  peak: values.peak === undefined
-    ? undefined
-    : integerOption("peak", values.peak, 0, { min: 1, max: 1e6 }),
-  json: values.json,
-}));
+const { seconds, slo, layers, hidden, seed, parts, peak, isOnWire, json } =
+  taskSettings({
+    name: "bench:overload",
+    help: HELP,
+    options: {
+      "seconds": { type: "string" },
+      "slo-ms": { type: "string" },
+      "layers": { type: "string" },
+      "hidden": { type: "string" },
+      "seed": { type: "string" },
+      "part": { type: "string" },
+      "peak": { type: "string" },
+      "wire": { type: "boolean", default: false },
+      "json": { type: "boolean", default: false },
+    },
+  }, ({ values }) => ({
+    seconds: integerOption("seconds", values.seconds, 60, { min: 1, max: 600 }),
+    slo: integerOption("slo-ms", values["slo-ms"], 200, {
+      min: 1,
+      max: 60_000,
+    }),
+    layers: integerOption("layers", values.layers, 4, { min: 1, max: 24 }),
+    hidden: integerOption("hidden", values.hidden, 256, { min: 64, max: 1024 }),
+    seed: seedOption(values.seed),
+    parts: namesOption("part", values.part, PARTS),
+    peak: values.peak === undefined
+      ? undefined
+      : integerOption("peak", values.peak, 0, { min: 1, max: 1e6 }),
+    ...{ isOnWire: values.wire, json: values.json },
+  }));
 const clock = timerClock(wallNs);
 const drawing = new Prng(seed).fork("requests");
 
@@ -319,15 +334,37 @@ const liveBytes: number[] = [];
 /** Of refusals: a row for each part. */
 const partRows: string[][] = [];
 
+/** Of captures: whether all refusals are in them. */
+const captureNotes: string[] = [];
+
+function capture(origin: URL): Promise<Capture> | undefined {
+  return isOnWire ? captureWire(Number(origin.port)) : undefined;
+}
+
 async function noteParts(
   what: string,
   server: OverloadedServer,
   sent: TimesByNumber,
+  capture: Capture | undefined,
 ): Promise<void> {
-  const parts = refusalParts(sent, await server.refusals());
+  const answered = await server.refusals();
+  const captured = await capture?.end();
+  const parts = {
+    ...refusalParts(sent, answered),
+    ...(captured && wireParts(sent, answered, captured)),
+  };
+  if (captured) {
+    const { exchanges, gaps, dropped } = captured;
+    const refused = exchanges.filter(({ status }) => status === 503).length;
+    captureNotes.push(
+      `${what}: ${refused} refusals on the wire of ${
+        [...sent.entries()].length
+      } that the generator has heard of; ${dropped} packets dropped, ${gaps} gaps`,
+    );
+  }
   for (const [part, times] of Object.entries(parts)) {
     partRows.push([
-      `${what}: ${part}`,
+      `${what}: ${PART_TITLES[part as keyof typeof PART_TITLES]}`,
       ...[0.5, 0.9, 0.99].map((share) => times.percentile(share).toFixed(2)),
       times.max.toFixed(1),
     ]);
@@ -342,6 +379,7 @@ async function overload(peak: Peak): Promise<void> {
   const { stop, looked } = lookEvery(LOOK_S, server);
   const sent = new TimesByNumber();
   const ratePerS = OVERLOAD * peak.goodputPerS;
+  const capturing = await capture(origin);
   const result = await offer(origin, ratePerS, seconds, sent);
   stop();
   looks.push(...await looked, await server.figures());
@@ -355,7 +393,7 @@ async function overload(peak: Peak): Promise<void> {
     delayP99Ms: worst(({ delayP99Ms }) => delayP99Ms),
     delayMaxMs: worst(({ delayMaxMs }) => delayMaxMs),
   }, peak);
-  await noteParts("10 peaks", server, sent);
+  await noteParts("10 peaks", server, sent, capturing);
   await server.end();
 }
 
@@ -387,9 +425,10 @@ async function compared(
   await server.figures();
   const sent = new TimesByNumber();
   const ratePerS = OVERLOAD * peak.goodputPerS;
+  const capturing = await capture(origin);
   const result = await offer(origin, ratePerS, COMPARED_S, sent);
   note(what, result, await server.figures(), peak);
-  await noteParts(what, server, sent);
+  await noteParts(what, server, sent, capturing);
   await server.end();
 }
 
@@ -426,13 +465,15 @@ const table = (titles: readonly string[], rows: { text: string }[][]) =>
     })),
     rows,
   }, { color: stdoutColor() });
-if (json) print(JSON.stringify({ findings, looks, liveBytes, partRows }));
-else {
+if (json) {
+  print(JSON.stringify({ findings, looks, liveBytes, partRows, captureNotes }));
+} else {
   print(table(titles, rows));
   print(table(
     ["refusals, from sending", "p50 ms", "p90 ms", "p99 ms", "max ms"],
     partRows.map((row) => row.map((text) => ({ text }))),
   ));
+  captureNotes.forEach(print);
   print(table(
     ["after s", "resident MiB", "heap MiB", "loop p99 ms", "loop max ms"],
     looks.map(({ rssBytes, heapBytes, delayP99Ms, delayMaxMs }, i) =>

@@ -6,6 +6,7 @@
 import { absoluteMsOf } from "../../src/engine/wall/clock.ts";
 import type { Wire, WireAnswer } from "../../src/load/wire.ts";
 import { LogHistogram } from "../soak/histogram.ts";
+import type { Captured } from "./wire_capture.ts";
 
 /** Times of requests by their number, in milliseconds since 1970, outside of the heap. */
 export class TimesByNumber {
@@ -85,3 +86,66 @@ export function refusalParts(
   }
   return parts;
 }
+
+/** Milliseconds of refusals as the wire has them, and of the ways to it and from it. */
+export interface WireParts {
+  /** From the request's last byte to the answer's first: what the server owes. */
+  readonly onWire: LogHistogram;
+  /** The same from the request's first byte. */
+  readonly onWireFromFirst: LogHistogram;
+  /** From sending to the request's last byte: the generator's own, and its runtime's. */
+  readonly toWire: LogHistogram;
+  /** From there until the handler is called. */
+  readonly wireToHandler: LogHistogram;
+  /** From the handler's answer to the answer's first byte. */
+  readonly handlerToWire: LogHistogram;
+  /** From there until the generator has heard of it. */
+  readonly wireToClient: LogHistogram;
+}
+
+/** @param answered see `refusalParts` */
+export function wireParts(
+  sent: TimesByNumber,
+  answered: readonly (readonly [number, number, number])[],
+  { exchanges }: Captured,
+): WireParts {
+  const parts = {
+    onWire: new LogHistogram(),
+    onWireFromFirst: new LogHistogram(),
+    toWire: new LogHistogram(),
+    wireToHandler: new LogHistogram(),
+    handlerToWire: new LogHistogram(),
+    wireToClient: new LogHistogram(),
+  };
+  const handled = new TimesByNumber();
+  for (const times of answered) handled.note(...times);
+  for (const { status, number, firstMs, lastMs, answerMs } of exchanges) {
+    if (status !== 503) continue;
+    parts.onWire.add(answerMs - lastMs);
+    parts.onWireFromFirst.add(answerMs - firstMs);
+    const client = number === undefined ? undefined : sent.of(number);
+    const server = number === undefined ? undefined : handled.of(number);
+    if (client === undefined || server === undefined) continue;
+    // Clocks of processes and of the kernel are apart by some microseconds.
+    parts.toWire.add(Math.max(0, lastMs - client[0]));
+    parts.wireToHandler.add(Math.max(0, server[0] - lastMs));
+    parts.handlerToWire.add(Math.max(0, answerMs - server[1]));
+    parts.wireToClient.add(Math.max(0, client[1] - answerMs));
+  }
+  return parts;
+}
+
+/** What a table calls them. */
+export const PART_TITLES: Readonly<
+  Record<keyof RefusalParts | keyof WireParts, string>
+> = {
+  toHandler: "until the handler",
+  inHandler: "in it",
+  toClient: "from it to the client",
+  onWire: "on the wire",
+  onWireFromFirst: "… from the first byte",
+  toWire: "client to wire",
+  wireToHandler: "wire to handler",
+  handlerToWire: "handler to wire",
+  wireToClient: "wire to client",
+};
