@@ -3,24 +3,22 @@ import { Prng } from "../../src/base/prng.ts";
 import { msToNs, NS_PER_S, nsToMs } from "../../src/base/units.ts";
 import { wallNs } from "../../src/engine/wall/clock.ts";
 import { timerClock } from "../../src/load/clock.ts";
-import { overMost } from "../../src/load/early_stopping.ts";
 import { endpointOf } from "../../src/load/endpoints.ts";
 import { httpWire } from "../../src/load/http_wire.ts";
-import { watchMachine } from "../../src/load/machine.ts";
 import { loadPlan, wireRequests } from "../../src/load/plan.ts";
-import type { LoadResult } from "../../src/load/result.ts";
-import { runLoad, type RunOptions } from "../../src/load/run.ts";
+import { runLoad } from "../../src/load/run.ts";
 import { SHARE, summarizeLoad } from "../../src/load/summarize.ts";
 import type { TextOptions } from "../../src/load/texts.ts";
 import type { Wire, WireRequest } from "../../src/load/wire.ts";
-import {
-  type Arrivals,
-  interval,
-  poisson,
-} from "../../src/workload/arrivals.ts";
+import { interval } from "../../src/workload/arrivals.ts";
 import { corpusLengths } from "../../src/workload/lengths.ts";
 import { MODEL } from "./model_files.ts";
 import { HEADER_LENGTH, oipRequests } from "./oip_requests.ts";
+import {
+  type HeldRate,
+  heldRate,
+  type RateSearchOptions,
+} from "./rate_search.ts";
 
 /** What is asked of every server: texts, and tensors of ids as bytes. */
 export const ENDPOINTS = {
@@ -44,6 +42,8 @@ export interface ClientOptions {
   readonly connections: number;
   readonly texts: TextOptions;
   readonly seed: number;
+  /** With which percentiles are told, see `Target`. */
+  readonly confidence: number;
 }
 
 /** Requests that are told apart. */
@@ -71,6 +71,7 @@ export class Client implements Disposable {
   private constructor(
     readonly connections: number,
     readonly seed: number,
+    readonly confidence: number,
     readonly origin: string,
     wire: Wire,
     readonly requests: readonly WireRequest[],
@@ -82,7 +83,7 @@ export class Client implements Disposable {
   static open(
     origin: string,
     endpoint: EndpointName,
-    { connections, texts, seed }: ClientOptions,
+    { connections, texts, seed, confidence }: ClientOptions,
   ): Client {
     const path = ENDPOINTS[endpoint];
     const wire = httpWire({
@@ -101,7 +102,7 @@ export class Client implements Disposable {
         { model: MODEL, tokensMax: 1, stream: false },
       ),
     });
-    return new Client(connections, seed, origin, wire, requests);
+    return new Client(connections, seed, confidence, origin, wire, requests);
   }
 
   /** What a server answers to the first requests: rows, as they come. */
@@ -123,11 +124,25 @@ export class Client implements Disposable {
   }
 
   /** All requests at once, which wait for a connection: what the server can do, and latency with all of them in use. */
-  async full(requests: number): Promise<Full> {
+  async full(count: number): Promise<Full> {
+    const { connections, confidence, requests: bodies } = this;
     const ratePerS = AT_ONCE_PER_S;
-    const { result, endNs } = await this.#run(interval({ ratePerS }), {
-      ...{ ratePerS, seconds: requests / ratePerS, warmUpS: 0, sloMs: 1e6 },
+    const prng = new Prng(this.seed);
+    const plan = loadPlan({
+      ...{ arrivals: interval({ ratePerS }), ratePerS, prng, bodies },
+      ...{ warmUpS: 0, seconds: count / ratePerS },
+      ...{ leaves: 0, leavesWithinNs: 0 },
     });
+    const ledger = await runLoad(plan, {
+      ...{ wire: this.#wire, clock: this.#clock, connections },
+      timeoutNs: msToNs(TIMEOUT_MS),
+    });
+    const result = summarizeLoad(plan, ledger, {
+      ...{ connections, isLocal: true, wasStopped: false },
+      target: { sloNs: msToNs(TIMEOUT_MS), share: SHARE, confidence },
+      prng: prng.fork("blocks"),
+    });
+    const endNs = ledger.endNs.reduce((a, b) => Math.max(a, b), 0);
     const [p50, , p99] = result.service;
     return {
       requests: result.requests,
@@ -137,63 +152,19 @@ export class Client implements Disposable {
     };
   }
 
-  /**
-   * An open loop, which stops once more requests were late than the target allows.
-   * @param requests that count
-   */
-  async open(
-    ratePerS: number,
-    { requests, warmUpS, sloMs }: {
-      requests: number;
-      warmUpS: number;
-      sloMs: number;
-    },
-  ): Promise<LoadResult> {
-    // A run has a few requests less or more than its rate says.
-    const most = overMost(2 * requests, SHARE);
-    let late = 0;
-    const stop = new AbortController();
-    const { result } = await this.#run(poisson({ ratePerS }), {
-      ...{ ratePerS, warmUpS, sloMs, stop: stop.signal },
-      seconds: requests / ratePerS,
-      onEnd({ dueNs, endNs }, i) {
-        const isLate = endNs[i] - dueNs[i] > msToNs(sloMs);
-        if (dueNs[i] < warmUpS * NS_PER_S || !isLate) return;
-        if (++late > most) stop.abort();
-      },
+  /** The greatest rate that holds a target, see `heldRate`. */
+  search(
+    options: Pick<
+      RateSearchOptions,
+      "sloMs" | "fromPerS" | "precision" | "onTrial"
+    >,
+  ): Promise<HeldRate> {
+    const { connections, seed, confidence, requests: bodies } = this;
+    return heldRate({
+      ...{ wire: this.#wire, clock: this.#clock, bodies, connections, seed },
+      confidence,
+      ...{ timeoutMs: TIMEOUT_MS, ...options },
     });
-    return result;
-  }
-
-  async #run(
-    arrivals: Arrivals,
-    { ratePerS, seconds, warmUpS, sloMs, ...options }: {
-      ratePerS: number;
-      seconds: number;
-      warmUpS: number;
-      sloMs: number;
-    } & Pick<RunOptions, "stop" | "onEnd">,
-  ): Promise<{ result: LoadResult; endNs: number }> {
-    const { connections } = this;
-    const prng = new Prng(this.seed);
-    const plan = loadPlan({
-      ...{ arrivals, ratePerS, warmUpS, seconds, prng },
-      ...{ bodies: this.requests, leaves: 0, leavesWithinNs: 0 },
-    });
-    const machine = watchMachine(wallNs);
-    const ledger = await runLoad(plan, {
-      ...{ wire: this.#wire, clock: this.#clock, connections, ...options },
-      timeoutNs: msToNs(TIMEOUT_MS),
-    });
-    const result = summarizeLoad(plan, ledger, {
-      target: { sloNs: msToNs(sloMs), share: SHARE },
-      ...{ connections, machine: machine(), isLocal: true },
-      ...{
-        wasStopped: options.stop?.aborted ?? false,
-        prng: prng.fork("blocks"),
-      },
-    });
-    return { result, endNs: ledger.endNs.reduce((a, b) => Math.max(a, b), 0) };
   }
 
   [Symbol.dispose](): void {

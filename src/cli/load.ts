@@ -6,10 +6,9 @@ import { Prng } from "../base/prng.ts";
 import { isoNow, wallNs } from "../engine/wall/clock.ts";
 import { runtimeName } from "../engine/wall/runtime.ts";
 import { timerClock } from "../load/clock.ts";
-import { overMost, requestsLeast } from "../load/early_stopping.ts";
+import { requestsLeast } from "../load/early_stopping.ts";
 import { endpointOf, templateBodies } from "../load/endpoints.ts";
 import { httpWire, type HttpWireOptions } from "../load/http_wire.ts";
-import { ENDS } from "../load/ledger.ts";
 import { loadReport } from "../load/load_report.ts";
 import { loadText, trialsTable } from "../load/load_text.ts";
 import { type MachineUse, watchMachine } from "../load/machine.ts";
@@ -18,6 +17,7 @@ import type { LoadResult } from "../load/result.ts";
 import { runLoad } from "../load/run.ts";
 import { searchRate, type Trial } from "../load/search.ts";
 import { summarizeLoad } from "../load/summarize.ts";
+import { trialEnd } from "../load/trial_end.ts";
 import type { LoadClock, Wire, WireRequest } from "../load/wire.ts";
 import { formatMs, formatNumber } from "../report/format.ts";
 import { renderTable } from "../report/table.ts";
@@ -217,27 +217,19 @@ async function run(
       formatNumber(seconds)
     } s: ${plan.dueNs.length} requests`,
   );
-  const counted = plan.dueNs.filter((ns) => ns >= plan.warmUpNs).length;
-  const most = target ? overMost(counted, target.share) : Infinity;
-  const hopeless = new AbortController();
-  let over = 0;
+  const end = trial && target && trialEnd(plan, target);
   const machine = watchMachine();
   const ledger = await runLoad(plan, {
     ...{ wire, clock, connections, timeoutNs },
-    stop: AbortSignal.any([stop, hopeless.signal]),
-    onEnd: ({ dueNs, endNs, ends }, i) => {
-      if (trial === undefined || target === undefined) return;
-      const isIn = ENDS[ends[i]] === "left" ||
-        ENDS[ends[i]] === "completed" && endNs[i] - dueNs[i] <= target.sloNs;
-      if (dueNs[i] >= plan.warmUpNs && !isIn && ++over > most) hopeless.abort();
-    },
+    stop: end ? AbortSignal.any([stop, end.stop]) : stop,
+    ...(end && { onEnd: end.onEnd }),
   });
   return summarizeLoad(plan, ledger, {
     ...(target && { target }),
     connections,
     machine: machine(),
     isLocal: /^(localhost|127\.|\[::1\])/.test(url.hostname),
-    wasStopped: stop.aborted || hopeless.signal.aborted,
+    wasStopped: stop.aborted || end?.stop.aborted === true,
     prng: prng.fork("blocks"),
   });
 }

@@ -39,6 +39,8 @@ export interface Facts {
   readonly sloNs: number | undefined;
   /** The percentile that the run is about. */
   readonly share: number;
+  /** With which that has to be shown; default MLPerf's. */
+  readonly confidence: number | undefined;
   readonly lag: Spread;
   readonly connectionWait: Spread;
   readonly connections: number;
@@ -119,8 +121,8 @@ function duration({ seconds, latencyP99Ns }: Facts): Check {
   };
 }
 
-function enough({ requests, share }: Facts): Check {
-  const least = requestsLeast(share, 0);
+function enough({ requests, share, confidence }: Facts): Check {
+  const least = requestsLeast(share, 0, confidence);
   return {
     name: "requests",
     ok: requests >= least,

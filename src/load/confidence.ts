@@ -32,11 +32,13 @@ export const SHARES = [0.5, 0.9, 0.99, 0.999] as const;
  * Percentiles of durations, nearest rank.
  * @param valuesNs in the order of their requests
  * @param prng draws the blocks
+ * @param stopping confidence of early stopping, which says of how many requests a percentile can be told; default MLPerf's
  */
 export function estimates(
   valuesNs: ArrayLike<number>,
   prng: Prng,
   shares: readonly number[] = SHARES,
+  stopping?: number,
 ): Estimate[] {
   const count = valuesNs.length;
   const sorted = ascending(Array.from(valuesNs));
@@ -44,7 +46,7 @@ export function estimates(
   return shares.map((share, s) => {
     // Above the median, a percentile without a request beyond it would be the largest value, whatever it is.
     const isKnown = count > 0 &&
-      (share <= 0.5 || count >= requestsLeast(share, 0));
+      (share <= 0.5 || count >= requestsLeast(share, 0, stopping));
     if (!isKnown) return { share, ns: NaN, lowNs: NaN, highNs: NaN };
     const of = ascending(drawn[s]);
     return {

@@ -1,12 +1,12 @@
 /**
  * How many requests it takes to say that a percentile is within a limit: MLPerf's early stopping. With t requests
  * over the limit among n, a run passes for the percentile p if a system whose share within the limit is only p would
- * have had so few over with a probability of at most 1 %.
+ * have had so few over with a probability of at most 1 %, or of what another confidence leaves.
  *
  * Source: mlcommons/inference, loadgen/early_stopping.cc and loadgen/README_EARLY_STOPPING.md; confidence 0.99,
  * tolerance 0.
  */
-const DOUBT = 0.01;
+export const CONFIDENCE = 0.99;
 
 /** Requests over the limit after which a run of any length is not looked at any further. */
 const OVER_MAX = 1_000_000;
@@ -32,34 +32,49 @@ function binomialUpTo(t: number, n: number, q: number): number {
 /**
  * Whether `over` of `requests` beyond a limit let one say that a share `p` of all is within it.
  * @param p share in (0, 1)
+ * @param confidence share in (0, 1): of systems that are only just at p, how many do not pass
  */
-export function passes(requests: number, over: number, p: number): boolean {
-  return over < requests && binomialUpTo(over, requests, 1 - p) <= DOUBT;
+export function passes(
+  requests: number,
+  over: number,
+  p: number,
+  confidence = CONFIDENCE,
+): boolean {
+  return over < requests &&
+    binomialUpTo(over, requests, 1 - p) <= 1 - confidence;
 }
 
 /** The most requests over the limit with which a run still passes; -1 when it has too few requests to pass at all. */
-export function overMost(requests: number, p: number): number {
+export function overMost(
+  requests: number,
+  p: number,
+  confidence = CONFIDENCE,
+): number {
   let low = -1;
   let high = Math.min(OVER_MAX, Math.ceil(requests * (1 - p)) + 1);
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (passes(requests, middle, p)) low = middle;
+    if (passes(requests, middle, p, confidence)) low = middle;
     else high = middle;
   }
   return low;
 }
 
 /** Fewest requests with which a run passes although `over` of them were over the limit. */
-export function requestsLeast(p: number, over: number): number {
+export function requestsLeast(
+  p: number,
+  over: number,
+  confidence = CONFIDENCE,
+): number {
   let low = over;
   let high = Math.max(2, 2 * over);
-  while (!passes(high, over, p)) {
+  while (!passes(high, over, p, confidence)) {
     low = high;
     high *= 2;
   }
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (passes(middle, over, p)) high = middle;
+    if (passes(middle, over, p, confidence)) high = middle;
     else low = middle;
   }
   return high;

@@ -15,6 +15,8 @@ export interface Target {
   readonly sloNs: number;
   /** Share of the requests that have to be answered within it. */
   readonly share: number;
+  /** With which this has to be shown, in (0, 1); default MLPerf's, 0.99. */
+  readonly confidence?: number;
 }
 
 /** How it was met. */

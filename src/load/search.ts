@@ -1,6 +1,6 @@
 /**
  * The greatest rate at which a server holds a target: MLPerf's Server scenario, by trials. From the first rate by
- * doubling and halving until there is one that holds and one that does not, then by halving the ratio between them.
+ * steps, of a factor of two unless said otherwise, up or down until there is one that holds and one that does not, then by halving the ratio between them.
  *
  * Source: mlcommons/inference, loadgen: FindPeakPerformance (loadgen.cc), which searches by halves as well.
  */
@@ -20,6 +20,8 @@ export interface SearchOptions<Result> {
   /** Rates are searched between these. */
   readonly leastPerS: number;
   readonly mostPerS: number;
+  /** Factor from one rate to the next as long as all hold or none does, above 1; default 2. */
+  readonly step?: number;
   /** Stops when the rate that does not hold is at most this much more than the one that does, e.g. 0.05. */
   readonly precision: number;
   readonly trial: (
@@ -39,7 +41,9 @@ export interface Searched<Result> {
 
 /** Searches for it. */
 export async function searchRate<Result>(
-  { ratePerS, leastPerS, mostPerS, precision, trial }: SearchOptions<Result>,
+  { ratePerS, leastPerS, mostPerS, step = 2, precision, trial }: SearchOptions<
+    Result
+  >,
 ): Promise<Searched<Result>> {
   const trials: Trial<Result>[] = [];
   let best: Trial<Result> | undefined;
@@ -54,11 +58,11 @@ export async function searchRate<Result>(
   let perS = Math.min(mostPerS, Math.max(leastPerS, ratePerS));
   if (await tryAt(perS)) {
     while (worstPerS === Infinity && perS < mostPerS) {
-      await tryAt(perS = Math.min(mostPerS, 2 * perS));
+      await tryAt(perS = Math.min(mostPerS, step * perS));
     }
   } else {
     while (best === undefined && perS > leastPerS) {
-      await tryAt(perS = Math.max(leastPerS, perS / 2));
+      await tryAt(perS = Math.max(leastPerS, perS / step));
     }
   }
   while (

@@ -3,7 +3,7 @@ import type { Prng } from "../base/prng.ts";
 import { ascending, percentile } from "../base/statistics.ts";
 import { NS_PER_S } from "../base/units.ts";
 import { checksOf } from "./checks.ts";
-import { estimates } from "./confidence.ts";
+import { estimates, SHARES } from "./confidence.ts";
 import { overMost, passes } from "./early_stopping.ts";
 import { type End, ENDS, type Ledger } from "./ledger.ts";
 import type { MachineUse } from "./machine.ts";
@@ -61,7 +61,10 @@ export function summarizeLoad(
   const connectionWait = spread(
     sent(all).map((i) => sentNs[i] - launchedNs[i]),
   );
-  const latency = estimates(latencies, prng.fork("latency"));
+  const confidence = target?.confidence;
+  const percentiles = (values: readonly number[], prng: Prng) =>
+    estimates(values, prng, SHARES, confidence);
+  const latency = percentiles(latencies, prng.fork("latency"));
   const slices = slicesOf(plan, ledger, all, untilNs);
   const ends = Object.fromEntries(
     ENDS.map((end, code) => [end, of(code).length]),
@@ -71,7 +74,7 @@ export function summarizeLoad(
   const checks = checksOf({
     ...{ requests: all.length, completed: completed.length },
     ...{ failed: ends.failed, reasons, seconds, sloNs: target?.sloNs },
-    share: target?.share ?? SHARE,
+    ...{ share: target?.share ?? SHARE, confidence },
     ...{ lag, connectionWait, connections, slices, machine, isLocal },
     latencyP99Ns: percentile(ascending(latencies), 0.99),
     wasStopped,
@@ -92,7 +95,7 @@ export function summarizeLoad(
       ).length / seconds,
     goodputPerS: inTime / seconds,
     latency,
-    service: estimates(
+    service: percentiles(
       completed.map((i) => endNs[i] - sentNs[i]),
       prng.fork("service"),
     ),
@@ -100,7 +103,7 @@ export function summarizeLoad(
     refusal: spread(refused.map((i) => endNs[i] - sentNs[i])),
     ...(eventful.length > 0 && {
       stream: {
-        firstEvent: estimates(
+        firstEvent: percentiles(
           eventful.map((i) => firstEventNs[i] - dueNs[i]),
           prng.fork("first event"),
         ),
@@ -126,8 +129,8 @@ function verdict(target: Target, requests: number, inTime: number): Verdict {
   return {
     ...target,
     over,
-    overMost: overMost(requests, target.share),
-    holds: passes(requests, over, target.share),
+    overMost: overMost(requests, target.share, target.confidence),
+    holds: passes(requests, over, target.share, target.confidence),
   };
 }
 
@@ -150,7 +153,8 @@ function slicesOf(
   const parts = Array.from({ length: SLICES }, (): number[] => []);
   for (const i of all) {
     const slice = Math.floor((dueNs[i] - warmUpNs) / lengthNs);
-    parts[Math.min(SLICES - 1, slice)].push(i);
+    // A run that was stopped at its first request has pieces without length.
+    parts[Math.min(SLICES - 1, slice || 0)].push(i);
   }
   const perS = (set: readonly number[]) => set.length * NS_PER_S / lengthNs;
   return parts.map((part, k) => {
