@@ -1,7 +1,8 @@
 /** Where a graph is cut into cells. */
 import type { Cell } from "../graph/cell.ts";
-import type { Operator, OperatorName } from "../graph/operator.ts";
+import type { Operator, OperatorName, Value } from "../graph/operator.ts";
 import { productsOf } from "../graph/products.ts";
+import { rowBytes } from "../graph/row_layout.ts";
 import { estimatedNs, LAUNCH_NS } from "./operator_time.ts";
 
 /** One cell for each layer, one for all, or cells of at least so many multiply-accumulates. */
@@ -53,31 +54,60 @@ function leastOf(
 /**
  * The operators that cells begin with, by place. Nothing is cut between a layer and what is computed with it, nor
  * between rows that are put together for a product and the product, or a cache of a cell's own and who looks there.
+ * What lies between two cells comes back from memory, for every request: of the first place at which a cell is large
+ * enough and those up to twice as much further on, the cell ends where the fewest bytes go to later ones.
  * @param size undefined: cells that are worth a launch
  * @param rows of the cell that a request brings at least
  */
 export function cutsOf(
-  { operators }: Cell,
+  cell: Cell,
   size: CellSize | undefined,
   rows = 1,
 ): number[] {
   if (size === "model") return [];
+  const { operators } = cell;
   const { least, of } = leastOf(size, rows);
-  const starts: number[] = [];
-  let work = 0;
-  let hasLayer = false;
-  operators.forEach((operator, at) => {
+  // What operators take up to each place.
+  const work = [0];
+  for (const operator of operators) work.push(work.at(-1)! + of(operator));
+  const all = work[operators.length];
+  const firstLayer = operators.findIndex(({ op }) => !BELONGS.has(op));
+  const places = operators.flatMap(({ op }, at) => {
     const before = operators[at - 1]?.op;
-    const joins = operator.op === "Gemm" && before === "Concat" ||
+    const joins = op === "Gemm" && before === "Concat" ||
       before === "CacheAppend";
-    if (hasLayer && work >= least && !joins && !BELONGS.has(operator.op)) {
-      starts.push(at);
-      work = 0;
-    }
-    hasLayer ||= !BELONGS.has(operator.op);
-    work += of(operator);
+    const follows = firstLayer >= 0 && firstLayer < at;
+    // What is left at the end may be too little for a cell of its own.
+    const leaves = all - work[at] >= least;
+    return follows && leaves && !joins && !BELONGS.has(op) ? [at] : [];
   });
-  // What is left at the end is too little for a cell of its own.
-  if (work < least) starts.pop();
-  return starts;
+  const bytes = bytesBetween(cell);
+  const starts: number[] = [];
+  for (let from = 0;;) {
+    const first = places.find((at) =>
+      at > from && work[at] - work[from] >= least
+    );
+    if (first === undefined) return starts;
+    from = places.reduce((best, at) => {
+      const isNear = at > first && work[at] - work[first] < 2 * least;
+      return isNear && bytes[at] < bytes[best] ? at : best;
+    }, first);
+    starts.push(from);
+  }
+}
+
+/** By place among the operators: bytes of a row that those before it compute and those from it on read. */
+function bytesBetween({ operators }: Cell): number[] {
+  const lastUse = new Map<Value, number>();
+  operators.forEach(({ inputs }, at) => {
+    for (const value of inputs) lastUse.set(value, at);
+  });
+  const bytes = operators.map(() => 0);
+  operators.forEach(({ outputs }, from) => {
+    for (const value of outputs) {
+      const to = lastUse.get(value) ?? 0;
+      for (let at = from + 1; at <= to; at++) bytes[at] += rowBytes(value);
+    }
+  });
+  return bytes;
 }

@@ -129,6 +129,33 @@ Deno.test("layers that are worth a launch are cells by default, and give the sam
   sameBits(file, {}, given(new Map([["image", image]])));
 });
 
+Deno.test("a cell ends where the least goes to the next one, if that is not far", () => {
+  const cellsOf = (squeezed: number, far: number) => {
+    const writer = new Writer(new Prng(SEED));
+    const relu = (x: string) => writer.add("Relu", [x]);
+    let x = relu(conv(writer, "image", [96, 48, 3, 3]));
+    for (let i = 0; i < far; i++) x = relu(conv(writer, x, [96, 96, 3, 3]));
+    x = relu(conv(writer, x, [squeezed, 96, 1, 1]));
+    const sides = [3, 1].map((size) =>
+      relu(conv(writer, x, [96, squeezed, size, size]))
+    );
+    const last = writer.add("Concat", sides, { axis: 1 });
+    const y = conv(writer, last, [48, 192, 3, 3]);
+    const inputs = [{ name: "image", dims: [1, 48, 40, 40] }];
+    const file = writer.read(inputs, [y], 17);
+    const image = writer.drawn("float32", [1, 48, 40, 40]);
+    // Half a layer of 48 to 96 channels.
+    const cells = 40 * 40 * 96 * 48 * 9 / 2;
+    sameBits(file, { cells }, given(new Map([["image", image]])));
+    return onnxModel(file, { cells }).cells.map(({ operators }) =>
+      operators.filter(({ op }) => op === "Conv").length
+    );
+  };
+  assert.deepEqual(cellsOf(16, 0), [2, 3], "behind the squeezed one");
+  assert.deepEqual(cellsOf(96, 0), [1, 2, 2], "nothing is narrower");
+  assert.deepEqual(cellsOf(16, 1), [1, 2, 3], "a whole layer further on");
+});
+
 Deno.test("estimates tell kinds of kernels apart", () => {
   const writer = new Writer(new Prng(SEED));
   const shape = [1, 32, 20, 20];
