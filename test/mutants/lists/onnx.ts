@@ -272,10 +272,18 @@ export const MUTANTS: MutantList = [
   {
     id: "onnx.cut-rest",
     file: "src/onnx/cuts.ts",
-    from: "if (work < least) starts.pop();",
-    to: "",
+    from: "const leaves = all - work[at] >= least;",
+    to: "const leaves = true;",
     tests: [CUTS],
     why: "what is left at the end is no cell of its own",
+  },
+  {
+    id: "onnx.cut-narrow",
+    file: "src/onnx/cuts.ts",
+    from: "bytes[at] < bytes[best] ? at : best",
+    to: "bytes[at] > bytes[best] ? at : best",
+    tests: [CUTS],
+    why: "cells end where the fewest bytes go to later ones",
   },
   {
     id: "onnx.cut-groups",
