@@ -13,8 +13,9 @@ import {
   holds,
   type TensorData,
 } from "../tensor/tensor.ts";
-import { CellGraph, type CellNode, NODE } from "./cell_graph.ts";
+import { CellGraph, type CellNode } from "./cell_graph.ts";
 import type { InputData } from "./input_data.ts";
+import { restartGraph } from "./restart_graph.ts";
 import { axesOf, type RowShape } from "./row_layout.ts";
 import { SlotPlan } from "./slot_plan.ts";
 import {
@@ -135,18 +136,7 @@ export class FrameGraph<Owner = unknown> {
 
   /** All nodes wait, for a frame of this request. */
   begin(owner: Owner): void {
-    const { graph } = this;
-    const { nodes } = graph;
-    graph.owner = owner;
-    graph.remaining = nodes.length;
-    for (let i = 0; i < nodes.length; i++) {
-      const node = nodes[i];
-      node.state = NODE.waiting;
-      node.worker = -1;
-      node.tag = undefined;
-      node.pending = 0;
-      node.next = undefined;
-    }
+    restartGraph(this.graph, owner);
   }
 
   /** The frame is done: what it wrote is the state. */

@@ -90,6 +90,13 @@ export interface Model<
    */
   unfold(input: Input, graph: CellGraph): void;
   /**
+   * Of a model whose requests all have the same nodes and results, whatever they bring: the data of a checked input, in
+   * the order in which `unfold` brings them (`CellGraph.ids`, `rows`, `data`) and of the same types and lengths;
+   * undefined where they are the same for every request. Given, an engine uses graphs of requests that are over again
+   * instead of calling `unfold`.
+   */
+  brings?(input: Input): readonly (TensorData | undefined)[];
+  /**
    * Appends what follows `node`, a node of a cell with a stop rule. Called when `node` is submitted,
    * before its values exist (Cellular Batching's Algorithm 1, line 18): a step that turns out to lie
    * behind the end is void. Required by growing graphs. Appends one node of each growing cell (phase

@@ -244,6 +244,7 @@ export class ImageNetwork {
       check(given): asserts given is ImageInput {
         checkImageInput(name, given, size);
       },
+      brings: ({ image }) => [readImage(image, size)],
       unfold({ image }, graph) {
         const rows = graph.rows(readImage(image, size));
         const elements = elementsOf(size);

@@ -64,35 +64,37 @@ export function checkInputs(
   const given = input as Readonly<Record<string, unknown>>;
   let length: { of: string; is: number } | undefined;
   for (const spec of specs) {
-    const what = `Input ${quoted(spec.name)} of ${quoted(model)} is ${
-      ARRAYS[spec.dtype]
-    } ${spec.free ? shapeText(spec) : describeShape(spec.shape)}`;
+    // Not before there is something to say: every request is checked.
+    const what = () =>
+      `Input ${quoted(spec.name)} of ${quoted(model)} is ${
+        ARRAYS[spec.dtype]
+      } ${spec.free ? shapeText(spec) : describeShape(spec.shape)}`;
     const value = given[spec.name];
     if (value === undefined) {
       throw new TypeError(
-        `${what}, which is missing; it takes ${
+        `${what()}, which is missing; it takes ${
           listed(specs.map(({ name }) => name))
         }`,
       );
     }
     const { shape, data } = partsOf(value);
     if (!holds(spec.dtype, data)) {
-      throw new TypeError(`${what}, got ${describe(data ?? value)}`);
+      throw new TypeError(`${what()}, got ${describe(data ?? value)}`);
     }
     const elements = (data as DataOf<Dtype>).length;
     const expected = shapeOfCount(spec, elements);
     if (shape !== undefined && !isShape(shape, expected)) {
-      throw new RangeError(`${what}, got ${describeShape(shape)}`);
+      throw new RangeError(`${what()}, got ${describeShape(shape)}`);
     }
     if (elements !== elementCount(expected)) {
-      throw new RangeError(`${what}, got ${elements} elements`);
+      throw new RangeError(`${what()}, got ${elements} elements`);
     }
     if (!spec.free) continue;
     const { free: { axis, name } } = spec;
     const is = expected[axis];
     if (length !== undefined && length.is !== is) {
       throw new RangeError(
-        `${what}, got ${is} of ${quoted(name)}, of which ${
+        `${what()}, got ${is} of ${quoted(name)}, of which ${
           quoted(length.of)
         } has ${length.is}`,
       );

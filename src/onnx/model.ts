@@ -9,7 +9,6 @@ import type { PlainTensor } from "../tensor/plain_tensor.ts";
 import { type CellSize, cutsOf } from "./cuts.ts";
 import {
   checkInputs,
-  elementsOf,
   type InputSpec,
   type OnnxInput,
 } from "./input_tensors.ts";
@@ -31,7 +30,7 @@ import { freeOf, type GivenSizes, sizesOf } from "./sizes.ts";
 import { plainNotes } from "./plain_notes.ts";
 import { stepGraph } from "./step_graph.ts";
 import { type StateNames, streamOf } from "./stream.ts";
-import { unfolding } from "./unfolding.ts";
+import { requests, unfolding } from "./unfolding.ts";
 import { wholeCell } from "./whole_cell.ts";
 
 /** Positions at which rows of any length are looked for: all that most files read by number. */
@@ -188,8 +187,7 @@ export function onnxModel(
     results,
     indexBounds: indexBounds(model.graph, known),
     ...rowsOf(name, model.graph, known, inputs, results),
-    unfold: (input, graph) =>
-      unfold((name) => graph.data(elementsOf(input[name])), graph),
+    ...requests(unfold),
     ...(states && {
       stream: streamOf(
         name,
@@ -228,7 +226,17 @@ function rowsAtLength(
 
 function madeModel(
   name: string,
-  { cells, inputs, results, indexBounds, check, unfold, whole, ...made }:
+  {
+    cells,
+    inputs,
+    results,
+    indexBounds,
+    check,
+    unfold,
+    brings,
+    whole,
+    ...made
+  }:
     & Pick<
       OnnxCellModel,
       | "cells"
@@ -236,6 +244,7 @@ function madeModel(
       | "results"
       | "indexBounds"
       | "unfold"
+      | "brings"
       | "whole"
       | "stream"
       | "rows"
@@ -270,6 +279,7 @@ function madeModel(
       }
     },
     unfold,
+    ...(brings && { brings }),
     ...(made.rows && { rows: made.rows }),
     rowAxes: made.rowAxes ?? new Map(),
     ...(made.whyOneRow !== undefined && { whyOneRow: made.whyOneRow }),

@@ -8,7 +8,8 @@ import type {
 import type { PartSource } from "../graph/cut_cell.ts";
 import type { InputData } from "../graph/input_data.ts";
 import { elementCount } from "../tensor/tensor.ts";
-import type { InputSpec } from "./input_tensors.ts";
+import type { Model } from "../graph/model.ts";
+import { elementsOf, type InputSpec, type OnnxInput } from "./input_tensors.ts";
 import type { LoweredGraph } from "./lower/lower_graph.ts";
 import type { Schedule, Stop } from "./schedule.ts";
 import type { StateSource, StepGraph, StepSource } from "./step_graph.ts";
@@ -21,6 +22,29 @@ export interface Specs {
 
 /** Data of an input, by its name; asked for once, when a node first reads of it. */
 export type Bring = (name: string) => InputData;
+
+/** Requests that bring their inputs: see Model. */
+export function requests(
+  unfold: (bring: Bring, graph: CellGraph) => void,
+): Required<Pick<Model<OnnxInput>, "unfold" | "brings">> {
+  /** Names of the data of a graph; undefined: constants. The same for all graphs. */
+  let names: readonly (string | undefined)[] = [];
+  return {
+    unfold(input, graph) {
+      const brought: (string | undefined)[] = [];
+      unfold((name) => {
+        brought[graph.inputs.length] = name;
+        return graph.data(elementsOf(input[name]));
+      }, graph);
+      names = brought;
+    },
+    // Not from one that was given up on the way: it has no graph to be used again.
+    brings: (input) =>
+      names.map((name) =>
+        name === undefined ? undefined : elementsOf(input[name])
+      ),
+  };
+}
 
 /** Unfolds requests. */
 export function unfolding(

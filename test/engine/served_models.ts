@@ -89,8 +89,12 @@ function withTricks<Input>(model: Model<Input>): Model<Played> {
   const played = new WeakMap<CellGraph, Played>();
   const play = ({ trick }: Played, at: Callback): unknown =>
     trick?.at === at ? trick.play() : undefined;
+  const { brings, ...rest } = model;
   return {
-    ...model,
+    ...rest,
+    ...brings && {
+      brings: ({ input }: Played) => brings(input as Input),
+    },
     check(request: unknown): asserts request is Played {
       const check: (input: unknown) => void = model.check;
       check.call(model, (request as Played).input);

@@ -4,6 +4,7 @@ import type { Model } from "../../graph/model.ts";
 import type { Result } from "../../graph/result.ts";
 import type { Outcome } from "../../policy/records.ts";
 import type { NodeOf, Request } from "../../policy/request.ts";
+import type { TensorData } from "../../tensor/tensor.ts";
 import type { BatchLog } from "./batch_log.ts";
 import type { FrameRows, Session } from "./session.ts";
 import type { StepRows } from "./step_rows.ts";
@@ -65,6 +66,11 @@ export class ActiveRequest<Slot = unknown> implements Request {
    */
   waiting: { readonly input: unknown } | undefined = undefined;
   /**
+   * What it brings into a graph that was used before, in the order of its inputs; undefined: what the graph has.
+   * @internal
+   */
+  brought: readonly (TensorData | undefined)[] | undefined = undefined;
+  /**
    * Of a frame: what it brings.
    * @internal
    */
@@ -102,7 +108,7 @@ export class ActiveRequest<Slot = unknown> implements Request {
     /** The model that it was submitted to. */
     readonly model: Model,
     /** Its graph; empty until it is unfolded. A session's, whose frames have it one after the other. */
-    readonly graph: CellGraph<ActiveRequest<Slot>>,
+    public graph: CellGraph<ActiveRequest<Slot>>,
     /** When it was due to arrive. */
     readonly arrivalNs: number,
     /** Latest useful completion; Infinity without a deadline. */
@@ -115,9 +121,7 @@ export class ActiveRequest<Slot = unknown> implements Request {
     readonly onEnd: OnEnd | undefined,
     /** Whose frame it is; undefined: an ordinary request. */
     readonly session: ActiveSession<Slot> | undefined = undefined,
-  ) {
-    if (session === undefined) graph.owner = this;
-  }
+  ) {}
 
   /** Growing steps after which the request is done even without a stop token. */
   get stepsLimit(): number {

@@ -57,7 +57,7 @@ export function checkModels(models: unknown): asserts models is Model[] {
 }
 
 function checkModel(model: unknown, where: string): void {
-  const { name, cells, shape, outputs, rows, check, unfold, grow } =
+  const { name, cells, shape, outputs, rows, check, unfold, brings, grow } =
     (model ?? {}) as Model;
   const fail = (what: string, value: unknown): never => {
     throw new TypeError(`${where}: ${what}, got ${describe(value)}`);
@@ -90,6 +90,9 @@ function checkModel(model: unknown, where: string): void {
   }
   if (typeof unfold !== "function") {
     fail(`"unfold" of model "${name}" is a function`, unfold);
+  }
+  if (brings !== undefined && typeof brings !== "function") {
+    fail(`"brings" of model "${name}" is a function`, brings);
   }
   const isRows = rows === undefined ||
     typeof rows?.split === "function" && typeof rows.join === "function";

@@ -4,7 +4,7 @@
  * has nothing more to launch. Every check here costs O(rows) and stays on.
  */
 import { assert } from "../../base/assert.ts";
-import { CellGraph, NODE } from "../../graph/cell_graph.ts";
+import { NODE } from "../../graph/cell_graph.ts";
 import type { Launch, Step, Task } from "../../policy/launch.ts";
 import type { EngineView, Policy } from "../../policy/policy.ts";
 import type { NodeOf } from "../../policy/request.ts";
@@ -45,7 +45,8 @@ import { settleRow } from "./settle_row.ts";
 import { StepRows } from "./step_rows.ts";
 import { tellSteps } from "./tell_steps.ts";
 import { TokenCheck } from "./token_check.ts";
-import { deferred, unfold } from "./unfold.ts";
+import { deferred } from "./unfold.ts";
+import { UsedGraphs } from "./used_graphs.ts";
 
 /**
  * The engine without a clock and without threads: it keeps the requests, asks the policy, and checks and counts what
@@ -87,6 +88,7 @@ export class EngineCore {
   /** Errors of rows in the task being settled. */
   readonly #failures = new Map<ActiveRequest, Error>();
   readonly #growth: Growth;
+  readonly #graphs = new UsedGraphs();
   /** What the policy threw when it was given a request. */
   #policyError: Error | undefined;
   #requests = 0;
@@ -159,7 +161,7 @@ export class EngineCore {
     const request = new ActiveRequest(
       this.#requests,
       model,
-      session?.frame.graph ?? new CellGraph<ActiveRequest>(model),
+      session?.frame.graph ?? this.#graphs.empty(model),
       submission.arrivalNs,
       deadlineNs,
       finishNs,
@@ -187,7 +189,7 @@ export class EngineCore {
   #admit(request: ActiveRequest, input: unknown): void {
     if (request.session) this.sessions.begin(request);
     else {
-      unfold(request.model, input, request.graph);
+      this.#graphs.unfold(request, input);
       this.#executor.admit(request);
     }
     this.#admission.entered(request);
@@ -254,6 +256,7 @@ export class EngineCore {
   pump(nowNs: number): number {
     this.#view.nowNs = nowNs;
     this.#expire(nowNs);
+    this.#graphs.settle();
     for (;;) {
       this.#admitWaiting(nowNs);
       if (this.#policyError) throw this.#policyError;
@@ -395,6 +398,7 @@ export class EngineCore {
   #release(request: ActiveRequest): void {
     this.#executor.release(request);
     if (request.session) this.sessions.over(request);
+    else this.#graphs.leave(request);
   }
 
   #report(request: ActiveRequest, endNs: number, outcome: Outcome): void {
@@ -404,8 +408,7 @@ export class EngineCore {
   #expire(nowNs: number): void {
     const take = () => this.#deadlines.takeMissed(nowNs);
     for (let late = take(); late; late = take()) {
-      const { request, missed } = late;
-      this.#endEarly(request, nowNs, expired(request, missed));
+      this.#endEarly(late.request, nowNs, expired(late.request, late.missed));
     }
   }
 
@@ -416,6 +419,7 @@ export class EngineCore {
     assert(worker, `worker ${launch.worker} of ${this.#workers.length}`);
     assert(launch.steps.length > 0, "a launch has a step");
     const run = startRun(launch, this.#launches++, this.#view);
+    this.#graphs.launched(launch);
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, launch, run.id);
     for (const step of launch.steps) this.#submit(run, step);
@@ -483,15 +487,13 @@ export class EngineCore {
   #finish(run: Run, nowNs: number): void {
     if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
     this.#policy.finished?.(run.launch);
+    this.#graphs.finished(run.launch);
     this.#tellSteps(run, nowNs);
     for (const request of run.held) {
       if (request.held === undefined) continue;
       const isLate = nowNs > request.finishNs;
-      this.#depart(
-        request,
-        nowNs,
-        isLate ? expired(request, "finish") : request.held,
-      );
+      const ending = isLate ? expired(request, "finish") : request.held;
+      this.#depart(request, nowNs, ending);
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Model } from "../../graph/model.ts";
 import { checkGrowth } from "./check_growth.ts";
 
 /** @throws TypeError or RangeError on bad input, or what else the model throws */
-function checkInput(model: Model, input: unknown): void {
+export function checkInput(model: Model, input: unknown): void {
   refusePromise(model, "check", model.check(input));
 }
 
@@ -27,11 +27,10 @@ export function deferred(
 }
 
 /**
- * Checks a request's input and unfolds it into an empty graph, which is sealed then.
- * @throws TypeError or RangeError on bad input, or what else the model throws
+ * Unfolds a checked input into an empty graph, which is sealed then.
+ * @throws TypeError or RangeError on a request that is none, or what else the model throws
  */
 export function unfold(model: Model, input: unknown, graph: CellGraph): void {
-  checkInput(model, input);
   refusePromise(model, "unfold", model.unfold(input, graph));
   graph.seal();
   if (graph.nodes.length === 0) {

@@ -3,6 +3,7 @@ import type { ResultRows } from "../../graph/result_rows.ts";
 import type { Port } from "../../graph/cell.ts";
 import type { Result } from "../../graph/result.ts";
 import { axesOf, rowBytes } from "../../graph/row_layout.ts";
+import type { LinearMemory } from "./linear_memory.ts";
 import {
   type Dtype,
   elements,
@@ -13,12 +14,11 @@ import {
 /**
  * Copies results of a request, of rows that are done, out of its slot.
  * @param results by name; rows that are not done are left out
- * @param memory linear memory
  */
 export function resultOf(
   results: ReadonlyMap<string, ResultRows<NodeOutput>>,
   slot: number,
-  memory: Uint8Array,
+  memory: LinearMemory,
 ): Result {
   const result: Record<string, Tensor<TensorData>> = {};
   for (const [name, rows] of results) {
@@ -31,8 +31,16 @@ export function resultOf(
 function copied(
   { port, collected, axis, sources }: ResultRows<NodeOutput>,
   slot: number,
-  memory: Uint8Array,
+  { bytes: memory, floats }: LinearMemory,
 ): Tensor<TensorData> {
+  const [{ node, port: from, token }] = sources;
+  if (
+    !collected && token === undefined && port.dtype === "f32" &&
+    node.cell.tokensMax === undefined && node.state === NODE.done
+  ) {
+    const at = (slot + node.offsets[from]) >>> 2;
+    return { shape: sizesOf(port), data: floats.slice(at, at + port.width) };
+  }
   const done = sources.filter(({ node }) => node.state === NODE.done);
   const rows = done.reduce((sum, source) => sum + rowsFrom(source), 0);
   // Quantised rows are no results: see checkResult.

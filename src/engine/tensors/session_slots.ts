@@ -3,11 +3,11 @@
  * (`FrameGraph`); what its nodes read of the model's constants is written once, what frames bring every time.
  */
 import { shorten } from "../../base/describe.ts";
-import type { InputData } from "../../graph/input_data.ts";
 import type { Result } from "../../graph/result.ts";
 import { elements, type Tensor, type TensorData } from "../../tensor/tensor.ts";
 import type { ActiveSession } from "../core/active_request.ts";
 import type { SessionMemory } from "../core/executor.ts";
+import type { LinearMemory } from "./linear_memory.ts";
 import type { Slot, SlotRequest } from "./slot.ts";
 import { openHeader } from "./slot_header.ts";
 import type { SlotPool } from "./slot_pool.ts";
@@ -19,23 +19,20 @@ const COPIED_ONE_BY_ONE = 32;
 
 export class SessionSlots implements SessionMemory {
   readonly #pool: SlotPool;
-  readonly #bytes: Uint8Array;
-  readonly #words: Int32Array;
-  readonly #floats: Float32Array;
+  readonly #memory: LinearMemory;
 
-  /** @param bytes linear memory */
-  constructor(pool: SlotPool, { buffer }: Uint8Array) {
+  constructor(pool: SlotPool, memory: LinearMemory) {
     this.#pool = pool;
-    this.#bytes = new Uint8Array(buffer);
-    this.#words = new Int32Array(buffer);
-    this.#floats = new Float32Array(buffer);
+    this.#memory = memory;
   }
 
   open(session: SlotSession): void {
     const { plan, constants } = session.frame;
     const slot: Slot = { ...this.#pool.allocate(plan.bytes), plan };
     session.slot = slot;
-    for (const input of constants) this.#bring(slot, input, input.data);
+    for (const { data, offset } of constants) {
+      this.#memory.write(data, slot.address + offset);
+    }
   }
 
   load(session: SlotSession, state: Uint8Array | undefined): void {
@@ -44,7 +41,7 @@ export class SessionSlots implements SessionMemory {
     let at = 0;
     for (const { data, initial: { byteLength } } of session.frame.states) {
       const address = slot.address + data.offset;
-      this.#bytes.set(saved.subarray(at, at + byteLength), address);
+      this.#memory.bytes.set(saved.subarray(at, at + byteLength), address);
       at += byteLength;
     }
   }
@@ -55,7 +52,8 @@ export class SessionSlots implements SessionMemory {
     let at = 0;
     for (const { data, initial: { byteLength } } of session.frame.states) {
       const address = slot.address + data.offset;
-      saved.set(this.#bytes.subarray(address, address + byteLength), at);
+      const { bytes } = this.#memory;
+      saved.set(bytes.subarray(address, address + byteLength), at);
       at += byteLength;
     }
     return saved;
@@ -70,20 +68,10 @@ export class SessionSlots implements SessionMemory {
   begin(request: SlotRequest): void {
     const { slot, frame: { inputs } } = request.session!;
     request.slot = slot!;
-    openHeader(this.#words, slot!.address, 0);
+    openHeader(this.#memory.words, slot!.address, 0);
     const { values } = request.rows!;
     for (let i = 0; i < inputs.length; i++) {
-      this.#bring(slot!, inputs[i].data, values[i]);
-    }
-  }
-
-  #bring({ address }: Slot, { offset }: InputData, data: TensorData): void {
-    const at = address + offset;
-    if (data instanceof Float32Array) this.#floats.set(data, at >>> 2);
-    else if (data instanceof Int32Array) this.#words.set(data, at >>> 2);
-    else {
-      const { buffer, byteOffset, byteLength } = data;
-      this.#bytes.set(new Uint8Array(buffer, byteOffset, byteLength), at);
+      this.#memory.write(values[i], slot!.address + inputs[i].data.offset);
     }
   }
 
@@ -114,7 +102,7 @@ export class SessionSlots implements SessionMemory {
       const data = given ?? elements(dtype, width);
       const { buffer, byteOffset, byteLength } = data;
       new Uint8Array(buffer, byteOffset, byteLength).set(
-        this.#bytes.subarray(at, at + byteLength),
+        this.#memory.bytes.subarray(at, at + byteLength),
       );
       result[name] = { shape, data };
     }
@@ -127,7 +115,7 @@ export class SessionSlots implements SessionMemory {
     count: number,
     into: Float32Array | undefined,
   ): Float32Array {
-    const floats = this.#floats;
+    const { floats } = this.#memory;
     if (count > COPIED_ONE_BY_ONE) {
       if (into === undefined) return floats.slice(at, at + count);
       into.set(floats.subarray(at, at + count));

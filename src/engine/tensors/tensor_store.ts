@@ -17,11 +17,11 @@ import {
   instantiateKernels,
   type KernelExports,
 } from "../../kernels/module/module.ts";
-import type { TensorData } from "../../tensor/tensor.ts";
 import { CellError } from "../core/errors.ts";
 import type { Settlement } from "../core/executor.ts";
 import type { CellProgram, PlainCall } from "../lowering/cell_program.ts";
 import type { RunnerMemory } from "./cell_runner.ts";
+import { LinearMemory } from "./linear_memory.ts";
 import {
   type MemoryOptions,
   type MemoryPlan,
@@ -29,7 +29,7 @@ import {
 } from "./memory_plan.ts";
 import { resultOf } from "./result_of.ts";
 import { SessionSlots } from "./session_slots.ts";
-import type { Slot, SlotRequest } from "./slot.ts";
+import type { SlotRequest } from "./slot.ts";
 import {
   abandonSlot,
   type Failure,
@@ -51,7 +51,9 @@ export class TensorStore {
   readonly doubles: Float64Array;
   /** Writes the tables of tasks. */
   readonly tables: TaskTables;
-  readonly #bytes: Uint8Array;
+  readonly #memory: LinearMemory;
+  /** Of graphs that are used again. */
+  readonly #plans = new WeakMap<object, SlotPlan>();
   readonly #programIds: ReadonlyMap<Cell, number>;
   readonly #workers: MemoryPlan["workers"];
   readonly #pool: SlotPool;
@@ -70,13 +72,15 @@ export class TensorStore {
     this.#workers = workers;
     this.memory = createMemory({ bytes, shared: options.shared });
     this.kernels = instantiateKernels(options.kernels, { memory: this.memory });
-    this.words = new Int32Array(this.memory.buffer);
+    this.#memory = new LinearMemory(this.memory.buffer);
+    this.words = this.#memory.words;
     this.doubles = new Float64Array(this.memory.buffer);
-    this.#bytes = new Uint8Array(this.memory.buffer);
     this.tables = new TaskTables(plan, new Uint32Array(this.memory.buffer));
-    for (const { data, address } of constants) this.#write(data, address);
+    for (const { data, address } of constants) {
+      this.#memory.write(data, address);
+    }
     this.#pool = new SlotPool(slots, slots + plan.slotBytes);
-    this.sessions = new SessionSlots(this.#pool, this.#bytes);
+    this.sessions = new SessionSlots(this.#pool, this.#memory);
   }
 
   runnerMemory(worker: number): RunnerMemory {
@@ -95,19 +99,23 @@ export class TensorStore {
   /** Plans the request's slot and writes its inputs; a frame has its session's. */
   admit(request: SlotRequest): void {
     if (request.session) return this.sessions.begin(request);
-    const plan = new SlotPlan(request.graph);
-    const slot: Slot = { ...this.#pool.allocate(plan.bytes), plan };
-    request.slot = slot;
-    const { closed } = request.graph;
-    openHeader(this.words, slot.address, closed ? 0 : request.stepsLimit);
-    for (const { data, offset } of request.graph.inputs) {
-      this.#write(data, slot.address + offset);
+    const plan = this.#planOf(request);
+    const { address, bytes } = this.#pool.allocate(plan.bytes);
+    request.slot = { address, bytes, plan };
+    const { brought, graph: { closed, inputs } } = request;
+    openHeader(this.words, address, closed ? 0 : request.stepsLimit);
+    for (let i = 0; i < inputs.length; i++) {
+      const { data, offset } = inputs[i];
+      this.#memory.write(brought?.[i] ?? data, address + offset);
     }
   }
 
-  #write(data: TensorData, address: number): void {
-    const { buffer, byteOffset, byteLength } = data;
-    this.#bytes.set(new Uint8Array(buffer, byteOffset, byteLength), address);
+  #planOf({ graph, model }: SlotRequest): SlotPlan {
+    const known = model.brings && this.#plans.get(graph);
+    if (known) return known;
+    const plan = new SlotPlan(graph);
+    if (model.brings) this.#plans.set(graph, plan);
+    return plan;
   }
 
   /** Whether rows of the request that start now are void. */
@@ -148,7 +156,7 @@ export class TensorStore {
     rows: ReadonlyMap<string, ResultRows<NodeOutput>> = request.graph.results,
   ): Result {
     if (request.session) return this.sessions.result(request);
-    return resultOf(rows, request.slot.address, this.#bytes);
+    return resultOf(rows, request.slot.address, this.#memory);
   }
 
   release(request: SlotRequest): void {

@@ -10,6 +10,8 @@ const ADMISSION = "test/engine/admission_test.ts";
 const EXTENTS = "test/cost/extents_test.ts";
 const RUNNER = "test/engine/cell_runner_test.ts";
 const PADDING = "test/engine/padding_test.ts";
+const USED = "src/engine/core/used_graphs.ts";
+const USED_TESTS = ["test/engine/used_graphs_test.ts"];
 const DEADLINES = "test/engine/deadlines_test.ts";
 const PAIRED = {
   file: "test/engine/equivalence_test.ts",
@@ -390,5 +392,37 @@ export const MUTANTS: MutantList = [
     tests: ["test/base/event_heap_test.ts"],
     why:
       "at one instant: completions, arrivals, scheduling (ARCHITECTURE, One Clock)",
+  },
+  {
+    id: "engine.used-graphs-after-launch",
+    file: USED,
+    from: "    if (this.#long > 0) return;\n",
+    to: "",
+    tests: USED_TESTS,
+    why: "a policy finds the nodes of a launch as they were until it is over",
+  },
+  {
+    id: "engine.used-graphs-brought",
+    file: "src/engine/tensors/tensor_store.ts",
+    from: "brought?.[i] ?? data",
+    to: "data",
+    tests: USED_TESTS,
+    why: "a request computes with what it brings itself",
+  },
+  {
+    id: "engine.used-graphs-fit",
+    file: USED,
+    from: "    if (isSame) continue;\n",
+    to: "    continue;\n",
+    tests: USED_TESTS,
+    why: "what does not fit the plan would be written over others' data",
+  },
+  {
+    id: "engine.used-graphs-taken",
+    file: USED,
+    from: "      kept!.pop();\n",
+    to: "",
+    tests: USED_TESTS,
+    why: "requests at once have a graph each",
   },
 ];

@@ -6,6 +6,7 @@ const SESSION = "src/engine/core/session.ts";
 const SNAPSHOT = "src/engine/core/snapshot.ts";
 const SLOTS = "src/engine/tensors/session_slots.ts";
 const FRAME = "src/graph/frame_graph.ts";
+const RESTART = "src/graph/restart_graph.ts";
 
 const STREAMS = "test/engine/streams_test.ts";
 const ORDER = "test/engine/session_order_test.ts";
@@ -60,7 +61,7 @@ export const MUTANTS: MutantList = [
   {
     id: "streams.header",
     file: "src/engine/tensors/session_slots.ts",
-    from: "    openHeader(this.#words, slot!.address, 0);\n",
+    from: "    openHeader(this.#memory.words, slot!.address, 0);\n",
     to: "",
     tests: [{
       file: "test/engine/streams_test.ts",
@@ -292,24 +293,24 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "streams.nodes-wait",
-    file: FRAME,
-    from: "      node.state = NODE.waiting;\n",
+    file: RESTART,
+    from: "    node.state = NODE.waiting;\n",
     to: "",
     tests: [STREAMS],
     why: "nodes of a frame wait as those of a fresh request do",
   },
   {
     id: "streams.nodes-remain",
-    file: FRAME,
-    from: "    graph.remaining = nodes.length;\n",
+    file: RESTART,
+    from: "  graph.remaining = nodes.length;\n",
     to: "",
     tests: [STREAMS],
     why: "a frame is done when all of its nodes are",
   },
   {
     id: "streams.policies-tags",
-    file: FRAME,
-    from: "      node.tag = undefined;\n",
+    file: RESTART,
+    from: "    node.tag = undefined;\n",
     to: "",
     tests: [FRAMES],
     why: "what a policy kept with a node was the frame before's",
@@ -433,9 +434,8 @@ export const MUTANTS: MutantList = [
     id: "streams.slots-save",
     file: SLOTS,
     from:
-      "      saved.set(this.#bytes.subarray(address, address + byteLength), at);\n      at += byteLength;",
-    to:
-      "      saved.set(this.#bytes.subarray(address, address + byteLength), at);",
+      "      saved.set(bytes.subarray(address, address + byteLength), at);\n      at += byteLength;",
+    to: "      saved.set(bytes.subarray(address, address + byteLength), at);",
     tests: [STREAMS],
     why: "states lie one after the other in a snapshot",
   },

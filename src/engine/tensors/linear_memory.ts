@@ -1,0 +1,24 @@
+import type { TensorData } from "../../tensor/tensor.ts";
+
+/** Views of linear memory, and copies into it: without a view of every array, which is garbage. */
+export class LinearMemory {
+  readonly bytes: Uint8Array;
+  readonly words: Int32Array;
+  readonly floats: Float32Array;
+
+  constructor(buffer: ArrayBufferLike) {
+    this.bytes = new Uint8Array(buffer);
+    this.words = new Int32Array(buffer);
+    this.floats = new Float32Array(buffer);
+  }
+
+  /** @param address a multiple of the data's element size */
+  write(data: TensorData, address: number): void {
+    if (data instanceof Float32Array) this.floats.set(data, address >>> 2);
+    else if (data instanceof Int32Array) this.words.set(data, address >>> 2);
+    else {
+      const { buffer, byteOffset, byteLength } = data;
+      this.bytes.set(new Uint8Array(buffer, byteOffset, byteLength), address);
+    }
+  }
+}
