@@ -17,6 +17,7 @@ import process from "node:process";
 import {
   integerOption,
   namesOption,
+  numberOption,
   seedOption,
   taskSettings,
 } from "../../src/cli/options.ts";
@@ -53,14 +54,15 @@ const HELP = `bench:server [options]
   --connections N   of full and search (default 64)
   --requests N      of full (default 600)
   --slo-ms MS       target at p99 (default 500; 100 with --quick)
-  --confidence N    per cent with which a trial has to show it (default 90: 230 requests; MLPerf's 99: 459)
+  --confidence N    per cent with which a trial has to show it (default 90: 230 requests; 50 with --quick: 69; MLPerf's 99: 459)
+  --from N          requests a second that the search begins with (default: what the server does on all connections)
   --precision N     per cent between a rate that holds and one that does not (default 25)
   --threads N       that compute: our workers, the peers' intra-op threads (default: as many as there are cores)
   --batch N         rows of a batch (default 32; transformers.js has none)
   --window-ms MS    of the peer's batcher (default 5)
   --tokenizer DIR   tokenizer.json and tokenizer_config.json (default: made for the texts that are sent)
   --seed N          (default 1)
-  --quick           a small model, short texts and few trials, about a minute
+  --quick           a small model, short texts and short trials, less than a minute
   --json            the figures as JSON
 `;
 
@@ -85,6 +87,7 @@ const settings = taskSettings({
     "slo-ms": { type: "string" },
     confidence: { type: "string" },
     precision: { type: "string" },
+    from: { type: "string" },
     threads: { type: "string" },
     batch: { type: "string" },
     "window-ms": { type: "string" },
@@ -113,7 +116,10 @@ const settings = taskSettings({
     connections: number("connections", 64, 10_000),
     requests: number("requests", quick ? 230 : 600, 1_000_000),
     sloMs: number("slo-ms", quick ? 100 : 500, 60_000),
-    confidence: number("confidence", 90, 99) / 100,
+    confidence: number("confidence", quick ? 50 : 90, 99) / 100,
+    ...(values.from !== undefined && {
+      fromPerS: numberOption("from", values.from, NaN, 1e6),
+    }),
     precision: number("precision", quick ? 100 : 25, 100) / 100,
     threads: number("threads", availableParallelism(), 256),
     batchMax: number("batch", 32, 4096),
@@ -214,7 +220,7 @@ async function measure(
     );
   }
   if (parts.includes("search")) {
-    const perS = (row.full ?? warm).perS;
+    const perS = settings.fromPerS ?? (row.full ?? warm).perS;
     row = { ...row, search: await search(name, client, perS) };
   }
   return row;
