@@ -98,14 +98,18 @@ export function conv_f32(
       nextY = oy;
       nextX = ox;
       let to = <usize>(oy * outWidth + ox) * outBytes + (<usize>(g * n) << 2);
+      // Pixels whose windows are copied.
+      let ahead = 0;
       for (let entry: usize = 0; entry < end; entry += 4) {
         const from = row(inRows, nextAt) + skipped;
         const table = tables + entry;
         if (!merged) pointAtTaps(s, nextY, nextX, from, zeros, table);
         else {
           const patch = patches + entry * taps * groupChannels;
-          if (copied) copyWindow(s, nextY, nextX, from, table, patch);
-          else pointAtLines(s, nextY, nextX, from, table, patch);
+          if (copied) {
+            if (ahead == 0) ahead = copyWindows(<i32>((end - entry) >> 2), s, nextY, nextX, from, table, patch);
+            --ahead;
+          } else pointAtLines(s, nextY, nextX, from, table, patch);
         }
         store<u32>(outTable + entry, <u32>(row(outRows, nextAt) + to));
         if (residualRows) store<u32>(residualTable + entry, <u32>(row(residualRows, nextAt) + to));
@@ -172,12 +176,15 @@ function pointAtLines(s: usize, oy: i32, ox: i32, a: usize, table: usize, patch:
   }
 }
 
-/** Copies what output pixel (oy, ox) sees, kernel row by kernel row, and points at the copy. */
-function copyWindow(s: usize, oy: i32, ox: i32, a: usize, table: usize, patch: usize): void {
-  store<u32>(table, <u32>patch);
+/**
+ * Copies what output pixel (oy, ox) sees, kernel row by kernel row, and points at the copy; up to `most` pixels of the
+ * line at once, as far as they see no padding. Returns how many.
+ */
+function copyWindows(most: i32, s: usize, oy: i32, ox: i32, a: usize, table: usize, patch: usize): i32 {
   const width = image.width(s);
   const channels = image.channels(s);
   const floats = image.kernelWidth(s) * channels;
+  const stride = image.strideWidth(s) * channels;
   const x = ox * image.strideWidth(s) - image.padLeft(s);
   const before = min(floats, max(0, -x) * channels);
   const end = max(before, min(floats, (width - x) * channels));
@@ -185,15 +192,21 @@ function copyWindow(s: usize, oy: i32, ox: i32, a: usize, table: usize, patch: u
   let y = oy * image.strideHeight(s) - image.padTop(s);
   const lineBytes = <usize>floats << 2;
   if (floats >= 4 && before == 0 && end == floats && y >= 0 && y + (image.kernelHeight(s) - 1) * step < image.height(s)) {
+    const count = min(min(most, image.outWidth(s) - ox), ((width - x) * channels - floats) / stride + 1);
     const last = lineBytes - 16;
     const stepBytes = <usize>(step * width * channels) << 2;
-    let line = a + (<usize>((y * width + x) * channels) << 2);
-    for (const stop = patch + <usize>image.kernelHeight(s) * lineBytes; patch < stop; patch += lineBytes, line += stepBytes) {
-      for (let i: usize = 0; i < last; i += 16) v128.store(patch + i, v128.load(line + i));
-      v128.store(patch + last, v128.load(line + last));
+    const patchBytes = <usize>image.kernelHeight(s) * lineBytes;
+    let window = a + (<usize>((y * width + x) * channels) << 2);
+    for (let left = count; left > 0; --left, table += 4, window += <usize>stride << 2) {
+      store<u32>(table, <u32>patch);
+      for (let line = window, stop = patch + patchBytes; patch < stop; patch += lineBytes, line += stepBytes) {
+        for (let i: usize = 0; i < last; i += 16) v128.store(patch + i, v128.load(line + i));
+        v128.store(patch + last, v128.load(line + last));
+      }
     }
-    return;
+    return count;
   }
+  store<u32>(table, <u32>patch);
   for (let ky = image.kernelHeight(s); ky > 0; --ky, y += step, patch += lineBytes) {
     const line = a + (<usize>((y * width + x) * channels) << 2);
     const isInside = <u32>y < <u32>image.height(s);
@@ -204,6 +217,7 @@ function copyWindow(s: usize, oy: i32, ox: i32, a: usize, table: usize, patch: u
     for (; i < last; ++i) store<f32>(patch + (<usize>i << 2), load<f32>(line + (<usize>i << 2)));
     for (; i < floats; ++i) store<f32>(patch + (<usize>i << 2), 0);
   }
+  return 1;
 }
 
 /**

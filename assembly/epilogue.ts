@@ -3,45 +3,49 @@
 // here. Activations beyond ReLU, and most gates of cells, go along the finished rows once more,
 // several vectors at a time (lateActivation(), gates.ts).
 import { geluTanh4, sigmoid4, silu4 } from "./exponentials";
-import { code, n, p0, p1, p2 } from "./job";
+import { code, floor, n, p0, p1, p2 } from "./job";
 import { gelu4, tanh4 } from "./math";
 import { op } from "./op";
 import { get, put, row } from "./simd";
 
+/** Whether the panel at column col is stored whole as it is, or with ReLU or a residual: keep() is all then. */
+// @ts-ignore: decorator
+@inline export function isStored(col: i32): bool {
+  return (code & ~op.RESIDUAL) <= op.RELU && n - col >= 8;
+}
+
+/** Stores sums of one row to d, none below the floor that the job's activation is. */
+// @ts-ignore: decorator
+@inline export function keep(d: usize, lo: v128, hi: v128): void {
+  v128.store(d, f32x4.pmax(lo, floor));
+  v128.store(d, f32x4.pmax(hi, floor), 16);
+}
+
 /**
  * Ends columns col.. of one row by the job's code; lo and hi hold 4 sums each. Its row tables p0, p1, p2
  * are read at byte offset `at`; columns from n on are padding and left alone. For
- * ARGMAX p2 is not a row table but the array of running maxima, one f32 per row.
+ * ARGMAX p2 is not a row table but the array of running maxima, one f32 per row. Tiles do the same for all
+ * their rows at once (src/cli/generate/tiles.ts).
  */
 // @ts-ignore: decorator
 @inline export function finish(lo: v128, hi: v128, at: usize, col: i32): void {
-  // Without a call what takes less time than a call: whole panels that are stored as they
-  // are, or with ReLU or a residual; and sums that are all less than the greatest so far, as nearly all.
-  const activation = code & ~op.RESIDUAL;
-  if (activation > op.RELU || n - col < 8) {
-    if (code == op.ARGMAX && p1 == 0) {
-      const best = v128.load_splat<f32>(p2 + at);
-      if (!v128.any_true(v128.or(f32x4.ge(lo, best), f32x4.ge(hi, best)))) return;
-    }
-    return complete(lo, hi, at, col);
-  }
+  if (!isStored(col)) return complete(lo, hi, at, col);
   const offset = <usize>col << 2;
   if (code & op.RESIDUAL) {
     const residual = row(p1, at) + offset;
     lo = f32x4.add(lo, v128.load(residual));
     hi = f32x4.add(hi, v128.load(residual, 16));
   }
-  if (activation == op.RELU) {
-    lo = relu4(lo);
-    hi = relu4(hi);
-  }
-  const d = row(p0, at) + offset;
-  v128.store(d, lo);
-  v128.store(d, hi, 16);
+  keep(row(p0, at) + offset, lo, hi);
 }
 
 /** finish() of any code and number of columns. */
 export function complete(lo: v128, hi: v128, at: usize, col: i32): void {
+  if (code == op.ARGMAX && p1 == 0) {
+    // Sums that are all less than the greatest so far, as nearly all.
+    const best = v128.load_splat<f32>(p2 + at);
+    if (!v128.any_true(v128.or(f32x4.ge(lo, best), f32x4.ge(hi, best)))) return;
+  }
   const left = n - col;
   if (left <= 0) return;
   const offset = <usize>col << 2;

@@ -1,6 +1,6 @@
 // The sweep that is under way: what is the same for all its tiles. Globals of an instance are its
 // thread's own, so that instances on one shared memory do not meet here.
-import { lateActivation } from "./op";
+import { lateActivation, op } from "./op";
 
 /** Columns of segment 0 of K, and the row table they are reached through. */
 export let k1: i32 = 0;
@@ -29,6 +29,8 @@ export let n: i32 = 0;
 /** What panels finish with, and the activation that finished rows get then (op.ts). */
 export let code: i32 = 0;
 export let late: i32 = 0;
+/** What sums that are stored as they are, or with ReLU, are at least: pmax() with it is the activation. */
+export let floor: v128 = f32x4.splat(0);
 /** Row tables of the epilogue; see finish(). */
 export let p0: usize = 0;
 export let p1: usize = 0;
@@ -72,6 +74,7 @@ export function writes(columns: i32, ending: i32, table0: usize, table1: usize, 
   n = columns;
   late = lateActivation(ending);
   code = ending - late;
+  floor = v128.splat<f32>((code & ~op.RESIDUAL) == op.RELU ? 0 : -Infinity);
   p0 = table0;
   p1 = table1;
   p2 = table2;

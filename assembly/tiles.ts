@@ -10,10 +10,11 @@
 // w: 32 bytes before the first panel's weights; the others follow `stride` bytes and
 // `outputs` columns apart. start: what the first panel's sums in row 0 start from; the
 // other panels' lie `starts` bytes apart. What is the same for all tiles of a sweep stands in job.ts.
-import { finish } from "./epilogue";
+import { complete, isStored, keep } from "./epilogue";
 import {
-  beginBytes, beginColumns, beginRows, beginSegment, k2, nextRows, pieceGap, pieceSteps, rowStarts, steps
+  beginBytes, beginColumns, beginRows, beginSegment, code, k2, nextRows, p0, p1, pieceGap, pieceSteps, rowStarts, steps
 } from "./job";
+import { op } from "./op";
 import { mac } from "./simd";
 
 export function tile_1x32(at: usize, w: usize, stride: usize, start: usize, starts: usize, outputs: i32, col: i32): void {
@@ -88,13 +89,49 @@ export function tile_1x32(at: usize, w: usize, stride: usize, start: usize, star
       ++segment;
     }
   }
-  finish(lo00, hi00, at, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo00 = f32x4.add(lo00, v128.load(from)); hi00 = f32x4.add(hi00, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo00, hi00);
+  } else {
+    complete(lo00, hi00, at, col);
+  }
   col += outputs;
-  finish(lo01, hi01, at, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo01 = f32x4.add(lo01, v128.load(from)); hi01 = f32x4.add(hi01, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo01, hi01);
+  } else {
+    complete(lo01, hi01, at, col);
+  }
   col += outputs;
-  finish(lo02, hi02, at, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo02 = f32x4.add(lo02, v128.load(from)); hi02 = f32x4.add(hi02, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo02, hi02);
+  } else {
+    complete(lo02, hi02, at, col);
+  }
   col += outputs;
-  finish(lo03, hi03, at, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo03 = f32x4.add(lo03, v128.load(from)); hi03 = f32x4.add(hi03, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo03, hi03);
+  } else {
+    complete(lo03, hi03, at, col);
+  }
 }
 
 export function tile_1x16(at: usize, w: usize, stride: usize, start: usize, starts: usize, outputs: i32, col: i32): void {
@@ -153,9 +190,27 @@ export function tile_1x16(at: usize, w: usize, stride: usize, start: usize, star
       ++segment;
     }
   }
-  finish(lo00, hi00, at, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo00 = f32x4.add(lo00, v128.load(from)); hi00 = f32x4.add(hi00, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo00, hi00);
+  } else {
+    complete(lo00, hi00, at, col);
+  }
   col += outputs;
-  finish(lo01, hi01, at, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo01 = f32x4.add(lo01, v128.load(from)); hi01 = f32x4.add(hi01, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo01, hi01);
+  } else {
+    complete(lo01, hi01, at, col);
+  }
 }
 
 export function tile_1x8(at: usize, w: usize, start: usize, col: i32): void {
@@ -205,7 +260,16 @@ export function tile_1x8(at: usize, w: usize, start: usize, col: i32): void {
       ++segment;
     }
   }
-  finish(lo00, hi00, at, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo00 = f32x4.add(lo00, v128.load(from)); hi00 = f32x4.add(hi00, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo00, hi00);
+  } else {
+    complete(lo00, hi00, at, col);
+  }
 }
 
 export function tile_2x16(at: usize, w: usize, stride: usize, start: usize, starts: usize, outputs: i32, col: i32): void {
@@ -296,11 +360,33 @@ export function tile_2x16(at: usize, w: usize, stride: usize, start: usize, star
       ++segment;
     }
   }
-  finish(lo00, hi00, at, col);
-  finish(lo10, hi10, at + 4, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo00 = f32x4.add(lo00, v128.load(from)); hi00 = f32x4.add(hi00, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 4) + offset; lo10 = f32x4.add(lo10, v128.load(from)); hi10 = f32x4.add(hi10, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo00, hi00);
+    keep(<usize>load<u32>(p0 + at, 4) + offset, lo10, hi10);
+  } else {
+    complete(lo00, hi00, at, col);
+    complete(lo10, hi10, at + 4, col);
+  }
   col += outputs;
-  finish(lo01, hi01, at, col);
-  finish(lo11, hi11, at + 4, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo01 = f32x4.add(lo01, v128.load(from)); hi01 = f32x4.add(hi01, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 4) + offset; lo11 = f32x4.add(lo11, v128.load(from)); hi11 = f32x4.add(hi11, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo01, hi01);
+    keep(<usize>load<u32>(p0 + at, 4) + offset, lo11, hi11);
+  } else {
+    complete(lo01, hi01, at, col);
+    complete(lo11, hi11, at + 4, col);
+  }
 }
 
 export function tile_2x8(at: usize, w: usize, start: usize, col: i32): void {
@@ -360,8 +446,19 @@ export function tile_2x8(at: usize, w: usize, start: usize, col: i32): void {
       ++segment;
     }
   }
-  finish(lo00, hi00, at, col);
-  finish(lo10, hi10, at + 4, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo00 = f32x4.add(lo00, v128.load(from)); hi00 = f32x4.add(hi00, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 4) + offset; lo10 = f32x4.add(lo10, v128.load(from)); hi10 = f32x4.add(hi10, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo00, hi00);
+    keep(<usize>load<u32>(p0 + at, 4) + offset, lo10, hi10);
+  } else {
+    complete(lo00, hi00, at, col);
+    complete(lo10, hi10, at + 4, col);
+  }
 }
 
 export function tile_3x8(at: usize, w: usize, start: usize, col: i32): void {
@@ -451,9 +548,22 @@ export function tile_3x8(at: usize, w: usize, start: usize, col: i32): void {
       ++segment;
     }
   }
-  finish(lo00, hi00, at, col);
-  finish(lo10, hi10, at + 4, col);
-  finish(lo20, hi20, at + 8, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo00 = f32x4.add(lo00, v128.load(from)); hi00 = f32x4.add(hi00, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 4) + offset; lo10 = f32x4.add(lo10, v128.load(from)); hi10 = f32x4.add(hi10, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 8) + offset; lo20 = f32x4.add(lo20, v128.load(from)); hi20 = f32x4.add(hi20, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo00, hi00);
+    keep(<usize>load<u32>(p0 + at, 4) + offset, lo10, hi10);
+    keep(<usize>load<u32>(p0 + at, 8) + offset, lo20, hi20);
+  } else {
+    complete(lo00, hi00, at, col);
+    complete(lo10, hi10, at + 4, col);
+    complete(lo20, hi20, at + 8, col);
+  }
 }
 
 export function tile_4x8(at: usize, w: usize, start: usize, col: i32): void {
@@ -555,10 +665,25 @@ export function tile_4x8(at: usize, w: usize, start: usize, col: i32): void {
       ++segment;
     }
   }
-  finish(lo00, hi00, at, col);
-  finish(lo10, hi10, at + 4, col);
-  finish(lo20, hi20, at + 8, col);
-  finish(lo30, hi30, at + 12, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo00 = f32x4.add(lo00, v128.load(from)); hi00 = f32x4.add(hi00, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 4) + offset; lo10 = f32x4.add(lo10, v128.load(from)); hi10 = f32x4.add(hi10, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 8) + offset; lo20 = f32x4.add(lo20, v128.load(from)); hi20 = f32x4.add(hi20, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 12) + offset; lo30 = f32x4.add(lo30, v128.load(from)); hi30 = f32x4.add(hi30, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo00, hi00);
+    keep(<usize>load<u32>(p0 + at, 4) + offset, lo10, hi10);
+    keep(<usize>load<u32>(p0 + at, 8) + offset, lo20, hi20);
+    keep(<usize>load<u32>(p0 + at, 12) + offset, lo30, hi30);
+  } else {
+    complete(lo00, hi00, at, col);
+    complete(lo10, hi10, at + 4, col);
+    complete(lo20, hi20, at + 8, col);
+    complete(lo30, hi30, at + 12, col);
+  }
 }
 
 export function tile_5x8(at: usize, w: usize, start: usize, col: i32): void {
@@ -664,11 +789,28 @@ export function tile_5x8(at: usize, w: usize, start: usize, col: i32): void {
       ++segment;
     }
   }
-  finish(lo00, hi00, at, col);
-  finish(lo10, hi10, at + 4, col);
-  finish(lo20, hi20, at + 8, col);
-  finish(lo30, hi30, at + 12, col);
-  finish(lo40, hi40, at + 16, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo00 = f32x4.add(lo00, v128.load(from)); hi00 = f32x4.add(hi00, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 4) + offset; lo10 = f32x4.add(lo10, v128.load(from)); hi10 = f32x4.add(hi10, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 8) + offset; lo20 = f32x4.add(lo20, v128.load(from)); hi20 = f32x4.add(hi20, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 12) + offset; lo30 = f32x4.add(lo30, v128.load(from)); hi30 = f32x4.add(hi30, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 16) + offset; lo40 = f32x4.add(lo40, v128.load(from)); hi40 = f32x4.add(hi40, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo00, hi00);
+    keep(<usize>load<u32>(p0 + at, 4) + offset, lo10, hi10);
+    keep(<usize>load<u32>(p0 + at, 8) + offset, lo20, hi20);
+    keep(<usize>load<u32>(p0 + at, 12) + offset, lo30, hi30);
+    keep(<usize>load<u32>(p0 + at, 16) + offset, lo40, hi40);
+  } else {
+    complete(lo00, hi00, at, col);
+    complete(lo10, hi10, at + 4, col);
+    complete(lo20, hi20, at + 8, col);
+    complete(lo30, hi30, at + 12, col);
+    complete(lo40, hi40, at + 16, col);
+  }
 }
 
 export function tile_6x8(at: usize, w: usize, start: usize, col: i32): void {
@@ -794,12 +936,31 @@ export function tile_6x8(at: usize, w: usize, start: usize, col: i32): void {
       ++segment;
     }
   }
-  finish(lo00, hi00, at, col);
-  finish(lo10, hi10, at + 4, col);
-  finish(lo20, hi20, at + 8, col);
-  finish(lo30, hi30, at + 12, col);
-  finish(lo40, hi40, at + 16, col);
-  finish(lo50, hi50, at + 20, col);
+  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+      from = <usize>load<u32>(p1 + at) + offset; lo00 = f32x4.add(lo00, v128.load(from)); hi00 = f32x4.add(hi00, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 4) + offset; lo10 = f32x4.add(lo10, v128.load(from)); hi10 = f32x4.add(hi10, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 8) + offset; lo20 = f32x4.add(lo20, v128.load(from)); hi20 = f32x4.add(hi20, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 12) + offset; lo30 = f32x4.add(lo30, v128.load(from)); hi30 = f32x4.add(hi30, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 16) + offset; lo40 = f32x4.add(lo40, v128.load(from)); hi40 = f32x4.add(hi40, v128.load(from, 16));
+      from = <usize>load<u32>(p1 + at, 20) + offset; lo50 = f32x4.add(lo50, v128.load(from)); hi50 = f32x4.add(hi50, v128.load(from, 16));
+    }
+    keep(<usize>load<u32>(p0 + at) + offset, lo00, hi00);
+    keep(<usize>load<u32>(p0 + at, 4) + offset, lo10, hi10);
+    keep(<usize>load<u32>(p0 + at, 8) + offset, lo20, hi20);
+    keep(<usize>load<u32>(p0 + at, 12) + offset, lo30, hi30);
+    keep(<usize>load<u32>(p0 + at, 16) + offset, lo40, hi40);
+    keep(<usize>load<u32>(p0 + at, 20) + offset, lo50, hi50);
+  } else {
+    complete(lo00, hi00, at, col);
+    complete(lo10, hi10, at + 4, col);
+    complete(lo20, hi20, at + 8, col);
+    complete(lo30, hi30, at + 12, col);
+    complete(lo40, hi40, at + 16, col);
+    complete(lo50, hi50, at + 20, col);
+  }
 }
 
 // Chunk tiles: sums[panel][r][8] += over a piece of k of a[r][k] * w[panel][k][8], for

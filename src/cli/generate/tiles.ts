@@ -59,10 +59,11 @@ const HEADER =
 // w: ${W_OFFSET} bytes before the first panel's weights; the others follow \`stride\` bytes and
 // \`outputs\` columns apart. start: what the first panel's sums in row 0 start from; the
 // other panels' lie \`starts\` bytes apart. What is the same for all tiles of a sweep stands in job.ts.
-import { finish } from "./epilogue";
+import { complete, isStored, keep } from "./epilogue";
 import {
-  beginBytes, beginColumns, beginRows, beginSegment, k2, nextRows, pieceGap, pieceSteps, rowStarts, steps
+  beginBytes, beginColumns, beginRows, beginSegment, code, k2, nextRows, p0, p1, pieceGap, pieceSteps, rowStarts, steps
 } from "./job";
+import { op } from "./op";
 import { mac } from "./simd";
 `;
 
@@ -114,6 +115,39 @@ function advance(
 ): string {
   return "     " + each(rows, (r) => ` a${r} += ${steps * 4};`) +
     each(withWeights ? panels : 0, (p) => ` w${p} += ${steps * 32};`) + "\n";
+}
+
+/** What becomes of a panel's sums: told apart once for all rows, and without a call where that is storing them. */
+function ending(rows: number, p: number): string {
+  const entry = (table: string, r: number) =>
+    `<usize>load<u32>(${table} + at${r === 0 ? "" : `, ${4 * r}`})`;
+  return `  if (isStored(col)) {
+    const offset = <usize>col << 2;
+    if (code & op.RESIDUAL) {
+      let from: usize;
+` +
+    each(
+      rows,
+      (r) =>
+        `      from = ${
+          entry("p1", r)
+        } + offset; lo${r}${p} = f32x4.add(lo${r}${p}, v128.load(from)); ` +
+        `hi${r}${p} = f32x4.add(hi${r}${p}, v128.load(from, 16));\n`,
+    ) +
+    "    }\n" +
+    each(
+      rows,
+      (r) => `    keep(${entry("p0", r)} + offset, lo${r}${p}, hi${r}${p});\n`,
+    ) +
+    "  } else {\n" +
+    each(
+      rows,
+      (r) =>
+        `    complete(lo${r}${p}, hi${r}${p}, at${
+          r === 0 ? "" : ` + ${r * 4}`
+        }, col);\n`,
+    ) +
+    "  }\n";
 }
 
 function render(tile: Tile): string {
@@ -184,15 +218,7 @@ export function tile_${rows}x${columns}(${
 ` +
     each(
       panels,
-      (p) =>
-        (p === 0 ? "" : "  col += outputs;\n") +
-        each(
-          rows,
-          (r) =>
-            `  finish(lo${r}${p}, hi${r}${p}, at${
-              r === 0 ? "" : ` + ${r * 4}`
-            }, col);\n`,
-        ),
+      (p) => (p === 0 ? "" : "  col += outputs;\n") + ending(rows, p),
     ) +
     "}\n";
 }

@@ -86,10 +86,18 @@ export const MUTANTS: MutantList = [
   {
     id: "kernels.whole-panels",
     file: "assembly/epilogue.ts",
-    from: "if (activation > op.RELU || n - col < 8)",
-    to: "if (activation > op.RELU || n - col < 7)",
+    from: "<= op.RELU && n - col >= 8;",
+    to: "<= op.RELU && n - col >= 7;",
     tests: [agrees("gemm_f32")],
     why: "columns from n on are never written",
+  },
+  {
+    id: "kernels.tile-floor",
+    file: "assembly/job.ts",
+    from: "== op.RELU ? 0 : -Infinity",
+    to: "<= op.RELU ? 0 : -Infinity",
+    tests: [agrees("gemm_f32")],
+    why: "sums without an activation are stored as they are",
   },
   {
     id: "kernels.residual-tail",
@@ -389,6 +397,15 @@ export const MUTANTS: MutantList = [
     to: "",
     tests: [agrees("conv_f32")],
     why: "a kernel row that reaches into the padding is zero there",
+  },
+  {
+    id: "kernels.conv-windows",
+    file: "assembly/conv.ts",
+    from: "((width - x) * channels - floats) / stride + 1",
+    to: "((width - x) * channels) / stride + 1",
+    tests: [agrees("conv_f32")],
+    why:
+      "windows are copied in one go as long as they do not reach into the padding",
   },
   {
     id: "kernels.conv-dilation",
