@@ -8,6 +8,7 @@
 // Neither depends on the room a cache has, so that every request's is as large as it needs. Positions of
 // the last panel that are not filled are never read into a sum.
 import { checkArray, checkLeast, checkRows, checkSpan, checkTable } from "./checks";
+import { tanh4 } from "./math";
 import { get, mac, put, row } from "./simd";
 import { softmaxRow } from "./softmax";
 import { touch } from "./touch";
@@ -68,11 +69,14 @@ export function attention_append_f32(
  * h / (heads / kvHeads). No length is above capacity, a multiple of 8. Consecutive rows with the same
  * caches share their loads. Sums: over headSize ascending, softmax as
  * softmax_rows_f32, over positions ascending. Rows of outRows may be rows of qRows.
+ * cap, unless 0: scores are cap * tanh(scale * q K^T). bias, unless 0: what is added to scores, by distance:
+ * [heads][capacity], the last of a head's to the last position that a row sees, and 3 floats behind that are read and
+ * not used.
  * scratch: attention_scratch_bytes(capacity) bytes, 4-byte aligned.
  */
 export function attention_f32(
-  m: i32, heads: i32, kvHeads: i32, headSize: i32, capacity: i32, scale: f32, qRows: usize,
-  kCaches: usize, vCaches: usize, lengths: usize, outRows: usize, scratch: usize
+  m: i32, heads: i32, kvHeads: i32, headSize: i32, capacity: i32, scale: f32, cap: f32, qRows: usize,
+  kCaches: usize, vCaches: usize, lengths: usize, bias: usize, outRows: usize, scratch: usize
 ): void {
   if (!ASC_NO_ASSERT) {
     checkLeast(kvHeads, 1);
@@ -86,6 +90,7 @@ export function attention_f32(
     for (let i = 0; i < m; ++i) {
       assert(load<u32>(lengths + (<usize>i << 2)) <= <u32>capacity, "length is beyond the capacity");
     }
+    if (bias) checkArray(bias, <usize>(heads * capacity + 3) << 2);
     checkArray(scratch, attention_scratch_bytes(capacity));
   }
   const stride = <usize>capacity << 2;
@@ -107,7 +112,7 @@ export function attention_f32(
         const part = <usize>(head / share * headSize) << 2;
         four(
           headSize, scale, qRows + at, offset, keys + (part << 3), values + part, rowBytes, lengths + at,
-          outRows + at, scratch, stride
+          outRows + at, scratch, stride, cap, bias, head
         );
       }
     } else {
@@ -115,7 +120,7 @@ export function attention_f32(
         const entry = at + (<usize>r << 2);
         one(
           heads, share, headSize, scale, row(qRows, entry), keys, values, rowBytes,
-          load<i32>(lengths + entry), row(outRows, entry), scratch, stride, streaming
+          load<i32>(lengths + entry), row(outRows, entry), scratch, stride, streaming, cap, bias
         );
       }
     }
@@ -142,7 +147,7 @@ export function checkCaches(
 /** One query row: as many heads as there are scores pass a block of the cache before the next block. */
 function one(
   heads: i32, share: i32, headSize: i32, scale: f32, q: usize, keys: usize, values: usize, rowBytes: usize,
-  length: i32, out: usize, scratch: usize, stride: usize, streaming: bool
+  length: i32, out: usize, scratch: usize, stride: usize, streaming: bool, cap: f32, bias: usize
 ): void {
   const panelBytes = rowBytes << 3;
   const headBytes = <usize>headSize << 2;
@@ -170,8 +175,8 @@ function one(
         }
       }
     }
-    if (length > 0) {
-      for (let head = first, scores = scratch; head < last; ++head, scores += stride) softmaxRow(length, scores, scores);
+    for (let head = first, scores = scratch; head < last; ++head, scores += stride) {
+      shares(length, scores, stride, cap, bias, head);
     }
     for (let from = 0; from == 0 || from < length; from += blockPositions) {
       const to = min(from + blockPositions, length);
@@ -190,7 +195,7 @@ function one(
 /** Four query rows of one cache, one head. */
 function four(
   headSize: i32, scale: f32, qRows: usize, offset: usize, keys: usize, values: usize, rowBytes: usize,
-  lengths: usize, outRows: usize, scores: usize, stride: usize
+  lengths: usize, outRows: usize, scores: usize, stride: usize, cap: f32, bias: usize, head: i32
 ): void {
   const l0 = load<i32>(lengths), l1 = load<i32>(lengths, 4), l2 = load<i32>(lengths, 8), l3 = load<i32>(lengths, 12);
   const longest = max(max(l0, l1), max(l2, l3));
@@ -203,10 +208,10 @@ function four(
     dots_4x8(headSize, scale, q0, q1, q2, q3, keys, scores + (<usize>p << 2), stride);
     keys += panelBytes;
   }
-  if (l0) softmaxRow(l0, scores, scores);
-  if (l1) softmaxRow(l1, s1, s1);
-  if (l2) softmaxRow(l2, s2, s2);
-  if (l3) softmaxRow(l3, s3, s3);
+  shares(l0, scores, stride, cap, bias, head);
+  shares(l1, s1, stride, cap, bias, head);
+  shares(l2, s2, stride, cap, bias, head);
+  shares(l3, s3, stride, cap, bias, head);
   const o0 = <usize>load<u32>(outRows) + offset, o1 = <usize>load<u32>(outRows, 4) + offset;
   const o2 = <usize>load<u32>(outRows, 8) + offset, o3 = <usize>load<u32>(outRows, 12) + offset;
   let col: usize = 0;
@@ -219,6 +224,22 @@ function four(
   mix(headSize, whole, shortest, l1, s1, values, rowBytes, o1);
   mix(headSize, whole, shortest, l2, s2, values, rowBytes, o2);
   mix(headSize, whole, shortest, l3, s3, values, rowBytes, o3);
+}
+
+/** Softmax of a row's scores for one head, capped and with the bias that is the head's. */
+function shares(length: i32, scores: usize, stride: usize, cap: f32, bias: usize, head: i32): void {
+  if (!length) return;
+  const bytes = <usize>length << 2;
+  const first = bias + <usize>(head + 1) * stride - bytes;
+  if (cap != 0 || bias) {
+    for (let at: usize = 0; at < bytes; at += 16) {
+      let x = v128.load(scores + at);
+      if (cap != 0) x = f32x4.mul(tanh4(x), v128.splat<f32>(cap));
+      if (bias) x = f32x4.add(x, v128.load(first + at));
+      v128.store(scores + at, x);
+    }
+  }
+  softmaxRow(length, scores, scores);
 }
 
 /** scores[0..7] = scale * q K^T for one panel of keys. */

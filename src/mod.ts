@@ -87,6 +87,7 @@ export type {
 } from "./graph/operator.ts";
 export type {
   AttentionOperators,
+  AttentionOptions,
   HeadOptions,
 } from "./graph/operators/attention.ts";
 export type { CellOperators } from "./graph/operators/cells.ts";

@@ -151,8 +151,8 @@ export function encodeLayer(
             ...[positions, keys, values] as const,
           );
           kernels.attention_f32(
-            ...[m, HEADS, HEADS, HEAD, capacity, scale, q.table] as const,
-            ...[keys, values, lengths, mixed.table, scratch] as const,
+            ...[m, HEADS, HEADS, HEAD, capacity, scale, 0, q.table] as const,
+            ...[keys, values, lengths, 0, mixed.table, scratch] as const,
           );
           add("o", mixed, input, first);
           gemm("up", first, inner, ACTIVATIONS.geluTanh);

@@ -127,7 +127,8 @@ export type AttentionOperator =
   /**
    * ONNX Attention (opset 23): softmax(scale q K^T) V for every head, K and V from the cache, head h from
    * key-value head h / (heads / kvHeads). A token sees all that the cache holds once the node has
-   * appended, or, causal, up to itself.
+   * appended, or, causal, up to itself. Scores: cap tanh(scale q K^T) unless the cap is 0, then bias [heads, distances]
+   * added, by how far a position is before the last that is seen.
    */
   | Operands & {
     readonly op: "Attention";
@@ -135,6 +136,8 @@ export type AttentionOperator =
     readonly heads: number;
     readonly kvHeads: number;
     readonly scale: number;
+    readonly cap: number;
+    readonly bias?: Tensor;
     readonly causal: boolean;
   }
   /**

@@ -7,5 +7,6 @@ export const DECODER_DOMAIN = "shoal.decoder";
 /** Whether a node is needed although nobody reads what it makes: it appends to a cache. */
 export function appendsToCache({ op, domain, inputs }: OnnxNode): boolean {
   return domain === DECODER_DOMAIN &&
-    (op === "CacheAppend" || op === "CacheAttention" && inputs.length > 1);
+    (op === "CacheAppend" ||
+      op === "CacheAttention" && (inputs[1] ?? "") !== "");
 }

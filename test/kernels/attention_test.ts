@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
+import { BIAS_BEHIND } from "../../src/kernels/spec/attention.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { loadBuild } from "./builds.ts";
 
@@ -9,6 +10,10 @@ interface Sizes {
   heads: number;
   headSize: number;
   capacity: number;
+  /** Of scores; 0: none. */
+  cap: number;
+  /** Whether one is added to scores. */
+  biased: boolean;
 }
 
 function drawSizes(prng: Prng): Sizes {
@@ -18,6 +23,8 @@ function drawSizes(prng: Prng): Sizes {
     heads: kvHeads * (1 + prng.int(2)),
     headSize: [4, 8, 12, 16, 33, 40][prng.int(6)],
     capacity: 8 * (2 + prng.int(8)),
+    cap: [0, 0.5, 30][prng.int(3)],
+    biased: prng.int(2) === 1,
   };
 }
 
@@ -25,7 +32,7 @@ function drawSizes(prng: Prng): Sizes {
 function setUp(
   file: string,
   prng: Prng,
-  { kvHeads, heads, headSize, capacity } = drawSizes(prng),
+  { kvHeads, heads, headSize, capacity, cap, biased } = drawSizes(prng),
 ) {
   const { kernels, memory, base } = loadBuild(file);
   const floats = new Float32Array(memory.buffer);
@@ -62,6 +69,8 @@ function setUp(
   }
   const scratch = alloc(kernels.attention_scratch_bytes(capacity) / 4);
   const qWidth = heads * headSize;
+  const biases = heads * capacity + BIAS_BEHIND;
+  const bias = biased ? draw(alloc(biases), biases) : 0;
   /** Bits of the results of query rows at q with these lengths, in one call. */
   const attend = (q: readonly number[], lengths: readonly number[]) => {
     const out = q.map(() => alloc(qWidth));
@@ -72,10 +81,12 @@ function setUp(
       headSize,
       capacity,
       Math.fround(1 / Math.sqrt(headSize)),
+      cap,
       table(q),
       table(q.map(() => keys)),
       table(q.map(() => values)),
       table(lengths),
+      bias,
       table(out),
       scratch,
     );
@@ -123,6 +134,8 @@ Deno.test("attention_f32() gives a row alone the bits it has among others over l
     heads: 17,
     headSize: 121,
     capacity: 104,
+    cap: 0,
+    biased: true,
   });
   for (const length of [1, 31, 32, 33, 64, 70, 104]) {
     const four = queries.slice(0, 4);

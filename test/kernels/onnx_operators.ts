@@ -210,7 +210,7 @@ const attention: Adapter = (host, given) => {
   const scale = (attributes.scale as number | undefined) ??
     1 / Math.sqrt(headSize);
   host.kernels.attention_f32(
-    ...[batch * tokens, heads, kvHeads, headSize, capacity, scale] as const,
+    ...[batch * tokens, heads, kvHeads, headSize, capacity, scale, 0] as const,
     rows.table,
     ...cacheTables(tokens),
     each(
@@ -218,6 +218,7 @@ const attention: Adapter = (host, given) => {
       (_, t) =>
         attributes.is_causal === 1 ? Math.min(positions, t + 1) : positions,
     ),
+    0,
     out.table,
     host.alloc(host.kernels.attention_scratch_bytes(capacity)),
   );

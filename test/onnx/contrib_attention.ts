@@ -152,7 +152,10 @@ export const ATTENTION_CASES: Readonly<Record<string, Case>> = {
       "GroupQueryAttention",
       ["x", "k0", "v0", "", "", "last", "total", "cos", "sin"],
       ["y"],
-      { num_heads: 4, kv_num_heads: 2, do_rotary: 1, scale: { float: 0.4 } },
+      {
+        ...{ num_heads: 4, kv_num_heads: 2, do_rotary: 1 },
+        ...{ scale: { float: 0.4 }, softcap: { float: 0.5 } },
+      },
     ),
     own: [
       node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["q"], {
@@ -163,7 +166,7 @@ export const ATTENTION_CASES: Readonly<Record<string, Case>> = {
       }),
       node("Attention", ["q", "k", "v0"], ["y"], {
         ...{ q_num_heads: 4, kv_num_heads: 2, is_causal: 1 },
-        scale: { float: 0.4 },
+        ...{ scale: { float: 0.4 }, softcap: { float: 0.5 } },
       }),
     ],
     inputs: {

@@ -225,9 +225,9 @@ Deno.test("what is left out of them is refused by name", () => {
         "GroupQueryAttention",
         ["x", "x", "x", "", "", "w", "w"],
         ["y"],
-        { num_heads: 1, kv_num_heads: 1, softcap: { float: 5 } },
+        { num_heads: 1, kv_num_heads: 1, smooth_softmax: 1 },
       ),
-      /\(GroupQueryAttention\): a softcap is not supported/,
+      /\(GroupQueryAttention\): smooth_softmax is not supported/,
     ],
     [
       contrib(

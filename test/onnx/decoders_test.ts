@@ -19,9 +19,9 @@ import {
   type Style,
   TABLE_ROWS,
   type TinyDecoder,
-  tinyDecoder,
   TRIANGLE,
-} from "./decoder_files.ts";
+} from "./decoder_attention.ts";
+import { tinyDecoder } from "./decoder_files.ts";
 import { decodePlain } from "./plain_decoding.ts";
 
 const POSITIONS = 24;
@@ -42,6 +42,21 @@ const STYLES: readonly Style[] = [
   { shared: "no", mask: "multi-head", scale: "both", positions: "rotary" },
 ];
 
+/** With a bias by distance, or a cap. */
+const BIASED: readonly Style[] = [
+  { ...STYLES[0], positions: "none", bias: "linear" },
+  { ...STYLES[1], bias: "window", cap: 2 },
+  { ...STYLES[4], bias: "ranges" },
+  { ...STYLES[4], bias: "window" },
+  { ...STYLES[6], bias: "linear", cap: 3 },
+  { ...STYLES[5], bias: "window" },
+  { ...STYLES[7], bias: "ranges", cap: 2 },
+  { ...STYLES[8], bias: "window", cap: 2 },
+  { ...STYLES[8], bias: "linear" },
+  { ...STYLES[11], bias: "ranges" },
+  { ...STYLES[11], bias: "window" },
+];
+
 /** The same decoder in ONNX's own operators alone. */
 function ownFile(options: TinyDecoder): Uint8Array<ArrayBuffer> {
   const { mask } = options;
@@ -50,7 +65,7 @@ function ownFile(options: TinyDecoder): Uint8Array<ArrayBuffer> {
 }
 
 const tiny: fc.Arbitrary<TinyDecoder> = fc.record({
-  style: fc.constantFrom(...STYLES),
+  style: fc.constantFrom(...STYLES, ...BIASED),
   layers: fc.integer({ min: 1, max: 2 }),
   heads: fc.constantFrom(2, 4),
   size: fc.constantFrom(2, 4, 6),
@@ -137,7 +152,7 @@ Deno.test("a decoder gives the same tokens in worker threads", async () => {
     tokens,
     maxSteps: 6 + 2 * i,
   }));
-  for (const style of STYLES) {
+  for (const style of [...STYLES, ...BIASED]) {
     const file = tinyDecoder({
       ...style,
       ...{ layers: 2, heads: 4, size: 4, vocabulary: VOCABULARY, seed: 3 },
@@ -186,7 +201,7 @@ Deno.test("keys and values are kept, by as many heads as the file has of them", 
 });
 
 Deno.test("nothing of a decoder's step runs in plain TypeScript", async () => {
-  for (const style of STYLES) {
+  for (const style of [...STYLES, ...BIASED]) {
     const file = tinyDecoder({ ...style, ...FIRST });
     const { cells } = await loadOnnx(file, { decoder: { stop: [1, 2] } });
     for (const { operators } of cells) {
@@ -219,11 +234,14 @@ Deno.test("a decoder has as many positions as its table, or as it is told", asyn
   );
 });
 
-Deno.test("a mask that leaves positions out is refused where it begins to", async () => {
+Deno.test("a mask that leaves positions out, other than by distance, is refused where it begins to", async () => {
   const file = tinyDecoder({ ...STYLES[1], ...FIRST });
   const { positionsMax, notes } = await loadOnnx(file, { decoder: {} });
   assert.equal(positionsMax, TRIANGLE);
-  assert.match(notes[0], /^attention is to all earlier positions, .* 48 on$/);
+  assert.match(
+    notes[0],
+    /^what scores get of .* from 48 on$/,
+  );
   await assert.rejects(
     () => loadOnnx(file, { decoder: { positionsMax: TRIANGLE + 1 } }),
     (error: Error) =>

@@ -10,7 +10,8 @@ import type { OnnxModel } from "../../src/onnx/ir.ts";
 import { onnxModel } from "../../src/onnx/model.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { runRequests } from "../run_requests.ts";
-import { type TinyDecoder, tinyDecoder } from "./decoder_files.ts";
+import type { TinyDecoder } from "./decoder_attention.ts";
+import { tinyDecoder } from "./decoder_files.ts";
 import { loaded } from "./loaded.ts";
 import { node, writeModel, type WrittenGraph } from "./write_model.ts";
 

@@ -111,7 +111,7 @@ export const WRITTEN_AS: Readonly<Record<string, string>> = {
   FusedMatMul: "Transpose, MatMul, Mul; no transBatchA, transBatchB",
   Gelu: "Gelu",
   GroupQueryAttention:
-    "Split, RotaryEmbedding, Attention with its past; lengths, local_window_size of a token at a time, an attention_bias; no softcap, smooth_softmax, head_sink, caches filled in place or of integers",
+    "Split, RotaryEmbedding, Attention with its past; lengths, local_window_size of a token at a time, an attention_bias, softcap; no smooth_softmax, head_sink, caches filled in place or of integers",
   LayerNormalization:
     "LayerNormalization; also that of ONNX's domain before version 17",
   MatMulNBits:

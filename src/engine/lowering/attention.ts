@@ -6,12 +6,26 @@ import type {
 } from "../../graph/operator.ts";
 import { axesOf, lastAxis, rowsOf } from "../../graph/row_layout.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
-import { BYTES_PER_ELEMENT } from "../../tensor/tensor.ts";
+import { BIAS_BEHIND } from "../../kernels/spec/attention.ts";
+import { BYTES_PER_ELEMENT, type Tensor } from "../../tensor/tensor.ts";
 import type { TableRef } from "./cell_program.ts";
 import { type Lowering, type Lowerings, times } from "./lowering.ts";
 
 /** Vectors of scores that attention_f32 keeps at once (attention_scratch_bytes). */
 const SCORES = 16;
+
+/** A bias as attention_f32 takes it: the nearest position last. */
+function biasRows(bias: Tensor, capacity: number): Float32Array {
+  const [heads, distances] = bias.shape;
+  const rows = new Float32Array(heads * capacity + BIAS_BEHIND);
+  const data = bias.data as Float32Array;
+  for (let head = 0; head < heads; head++) {
+    const from = head * distances;
+    const row = data.slice(from, from + Math.min(distances, capacity));
+    rows.set(row.reverse(), (head + 1) * capacity - row.length);
+  }
+  return rows;
+}
 
 export const attention: Lowerings<AttentionOperator> = {
   CacheAppend({ cache, inputs }, lowering) {
@@ -29,7 +43,7 @@ export const attention: Lowerings<AttentionOperator> = {
   },
 
   Attention(
-    { cache, heads, kvHeads, scale, causal, inputs, outputs },
+    { cache, heads, kvHeads, scale, cap, bias, causal, inputs, outputs },
     lowering,
   ) {
     const q = inputs[0];
@@ -41,12 +55,14 @@ export const attention: Lowerings<AttentionOperator> = {
       q.width / heads,
       capacity,
       scale,
+      cap,
       lowering.tableOf(q),
       lowering.cacheTable(cache, "keys"),
       lowering.cacheTable(cache, "values"),
       causal
         ? lowering.offset(lowering.cacheTable(cache, "position"), 1)
         : lowering.cacheTable(cache, "seen"),
+      bias ? lowering.place(biasRows(bias, capacity)) : 0,
       lowering.output(outputs[0]),
       { scratch: lowering.scratch(SCORES * capacity * BYTES_PER_ELEMENT) },
     ]);
@@ -140,10 +156,12 @@ function lowerRowAttention(
     lastAxis(q) / heads,
     capacity,
     scale,
+    0,
     lowering.rowTable(q),
     perRow(caches, queries),
     perRow(values, queries),
     causal ? counted(1, queries, 1) : counted(keys, queries, 0),
+    0,
     lowering.outputRows(out),
     { scratch: lowering.scratch(SCORES * capacity * BYTES_PER_ELEMENT) },
   ]);

@@ -16,6 +16,17 @@ export interface HeadOptions {
   readonly causal?: boolean;
 }
 
+/** What is done with scores before softmax. */
+export interface AttentionOptions extends HeadOptions {
+  /** Scores are cap tanh(score); default 0: they are as they are. ONNX Attention's softcap is score / cap before. */
+  readonly cap?: number;
+  /**
+   * Added to the score of a position that is so many before the last that a token sees, [heads, distances], as many
+   * distances as the cache may have positions.
+   */
+  readonly bias?: Tensor;
+}
+
 /** Attention over a cache, and the normalisation that goes with it. */
 export interface AttentionOperators {
   /** Fills the positions of the node's tokens with keys k of `keyWidth` and values v of `valueWidth` elements. */
@@ -27,7 +38,7 @@ export interface AttentionOperators {
   Attention(
     q: Value,
     over: CacheRef | { readonly k: Value; readonly v: Value },
-    options: HeadOptions,
+    options: AttentionOptions,
   ): Value;
   /**
    * ONNX Attention without past, between rows of one request that all have as many: q [.., queries, width], k and v
@@ -54,6 +65,8 @@ export interface AttentionOperators {
   ): Value;
 }
 
+const HEAD_OPTIONS = ["heads", "kvHeads", "scale", "causal"] as const;
+
 export const attentionOperators = (body: CellBody): AttentionOperators => {
   const append = (k: Value, v: Value, cache: CacheRef): void => {
     body.float("CacheAppend", k, v);
@@ -73,7 +86,6 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
 
   /** Heads that fit a width, or what is wrong with them. */
   const headsOf = (op: string, width: number, options: HeadOptions) => {
-    body.known(op, options, ["heads", "kvHeads", "scale", "causal"]);
     const { heads, kvHeads = heads, scale, causal = false } = options;
     body.expect(
       (scale === undefined || Number.isFinite(scale)) &&
@@ -105,8 +117,14 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
 
     Attention(q, over, options) {
       body.float("Attention", q);
+      body.known("Attention", options, [...HEAD_OPTIONS, "cap", "bias"]);
       const { headSize, ...given } = headsOf("Attention", q.width, options);
       const { heads, kvHeads } = given;
+      const { cap = 0, bias } = options;
+      body.expect(
+        Number.isFinite(cap) && cap >= 0,
+        `Attention takes a finite cap of at least 0, got ${describe(cap)}`,
+      );
       let cache: CacheRef;
       if ("kind" in over) cache = over;
       else {
@@ -120,10 +138,15 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
           cache.valueWidth === kvHeads * headSize,
         `Attention of ${kvHeads} key-value heads of ${headSize} over a cache of ${cache.keyWidth} and ${cache.valueWidth}`,
       );
+      if (bias) {
+        body.shape("Attention bias", bias, [heads, cache.positionsMax]);
+      }
       return body.emit({
         op: "Attention",
         cache,
         ...given,
+        cap: Math.fround(cap),
+        ...(bias && { bias }),
         inputs: [q],
         outputs: [body.declare("f32", heads * headSize)],
       });
@@ -131,6 +154,7 @@ export const attentionOperators = (body: CellBody): AttentionOperators => {
 
     RowAttention(q, k, v, options) {
       body.float("RowAttention", q, k, v);
+      body.known("RowAttention", options, HEAD_OPTIONS);
       const given = headsOf("RowAttention", lastAxis(q), options);
       const { kvHeads, headSize, ...rest } = given;
       const before = (x: Value) => axesOf(x).slice(0, -2);

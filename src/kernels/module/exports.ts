@@ -68,6 +68,9 @@ export interface KernelExports {
    * h / (heads / kvHeads). No length is above capacity, a multiple of 8. Consecutive rows with the same
    * caches share their loads. Sums: over headSize ascending, softmax as
    * softmax_rows_f32, over positions ascending. Rows of outRows may be rows of qRows.
+   * cap, unless 0: scores are cap * tanh(scale * q K^T). bias, unless 0: what is added to scores, by distance:
+   * [heads][capacity], the last of a head's to the last position that a row sees, and 3 floats behind that are read and
+   * not used.
    * scratch: attention_scratch_bytes(capacity) bytes, 4-byte aligned.
    */
   attention_f32(
@@ -77,10 +80,12 @@ export interface KernelExports {
     headSize: number,
     capacity: number,
     scale: number,
+    cap: number,
     qRows: number,
     kCaches: number,
     vCaches: number,
     lengths: number,
+    bias: number,
     outRows: number,
     scratch: number,
   ): void;

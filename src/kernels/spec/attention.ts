@@ -27,6 +27,9 @@ const values = (width: Count, beyond = 0): FromSizes => (sizes, kernels, own) =>
   (own + beyond) * countOf(width, sizes, kernels);
 const KV_WIDTH = ["kvHeads", "headSize"];
 
+/** Floats behind the last row of a bias: the last vector of scores is read beyond it. */
+export const BIAS_BEHIND = 3;
+
 /** One integer a row. */
 const perRow = (
   name: string,
@@ -63,10 +66,14 @@ export const ATTENTION = {
       size("headSize"),
       size("capacity", 0, { multipleOf: 8 }),
       float("scale"),
+      float("cap"),
       rowsIn("qRows", ["heads", "headSize"]),
       rowsIn("kCaches", keys(KV_WIDTH), read),
       rowsIn("vCaches", values(KV_WIDTH), read),
       perRow("lengths", ({ capacity }) => capacity),
+      array("bias", ({ heads, capacity }) => heads * capacity + BIAS_BEHIND, {
+        optional: true,
+      }),
       rowsOut("outRows", ["heads", "headSize"], { over: ["qRows"] }),
       array(
         "scratch",

@@ -78,6 +78,7 @@ export class CrewMember {
       args[10],
       args[11],
       args[12],
+      args[13],
     );
   }
 

@@ -7,7 +7,7 @@ import type { KernelExports } from "../module/exports.ts";
 import type { KernelName } from "../spec/signature.ts";
 
 /** Most arguments any kernel takes. */
-export const ARGUMENTS_MAX = 13;
+export const ARGUMENTS_MAX = 14;
 
 /** Arguments of a call in their order; what lies beyond them is of no meaning. */
 export type CallArguments = Float64Array;

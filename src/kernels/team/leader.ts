@@ -105,6 +105,7 @@ export class TeamLeader {
         k: number,
         l: number,
         n: number,
+        o: number,
       ) => {
         // Somebody may still be at the call that was given up.
         if (this.#broken) throw this.#broken;
@@ -122,8 +123,9 @@ export class TeamLeader {
         args[10] = k;
         args[11] = l;
         args[12] = n;
+        args[13] = o;
         if (!this.#share(id, splitting)) {
-          whole(a, b, c, d, e, f, g, h, i, j, k, l, n);
+          whole(a, b, c, d, e, f, g, h, i, j, k, l, n, o);
         }
       }];
     }));

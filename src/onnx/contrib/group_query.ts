@@ -35,7 +35,6 @@ function partsOf(given: Expansion, size: number): string[] {
 /** ONNX's own attention: a past, keys in order behind it; those that count are as many as `seqlens_k` says. */
 export const groupQueryAttention: Expand = (given) => {
   const [heads, kvHeads] = [given.int("num_heads"), given.int("kv_num_heads")];
-  given.refuse(given.float("softcap", 0) !== 0, "a softcap");
   given.refuse(given.int("smooth_softmax") > 0, "smooth_softmax");
   given.refuse(given.has(SINK), "head_sink");
   given.refuse(given.wantsFrom(3), "the products as a result");
@@ -104,6 +103,7 @@ export const groupQueryAttention: Expand = (given) => {
     ]);
   }
   const scale = given.float("scale", 0) || 1 / Math.sqrt(size);
+  const softcap = given.float("softcap", 0);
   given.several(
     "Attention",
     [
@@ -112,7 +112,7 @@ export const groupQueryAttention: Expand = (given) => {
     ],
     {
       ...{ q_num_heads: heads, kv_num_heads: kvHeads, is_causal: 1 },
-      scale: { float: scale },
+      ...{ scale: { float: scale }, softcap: { float: softcap } },
     },
     given.node.outputs.slice(0, 3),
     23,

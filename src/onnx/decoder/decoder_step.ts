@@ -1,5 +1,9 @@
 /** A decoder's step as it is lowered: nothing in it grows; the token and the position are numbers of table rows. */
-import { plainOf, type PlainTensor } from "../../tensor/plain_tensor.ts";
+import {
+  plainOf,
+  type PlainTensor,
+  plainTensor,
+} from "../../tensor/plain_tensor.ts";
 import { elementCount, isShape } from "../../tensor/tensor.ts";
 import { fuse } from "../fuse/fuse.ts";
 import {
@@ -17,9 +21,10 @@ import { type Place, quoted } from "../place.ts";
 import { runConstant } from "../run_constant.ts";
 import type { GivenSizes } from "../sizes.ts";
 import type { DecoderOptions } from "./options.ts";
-import { maskedSeen, positionsOfMasks } from "./masks.ts";
-import { pastFree } from "./past.ts";
+import { maskedSeen } from "./masks.ts";
+import { type PastFree, pastFree } from "./past.ts";
 import { Positions } from "./positions.ts";
+import { ScoreBiases } from "./score_bias.ts";
 import { type Seen, stepFile, type StepState } from "./step_file.ts";
 import type { StepCache } from "./step_nodes.ts";
 
@@ -71,11 +76,8 @@ export function decoderStep(
     );
   }
   const positions = new Positions(file, step, place);
-  const { graph, encoder, known, caches, masks } = pastFree(
-    step,
-    positions,
-    place,
-  );
+  const free = pastFree(step, positions, place);
+  const { encoder, known, caches, masks } = free;
   // What an encoder saw is the same in every step.
   const isAlone = caches.every(({ isSeen }) => isSeen);
   if (isAlone && step.states.length === 0) {
@@ -83,16 +85,16 @@ export function decoderStep(
       "scores depend on one token alone: no attention reads what earlier steps hand on",
     );
   }
-  for (const node of [...graph.nodes, ...encoder?.nodes ?? []]) {
+  for (const node of [...free.graph.nodes, ...encoder?.nodes ?? []]) {
     if (node.domain !== DECODER_DOMAIN) checkOperator(node, place.node(node));
   }
   const wanted = options.positionsMax ?? POSITIONS_MAX;
-  const inTables = tablesOf(graph, known, positions, wanted);
-  const { count, by } = positionsOfMasks(masks, positions, inTables);
+  const inTables = tablesOf(free.graph, known, positions, wanted);
+  const { graph, count, by } = withBiases(free, positions, inTables);
   const why = by
-    ? `attention is to all earlier positions, and the mask of ${
+    ? `what scores get of ${
       quoted(by.name)
-    } leaves some of them out from ${count} on`
+    } is not there, or not by how far back a position is, from ${count} on`
     : `its tables have ${count} positions`;
   if (count < wanted && (options.positionsMax !== undefined || count === 0)) {
     place.fail(`${why}; "positionsMax" is ${wanted}`);
@@ -174,6 +176,36 @@ function tablesOf(
     known.set(tableOf(name), { ...table, constant: table });
   }
   return rows;
+}
+
+/**
+ * Gives attentions what is added to their scores.
+ * @returns positions for which that is right, up to `wanted`, and the node that is the reason for fewer
+ */
+function withBiases(
+  { graph, known, biases }: PastFree,
+  positions: Positions,
+  wanted: number,
+): { graph: OnnxGraph; count: number; by: OnnxNode | undefined } {
+  const found = new ScoreBiases(positions);
+  let [count, by]: [number, OnnxNode | undefined] = [wanted, undefined];
+  for (const bias of biases.values()) {
+    const fewer = found.table(bias, count).count;
+    if (fewer < count) [count, by] = [fewer, bias.terms.at(-1)!.node];
+  }
+  const nodes = graph.nodes.map((node) => {
+    const bias = node.domain === DECODER_DOMAIN
+      ? biases.get(node.outputs[0])
+      : undefined;
+    const data = bias && found.table(bias, count).table;
+    if (!data) return node;
+    const table = plainTensor("float32", [bias.heads, count], data);
+    const name = `${node.outputs[0]}#bias`;
+    known.set(name, { ...table, constant: table });
+    const [query, key = "", value = ""] = node.inputs;
+    return { ...node, inputs: [query, key, value, name] };
+  });
+  return { graph: { ...graph, nodes }, count, by };
 }
 
 function tableOf(name: string): string {

@@ -1,7 +1,7 @@
 /**
  * What a step does with its past becomes attention over caches: a cache is the past with the new position behind it,
  * what is computed of each of its positions alone is computed of the new one before it is appended, and products,
- * softmax and products again are one operator. Masks are looked at: one that leaves no position out is none.
+ * softmax and products again are one operator. What is added to scores whatever the tokens, masks among it, is its bias.
  * Nothing else may read the past. What an encoder saw is as a past that is there from the beginning: keys and values are
  * computed of each of its positions alone, once.
  */
@@ -14,7 +14,9 @@ import { type Place, quoted } from "../place.ts";
 import type { BlankMask } from "./masks.ts";
 import type { Positions } from "./positions.ts";
 import { repeatsBehind } from "./repeats.ts";
-import type { CacheState, StepFile } from "./step_file.ts";
+import type { ScoreBias, ScoreTerm } from "./score_bias.ts";
+import { type Grown, type PositionsOf, scored, type Scores } from "./scores.ts";
+import type { StepFile } from "./step_file.ts";
 import { type StepCache, StepNodes } from "./step_nodes.ts";
 
 /** A step without its past. */
@@ -27,35 +29,11 @@ export interface PastFree {
   readonly encoder: OnnxGraph | undefined;
   readonly known: Map<string, KnownValue>;
   readonly caches: readonly StepCache[];
+  /** Of what an encoder saw. */
   readonly masks: readonly BlankMask[];
+  /** What is added to the scores of attentions, by the names of their results. */
+  readonly biases: ReadonlyMap<string, ScoreBias>;
 }
-
-/** By position along `axis`; of the new one `fresh`, of size 1 along the axis. */
-interface PositionsOf {
-  readonly kind: "positions";
-  /** What grows; null: nothing does, they are of what an encoder saw, and each is `fresh` in its turn. */
-  readonly state: CacheState | null;
-  readonly axis: number;
-  readonly fresh: string;
-  /** How often each head is repeated, one after the other. */
-  readonly repeats: number;
-}
-
-/** One score for each position, along the last axis; behind a softmax shares of 1. */
-interface Scores {
-  readonly kind: "scores" | "shares";
-  readonly query: string;
-  readonly keys: PositionsOf;
-  readonly scale: number;
-}
-
-/** What a value that grows is. */
-type Grown =
-  | { readonly kind: "past"; readonly state: CacheState }
-  | PositionsOf
-  | Scores
-  /** Whether a share is no number: it never is. */
-  | { readonly kind: "never" };
 
 /** Operators that compute every position by itself, wherever it is, of it and operands that are alike for all. */
 const EACH: ReadonlySet<string> = new Set([
@@ -68,9 +46,6 @@ const PRODUCTS: ReadonlySet<string> = new Set(["MatMul", "Gemm"]);
 
 /** Operators that get the sizes of their result as an input. */
 const SIZED: ReadonlySet<string> = new Set(["Reshape", "Expand"]);
-
-/** Numbers below are no more than a mask's minus infinity. */
-const NEVER_SEEN = -1e30;
 
 /** A position of an input of which an encoder saw many. */
 function oneOf(name: string): string {
@@ -149,6 +124,7 @@ class PastRemoval {
       known: this.#known,
       caches: this.#made.caches,
       masks: this.#made.masks,
+      biases: this.#made.biases,
     };
   }
 
@@ -176,7 +152,10 @@ class PastRemoval {
     const made = node.op === "Attention"
       ? this.#attention(node)
       : this.#joined(node) ?? this.#each(node) ?? this.#product(node) ??
-        this.#scored(node);
+        scored(node, {
+          ...{ grown: this.#grown, known: this.#known, made: this.#made },
+          positions: this.positions,
+        });
     if (made === "done") return;
     if (made === undefined || node.outputs.length !== 1) this.#fail(node);
     this.#grown.set(node.outputs[0], made!);
@@ -301,78 +280,16 @@ class PastRemoval {
     const isLastOf = (name: string) =>
       this.#dims(name).length >= 2 && this.#dims(name).at(-2) === 1;
     if (left === undefined && right.axis === rank - 1 && isLastOf(a)) {
-      return { kind: "scores", query: a, keys: right, scale: 1 };
+      return {
+        ...{ kind: "scores", query: a, keys: right },
+        ...{ scale: 1, cap: 0, terms: [] },
+      };
     }
     if (left?.kind !== "shares" || right.axis !== rank - 2 || !isLastOf(a)) {
       return undefined;
     }
     this.#products(node, left, right);
     return "done";
-  }
-
-  #scored(node: OnnxNode): Grown | undefined {
-    const { op, inputs } = node;
-    const from = inputs.map((name) => this.#grown.get(name));
-    const at = from.findIndex((one) =>
-      one?.kind === "scores" || one?.kind === "shares"
-    );
-    const scores = from[at];
-    const isAlone = from.every((one, i) =>
-      one === undefined || i === at || one.kind === "never"
-    );
-    if (scores?.kind !== "scores" && scores?.kind !== "shares") {
-      return undefined;
-    }
-    if (!isAlone) return undefined;
-    const rank = this.#dims(inputs[at]).length;
-    const isScores = scores.kind === "scores";
-    const isSeen = scores.keys.state === null;
-    const isBlank = (name: string, blank: number, blankBool = blank) =>
-      this.#made.isBlank(node, name, isSeen, blank, blankBool);
-    switch (op) {
-      case "Mul":
-      case "Div": {
-        const factor = this.#made.number(inputs[1 - at]);
-        const isFactor = factor !== undefined && (op === "Mul" || at === 0);
-        if (!isScores || !isFactor) return undefined;
-        const { scale } = scores;
-        return {
-          ...scores,
-          scale: op === "Mul" ? scale * factor : scale / factor,
-        };
-      }
-      case "Add":
-        return isScores && isBlank(inputs[1 - at], 0) ? scores : undefined;
-      case "Max":
-        return isScores && inputs.length === 2 &&
-            (this.#made.number(inputs[1 - at]) ?? 0) <= NEVER_SEEN
-          ? scores
-          : undefined;
-      case "Where": {
-        if (at === 0) return undefined;
-        if (from[0]?.kind === "never") return at === 2 ? scores : undefined;
-        return isBlank(inputs[0], at === 1 ? 1 : 0) ? scores : undefined;
-      }
-      case "IsNaN":
-        return { kind: "never" };
-      case "Softmax": {
-        const axis = attributeOf(node, "axis", "int") ??
-          (node.version < 13 ? 1 : -1);
-        const isLast = axis === -1 || axis === rank - 1;
-        return isScores && isLast ? { ...scores, kind: "shares" } : undefined;
-      }
-      case "Identity":
-        return scores;
-      case "Reshape":
-      case "Squeeze":
-      case "Unsqueeze": {
-        const [output] = node.outputs;
-        const axes = this.#axesOf(output, isSeen);
-        const last = this.#dims(output).length - 1;
-        return axes.length === 1 && axes[0] === last ? scores : undefined;
-      }
-    }
-    return undefined;
   }
 
   /** ONNX's own attention, with a past or of keys and values that have been appended to one. */
@@ -382,14 +299,19 @@ class PastRemoval {
     const [, presentKey = "", presentValue = "", raw = ""] = node.outputs;
     const isJoined = pastKey === "" && pastValue === "";
     const isCausal = (attributeOf(node, "is_causal", "int") ?? 0) !== 0;
+    const cap = attributeOf(node, "softcap", "float") ?? 0;
+    const [left, right] = ["left_window_size", "right_window_size"].map(
+      (window) => attributeOf(node, window, "int") ?? -1,
+    );
+    const isSeen = isJoined && this.#isSeen(key);
+    // Of joined keys the query would be the first, not the last.
+    const isFirst = isJoined && (isCausal || left >= 0 || right >= 0);
     const isPlain = raw === "" && (node.inputs[6] ?? "") === "" &&
-      !this.#grown.has(query) && !(isJoined && isCausal) &&
-      (attributeOf(node, "softcap", "float") ?? 0) === 0 &&
-      ["left_window_size", "right_window_size"].every((window) =>
-        (attributeOf(node, window, "int") ?? -1) < 0
-      ) &&
+      !this.#grown.has(query) && !isFirst && cap >= 0 &&
       (mask === "" ||
-        this.#made.isBlank(node, mask, isJoined && this.#isSeen(key), 0, 1));
+        (isSeen
+          ? this.#made.isBlank(node, mask, 0, 1)
+          : this.positions.isKnown(mask)));
     if (!isPlain) this.#fail(node);
     const kvHeads = attributeOf(node, "kv_num_heads", "int");
     const [keys, values] = isJoined
@@ -407,14 +329,22 @@ class PastRemoval {
       keyDims.join() === this.#dims(values.fresh).join();
     if (!fits) this.#fail(node, "values are as wide as keys");
     const scale = attributeOf(node, "scale", "float") ?? 1 / Math.sqrt(size);
+    const terms: ScoreTerm[] = [];
+    if (mask !== "" && !isSeen) {
+      const known = { node, name: mask, lead: [1, heads, 1] };
+      terms.push(
+        this.#known.get(mask)!.type === "bool"
+          ? { kind: "mask", ...known, leaves: false, isReplaced: false }
+          : { kind: "added", ...known, factor: 1 },
+      );
+    }
+    if (left >= 0) terms.push({ kind: "window", node, most: left });
     this.#made.attend(
       node,
       [this.#made.viewed(query, [1, heads, 1, size]), keys.fresh, values.fresh],
       {
-        heads,
-        kvHeads: shared,
-        size,
-        scale,
+        ...{ heads, kvHeads: shared, size },
+        ...{ scale: cap === 0 ? scale : scale / cap, cap, terms },
         ...this.#both(node, keys, values),
       },
     );
@@ -453,7 +383,7 @@ class PastRemoval {
 
   /** Products with keys, softmax, product with values. */
   #products(node: OnnxNode, shares: Scores, values: PositionsOf): void {
-    const { query, keys, scale } = shares;
+    const { query, keys, scale, cap, terms } = shares;
     const before = this.#dims(query).slice(0, -2);
     const size = this.#dims(query).at(-1)!;
     const keyDims = this.#dims(keys.fresh);
@@ -472,7 +402,7 @@ class PastRemoval {
     }
     const heads = elementCount(before);
     this.#made.attend(node, [query, keys.fresh, values.fresh], {
-      ...{ heads, kvHeads, size, scale },
+      ...{ heads, kvHeads, size, scale, cap, terms },
       ...this.#both(node, keys, values),
     });
   }

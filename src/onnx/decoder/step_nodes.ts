@@ -5,6 +5,7 @@ import type { KnownValue } from "../known_value.ts";
 import { DECODER_DOMAIN } from "../cache_nodes.ts";
 import type { BlankMask } from "./masks.ts";
 import type { Positions } from "./positions.ts";
+import type { ScoreBias, ScoreTerm } from "./score_bias.ts";
 
 /** Keys and values that an attention looks at. */
 export interface StepCache {
@@ -21,6 +22,10 @@ export interface Heads {
   /** Elements of a head. */
   readonly size: number;
   readonly scale: number;
+  /** What tanh of scores is multiplied by; 0: scores are as they are. */
+  readonly cap: number;
+  /** What is added to scores. */
+  readonly terms: readonly ScoreTerm[];
   /** Whether it is to what an encoder saw. */
   readonly isSeen: boolean;
   /** How often each head of keys and values is repeated: it is kept once. */
@@ -33,6 +38,7 @@ export class StepNodes {
   readonly seenNodes: OnnxNode[] = [];
   readonly caches: StepCache[] = [];
   readonly masks: BlankMask[] = [];
+  readonly biases = new Map<string, ScoreBias>();
   /** By keys and values. */
   readonly #places = new Map<string, number>();
 
@@ -101,7 +107,8 @@ export class StepNodes {
     [query, ...keyAndValue]: readonly [string, string, string],
     given: Heads,
   ): void {
-    const { heads, size, scale, isSeen, repeats } = given;
+    const { heads, size, scale, cap, terms, isSeen, repeats } = given;
+    if (terms.length > 0) this.biases.set(output, { heads, terms });
     const isRepeated = repeats > 1 && given.kvHeads % repeats === 0;
     const kvHeads = given.kvHeads / (isRepeated ? repeats : 1);
     const [key, value] = isRepeated
@@ -137,6 +144,7 @@ export class StepNodes {
         ["heads", { kind: "int", value: heads }],
         ["kv_heads", { kind: "int", value: kvHeads }],
         ["scale", { kind: "float", value: scale }],
+        ["cap", { kind: "float", value: cap }],
         ["causal", { kind: "int", value: isSeen ? 0 : 1 }],
       ]),
     );
@@ -151,16 +159,14 @@ export class StepNodes {
   }
 
   /**
-   * Whether a value that is known without any token has these elements alone; looked at again behind other numbers of
-   * positions (`checkMasks`).
-   * @param isSeen whether it is of what an encoder saw
+   * Whether a value of what an encoder saw, known without any token, has these elements alone; looked at again for other
+   * numbers of positions (`maskedSeen`).
    * @param blank of floats
    * @param blankBool of bools
    */
   isBlank(
     node: OnnxNode,
     name: string,
-    isSeen: boolean,
     blank: number,
     blankBool: number,
   ): boolean {
@@ -168,7 +174,7 @@ export class StepNodes {
     const wanted = type === "bool" ? blankBool : blank;
     const isBlank = constant !== undefined &&
       constant.data.every((one) => Number(one) === wanted);
-    if (isBlank) this.masks.push({ node, name, blank: wanted, isSeen });
+    if (isBlank) this.masks.push({ node, name, blank: wanted });
     return isBlank;
   }
 }

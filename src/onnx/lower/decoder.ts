@@ -4,7 +4,7 @@ import type { NodeLowering } from "./lowered_node.ts";
 
 /**
  * Heads of a query, one after the other, over a cache, to which the step's key and value are appended before where they
- * are given. Of a prompt nobody may want more than that.
+ * are given, and a bias by distance behind them. Of a prompt nobody may want more than that.
  */
 const cacheAttention: NodeLowering = (view) => {
   const { op, around } = view;
@@ -15,7 +15,10 @@ const cacheAttention: NodeLowering = (view) => {
   const cache = around.cache(view.int("cache", 0));
   if (view.has(1)) op.CacheAppend(row(1), row(2), cache);
   if (!around.isRead(view.result)) return [];
+  const bias = view.constant(3);
   return op.Attention(row(0), cache, {
+    ...(bias && { bias: tensor(bias.dims, bias.data as Float32Array) }),
+    cap: view.float("cap", 0),
     heads: view.int("heads", 1),
     kvHeads: view.int("kv_heads", 1),
     scale: view.float("scale", 1),

@@ -6,6 +6,7 @@ import {
   type RowOperand,
 } from "../kernel_case.ts";
 import { floatsOf } from "../equivalent.ts";
+import { BIAS_BEHIND } from "../../../src/kernels/spec/attention.ts";
 import { additiveAttention, attention } from "../reference/attention.ts";
 
 /** Caches as assembly/attention.ts lays them out, from rows of [position][width]. */
@@ -61,6 +62,10 @@ export interface AttentionCaseSize {
   capacity: number;
   /** Every row sees all positions; drawn lengths if absent. */
   full?: boolean;
+  /** Of scores; none if absent. */
+  cap?: number;
+  /** Whether one is added to scores. */
+  biased?: boolean;
 }
 
 /** Attention over caches of different lengths; every row has a cache of its own. */
@@ -72,9 +77,12 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
       kvHeads,
       headSize: [1, 3, 4, 8, 16, 17, 40][prng.int(7)],
       capacity: 8 * (1 + prng.int(6)),
+      cap: [0, 0.5, 30][prng.int(3)],
+      biased: prng.int(2) === 1,
     };
   },
-  (draw, { heads, kvHeads, headSize, capacity, full = false }) => {
+  (draw, { heads, kvHeads, headSize, capacity, ...more }) => {
+    const { full = false, cap = 0, biased = false } = more;
     const { prng, rows } = draw;
     const size = { heads, kvHeads, headSize };
     const width = kvHeads * headSize;
@@ -86,9 +94,17 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
       () => full ? capacity : prng.int(capacity + 1),
     );
     const scale = Math.fround(1 / Math.sqrt(headSize));
+    const bias = biased
+      ? drawWeights(draw, heads * capacity + BIAS_BEHIND, 1)
+      : undefined;
+    const shift = (length: number) => (x: number, head: number, t: number) =>
+      (cap === 0 ? x : cap * Math.tanh(x)) +
+      (bias?.[(head + 1) * capacity - length + t] ?? 0);
     return {
       label:
-        `m=${rows} heads=${heads}/${kvHeads} size=${headSize} capacity=${capacity}`,
+        `m=${rows} heads=${heads}/${kvHeads} size=${headSize} capacity=${capacity}${
+          cap === 0 ? "" : ` cap=${cap}`
+        }${biased ? " biased" : ""}`,
       rows,
       inputs: {
         q,
@@ -96,6 +112,7 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
         values: valueCache(v, width, lengths),
         lengths: { width: 1, data: lengths, contiguous: true },
       },
+      ...(bias && { blocks: { bias } }),
       scratch: { scratch: 64 * capacity },
       results: { out: { width: heads * headSize, type: "f32" } },
       call: (kernels, at, m) =>
@@ -106,10 +123,12 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
           headSize,
           capacity,
           scale,
+          cap,
           at.q,
           at.keys,
           at.values,
           at.lengths,
+          biased ? at.bias : 0,
           at.out,
           at.scratch,
         ),
@@ -123,11 +142,13 @@ export const attentionCase = caseFamily<AttentionCaseSize>(
               rowOf(k, i),
               rowOf(v, i),
               lengths[i],
+              shift(lengths[i]),
             ),
           )
         ),
       }),
-      tolerance: 2 ** -23 * (capacity + headSize * (draw.exact ? 64 : 4) + 32),
+      tolerance: 2 ** -23 *
+        (capacity + headSize * (draw.exact ? 64 : 4) + 32 + 8 * cap),
       work: {
         count: 4 * heads * headSize * lengths.reduce((a, b) => a + b, 0),
         unit: "GFLOP/s",

@@ -9,7 +9,8 @@ export interface AttentionSize {
 }
 
 /**
- * softmax(scale q K^T) V over `length` positions; keys and values [position][kvHeads][headSize].
+ * softmax(scores) V over `length` positions, scores scale q K^T, of which `shift` makes what a head takes; keys and values
+ * [position][kvHeads][headSize].
  */
 export function attention(
   { heads, kvHeads, headSize }: AttentionSize,
@@ -18,6 +19,8 @@ export function attention(
   keys: ArrayLike<number>,
   values: ArrayLike<number>,
   length: number,
+  shift: (score: number, head: number, position: number) => number = (score) =>
+    score,
 ): Float64Array {
   const out = new Float64Array(heads * headSize);
   for (let head = 0; head < heads; ++head) {
@@ -28,7 +31,7 @@ export function attention(
       for (let i = 0; i < headSize; ++i) {
         sum += q[head * headSize + i] * keys[at(t, i)];
       }
-      return scale * sum;
+      return shift(scale * sum, head, t);
     });
     softmax(scores).forEach((weight, t) => {
       for (let i = 0; i < headSize; ++i) {

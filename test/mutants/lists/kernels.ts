@@ -314,6 +314,22 @@ export const MUTANTS: MutantList = [
     why: "all scores of four panels of keys are scaled",
   },
   {
+    id: "kernels.attention-distance",
+    file: "assembly/attention.ts",
+    from: "const first = bias + <usize>(head + 1) * stride - bytes;",
+    to: "const first = bias + <usize>head * stride;",
+    tests: [agrees("attention_f32"), "test/onnx/score_bias_test.ts"],
+    why: "a bias is by distance from the last position that a row sees",
+  },
+  {
+    id: "kernels.attention-cap",
+    file: "assembly/attention.ts",
+    from: "if (cap != 0) x = f32x4.mul(tanh4(x), v128.splat<f32>(cap));",
+    to: "if (cap != 0) x = tanh4(x);",
+    tests: [agrees("attention_f32"), "test/onnx/score_bias_test.ts"],
+    why: "ONNX Attention, softcap: capped scores go up to the cap",
+  },
+  {
     id: "kernels.attention-longer",
     file: "assembly/attention.ts",
     from: "mix(headSize, whole, shortest, l3, s3, values, rowBytes, o3);",
