@@ -1,5 +1,5 @@
 /** What a request brings, checked against what the file says. */
-import { describe, describeShape, listed } from "../base/describe.ts";
+import { describe, describeShape, isList, listed } from "../base/describe.ts";
 import { knownOptions } from "../base/options.ts";
 import {
   type DataOf,
@@ -55,46 +55,46 @@ export function checkInputs(
   specs: readonly InputSpec[],
   input: unknown,
 ): void {
-  knownOptions(
-    `Input of ${quoted(model)}`,
-    input,
-    specs.map(({ name }) => name),
-    "tensor",
-  );
+  if (!isKnown(specs, input)) {
+    const names = specs.map(({ name }) => name);
+    knownOptions(`Input of ${quoted(model)}`, input, names, "tensor");
+  }
   const given = input as Readonly<Record<string, unknown>>;
   let length: { of: string; is: number } | undefined;
   for (const spec of specs) {
-    // Not before there is something to say: every request is checked.
-    const what = () =>
-      `Input ${quoted(spec.name)} of ${quoted(model)} is ${
-        ARRAYS[spec.dtype]
-      } ${spec.free ? shapeText(spec) : describeShape(spec.shape)}`;
     const value = given[spec.name];
     if (value === undefined) {
       throw new TypeError(
-        `${what()}, which is missing; it takes ${
+        `${describeSpec(model, spec)}, which is missing; it takes ${
           listed(specs.map(({ name }) => name))
         }`,
       );
     }
-    const { shape, data } = partsOf(value);
+    const shape = shapeOf(value);
+    const data = dataOf(value);
     if (!holds(spec.dtype, data)) {
-      throw new TypeError(`${what()}, got ${describe(data ?? value)}`);
+      throw new TypeError(
+        `${describeSpec(model, spec)}, got ${describe(data ?? value)}`,
+      );
     }
     const elements = (data as DataOf<Dtype>).length;
     const expected = shapeOfCount(spec, elements);
     if (shape !== undefined && !isShape(shape, expected)) {
-      throw new RangeError(`${what()}, got ${describeShape(shape)}`);
+      throw new RangeError(
+        `${describeSpec(model, spec)}, got ${describeShape(shape)}`,
+      );
     }
     if (elements !== elementCount(expected)) {
-      throw new RangeError(`${what()}, got ${elements} elements`);
+      throw new RangeError(
+        `${describeSpec(model, spec)}, got ${elements} elements`,
+      );
     }
     if (!spec.free) continue;
     const { free: { axis, name } } = spec;
     const is = expected[axis];
     if (length !== undefined && length.is !== is) {
       throw new RangeError(
-        `${what()}, got ${is} of ${quoted(name)}, of which ${
+        `${describeSpec(model, spec)}, got ${is} of ${quoted(name)}, of which ${
           quoted(length.of)
         } has ${length.is}`,
       );
@@ -125,14 +125,38 @@ export function lengthOf(
   return shapeOfCount(spec, length)[spec.free!.axis];
 }
 
-/** Elements of a checked input. */
-export function elementsOf(value: InputTensor): TensorData {
-  return partsOf(value).data as TensorData;
+/** What a model's input is, as messages have it: every request is checked, and few have something to be told. */
+function describeSpec(model: string, spec: InputSpec): string {
+  return `Input ${quoted(spec.name)} of ${quoted(model)} is ${
+    ARRAYS[spec.dtype]
+  } ${spec.free ? shapeText(spec) : describeShape(spec.shape)}`;
 }
 
-/** Shape, if there is one, and elements of what is given as an input. */
-export function partsOf(value: unknown): { shape?: unknown; data: unknown } {
-  if (ArrayBuffer.isView(value)) return { data: value };
-  const { shape, data } = (value ?? {}) as { shape?: unknown; data?: unknown };
-  return { shape, data };
+/** Whether it is an object that has nothing but inputs of the model. */
+function isKnown(specs: readonly InputSpec[], input: unknown): boolean {
+  if (typeof input !== "object" || input === null || isList(input)) {
+    return false;
+  }
+  return Object.keys(input).every((key) =>
+    specs.some(({ name }) => name === key)
+  );
+}
+
+/** Elements of a checked input. */
+export function elementsOf(value: InputTensor): TensorData {
+  return dataOf(value) as TensorData;
+}
+
+/** Elements of what is given as an input. */
+export function dataOf(value: unknown): unknown {
+  return ArrayBuffer.isView(value)
+    ? value
+    : (value as { data?: unknown } | undefined | null)?.data;
+}
+
+/** Shape of what is given as an input, if there is one. */
+export function shapeOf(value: unknown): unknown {
+  return ArrayBuffer.isView(value)
+    ? undefined
+    : (value as { shape?: unknown } | undefined | null)?.shape;
 }

@@ -72,11 +72,11 @@ export interface Submission {
   /** A request that has not departed by then is refused, or ended if it has started. Default Infinity. */
   finishNs?: number;
   /** The workload ends growth after this many steps; policies do not see it. */
-  stepsFixed?: number;
+  stepsFixed?: number | undefined;
   /** What records call it, beside its id. Default: nothing. */
-  label?: string;
+  label?: string | undefined;
   /** Write down the batches that it is in: ActiveRequest.log. Default: no. */
-  logBatches?: boolean;
+  logBatches?: boolean | undefined;
   /**
    * It is a frame of this session, which `EngineCore.open` made: `input` are its rows by name. It begins when all
    * frames submitted before have ended.
@@ -85,7 +85,7 @@ export interface Submission {
   /** Of a frame: arrays that its results are written to, by name; default: fresh ones. */
   into?: Readonly<Record<string, TensorData>>;
   /** Called for every step of a growing request, in order, before it has ended. */
-  onStep?: OnStep;
+  onStep?: OnStep | undefined;
   /** Called once, when the request has ended; not when `submit` throws. */
   onEnd?: OnEnd;
 }

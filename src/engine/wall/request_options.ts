@@ -26,3 +26,6 @@ export interface RequestOptions {
   /** Growing steps after which the workload ends the request (measurements); policies do not see it. */
   stepsFixed?: number;
 }
+
+/** Those of a request that is given none: nothing to be checked. */
+export const NO_OPTIONS: RequestOptions = Object.freeze({});

@@ -19,7 +19,7 @@ import type { EngineOptions } from "../core/engine_options.ts";
 import { ClosedError } from "../core/errors.ts";
 import { guardedObserver } from "./guarded_observer.ts";
 import { timerMs } from "./patience.ts";
-import type { RequestOptions } from "./request_options.ts";
+import { NO_OPTIONS, type RequestOptions } from "./request_options.ts";
 import type { RunResult } from "./run_result.ts";
 import { runRows } from "./run_rows.ts";
 import { startExecutor } from "./start_executor.ts";
@@ -211,7 +211,7 @@ export class ServingEngine {
   run<Input, Outputs extends OutputTypes>(
     model: Model<Input, Outputs>,
     input: Input,
-    options: RequestOptions = {},
+    options: RequestOptions = NO_OPTIONS,
   ): Promise<RunResult<Outputs>> {
     return runRows(
       model,
@@ -245,7 +245,7 @@ export class ServingEngine {
   stream<Input, Outputs extends OutputTypes>(
     model: Model<Input, Outputs>,
     input: Input,
-    options: RequestOptions = {},
+    options: RequestOptions = NO_OPTIONS,
   ): StepStream<Outputs> {
     return new StepStream(this.#host, model, input, options);
   }

@@ -12,7 +12,7 @@ import type { OutputTypes, Result } from "../../graph/result.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
 import type { OnStep } from "../core/step_rows.ts";
 import { wallNs } from "./clock.ts";
-import type { RequestOptions } from "./request_options.ts";
+import { NO_OPTIONS, type RequestOptions } from "./request_options.ts";
 import type { RunResult } from "./run_result.ts";
 import type { StreamHost } from "./stream_session.ts";
 import { timingOf } from "./timing.ts";
@@ -62,11 +62,10 @@ export function submitRequest<Input, Outputs extends OutputTypes>(
   };
   // What throws in here, the caller's objects included, rejects this promise.
   const result = new Promise<RunResult<Outputs>>((resolve, reject) => {
-    const { signal, deadlineMs, finishMs, ...rest } = checkedOptions(
-      caller,
-      options,
-      REQUEST_CHECKS,
-    );
+    const { signal, deadlineMs, finishMs, stepsFixed, label, batches } =
+      options === NO_OPTIONS
+        ? options
+        : checkedOptions(caller, options, REQUEST_CHECKS);
     const refusal = host.refusal();
     if (refusal) throw refusal;
     const arrivalNs = wallNs();
@@ -80,16 +79,13 @@ export function submitRequest<Input, Outputs extends OutputTypes>(
           model,
           input,
           arrivalNs,
-          ...(deadlineMs !== undefined &&
-            { deadlineNs: arrivalNs + msToNs(deadlineMs) }),
-          ...(finishMs !== undefined &&
-            { finishNs: arrivalNs + msToNs(finishMs) }),
-          ...(rest.stepsFixed !== undefined &&
-            { stepsFixed: rest.stepsFixed }),
-          ...(rest.label !== undefined && { label: rest.label }),
-          ...(rest.batches && { logBatches: true }),
-          ...(onStep &&
-            { onStep: (step, endNs) => onStep(step, endNs - arrivalNs) }),
+          deadlineNs: arrivalNs + msToNs(deadlineMs ?? Infinity),
+          finishNs: arrivalNs + msToNs(finishMs ?? Infinity),
+          stepsFixed,
+          label,
+          logBatches: batches,
+          onStep: onStep &&
+            ((step, endNs) => onStep(step, endNs - arrivalNs)),
           onEnd: ({ outcome, result, error }, endNs) => {
             if (outcome === "done" && request) {
               resolve({

@@ -9,7 +9,12 @@ import {
   type Tensor,
   type TensorData,
 } from "../../tensor/tensor.ts";
-import { type InputSpec, type OnnxInput, partsOf } from "../input_tensors.ts";
+import {
+  dataOf,
+  type InputSpec,
+  type OnnxInput,
+  shapeOf,
+} from "../input_tensors.ts";
 import type { OnnxGraph } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
 import { quoted } from "../place.ts";
@@ -177,52 +182,50 @@ function countedRows(
   input: unknown,
 ): { count: number; taken: readonly Batched[] } | undefined {
   if (typeof input !== "object" || input === null) return undefined;
-  const taken: Batched[] = [];
-  let found: { of: string; count: number } | undefined;
-  for (const { spec, axis } of batched) {
-    const value = (input as Readonly<Record<string, unknown>>)[spec.name];
-    const { shape, data } = partsOf(value);
-    if (!holds(spec.dtype, data)) continue;
-    const count = rowsIn(spec, axis, shape, data as TensorData);
-    if (count === undefined) continue;
-    taken.push({ spec, axis });
-    found ??= { of: spec.name, count };
-    if (found.count !== count) {
+  const given = input as Readonly<Record<string, unknown>>;
+  let found: string | undefined;
+  let count = 1;
+  for (let i = 0; i < batched.length; i++) {
+    const { spec } = batched[i];
+    const theirs = rowsIn(batched[i], given[spec.name]);
+    if (theirs === undefined) continue;
+    if (found === undefined) count = theirs;
+    found ??= spec.name;
+    if (theirs !== count) {
       throw new RangeError(
-        `A request to ${quoted(name)} has ${found.count} rows of ${
-          quoted(found.of)
-        }, ${count} of ${quoted(spec.name)}, which is ${
+        `A request to ${quoted(name)} has ${count} rows of ${
+          quoted(found)
+        }, ${theirs} of ${quoted(spec.name)}, which is ${
           describeShape(spec.shape)
         } a row`,
       );
     }
   }
-  if (found === undefined || found.count === 1) return undefined;
-  if (found.count > ROWS_MAX) {
+  if (count === 1) return undefined;
+  if (count > ROWS_MAX) {
     throw new RangeError(
-      `A request to ${
-        quoted(name)
-      } has up to ${ROWS_MAX} rows, got ${found.count}`,
+      `A request to ${quoted(name)} has up to ${ROWS_MAX} rows, got ${count}`,
     );
   }
-  return { count: found.count, taken };
+  const taken = batched.filter((input) =>
+    rowsIn(input, given[input.spec.name]) !== undefined
+  );
+  return { count, taken };
 }
 
 /**
  * Rows of an input, undefined where it is none of such. Where a row has any length, its shape has to say how many there
  * are: elements alone are of one.
  */
-function rowsIn(
-  spec: InputSpec,
-  axis: number,
-  shape: unknown,
-  { length }: TensorData,
-): number | undefined {
+function rowsIn({ spec, axis }: Batched, value: unknown): number | undefined {
+  const data = dataOf(value);
+  if (!holds(spec.dtype, data)) return undefined;
+  const shape = shapeOf(value);
   if (spec.free && shape === undefined) return 1;
   const sizes = spec.free && Array.isArray(shape)
     ? spec.shape.with(spec.free.axis, shape[spec.free.axis])
     : spec.shape;
-  const count = length / elementCount(sizes);
+  const count = (data as TensorData).length / elementCount(sizes);
   const isWhole = Number.isInteger(count) && count >= 1 &&
     (shape === undefined || isShape(shape, sizes.with(axis, count)));
   return isWhole ? count : undefined;
@@ -235,10 +238,9 @@ function rowOf(
   i: number,
   count: number,
 ): Tensor<TensorData> {
-  const given = partsOf(input[name]);
-  const from = given.data as TensorData;
+  const from = dataOf(input[name]) as TensorData;
   const shape = free
-    ? (given.shape as readonly number[]).with(axis, 1)
+    ? (shapeOf(input[name]) as readonly number[]).with(axis, 1)
     : declared;
   const data = elements(dtype, elementCount(shape));
   const inner = elementCount(shape.slice(axis + 1));

@@ -242,8 +242,10 @@ export function cellular(options: CellularOptions = {}): Policy {
   /** A node that growth appended: it joins its predecessor's subgraph or starts one of its own. */
   function adopt(node: TaggedNode): void {
     const subgraph = joinGrown(node);
-    subgraph.queue ??= typeFor(subgraph.cell);
-    node.graph.owner.tag!.add(subgraph);
+    if (subgraph.listed) return;
+    subgraph.listed = true;
+    subgraph.queue = typeFor(subgraph.cell);
+    node.graph.owner.tag!.push(subgraph);
   }
 
   function admitCohorts(): void {

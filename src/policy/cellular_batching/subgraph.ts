@@ -12,7 +12,7 @@ import type { Cell } from "../../graph/cell.ts";
 import type { NodeOf, Request } from "../request.ts";
 
 /** A request's tag are its subgraphs, a node's the one that it is part of. */
-export type CellularRequest = Request<Set<Subgraph> | undefined, Subgraph>;
+export type CellularRequest = Request<Subgraph[] | undefined, Subgraph>;
 export type TaggedNode = NodeOf<CellularRequest>;
 
 /** What a cell type's queue keeps of its subgraphs, see cellular.ts. */
@@ -46,6 +46,8 @@ export class Subgraph {
   before: Subgraph | undefined = undefined;
   after: Subgraph | undefined = undefined;
   #mergedInto: Subgraph | undefined = undefined;
+  /** Among its request's. */
+  listed = false;
 
   /** The queue it enters once it is released. */
   queue: SubgraphQueue | undefined = undefined;
@@ -174,15 +176,17 @@ export function joinGrown(node: TaggedNode): Subgraph {
 }
 
 /** Splits a whole graph; every node's `tag` is its subgraph afterwards. */
-export function partition(nodes: readonly TaggedNode[]): Set<Subgraph> {
-  for (const node of nodes) assignSubgraph(node);
-  const subgraphs = new Set<Subgraph>();
-  for (const node of nodes) {
-    const subgraph = node.tag.root();
-    node.tag = subgraph;
-    subgraphs.add(subgraph);
+export function partition(nodes: readonly TaggedNode[]): Subgraph[] {
+  for (let i = 0; i < nodes.length; i++) assignSubgraph(nodes[i]);
+  const subgraphs: Subgraph[] = [];
+  for (let i = 0; i < nodes.length; i++) {
+    const subgraph = nodes[i].tag.root();
+    nodes[i].tag = subgraph;
+    if (subgraph.listed) continue;
+    subgraph.listed = true;
+    subgraphs.push(subgraph);
   }
-  for (const node of nodes) countExternals(node);
+  for (let i = 0; i < nodes.length; i++) countExternals(nodes[i]);
   return subgraphs;
 }
 
