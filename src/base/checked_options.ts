@@ -22,16 +22,28 @@ export function checkedOptions<Options extends object>(
   checks: Checks<Options>,
   required: readonly (keyof Options & string)[] = [],
 ): Options {
-  const known = Object.keys(checks) as (keyof Options & string)[];
-  knownOptions(owner, options, known);
+  knownOptions(owner, options, namesOf(checks));
   const copy = { ...options as Readonly<Record<string, unknown>> };
-  for (const name of known) {
+  for (const name in copy) {
+    if (!Object.hasOwn(copy, name)) continue;
     const value = copy[name];
-    if (value !== undefined || required.includes(name)) {
-      checks[name](name, value);
-    }
+    if (value !== undefined) checks[name as keyof Checks<Options>](name, value);
+  }
+  for (const name of required) {
+    if (copy[name] === undefined) checks[name](name, undefined);
   }
   return copy as Options;
+}
+
+/** By table of checks: who pushes a frame every few milliseconds does not list them every time. */
+const names = new WeakMap<object, readonly string[]>();
+
+function namesOf<Options>(
+  checks: Checks<Options>,
+): readonly (keyof Options & string)[] {
+  let known = names.get(checks);
+  if (known === undefined) names.set(checks, known = Object.keys(checks));
+  return known as readonly (keyof Options & string)[];
 }
 
 /** A number for which `holds`. */

@@ -17,8 +17,8 @@ export function knownOptions(
       `${owner} takes an object with ${what}s, got ${describe(options)}`,
     );
   }
-  for (const key of Object.keys(options)) {
-    if (!known.includes(key)) {
+  for (const key in options) {
+    if (Object.hasOwn(options, key) && !known.includes(key)) {
       throw new TypeError(
         `${owner} has no ${what} "${shorten(key)}"; it takes ${
           known.length > 0 ? listed(known, Infinity) : "none"

@@ -179,6 +179,8 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
   remaining: number = 0;
   /** @internal The request this graph is of; set by the engine. */
   owner: Owner = undefined as Owner;
+  /** Where one request after the other has it, frames of a stream: what belongs to the policy and stays. */
+  again: { tag: unknown } | undefined = undefined;
   /** The graph grows no more: static, stopped, or at its limit. */
   closed: boolean = true;
   /** Most growing steps this request may take; 0 for a static graph. */
@@ -190,8 +192,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
   #state: "open" | "sealed" | "growing" = "open";
 
   /**
-   * The engine makes graphs and hands them to `Model.unfold`.
-   * @internal
+   * @internal The engine makes graphs and hands them to `Model.unfold`.
    * @throws RangeError when the model's `nodesMax` is no number of nodes
    */
   constructor(

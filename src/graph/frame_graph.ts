@@ -94,6 +94,7 @@ export class FrameGraph<Owner = unknown> {
     }
     graph.seal();
     checkFrame(model, graph);
+    graph.again = { tag: undefined };
     this.graph = graph;
     this.inputs = Object.entries(stream.inputs).map(([name, row]) => ({
       name,
@@ -158,16 +159,15 @@ export class FrameGraph<Owner = unknown> {
    * @throws TypeError or RangeError naming the row that is missing, unknown, or of another type or length
    */
   read(frame: unknown): TensorData[] {
-    const what = `A frame of "${shorten(this.model.name)}"`;
     if (typeof frame !== "object" || frame === null) {
       throw new TypeError(
-        `${what} is an object with ${rowNames(this.model.stream.inputs)}`,
+        `${this.#what} is an object with ${rowNames(this.model.stream.inputs)}`,
       );
     }
     for (const name in frame) {
       if (Object.hasOwn(this.model.stream.inputs, name)) continue;
       throw new TypeError(
-        `${what} has no row "${shorten(name)}"; it takes ${
+        `${this.#what} has no row "${shorten(name)}"; it takes ${
           rowNames(this.model.stream.inputs)
         }`,
       );
@@ -180,7 +180,7 @@ export class FrameGraph<Owner = unknown> {
       data[i] = holds(row.dtype as Dtype, value) &&
           (value as TensorData).length === row.width
         ? value as TensorData
-        : readRow(what, name, row, value);
+        : readRow(this.#what, name, row, value);
     }
     return data;
   }
@@ -192,7 +192,6 @@ export class FrameGraph<Owner = unknown> {
   readInto(
     into: Readonly<Record<string, unknown>>,
   ): (TensorData | undefined)[] {
-    const what = `"into" of a frame of "${shorten(this.model.name)}"`;
     const { outputs } = this;
     const arrays = new Array<TensorData | undefined>(outputs.length);
     for (const name in into) {
@@ -200,7 +199,7 @@ export class FrameGraph<Owner = unknown> {
       while (at < outputs.length && outputs[at].name !== name) at++;
       if (at === outputs.length) {
         throw new TypeError(
-          `${what} has "${shorten(name)}"; there are ${
+          `${this.#intoWhat} has "${shorten(name)}"; there are ${
             rowNames(this.model.stream.outputs)
           }`,
         );
@@ -216,10 +215,22 @@ export class FrameGraph<Owner = unknown> {
         ? `${(value as TensorData).length} elements`
         : describe(value);
       throw new (isOfType ? RangeError : TypeError)(
-        `${what}: "${shorten(name)}" is ${dtype}[${width}], got ${elements}`,
+        `${this.#intoWhat}: "${
+          shorten(name)
+        }" is ${dtype}[${width}], got ${elements}`,
       );
     }
     return arrays;
+  }
+
+  /** What messages call a frame. */
+  get #what(): string {
+    return `A frame of "${shorten(this.model.name)}"`;
+  }
+
+  /** What messages call a caller's arrays. */
+  get #intoWhat(): string {
+    return `"into" of a frame of "${shorten(this.model.name)}"`;
   }
 
   /** The state of a stream that has seen no frame. */

@@ -136,6 +136,26 @@ Deno.test("results go into the caller's arrays", async () => {
   );
 });
 
+Deno.test("a state that is a result as well goes into the caller's arrays from where it lies now", async () => {
+  const wide = gruStream({ hidden: 40, features: 3 });
+  await using engine = await created({ models: [wide] });
+  const streams = times(2, () => engine.open(wide));
+  const into = { h: new Float32Array(40) };
+  for (let t = 0; t < 6; t++) {
+    // It comes back to another place.
+    if (t === 3) {
+      await Promise.all(streams.map((stream) => stream.park()));
+      await streams[1].resume();
+    }
+    const [fresh, given] = await Promise.all([
+      streams[0].push(frameOf(t)),
+      streams[1].push(frameOf(t), { into }),
+    ]);
+    assert.equal(given.outputs.h.data, into.h);
+    assert.deepEqual(bitsOf(given), bitsOf(fresh));
+  }
+});
+
 Deno.test("reset, park, resume and snapshot are done between frames, in the order of the calls", async () => {
   await using engine = await created();
   const frames = times(4, (t) => frameOf(t));

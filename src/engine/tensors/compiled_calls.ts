@@ -122,18 +122,31 @@ function compileKernel(
   turn?: Turn,
 ): Compiled {
   const kernel = kernels[call.kernel] as (...args: number[]) => number | void;
-  const resolvers = call.args.map((argument) =>
-    resolver(argument, memory, turn)
+  // What is the same in every task is worked out once.
+  const args = call.args.map((argument) =>
+    isFixed(argument) ? resolver(argument, memory)(0, 0, 0) : 0
   );
-  const args = new Array<number>(resolvers.length);
+  const changing = call.args.flatMap((argument, place) =>
+    isFixed(argument)
+      ? []
+      : [{ place, valueOf: resolver(argument, memory, turn) }]
+  );
   const { reports } = call;
   return (rows, ports, stride) => {
-    for (let i = 0; i < resolvers.length; i++) {
-      args[i] = resolvers[i](rows, ports, stride);
+    for (let i = 0; i < changing.length; i++) {
+      const { place, valueOf } = changing[i];
+      args[place] = valueOf(rows, ports, stride);
     }
     const result = kernel(...args);
     return reports === undefined ? -1 : Math.floor(result as number / reports);
   };
+}
+
+/** Whether an argument does not hang on the task. */
+function isFixed(argument: TurnArgument): boolean {
+  if (typeof argument === "string") return false;
+  return typeof argument === "number" || "scratch" in argument ||
+    "own" in argument;
 }
 
 /** What an argument is in a call. */

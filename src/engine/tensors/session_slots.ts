@@ -14,6 +14,12 @@ import type { SlotPool } from "./slot_pool.ts";
 
 type SlotSession = ActiveSession<Slot>;
 
+/** A session's piece of memory. */
+interface SessionSlot extends Slot {
+  /** Of results that are copied into a caller's arrays, by output: where they lie. */
+  readonly views: Float32Array[];
+}
+
 /** Elements for which a loop is faster than a view and what copies it. */
 const COPIED_ONE_BY_ONE = 32;
 
@@ -28,7 +34,8 @@ export class SessionSlots implements SessionMemory {
 
   open(session: SlotSession): void {
     const { plan, constants } = session.frame;
-    const slot: Slot = { ...this.#pool.allocate(plan.bytes), plan };
+    const piece = this.#pool.allocate(plan.bytes);
+    const slot: SessionSlot = { ...piece, plan, views: [] };
     session.slot = slot;
     for (const { data, offset } of constants) {
       this.#memory.write(data, slot.address + offset);
@@ -95,7 +102,9 @@ export class SessionSlots implements SessionMemory {
         );
       }
       if (dtype === "f32") {
-        const data = this.#floatsAt(at >>> 2, width, given as Float32Array);
+        const data = given === undefined
+          ? this.#memory.floats.slice(at >>> 2, (at >>> 2) + width)
+          : this.#copy(slot as SessionSlot, i, at, given as Float32Array);
         result[name] = { shape, data };
         continue;
       }
@@ -109,20 +118,23 @@ export class SessionSlots implements SessionMemory {
     return result as Result;
   }
 
-  /** Copies floats, into fresh memory unless there is some. */
-  #floatsAt(
+  /** Copies the floats of output `i`, which lie at an address, into a caller's array. */
+  #copy(
+    { views }: SessionSlot,
+    i: number,
     at: number,
-    count: number,
-    into: Float32Array | undefined,
+    into: Float32Array,
   ): Float32Array {
     const { floats } = this.#memory;
-    if (count > COPIED_ONE_BY_ONE) {
-      if (into === undefined) return floats.slice(at, at + count);
-      into.set(floats.subarray(at, at + count));
+    if (into.length <= COPIED_ONE_BY_ONE) {
+      for (let k = 0; k < into.length; k++) into[k] = floats[(at >>> 2) + k];
       return into;
     }
-    const data = into ?? new Float32Array(count);
-    for (let i = 0; i < count; i++) data[i] = floats[at + i];
-    return data;
+    // A state that is a result changes places from frame to frame.
+    if (views[i]?.byteOffset !== at) {
+      views[i] = floats.subarray(at >>> 2, (at >>> 2) + into.length);
+    }
+    into.set(views[i]);
+    return into;
   }
 }

@@ -138,8 +138,10 @@ export class TaskTables {
           token * rowBytes(node.cell.outputs[port]);
       }
       case "input":
-        return slot + source.data.offset +
-          source.index * source.width * source.data.data.BYTES_PER_ELEMENT;
+        return source.index === 0
+          ? slot + source.data.offset
+          : slot + source.data.offset +
+            source.index * source.width * source.data.data.BYTES_PER_ELEMENT;
       case "zeros":
         return this.#zeros;
     }

@@ -333,10 +333,13 @@ export class ServingEngine {
    * done. What goes wrong here is nobody's request's fault (a policy, too few taskBytes): it ends the engine.
    */
   #do(action: () => void): void {
-    this.#actions.push(action);
-    if (this.#busy) return;
+    if (this.#busy) return void this.#actions.push(action);
     this.#busy = true;
-    for (let next = this.#actions.shift(); next; next = this.#actions.shift()) {
+    for (
+      let next: (() => void) | undefined = action;
+      next;
+      next = this.#actions.shift()
+    ) {
       try {
         next();
       } catch (error) {

@@ -13,6 +13,7 @@ import type { Frame, StreamModel } from "../../graph/stream_model.ts";
 import type { DataOf, Dtype, TensorData } from "../../tensor/tensor.ts";
 import { ActiveRequest, type ActiveSession } from "../core/active_request.ts";
 import type { EngineCore } from "../core/engine.ts";
+import type { Submission } from "../core/engine_options.ts";
 import { ClosedError } from "../core/errors.ts";
 import { wallNs } from "./clock.ts";
 import { orderedResults } from "./ordered_results.ts";
@@ -224,14 +225,12 @@ export class StreamSession<
           const refusal = host.refusal();
           if (refusal) throw refusal;
           if (aborted) throw aborted.reason;
-          request = host.core.submit({
+          const submission: Submission = {
             model: session.model,
             session,
             input,
             arrivalNs,
             finishNs: arrivalNs + msToNs(deadlineMs),
-            ...(label !== undefined && { label }),
-            ...(into && { into: into as Record<string, TensorData> }),
             onEnd({ outcome, result, error }, endNs) {
               if (outcome === "done") {
                 const timing = timingOf(request!, endNs);
@@ -239,7 +238,11 @@ export class StreamSession<
               } else reject(error);
               unwatch?.();
             },
-          });
+          };
+          // To spread what may be there into it takes as long as the rest of this.
+          if (into) submission.into = into as Record<string, TensorData>;
+          if (label !== undefined) submission.label = label;
+          request = host.core.submit(submission);
           host.turnSoon();
         } catch (error) {
           reject(error);

@@ -23,9 +23,9 @@ import {
 import {
   type CellularRequest,
   joinGrown,
-  partition,
   type Subgraph,
   type SubgraphQueue,
+  subgraphsOf,
   type TaggedNode,
 } from "./subgraph.ts";
 
@@ -228,9 +228,11 @@ export function cellular(options: CellularOptions = {}): Policy {
   }
 
   function admit(request: CellularRequest): void {
-    const subgraphs = partition(request.graph.nodes);
+    const { nodes } = request.graph;
+    const subgraphs = subgraphsOf(request.graph);
     request.tag = subgraphs;
-    for (const node of request.graph.nodes) {
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i];
       if (isReadyAtOnce(node)) node.tag.addReady(node);
     }
     for (const subgraph of subgraphs) {

@@ -32,6 +32,8 @@ export class Subgraph {
   #readyCount = 0;
   /** Predecessors outside, counted per edge, that are not done. */
   externals = 0;
+  /** As many as there were when nothing was done. */
+  externalsFirst = 0;
   /** Some other subgraph waits for nodes of it. */
   feedsOthers = false;
   /** In its cell type's queue: all externals are done. */
@@ -56,6 +58,16 @@ export class Subgraph {
 
   get readyCount(): number {
     return this.#readyCount;
+  }
+
+  /** As when it was made, for another request whose graph it is of: nothing of the one before is under way. */
+  renew(): void {
+    this.firstReady = this.#lastReady = undefined;
+    this.#readyCount = 0;
+    this.externals = this.externalsFirst;
+    this.dead = false;
+    this.pinned = -1;
+    this.tasks = 0;
   }
 
   /** A node became submittable. */
@@ -175,7 +187,34 @@ export function joinGrown(node: TaggedNode): Subgraph {
   return own;
 }
 
-/** Splits a whole graph; every node's `tag` is its subgraph afterwards. */
+/** Of a graph that is used again: it is the same for whoever has it next. */
+interface Partition {
+  readonly subgraphs: Subgraph[];
+  /** By node. */
+  readonly tags: readonly Subgraph[];
+}
+
+/** As `partition`; a graph that is used again keeps its subgraphs. */
+export function subgraphsOf(graph: CellularRequest["graph"]): Subgraph[] {
+  const { nodes } = graph;
+  if (graph.again === undefined) return partition(nodes);
+  const known = graph.again.tag as Partition | undefined;
+  if (known === undefined) {
+    const subgraphs = partition(nodes);
+    for (const subgraph of subgraphs) {
+      subgraph.externalsFirst = subgraph.externals;
+    }
+    const made: Partition = { subgraphs, tags: nodes.map(({ tag }) => tag) };
+    graph.again.tag = made;
+    return subgraphs;
+  }
+  const { subgraphs, tags } = known;
+  for (const subgraph of subgraphs) subgraph.renew();
+  for (let i = 0; i < nodes.length; i++) nodes[i].tag = tags[i];
+  return subgraphs;
+}
+
+/** Splits a whole graph of which nothing is done; every node's `tag` is its subgraph afterwards. */
 export function partition(nodes: readonly TaggedNode[]): Subgraph[] {
   for (let i = 0; i < nodes.length; i++) assignSubgraph(nodes[i]);
   const subgraphs: Subgraph[] = [];

@@ -306,4 +306,15 @@ export const MUTANTS: MutantList = [
     why:
       "Algorithm 1, line 14: steps of a cell that follows itself, however few",
   },
+  {
+    id: "cellular.subgraphs-renewed",
+    file: "src/policy/cellular_batching/subgraph.ts",
+    from: "for (const subgraph of subgraphs) subgraph.renew();",
+    to: "",
+    tests: [{
+      file: "test/policy/subgraphs_test.ts",
+      filter: "as they were then",
+    }],
+    why: "a stream's next frame finds its subgraphs as the first one did",
+  },
 ];

@@ -5,7 +5,7 @@ export const MUTANTS: MutantList = [
   {
     id: "serving.busy",
     file: "src/engine/wall/serving.ts",
-    from: "    if (this.#busy) return;\n",
+    from: "    if (this.#busy) return void this.#actions.push(action);\n",
     to: "",
     tests: [{
       file: "test/engine/boundary_test.ts",
@@ -172,5 +172,16 @@ export const MUTANTS: MutantList = [
       filter: "successor",
     }],
     why: "a fresh crew finds fresh words",
+  },
+  {
+    id: "serving.views-moved",
+    file: "src/engine/tensors/session_slots.ts",
+    from: "if (views[i]?.byteOffset !== at) {",
+    to: "if (views[i] === undefined) {",
+    tests: [{
+      file: "test/engine/streams_test.ts",
+      filter: "from where it lies now",
+    }],
+    why: "a state that is a result lies elsewhere after every frame",
   },
 ];
