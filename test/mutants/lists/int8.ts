@@ -1,11 +1,6 @@
 /** int8: quantised rows, packed weights, dot products, cells and convolutions (assembly/q8*.ts), and their packers. */
+import { agrees } from "../kernel_cases.ts";
 import type { MutantList, MutantTest } from "../mutant.ts";
-
-/** What a kernel's cases say of it, the release build alone. */
-const agrees = (...kernels: readonly string[]): MutantTest => ({
-  file: "test/kernels/kernels_test.ts",
-  filter: `/^(${kernels.join("|")}) agrees with the naive/`,
-});
 
 /** What they say of every build, on integers. */
 const exact = (kernel: string): MutantTest => ({

@@ -43,8 +43,8 @@ export const MUTANTS: MutantList = [
   {
     id: "load.doubt",
     file: "src/load/early_stopping.ts",
-    from: "const DOUBT = 0.01;",
-    to: "const DOUBT = 0.05;",
+    from: "export const CONFIDENCE = 0.99;",
+    to: "export const CONFIDENCE = 0.95;",
     tests: STATISTICS,
     why: "MLPerf's early stopping: confidence 0.99",
   },
