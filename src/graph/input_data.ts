@@ -11,6 +11,7 @@ export class InputData {
    * @internal
    */
   offset = -1;
+  #data: TensorData;
 
   /**
    * Use `CellGraph.ids`, `rows` or `data`.
@@ -19,9 +20,23 @@ export class InputData {
   constructor(
     /** The graph of the request that brings them. */
     readonly graph: object,
-    /** A copy of the numbers that the model handed over. */
-    readonly data: TensorData,
-  ) {}
+    data: TensorData,
+  ) {
+    this.#data = data;
+  }
+
+  /** A copy of the numbers that the model handed over; none of them once they are forgotten. */
+  get data(): TensorData {
+    return this.#data;
+  }
+
+  /**
+   * They are in the slot, and nobody needs them here.
+   * @internal
+   */
+  forget(): void {
+    this.#data = this.#data.slice(0, 0);
+  }
 }
 
 /** Elements of the engine's memory, 4 GiB: no request brings more. */

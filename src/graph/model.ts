@@ -90,10 +90,12 @@ export interface Model<
    */
   unfold(input: Input, graph: CellGraph): void;
   /**
-   * Of a model whose requests all have the same nodes and results, whatever they bring: the data of a checked input, in
-   * the order in which `unfold` brings them (`CellGraph.ids`, `rows`, `data`) and of the same types and lengths;
-   * undefined where they are the same for every request. Given, an engine uses graphs of requests that are over again
-   * instead of calling `unfold`.
+   * Of a model whose requests all have the same nodes and results, whatever they bring, and do not grow: the data of a
+   * checked input, one for each that `unfold` brings (`CellGraph.ids`, `rows`, `data`), in the order of its calls and of
+   * the same types and lengths; undefined where they are the same for every request. Given, an engine uses graphs of
+   * requests that are over again instead of calling `unfold`. Arrays are copied before it takes the request. What does
+   * not fit what `unfold` brought is refused with a TypeError, other numbers than it brought for an engine's first
+   * request, too.
    */
   brings?(input: Input): readonly (TensorData | undefined)[];
   /**

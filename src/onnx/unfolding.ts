@@ -31,12 +31,12 @@ export function requests(
   let names: readonly (string | undefined)[] = [];
   return {
     unfold(input, graph) {
-      const brought: (string | undefined)[] = [];
+      const brought: string[] = [];
       unfold((name) => {
         brought[graph.inputs.length] = name;
         return graph.data(elementsOf(input[name]));
       }, graph);
-      names = brought;
+      names = graph.inputs.map((_, i) => brought[i]);
     },
     // Not from one that was given up on the way: it has no graph to be used again.
     brings: (input) =>

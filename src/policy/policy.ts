@@ -66,7 +66,11 @@ export interface Policy {
   completed?(task: Task, ranNs: number): void;
   /** The last task of a run is done: the worker is free. */
   finished?(launch: Launch): void;
-  /** The request needs nothing more: completed, stopped, failed or cancelled. Nothing of it may be launched again. */
+  /**
+   * The request needs nothing more: completed, stopped, failed or cancelled. Nothing of it may be launched again. When
+   * all launches that have nodes of it are over, too, and `schedule` is asked the next time, its graph may have become
+   * another request's (`Model.brings`).
+   */
   ended?(request: Request): void;
 }
 

@@ -59,7 +59,11 @@ export interface TaskRecord {
   readonly requests: readonly number[];
 }
 
-/** Hooks that the engine calls synchronously, for metrics, traces and logs; they must not call back into it. */
+/**
+ * Hooks that the engine calls synchronously, for metrics, traces and logs; they must not call back into it. Nodes, and
+ * the graph of a request, are to be read there and then: once the request is over they may be another's
+ * (`Model.brings`). Records stay as they are.
+ */
 export interface Observer {
   /** The policy launched something. */
   decided?(atNs: number, launch: Launch, launchId: number): void;

@@ -13,7 +13,7 @@ export interface Request<Tag = unknown, NodeTag = unknown> {
   readonly label?: string | undefined;
   /** The model that it was submitted to. */
   readonly model: Model;
-  /** Its unfolded graph, which may still grow; empty until it is unfolded. */
+  /** Its unfolded graph, which may still grow; empty until it is unfolded, and may be when it has ended. */
   readonly graph: CellGraph<Request<Tag, NodeTag>, NodeTag>;
   /** When it was due to arrive; latency counts from here. */
   readonly arrivalNs: number;

@@ -311,6 +311,11 @@ Deno.test("options of an engine are checked before anything is started", async (
     [{ models: [{ ...model, check: 1 }] }, /"check" of model "lstm"/],
     [{ models: [{ ...model, unfold: 1 }] }, /"unfold" of model "lstm"/],
     [{ models: [{ ...model, grow: 1 }] }, /"grow" of model "lstm"/],
+    [{ models: [{ ...model, brings: 1 }] }, /"brings" of model "lstm"/],
+    [
+      { models: [{ ...model, brings() {}, grow() {} }] },
+      /"brings" of model "lstm" is of requests that do not grow/,
+    ],
     [{ models: [{ ...model, shape: "tree" }] }, /the "shape" of model "lstm"/],
     [
       { models: [{ ...model, outputs: ["h"] }] },

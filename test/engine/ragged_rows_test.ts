@@ -47,6 +47,7 @@ Deno.test("rows of nobody have the tokens of the longest beside them", () => {
       ...[id, encoder, graph, 0] as const,
       ...[Infinity, Infinity, undefined, undefined] as const,
     );
+    graph.owner = request;
     unfold(encoder, { tokens }, graph);
     store.admit(request);
     return graph.nodes[0];

@@ -18,7 +18,7 @@ import { fragileChain, fragileRow } from "./fragile_model.ts";
 export const SLOT_BYTES = { min: 4096, max: 8192 } as const;
 
 /** Callbacks of a model that one may have a trick in. */
-export const CALLBACKS = ["check", "unfold", "grow"] as const;
+export const CALLBACKS = ["check", "unfold", "brings", "grow"] as const;
 export type Callback = (typeof CALLBACKS)[number];
 
 /** What a request carries: an input, and what else the model's callbacks do. */
@@ -93,7 +93,12 @@ function withTricks<Input>(model: Model<Input>): Model<Played> {
   return {
     ...rest,
     ...brings && {
-      brings: ({ input }: Played) => brings(input as Input),
+      brings(request: Played) {
+        const played = play(request, "brings");
+        return played === undefined
+          ? brings(request.input as Input)
+          : played as [];
+      },
     },
     check(request: unknown): asserts request is Played {
       const check: (input: unknown) => void = model.check;
@@ -153,6 +158,18 @@ export const SERVED: Readonly<Record<string, ServedModel>> = {
     fails: [rows(1, 0), rows(4, 2)],
     bad: [],
   }),
+  fixed: served(
+    {
+      ...fragileChain,
+      name: "fixed",
+      brings: (rows) => [Float32Array.from(rows.flat())],
+    },
+    {
+      good: [0, 1, 2, 3].map((from) => rows(3, -1, from)),
+      fails: [rows(3, 0), rows(3, 2)],
+      bad: [],
+    },
+  ),
   treelstm: served(treeLstm({ hidden: 4, vocabulary: VOCABULARY }), {
     good: [{ tree: 1 }, { tree: [[1, 2], [3, [4, 5]]] }, {
       tree: [[[6, 7], 8], [9, [10, [1, 2]]]],
@@ -162,8 +179,11 @@ export const SERVED: Readonly<Record<string, ServedModel>> = {
 };
 
 /** Rows of which one fails, or none. */
-function rows(count: number, failing: number): number[][] {
-  return Array.from({ length: count }, (_, t) => fragileRow(t === failing, t));
+function rows(count: number, failing: number, from = 0): number[][] {
+  return Array.from(
+    { length: count },
+    (_, t) => fragileRow(t === failing, from + t),
+  );
 }
 
 /** What a request answers that the workload ends after so many steps. */

@@ -24,6 +24,7 @@ Deno.test("a request starts with its earliest batch, whichever ends first", () =
     ...[0, model, graph, 0, Infinity, Infinity] as const,
     ...[undefined, undefined] as const,
   );
+  graph.owner = request;
   const [long, short, last] = [0, 1, 2].map(() =>
     graph.node(cell, { x: graph.zeros(1) })
   );

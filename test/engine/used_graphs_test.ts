@@ -1,16 +1,24 @@
 /** Graphs of requests that are over, used again by models that say what their requests bring. */
 import assert from "node:assert/strict";
 import { constantCost } from "../../src/cost/table_cost.ts";
-import type { ActiveRequest } from "../../src/engine/core/active_request.ts";
+import type {
+  ActiveRequest,
+  Ending,
+} from "../../src/engine/core/active_request.ts";
+import { EngineCore } from "../../src/engine/core/engine.ts";
+import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
+import { Timeline } from "../../src/engine/virtual/timeline.ts";
+import { driveTimeline } from "../../src/engine/virtual/virtual_driver.ts";
 import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
 import type { CellGraph } from "../../src/graph/cell_graph.ts";
 import type { Model } from "../../src/graph/model.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import type { Launch } from "../../src/policy/launch.ts";
 import { IDLE, type Policy } from "../../src/policy/policy.ts";
 import type { NodeOf } from "../../src/policy/request.ts";
-import { tensor, type TensorData } from "../../src/tensor/tensor.ts";
-import { type RunOptions, runPaired } from "./harness.ts";
+import { tensor } from "../../src/tensor/tensor.ts";
+import { kernels, type RunOptions, runPaired } from "./harness.ts";
 
 const NS = 1000;
 
@@ -58,7 +66,7 @@ const answer = ([a, b]: number[]) =>
 function run(
   { model, policy, inputs, ...options }:
     & { model: Model<number[]>; inputs: [atNs: number, x: number[]][] }
-    & Pick<RunOptions, "policy" | "observer">,
+    & Pick<RunOptions, "policy" | "observer" | "workers">,
 ): void {
   const { endings } = runPaired({
     ...options,
@@ -103,24 +111,221 @@ Deno.test("graphs are unfolded anew where a model does not say what its requests
   assert.equal(graphs.length, 3);
 });
 
-const wrong: Record<string, (x: number[]) => (TensorData | undefined)[]> = {
-  "more elements": ([x]) => [undefined, new Float32Array(x < 0 ? 3 : 2)],
-  "another type": ([x]) => [
-    undefined,
-    x < 0 ? new Int32Array(2) : new Float32Array(2),
+/** An engine that is given requests to one model, and what has become of each. */
+function started(
+  model: Model<number[]>,
+  { policy = cellular() as Policy, workers = 1, slotBytes = 2 ** 20 } = {},
+) {
+  const timeline = new Timeline();
+  const executor = new PairedExecutor({
+    timeline,
+    models: [model],
+    kernels,
+    slotBytes,
+    workers,
+    cost: constantCost(NS),
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({ models: [model], policy, executor });
+  const endings: Ending[] = [];
+  const ask = (input: number[]): ActiveRequest =>
+    engine.submit({
+      model,
+      input,
+      arrivalNs: timeline.nowNs,
+      onEnd: (ending) => void endings.push(ending),
+    });
+  const finish = () => {
+    engine.pump(timeline.nowNs);
+    driveTimeline(engine, timeline);
+    assert.equal(engine.active, 0);
+    return endings.splice(0).map(({ result, error }) => error ?? result);
+  };
+  return { ask, finish };
+}
+
+const brought = (x: number[]) => [undefined, Float32Array.from(x)];
+
+/** A list that is one of floats twice as long as it says. */
+function longer(): Float32Array {
+  return Object.defineProperty(new Float32Array(4), "length", { value: 2 });
+}
+
+const ANOTHER = /gave data 1 of another type or length than "unfold" brought/;
+const NO_LIST = /is a list of the 2 data that "unfold" brings, got/;
+
+const wrong: Record<string, [brings: (x: number[]) => unknown, RegExp]> = {
+  "more elements": [() => [undefined, new Float32Array(3)], ANOTHER],
+  "elements of another type": [() => [undefined, new Int32Array(2)], ANOTHER],
+  "more elements than they say": [() => [undefined, longer()], ANOTHER],
+  "no array": [() => [undefined, [1, 2]], ANOTHER],
+  "what looks like an array": [
+    () => [undefined, Object.create(Float32Array.prototype)],
+    ANOTHER,
+  ],
+  "fewer data": [() => [undefined], NO_LIST],
+  "more data": [(x) => [...brought(x), undefined], NO_LIST],
+  "nothing": [() => {}, NO_LIST],
+  "a promise": [(x) => Promise.resolve(brought(x)), NO_LIST],
+  "an error": [() => {
+    throw new TypeError(`"brings" of model "twice" is not in the mood`);
+  }, /is not in the mood/],
+};
+
+/** What only a request finds out that is not the first one, or only the first one. */
+const later: typeof wrong = {
+  "nothing in place of what others bring": [
+    () => [undefined, undefined],
+    ANOTHER,
+  ],
+  "what others leave as it is": [
+    (x) => [new Float32Array(2), Float32Array.from(x)],
+    /gave data 0, which other requests leave as they are/,
+  ],
+};
+const first: typeof wrong = {
+  "data in another order": [
+    (x) => brought(x).toReversed(),
+    /gave other numbers as data 0 than "unfold" brought: they are in the order/,
   ],
 };
 
-for (const [what, brings] of Object.entries(wrong)) {
-  Deno.test(`a request that brings ${what} than its graph has room for is refused`, () => {
-    const { model: twice } = model(brings);
-    const inputs: [number, number[]][] = [[0, [0, 0]], [5 * NS, [-1, 0]]];
-    assert.throws(
-      () => run({ model: twice, policy: cellular(), inputs }),
-      /"brings" of model "twice" gave data 1 of another type or length/,
+for (
+  const [what, [brings, message]] of Object.entries({ ...wrong, ...later })
+) {
+  Deno.test(`a request that brings ${what} is refused, and nobody else`, () => {
+    const { model: twice, graphs } = model((x) =>
+      x[0] < 0 ? brings(x) as [] : brought(x)
     );
+    const { ask, finish } = started(twice);
+    ask([1, 2]);
+    assert.deepEqual(finish(), [{ y: answer([1, 2]) }]);
+    assert.throws(() => ask([-1, 0]), (error) => {
+      assert(error instanceof TypeError);
+      assert.match(error.message, /^"brings" of model "twice" /);
+      assert.match(error.message, message);
+      return true;
+    });
+    ask([3, 4]);
+    assert.deepEqual(finish(), [{ y: answer([3, 4]) }]);
+    assert.equal(graphs.length, 1, "its graph is there for others");
   });
 }
+
+for (
+  const [what, [brings, message]] of Object.entries({ ...wrong, ...first })
+) {
+  Deno.test(`a model whose first request brings ${what} is told at once`, () => {
+    const { model: twice } = model((x) =>
+      x[0] < 0 ? brings(x) as [] : brought(x)
+    );
+    const { ask, finish } = started(twice);
+    assert.throws(() => ask([-1, 0]), message);
+    ask([3, 4]);
+    assert.deepEqual(finish(), [{ y: answer([3, 4]) }]);
+  });
+}
+
+const more: Record<string, (graph: CellGraph) => void> = {
+  data: (graph) => void graph.rows([1]),
+  nodes: (graph) =>
+    void graph.node(double, { x: graph.output(graph.nodes[1], "y") }),
+};
+
+for (const [what, add] of Object.entries(more)) {
+  Deno.test(`a request that is unfolded into more ${what} than the one before is refused, while that is under way, too`, () => {
+    const { model: twice } = model();
+    const { ask, finish } = started({
+      ...twice,
+      unfold(x, graph) {
+        twice.unfold(x, graph);
+        if (x[0] < 0) add(graph);
+      },
+    });
+    ask([1, 2]);
+    assert.throws(
+      () => ask([-1, 2]),
+      /^TypeError: "brings" of model "twice" is given, but "unfold" made other nodes or brought other data/,
+    );
+    assert.deepEqual(finish(), [{ y: answer([1, 2]) }]);
+  });
+}
+
+Deno.test("a model may submit requests while it says what one brings", () => {
+  let also: (() => void) | undefined;
+  const { model: twice } = model((x) => {
+    const ask = also;
+    also = undefined;
+    ask?.();
+    return brought(x);
+  });
+  const { ask, finish } = started(twice);
+  for (let round = 0; round < 3; round++) {
+    also = () => void ask([5, 6]);
+    ask([1, 2]);
+    assert.deepEqual(finish(), [
+      { y: answer([5, 6]) },
+      { y: answer([1, 2]) },
+    ]);
+  }
+});
+
+Deno.test("what a caller writes into its arrays once its request is taken is not seen", () => {
+  const { model: twice } = model((x) => [
+    undefined,
+    x as unknown as Float32Array,
+  ]);
+  const { ask, finish } = started(twice);
+  for (let round = 0; round < 3; round++) {
+    const x = Float32Array.of(round, 2);
+    ask(x as unknown as number[]);
+    x.fill(99);
+    assert.deepEqual(finish(), [{ y: answer([round, 2]) }]);
+  }
+});
+
+Deno.test("nothing that a request has brought is kept with its graph, nor its graph with it", () => {
+  const { model: twice } = model();
+  const { ask, finish } = started(twice);
+  const request = ask([1, 2]);
+  const { graph } = request;
+  assert.deepEqual(
+    graph.inputs.map(({ data }) => [...data]),
+    [[100, 200], []],
+    "what is the same for all is still needed",
+  );
+  assert.equal(request.brought, undefined);
+  finish();
+  const next = ask([3, 4]);
+  assert.equal(next.graph, graph);
+  assert.equal(next.brought, undefined);
+  assert.equal(request.graph.nodes.length, 0, "it would be another's");
+  finish();
+});
+
+Deno.test("a request for which there is no room does not use a graph up", () => {
+  const { model: twice, graphs } = model();
+  // The smallest slot has 256.
+  const { ask, finish } = started(twice, { slotBytes: 256 });
+  for (let round = 0; round < 5; round++) {
+    ask([round, 1]);
+    assert.throws(() => ask([9, 9]), { name: "QueueFullError" });
+    assert.deepEqual(finish(), [{ y: answer([round, 1]) }]);
+  }
+  assert.equal(graphs.length, 2);
+});
+
+Deno.test("graphs are used again though there is always a launch under way that the policy has not heard the end of", () => {
+  const { model: twice, graphs } = model();
+  const inputs = Array.from(
+    { length: 40 },
+    (_, i): [number, number[]] => [NS * i, [i, -i]],
+  );
+  // Of two nodes each, one of which is always there when another is over.
+  run({ model: twice, policy: serial(), inputs, workers: 2 });
+  assert(graphs.length <= 6, `${graphs.length} graphs`);
+});
 
 type Node = NodeOf<ActiveRequest>;
 

@@ -99,6 +99,7 @@ Deno.test("a worker is told of a task what the engine was told", () => {
     ...[0, model, graph, 0] as const,
     ...[Infinity, Infinity, undefined, undefined] as const,
   );
+  graph.owner = request;
   unfold(model, { tokens: [1] }, graph);
   store.admit(request);
   const [node] = graph.nodes;

@@ -66,7 +66,8 @@ export class ActiveRequest<Slot = unknown> implements Request {
    */
   waiting: { readonly input: unknown } | undefined = undefined;
   /**
-   * What it brings into a graph that was used before, in the order of its inputs; undefined: what the graph has.
+   * What it brings into a graph that was used before, in the order of its inputs, until it is in the slot; undefined:
+   * what the graph has.
    * @internal
    */
   brought: readonly (TensorData | undefined)[] | undefined = undefined;
@@ -107,7 +108,10 @@ export class ActiveRequest<Slot = unknown> implements Request {
     readonly id: number,
     /** The model that it was submitted to. */
     readonly model: Model,
-    /** Its graph; empty until it is unfolded. A session's, whose frames have it one after the other. */
+    /**
+     * Its graph; empty until it is unfolded, and again once it is over and another request may have it. A session's,
+     * whose frames have it one after the other.
+     */
     public graph: CellGraph<ActiveRequest<Slot>>,
     /** When it was due to arrive. */
     readonly arrivalNs: number,

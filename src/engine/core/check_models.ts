@@ -94,6 +94,9 @@ function checkModel(model: unknown, where: string): void {
   if (brings !== undefined && typeof brings !== "function") {
     fail(`"brings" of model "${name}" is a function`, brings);
   }
+  if (brings !== undefined && grow !== undefined) {
+    fail(`"brings" of model "${name}" is of requests that do not grow`, grow);
+  }
   const isRows = rows === undefined ||
     typeof rows?.split === "function" && typeof rows.join === "function";
   if (!isRows) {

@@ -88,7 +88,7 @@ export class EngineCore {
   /** Errors of rows in the task being settled. */
   readonly #failures = new Map<ActiveRequest, Error>();
   readonly #growth: Growth;
-  readonly #graphs = new UsedGraphs();
+  readonly #graphs: UsedGraphs;
   /** What the policy threw when it was given a request. */
   #policyError: Error | undefined;
   #requests = 0;
@@ -107,6 +107,7 @@ export class EngineCore {
     this.#policy = policy;
     this.#executor = executor;
     this.#growth = new Growth(executor);
+    this.#graphs = new UsedGraphs(executor);
     this.#observer = observer;
     this.#queueMax = queueMax;
     this.#admission = new Admission(
@@ -188,10 +189,7 @@ export class EngineCore {
   /** Unfolds a request, makes room for it, and tells the policy. */
   #admit(request: ActiveRequest, input: unknown): void {
     if (request.session) this.sessions.begin(request);
-    else {
-      this.#graphs.unfold(request, input);
-      this.#executor.admit(request);
-    }
+    else this.#graphs.admit(request, input);
     this.#admission.entered(request);
     try {
       this.#policy.enqueue(request);
@@ -419,7 +417,7 @@ export class EngineCore {
     assert(worker, `worker ${launch.worker} of ${this.#workers.length}`);
     assert(launch.steps.length > 0, "a launch has a step");
     const run = startRun(launch, this.#launches++, this.#view);
-    this.#graphs.launched(launch);
+    this.#graphs.launched(run);
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, launch, run.id);
     for (const step of launch.steps) this.#submit(run, step);
@@ -487,7 +485,7 @@ export class EngineCore {
   #finish(run: Run, nowNs: number): void {
     if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
     this.#policy.finished?.(run.launch);
-    this.#graphs.finished(run.launch);
+    this.#graphs.finished(run);
     this.#tellSteps(run, nowNs);
     for (const request of run.held) {
       if (request.held === undefined) continue;

@@ -7,15 +7,17 @@
  * brings it about.
  *
  * A graph is used again once the policy has heard of all that became of its request, and of the end of every launch
- * that may have had nodes of it.
+ * that may have had nodes of it. What its first request brought is not kept with it.
  */
-import { describe, shorten } from "../../base/describe.ts";
+import { Fifo } from "../../base/fifo.ts";
 import { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { restartGraph } from "../../graph/restart_graph.ts";
-import type { TensorData } from "../../tensor/tensor.ts";
 import type { Launch } from "../../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
+import { BroughtData } from "./brought_data.ts";
+import type { Executor } from "./executor.ts";
+import type { Run } from "./run.ts";
 import { checkInput, unfold } from "./unfold.ts";
 
 type Graph = CellGraph<ActiveRequest>;
@@ -23,15 +25,36 @@ type Graph = CellGraph<ActiveRequest>;
 /** Nodes of all graphs that are kept, some megabytes; further graphs are not. */
 const NODES_MAX = 2 ** 14;
 
+/** Of a model that says what its requests bring. */
+interface KnownModel {
+  readonly brought: BroughtData;
+  readonly graphs: Graph[];
+}
+
+/** A request that is over. */
+interface Left {
+  readonly request: ActiveRequest;
+  readonly graphs: Graph[];
+  /** The newest launch at that time: no later one has nodes of it. */
+  readonly launchId: number;
+}
+
 /** The graphs of an engine's requests. */
 export class UsedGraphs {
+  readonly #executor: Pick<Executor, "admit">;
   readonly #empty = new Map<Model, Graph>();
-  readonly #kept = new Map<Model, Graph[]>();
+  readonly #known = new Map<Model, KnownModel>();
+  /** Of the graphs that are used again, and of those that will be. */
   #nodes = 0;
-  /** Of requests that are over; the policy may look at them yet. */
-  #left: Graph[] = [];
-  /** Launches under way of which the policy hears more than once: it may look at any of their nodes. */
-  #long = 0;
+  /** The policy may look at their graphs yet. */
+  readonly #left = new Fifo<Left>();
+  #newest = -1;
+  /** Launches under way of which the policy hears more than once, ascending: it may look at any of their nodes. */
+  readonly #long: number[] = [];
+
+  constructor(executor: Pick<Executor, "admit">) {
+    this.#executor = executor;
+  }
 
   /** What a request has until it is unfolded. */
   empty(model: Model): Graph {
@@ -43,59 +66,101 @@ export class UsedGraphs {
   }
 
   /**
-   * Checks a request's input and gives it a graph: a used one, or a new one that it is unfolded into.
-   * @throws TypeError or RangeError on bad input, or what else the model throws
+   * Checks a request's input, gives it a graph, a used one or a new one that it is unfolded into, and has room made for
+   * it.
+   * @throws TypeError or RangeError on bad input, or what else the model or the executor throws
    */
-  unfold(request: ActiveRequest, input: unknown): void {
+  admit(request: ActiveRequest, input: unknown): void {
     const { model } = request;
     checkInput(model, input);
-    const kept = this.#kept.get(model);
-    const used = kept?.[kept.length - 1];
-    if (used !== undefined) {
-      request.brought = broughtBy(model, input, used);
-      kept!.pop();
-      this.#nodes -= used.nodes.length;
-      restartGraph(used, request);
-      request.graph = used;
-      return;
+    const isUsed = this.#uses(request, input);
+    if (!isUsed) this.#unfold(request, input);
+    try {
+      this.#executor.admit(request);
+    } catch (error) {
+      this.leave(request);
+      throw error;
+    } finally {
+      // By now it is in the slot.
+      request.brought = undefined;
+      if (!isUsed) this.#known.get(model)?.brought.forget(request.graph);
     }
+  }
+
+  /** @returns whether there was a used graph for the request */
+  #uses(request: ActiveRequest, input: unknown): boolean {
+    const { model } = request;
+    const known = this.#known.get(model);
+    if (known === undefined || known.graphs.length === 0) return false;
+    const brought = known.brought.of(model, input);
+    // Not before: a model's functions may submit requests themselves, which take graphs, too.
+    const graph = known.graphs.pop();
+    if (graph === undefined) return false;
+    this.#nodes -= graph.nodes.length;
+    restartGraph(graph, request);
+    request.graph = graph;
+    request.brought = brought;
+    return true;
+  }
+
+  #unfold(request: ActiveRequest, input: unknown): void {
+    const { model } = request;
     const graph = new CellGraph<ActiveRequest>(model);
     graph.owner = request;
     request.graph = graph;
     unfold(model, input, graph);
+    if (model.brings === undefined) return;
+    const known = this.#known.get(model);
+    if (known) known.brought.checkAlike(model, graph);
+    else {
+      const brought = new BroughtData(model, input, graph);
+      this.#known.set(model, { brought, graphs: [] });
+    }
   }
 
   /** A request has departed, and nothing of it is in flight. */
-  leave({ model, graph }: ActiveRequest): void {
-    if (model.brings && graph.closed) this.#left.push(graph);
+  leave(request: ActiveRequest): void {
+    const { model, graph: { nodes } } = request;
+    const known = model.brings && this.#known.get(model);
+    if (!known || this.#nodes + nodes.length > NODES_MAX) return;
+    this.#nodes += nodes.length;
+    this.#left.push({
+      request,
+      graphs: known.graphs,
+      launchId: this.#newest,
+    });
   }
 
   /** A launch begins. */
-  launched(launch: Launch): void {
-    if (isLong(launch)) this.#long++;
+  launched({ id, launch }: Run): void {
+    this.#newest = id;
+    if (isLong(launch)) this.#long.push(id);
   }
 
   /** The policy has heard that it is over. */
-  finished(launch: Launch): void {
-    if (isLong(launch)) this.#long--;
+  finished({ id, launch }: Run): void {
+    if (isLong(launch)) this.#long.splice(this.#long.indexOf(id), 1);
   }
 
-  /** The policy has heard of all that has happened. Graphs that it may look at again are not kept. */
+  /** The policy has heard of all that has happened. */
   settle(): void {
-    if (this.#left.length === 0) return;
-    const left = this.#left;
-    this.#left = [];
-    if (this.#long > 0) return;
-    for (const graph of left) {
-      const { model } = graph.owner;
-      if (this.#nodes + graph.nodes.length > NODES_MAX) return;
-      // Else it would keep what its request brought and got.
-      graph.owner = NOBODY;
-      this.#nodes += graph.nodes.length;
-      const kept = this.#kept.get(model);
-      if (kept) kept.push(graph);
-      else this.#kept.set(model, [graph]);
+    const [oldest = Infinity] = this.#long;
+    for (
+      let left = this.#left.first;
+      left && left.launchId < oldest;
+      left = this.#left.first
+    ) {
+      this.#left.shift();
+      this.#keep(left);
     }
+  }
+
+  /** Neither has the other any more: the graph would keep what its request got, and who looks later find another's. */
+  #keep({ request, graphs }: Left): void {
+    const { model, graph } = request;
+    graph.owner = NOBODY;
+    request.graph = this.empty(model);
+    graphs.push(graph);
   }
 }
 
@@ -104,31 +169,3 @@ function isLong({ steps, tail }: Launch): boolean {
 }
 
 const NOBODY = undefined as unknown as ActiveRequest;
-
-/**
- * What a request brings, in the order of the inputs of a graph of its model.
- * @throws TypeError when it is not of the types and lengths that the graph has been planned for
- */
-function broughtBy(
-  model: Model,
-  input: unknown,
-  { inputs }: Graph,
-): readonly (TensorData | undefined)[] {
-  const brought = model.brings!(input);
-  for (let i = 0; i < inputs.length; i++) {
-    const given: TensorData | undefined = brought[i];
-    if (given === undefined) continue;
-    const { data } = inputs[i];
-    const isSame = given.length === data.length &&
-      given[Symbol.toStringTag] === data[Symbol.toStringTag];
-    if (isSame) continue;
-    throw new TypeError(
-      `"brings" of model "${
-        shorten(model.name)
-      }" gave data ${i} of another type or length than "unfold" brought: ${
-        describe(given)
-      }`,
-    );
-  }
-  return brought;
-}

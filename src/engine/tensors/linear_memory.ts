@@ -5,20 +5,20 @@ export class LinearMemory {
   readonly bytes: Uint8Array;
   readonly words: Int32Array;
   readonly floats: Float32Array;
+  readonly #longs: BigInt64Array;
 
   constructor(buffer: ArrayBufferLike) {
     this.bytes = new Uint8Array(buffer);
     this.words = new Int32Array(buffer);
     this.floats = new Float32Array(buffer);
+    this.#longs = new BigInt64Array(buffer);
   }
 
   /** @param address a multiple of the data's element size */
   write(data: TensorData, address: number): void {
     if (data instanceof Float32Array) this.floats.set(data, address >>> 2);
     else if (data instanceof Int32Array) this.words.set(data, address >>> 2);
-    else {
-      const { buffer, byteOffset, byteLength } = data;
-      this.bytes.set(new Uint8Array(buffer, byteOffset, byteLength), address);
-    }
+    else if (data instanceof BigInt64Array) this.#longs.set(data, address / 8);
+    else this.bytes.set(data, address);
   }
 }

@@ -11,6 +11,7 @@ const EXTENTS = "test/cost/extents_test.ts";
 const RUNNER = "test/engine/cell_runner_test.ts";
 const PADDING = "test/engine/padding_test.ts";
 const USED = "src/engine/core/used_graphs.ts";
+const BROUGHT = "src/engine/core/brought_data.ts";
 const USED_TESTS = ["test/engine/used_graphs_test.ts"];
 const DEADLINES = "test/engine/deadlines_test.ts";
 const PAIRED = {
@@ -396,8 +397,8 @@ export const MUTANTS: MutantList = [
   {
     id: "engine.used-graphs-after-launch",
     file: USED,
-    from: "    if (this.#long > 0) return;\n",
-    to: "",
+    from: "left && left.launchId < oldest;",
+    to: "left;",
     tests: USED_TESTS,
     why: "a policy finds the nodes of a launch as they were until it is over",
   },
@@ -411,18 +412,58 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "engine.used-graphs-fit",
-    file: USED,
-    from: "    if (isSame) continue;\n",
-    to: "    continue;\n",
+    file: BROUGHT,
+    from: "lengthOf(given) === length",
+    to: "true",
     tests: USED_TESTS,
     why: "what does not fit the plan would be written over others' data",
   },
   {
+    id: "engine.used-graphs-missing",
+    file: BROUGHT,
+    from: "if (kinds[i].isBrought) checkKind",
+    to: "if (given !== undefined && kinds[i].isBrought) checkKind",
+    tests: USED_TESTS,
+    why: "what a request does not bring would be another's",
+  },
+  {
+    id: "engine.used-graphs-order",
+    file: BROUGHT,
+    from: "      if (!isSame(data, given)) {\n",
+    to: "      if (false) {\n",
+    tests: USED_TESTS,
+    why: "data in a wrong order are found out before any load",
+  },
+  {
+    id: "engine.used-graphs-forget",
+    file: BROUGHT,
+    from: "inputs[i].forget();",
+    to: "continue;",
+    tests: USED_TESTS,
+    why: "graphs of many requests would keep all that those brought",
+  },
+  {
     id: "engine.used-graphs-taken",
     file: USED,
-    from: "      kept!.pop();\n",
-    to: "",
+    from: "known.graphs.pop()",
+    to: "known.graphs.at(-1)",
     tests: USED_TESTS,
     why: "requests at once have a graph each",
+  },
+  {
+    id: "engine.used-graphs-settled",
+    file: USED,
+    from: "      launchId: this.#newest,\n",
+    to: "      launchId: -1,\n",
+    tests: USED_TESTS,
+    why: "launches that began before may have nodes of it",
+  },
+  {
+    id: "engine.used-graphs-refused",
+    file: USED,
+    from: "      this.leave(request);\n",
+    to: "",
+    tests: USED_TESTS,
+    why: "a full engine would make a graph for everybody it refuses",
   },
 ];
