@@ -33,7 +33,6 @@ the capacity, with a tight target and without one.
 
 const STATE = "model_state.ts";
 const POLICY = "auto.ts";
-const COSTS = "cost_table.ts";
 
 /** Ingredients: what they are, and the change that takes each out. */
 const ABLATIONS: readonly {
@@ -45,20 +44,20 @@ const ABLATIONS: readonly {
   {
     without: "sizes by the curve: everybody goes",
     file: STATE,
-    from: "sorted.slice(0, rows), slowdown, why",
-    to: "sorted.slice(0, this.#most), slowdown, why",
+    from: "sorted.slice(0, rows), why",
+    to: "sorted.slice(0, most), why",
   },
   {
     without: "those who will come, in a size",
     file: STATE,
-    from: "const EXPECTED = 0.9;",
-    to: "const EXPECTED = 0;",
+    from: "Math.max(size - ns / gapNs, NET * size)",
+    to: "size",
   },
   {
     without: "an end to an overload",
     file: STATE,
-    from: "const CARRIED = 0.8;",
-    to: "const CARRIED = 1e9;",
+    from: "const NET = 0.1;",
+    to: "const NET = 1e-9;",
   },
   {
     without: "the shortest first: by arrival",
@@ -75,26 +74,26 @@ const ABLATIONS: readonly {
   {
     without: "steps learned: 32",
     file: STATE,
-    from: "const NEWEST_STEPS = 1 / 16;",
-    to: "const NEWEST_STEPS = 0;",
+    from: "if (steps > 0) this.#steps.add(steps);",
+    to: "if (steps < 0) this.#steps.add(steps);",
   },
   {
     without: "going together where workers slow each other down",
     file: STATE,
-    from: "return this.#goesTogether(batch, situation) ? undefined : batch;",
+    from: "return this.#goesTogether(batch) ? undefined : batch;",
     to: "return batch;",
   },
   {
     without: "setting aside who is late already",
     file: STATE,
-    from: "nowNs + tag.leftNs > tag.dueNs;",
-    to: "nowNs + tag.leftNs > Infinity;",
+    from: "now.nowNs + tag.leftNs > tag.dueNs;",
+    to: "now.nowNs + tag.leftNs > Infinity;",
   },
   {
     without: "groups that are in time together: everybody goes",
     file: STATE,
-    from: "isLost ? FREE * this.#curve[rows] : own",
-    to: "isLost ? FREE * this.#curve[rows] : Infinity",
+    from: "isLost ? FREE * this.#times(rows) : own",
+    to: "isLost ? FREE * this.#times(rows) : Infinity",
   },
   {
     without: "later, denser groups",
@@ -109,10 +108,22 @@ const ABLATIONS: readonly {
     to: "const FREE = 0;",
   },
   {
+    without: "a limit to batches of who is late",
+    file: STATE,
+    from: "isLost && size > 1 && ns > this.#slackNs / 2",
+    to: "false",
+  },
+  {
+    without: "a node that is left of what may grow",
+    file: STATE,
+    from: '!closed && cell.phase === "decoder" ? ns : 0',
+    to: "0",
+  },
+  {
     without: "a share for each model",
     file: STATE,
     from: "const isOwed = this.#owedNs > OTHERS * takesNs;",
-    to: "const isOwed = takesNs < 0;",
+    to: "const isOwed = false;",
   },
 ];
 
@@ -150,7 +161,7 @@ async function changed(
 ): Promise<PolicyEntry["build"]> {
   const folder = `build/ablations/${index}`;
   makeFolder(folder);
-  for (const name of [POLICY, STATE, COSTS]) {
+  for (const name of [POLICY, STATE]) {
     const text = readFileSync(`${AUTO}${name}`, "utf8");
     if (name === file && text.split(from).length !== 2) {
       throw new Error(`"${from}" is not in ${name} exactly once`);

@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import type { CostModel } from "../../src/cost/cost_model.ts";
 import type { SharedCost } from "../../src/cost/shared_cost.ts";
 import { constantCost } from "../../src/cost/table_cost.ts";
+import { isUniform } from "../../src/graph/cache.ts";
 import type { Cell } from "../../src/graph/cell.ts";
+import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
+import type { Model } from "../../src/graph/model.ts";
 import { auto } from "../../src/policy/auto/auto.ts";
 import { Prng } from "../../src/base/prng.ts";
 import { mean } from "../../src/base/statistics.ts";
-import { CostTable } from "../../src/policy/auto/cost_table.ts";
 import { staticChain } from "./static_chain.ts";
 import { told } from "./told.ts";
 
@@ -184,26 +186,6 @@ Deno.test("who is lost rides along where that takes no longer, and not where it 
     "110..220 w0 A:3",
     "220..330 w0 A:2",
   ]);
-});
-
-Deno.test("without a profile costs are found out, and a wrong one is corrected", () => {
-  const [cell] = A.cells;
-  const found = new CostTable(undefined);
-  assert.equal(found.ns(cell, 4), 0);
-  for (let i = 0; i < 50; i++) {
-    found.saw(cell, 1, undefined, 20, 1);
-    found.saw(cell, 4, undefined, 80, 1);
-  }
-  assert.equal(found.ns(cell, 1), 20);
-  assert.equal(found.ns(cell, 4), 80);
-  assert.equal(found.ns(cell, 2), 40);
-  assert.equal(found.ns(cell, 8), 80);
-  const large = new CostTable(undefined);
-  large.saw(cell, 4, undefined, 80, 1);
-  assert.equal(large.ns(cell, 1), 20);
-  const corrected = new CostTable((_cell, rows) => 10 * rows);
-  for (let i = 0; i < 100; i++) corrected.saw(cell, 2, undefined, 60, 1);
-  assert(Math.abs(corrected.ns(cell, 1) - 30) < 0.01);
 });
 
 Deno.test("batches that turn out to gain nothing become small", () => {
@@ -420,25 +402,46 @@ Deno.test("what the host takes for a launch makes batches larger", () => {
   assert(rows(100) > 2, `${rows(100)}`);
 });
 
-Deno.test("auto: what was never seen alone says nothing of how much workers slow each other down", () => {
-  const [cell] = A.cells;
-  const costs = new CostTable(undefined);
-  costs.saw(cell, 1, undefined, 1000, 1);
-  // As many at once take as much longer, on two workers beside each other.
-  for (let i = 0; i < 20; i++) costs.saw(cell, 32, undefined, 32_000, 2);
-  assert.equal(costs.slowdown(2), 1);
-  assert.equal(costs.ns(cell, 32), 32_000);
-  // And no batch takes more than twice its time beside one other.
-  for (let i = 0; i < 20; i++) costs.saw(cell, 32, undefined, 1e9, 2);
-  assert(costs.slowdown(2) <= 2);
-});
-
-Deno.test("auto: rows of other lengths are told by their lengths", () => {
-  const [cell] = A.cells;
-  const costs = new CostTable(undefined);
-  const tokens = (length: number) => ({ length, caches: [] });
-  costs.saw(cell, 1, tokens(10), 1000, 1);
-  assert.equal(costs.ns(cell, 1, tokens(500)), 50_000);
-  for (let i = 0; i < 20; i++) costs.saw(cell, 1, tokens(400), 40_000, 2);
-  assert(Math.abs(costs.slowdown(2) - 1) < 1e-9);
+Deno.test("how many go together hangs on how long their rows are", () => {
+  const cell = defineCell({
+    name: "R",
+    tokensMax: 64,
+    inputs: { x: f32(1) },
+    body: (op, { x }) => ({ y: op.Tanh(x) }),
+  });
+  const model: Model<{ length: number }> = {
+    name: "ragged",
+    cells: [cell],
+    shape: "chain",
+    check() {},
+    unfold({ length }, graph) {
+      const rows = graph.rows(new Array<number>(length).fill(0));
+      const node = graph.node(cell, { x: graph.row(rows, 0, 1) }, { length });
+      graph.result("y", graph.output(node, "y"));
+    },
+  };
+  // As long as for 64 tokens in any case.
+  const ns = (tokens: number) => 10 * Math.max(64, tokens);
+  const cost: CostModel = {
+    latencyNs: (_cell, rows, extents) =>
+      ns(
+        isUniform(extents!)
+          ? rows * extents.length
+          : extents!.reduce((sum, { length }) => sum + length, 0),
+      ),
+  };
+  const sizes = (length: number) =>
+    rowsOf(told({
+      policy: auto({
+        profile: (_cell, rows, extent) => ns(rows * extent!.length),
+      }),
+      models: [model],
+      requests: Array.from(
+        { length: 16 },
+        () => ({ arrivalNs: 0, input: { length } }),
+      ),
+      cost,
+    }));
+  assert.deepEqual(sizes(4), [16]);
+  assert.deepEqual(sizes(64), new Array(16).fill(1));
 });

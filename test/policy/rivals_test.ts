@@ -201,6 +201,27 @@ Deno.test("deferred: the window that closes first goes first, what is lost goes 
   assert.deepEqual(run(deferred(options), [soon]), ["58..68 w0 A:1"]);
 });
 
+Deno.test("without a profile what batches take is found out", () => {
+  const two = (arrivalNs: number) => [steps(arrivalNs, 3), steps(arrivalNs, 1)];
+  const order = run(
+    shortestFirst({ batchSizeMax: 1, aging: 0 }),
+    [...two(0), ...two(100)],
+  ).map((task) => task.split(":")[1]);
+  // Of the first nobody knows who is shorter.
+  assert.deepEqual(order, ["1", "1", "1", "2", "4", "3", "3", "3"]);
+  const starts = run(deferred({ slaNs: 100 }), [one(0), one(200)]);
+  assert.deepEqual(starts, ["100..110 w0 A:1", "290..300 w0 A:2"]);
+  const mixed = (arrivalNs: number) =>
+    [1, 9, 1, 9].map((count) => steps(arrivalNs, count));
+  const cost = new TableCost({ S: [[1, 10], [2, 11], [4, 13]] });
+  const cuts = run(lengthSorted({ planMax: 4 }), [
+    // Batches of one, two and four.
+    ...[0, 100, 100, 200, 200, 200, 200].map((ns) => steps(ns, 1)),
+    ...mixed(1000),
+  ], cost).map((task) => task.split(":")[1]);
+  assert.deepEqual([...new Set(cuts.slice(-10))], ["8,10", "9,11"]);
+});
+
 Deno.test("an iteration is one pass over the cells: requests join and leave between", () => {
   const model = staticChain({ cells: ["S*", "T"] });
   const requests = [[0, 3], [1, 1], [1, 2]].map(([arrivalNs, steps]) => ({

@@ -1,12 +1,14 @@
-/** What a padded batch of whole requests of one model takes, by the profile. */
+/** What a padded batch of whole requests of one model takes, by a profile or as far as is known. */
 import type { Cell } from "../../graph/cell.ts";
 import type { Profile } from "../profile.ts";
 import type { Request } from "../request.ts";
+import { CostTable, type RanTask } from "./cost_table.ts";
 import { type ExecTime, execTime } from "./exec_time.ts";
 
 /** How estimates are made. */
 export interface BatchTimeOptions {
-  readonly profile: Profile;
+  /** Undefined: it is learned from what batches take. */
+  readonly profile: Profile | undefined;
   /** Steps that a growing decoder is expected to take. */
   readonly decTimesteps: number;
 }
@@ -17,18 +19,26 @@ export interface BatchTimeOptions {
  * are requests, and of the extent of that request's.
  */
 export class BatchTime {
-  readonly #options: BatchTimeOptions;
+  readonly #costs: CostTable;
+  readonly #decTimesteps: number;
   readonly #alone = new WeakMap<Request, ExecTime>();
 
-  constructor(options: BatchTimeOptions) {
-    this.#options = options;
+  constructor({ profile, decTimesteps }: BatchTimeOptions) {
+    this.#costs = new CostTable(profile);
+    this.#decTimesteps = decTimesteps;
+  }
+
+  /** A task took so long. A profile stays as it is. */
+  saw(task: RanTask, ns: number): void {
+    if (!this.#costs.isProfiled) this.#costs.saw(task, ns);
   }
 
   /** What a request is expected to take alone. */
   alone(request: Request): ExecTime {
     let time = this.#alone.get(request);
     if (!time) {
-      time = execTime(request, this.#options);
+      const decTimesteps = this.#decTimesteps;
+      time = execTime(request, { profile: this.#costs.ns, decTimesteps });
       this.#alone.set(request, time);
     }
     return time;
@@ -36,7 +46,7 @@ export class BatchTime {
 
   /** A batch without requests yet. */
   batch(): PlannedBatch {
-    return new PlannedBatch(this, this.#options.profile);
+    return new PlannedBatch(this, this.#costs.ns);
   }
 }
 

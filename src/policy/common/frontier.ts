@@ -32,19 +32,49 @@ export function advance<Owner, Tag>(
   node.pending = SUBMITTED;
 }
 
-/** A request that its policy keeps the nodes with that can run. */
-interface Advancing {
-  readonly tag: { readonly ready: CellNode<Advancing>[] };
+/** What a policy keeps with a request that it lets take passes (see `sweep`). */
+export interface Advance<Owner = unknown> {
+  /** Nodes that can run, in the order in which they became so. */
+  readonly ready: CellNode<Owner>[];
+  /** Nodes that are submitted, of launches that are not finished. */
+  underWay: number;
 }
 
-/** A node was submitted: it is ready no more, and those behind it may be. */
-export function advanceReady<Owner extends Advancing, Tag>(
-  node: CellNode<Owner, Tag>,
+/** A request that its policy keeps this with. */
+interface Advancing {
+  readonly model: { readonly cells: readonly Cell[] };
+  readonly tag: Advance<Advancing>;
+}
+
+/** Where a request begins that has just arrived. */
+export function startOf<Owner>(
+  { nodes }: { readonly nodes: readonly CellNode<Owner>[] },
+): Advance<Owner> {
+  return { ready: nodes.filter(isReadyAtOnce), underWay: 0 };
+}
+
+/** Nodes of a pass were submitted: they are ready no more, and those behind them may be. */
+export function advanceReady<Owner extends Advancing>(
+  steps: Iterable<{ readonly nodes: readonly CellNode<Owner>[] }>,
 ): void {
-  const { ready } = node.graph.owner.tag;
-  const at = ready.indexOf(node);
-  if (at >= 0) ready.splice(at, 1);
-  advance(node, (next) => next.graph.owner.tag.ready.push(next));
+  for (const { nodes } of steps) {
+    for (const node of nodes) {
+      const { tag } = node.graph.owner;
+      const at = tag.ready.indexOf(node);
+      if (at >= 0) tag.ready.splice(at, 1);
+      tag.underWay++;
+      advance(node, (next) => next.graph.owner.tag.ready.push(next));
+    }
+  }
+}
+
+/** A pass is over. */
+export function finishPass<Owner extends Advancing>(
+  steps: Iterable<{ readonly nodes: readonly CellNode<Owner>[] }>,
+): void {
+  for (const { nodes } of steps) {
+    for (const { graph } of nodes) graph.owner.tag.underWay--;
+  }
 }
 
 /** How many of a node's predecessors have not been submitted. */
@@ -59,19 +89,19 @@ function unsubmitted<Owner, Tag>(
 }
 
 /**
- * One pass over cells in their order: of each, the nodes that are ready, those included that become so once what is
- * before them in the pass is submitted. Counts nothing: `advance` does, when it is.
+ * One pass of requests over the cells of their model in their order: of each, the nodes that are ready, those included
+ * that become so once what is before them in the pass is submitted. Counts nothing: `advanceReady` does, when it is.
  */
-export function sweep<Owner, Tag>(
-  cells: readonly Cell[],
-  ready: readonly CellNode<Owner, Tag>[],
-): { cell: Cell; nodes: CellNode<Owner, Tag>[] }[] {
-  const byCell = new Map(
-    cells.map((cell) => [cell, [] as CellNode<Owner, Tag>[]]),
-  );
-  for (const node of ready) byCell.get(node.cell)!.push(node);
-  const pending = new Map<CellNode<Owner, Tag>, number>();
-  const steps: { cell: Cell; nodes: CellNode<Owner, Tag>[] }[] = [];
+export function sweep<Owner extends Advancing>(
+  requests: readonly (Owner & { readonly tag: Advance<Owner> })[],
+): { cell: Cell; nodes: CellNode<Owner>[] }[] {
+  const { cells } = requests[0].model;
+  const byCell = new Map(cells.map((cell) => [cell, [] as CellNode<Owner>[]]));
+  for (const { tag } of requests) {
+    for (const node of tag.ready) byCell.get(node.cell)!.push(node);
+  }
+  const pending = new Map<CellNode<Owner>, number>();
+  const steps: { cell: Cell; nodes: CellNode<Owner>[] }[] = [];
   const passed = new Set<Cell>();
   for (const [cell, nodes] of byCell) {
     passed.add(cell);

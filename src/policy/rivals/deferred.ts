@@ -24,7 +24,7 @@ import type { Request } from "../request.ts";
 
 /** Options of `deferred`. */
 export interface DeferredOptions {
-  /** What batches take: a function, or points [rows, ns] by cell. Default: everything counts as 0 ns. */
+  /** What batches take: a function, or points [rows, ns] by cell. Default: it is found out. */
   profile?: Profile | ProfileTable;
   /**
    * Latency that requests may have, in all or by model name, less if their own deadlines are sooner. Default: none, so
@@ -76,7 +76,7 @@ export function deferred(options: DeferredOptions = {}): Policy {
   const { batchSizeMax = 64, decTimesteps = 32 } = options;
   positiveInteger(name, "batchSizeMax", batchSizeMax);
   positiveInteger(name, "decTimesteps", decTimesteps);
-  const profile = profileOf(name, options.profile);
+  const profile = options.profile && profileOf(name, options.profile);
   const time = new BatchTime({ profile, decTimesteps });
   const targetNsOf = modelTarget(name, options.slaNs ?? Infinity);
   /** By model, the earliest deadline first. */
@@ -180,6 +180,7 @@ export function deferred(options: DeferredOptions = {}): Policy {
         why: "one more would still be in time",
       };
     },
+    completed: (task, ranNs) => time.saw(task, ranNs),
     ended: take,
   };
 }

@@ -12,8 +12,14 @@
  * Assumption: Orca serves one model; of several, the one whose oldest request waits goes first.
  */
 import { Fifo } from "../../base/fifo.ts";
-import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
-import { advanceReady, isReadyAtOnce, sweep } from "../common/frontier.ts";
+import type { CellGraph } from "../../graph/cell_graph.ts";
+import {
+  type Advance,
+  advanceReady,
+  finishPass,
+  startOf,
+  sweep,
+} from "../common/frontier.ts";
 import type { Launch } from "../launch.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import { type EngineView, IDLE, type Policy } from "../policy.ts";
@@ -25,16 +31,9 @@ export interface IterationOptions {
   batchSizeMax?: number;
 }
 
-interface Progress {
-  /** Nodes that can run, in the order in which they became so. */
-  readonly ready: IterationNode[];
-  isRunning: boolean;
-}
-
-interface IterationRequest extends Request<Progress> {
+interface IterationRequest extends Request<Advance<IterationRequest>> {
   readonly graph: CellGraph<IterationRequest>;
 }
-type IterationNode = CellNode<IterationRequest>;
 
 /**
  * Iteration-level batching with a cap on rows: requests join and leave between iterations. Batches any model.
@@ -62,7 +61,7 @@ export function iteration(options: IterationOptions = {}): Policy {
     const selected: IterationRequest[] = [];
     for (const request of pool) {
       if (selected.length === batchSizeMax) break;
-      if (request.tag.isRunning || request.tag.ready.length === 0) continue;
+      if (request.tag.underWay > 0 || request.tag.ready.length === 0) continue;
       if (selected.length > 0 && request.model !== selected[0].model) continue;
       selected.push(request);
     }
@@ -73,38 +72,23 @@ export function iteration(options: IterationOptions = {}): Policy {
     name,
     supports: () => undefined,
     enqueue(request: IterationRequest) {
-      request.tag = { ready: [], isRunning: false };
+      request.tag = startOf(request.graph);
       pool.push(request);
-      for (const node of request.graph.nodes) {
-        if (isReadyAtOnce(node)) request.tag.ready.push(node);
-      }
     },
     schedule(view: EngineView) {
       const worker = view.workers.find(({ queued }) => queued === 0);
       const selected = worker ? select() : [];
       if (selected.length === 0) return IDLE;
-      for (const { tag } of selected) tag.isRunning = true;
       const launch: Launch<IterationRequest> = {
         worker: worker!.id,
-        steps: sweep(
-          selected[0].model.cells,
-          selected.flatMap(({ tag }) => tag.ready),
-        ),
+        steps: sweep(selected),
         release: "step",
         why: `one iteration of the ${selected.length} oldest`,
       };
       return { kind: "launch", launch };
     },
-    submitted({ steps }: Launch<IterationRequest>) {
-      for (const { nodes } of steps) {
-        for (const node of nodes) advanceReady(node);
-      }
-    },
-    finished({ steps }: Launch<IterationRequest>) {
-      for (const { nodes } of steps) {
-        for (const node of nodes) node.graph.owner.tag.isRunning = false;
-      }
-    },
+    submitted: ({ steps }: Launch<IterationRequest>) => advanceReady(steps),
+    finished: ({ steps }: Launch<IterationRequest>) => finishPass(steps),
     ended: (request: IterationRequest) => void pool.delete(request),
   };
 }

@@ -16,7 +16,7 @@ import type { Request } from "../request.ts";
 
 /** Options of `lengthSorted`. */
 export interface LengthSortedOptions {
-  /** What batches take: a function, or points [rows, ns] by cell. Default: everything counts as 0 ns. */
+  /** What batches take: a function, or points [rows, ns] by cell. Default: it is found out. */
   profile?: Profile | ProfileTable;
   /** Most requests of a batch; default 64. */
   batchSizeMax?: number;
@@ -52,7 +52,7 @@ export function lengthSorted(options: LengthSortedOptions = {}): Policy {
   positiveInteger(name, "batchSizeMax", batchSizeMax);
   positiveInteger(name, "planMax", planMax);
   positiveInteger(name, "decTimesteps", decTimesteps);
-  const profile = profileOf(name, options.profile);
+  const profile = options.profile && profileOf(name, options.profile);
   const time = new BatchTime({ profile, decTimesteps });
   const queues = new ModelQueues();
   /** Batches that are to be executed, in order; some of their requests may have ended. */
@@ -109,6 +109,7 @@ export function lengthSorted(options: LengthSortedOptions = {}): Policy {
       const launch = lockstep({ worker: worker.id, requests, why });
       return { kind: "launch", launch };
     },
+    completed: (task, ranNs) => time.saw(task, ranNs),
     ended(request) {
       queues.ended(request);
       const batch = planned.find((batch) => batch === request.tag);

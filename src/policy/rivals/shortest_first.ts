@@ -15,7 +15,7 @@ import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 
 /** Options of `shortestFirst`. */
 export interface ShortestFirstOptions {
-  /** What batches take: a function, or points [rows, ns] by cell. Default: everything counts as 0 ns. */
+  /** What batches take: a function, or points [rows, ns] by cell. Default: it is found out. */
   profile?: Profile | ProfileTable;
   /** Most requests of a batch; default 64. */
   batchSizeMax?: number;
@@ -51,7 +51,7 @@ export function shortestFirst(options: ShortestFirstOptions = {}): Policy {
   positiveInteger(name, "batchSizeMax", batchSizeMax);
   nonNegative(name, "aging", aging);
   positiveInteger(name, "decTimesteps", decTimesteps);
-  const profile = profileOf(name, options.profile);
+  const profile = options.profile && profileOf(name, options.profile);
   const time = new BatchTime({ profile, decTimesteps });
   const queues = new KeyedQueues();
   return {
@@ -74,6 +74,7 @@ export function shortestFirst(options: ShortestFirstOptions = {}): Policy {
       const launch = mergedGraph({ worker: worker!.id, requests, why });
       return { kind: "launch", launch };
     },
+    completed: (task, ranNs) => time.saw(task, ranNs),
     ended: (request) => queues.ended(request),
   };
 }

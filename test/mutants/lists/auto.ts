@@ -2,14 +2,15 @@
 import type { MutantList } from "../mutant.ts";
 
 const STATE = "src/policy/auto/model_state.ts";
+const COSTS = "src/policy/common/cost_table.ts";
 const TESTS = ["test/policy/auto_test.ts"];
 
 export const MUTANTS: MutantList = [
   {
     id: "auto.everybody",
     file: STATE,
-    from: "sorted.slice(0, rows), slowdown, why",
-    to: "sorted.slice(0, this.#most), slowdown, why",
+    from: "sorted.slice(0, rows), why",
+    to: "sorted.slice(0, most), why",
     tests: TESTS,
     why: "on a steep curve few go together",
   },
@@ -40,24 +41,24 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.lost-first",
     file: STATE,
-    from: "nowNs + tag.leftNs > tag.dueNs;",
-    to: "nowNs + tag.leftNs > Infinity;",
+    from: "now.nowNs + tag.leftNs > tag.dueNs;",
+    to: "now.nowNs + tag.leftNs > Infinity;",
     tests: TESTS,
     why: "who is lost delays nobody who can be saved",
   },
   {
     id: "auto.pessimistic",
-    file: "src/policy/auto/cost_table.ts",
-    from: "(this.#isProfiled ? 1 : 2 ** (last - at))",
-    to: "1",
-    tests: TESTS,
+    file: COSTS,
+    from: "this.isProfiled ? 0 : Math.max(0, at - seen.length + 1);",
+    to: "0;",
+    tests: ["test/policy/cost_table_test.ts"],
     why: "what was not seen is taken at its best, so that it is tried",
   },
   {
     id: "auto.sparse",
     file: STATE,
-    from: "const net = Math.max(size - comePerNs * ns, NONE * size);",
-    to: "const net = Math.max(size - comePerNs * ns, NONE);",
+    from: "const net = Math.max(size - ns / gapNs, NET * size);",
+    to: "const net = size;",
     tests: TESTS,
     why: "where nothing keeps up, batches are as dense as can be",
   },
@@ -98,16 +99,32 @@ export const MUTANTS: MutantList = [
     id: "auto.starves",
     file: STATE,
     from: "const isOwed = this.#owedNs > OTHERS * takesNs;",
-    to: "const isOwed = takesNs < 0;",
+    to: "const isOwed = false;",
     tests: TESTS,
     why: "a model with few requests gets its share",
   },
   {
     id: "auto.side-by-side",
     file: STATE,
-    from: "return this.#goesTogether(batch, situation) ? undefined : batch;",
+    from: "return this.#goesTogether(batch) ? undefined : batch;",
     to: "return batch;",
     tests: TESTS,
     why: "where workers slow each other down requests go together",
+  },
+  {
+    id: "auto.no-lengths",
+    file: STATE,
+    from: "this.costs.ns(cell, rows, extents?.[c])",
+    to: "this.costs.ns(cell, rows, { length: 1, caches: [] })",
+    tests: TESTS,
+    why: "long rows fill the device sooner",
+  },
+  {
+    id: "auto.first-length",
+    file: COSTS,
+    from: "Math.round(mean(nodes.map(({ length }) => length))),",
+    to: "nodes[0].length,",
+    tests: ["test/policy/cost_table_test.ts"],
+    why: "rows of a batch differ in length",
   },
 ];

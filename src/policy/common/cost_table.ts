@@ -1,0 +1,104 @@
+/**
+ * What batches take: by a profile, or, without one, in proportion to their rows and those rows' lengths, times what was
+ * seen over that, by cell and by the power of two that the rows reach; and how much workers slow each other down.
+ */
+import { MovingMean } from "../../base/moving_mean.ts";
+import { mean } from "../../base/statistics.ts";
+import { type Extent, hasExtents } from "../../graph/cache.ts";
+import type { Cell } from "../../graph/cell.ts";
+import type { Task } from "../launch.ts";
+import type { Profile } from "../profile.ts";
+
+/** Share of the newest in a mean: of times; of what varies more, batches beside others and gaps between launches. */
+const NEWEST = 0.1;
+const NEWEST_VARYING = 0.02;
+
+/** What counts of a task: how much there is of each of its rows. */
+export type RanTask =
+  & Pick<Task, "cell" | "padding" | "paddedLength">
+  & { readonly nodes: readonly Extent[] };
+
+/** Times of batches by cell and rows. */
+export class CostTable {
+  readonly #expectedNs: Profile;
+  /** Without a profile nothing is known before it was seen. */
+  readonly isProfiled: boolean;
+  /** Seen over expected. */
+  readonly #seen = new Map<Cell, MovingMean[]>();
+  /** By the number of workers that are busy: times of batches in multiples of those alone. */
+  readonly #slowdowns: MovingMean[] = [];
+  /** What the host takes for a launch, beyond what goes on beside it, ns. */
+  readonly hostNs = new MovingMean(NEWEST_VARYING);
+
+  constructor(profile: Profile | undefined) {
+    this.#expectedNs = profile ??
+      ((_cell, rows, extent) => rows * (extent?.length ?? 1));
+    this.isProfiled = profile !== undefined;
+  }
+
+  /** A task took so long, while so many workers were busy. Padding counts as what it stands for. */
+  saw(
+    { cell, nodes, padding, paddedLength }: RanTask,
+    ns: number,
+    busy = 1,
+  ): void {
+    const rows = nodes.length + padding;
+    const extent = hasExtents(cell) && nodes.length > 0
+      ? {
+        length: Math.max(
+          paddedLength,
+          Math.round(mean(nodes.map(({ length }) => length))),
+        ),
+        caches: nodes[nodes.length >> 1].caches,
+      }
+      : undefined;
+    const expectedNs = this.#expectedNs(cell, rows, extent);
+    if (!(expectedNs > 0)) return;
+    const at = Math.round(Math.log2(rows));
+    const seen = this.#seen.get(cell) ?? [];
+    if (busy > 1 && (this.isProfiled || seen[at])) {
+      // Workers that share a device equally slow each other down by no more than their number.
+      const times = ns / this.ns(cell, rows, extent);
+      this.#slowdowns[busy] ??= new MovingMean(NEWEST_VARYING);
+      this.#slowdowns[busy].add(Math.max(1 / busy, Math.min(busy, times)));
+    } else {
+      // Without a profile what was never seen alone is better known from beside others than from fewer rows.
+      seen[at] ??= this.isProfiled
+        ? new MovingMean(
+          NEWEST,
+          this.ns(cell, rows, extent) / expectedNs,
+          1 / NEWEST,
+        )
+        : new MovingMean(NEWEST);
+      seen[at].add(ns / expectedNs / this.slowdown(busy));
+      this.#seen.set(cell, seen);
+    }
+  }
+
+  /** What a batch takes while so many workers are busy, in multiples of its time alone. */
+  slowdown(busy: number): number {
+    return this.#slowdowns[busy]?.value ?? 1;
+  }
+
+  /**
+   * What a batch of a cell takes alone, ns; 0 when nothing is known. Beyond what was seen a profile is off by as much as
+   * there; without one it is the best that can be hoped for, so that it is tried: more rows take no longer, fewer take as
+   * much less.
+   */
+  readonly ns: Profile = (cell, rows, extent) => {
+    const expectedNs = this.#expectedNs(cell, rows, extent);
+    const seen = this.#seen.get(cell);
+    if (!seen) return this.isProfiled ? expectedNs : 0;
+    const at = Math.log2(rows);
+    const below = seen.findLastIndex((one, i) => one && i <= at);
+    const above = seen.findIndex((one, i) => one && i >= at);
+    const from = seen[below] ?? seen[above];
+    const to = seen[above] ?? from;
+    const share = above > below && below >= 0
+      ? (at - below) / (above - below)
+      : 0;
+    const beyond = this.isProfiled ? 0 : Math.max(0, at - seen.length + 1);
+    return expectedNs * (from.value + share * (to.value - from.value)) /
+      2 ** beyond;
+  };
+}

@@ -1,0 +1,100 @@
+/** What batches take, as far as it was seen. */
+import assert from "node:assert/strict";
+import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
+import type { Profile } from "../../src/policy/profile.ts";
+import { CostTable } from "../../src/policy/common/cost_table.ts";
+import { staticChain } from "./static_chain.ts";
+
+const [CELL] = staticChain({ cells: ["A"] }).cells;
+const RAGGED = defineCell({
+  name: "R",
+  tokensMax: 1000,
+  inputs: { x: f32(1) },
+  body: (op, { x }) => ({ y: op.Tanh(x) }),
+});
+const tokens = (length: number) => ({ length, caches: [] });
+
+/** What a table is told of a task with a row for each length. */
+function task(lengths: readonly number[], cell = CELL, padded = {}) {
+  const nodes = lengths.map(tokens);
+  return { cell, nodes, padding: 0, paddedLength: 0, ...padded };
+}
+const rows = (count: number) => task(new Array<number>(count).fill(1));
+
+/** A table that saw the same thing so often. */
+function after(
+  times: number,
+  seen: readonly (readonly [ReturnType<typeof task>, number, number?])[],
+  profile?: Profile,
+): CostTable {
+  const costs = new CostTable(profile);
+  for (let i = 0; i < times; i++) for (const one of seen) costs.saw(...one);
+  return costs;
+}
+
+Deno.test("without a profile costs are found out, the best being hoped for of what was not seen", () => {
+  assert.equal(new CostTable(undefined).ns(CELL, 4), 0);
+  const found = after(50, [[rows(1), 20], [rows(4), 80]]);
+  assert.equal(found.ns(CELL, 1), 20);
+  assert.equal(found.ns(CELL, 4), 80);
+  assert.equal(found.ns(CELL, 2), 40);
+  assert.equal(found.ns(CELL, 8), 80);
+  assert.equal(after(1, [[rows(4), 80]]).ns(CELL, 1), 20);
+});
+
+Deno.test("a wrong profile is corrected, also beyond what was seen", () => {
+  const costs = after(100, [[rows(2), 60]], (_cell, rows) => 10 * rows);
+  for (const rows of [1, 2, 8]) {
+    assert(Math.abs(costs.ns(CELL, rows) - 30 * rows) < 0.01, `${rows}`);
+  }
+});
+
+Deno.test("what changes is followed: the newest counts a tenth at least", () => {
+  const costs = after(100, [[rows(1), 10]]);
+  costs.saw(rows(1), 110);
+  assert(Math.abs(costs.ns(CELL, 1) - 20) < 1e-9);
+});
+
+Deno.test("workers slow each other down as was seen of sizes that are known alone", () => {
+  const costs = after(1, [[rows(1), 1000]]);
+  for (let i = 0; i < 20; i++) costs.saw(rows(1), 1500, 2);
+  assert.equal(costs.slowdown(2), 1.5);
+  assert.equal(costs.ns(CELL, 1), 1000);
+});
+
+Deno.test("what was never seen alone says nothing of how much workers slow each other down", () => {
+  const costs = after(1, [[rows(1), 1000]]);
+  // As many at once take as much longer, on two workers beside each other.
+  for (let i = 0; i < 20; i++) costs.saw(rows(32), 32_000, 2);
+  assert.equal(costs.slowdown(2), 1);
+  assert.equal(costs.ns(CELL, 32), 32_000);
+});
+
+Deno.test("no batch takes more than twice its time beside one other", () => {
+  const costs = after(1, [[rows(1), 1000]]);
+  for (let i = 0; i < 20; i++) costs.saw(rows(1), 1e9, 2);
+  assert.equal(costs.slowdown(2), 2);
+});
+
+Deno.test("rows of other lengths are told by their lengths", () => {
+  const costs = after(1, [[task([10], RAGGED), 1000]]);
+  assert.equal(costs.ns(RAGGED, 1, tokens(500)), 50_000);
+  for (let i = 0; i < 20; i++) costs.saw(task([400], RAGGED), 40_000, 2);
+  assert(Math.abs(costs.slowdown(2) - 1) < 1e-9);
+});
+
+Deno.test("a batch's rows count by their mean length", () => {
+  // 1 + 2 + 9 tokens in three rows: four in each.
+  const costs = after(1, [[task([1, 2, 9], RAGGED), 1200]]);
+  assert.equal(costs.ns(RAGGED, 3, tokens(4)), 1200);
+  assert.equal(costs.ns(RAGGED, 3, tokens(40)), 12_000);
+});
+
+Deno.test("padding counts as what it stands for", () => {
+  const padded = after(1, [[
+    task([3], RAGGED, { padding: 3, paddedLength: 8 }),
+    3200,
+  ]]);
+  assert.equal(padded.ns(RAGGED, 4, tokens(8)), 3200);
+  assert.equal(padded.ns(RAGGED, 1, tokens(8)), 800);
+});
