@@ -11,7 +11,6 @@
  * - *whether to wait*: for those that run, where workers slow each other down and less is waited in all together;
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
  * - *how far ahead*: beside threads a task, and one more for each 16 requests that wait.
- *
  * Assumption: a decoder takes as many steps as those of its model did before, on average.
  */
 import { CostTable } from "../common/cost_table.ts";

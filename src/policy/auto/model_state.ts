@@ -145,6 +145,8 @@ export class ModelState {
         tag.leftNs = Math.max(leastNs, tag.leftNs - ns);
       }
     }
+    const first = this.#requests.splice(0, LOOKED_AT);
+    this.#requests.unshift(...first.sort(inOrder));
   }
 
   /** A task took so long, of this model or of another. */
@@ -164,10 +166,9 @@ export class ModelState {
   /** Who would advance now, if anybody. */
   batch(now: Situation): Batch | undefined {
     this.#now = now;
-    const first = this.#requests.splice(0, LOOKED_AT).sort(inOrder);
     const isLate = ({ tag }: AutoRequest) => now.nowNs + tag.leftNs > tag.dueNs;
-    this.#requests.unshift(...first.filter((request) => !isLate(request)));
-    for (const request of first.filter(isLate)) {
+    for (const request of this.#requests.slice(0, LOOKED_AT).filter(isLate)) {
+      this.#requests.splice(this.#requests.indexOf(request), 1);
       request.tag.dueNs = Infinity;
       this.#insert(request);
     }
@@ -184,8 +185,9 @@ export class ModelState {
   /** Whether it waits for those that run and goes with them: side by side all take longer, and so may wait longer in all. */
   #goesTogether({ requests }: Batch): boolean {
     const { slowdown, slowdownBefore } = this.#now;
+    if (slowdown <= slowdownBefore) return false;
     const running = this.#requests.filter(({ tag }) => tag.underWay > 0);
-    if (running.length === 0 || slowdown <= slowdownBefore) return false;
+    if (running.length === 0) return false;
     const waitNs = (list: readonly AutoRequest[]) =>
       list.length * meanLeftNs(list) * this.#times(list.length);
     return slowdownBefore * waitNs([...running, ...requests]) <
@@ -194,10 +196,9 @@ export class ModelState {
 
   /** The batch size that leaves everybody the least time waiting, of those who have least left. */
   #shortest(sorted: readonly AutoRequest[]): Batch {
-    const { slowdown } = this.#now;
     const all = sorted.length;
     const most = Math.min(all, this.batchSizeMax);
-    const oneNs = slowdown * meanLeftNs(sorted);
+    const oneNs = this.#now.slowdown * meanLeftNs(sorted);
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
     let [rows, least] = [0, Infinity];
