@@ -114,7 +114,12 @@ Deno.test("graphs are unfolded anew where a model does not say what its requests
 /** An engine that is given requests to one model, and what has become of each. */
 function started(
   model: Model<number[]>,
-  { policy = cellular() as Policy, workers = 1, slotBytes = 2 ** 20 } = {},
+  { policy = cellular(), workers = 1, slotBytes = 2 ** 20, hasTime } = {} as {
+    policy?: Policy;
+    workers?: number;
+    slotBytes?: number;
+    hasTime?: () => boolean;
+  },
 ) {
   const timeline = new Timeline();
   const executor = new PairedExecutor({
@@ -127,7 +132,12 @@ function started(
     onCompleted: (task, startNs, endNs) =>
       engine.completed(task, startNs, endNs),
   });
-  const engine = new EngineCore({ models: [model], policy, executor });
+  const engine = new EngineCore({
+    models: [model],
+    policy,
+    executor,
+    ...hasTime && { hasTime },
+  });
   const endings: Ending[] = [];
   const ask = (input: number[]): ActiveRequest =>
     engine.submit({
@@ -283,6 +293,45 @@ Deno.test("what a caller writes into its arrays once its request is taken is not
     x.fill(99);
     assert.deepEqual(finish(), [{ y: answer([round, 2]) }]);
   }
+});
+
+Deno.test("who waits to be unfolded gets a used graph as anybody does, and fails alone", () => {
+  const { model: twice, graphs } = model((x) =>
+    x[0] < 0 ? [undefined] : brought(x)
+  );
+  const policy = cellular({ batchSizeMax: 1, maxTasksToSubmit: 1 });
+  const { ask, finish } = started(twice, { policy, hasTime: () => true });
+  const inputs = [[0, 0], [1, 2], [3, 4], [-1, 0], [5, 6], [-1, 1], [7, 8]];
+  const made: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    for (const input of inputs) {
+      const x = [...input];
+      ask(x);
+      x.fill(99);
+    }
+    const ended = finish();
+    assert.deepEqual(
+      ended.filter((end) => !(end instanceof Error)),
+      inputs.filter(([a]) => a >= 0).map((x) => ({ y: answer(x) })),
+    );
+    const refused = ended.filter((end) => end instanceof Error);
+    assert.equal(refused.length, 2);
+    for (const { message } of refused) assert.match(message, NO_LIST);
+    made.push(graphs.length);
+  }
+  assert.deepEqual(made, [made[0], made[0], made[0]]);
+});
+
+Deno.test("engines of one model have graphs of their own", () => {
+  const { model: twice, graphs } = model();
+  const [a, b] = [started(twice), started(twice)];
+  for (let round = 0; round < 3; round++) {
+    a.ask([round, 1]);
+    b.ask([round, 2]);
+    assert.deepEqual(b.finish(), [{ y: answer([round, 2]) }]);
+    assert.deepEqual(a.finish(), [{ y: answer([round, 1]) }]);
+  }
+  assert.equal(graphs.length, 2);
 });
 
 Deno.test("nothing that a request has brought is kept with its graph, nor its graph with it", () => {

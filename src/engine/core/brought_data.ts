@@ -49,19 +49,25 @@ export class BroughtData {
     this.#nodes = nodes.length;
   }
 
-  /** @throws TypeError unless another graph of the model has the same nodes and data */
-  checkAlike(model: Model, { inputs, nodes }: CellGraph): void {
+  /**
+   * Whether a request is refused must not hang on whether there was a used graph for it.
+   * @param graph what the model has unfolded for another request, with this input
+   * @throws TypeError unless it has the same nodes and data, and the request brings as many
+   */
+  checkAlike(model: Model, input: unknown, { inputs, nodes }: CellGraph): void {
     const isAlike = nodes.length === this.#nodes &&
       inputs.length === this.#kinds.length &&
       inputs.every(({ data }, i) => {
         const { type, length } = this.#kinds[i];
         return typeOf(data) === type && lengthOf(data) === length;
       });
-    if (isAlike) return;
-    fail(
-      model,
-      `is given, but "unfold" made other nodes or brought other data than for the request before`,
-    );
+    if (!isAlike) {
+      fail(
+        model,
+        `is given, but "unfold" made other nodes or brought other data than for the request before`,
+      );
+    }
+    this.of(model, input);
   }
 
   /**

@@ -111,7 +111,7 @@ export class UsedGraphs {
     unfold(model, input, graph);
     if (model.brings === undefined) return;
     const known = this.#known.get(model);
-    if (known) known.brought.checkAlike(model, graph);
+    if (known) known.brought.checkAlike(model, input, graph);
     else {
       const brought = new BroughtData(model, input, graph);
       this.#known.set(model, { brought, graphs: [] });

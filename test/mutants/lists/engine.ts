@@ -435,6 +435,14 @@ export const MUTANTS: MutantList = [
     why: "data in a wrong order are found out before any load",
   },
   {
+    id: "engine.used-graphs-alike",
+    file: BROUGHT,
+    from: "    this.of(model, input);\n",
+    to: "",
+    tests: USED_TESTS,
+    why: "who is refused does not hang on who else is there",
+  },
+  {
     id: "engine.used-graphs-forget",
     file: BROUGHT,
     from: "inputs[i].forget();",
