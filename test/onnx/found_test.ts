@@ -17,6 +17,30 @@ import { node, writeModel, type WrittenGraph } from "./write_model.ts";
 
 const X = { name: "x", dims: [2, 3] };
 
+/** An If of which one branch has a node with an input more than its operator; the other fits. */
+function branchOfTooMany(bad: string): Partial<WrittenGraph> {
+  const branch = (name: string) => ({
+    graph: {
+      outputs: [{ name: `${name} y` }],
+      nodes: [
+        name === bad
+          ? node("Gather", ["x", "i", "x"], [`${name} y`])
+          : node("Relu", ["x"], [`${name} y`]),
+      ],
+    },
+  });
+  return {
+    inputs: [X, { name: "c", type: "bool", dims: [1] }],
+    initializers: { i: plainOf("int64", [1], [0]) },
+    nodes: [
+      node("If", ["c"], ["y"], {
+        then_branch: branch("then_branch"),
+        else_branch: branch("else_branch"),
+      }),
+    ],
+  };
+}
+
 const FOUND: Record<
   string,
   [Partial<WrittenGraph>, ReturnType<typeof loaded>]
@@ -27,6 +51,14 @@ const FOUND: Record<
   ],
   "more inputs than the operator has": [
     { nodes: [node("Less", ["x", "x", "x"], ["y"])] },
+    "refused",
+  ],
+  "more inputs than the operator has, in the branch that is taken": [
+    branchOfTooMany("else_branch"),
+    "refused",
+  ],
+  "more inputs than the operator has, in the other branch": [
+    branchOfTooMany("then_branch"),
     "refused",
   ],
   "no inputs": [{ nodes: [node("Equal", [], ["y"])] }, "refused"],

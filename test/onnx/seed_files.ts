@@ -34,6 +34,12 @@ const rotaryDecoder = tinyDecoder({
   seed: SEED,
 });
 
+const mergedDecoder = tinyDecoder({
+  ...{ shared: "no", mask: "input", scale: "scores", positions: "none" },
+  ...{ layers: 1, heads: 2, size: 2, vocabulary: 5, seed: SEED },
+  ...{ merged: true, bias: "linear", cap: 2 },
+});
+
 const contribDecoder = (mask: "grouped" | "multi-head" | "joined") =>
   tinyDecoder({
     ...{ shared: mask === "multi-head" ? "no" : "broadcast", mask },
@@ -67,6 +73,7 @@ export const SEED_FILES: Readonly<Record<string, SeedFile>> = {
   },
   decoder: { file: decoder, ways: ["decoder"] },
   "decoder with sines": { file: rotaryDecoder, ways: ["fixed", "decoder"] },
+  "decoder merged of two": { file: mergedDecoder, ways: ["decoder"] },
   "decoder of groups": { file: contribDecoder("grouped"), ways: ["decoder"] },
   "decoder of heads": {
     file: contribDecoder("multi-head"),

@@ -53,12 +53,13 @@ function common(
 /**
  * What comes out of both branches. One that cannot be computed with these sizes, such as that for another sampling
  * rate, is none that a request may take: sizes are those of the other, and who takes it nonetheless hears why.
- * @throws OnnxError when neither can be
+ * @throws OnnxError when neither can be, or a node of one could be with no sizes
  */
 function eitherBranch(view: NodeView): (readonly InferredValue[])[] {
   const errors: OnnxError[] = [];
   const found: (readonly InferredValue[])[] = [];
   for (const name of ["then_branch", "else_branch"]) {
+    view.checkInside(graphOf(view, name), view.at(name));
     try {
       found.push(inside(view, name, []));
     } catch (error) {

@@ -1,6 +1,7 @@
 /** Types and shapes of all values of a graph, its nodes taken in their order. */
 import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import type { OnnxGraph, OnnxNode, ValueInfo } from "../ir.ts";
+import { graphsOf } from "../names.ts";
 import { OnnxError, type Place } from "../place.ts";
 import { mostOf } from "./arity.ts";
 import { NodeView } from "./node_view.ts";
@@ -95,13 +96,7 @@ export class ShapeInference {
   ): readonly InferredValue[] {
     const rule = shapeRule(node.op, node.domain);
     if (rule === undefined) return [];
-    const most = mostOf(node.op);
-    for (const what of ["inputs", "outputs"] as const) {
-      const { length } = node[what];
-      if (length > most[what]) {
-        at.fail(`it has ${length} ${what}, ${node.op} has ${most[what]}`);
-      }
-    }
+    checkArity(node, at);
     const inferInside = (
       graph: OnnxGraph,
       inputs: readonly InferredValue[],
@@ -116,7 +111,9 @@ export class ShapeInference {
       return graph.outputs.map(({ name }) => found.get(name) ?? UNKNOWN);
     };
     try {
-      return rule(new NodeView(node, given, at, inferInside));
+      return rule(
+        new NodeView(node, given, at, inferInside, checkAritiesInside),
+      );
     } catch (error) {
       // Arithmetic on sizes does not know where it is.
       if (error instanceof OnnxError && !error.message.startsWith("Cannot")) {
@@ -147,6 +144,30 @@ export class ShapeInference {
       const tensor = tensors?.[i];
       return tensor ? constantValue(tensor) : result;
     });
+  }
+}
+
+/** @throws OnnxError when a node has more inputs or outputs than its operator, whatever their sizes */
+function checkArity(node: OnnxNode, at: Place): void {
+  const most = mostOf(node.op);
+  for (const what of ["inputs", "outputs"] as const) {
+    const { length } = node[what];
+    if (length > most[what]) {
+      at.fail(`it has ${length} ${what}, ${node.op} has ${most[what]}`);
+    }
+  }
+}
+
+/** Of all nodes of a graph, and of graphs inside of them. */
+function checkAritiesInside(graph: OnnxGraph, place: Place): void {
+  for (const node of graph.nodes) {
+    const at = place.node(node);
+    if (shapeRule(node.op, node.domain)) checkArity(node, at);
+    for (const [name, attribute] of node.attributes) {
+      for (const inner of graphsOf(attribute)) {
+        checkAritiesInside(inner, at.in(name));
+      }
+    }
   }
 }
 

@@ -16,6 +16,9 @@ import { type InferredValue, openDim, UNKNOWN } from "./value.ts";
  */
 export type ShapeRule = (view: NodeView) => readonly InferredValue[];
 
+/** Checks what is wrong with nodes of a graph inside a node whatever the sizes are. */
+export type CheckInside = (graph: OnnxGraph, place: Place) => void;
+
 /** Infers a graph inside a node. @returns its outputs */
 export type InferInside = (
   graph: OnnxGraph,
@@ -34,6 +37,7 @@ export class NodeView {
     readonly given: readonly (InferredValue | undefined)[],
     readonly place: Place,
     readonly inferInside: InferInside,
+    readonly checkInside: CheckInside,
   ) {}
 
   /** Of the operator's set. */
