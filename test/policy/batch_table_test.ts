@@ -195,3 +195,23 @@ Deno.test("BatchTable does what a naive stack does, and its running sums are tho
     { numRuns: propertyRuns(500) },
   );
 });
+
+Deno.test("sub-batches of two models that share their cells do not merge", () => {
+  const table = new BatchTable();
+  const models = [model, { ...model, name: "other" }];
+  const members = models.map((model, id) => {
+    const graph = new CellGraph(model);
+    model.unfold({ steps: 1 }, graph);
+    const request = { id, model, graph } as unknown as Request;
+    const work = expected(1);
+    const time = { work, nodeNs: NODE_NS, execNs: 16, extents: undefined };
+    const member = new Member(request, time);
+    const entry = new SubBatch(model, model.cells[0]);
+    entry.begin(member);
+    table.push(entry);
+    return member;
+  });
+  assert.equal(table.mergeTop(MAX), undefined);
+  for (const member of members) table.remove(member);
+  for (const model of models) assert.equal(table.rowsOf(model), 0);
+});

@@ -98,3 +98,9 @@ Deno.test("padding counts as what it stands for", () => {
   assert.equal(padded.ns(RAGGED, 4, tokens(8)), 3200);
   assert.equal(padded.ns(RAGGED, 1, tokens(8)), 800);
 });
+
+Deno.test("a batch that took no time by the clock says nothing of what workers cost each other", () => {
+  const costs = after(1, [[rows(1), 0], [rows(1), 20, 2]]);
+  assert.equal(costs.slowdown(2), 1);
+  assert.equal(costs.ns(CELL, 1), 10);
+});

@@ -56,9 +56,12 @@ export class CostTable {
     if (!(expectedNs > 0)) return;
     const at = Math.round(Math.log2(rows));
     const seen = this.#seen.get(cell) ?? [];
-    if (busy > 1 && (this.isProfiled || seen[at])) {
+    const isKnown = this.isProfiled || seen[at] !== undefined;
+    const aloneNs = isKnown ? this.ns(cell, rows, extent) : 0;
+    // A batch that took no time by the clock says nothing of what others cost it.
+    if (busy > 1 && aloneNs > 0) {
       // Workers that share a device equally slow each other down by no more than their number.
-      const times = ns / this.ns(cell, rows, extent);
+      const times = ns / aloneNs;
       this.#slowdowns[busy] ??= new MovingMean(NEWEST_VARYING);
       this.#slowdowns[busy].add(Math.max(1 / busy, Math.min(busy, times)));
     } else {
@@ -66,7 +69,7 @@ export class CostTable {
       seen[at] ??= this.isProfiled
         ? new MovingMean(
           NEWEST,
-          this.ns(cell, rows, extent) / expectedNs,
+          aloneNs / expectedNs,
           1 / NEWEST,
         )
         : new MovingMean(NEWEST);

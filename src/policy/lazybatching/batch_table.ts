@@ -196,6 +196,8 @@ export class BatchTable {
       const top = this.entries[this.entries.length - 1];
       const below = this.entries[this.entries.length - 2];
       if (top === undefined || below?.cell !== top.cell) return merged;
+      // Models may share cells; work and rows are counted by model.
+      if (below.model !== top.model) return merged;
       const rows = top.members.length + below.members.length;
       if (rows > batchSizeMax) return merged;
       this.entries.pop();

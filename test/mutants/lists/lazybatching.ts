@@ -128,6 +128,14 @@ export const MUTANTS: MutantList = [
     why: "Fig. 10, t = 6 and 7: the two topmost entries at one node merge",
   },
   {
+    id: "lazybatching.models-apart",
+    file: TABLE,
+    from: "if (below.model !== top.model) return merged;",
+    to: "",
+    tests: [STACK],
+    why: "rows and work are counted by model, also where models share cells",
+  },
+  {
     id: "lazybatching.behind-on-top",
     file: TABLE,
     from: "cells.indexOf(b.cell) - cells.indexOf(a.cell);",
