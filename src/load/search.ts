@@ -1,6 +1,7 @@
 /**
  * The greatest rate at which a server holds a target: MLPerf's Server scenario, by trials. From the first rate by
- * steps, of a factor of two unless said otherwise, up or down until there is one that holds and one that does not, then by halving the ratio between them.
+ * steps, of a factor of two unless said otherwise, up or down until there is one that holds and one that does not, then
+ * by halving the ratio between them.
  *
  * Source: mlcommons/inference, loadgen: FindPeakPerformance (loadgen.cc), which searches by halves as well.
  */
