@@ -270,6 +270,16 @@ Deno.test("ServingEngine ends with a clear error when tasks are larger than it w
   await engine.close();
 });
 
+Deno.test("ServingEngine executes a task whose tables just fit, whatever number of bytes that is", async () => {
+  const none = await create({ taskBytes: 1 });
+  const refusal = await ask(none, model, short).catch((error) => error.message);
+  await none.close();
+  const taskBytes = Number(/needs (\d+) bytes/.exec(refusal)?.[1]);
+  assert.notEqual(taskBytes % 16, 0, "no whole lines of an arena");
+  await using engine = await create({ taskBytes });
+  assert.deepStrictEqual(await ask(engine, model, short), expectedOf(short));
+});
+
 Deno.test("ServingEngine.close() finishes what is in the system, and takes nothing more", async () => {
   const engine = await create();
   const pending = [ask(engine, model, long), ask(engine, model, short)];

@@ -33,7 +33,7 @@ function workerLayout(
   threads: number,
   scratchBytes: number,
 ): WorkerLayout {
-  const arenaEnd = alignUp(ARENA_OFFSET) + taskBytes;
+  const arenaEnd = alignUp(ARENA_OFFSET) + alignUp(taskBytes);
   const scratch = alignUp(arenaEnd + teamBytesPerWorker(threads));
   return { arenaEnd, scratch, bytes: scratch + threads * scratchBytes };
 }

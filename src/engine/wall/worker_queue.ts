@@ -17,7 +17,7 @@ import {
 export class WorkerQueue {
   readonly #store: TensorStore;
   readonly #control: number;
-  readonly #taskBytes: number;
+  readonly #arenaBytes: number;
   #arena: TaskArena;
   /** In the ring, oldest first. */
   #inFlight: SlotTask[] = [];
@@ -29,11 +29,11 @@ export class WorkerQueue {
   #completed = 0;
   #paused = false;
 
-  /** @param taskBytes bytes of the arena behind the ring */
+  /** @param taskBytes room for tables of tasks behind the ring; as each takes whole lines of it, so does the room */
   constructor(store: TensorStore, control: number, taskBytes: number) {
     this.#store = store;
     this.#control = control;
-    this.#taskBytes = taskBytes;
+    this.#arenaBytes = alignUp(taskBytes);
     this.#arena = this.#freshArena();
   }
 
@@ -92,7 +92,7 @@ export class WorkerQueue {
   #freshArena(): TaskArena {
     return new TaskArena(
       this.#control + alignUp(ARENA_OFFSET),
-      this.#taskBytes,
+      this.#arenaBytes,
     );
   }
 
