@@ -13,6 +13,7 @@ import {
   holds,
   type TensorData,
 } from "../tensor/tensor.ts";
+import { lengthOf } from "../tensor/typed_array.ts";
 import { CellGraph, type CellNode } from "./cell_graph.ts";
 import type { InputData } from "./input_data.ts";
 import { restartGraph } from "./restart_graph.ts";
@@ -113,7 +114,8 @@ export class FrameGraph<Owner = unknown> {
       const { dtype, width } = row;
       const isScalar = row.shape === undefined && dtype === "i32" &&
         width === 1;
-      const shape = isScalar ? [] : axesOf(row);
+      // Every frame's result has it.
+      const shape = Object.freeze(isScalar ? [] : [...axesOf(row)]);
       return { name, dtype: dtype as Dtype, width, shape, node, port };
     });
     this.stateBytes = this.states.reduce(
@@ -181,6 +183,16 @@ export class FrameGraph<Owner = unknown> {
           (value as TensorData).length === row.width
         ? value as TensorData
         : readRow(this.#what, name, row, value);
+    }
+    // Behind all that may run code of the caller's: so many elements are written, into memory that is others' as well.
+    for (let i = 0; i < inputs.length; i++) {
+      const { name, row } = inputs[i];
+      if (lengthOf(data[i]) === row.width) continue;
+      throw new RangeError(
+        `${this.#what} brings "${shorten(name)}", ${rowText(row)}, got ${
+          lengthOf(data[i])
+        } elements, whatever it said when it was read`,
+      );
     }
     return data;
   }

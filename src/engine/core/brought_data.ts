@@ -7,6 +7,7 @@ import { describe, shorten } from "../../base/describe.ts";
 import type { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import type { TensorData } from "../../tensor/tensor.ts";
+import { lengthOf, typeOf } from "../../tensor/typed_array.ts";
 
 /** Data of a graph. */
 interface Kind {
@@ -133,23 +134,6 @@ function checkKind(
 
 function fail(model: Model, what: string): never {
   throw new TypeError(`"brings" of model "${shorten(model.name)}" ${what}`);
-}
-
-// Asked of the array itself, which may say otherwise in properties of its own.
-const ARRAY: object = Object.getPrototypeOf(Uint8Array.prototype);
-const getterOf = (key: PropertyKey) =>
-  Object.getOwnPropertyDescriptor(ARRAY, key)!.get!;
-const TYPE = getterOf(Symbol.toStringTag);
-const LENGTH = getterOf("length");
-
-/** Undefined: it is no typed array. */
-function typeOf(data: unknown): string | undefined {
-  return TYPE.call(data);
-}
-
-/** @throws TypeError when it is no typed array */
-function lengthOf(data: TensorData): number {
-  return LENGTH.call(data);
 }
 
 /** Whether two arrays of one type and length have the same bits. */

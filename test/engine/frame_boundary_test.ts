@@ -1,0 +1,96 @@
+/** What callers push, and do with results, can be anything; it harms their own frame only. */
+import assert from "node:assert/strict";
+import {
+  cellular,
+  defineCell,
+  f32,
+  row,
+  ServingEngine,
+} from "../../src/mod.ts";
+import { defineStream } from "../../src/graph/stream_model.ts";
+
+/** Two rows of three. */
+const rows = row("f32", [2, 3]);
+const cell = defineCell({
+  name: "sum",
+  inputs: { x: rows, before: rows },
+  body: (op, { x, before }) => ({ sum: op.Add(x, before) }),
+});
+/** Sums of the frames so far, of 2 x 3 numbers. */
+const model = defineStream({
+  name: "sums",
+  cells: [cell],
+  inputs: { x: f32(6), y: f32(1) },
+  states: { before: { ...f32(6), from: "sum" } },
+  outputs: { sum: "f32" },
+  frame(graph, { x, before }) {
+    const node = graph.node(cell, {
+      x: graph.row(x, 0, 6),
+      before: graph.row(before, 0, 6),
+    });
+    graph.result("sum", graph.output(node, "sum"));
+  },
+});
+
+const created = () =>
+  ServingEngine.create({
+    models: [model],
+    policy: cellular(),
+    workers: 0,
+    warmUp: false,
+  });
+
+const six = () => Float32Array.of(1, 2, 3, 4, 5, 6);
+const frame = () => ({ x: six(), y: [0] });
+
+Deno.test("what somebody does to a result's shape, no other result has", async () => {
+  await using engine = await created();
+  const [stream, other] = [engine.open(model), engine.open(model)];
+  const { outputs } = await stream.push(frame());
+  assert.deepEqual(outputs.sum.shape, [2, 3]);
+  try {
+    (outputs.sum.shape as number[]).unshift(1);
+  } catch (error) {
+    assert(error instanceof TypeError, "it cannot be changed");
+  }
+  for (const one of [stream, other, engine.open(model)]) {
+    assert.deepEqual((await one.push(frame())).outputs.sum.shape, [2, 3]);
+  }
+});
+
+Deno.test("a frame that is longer than it says writes over nobody's state", async () => {
+  await using engine = await created();
+  const streams = [0, 1, 2, 3].map(() => engine.open(model));
+  for (const stream of streams) await stream.push(frame());
+  const sly = new Float32Array(4096).fill(9);
+  Object.defineProperty(sly, "length", { value: 6 });
+  const growing = new Float32Array(
+    new ArrayBuffer(24, { maxByteLength: 2 ** 14 }),
+  );
+  const grows = {
+    x: growing,
+    get y() {
+      (growing.buffer as ArrayBuffer & { resize(bytes: number): void })
+        .resize(2 ** 14);
+      return [0];
+    },
+  };
+  const detached = six();
+  const transfers = {
+    x: detached,
+    get y() {
+      structuredClone(detached, { transfer: [detached.buffer] });
+      return [0];
+    },
+  };
+  for (const bad of [{ x: sly, y: [0] }, grows, transfers]) {
+    await assert.rejects(streams[0].push(bad), {
+      name: "RangeError",
+      message: /brings "x", f32\[6\], got (4096|0) elements, whatever it said/,
+    });
+  }
+  for (const stream of streams) {
+    const { outputs } = await stream.push(frame());
+    assert.deepEqual([...outputs.sum.data], [2, 4, 6, 8, 10, 12]);
+  }
+});
