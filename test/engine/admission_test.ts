@@ -243,6 +243,47 @@ Deno.test("an input may be used again once run() has returned, waiting or not", 
   );
 });
 
+Deno.test("nor does it matter in what memory it lies, or of what class it is", async () => {
+  class Sentence {
+    constructor(readonly ids: number[]) {}
+    read(): number[] {
+      return this.ids;
+    }
+  }
+  const classy: Model<Sentence> = {
+    name: "classy",
+    cells: base.cells,
+    shape: base.shape,
+    check(input: unknown): asserts input is Sentence {
+      const check: (input: unknown) => void = base.check;
+      check({ tokens: (input as Sentence).read() });
+    },
+    unfold: (input, graph) => base.unfold({ tokens: input.read() }, graph),
+  };
+  await using engine = await ServingEngine.create({
+    models: [base, classy],
+    policy: cellular({ batchSizeMax: 1 }),
+    slotBytes: 2 ** 22,
+  });
+  const shared = new Int32Array(new SharedArrayBuffer(160));
+  const inputs = Array.from(
+    { length: 30 },
+    (_, i) => ({ tokens: Array.from({ length: 40 }, (_, t) => (i + t) % 9) }),
+  );
+  const running = inputs.flatMap(({ tokens }) => {
+    shared.set(tokens);
+    return [
+      ask(engine, base, { tokens: shared }),
+      ask(engine, classy, new Sentence(tokens)),
+    ];
+  });
+  shared.fill(0);
+  assert.deepStrictEqual(
+    await Promise.all(running),
+    runRequests(base, inputs).flatMap((answer) => [answer, answer]),
+  );
+});
+
 Deno.test("models that are served together take turns under cellular, whatever their cells' priorities", () => {
   const low = lstm({ hidden: 4, vocabulary: 9 });
   const high: Model = {

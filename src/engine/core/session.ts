@@ -88,6 +88,17 @@ export class Session<R, Slot = unknown> {
     return copies;
   }
 
+  /**
+   * A copy of a frame that is taken later.
+   * @throws TypeError or RangeError on a frame that is none
+   */
+  copyOfFrame(frame: unknown): Record<string, TensorData> {
+    const copies = this.copyOf(this.frame.read(frame));
+    return Object.fromEntries(
+      this.frame.inputs.map(({ name }, i) => [name, copies[i]]),
+    );
+  }
+
   /** What `copyOf` returned is not read any more. */
   giveBack(copies: readonly TensorData[]): void {
     this.#spare.push(copies as TensorData[]);

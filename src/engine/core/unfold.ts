@@ -1,5 +1,6 @@
 /** Calls of a model's functions, which are the user's. What they throw is an error of their request alone. */
 import { shorten } from "../../base/describe.ts";
+import { plainCopy } from "../../base/plain_copy.ts";
 import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { checkGrowth } from "./check_growth.ts";
@@ -11,7 +12,7 @@ export function checkInput(model: Model, input: unknown): void {
 
 /**
  * A checked copy of a request's input for later: callers may use theirs again once the request is taken.
- * @returns undefined when it cannot be copied
+ * @returns undefined when a copy would be something else
  * @throws TypeError or RangeError on bad input, or what else the model throws
  */
 export function deferred(
@@ -19,11 +20,8 @@ export function deferred(
   input: unknown,
 ): { readonly input: unknown } | undefined {
   checkInput(model, input);
-  try {
-    return { input: structuredClone(input) };
-  } catch {
-    return undefined;
-  }
+  const copied = plainCopy(input);
+  return copied && { input: copied.copy };
 }
 
 /**

@@ -209,7 +209,7 @@ export class StreamSession<
       if (refusal) throw refusal;
       const arrivalNs = wallNs();
       // What is done later may find the caller's arrays changed.
-      const input = host.isBusy ? structuredClone(frame) : frame;
+      const input = host.isBusy ? session.copyOfFrame(frame) : frame;
       let request: ActiveRequest | undefined;
       let aborted: { reason: unknown } | undefined;
       const unwatch = signal && watchSignal(signal, (reason) => {
