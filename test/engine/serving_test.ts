@@ -270,6 +270,17 @@ Deno.test("ServingEngine ends with a clear error when tasks are larger than it w
   await engine.close();
 });
 
+Deno.test("ServingEngine serves the models that it was given, whatever becomes of their list while it starts", async () => {
+  const later = lstm({ hidden: 3, vocabulary: 20, head: "classifier" });
+  const models = [model];
+  const creating = create({ models });
+  models.splice(0, 1, later);
+  const engine = await creating;
+  await assert.rejects(ask(engine, later, short), /is not one of this engine/);
+  assert.deepStrictEqual(await ask(engine, model, short), expectedOf(short));
+  await engine.close();
+});
+
 Deno.test("ServingEngine executes a task whose tables just fit, whatever number of bytes that is", async () => {
   const none = await create({ taskBytes: 1 });
   const refusal = await ask(none, model, short).catch((error) => error.message);

@@ -121,12 +121,15 @@ export class ServingEngine {
       ["models", "policy"],
     );
     checkUnclaimed(policy);
+    // The caller's list may be another one by the time that workers are there.
+    const models = [...tensor.models];
     const report = reporter(onError);
     const guarded = observer && guardedObserver(observer, report);
     let engine: ServingEngine | undefined;
     let fatal: Error | undefined;
     const executor = await startExecutor({
       ...tensor,
+      models,
       onFatal(error) {
         fatal ??= error;
         if (engine) engine.#fail(error);
@@ -136,7 +139,7 @@ export class ServingEngine {
     try {
       if (fatal) throw fatal;
       engine = new ServingEngine(executor, {
-        models: tensor.models,
+        models,
         policy,
         executor,
         queueMax: queueMax ?? QUEUE_MAX,
