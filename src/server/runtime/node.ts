@@ -6,6 +6,7 @@ import { nodeModule } from "../../base/node_module.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
 import { NodeSockets, type Wanted } from "./node_sockets.ts";
+import { asksForSocket, withoutUpgrade } from "./node_upgrade.ts";
 import { urlOf } from "./url.ts";
 import { within } from "./within.ts";
 
@@ -30,14 +31,17 @@ export function listenInNode(
     ? https.createServer({ ...tls }, serve)
     : http.createServer(serve);
   const sockets = new NodeSockets();
-  server.on(
-    "upgrade",
-    (incoming, connection, head) =>
-      void upgrade(handler, incoming, connection, head, {
-        sockets,
-        isSecure: tls !== undefined,
-      }),
-  );
+  server.on("upgrade", (incoming, connection, head) => {
+    if (!asksForSocket(incoming)) {
+      connection.unshift(withoutUpgrade(incoming, head));
+      server.emit(tls ? "secureConnection" : "connection", connection);
+      return;
+    }
+    void upgrade(handler, incoming, connection, head, {
+      sockets,
+      isSecure: tls !== undefined,
+    });
+  });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, hostname, () => {
@@ -88,7 +92,7 @@ async function answer(
   await write(response, incoming, outgoing, gone.signal);
 }
 
-/** A request for another protocol: a WebSocket, if a route makes one of it, otherwise one like any other, the last one. */
+/** A request for a WebSocket: it becomes one if a route makes one of it; otherwise it is one like any other, the last one. */
 async function upgrade(
   handler: Handler,
   incoming: IncomingMessage,
@@ -142,13 +146,12 @@ function requestOf(
   isSecure: boolean,
   signal: AbortSignal,
 ): Request {
-  const { method = "GET", url: target = "/", rawHeaders } = incoming;
+  const { method = "GET", rawHeaders } = incoming;
+  const target = pathOf(incoming.url ?? "/");
   const headers = new Headers();
   for (let i = 0; i < rawHeaders.length; i += 2) {
     headers.append(rawHeaders[i], rawHeaders[i + 1]);
   }
-  // What begins with two slashes is a path, too, and no host.
-  if (!target.startsWith("/")) throw new TypeError("No path");
   const origin = `${isSecure ? "https" : "http"}://${headers.get("host")}`;
   const base = URL.canParse(origin)
     ? new URL(origin).origin
@@ -160,6 +163,18 @@ function requestOf(
     signal,
     ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
   });
+}
+
+/**
+ * What begins with two slashes is a path, too, and no host; a target that is a whole URL, as clients send it to a proxy,
+ * has to be taken (RFC 9112, section 3.2.2).
+ * @throws TypeError on any other
+ */
+function pathOf(target: string): string {
+  if (target.startsWith("/")) return target;
+  if (!/^https?:\/\//i.test(target)) throw new TypeError("No path");
+  const { pathname, search } = new URL(target);
+  return pathname + search;
 }
 
 /** What comes in, no faster than it is read. */

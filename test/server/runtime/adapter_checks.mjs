@@ -49,8 +49,9 @@ function rawly(port, text, until) {
 }
 
 /**
- * Each takes the adapter's function, and whether it cuts off clients that send on when they have their answer: Deno's
- * and Bun's servers wait for them to leave, and read no more.
+ * Each takes the adapter's function, whether it cuts off clients that send on when they have their answer (Deno's and
+ * Bun's servers wait for them to leave, and read no more), and whether a body is read whose sender has asked for another
+ * protocol (Deno's server does not).
  */
 export const CHECKS = {
   async "bodies, headers and statuses go both ways"(listen) {
@@ -274,6 +275,77 @@ export const CHECKS = {
       );
       assert.match(answer, /^HTTP\/1\.1 200 /);
       assert.equal(paths.at(-1), "//evil/v2");
+    });
+  },
+
+  async "a target may be a whole URL, as clients of proxies have it"(listen) {
+    const urls = [];
+    await listening(listen, (request) => {
+      urls.push(request.url);
+      return Promise.resolve(new Response("fine"));
+    }, async ({ port }) => {
+      const answer = await rawly(
+        port,
+        "GET http://here/a/b?c HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n",
+      );
+      assert.match(answer, /^HTTP\/1\.1 200 /);
+      assert.deepEqual(urls, ["http://here/a/b?c"]);
+    });
+  },
+
+  async "who would rather speak HTTP/2 is answered as it asked"(
+    listen,
+    _cutsOff,
+    keepsBodies,
+  ) {
+    const head = (lines) =>
+      ["Host: here", "Connection: Upgrade, HTTP2-Settings", ...lines, "", ""]
+        .join("\r\n");
+    const wish = ["Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"];
+    await listening(listen, async (request) => {
+      const { method, headers } = request;
+      const body = await request.text();
+      return new Response(`${method} ${headers.get("x-mine")} ${body}.`);
+    }, async ({ port }) => {
+      const told = [...wish, "x-mine: \u00e9", "Content-Length: 4"];
+      const requests = [
+        [`GET /a HTTP/1.1\r\n${head(wish)}`, /GET null \./],
+        // Deno's own server refuses such a request where it has a body.
+        ...(keepsBodies
+          ? [
+            [`POST /a HTTP/1.1\r\n${head(told)}told`, /POST \u00e9 told\./],
+            // The body comes later, and then another request.
+            [`POST /a HTTP/1.1\r\n${head(told)}`, /POST \u00e9 late\./, "late"],
+          ]
+          : []),
+      ];
+      for (const [text, expected, late] of requests) {
+        const answer = await new Promise((resolve, reject) => {
+          let answer = "";
+          const socket = connect(port, "127.0.0.1", () => {
+            socket.write(text, "latin1");
+            if (late) setTimeout(() => socket.write(late), 50);
+          });
+          socket.setTimeout(
+            SOON_MS,
+            () => reject(new Error(`no answer: ${answer}`)),
+          );
+          let isAskedAgain = false;
+          socket.on("data", (bytes) => {
+            answer += bytes.toString("utf8");
+            if (!expected.test(answer) || isAskedAgain) return;
+            isAskedAgain = true;
+            socket.write(
+              "GET /b HTTP/1.1\r\nHost: here\r\nConnection: close\r\nx-mine: again\r\n\r\n",
+            );
+          });
+          socket.on("close", () => resolve(answer));
+          socket.on("error", () => resolve(answer));
+        });
+        assert.match(answer, /^HTTP\/1\.1 200 /);
+        assert.match(answer, expected);
+        assert.match(answer, /GET again \./);
+      }
     });
   },
 

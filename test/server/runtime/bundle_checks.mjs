@@ -10,7 +10,11 @@ import { CHECKS } from "./adapter_checks.mjs";
 
 for (const [name, check] of Object.entries(CHECKS)) {
   try {
-    await check(listen, !("Deno" in globalThis || "Bun" in globalThis));
+    await check(
+      listen,
+      !("Deno" in globalThis || "Bun" in globalThis),
+      !("Deno" in globalThis),
+    );
   } catch (error) {
     error.message = `${name}: ${error.message}`;
     throw error;
