@@ -68,7 +68,6 @@ function scan(bytes: Uint8Array): { depth: number; isPlain: boolean } {
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const BLANK = /[ \t\n\r]*/y;
-const STRING = /"(?:[^"\\]|\\.)*"/sy;
 const WORD = /true|false|null|NaN|-?Infinity/y;
 
 const WORDS: Readonly<Record<string, unknown>> = {
@@ -98,10 +97,29 @@ class Parser {
     const first = this.text[this.#at];
     if (first === "{") return this.#object();
     if (first === "[") return this.#array();
-    if (first === '"') return JSON.parse(this.#match(STRING)!);
+    if (first === '"') return this.#string();
     const word = this.#match(WORD);
     if (word !== undefined) return WORDS[word];
     return this.#number();
+  }
+
+  /** Not by a pattern: of one that goes on for megabytes, patterns overflow their stack. */
+  #string(): string {
+    let end = this.#at;
+    do {
+      end = this.text.indexOf('"', end + 1);
+      if (end < 0) this.#fail();
+    } while (this.#isEscaped(end));
+    const start = this.#at;
+    this.#at = end + 1;
+    return JSON.parse(this.text.slice(start, end + 1));
+  }
+
+  /** Whether an odd number of backslashes is in front. */
+  #isEscaped(at: number): boolean {
+    let before = at;
+    while (this.text[before - 1] === "\\") before--;
+    return (at - before) % 2 === 1;
   }
 
   #number(): number | bigint {
@@ -128,7 +146,8 @@ class Parser {
     if (this.#taken("}")) return fields;
     do {
       this.#blank();
-      const name = JSON.parse(this.#match(STRING) ?? this.#fail()) as string;
+      if (this.text[this.#at] !== '"') this.#fail();
+      const name = this.#string();
       if (!this.#taken(":")) this.#fail();
       const value = this.#value();
       // As the runtime's parser does it: a field "__proto__" is a field.

@@ -44,7 +44,7 @@ export function readInferRequest(
   binary: Uint8Array,
 ): InferRequest {
   const fields = objectOf("A request", value);
-  const id = fields["id"];
+  const id = given(fields, "id");
   if (id !== undefined && typeof id !== "string") {
     fail(`"id" is a string, got ${describe(id)}`);
   }
@@ -63,10 +63,10 @@ export function readInferRequest(
       `${binary.length} bytes follow the JSON, of which inputs have ${at}`,
     );
   }
-  const outputs = fields["outputs"];
+  const outputs = given(fields, "outputs");
   return {
     ...(id !== undefined && { id }),
-    parameters: parametersOf("A request", fields["parameters"]),
+    parameters: parametersOf("a request", fields),
     inputs,
     ...(outputs !== undefined && {
       outputs: listOf("outputs", outputs).map(readOutput),
@@ -83,8 +83,8 @@ function readInput(
   const what = `Input "${shorten(name)}"`;
   const datatype = datatypeOf(what, fields["datatype"]);
   const { shape, count } = shapeOf(what, fields["shape"]);
-  const { binary_data_size: size } = parametersOf(what, fields["parameters"]);
-  const data = fields["data"];
+  const { binary_data_size: size } = parametersOf(what, fields);
+  const data = given(fields, "data");
   if (size === undefined) {
     if (data === undefined) {
       fail(`${what} has neither "data" nor a "binary_data_size"`);
@@ -149,8 +149,8 @@ function readOutput(value: unknown): AskedOutput {
   const fields = objectOf("An output", value);
   const name = nameOf("An output", fields);
   const { binary_data: isBinary } = parametersOf(
-    `Output "${shorten(name)}"`,
-    fields["parameters"],
+    `output "${shorten(name)}"`,
+    fields,
   );
   if (isBinary === undefined) return { name };
   if (typeof isBinary !== "boolean") {
@@ -159,8 +159,14 @@ function readOutput(value: unknown): AskedOutput {
   return { name, isBinary };
 }
 
-/** @throws HttpError 400 unless these are parameters, or there are none */
-export function parametersOf(what: string, value: unknown): Parameters {
+/** A field that may be left out; null stands for nothing, as clients write it that have a slot for every field. */
+function given(fields: Fields, name: string): unknown {
+  return fields[name] ?? undefined;
+}
+
+/** @throws HttpError 400 unless "parameters" are some, or there are none */
+function parametersOf(what: string, of: Fields): Parameters {
+  const value = given(of, "parameters");
   if (value === undefined) return {};
   const fields = objectOf(`"parameters" of ${what}`, value);
   for (const [key, parameter] of Object.entries(fields)) {

@@ -18,6 +18,9 @@ const SEQUENCES_MAX = 4096;
 
 const US_PER_MS = 1000;
 
+/** When one may have ended. */
+const RETRY_AFTER_MS = 1000;
+
 /** Characters of an id. */
 const ID_MAX = 128;
 
@@ -30,7 +33,9 @@ export interface SequenceFlags {
 }
 
 interface Sequence {
-  readonly key: string;
+  readonly id: string;
+  /** Open ones of its model, by id. */
+  readonly among: Map<string, Sequence>;
   readonly session: HostSession;
   /** Requests under way: it is not idle while there are any. */
   asked: number;
@@ -72,7 +77,8 @@ export function sequenceFlags(
 /** The open sequences of a host. */
 export class Sequences {
   static readonly #ofHosts = new WeakMap<EngineHost, Sequences>();
-  readonly #open = new Map<string, Sequence>();
+  /** Of each name of a model, by id. */
+  readonly #open = new Map<string, Map<string, Sequence>>();
 
   /** Those of a host: all servers of it share them. */
   static of(host: EngineHost): Sequences {
@@ -87,7 +93,7 @@ export class Sequences {
 
   /** How many are open. */
   get size(): number {
-    return this.#open.size;
+    return [...this.#open.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   /**
@@ -101,7 +107,7 @@ export class Sequences {
     version?: string,
   ): ServedModel {
     if (isStart) return served;
-    const sequence = this.#open.get(keyOf(served, id));
+    const sequence = this.#openOf(served).get(id);
     if (sequence === undefined || sequence.session.closed) {
       throw new HttpError(
         400,
@@ -130,15 +136,15 @@ export class Sequences {
     served: ServedModel,
     { id, isStart, isEnd }: SequenceFlags,
   ): TakenSequence {
-    const key = keyOf(served, id);
-    const before = this.#open.get(key);
+    const among = this.#openOf(served);
+    const before = among.get(id);
     if (isStart && before) void this.#end(before);
     const sequence = isStart || before === undefined
-      ? this.#begin(served, key)
+      ? this.#begin(served, id, among)
       : before;
     clearTimeout(sequence.timer);
     sequence.asked++;
-    if (isEnd) this.#open.delete(key);
+    if (isEnd) among.delete(id);
     return {
       session: sequence.session,
       leave: () => {
@@ -149,21 +155,36 @@ export class Sequences {
     };
   }
 
-  #begin(served: ServedModel, key: string): Sequence {
+  #openOf({ name }: ServedModel): Map<string, Sequence> {
+    let found = this.#open.get(name);
+    if (found === undefined) this.#open.set(name, found = new Map());
+    return found;
+  }
+
+  #begin(
+    served: ServedModel,
+    id: string,
+    among: Map<string, Sequence>,
+  ): Sequence {
     const { max } = limitsOf(served);
-    if (this.#open.size >= max) {
-      throw new OverloadedError(`${max} sequences are open already`, US_PER_MS);
+    if (among.size >= max) {
+      throw new OverloadedError(
+        `${max} sequences of model "${served.name}" are open already`,
+        RETRY_AFTER_MS,
+      );
     }
     const session = this.host.open(served, { parkIdle: true });
-    const sequence: Sequence = { key, session, asked: 0, timer: undefined };
-    this.#open.set(key, sequence);
+    const sequence: Sequence = {
+      ...{ id, among, session, asked: 0, timer: undefined },
+    };
+    among.set(id, sequence);
     return sequence;
   }
 
   /** Ends it when nobody asks for a while. */
   #watch(sequence: Sequence): void {
     const { idleMs } = limitsOf(sequence.session.served);
-    if (this.#open.get(sequence.key) !== sequence) return;
+    if (sequence.among.get(sequence.id) !== sequence) return;
     sequence.timer = setTimeout(() => void this.#end(sequence), idleMs);
     // A program may end while streams are open.
     (sequence.timer as { unref?(): void }).unref?.();
@@ -171,9 +192,8 @@ export class Sequences {
 
   #end(sequence: Sequence): Promise<void> {
     clearTimeout(sequence.timer);
-    if (this.#open.get(sequence.key) === sequence) {
-      this.#open.delete(sequence.key);
-    }
+    const { id, among } = sequence;
+    if (among.get(id) === sequence) among.delete(id);
     return sequence.session.close();
   }
 }
@@ -183,10 +203,6 @@ export interface TakenSequence {
   readonly session: HostSession;
   /** The request is over. */
   leave(): void;
-}
-
-function keyOf({ name }: ServedModel, id: string): string {
-  return JSON.stringify([name, id]);
 }
 
 /** Triton's `sequence_batching`. */

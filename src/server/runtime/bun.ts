@@ -4,7 +4,7 @@ import type { SocketHandlers } from "../http/socket.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
 import { MESSAGE_MAX, UNREAD_MAX } from "./socket_limits.ts";
-import { urlOf } from "./url.ts";
+import { urlOf, urlRefusal } from "./url.ts";
 import { within } from "./within.ts";
 
 /** A WebSocket as Bun has it. */
@@ -70,6 +70,8 @@ export const listenInBun = bun &&
         // Bodies have limits of their own.
         maxRequestBodySize: Number.MAX_SAFE_INTEGER,
         async fetch(request, own) {
+          const refusal = urlRefusal(request);
+          if (refusal) return refusal;
           let isSocket = false;
           const response = await server.fetch(request, {
             isLoopback: isLoopback(own.requestIP(request)?.address),

@@ -3,7 +3,7 @@ import { Cuts } from "./cuts.ts";
 import { type DenoSockets, openDenoSocket } from "./deno_socket.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
-import { urlOf } from "./url.ts";
+import { urlOf, urlRefusal } from "./url.ts";
 import { within } from "./within.ts";
 
 /** As much of Deno as is used. */
@@ -47,6 +47,8 @@ export const listenInDeno = deno?.serve && (
       ...tls,
       onListen() {},
     }, async (request, { remoteAddr }) => {
+      const refusal = urlRefusal(request);
+      if (refusal) return refusal;
       let isSocket = false;
       const answer = server.fetch(request, {
         isLoopback: isLoopback(remoteAddr.hostname),

@@ -36,12 +36,12 @@ export function settingsOf({ config }: ServedText): TeiSettings {
 
 /** The model that a path names, or the only one of one of the kinds. */
 export function textOf(
-  { host, params }: Context,
+  { host, params, url }: Context,
   kinds: readonly ServedKind[],
 ): ServedText {
   const name = params["model"];
   return name === undefined
-    ? onlyText(host, kinds)
+    ? onlyText(host, kinds, url.pathname)
     : namedText(host, name, kinds);
 }
 

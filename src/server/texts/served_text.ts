@@ -49,11 +49,13 @@ export function namedText(
 
 /**
  * The only model of one of the kinds, for protocols whose requests name none.
+ * @param path that was asked, which is there behind `/models/NAME` as well
  * @throws WrongKindError when there is none; HttpError when there are several
  */
 export function onlyText(
   host: EngineHost,
   kinds: readonly ServedKind[],
+  path: string,
 ): ServedText {
   const fitting = host.models.filter(({ kind, text }) =>
     text !== undefined && kinds.includes(kind)
@@ -65,7 +67,9 @@ export function onlyText(
       400,
       `Several models can do this, ${
         listed(names)
-      }: put the name in front, as in /models/${names[0]}/embed`,
+      }: put the name in front, as in /models/${names[0]}${
+        path.replace(/\/$/, "")
+      }`,
     );
   }
   throw new WrongKindError(

@@ -73,15 +73,20 @@ export function integer(
   least: number,
   most = Number.MAX_SAFE_INTEGER,
 ): Read<number> {
-  const expected = most === Number.MAX_SAFE_INTEGER
-    ? `an integer of at least ${least}`
-    : `an integer from ${least} to ${most}`;
   return (value) => {
     if (Number.isInteger(value)) {
       const integer = value as number;
       if (integer >= least && integer <= most) return integer;
     }
-    throw invalid(expected, value);
+    // A bigint is what has no place among safe integers: it may well be more than the least.
+    const isBounded = most < Number.MAX_SAFE_INTEGER ||
+      typeof value === "bigint" || (value as number) > most;
+    throw invalid(
+      isBounded
+        ? `an integer from ${least} to ${most}`
+        : `an integer of at least ${least}`,
+      value,
+    );
   };
 }
 
@@ -113,8 +118,11 @@ export function list<T>(
   return (value) => {
     if (!isList(value)) throw invalid("an array", value);
     if (value.length < least || value.length > most) {
+      const expected = most < Infinity
+        ? `${least} to ${most} elements`
+        : `at least ${least === 1 ? "1 element" : `${least} elements`}`;
       throw new FieldError(
-        `has ${least} to ${most} elements, got ${value.length}`,
+        `has ${expected}, got ${value.length}`,
         "invalid",
       );
     }

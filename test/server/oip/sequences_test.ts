@@ -15,6 +15,8 @@ function gestures(version: string, config: Record<string, unknown> = {}) {
   return servedStream(model, { name: "gestures", version, config });
 }
 
+const X = { name: "x", datatype: "FP32", shape: [2], values: [0, 1] };
+
 function ask1(ask: Ask, t: number, parameters: Record<string, unknown>) {
   const x = { name: "x", datatype: "FP32", shape: [2], values: [t, 1 - t] };
   return ask(
@@ -119,14 +121,28 @@ Deno.test("an idle sequence is ended, and only so many are open", async () => {
       oldest: { max_candidate_sequences: 2 },
     },
   };
-  await withServer([gestures("1", config)], async (ask, host) => {
+  const others = servedStream(lstmStream({ hidden: 4, features: 2 }), {
+    name: "others",
+    config,
+  });
+  await withServer([gestures("1", config), others], async (ask, host) => {
     const start = (sequence_id: number) =>
       ask1(ask, 0, { sequence_id, sequence_start: true });
     assert.equal((await start(1)).status, 200);
     assert.equal((await start(2)).status, 200);
     const refused = await start(3);
     assert.equal(refused.status, 503);
+    assert.match(await refused.text(), /2 sequences of model .*gestures/);
     assert(refused.headers.has("retry-after"));
+    // Another model has its own.
+    const other = await ask(
+      "/v2/models/others/infer",
+      requestOf([[X, "flat"]], {
+        parameters: { sequence_id: 1, sequence_start: true },
+      }),
+    );
+    assert.equal(other.status, 200);
+    assert.equal(Sequences.of(host).size, 3);
     while (Sequences.of(host).size > 0) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

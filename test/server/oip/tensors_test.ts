@@ -123,6 +123,28 @@ Deno.test("what Python writes for numbers that are none is read", async () => {
   });
 });
 
+Deno.test("a string of megabytes is read beside integers beyond 2^53", async () => {
+  const specs = [
+    { name: "text", datatype: "BYTES", shape: [1] },
+    { name: "id", datatype: "INT64", shape: [1] },
+  ] as const;
+  // Ends in what looks like the end of an escape, and is none.
+  const text = `${"a".repeat(9 << 20)}\\`;
+  await withServer([echo(specs)], async (ask) => {
+    const { outputs } = await answerOf(
+      await ask(
+        "/v2/models/echo/infer",
+        requestOf([
+          [{ ...specs[0], values: [text] }, "flat"],
+          [{ ...specs[1], values: [2n ** 60n] }, "flat"],
+        ]),
+      ),
+    );
+    assert(outputs[0].values[0] === text, "another string");
+    assert.deepEqual(outputs[1].values, [2n ** 60n]);
+  });
+});
+
 Deno.test("elements are converted where the model's type has room for them", async () => {
   const spec = (
     name: string,

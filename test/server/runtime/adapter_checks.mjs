@@ -257,6 +257,7 @@ export const CHECKS = {
         const text of [
           "nonsense\r\n\r\n",
           "GET / HTTP/1.1\r\nHost: a b\r\nbad header\r\n\r\n",
+          "GET / HTTP/1.1\r\nHost: a b/c?\r\n\r\n",
           "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: -5\r\n\r\n",
           "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
           "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",

@@ -306,7 +306,14 @@ Deno.test("errors have the protocol's statuses and types", async () => {
         /classifies/,
       ],
       ["/models/nobody/embed", { inputs: "a" }, 404, "Validation", /no model/],
-      ["/", { inputs: "a" }, 400, "Validation", /Several models/],
+      ["/", { inputs: "a" }, 400, "Validation", /as in \/models\/\w+$/],
+      [
+        "/tokenize",
+        { inputs: "a" },
+        400,
+        "Validation",
+        /as in \/models\/\w+\/tokenize$/,
+      ],
       ["/rerank", { query: "a", texts: [] }, 400, "Empty", /"texts" is empty/],
     ];
     for (const [path, body, status, type, message] of cases) {

@@ -25,6 +25,8 @@ const read = object("a request", {
   inner: optional(object("inner", { on: flag })),
   tools: unsupported("there are none", [], "auto"),
   user: ignored,
+  seed: optional(integer(0)),
+  turns: optional(list(text, 1)),
 });
 
 Deno.test("fields are read with their defaults; null stands for nothing", () => {
@@ -37,6 +39,8 @@ Deno.test("fields are read with their defaults; null stands for nothing", () => 
     inner: undefined,
     tools: undefined,
     user: undefined,
+    seed: undefined,
+    turns: undefined,
   });
   assert.equal(read({ model: "m", n: 3, inner: { on: true } }).n, 3);
 });
@@ -82,6 +86,18 @@ Deno.test("a field that cannot be taken is told with its path, and why", () => {
       "ids[1]",
       "invalid",
       '"ids[1]" is an integer of at least 0, got -1',
+    ],
+    [
+      { model: "m", seed: 2n ** 60n },
+      "seed",
+      "invalid",
+      '"seed" is an integer from 0 to 9007199254740991, got 1152921504606846976n',
+    ],
+    [
+      { model: "m", turns: [] },
+      "turns",
+      "invalid",
+      '"turns" has at least 1 element, got 0',
     ],
     [
       { model: "m", inner: { on: 1 } },
