@@ -100,10 +100,18 @@ export const MUTANTS: MutantList = [
   {
     id: "serving.abort-once",
     file: "src/engine/wall/watch_signal.ts",
-    from: "    watching = false;\n    try {",
+    from: "      if (watcher.isOver) continue;\n",
+    to: "",
+    tests: ["test/engine/watch_signal_test.ts"],
+    why: "a signal is not heard by whom it concerns no more",
+  },
+  {
+    id: "serving.watch-anew",
+    file: "src/engine/wall/watch_signal.ts",
+    from: "    this.#forget();\n    try {",
     to: "    try {",
     tests: ["test/engine/watch_signal_test.ts"],
-    why: "a signal that cannot be left is ignored once its request has ended",
+    why: "a signal that was left by all is listened to again",
   },
   {
     id: "serving.observer-promise",
