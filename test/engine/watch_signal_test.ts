@@ -48,6 +48,8 @@ Deno.test("who watches a signal along with others hears of it until he leaves, b
   assert.deepEqual([adds, listeners.size], [2, 1]);
   for (const one of next) one();
   assert.equal(listeners.size, 0);
+  watch(22);
+  assert.deepEqual([adds, listeners.size], [3, 1]);
 });
 
 Deno.test("who leaves as another one hears of the signal does not hear of it", () => {
