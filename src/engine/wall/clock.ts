@@ -14,9 +14,22 @@ export function absoluteMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** From `absoluteMs` of any thread to nanoseconds of this one. */
-export function fromAbsoluteMs(ms: number): number {
-  return msToNs(ms - performance.timeOrigin);
+/**
+ * What another thread has timed with `absoluteMs`, in nanoseconds of this one. It is over: one that started after the
+ * machine's clock had been set forward, since the machine slept or did not know the time, is ahead by as much.
+ * @param nowNs now, here
+ */
+export function pastSpan(
+  startMs: number,
+  endMs: number,
+  nowNs: number,
+): { startNs: number; endNs: number } {
+  const endNs = msToNs(endMs - performance.timeOrigin);
+  const aheadNs = Math.max(0, endNs - nowNs);
+  return {
+    startNs: msToNs(startMs - performance.timeOrigin) - aheadNs,
+    endNs: endNs - aheadNs,
+  };
 }
 
 /** Of nanoseconds of this thread: milliseconds since 1970. */

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
-import { fromAbsoluteMs, wallNs } from "./clock.ts";
+import { pastSpan, wallNs } from "./clock.ts";
 import { TaskArena } from "../tensors/task_arena.ts";
 import type { SlotTask } from "../tensors/slot.ts";
 import type { TensorStore } from "../tensors/tensor_store.ts";
@@ -107,14 +107,19 @@ export class WorkerQueue {
       count >= 0 && count <= this.#inFlight.length,
       "a worker completes what it was given",
     );
+    if (count === 0) return;
+    const nowNs = wallNs();
     for (let i = 0; i < count; i++) {
       const entry = entryAddress(this.#control, this.#completed);
       this.#completed++;
       this.#arena.giveBack();
       this.#known.push({
         task: this.#inFlight.shift()!,
-        startNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.startMs / 2]),
-        endNs: fromAbsoluteMs(doubles[(entry >>> 3) + ENTRY.endMs / 2]),
+        ...pastSpan(
+          doubles[(entry >>> 3) + ENTRY.startMs / 2],
+          doubles[(entry >>> 3) + ENTRY.endMs / 2],
+          nowNs,
+        ),
       });
     }
   }
