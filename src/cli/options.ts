@@ -79,8 +79,12 @@ function parsedArgs(
     const { code, message } = error as Error & { code?: string };
     if (!code?.startsWith("ERR_PARSE_ARGS")) throw error;
     // The first sentence names the argument; the rest is about "--".
-    const [first] = message.split(/\. |\n/);
-    throw new UsageError(`${first.slice(0, 200)}${see(name)}`);
+    const [first] = message.split(/\.\s|\n/);
+    const [option] = /(?<=use ')-\S+(?=XYZ')/.exec(message) ?? [];
+    const cure = option
+      ? `: a value with a dash in front is ${option}VALUE`
+      : "";
+    throw new UsageError(`${first.slice(0, 200)}${cure}${see(name)}`);
   }
 }
 

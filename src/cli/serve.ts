@@ -1,5 +1,5 @@
 /** `shoal serve`: models of a folder over HTTP. */
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { EngineHost } from "../server/host/engine_host.ts";
@@ -9,6 +9,7 @@ import { type KeyEntry, KeyRing } from "../server/keys/key_ring.ts";
 import { Monitor } from "../server/monitor.ts";
 import { AccessLog } from "../server/observe/access_log.ts";
 import { CostAdmission } from "../server/admission/cost_admission.ts";
+import { MODEL_FILES } from "../server/repository/load_model.ts";
 import { Repository } from "../server/repository/repository.ts";
 import type { HostObserver } from "../server/host/host_observer.ts";
 import { LoadAgent } from "../server/observe/load_agent.ts";
@@ -80,7 +81,7 @@ export async function serve(args: string[]): Promise<number> {
   if (folder === undefined) {
     throw new UsageError(`DIR is missing${see(NAME)}`);
   }
-  if (!existsSync(folder)) {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw new UsageError(`There is no folder ${folder}${see(NAME)}`);
   }
   const path = resolve(folder);
@@ -102,11 +103,15 @@ export async function serve(args: string[]): Promise<number> {
     keys,
   );
   try {
+    await checkFolder(new FolderFiles(path));
     const failed = await repository.sync();
     if (failed.size > 0 && !values["keep-going"]) {
       throw new UsageError(
         `${failed.size} of the models cannot be loaded; --keep-going serves the others`,
       );
+    }
+    if (host.models.length === 0) {
+      progress(`there are no models in ${folder}: each has a folder in it`);
     }
     const server = createServer(host, {
       repository,
@@ -127,6 +132,18 @@ export async function serve(args: string[]): Promise<number> {
     await host.close();
   }
   return EXIT.success;
+}
+
+/** @throws UsageError where the folder of models is a model's own */
+async function checkFolder(files: FolderFiles): Promise<void> {
+  for (const name of MODEL_FILES) {
+    if (!await files.has(name)) continue;
+    throw new UsageError(
+      `${name} lies in DIR itself: each model has a folder of its own in it, such as DIR/NAME/${name}${
+        see(NAME)
+      }`,
+    );
+  }
 }
 
 function keysOf({ keys }: ServerSettings): KeyRing | undefined {

@@ -311,7 +311,7 @@ const BAD: Readonly<
     [["FILE:", "--slo-ms", "0"], /"slo_ms": .*got 0/],
     [["FILE:", "--workers", "1e9"], /"workers": .*got 1000000000/],
     [["FILE:", "--policy", "none"], /"policy\.name": /],
-    [["FILE:", "--tls-cert", "FILE:cert.pem"], /"tls\.key": /],
+    [["FILE:", "--tls-cert", "FILE:cert.pem"], /--tls-cert needs --tls-key/],
     [
       ["FILE:", "--tls-cert", "FILE:none.pem", "--tls-key", "FILE:none.pem"],
       /Cannot read .*none\.pem/,

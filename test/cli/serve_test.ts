@@ -61,6 +61,35 @@ Deno.test("what cannot be served is said in a line", async () => {
   await assert.rejects(serve([folder.path]), /shoal\.json.*prot/);
 });
 
+Deno.test("a folder that is no folder of models is told so", async () => {
+  using folder = new TestFolder();
+  const told = (args: string[], message: RegExp) =>
+    assert.rejects(serve(args), (error: Error) => {
+      assert.equal(error.name, "UsageError");
+      assert.match(error.message, message);
+      return true;
+    });
+  const { path } = folder;
+  // An empty variable of a shell, of which every network would hear.
+  await told([path, "--host", ""], /"host".*got ""/);
+  await told([path, "--tls-cert", "a"], /^--tls-cert needs --tls-key$/);
+  await told([path, "--tls-key", "a"], /^--tls-key needs --tls-cert$/);
+  await told([path, "--slo-ms", "-1"], /front is --slo-ms=-VALUE; see/);
+  await told([path, "--slo-ms", "--host"], /front is --slo-ms=-VALUE; see/);
+  folder.write("scale/model.onnx", scaleFile(2));
+  await told([`${path}/scale/model.onnx`], /^There is no folder \S+\.onnx;/);
+  await told([`${path}/scale`], /^model\.onnx lies in DIR itself: .*DIR\/NAME/);
+  folder.remove("scale");
+  folder.write(".git/config", {});
+  await using empty = new Running(["-A"], [path, "--port", "0"]);
+  await empty.until(LISTENING);
+  assert.match(empty.err, /^there are no models in /m);
+  folder.write("my scale/model.onnx", scaleFile(2));
+  await using unfit = new Running(["-A"], [path, "--port", "0"]);
+  assert.equal(await unfit.ended, 2);
+  assert.match(unfit.err, /^cannot load "my scale": .*; rename its folder$/m);
+});
+
 Deno.test("certificate and key of files make it HTTPS", async () => {
   using folder = new TestFolder();
   folder.write("scale/model.onnx", scaleFile(2));

@@ -6,6 +6,7 @@ import { POLICIES } from "../../policy/registry.ts";
 import { parallelism } from "../../engine/wall/runtime.ts";
 import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
+import { UsageError } from "../terminal.ts";
 
 const FILE = "shoal.json";
 
@@ -14,7 +15,8 @@ const names = Object.keys(POLICIES) as [string, ...string[]];
 /** What a server's settings may be; published as docs/schemas/server.json. */
 export const SERVER_SETTINGS = z.strictObject({
   $schema: z.string().optional(),
-  host: z.string().default("127.0.0.1").describe(
+  // An empty one would be every network.
+  host: z.string().min(1).default("127.0.0.1").describe(
     "Where to listen; the default is reached from this machine alone",
   ),
   port: z.int().min(0).max(65_535).default(8000).describe(
@@ -101,6 +103,10 @@ export function readSettings(
     ? checkedBy(z.looseObject({}), parseJson(readText(file), FILE), FILE)
     : {};
   const { policy: name, host, "tls-cert": cert, "tls-key": key } = given;
+  if ((cert === undefined) !== (key === undefined)) {
+    const [has, lacks] = key === undefined ? ["cert", "key"] : ["key", "cert"];
+    throw new UsageError(`--tls-${has} needs --tls-${lacks}`);
+  }
   // What is no number the schema refuses, as it was written.
   const number = (text: string | undefined) =>
     text?.trim() && !Number.isNaN(Number(text)) ? Number(text) : text;

@@ -26,6 +26,12 @@ import { type ModelSettings, modelSettings } from "./model_settings.ts";
 const ONNX = "model.onnx";
 const WEIGHTS = "model.safetensors";
 
+/** Of which a model's folder has one, or folders of versions have. */
+export const MODEL_FILES: readonly string[] = [ONNX, WEIGHTS];
+
+/** Where repositories of Hugging Face's hub have their ONNX files. */
+const ONNX_FOLDER = "onnx";
+
 /** Tokens of a text, where no file says how many there may be. */
 const TOKENS_MAX = 512;
 
@@ -195,13 +201,17 @@ async function loadTensors(
   if (hasWeights && settings.model) {
     return await builtModel(folder, settings.model, options);
   }
-  if (!await folder.has(ONNX)) {
-    if (!hasWeights) return undefined;
-    throw new RangeError(
-      `${WEIGHTS} has weights; "model" of the settings says of what model`,
-    );
-  }
-  return await onnxFile(folder, settings, options, text, isText);
+  const inner = folder.folder(ONNX_FOLDER);
+  const place = await folder.has(ONNX)
+    ? folder
+    : await inner.has(ONNX)
+    ? inner
+    : undefined;
+  if (place) return await onnxFile(place, settings, options, text, isText);
+  if (!hasWeights) return undefined;
+  throw new RangeError(
+    `${WEIGHTS} has weights; "model" of the settings says of what model`,
+  );
 }
 
 async function builtModel(

@@ -1,5 +1,5 @@
 /** Models of a folder, loaded, replaced and unloaded while the server runs. */
-import { shorten } from "../../base/describe.ts";
+import { describe, shorten } from "../../base/describe.ts";
 import type { EngineHost } from "../host/engine_host.ts";
 import { InputError, NotFoundError } from "../host/errors.ts";
 import type {
@@ -12,6 +12,12 @@ import type { ModelFiles } from "./model_files.ts";
 
 /** What a model may be called: no path leads out of its folder. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
+
+/** Folders that are no models: hidden ones, and what is at the root of a disk. */
+const NO_MODEL = /^\.|^lost\+found$/;
+
+const UNFIT =
+  `a model's name has up to 128 letters (A to Z), digits, "_", "-" and "."; rename its folder`;
 
 /** What there is to tell as models come and go. */
 export interface RepositoryHooks {
@@ -49,9 +55,13 @@ export class Repository implements ModelRepository {
    * @returns names of models that could not be loaded, and why
    */
   async sync(): Promise<ReadonlyMap<string, string>> {
-    const names = await this.#names();
+    const { names, unfit } = await this.#folders();
     const loaded = new Map<string, readonly ServedModel[]>();
     const failed = new Map<string, string>();
+    for (const name of unfit) {
+      failed.set(name, UNFIT);
+      this.#hooks.failed?.(describe(name), UNFIT);
+    }
     for (const name of names) {
       const stamp = await this.#files.folder(name).stamp();
       if (this.#stamps.get(name) === stamp) continue;
@@ -82,7 +92,8 @@ export class Repository implements ModelRepository {
   /** See ModelRepository. */
   async index(): Promise<RepositoryEntry[]> {
     const served = this.#host.models;
-    const unserved = (await this.#names()).filter((name) =>
+    const { names } = await this.#folders();
+    const unserved = names.filter((name) =>
       !served.some((model) => model.name === name)
     );
     return [
@@ -102,7 +113,8 @@ export class Repository implements ModelRepository {
 
   /** See ModelRepository. */
   async load(name: string, settings?: unknown): Promise<void> {
-    if (!(await this.#names()).includes(name)) throw unknown(name);
+    const { names } = await this.#folders();
+    if (!names.includes(name)) throw unknown(name);
     const stamp = await this.#files.folder(name).stamp();
     const loaded = await this.#read(name, settings);
     await this.#change((models) => [
@@ -130,9 +142,14 @@ export class Repository implements ModelRepository {
     this.#hooks.unloaded?.(name);
   }
 
-  async #names(): Promise<string[]> {
-    const folders = await this.#files.folders();
-    return folders.filter((name) => NAME.test(name)).sort();
+  /** Models' folders, and those that cannot be called by their names. */
+  async #folders(): Promise<{ names: string[]; unfit: string[] }> {
+    const folders = (await this.#files.folders())
+      .filter((name) => !NO_MODEL.test(name)).sort();
+    return {
+      names: folders.filter((name) => NAME.test(name)),
+      unfit: folders.filter((name) => !NAME.test(name)),
+    };
   }
 
   #stateOf(

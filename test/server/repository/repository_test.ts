@@ -78,7 +78,9 @@ Deno.test("folders become models, of each kind", async () => {
     folder.write("scale/model.onnx", scaleFile(3));
     folder.write("sums/model.onnx", STREAM_FILE);
     folder.write("sums/config.json", { states: { before: "after" } });
-    folder.write("words/model.onnx", TEXT_FILE);
+    // Where repositories of Hugging Face's hub have it, with other weights beside it.
+    folder.write("words/onnx/model.onnx", TEXT_FILE);
+    folder.write("words/model.safetensors", new Uint8Array(8));
     folder.write("words/tokenizer.json", TOKENIZER);
     folder.write("words/config.json", {
       model_type: "bert",
@@ -243,6 +245,8 @@ Deno.test("names that leave the folder are no models, and errors name no path", 
   await withFolder((folder) => {
     folder.write("inner/scale/model.onnx", scaleFile(1));
     folder.write(".hidden/model.onnx", scaleFile(1));
+    folder.write("lost+found/notes.txt", new Uint8Array());
+    folder.write("m\u00f6del/model.onnx", scaleFile(1));
     folder.write("broken/model.onnx", scaleFile(1));
     folder.write("broken/shoal.json", { modle: 1 });
     folder.write("named/model.onnx", scaleFile(1));
@@ -254,6 +258,7 @@ Deno.test("names that leave the folder are no models, and errors name no path", 
       "broken",
       "empty",
       "inner",
+      "m\u00f6del",
       "named",
     ]);
     for (
