@@ -12,7 +12,9 @@
  * as running requests, all of size 1, and e-ebird changes its configuration at every decision. What is
  * left of growth at thousands of requests is memory that no cache holds.
  *
- * `auto` and the rivals launch whoever they can: the requests run on one worker, and the newcomer is for another.
+ * `auto` and the rivals launch whoever they can: the requests run on one worker, and the newcomer is for another. Of
+ * `auto` 64 run at most, as nobody beyond the first 192 is looked at, of `length-sorted` those that are planned, under
+ * `aimd` one; the others wait, and more than the newcomer may be launched.
  *
  *     deno task bench:decisions [--json]
  */
@@ -114,6 +116,8 @@ interface Case {
   readonly workers: (running: number) => number;
   /** What runs is in the middle of it, so that the newcomer is for a worker that is idle. */
   readonly isUnderWay?: boolean;
+  /** Most that run; the others wait. Default: all of them. */
+  readonly runsAtMost?: number;
 }
 
 /** A run lists its steps, which is linear in them and no decision. */
@@ -158,34 +162,46 @@ const CASES: readonly Case[] = [
     workers: (running) => running + 4,
   },
   ...[
-    "auto",
-    "iteration",
-    "token-budget",
-    "length-sorted",
-    "shortest-first",
-    "earliest-deadline",
-    "deferred",
-    "aimd",
-  ].map((name): Case => ({
-    name,
+    { policy: "auto", slaNs: 1e15, batchSizeMax: 64 },
+    {
+      ...{ policy: "auto", name: "auto, no target" },
+      ...{ slaNs: Infinity, batchSizeMax: 64 },
+    },
+    {
+      ...{ policy: "auto", name: "auto, one runs" },
+      ...{ slaNs: 1e15, batchSizeMax: 1 },
+    },
+    { policy: "iteration" },
+    { policy: "token-budget" },
+    { policy: "length-sorted", runsAtMost: 1024 },
+    { policy: "shortest-first" },
+    { policy: "earliest-deadline" },
+    // Nobody waits for company, as all are late.
+    { policy: "deferred" },
+    { policy: "aimd", runsAtMost: 1 },
+  ].map((
+    { policy, slaNs = 1000, batchSizeMax = 8192, ...rest },
+  ): Case => ({
+    name: policy,
     build: () => {
-      const { build, options } = POLICIES[name];
+      const { build, options } = POLICIES[policy];
       return build({
-        ...("batchSizeMax" in options && { batchSizeMax: 8192 }),
+        ...("batchSizeMax" in options && { batchSizeMax }),
         ...("tokensMax" in options && { tokensMax: 8192 }),
         ...("profile" in options && { profile }),
-        // Nobody waits for company.
-        ...("slaNs" in options && { slaNs: 1000 }),
+        ...("slaNs" in options && { slaNs }),
       });
     },
     workers: () => 2,
     isUnderWay: true,
+    runsAtMost: batchSizeMax,
+    ...rest,
   })),
 ];
 
 /** A policy with `running` requests under way and one more that has just arrived. */
 function prepare(
-  { build, workers, isUnderWay = false }: Case,
+  { name, build, workers, isUnderWay = false, runsAtMost = Infinity }: Case,
   model: Model,
   running: number,
 ) {
@@ -205,6 +221,10 @@ function prepare(
     launches.push(decision.launch);
     view.workers[decision.launch.worker].queued++;
     if (isUnderWay) policy.submitted?.(decision.launch);
+    const rows = decision.launch.steps[0].nodes.length;
+    if (isUnderWay && rows !== Math.min(running, runsAtMost)) {
+      throw new Error(`${name} runs ${rows} of ${running} requests`);
+    }
     if (view.workers.length === 1 || isUnderWay) break;
   }
   // What runs node by node stands at a boundary; what runs as a whole goes on.
@@ -251,11 +271,11 @@ if (json) {
 } else {
   console.log("microseconds per decision (median), by running requests");
   console.log(
-    ["".padEnd(14), ...RUNNING.map((n) => String(n).padStart(8))].join(""),
+    ["".padEnd(18), ...RUNNING.map((n) => String(n).padStart(8))].join(""),
   );
   for (const { policy, us } of results) {
     console.log(
-      policy.padEnd(14) + us.map((t) => t.toFixed(2).padStart(8)).join(""),
+      policy.padEnd(18) + us.map((t) => t.toFixed(2).padStart(8)).join(""),
     );
   }
   console.log(

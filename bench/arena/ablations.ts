@@ -86,8 +86,8 @@ const ABLATIONS: readonly {
   {
     without: "setting aside who is late already",
     file: STATE,
-    from: "now.nowNs + tag.leftNs > tag.dueNs;",
-    to: "now.nowNs + tag.leftNs > Infinity;",
+    from: "now.nowNs + tag.leftNs > tag.dueNs",
+    to: "now.nowNs + tag.leftNs > Infinity",
   },
   {
     without: "groups that are in time together: everybody goes",

@@ -17,7 +17,7 @@ import { CostTable } from "../common/cost_table.ts";
 import { advanceReady, finishPass, sweep } from "../common/frontier.ts";
 import { type SlaNs, targetOf } from "../common/target.ts";
 import type { Model } from "../../graph/model.ts";
-import type { Launch, Step, Task } from "../launch.ts";
+import type { Launch, Task } from "../launch.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import { type EngineView, IDLE, type Policy } from "../policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
@@ -61,10 +61,6 @@ export function auto(options: AutoOptions = {}): Policy {
   /** By worker, its newest launch. */
   const passes: Pass[] = [];
 
-  function stateOf({ nodes }: Step<AutoRequest>): ModelState {
-    return models.get(nodes[0].graph.owner.model)!;
-  }
-
   return {
     name,
     supports: () => undefined,
@@ -98,12 +94,10 @@ export function auto(options: AutoOptions = {}): Policy {
         const before = passes[id];
         // Who goes on does so at once: what passed beside what ran is the host's.
         if (before && requests.some(({ tag }) => tag.newest === before)) {
-          const hostNs = nowNs - before.atNs - before.ranNs;
-          costs.hostNs.add(Math.max(0, hostNs));
+          costs.hostNs.add(Math.max(0, nowNs - before.atNs - before.ranNs));
         }
-        const pass = { worker: id, atNs: nowNs, busy: others + 1, ranNs: 0 };
-        for (const { tag } of requests) tag.newest = pass;
-        passes[id] = pass;
+        passes[id] = { worker: id, atNs: nowNs, busy: others + 1, ranNs: 0 };
+        for (const { tag } of requests) tag.newest = passes[id];
         const steps = sweep(requests);
         const launch = { worker: id, steps, release: "step", why } as const;
         return { kind: "launch", launch };
@@ -111,7 +105,8 @@ export function auto(options: AutoOptions = {}): Policy {
       return IDLE;
     },
     submitted({ steps }: Launch<AutoRequest>) {
-      stateOf(steps[0]).submitted(steps);
+      const { model } = steps[0].nodes[0].graph.owner;
+      models.get(model)!.submitted(steps);
       advanceReady(steps);
     },
     completed(task: Task<AutoRequest>, ranNs) {
@@ -119,8 +114,8 @@ export function auto(options: AutoOptions = {}): Policy {
       pass.ranNs += ranNs;
       if (task.nodes.length === 0) return;
       costs.saw(task, ranNs, pass.busy);
-      const own = stateOf(task);
-      for (const one of models.values()) one.sawRun(one === own, ranNs);
+      const { model } = task.nodes[0].graph.owner;
+      for (const one of models.values()) one.sawRun(one.model === model, ranNs);
     },
     finished: ({ steps }: Launch<AutoRequest>) => finishPass(steps),
     ended: (request: AutoRequest) => models.get(request.model)?.ended(request),

@@ -1,6 +1,5 @@
 /** What `auto` keeps of a model: its requests, what they have left, and which of them would make the next batch. */
 import { MovingMean } from "../../base/moving_mean.ts";
-import { mean } from "../../base/statistics.ts";
 import type { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import type { CostTable } from "../common/cost_table.ts";
@@ -79,8 +78,9 @@ export class ModelState {
   #lastNs = 0;
   #time!: ExecTime;
   #slackNs = Infinity;
-  /** By rows: what a batch takes, in multiples of one row. */
+  /** By rows: what a batch takes, in multiples of one row; and what that takes, ns, asked once for a decision. */
   #curve: number[] = [];
+  #rowNs = 0;
   #changes = 0;
   /** Time that other models had while requests were here, less what this one had, that often. */
   #owedNs = 0;
@@ -113,9 +113,8 @@ export class ModelState {
   }
 
   #insert(request: AutoRequest): void {
-    const isBefore = (other: AutoRequest) => inOrder(other, request) < 0;
-    const at = this.#requests.findLastIndex(isBefore) + 1;
-    this.#requests.splice(at, 0, request);
+    const before = this.#requests.findLastIndex((a) => inOrder(a, request) < 0);
+    this.#requests.splice(before + 1, 0, request);
   }
 
   /** Costs may be others: often at first, while little is known. */
@@ -126,14 +125,17 @@ export class ModelState {
 
   /** What a batch takes, in multiples of a row; where nothing is known as much as a row, so that large ones are tried. */
   #times(size: number): number {
-    const { work, extents } = this.#time;
-    const ns = (rows: number) =>
-      this.model.cells.reduce((sum, cell, c) => {
-        if (work[c] === 0) return sum;
-        return sum + work[c] * this.costs.ns(cell, rows, extents?.[c]);
-      }, Math.max(...work) * this.costs.hostNs.value);
     const rows = Math.min(size, this.batchSizeMax);
-    return this.#curve[rows] ??= ns(rows) / Math.max(1, ns(1)) || 1;
+    return this.#curve[rows] ??= this.#batchNs(rows) /
+        (this.#rowNs ||= Math.max(1, this.#batchNs(1))) || 1;
+  }
+
+  #batchNs(rows: number): number {
+    const { work, extents } = this.#time;
+    return this.model.cells.reduce((sum, cell, c) => {
+      if (work[c] === 0) return sum;
+      return sum + work[c] * this.costs.ns(cell, rows, extents?.[c]);
+    }, Math.max(...work) * this.costs.hostNs.value);
   }
 
   submitted(steps: readonly Step<AutoRequest>[]): void {
@@ -166,11 +168,13 @@ export class ModelState {
   /** Who would advance now, if anybody. */
   batch(now: Situation): Batch | undefined {
     this.#now = now;
-    const isLate = ({ tag }: AutoRequest) => now.nowNs + tag.leftNs > tag.dueNs;
-    for (const request of this.#requests.slice(0, LOOKED_AT).filter(isLate)) {
-      this.#requests.splice(this.#requests.indexOf(request), 1);
-      request.tag.dueNs = Infinity;
-      this.#insert(request);
+    this.#rowNs = 0;
+    for (let at = Math.min(LOOKED_AT, this.size) - 1; at >= 0; at--) {
+      const { tag } = this.#requests[at];
+      if (now.nowNs + tag.leftNs > tag.dueNs) {
+        tag.dueNs = Infinity;
+        this.#insert(this.#requests.splice(at, 1)[0]);
+      }
     }
     const free = this.#requests.slice(0, LOOKED_AT).filter(({ tag }) =>
       tag.ready.length > 0 &&
@@ -261,7 +265,8 @@ export class ModelState {
 }
 
 function meanLeftNs(requests: readonly AutoRequest[]): number {
-  return Math.max(1, mean(requests.map(({ tag }) => tag.leftNs)));
+  const sumNs = requests.reduce((sum, { tag }) => sum + tag.leftNs, 0);
+  return Math.max(1, sumNs / requests.length);
 }
 
 /** By deadline; without one by what is left, less a share of the time waited. */

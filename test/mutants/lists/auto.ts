@@ -41,8 +41,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.lost-first",
     file: STATE,
-    from: "now.nowNs + tag.leftNs > tag.dueNs;",
-    to: "now.nowNs + tag.leftNs > Infinity;",
+    from: "now.nowNs + tag.leftNs > tag.dueNs",
+    to: "now.nowNs + tag.leftNs > Infinity",
     tests: TESTS,
     why: "who is lost delays nobody who can be saved",
   },
