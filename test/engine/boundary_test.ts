@@ -406,3 +406,30 @@ Deno.test("an engine whose policy throws or does nothing can be closed", async (
     await broken.close();
   }
 });
+
+Deno.test("what is asked for in a callback before the engine is closed there is done", async () => {
+  const inner: Promise<unknown>[] = [];
+  const engine = await create({
+    observer: {
+      request() {
+        if (inner.length > 0) return;
+        inner.push(ask(engine, model, input), engine.close());
+        inner.push(assert.rejects(ask(engine, model, input), /is closed/));
+      },
+    },
+  });
+  assert.deepStrictEqual(await ask(engine, model, input), expected);
+  const [answer] = await Promise.all(inner);
+  assert.deepStrictEqual(answer, expected);
+});
+
+Deno.test("what is no model at all is refused as such", async () => {
+  await using engine = await create();
+  for (const none of [undefined, null, 5, {}, Promise.resolve(model)]) {
+    const what = /to one of the engine's models, got /;
+    const given = none as unknown as typeof model;
+    await assert.rejects(ask(engine, given, input), what);
+    await assert.rejects(engine.stream(given, input).next(), what);
+    assert.throws(() => engine.open(given as never), what);
+  }
+});

@@ -6,6 +6,7 @@ import {
   f32,
   row,
   ServingEngine,
+  type ServingOptions,
 } from "../../src/mod.ts";
 import { defineStream } from "../../src/graph/stream_model.ts";
 
@@ -32,12 +33,13 @@ const model = defineStream({
   },
 });
 
-const created = () =>
+const created = (options: Partial<ServingOptions> = {}) =>
   ServingEngine.create({
     models: [model],
     policy: cellular(),
     workers: 0,
     warmUp: false,
+    ...options,
   });
 
 const six = () => Float32Array.of(1, 2, 3, 4, 5, 6);
@@ -92,5 +94,38 @@ Deno.test("a frame that is longer than it says writes over nobody's state", asyn
   for (const stream of streams) {
     const { outputs } = await stream.push(frame());
     assert.deepEqual([...outputs.sum.data], [2, 4, 6, 8, 10, 12]);
+  }
+});
+
+Deno.test("a frame that is pushed in a callback before its stream is closed there is done", async () => {
+  let inner: Promise<unknown>[] | undefined;
+  await using engine = await created({
+    observer: {
+      request() {
+        inner ??= [
+          stream.push(frame()),
+          stream.close(),
+          assert.rejects(stream.push(frame()), /The stream is closed/),
+        ];
+      },
+    },
+  });
+  const stream = engine.open(model);
+  await stream.push(frame());
+  assert(stream.closed);
+  const [{ outputs }] = await Promise.all(inner!) as [
+    Awaited<ReturnType<typeof stream.push>>,
+  ];
+  assert.deepEqual([...outputs.sum.data], [2, 4, 6, 8, 10, 12]);
+});
+
+Deno.test("pipe refuses what gives no frames one after the other", async () => {
+  await using engine = await created();
+  const stream = engine.open(model);
+  for (const none of [undefined, null, 5, "ab", {}, Promise.resolve([])]) {
+    assert.throws(
+      () => stream.pipe(none as never),
+      /pipe\(\) takes frames one after the other, .*, got /,
+    );
   }
 });

@@ -107,15 +107,19 @@ function checkModel(model: unknown, where: string): void {
   }
 }
 
-/** @throws RangeError unless the model is one of the engine's */
+/** @throws TypeError when it is no model, RangeError unless it is one of the engine's */
 export function checkKnown(
   model: Model,
   engine: { knows(model: Model): boolean },
 ): void {
   if (engine.knows(model)) return;
-  throw new RangeError(
-    `Model "${model.name}" is not one of this engine's models`,
-  );
+  const name: unknown = (model as Model | undefined)?.name;
+  if (typeof name !== "string") {
+    throw new TypeError(
+      `A request is to one of the engine's models, got ${describe(model)}`,
+    );
+  }
+  throw new RangeError(`Model "${name}" is not one of this engine's models`);
 }
 
 /** @throws RangeError when the policy cannot batch the model */

@@ -167,6 +167,7 @@ export class ServingEngine {
         return isBusy();
       },
       refusal: () => this.#refusal(),
+      failure: () => this.#fatal,
       do: (action) => this.#do(action),
       turnSoon: () => this.#turnSoon(),
     };

@@ -105,6 +105,8 @@ export interface StreamHost {
   readonly isBusy: boolean;
   /** Why nothing is taken any more. */
   refusal(): Error | undefined;
+  /** What has ended the engine: what was asked for before is not done either. */
+  failure(): Error | undefined;
   /** Does something to the core: now, or, from inside a callback that it called, as soon as it is done. */
   do(action: () => void): void;
   /** Lets the engine look around, once for all who ask in a turn of the event loop. */
@@ -186,7 +188,7 @@ export class StreamSession<
 
   /** Whether it takes no frame any more: it was closed, or the engine. */
   get closed(): boolean {
-    return this.#session.isClosed || this.#host.refusal() !== undefined;
+    return this.#refusal() !== undefined;
   }
 
   /**
@@ -205,7 +207,7 @@ export class StreamSession<
       const { signal, deadlineMs = this.#deadlineMs, into, label } = options
         ? checkedOptions("push()", options, FRAME_CHECKS)
         : NONE;
-      const refusal = host.refusal();
+      const refusal = this.#refusal();
       if (refusal) throw refusal;
       const arrivalNs = wallNs();
       // What is done later may find the caller's arrays changed.
@@ -222,8 +224,8 @@ export class StreamSession<
       });
       host.do(() => {
         try {
-          const refusal = host.refusal();
-          if (refusal) throw refusal;
+          const failure = host.failure();
+          if (failure) throw failure;
           if (aborted) throw aborted.reason;
           const submission: Submission = {
             model: session.model,
@@ -255,6 +257,7 @@ export class StreamSession<
   /**
    * Pushes frames as they come and gives their results in order. It looks no further ahead than `ahead` frames, and
    * asks for the next frame only when it may push it; the stream stays open when the frames are over.
+   * @throws TypeError when they are nothing that can be iterated, or an option is not one
    * @throws what a frame's push is rejected with, unless `onError` hears of it; what the frames' own iterator throws
    */
   pipe(
@@ -266,6 +269,7 @@ export class StreamSession<
       options,
       PIPE_CHECKS,
     );
+    checkIterable(frames);
     const frameOptions = deadlineMs === undefined ? undefined : { deadlineMs };
     return orderedResults(
       frames,
@@ -320,7 +324,8 @@ export class StreamSession<
       const closed = this.#host.refusal() === undefined
         ? this.#after((sessions) => sessions.close(session))
         : Promise.resolve();
-      session.isClosed = true;
+      // Behind frames that were pushed from inside the same callback.
+      this.#host.do(() => session.isClosed = true);
       // An engine that has ended has no slots left to give away.
       this.#closing = closed.catch(() => {});
     }
@@ -365,10 +370,23 @@ export class StreamSession<
   }
 
   #refusal(): Error | undefined {
-    const { isClosed } = this.#session;
     return this.#host.refusal() ??
-      (isClosed ? new ClosedError("The stream is closed") : undefined);
+      (this.#closing && new ClosedError("The stream is closed"));
   }
+}
+
+/** @throws TypeError unless it gives what comes in one after the other */
+function checkIterable(frames: unknown): void {
+  const { [Symbol.asyncIterator]: coming, [Symbol.iterator]: there } =
+    (frames ?? {}) as Partial<AsyncIterable<unknown> & Iterable<unknown>>;
+  const isIterable = typeof frames !== "string" &&
+    typeof (coming ?? there) === "function";
+  if (isIterable) return;
+  throw new TypeError(
+    `pipe() takes frames one after the other, a list, a generator or the like, got ${
+      describe(frames)
+    }`,
+  );
 }
 
 const NONE: FrameOptions<Record<string, Dtype>> = {};

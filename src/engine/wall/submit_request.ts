@@ -72,8 +72,8 @@ export function submitRequest<Input, Outputs extends OutputTypes>(
     const unwatch = signal && watchSignal(signal, cancel);
     host.do(() => {
       try {
-        const refusal = host.refusal();
-        if (refusal) throw refusal;
+        const failure = host.failure();
+        if (failure) throw failure;
         if (ended) throw ended.reason;
         request = core.submit({
           model,
