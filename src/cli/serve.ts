@@ -110,9 +110,6 @@ export async function serve(args: string[]): Promise<number> {
         `${failed.size} of the models cannot be loaded; --keep-going serves the others`,
       );
     }
-    if (host.models.length === 0) {
-      progress(`there are no models in ${folder}: each has a folder in it`);
-    }
     const server = createServer(host, {
       repository,
       monitor,
@@ -234,6 +231,9 @@ async function listening(
         await listener.close(0);
         throw error;
       });
+  if (server.host.models.length === 0) {
+    progress(`there are no models in ${path}: each has a folder in it`);
+  }
   if (grpcListener) print(`gRPC at ${hostname}:${grpcListener.port}`);
   print(`listening at ${listener.url}`);
   const reload = () => {

@@ -83,7 +83,7 @@ Deno.test("a folder that is no folder of models is told so", async () => {
   folder.write(".git/config", {});
   await using empty = new Running(["-A"], [path, "--port", "0"]);
   await empty.until(LISTENING);
-  assert.match(empty.err, /^there are no models in /m);
+  await empty.until(/^there are no models in /m, "err");
   folder.write("my scale/model.onnx", scaleFile(2));
   await using unfit = new Running(["-A"], [path, "--port", "0"]);
   assert.equal(await unfit.ended, 2);
