@@ -12,6 +12,7 @@
 import { withoutStack } from "../../base/without_stack.ts";
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
 import { DeadlineError } from "../../engine/core/errors.ts";
+import { watchSignal } from "../../engine/wall/watch_signal.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { Observer, TaskRecord } from "../../policy/records.ts";
@@ -268,8 +269,8 @@ export class CostAdmission implements Admission {
   #wait(ticket: Ticket, isFirst = false): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const { request: { signal }, finishNs } = ticket;
-      const onAbort = () => this.#leaveQueue(ticket, signal!.reason);
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const unwatch = signal &&
+        watchSignal(signal, (reason) => this.#leaveQueue(ticket, reason));
       const cancelTimer = this.#time.at(finishNs, () => {
         this.#learnLatency(ticket, this.#time.nowNs());
         this.#leaveQueue(
@@ -280,7 +281,7 @@ export class CostAdmission implements Admission {
       ticket.settle = (error) => {
         ticket.settle = undefined;
         cancelTimer();
-        signal?.removeEventListener("abort", onAbort);
+        unwatch?.();
         if (error === undefined) resolve(this.#start(ticket));
         else reject(error);
       };

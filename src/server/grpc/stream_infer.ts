@@ -4,6 +4,7 @@
  * and ends none of the others. Frames of a sequence are computed in the order in which they come.
  */
 import { describe } from "../../base/describe.ts";
+import { watchSignal } from "../../engine/wall/watch_signal.ts";
 import { httpErrorOf } from "../http/error_status.ts";
 import { HttpError } from "../http/http_error.ts";
 import type { Context } from "../http/route.ts";
@@ -149,12 +150,11 @@ class Call {
     const { signal } = this.context;
     return new Promise((resolve) => {
       if (signal.aborted) return resolve();
-      const done = () => {
-        signal.removeEventListener("abort", done);
+      const unwatch = watchSignal(signal, () => resolve());
+      this.#waiting.push(() => {
+        unwatch();
         resolve();
-      };
-      signal.addEventListener("abort", done);
-      this.#waiting.push(done);
+      });
     });
   }
 }

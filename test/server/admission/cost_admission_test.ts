@@ -176,6 +176,38 @@ Deno.test("a client that goes away frees its place", async () => {
   assert.equal(early.error, reason);
 });
 
+Deno.test("texts of one client that wait have one listener at its signal: from the eleventh on Node warns", async () => {
+  const made = machine();
+  const client = new AbortController();
+  const { signal } = client;
+  let listeners = 0;
+  let most = 0;
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+    most = Math.max(most, ++listeners);
+    addEventListener.apply(signal, args);
+  };
+  signal.removeEventListener = (
+    ...args: Parameters<typeof removeEventListener>
+  ) => {
+    listeners--;
+    removeEventListener.apply(signal, args);
+  };
+  void made.send({ size: 5 });
+  const waiting = Array.from(
+    { length: 12 },
+    () => made.send({ size: 1, signal }),
+  );
+  await made.time.until(made.time.nowNs());
+  assert.equal(most, 1);
+  client.abort();
+  for (const { error } of await Promise.all(waiting)) {
+    assert.equal(error, signal.reason);
+  }
+  await made.time.until(1000 * MS);
+  assert.deepEqual(made.order, ["0"]);
+});
+
 Deno.test("an estimate that is far too high does not refuse for ever", async () => {
   const time = new VirtualTime();
   let slow = true;
