@@ -53,8 +53,8 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.leaver-stays",
     file: admission,
-    from: 'signal?.addEventListener("abort", onAbort, { once: true });',
-    to: "void onAbort;",
+    from: "(reason) => this.#leaveQueue(ticket, reason)",
+    to: "() => {}",
     tests: ADMISSION,
     why: "a client that leaves frees its place",
   },
