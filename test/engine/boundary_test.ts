@@ -10,7 +10,7 @@ import type { Model } from "../../src/graph/model.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
-import type { Policy } from "../../src/policy/policy.ts";
+import type { Decision, Policy } from "../../src/policy/policy.ts";
 import type { Observer } from "../../src/policy/records.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
@@ -404,6 +404,21 @@ Deno.test("an engine whose policy throws or does nothing can be closed", async (
     else await assert.rejects(first, luck);
     await assert.rejects(ask(broken, model, input), luck);
     await broken.close();
+  }
+});
+
+Deno.test("an engine whose policy answers something else than a decision ends, instead of asking for ever", async () => {
+  const answers = [undefined, null, 5, {}, { kind: "nap" }];
+  for (const answer of [...answers, Promise.resolve({ kind: "idle" })]) {
+    const engine = await create({
+      policy: { ...cellular(), schedule: () => answer as Decision },
+    });
+    await assert.rejects(ask(engine, model, input), {
+      name: "TypeError",
+      message:
+        /"schedule" of policy "cellular" returns a launch, a wait or idle, got /,
+    });
+    await engine.close();
   }
 });
 

@@ -13,7 +13,7 @@ import { ActiveList } from "./active_list.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
 import { BatchLog } from "./batch_log.ts";
 import { Admission } from "./admission.ts";
-import { checkKnown, checkSupported } from "./check_models.ts";
+import { checkKnown, checkSupported, noDecision } from "./check_models.ts";
 import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
 import {
@@ -259,7 +259,7 @@ export class EngineCore {
       this.#admitWaiting(nowNs);
       if (this.#policyError) throw this.#policyError;
       const decision = this.#policy.schedule(this.#view);
-      switch (decision.kind) {
+      switch (decision?.kind) {
         case "launch":
           this.#launch(decision.launch, nowNs);
           continue;
@@ -271,6 +271,7 @@ export class EngineCore {
           return this.#deadlines.nextNs();
         default:
           decision satisfies never;
+          throw noDecision(this.#policy, decision);
       }
     }
   }
