@@ -94,7 +94,7 @@ Deno.test("SlotPool has room for a long request after a flood of short ones", ()
   assert.throws(() => pool.allocate(200), {
     name: "QueueFullError",
     message:
-      /no room for a slot of 200 bytes, as 32768 of 32768 bytes are in use/,
+      /no room for a slot of 256 bytes, as 32768 of 32768 bytes are in use/,
   });
   for (const slot of short) pool.release(slot);
   assert.equal(pool.allocate(20_000).address, START);
@@ -104,6 +104,19 @@ Deno.test("SlotPool says when a request can never fit", () => {
   const pool = new SlotPool(START, START + BYTES);
   assert.throws(() => pool.allocate(BYTES + 1), {
     name: "RangeError",
-    message: /needs a slot of 32769 bytes, all slots have 32768/,
+    message: /needs a slot of 36864 bytes, all slots have 32768/,
   });
+});
+
+Deno.test("SlotPool has room once it is as large as it said", () => {
+  for (const bytes of [1, 240, 257, 300, 4095, 5000, 32_769, 13_000_001]) {
+    let said = "";
+    try {
+      new SlotPool(0, bytes - 1).allocate(bytes);
+    } catch (error) {
+      said = (error as Error).message;
+    }
+    const needed = Number(/a slot of (\d+) bytes/.exec(said)?.[1]);
+    assert.doesNotThrow(() => new SlotPool(0, needed).allocate(bytes), said);
+  }
 });

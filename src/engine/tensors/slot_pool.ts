@@ -41,21 +41,21 @@ export class SlotPool {
       this.#merge();
       block = this.#take(size);
     }
-    if (block === undefined) throw this.#refusal(size, bytes);
+    if (block === undefined) throw this.#refusal(size);
     this.#used += block.bytes;
     return block;
   }
 
-  /** Too much for ever, or for now. */
-  #refusal(size: number, bytes: number): Error {
+  /** Too much for ever, or for now: of its class, which is what there has to be room for. */
+  #refusal(size: number): Error {
     const all = this.end - this.start;
     if (size > all) {
       return new RangeError(
-        `A request needs a slot of ${bytes} bytes, all slots have ${all}; give the engine more slotBytes`,
+        `A request needs a slot of ${size} bytes, all slots have ${all}; give the engine more slotBytes`,
       );
     }
     return new QueueFullError(
-      `Slot memory is full: no room for a slot of ${bytes} bytes, as ${this.#used} of ${all} bytes are in use ` +
+      `Slot memory is full: no room for a slot of ${size} bytes, as ${this.#used} of ${all} bytes are in use ` +
         `by requests in flight; retry later or give the engine more slotBytes`,
     );
   }
