@@ -99,6 +99,15 @@ export const MODEL_SETTINGS = z.strictObject({
   }).optional().describe(
     "Of models of texts, in place of what their files say",
   ),
+  auto_truncate: z.boolean().optional().describe(
+    "Whether Text Embeddings Inference's requests cut texts that are too long; default true",
+  ),
+  max_client_batch_size: z.int().min(1).optional().describe(
+    "Most texts of one of its requests; default 32",
+  ),
+  sample_rate: z.int().min(1000).max(768_000).optional().describe(
+    "Of audio that a detector of speech hears, for /v1/realtime; default 16,000",
+  ),
   parameters: z.record(z.string(), z.unknown()).optional().describe(
     "Anything; told on request",
   ),
@@ -119,9 +128,12 @@ export function modelSettings(value: unknown, label: string): ModelSettings {
   const checked = MODEL_SETTINGS.safeParse(value);
   if (checked.success) return checked.data;
   const { issues } = checked.error;
-  const listed = issues.slice(0, LISTED).map(({ path, message }) =>
-    `${path.join(".") || "the file"}: ${message.slice(0, 200)}`
-  );
+  const listed = issues.slice(0, LISTED).map(({ path, message, code }) => {
+    const isKey = path.length === 0 && code === "unrecognized_keys";
+    return `${path.join(".") || "the file"}: ${message.slice(0, 200)}${
+      isKey ? `; it takes ${Object.keys(MODEL_SETTINGS.shape).join(", ")}` : ""
+    }`;
+  });
   const more = issues.length - listed.length;
   throw new RangeError(
     `${label}: ${listed.join("; ")}${more > 0 ? `; and ${more} more` : ""}`,

@@ -77,7 +77,10 @@ Deno.test("folders become models, of each kind", async () => {
   await withFolder((folder) => {
     folder.write("scale/model.onnx", scaleFile(3));
     folder.write("sums/model.onnx", STREAM_FILE);
-    folder.write("sums/config.json", { states: { before: "after" } });
+    folder.write("sums/config.json", {
+      states: { before: "after" },
+      sample_rate: 8000,
+    });
     // Where repositories of Hugging Face's hub have it, with other weights beside it.
     folder.write("words/onnx/model.onnx", TEXT_FILE);
     folder.write("words/model.safetensors", new Uint8Array(8));
@@ -86,6 +89,10 @@ Deno.test("folders become models, of each kind", async () => {
       model_type: "bert",
       architectures: ["BertModel"],
       max_position_embeddings: 16,
+    });
+    folder.write("words/shoal.json", {
+      auto_truncate: false,
+      max_client_batch_size: 2,
     });
     folder.write(
       "sentences/model.safetensors",
@@ -138,6 +145,14 @@ Deno.test("folders become models, of each kind", async () => {
     const config = await (await ask("/v2/models/sentences/config")).json();
     assert.deepEqual(config.parameters, { team: "mine" });
     const words = host.find("words");
+    const embed = async (inputs: unknown) =>
+      (await ask("/models/words/embed", {
+        method: "POST",
+        body: JSON.stringify({ inputs }),
+      })).status;
+    assert.equal(await embed(["fish", "fish"]), 200);
+    assert.equal(await embed(["fish", "fish", "fish"]), 413);
+    assert.equal(await embed("fish ".repeat(17)), 422);
     assert.equal(words.text?.tokensMax, 16);
     const [{ embedding }] = await words.text!.embed(
       (input, options) => host.run(words, input, options),
@@ -289,7 +304,7 @@ Deno.test("names that leave the folder are no models, and errors name no path", 
     const response = await ask("/v2/repository/models/broken/load", {
       method: "POST",
     });
-    assert.match((await response.json()).error, /modle/);
+    assert.match((await response.json()).error, /modle.*it takes .*model/);
   });
 });
 
