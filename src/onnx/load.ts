@@ -105,6 +105,11 @@ export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
   options: (ModelOptions | DecoderModelOptions) & FetchOptions = {},
 ): Promise<OnnxCellModel | OnnxDecoder> {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(
+      `loadOnnx takes an object with options, got ${describe(options)}`,
+    );
+  }
   const { bytesMax = BYTES_MAX, ...others } = options;
   if (!(Number.isInteger(bytesMax) && bytesMax > 0)) {
     throw new TypeError(

@@ -97,6 +97,12 @@ Deno.test("what is not there, or too large, is said", async () => {
       loadOnnx(`${base}/m.onnx`, { bytesMax: 0 }),
       /"bytesMax"/,
     );
+    for (const none of [null, 5]) {
+      await assert.rejects(
+        loadOnnx(`${base}/m.onnx`, none as never),
+        /takes an object with options, got (null|5)/,
+      );
+    }
   });
   await served(files, async (base) => {
     await assert.rejects(
