@@ -448,3 +448,18 @@ Deno.test("what is no model at all is refused as such", async () => {
     assert.throws(() => engine.open(given as never), what);
   }
 });
+
+Deno.test("an input may be used again once run() has returned, in a callback, too", async () => {
+  const tokens = Int32Array.from(input.tokens);
+  let inner: Promise<unknown> | undefined;
+  await using engine = await create({
+    observer: {
+      request() {
+        inner ??= ask(engine, model, { tokens });
+        tokens.fill(0);
+      },
+    },
+  });
+  await ask(engine, model, input);
+  assert.deepStrictEqual(await inner, expected);
+});

@@ -6,6 +6,7 @@ import {
   positive,
   positiveInteger,
 } from "../../base/checked_options.ts";
+import { plainCopy } from "../../base/plain_copy.ts";
 import { msToNs } from "../../base/units.ts";
 import type { Model } from "../../graph/model.ts";
 import type { OutputTypes, Result } from "../../graph/result.ts";
@@ -69,6 +70,8 @@ export function submitRequest<Input, Outputs extends OutputTypes>(
     const refusal = host.refusal();
     if (refusal) throw refusal;
     const arrivalNs = wallNs();
+    // What is done later may find the caller's arrays changed.
+    const given = host.isBusy ? plainCopy(input)?.copy ?? input : input;
     const unwatch = signal && watchSignal(signal, cancel);
     host.do(() => {
       try {
@@ -77,7 +80,7 @@ export function submitRequest<Input, Outputs extends OutputTypes>(
         if (ended) throw ended.reason;
         request = core.submit({
           model,
-          input,
+          input: given,
           arrivalNs,
           deadlineNs: arrivalNs + msToNs(deadlineMs ?? Infinity),
           finishNs: arrivalNs + msToNs(finishMs ?? Infinity),
