@@ -72,6 +72,11 @@ export type { Context, Protocol, Route, Scope } from "./server/http/route.ts";
 export type { Body } from "./server/http/body.ts";
 export type { BodyLimits } from "./server/http/body_limits.ts";
 export type { OverloadedStatus } from "./server/http/error_status.ts";
+export type {
+  TextCost,
+  TextObserver,
+  TextsEnded,
+} from "./server/http/text_observer.ts";
 export type { HeadLimits } from "./server/http/head_limits.ts";
 export { listen } from "./server/runtime/listen.ts";
 export type {

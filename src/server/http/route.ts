@@ -5,6 +5,7 @@ import type { Body } from "./body.ts";
 import type { OverloadedStatus } from "./error_status.ts";
 import type { HttpError } from "./http_error.ts";
 import type { Connection } from "./socket.ts";
+import type { TextObserver } from "./text_observer.ts";
 
 /**
  * Who may call a route: anybody; whoever may ask models for something; administrators, with their key; these, and whoever
@@ -34,6 +35,8 @@ export interface Context extends Connection {
   readonly requestId: string;
   /** Name of the key that it came with, if there are keys. */
   readonly key?: string;
+  /** Hears of requests about texts, if somebody does. */
+  readonly texts?: TextObserver;
   /**
    * Tells whoever runs the server of an error behind the first part of an answer, if it is the server's own; what `handle`
    * throws is told without it.

@@ -1,7 +1,7 @@
 /** `POST /v1/embeddings`: rows of length 1, the first `dimensions` of their elements if so many are asked for. */
 import { jsonResponse } from "../http/respond.ts";
 import type { Context } from "../http/route.ts";
-import { asInputError, textRunners } from "../texts/text_request.ts";
+import { answerTexts } from "../texts/answer_texts.ts";
 import { base64Floats } from "../wire/base64_floats.ts";
 import { embeddingsRequest } from "./embeddings_request.ts";
 import { modelOf } from "./model.ts";
@@ -11,25 +11,28 @@ export async function embeddings(context: Context): Promise<Response> {
   const { model, input, encoding_format, dimensions } = embeddingsRequest(
     await context.body.json(),
   );
-  const served = modelOf(context, model, "embedding");
-  const { run } = textRunners(context, served);
-  const embedded = await served.text.embed(run, input, {
-    request: { signal: context.signal },
-    ...(dimensions !== undefined && { dimensions }),
-  }).catch((error) => {
-    throw asInputError(error);
-  });
-  const tokens = embedded.reduce((sum, { tokens }) => sum + tokens, 0);
-  return jsonResponse({
-    object: "list",
-    data: embedded.map(({ embedding }, index) => ({
-      object: "embedding",
-      index,
-      embedding: encoding_format === "base64"
-        ? base64Floats(embedding)
-        : Array.from(embedding),
-    })),
-    model,
-    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  return await answerTexts(context, {
+    isBatch: input.isBatch,
+    find: () => modelOf(context, model, "embedding"),
+    run: (served, run) =>
+      served.text.embed(run, input.inputs, {
+        request: { signal: context.signal },
+        ...(dimensions !== undefined && { dimensions }),
+      }),
+    answer(embedded) {
+      const tokens = embedded.reduce((sum, { tokens }) => sum + tokens, 0);
+      return jsonResponse({
+        object: "list",
+        data: embedded.map(({ embedding }, index) => ({
+          object: "embedding",
+          index,
+          embedding: encoding_format === "base64"
+            ? base64Floats(embedding)
+            : Array.from(embedding),
+        })),
+        model,
+        usage: { prompt_tokens: tokens, total_tokens: tokens },
+      });
+    },
   });
 }

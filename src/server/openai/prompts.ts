@@ -23,6 +23,12 @@ const someText: Read<string> = (value) => {
 
 const tokens = list(integer(0, 2 ** 31 - 1), 1);
 
+/** Whether it is one prompt, not a list of them; what is neither, `prompts` refuses. */
+export function isSinglePrompt(value: unknown): boolean {
+  return typeof value === "string" ||
+    isList(value) && typeof value[0] === "number";
+}
+
 /** Up to `most` of them. */
 export function prompts(most: number): Read<readonly Prompt[]> {
   const texts = list(someText, 1, most);

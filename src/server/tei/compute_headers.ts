@@ -1,17 +1,11 @@
 /** Headers with what an answer cost, as Text Embeddings Inference has them (its router, `lib.rs`, 1.9.3). */
 import { NS_PER_MS } from "../../base/units.ts";
+import type { TextCost } from "../http/text_observer.ts";
 
 /** What one input of a request cost. */
-export interface Cost {
+export interface Cost extends TextCost {
   /** Code points of its text; token ids where it came as those. */
   readonly characters: number;
-  /** Tokens that the model has run, special ones included. */
-  readonly tokens: number;
-  readonly tokenizationNs: number;
-  /** From its arrival at the engine until something of it ran. */
-  readonly queueNs: number;
-  /** From then until it was done. */
-  readonly inferenceNs: number;
 }
 
 /** Code points, as the protocol counts characters. */

@@ -1,35 +1,26 @@
 /** `/embed`, `/embed_all` and `/similarity`. */
 import type { Context } from "../http/route.ts";
-import { checkBatch } from "./inputs.ts";
 import {
   embedAllRequest,
   embedRequest,
   similarityRequest,
 } from "./requests.ts";
-import {
-  answered,
-  charactersIn,
-  settingsOf,
-  textOf,
-  textOptions,
-} from "./text_call.ts";
+import { answered, textOptions } from "./text_call.ts";
 
 /** A row for each text. */
 export async function embed(context: Context): Promise<Response> {
   const request = embedRequest(await context.body.json());
-  const { inputs } = request.inputs;
-  const served = textOf(context, ["embedding"]);
-  checkBatch("inputs", inputs, settingsOf(served).batchSizeMax);
-  const options = {
-    ...textOptions(context, served, request),
-    normalize: request.normalize,
-    ...(request.dimensions !== undefined && { dimensions: request.dimensions }),
-  };
+  const { inputs, isBatch } = request.inputs;
   return await answered(
     context,
-    served,
-    charactersIn(inputs),
-    (run) => served.text.embed(run, inputs, options),
+    { kinds: ["embedding"], isBatch, field: "inputs", given: inputs },
+    (served, run) =>
+      served.text.embed(run, inputs, {
+        ...textOptions(context, served, request),
+        normalize: request.normalize,
+        ...(request.dimensions !== undefined &&
+          { dimensions: request.dimensions }),
+      }),
     (results) => results.map(({ embedding }) => Array.from(embedding)),
   );
 }
@@ -37,15 +28,16 @@ export async function embed(context: Context): Promise<Response> {
 /** A row for each token of each text. */
 export async function embedAll(context: Context): Promise<Response> {
   const request = embedAllRequest(await context.body.json());
-  const { inputs } = request.inputs;
-  const served = textOf(context, ["embedding"]);
-  checkBatch("inputs", inputs, settingsOf(served).batchSizeMax);
-  const options = textOptions(context, served, request);
+  const { inputs, isBatch } = request.inputs;
   return await answered(
     context,
-    served,
-    charactersIn(inputs),
-    (run) => served.text.embedTokens(run, inputs, options),
+    { kinds: ["embedding"], isBatch, field: "inputs", given: inputs },
+    (served, run) =>
+      served.text.embedTokens(
+        run,
+        inputs,
+        textOptions(context, served, request),
+      ),
     (results) =>
       results.map(({ embeddings }) => embeddings.map((row) => Array.from(row))),
   );
@@ -55,24 +47,26 @@ export async function embedAll(context: Context): Promise<Response> {
 export async function similarity(context: Context): Promise<Response> {
   const { inputs, parameters } = similarityRequest(await context.body.json());
   const { source_sentence, sentences } = inputs;
-  const served = textOf(context, ["embedding"]);
-  const { batchSizeMax } = settingsOf(served);
-  // The source is one of the texts.
-  checkBatch("inputs.sentences", sentences, batchSizeMax - 1);
   const texts = [source_sentence, ...sentences];
-  const options = {
-    ...textOptions(
-      context,
-      served,
-      parameters ?? { truncation_direction: "right" },
-    ),
-    normalize: false,
-  };
   return await answered(
     context,
-    served,
-    charactersIn(texts),
-    (run) => served.text.embed(run, texts, options),
+    {
+      kinds: ["embedding"],
+      isBatch: true,
+      field: "inputs.sentences",
+      given: sentences,
+      texts,
+      besides: 1,
+    },
+    (served, run) =>
+      served.text.embed(run, texts, {
+        ...textOptions(
+          context,
+          served,
+          parameters ?? { truncation_direction: "right" },
+        ),
+        normalize: false,
+      }),
     ([source, ...others]) =>
       others.map(({ embedding }) => cosine(source.embedding, embedding)),
   );

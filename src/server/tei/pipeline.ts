@@ -43,7 +43,7 @@ export async function pipeline(context: Context): Promise<Response> {
   const request = predictRequest(fields);
   return await predicted(
     context,
-    request.inputs.inputs,
+    request.inputs,
     { ...request, raw_scores: request.raw_scores || applied === "none" },
     (predictions) => predictions.map((classes) => classes.slice(0, most)),
   );

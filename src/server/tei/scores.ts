@@ -1,15 +1,9 @@
 /** `/predict` and `/rerank`. */
 import type { Context } from "../http/route.ts";
 import type { Classification } from "../../text/text_results.ts";
-import { checkBatch, type TextOrPair } from "./inputs.ts";
+import type { Inputs, TextOrPair } from "./inputs.ts";
 import { predictRequest, rerankRequest } from "./requests.ts";
-import {
-  answered,
-  charactersIn,
-  settingsOf,
-  textOf,
-  textOptions,
-} from "./text_call.ts";
+import { answered, textOptions } from "./text_call.ts";
 
 /** A class and its score, as bodies have it. */
 export interface Prediction {
@@ -20,34 +14,32 @@ export interface Prediction {
 /** Classes of each text or pair, the likeliest first; of one that came alone without a list around. */
 export async function predict(context: Context): Promise<Response> {
   const request = predictRequest(await context.body.json());
-  const { inputs, isBatch } = request.inputs;
+  const { inputs } = request;
   return await predicted(
     context,
     inputs,
     request,
-    (predictions) => isBatch ? predictions : predictions[0],
+    (predictions) => inputs.isBatch ? predictions : predictions[0],
   );
 }
 
 /** What `predict` and its other forms have in common. */
 export async function predicted(
   context: Context,
-  inputs: readonly TextOrPair[],
+  { inputs, isBatch }: Inputs<TextOrPair>,
   fields: Omit<ReturnType<typeof predictRequest>, "inputs">,
   form: (predictions: readonly (readonly Prediction[])[]) => unknown,
 ): Promise<Response> {
-  const served = textOf(context, ["classifier", "reranker"]);
-  checkBatch("inputs", inputs, settingsOf(served).batchSizeMax);
-  const options = {
-    ...textOptions(context, served, fields),
-    raw: fields.raw_scores,
-  };
+  const kinds = ["classifier", "reranker"] as const;
   const texts = inputs.map((input) => input.length === 1 ? input[0] : input);
   return await answered(
     context,
-    served,
-    charactersIn(inputs),
-    (run) => served.text.classify(run, texts, options),
+    { kinds, isBatch, field: "inputs", given: inputs },
+    (served, run) =>
+      served.text.classify(run, texts, {
+        ...textOptions(context, served, fields),
+        raw: fields.raw_scores,
+      }),
     (results) => form(results.map(byScore)),
   );
 }
@@ -62,17 +54,20 @@ function byScore({ scores }: Classification): Prediction[] {
 export async function rerank(context: Context): Promise<Response> {
   const request = rerankRequest(await context.body.json());
   const { query, texts } = request;
-  const served = textOf(context, ["reranker"]);
-  checkBatch("texts", texts, settingsOf(served).batchSizeMax);
-  const options = {
-    ...textOptions(context, served, request),
-    raw: request.raw_scores,
-  };
   return await answered(
     context,
-    served,
-    charactersIn(texts.map((text) => [query, text])),
-    (run) => served.text.rerank(run, query, texts, options),
+    {
+      kinds: ["reranker"],
+      isBatch: true,
+      field: "texts",
+      given: texts,
+      texts: texts.map((text) => [query, text]),
+    },
+    (served, run) =>
+      served.text.rerank(run, query, texts, {
+        ...textOptions(context, served, request),
+        raw: request.raw_scores,
+      }),
     (results) =>
       results.map(({ score }, index) => ({
         index,

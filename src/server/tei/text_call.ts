@@ -1,6 +1,4 @@
 /** A request to a model of texts: the texts go to the engine one by one, what they cost goes into the answer's headers. */
-import { wallNs } from "../../engine/wall/clock.ts";
-import { NS_PER_MS } from "../../base/units.ts";
 import type { TextOptions } from "../../text/text_options.ts";
 import type { TextResult } from "../../text/text_results.ts";
 import type { RunText } from "../../text/run_texts.ts";
@@ -8,11 +6,11 @@ import type { HostRunOptions } from "../host/run_options.ts";
 import type { ServedKind } from "../host/served_model.ts";
 import { jsonResponse } from "../http/respond.ts";
 import type { Context } from "../http/route.ts";
+import { answerTexts } from "../texts/answer_texts.ts";
 import { namedText, onlyText, type ServedText } from "../texts/served_text.ts";
-import { asInputError, textRunners } from "../texts/text_request.ts";
 import { FieldError } from "../wire/fields.ts";
 import { charactersOf, computeHeaders } from "./compute_headers.ts";
-import type { TextInput, TextOrPair } from "./inputs.ts";
+import { checkBatch, type TextInput, type TextOrPair } from "./inputs.ts";
 import type { TruncationDirection } from "./requests.ts";
 
 /** Most texts of a request, where the model's configuration does not say. */
@@ -76,54 +74,62 @@ export function textOptions(
   };
 }
 
+/** A request as it was read. */
+interface Asked {
+  /** What its model has to be. */
+  readonly kinds: readonly ServedKind[];
+  /** Whether its texts are a list, of whatever length. */
+  readonly isBatch: boolean;
+  /** What the field of its texts is called. */
+  readonly field: string;
+  /** What the field has. */
+  readonly given: readonly TextOrPair[] | readonly TextInput[];
+  /** What is run, where it is not what the field has. */
+  readonly texts?: readonly (TextInput | TextOrPair)[];
+  /** Texts in other fields that count as well. Default 0. */
+  readonly besides?: number;
+}
+
 /**
  * Runs texts and answers with what they come to.
- * @param characters of every text
  * @param run what is done with them, a result each
  * @param form the body, of all results
  * @throws InputError, and the host's errors
  */
 export async function answered<Result extends TextResult>(
   context: Context,
-  served: ServedText,
-  characters: readonly number[],
-  run: (run: RunText<HostRunOptions>) => Promise<readonly Result[]>,
+  { kinds, isBatch, field, given, texts = given, besides = 0 }: Asked,
+  run: (
+    served: ServedText,
+    run: RunText<HostRunOptions>,
+  ) => Promise<readonly Result[]>,
   form: (results: readonly Result[]) => unknown,
 ): Promise<Response> {
-  const startNs = wallNs();
-  const runners = textRunners(context, served);
-  let tokenizedNs = startNs;
-  const times: { queueNs: number; inferenceNs: number }[] = [];
-  const results = await run(async (input, options) => {
-    const index = times.length;
-    const arrivalNs = wallNs();
-    // All texts are encoded before the first one goes to the engine.
-    if (index === 0) tokenizedNs = arrivalNs;
-    times.push({ queueNs: 0, inferenceNs: 0 });
-    const result = await runners.run(input, options);
-    const inferenceNs = result.timing.ranMs * NS_PER_MS;
-    const queueNs = Math.max(0, wallNs() - arrivalNs - inferenceNs);
-    times[index] = { queueNs, inferenceNs };
-    return result;
-  }).catch((error) => {
-    throw asInputError(error);
+  return await answerTexts(context, {
+    isBatch,
+    find() {
+      const served = textOf(context, kinds);
+      checkBatch(field, given, settingsOf(served).batchSizeMax - besides);
+      return served;
+    },
+    run,
+    answer(results, costs, totalNs) {
+      const characters = charactersIn(texts);
+      const response = jsonResponse(form(results));
+      const headers = computeHeaders(
+        costs.map((cost, i) => ({ ...cost, characters: characters[i] })),
+        totalNs(),
+      );
+      for (const [name, value] of Object.entries(headers)) {
+        response.headers.set(name, value);
+      }
+      return response;
+    },
   });
-  const costs = results.map(({ tokens }, i) => ({
-    characters: characters[i],
-    tokens,
-    tokenizationNs: (tokenizedNs - startNs) / results.length,
-    ...times[i],
-  }));
-  const response = jsonResponse(form(results));
-  const headers = computeHeaders(costs, wallNs() - startNs);
-  for (const [name, value] of Object.entries(headers)) {
-    response.headers.set(name, value);
-  }
-  return response;
 }
 
 /** Characters of inputs; ids count as one each. */
-export function charactersIn(
+function charactersIn(
   inputs: readonly (TextInput | TextOrPair)[],
 ): number[] {
   return inputs.map((input) =>

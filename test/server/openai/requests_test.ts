@@ -9,10 +9,12 @@ const MODEL = { model: "m" };
 Deno.test("embeddings are of a text, texts, token ids, or lists of those", () => {
   const inputs = (input: unknown) =>
     embeddingsRequest({ ...MODEL, input }).input;
-  assert.deepEqual(inputs("a"), ["a"]);
-  assert.deepEqual(inputs(["a", "b"]), ["a", "b"]);
-  assert.deepEqual(inputs([1, 2]), [[1, 2]]);
-  assert.deepEqual(inputs([[1], [2, 3]]), [[1], [2, 3]]);
+  const one = { isBatch: false };
+  const list = { isBatch: true };
+  assert.deepEqual(inputs("a"), { ...one, inputs: ["a"] });
+  assert.deepEqual(inputs(["a", "b"]), { ...list, inputs: ["a", "b"] });
+  assert.deepEqual(inputs([1, 2]), { ...one, inputs: [[1, 2]] });
+  assert.deepEqual(inputs([[1], [2, 3]]), { ...list, inputs: [[1], [2, 3]] });
   const refused: [unknown, string][] = [
     ["", "input"],
     [[], "input"],
