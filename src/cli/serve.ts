@@ -95,6 +95,7 @@ export async function serve(args: string[]): Promise<number> {
   const keys = keysOf(settings);
   const monitor = new Monitor({
     ...(settings.slo_ms !== undefined && { sloMs: settings.slo_ms }),
+    ...settings.metrics,
   });
   const { host, repository } = hostOf(
     path,

@@ -2,17 +2,27 @@
 import {
   checkedOptions,
   type Checks,
+  listOf,
+  oneOf,
   positive,
   positiveInteger,
 } from "../base/checked_options.ts";
 import type { HostObserver } from "./host/host_observer.ts";
 import { jsonResponse } from "./http/respond.ts";
 import type { Context, Protocol } from "./http/route.ts";
-import { EXPOSITION_TYPE } from "./observe/exposition.ts";
+import type { TextObserver } from "./http/text_observer.ts";
+import { exposition, EXPOSITION_TYPE } from "./observe/exposition.ts";
 import { LiveDecisions } from "./observe/live_decisions.ts";
+import { PendingRequests } from "./observe/pending_requests.ts";
+import { processFigures } from "./observe/process_figures.ts";
+import { TritonMetrics } from "./oip/triton_metrics.ts";
 import { LiveFeed } from "./page/live_feed.ts";
 import { pageProtocol } from "./page/page.ts";
 import { ServerMetrics } from "./observe/server_metrics.ts";
+import { TeiMetrics } from "./tei/tei_metrics.ts";
+
+/** Servers whose names figures may have as well. */
+export const COMPATIBLE = ["triton", "tei"] as const;
 
 /** Options of {@linkcode Monitor}. */
 export interface MonitorOptions {
@@ -20,11 +30,17 @@ export interface MonitorOptions {
   explainMax?: number;
   /** The server's target in milliseconds, which the page shows. */
   sloMs?: number;
+  /**
+   * Servers under whose names figures are told as well, for dashboards made for them: Triton (`nv_inference_...`), Text
+   * Embeddings Inference (`te_...`). Default none.
+   */
+  compatible?: readonly (typeof COMPATIBLE)[number][];
 }
 
 const MONITOR_CHECKS: Checks<MonitorOptions> = {
   explainMax: positiveInteger,
   sloMs: positive,
+  compatible: listOf(oneOf(COMPATIBLE)),
 };
 
 /**
@@ -58,21 +74,47 @@ export class Monitor {
   readonly #metrics = new ServerMetrics();
   readonly #decisions: LiveDecisions;
   readonly #feed: LiveFeed;
+  readonly #pending: PendingRequests | undefined;
+  readonly #triton: TritonMetrics | undefined;
+  readonly #tei: TeiMetrics | undefined;
 
   /** Keeps nothing yet. */
   constructor(options: MonitorOptions = {}) {
-    const { explainMax = 256, sloMs } = checkedOptions(
+    const { explainMax = 256, sloMs, compatible = [] } = checkedOptions(
       "Monitor",
       options,
       MONITOR_CHECKS,
     );
     this.#feed = new LiveFeed(sloMs);
     this.#decisions = new LiveDecisions(explainMax);
+    if (compatible.length === 0) return;
+    const pending = new PendingRequests();
+    this.#pending = pending;
+    if (compatible.includes("triton")) {
+      this.#triton = new TritonMetrics(this.#metrics, pending);
+    }
+    if (compatible.includes("tei")) this.#tei = new TeiMetrics(pending);
   }
 
   /** What its host tells. */
   get observers(): readonly HostObserver[] {
-    return [this.#metrics, this.#decisions, this.#feed];
+    const own = [this.#metrics, this.#decisions, this.#feed];
+    const compatible = [this.#pending, this.#triton, this.#tei];
+    return [...own, ...compatible.filter((heard) => heard !== undefined)];
+  }
+
+  /**
+   * Counts a request that was refused before its body was read.
+   * @param path of its route
+   */
+  refusedUnread(path: string, error: unknown): void {
+    this.#metrics.refusedUnread(error);
+    this.#tei?.refusedUnread(path, error);
+  }
+
+  /** Hears of requests about texts, if anybody asks for what it counts. */
+  get texts(): TextObserver | undefined {
+    return this.#tei;
   }
 
   /** Its routes. */
@@ -85,7 +127,7 @@ export class Monitor {
           path: "/metrics",
           scope: "infer",
           handle: () =>
-            new Response(this.#metrics.text(), {
+            new Response(this.#text(), {
               headers: { "content-type": EXPOSITION_TYPE },
             }),
         },
@@ -104,6 +146,15 @@ export class Monitor {
   /** Pages that look are told nothing more. */
   close(): void {
     this.#feed.close();
+  }
+
+  #text(): string {
+    return exposition([
+      ...this.#metrics.families,
+      ...this.#triton?.families() ?? [],
+      ...this.#tei?.families() ?? [],
+      ...processFigures(),
+    ]);
   }
 
   #explain({ params, key }: Context): Response {

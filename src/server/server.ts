@@ -102,6 +102,7 @@ export function createServer(
     observers = [],
     onError = (error) => console.error("Shoal:", error),
   } = options;
+  const texts = options.monitor?.texts;
   const limits = { ...BODY_LIMITS, ...HEAD_LIMITS, ...options.limits };
   const budget = new BodyBudget(limits.bytesTogetherMax);
 
@@ -136,7 +137,10 @@ export function createServer(
       if (scope === "infer" && method === "POST") {
         // Of the highest priority: what the body says nobody knows yet.
         const refusal = host.refusal(1);
-        if (refusal) throw refusal;
+        if (refusal) {
+          options.monitor?.refusedUnread(match.route.path, refusal);
+          throw refusal;
+        }
       }
       const response = await match.route.handle({
         request,
@@ -152,6 +156,7 @@ export function createServer(
           if (httpErrorOf(error).status === 500) onError(error, id);
         },
         ...(key !== undefined && { key }),
+        ...(texts && { texts }),
         ...(connection.openSocket && { openSocket: connection.openSocket }),
       });
       return told(

@@ -19,7 +19,8 @@ async function scaled(url: string): Promise<unknown> {
 Deno.test("it serves a folder, loads what has changed, and ends when it is told", async () => {
   using folder = new TestFolder();
   folder.write("scale/model.onnx", scaleFile(2));
-  folder.write("shoal.json", { slo_ms: 10_000, workers: 1 });
+  const metrics = { compatible: ["triton"] };
+  folder.write("shoal.json", { slo_ms: 10_000, workers: 1, metrics });
   await using running = new Running(["-A"], [folder.path, "--port", "0"]);
   const url = await running.until(LISTENING);
   assert.equal(running.out, `listening at ${url}\n`);
@@ -28,6 +29,9 @@ Deno.test("it serves a folder, loads what has changed, and ends when it is told"
     /^loaded scale\/1 \(tensors\): x FP32\[-1,2\] -> y FP32\[-1,2\]$/m,
   );
   assert.deepEqual(await scaled(url), [2, 4]);
+  const figures = await (await fetch(`${url}metrics`)).text();
+  assert.match(figures, /^nv_inference_count\{model="scale",version="1"\} 1$/m);
+  assert.doesNotMatch(figures, /^te_/m);
   folder.write("scale/model.onnx", scaleFile(3));
   folder.write("other/model.onnx", scaleFile(1));
   running.signal("SIGHUP");

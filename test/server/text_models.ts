@@ -4,12 +4,19 @@ import { gpt } from "../../src/models/gpt.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { onnxModel } from "../../src/onnx/model.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
-import { EngineHost } from "../../src/server/host/engine_host.ts";
+import {
+  EngineHost,
+  type HostOptions,
+} from "../../src/server/host/engine_host.ts";
 import type { ServedModel } from "../../src/server/host/served_model.ts";
 import { servedOnnx } from "../../src/server/models/served_onnx.ts";
 import { servedText } from "../../src/server/models/served_text.ts";
 import { servedTokens } from "../../src/server/models/served_tokens.ts";
-import { createServer, type Server } from "../../src/server/server.ts";
+import {
+  createServer,
+  type Server,
+  type ServerOptions,
+} from "../../src/server/server.ts";
 import { TextModel } from "../../src/text/text_model.ts";
 import { TextTokenizer } from "../../src/text/tokenizer.ts";
 import { BERT_INPUTS, bertFile } from "../onnx/sequence_models.ts";
@@ -120,13 +127,17 @@ export type Ask = (
 export async function withTextServer(
   run: (ask: Ask, server: Server) => Promise<void>,
   models: readonly ServedModel[] = TEXT_MODELS,
+  { host: hostOptions, ...options }: ServerOptions & {
+    host?: Partial<HostOptions>;
+  } = {},
 ): Promise<void> {
   const host = await EngineHost.create({
     models,
     policy: () => cellular(),
     engine: { workers: 0, warmUp: false },
+    ...hostOptions,
   });
-  const server = createServer(host);
+  const server = createServer(host, options);
   const ask: Ask = (path, body, init) =>
     server.fetch(
       new Request(`http://localhost${path}`, {

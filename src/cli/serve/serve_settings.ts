@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import * as z from "zod";
 import { POLICIES } from "../../policy/registry.ts";
 import { parallelism } from "../../engine/wall/runtime.ts";
+import { COMPATIBLE } from "../../server/monitor.ts";
 import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
 import { UsageError } from "../terminal.ts";
@@ -53,6 +54,11 @@ export const SERVER_SETTINGS = z.strictObject({
   priority_levels: z.int().min(1).optional().describe(
     "Of requests: 1 is the highest; default 1, no priorities",
   ),
+  metrics: z.strictObject({
+    compatible: z.array(z.enum(COMPATIBLE)).default([]).describe(
+      "Servers under whose names /metrics has figures as well, for dashboards made for them",
+    ),
+  }).optional(),
   keys: z.array(z.strictObject({
     name: z.string().describe("What logs and figures call its holder"),
     sha256: z.string().regex(/^[0-9a-fA-F]{64}$/).describe(

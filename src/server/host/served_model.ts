@@ -71,6 +71,8 @@ export interface ServedModel {
 }
 
 /** How messages and logs name a model's version. */
-export function servedLabel({ name, version }: ServedModel): string {
+export function servedLabel(
+  { name, version }: Pick<ServedModel, "name" | "version">,
+): string {
   return `${name}/${version}`;
 }

@@ -58,6 +58,11 @@ abstract class LabelledFamily<Series> implements Family {
     return found.series;
   }
 
+  /** All series, with their labels. */
+  entries(): Iterable<{ readonly labels: Labels; readonly series: Series }> {
+    return this.#series.values();
+  }
+
   write(lines: string[]): void {
     lines.push(
       `# HELP ${this.name} ${escaped(this.help, false)}`,

@@ -10,16 +10,15 @@ import type { Observer, TaskRecord } from "../../policy/records.ts";
 import type { HostEnding, HostObserver } from "../host/host_observer.ts";
 import type { HostRequest } from "../host/host_request.ts";
 import type { ServedModel } from "../host/served_model.ts";
+import { servedLabel } from "../host/served_model.ts";
 import {
   CounterFamily,
-  exposition,
   type Family,
   GaugeFamily,
   HistogramFamily,
   type Labels,
 } from "./exposition.ts";
-import { processFigures } from "./process_figures.ts";
-import { reasonOf } from "./refusal_reason.ts";
+import { reasonOf, type RefusalReason } from "./refusal_reason.ts";
 
 const MS_PER_S = NS_PER_S / NS_PER_MS;
 
@@ -30,6 +29,20 @@ const SECONDS = [
 ];
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const RATIOS = [0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 0.9];
+
+/** What was counted of a model's version, under whatever policies. */
+export class ModelTotals {
+  served = 0;
+  /** Requests by why they have no result. */
+  readonly refused: Map<RefusalReason, number> = new Map();
+  readonly failed: Map<RefusalReason, number> = new Map();
+  /** Seconds of those that were served, as `shoal_request_seconds` and the others have them. */
+  requestS = 0;
+  queueS = 0;
+  executeS = 0;
+  /** Tasks that advanced a request. */
+  batches = 0;
+}
 
 /** Figures of a host. */
 export class ServerMetrics implements HostObserver {
@@ -74,14 +87,19 @@ export class ServerMetrics implements HostObserver {
     "shoal_requests_refused_total",
     "Requests that were refused before anything of them was computed, by reason.",
   );
+  readonly #refusedUnread = new CounterFamily(
+    "shoal_requests_refused_unread_total",
+    "Requests that were refused before their bodies were read, by reason: of which model is not known.",
+  );
   readonly #failed = new CounterFamily(
     "shoal_requests_failed_total",
     "Requests that ended without a result after they were admitted, by reason.",
   );
-  readonly #families: readonly Family[] = [
+  /** All that there is. */
+  readonly families: readonly Family[] = [
     ...[this.#queue, this.#execute, this.#request],
     ...[this.#batchSize, this.#padding, this.#running, this.#waiting],
-    ...[this.#served, this.#refused, this.#failed],
+    ...[this.#served, this.#refused, this.#refusedUnread, this.#failed],
   ];
   readonly #labels = new WeakMap<Model, Labels>();
   /** Labels with each reason that there was. */
@@ -90,9 +108,44 @@ export class ServerMetrics implements HostObserver {
   readonly #startsNs = new Map<string, number>();
   #policy = "";
 
-  /** What a scrape reads. */
-  text(): string {
-    return exposition([...this.#families, ...processFigures()]);
+  /** By `servedLabel`; models that nobody has asked for are not there. */
+  totals(): ReadonlyMap<string, ModelTotals> {
+    const all = new Map<string, ModelTotals>();
+    function each<Series>(
+      family: {
+        entries(): Iterable<{ labels: Labels; series: Series }>;
+      },
+      add: (totals: ModelTotals, series: Series, labels: Labels) => void,
+    ) {
+      for (const { labels, series } of family.entries()) {
+        const label = servedLabel({
+          name: labels["model"],
+          version: labels["version"],
+        });
+        const totals = all.get(label) ?? new ModelTotals();
+        all.set(label, totals);
+        add(totals, series, labels);
+      }
+    }
+    each(this.#served, (totals, { value }) => totals.served += value);
+    for (const which of ["refused", "failed"] as const) {
+      const family = which === "refused" ? this.#refused : this.#failed;
+      each(family, (totals, { value }, { reason }) => {
+        const known = reason as RefusalReason;
+        const before = totals[which].get(known) ?? 0;
+        totals[which].set(known, before + value);
+      });
+    }
+    each(this.#request, (totals, { sum }) => totals.requestS += sum);
+    each(this.#queue, (totals, { sum }) => totals.queueS += sum);
+    each(this.#execute, (totals, { sum }) => totals.executeS += sum);
+    each(this.#batchSize, (totals, { count }) => totals.batches += count);
+    return all;
+  }
+
+  /** Of these no observer of a host hears. */
+  refusedUnread(error: unknown): void {
+    this.#refusedUnread.with({ reason: reasonOf(error) }).add(1);
   }
 
   /** See HostObserver. */

@@ -7,16 +7,7 @@ import { AccessLog } from "../../../src/server/observe/access_log.ts";
 import { Monitor } from "../../../src/server/monitor.ts";
 import { reasonOf } from "../../../src/server/observe/refusal_reason.ts";
 import { inferBody, withServer } from "../serving_host.ts";
-
-/** Values of all samples of a name, by their labels. */
-function samples(text: string, name: string): Record<string, number> {
-  const found: Record<string, number> = {};
-  for (const line of text.split("\n")) {
-    const match = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line);
-    if (match?.[1] === name) found[match[2] ?? ""] = Number(match[3]);
-  }
-  return found;
-}
+import { samples } from "./samples.ts";
 
 const INTENTS = 'model="intents",version="1",policy="cellular"';
 
@@ -94,6 +85,25 @@ Deno.test("what was not served is counted by its reason", async () => {
   });
   assert.equal(reasonOf(new DOMException("gone", "AbortError")), "cancelled");
   assert.equal(reasonOf("whatever"), "internal");
+});
+
+Deno.test("what is refused before its body is read is counted without a model", async () => {
+  const monitor = new Monitor();
+  const admission: Admission = {
+    admit: () => () => {},
+    refusal: () => new OverloadedError("full", 10),
+  };
+  const host = { observers: monitor.observers, admission };
+  await withServer({ monitor, host }, async (ask) => {
+    const path = "/v2/models/intents/infer";
+    const response = await ask(path, { method: "POST", body: inferBody() });
+    assert.equal(response.status, 503);
+    const text = await (await ask("/metrics")).text();
+    assert.deepEqual(samples(text, "shoal_requests_refused_unread_total"), {
+      'reason="full"': 1,
+    });
+    assert.deepEqual(samples(text, "shoal_requests_refused_total"), {});
+  });
 });
 
 Deno.test("a request is explained: with whom it ran, and why", async () => {
