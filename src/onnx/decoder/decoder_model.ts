@@ -352,7 +352,12 @@ class Decoder {
         ),
         number("topP", 1, "above 0 and up to 1", (p) => p > 0 && p <= 1),
       ],
-      seed: number("seed", 0, "an integer", Number.isSafeInteger),
+      seed: number(
+        "seed",
+        0,
+        "an integer of less than 2^53",
+        Number.isSafeInteger,
+      ),
     };
   }
 

@@ -180,21 +180,27 @@ function inputOf(
 /** What the reserved parameters come to (Triton's "schedule_policy"). */
 function runOptions(
   { signal, requestId, key }: InferContext,
-  { priority = 0, timeout = 0, slo_ms: sloMs }: Parameters,
+  parameters: Parameters,
   leftMs = Infinity,
 ): HostRunOptions {
+  const { slo_ms: sloMs } = parameters;
+  // Both are of 64 bits in Triton's extension: to be exact means nothing there.
+  const [priority, timeout] = ["priority", "timeout"].map((name) => {
+    const value = parameters[name] ?? 0;
+    return typeof value === "bigint" ? Number(value) : value;
+  });
   const isWhole = (value: unknown): value is number =>
     typeof value === "number" && Number.isInteger(value) && value >= 0;
   if (!isWhole(priority)) {
     throw new HttpError(
       400,
-      `"priority" is a whole number, got ${describe(priority)}`,
+      `"priority" is a whole number from 0, got ${describe(priority)}`,
     );
   }
   if (!isWhole(timeout)) {
     throw new HttpError(
       400,
-      `"timeout" is in whole microseconds, got ${describe(timeout)}`,
+      `"timeout" is in whole microseconds, from 0, got ${describe(timeout)}`,
     );
   }
   if (sloMs !== undefined && !(typeof sloMs === "number" && sloMs > 0)) {
