@@ -5,10 +5,11 @@
  */
 export function withoutStack<E extends Error>(make: () => E): E {
   const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
+  // Where a program has frozen what is built in, errors have their stack.
+  Reflect.set(Error, "stackTraceLimit", 0);
   try {
     return make();
   } finally {
-    Error.stackTraceLimit = stackTraceLimit;
+    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
   }
 }
