@@ -6,7 +6,7 @@
  * - *whom*: with a deadline the most urgent first, without one the shortest first (less a share of the time waited);
  * - *how many*: with k waiting and t(b) for a batch of b, batches of b leave everybody waiting for (k / b + 1) / 2 of
  *   them on average; so the b with the least t(b) (1 + k / b), b less those who come meanwhile. With a deadline as many
- *   as are in time together, the most urgent or a denser group;
+ *   as are in time together, if that takes less than one by one: the most urgent or a denser group;
  * - *who is lost*: who would be late even alone is set aside until nobody can be saved, or rides along for nothing;
  * - *whether to wait*: for those that run, where workers slow each other down and less is waited in all together;
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
@@ -22,9 +22,6 @@ import { knownOptions, positiveInteger } from "../options.ts";
 import { type EngineView, IDLE, type Policy } from "../policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 import { type AutoRequest, ModelState, type Pass } from "./model_state.ts";
-
-/** Requests for each further task that a thread has ahead. */
-const AHEAD = 16;
 
 /** Options of `auto`. */
 export interface AutoOptions {
@@ -74,8 +71,8 @@ export function auto(options: AutoOptions = {}): Policy {
     schedule({ nowNs, workers, isRemote = false }: EngineView) {
       const states = [...models.values()];
       const size = states.reduce((sum, state) => sum + state.size, 0);
-      // Threads have tasks ahead, the more the less it matters, so that they run on while the host is busy.
-      const ahead = isRemote ? 1 + Math.floor(size / AHEAD) : 0;
+      // Threads have tasks ahead, one more for each 16 requests, so that they run on while the host is busy.
+      const ahead = isRemote ? 1 + Math.floor(size / 16) : 0;
       const free = workers.filter(({ queued }) => queued <= ahead)
         .sort((a, b) => a.queued - b.queued);
       const running = workers.filter(({ queued }) => queued > 0).length;

@@ -61,8 +61,9 @@ const NEWEST_STEPS = 1 / 16;
 const NEWEST_GAP = 1 / 128;
 /** Share of its rows that a batch takes off those who wait, however many come meanwhile: no overload lasts for ever. */
 const NET = 0.1;
-/** How much longer a batch may take for who is late. */
+/** How much longer a batch may take for who is late; of the time one by one, what others may take together. */
 const FREE = 1.01;
+const PAYS = 0.95;
 /** Time that other models have for each that one has whose turn it would not be. */
 const OTHERS = 8;
 /** Requests that are looked at, and changes after which what batches take is asked again. */
@@ -230,7 +231,7 @@ export class ModelState {
     return this.#now.nowNs + first.takesNs <= best.latestNs ? first : best;
   }
 
-  /** The first that are in time together, and who rides along. */
+  /** The first that are in time together, and who rides along; one alone where that takes as long one by one. */
   #inTime(sorted: readonly AutoRequest[]): Batch {
     const { nowNs, slowdown } = this.#now;
     const requests: AutoRequest[] = [];
@@ -248,6 +249,8 @@ export class ModelState {
       mayTake = own;
       requests.push(request);
     }
+    const together = this.#times(requests.length);
+    if (together > PAYS * requests.length) requests.length = 1;
     const why = `the ${requests.length} most urgent that are in time together`;
     return this.#made(requests, why);
   }

@@ -88,9 +88,17 @@ export const MUTANTS: MutantList = [
     why: "who is lost delays nobody who can be saved",
   },
   {
+    id: "auto.together-for-nothing",
+    file: STATE,
+    from: "const PAYS = 0.95;",
+    to: "const PAYS = Infinity;",
+    tests: TESTS,
+    why: "where together takes as long as one by one, the first does not wait",
+  },
+  {
     id: "auto.nothing-ahead",
     file: "src/policy/auto/auto.ts",
-    from: "isRemote ? 1 + Math.floor(size / AHEAD) : 0",
+    from: "isRemote ? 1 + Math.floor(size / 16) : 0",
     to: "isRemote ? 1 : 0",
     tests: TESTS,
     why: "threads have more tasks ahead the more requests wait",
