@@ -14,6 +14,8 @@ export interface Overhead {
   readonly dueUs: number | undefined;
   /** The same frames, pushed to nobody. */
   readonly aloneUs: number | undefined;
+  /** As `dueUs`, where results may lie for a while (`lingerMs`). */
+  readonly lingerUs: number | undefined;
   /** Each stream pushes when it has its result: there is no timer. */
   readonly onResultsUs: number | undefined;
 }
@@ -24,18 +26,24 @@ export const OVERHEAD_STREAMS = 64;
 const ROUNDS = 3;
 const SECONDS = 1;
 const SLOT_BYTES = 2 ** 28;
+/** Share of a period for which results may lie. */
+export const LINGER_SHARE = 0.25;
 
 export async function measureOverhead(
   subject: StreamSubject,
   batchSizeMax: number,
   seed: number,
 ): Promise<Overhead> {
-  await using engine = await ServingEngine.create({
-    models: [subject.model],
-    policy: cellular({ batchSizeMax }),
-    workers: 1,
-    slotBytes: SLOT_BYTES,
-  });
+  const created = (lingerMs: number) =>
+    ServingEngine.create({
+      models: [subject.model],
+      policy: cellular({ batchSizeMax }),
+      workers: 1,
+      slotBytes: SLOT_BYTES,
+      lingerMs,
+    });
+  await using engine = await created(0);
+  await using lingering = await created(LINGER_SHARE * subject.periodMs);
   const frameUs = async (engine: TrialEngine): Promise<number> => {
     const { mainCores = NaN } = await runTrial(engine, subject, {
       streams: OVERHEAD_STREAMS,
@@ -48,17 +56,21 @@ export async function measureOverhead(
   };
   const nobody = await nobodyBehind(engine, subject);
   await frameUs(engine);
+  await frameUs(lingering);
   let dueUs = 0;
   let aloneUs = 0;
+  let lingerUs = 0;
   for (let round = 0; round < ROUNDS; round++) {
     aloneUs += await frameUs(nobody) / ROUNDS;
     dueUs += await frameUs(engine) / ROUNDS;
+    lingerUs += await frameUs(lingering) / ROUNDS;
   }
   const onResultsUs = await pushedOnResults(engine, subject);
   const known = (us: number) => Number.isNaN(us) ? undefined : us;
   return {
     dueUs: known(dueUs),
     aloneUs: known(aloneUs),
+    lingerUs: known(lingerUs),
     onResultsUs: known(onResultsUs),
   };
 }

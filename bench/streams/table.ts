@@ -2,7 +2,7 @@
 import { nsToMs } from "../../src/base/units.ts";
 import type { Table } from "../../src/report/table.ts";
 import type { ModelStreams } from "./measure.ts";
-import { OVERHEAD_STREAMS } from "./overhead.ts";
+import { LINGER_SHARE, OVERHEAD_STREAMS } from "./overhead.ts";
 
 /** Streams carried, by model, policy and workers; peers below. */
 export function carriedTable(models: readonly ModelStreams[]): Table {
@@ -126,18 +126,23 @@ export function overheadTable(models: readonly ModelStreams[]): Table {
       },
       { title: "engine", meaning: "the difference" },
       {
+        title: "lingering",
+        meaning:
+          `the same where results may lie for ${LINGER_SHARE} of a period (lingerMs)`,
+      },
+      {
         title: "on results",
         meaning: "where each stream pushes when it has its result: no timers",
       },
     ],
     rows: models.map(({ model, overhead }) => {
-      const { dueUs, aloneUs, onResultsUs } = overhead;
-      const engineUs = dueUs === undefined || aloneUs === undefined
-        ? undefined
-        : dueUs - aloneUs;
+      const { dueUs, aloneUs, lingerUs, onResultsUs } = overhead;
+      const engineUs = (us: number | undefined) =>
+        us === undefined || aloneUs === undefined ? undefined : us - aloneUs;
+      const engines = [dueUs, lingerUs].map(engineUs);
       return [
         { text: model },
-        ...[dueUs, aloneUs, engineUs, onResultsUs].map(text),
+        ...[dueUs, aloneUs, ...engines, onResultsUs].map(text),
       ];
     }),
   };

@@ -118,13 +118,14 @@ function kill(workers: readonly MortalWorker[], accesses: number): void {
 interface Setting {
   readonly workers: number;
   readonly slotBytes: number;
+  readonly lingerMs?: number;
 }
 
 /** @returns frames done */
 async function play(
   policy: string,
   options: Record<string, unknown>,
-  { workers, slotBytes }: Setting,
+  { workers, slotBytes, lingerMs = 0 }: Setting,
   commands: readonly Command[],
 ): Promise<number> {
   let done = 0;
@@ -134,6 +135,7 @@ async function play(
       policy: POLICIES[policy].build(calmOptions(options)),
       workers,
       slotBytes,
+      lingerMs,
       warmUp: false,
       onError: () => {},
       patienceMs: 3_600_000,
@@ -173,6 +175,8 @@ const SETTINGS: readonly Setting[] = [
   { workers: 0, slotBytes: 2 ** 20 },
   { workers: 1, slotBytes: 2 ** 20 },
   { workers: 2, slotBytes: 2048 },
+  { workers: 1, slotBytes: 2 ** 20, lingerMs: 5 },
+  { workers: 2, slotBytes: 2 ** 20, lingerMs: 1000 },
 ];
 
 for (const name of Object.keys(POLICIES)) {

@@ -61,6 +61,11 @@ export class ActiveRequest<Slot = unknown> implements Request {
   /** A row of it was submitted. */
   begun: boolean = false;
   /**
+   * It is a frame, and all of its nodes were submitted.
+   * @internal
+   */
+  isOut = false;
+  /**
    * A copy of what it brought, as long as it waits to be unfolded; the graph is empty until then.
    * @internal
    */

@@ -140,6 +140,11 @@ export class EngineCore {
     return this.#workers.every(({ queued }) => queued > 0);
   }
 
+  /** Whether all that is in the system are frames, and workers have all that there is to do for them. */
+  get awaitsFramesOnly(): boolean {
+    return this.#active.isOut;
+  }
+
   /** Whether requests could come in that the last pump had no time for: pump again soon. */
   get holdsBack(): boolean {
     return this.#admission.isHeld;
@@ -236,9 +241,7 @@ export class EngineCore {
    * neither of them; nothing may be submitted or reported afterwards.
    */
   abandonAll(nowNs: number, error: Error): void {
-    const inOrder = this.#active.inOrder();
-    this.#active.clear();
-    for (const request of inOrder) {
+    for (const request of this.#active.takeAll()) {
       if (request.departed) continue;
       request.over = request.departed = true;
       this.#report(request, nowNs, "failed");
@@ -337,12 +340,10 @@ export class EngineCore {
     const error = this.#failures.get(request);
     if (error) {
       this.#failures.delete(request);
-      this.#depart(request, nowNs, { outcome: "failed", error });
-      return;
+      return this.#depart(request, nowNs, { outcome: "failed", error });
     }
     if (nowNs > request.finishNs) {
-      this.#depart(request, nowNs, expired(request, "finish"));
-      return;
+      return this.#depart(request, nowNs, expired(request, "finish"));
     }
     const ending = resultOf(request, this.#executor);
     if (run.launch.release === "end") {
@@ -389,8 +390,7 @@ export class EngineCore {
 
   /** A request that waited is admitted, or departs. */
   #leave(request: ActiveRequest): void {
-    if (request.session) this.sessions.leave(request);
-    else this.#admission.leave(request);
+    (request.session ? this.sessions : this.#admission).leave(request);
   }
 
   /** Nothing of a request that has departed is in flight. */
@@ -444,6 +444,7 @@ export class EngineCore {
         this.#admission.began(request);
       }
       if (cell.stop) this.#growth.submitted(node, request);
+      this.#active.submitted(request);
     }
     const task: EngineTask = {
       id: this.#tasks++,

@@ -111,6 +111,9 @@ export class InlineExecutor extends SlotExecutor implements WallExecutor {
     else this.#listener = callback;
   }
 
+  /** The engine hears of everything before its thread sleeps. */
+  linger(): void {}
+
   override admit(request: SlotRequest): void {
     if (this.#closed) throw new ClosedError("The engine is closed");
     super.admit(request);

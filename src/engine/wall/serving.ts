@@ -1,5 +1,5 @@
 import { describe } from "../../base/describe.ts";
-import { NS_PER_MS } from "../../base/units.ts";
+import { NS_PER_MS, NS_PER_US } from "../../base/units.ts";
 import type { Model } from "../../graph/model.ts";
 import type { OutputTypes } from "../../graph/result.ts";
 import type { StreamModel } from "../../graph/stream_model.ts";
@@ -10,6 +10,7 @@ import { checkUnclaimed } from "../core/claimed_policies.ts";
 import {
   checkedOptions,
   type Checks,
+  number,
   ofType,
   positiveInteger,
 } from "../../base/checked_options.ts";
@@ -45,6 +46,12 @@ export interface ServingOptions extends ExecutionOptions {
   /** Hears of every request and task as it ends. */
   observer?: Observer;
   /**
+   * How long, in milliseconds, results of streams' frames may lie before the engine's thread is woken for them, up to
+   * 1000: with regular frames it comes by for the next ones before that, and need not be woken at all. Holds while
+   * workers have all there is to compute, and that is frames; otherwise everything is told at once. Default 0: always.
+   */
+  lingerMs?: number;
+  /**
    * Hears of what ends no request: an observer's hook that throws, a worker that died and was replaced.
    * Default: the console's `error`, once for each hook.
    */
@@ -52,6 +59,7 @@ export interface ServingOptions extends ExecutionOptions {
 }
 
 const QUEUE_MAX = 10_000;
+const LINGER_MS_MAX = 1000;
 
 /** Time for unfolding in one turn; deadlines, completions and the caller's own work come in between. */
 const ADMIT_NS = 5e5;
@@ -61,6 +69,10 @@ const SERVING_CHECKS: Checks<ServingOptions> = {
   policy: (_name, policy) => checkPolicy(policy),
   queueMax: positiveInteger,
   observer: ofType("object"),
+  lingerMs: number(
+    "milliseconds from 0 to 1000",
+    (value) => value >= 0 && value <= LINGER_MS_MAX,
+  ),
   onError: ofType("function"),
 };
 
@@ -95,6 +107,7 @@ export class ServingEngine {
   readonly #actions: (() => void)[] = [];
   /** Whether the core is at work: what callbacks ask for then comes afterwards. */
   #busy = false;
+  readonly #lingerUs: number;
   #fatal: Error | undefined;
   #closing: Promise<void> | undefined;
   #listening = false;
@@ -114,12 +127,13 @@ export class ServingEngine {
    * @throws Error when the runtime lacks a feature, or a thread does not start; none is left then
    */
   static async create(options: ServingOptions): Promise<ServingEngine> {
-    const { policy, queueMax, observer, onError, ...tensor } = checkedOptions(
-      "ServingEngine",
-      options,
-      SERVING_CHECKS,
-      ["models", "policy"],
-    );
+    const { policy, queueMax, observer, onError, lingerMs, ...tensor } =
+      checkedOptions(
+        "ServingEngine",
+        options,
+        SERVING_CHECKS,
+        ["models", "policy"],
+      );
     checkUnclaimed(policy);
     // The caller's list may be another one by the time that workers are there.
     const models = [...tensor.models];
@@ -138,13 +152,14 @@ export class ServingEngine {
     });
     try {
       if (fatal) throw fatal;
-      engine = new ServingEngine(executor, {
+      const core = {
         models,
         policy,
         executor,
         queueMax: queueMax ?? QUEUE_MAX,
         ...(guarded && { observer: guarded }),
-      });
+      };
+      engine = new ServingEngine(executor, core, lingerMs ?? 0);
       return engine;
     } catch (error) {
       await executor.close();
@@ -152,8 +167,13 @@ export class ServingEngine {
     }
   }
 
-  private constructor(executor: WallExecutor, options: EngineOptions) {
+  private constructor(
+    executor: WallExecutor,
+    options: EngineOptions,
+    lingerMs: number,
+  ) {
     this.#executor = executor;
+    this.#lingerUs = Math.round(lingerMs * NS_PER_MS / NS_PER_US);
     this.#policyName = options.policy.name;
     this.#core = new EngineCore({
       ...options,
@@ -379,9 +399,16 @@ export class ServingEngine {
     if (this.#isIdle()) this.#onIdle?.();
     else if (this.#closing) this.#checkProgress(wakeNs);
     this.#setTimer(this.#core.holdsBack ? nowNs : wakeNs);
+    if (this.#lingerUs > 0) this.#executor.linger(this.#patienceUs());
     if (this.#core.tasksInFlight > 0 && !this.#listening) {
       this.#listen(seen);
     }
+  }
+
+  /** How long news may keep: nobody waits for them but who pushed the frames, and no work hangs on them. */
+  #patienceUs(): number {
+    const waits = this.#closing === undefined && this.#core.awaitsFramesOnly;
+    return waits ? this.#lingerUs : 0;
   }
 
   /** All that comes in before the microtasks under way are done is seen at once. */

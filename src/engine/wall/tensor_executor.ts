@@ -125,6 +125,10 @@ export class TensorExecutor extends SlotExecutor implements WallExecutor {
     this.#watch.onRing(seen, callback);
   }
 
+  linger(us: number): void {
+    for (const { queue } of this.#workers) queue.linger(us, this.#doorbell);
+  }
+
   /** Where workers have all cores, looking for their ends would take time from them. */
   #startWatch(): BellWatch {
     const lookMs = this.threads < parallelism() ? LOOK_SPINS * this.spinMs : 0;

@@ -16,6 +16,11 @@ export interface WallExecutor extends Executor {
   readonly bell: number;
   /** Calls back, once, when the bell is no longer as it was seen. */
   onRing(seen: number, callback: () => void): void;
+  /**
+   * How long a worker that has nothing more to do may keep its completions from the bell: the engine waits for nothing
+   * else. 0, as at first: it may not.
+   */
+  linger(us: number): void;
   /** Tasks completed since the last call, in order of completion. */
   poll(): Completion[];
   /** Ends after the tasks under way; every call resolves when that is done. */

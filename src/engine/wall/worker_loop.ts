@@ -1,3 +1,4 @@
+import { NS_PER_MS, NS_PER_US } from "../../base/units.ts";
 import type { RunPlain } from "../../graph/operator.ts";
 import { instantiateKernels } from "../../kernels/module/module.ts";
 import type { ScratchPlace } from "../../kernels/module/scratch.ts";
@@ -6,7 +7,13 @@ import type { TeamPlace } from "../../kernels/team/block.ts";
 import type { CellProgram } from "../lowering/cell_program.ts";
 import { CellRunner, type RunnerMemory } from "../tensors/cell_runner.ts";
 import { absoluteMs } from "./clock.ts";
-import { CONTROL, ENTRY, entryAddress, reportDone } from "./worker_ring.ts";
+import {
+  CONTROL,
+  ENTRY,
+  entryAddress,
+  reportDone,
+  ringLate,
+} from "./worker_ring.ts";
 
 /** What a worker is told once, when it starts. */
 export interface WorkerStart {
@@ -51,8 +58,19 @@ export function runWorker(start: WorkerStart, plain?: RunPlain): void {
   const submitted = (control >>> 2) + CONTROL.submitted;
   const stop = (control >>> 2) + CONTROL.stop;
   const isToldToStop = () => Atomics.load(words, stop) !== 0;
+  let lingerUs = 0;
   for (let done = 0;; done++) {
-    awaitTask(words, submitted, done, spinMs);
+    if (lingerUs > 0) {
+      awaitTask(
+        words,
+        submitted,
+        done,
+        spinMs,
+        lingerUs * NS_PER_US / NS_PER_MS,
+      );
+      ringLate(words, start, done);
+    }
+    awaitTask(words, submitted, done, lingerUs > 0 ? 0 : spinMs);
     if (isToldToStop()) return leader?.close();
     const entry = entryAddress(control, done);
     let quiet: boolean;
@@ -63,7 +81,7 @@ export function runWorker(start: WorkerStart, plain?: RunPlain): void {
       if (isToldToStop()) return;
       throw error;
     }
-    reportDone(words, start, done, quiet);
+    lingerUs = reportDone(words, start, done, quiet);
   }
 }
 
@@ -90,20 +108,24 @@ export function runEntry(
   return computed && words[(entry >>> 2) + ENTRY.quiet] === 1;
 }
 
-/** Returns once more than `done` tasks are submitted. */
+/** Returns once more than `done` tasks are submitted, or after `mostMs`. */
 function awaitTask(
   words: Int32Array,
   submitted: number,
   done: number,
   spinMs: number,
+  mostMs = Infinity,
 ): void {
-  const untilMs = absoluteMs() + spinMs;
+  const sinceMs = absoluteMs();
+  const untilMs = sinceMs + Math.min(spinMs, mostMs);
   do {
     for (let load = 0; load < LOADS_PER_LOOK; load++) {
       if (Atomics.load(words, submitted) !== (done | 0)) return;
     }
   } while (absoluteMs() < untilMs);
   while (Atomics.load(words, submitted) === (done | 0)) {
-    Atomics.wait(words, submitted, done | 0);
+    const leftMs = sinceMs + mostMs - absoluteMs();
+    if (leftMs <= 0) return;
+    Atomics.wait(words, submitted, done | 0, leftMs);
   }
 }

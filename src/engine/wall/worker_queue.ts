@@ -6,6 +6,7 @@ import type { SlotTask } from "../tensors/slot.ts";
 import type { TensorStore } from "../tensors/tensor_store.ts";
 import type { Completion } from "./wall_executor.ts";
 import {
+  allowLinger,
   ARENA_OFFSET,
   CONTROL,
   ENTRY,
@@ -28,6 +29,8 @@ export class WorkerQueue {
   #submitted = 0;
   #completed = 0;
   #paused = false;
+  /** What the worker was told. */
+  #lingerUs = 0;
 
   /** @param taskBytes room for tables of tasks behind the ring; as each takes whole lines of it, so does the room */
   constructor(store: TensorStore, control: number, taskBytes: number) {
@@ -54,6 +57,14 @@ export class WorkerQueue {
     const completions = this.#known;
     this.#known = [];
     return completions;
+  }
+
+  /** How long the worker may keep its news from the doorbell once it has nothing more to do; at first 0. */
+  linger(us: number, doorbell: number): void {
+    if (this.#paused || us === this.#lingerUs) return;
+    this.#lingerUs = us;
+    const bell = { control: this.#control, doorbell };
+    allowLinger(this.#store.words, bell, us, this.#completed);
   }
 
   /** The worker died: until `resume`, tasks wait here. */
@@ -86,6 +97,7 @@ export class WorkerQueue {
   /** A fresh worker is there, over a fresh control block. */
   resume(): void {
     this.#paused = false;
+    this.#lingerUs = 0;
     this.#refill();
   }
 
@@ -122,6 +134,8 @@ export class WorkerQueue {
         ),
       });
     }
+    if (count === 0) return;
+    Atomics.store(words, (this.#control >>> 2) + CONTROL.collected, completed);
   }
 
   #refill(): void {

@@ -13,6 +13,7 @@ import {
   takeStep,
 } from "../../../src/engine/tensors/slot_header.ts";
 import {
+  allowLinger,
   CONTROL,
   openControl,
   ringDoorbell,
@@ -22,6 +23,7 @@ import type { Body } from "./automaton.ts";
 import * as machine from "./machines/header_words.ts";
 import { openControl as openControlMachine } from "./machines/recovery.ts";
 import {
+  allowLinger as allowLingerMachine,
   ringDoorbell as ringDoorbellMachine,
   stopWorker as stopWorkerMachine,
 } from "./machines/ring.ts";
@@ -157,4 +159,12 @@ Deno.test("control blocks are opened, stopped and rung as the machines say", () 
     (words) => ringDoorbell(words, control + 4 * CONTROL.doorbell),
     ringDoorbellMachine("doorbell"),
   );
+  for (const [us, seen] of [[0, 0], [0, 1], [500, 0]]) {
+    const bell = { control, doorbell: control + 4 * CONTROL.doorbell };
+    const ours = { linger: "linger", completed: "completed" };
+    same(
+      (words) => allowLinger(words, bell, us, seen),
+      allowLingerMachine(ours, "doorbell", us, seen),
+    );
+  }
 });

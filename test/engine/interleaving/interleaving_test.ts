@@ -136,6 +136,24 @@ Deno.test("quiet tasks are heard of with those behind them, and the last in a fu
   }
 });
 
+/** Workers keep rings back while the engine comes by itself. */
+const lingering: Ring = { ...tight, lingers: true };
+
+Deno.test("rings that are kept back are heard of when nothing else brings the engine", () => {
+  holds(ring(lingering), { watch: AT_LENGTH ? ["entry 0[0]"] : [] });
+  holds(ring({ ...lingering, quiet: [true, false, true, false] }), {
+    watch: [],
+  });
+  holds(ring({ ...lingering, terminates: true }), {
+    watch: [],
+    spurious: true,
+  });
+  holds(
+    ring({ ...lingering, tasks: [1, 1, 1], workers: 2, entries: 1, arena: 1 }),
+    { watch: [] },
+  );
+});
+
 Deno.test("tasks go through a small ring and arena in order, and nobody sleeps through a wake-up", () => {
   for (const sleeps of ["listens", "waits"] as const) {
     holds(ring({ ...tight, sleeps }));
@@ -204,6 +222,24 @@ eachFault(
           );
         }
       },
+      "linger looked at before completed": () =>
+        breaks(
+          ring({ ...lingering, fault: "linger looked at before completed" }),
+          STUCK,
+        ),
+      "linger ended without a look": () =>
+        breaks(
+          ring({ ...lingering, fault: "linger ended without a look" }),
+          STUCK,
+        ),
+      "completed looked at before linger is ended": () =>
+        breaks(
+          ring({
+            ...lingering,
+            fault: "completed looked at before linger is ended",
+          }),
+          STUCK,
+        ),
       "arena given back at submission": found(
         "arena given back at submission",
         /^the tables are those of task|task$/,

@@ -86,9 +86,27 @@ const LOOPS = [
     quiet: true,
     rings: 2,
   },
+  {
+    of: "tasks whose rings are kept back",
+    batches: [1, 2],
+    lingerUs: 1_000_000,
+    // The engine saw one by itself, and one was done with another behind it.
+    collected: 1,
+    rings: 2,
+  },
 ];
 
-for (const { of, batches, rings, quiet = false, abandoned = false } of LOOPS) {
+for (
+  const {
+    of,
+    batches,
+    rings,
+    quiet = false,
+    abandoned = false,
+    lingerUs = 0,
+    collected = 0,
+  } of LOOPS
+) {
   Deno.test(`a worker's loop makes the accesses of the machine's worker, over ${of}`, () => {
     const steps = batches.reduce((sum, count) => sum + count);
     const { memory, words } = sharedWords();
@@ -111,6 +129,8 @@ for (const { of, batches, rings, quiet = false, abandoned = false } of LOOPS) {
     const free = slot + 4096;
     words[(slot >>> 2) + SLOT.stepsLimit] = steps;
     words[(slot >>> 2) + SLOT.abandoned] = abandoned ? 1 : 0;
+    words[(control >>> 2) + CONTROL.linger] = lingerUs;
+    words[(control >>> 2) + CONTROL.collected] = collected;
     const tablesBytes = 64;
     let step = 0;
     const batch = [...batches];
@@ -164,6 +184,8 @@ for (const { of, batches, rings, quiet = false, abandoned = false } of LOOPS) {
       memory: {
         ...firstValues(machine),
         ...(abandoned && { "slot.abandoned": 1 }),
+        linger: lingerUs,
+        collected,
       },
       asleep(memory) {
         const count = batch2.shift();

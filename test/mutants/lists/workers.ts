@@ -8,10 +8,51 @@ const STEPPED = {
 const QUEUE = "test/engine/worker_queue_test.ts";
 const ARENA = "test/engine/task_arena_test.ts";
 const WATCH = "test/engine/bell_watch_test.ts";
+const LINGER = "test/engine/linger_test.ts";
 const LOOPS = "test/engine/interleaving/loops_test.ts";
 const CONFORMANCE = "test/engine/interleaving/conformance_test.ts";
 
 export const MUTANTS: MutantList = [
+  {
+    id: "workers.linger-late",
+    file: "src/engine/wall/worker_ring.ts",
+    from: "if (collected !== (done | 0)) ringDoorbell(words, doorbell);",
+    to: "",
+    tests: [LOOPS],
+    why: "a ring that was kept back comes when its time has passed",
+  },
+  {
+    id: "workers.linger-collected",
+    file: "src/engine/wall/worker_ring.ts",
+    from: "if (collected !== (done | 0)) ringDoorbell(words, doorbell);",
+    to: "ringDoorbell(words, doorbell);",
+    tests: [LOOPS],
+    why: "an engine that came by itself is not woken",
+  },
+  {
+    id: "workers.linger-ends",
+    file: "src/engine/wall/worker_ring.ts",
+    from: "if (completed !== (seen | 0)) ringDoorbell(words, doorbell);",
+    to: "",
+    tests: [CONFORMANCE],
+    why: "what lies there is looked at when it may not lie any longer",
+  },
+  {
+    id: "workers.linger-frames",
+    file: "src/engine/core/active_list.ts",
+    from: "if (!session || nodesDone",
+    to: "if (nodesDone",
+    tests: [LINGER],
+    why: "results of requests do not lie",
+  },
+  {
+    id: "workers.linger-whole",
+    file: "src/engine/core/active_list.ts",
+    from: "nodesDone + inFlight < graph.nodes.length",
+    to: "nodesDone + inFlight !== 1",
+    tests: [LINGER],
+    why: "the engine hears at once of a task that others of a frame follow",
+  },
   {
     id: "workers.overtake",
     file: "src/engine/wall/worker_queue.ts",
@@ -170,17 +211,17 @@ export const MUTANTS: MutantList = [
   {
     id: "workers.bell-last",
     file: "src/engine/wall/worker_ring.ts",
-    from: "  Atomics.store(words, (control >>> 2) + completed, count);\n",
+    from: "  Atomics.store(words, at + CONTROL.completed, count);\n",
     to:
-      "  ringDoorbell(words, doorbell);\n  Atomics.store(words, (control >>> 2) + completed, count);\n",
+      "  ringDoorbell(words, doorbell);\n  Atomics.store(words, at + CONTROL.completed, count);\n",
     tests: [LOOPS],
     why: "who hears the bell finds the completion (docs/shared_memory.md)",
   },
   {
     id: "workers.bell",
     file: "src/engine/wall/worker_ring.ts",
-    from: "    return;\n  }\n  ringDoorbell(words, doorbell);\n",
-    to: "    return;\n  }\n",
+    from: "  if (lingerUs === 0) ringDoorbell(words, doorbell);\n",
+    to: "",
     tests: [LOOPS, STEPPED],
     why: "an engine that sleeps hears of a completion",
   },
@@ -188,8 +229,8 @@ export const MUTANTS: MutantList = [
     id: "workers.bell-last-in-ring",
     file: "src/engine/wall/worker_ring.ts",
     from:
-      "if (quiet && Atomics.load(words, (control >>> 2) + submitted) !== count) {",
-    to: "if (quiet) {",
+      "if (quiet && Atomics.load(words, at + CONTROL.submitted) !== count) return",
+    to: "if (quiet) return",
     tests: [LOOPS, STEPPED],
     why: "a quiet task with none behind it is heard of",
   },
@@ -197,8 +238,8 @@ export const MUTANTS: MutantList = [
     id: "workers.bell-quiet",
     file: "src/engine/wall/worker_ring.ts",
     from:
-      "if (quiet && Atomics.load(words, (control >>> 2) + submitted) !== count) {",
-    to: "if (count === 0) {",
+      "if (quiet && Atomics.load(words, at + CONTROL.submitted) !== count) return",
+    to: "if (count === 0) return",
     tests: [LOOPS],
     why: "a quiet task with others behind it wakes nobody",
   },

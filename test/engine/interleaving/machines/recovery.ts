@@ -33,6 +33,7 @@ import {
 } from "./header_words.ts";
 import {
   announce,
+  keepRing,
   ringDoorbell,
   signal,
   signalQuietly,
@@ -71,13 +72,15 @@ const CONTROL = {
   submitted: "submitted",
   completed: "completed",
   stop: "stop",
+  linger: "linger",
+  collected: "collected",
 };
 const FRESH = 1;
 const MOVED = 2;
 
 /** Makes the control block ready for a fresh worker; the doorbell is not its own. */
 export function* openControl(): Body<void> {
-  for (const word of ["submitted", "completed", "stop"]) yield store(word, 0);
+  for (const word of Object.values(CONTROL)) yield store(word, 0);
 }
 
 /** Value of the request's state after `step` steps. */
@@ -92,10 +95,14 @@ export function recovery(options: Recovery): Machine {
   const buffer = (step: number) => at("buffer", step % 2);
   const thread = (n: number) => `worker ${n}`;
 
-  /** @param done tasks of this thread's ring that are complete */
-  function* worker(done: number): Body {
+  /** @param done tasks of this thread's ring that are complete; `kept`: the ring for them is kept back */
+  function* worker(done: number, kept: number): Body {
+    if (kept !== 0) {
+      yield* keepRing(CONTROL, "doorbell", done);
+      return then(worker, done, 0);
+    }
     const what = yield* takeTask(CONTROL, done);
-    if (what === "again") return then(worker, done);
+    if (what === "again") return then(worker, done, 0);
     if (what === "stop") return;
     const step = yield read(entry(done));
     const tables = yield read(table(done));
@@ -116,10 +123,11 @@ export function recovery(options: Recovery): Machine {
         }
       } else yield* takeStep(S, step, step === stopsAt);
     }
-    if (options.quiet && !over && step < submitted) {
-      yield* signalQuietly(CONTROL, "doorbell", done);
-    } else yield* signal(CONTROL.completed, "doorbell", done);
-    return then(worker, done + 1);
+    const report = options.quiet && !over && step < submitted
+      ? signalQuietly
+      : signal;
+    const keeps = yield* report(CONTROL, "doorbell", done);
+    return then(worker, done + 1, keeps);
   }
 
   function* settle(step: number): Body<void> {
@@ -170,6 +178,7 @@ export function recovery(options: Recovery): Machine {
     }
     const seen = yield load("doorbell");
     const completed = origin + (yield load("completed"));
+    if (completed > settled) yield store("collected", completed - origin);
     over = yield* settleAll(settled, completed, over);
     settled = Math.max(settled, completed);
     while (pushed < submitted && pushed - settled < ENTRIES) {
@@ -206,6 +215,7 @@ export function recovery(options: Recovery): Machine {
     let now = settled;
     if (fault !== "completed not read a last time") {
       now = origin + (yield load("completed"));
+      if (now > settled) yield store("collected", now - origin);
       over = yield* settleAll(settled, now, over);
     }
     if (fault === "reset after the fresh thread began") {
@@ -234,7 +244,7 @@ export function recovery(options: Recovery): Machine {
   const threads = Array.from({ length: deaths + 1 }, (_, n) => n);
   return {
     words: {
-      atomic: { submitted: 0, completed: 0, stop: 0 },
+      atomic: { submitted: 0, completed: 0, stop: 0, linger: 0, collected: 0 },
       mixed: { doorbell: 0, ...mixed },
       plain: {
         ...plain,
@@ -248,7 +258,7 @@ export function recovery(options: Recovery): Machine {
     },
     processes: {
       ...Object.fromEntries(threads.map((n) => [thread(n), {
-        start: then(worker, 0),
+        start: then(worker, 0, 0),
         ...(n < deaths && { mortal: true }),
         ...(n > 0 && { later: true }),
       }])),

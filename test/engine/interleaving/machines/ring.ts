@@ -32,6 +32,11 @@ export interface Ring {
   readonly arena: number;
   /** How the engine sleeps: `waitAsync` (ServingEngine) or `wait` (replay). */
   readonly sleeps: "listens" | "waits";
+  /**
+   * The engine lets workers keep their rings back while tasks arrive that bring it back by itself. No time passes here:
+   * what a worker keeps back it keeps until something wakes it, and the engine has to hear of it all the same.
+   */
+  readonly lingers?: boolean;
   /** The engine may stop its workers while they have tasks. */
   readonly terminates?: boolean;
   readonly fault?: RingFault;
@@ -47,6 +52,9 @@ export const RING_FAULTS = [
   "doorbell not rung",
   "doorbell not rung by the last in the ring",
   "quiet looked at after completed",
+  "linger looked at before completed",
+  "linger ended without a look",
+  "completed looked at before linger is ended",
   "arena given back at submission",
   "ring of any length",
   "stop after submitted",
@@ -61,6 +69,8 @@ export const ringWords = (w: number) => ({
   submitted: at("submitted", w),
   completed: at("completed", w),
   stop: at("stop", w),
+  linger: at("linger", w),
+  collected: at("collected", w),
   entry: (n: number) => at(`entry ${w}`, n),
   quiet: (n: number) => at(`quiet ${w}`, n),
   ended: (n: number) => at(`ended ${w}`, n),
@@ -91,24 +101,57 @@ export function* ringDoorbell(doorbell: string): Body<void> {
   yield notify(doorbell);
 }
 
+/** Rings, unless the ring may be kept back. @returns not 0: it is */
+function* ringNow(linger: string, doorbell: string): Body<number> {
+  const keeps = yield load(linger);
+  if (keeps === 0) yield* ringDoorbell(doorbell);
+  return keeps;
+}
+
 /** Reports task number `done` complete. */
 export function* signal(
-  completed: string,
+  { completed, linger }: { completed: string; linger: string },
   doorbell: string,
   done: number,
-): Body<void> {
+): Body<number> {
   yield store(completed, done + 1);
-  yield* ringDoorbell(doorbell);
+  return yield* ringNow(linger, doorbell);
 }
 
 /** Reports a quiet task complete: without a ring while another stands behind it. */
 export function* signalQuietly(
-  { submitted, completed }: { submitted: string; completed: string },
+  words: { submitted: string; completed: string; linger: string },
+  doorbell: string,
+  done: number,
+): Body<number> {
+  yield store(words.completed, done + 1);
+  if ((yield load(words.submitted)) !== done + 1) return 0;
+  return yield* ringNow(words.linger, doorbell);
+}
+
+/** Keeps the ring for `done` tasks back until it is woken, then rings unless the engine has seen them. */
+export function* keepRing(
+  { submitted, collected }: { submitted: string; collected: string },
   doorbell: string,
   done: number,
 ): Body<void> {
-  yield store(completed, done + 1);
-  if ((yield load(submitted)) === done + 1) yield* ringDoorbell(doorbell);
+  if ((yield load(submitted)) === done) {
+    yield wait(submitted, done);
+    yield load(submitted);
+  }
+  if ((yield load(collected)) !== done) yield* ringDoorbell(doorbell);
+}
+
+/** Says whether a worker may keep its ring back, and rings for what it may have kept back where it may not now. */
+export function* allowLinger(
+  { linger, completed }: { linger: string; completed: string },
+  doorbell: string,
+  value: number,
+  polled: number,
+): Body<void> {
+  yield store(linger, value);
+  if (value !== 0) return;
+  if ((yield load(completed)) !== polled) yield* ringDoorbell(doorbell);
 }
 
 /** Tells a worker of what was put into its ring. */
@@ -142,13 +185,18 @@ export function ring(options: Ring): Machine {
     { length: workers },
     (_, w) => ofWorker(tasks, w),
   );
+  const every = Array.from({ length: workers }, (_, w) => w);
   const quietOf = tasksOf.map((_, w) => ofWorker(options.quiet ?? [], w));
 
-  function* worker(w: number, done: number): Body {
+  function* worker(w: number, done: number, kept: number): Body {
     const words = ringWords(w);
+    if (kept !== 0) {
+      yield* keepRing(words, "doorbell", done);
+      return then(worker, w, done, 0);
+    }
     const { completed, entry, ended, unit } = words;
     const what = yield* takeTask(words, done, fault);
-    if (what === "again") return then(worker, w, done);
+    if (what === "again") return then(worker, w, done, 0);
     if (what === "stop") return;
     ensure(done < tasksOf[w].length, "an entry that is executed was filled");
     const tables = yield read(entry(done % entries));
@@ -161,8 +209,9 @@ export function ring(options: Ring): Machine {
       );
     }
     const times = write(ended(done % entries), done + 1);
+    let keeps = 0;
     if (fault === "completed before the times") {
-      yield* signal(completed, "doorbell", done);
+      yield* signal(words, "doorbell", done);
       yield times;
     } else {
       yield times;
@@ -184,10 +233,14 @@ export function ring(options: Ring): Machine {
         if ((yield read(words.quiet(done % entries))) === 0) {
           yield* ringDoorbell("doorbell");
         }
-      } else if (quiet) yield* signalQuietly(words, "doorbell", done);
-      else yield* signal(completed, "doorbell", done);
+      } else if (fault === "linger looked at before completed") {
+        keeps = yield load(words.linger);
+        yield store(completed, done + 1);
+        if (keeps === 0) yield* ringDoorbell("doorbell");
+      } else if (quiet) keeps = yield* signalQuietly(words, "doorbell", done);
+      else keeps = yield* signal(words, "doorbell", done);
     }
-    return then(worker, w, done + 1);
+    return then(worker, w, done + 1, keeps);
   }
 
   /** The real arena, brought to where it was. */
@@ -228,15 +281,17 @@ export function ring(options: Ring): Machine {
   }
 
   function* poll(w: number, books: Books, arrived: number): Body<Books> {
-    const { completed, ended } = ringWords(w);
+    const { completed, ended, collected } = ringWords(w);
     const now = yield load(completed);
     let { pushed, polled, arena } = books;
+    const isNew = polled < now;
     while (polled < now) {
       const time = yield read(ended(polled % entries));
       polled++;
       ensure(time === polled, `the times are those of task ${polled}`);
       if (fault !== "arena given back at submission") arena *= 2;
     }
+    if (isNew) yield store(collected, now);
     const due = tasksOf[w].filter((_, i) => i * workers + w < arrived).length;
     books = { pushed, polled, arena };
     while (books.pushed < due) {
@@ -247,10 +302,28 @@ export function ring(options: Ring): Machine {
     return books;
   }
 
+  /** Changes what workers may keep back; looks again at those that may have kept back what is due. */
+  function* changeLinger(value: number, polled: readonly number[]): Body<void> {
+    for (const w of every) {
+      const words = ringWords(w);
+      const isEnd = value === 0;
+      if (fault === "linger ended without a look" && isEnd) {
+        yield store(words.linger, 0);
+      } else if (
+        fault === "completed looked at before linger is ended" && isEnd
+      ) {
+        const isDue = (yield load(words.completed)) !== polled[w];
+        yield store(words.linger, 0);
+        if (isDue) yield* ringDoorbell("doorbell");
+      } else yield* allowLinger(words, "doorbell", value, polled[w]);
+    }
+  }
+
   /** One turn; `state` is three numbers for each worker. */
   function* turn(
     arrived: number,
     listening: number,
+    lingering: number,
     ...state: number[]
   ): Body {
     const early = fault === "doorbell read after poll"
@@ -272,15 +345,20 @@ export function ring(options: Ring): Machine {
     const seen = early ?? (yield load("doorbell"));
     if (options.terminates && (yield choose(2)) === 1) return then(close);
     const more = arrived < tasks.length ? 1 : 0;
+    if (options.lingers && more !== lingering) {
+      const polledOf = every.map((w) => after[3 * w + 1]);
+      yield* changeLinger(more, polledOf);
+      lingering = more;
+    }
     if (sleeps === "waits") {
-      if (more) return then(turn, arrived + 1, 0, ...after);
+      if (more) return then(turn, arrived + 1, 0, lingering, ...after);
       yield wait("doorbell", seen);
-      return then(turn, arrived, 0, ...after);
+      return then(turn, arrived, 0, lingering, ...after);
     }
     if (polled < arrived && listening === 0) {
       // Listening in vain is an event, too.
       if ((yield listen("doorbell", seen)) === NOT_EQUAL) {
-        return then(turn, arrived, 0, ...after);
+        return then(turn, arrived, 0, lingering, ...after);
       }
       listening = 1;
     }
@@ -289,6 +367,7 @@ export function ring(options: Ring): Machine {
       turn,
       rung ? arrived : arrived + 1,
       rung ? 0 : listening,
+      lingering,
       ...after,
     );
   }
@@ -308,7 +387,6 @@ export function ring(options: Ring): Machine {
     return undefined;
   }
 
-  const every = Array.from({ length: workers }, (_, w) => w);
   const plain = Object.assign(
     {},
     ...every.flatMap((w) => [
@@ -325,15 +403,17 @@ export function ring(options: Ring): Machine {
         ...words("submitted", workers),
         ...words("completed", workers),
         ...words("stop", workers),
+        ...words("linger", workers),
+        ...words("collected", workers),
       },
       plain,
     },
     processes: {
       ...Object.fromEntries(
-        every.map((w) => [`worker ${w}`, { start: then(worker, w, 0) }]),
+        every.map((w) => [`worker ${w}`, { start: then(worker, w, 0, 0) }]),
       ),
       engine: {
-        start: then(turn, 0, 0, ...every.flatMap(() => [0, 0, 1])),
+        start: then(turn, 0, 0, 0, ...every.flatMap(() => [0, 0, 1])),
       },
     },
   };

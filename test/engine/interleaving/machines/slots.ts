@@ -12,7 +12,7 @@ import {
   openHeader,
   row,
 } from "./header_words.ts";
-import { announce, signal } from "./ring.ts";
+import { announce, ringWords, signal } from "./ring.ts";
 
 export const SLOT_FAULTS = [
   "released at departure",
@@ -39,7 +39,7 @@ export function slots(
       ensure(input === done + 1, `the input is that of request ${done + 1}`);
       yield write(row(S, w), input);
     }
-    yield* signal(at("completed", w), "doorbell", done);
+    yield* signal(ringWords(w), "doorbell", done);
     return then(worker, w, done + 1);
   }
 
@@ -91,6 +91,7 @@ export function slots(
         doorbell: 0,
         ...words("submitted", 2),
         ...words("completed", 2),
+        ...words("linger", 2),
       },
       mixed,
       plain: { ...plain, input: 0, ...words(`${S}.row`, 2) },

@@ -1,0 +1,139 @@
+/** Results of frames that may lie for a while: they come all the same, and what does not wait for frames does not wait. */
+import assert from "node:assert/strict";
+import {
+  cellular,
+  gruStream,
+  lstm,
+  lstmStream,
+  ServingEngine,
+} from "../../src/mod.ts";
+import { unlessItHangs } from "./hang_guard.ts";
+import { fragileStream } from "./stream_models.ts";
+
+const model = lstmStream({ hidden: 5, features: 3, classes: 2 });
+const gru = gruStream({ hidden: 4, features: 3 });
+const sentences = lstm({ hidden: 8, vocabulary: 10 });
+
+/** As long as it may be: who waits for it is seen to. */
+const LINGER_MS = 1000;
+
+function created(lingerMs: number, workers = 1): Promise<ServingEngine> {
+  return ServingEngine.create({
+    models: [model, gru, fragileStream, sentences],
+    policy: cellular(),
+    workers,
+    warmUp: false,
+    lingerMs,
+  });
+}
+
+const frame = (t: number) => ({ x: [t, -t, 1 / (t + 1)] });
+
+const passed = (ms: number) =>
+  new Promise((resolve) => setTimeout(resolve, ms));
+
+async function msOf(body: () => Promise<unknown>): Promise<number> {
+  const sinceMs = performance.now();
+  await unlessItHangs(() => "a result", body());
+  return performance.now() - sinceMs;
+}
+
+Deno.test("a frame alone, for which nothing else wakes the engine, is told of when its time has passed", async () => {
+  await using engine = await created(20);
+  await using stream = engine.open(gru);
+  for (let t = 0; t < 5; t++) {
+    const ms = await msOf(() => stream.push(frame(t)));
+    assert(ms >= 19, `after ${ms} ms`);
+  }
+});
+
+Deno.test("the next push brings the results that lie there", async () => {
+  await using engine = await created(LINGER_MS);
+  const streams = [engine.open(gru), engine.open(gru)];
+  const ms = await msOf(async () => {
+    const first = streams[0].push(frame(0));
+    await passed(50);
+    void streams[1].push(frame(0)).catch(() => {});
+    await first;
+  });
+  assert(ms < LINGER_MS / 2, `after ${ms} ms`);
+  await engine.close("reject");
+});
+
+Deno.test("requests, and frames with others behind them, are told of at once", async () => {
+  await using engine = await created(LINGER_MS);
+  const alone = await msOf(() => engine.run(sentences, { tokens: [1, 2, 3] }));
+  assert(alone < LINGER_MS / 2, `request: ${alone} ms`);
+  await using stream = engine.open(model);
+  const line = await msOf(() => {
+    const pushed = [0, 1, 2, 3].map((t) => stream.push(frame(t)));
+    // The last one lies there.
+    pushed[3].catch(() => {});
+    return Promise.all(pushed.slice(0, 3));
+  });
+  assert(line < LINGER_MS / 2, `frames before the last: ${line} ms`);
+  await engine.close("reject");
+});
+
+Deno.test("of a frame of several cells the last one alone may lie", async () => {
+  await using engine = await created(LINGER_MS);
+  await using stream = engine.open(fragileStream);
+  const frame = (id: number) => ({ x: [1, 2], id: [id] });
+  // Before the second one begins the worker knows that results may lie.
+  await stream.push(frame(0));
+  const ms = await msOf(() => stream.push(frame(1)));
+  assert(ms < 1.8 * LINGER_MS, `after ${ms} ms`);
+});
+
+Deno.test("a request that comes in while results lie there is told of at once, and they with it", async () => {
+  await using engine = await created(LINGER_MS);
+  await using stream = engine.open(gru);
+  const ms = await msOf(async () => {
+    const pushed = stream.push(frame(0));
+    await passed(50);
+    await Promise.all([engine.run(sentences, { tokens: [1, 2] }), pushed]);
+  });
+  assert(ms < LINGER_MS / 2, `after ${ms} ms`);
+});
+
+Deno.test("an engine that is closed hears of results at once", async () => {
+  const engine = await created(LINGER_MS);
+  const stream = engine.open(gru);
+  const ms = await msOf(async () => {
+    const pushed = stream.push(frame(0));
+    await passed(50);
+    await engine.close();
+    await pushed;
+  });
+  assert(ms < LINGER_MS / 2, `after ${ms} ms`);
+});
+
+Deno.test("many streams on two workers lose nothing, and keep their bits", async () => {
+  const results = await Promise.all([0, 3].map(async (lingerMs) => {
+    await using engine = await created(lingerMs, 2);
+    const all = Array.from({ length: 12 }, async (_, i) => {
+      const of = [model, gru][i % 2];
+      await using stream = engine.open(of, { deadlineMs: 30_000 });
+      const seen: number[] = [];
+      for (let t = 0; t < 20; t++) {
+        const { outputs } = await stream.push(frame(t + i));
+        seen.push(...Object.values(outputs).flatMap(({ data }) => [...data]));
+        if (i % 3 === 0) {
+          await engine.run(sentences, { tokens: [t % 10] });
+        }
+      }
+      return seen;
+    });
+    return await unlessItHangs(() => "frames", Promise.all(all));
+  }));
+  assert.deepEqual(results[1], results[0]);
+});
+
+Deno.test("lingerMs is milliseconds from 0 to 1000", async () => {
+  for (const lingerMs of [-1, 1001, NaN, "2" as unknown as number]) {
+    await assert.rejects(
+      created(lingerMs),
+      /"lingerMs" is milliseconds from 0/,
+    );
+  }
+});
