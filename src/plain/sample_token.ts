@@ -5,22 +5,8 @@
  */
 import { plainOf } from "../tensor/plain_tensor.ts";
 import { floats } from "./given.ts";
+import { largestFirst } from "./largest_first.ts";
 import type { PlainOperator } from "./operator.ts";
-
-/** Ids by score, the largest first; no more than `most`, and NaN never. */
-function largest(scores: Float32Array, most: number): number[] {
-  let least = -Infinity;
-  if (most < scores.length) {
-    const sorted = scores.filter((score) => !Number.isNaN(score)).sort();
-    least = sorted[Math.max(0, sorted.length - most)] ?? least;
-  }
-  const ids: number[] = [];
-  for (let id = 0; id < scores.length; id++) {
-    if (scores[id] >= least) ids.push(id);
-  }
-  ids.sort((a, b) => scores[b] - scores[a] || a - b);
-  return ids.slice(0, most);
-}
 
 function indexOfLargest(scores: Float32Array): number {
   let best = 0;
@@ -35,26 +21,51 @@ function draw(
   [temperature, topK, topP]: Float32Array,
   uniform: number,
 ): number {
-  if (temperature === 0) return indexOfLargest(scores);
-  const ids = largest(scores, topK > 0 ? topK : scores.length);
-  if (ids.length === 0) return 0;
-  const most = scores[ids[0]];
-  const weights = ids.map((id) =>
+  const best = indexOfLargest(scores);
+  const most = scores[best];
+  if (temperature === 0) return best;
+  if (Number.isNaN(most)) return 0;
+  const weightOf = (id: number) =>
     // Of two infinite scores the difference is none.
-    scores[id] === most ? 1 : Math.exp((scores[id] - most) / temperature)
-  );
-  const whole = weights.reduce((sum, weight) => sum + weight, 0);
-  let kept = 0;
-  let count = 0;
-  while (count < weights.length && (count === 0 || kept < topP * whole)) {
-    kept += weights[count++];
+    scores[id] === most ? 1 : Math.exp((scores[id] - most) / temperature);
+  let ids: Iterable<number> = largestFirst(scores);
+  let whole = 0;
+  if (topK > 0) {
+    ids = first(topK, ids);
+    for (const id of ids) whole += weightOf(id);
+  } else {
+    for (let id = 0; id < scores.length; id++) {
+      if (!Number.isNaN(scores[id])) whole += weightOf(id);
+    }
+  }
+  let kept = whole;
+  if (topP < 1) {
+    const nucleus: number[] = [];
+    kept = 0;
+    for (const id of ids) {
+      nucleus.push(id);
+      kept += weightOf(id);
+      if (kept >= topP * whole) break;
+    }
+    ids = nucleus;
   }
   let sum = 0;
-  for (let i = 0; i < count; i++) {
-    sum += weights[i];
-    if (uniform * kept < sum) return ids[i];
+  let last = best;
+  for (const id of ids) {
+    last = id;
+    sum += weightOf(id);
+    if (uniform * kept < sum) break;
   }
-  return ids[count - 1];
+  return last;
+}
+
+function first(count: number, ids: Iterable<number>): number[] {
+  const taken: number[] = [];
+  for (const id of ids) {
+    taken.push(id);
+    if (taken.length >= count) break;
+  }
+  return taken;
 }
 
 /**

@@ -1,0 +1,69 @@
+/** Draws from scores, against a list that is sorted as a whole. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { runPlain } from "../../src/plain/registry.ts";
+import { plainOf } from "../../src/tensor/plain_tensor.ts";
+import { propertyRuns } from "../property_runs.ts";
+
+/** The whole list in order, then as the settings say. */
+function reference(
+  scores: Float32Array,
+  [temperature, topK, topP]: Float32Array,
+  uniform: number,
+): number {
+  const ids = [...scores.keys()].filter((id) => !Number.isNaN(scores[id]))
+    .sort((a, b) => scores[b] - scores[a] || a - b);
+  if (ids.length === 0) return 0;
+  const left = ids.slice(0, topK > 0 ? topK : ids.length);
+  const most = scores[ids[0]];
+  const weights = left.map((id) =>
+    scores[id] === most ? 1 : Math.exp((scores[id] - most) / temperature)
+  );
+  const whole = weights.reduce((sum, weight) => sum + weight, 0);
+  let [count, kept] = [0, 0];
+  while (count < left.length && (count === 0 || kept < topP * whole)) {
+    kept += weights[count++];
+  }
+  let sum = 0;
+  const at = weights.slice(0, count).findIndex((weight) =>
+    uniform * kept < (sum += weight)
+  );
+  return left[at < 0 ? count - 1 : at];
+}
+
+const SCORE = fc.oneof(
+  fc.integer({ min: -3, max: 3 }),
+  fc.float({ min: -20, max: 20 }),
+  fc.constantFrom(NaN, -0, Infinity, -Infinity),
+);
+
+Deno.test("a draw is that of the whole list in order", () => {
+  const given = fc.record({
+    scores: fc.array(SCORE, { minLength: 1, maxLength: 40 }),
+    temperature: fc.constantFrom(0.5, 1, 3),
+    topK: fc.constantFrom(0, 1, 2, 7, 100),
+    topP: fc.constantFrom(1, 0.9, 0.37, 1e-6),
+    uniform: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(given, ({ scores, temperature, topK, topP, uniform }) => {
+      const settings = Float32Array.of(temperature, topK, topP);
+      const [id] = runPlain(
+        "SampleToken",
+        [
+          plainOf("float32", [scores.length], scores),
+          plainOf("float32", [3], [...settings]),
+          plainOf("float32", [1], [uniform]),
+        ],
+        new Map(),
+        { opset: 1, outputs: 1 },
+      );
+      const rounded = Math.fround(uniform);
+      assert.equal(
+        Number(id.data[0]),
+        reference(Float32Array.from(scores), settings, rounded),
+      );
+    }),
+    { numRuns: propertyRuns(2000) },
+  );
+});
