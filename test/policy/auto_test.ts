@@ -198,6 +198,19 @@ Deno.test("nobody waits for company, and what comes while a batch runs goes toge
   ]);
 });
 
+Deno.test("an idle worker finds who comes behind all that others are busy with", () => {
+  const { cost, profile } = linear(1000, 0);
+  const tasks = told({
+    policy: auto({ profile }),
+    models: MODELS,
+    requests: [...Array.from({ length: 4 * 64 }, () => one(0)), one(10)],
+    cost,
+    workers: 5,
+  });
+  assert.deepEqual(rowsOf(tasks), [64, 64, 64, 64, 1]);
+  assert.equal(tasks[4], "10..1010 w4 A:257");
+});
+
 Deno.test("who is lost rides along where that takes no longer, and not where it does", () => {
   const batches = (rowNs: number) => {
     const { cost, profile } = linear(100, rowNs);

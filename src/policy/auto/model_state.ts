@@ -177,10 +177,10 @@ export class ModelState {
         this.#insert(this.#requests.splice(at, 1)[0]);
       }
     }
-    const free = this.#requests.slice(0, LOOKED_AT).filter(({ tag }) =>
+    const free = this.#requests.filter(({ tag }) =>
       tag.ready.length > 0 &&
       (tag.underWay === 0 || tag.newest?.worker === now.worker)
-    );
+    ).slice(0, LOOKED_AT);
     if (free.length === 0) return undefined;
     const isUrgent = free[0].tag.dueNs < Infinity;
     const batch = isUrgent ? this.#urgent(free) : this.#shortest(free);
