@@ -2,7 +2,7 @@
  * Our server of the comparison: one model of texts, with the policy that is asked for, and figures of what it computed
  * at `/counts`. Nothing is refused.
  *
- *     own_server.ts MODEL_FOLDER PORT WORKERS POLICY POLICY_OPTIONS
+ *     own_server.ts MODEL_FOLDER PORT WORKERS THREADS_PER_WORKER POLICY POLICY_OPTIONS
  */
 import { readFileSync } from "node:fs";
 import process from "node:process";
@@ -19,7 +19,8 @@ import { TextModel } from "../../src/text/text_model.ts";
 import { TextTokenizer } from "../../src/text/tokenizer.ts";
 import type { Counts } from "./measure.ts";
 
-const [folder, port, workers, policy, policyOptions] = process.argv.slice(2);
+const [folder, port, workers, threads, policy, policyOptions] = process.argv
+  .slice(2);
 const read = (name: string) =>
   JSON.parse(readFileSync(`${folder}/${name}`, "utf8"));
 
@@ -38,7 +39,11 @@ let collector = new Collector();
 const host = await EngineHost.create({
   models: [served],
   policy: () => POLICIES[policy].build(JSON.parse(policyOptions)),
-  engine: { workers: Number(workers), slotBytes: 2 ** 29 },
+  engine: {
+    workers: Number(workers),
+    threadsPerWorker: Number(threads),
+    slotBytes: 2 ** 29,
+  },
   observers: [{
     engine: () => ({
       task: (task, record) => collector.task(task, record),

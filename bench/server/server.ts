@@ -57,7 +57,8 @@ const HELP = `bench:server [options]
   --confidence N    per cent with which a trial has to show it (default 90: 230 requests; 50 with --quick: 69; MLPerf's 99: 459)
   --from N          requests a second that the search begins with (default: what the server does on all connections)
   --precision N     per cent between a rate that holds and one that does not (default 25)
-  --threads N       that compute: our workers, the peers' intra-op threads (default: as many as there are cores)
+  --threads N       that compute: our workers or, in a team, threads of one worker; the peers' intra-op threads
+                    (default: as many as there are cores)
   --batch N         rows of a batch (default 32; transformers.js has none)
   --window-ms MS    of the peer's batcher (default 5)
   --tokenizer DIR   tokenizer.json and tokenizer_config.json (default: made for the texts that are sent)

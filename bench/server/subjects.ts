@@ -15,7 +15,7 @@ import { MODEL } from "./model_files.ts";
 export interface SubjectOptions {
   /** Folder of models. */
   readonly models: string;
-  /** Threads that compute: our workers, the peers' intra-op threads. */
+  /** Threads that compute: our workers or, in a team, one worker's threads; the peers' intra-op threads. */
   readonly threads: number;
   /** Rows of a batch, where a server has batches and is told how large. */
   readonly batchMax: number;
@@ -40,17 +40,23 @@ const TRANSFORMERS_VERSION = "4.3.1";
 function own(
   policy: string,
   optionsOf: (options: SubjectOptions) => Record<string, unknown>,
-  note = "",
+  { note = "", isTeam = false } = {},
 ): Subject {
   return {
     name: `shoal, ${policy}${note}`,
     command: (options, port) => [
       ...[process.execPath, "run", "-A", "bench/server/own_server.ts"],
-      ...[`${options.models}${MODEL}`, `${port}`, `${options.threads}`],
+      ...[`${options.models}${MODEL}`, `${port}`],
+      ...(isTeam ? [1, options.threads] : [options.threads, 1]).map(String),
       ...[policy, JSON.stringify(optionsOf(options))],
     ],
   };
 }
+
+const cellular = ({ batchMax }: SubjectOptions) => ({ batchSizeMax: batchMax });
+const auto = ({ batchMax, sloMs }: SubjectOptions) => ({
+  ...{ batchSizeMax: batchMax, slaNs: msToNs(sloMs) },
+});
 
 function peer(
   name: string,
@@ -87,10 +93,10 @@ function peer(
 
 /** All of them. */
 export const SUBJECTS: readonly Subject[] = [
-  own("cellular", ({ batchMax }) => ({ batchSizeMax: batchMax }), " (default)"),
-  own("auto", ({ batchMax, sloMs }) => ({
-    ...{ batchSizeMax: batchMax, slaNs: msToNs(sloMs) },
-  })),
+  own("cellular", cellular, { note: " (default)" }),
+  own("cellular", cellular, { note: ", team", isTeam: true }),
+  own("auto", auto),
+  own("auto", auto, { note: ", team", isTeam: true }),
   own("graph", ({ batchMax }) => ({ batchSizeMax: batchMax, windowNs: 0 })),
   peer(
     `onnxruntime-node ${ORT_VERSION}, window`,
