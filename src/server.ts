@@ -26,7 +26,11 @@ export type { Origin } from "./server/keys/gate.ts";
 export { type KeyEntry, KeyRing, keySha256 } from "./server/keys/key_ring.ts";
 export { KeyedAdmission } from "./server/keys/keyed_admission.ts";
 export { AccessLog } from "./server/observe/access_log.ts";
-export { Monitor, type MonitorOptions } from "./server/monitor.ts";
+export {
+  type MetricNames,
+  Monitor,
+  type MonitorOptions,
+} from "./server/monitor.ts";
 export {
   type TraceApi,
   type TraceSpan,

@@ -21,8 +21,10 @@ import { pageProtocol } from "./page/page.ts";
 import { ServerMetrics } from "./observe/server_metrics.ts";
 import { TeiMetrics } from "./tei/tei_metrics.ts";
 
-/** Servers whose names figures may have as well. */
-export const COMPATIBLE = ["triton", "tei"] as const;
+/** Servers whose names figures may have as well: Triton, Text Embeddings Inference. */
+export type MetricNames = "triton" | "tei";
+
+export const METRIC_NAMES: readonly MetricNames[] = ["triton", "tei"];
 
 /** Options of {@linkcode Monitor}. */
 export interface MonitorOptions {
@@ -34,13 +36,13 @@ export interface MonitorOptions {
    * Servers under whose names figures are told as well, for dashboards made for them: Triton (`nv_inference_...`), Text
    * Embeddings Inference (`te_...`). Default none.
    */
-  compatible?: readonly (typeof COMPATIBLE)[number][];
+  compatible?: readonly MetricNames[];
 }
 
 const MONITOR_CHECKS: Checks<MonitorOptions> = {
   explainMax: positiveInteger,
   sloMs: positive,
-  compatible: listOf(oneOf(COMPATIBLE)),
+  compatible: listOf(oneOf(METRIC_NAMES)),
 };
 
 /**

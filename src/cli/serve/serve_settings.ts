@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import * as z from "zod";
 import { POLICIES } from "../../policy/registry.ts";
 import { parallelism } from "../../engine/wall/runtime.ts";
-import { COMPATIBLE } from "../../server/monitor.ts";
+import { METRIC_NAMES } from "../../server/monitor.ts";
 import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
 import { UsageError } from "../terminal.ts";
@@ -55,7 +55,7 @@ export const SERVER_SETTINGS = z.strictObject({
     "Of requests: 1 is the highest; default 1, no priorities",
   ),
   metrics: z.strictObject({
-    compatible: z.array(z.enum(COMPATIBLE)).default([]).describe(
+    compatible: z.array(z.enum(METRIC_NAMES)).default([]).describe(
       "Servers under whose names /metrics has figures as well, for dashboards made for them",
     ),
   }).optional(),
