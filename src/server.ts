@@ -21,6 +21,7 @@ export {
   type HostState,
 } from "./server/host/engine_host.ts";
 export { ForbiddenError, OverloadedError } from "./server/host/errors.ts";
+export type { CorsOptions } from "./server/http/cors.ts";
 export type { Answered, HttpObserver } from "./server/http/http_observer.ts";
 export type { Origin } from "./server/keys/gate.ts";
 export { type KeyEntry, KeyRing, keySha256 } from "./server/keys/key_ring.ts";

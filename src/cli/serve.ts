@@ -43,6 +43,7 @@ Options go before those of DIR/shoal.json.
   --policy NAME         default cellular
   --max-batch-size N    most rows of a batch; default 64
   --workers N           default: one less than there are cores
+  --cors-origin ORIGIN  whose pages may read answers, such as https://app.example; any number of times; "*": all
   --tls-cert FILE       certificates as PEM, with --tls-key
   --tls-key FILE        the private key as PEM
   --agent-port N        tells HAProxy's agent-check how much there is to do (docs/scaling.md)
@@ -63,6 +64,7 @@ const OPTIONS = {
   policy: TEXT,
   "max-batch-size": TEXT,
   workers: TEXT,
+  "cors-origin": { type: "string", multiple: true },
   "tls-cert": TEXT,
   "tls-key": TEXT,
   "agent-port": TEXT,
@@ -115,6 +117,7 @@ export async function serve(args: string[]): Promise<number> {
       repository,
       monitor,
       ...(keys && { keys }),
+      ...(settings.cors && { cors: settings.cors }),
       ...(values["access-log"] && { observers: [new AccessLog(print)] }),
       version: VERSION,
     });

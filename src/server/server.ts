@@ -6,6 +6,7 @@ import type { ServedModel } from "./host/served_model.ts";
 import { Body } from "./http/body.ts";
 import { BodyBudget } from "./http/body_budget.ts";
 import { BODY_LIMITS, type BodyLimits } from "./http/body_limits.ts";
+import { Cors, type CorsOptions } from "./http/cors.ts";
 import { httpErrorOf } from "./http/error_status.ts";
 import { checkHead, HEAD_LIMITS, type HeadLimits } from "./http/head_limits.ts";
 import type { Answered, HttpObserver } from "./http/http_observer.ts";
@@ -38,6 +39,8 @@ export interface ServerOptions {
   limits?: Partial<BodyLimits & HeadLimits>;
   /** Who may call what; default: anybody may ask models for something, and calls of administrators are off. */
   keys?: KeyRing;
+  /** Pages of which other origins may read its answers; default: of none. Calls of administrators are for none. */
+  cors?: CorsOptions;
   /** Answers `/metrics` and explains requests; its observers have to be the host's. Default: nobody does. */
   monitor?: Monitor;
   /** Hear of each request and its answer. */
@@ -102,6 +105,7 @@ export function createServer(
     observers = [],
     onError = (error) => console.error("Shoal:", error),
   } = options;
+  const cors = options.cors && new Cors(options.cors);
   const texts = options.monitor?.texts;
   const limits = { ...BODY_LIMITS, ...HEAD_LIMITS, ...options.limits };
   const budget = new BodyBudget(limits.bytesTogetherMax);
@@ -115,22 +119,30 @@ export function createServer(
     let match: Match | undefined;
     let key: string | undefined;
     const body = new Body(request, limits, budget);
-    const told = (response: Response, error?: unknown) => ({
-      response,
-      answered: {
-        status: response.status,
-        ...(match && {
-          route: match.route.path,
-          protocol: match.protocol.name,
-          ...(match.params["model"] && { model: match.params["model"] }),
-        }),
-        ...(key !== undefined && { key }),
-        ...(error !== undefined && { error }),
-      },
-    });
+    const told = (response: Response, error?: unknown) => {
+      cors?.share(request, response, match?.route.scope);
+      return {
+        response,
+        answered: {
+          status: response.status,
+          ...(match && {
+            route: match.route.path,
+            protocol: match.protocol.name,
+            ...(match.params["model"] && { model: match.params["model"] }),
+          }),
+          ...(key !== undefined && { key }),
+          ...(error !== undefined && { error }),
+        },
+      };
+    };
     try {
       checkHead(request, limits);
       const url = new URL(request.url);
+      const preflight = cors?.preflight(
+        request,
+        () => router.routesAt(url.pathname),
+      );
+      if (preflight) return told(preflight);
       match = router.find(request.method, url.pathname);
       const { scope, method } = match.route;
       key = (await openGate(scope, request, options.keys, connection))?.name;

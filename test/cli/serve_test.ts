@@ -20,8 +20,13 @@ Deno.test("it serves a folder, loads what has changed, and ends when it is told"
   using folder = new TestFolder();
   folder.write("scale/model.onnx", scaleFile(2));
   const metrics = { compatible: ["triton"] };
-  folder.write("shoal.json", { slo_ms: 10_000, workers: 1, metrics });
-  await using running = new Running(["-A"], [folder.path, "--port", "0"]);
+  const cors = { origins: ["https://file.example"] };
+  folder.write("shoal.json", { slo_ms: 10_000, workers: 1, metrics, cors });
+  const allowed = ["https://a.example", "https://b.example"];
+  await using running = new Running(["-A"], [
+    ...[folder.path, "--port", "0"],
+    ...allowed.flatMap((origin) => ["--cors-origin", origin]),
+  ]);
   const url = await running.until(LISTENING);
   assert.equal(running.out, `listening at ${url}\n`);
   assert.match(
@@ -32,6 +37,12 @@ Deno.test("it serves a folder, loads what has changed, and ends when it is told"
   const figures = await (await fetch(`${url}metrics`)).text();
   assert.match(figures, /^nv_inference_count\{model="scale",version="1"\} 1$/m);
   assert.doesNotMatch(figures, /^te_/m);
+  for (const origin of [...allowed, ...cors.origins]) {
+    const { headers } = await fetch(`${url}metrics`, { headers: { origin } });
+    const shared = headers.get("access-control-allow-origin");
+    // Options go before the file.
+    assert.equal(shared, allowed.includes(origin) ? origin : null);
+  }
   folder.write("scale/model.onnx", scaleFile(3));
   folder.write("other/model.onnx", scaleFile(1));
   running.signal("SIGHUP");
@@ -78,6 +89,10 @@ Deno.test("a folder that is no folder of models is told so", async () => {
   await told([path, "--host", ""], /"host".*got ""/);
   await told([path, "--tls-cert", "a"], /^--tls-cert needs --tls-key$/);
   await told([path, "--tls-key", "a"], /^--tls-key needs --tls-cert$/);
+  await told(
+    [path, "--cors-origin", "https://a.example/"],
+    /"cors\.origins\.0".*\("https:\/\/a\.example"\?\), got "https:\/\/a\.example\/"$/,
+  );
   await told([path, "--slo-ms", "-1"], /front is --slo-ms=-VALUE; see/);
   await told([path, "--slo-ms", "--host"], /front is --slo-ms=-VALUE; see/);
   folder.write("scale/model.onnx", scaleFile(2));

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import * as z from "zod";
 import { POLICIES } from "../../policy/registry.ts";
 import { parallelism } from "../../engine/wall/runtime.ts";
+import { originFault } from "../../server/http/cors.ts";
 import { METRIC_NAMES } from "../../server/monitor.ts";
 import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
@@ -76,6 +77,16 @@ export const SERVER_SETTINGS = z.strictObject({
   })).optional().describe(
     "Who may call it; default: anybody may ask models, nobody load and unload them",
   ),
+  cors: z.strictObject({
+    origins: z.array(
+      z.string().superRefine((origin, context) => {
+        const fault = originFault(origin);
+        if (fault !== undefined) context.addIssue(`it has to be ${fault}`);
+      }),
+    ).describe('Such as "https://app.example"; "*": all'),
+  }).optional().describe(
+    "Pages of which other origins may read answers; default: of none",
+  ),
   tls: z.strictObject({ cert: z.string(), key: z.string() }).optional()
     .describe("Files, as PEM; paths from this one"),
 });
@@ -92,6 +103,7 @@ interface GivenOptions {
   readonly policy?: string;
   readonly "max-batch-size"?: string;
   readonly workers?: string;
+  readonly "cors-origin"?: string[];
   readonly "tls-cert"?: string;
   readonly "tls-key"?: string;
 }
@@ -109,6 +121,7 @@ export function readSettings(
     ? checkedBy(z.looseObject({}), parseJson(readText(file), FILE), FILE)
     : {};
   const { policy: name, host, "tls-cert": cert, "tls-key": key } = given;
+  const { "cors-origin": origins } = given;
   if ((cert === undefined) !== (key === undefined)) {
     const [has, lacks] = key === undefined ? ["cert", "key"] : ["key", "cert"];
     throw new UsageError(`--tls-${has} needs --tls-${lacks}`);
@@ -123,6 +136,7 @@ export function readSettings(
     slo_ms: number(given["slo-ms"]),
     max_batch_size: number(given["max-batch-size"]),
     workers: number(given.workers),
+    cors: origins && { origins },
     // Paths of options are from where the command is run.
     tls: cert === undefined && key === undefined ? undefined : {
       cert: cert === undefined ? undefined : resolve(cert),

@@ -40,22 +40,13 @@ export class Router {
    */
   find(method: string, path: string): Match {
     const segments = segmentsOf(path);
-    const fitting = this.#entries.filter((entry) =>
-      entry.segments.length === segments.length &&
-      entry.segments.every((segment, i) =>
-        segment.startsWith("{") ? segments[i] !== "" : segment === segments[i]
-      )
-    );
-    if (fitting.length === 0) {
+    const byMethod = this.#at(segments);
+    if (byMethod.size === 0) {
       throw new HttpError(404, "There is nothing at this path");
     }
-    const asked = method === "HEAD" ? "GET" : method;
-    // What is spelt out goes before what any name fits.
-    const found = fitting.filter(({ route }) => route.method === asked)
-      .sort((a, b) => braces(a) - braces(b))[0];
+    const found = byMethod.get(method === "HEAD" ? "GET" : method);
     if (found === undefined) {
-      const methods = new Set(fitting.map(({ route }) => route.method));
-      const allow = [...methods].join(", ");
+      const allow = [...byMethod.keys()].join(", ");
       throw new HttpError(405, `This path takes ${allow}`, { allow });
     }
     const params: Record<string, string> = {};
@@ -65,6 +56,29 @@ export class Router {
       }
     });
     return { protocol: found.protocol, route: found.route, params };
+  }
+
+  /** What answers at a path, of each method that it takes; nothing where there is nothing. */
+  routesAt(path: string): Route[] {
+    return [...this.#at(segmentsOf(path)).values()].map(({ route }) => route);
+  }
+
+  #at(segments: readonly string[]): ReadonlyMap<string, Entry> {
+    const byMethod = new Map<string, Entry>();
+    for (const entry of this.#entries) {
+      const fits = entry.segments.length === segments.length &&
+        entry.segments.every((segment, i) =>
+          segment.startsWith("{") ? segments[i] !== "" : segment === segments[i]
+        );
+      if (!fits) continue;
+      const { method } = entry.route;
+      const other = byMethod.get(method);
+      // What is spelt out goes before what any name fits.
+      if (other === undefined || braces(entry) < braces(other)) {
+        byMethod.set(method, entry);
+      }
+    }
+    return byMethod;
   }
 }
 

@@ -6,6 +6,8 @@ const BAD_INPUT = ["test/server/oip/bad_input_test.ts"];
 const TENSORS = ["test/server/oip/tensors_test.ts"];
 const SEQUENCES = ["test/server/oip/sequences_test.ts"];
 const REPOSITORY = ["test/server/repository/repository_test.ts"];
+const CORS = ["test/server/http/cors_test.ts"];
+const cors = "src/server/http/cors.ts";
 
 export const MUTANTS: MutantList = [
   {
@@ -87,5 +89,87 @@ export const MUTANTS: MutantList = [
     to: 'if (this.#stamps.get(name) === "") continue;',
     tests: REPOSITORY,
     why: "what has not changed is not loaded again",
+  },
+  {
+    id: "http.cors-anybody",
+    file: cors,
+    from:
+      "  return origin !== null && this.#origins.has(origin) ? origin : undefined;",
+    to: "  return origin ?? undefined;",
+    tests: CORS,
+    why: "pages of other origins may not read",
+  },
+  {
+    id: "http.cors-no-vary",
+    file: cors,
+    from: 'if (!this.#origins.has(ANY)) headers.append("vary", "Origin");',
+    to: "",
+    tests: CORS,
+    why: "what is kept for one origin is not given to another",
+  },
+  {
+    id: "http.cors-hidden",
+    file: cors,
+    from: 'headers.set("access-control-expose-headers", "*");',
+    to: "",
+    tests: CORS,
+    why: "a page reads headers",
+  },
+  {
+    id: "http.cors-admin",
+    file: cors,
+    from: "if (!SCOPES.includes(scope)) return;",
+    to: "",
+    tests: CORS,
+    why: "the server's page is for no other page",
+  },
+  {
+    id: "http.cors-admin-asked",
+    file: cors,
+    from: "routes().filter(({ scope }) => SCOPES.includes(scope))",
+    to: "routes()",
+    tests: CORS,
+    why: "calls of administrators are for no page",
+  },
+  {
+    id: "http.cors-names",
+    file: cors,
+    from: "names.length <= NAMES_MAX && NAMES.test(names)",
+    to: "names",
+    tests: CORS,
+    why: "names of headers are repeated within limits",
+  },
+  {
+    id: "http.cors-pattern",
+    file: cors,
+    from: "host && !host.includes(ANY)",
+    to: "host",
+    tests: CORS,
+    why: "what no origin matches is refused",
+  },
+  {
+    id: "http.cors-form",
+    file: cors,
+    from: "if (sent !== undefined && sent === value) return undefined;",
+    to: "if (sent !== undefined) return undefined;",
+    tests: CORS,
+    why: "an origin has one form",
+  },
+  {
+    id: "http.cors-key",
+    file: "src/server/server.ts",
+    from: "      if (preflight) return told(preflight);\n",
+    to: "      if (preflight && !options.keys) return told(preflight);\n",
+    tests: CORS,
+    why: "a preflight brings no key",
+  },
+  {
+    id: "http.cors-errors",
+    file: "src/server/server.ts",
+    from: "cors?.share(request, response, match?.route.scope);",
+    to:
+      "if (error === undefined) cors?.share(request, response, match?.route.scope);",
+    tests: CORS,
+    why: "a page reads errors, or cannot tell them",
   },
 ];
