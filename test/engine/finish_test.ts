@@ -304,3 +304,29 @@ Deno.test("a deadline that is no time is refused", () => {
     );
   }
 });
+
+Deno.test("of an engine that is given up who hears of an end may cancel others", () => {
+  const timeline = new Timeline();
+  const engine = new EngineCore({
+    models: [model],
+    policy: cellular(),
+    executor: new SimExecutor({
+      timeline,
+      cost: constantCost(100),
+      onCompleted: () => {},
+    }),
+  });
+  const ended: string[] = [];
+  const requests: ReturnType<EngineCore["submit"]>[] = [];
+  for (const id of [0, 1, 2]) {
+    requests.push(engine.submit({
+      ...{ model, input: sentence(2), arrivalNs: 0 },
+      onEnd({ outcome }) {
+        ended.push(`${id} ${outcome}`);
+        for (const other of requests) engine.cancel(other, 1, new Error());
+      },
+    }));
+  }
+  engine.abandonAll(1, new Error("no worker is left"));
+  assert.deepEqual(ended, ["0 failed", "1 failed", "2 failed"]);
+});

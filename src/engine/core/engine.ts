@@ -241,9 +241,10 @@ export class EngineCore {
    * neither of them; nothing may be submitted or reported afterwards.
    */
   abandonAll(nowNs: number, error: Error): void {
-    for (const request of this.#active.takeAll()) {
-      if (request.departed) continue;
-      request.over = request.departed = true;
+    const all = this.#active.takeAll();
+    // Before anybody hears of one: who hears may cancel others.
+    for (const request of all) request.over = request.departed = true;
+    for (const request of all) {
       this.#report(request, nowNs, "failed");
       request.onEnd?.({ outcome: "failed", error }, nowNs);
     }

@@ -474,4 +474,15 @@ export const MUTANTS: MutantList = [
     tests: USED_TESTS,
     why: "a full engine would make a graph for everybody it refuses",
   },
+  {
+    id: "engine.given-up-at-once",
+    file: "src/engine/core/engine.ts",
+    from: "for (const request of all) request.over = request.departed = true;",
+    to: "",
+    tests: [{
+      file: "test/engine/finish_test.ts",
+      filter: "engine that is given up",
+    }],
+    why: "who hears of one end may cancel what is to end next",
+  },
 ];
