@@ -7,6 +7,7 @@ import {
   lstmStream,
   ServingEngine,
 } from "../../src/mod.ts";
+import { TensorExecutor } from "../../src/engine/wall/tensor_executor.ts";
 import { unlessItHangs } from "./hang_guard.ts";
 import { fragileStream } from "./stream_models.ts";
 
@@ -17,13 +18,18 @@ const sentences = lstm({ hidden: 8, vocabulary: 10 });
 /** As long as it may be: who waits for it is seen to. */
 const LINGER_MS = 1000;
 
-function created(lingerMs: number, workers = 1): Promise<ServingEngine> {
+function created(
+  lingerMs: number,
+  workers = 1,
+  limits: { queueMax?: number; slotBytes?: number } = {},
+): Promise<ServingEngine> {
   return ServingEngine.create({
     models: [model, gru, fragileStream, sentences],
     policy: cellular(),
     workers,
     warmUp: false,
     lingerMs,
+    ...limits,
   });
 }
 
@@ -106,6 +112,69 @@ Deno.test("an engine that is closed hears of results at once", async () => {
     await pushed;
   });
   assert(ms < LINGER_MS / 2, `after ${ms} ms`);
+});
+
+Deno.test("what is done to a stream behind a frame is done as soon as the frame is", async () => {
+  await using engine = await created(LINGER_MS);
+  const stream = engine.open(gru);
+  // The worker knows that results may lie.
+  await engine.run(sentences, { tokens: [1, 2] });
+  const actions = [
+    () => stream.park(),
+    () => stream.snapshot(),
+    () => stream.reset(),
+    () => stream.close(),
+  ];
+  // With the frame, while it is computed, and when its result lies there.
+  const waits = [undefined, Promise.resolve(), passed(50)];
+  for (const action of actions) {
+    for (const wait of action === actions[3] ? [waits[0]] : waits) {
+      const ms = await msOf(async () => {
+        const pushed = stream.push(frame(1));
+        for (let i = 0; i < 3; i++) await wait;
+        await Promise.all([action(), pushed]);
+      });
+      assert(ms < LINGER_MS / 2, `${action}: after ${ms} ms`);
+    }
+  }
+});
+
+Deno.test("what lies there takes no room in the queue", async () => {
+  await using engine = await created(LINGER_MS, 1, { queueMax: 2 });
+  const streams = [0, 1, 2].map(() => engine.open(gru));
+  const [a, b, c] = streams;
+  await engine.run(sentences, { tokens: [1, 2] });
+  const lying = [a.push(frame(1)), b.push(frame(1))];
+  await passed(50);
+  await Promise.all([...lying, c.push(frame(0)), c.snapshot()]);
+});
+
+Deno.test("a stream whose results lie there is parked for another one", async () => {
+  // Two slots of 256 bytes.
+  await using engine = await created(LINGER_MS, 1, { slotBytes: 512 });
+  const idle = { parkIdle: true };
+  const streams = [engine.open(gru, idle), engine.open(gru, idle)];
+  await Promise.all(
+    streams.flatMap((stream) => [stream.push(frame(0)), stream.snapshot()]),
+  );
+  const lying = streams.map((stream) => stream.push(frame(1)));
+  await passed(50);
+  const third = engine.open(gru, idle);
+  assert.equal(streams[0].parked, true);
+  await Promise.all([...lying, third.close()]);
+});
+
+Deno.test("who listens to workers is not kept when they are gone", async () => {
+  const executor = await TensorExecutor.start({
+    models: [gru],
+    warmUp: false,
+    onFatal() {},
+  });
+  const heard = new Promise<void>((resolve) =>
+    executor.onRing(executor.bell, resolve)
+  );
+  await executor.close();
+  await unlessItHangs(() => "the last ring", heard);
 });
 
 Deno.test("many streams on two workers lose nothing, and keep their bits", async () => {

@@ -140,9 +140,9 @@ export class EngineCore {
     return this.#workers.every(({ queued }) => queued > 0);
   }
 
-  /** Whether all that is in the system are frames, and workers have all that there is to do for them. */
+  /** Whether all that is in the system are frames, workers have all there is to do for them, and nothing is due then. */
   get awaitsFramesOnly(): boolean {
-    return this.#active.isOut;
+    return this.#active.isOut && !this.sessions.awaitsFrames;
   }
 
   /** Whether requests could come in that the last pump had no time for: pump again soon. */
@@ -237,12 +237,11 @@ export class EngineCore {
   }
 
   /**
-   * Fails every request of an engine that is beyond repair: its workers are gone, or its policy threw. Asks
-   * neither of them; nothing may be submitted or reported afterwards.
+   * Fails every request of an engine that is beyond repair: its workers are gone, or its policy threw. Asks neither
+   * of them; nothing may be submitted or reported afterwards. All are over before anybody hears, who may cancel others.
    */
   abandonAll(nowNs: number, error: Error): void {
     const all = this.#active.takeAll();
-    // Before anybody hears of one: who hears may cancel others.
     for (const request of all) request.over = request.departed = true;
     for (const request of all) {
       this.#report(request, nowNs, "failed");

@@ -29,6 +29,8 @@ export class Sessions {
   readonly #ready = new Fifo<ActiveSession>();
   /** Sessions with room that may be parked: the longest ago that one was opened, resumed or fed, the earlier. */
   readonly #parkable = new Set<ActiveSession>();
+  /** What is to be done between frames and was not yet. */
+  #due = 0;
 
   /**
    * @internal
@@ -42,6 +44,11 @@ export class Sessions {
   /** Sessions that are not closed. */
   get count(): number {
     return this.#open.size;
+  }
+
+  /** Whether something is to be done between frames when those before have ended. */
+  get awaitsFrames(): boolean {
+    return this.#due > 0;
   }
 
   /**
@@ -141,8 +148,9 @@ export class Sessions {
    * Does something between two frames: now, if none is under way, or when all that were pushed before have ended.
    */
   after(session: ActiveSession, action: SessionAction): void {
-    if (isFree(session)) action.run();
-    else session.line.push(action);
+    if (isFree(session)) return action.run();
+    session.line.push(action);
+    this.#due++;
   }
 
   /** A frame whose turn it is; what was to be done before is done. It waits until it begins or departs. */
@@ -154,6 +162,7 @@ export class Sessions {
         const head = line.first!;
         if (head instanceof ActiveRequest) return head;
         line.shift();
+        this.#due--;
         head.run();
       }
       ready.shift();

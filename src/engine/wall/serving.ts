@@ -188,7 +188,11 @@ export class ServingEngine {
       },
       refusal: () => this.#refusal(),
       failure: () => this.#fatal,
-      do: (action) => this.#do(action),
+      comeBy: () => this.#comeBy(),
+      do: (action) => {
+        this.#comeBy();
+        this.#do(action);
+      },
       turnSoon: () => this.#turnSoon(),
     };
   }
@@ -383,16 +387,30 @@ export class ServingEngine {
     this.#onIdle?.();
   }
 
-  /** Delivers what has happened, asks the policy, and makes sure that somebody comes back. */
-  #turn(): void {
-    if (this.#fatal) return;
-    const seen = this.#executor.bell;
+  /** Delivers what has happened. @returns whether anything has */
+  #collect(): boolean {
     const completions = this.#executor.poll();
     for (const { task, startNs, endNs } of completions) {
       this.#core.completed(task, startNs, endNs);
     }
+    return completions.length > 0;
+  }
+
+  /** What lies there is over, and takes no room from what comes in. */
+  #comeBy(): void {
+    if (this.#lingerUs === 0 || this.#busy) return;
+    this.#do(() => {
+      if (this.#fatal === undefined && this.#collect()) this.#turnSoon();
+    });
+  }
+
+  /** Delivers what has happened, asks the policy, and makes sure that somebody comes back. */
+  #turn(): void {
+    if (this.#fatal) return;
+    const seen = this.#executor.bell;
+    const isNews = this.#collect();
     // Nobody waits for work: who has a result now may ask for the next one first.
-    if (completions.length > 0 && this.#core.isBusy) return this.#turnSoon();
+    if (isNews && this.#core.isBusy) return this.#turnSoon();
     const nowNs = wallNs();
     this.#admitUntilNs = nowNs + ADMIT_NS;
     const wakeNs = this.#core.pump(nowNs);

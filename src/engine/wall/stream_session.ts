@@ -107,6 +107,8 @@ export interface StreamHost {
   refusal(): Error | undefined;
   /** What has ended the engine: what was asked for before is not done either. */
   failure(): Error | undefined;
+  /** Delivers what was done and has not been told of yet. */
+  comeBy(): void;
   /** Does something to the core: now, or, from inside a callback that it called, as soon as it is done. */
   do(action: () => void): void;
   /** Lets the engine look around, once for all who ask in a turn of the event loop. */
@@ -163,6 +165,7 @@ export class StreamSession<
     if (refusal) throw refusal;
     this.#host = host;
     this.#deadlineMs = deadlineMs;
+    host.comeBy();
     this.#session = host.core.sessions.open(
       model,
       pendingMax,
@@ -354,7 +357,7 @@ export class StreamSession<
       const { core } = this.#host;
       const refusal = this.#refusal();
       if (refusal) throw refusal;
-      this.#host.do(() =>
+      this.#host.do(() => {
         core.sessions.after(this.#session, {
           run() {
             try {
@@ -364,8 +367,9 @@ export class StreamSession<
             }
           },
           abandon: reject,
-        })
-      );
+        });
+        this.#host.turnSoon();
+      });
     });
   }
 

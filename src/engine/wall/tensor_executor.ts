@@ -187,6 +187,8 @@ export class TensorExecutor extends SlotExecutor implements WallExecutor {
       await worker.recovery;
       await worker.crew.end();
     }));
+    // Whoever listens would be kept for ever: not every worker rings for what it has done (linger).
+    ringDoorbell(this.store.words, this.#doorbell);
   }
 
   /** Adds a worker with its crew. */

@@ -134,7 +134,6 @@ export class WorkerQueue {
         ),
       });
     }
-    if (count === 0) return;
     Atomics.store(words, (this.#control >>> 2) + CONTROL.collected, completed);
   }
 

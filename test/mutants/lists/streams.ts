@@ -42,8 +42,8 @@ export const MUTANTS: MutantList = [
   {
     id: "streams.in-order",
     file: "src/engine/core/sessions.ts",
-    from: "    if (isFree(session)) action.run();\n    else session",
-    to: "    if (session.model) action.run();\n    else session",
+    from: "if (isFree(session)) return action.run();",
+    to: "if (session.model) return action.run();",
     tests: [{
       file: "test/engine/streams_test.ts",
       filter: "in the order of the calls",
