@@ -23,7 +23,9 @@ export async function openGate(
   origin: Origin,
 ): Promise<KeyEntry | undefined> {
   if (scope === "open") return undefined;
-  const key = await keys?.find(request.headers);
+  const key = scope !== "local" && isMadeToSend(request)
+    ? undefined
+    : await keys?.find(request.headers);
   if (key?.scope === "admin") return key;
   if (scope === "infer") {
     if (keys === undefined || key) return key;
@@ -43,6 +45,15 @@ export async function openGate(
   }
   // A browser asks for a password then.
   throw unauthorized(scope === "local" ? "Basic" : "Bearer");
+}
+
+/**
+ * Whether a page may have made a browser send a password that it knows from the server's own page: it adds it by itself,
+ * whoever's page that is, and says whose it is wherever that could change something, or be a WebSocket.
+ */
+function isMadeToSend({ headers }: Request): boolean {
+  return headers.has("origin") &&
+    /^basic /i.test(headers.get("authorization") ?? "");
 }
 
 function isLocal({ url }: Request, { isLoopback }: Origin): boolean {

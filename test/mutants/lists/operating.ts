@@ -184,6 +184,14 @@ export const MUTANTS: MutantList = [
     why: "a page elsewhere that points its name here sees nothing",
   },
   {
+    id: "operating.password-of-a-browser",
+    file: "src/server/keys/gate.ts",
+    from: 'headers.has("origin") &&',
+    to: 'headers.has("nothing") &&',
+    tests: KEYS,
+    why: "a page does not use the password that a browser knows",
+  },
+  {
     id: "operating.any-model",
     file: "src/server/keys/keyed_admission.ts",
     from: "if (models && !models.includes(served.name)) {",

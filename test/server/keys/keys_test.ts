@@ -168,6 +168,22 @@ Deno.test("a browser is asked for a password where there is a page", async () =>
   });
 });
 
+Deno.test("a password that a browser adds by itself opens the page, and no page's calls", async () => {
+  const keys = new KeyRing([{ name: "root", sha256: ROOT, scope: "admin" }]);
+  const password = basic("anybody:root-secret").headers;
+  assert.deepEqual(await statuses(keys, { headers: password }), [
+    ...[200, 200, 200, 200],
+  ]);
+  for (const origin of ["https://evil.example", "null"]) {
+    const made = (headers: HeadersInit | undefined) =>
+      statuses(keys, { headers: { ...headers as object, origin } });
+    assert.deepEqual(await made(password), [200, 401, 200, 401]);
+    // A header that a page sets itself is no such thing.
+    const key = bearer("root-secret").headers;
+    assert.deepEqual(await made(key), [200, 200, 200, 200]);
+  }
+});
+
 function request(time: VirtualTime, key?: string): HostRequest {
   return {
     ...{ id: "1", label: "1", priority: 0, finishNs: Infinity },
