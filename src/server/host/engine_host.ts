@@ -191,18 +191,17 @@ export class EngineHost {
     input: unknown,
     options: HostRunOptions = {},
   ): Promise<RunResult> {
-    const generation = this.#generationOf(served);
-    // It is answered by the version that it came for, whatever is loaded while it waits.
-    const leave = generation.use();
+    let leave: (() => void) | undefined;
     try {
-      return await this.#through(
-        served,
-        input,
-        options,
-        (admitted) => generation.engine.run(served.model, input, admitted),
-      );
+      return await this.#through(served, input, options, () => {
+        const generation = this.#generationOf(served);
+        // It is answered by the version that it came for, whatever is loaded while it waits.
+        leave = generation.use();
+        return (admitted) =>
+          generation.engine.run(served.model, input, admitted);
+      });
     } finally {
-      leave();
+      leave?.();
     }
   }
 
@@ -216,16 +215,19 @@ export class EngineHost {
     input: unknown,
     options: HostRunOptions = {},
   ): AsyncGenerator<StepResult, RunResult, undefined> {
-    const generation = this.#generationOf(served);
-    const leave = generation.use();
+    let leave: (() => void) | undefined;
     try {
       let begin: (steps: StepStream) => void;
       const next = () => new Promise<StepStream>((resolve) => begin = resolve);
       let begun = next();
-      const done = this.#through(served, input, options, (admitted) => {
-        const steps = generation.engine.stream(served.model, input, admitted);
-        begin(steps);
-        return steps.result;
+      const done = this.#through(served, input, options, () => {
+        const generation = this.#generationOf(served);
+        leave = generation.use();
+        return (admitted) => {
+          const steps = generation.engine.stream(served.model, input, admitted);
+          begin(steps);
+          return steps.result;
+        };
       });
       const over = done.then(() => undefined, () => undefined);
       for (;;) {
@@ -241,7 +243,7 @@ export class EngineHost {
       }
       return await done;
     } finally {
-      leave();
+      leave?.();
     }
   }
 
@@ -252,7 +254,11 @@ export class EngineHost {
   open(served: ServedModel, options: StreamOptions = {}): HostSession {
     const session = new HostSession(served, options, {
       generation: this.#generationOf(served),
-      push: (...frame) => this.#through(served, ...frame),
+      push: (frame, options, run) =>
+        this.#through(served, frame, options, () => {
+          this.#checkServing();
+          return run;
+        }),
       onClosed: () => this.#sessions.delete(session),
     });
     this.#sessions.add(session);
@@ -280,13 +286,13 @@ export class EngineHost {
 
   /**
    * From arrival to end: whatever asks an engine for something goes this way.
-   * @param run begins it when it is admitted
+   * @param enter called when it comes; throws where it is not to be had, and returns what begins it when it is admitted
    */
   async #through<T extends { readonly timing: RunResult["timing"] }>(
     served: ServedModel,
     input: unknown,
     options: HostRunOptions,
-    run: (options: AdmittedOptions) => Promise<T>,
+    enter: () => (options: AdmittedOptions) => Promise<T>,
   ): Promise<T> {
     const { signal, finishMs = Infinity, sloMs, priority = 0, key } = options;
     const arrivalNs = wallNs();
@@ -303,11 +309,11 @@ export class EngineHost {
       ...(key !== undefined && { key }),
       ...(signal && { signal }),
     };
-    this.#checkServing();
     let release: (() => void) | undefined;
     let result: T | undefined;
     this.#tell((observer) => observer.arrived?.(request));
     try {
+      const run = enter();
       for (let isFirst = true; result === undefined; isFirst = false) {
         release = await this.#admission.admit(request);
         const leftMs = (request.finishNs - wallNs()) / NS_PER_MS;

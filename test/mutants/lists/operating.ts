@@ -192,6 +192,15 @@ export const MUTANTS: MutantList = [
     why: "a page does not use the password that a browser knows",
   },
   {
+    id: "operating.end-uncounted",
+    file: "src/server/host/engine_host.ts",
+    from: "    let release: (() => void) | undefined;\n",
+    to:
+      "    this.#checkServing();\n    let release: (() => void) | undefined;\n",
+    tests: MONITOR,
+    why: "what comes while the server ends is in its figures",
+  },
+  {
     id: "operating.any-model",
     file: "src/server/keys/keyed_admission.ts",
     from: "if (models && !models.includes(served.name)) {",

@@ -1,7 +1,10 @@
 /** What a server tells of itself: figures, explanations, its log, and spans. */
 import assert from "node:assert/strict";
 import { DeadlineError } from "../../../src/engine/core/errors.ts";
-import { OverloadedError } from "../../../src/server/host/errors.ts";
+import {
+  OverloadedError,
+  UnavailableError,
+} from "../../../src/server/host/errors.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
 import { AccessLog } from "../../../src/server/observe/access_log.ts";
 import { Monitor } from "../../../src/server/monitor.ts";
@@ -103,6 +106,45 @@ Deno.test("what is refused before its body is read is counted without a model", 
       'reason="full"': 1,
     });
     assert.deepEqual(samples(text, "shoal_requests_refused_total"), {});
+  });
+});
+
+Deno.test("what comes while the server ends is counted as refused", async () => {
+  const monitor = new Monitor();
+  let admit = () => {};
+  const held = new Promise<void>((resolve) => admit = resolve);
+  let come = () => {};
+  const came = new Promise<void>((resolve) => come = resolve);
+  const admission: Admission = {
+    async admit() {
+      come();
+      await held;
+      return () => {};
+    },
+  };
+  const host = { observers: monitor.observers, admission };
+  await withServer({ monitor, host }, async (ask, { host, close }) => {
+    const infer = async () => {
+      const init = { method: "POST", body: inferBody() };
+      return (await ask("/v2/models/intents/infer", init)).status;
+    };
+    const before = infer();
+    await came;
+    const closed = close();
+    assert.equal(await infer(), 503);
+    const steps = host.stream(host.find("intents"), { tokens: [1] });
+    await assert.rejects(steps.next(), UnavailableError);
+    const counted = async () => {
+      const text = await (await ask("/metrics")).text();
+      const of = (what: string) => samples(text, `shoal_requests_${what}`);
+      return [of("refused_total"), of("waiting")[INTENTS], of("served_total")];
+    };
+    const refused = { [`${INTENTS},reason="unavailable"`]: 2 };
+    assert.deepEqual(await counted(), [refused, 1, {}]);
+    admit();
+    assert.equal(await before, 200);
+    await closed;
+    assert.deepEqual(await counted(), [refused, 0, { [INTENTS]: 1 }]);
   });
 });
 
