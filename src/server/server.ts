@@ -12,7 +12,7 @@ import { checkHead, HEAD_LIMITS, type HeadLimits } from "./http/head_limits.ts";
 import type { Answered, HttpObserver } from "./http/http_observer.ts";
 import type { HttpError } from "./http/http_error.ts";
 import { requestIdOf } from "./http/request_id.ts";
-import { errorResponse } from "./http/respond.ts";
+import { errorResponse, withHeader } from "./http/respond.ts";
 import type { Protocol } from "./http/route.ts";
 import type { Handler } from "./runtime/listener.ts";
 import type { Connection } from "./http/socket.ts";
@@ -119,7 +119,8 @@ export function createServer(
     let match: Match | undefined;
     let key: string | undefined;
     const body = new Body(request, limits, budget);
-    const told = (response: Response, error?: unknown) => {
+    const told = (given: Response, error?: unknown) => {
+      const response = withHeader(given, "x-request-id", id);
       cors?.share(request, response, match?.route.scope);
       return {
         response,
@@ -208,7 +209,6 @@ export function createServer(
           id,
           connection,
         );
-        response.headers.set("x-request-id", id);
         for (const end of ended) safely(id, () => end?.(answered));
         return response;
       },

@@ -1,4 +1,5 @@
 /** Answers. */
+import { describe } from "../../base/describe.ts";
 import type { HttpError } from "./http_error.ts";
 
 const JSON_TYPE = "application/json";
@@ -25,4 +26,28 @@ export function errorResponse(
     status,
     headers: { "content-type": JSON_TYPE, ...headers },
   });
+}
+
+/**
+ * An answer with a header more; one like it where its own cannot be changed (`Response.redirect`, or what `fetch` gave).
+ * @throws TypeError when a route answered with something else
+ */
+export function withHeader(
+  response: Response,
+  name: string,
+  value: string,
+): Response {
+  if (!response?.headers) {
+    throw new TypeError(
+      `A route answers with a Response, got ${describe(response)}`,
+    );
+  }
+  try {
+    response.headers.set(name, value);
+    return response;
+  } catch {
+    const same = new Response(response.body, response);
+    same.headers.set(name, value);
+    return same;
+  }
 }

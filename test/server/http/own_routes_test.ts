@@ -1,0 +1,54 @@
+/** Answers of somebody's own routes that are not as the server's. */
+import assert from "node:assert/strict";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { Protocol, Route } from "../../../src/server/http/route.ts";
+import { createServer } from "../../../src/server/server.ts";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+
+async function answerOf(
+  handle: Route["handle"],
+): Promise<{ response: Response; errors: unknown[] }> {
+  const errors: unknown[] = [];
+  const own: Protocol = {
+    name: "own",
+    routes: [{ method: "GET", path: "/own", scope: "open", handle }],
+    errorBody: ({ message }) => ({ message }),
+  };
+  const server = createServer(
+    await EngineHost.create({ policy: () => cellular() }),
+    {
+      protocols: [own],
+      cors: { origins: ["*"] },
+      onError: (error) => errors.push(error),
+    },
+  );
+  const request = new Request("http://localhost/own", {
+    headers: { "x-request-id": "r1", origin: "https://app.example" },
+  });
+  try {
+    return { response: await server.fetch(request), errors };
+  } finally {
+    await server.close();
+  }
+}
+
+Deno.test("an answer whose headers cannot be changed has the server's all the same", async () => {
+  const { response, errors } = await answerOf(() =>
+    Response.redirect("http://localhost/elsewhere", 307)
+  );
+  assert.equal(response.status, 307);
+  assert.equal(response.headers.get("location"), "http://localhost/elsewhere");
+  assert.equal(response.headers.get("x-request-id"), "r1");
+  assert.equal(response.headers.get("access-control-allow-origin"), "*");
+  assert.deepEqual(errors, []);
+});
+
+Deno.test("what is no answer is the server's mistake, of which its operator hears", async () => {
+  for (const wrong of [undefined, {}, "text", Response.error()]) {
+    const { response, errors } = await answerOf(() => wrong as Response);
+    assert.equal(response.status, 500);
+    assert.equal(response.headers.get("x-request-id"), "r1");
+    assert.equal(errors.length, 1);
+    await response.body?.cancel();
+  }
+});
