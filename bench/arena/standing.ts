@@ -73,9 +73,9 @@ export function told(cell: Cell): Place[] {
 }
 
 function figureOf(score: Score, target: Target, aloneNs: number): number {
-  return target === "none"
-    ? score.meanMs * 1e6 / aloneNs
-    : Math.round(valueOf(score, target) * 1e6) / 1e6;
+  if (target === "none") return score.meanMs * 1e6 / aloneNs;
+  // Nobody in time is a whole 0: latency, which decides between equals, would make it less than that.
+  return Math.max(0, Math.round(valueOf(score, target) * 1e6) / 1e6);
 }
 
 function meanScore(scores: readonly Score[]): Score {

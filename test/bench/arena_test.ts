@@ -69,6 +69,10 @@ Deno.test("with a target the share in time decides, without one the mean latency
   assert.equal(first.policy, "late");
   assert.equal(first.figure, 0.8);
   assert.equal(second.ratio, 0.5);
+  // Nobody in time, and slow: no less than nothing, so infinitely far behind.
+  const slow = { policy: "late", setting: {}, scores: [score(1e4, 0)] };
+  const [none] = standing({ ...cell("tight"), entries: [slow] });
+  assert.equal(none.figure, 0);
   const [fastest, slower] = standing(cell("none"));
   assert.equal(fastest.policy, "graph");
   assert.equal(fastest.figure, 3);
