@@ -178,11 +178,7 @@ export class FrameGraph<Owner = unknown> {
     const data = new Array<TensorData>(inputs.length);
     for (let i = 0; i < inputs.length; i++) {
       const { name, row } = inputs[i];
-      const value = (frame as Frame)[name];
-      data[i] = holds(row.dtype as Dtype, value) &&
-          (value as TensorData).length === row.width
-        ? value as TensorData
-        : readRow(this.#what, name, row, value);
+      data[i] = readRow(this.#what, name, row, (frame as Frame)[name]);
     }
     // Behind all that may run code of the caller's: so many elements are written, into memory that is others' as well.
     for (let i = 0; i < inputs.length; i++) {

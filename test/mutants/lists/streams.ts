@@ -335,10 +335,10 @@ export const MUTANTS: MutantList = [
   {
     id: "streams.frame-width",
     file: FRAME,
-    from: "          (value as TensorData).length === row.width\n",
-    to: "          (value as TensorData).length >= 0\n",
-    tests: [STREAMS],
-    why: "a frame's row has the declared length",
+    from: "if (lengthOf(data[i]) === row.width) continue;",
+    to: "if (lengthOf(data[i]) >= 0) continue;",
+    tests: ["test/engine/frame_boundary_test.ts"],
+    why: "a frame's row has the declared length, whatever it says",
   },
   {
     id: "streams.frame-unknown",
