@@ -17,3 +17,8 @@ export function appended<T>(list: readonly T[], element: T): readonly T[] {
   (list as T[]).push(element);
   return list;
 }
+
+/** The list, with an element that it need not have had; the one given is not to be used any more. */
+export function including<T>(list: readonly T[], element: T): readonly T[] {
+  return list.includes(element) ? list : appended(list, element);
+}

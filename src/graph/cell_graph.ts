@@ -1,5 +1,5 @@
 import { describe, shorten } from "../base/describe.ts";
-import { appended } from "../base/fitted.ts";
+import { appended, including } from "../base/fitted.ts";
 import type { TensorData } from "../tensor/tensor.ts";
 import { Cache, type CacheSpec, type CacheUse, type Extent } from "./cache.ts";
 import type { Cell, Port } from "./cell.ts";
@@ -77,8 +77,8 @@ export class CellNode<Owner = unknown, Tag = unknown> implements Extent {
   state: number = NODE.waiting;
   /** The worker it was submitted to; -1 before. */
   worker: number = -1;
-  /** @internal A result row: kept until the request departs, never reused. One flag per output port, as bits. */
-  keptPorts = 0;
+  /** @internal Output ports whose rows are results: kept until the request departs, never reused. */
+  keptPorts: readonly number[] = NONE;
   /** @internal Byte offset of each output within the slot; assigned by the slot plan, empty before. */
   offsets: readonly number[] = NONE;
   /** Belongs to the policy: whatever it needs to find again for a node; undefined until it says. */
@@ -421,7 +421,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
     checkResult(name, source, this);
     const port = source.node.cell.outputs[source.port];
     checkDeclared(name, port.dtype, this.model);
-    source.node.keptPorts |= 1 << source.port;
+    source.node.keptPorts = including(source.node.keptPorts, source.port);
     return port;
   }
 

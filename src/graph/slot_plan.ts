@@ -122,7 +122,7 @@ export class SlotPlan {
     const offsets = new Array<number>(outputs.length);
     for (let port = 0; port < outputs.length; port++) {
       const bytes = outBytes(node, port);
-      const kept = (node.keptPorts >> port) & 1;
+      const kept = node.keptPorts.includes(port);
       offsets[port] = (kept ? undefined : this.#reuse(free, bytes)) ??
         this.#take(bytes);
     }
@@ -145,7 +145,7 @@ export class SlotPlan {
     }
     const buffers = turns.buffers[node.step % 2];
     node.offsets = buffers.map((offset, port) =>
-      (node.keptPorts >> port) & 1 ? this.#take(outBytes(node, port)) : offset
+      node.keptPorts.includes(port) ? this.#take(outBytes(node, port)) : offset
     );
   }
 
@@ -161,7 +161,7 @@ export class SlotPlan {
     if (!runBefore(successors, descendant)) return;
     node.reusable = RETIRED;
     node.offsets.forEach((offset, port) => {
-      if (!((node.keptPorts >> port) & 1)) {
+      if (!node.keptPorts.includes(port)) {
         free.push({ offset, bytes: outBytes(node, port) });
       }
     });

@@ -67,7 +67,7 @@ Deno.test("CellGraph refuses data, caches and results of another request", () =>
   }
   assert.equal(graph.nodes.length, 1);
   assert.equal(graph.results.size, 0);
-  assert.equal(node.keptPorts, 0);
+  assert.deepEqual(node.keptPorts, []);
 });
 
 Deno.test("CellGraph refuses sources made by hand that name nothing of the request", () => {

@@ -100,7 +100,7 @@ function rowsOf(graph: CellGraph): Row[] {
         start,
         end: start + 4 * node.length * node.cell.outputs[port].width,
         node,
-        kept: ((node.keptPorts >> port) & 1) === 1,
+        kept: node.keptPorts.includes(port),
       })
     );
   }
@@ -371,6 +371,38 @@ Deno.test("SlotPlan names the model that keeps more than it declared", () => {
     message:
       /Model "keeper" keeps more than the 1 elements per step it declared; pass the number to graph\.grows/,
   });
+});
+
+Deno.test("SlotPlan keeps a row that is a result, and no other one of a cell with more rows than a word has bits", () => {
+  const names = Array.from({ length: 70 }, (_, i) => `h${i}`);
+  const cell = defineCell<string, string>({
+    name: "wide",
+    inputs: { x: f32(1) },
+    body: (op, { x }) => ({
+      id: op.ArgMax(x),
+      ...Object.fromEntries(names.map((name) => [name, op.Tanh(x)])),
+    }),
+    recurrent: true,
+    phase: "decoder",
+    stop: { output: "id", token: null },
+  });
+  const step = (graph: CellGraph, x: Source): void => {
+    const node = graph.node(cell, { x });
+    graph.collect("ids", graph.output(node, "id"));
+    assert.deepEqual(node.keptPorts, [0]);
+  };
+  const { graph, bytes } = grown({
+    name: "wide",
+    cells: [cell],
+    shape: "chain",
+    check() {},
+    unfold(steps, graph) {
+      step(graph, graph.zeros(1));
+      graph.grows(steps);
+    },
+    grow: (node, graph) => step(graph, graph.output(node, "h69")),
+  }, 80);
+  assertNoOverlap(graph, bytes);
 });
 
 Deno.test("alignUp() rounds up to 16 bytes over the whole address space", () => {

@@ -31,7 +31,7 @@ export const MUTANTS: MutantList = [
   {
     id: "slot_plan.kept",
     file: "src/graph/slot_plan.ts",
-    from: "      if (!((node.keptPorts >> port) & 1)) {\n        free.push",
+    from: "      if (!node.keptPorts.includes(port)) {\n        free.push",
     to: "      if (port >= 0) {\n        free.push",
     tests: [PLAN],
     why: "what a request results in is not handed on",
@@ -40,7 +40,7 @@ export const MUTANTS: MutantList = [
     id: "slot_plan.kept-grown",
     file: "src/graph/slot_plan.ts",
     from:
-      "(node.keptPorts >> port) & 1 ? this.#take(outBytes(node, port)) : offset",
+      "node.keptPorts.includes(port) ? this.#take(outBytes(node, port)) : offset",
     to: "offset",
     tests: [PLAN, PAIRED],
     why: "results of growing steps lie beside the two buffers",
