@@ -1,6 +1,7 @@
 /** Requests of several rows, of a model that says how it is taken apart. */
 import assert from "node:assert/strict";
 import { lstm } from "../../src/models/lstm.ts";
+import { runRows } from "../../src/engine/wall/run_rows.ts";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
@@ -95,6 +96,31 @@ Deno.test("every row has a place in the queue", async () => {
     });
     assert.equal(engine.active, 0);
   });
+});
+
+Deno.test("a request has more rows than a call has arguments", async () => {
+  const count = 200_000;
+  const model = {
+    ...sentences(),
+    rows: {
+      split: () => Array.from({ length: count }).keys().toArray(),
+      join: (rows: readonly unknown[]) => ({
+        rows: { shape: [], data: Int32Array.of(rows.length) },
+      }),
+    },
+  };
+  const { outputs, timing } = await runRows(
+    model,
+    {},
+    {},
+    (row) =>
+      Promise.resolve({
+        outputs: {},
+        timing: { queuedMs: 5 + Number(row), ranMs: 1 },
+      }),
+  );
+  assert.deepEqual([...outputs["rows"].data], [count]);
+  assert.deepEqual(timing, { queuedMs: 5, ranMs: count });
 });
 
 Deno.test("what a model throws of its rows rejects the call; rows that are none are refused", async () => {

@@ -67,6 +67,15 @@ const LOOKED_UP: Readonly<Record<string, Case>> = {
     codes: plainOf("int32", [4], [3, 9, 0, 2]),
     ids: plainOf("int32", [1, 6, 1], [0, 1, 2, 3, 9, 10]),
   },
+  "as many codes as a large vocabulary has": {
+    codes: plainOf(
+      "int32",
+      [150_000],
+      Array.from({ length: 150_000 }).keys().toArray(),
+    ),
+    ids: plainOf("int32", [1, 2, 1], [149_999, 150_000]),
+    matrix: Array.from({ length: 150_000 }, (_, i) => i),
+  },
 };
 
 for (const [name, given] of Object.entries(LOOKED_UP)) {

@@ -71,10 +71,13 @@ async function together<Input, Outputs extends OutputTypes>(
 
 /** From the first row's start to the last one's end. */
 function timingOfAll(timings: readonly Timing[]): Timing {
-  const queuedMs = Math.min(...timings.map(({ queuedMs }) => queuedMs));
-  const endMs = Math.max(
-    ...timings.map(({ queuedMs, ranMs }) => queuedMs + ranMs),
-  );
+  // In a loop: there may be more rows than a call has arguments.
+  let queuedMs = Infinity;
+  let endMs = 0;
+  for (const timing of timings) {
+    queuedMs = Math.min(queuedMs, timing.queuedMs);
+    endMs = Math.max(endMs, timing.queuedMs + timing.ranMs);
+  }
   const batches = timings.flatMap(({ batches }) => batches ?? [])
     .sort((a, b) => a.startedMs + a.ranMs - b.startedMs - b.ranMs);
   const isTold = timings.some(({ batches }) => batches !== undefined);

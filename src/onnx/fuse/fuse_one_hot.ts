@@ -84,8 +84,11 @@ function rowsOf(
 ): readonly number[] | undefined {
   if (data.length !== size || dims.at(-1) !== size) return undefined;
   const values = Array.from(data, Number);
-  const most = Math.max(...values);
-  if (Math.min(...values) < 0 || most >= SPARSE_MAX * size) return undefined;
+  // Not as arguments of a call: vocabularies are larger than it may have.
+  const most = values.reduce((most, value) => Math.max(most, value), 0);
+  if (values.some((value) => value < 0) || most >= SPARSE_MAX * size) {
+    return undefined;
+  }
   const rowOf = new Array<number>(most + 1).fill(-1);
   for (const [row, value] of values.entries()) {
     if (rowOf[value] !== -1) return undefined;
