@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.ts";
+import { Fifo } from "../../base/fifo.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
 import { pastSpan, wallNs } from "./clock.ts";
 import { TaskArena } from "../tensors/task_arena.ts";
@@ -23,7 +24,7 @@ export class WorkerQueue {
   /** In the ring, oldest first. */
   #inFlight: SlotTask[] = [];
   /** Tasks for which ring or arena have no room yet, or that wait for a fresh worker. */
-  #backlog: SlotTask[] = [];
+  #backlog = new Fifo<SlotTask>();
   /** Completions that are known and not fetched. */
   #known: Completion[] = [];
   #submitted = 0;
@@ -42,7 +43,7 @@ export class WorkerQueue {
 
   /** Queues a task behind those that are there. */
   push(task: SlotTask): void {
-    if (this.#backlog.length > 0 || !this.#tryPush(task)) {
+    if (this.#backlog.size > 0 || !this.#tryPush(task)) {
       this.#backlog.push(task);
     }
   }
@@ -78,7 +79,9 @@ export class WorkerQueue {
    */
   takeBack(): SlotTask | undefined {
     this.#collect();
-    this.#backlog = [...this.#inFlight, ...this.#backlog];
+    const undone = [...this.#inFlight, ...this.#backlog];
+    this.#backlog = new Fifo();
+    for (const task of undone) this.#backlog.push(task);
     const begun = this.#inFlight[0];
     this.#inFlight = [];
     this.#arena = this.#freshArena();
@@ -138,8 +141,10 @@ export class WorkerQueue {
   }
 
   #refill(): void {
-    while (this.#backlog.length > 0 && this.#tryPush(this.#backlog[0])) {
-      this.#backlog.shift();
+    const backlog = this.#backlog;
+    for (let task = backlog.first; task; task = backlog.first) {
+      if (!this.#tryPush(task)) return;
+      backlog.shift();
     }
   }
 

@@ -59,13 +59,24 @@ export function advanceReady<Owner extends Advancing>(
 ): void {
   for (const { nodes } of steps) {
     for (const node of nodes) {
-      const { tag } = node.graph.owner;
-      const at = tag.ready.indexOf(node);
-      if (at >= 0) tag.ready.splice(at, 1);
-      tag.underWay++;
+      node.graph.owner.tag.underWay++;
       advance(node, (next) => next.graph.owner.tag.ready.push(next));
     }
+    let last: Advance<Advancing> | undefined;
+    for (const { graph: { owner: { tag } } } of nodes) {
+      if (tag !== last) dropSubmitted(tag.ready);
+      last = tag;
+    }
   }
+}
+
+/** All at once: of a request that is very wide there may be many. */
+function dropSubmitted(ready: CellNode[]): void {
+  let left = 0;
+  for (let i = 0; i < ready.length; i++) {
+    if (ready[i].pending !== SUBMITTED) ready[left++] = ready[i];
+  }
+  ready.length = left;
 }
 
 /** A pass is over. */

@@ -33,7 +33,7 @@ export interface LateOptions {
 }
 
 /** Its tag are its ready blocks, in the order in which they became ready. */
-interface LateRequest extends Request<CellNode<LateRequest>[]> {
+interface LateRequest extends Request<Fifo<CellNode<LateRequest>>> {
   readonly graph: CellGraph<LateRequest>;
 }
 type Block = CellNode<LateRequest>;
@@ -77,7 +77,9 @@ export function late(options: LateOptions = {}): Policy {
     const batch: Block[] = [];
     let cell: Cell | undefined;
     for (const request of requests) {
-      for (const node of request.tag) {
+      const ready = request.tag;
+      for (let i = 0; i < ready.size; i++) {
+        const node = ready.at(i)!;
         cell ??= node.cell;
         if (node.cell !== cell) continue;
         batch.push(node);
@@ -95,7 +97,7 @@ export function late(options: LateOptions = {}): Policy {
     name: "late",
     supports: () => undefined,
     enqueue(request: LateRequest) {
-      request.tag = [];
+      request.tag = new Fifo();
       requests.push(request);
       for (const node of request.graph.nodes) {
         if (isReadyAtOnce(node)) addReady(node);
@@ -115,8 +117,7 @@ export function late(options: LateOptions = {}): Policy {
     },
     submitted(launch: Launch<LateRequest>) {
       for (const node of launch.steps[0].nodes) {
-        const ready = node.graph.owner.tag;
-        ready.splice(ready.indexOf(node), 1);
+        node.graph.owner.tag.delete(node);
         advance(node, addReady);
       }
     },

@@ -91,7 +91,7 @@ export const MUTANTS: MutantList = [
   {
     id: "workers.overtake",
     file: "src/engine/wall/worker_queue.ts",
-    from: "if (this.#backlog.length > 0 || !this.#tryPush(task)) {",
+    from: "if (this.#backlog.size > 0 || !this.#tryPush(task)) {",
     to: "if (!this.#tryPush(task)) {",
     tests: [QUEUE, STEPPED],
     why:
@@ -100,16 +100,16 @@ export const MUTANTS: MutantList = [
   {
     id: "workers.take-back-order",
     file: "src/engine/wall/worker_queue.ts",
-    from: "this.#backlog = [...this.#inFlight, ...this.#backlog];",
-    to: "this.#backlog = [...this.#backlog, ...this.#inFlight];",
+    from: "const undone = [...this.#inFlight, ...this.#backlog];",
+    to: "const undone = [...this.#backlog, ...this.#inFlight];",
     tests: [STEPPED],
     why: "a fresh crew gets what the old one left undone, in order",
   },
   {
     id: "workers.take-back-all",
     file: "src/engine/wall/worker_queue.ts",
-    from: "this.#backlog = [...this.#inFlight, ...this.#backlog];",
-    to: "this.#backlog = [...this.#inFlight.slice(1), ...this.#backlog];",
+    from: "const undone = [...this.#inFlight, ...this.#backlog];",
+    to: "const undone = [...this.#inFlight.slice(1), ...this.#backlog];",
     tests: [STEPPED],
     why: "a fresh crew gets the task that the old one had begun, too",
   },
