@@ -164,6 +164,20 @@ Deno.test("the earliest deadline goes first, a request's own before the model's"
   );
 });
 
+Deno.test("a deadline for finishing is a deadline, too, where it is nearer than the target", () => {
+  const order = (slaNs: number) =>
+    run(earliestDeadline({ slaNs, batchSizeMax: 1 }), [
+      one(0),
+      { ...one(1), finishNs: 900 },
+      { ...one(2), finishNs: 70 },
+      { ...one(3), finishNs: 60 },
+    ]).map((task) => task.split(":")[1]);
+  assert.deepEqual(order(Infinity), ["1", "4", "3", "2"]);
+  // A time-out far behind the target changes nothing.
+  assert.deepEqual(order(100), ["1", "4", "3", "2"]);
+  assert.deepEqual(order(10), ["1", "2", "3", "4"]);
+});
+
 Deno.test("a deferred batch starts when one more would make it late", () => {
   const policy = () => deferred({ slaNs: 100, profile: CURVE });
   assert.deepEqual(run(policy(), [one(0)]), ["88..98 w0 A:1"]);

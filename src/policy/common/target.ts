@@ -9,7 +9,8 @@ export type SlaNs = number | Readonly<Record<string, number>>;
 const DEFAULT_NS = 100_000_000;
 
 /**
- * @returns the latency that a request may have, from its arrival: by its own deadline if it has one; Infinity without
+ * @returns the latency that a request may have, from its arrival: by its own deadline for starting if it has one, and
+ * no longer than until its deadline for finishing; Infinity without
  * @throws TypeError or RangeError naming the policy when it is no target
  */
 export function targetOf(
@@ -17,8 +18,13 @@ export function targetOf(
   slaNs?: SlaNs,
 ): (request: Request) => number {
   const ofModel = modelTarget(policy, slaNs);
-  return ({ model, arrivalNs, deadlineNs }) =>
-    deadlineNs === Infinity ? ofModel(model) : deadlineNs - arrivalNs;
+  return ({ model, arrivalNs, deadlineNs, finishNs }) => {
+    const targetNs = deadlineNs === Infinity
+      ? ofModel(model)
+      : deadlineNs - arrivalNs;
+    // One for finishing may be a time-out, far behind the target; where it is nearer it is what counts.
+    return Math.min(targetNs, finishNs - arrivalNs);
+  };
 }
 
 /**
