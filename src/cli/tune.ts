@@ -48,11 +48,11 @@ export async function tune(args: string[]): Promise<number> {
     ? checkedBy(z.looseObject({}), parseJson(readText(path), path), path)
     : {};
   const settings = await planSettings(NAME, positionals, values);
+  makeFolder(out);
   const plans = await planned(settings);
   const best = bestOf(plans, settings.precision);
   const written = { ...own, ...tuned(best, settings.target.sloNs) };
   checkedBy(SERVER_SETTINGS, written, path);
-  makeFolder(out);
   const text = `${JSON.stringify(written, undefined, 2)}\n`;
   writeText(path, text);
   progress(`saved: ${path}`);

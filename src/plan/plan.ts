@@ -67,6 +67,11 @@ export interface Plan {
 const ALONE = 64;
 /** Rows of the largest batches, as everywhere by default. */
 const ROWS_MAX = 64;
+/**
+ * Targets that a part of a trace lasts for, at least: what is still to be done at its end is in time as well, so that a
+ * machine seems to carry more by as much as the target is of the part.
+ */
+const TARGETS_LEAST = 20;
 /** What is tried of policies that have no other settings. */
 const LIMITS: readonly Setting[] = [{ batchSizeMax: 64 }, { batchSizeMax: 8 }];
 
@@ -115,7 +120,7 @@ function optionsOf(
 /**
  * Makes a plan.
  * @throws OutsideProfile when requests alone are outside of what was measured
- * @throws RangeError when the target cannot be kept by anybody at any rate
+ * @throws RangeError when the target cannot be kept by anybody at any rate, or the requests are too few to tell
  */
 export async function makePlan(options: PlanOptions): Promise<Plan> {
   const { model, machine, profile, made, heldBack, target, precision } =
@@ -166,6 +171,7 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
       nobodyKeeps(contenders, target, aloneNs),
     );
   }
+  checkLasts(made, best.perS, target);
   return {
     aloneNs,
     ...best,
@@ -208,6 +214,23 @@ async function judged(
     inTime: inTime / arrivals.length,
     perS: await carriedBy(choice, perS, { ...options, made: heldBack }),
   };
+}
+
+/** @throws RangeError when a part that keeps a target is over too soon to say what is carried for longer */
+function checkLasts(part: RecordedPart, perS: number, { sloNs }: Target): void {
+  const { seconds, recordedPerS } = part;
+  const lastsNs = seconds[seconds.length - 1] * NS_PER_S * recordedPerS / perS;
+  const targets = lastsNs / sloNs;
+  if (targets >= TARGETS_LEAST) return;
+  const needed = seconds.length * TARGETS_LEAST / Math.max(1, targets);
+  throw new RangeError(
+    `${seconds.length} requests are too few for a target of ${
+      sloNs / 1e6
+    } ms: at ${perS.toPrecision(3)}/s they come within ${
+      (lastsNs / 1e6).toPrecision(3)
+    } ms, not ${TARGETS_LEAST} times as long, so that they are worked off in time rather than carried; ` +
+      `a plan needs ${Math.ceil(needed)} or more in each part of the trace`,
+  );
 }
 
 function timeAlone({ model, machine, made }: PlanOptions): number {
