@@ -1,10 +1,10 @@
 /** This machine's times of the workloads' cells: measured once, and kept beside the cache. */
 import { existsSync, readFileSync } from "node:fs";
 import { makeFolder, writeText } from "../../src/cli/files.ts";
-import { profile } from "../../src/cli/profile.ts";
 import { progress } from "../../src/cli/terminal.ts";
 import type { SizeClass } from "../../src/models/registry.ts";
 import { seededWeights } from "../../src/tensor/weights.ts";
+import { keptProfile } from "../kept_profile.ts";
 import { frameProfile } from "../streams/frame_profile.ts";
 import type { Measured } from "./devices.ts";
 import { streamGroups } from "./streams.ts";
@@ -25,14 +25,11 @@ export async function measuredTimes(
     const model of workload === STREAMS ? [STREAMS] : registryNames(workload)
   ) {
     const path = `${folder}/${model}-${size}.json`;
-    if (!existsSync(path)) {
+    if (model !== STREAMS) {
+      await keptProfile(path, [model, "--size", size]);
+    } else if (!existsSync(path)) {
       progress(`measuring ${model}, ${size}`);
-      if (model === STREAMS) {
-        writeText(path, JSON.stringify(await frames(size)));
-      } else {
-        const code = await profile([model, "--size", size, "--out", path]);
-        if (code !== 0) throw new Error(`${model} could not be measured`);
-      }
+      writeText(path, JSON.stringify(await frames(size)));
     }
     const read = JSON.parse(readFileSync(path, "utf8")) as Measured;
     Object.assign(tablesNs, read.tablesNs);

@@ -4,9 +4,7 @@
  *
  * Run: deno task bench:plan TRACE.csv... [--model lstm,seq2seq] [--workers N] [--slo-ms MS] [--policy NAMES]
  */
-import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import process from "node:process";
 import { makeFolder } from "../../src/cli/files.ts";
 import {
   integerOption,
@@ -17,7 +15,6 @@ import {
 import { measuredPlan } from "../../src/cli/planning/measured_plan.ts";
 import { bestOf, planned } from "../../src/cli/planning/planned.ts";
 import { planSettings } from "../../src/cli/planning/plan_settings.ts";
-import { profile } from "../../src/cli/profile.ts";
 import {
   print,
   progress,
@@ -28,6 +25,7 @@ import { MODELS } from "../../src/models/registry.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { formatNumber } from "../../src/report/format.ts";
 import { renderTable } from "../../src/report/table.ts";
+import { keptProfile } from "../kept_profile.ts";
 
 const NAME = "bench:plan";
 
@@ -89,12 +87,7 @@ const rows: Row[] = [];
 for (const model of settings.models) {
   const file = `${settings.folder}/${model}-${settings.workers}.json`;
   const workers = ["--workers", `${settings.workers}`];
-  // A file that is empty is what a profile left that came to nothing.
-  if (!existsSync(file) || statSync(file).size === 0) {
-    if (await profile([model, ...workers, "--out", file]) !== 0) {
-      process.exit(1);
-    }
-  }
+  await keptProfile(file, [model, ...workers]);
   for (const trace of settings.traces) {
     progress(`${model}, ${trace}`);
     const options = await planSettings(NAME, [file], {

@@ -5,6 +5,7 @@ import { runtimeName } from "../engine/wall/runtime.ts";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
+import type { ProfileTable } from "../policy/profile.ts";
 import { MODELS, SIZE_CLASSES, type SizeClass } from "../models/registry.ts";
 import { buildModel, type BuiltModel } from "./bench_models.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
@@ -61,6 +62,53 @@ ${BENCH_FILE_HELP}`;
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
 
 export async function profile(args: string[]): Promise<number> {
+  const profiled = await savedProfile(args);
+  if (profiled === undefined) return 0;
+  const { built, sizes, tablesNs, text, isJson } = profiled;
+  if (isJson) print(text);
+  else {
+    const rows = Object.entries(tablesNs).map(([cell, points]) => {
+      const byRows = new Map(points);
+      const times = sizes.map((size) => {
+        const ns = byRows.get(size);
+        return ns === undefined ? "-" : (ns / 1000).toFixed(1);
+      });
+      // Of a file all cells have its name in front.
+      const prefix = `${built.model.name}/`;
+      const short = cell.startsWith(prefix) ? cell.slice(prefix.length) : cell;
+      return [short, ...times].map((text) => ({ text }));
+    });
+    const columns = [
+      { title: "us per batch of" },
+      ...sizes.map((size) => ({
+        title: String(size),
+        align: "right" as const,
+      })),
+    ];
+    print(renderTable({ columns, rows }, { color: stdoutColor() }));
+  }
+  return 0;
+}
+
+/** A profile, measured and saved as its arguments say, of which nothing has been printed. */
+interface SavedProfile {
+  readonly built: BuiltModel;
+  readonly sizes: readonly number[];
+  readonly tablesNs: ProfileTable;
+  /** As it is saved. */
+  readonly text: string;
+  /** Whether it is to be printed so. */
+  readonly isJson: boolean;
+}
+
+/**
+ * Measures and saves without a word on stdout, which may be its caller's.
+ * @param args of `shoal profile`
+ * @returns undefined when help or version was asked for
+ */
+export async function savedProfile(
+  args: string[],
+): Promise<SavedProfile | undefined> {
   const given = readOptions({
     name: "shoal profile",
     help: HELP,
@@ -77,7 +125,7 @@ export async function profile(args: string[]): Promise<number> {
       json: { type: "boolean", default: false },
     },
   }, args);
-  if (given === undefined) return 0;
+  if (given === undefined) return undefined;
   const { values, positionals: [name] } = given;
   if (name === undefined) {
     throw new UsageError(
@@ -154,29 +202,8 @@ export async function profile(args: string[]): Promise<number> {
     writeText(values.out, text);
     progress(`saved: ${values.out}`);
   }
-  if (values.json) print(text);
-  else {
-    const rows = Object.entries(result.tablesNs).map(([cell, points]) => {
-      const byRows = new Map(points);
-      const times = sizes.map((size) => {
-        const ns = byRows.get(size);
-        return ns === undefined ? "-" : (ns / 1000).toFixed(1);
-      });
-      // Of a file all cells have its name in front.
-      const prefix = `${built.model.name}/`;
-      const short = cell.startsWith(prefix) ? cell.slice(prefix.length) : cell;
-      return [short, ...times].map((text) => ({ text }));
-    });
-    const columns = [
-      { title: "us per batch of" },
-      ...sizes.map((size) => ({
-        title: String(size),
-        align: "right" as const,
-      })),
-    ];
-    print(renderTable({ columns, rows }, { color: stdoutColor() }));
-  }
-  return 0;
+  const { tablesNs } = result;
+  return { built, sizes, tablesNs, text, isJson: values.json };
 }
 
 /** A model of the registry, or of a file. */

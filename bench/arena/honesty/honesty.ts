@@ -4,8 +4,6 @@
  *
  * Run: deno task arena:measured [--model lstm,bert] [--policy NAMES] [--workers N] [--json]
  */
-import { existsSync } from "node:fs";
-import process from "node:process";
 import { makeFolder, writeText } from "../../../src/cli/files.ts";
 import {
   integerOption,
@@ -15,10 +13,10 @@ import {
   taskSettings,
 } from "../../../src/cli/options.ts";
 import { machineProfile } from "../../../src/cli/planning/machine_profile.ts";
-import { profile } from "../../../src/cli/profile.ts";
-import { print, progress, stdoutColor } from "../../../src/cli/terminal.ts";
+import { print, stdoutColor } from "../../../src/cli/terminal.ts";
 import { POLICIES } from "../../../src/policy/registry.ts";
 import { renderLegend, renderTable } from "../../../src/report/table.ts";
+import { keptProfile } from "../../kept_profile.ts";
 import { registryNames, WORKLOADS } from "../workloads.ts";
 import { compare, type Comparison } from "./compare.ts";
 import { comparisonTable, errorTable } from "./tables.ts";
@@ -69,17 +67,7 @@ makeFolder(settings.profiles);
 const comparisons: Comparison[] = [];
 for (const model of settings.models) {
   const file = `${settings.profiles}/${model}-${settings.workers}.json`;
-  if (!existsSync(file)) {
-    progress(`measuring ${model}`);
-    const code = await profile([
-      model,
-      "--workers",
-      `${settings.workers}`,
-      "--out",
-      file,
-    ]);
-    if (code !== 0) process.exit(code);
-  }
+  await keptProfile(file, [model, "--workers", `${settings.workers}`]);
   comparisons.push(
     ...await compare({ ...settings, model, profile: machineProfile(file) }),
   );
