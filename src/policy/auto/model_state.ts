@@ -76,7 +76,7 @@ export class ModelState {
   readonly #steps = new MovingMean(NEWEST_STEPS, 32);
   readonly #gapNs = new MovingMean(NEWEST_GAP);
   /** Of the newest request: when it came, what it takes, how late it might have begun. */
-  #lastNs = 0;
+  #lastNs = NaN;
   #time!: ExecTime;
   #slackNs = Infinity;
   /** By rows: what a batch takes, in multiples of one row; and what that takes, ns, asked once for a decision. */
@@ -107,7 +107,7 @@ export class ModelState {
     const dueNs = Math.min(targetNs, finishNs, deadlineNs + leftNs);
     request.tag = { ...startOf(graph), leftNs, nodeNs, dueNs };
     this.#slackNs = dueNs - arrivalNs - leftNs;
-    this.#gapNs.add(arrivalNs - this.#lastNs);
+    if (this.#lastNs >= 0) this.#gapNs.add(arrivalNs - this.#lastNs);
     this.#lastNs = arrivalNs;
     this.#insert(request);
     this.#changed();

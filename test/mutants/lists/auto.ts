@@ -55,6 +55,15 @@ export const MUTANTS: MutantList = [
     why: "what was not seen is taken at its best, so that it is tried",
   },
   {
+    id: "auto.first-gap",
+    file: STATE,
+    from: "#lastNs = NaN;",
+    to: "#lastNs = 0;",
+    tests: TESTS,
+    why:
+      "before the first request there was none, and the clock may have run for long",
+  },
+  {
     id: "auto.sparse",
     file: STATE,
     from: "const net = Math.max(size - ns / gapNs, NET * size);",
