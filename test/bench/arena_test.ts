@@ -82,6 +82,25 @@ Deno.test("with a target the share in time decides, without one the mean latency
   assert(Math.abs(slower.spread - 12.71) < 0.01);
 });
 
+Deno.test("an interval over many runs is Student's as well, not the normal distribution's", () => {
+  // By degrees of freedom, of tables of t at 97.5 %.
+  for (const [freedom, t] of [[9, 2.262], [10, 2.228], [20, 2.086]]) {
+    const count = freedom + 1;
+    const scores = Array.from(
+      { length: count },
+      (_, i) => score(5 + (i % 2) * 2, 1),
+    );
+    const [{ spread }] = standing({
+      ...cell("none"),
+      entries: [{ policy: "late", setting: {}, scores }],
+    });
+    const ones = Math.floor(count / 2);
+    const squares = 4 * ones * (count - ones) / count;
+    const expected = t * Math.sqrt(squares / freedom / count);
+    assert(Math.abs(spread / expected - 1) < 2e-3, `${freedom}: ${spread}`);
+  }
+});
+
 Deno.test("a cell is told as ours beside the best other", () => {
   const ours = (target: Cell["target"], meanMs: number, inTime: number) => ({
     ...cell(target),
