@@ -310,12 +310,14 @@ export class EngineHost {
       ...(signal && { signal }),
     };
     let release: (() => void) | undefined;
+    let isAdmitted = false;
     let result: T | undefined;
     this.#tell((observer) => observer.arrived?.(request));
     try {
       const run = enter();
       for (let isFirst = true; result === undefined; isFirst = false) {
         release = await this.#admission.admit(request);
+        isAdmitted = true;
         const leftMs = (request.finishNs - wallNs()) / NS_PER_MS;
         if (leftMs <= 0) {
           throw new DeadlineError("It was not admitted in time", "finish");
@@ -331,13 +333,15 @@ export class EngineHost {
           const isFull = error instanceof QueueFullError;
           if (!isFull || !this.#admission.again?.(request)) throw error;
           release();
+          // What the next admission refuses has nothing to give back.
+          release = undefined;
         }
       }
       this.#ended(request, { outcome: "done", timing: result.timing });
       return result;
     } catch (error) {
       const told = this.#asTold(error);
-      const isRefused = release === undefined || told instanceof InputError;
+      const isRefused = !isAdmitted || told instanceof InputError;
       this.#ended(request, {
         outcome: isRefused ? "refused" : "failed",
         error: told,

@@ -7,6 +7,7 @@ import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import { OverloadedError } from "../../../src/server/host/errors.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 
 const MODEL = lstm({ hidden: 8, vocabulary: 10 });
@@ -87,5 +88,33 @@ Deno.test("one that finds nobody and no room is refused: there will be no more",
     const tokens = new Int32Array(50_000).fill(1);
     await assert.rejects(host.run(host.find("m"), { tokens }));
     await host.run(host.find("m"), { tokens: [1] });
+  });
+});
+
+Deno.test("what was given back is not given back again when the second admission refuses", async () => {
+  const full = new OverloadedError("No more", 1000);
+  const released = new Map<string, number>();
+  const asked = new Map<string, number>();
+  const endings: string[] = [];
+  const admission: Admission = {
+    admit({ label }) {
+      const times = (asked.get(label) ?? 0) + 1;
+      asked.set(label, times);
+      if (times > 1) throw full;
+      return () => released.set(label, (released.get(label) ?? 0) + 1);
+    },
+    again: () => true,
+    ended: (_request, { outcome, error }) =>
+      void (error === full && endings.push(outcome)),
+  };
+  await withFewSlots(admission, async (host) => {
+    const ended = await together(host);
+    const refused = ended.filter((one) =>
+      one.status === "rejected" && one.reason === full
+    );
+    assert(refused.length > 0);
+    assert.deepEqual([...released.values()], new Array(24).fill(1));
+    // The engine had heard of it.
+    assert.deepEqual(endings, refused.map(() => "failed"));
   });
 });
