@@ -15,7 +15,7 @@ import {
   unsupported,
   withDefault,
 } from "../wire/fields.ts";
-import { checkStreamOptions, generationFields } from "./generation_fields.ts";
+import { checkGeneration, generationFields } from "./generation_fields.ts";
 
 const textPart = object("a part of a message", {
   type: oneOf(["text"]),
@@ -80,7 +80,7 @@ export type ChatRequest = ReturnType<typeof read>;
 /** @throws FieldError */
 export const chatRequest: Read<ChatRequest> = (value) => {
   const request = read(value);
-  checkStreamOptions(request);
+  checkGeneration(request);
   const { max_tokens, max_completion_tokens, top_logprobs = 0 } = request;
   if (top_logprobs > 0 && !request.logprobs) {
     throw new FieldError('is for "logprobs": true', "invalid", "top_logprobs");

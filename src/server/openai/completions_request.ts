@@ -9,7 +9,7 @@ import {
   unsupported,
   withDefault,
 } from "../wire/fields.ts";
-import { checkStreamOptions, generationFields } from "./generation_fields.ts";
+import { checkGeneration, generationFields } from "./generation_fields.ts";
 import { prompts } from "./prompts.ts";
 
 /** Prompts of one request: each is a request of its own to the engine. */
@@ -36,7 +36,7 @@ export type CompletionsRequest = ReturnType<typeof read>;
 /** @throws FieldError */
 export const completionsRequest: Read<CompletionsRequest> = (value) => {
   const request = read(value);
-  checkStreamOptions(request);
+  checkGeneration(request);
   if (request.echo && request.logprobs !== undefined) {
     throw new FieldError(
       'is not supported with "echo": prompts are computed all at once, without probabilities',

@@ -60,14 +60,29 @@ export const generationFields = {
   user: ignored,
 } as const;
 
-/** @throws FieldError on options of a stream where there is none */
-export function checkStreamOptions(
-  request: { readonly stream: boolean; readonly stream_options: unknown },
+/** @throws FieldError on fields that do not go together */
+export function checkGeneration(
+  { n, seed = 0, stream, stream_options }: {
+    readonly n: number;
+    readonly seed: number | undefined;
+    readonly stream: boolean;
+    readonly stream_options: unknown;
+  },
 ): void {
-  if (request.stream_options === undefined || request.stream) return;
-  throw new FieldError(
-    'is for "stream": true only',
-    "invalid",
-    "stream_options",
-  );
+  if (stream_options !== undefined && !stream) {
+    throw new FieldError(
+      'is for "stream": true only',
+      "invalid",
+      "stream_options",
+    );
+  }
+  // Answers to one prompt have a seed each: this one and those that follow.
+  const most = Number.MAX_SAFE_INTEGER - (n - 1);
+  if (seed > most) {
+    throw new FieldError(
+      `is at most ${most} with "n": ${n}, since answers are drawn from it and the seeds that follow, got ${seed}`,
+      "invalid",
+      "seed",
+    );
+  }
 }

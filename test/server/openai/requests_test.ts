@@ -193,3 +193,21 @@ Deno.test("how likely tokens were is asked for as far as OpenAI has it", () => {
   ];
   for (const [read, field] of refused) assert.throws(read, { field });
 });
+
+Deno.test("a seed has room behind it for those of the other answers", () => {
+  const seed = Number.MAX_SAFE_INTEGER;
+  const chat = { ...MODEL, messages: [{ role: "user", content: "a" }] };
+  for (
+    const read of [
+      (more: object) => chatRequest({ ...chat, ...more }),
+      (more: object) => completionsRequest({ ...MODEL, prompt: "a", ...more }),
+    ]
+  ) {
+    assert.equal(read({ seed }).seed, seed);
+    assert.equal(read({ seed: seed - 1, n: 2 }).seed, seed - 1);
+    assert.throws(() => read({ seed, n: 2 }), {
+      field: "seed",
+      message: new RegExp(`at most ${seed - 1} .*got ${seed}$`),
+    });
+  }
+});
