@@ -1,6 +1,5 @@
 /** Figures under Triton's names beside those under Shoal's own, of the same requests. */
 import assert from "node:assert/strict";
-import { Prng } from "../../../src/base/prng.ts";
 import {
   CellError,
   DeadlineError,
@@ -8,7 +7,6 @@ import {
   WorkerError,
 } from "../../../src/engine/core/errors.ts";
 import { lstm } from "../../../src/models/lstm.ts";
-import { onnxModel } from "../../../src/onnx/model.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
 import {
   ForbiddenError,
@@ -18,16 +16,14 @@ import {
 } from "../../../src/server/host/errors.ts";
 import type { HostEnding } from "../../../src/server/host/host_observer.ts";
 import type { HostRequest } from "../../../src/server/host/host_request.ts";
-import { servedOnnx } from "../../../src/server/models/served_onnx.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { Monitor } from "../../../src/server/monitor.ts";
 import { exposition } from "../../../src/server/observe/exposition.ts";
 import { PendingRequests } from "../../../src/server/observe/pending_requests.ts";
 import { ServerMetrics } from "../../../src/server/observe/server_metrics.ts";
 import { TritonMetrics } from "../../../src/server/oip/triton_metrics.ts";
-import { recurrentFile } from "../../onnx/sequence_models.ts";
 import { requestOf } from "../oip/client.ts";
-import { withServer as withModels } from "../oip/served.ts";
+import { TAGGER, withServer as withModels } from "../oip/served.ts";
 import { inferBody, withServer } from "../serving_host.ts";
 import { TEXT_MODELS, withTextServer } from "../text_models.ts";
 import { samples } from "./samples.ts";
@@ -100,20 +96,9 @@ Deno.test("what was served agrees with Shoal's own figures", async () => {
 });
 
 Deno.test("rows of a request are an inference each, frames and texts a request each", async () => {
-  const writer = recurrentFile(new Prng(3), {
-    ...{ op: "LSTM", direction: "forward", layers: 1, hidden: 5 },
-    ...{ input: { words: 11 }, between: "nothing", head: "tags" },
-  });
-  const file = writer.read(
-    [{ name: "ids", type: "int64", dims: ["batch", "time"] }],
-    ["head"],
-    17,
-  );
-  const model = onnxModel(file, { name: "tags", sizesMax: { time: 12 } });
-  const tags = servedOnnx(model, { name: "tags" });
   const monitor = new Monitor({ compatible: ["triton"] });
   const host = { observers: monitor.observers };
-  await withModels([tags], async (ask) => {
+  await withModels([TAGGER], async (ask) => {
     const ids = { name: "ids", datatype: "INT64" as const };
     const values = [1, 2, 3, 4, 5, 6];
     await ask(

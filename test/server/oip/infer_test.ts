@@ -1,16 +1,14 @@
 /** The protocol's endpoints, through `fetch` alone: a client of its own, and the engine's bits. */
 import assert from "node:assert/strict";
 import { lstm } from "../../../src/models/lstm.ts";
-import { Prng } from "../../../src/base/prng.ts";
 import { loadOnnx } from "../../../src/onnx/load.ts";
 import { onnxModel } from "../../../src/onnx/model.ts";
 import { servedOnnx } from "../../../src/server/models/served_onnx.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { plainOf } from "../../../src/tensor/plain_tensor.ts";
-import { recurrentFile } from "../../onnx/sequence_models.ts";
 import { node, writeModel } from "../../onnx/write_model.ts";
 import { answerOf, binaryOf, requestOf } from "./client.ts";
-import { echo, withServer } from "./served.ts";
+import { echo, TAGGER, withServer } from "./served.ts";
 
 const INTENTS = servedTokens(
   lstm({ hidden: 8, vocabulary: 10, head: "classifier" }),
@@ -306,22 +304,11 @@ Deno.test("without outputs all are answered, of a list that is empty, too", asyn
 });
 
 Deno.test("rows of a model whose length is free are requests of their own, and answered as one tensor", async () => {
-  const writer = recurrentFile(new Prng(3), {
-    ...{ op: "LSTM", direction: "forward", layers: 1, hidden: 5 },
-    ...{ input: { words: 11 }, between: "nothing", head: "tags" },
-  });
-  const file = writer.read(
-    [{ name: "ids", type: "int64", dims: ["batch", "time"] }],
-    ["head"],
-    17,
-  );
-  const model = onnxModel(file, { name: "tags", sizesMax: { time: 12 } });
-  const tags = servedOnnx(model, { name: "tags" });
-  assert.deepEqual(tags.inputs[0].shape, [-1, -1]);
-  assert.equal(tags.rowsOf!({ ids: BigInt64Array.of(1n, 2n) }), 1);
+  assert.deepEqual(TAGGER.inputs[0].shape, [-1, -1]);
+  assert.equal(TAGGER.rowsOf!({ ids: BigInt64Array.of(1n, 2n) }), 1);
   const asked = (shape: readonly number[], values: readonly number[]) =>
     requestOf([[{ name: "ids", datatype: "INT64", shape, values }, "flat"]]);
-  await withServer([tags], async (ask) => {
+  await withServer([TAGGER], async (ask) => {
     const answered = async (shape: readonly number[], values: number[]) => {
       const response = await ask(
         "/v2/models/tags/infer",

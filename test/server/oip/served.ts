@@ -1,5 +1,7 @@
 /** Servers to test the protocol on, without sockets. */
+import { Prng } from "../../../src/base/prng.ts";
 import { lstm } from "../../../src/models/lstm.ts";
+import { onnxModel } from "../../../src/onnx/model.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import {
   EngineHost,
@@ -14,7 +16,9 @@ import {
   createServer,
   type ServerOptions,
 } from "../../../src/server/server.ts";
+import { servedOnnx } from "../../../src/server/models/served_onnx.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
+import { recurrentFile } from "../../onnx/sequence_models.ts";
 
 /** Asks a path of the server. */
 export type Ask = (path: string, init?: RequestInit) => Promise<Response>;
@@ -49,6 +53,22 @@ export async function withServer(
     await server.close();
   }
 }
+
+/** A tag for each of up to 12 words, in any number of rows. */
+export const TAGGER: ServedModel = servedOnnx(
+  onnxModel(
+    recurrentFile(new Prng(3), {
+      ...{ op: "LSTM", direction: "forward", layers: 1, hidden: 5 },
+      ...{ input: { words: 11 }, between: "nothing", head: "tags" },
+    }).read(
+      [{ name: "ids", type: "int64", dims: ["batch", "time"] }],
+      ["head"],
+      17,
+    ),
+    { name: "tags", sizesMax: { time: 12 } },
+  ),
+  { name: "tags" },
+);
 
 const SMALL = lstm({ hidden: 2, vocabulary: 4 });
 
