@@ -11,6 +11,7 @@ import {
   listOf,
 } from "../../base/checked_options.ts";
 import { describe } from "../../base/describe.ts";
+import { HttpError } from "./http_error.ts";
 import type { Route, Scope } from "./route.ts";
 
 /** Who may read. */
@@ -111,6 +112,23 @@ export class Cors {
     headers.set("access-control-allow-origin", allowed);
     // All of them, as there are no credentials.
     headers.set("access-control-expose-headers", "*");
+  }
+
+  /**
+   * WebSockets have no answers that a browser keeps from a page: they are not opened for those that may not read.
+   * Pages of the server's own address may, and what is no browser does not say where it is from.
+   * @throws HttpError 403
+   */
+  checkSocket({ headers: asked }: Request): void {
+    const origin = asked.get("origin");
+    if (origin === null || this.#allowed(asked) !== undefined) return;
+    const isOwn = URL.canParse(origin) &&
+      new URL(origin).host === asked.get("host");
+    if (isOwn) return;
+    throw new HttpError(
+      403,
+      "Pages of this origin open no WebSockets here: it is none of those of `cors`",
+    );
   }
 
   /** What an answer says is allowed. */

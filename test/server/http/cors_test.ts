@@ -1,6 +1,10 @@
 /** Pages of other origins: what a server tells browsers about them. */
 import assert from "node:assert/strict";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import { OverloadedError } from "../../../src/server/host/errors.ts";
+import type { CorsOptions } from "../../../src/server/http/cors.ts";
+import type { Protocol } from "../../../src/server/http/route.ts";
 import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
 import { Monitor } from "../../../src/server/monitor.ts";
 import {
@@ -276,4 +280,48 @@ Deno.test("an origin that no browser would send is refused, with the one that it
     );
     return Promise.resolve();
   });
+});
+
+Deno.test("a WebSocket is for pages that may read, where the option says which", async () => {
+  const talk: Protocol = {
+    name: "talk",
+    routes: [{
+      method: "GET",
+      path: "/talk",
+      scope: "infer",
+      handle: ({ openSocket }) =>
+        openSocket!({ opened() {}, message() {}, closed() {} }),
+    }],
+    errorBody: ({ message }) => ({ message }),
+  };
+  const host = await EngineHost.create({ policy: () => cellular() });
+  const statusOf = async (origin?: string, cors?: CorsOptions) => {
+    const server = createServer(host, {
+      protocols: [talk],
+      ...(cors && { cors }),
+    });
+    const response = await server.fetch(
+      new Request("http://shoal.example:8000/talk", {
+        headers: {
+          host: "shoal.example:8000",
+          upgrade: "websocket",
+          ...(origin !== undefined && { origin }),
+        },
+      }),
+      { openSocket: () => new Response() },
+    );
+    return response.status;
+  };
+  const cors = { origins: [APP] };
+  assert.equal(await statusOf(APP, cors), 200);
+  assert.equal(await statusOf("https://shoal.example:8000", cors), 200);
+  // No browser.
+  assert.equal(await statusOf(undefined, cors), 200);
+  const others = ["https://other.example", "null", "http://shoal.example", ""];
+  for (const origin of others) {
+    assert.equal(await statusOf(origin, cors), 403, origin);
+    assert.equal(await statusOf(origin, { origins: ["*"] }), 200);
+    assert.equal(await statusOf(origin), 200);
+  }
+  await host.close();
 });
