@@ -7,7 +7,7 @@ import type { EngineHost } from "../host/engine_host.ts";
 import type { ServedModel } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
 import type { Context, Protocol, Route, Scope } from "../http/route.ts";
-import { inferTensors } from "../oip/infer.ts";
+import { bytesOf, inferTensors } from "../oip/infer.ts";
 import { modelMetadata, serverMetadata } from "../oip/metadata.ts";
 import { modelConfig } from "../oip/model_config.ts";
 import { indexOf, loadModel, repositoryOf } from "../oip/repository_routes.ts";
@@ -147,6 +147,7 @@ async function unload(
 async function infer(context: Context): Promise<Response> {
   const { host, body, request: { headers } } = context;
   const asked = readInferRequest(unframed(await body.bytes()));
+  await body.became(bytesOf(asked.request.inputs));
   const isRaw = isRawAnswer(asked);
   const inferred = await inferTensors(context, {
     ...asked,

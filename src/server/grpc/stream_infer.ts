@@ -8,7 +8,12 @@ import { watchSignal } from "../../engine/wall/watch_signal.ts";
 import { httpErrorOf } from "../http/error_status.ts";
 import { HttpError } from "../http/http_error.ts";
 import type { Context } from "../http/route.ts";
-import { type InferCall, inferSteps, inferTensors } from "../oip/infer.ts";
+import {
+  bytesOf,
+  type InferCall,
+  inferSteps,
+  inferTensors,
+} from "../oip/infer.ts";
 import { leftMsOf } from "./deadline.ts";
 import { encode } from "./encode.ts";
 import { framed, frames } from "./frames.ts";
@@ -69,9 +74,7 @@ class Call {
       body.limits.bytesMax,
     );
     for await (const message of messages) {
-      const release = body.hold(message.length);
       const answered = this.#answer(message, controller).finally(() => {
-        release();
         this.#underWay.delete(answered);
       });
       this.#underWay.add(answered);
@@ -85,6 +88,7 @@ class Call {
   /** Never rejects. */
   async #answer(message: Uint8Array, controller: Controller): Promise<void> {
     let asked: GrpcInferRequest | undefined;
+    let release: (() => void) | undefined;
     const send = async (answer: object) => {
       await this.#room();
       if (this.context.signal.aborted) return;
@@ -92,6 +96,9 @@ class Call {
     };
     try {
       asked = readInferRequest(message);
+      release = this.context.body.hold(
+        message.length + bytesOf(asked.request.inputs),
+      );
       for await (const answer of this.#answers(asked)) {
         await send({ infer_response: answer });
       }
@@ -105,6 +112,8 @@ class Call {
           id: asked?.request.id,
         },
       });
+    } finally {
+      release?.();
     }
   }
 

@@ -7,17 +7,33 @@ import { noRoom, type ReadBody, readBody } from "./read_body.ts";
 /** The body of a request. */
 export class Body {
   readonly #budget: BodyBudget;
+  #limits: BodyLimits;
   #read: Promise<ReadBody> | undefined;
+  #made: (() => void) | undefined;
 
   /** Reads nothing yet. */
   constructor(
     /** Whose it is. */
     readonly request: Request,
-    /** What is read of it. */
-    readonly limits: BodyLimits,
+    limits: BodyLimits,
     budget: BodyBudget,
   ) {
+    this.#limits = limits;
     this.#budget = budget;
+  }
+
+  /** What is read of it. */
+  get limits(): BodyLimits {
+    return this.#limits;
+  }
+
+  /** It is of texts, of which less is read; before anything was. */
+  holdsTexts(): void {
+    const { bytesMax, textBytesMax } = this.#limits;
+    this.#limits = {
+      ...this.#limits,
+      bytesMax: Math.min(bytesMax, textBytesMax),
+    };
   }
 
   /**
@@ -28,7 +44,7 @@ export class Body {
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
     this.#read ??= readBody(
       this.request,
-      this.limits,
+      this.#limits,
       this.#budget,
       this.request.signal,
     );
@@ -37,7 +53,7 @@ export class Body {
 
   /** Its value, see `parseJson`. @throws HttpError as `bytes`, or 400 when it is no JSON or nested too deep */
   async json(): Promise<unknown> {
-    return parseJson(await this.bytes(), this.limits.depthMax);
+    return parseJson(await this.bytes(), this.#limits.depthMax);
   }
 
   /**
@@ -50,8 +66,20 @@ export class Body {
     return () => this.#budget.give(bytes);
   }
 
+  /**
+   * Its bytes, which were read, are not needed any more; counted is what was made of them, until the request is over.
+   * @throws HttpError 503 when other bodies leave no room
+   */
+  async became(bytes: number): Promise<void> {
+    const read = await this.#read;
+    read?.release();
+    this.#read = undefined;
+    this.#made = this.hold(bytes);
+  }
+
   /** The request is over: what its body holds is counted no more. */
   release(): void {
+    this.#made?.();
     void this.#read?.then((body) => body.release(), () => {});
   }
 }

@@ -11,6 +11,9 @@ const DIGITS_MAX = 40;
 /** Digits that every double has. */
 const DIGITS_EXACT = 15;
 
+/** Arrays, objects and strings: two bytes of them become an object of up to a hundred. */
+const PARTS_MAX = 2 ** 22;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -20,9 +23,15 @@ const BACKSLASH = 0x5c;
  * @throws HttpError 400
  */
 export function parseJson(bytes: Uint8Array, depthMax: number): unknown {
-  const { depth, isPlain } = scan(bytes);
+  const { depth, parts, isPlain } = scan(bytes);
   if (depth > depthMax) {
     throw new HttpError(400, `JSON is nested up to ${depthMax} levels here`);
+  }
+  if (parts > PARTS_MAX) {
+    throw new HttpError(
+      400,
+      `JSON has up to ${PARTS_MAX} arrays, objects and strings here`,
+    );
   }
   let text: string;
   try {
@@ -39,8 +48,11 @@ export function parseJson(bytes: Uint8Array, depthMax: number): unknown {
   }
 }
 
-/** How deep it goes, and whether every number is one that the runtime's parser reads exactly. */
-function scan(bytes: Uint8Array): { depth: number; isPlain: boolean } {
+/** How deep it goes, how many arrays, objects and strings it has, and whether every number is one that the runtime's parser reads exactly. */
+function scan(
+  bytes: Uint8Array,
+): { depth: number; parts: number; isPlain: boolean } {
+  let parts = 0;
   let depth = 0;
   let deepest = 0;
   let isPlain = true;
@@ -54,16 +66,18 @@ function scan(bytes: Uint8Array): { depth: number; isPlain: boolean } {
     // Digits behind a point are rounded as they should be.
     digits = byte === 0x2e ? -Infinity : 0;
     if (byte === QUOTE) {
+      parts++;
       for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) {
         if (bytes[i] === BACKSLASH) i++;
       }
     } else if (byte === 0x5b || byte === 0x7b) {
+      parts++;
       if (++depth > deepest) deepest = depth;
     } else if (byte === 0x5d || byte === 0x7d) depth--;
     // N of NaN, I of Infinity; both are wrong anywhere else.
     else if (byte === 0x4e || byte === 0x49) isPlain = false;
   }
-  return { depth: deepest, isPlain };
+  return { depth: deepest, parts, isPlain };
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;

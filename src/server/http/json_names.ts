@@ -7,20 +7,26 @@ import { HttpError } from "./http_error.ts";
 const [QUOTE, BACKSLASH, COMMA, COLON] = codes('"\\,:');
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = codes("[]{}");
 
+/** Millions of empty objects fit into a body: a set for each would take seconds. */
+const NO_NAMES = "none";
+
 /**
  * Whether it is JSON is for its parser to say: this looks at what is where names are.
  * @throws HttpError 400 that says where, and repeats nothing
  */
 export function checkNames(text: string): void {
-  /** Names so far of every open object; undefined for an array. */
-  const open: (Set<string> | undefined)[] = [];
+  /** Names so far of every open object, of one that has none yet nothing; undefined for an array. */
+  const open: (Set<string> | typeof NO_NAMES | undefined)[] = [];
   /** Of the innermost object, whose next string is a name. */
-  let names: Set<string> | undefined;
+  let names: Set<string> | typeof NO_NAMES | undefined;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
         const end = endOfString(text, at);
-        if (names) addName(names, text, at, end);
+        if (names) {
+          if (names === NO_NAMES) open[open.length - 1] = names = new Set();
+          addName(names, text, at, end);
+        }
         names = undefined;
         at = end;
         break;
@@ -30,7 +36,7 @@ export function checkNames(text: string): void {
         names = undefined;
         break;
       case OPEN_OBJECT:
-        names = new Set();
+        names = NO_NAMES;
         open.push(names);
         break;
       case CLOSE_LIST:

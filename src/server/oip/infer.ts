@@ -26,6 +26,9 @@ import {
 
 const US_PER_MS = 1000;
 
+/** Of an element of BYTES, besides what is in it. */
+const STRING_BYTES = 200;
+
 /** What runs a request. */
 export type InferContext = Pick<
   Context,
@@ -57,6 +60,7 @@ export async function infer(context: Context): Promise<Response> {
   const { host, params: { model, version } } = context;
   const named = host.find(model, version);
   const request = await readRequest(context, named);
+  await context.body.became(bytesOf(request.inputs));
   const { served, chosen, tensors } = await inferTensors(context, {
     request,
     named,
@@ -161,6 +165,20 @@ async function readRequest(
     parseJson(bytes.subarray(0, length), body.limits.depthMax),
     bytes.subarray(length),
   );
+}
+
+/** What a request's tensors take while it waits and runs. */
+export function bytesOf(inputs: InferRequest["inputs"]): number {
+  let bytes = 0;
+  for (const { datatype, data } of inputs.values()) {
+    bytes += datatype === "BYTES"
+      ? (data as readonly Uint8Array[]).reduce(
+        (sum, { length }) => sum + length + STRING_BYTES,
+        0,
+      )
+      : (data as Uint8Array).byteLength;
+  }
+  return bytes;
 }
 
 /** @throws InputError */

@@ -11,6 +11,9 @@ import { HttpError } from "../http/http_error.ts";
 /** Bytes of the length that goes before each element of BYTES. */
 const LENGTH_BYTES = 4;
 
+/** Elements of BYTES: one of four bytes becomes an object of two hundred. */
+const STRINGS_MAX = 2 ** 20;
+
 /** Browsers, Deno, Node and Bun run on nothing else; said here, where it would matter. */
 const IS_LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
@@ -54,6 +57,15 @@ export function bytesOfElements(
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
+/** @throws HttpError 400 on more elements of BYTES than a request may bring */
+export function checkStrings(what: string, count: number): void {
+  if (count <= STRINGS_MAX) return;
+  throw new HttpError(
+    400,
+    `${what} is BYTES, up to ${STRINGS_MAX} strings, got ${count}`,
+  );
+}
+
 function readStrings(
   what: string,
   count: number,
@@ -65,11 +77,13 @@ function readStrings(
       `${shorten(what)} is BYTES, each with its length in front: ${why}`,
     );
   };
+  checkStrings(what, count);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const strings: Uint8Array[] = [];
   let at = 0;
   while (at < bytes.length) {
     if (at + LENGTH_BYTES > bytes.length) fail("the last length is cut off");
+    if (strings.length === count) fail(`there are more than ${count}`);
     const length = view.getUint32(at, true);
     at += LENGTH_BYTES;
     if (length > bytes.length - at) {

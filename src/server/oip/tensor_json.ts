@@ -13,6 +13,7 @@ import {
 import type { WireTensor } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
 import { pieceTurn } from "../http/piece_turns.ts";
+import { checkStrings } from "./tensor_bytes.ts";
 import { elementCount } from "../../tensor/tensor.ts";
 
 /** What a number may be written as where JSON has none for it. */
@@ -51,6 +52,7 @@ export function elementsOfJson(
     );
   }
   if (datatype === "BYTES") {
+    checkStrings(what, count);
     return list.map((element) => stringOf(what, element));
   }
   return FLOATS.includes(datatype)

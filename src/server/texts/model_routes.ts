@@ -1,4 +1,4 @@
-/** Paths that are there twice: as the protocol has them, and behind `/models/{model}`, where the path says which. */
+/** Paths that bring texts, and are there twice: as the protocol has them, and behind `/models/{model}`, where the path says which. */
 import type { Route } from "../http/route.ts";
 
 /**
@@ -16,6 +16,7 @@ export function modelRoutes(
     path,
     scope: "infer",
     handle: async (context) => {
+      context.body.holdsTexts();
       try {
         return await handle(context);
       } catch (error) {

@@ -29,15 +29,15 @@ export const MUTANTS: MutantList = [
   {
     id: "http.json-exact",
     file: "src/server/http/json.ts",
-    from: "return { depth: deepest, isPlain };",
-    to: "return { depth: deepest, isPlain: true };",
+    from: "return { depth: deepest, parts, isPlain };",
+    to: "return { depth: deepest, parts, isPlain: true };",
     tests: TENSORS,
     why: "integers beyond 2^53 keep their digits",
   },
   {
     id: "http.json-depth",
     file: "src/server/http/json.ts",
-    from: "return { depth: deepest, isPlain };",
+    from: "return { depth: deepest, parts, isPlain };",
     to: "return { depth: 0, isPlain };",
     tests: BAD_INPUT,
     why: "JSON is nested so deep and no deeper",

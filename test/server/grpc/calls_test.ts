@@ -285,7 +285,7 @@ Deno.test("messages are no larger than bodies, packed or not", async () => {
 
 Deno.test("bodies of all calls together have a bound", async () => {
   const admission = new Closed();
-  const limits = { bytesMax: 20_000, bytesTogetherMax: 15_000 };
+  const limits = { bytesMax: 20_000, bytesTogetherMax: 60_000 };
   await withGrpc([INTENTS], async ({ client }) => {
     const large = asked(new Array(10_000).fill(1));
     const leaving = new AbortController();

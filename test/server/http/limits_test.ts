@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
 import { OverloadedError } from "../../../src/server/host/errors.ts";
+import { parseJson } from "../../../src/server/http/json.ts";
 import type { Protocol } from "../../../src/server/http/route.ts";
 import { createServer } from "../../../src/server/server.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { TEXT_MODELS, withTextServer } from "../text_models.ts";
 
 /** Says how many bytes came. */
 function counting(overloadedStatus?: 429): Protocol {
@@ -96,4 +98,48 @@ Deno.test("what is full is said before a body is read, with the protocol's statu
     assert.equal(response.headers.get("retry-after-ms"), "1235");
     assert.equal(other.status, 200);
   }
+});
+
+Deno.test("a body of texts has a limit of its own, in every protocol of texts", async () => {
+  const limits = { textBytesMax: 200 };
+  await withTextServer(
+    async (ask) => {
+      const long = "fish ".repeat(60);
+      const paths: Record<string, object> = {
+        "/embed": { inputs: long },
+        "/rerank": { query: "fish", texts: [long] },
+        "/v1/embeddings": { model: "embedder", input: long },
+        "/v1/completions": { model: "writer", prompt: long },
+        "/models/writer/v1/completions": { model: "writer", prompt: long },
+        "/v2/rerank": { model: "reranker", query: "fish", documents: [long] },
+      };
+      for (const [path, body] of Object.entries(paths)) {
+        const response = await ask(path, body);
+        assert.equal(response.status, 413, path);
+        assert.match(await response.text(), /at most 200 bytes/);
+      }
+      assert.equal((await ask("/embed", { inputs: "fish" })).status, 200);
+      // Of tensors there may be more: nothing is cut into tokens.
+      const tokens = { name: "tokens", datatype: "INT32", shape: [100] };
+      const response = await ask("/v2/models/classifier/infer", {
+        inputs: [{ ...tokens, data: new Array(100).fill(1) }],
+      });
+      assert.notEqual(response.status, 413);
+    },
+    TEXT_MODELS,
+    { limits },
+  );
+});
+
+Deno.test("JSON of more objects than there is memory for is refused before they are made", () => {
+  const list = (part: string, count: number) =>
+    new TextEncoder().encode(`[${`${part},`.repeat(count)}0]`);
+  for (const part of ["{}", "[]", '""']) {
+    assert.throws(
+      () => parseJson(list(part, 2 ** 22), 100),
+      /up to 4194304 arrays, objects and strings/,
+    );
+  }
+  const numbers = parseJson(list("1", 2 ** 22), 100) as number[];
+  assert.equal(numbers.length, 2 ** 22 + 1);
 });
