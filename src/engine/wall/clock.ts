@@ -14,22 +14,40 @@ export function absoluteMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
+/** When something was done, in nanoseconds of this thread. */
+interface Span {
+  readonly startNs: number;
+  readonly endNs: number;
+}
+
 /**
- * What another thread has timed with `absoluteMs`, in nanoseconds of this one. It is over: one that started after the
- * machine's clock had been set forward, since the machine slept or did not know the time, is ahead by as much.
- * @param nowNs now, here
+ * The clock of another thread, which runs as this one's does but may have started with another time: the machine's was
+ * set in between, since it slept or did not know the time. How far it is ahead follows from what it has timed: none
+ * of that was begun before it was asked for, or is to come.
  */
-export function pastSpan(
-  startMs: number,
-  endMs: number,
-  nowNs: number,
-): { startNs: number; endNs: number } {
-  const endNs = msToNs(endMs - performance.timeOrigin);
-  const aheadNs = Math.max(0, endNs - nowNs);
-  return {
-    startNs: msToNs(startMs - performance.timeOrigin) - aheadNs,
-    endNs: endNs - aheadNs,
-  };
+export class ThreadClock {
+  /** How far it is ahead, at least and at most; less than nothing where it is behind. */
+  #leastNs = -Infinity;
+  #mostNs = Infinity;
+
+  /**
+   * What that thread has timed with `absoluteMs`, in nanoseconds of this one.
+   * @param askedNs before it began, here
+   * @param nowNs after it was over, here
+   */
+  span(startMs: number, endMs: number, askedNs: number, nowNs: number): Span {
+    const startNs = msToNs(startMs - performance.timeOrigin);
+    const endNs = msToNs(endMs - performance.timeOrigin);
+    this.#mostNs = Math.min(this.#mostNs, startNs - askedNs);
+    this.#leastNs = Math.max(this.#leastNs, endNs - nowNs);
+    if (this.#leastNs > this.#mostNs) {
+      // One of them was set meanwhile.
+      this.#mostNs = startNs - askedNs;
+      this.#leastNs = endNs - nowNs;
+    }
+    const aheadNs = Math.min(Math.max(0, this.#leastNs), this.#mostNs);
+    return { startNs: startNs - aheadNs, endNs: endNs - aheadNs };
+  }
 }
 
 /** Of nanoseconds of this thread: milliseconds since 1970. */

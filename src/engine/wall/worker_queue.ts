@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
-import { pastSpan, wallNs } from "./clock.ts";
+import { ThreadClock, wallNs } from "./clock.ts";
 import { TaskArena } from "../tensors/task_arena.ts";
 import type { SlotTask } from "../tensors/slot.ts";
 import type { TensorStore } from "../tensors/tensor_store.ts";
@@ -23,6 +23,10 @@ export class WorkerQueue {
   #arena: TaskArena;
   /** In the ring, oldest first. */
   #inFlight: SlotTask[] = [];
+  /** When each of them came into it. */
+  #askedNs: number[] = [];
+  /** The worker's. */
+  #clock = new ThreadClock();
   /** Tasks for which ring or arena have no room yet, or that wait for a fresh worker. */
   #backlog = new Fifo<SlotTask>();
   /** Completions that are known and not fetched. */
@@ -83,6 +87,8 @@ export class WorkerQueue {
     this.#backlog = new Fifo();
     for (const task of undone) this.#backlog.push(task);
     const begun = this.#inFlight[0];
+    this.#askedNs = [];
+    this.#clock = new ThreadClock();
     this.#inFlight = [];
     this.#arena = this.#freshArena();
     this.#submitted = 0;
@@ -130,9 +136,10 @@ export class WorkerQueue {
       this.#arena.giveBack();
       this.#known.push({
         task: this.#inFlight.shift()!,
-        ...pastSpan(
+        ...this.#clock.span(
           doubles[(entry >>> 3) + ENTRY.startMs / 2],
           doubles[(entry >>> 3) + ENTRY.endMs / 2],
+          this.#askedNs.shift()!,
           nowNs,
         ),
       });
@@ -162,6 +169,7 @@ export class WorkerQueue {
     words[entry + ENTRY.paddedLength] = task.paddedLength;
     words[entry + ENTRY.quiet] = task.quiet ? 1 : 0;
     this.#inFlight.push(task);
+    this.#askedNs.push(wallNs());
     const submitted = (this.#control >>> 2) + CONTROL.submitted;
     this.#submitted++;
     Atomics.store(words, submitted, this.#submitted | 0);
