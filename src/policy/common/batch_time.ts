@@ -1,4 +1,5 @@
 /** What a padded batch of whole requests of one model takes, by a profile or as far as is known. */
+import type { Extent } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Profile } from "../profile.ts";
 import type { Request } from "../request.ts";
@@ -44,6 +45,15 @@ export class BatchTime {
     return time;
   }
 
+  /** Whether a batch takes as long with the one as with the other. */
+  isAlike(a: Request, b: Request): boolean {
+    const [one, other] = [this.alone(a), this.alone(b)];
+    return a.model === b.model &&
+      one.work.every((work, c) =>
+        work === other.work[c] && isSame(one.extents?.[c], other.extents?.[c])
+      );
+  }
+
   /** A batch without requests yet. */
   batch(): PlannedBatch {
     return new PlannedBatch(this, this.#costs.ns);
@@ -82,6 +92,11 @@ export class PlannedBatch {
     }
     return ns;
   }
+}
+
+function isSame(a: Extent | undefined, b: Extent | undefined): boolean {
+  return a?.length === b?.length && a?.caches.length === b?.caches.length &&
+    (a?.caches ?? []).every(({ seen }, i) => seen === b?.caches[i].seen);
 }
 
 /** What orders requests by the time that they keep a cell busy. */

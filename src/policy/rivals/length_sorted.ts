@@ -63,12 +63,17 @@ export function lengthSorted(options: LengthSortedOptions = {}): Policy {
     /** Least time of the first i requests, and where their last batch begins. */
     const leastNs = [0];
     const from = [0];
+    /** Times of a batch by its rows, of which the longest is as the last request. */
+    let batchNs: number[] = [];
     for (let end = 1; end <= sorted.length; end++) {
       leastNs[end] = Infinity;
       // The longest of the batch stands last: the others are padded to it.
-      const batch = time.batch().add(sorted[end - 1]);
+      const longest = sorted[end - 1];
+      const batch = time.batch().add(longest);
+      // Neighbours in length are mostly alike, and an estimate goes over all cells of the model.
+      if (end === 1 || !time.isAlike(sorted[end - 2], longest)) batchNs = [];
       for (let rows = 1; rows <= Math.min(end, batchSizeMax); rows++) {
-        const ns = leastNs[end - rows] + batch.ns(rows);
+        const ns = leastNs[end - rows] + (batchNs[rows] ??= batch.ns(rows));
         // Of equals the larger batch.
         if (ns <= leastNs[end]) {
           leastNs[end] = ns;
