@@ -73,6 +73,15 @@ Deno.test("the installed package serves the bits of the sources", async (t) => {
       assert.equal(output.stdout.trim(), `${hash}\n${hash}`, output.stderr);
     });
   }
+  await t.step("in Node whose built-in objects are frozen", () => {
+    const frozen = ["--frozen-intrinsics", "--no-warnings"];
+    const { stdout } = stranger.run(
+      ...RUNTIMES["node"],
+      ...frozen,
+      "main.mjs",
+    );
+    assert.equal(stdout.trim(), `${hash}\n${hash}`);
+  });
   await t.step("in Deno, imported by its path", () => {
     stranger.write({
       "elsewhere/smoke_load.mjs": PROGRAM["smoke_load.mjs"],

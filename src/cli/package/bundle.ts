@@ -45,6 +45,25 @@ const FLAT_FILES: Plugin = {
   },
 };
 
+/** Of the loader of AssemblyScript's modules: what every runtime has is put in place where built-in objects are frozen, too. */
+const POLYFILL = /^Object\.hasOwn = [^]*?\n\};\n/m;
+
+/** Leaves it out, for `node --frozen-intrinsics`. */
+const NO_POLYFILL: Plugin = {
+  name: "no polyfill",
+  setup({ onLoad }) {
+    onLoad(
+      { filter: /assemblyscript[/\\]loader[/\\]index\.js$/ },
+      async ({ path }) => {
+        const source = await readFile(path, "utf8");
+        const contents = source.replace(POLYFILL, "");
+        if (contents === source) throw new Error(`${path} has no polyfill`);
+        return { contents, loader: "js" };
+      },
+    );
+  },
+};
+
 const COMMON = {
   bundle: true,
   format: "esm",
@@ -55,7 +74,7 @@ const COMMON = {
   write: false,
   metafile: true,
   logLevel: "warning",
-  plugins: [FLAT_FILES],
+  plugins: [FLAT_FILES, NO_POLYFILL],
 } as const satisfies BuildOptions;
 
 /**
