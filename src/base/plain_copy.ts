@@ -20,29 +20,54 @@ const ARRAYS: ReadonlyMap<unknown, new (from: never) => unknown> = new Map(
 
 /**
  * A copy of a value that is numbers, texts and the like, lists and objects without a class of such, and typed arrays.
- * @returns undefined where a copy would be something else: an instance of a class, a function
+ * @returns undefined where a copy would be something else: an instance of a class, a function; `bytes`: about how much
+ * memory the copy takes
  */
 export function plainCopy(
   value: unknown,
-): { readonly copy: unknown } | undefined {
+): { readonly copy: unknown; readonly bytes: number } | undefined {
   try {
-    return { copy: copyOf(value, new Map()) };
+    const made: Made = { copies: new Map(), bytes: 0 };
+    const copy = copyOf(value, made);
+    return { copy, bytes: made.bytes };
   } catch {
     // Not plain, or what threw when it was read.
     return undefined;
   }
 }
 
-/** @param copies of objects met so far, which may be met again */
-function copyOf(value: unknown, copies: Map<object, unknown>): unknown {
+interface Made {
+  /** Of objects met so far, which may be met again. */
+  readonly copies: Map<object, unknown>;
+  bytes: number;
+}
+
+/** What an object and a place in one take, and a letter. */
+const [OBJECT_BYTES, PLACE_BYTES, LETTER_BYTES] = [64, 8, 2];
+
+function copyOf(value: unknown, made: Made): unknown {
   if (typeof value === "function") throw new TypeError("not plain");
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null) {
+    if (typeof value === "string") made.bytes += LETTER_BYTES * value.length;
+    return value;
+  }
+  const { copies } = made;
   if (copies.has(value)) return copies.get(value);
   const prototype: object | null = Object.getPrototypeOf(value);
   const Elements = ARRAYS.get(prototype);
-  if (Elements !== undefined) return new Elements(value as never);
+  made.bytes += OBJECT_BYTES;
+  if (Elements !== undefined) {
+    const copy = new Elements(value as never) as ArrayBufferView;
+    made.bytes += copy.byteLength;
+    return copy;
+  }
   if (!PLAIN.has(prototype)) throw new TypeError("not plain");
   if (Array.isArray(value) && !value.some(isObject)) {
+    made.bytes += PLACE_BYTES * value.length;
+    for (const element of value) {
+      if (typeof element !== "string") continue;
+      made.bytes += LETTER_BYTES * element.length;
+    }
     return structuredClone(value);
   }
   const copy: Record<PropertyKey, unknown> = Array.isArray(value)
@@ -51,7 +76,8 @@ function copyOf(value: unknown, copies: Map<object, unknown>): unknown {
   copies.set(value, copy);
   for (const key of Reflect.ownKeys(value)) {
     if (key === "length" && Array.isArray(value)) continue;
-    const part = copyOf(Reflect.get(value, key), copies);
+    made.bytes += PLACE_BYTES;
+    const part = copyOf(Reflect.get(value, key), made);
     // To set it is something else than to have it.
     if (key === "__proto__") throw new TypeError("not plain");
     copy[key] = part;

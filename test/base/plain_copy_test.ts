@@ -26,6 +26,27 @@ Deno.test("plain data is copied as it is, and shares nothing with its copy", () 
   assert.equal(copyOf(5), 5);
 });
 
+Deno.test("a copy tells about how much memory it takes", () => {
+  const bytesOf = (value: unknown) => plainCopy(value)?.bytes ?? 0;
+  const near = (value: unknown, bytes: number) => {
+    const got = bytesOf(value);
+    assert(got >= bytes && got <= bytes + 512, `${got} of ${bytes}`);
+  };
+  near(new Float32Array(1000), 4000);
+  near(new Float32Array(1000).subarray(10, 12), 8);
+  near({ tokens: new Array(1000).fill(1) }, 8000);
+  near({ text: "a".repeat(5000) }, 10_000);
+  near(["b".repeat(5000), 1], 10_000);
+  near(5, 0);
+  const twice = new Array(1000).fill(1);
+  assert(
+    bytesOf([twice, [1, twice]]) < 9000 + 8000,
+    "what is met again is no copy",
+  );
+  const nested = Array.from({ length: 100 }, () => [[1], [2]]);
+  assert(bytesOf(nested) > 100 * 3 * 16);
+});
+
 Deno.test("a view of some of a buffer, or of shared memory, becomes an array of its own", () => {
   const some = new Float32Array(1000).subarray(10, 12);
   assert.equal((copyOf(some) as Float32Array).buffer.byteLength, 8);

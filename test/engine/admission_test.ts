@@ -126,13 +126,75 @@ Deno.test("the oldest waiting request is next; the newest, once the oldest has u
   assert.deepEqual(orderOf(205), [0, 1, 2, 4]);
 });
 
+/** A request that may wait, with a copy of so many bytes. */
+function waiting(model: Model, id: number, bytes = 0): ActiveRequest {
+  const request = new ActiveRequest(
+    ...[id, model, new CellGraph<ActiveRequest>(model), 0] as const,
+    ...[Infinity, Infinity, undefined, undefined] as const,
+  );
+  request.waiting = { input: undefined, bytes };
+  return request;
+}
+
+Deno.test("a model of which many wait does not keep another one out where there is time for one", () => {
+  const other = lstm({ hidden: 4, vocabulary: 10 });
+  let time = 0;
+  const admission = new Admission([base, other], () => 2, () => time-- > 0);
+  for (let id = 0; id < 20; id++) admission.wait(waiting(base, id));
+  admission.wait(waiting(other, 20));
+  const entered: number[] = [];
+  for (let turn = 0; turn < 4; turn++) {
+    time = 1;
+    const request = admission.next(0)!;
+    admission.leave(request);
+    admission.entered(request);
+    assert.equal(admission.next(0), undefined, "no time");
+    // It begins at once: there is room for another one.
+    admission.began(request);
+    entered.push(request.id);
+  }
+  assert.deepEqual(entered, [0, 20, 1, 2]);
+});
+
+Deno.test("inputs that wait are bounded in bytes as well, but for a single one", () => {
+  const admission = new Admission([base], () => 1, () => true, 100);
+  const [first, second, third] = [300, 60, 41]
+    .map((bytes, id) => waiting(base, id, bytes));
+  admission.wait(first);
+  assert.throws(() => admission.wait(second), {
+    name: "QueueFullError",
+    message: /hold 300 bytes of input, one of 60 more .* waitingBytes, 100/,
+  });
+  admission.leave(first);
+  admission.wait(second);
+  assert.throws(() => admission.wait(third), { name: "QueueFullError" });
+  admission.leave(second);
+  admission.wait(third);
+});
+
+Deno.test("a flood of inputs that wait is refused beyond waitingBytes, and served below", async () => {
+  await using engine = await ServingEngine.create({
+    models: [base],
+    policy: cellular({ batchSizeMax: 1, maxTasksToSubmit: 1 }),
+    waitingBytes: 2 ** 16,
+    workers: 0,
+  });
+  const tokens = Int32Array.from({ length: 1000 }, (_, i) => i);
+  const ends = await Promise.allSettled(
+    Array.from({ length: 100 }, () => engine.run(base, { tokens })),
+  );
+  const refused = ends.filter(({ status }) => status === "rejected");
+  assert(refused.length >= 70 && refused.length < 90, `${refused.length}`);
+  for (const end of refused) {
+    assert.equal((end as PromiseRejectedResult).reason.name, "QueueFullError");
+  }
+  assert.equal((await engine.run(base, { tokens })).outputs.h.shape[0], 4);
+});
+
 Deno.test("nobody comes in for whom there is no time, and it is told that somebody waits", () => {
   let time = false;
   const admission = new Admission([base], () => 1, () => time);
-  const request = new ActiveRequest(
-    ...[0, base, new CellGraph<ActiveRequest>(base), 0] as const,
-    ...[Infinity, Infinity, undefined, undefined] as const,
-  );
+  const request = waiting(base, 0);
   assert.equal(admission.next(0), undefined);
   assert(!admission.isHeld, "nobody waits");
   admission.wait(request);

@@ -66,10 +66,11 @@ export class ActiveRequest<Slot = unknown> implements Request {
    */
   isOut = false;
   /**
-   * A copy of what it brought, as long as it waits to be unfolded; the graph is empty until then.
+   * A copy of what it brought, and about how large, as long as it waits to be unfolded; the graph is empty until then.
    * @internal
    */
-  waiting: { readonly input: unknown } | undefined = undefined;
+  waiting: { readonly input: unknown; readonly bytes: number } | undefined =
+    undefined;
   /**
    * What it brings into a graph that was used before, in the order of its inputs, until it is in the slot; undefined:
    * what the graph has.

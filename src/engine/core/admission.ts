@@ -1,5 +1,6 @@
 import type { Model } from "../../graph/model.ts";
 import type { ActiveRequest } from "./active_request.ts";
+import { QueueFullError } from "./errors.ts";
 import { WaitingList } from "./waiting_list.ts";
 
 /** Requests of one model on their way in. */
@@ -16,23 +17,33 @@ interface Door {
  */
 export class Admission {
   readonly #doors: ReadonlyMap<Model, Door>;
+  readonly #inOrder: readonly Door[];
   readonly #hasTime: () => boolean;
+  readonly #waitingBytes: number;
+  /** Of what waits. */
+  #bytes = 0;
+  /** Whose turn it is. */
+  #turn = 0;
   #isHeld = false;
 
   /**
    * @param mostOf unfolded requests of a model of which nothing has begun, at most
    * @param hasTime asked between two that waited
+   * @param waitingBytes see EngineOptions
    */
   constructor(
     models: readonly Model[],
     mostOf: (model: Model) => number,
     hasTime: () => boolean,
+    waitingBytes = Infinity,
   ) {
     this.#doors = new Map(models.map((model) => [
       model,
       { most: mostOf(model), unbegun: 0, waiting: new WaitingList() },
     ]));
+    this.#inOrder = [...this.#doors.values()];
     this.#hasTime = hasTime;
+    this.#waitingBytes = waitingBytes;
   }
 
   /** Whether the engine has the model. */
@@ -45,14 +56,26 @@ export class Admission {
     return isOpen(this.#door(model));
   }
 
-  /** The request waits; see ActiveRequest.waiting. */
+  /**
+   * The request waits; see ActiveRequest.waiting.
+   * @throws QueueFullError when others that wait have brought too much
+   */
   wait(request: ActiveRequest): void {
+    const { bytes } = request.waiting!;
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#waitingBytes) {
+      throw new QueueFullError(
+        `Requests that wait hold ${this.#bytes} bytes of input, one of ${bytes} more is beyond waitingBytes, ` +
+          `${this.#waitingBytes}; retry later or raise it`,
+      );
+    }
+    this.#bytes += bytes;
     this.#door(request.model).waiting.push(request);
   }
 
   /** A request that waited is unfolded, or departs. */
   leave(request: ActiveRequest): void {
     this.#door(request.model).waiting.delete(request);
+    this.#bytes -= request.waiting!.bytes;
     request.waiting = undefined;
   }
 
@@ -66,15 +89,22 @@ export class Admission {
     this.#door(model).unbegun--;
   }
 
-  /** A request that may come in now; it stays until it leaves. Undefined when there is none, or no time. */
+  /**
+   * A request that may come in now; it stays until it leaves. Undefined when there is none, or no time. Models take
+   * turns: where there is time for few, one of which many wait would keep the others out.
+   */
   next(nowNs: number): ActiveRequest | undefined {
     this.#isHeld = false;
-    for (const door of this.#doors.values()) {
+    const doors = this.#inOrder;
+    for (let i = 0; i < doors.length; i++) {
+      const at = (this.#turn + i) % doors.length;
+      const door = doors[at];
       const request = isOpen(door) ? door.waiting.next(nowNs) : undefined;
       if (request === undefined) continue;
-      if (this.#hasTime()) return request;
-      this.#isHeld = true;
-      return undefined;
+      this.#isHeld = !this.#hasTime();
+      if (this.#isHeld) return undefined;
+      this.#turn = (at + 1) % doors.length;
+      return request;
     }
     return undefined;
   }

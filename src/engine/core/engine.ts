@@ -103,7 +103,7 @@ export class EngineCore {
   constructor(options: EngineOptions) {
     const { models, policy, executor, observer, ...rest } =
       checkedEngineOptions(options);
-    const { queueMax = 1_000_000, hasTime, isRemote = false } = rest;
+    const { queueMax = 1e6, hasTime, isRemote = false, waitingBytes } = rest;
     this.#policy = policy;
     this.#executor = executor;
     this.#growth = new Growth(executor);
@@ -117,6 +117,7 @@ export class EngineCore {
           ? executor.workers * (policy.lookahead?.(model) ?? Infinity)
           : Infinity,
       hasTime ?? (() => true),
+      waitingBytes,
     );
     this.sessions = new Sessions(executor, this.#admission);
     for (const model of models) checkSupported(model, policy);

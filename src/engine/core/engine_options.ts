@@ -2,6 +2,7 @@ import { describe } from "../../base/describe.ts";
 import {
   checkedOptions,
   type Checks,
+  nonNegative,
   number,
   ofType,
 } from "../../base/checked_options.ts";
@@ -26,6 +27,8 @@ export interface EngineOptions {
   observer?: Observer;
   /** Requests that may be in the system at once, a positive integer or Infinity; default 1,000,000. */
   queueMax?: number;
+  /** Bytes of the inputs of requests that wait to be unfolded, about; a further one is refused. Default Infinity. */
+  waitingBytes?: number;
   /**
    * Given, requests that the policy could not start yet wait to be unfolded (Policy.lookahead). Asked
    * whether there is time for another; where there is not, `holdsBack`.
@@ -46,6 +49,7 @@ const ENGINE_CHECKS: Checks<EngineOptions> = {
     (value) =>
       value >= 1 && (Number.isSafeInteger(value) || value === Infinity),
   ),
+  waitingBytes: nonNegative,
   hasTime: ofType("function"),
   isRemote: ofType("boolean"),
 };

@@ -108,7 +108,7 @@ export class Sessions {
       );
     }
     request.rows = { values: session.copyOf(values), into: arrays };
-    request.waiting = { input: undefined };
+    request.waiting = { input: undefined, bytes: 0 };
     session.line.push(request);
     session.waiting++;
   }

@@ -3,6 +3,7 @@ import { shorten } from "../../base/describe.ts";
 import { plainCopy } from "../../base/plain_copy.ts";
 import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
+import type { ActiveRequest } from "./active_request.ts";
 import { checkGrowth } from "./check_growth.ts";
 
 /** @throws TypeError or RangeError on bad input, or what else the model throws */
@@ -18,10 +19,10 @@ export function checkInput(model: Model, input: unknown): void {
 export function deferred(
   model: Model,
   input: unknown,
-): { readonly input: unknown } | undefined {
+): ActiveRequest["waiting"] {
   checkInput(model, input);
   const copied = plainCopy(input);
-  return copied && { input: copied.copy };
+  return copied && { input: copied.copy, bytes: copied.bytes };
 }
 
 /**

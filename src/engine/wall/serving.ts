@@ -43,6 +43,11 @@ export interface ServingOptions extends ExecutionOptions {
   policy: Policy;
   /** Requests that may be in the system at once; a further one is refused. Default 10,000. */
   queueMax?: number;
+  /**
+   * Bytes of input, about, that requests may hold outside of `slotBytes` while they wait for room in a batch
+   * (`cellular`); a further one is refused. Default 256 MiB.
+   */
+  waitingBytes?: number;
   /** Hears of every request and task as it ends. */
   observer?: Observer;
   /**
@@ -59,6 +64,7 @@ export interface ServingOptions extends ExecutionOptions {
 }
 
 const QUEUE_MAX = 10_000;
+const WAITING_BYTES = 2 ** 28;
 const LINGER_MS_MAX = 1000;
 
 /** Time for unfolding in one turn; deadlines, completions and the caller's own work come in between. */
@@ -68,6 +74,7 @@ const SERVING_CHECKS: Checks<ServingOptions> = {
   ...SERVED_CHECKS,
   policy: (_name, policy) => checkPolicy(policy),
   queueMax: positiveInteger,
+  waitingBytes: positiveInteger,
   observer: ofType("object"),
   lingerMs: number(
     "milliseconds from 0 to 1000",
@@ -127,13 +134,13 @@ export class ServingEngine {
    * @throws Error when the runtime lacks a feature, or a thread does not start; none is left then
    */
   static async create(options: ServingOptions): Promise<ServingEngine> {
-    const { policy, queueMax, observer, onError, lingerMs, ...tensor } =
-      checkedOptions(
-        "ServingEngine",
-        options,
-        SERVING_CHECKS,
-        ["models", "policy"],
-      );
+    const { policy, observer, onError, lingerMs, ...limited } = checkedOptions(
+      "ServingEngine",
+      options,
+      SERVING_CHECKS,
+      ["models", "policy"],
+    );
+    const { queueMax, waitingBytes, ...tensor } = limited;
     checkUnclaimed(policy);
     // The caller's list may be another one by the time that workers are there.
     const models = [...tensor.models];
@@ -157,6 +164,7 @@ export class ServingEngine {
         policy,
         executor,
         queueMax: queueMax ?? QUEUE_MAX,
+        waitingBytes: waitingBytes ?? WAITING_BYTES,
         ...(guarded && { observer: guarded }),
       };
       engine = new ServingEngine(executor, core, lingerMs ?? 0);
