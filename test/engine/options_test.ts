@@ -126,7 +126,7 @@ Deno.test("EngineCore refuses options that are not", async () => {
         with: { queuMax: 5 },
         name: "TypeError",
         message:
-          'EngineCore has no option "queuMax"; it takes models, policy, executor, observer, queueMax, hasTime, isRemote',
+          'EngineCore has no option "queuMax"; it takes models, policy, executor, observer, queueMax, waitingBytes, hasTime, isRemote',
       },
       {
         with: { models: undefined },
