@@ -213,11 +213,9 @@ export class EngineCore {
       try {
         this.#admit(request, request.waiting!.input);
         this.#leave(request);
-      } catch (error) {
-        this.#depart(request, nowNs, {
-          outcome: "failed",
-          error: error as Error,
-        });
+      } catch (thrown) {
+        const error = thrown as Error;
+        this.#depart(request, nowNs, { outcome: "failed", error });
       }
     }
   }
