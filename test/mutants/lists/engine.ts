@@ -226,22 +226,6 @@ export const MUTANTS: MutantList = [
       "unfolding has half a millisecond of every turn (ARCHITECTURE, More arrives than can be served)",
   },
   {
-    id: "engine.admission-turns",
-    file: "src/engine/core/admission.ts",
-    from: "this.#turn = (at + 1) % doors.length;",
-    to: "",
-    tests: [ADMISSION],
-    why: "where there is time for few, one model does not keep others out",
-  },
-  {
-    id: "engine.admission-bytes",
-    file: "src/engine/core/admission.ts",
-    from: "this.#bytes -= request.waiting!.bytes;",
-    to: "",
-    tests: [ADMISSION],
-    why: "what no longer waits makes room for others",
-  },
-  {
     id: "engine.lifo",
     file: "src/engine/core/waiting_list.ts",
     from: "return late ? this.#newest : oldest;",

@@ -192,4 +192,20 @@ export const MUTANTS: MutantList = [
     }],
     why: "a state that is a result lies elsewhere after every frame",
   },
+  {
+    id: "serving.admission-turns",
+    file: "src/engine/core/admission.ts",
+    from: "this.#turn = (at + 1) % doors.length;",
+    to: "",
+    tests: ["test/engine/admission_test.ts"],
+    why: "where there is time for few, one model does not keep others out",
+  },
+  {
+    id: "serving.admission-bytes",
+    file: "src/engine/core/admission.ts",
+    from: "this.#bytes -= request.waiting!.bytes;",
+    to: "",
+    tests: ["test/engine/admission_test.ts"],
+    why: "what no longer waits makes room for others",
+  },
 ];
