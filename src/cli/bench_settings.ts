@@ -161,7 +161,12 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
     ),
     ratesPerS: values.rate === undefined
       ? undefined
-      : integersOption("rate", values.rate, { min: 1, max: RATE_PER_S_MAX }),
+      // One load twice would be compared with itself.
+      : [
+        ...new Set(
+          integersOption("rate", values.rate, { min: 1, max: RATE_PER_S_MAX }),
+        ),
+      ],
     workers: integerOption("workers", values.workers, 1, {
       min: 1,
       max: threadsMax(),

@@ -1,0 +1,7 @@
+import assert from "node:assert/strict";
+import { benchSettings } from "../../src/cli/bench_settings.ts";
+
+Deno.test("a rate that is given twice is one load", () => {
+  const settings = benchSettings(["--rate", "500,100,500"]);
+  assert.deepEqual(settings?.ratesPerS, [500, 100]);
+});
