@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { lstm } from "../../../src/models/lstm.ts";
 import { loadOnnx } from "../../../src/onnx/load.ts";
-import { onnxModel } from "../../../src/onnx/model.ts";
 import { servedOnnx } from "../../../src/server/models/served_onnx.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { plainOf } from "../../../src/tensor/plain_tensor.ts";
