@@ -38,6 +38,14 @@ export const MUTANTS: MutantList = [
     why: "a plan is judged on what it was not made with",
   },
   {
+    id: "plan.lasts",
+    file: "src/plan/plan.ts",
+    from: "if (targets >= TARGETS_LEAST) return;",
+    to: "if (targets >= 0) return;",
+    tests: PLAN,
+    why: "what is worked off in time is not carried",
+  },
+  {
     id: "plan.late-share",
     file: "src/plan/target.ts",
     from: "return requests - Math.ceil(share * requests - 1e-9);",
