@@ -38,7 +38,7 @@ export const MUTANTS: MutantList = [
     id: "http.json-depth",
     file: "src/server/http/json.ts",
     from: "return { depth: deepest, parts, isPlain };",
-    to: "return { depth: 0, isPlain };",
+    to: "return { depth: 0, parts, isPlain };",
     tests: BAD_INPUT,
     why: "JSON is nested so deep and no deeper",
   },

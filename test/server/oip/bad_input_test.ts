@@ -475,8 +475,10 @@ Deno.test("bodies of all requests are counted as what was made of them, while th
     }, "flat"]]);
   let letIn = () => {};
   const open = new Promise<void>((resolve) => letIn = resolve);
+  let waiting = 0;
   const admission: Admission = {
     admit: async () => {
+      waiting++;
       await open;
       return () => {};
     },
@@ -485,7 +487,8 @@ Deno.test("bodies of all requests are counted as what was made of them, while th
   await withServer(MODELS, async (ask) => {
     const first = [ask(INFER, asked(ones)), ask(INFER, asked(ones))];
     const statuses = first.map((one) => one.then(({ status }) => status));
-    // 20 KB would fit beside the 40 KB of the others.
+    while (waiting < 2) await new Promise((resolve) => setTimeout(resolve));
+    // 30 KB would fit beside the 60 KB of the others.
     const third = await ask(INFER, asked(ones));
     assert.equal(third.status, 503);
     assert.match((await third.json()).error, /leave no room/);
