@@ -494,7 +494,6 @@ Deno.test("bodies of all requests are counted as what was made of them, while th
     assert.match((await third.json()).error, /leave no room/);
     letIn();
     assert.deepEqual(await Promise.all(statuses), [200, 200]);
-    // Nothing is held by now.
     assert.equal((await ask(INFER, asked(ones))).status, 200);
   }, { limits, host: { admission } });
 });
