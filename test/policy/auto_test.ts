@@ -1,7 +1,6 @@
 /** Our own policy: whom, how many, who is set aside, and whether to wait, on small timelines. */
 import assert from "node:assert/strict";
 import type { CostModel } from "../../src/cost/cost_model.ts";
-import type { SharedCost } from "../../src/cost/shared_cost.ts";
 import { constantCost } from "../../src/cost/table_cost.ts";
 import { isUniform } from "../../src/graph/cache.ts";
 import type { Cell } from "../../src/graph/cell.ts";
@@ -406,25 +405,6 @@ Deno.test("a model with few requests gets a ninth of the time of one that could 
     }
     assert.equal(ofB, few);
   }
-});
-
-Deno.test("where workers slow each other down requests wait for those that run, and go together", () => {
-  const overlapping = (share: number) => {
-    const cost: SharedCost = { latencyNs: () => 100, demand: () => share };
-    const tasks = told({
-      policy: auto({ profile: () => 100 }),
-      models: MODELS,
-      requests: Array.from({ length: 1000 }, (_, i) => one(20 * i)),
-      cost,
-      workers: 2,
-    }).map((task) => /^(\d+)\.\.(\d+)/.exec(task)!.slice(1).map(Number));
-    // Once it knows.
-    const late = tasks.filter(([start]) => start > 10_000);
-    return late.filter(([start], i) => i > 0 && start < late[i - 1][1]).length /
-      late.length;
-  };
-  assert.equal(overlapping(1), 0);
-  assert(overlapping(0.5) > 0.5, `${overlapping(0.5)}`);
 });
 
 Deno.test("what the host takes for a launch makes batches larger", () => {

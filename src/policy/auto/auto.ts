@@ -70,7 +70,8 @@ export function auto(options: AutoOptions = {}): Policy {
     },
     schedule({ nowNs, workers, isRemote = false }: EngineView) {
       const states = [...models.values()];
-      const size = states.reduce((sum, state) => sum + state.size, 0);
+      let size = 0;
+      for (const { requests } of states) size += requests.length;
       // Threads have tasks ahead, one more for each 16 requests, so that they run on while the host is busy.
       const ahead = isRemote ? 1 + Math.floor(size / 16) : 0;
       const free = workers.filter(({ queued }) => queued <= ahead)
@@ -78,12 +79,7 @@ export function auto(options: AutoOptions = {}): Policy {
       const running = workers.filter(({ queued }) => queued > 0).length;
       for (const { id, queued } of free) {
         const others = running - (queued > 0 ? 1 : 0);
-        const now = {
-          nowNs,
-          worker: id,
-          slowdown: costs.slowdown(others + 1),
-          slowdownBefore: costs.slowdown(others),
-        };
+        const now = { nowNs, worker: id, busy: others + 1 };
         const [best] = states.flatMap((state) => state.batch(now) ?? [])
           .sort((a, b) => b.rank - a.rank || b.perNs - a.perNs);
         if (!best) continue;
@@ -91,9 +87,9 @@ export function auto(options: AutoOptions = {}): Policy {
         const before = passes[id];
         // Who goes on does so at once: what passed beside what ran is the host's.
         if (before && requests.some(({ tag }) => tag.newest === before)) {
-          costs.hostNs.add(Math.max(0, nowNs - before.atNs - before.ranNs));
+          costs.hostNs.add(Math.max(0, nowNs - before.nowNs - before.ranNs));
         }
-        passes[id] = { worker: id, atNs: nowNs, busy: others + 1, ranNs: 0 };
+        passes[id] = { ...now, aloneNs: 0, ranNs: 0 };
         for (const { tag } of requests) tag.newest = passes[id];
         const steps = sweep(requests);
         const launch = { worker: id, steps, release: "step", why } as const;

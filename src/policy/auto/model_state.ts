@@ -8,11 +8,16 @@ import { type Advance, startOf } from "../common/frontier.ts";
 import type { Step } from "../launch.ts";
 import type { Request } from "../request.ts";
 
-/** A launch: where, when, how many workers were busy then, and what has been run of it. */
-export interface Pass {
+/** Where a batch would run, when, and how many workers would be busy then. */
+export interface Situation {
+  readonly nowNs: number;
   readonly worker: number;
-  readonly atNs: number;
   readonly busy: number;
+}
+
+/** A launch: what its rows take alone, and what has been run of it. */
+export interface Pass extends Situation {
+  aloneNs: number;
   ranNs: number;
 }
 
@@ -45,15 +50,6 @@ export interface Batch {
   readonly why: string;
 }
 
-/** The device as a batch would find it. */
-export interface Situation {
-  readonly nowNs: number;
-  readonly worker: number;
-  /** What a batch takes beside those that run, in multiples of its time alone; and those without it. */
-  readonly slowdown: number;
-  readonly slowdownBefore: number;
-}
-
 /** Share of the time waited that is taken off what is left. */
 const AGING = 0.05;
 /** Share of the newest number of steps in their mean; of the newest gap between arrivals. */
@@ -71,8 +67,8 @@ const LOOKED_AT = 192;
 const ASKED_AGAIN = 64;
 
 export class ModelState {
-  /** As good as in order: what ran has less left than before. */
-  readonly #requests: AutoRequest[] = [];
+  /** Those that have not ended, as good as in order: what ran has less left than before. */
+  readonly requests: AutoRequest[] = [];
   readonly #steps = new MovingMean(NEWEST_STEPS, 32);
   readonly #gapNs = new MovingMean(NEWEST_GAP);
   /** Of the newest request: when it came, what it takes, how late it might have begun. */
@@ -85,18 +81,15 @@ export class ModelState {
   #changes = 0;
   /** Time that other models had while requests were here, less what this one had, that often. */
   #owedNs = 0;
+  /** What is decided about, and what a batch takes there, in multiples of its time alone. */
   #now!: Situation;
+  #slowdown = 1;
 
   constructor(
     readonly model: Model,
     readonly costs: CostTable,
     readonly batchSizeMax: number,
   ) {}
-
-  /** Requests that have not ended. */
-  get size(): number {
-    return this.#requests.length;
-  }
 
   enqueue(request: AutoRequest, targetNs: number): void {
     const { finishNs, deadlineNs, arrivalNs, graph } = request;
@@ -114,8 +107,8 @@ export class ModelState {
   }
 
   #insert(request: AutoRequest): void {
-    const before = this.#requests.findLastIndex((a) => inOrder(a, request) < 0);
-    this.#requests.splice(before + 1, 0, request);
+    const before = this.requests.findLastIndex((a) => inOrder(a, request) < 0);
+    this.requests.splice(before + 1, 0, request);
   }
 
   /** Costs may be others: often at first, while little is known. */
@@ -146,22 +139,23 @@ export class ModelState {
         const ns = tag.nodeNs[c];
         const leastNs = !closed && cell.phase === "decoder" ? ns : 0;
         tag.leftNs = Math.max(leastNs, tag.leftNs - ns);
+        tag.newest!.aloneNs += ns;
       }
     }
-    const first = this.#requests.splice(0, LOOKED_AT);
-    this.#requests.unshift(...first.sort(inOrder));
+    const first = this.requests.splice(0, LOOKED_AT);
+    this.requests.unshift(...first.sort(inOrder));
   }
 
   /** A task took so long, of this model or of another. */
   sawRun(isOwn: boolean, ns: number): void {
     if (isOwn) this.#changed();
-    const waitedNs = isOwn ? -OTHERS * ns : this.size > 0 ? ns : 0;
+    const waitedNs = isOwn ? -OTHERS * ns : this.requests.length > 0 ? ns : 0;
     this.#owedNs = Math.max(0, this.#owedNs + waitedNs);
   }
 
   ended(request: AutoRequest): void {
-    const at = this.#requests.indexOf(request);
-    if (at >= 0) this.#requests.splice(at, 1);
+    const at = this.requests.indexOf(request);
+    if (at >= 0) this.requests.splice(at, 1);
     const steps = request.graph.nodes.filter(({ cell }) => cell.stop).length;
     if (steps > 0) this.#steps.add(steps);
   }
@@ -169,15 +163,17 @@ export class ModelState {
   /** Who would advance now, if anybody. */
   batch(now: Situation): Batch | undefined {
     this.#now = now;
+    this.#slowdown = this.costs.slowdown(now.busy);
     this.#rowNs = 0;
-    for (let at = Math.min(LOOKED_AT, this.size) - 1; at >= 0; at--) {
-      const { tag } = this.#requests[at];
+    const { requests } = this;
+    for (let at = Math.min(LOOKED_AT, requests.length) - 1; at >= 0; at--) {
+      const { tag } = requests[at];
       if (now.nowNs + tag.leftNs > tag.dueNs) {
         tag.dueNs = Infinity;
-        this.#insert(this.#requests.splice(at, 1)[0]);
+        this.#insert(requests.splice(at, 1)[0]);
       }
     }
-    const free = this.#requests.filter(({ tag }) =>
+    const free = requests.filter(({ tag }) =>
       tag.ready.length > 0 &&
       (tag.underWay === 0 || tag.newest?.worker === now.worker)
     ).slice(0, LOOKED_AT);
@@ -189,21 +185,29 @@ export class ModelState {
 
   /** Whether it waits for those that run and goes with them: side by side all take longer, and so may wait longer in all. */
   #goesTogether({ requests }: Batch): boolean {
-    const { slowdown, slowdownBefore } = this.#now;
-    if (slowdown <= slowdownBefore) return false;
-    const running = this.#requests.filter(({ tag }) => tag.underWay > 0);
+    const slowdownBefore = this.costs.slowdown(this.#now.busy - 1);
+    if (this.#slowdown <= slowdownBefore) return false;
+    const running = this.requests.filter(({ tag }) => tag.underWay > 0);
     if (running.length === 0) return false;
-    const waitNs = (list: readonly AutoRequest[]) =>
-      list.length * meanLeftNs(list) * this.#times(list.length);
-    return slowdownBefore * waitNs([...running, ...requests]) <
-      slowdown * (waitNs(running) + waitNs(requests));
+    const goOn = running.filter(({ tag }) => tag.leftNs > 0);
+    const all = [...goOn, ...requests];
+    const passes = new Set(running.map(({ tag }) => tag.newest!));
+    const times = this.#times(Math.ceil(running.length / passes.size));
+    // Half of what is under way is done, on average.
+    let passNs = 0;
+    for (const { aloneNs } of passes) passNs += times * aloneNs / 2;
+    const togetherNs = passNs * (1 + requests.length / running.length) +
+      sumNs(all) * this.#times(all.length);
+    const besideNs = passNs + sumNs(running) * times +
+      sumNs(requests) * this.#times(requests.length);
+    return slowdownBefore * togetherNs < this.#slowdown * besideNs;
   }
 
   /** The batch size that leaves everybody the least time waiting, of those who have least left. */
   #shortest(sorted: readonly AutoRequest[]): Batch {
     const all = sorted.length;
     const most = Math.min(all, this.batchSizeMax);
-    const oneNs = this.#now.slowdown * meanLeftNs(sorted);
+    const oneNs = this.#slowdown * sumNs(sorted) / all;
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
     let [rows, least] = [0, Infinity];
@@ -233,7 +237,7 @@ export class ModelState {
 
   /** The first that are in time together, and who rides along; one alone where that takes as long one by one. */
   #inTime(sorted: readonly AutoRequest[]): Batch {
-    const { nowNs, slowdown } = this.#now;
+    const { nowNs } = this.#now;
     const requests: AutoRequest[] = [];
     let mayTake = Infinity;
     for (const request of sorted) {
@@ -243,7 +247,7 @@ export class ModelState {
       // Who is late rides along where that takes no longer: the frames of a stream wait for each other.
       const isLost = dueNs === Infinity;
       if (isLost && !request.graph.closed) continue;
-      const own = Math.min(mayTake, (dueNs - nowNs) / leftNs / slowdown);
+      const own = Math.min(mayTake, (dueNs - nowNs) / leftNs / this.#slowdown);
       const limit = isLost ? FREE * this.#times(rows) : own;
       if (rows > 0 && this.#times(rows + 1) > limit) continue;
       mayTake = own;
@@ -257,19 +261,18 @@ export class ModelState {
 
   #made(requests: readonly AutoRequest[], why: string): Batch {
     const rows = requests.length;
-    const times = this.#now.slowdown * this.#times(rows);
+    const times = this.#slowdown * this.#times(rows);
     const starts = requests.map(({ tag }) => tag.dueNs - tag.leftNs * times);
     const latestNs = Math.min(...starts);
-    const takesNs = times * meanLeftNs(requests);
+    const takesNs = times * sumNs(requests) / rows;
     const isOwed = this.#owedNs > OTHERS * takesNs;
     const rank = (latestNs < Infinity ? 2 : 0) + (isOwed ? 1 : 0);
     return { requests, latestNs, takesNs, perNs: rows / takesNs, rank, why };
   }
 }
 
-function meanLeftNs(requests: readonly AutoRequest[]): number {
-  const sumNs = requests.reduce((sum, { tag }) => sum + tag.leftNs, 0);
-  return Math.max(1, sumNs / requests.length);
+function sumNs(requests: readonly AutoRequest[]): number {
+  return Math.max(1, requests.reduce((sum, { tag }) => sum + tag.leftNs, 0));
 }
 
 /** By deadline; without one by what is left, less a share of the time waited. */

@@ -4,6 +4,7 @@ import type { MutantList } from "../mutant.ts";
 const STATE = "src/policy/auto/model_state.ts";
 const COSTS = "src/policy/common/cost_table.ts";
 const TESTS = ["test/policy/auto_test.ts"];
+const SHARING = ["test/policy/auto_sharing_test.ts"];
 
 export const MUTANTS: MutantList = [
   {
@@ -125,8 +126,32 @@ export const MUTANTS: MutantList = [
     file: STATE,
     from: "return this.#goesTogether(batch) ? undefined : batch;",
     to: "return batch;",
-    tests: TESTS,
+    tests: SHARING,
     why: "where workers slow each other down requests go together",
+  },
+  {
+    id: "auto.passes-for-nothing",
+    file: STATE,
+    from: "passNs += times * aloneNs / 2;",
+    to: "passNs += 0 * aloneNs;",
+    tests: SHARING,
+    why: "who waits for those that run waits for what is left of their passes",
+  },
+  {
+    id: "auto.goes-with-the-done",
+    file: STATE,
+    from: "running.filter(({ tag }) => tag.leftNs > 0)",
+    to: "running",
+    tests: SHARING,
+    why: "who is done with its pass goes with nobody",
+  },
+  {
+    id: "auto.one-large-batch",
+    file: STATE,
+    from: "Math.ceil(running.length / passes.size)",
+    to: "running.length",
+    tests: SHARING,
+    why: "what runs on several workers is several batches",
   },
   {
     id: "auto.no-lengths",
