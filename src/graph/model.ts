@@ -34,8 +34,8 @@ export type InputKind =
  */
 export interface ModelRows {
   /**
-   * The rows of an input, a request each, in order; undefined where it is none of several. Nothing has been checked
-   * yet: `check` sees the input, or each row of it, afterwards.
+   * The rows of an input, a request each, in order, at least one; undefined where it is none of several. Nothing has
+   * been checked yet: `check` sees the input, or each row of it, afterwards.
    * @throws TypeError or RangeError where rows cannot be told apart
    */
   split(input: unknown): readonly unknown[] | undefined;

@@ -135,6 +135,15 @@ Deno.test("what a model throws of its rows rejects the call; rows that are none 
       },
     };
     await assert.rejects(engine.run(throwing, { tokens: [1] }), /no rows/);
+    await assert.rejects(
+      engine.run(model, { lists: [] }),
+      /^RangeError: A request to "\w+" is a list of rows, at least one, got \[\] of "rows.split"/,
+    );
+    const odd = {
+      ...model,
+      rows: { ...model.rows!, split: () => "one" as never },
+    };
+    await assert.rejects(engine.run(odd, { tokens: [1] }), /got "one" of/);
   });
   await assert.rejects(
     ServingEngine.create({

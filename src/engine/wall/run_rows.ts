@@ -2,6 +2,7 @@
  * A request of several rows as a request for each: they are batched like those of anybody else, under every policy, and
  * have the same bits.
  */
+import { describe, isList } from "../../base/describe.ts";
 import type { Model, ModelRows } from "../../graph/model.ts";
 import type { OutputTypes, Result } from "../../graph/result.ts";
 import type { Tensor, TensorData } from "../../tensor/tensor.ts";
@@ -31,6 +32,7 @@ export function runRows<Input, Outputs extends OutputTypes>(
   let split: readonly unknown[] | undefined;
   try {
     split = rows.split(input);
+    if (split !== undefined) checkSplit(model.name, split);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -38,6 +40,16 @@ export function runRows<Input, Outputs extends OutputTypes>(
     ? runOne(input, options)
     // Each is checked when it is run.
     : together(split as readonly Input[], rows, options, runOne);
+}
+
+/** Without rows nothing would look at the model and the options, and nothing would have a time. */
+function checkSplit(name: string, split: readonly unknown[]): void {
+  if (isList(split) && split.length > 0) return;
+  throw new RangeError(
+    `A request to "${name}" is a list of rows, at least one, got ${
+      describe(split)
+    } of "rows.split"`,
+  );
 }
 
 async function together<Input, Outputs extends OutputTypes>(
