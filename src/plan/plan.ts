@@ -8,6 +8,7 @@ import type { Policy } from "../policy/policy.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import { POLICIES } from "../policy/registry.ts";
 import { carriedPerS } from "./carried.ts";
+import { TARGETS_LEAST } from "./lasting.ts";
 import {
   policyOptionsOf,
   type Setting,
@@ -48,6 +49,14 @@ export interface Contender extends Choice {
   readonly obstacle?: string;
 }
 
+/** What a choice carries of a part of a trace. */
+export interface Carried {
+  /** Requests per second; undefined: the target is not kept at any rate, or it cannot be told. */
+  readonly perS: number | undefined;
+  /** Why it cannot be told. */
+  readonly obstacle?: string;
+}
+
 /** What came of it. */
 export interface Plan {
   /** Mean time of a request alone. */
@@ -56,10 +65,7 @@ export interface Plan {
   /** What it carries of the part that the plan was made with. */
   readonly perS: number;
   /** The plan on the part that was held back: in time at that rate, and what it carries of it. */
-  readonly heldBack: {
-    readonly inTime: number;
-    readonly perS: number | undefined;
-  };
+  readonly heldBack: Carried & { readonly inTime: number };
   readonly contenders: readonly Contender[];
 }
 
@@ -67,11 +73,6 @@ export interface Plan {
 const ALONE = 64;
 /** Rows of the largest batches, as everywhere by default. */
 const ROWS_MAX = 64;
-/**
- * Targets that a part of a trace lasts for, at least: what is still to be done at its end is in time as well, so that a
- * machine seems to carry more by as much as the target is of the part.
- */
-const TARGETS_LEAST = 20;
 /** What is tried of policies that have no other settings. */
 const LIMITS: readonly Setting[] = [{ batchSizeMax: 64 }, { batchSizeMax: 8 }];
 
@@ -171,7 +172,8 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
       nobodyKeeps(contenders, target, aloneNs),
     );
   }
-  checkLasts(made, best.perS, target);
+  const obstacle = tooFew(made, best.perS, target);
+  if (obstacle !== undefined) throw new RangeError(obstacle);
   return {
     aloneNs,
     ...best,
@@ -185,16 +187,17 @@ export async function carriedBy(
   { policy, options: own }: Choice,
   fromPerS: number,
   options: PlanOptions,
-): Promise<number | undefined> {
+): Promise<Carried> {
   const { model, machine, made, target, precision } = options;
   const build = (): Policy =>
     POLICIES[policy].build({
       ...own,
       ...("slaNs" in POLICIES[policy].options && { slaNs: target.sloNs }),
     });
-  return await carriedPerS({ model, machine, part: made, target }, build, {
-    ...{ fromPerS, precision },
-  });
+  const subject = { model, machine, part: made, target };
+  const perS = await carriedPerS(subject, build, { fromPerS, precision });
+  const obstacle = perS === undefined ? undefined : tooFew(made, perS, target);
+  return obstacle === undefined ? { perS } : { perS: undefined, obstacle };
 }
 
 /** A plan on requests that it was not made with. */
@@ -212,25 +215,26 @@ async function judged(
   );
   return {
     inTime: inTime / arrivals.length,
-    perS: await carriedBy(choice, perS, { ...options, made: heldBack }),
+    ...await carriedBy(choice, perS, { ...options, made: heldBack }),
   };
 }
 
-/** @throws RangeError when a part that keeps a target is over too soon to say what is carried for longer */
-function checkLasts(part: RecordedPart, perS: number, { sloNs }: Target): void {
-  const { seconds, recordedPerS } = part;
+/** Why a rate at which a part keeps a target says nothing of what is carried for longer, if it is over too soon. */
+function tooFew(
+  { seconds, recordedPerS }: RecordedPart,
+  perS: number,
+  { sloNs }: Target,
+): string | undefined {
   const lastsNs = seconds[seconds.length - 1] * NS_PER_S * recordedPerS / perS;
-  const targets = lastsNs / sloNs;
-  if (targets >= TARGETS_LEAST) return;
-  const needed = seconds.length * TARGETS_LEAST / Math.max(1, targets);
-  throw new RangeError(
-    `${seconds.length} requests are too few for a target of ${
-      sloNs / 1e6
-    } ms: at ${perS.toPrecision(3)}/s they come within ${
-      (lastsNs / 1e6).toPrecision(3)
-    } ms, not ${TARGETS_LEAST} times as long, so that they are worked off in time rather than carried; ` +
-      `a plan needs ${Math.ceil(needed)} or more in each part of the trace`,
-  );
+  if (lastsNs >= TARGETS_LEAST * sloNs) return undefined;
+  const needed = seconds.length * TARGETS_LEAST * sloNs /
+    Math.max(sloNs, lastsNs);
+  return `${seconds.length} requests are too few for a target of ${
+    sloNs / 1e6
+  } ms: at ${perS.toPrecision(3)}/s they come within ${
+    (lastsNs / 1e6).toPrecision(3)
+  } ms, not ${TARGETS_LEAST} times as long, so that they are worked off in time rather than carried; ` +
+    `a plan needs ${Math.ceil(needed)} or more in each part of the trace`;
 }
 
 function timeAlone({ model, machine, made }: PlanOptions): number {

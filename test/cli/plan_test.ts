@@ -93,6 +93,24 @@ Deno.test("shoal plan: load, policy and workers, other targets and machines, wha
   });
 });
 
+Deno.test("shoal plan says why it has no figure for a target that requests are too few for", async () => {
+  await inFolder(FILES, async (path) => {
+    const { code, out } = await captured(() =>
+      main([
+        ...["plan", path("one.json"), "--trace", path("trace.csv")],
+        ...["--slo-ms", "30", "--requests", "240", "--policy", "serial"],
+      ])
+    );
+    assert.equal(code, 0);
+    const words = out.replace(/\s+/g, " ");
+    assert.match(words, /one\.json 1 serial [\d.]+ [\d.]+ –/);
+    assert.match(
+      words,
+      /one\.json, target 60 ms: 240 requests are too few for a target of 60 ms/,
+    );
+  });
+});
+
 Deno.test("shoal plan says in one line what cannot be planned", async () => {
   await inFolder(FILES, async (path) => {
     for (

@@ -8,7 +8,7 @@ import { SERVER_SETTINGS } from "../../src/cli/serve/serve_settings.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
 import { bert } from "../../src/models/bert.ts";
-import { makePlan, type PlanOptions } from "../../src/plan/plan.ts";
+import { carriedBy, makePlan, type PlanOptions } from "../../src/plan/plan.ts";
 import { OutsideProfile, ProfiledCost } from "../../src/plan/profiled_cost.ts";
 import {
   arrivalsAt,
@@ -187,6 +187,32 @@ Deno.test("requests that are over within a few targets do not say what is carrie
   );
   // What is left at the end of 20 targets is a twentieth of all.
   near((await makePlan(optionsFor(STEEP))).perS, 1000, 1 / 20);
+});
+
+Deno.test("nor do they with another target, nor those that were held back", async () => {
+  const options = optionsFor(STEEP);
+  const { choice, perS } = await makePlan(options);
+  const within = (ms: number) =>
+    carriedBy(choice, perS, {
+      ...options,
+      target: { sloNs: msToNs(ms), share: 0.99 },
+    });
+  near((await within(10)).perS, 1000, 1 / 20);
+  const far = await within(25);
+  assert.equal(far.perS, undefined);
+  assert.match(far.obstacle!, /400 requests are too few for a target of 25 ms/);
+  // A target that is never kept is no such obstacle.
+  assert.deepEqual(await within(0.9), { perS: undefined });
+
+  // Slow ones first, so that the first part lasts, and none behind.
+  const slow = evenly(200, 1);
+  const fast = evenly(600, 10).map((at) => 200 + at);
+  const { heldBack } = await makePlan(optionsFor(STEEP, {
+    ...parts([...slow, ...fast]),
+    target: { sloNs: msToNs(50), share: 0.99 },
+  }));
+  assert.equal(heldBack.perS, undefined);
+  assert.match(heldBack.obstacle!, /too few for a target of 50 ms/);
 });
 
 Deno.test("a target that no request alone can keep is refused", async () => {

@@ -29,7 +29,9 @@ export function planText(
   const slo = `${percent} % within ${target.sloNs / 1e6} ms`;
   const { choice, perS, heldBack, profile, contenders } = best;
   const carried = heldBack.perS === undefined
-    ? "it carries no rate of it"
+    ? heldBack.obstacle === undefined
+      ? "it carries no rate of it"
+      : "what it carries of it cannot be told"
     : `it carries ${formatNumber(heldBack.perS)}/s of it, ` +
       `so that the plan is off by ${
         formatNumber(100 * Math.abs(perS / heldBack.perS - 1))
@@ -70,8 +72,22 @@ export function planText(
         ].map((text) => ({ text }))
       ),
     }, { color }),
+    ...untoldText(plans),
     wrap(triedText(contenders), "  "),
   ].join("\n");
+}
+
+/** Why there is no figure, where it cannot be told. */
+function untoldText(plans: readonly MachinePlan[]): string[] {
+  return plans.flatMap(({ profile, heldBack, otherwise }) =>
+    [{ what: "what was held back", ...heldBack }, ...otherwise].flatMap((
+      { what, obstacle },
+    ) =>
+      obstacle === undefined
+        ? []
+        : [wrap(`${basename(profile.file)}, ${what}: ${obstacle}.`, "  ")]
+    )
+  );
 }
 
 /** Who did not carry more than those before, and who took no part. */

@@ -1,6 +1,7 @@
 /** Plans for every machine that there is a profile of, and what else would give. */
 import type { CostModel } from "../../cost/cost_model.ts";
 import {
+  type Carried,
   carriedBy,
   makePlan,
   type Plan,
@@ -12,10 +13,8 @@ import type { MachineProfile } from "./machine_profile.ts";
 import type { PlanSettings } from "./plan_settings.ts";
 
 /** What the plan's choice would carry if one thing were different. */
-export interface Otherwise {
+export interface Otherwise extends Carried {
   readonly what: string;
-  /** Requests per second; undefined: the target is not kept at any rate. */
-  readonly perS: number | undefined;
 }
 
 /** A plan for one machine. */
@@ -65,7 +64,7 @@ async function plannedFor(
     other: Partial<PlanOptions>,
   ): Promise<Otherwise> => ({
     what,
-    perS: await carriedBy(choice, perS, { ...options, ...other }),
+    ...await carriedBy(choice, perS, { ...options, ...other }),
   });
   const { target } = settings;
   const otherwise: Otherwise[] = [];

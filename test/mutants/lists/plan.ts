@@ -31,19 +31,26 @@ export const MUTANTS: MutantList = [
   {
     id: "plan.held-back",
     file: "src/plan/plan.ts",
-    from:
-      "perS: await carriedBy(choice, perS, { ...options, made: heldBack }),",
-    to: "perS: await carriedBy(choice, perS, options),",
+    from: "...await carriedBy(choice, perS, { ...options, made: heldBack }),",
+    to: "...await carriedBy(choice, perS, options),",
     tests: PLAN,
     why: "a plan is judged on what it was not made with",
   },
   {
     id: "plan.lasts",
     file: "src/plan/plan.ts",
-    from: "if (targets >= TARGETS_LEAST) return;",
-    to: "if (targets >= 0) return;",
+    from: "if (lastsNs >= TARGETS_LEAST * sloNs) return undefined;",
+    to: "if (lastsNs >= 0) return undefined;",
     tests: PLAN,
     why: "what is worked off in time is not carried",
+  },
+  {
+    id: "plan.lasts-otherwise",
+    file: "src/plan/plan.ts",
+    from: "obstacle === undefined ? { perS } : { perS: undefined, obstacle };",
+    to: "{ perS };",
+    tests: PLAN,
+    why: "nor with another target, nor of what was held back",
   },
   {
     id: "plan.late-share",
