@@ -15,6 +15,7 @@ import {
   shapeOf,
   tensorOfBytes,
 } from "../oip/request.ts";
+import { checkStrings } from "../oip/tensor_bytes.ts";
 import { decode } from "./decode.ts";
 import type { Decoded } from "./descriptor.ts";
 import { INFER_REQUEST } from "./messages.ts";
@@ -64,12 +65,15 @@ export function readInferRequest(bytes: Uint8Array): GrpcInferRequest {
     );
   }
   const tensors = new Map<string, WireTensor>();
+  let strings = 0;
   inputs.forEach((input, i) => {
     const tensor = tensorOf(input, isRaw ? raw[i] : undefined);
     if (tensors.has(tensor.name)) {
       throw new HttpError(400, `Input "${tensor.name}" is there twice`);
     }
     tensors.set(tensor.name, tensor);
+    if (tensor.datatype === "BYTES") strings += tensor.data.length;
+    checkStrings("A request", strings);
   });
   return {
     model: sent.model_name ?? "",

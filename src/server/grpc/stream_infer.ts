@@ -97,7 +97,7 @@ class Call {
     try {
       asked = readInferRequest(message);
       release = this.context.body.hold(
-        message.length + bytesOf(asked.request.inputs),
+        message.length + bytesOf(asked.request),
       );
       for await (const answer of this.#answers(asked)) {
         await send({ infer_response: answer });

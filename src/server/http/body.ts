@@ -59,22 +59,24 @@ export class Body {
   /**
    * Counts bytes that are read of it in another way.
    * @returns called when they are held no more
-   * @throws HttpError 503 when other bodies leave no room
+   * @throws HttpError 503 when other bodies leave no room, 413 when there never is
    */
   hold(bytes: number): () => void {
-    if (!this.#budget.take(bytes)) throw noRoom();
+    if (!this.#budget.take(bytes)) throw noRoom(bytes, this.#budget);
     return () => this.#budget.give(bytes);
   }
 
   /**
-   * Its bytes, which were read, are not needed any more; counted is what was made of them, until the request is over.
-   * @throws HttpError 503 when other bodies leave no room
+   * Its bytes, which were read, are not needed any more; counted is what was made of them, until the request is over:
+   * no less than was read, as names and parameters may be long.
+   * @param bytes of tensors and of whatever takes more memory than it was read from
+   * @throws HttpError 503 when other bodies leave no room, 413 when there never is
    */
   async became(bytes: number): Promise<void> {
     const read = await this.#read;
     read?.release();
     this.#read = undefined;
-    this.#made = this.hold(bytes);
+    this.#made = this.hold(Math.max(bytes, read?.bytes.length ?? 0));
   }
 
   /** The request is over: what its body holds is counted no more. */

@@ -29,7 +29,7 @@ export interface ReadBody {
  * @param budget what the bodies of all requests may take together
  * @param signal the client's: what it sends afterwards is nobody's
  * @throws HttpError 400 on a length that is none or that the body does not keep, 408 when it took too long, 413 when it
- * is too large, packed or unpacked, 415 when it is packed in another way than gzip or deflate, 503 when the bodies of other requests leave no room for it
+ * is too large, packed or unpacked, or than all may be together, 415 when it is packed in another way than gzip or deflate, 503 when the bodies of other requests leave no room for it
  * @throws the signal's reason
  */
 export async function readBody(
@@ -171,11 +171,12 @@ class Room {
   }
 
   #grow(least: number): void {
-    const most = this.declared ?? this.limits.bytesMax;
+    const most = Math.min(
+      this.declared ?? this.limits.bytesMax,
+      Math.max(least, this.budget.bytesMax),
+    );
     const size = Math.min(most, Math.max(least, 2 * this.#length, FIRST_BYTES));
-    if (!this.budget.take(size - this.#held)) {
-      throw noRoom();
-    }
+    if (!this.budget.take(size - this.#held)) throw noRoom(least, this.budget);
     this.#held = size;
     const grown = new Uint8Array(size);
     grown.set(this.#bytes.subarray(0, this.#length));
@@ -230,8 +231,14 @@ async function withLimits(
   }
 }
 
-/** What is told where the bodies of other requests leave no room. */
-export function noRoom(): HttpError {
+/** What is told where the bodies of other requests leave no room for so many bytes, or there never is any. */
+export function noRoom(bytes: number, { bytesMax }: BodyBudget): HttpError {
+  if (bytes > bytesMax) {
+    return new HttpError(
+      413,
+      `This body takes ${bytes} bytes of memory, all of them together have at most ${bytesMax}`,
+    );
+  }
   return new HttpError(
     503,
     "The bodies of other requests leave no room for this one; retry later",

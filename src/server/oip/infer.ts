@@ -26,8 +26,8 @@ import {
 
 const US_PER_MS = 1000;
 
-/** Of an element of BYTES, besides what is in it. */
-const STRING_BYTES = 200;
+/** Of an element of BYTES besides what is in it, and of whatever has a name. */
+const OBJECT_BYTES = 200;
 
 /** What runs a request. */
 export type InferContext = Pick<
@@ -60,7 +60,7 @@ export async function infer(context: Context): Promise<Response> {
   const { host, params: { model, version } } = context;
   const named = host.find(model, version);
   const request = await readRequest(context, named);
-  await context.body.became(bytesOf(request.inputs));
+  await context.body.became(bytesOf(request));
   const { served, chosen, tensors } = await inferTensors(context, {
     request,
     named,
@@ -167,13 +167,16 @@ async function readRequest(
   );
 }
 
-/** What a request's tensors take while it waits and runs. */
-export function bytesOf(inputs: InferRequest["inputs"]): number {
-  let bytes = 0;
+/** What a request takes while it waits and runs, besides its strings that are not of tensors. */
+export function bytesOf(
+  { inputs, outputs = [], parameters }: InferRequest,
+): number {
+  const named = inputs.size + outputs.length + Object.keys(parameters).length;
+  let bytes = named * OBJECT_BYTES;
   for (const { datatype, data } of inputs.values()) {
     bytes += datatype === "BYTES"
       ? (data as readonly Uint8Array[]).reduce(
-        (sum, { length }) => sum + length + STRING_BYTES,
+        (sum, { length }) => sum + length + OBJECT_BYTES,
         0,
       )
       : (data as Uint8Array).byteLength;

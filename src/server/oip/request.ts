@@ -3,7 +3,7 @@ import { describe, describeShape, shorten } from "../../base/describe.ts";
 import { type Datatype, datatypeBytes, DATATYPES } from "../host/datatypes.ts";
 import type { WireTensor } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
-import { elementsOfBytes } from "./tensor_bytes.ts";
+import { checkStrings, elementsOfBytes } from "./tensor_bytes.ts";
 import { elementsOfJson } from "./tensor_json.ts";
 
 /** Values of `parameters`. */
@@ -50,12 +50,15 @@ export function readInferRequest(
   }
   const inputs = new Map<string, WireTensor>();
   let at = 0;
+  let strings = 0;
   for (const input of listOf("inputs", fields["inputs"])) {
     const { tensor, bytes } = readInput(input, binary.subarray(at));
     if (inputs.has(tensor.name)) {
       fail(`Input "${shorten(tensor.name)}" is there twice`);
     }
     inputs.set(tensor.name, tensor);
+    if (tensor.datatype === "BYTES") strings += tensor.data.length;
+    checkStrings("A request", strings);
     at += bytes;
   }
   if (at !== binary.length) {

@@ -11,7 +11,7 @@ import { HttpError } from "../http/http_error.ts";
 /** Bytes of the length that goes before each element of BYTES. */
 const LENGTH_BYTES = 4;
 
-/** Elements of BYTES: one of four bytes becomes an object of two hundred. */
+/** Elements of BYTES of a request: one of four bytes becomes an object of two hundred. */
 const STRINGS_MAX = 2 ** 20;
 
 /** Browsers, Deno, Node and Bun run on nothing else; said here, where it would matter. */
@@ -57,12 +57,15 @@ export function bytesOfElements(
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** @throws HttpError 400 on more elements of BYTES than a request may bring */
+/**
+ * @param what a tensor, or a request, of all of whose tensors these are
+ * @throws HttpError 400 on more elements of BYTES than a request may bring
+ */
 export function checkStrings(what: string, count: number): void {
   if (count <= STRINGS_MAX) return;
   throw new HttpError(
     400,
-    `${what} is BYTES, up to ${STRINGS_MAX} strings, got ${count}`,
+    `${what} has up to ${STRINGS_MAX} strings of BYTES, got ${count}`,
   );
 }
 

@@ -119,6 +119,16 @@ Deno.test("a message of very many parts is not read to its end", () => {
   assert.throws(() => readInferRequest(bytes.subarray(0, 8)), /inputs/);
 });
 
+Deno.test("strings of several tensors are counted together", () => {
+  const count = 2 ** 19;
+  const inputs = ["a", "b", "c"].map((name) => ({
+    ...{ name, datatype: "BYTES", shape: [BigInt(count)] },
+  }));
+  const raw_input_contents = inputs.map(() => new Uint8Array(4 * count));
+  const sent = encode(INFER_REQUEST, { inputs, raw_input_contents });
+  assert.throws(() => readInferRequest(sent), /up to 1048576 strings/);
+});
+
 async function allOf(
   pieces: readonly Uint8Array[],
   bytesMax = 1000,

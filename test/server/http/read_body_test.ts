@@ -281,8 +281,27 @@ Deno.test("a packed body that stands for too much is refused before it is unpack
   assert(largest < 2 ** 23, `${largest} bytes at once`);
   // Nor may it leave no room to others.
   const some = await packed(new Uint8Array(60_000), "gzip");
-  const { request: other } = packedRequest(some, "gzip");
-  await refused(readBody(other, LIMITS, new BodyBudget(50_000)), 503);
+  const reading = (budget: BodyBudget) =>
+    readBody(packedRequest(some, "gzip").request, LIMITS, budget);
+  await refused(reading(new BodyBudget(50_000)), 413);
+  const shared = new BodyBudget(100_000);
+  shared.take(50_000);
+  await refused(reading(shared), 503);
+});
+
+Deno.test("a body that is alone is read if it fits, and refused for good if it does not", async () => {
+  const read = (length: number, budget: BodyBudget) => {
+    const chunks = new Array(length / 1000).fill(new Uint8Array(1000));
+    return readBody(incoming({ chunks }).request, LIMITS, budget);
+  };
+  const budget = new BodyBudget(35_000);
+  const { bytes, release } = await read(34_000, budget);
+  assert.equal(bytes.length, 34_000);
+  // Once the other one is over there is room.
+  await refused(read(20_000, budget), 503);
+  release();
+  await refused(read(36_000, budget), 413);
+  assert.equal(budget.held, 0);
 });
 
 Deno.test("packed bodies that are none, are cut short or too long, are refused", async () => {

@@ -6,7 +6,6 @@
 import assert from "node:assert/strict";
 import { lstm } from "../../../src/models/lstm.ts";
 import { loadOnnx } from "../../../src/onnx/load.ts";
-import type { Admission } from "../../../src/server/host/admission.ts";
 import { servedOnnx } from "../../../src/server/models/served_onnx.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { scaleFile } from "../repository/folders.ts";
@@ -427,73 +426,4 @@ Deno.test("a body without an end is refused while it comes", async () => {
     assert.equal(response.status, 413);
     assert(sent < 2 ** 18, `${sent} bytes were taken`);
   }, { limits: { bytesMax: 2 ** 16 } });
-});
-
-Deno.test("strings are counted before there is an object for each of them", async () => {
-  const count = 2 ** 20 + 1;
-  const text = { name: "text", datatype: "BYTES", shape: [count] };
-  const [bytes, headers] = binary({
-    inputs: [{ ...text, parameters: { binary_data_size: 4 * count } }],
-  }, 4 * count);
-  const json =
-    `{"inputs":[{"name":"text","datatype":"BYTES","shape":[${count}],"data":[${
-      '"",'.repeat(count - 1)
-    }""]}]}`;
-  // Fewer than there are bytes for: what is said of them is not believed.
-  const [more, ofMore] = binary({
-    inputs: [{
-      ...text,
-      shape: [2],
-      parameters: { binary_data_size: 4 * count },
-    }],
-  }, 4 * count);
-  await withServer(MODELS, async (ask) => {
-    for (
-      const [body, why, rest] of [
-        [bytes, /up to 1048576 strings/, headers],
-        [json, /up to 1048576 strings/, {}],
-        [more, /there are more than 2/, ofMore],
-      ] as const
-    ) {
-      const init = { method: "POST", body: body as BodyInit, headers: rest };
-      const response = await ask(ECHO, init);
-      assert.equal(response.status, 400);
-      assert.match((await response.json()).error, why);
-    }
-  });
-});
-
-Deno.test("bodies of all requests are counted as what was made of them, while they wait", async () => {
-  // "1," becomes eight bytes.
-  const ones = new Array(10_000).fill(1);
-  const asked = (data: readonly number[]) =>
-    requestOf([[{
-      name: "tokens",
-      datatype: "INT64",
-      shape: [data.length],
-      values: data,
-    }, "flat"]]);
-  let letIn = () => {};
-  const open = new Promise<void>((resolve) => letIn = resolve);
-  let waiting = 0;
-  const admission: Admission = {
-    admit: async () => {
-      waiting++;
-      await open;
-      return () => {};
-    },
-  };
-  const limits = { bytesTogetherMax: 185_000 };
-  await withServer(MODELS, async (ask) => {
-    const first = [ask(INFER, asked(ones)), ask(INFER, asked(ones))];
-    const statuses = first.map((one) => one.then(({ status }) => status));
-    while (waiting < 2) await new Promise((resolve) => setTimeout(resolve));
-    // 30 KB would fit beside the 60 KB of the others.
-    const third = await ask(INFER, asked(ones));
-    assert.equal(third.status, 503);
-    assert.match((await third.json()).error, /leave no room/);
-    letIn();
-    assert.deepEqual(await Promise.all(statuses), [200, 200]);
-    assert.equal((await ask(INFER, asked(ones))).status, 200);
-  }, { limits, host: { admission } });
 });
