@@ -58,6 +58,7 @@ function copyOf(value: unknown, made: Made): unknown {
   made.bytes += OBJECT_BYTES;
   if (Elements !== undefined) {
     const copy = new Elements(value as never) as ArrayBufferView;
+    copies.set(value, copy);
     made.bytes += copy.byteLength;
     return copy;
   }
@@ -68,7 +69,9 @@ function copyOf(value: unknown, made: Made): unknown {
       if (typeof element !== "string") continue;
       made.bytes += LETTER_BYTES * element.length;
     }
-    return structuredClone(value);
+    const copy = structuredClone(value);
+    copies.set(value, copy);
+    return copy;
   }
   const copy: Record<PropertyKey, unknown> = Array.isArray(value)
     ? new Array(value.length)
