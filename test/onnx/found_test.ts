@@ -102,6 +102,28 @@ for (const [what, [graph, expected]] of Object.entries(FOUND)) {
   });
 }
 
+Deno.test("a bound of several elements, or of another type, is refused", () => {
+  for (
+    const [low, expected] of [
+      [plainOf("float32", [3], [-1, 0, 1]), /expected one element/],
+      [plainOf("int64", [], [0]), /is int64, expected float32/],
+    ] as const
+  ) {
+    const model = onnxModel(readModel(writeModel({
+      graph: {
+        inputs: [X],
+        outputs: [{ name: "y" }],
+        initializers: { low },
+        nodes: [node("Clip", ["x", "low"], ["y"])],
+      },
+    })));
+    assert.throws(
+      () => runRequests(model, [{ x: new Float32Array(6) }]),
+      expected,
+    );
+  }
+});
+
 const VECTOR = { name: "x", dims: [1, 2] };
 
 /** What was asked for in a way that does not fit, and what the refusal says. */

@@ -372,6 +372,32 @@ Deno.test("older operator sets are raised where every operator means the same", 
   });
 });
 
+Deno.test("an attribute that says the default is left out where operators of a newer set do not have it", () => {
+  const names = ["s", "b", "m", "v"];
+  const normalized = (spatial: number) =>
+    writeModel(modelOf([8], {
+      w: floats(8, 4),
+      ...Object.fromEntries(
+        names.map((name) => [name, plainOf("float32", [4], [1, 1, 1, 1])]),
+      ),
+    }, [
+      node("MatMul", ["x", "w"], ["p"]),
+      node("BatchNormalization", ["p", ...names], ["y"], {
+        epsilon: { float: 0.5 },
+        spatial,
+      }),
+    ], { opsets: { "": 8 } }));
+  const { bytes } = quantized(normalized(1));
+  const { nodes } = readModel(bytes).graph;
+  const found = nodes.find(({ op }) => op === "BatchNormalization")!;
+  assert.deepEqual([...found.attributes.keys()], ["epsilon"]);
+  assert.throws(() => quantized(normalized(0)), {
+    name: "OnnxError",
+    message:
+      /\(BatchNormalization\): the file is of operator set 8, bytes need/,
+  });
+});
+
 Deno.test("tensors of other files come into this one; those of attributes are refused", () => {
   const more = floats(5);
   const outside = {

@@ -57,6 +57,24 @@ function doubling(levels: number): WrittenModel {
   };
 }
 
+/** One node that reads x and constants, of an operator set. */
+function ofSet(
+  opset: number,
+  op: string,
+  attributes: Parameters<typeof node>[3],
+  constants: WrittenGraph["initializers"] = {},
+): WrittenModel {
+  const inputs = ["x", ...Object.keys(constants)];
+  return {
+    graph: {
+      ...GOOD,
+      initializers: constants,
+      nodes: [node(op, inputs, ["y"], attributes)],
+    },
+    opsets: { "": opset },
+  };
+}
+
 const REFUSED: Record<string, [WrittenModel | WireMessage, RegExp]> = {
   "nothing": [[], /it is no ONNX file: it has no graph/],
   "two graphs": [
@@ -160,6 +178,26 @@ const REFUSED: Record<string, [WrittenModel | WireMessage, RegExp]> = {
       message(8, [integer(2, 20)]),
     ],
     /node "" \(Op\): it has two attributes "a"/,
+  ],
+  "an attribute of another kind than the operator's": [
+    ofSet(13, "Softmax", { axis: { float: 0 } }),
+    /\(Softmax\), attribute "axis": it is of kind float, expected int/,
+  ],
+  "an attribute that has become an input": [
+    ofSet(13, "ReduceSum", { axes: [0] }),
+    /attribute "axes": ReduceSum has it before operator set 13, the node is of 13/,
+  ],
+  "bounds that have become inputs": [
+    ofSet(11, "Clip", { min: { float: 0 } }),
+    /attribute "min": Clip has it before operator set 11, the node is of 11/,
+  ],
+  "an attribute that is gone": [
+    ofSet(9, "BatchNormalization", { spatial: 0 }),
+    /attribute "spatial": BatchNormalization has it before operator set 9/,
+  ],
+  "an input that is an attribute yet": [
+    ofSet(13, "ReduceMean", {}, { axes: plainOf("int64", [1], [0]) }),
+    /it has 2 inputs, ReduceMean has one before operator set 18, the node is of 13/,
   ],
   "a sequence": [
     modelMessage({ graph: GOOD }).map((field) =>

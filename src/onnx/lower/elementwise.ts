@@ -65,10 +65,13 @@ const clip: NodeLowering = (view) => {
       return Number.isNaN(given) ? undefined : given;
     }
     if (!view.has(i)) return undefined;
-    return view.numbers(i)?.[0] ?? null;
+    const given = view.constant(i);
+    return given?.type === "float32" && given.data.length === 1
+      ? given.data[0] as number
+      : null;
   };
   const [min, max] = [bound(1, "min"), bound(2, "max")];
-  // Who does not know its bounds before, or has them the wrong way round, is no kernel's.
+  // Who does not know its bounds before, each a float, or has them the wrong way round, is no kernel's.
   if (min === null || max === null) return undefined;
   const [least, most] = [min ?? -Infinity, max ?? Infinity];
   if (!(least <= most && least < Infinity && most > -Infinity)) {

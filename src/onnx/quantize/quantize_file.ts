@@ -12,7 +12,12 @@ import { readModel } from "../read/read_model.ts";
 import { simplify } from "../simplify/simplify.ts";
 import { LayerNodes, type QuantizedLayer } from "./layer_nodes.ts";
 import { findLayers, type LeftLayer, nameOf } from "./layers.ts";
-import { changedNode, IR_NEEDED, OPSET_NEEDED } from "./raise_opset.ts";
+import {
+  changedNode,
+  IR_NEEDED,
+  leftOut,
+  OPSET_NEEDED,
+} from "./raise_opset.ts";
 import { GRAPH, StoredGraph } from "./stored_graph.ts";
 import { unneeded } from "./unneeded.ts";
 import {
@@ -137,6 +142,8 @@ export function quantizeFile(
 interface Versions {
   readonly opset: number;
   readonly irVersion: number;
+  /** The operator set is not the file's. */
+  readonly isRaised: boolean;
   /** Initializers are inputs no more. */
   readonly dropsInputs: boolean;
   /** ONNX Runtime's own operators are to be named. */
@@ -182,6 +189,7 @@ function raisedVersions(
   return {
     opset: Math.max(opset, OPSET_NEEDED),
     irVersion: raised,
+    isRaised: isOld,
     dropsInputs,
     addsContrib: needsContrib &&
       !fields.some((field) => domainOf(field) === CONTRIB_DOMAIN),
@@ -253,7 +261,11 @@ function graphParts(
         }
         if (raw.nodes[at].outputs.some((name) => gone.has(name))) return [];
         graph.checkInside(insideOf(field));
-        return [field.bytes];
+        return [
+          versions?.isRaised
+            ? graph.without(field, leftOut(raw.nodes[at]))
+            : field.bytes,
+        ];
       }
       case GRAPH.initializer:
         return gone.has(nameIn(TENSOR_NAME)) ? [] : [graph.inlined(field)];

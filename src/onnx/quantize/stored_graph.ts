@@ -108,6 +108,19 @@ export class StoredGraph {
       });
   }
 
+  /** A node's field without the attributes of some names. */
+  without(node: WireField, names: readonly string[]): Uint8Array {
+    if (names.length === 0) return node.bytes;
+    const isLeft = (field: WireField) =>
+      field.number === NODE_ATTRIBUTE &&
+      names.includes(textOf(fieldsOf(insideOf(field)), ATTRIBUTE.name));
+    return bytesField(
+      GRAPH.node,
+      fieldsOf(insideOf(node)).filter((field) => !isLeft(field))
+        .map(({ bytes }) => bytes),
+    );
+  }
+
   /** An initializer with its bytes in the file. */
   inlined(field: WireField): Uint8Array {
     const tensor = insideOf(field);

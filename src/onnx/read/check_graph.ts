@@ -1,6 +1,7 @@
 /** Names and order of a graph: every value has one origin, every node can run after those before it. */
 import type { OnnxAttribute, OnnxGraph, OnnxNode } from "../ir.ts";
 import { type Place, quoted } from "../place.ts";
+import { checkAttributes } from "./check_attributes.ts";
 import type { VersionedNode } from "./inline_functions.ts";
 import type { RawAttribute, RawGraph } from "./raw_graph.ts";
 
@@ -71,6 +72,7 @@ export class GraphChecker {
     };
     const checked = nodes.map((node, i): OnnxNode => {
       const at = place.node(node);
+      checkAttributes(node, at);
       const { name, op, domain, version } = node;
       const inputs = node.inputs.map((input) => {
         if (input === "") return "";
