@@ -11,8 +11,10 @@ import {
   type VirtualArrival,
 } from "../../src/engine/virtual/virtual_driver.ts";
 import type { Launch, Note, Task } from "../../src/policy/launch.ts";
+import { TARGETS_LEAST } from "../../src/plan/lasting.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import type { Observer } from "../../src/policy/records.ts";
+import type { Context } from "./experiment.ts";
 
 export interface Outcome {
   /** By order of arrival. */
@@ -141,6 +143,24 @@ function* inSessions(
     }
     yield { ...arrival, session };
   }
+}
+
+/** Targets that requests come for where a peak is looked for, so that it is too high by a hundredth at most. */
+const PEAK_TARGETS = 5 * TARGETS_LEAST;
+/** Requests that a percentile is taken of, at least. */
+const PEAK_REQUESTS_LEAST = 1500;
+
+/** Requests that a peak is looked for with, at a rate; with --quick as few as say anything. */
+export function peakRequests(
+  { quick }: Pick<Context, "quick">,
+  ratePerS: number,
+  sloNs: number,
+): number {
+  const targets = quick ? TARGETS_LEAST : PEAK_TARGETS;
+  return Math.max(
+    PEAK_REQUESTS_LEAST,
+    Math.ceil(targets * sloNs * ratePerS / NS_PER_S),
+  );
 }
 
 /** Highest rate, to half a percent, for which `holds`; it holds at `from`. */

@@ -20,7 +20,7 @@ import {
 import type { Policy } from "../../../src/policy/policy.ts";
 import { poisson } from "../../../src/workload/arrivals.ts";
 import type { Context } from "../experiment.ts";
-import { simulate } from "../simulation.ts";
+import { peakRequests, simulate } from "../simulation.ts";
 import { network } from "./networks.ts";
 
 /** Section 8.1. */
@@ -98,7 +98,7 @@ export function streamsOf(system: System): number {
   return typeof stages === "number" ? Math.max(2, stages) : 8;
 }
 
-/** Requests of a run: as many as come in a few seconds, or an overload would end before it is felt. */
+/** Requests of a run at a rate: as many as come in a few seconds, or an overload would end before it is felt. */
 export function requestsAt({ quick }: Context, ratePerS: number): number {
   const { seconds, min, max } = quick
     ? { seconds: 1, min: 400, max: 2000 }
@@ -196,13 +196,14 @@ export function peakPerS(
   name: string,
 ): Promise<number> {
   const { seed, quick } = context;
+  const sloNs = SETUP.qosMs * NS_PER_MS;
   return context.point(
     { peak: system, network: name, quick, seed } as never,
     () => {
       const holds = (ratePerS: number) =>
         simulateAt(system, name, {
           ratePerS,
-          requests: requestsAt(context, ratePerS),
+          requests: peakRequests(context, ratePerS, sloNs),
           seed,
         }).p99Ms < SETUP.qosMs;
       return searchPeak(
@@ -215,7 +216,7 @@ export function peakPerS(
 }
 
 /** What the device would do with batches of the best profiled size only. */
-function capacityPerS(name: string): number {
+export function capacityPerS(name: string): number {
   const { model, profile } = network(name);
   return Math.max(
     ...PROFILED_SIZES.map((size) =>

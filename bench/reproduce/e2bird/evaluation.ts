@@ -15,8 +15,6 @@ import {
 
 /** Arrival patterns of a two-phase run, of 400 requests each, for one of the context's runs. */
 const PATTERNS = 10;
-const PEAK_REQUESTS = 3000;
-const PEAK_REQUESTS_QUICK = 1000;
 
 /** The seeds of a context's runs. */
 export function seedsOf({ seed, runs }: Context, patterns = 1): number[] {
@@ -80,12 +78,12 @@ export function peaksOf(
   system: System,
   place: Place,
 ): Promise<number[]> {
-  const requests = context.quick ? PEAK_REQUESTS_QUICK : PEAK_REQUESTS;
+  const { quick } = context;
   return Promise.all(
     seedsOf(context).map((seed) =>
       context.point(
-        { what: "peak", system, ...place, requests, seed },
-        () => peakPerS(system, place, requests, seed),
+        { what: "peak", system, ...place, quick, seed },
+        () => peakPerS(context, system, place, seed),
       )
     ),
   );

@@ -240,6 +240,6 @@ export const FIG_14: Experiment = {
   claims: ["EB-01", "EB-18"],
   conditions:
     "A simulated Titan RTX as in Fig. 13; Poisson arrivals at a steady rate, the highest at which the 99th " +
-    "percentile stays below 200 ms.",
+    "percentile stays below 200 ms for 20 s.",
   run,
 };

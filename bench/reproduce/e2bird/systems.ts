@@ -15,7 +15,8 @@ import {
 } from "../../../src/policy/e2bird/offline.ts";
 import type { Policy } from "../../../src/policy/policy.ts";
 import { poisson } from "../../../src/workload/arrivals.ts";
-import { highestRate, simulate } from "../simulation.ts";
+import type { Context } from "../experiment.ts";
+import { highestRate, peakRequests, simulate } from "../simulation.ts";
 import {
   type Device,
   latenciesTogetherNs,
@@ -252,12 +253,13 @@ export function twoPhases(
 
 /** Section 8.3: highest steady rate that keeps the 99th percentile below the QoS target. */
 export function peakPerS(
+  context: Pick<Context, "quick">,
   system: System,
   place: Place,
-  requests: number,
   seed: number,
 ): number {
   return highestRate(lowPerS(place) / 4, (ratePerS) => {
+    const requests = peakRequests(context, ratePerS, QOS_NS);
     const times = poisson({ ratePerS }).timesNs(requests, new Prng(seed));
     const sorted = ascending(latenciesNs(system, place, times));
     return percentile(sorted, 0.99) < QOS_NS;

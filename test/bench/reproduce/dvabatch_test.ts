@@ -14,7 +14,9 @@ import {
 } from "../../../bench/reproduce/dvabatch/networks.ts";
 import { splitAt } from "../../../bench/reproduce/dvabatch/policies.ts";
 import {
+  capacityPerS,
   dva,
+  peakPerS,
   searchPeak,
   simulateAt,
 } from "../../../bench/reproduce/dvabatch/serving.ts";
@@ -89,6 +91,13 @@ Deno.test("a peak is found from any guess, and 0 where there is none", () => {
     { numRuns: propertyRuns(500) },
   );
   assert.equal(searchPeak(100, 0.01, () => false), 0);
+});
+
+Deno.test("peaks are carried for long, not worked off in time: none is above what the device can do", async () => {
+  const system = { baseline: "DelayBatch", windowMs: 0 } as const;
+  const peak = await peakPerS({ ...CONTEXT, quick: false }, system, "LinkNet");
+  // With as many requests as come in four seconds, 20 targets, it was 1083.
+  assert(peak < capacityPerS("LinkNet"), `${peak}`);
 });
 
 Deno.test("of equal choices the fewest is the best", () => {
