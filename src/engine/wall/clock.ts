@@ -46,7 +46,11 @@ export class ThreadClock {
       this.#leastNs = endNs - nowNs;
     }
     const aheadNs = Math.min(Math.max(0, this.#leastNs), this.#mostNs);
-    return { startNs: startNs - aheadNs, endNs: endNs - aheadNs };
+    // Where clocks are rounded it may have taken longer there than all did here.
+    return {
+      startNs: startNs - aheadNs,
+      endNs: Math.min(endNs - aheadNs, nowNs),
+    };
   }
 }
 
