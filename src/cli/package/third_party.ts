@@ -28,7 +28,8 @@ export function thirdParty(root: URL, inputs: Iterable<string>): string {
         .map((file) => readFileSync(file, "utf8").trim());
       return `${name} ${version} (${license})\n\n${texts.join("\n\n")}`;
     });
-  return `Parts of these packages are in dist/.\n\n${
+  return `Parts of these packages are in dist/, without what is not used there; of @assemblyscript/loader the polyfill of
+Object.hasOwn is left out, too.\n\n${
     sections.join(`\n\n${"-".repeat(78)}\n\n`)
   }\n`;
 }
