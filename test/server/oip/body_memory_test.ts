@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { lstm } from "../../../src/models/lstm.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
+import { bytesOf } from "../../../src/server/oip/infer.ts";
 import { requestOf } from "./client.ts";
 import { echo, withServer } from "./served.ts";
 
@@ -106,6 +107,18 @@ Deno.test("bodies of all requests are counted as what was made of them, while th
     // Nothing is held by now.
     assert.equal((await ask(INFER, asked(ones))).status, 200);
   }, { limits, host: { admission } });
+});
+
+Deno.test("what has a name, and each string, counts as an object", () => {
+  const tensor = { name: "text", datatype: "BYTES", shape: [1000] } as const;
+  const data = new Array(1000).fill(new Uint8Array(3));
+  const inputs = new Map([["text", { ...tensor, data }]]);
+  const strings = bytesOf({ inputs, parameters: {} });
+  assert(strings > 100_000 && strings < 500_000, `${strings}`);
+  const parameters = Object.fromEntries(data.map((_, i) => [`p${i}`, i]));
+  const outputs = data.map((_, i) => ({ name: `o${i}` }));
+  const named = bytesOf({ inputs, parameters, outputs });
+  assert(named > strings + 200_000, `${named}`);
 });
 
 Deno.test("strings of several tensors are counted together", async () => {
