@@ -78,8 +78,7 @@ export function auto(options: AutoOptions = {}): Policy {
         .sort((a, b) => a.queued - b.queued);
       const running = workers.filter(({ queued }) => queued > 0).length;
       for (const { id, queued } of free) {
-        const others = running - (queued > 0 ? 1 : 0);
-        const now = { nowNs, worker: id, busy: others + 1 };
+        const now = { nowNs, worker: id, busy: running + (queued > 0 ? 0 : 1) };
         const [best] = states.flatMap((state) => state.batch(now) ?? [])
           .sort((a, b) => b.rank - a.rank || b.perNs - a.perNs);
         if (!best) continue;

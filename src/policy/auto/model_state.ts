@@ -57,9 +57,10 @@ const NEWEST_STEPS = 1 / 16;
 const NEWEST_GAP = 1 / 128;
 /** Share of its rows that a batch takes off those who wait, however many come meanwhile: no overload lasts for ever. */
 const NET = 0.1;
-/** How much longer a batch may take for who is late; of the time one by one, what others may take together. */
+/** How much longer: a batch for who is late; others together, of one by one; waits of several passes, for fewer of them. */
 const FREE = 1.01;
 const PAYS = 0.95;
+const NEARLY = 1.03;
 /** Time that other models have for each that one has whose turn it would not be. */
 const OTHERS = 8;
 /** Requests that are looked at, and changes after which what batches take is asked again. */
@@ -142,8 +143,7 @@ export class ModelState {
         tag.newest!.aloneNs += ns;
       }
     }
-    const first = this.requests.splice(0, LOOKED_AT);
-    this.requests.unshift(...first.sort(inOrder));
+    this.requests.unshift(...this.requests.splice(0, LOOKED_AT).sort(inOrder));
   }
 
   /** A task took so long, of this model or of another. */
@@ -160,7 +160,7 @@ export class ModelState {
     if (steps > 0) this.#steps.add(steps);
   }
 
-  /** Who would advance now, if anybody. */
+  /** Who would advance now, if anybody. A decoder has one step ahead at most: whichever is under way may be its last. */
   batch(now: Situation): Batch | undefined {
     this.#now = now;
     this.#slowdown = this.costs.slowdown(now.busy);
@@ -175,7 +175,8 @@ export class ModelState {
     }
     const free = requests.filter(({ tag }) =>
       tag.ready.length > 0 &&
-      (tag.underWay === 0 || tag.newest?.worker === now.worker)
+      (tag.underWay === 0 || tag.newest?.worker === now.worker &&
+          (tag.underWay < 2 || tag.ready[0].cell.phase !== "decoder"))
     ).slice(0, LOOKED_AT);
     if (free.length === 0) return undefined;
     const isUrgent = free[0].tag.dueNs < Infinity;
@@ -206,18 +207,19 @@ export class ModelState {
   /** The batch size that leaves everybody the least time waiting, of those who have least left. */
   #shortest(sorted: readonly AutoRequest[]): Batch {
     const all = sorted.length;
-    const most = Math.min(all, this.batchSizeMax);
     const oneNs = this.#slowdown * sumNs(sorted) / all;
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
+    const nearly = Math.max(...this.#time.work) > 1 ? NEARLY : 1;
     let [rows, least] = [0, Infinity];
-    for (let size = 1; size <= most; size++) {
+    for (let size = 1; size <= Math.min(all, this.batchSizeMax); size++) {
       const ns = oneNs * this.#times(size);
       // Of the lost only so many that whoever comes meanwhile can still be saved.
       if (isLost && size > 1 && ns > this.#slackNs / 2) break;
       const net = Math.max(size - ns / gapNs, NET * size);
       const figure = ns * (1 + all / net);
-      if (figure <= least) [least, rows] = [figure, size];
+      if (figure <= nearly * least) rows = size;
+      least = Math.min(least, figure);
     }
     const why = `${rows} of ${all} leave everybody the least time waiting`;
     return this.#made(sorted.slice(0, rows), why);

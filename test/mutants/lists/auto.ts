@@ -4,6 +4,7 @@ import type { MutantList } from "../mutant.ts";
 const STATE = "src/policy/auto/model_state.ts";
 const COSTS = "src/policy/common/cost_table.ts";
 const TESTS = ["test/policy/auto_test.ts"];
+const THREADS = ["test/policy/auto_threads_test.ts"];
 const SHARING = ["test/policy/auto_sharing_test.ts"];
 
 export const MUTANTS: MutantList = [
@@ -11,7 +12,7 @@ export const MUTANTS: MutantList = [
     id: "auto.everybody",
     file: STATE,
     from: "sorted.slice(0, rows), why",
-    to: "sorted.slice(0, most), why",
+    to: "sorted.slice(0, this.batchSizeMax), why",
     tests: TESTS,
     why: "on a steep curve few go together",
   },
@@ -75,11 +76,35 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.no-size",
     file: STATE,
-    from: "if (figure <= least) [least, rows] = [figure, size];",
+    from: "if (figure <= nearly * least) rows = size;",
     to: "rows = 1;",
     tests: TESTS,
     why:
       "after ten times the load it recovers within 50 of the model's own times",
+  },
+  {
+    id: "auto.many-launches",
+    file: STATE,
+    from: "const NEARLY = 1.03;",
+    to: "const NEARLY = 1;",
+    tests: TESTS,
+    why: "of batches that are nearly as good the largest is taken",
+  },
+  {
+    id: "auto.one-pass",
+    file: STATE,
+    from: "const nearly = Math.max(...this.#time.work) > 1 ? NEARLY : 1;",
+    to: "const nearly = NEARLY;",
+    tests: TESTS,
+    why: "who takes one pass waits for nobody that makes no batch denser",
+  },
+  {
+    id: "auto.steps-ahead",
+    file: STATE,
+    from: "tag.underWay < 2 ||",
+    to: "true ||",
+    tests: THREADS,
+    why: "a decoder has one step ahead",
   },
   {
     id: "auto.no-riders",
@@ -110,7 +135,7 @@ export const MUTANTS: MutantList = [
     file: "src/policy/auto/auto.ts",
     from: "isRemote ? 1 + Math.floor(size / 16) : 0",
     to: "isRemote ? 1 : 0",
-    tests: TESTS,
+    tests: THREADS,
     why: "threads have more tasks ahead the more requests wait",
   },
   {

@@ -1,0 +1,72 @@
+/** Our own policy beside threads: how far ahead of them it goes. */
+import assert from "node:assert/strict";
+import { constantCost } from "../../src/cost/table_cost.ts";
+import { seq2seq } from "../../src/models/seq2seq.ts";
+import { auto } from "../../src/policy/auto/auto.ts";
+import type { Advance } from "../../src/policy/common/frontier.ts";
+import { staticChain } from "./static_chain.ts";
+import { told } from "./told.ts";
+
+const STEPS = staticChain({ cells: ["S*"] });
+
+Deno.test("beside threads a worker has a task ahead, and more the more wait", () => {
+  const most = (requests: number, isRemote: boolean) => {
+    const policy = auto({ profile: () => 10, batchSizeMax: 2 });
+    let queued = 0;
+    told({
+      policy: {
+        ...policy,
+        schedule(view) {
+          queued = Math.max(queued, view.workers[0].queued);
+          return policy.schedule({ ...view, isRemote });
+        },
+      },
+      models: [STEPS],
+      requests: Array.from({ length: requests }, () => ({
+        arrivalNs: 0,
+        input: { steps: 3 },
+      })),
+      cost: constantCost(10),
+    });
+    return queued;
+  };
+  assert.equal(most(64, false), 1);
+  assert.equal(most(2, true), 2);
+  assert(most(64, true) >= 4, `${most(64, true)}`);
+});
+
+Deno.test("beside threads a decoder has one step ahead, an encoder as many as a worker has tasks", () => {
+  const model = seq2seq({ hidden: 1, sourceVocabulary: 3 });
+  const policy = auto({ profile: () => 10, batchSizeMax: 2 });
+  const most = new Map<string, number>();
+  told({
+    policy: {
+      ...policy,
+      schedule(view) {
+        const decision = policy.schedule({ ...view, isRemote: true });
+        if (decision.kind !== "launch") return decision;
+        // A pass may begin with an encoder's last step and go on with the first of the decoder.
+        const first = new Map<unknown, [string, Advance]>();
+        for (const { cell: { phase }, nodes } of decision.launch.steps) {
+          for (const { graph: { owner } } of nodes) {
+            if (first.has(owner)) continue;
+            first.set(owner, [phase, owner.tag as Advance]);
+          }
+        }
+        for (const [phase, { underWay }] of first.values()) {
+          most.set(phase, Math.max(most.get(phase) ?? 0, underWay));
+        }
+        return decision;
+      },
+    },
+    models: [model],
+    requests: Array.from({ length: 64 }, () => ({
+      arrivalNs: 0,
+      input: { tokens: [0, 0, 0, 0, 0, 0, 0, 0], maxSteps: 8 },
+      stepsFixed: 8,
+    })),
+    cost: constantCost(10),
+  });
+  assert.equal(most.get("decoder"), 1);
+  assert(most.get("encoder")! > 1, `${most.get("encoder")}`);
+});
