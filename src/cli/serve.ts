@@ -105,6 +105,13 @@ export async function serve(args: string[]): Promise<number> {
     [...monitor.observers, ...(agent ? [agent.counts] : [])],
     keys,
   );
+  // While it loads for the first time, too: without a handler the signal ends the process.
+  const reload = () => {
+    repository.sync().catch((error) =>
+      progress(`${NAME}: ${(error as Error).message}`)
+    );
+  };
+  process.on("SIGHUP", reload);
   try {
     await checkFolder(new FolderFiles(path));
     const failed = await repository.sync();
@@ -125,12 +132,13 @@ export async function serve(args: string[]): Promise<number> {
       () => agent.counts.line(host.state),
       { hostname: settings.host, port: agent.port },
     );
-    const code = await listening(path, settings, server, repository, grpc);
+    const code = await listening(path, settings, server, grpc);
     // What was cut off would be waited for.
     if (code !== EXIT.success) process.exit(code);
     await told?.close();
   } finally {
     await host.close();
+    process.off("SIGHUP", reload);
   }
   return EXIT.success;
 }
@@ -222,7 +230,6 @@ async function listening(
   path: string,
   { host: hostname, port, grpc_port, tls: files, grace_ms }: ServerSettings,
   server: Server,
-  repository: Repository,
   grpc: GrpcModule | undefined,
 ): Promise<number> {
   const pem = (file: string) => readText(resolve(path, file));
@@ -240,27 +247,17 @@ async function listening(
   }
   if (grpcListener) print(`gRPC at ${hostname}:${grpcListener.port}`);
   print(`listening at ${listener.url}`);
-  const reload = () => {
-    repository.sync().catch((error) =>
-      progress(`${NAME}: ${(error as Error).message}`)
-    );
-  };
-  process.on("SIGHUP", reload);
-  try {
-    return await endOnSignal({
-      server,
-      listener: {
-        async close(graceMs) {
-          await Promise.all([
-            listener.close(graceMs),
-            grpcListener?.close(graceMs),
-          ]);
-        },
+  return await endOnSignal({
+    server,
+    listener: {
+      async close(graceMs) {
+        await Promise.all([
+          listener.close(graceMs),
+          grpcListener?.close(graceMs),
+        ]);
       },
-      tell: progress,
-      graceMs: grace_ms,
-    });
-  } finally {
-    process.off("SIGHUP", reload);
-  }
+    },
+    tell: progress,
+    graceMs: grace_ms,
+  });
 }

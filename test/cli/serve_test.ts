@@ -1,6 +1,9 @@
 /** `shoal serve` as a process: its lines, its signals, and what Deno has to allow. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { open } from "node:fs/promises";
 import { get } from "node:https";
+import { join } from "node:path";
 import { serve } from "../../src/cli/serve.ts";
 import { scaleFile, TestFolder } from "../server/repository/folders.ts";
 import { answerOf, requestOf } from "../server/oip/client.ts";
@@ -51,6 +54,26 @@ Deno.test("it serves a folder, loads what has changed, and ends when it is told"
   running.signal("SIGTERM");
   assert.equal(await running.ended, 0, running.err);
   await assert.rejects(fetch(url));
+});
+
+Deno.test("SIGHUP while it loads for the first time loads again what has changed", async () => {
+  using folder = new TestFolder();
+  folder.write("scale/model.onnx", scaleFile(2));
+  const pipe = join(folder.path, "scale/shoal.json");
+  execFileSync("mkfifo", [pipe]);
+  await using running = new Running(["-A"], [folder.path, "--port", "0"]);
+  // Opens when the server reads it, and so loads.
+  const settings = await open(pipe, "w");
+  folder.remove("scale/shoal.json");
+  folder.write("scale/model.onnx", scaleFile(3));
+  running.signal("SIGHUP");
+  await settings.writeFile("{}");
+  await settings.close();
+  const url = await running.until(LISTENING);
+  await running.until(/loaded scale[^]*loaded scale/, "err");
+  assert.deepEqual(await scaled(url), [3, 6]);
+  running.signal("SIGTERM");
+  assert.equal(await running.ended, 0, running.err);
 });
 
 Deno.test("Deno allows nothing but reading, and its address", async () => {

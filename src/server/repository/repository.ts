@@ -38,6 +38,8 @@ export class Repository implements ModelRepository {
   readonly #stamps = new Map<string, string>();
   readonly #reasons = new Map<string, string>();
   readonly #loading = new Set<string>();
+  /** Changes come one after the other: what was read last is what is served. */
+  #changes: Promise<unknown> = Promise.resolve();
 
   /** Loads nothing yet. */
   constructor(
@@ -54,20 +56,25 @@ export class Repository implements ModelRepository {
    * Makes what is served what lies in the folder: loads what is new or has changed, unloads what is gone.
    * @returns names of models that could not be loaded, and why
    */
-  async sync(): Promise<ReadonlyMap<string, string>> {
+  sync(): Promise<ReadonlyMap<string, string>> {
+    return this.#inTurn(() => this.#sync());
+  }
+
+  async #sync(): Promise<ReadonlyMap<string, string>> {
     const { names, unfit } = await this.#folders();
     const loaded = new Map<string, readonly ServedModel[]>();
+    const stamps = new Map<string, string>();
     const failed = new Map<string, string>();
     for (const name of unfit) {
       failed.set(name, UNFIT);
       this.#hooks.failed?.(describe(name), UNFIT);
     }
     for (const name of names) {
-      const stamp = await this.#files.folder(name).stamp();
-      if (this.#stamps.get(name) === stamp) continue;
       try {
+        const stamp = await this.#stamp(name);
+        if (this.#stamps.get(name) === stamp) continue;
         loaded.set(name, await this.#read(name));
-        this.#stamps.set(name, stamp);
+        stamps.set(name, stamp);
       } catch (error) {
         failed.set(name, (error as Error).message);
       }
@@ -83,6 +90,8 @@ export class Repository implements ModelRepository {
       ]);
     }
     for (const name of gone) this.#left(name);
+    // Not before they are served: what fails is tried again.
+    for (const [name, stamp] of stamps) this.#stamps.set(name, stamp);
     for (const served of [...loaded.values()].flat()) {
       this.#hooks.loaded?.(served);
     }
@@ -112,10 +121,14 @@ export class Repository implements ModelRepository {
   }
 
   /** See ModelRepository. */
-  async load(name: string, settings?: unknown): Promise<void> {
+  load(name: string, settings?: unknown): Promise<void> {
+    return this.#inTurn(() => this.#load(name, settings));
+  }
+
+  async #load(name: string, settings: unknown): Promise<void> {
     const { names } = await this.#folders();
     if (!names.includes(name)) throw unknown(name);
-    const stamp = await this.#files.folder(name).stamp();
+    const stamp = await this.#stamp(name);
     const loaded = await this.#read(name, settings);
     await this.#change((models) => [
       ...models.filter((served) => served.name !== name),
@@ -126,7 +139,11 @@ export class Repository implements ModelRepository {
   }
 
   /** See ModelRepository. */
-  async unload(name: string): Promise<void> {
+  unload(name: string): Promise<void> {
+    return this.#inTurn(() => this.#unload(name));
+  }
+
+  async #unload(name: string): Promise<void> {
     if (!this.#host.models.some((served) => served.name === name)) {
       throw unknown(name);
     }
@@ -134,6 +151,12 @@ export class Repository implements ModelRepository {
       models.filter((served) => served.name !== name)
     );
     this.#left(name);
+  }
+
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#changes.then(change);
+    this.#changes = done.catch(() => {});
+    return done;
   }
 
   #left(name: string): void {
@@ -167,15 +190,29 @@ export class Repository implements ModelRepository {
       this.#reasons.delete(name);
       return loaded;
     } catch (error) {
-      const reason = reasonOf(error);
-      this.#reasons.set(name, reason);
-      this.#hooks.failed?.(name, reason);
-      throw new InputError(`Model "${name}" cannot be loaded: ${reason}`, {
-        cause: error,
-      });
+      throw this.#failure(name, error);
     } finally {
       this.#loading.delete(name);
     }
+  }
+
+  /** What its files are like. @throws InputError where nobody may look, or links lead in a circle */
+  async #stamp(name: string): Promise<string> {
+    try {
+      return await this.#files.folder(name).stamp();
+    } catch (error) {
+      throw this.#failure(name, error);
+    }
+  }
+
+  /** Tells why a model cannot be loaded. */
+  #failure(name: string, error: unknown): InputError {
+    const reason = reasonOf(error);
+    this.#reasons.set(name, reason);
+    this.#hooks.failed?.(name, reason);
+    return new InputError(`Model "${name}" cannot be loaded: ${reason}`, {
+      cause: error,
+    });
   }
 
   /** @throws InputError saying why an engine of these models cannot be made; what was served is served on */

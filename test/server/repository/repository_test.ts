@@ -1,9 +1,12 @@
 /** A folder of models: what its files become, and how they come and go over HTTP while requests run. */
 import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { FolderFiles } from "../../../src/cli/serve/folder_files.ts";
 import { lstm } from "../../../src/models/lstm.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { ModelFiles } from "../../../src/server/repository/model_files.ts";
 import { Repository } from "../../../src/server/repository/repository.ts";
 import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
 import { createServer } from "../../../src/server/server.ts";
@@ -255,6 +258,82 @@ Deno.test("what has changed in the folder is loaded, and nothing else", async ()
     assert.deepEqual(host.models.map(({ name }) => name), ["b", "c"]);
   });
 });
+
+Deno.test("a folder that cannot be looked through is told, and keeps no other back", async () => {
+  await withFolder((folder) => {
+    folder.write("bad/model.onnx", scaleFile(1));
+    folder.write("good/model.onnx", scaleFile(1));
+    symlinkSync("circle", join(folder.path, "bad/circle"));
+  }, async ({ folder, repository, host, ask }) => {
+    const failed = await repository.sync();
+    assert.deepEqual([...failed], [[
+      "bad",
+      'Model "bad" cannot be loaded: its files cannot be read',
+    ]]);
+    assert.deepEqual(host.models.map(({ name }) => name), ["good"]);
+    const path = "/v2/repository/models/bad/load";
+    const refused = await ask(path, { method: "POST" });
+    assert.equal(refused.status, 400);
+    folder.remove("bad/circle");
+    assert.equal((await repository.sync()).size, 0);
+    assert.deepEqual(host.models.map(({ name }) => name), ["good", "bad"]);
+  });
+});
+
+Deno.test("of two changes under way the later one stays", async () => {
+  await withFolder((folder) => {
+    folder.write("scale/model.onnx", scaleFile(1));
+  }, async ({ folder, host, ask }) => {
+    // Its first look at the files takes until the second one is over, or waits for it.
+    const files = new FolderFiles(folder.path);
+    let isFirst = true;
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => goOn = resolve);
+    const slow: ModelFiles = {
+      ...bound(files),
+      folder: (name) => {
+        const inner = files.folder(name);
+        return {
+          ...bound(inner),
+          async has(name) {
+            const wasFirst = isFirst;
+            isFirst = false;
+            if (wasFirst) await held;
+            return await inner.has(name);
+          },
+        };
+      },
+    };
+    const repository = new Repository(host, slow);
+    const older = repository.load("scale", { name: "scale" });
+    while (isFirst) await new Promise((resolve) => setTimeout(resolve, 1));
+    const settings = {
+      output: [{ name: "y", data_type: "TYPE_FP64" }],
+    };
+    const newer = repository.load("scale", settings);
+    // Time enough to overtake.
+    await Promise.race([
+      newer,
+      new Promise((resolve) => setTimeout(resolve, 500)),
+    ]);
+    goOn();
+    await Promise.all([older, newer]);
+    assert.equal(host.find("scale").outputs[0].datatype, "FP64");
+    assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [1, 2]);
+  });
+});
+
+/** All that a folder's files do, as an object's own. */
+function bound(files: ModelFiles): ModelFiles {
+  return {
+    has: (name) => files.has(name),
+    read: (name) => files.read(name),
+    locationOf: (name) => files.locationOf(name),
+    folders: () => files.folders(),
+    folder: (name) => files.folder(name),
+    stamp: () => files.stamp(),
+  };
+}
 
 Deno.test("names that leave the folder are no models, and errors name no path", async () => {
   await withFolder((folder) => {
