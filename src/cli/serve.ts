@@ -18,13 +18,13 @@ import { listenGrpc } from "../server/grpc/listen_grpc.ts";
 import { listen } from "../server/runtime/listen.ts";
 import { listenAgent } from "../server/runtime/listen_agent.ts";
 import { createServer, type Server } from "../server/server.ts";
-import { readText } from "./files.ts";
 import { integerOf, readOptions, see } from "./options.ts";
 import { endOnSignal } from "./serve/ending.ts";
 import { FolderFiles } from "./serve/folder_files.ts";
 import { loadGrpc } from "./serve/load_grpc.ts";
 import { policyOf } from "./serve/served_policy.ts";
 import { readSettings, type ServerSettings } from "./serve/serve_settings.ts";
+import { readTls, type Tls } from "./serve/tls_files.ts";
 import { EXIT, print, progress, UsageError } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
@@ -94,6 +94,10 @@ export async function serve(args: string[]): Promise<number> {
     port: integerOf("--agent-port", agentPort, { max: 65_535 }),
   };
   const grpc = settings.grpc_port === undefined ? undefined : loadGrpc();
+  const tls = settings.tls && readTls({
+    cert: resolve(path, settings.tls.cert),
+    key: resolve(path, settings.tls.key),
+  });
   const keys = keysOf(settings);
   const monitor = new Monitor({
     ...(settings.slo_ms !== undefined && { sloMs: settings.slo_ms }),
@@ -132,7 +136,7 @@ export async function serve(args: string[]): Promise<number> {
       () => agent.counts.line(host.state),
       { hostname: settings.host, port: agent.port },
     );
-    const code = await listening(path, settings, server, grpc);
+    const code = await listening(path, settings, server, grpc, tls);
     // What was cut off would be waited for.
     if (code !== EXIT.success) process.exit(code);
     await told?.close();
@@ -228,12 +232,11 @@ function described(served: ServedModel): string {
 /** Listens until a signal comes and what is under way is answered. @returns the exit code */
 async function listening(
   path: string,
-  { host: hostname, port, grpc_port, tls: files, grace_ms }: ServerSettings,
+  { host: hostname, port, grpc_port, grace_ms }: ServerSettings,
   server: Server,
   grpc: GrpcModule | undefined,
+  tls: Tls | undefined,
 ): Promise<number> {
-  const pem = (file: string) => readText(resolve(path, file));
-  const tls = files && { cert: pem(files.cert), key: pem(files.key) };
   const address = { hostname, ...(tls && { tls }) };
   const listener = await listen(server, { ...address, port });
   const grpcListener = grpc &&

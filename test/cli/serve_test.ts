@@ -152,3 +152,35 @@ Deno.test("certificate and key of files make it HTTPS", async () => {
     assert.equal(await running.ended, 0, running.err);
   });
 });
+
+Deno.test("a certificate or a key that is none, or another's, is told so before anything is loaded", async () => {
+  using folder = new TestFolder();
+  const told = (cert: string, key: string, message: RegExp) =>
+    assert.rejects(
+      serve([folder.path, "--tls-cert", cert, "--tls-key", key]),
+      (error: Error) => {
+        assert.equal(error.name, "UsageError");
+        assert.match(error.message, message);
+        return true;
+      },
+    );
+  await withCertificate(async ({ files, cert, key }) => {
+    const { path } = folder;
+    await told(files.key, files.cert, /^The certificate, .*swapped\?$/);
+    await told(
+      files.cert,
+      files.cert,
+      /^The key, .*has no "BEGIN PRIVATE KEY"/,
+    );
+    await told(files.ca, files.key, /^The key, .*is not that of the first /);
+    const write = (name: string, text: string) => {
+      folder.write(name, new TextEncoder().encode(text));
+      return join(path, name);
+    };
+    await told(write("empty", ""), files.key, /has no "BEGIN CERTIFICATE"/);
+    const locked = key.replaceAll("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    await told(files.cert, write("locked", locked), /is encrypted; openssl/);
+    await told(write("cut", cert.slice(0, 200)), files.key, /cut cannot be /);
+    await told(files.cert, write("half", key.slice(0, 60)), /half cannot be /);
+  });
+});
