@@ -14,6 +14,7 @@ import { searchRate, type Trial } from "../../src/load/search.ts";
 import { SHARE, summarizeLoad } from "../../src/load/summarize.ts";
 import { trialEnd } from "../../src/load/trial_end.ts";
 import type { LoadClock, Wire, WireRequest } from "../../src/load/wire.ts";
+import { TARGETS_LEAST } from "../../src/plan/lasting.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
 
 /** A server, and how it is asked. */
@@ -49,8 +50,6 @@ export interface HeldRate {
   readonly trials: readonly Trial<LoadResult>[];
 }
 
-/** Latencies as long as the target that have to fit into a trial: in a shorter one no queue would show. */
-const TARGETS_LEAST = 20;
 /** The same of a warm-up. */
 const TARGETS_WARM = 2;
 /** What of the first rate is gone down to, and up. */
