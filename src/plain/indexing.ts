@@ -336,8 +336,14 @@ const TopK: PlainOperator = {
     const indices = new Int32Array(at.length);
     starts.forEach((start, l) => {
       const of = (i: number) => elements[start + steps[i]];
+      // NaN is last, as with the kernel: an order has to be one.
+      const isNaNOf = (i: number) => Number(of(i) !== of(i));
       const order = upTo(steps.length).sort((a, b) =>
-        of(a) < of(b) ? -sign : of(a) > of(b) ? sign : a - b
+        of(a) < of(b)
+          ? -sign
+          : of(a) > of(b)
+          ? sign
+          : isNaNOf(a) - isNaNOf(b) || a - b
       );
       for (let i = 0; i < k; i++) {
         const to = places.starts[l] + places.steps[i];

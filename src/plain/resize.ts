@@ -58,7 +58,8 @@ interface Axis {
 interface Settings {
   readonly mode: "nearest" | "linear" | "cubic";
   readonly transform: typeof TRANSFORMS[number];
-  readonly rounding: typeof ROUNDINGS[number];
+  /** "simple": the element before, the next one along an axis that becomes smaller. */
+  readonly rounding: typeof ROUNDINGS[number] | "simple";
   readonly isAntialiased: boolean;
   readonly excludesOutside: boolean;
   readonly cubic: number;
@@ -93,8 +94,15 @@ function placeOf(
   }
 }
 
-function nearest(place: number, rounding: Settings["rounding"]): number {
+function nearest(
+  place: number,
+  rounding: Settings["rounding"],
+  scale: number,
+): number {
   switch (rounding) {
+    case "simple":
+      // Places are f32 in ONNX Runtime, as scales are: 7 / 0.7 is 10 there.
+      return scale < 1 ? Math.ceil(Math.fround(place)) : Math.floor(place);
     case "round_prefer_floor":
       return Math.ceil(place - 0.5);
     case "round_prefer_ceil":
@@ -128,7 +136,10 @@ function neighboursOf(
   const { mode, isAntialiased, excludesOutside, cubic, rounding } = settings;
   const bounded = (i: number) => Math.max(0, Math.min(axis.size - 1, i));
   if (mode === "nearest") {
-    return { at: [bounded(nearest(place, rounding))], weights: [1] };
+    return {
+      at: [bounded(nearest(place, rounding, axis.scale))],
+      weights: [1],
+    };
   }
   // The window is stretched where the result is smaller.
   const stretch = isAntialiased ? Math.min(axis.scale, 1) : 1;
@@ -314,7 +325,10 @@ const Resize: PlainOperator = {
   },
 };
 
-/** By scales alone: element i lies at i / scale, and the nearest is the one before. */
+/**
+ * By scales alone: element i lies at i / scale, and the nearest is the one before; the next one along an axis that
+ * becomes smaller, of which ONNX says nothing, as in ONNX Runtime.
+ */
 function simplyResized(
   x: PlainTensor,
   scales: ArrayLike<number>,
@@ -340,7 +354,7 @@ function simplyResized(
   return resized(x, axes, {
     mode: choice(attributes, "mode", ["nearest", "linear"]),
     transform: "asymmetric",
-    rounding: "floor",
+    rounding: "simple",
     isAntialiased: false,
     excludesOutside: false,
     cubic: 0,

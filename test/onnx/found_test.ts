@@ -102,27 +102,74 @@ for (const [what, [graph, expected]] of Object.entries(FOUND)) {
   });
 }
 
-Deno.test("a bound of several elements, or of another type, is refused", () => {
-  for (
-    const [low, expected] of [
-      [plainOf("float32", [3], [-1, 0, 1]), /expected one element/],
-      [plainOf("int64", [], [0]), /is int64, expected float32/],
-    ] as const
-  ) {
-    const model = onnxModel(readModel(writeModel({
-      graph: {
-        inputs: [X],
-        outputs: [{ name: "y" }],
-        initializers: { low },
-        nodes: [node("Clip", ["x", "low"], ["y"])],
+const IMAGE = { name: "x", dims: [1, 4, 3] };
+const numbers = (count: number) =>
+  plainOf("float32", [count], new Array(count).fill(1));
+
+/** Constants of a node that kernels would compute, and what a request is told of them. */
+const MISFITS: Readonly<Record<string, [Partial<WrittenGraph>, RegExp]>> = {
+  "a bound of several elements": [
+    {
+      initializers: { low: numbers(3) },
+      nodes: [node("Clip", ["x", "low"], ["y"])],
+    },
+    /expected one element/,
+  ],
+  "a bound of another type": [
+    {
+      initializers: { low: plainOf("int64", [], [0]) },
+      nodes: [node("Clip", ["x", "low"], ["y"])],
+    },
+    /is int64, expected float32/,
+  ],
+  "a scale for fewer channels": [
+    {
+      inputs: [IMAGE],
+      initializers: { s: numbers(2), b: numbers(4) },
+      nodes: [node("InstanceNormalization", ["x", "s", "b"], ["y"])],
+    },
+    /refused its inputs/,
+  ],
+  "groups that leave channels over": [
+    {
+      inputs: [IMAGE],
+      initializers: { s: numbers(3), b: numbers(3) },
+      nodes: [
+        node("GroupNormalization", ["x", "s", "b"], ["y"], { num_groups: 3 }),
+      ],
+    },
+    /refused its inputs/,
+  ],
+  "slopes of more axes": [
+    {
+      initializers: { s: plainOf("float32", [2, 1, 1], [1, 2]) },
+      nodes: [node("PRelu", ["x", "s"], ["y"])],
+    },
+    /refused its inputs/,
+  ],
+  "both scales and sizes": [
+    {
+      inputs: [{ name: "x", dims: [1, 1, 2, 2] }],
+      initializers: {
+        scales: plainOf("float32", [4], [1, 1, 2, 2]),
+        sizes: plainOf("int64", [4], [1, 1, 7, 7]),
       },
+      nodes: [node("Resize", ["x", "", "scales", "sizes"], ["y"])],
+    },
+    /refused its inputs/,
+  ],
+};
+
+for (const [what, [graph, expected]] of Object.entries(MISFITS)) {
+  Deno.test(`a request to a model with ${what} is refused`, () => {
+    const model = onnxModel(readModel(writeModel({
+      graph: { inputs: [X], outputs: [{ name: "y" }], nodes: [], ...graph },
     })));
-    assert.throws(
-      () => runRequests(model, [{ x: new Float32Array(6) }]),
-      expected,
-    );
-  }
-});
+    const [{ shape }] = model.inputs;
+    const x = new Float32Array(shape.reduce((a, b) => a * b));
+    assert.throws(() => runRequests(model, [{ x }]), expected);
+  });
+}
 
 const VECTOR = { name: "x", dims: [1, 2] };
 

@@ -63,7 +63,10 @@ const resizes = ["nearest", "linear"].flatMap((mode) => [
   ...both("Resize", ["", "none", "sizes"], { mode }, { opset: 11 }),
   ...both("Resize", ["", "sides"], { mode, axes: [2, 3] }),
   ...both("Resize", ["", "sides"], { mode, axes: [-1, -2] }),
-  ...both("Resize", ["odd"], { mode }, { opset: 10 }),
+  ...both("Resize", ["odd"], { mode }, {
+    opset: 10,
+    plain: Number(mode === "nearest"),
+  }),
   ...both("Upsample", ["twice"], { mode }, { opset: 9 }),
   ...both("Upsample", [], { mode, scales: { floats: [1, 1, 2, 3] } }, {
     opset: 7,

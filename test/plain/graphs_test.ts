@@ -196,6 +196,20 @@ Deno.test("resizing to the nearest repeats, linearly it halves distances", () =>
   );
 });
 
+Deno.test("before version 11 the nearest is the next one along an axis that becomes smaller", () => {
+  // As ONNX Runtime 1.30 has it.
+  const x = floats([1, 1, 2, 4], 1, 2, 3, 4, 5, 6, 7, 8);
+  const scales = floats([4], 1, 1, 2, 0.6);
+  const { dims, data } = outputOf("Resize", [x, scales], {}, { opset: 10 });
+  assert.deepEqual(dims, [1, 1, 4, 2]);
+  assert.deepEqual([...data], [1, 3, 1, 3, 5, 7, 5, 7]);
+  const line = floats([12], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+  const shorter = outputOf("Resize", [line, floats([1], 0.7)], {}, {
+    opset: 10,
+  });
+  assert.deepEqual(numbersOf(shorter), [0, 2, 3, 5, 6, 8, 9, 10]);
+});
+
 Deno.test("sizes keep their aspect ratio where they should", () => {
   const x = random(2, 4);
   const dims = (keep_aspect_ratio_policy: string) =>

@@ -321,6 +321,19 @@ Deno.test("updates of one element meet in their order", () => {
   assert.deepEqual(run("min"), [2, 4]);
 });
 
+Deno.test("TopK has NaN last, wherever it lies", () => {
+  const x = floats([6], 3, NaN, -Infinity, Infinity, NaN, -0);
+  for (
+    const [largest, expected] of [
+      [1, [3, 0, 5, 2, 1, 4]],
+      [0, [2, 5, 0, 3, 1, 4]],
+    ] as const
+  ) {
+    const [, indices] = outputsOf("TopK", [x, int64(6)], { largest });
+    assert.deepEqual(numbersOf(indices), expected);
+  }
+});
+
 Deno.test("TopK sorts stably, both ways", () => {
   fc.assert(
     fc.property(

@@ -19,9 +19,11 @@ function byChannel({ data }: Tensor, channels: number): Tensor {
   );
 }
 
+/** @param numbers that scale and bias have */
 function normalized(
   view: LoweredNode,
   groups: number,
+  numbers: number,
 ): ReturnType<NodeLowering> {
   const { op } = view;
   const x = view.operand();
@@ -31,6 +33,13 @@ function normalized(
     return undefined;
   }
   const { channels } = size;
+  // What does not fit is refused where the operator runs.
+  if (
+    channels % groups !== 0 || scale.data.length !== numbers ||
+    bias.data.length !== numbers
+  ) {
+    return undefined;
+  }
   const elements = elementCount(x.dims) / groups;
   if (elements > MADE_ELEMENTS_MAX) return undefined;
   const rows = op.LayerNormalization(op.Reshape(x.row, [groups, elements]), {
@@ -47,6 +56,13 @@ function normalized(
 }
 
 export const GROUP_NORMS: Readonly<Record<string, NodeLowering>> = {
-  InstanceNormalization: (view) => normalized(view, view.operand().dims[1]),
-  GroupNormalization: (view) => normalized(view, view.int("num_groups", 1)),
+  InstanceNormalization: (view) => {
+    const [, channels] = view.operand().dims;
+    return normalized(view, channels, channels);
+  },
+  GroupNormalization: (view) => {
+    const groups = view.int("num_groups", 0);
+    const [, channels] = view.operand().dims;
+    return normalized(view, groups, view.version < 21 ? groups : channels);
+  },
 };

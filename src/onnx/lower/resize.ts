@@ -52,6 +52,10 @@ function scalesOf(view: LoweredNode): readonly number[] | undefined {
   if (isUpsample || view.version < 11) return view.numbers(1);
   const listed = view.has(2) ? view.numbers(2) : [];
   if (!listed) return undefined;
+  const isBySize = view.has(3) &&
+    view.around.known(view.node.inputs[3]).dims[0] !== 0;
+  // Both are refused where the operator runs.
+  if (isBySize && listed.length > 0) return undefined;
   if (listed.length === 0) {
     // Of sizes, each by itself; a ratio that is common to them is not theirs.
     return view.text("keep_aspect_ratio_policy", "stretch") === "stretch"
@@ -73,6 +77,10 @@ const resize: NodeLowering = (view) => {
   }
   const [images, channels, ...sides] = scales;
   if (images !== 1 || channels !== 1) return undefined;
+  // Version 10 takes the next pixel along an axis that becomes smaller, the one before along others.
+  const isMixed = view.version < 11 && how.mode === "nearest" &&
+    sides.some((scale) => scale < 1);
+  if (isMixed) return undefined;
   const [lines, columns] = [1, ...sides].slice(-2);
   return view.op.Resize(x.image, size.height, size.width, {
     ...how,
