@@ -132,8 +132,8 @@ export const MUTANTS: MutantList = [
   {
     id: "plain.stable-top",
     file: "src/plain/indexing.ts",
-    from: "? sign : a - b",
-    to: "? sign : b - a",
+    from: "isNaNOf(b) || a - b",
+    to: "isNaNOf(b) || b - a",
     tests: [MOVES],
     why: "of equal values the one with the lower index comes first (TopK-11)",
   },
