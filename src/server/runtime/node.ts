@@ -25,13 +25,28 @@ export function listenInNode(
       new Error("This runtime has no ports: call fetch() of the server"),
     );
   }
-  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) =>
+  /** Connections, and how many requests each has under way. */
+  const underWay = new Map<Duplex, number>();
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const { socket } = incoming;
+    const count = (by: number) => {
+      const before = underWay.get(socket);
+      if (before !== undefined) underWay.set(socket, before + by);
+    };
+    count(1);
+    outgoing.once("close", () => count(-1));
     void answer(handler, incoming, outgoing, tls !== undefined);
+  };
   const server: Server = tls
     ? https.createServer({ ...tls }, serve)
     : http.createServer(serve);
+  server.on(tls ? "secureConnection" : "connection", (connection: Duplex) => {
+    underWay.set(connection, 0);
+    connection.once("close", () => underWay.delete(connection));
+  });
   const sockets = new NodeSockets();
   server.on("upgrade", (incoming, connection, head) => {
+    underWay.delete(connection);
     if (!asksForSocket(incoming)) {
       connection.unshift(withoutUpgrade(incoming, head));
       server.emit(tls ? "secureConnection" : "connection", connection);
@@ -55,6 +70,10 @@ export function listenInNode(
             server.close(() => resolve())
           );
           server.closeIdleConnections();
+          // Node's leaves those that have sent nothing yet (browsers and balancers open some ahead), or half a head.
+          for (const [connection, requests] of underWay) {
+            if (requests === 0) connection.destroy();
+          }
           sockets.closeAll();
           return within(closed, graceMs, () => {
             server.closeAllConnections();

@@ -371,6 +371,25 @@ export const CHECKS = {
     await closed;
   },
 
+  async "closing waits for no connection that has asked for nothing"(listen) {
+    const opened = [];
+    await listening(listen, () => new Response("here"), async (listener) => {
+      for (const text of ["", "GET / HTTP/1.1\r\nHo"]) {
+        const socket = connect(listener.port, "127.0.0.1");
+        socket.on("error", () => {});
+        await new Promise((resolve) => socket.on("connect", resolve));
+        socket.write(text);
+        opened.push(socket);
+      }
+      // The server has heard of them when it answers who came later.
+      assert.equal(await (await fetch(listener.url)).text(), "here");
+      const started = Date.now();
+      await listener.close(20_000);
+      const ms = Date.now() - started;
+      assert(ms < SOON_MS, `closing took ${ms} ms`);
+    }).finally(() => opened.forEach((socket) => socket.destroy()));
+  },
+
   async "what takes too long is cut off when it closes"(listen) {
     let begun = false;
     const listener = await listen({
