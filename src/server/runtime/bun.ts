@@ -45,12 +45,17 @@ interface BunRuntime {
     };
   }): {
     readonly port: number;
+    /** Requests whose answer has not left in full. */
+    readonly pendingRequests: number;
     stop(closeActiveConnections?: boolean): Promise<void>;
   };
 }
 
 /** Seconds that a connection may be silent, the most there can be: what is computed may take its time. */
 const IDLE_S = 255;
+
+/** Between two looks for requests that are under way, when the server ends. */
+const LOOK_MS = 10;
 
 /** `readyState` of a socket that is open. */
 const OPEN = 1;
@@ -117,7 +122,15 @@ export const listenInBun = bun &&
         port: listening.port,
         close(graceMs) {
           for (const socket of open) socket.close(1001, "The server ends");
-          return within(listening.stop(), graceMs, () => listening.stop(true));
+          const stopped = listening.stop();
+          // Bun waits 12 s for a connection that has sent half a head, and says nothing when a request is over.
+          const looking = setInterval(() => {
+            if (listening.pendingRequests + open.size === 0) {
+              listening.stop(true);
+            }
+          }, LOOK_MS);
+          return within(stopped, graceMs, () => listening.stop(true))
+            .finally(() => clearInterval(looking));
         },
       });
     }));
