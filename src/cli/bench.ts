@@ -124,20 +124,15 @@ async function benchOne(
       POLICIES[policy].build(run.options(policy)).supports(built.model) ===
         undefined
     );
-    const serialCapacityPerS = await run.peak("serial");
-    progress(`${name}: serial capacity ${serialCapacityPerS.toFixed(0)}/s`);
-    const peaksPerS: Record<string, number> = {};
-    for (const policy of policies) {
-      peaksPerS[policy] = policy === "serial"
-        ? serialCapacityPerS
-        : await run.peak(policy);
-      progress(`${name}: peak of ${policy} ${peaksPerS[policy].toFixed(0)}/s`);
-    }
+    const { serial: serialCapacityPerS, ...others } = await run.peaks([
+      ...new Set(["serial", ...policies]),
+    ]);
+    const peaksPerS = policies.includes("serial")
+      ? { serial: serialCapacityPerS, ...others }
+      : others;
     const points: BenchPoint[] = [];
     for (const [loadName, perS] of loadsOf(settings, peaksPerS)) {
-      for (const policy of policies) {
-        points.push(await run.point(policy, loadName, perS));
-      }
+      points.push(...await run.points(policies, loadName, perS));
     }
     return {
       name,

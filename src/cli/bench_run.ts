@@ -111,21 +111,33 @@ export class BenchRun {
     return throughputPerS;
   }
 
-  async point(
-    policy: string,
+  /** The same of several policies, by name. */
+  async peaks(policies: readonly string[]): Promise<Record<string, number>> {
+    const rounds = await this.#inTurns(policies, (policy) => this.peak(policy));
+    return Object.fromEntries(policies.map((policy) => {
+      const perS = middle(rounds[policy], (perS) => perS);
+      progress(
+        `${this.built.model.name}: peak of ${policy} ${perS.toFixed(0)}/s`,
+      );
+      return [policy, perS];
+    }));
+  }
+
+  /** Every policy at one load. */
+  async points(
+    policies: readonly string[],
     loadName: string,
     offeredPerS: number,
-  ): Promise<BenchPoint> {
-    const { seed, requests, out } = this.settings;
+  ): Promise<BenchPoint[]> {
+    const { seed, requests } = this.settings;
     const { model, inputs } = this.built;
-    const recorder = new TraceRecorder();
     const arrivals = workload({
       arrivals: poisson({ ratePerS: offeredPerS }),
       inputs,
       requests,
       seed,
     });
-    const run = (observer: Observer) =>
+    const run = (policy: string, observer: Observer) =>
       measure({
         model,
         policy: this.#policy(policy),
@@ -134,23 +146,63 @@ export class BenchRun {
         observer,
         isRemote: true,
       });
-    // What a policy does under this load is optimised before it is timed; under others it may do something else.
-    await run(new TraceRecorder());
-    const metrics = await run(recorder);
-    const name = `${model.name}-${policy}-${loadName}`;
+    const rounds = await this.#inTurns(policies, async (policy, round) => {
+      // What a policy does under this load is optimised before it is timed; under others it may do something else.
+      if (round === 0) await run(policy, new TraceRecorder());
+      const recorder = new TraceRecorder();
+      const metrics = await run(policy, recorder);
+      progress(
+        `${model.name}: ${policy} at ${loadName} load, ${
+          offeredPerS.toFixed(0)
+        }/s: p90 ${(metrics.latency.p90Ns / 1e6).toFixed(1)} ms`,
+      );
+      return { metrics, recorder };
+    });
+    return policies.map((policy) => {
+      const runs = rounds[policy];
+      const p90Ns = ({ metrics }: { metrics: Metrics }) =>
+        metrics.latency.p90Ns;
+      const { metrics, recorder } = middle(runs, p90Ns);
+      return {
+        ...{ policy, loadName, offeredPerS, metrics },
+        ...(runs.length > 1 && { p90OfRoundsNs: runs.map(p90Ns) }),
+        trace: this.#trace(policy, loadName, recorder),
+      };
+    });
+  }
+
+  /** Results of every round, by policy; none is always the first, or behind the same one. */
+  async #inTurns<T>(
+    policies: readonly string[],
+    run: (policy: string, round: number) => Promise<T>,
+  ): Promise<Record<string, T[]>> {
+    const results: Record<string, T[]> = Object.fromEntries(
+      policies.map((policy) => [policy, []]),
+    );
+    for (let round = 0; round < this.settings.rounds; round++) {
+      const at = round % policies.length;
+      const turned = [...policies.slice(at), ...policies.slice(0, at)];
+      for (const policy of round % 2 === 0 ? turned : turned.reverse()) {
+        results[policy].push(await run(policy, round));
+      }
+    }
+    return results;
+  }
+
+  #trace(
+    policy: string,
+    loadName: string,
+    recorder: TraceRecorder,
+  ): BenchPoint["trace"] {
+    const { requests, out } = this.settings;
+    const name = `${this.built.model.name}-${policy}-${loadName}`;
     const file = `${name.replace(/[^\w.-]+/g, "_")}.trace.json`;
     writeText(`${out}/${file}`, perfettoTrace([{ name, recorder }]));
-    const trace = {
+    return {
       file,
       requests: Math.min(recorder.requestsMax, requests),
       of: requests,
     };
-    progress(
-      `${model.name}: ${policy} at ${loadName} load, ${
-        offeredPerS.toFixed(0)
-      }/s: p90 ${(metrics.latency.p90Ns / 1e6).toFixed(1)} ms`,
-    );
-    return { policy, loadName, offeredPerS, metrics, trace };
   }
 
   /** How a policy is set up. */
@@ -189,4 +241,9 @@ export class BenchRun {
   #policy(name: string): Policy {
     return POLICIES[name].build(this.options(name));
   }
+}
+
+/** The one in the middle; of an even number the lower one. */
+function middle<T>(values: readonly T[], of: (value: T) => number): T {
+  return [...values].sort((a, b) => of(a) - of(b))[(values.length - 1) >> 1];
 }

@@ -26,7 +26,10 @@ import {
 import { UsageError } from "./terminal.ts";
 
 /** What the recurrent models are usually compared under; "all" adds the rest of the registry. */
-const DEFAULT_POLICIES = "serial,graph,bucketed,merged,cellular,late";
+const DEFAULT_POLICIES = "serial,graph,bucketed,merged,cellular,late,auto";
+
+/** Rounds of which anybody would wait for the end. */
+const ROUNDS_MAX = 99;
 
 const INDENT = " ".repeat(20);
 const listed = (option: string, names: readonly string[]) =>
@@ -55,6 +58,8 @@ ${listed("--policy NAMES", Object.keys(POLICIES))}
   --hidden N        hidden size of the models that have one, instead of the class's
   --seed N          seed of weights, inputs and arrivals (default 1)
   --requests N      requests per point (default 1000; 500 with --quick or --full)
+  --rounds N        times that every peak and point is measured, the policies in turns: the round in the middle counts,
+                    by p90, and all of them for what is beyond noise (default 1)
   --workers N       worker threads (default 1: the second core schedules)
   --batch N         maximum batch size of every policy that has one (default 64)
   --quick           fewer requests, the medium load only
@@ -82,6 +87,7 @@ export interface BenchSettings {
   hidden: number | undefined;
   seed: number;
   requests: number;
+  rounds: number;
   /** Requests per second of the points; undefined: shares of a peak. */
   ratesPerS: number[] | undefined;
   workers: number;
@@ -104,6 +110,7 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
       policy: { type: "string" },
       seed: { type: "string" },
       requests: { type: "string" },
+      rounds: { type: "string" },
       workers: { type: "string" },
       batch: { type: "string" },
       rate: { type: "string" },
@@ -159,6 +166,10 @@ export function benchSettings(args: string[]): BenchSettings | undefined {
       values.quick || size === "full" ? 500 : 1000,
       { min: 1, max: BENCH_REQUESTS_MAX },
     ),
+    rounds: integerOption("rounds", values.rounds, 1, {
+      min: 1,
+      max: ROUNDS_MAX,
+    }),
     ratesPerS: values.rate === undefined
       ? undefined
       // One load twice would be compared with itself.

@@ -6,7 +6,10 @@ export interface BenchPoint {
   /** The same for all policies, e.g. "low"; loads appear in the order of their first point. */
   readonly loadName: string;
   readonly offeredPerS: number;
+  /** Of the run in the middle, by p90, where there are several. */
   readonly metrics: Metrics;
+  /** Of every run of the point, in which the policies took turns. */
+  readonly p90OfRoundsNs?: readonly number[];
   readonly trace?: TraceFile;
 }
 
@@ -57,6 +60,13 @@ export interface BenchResult {
   /** ISO 8601. */
   readonly startedAt: string;
   readonly models: readonly ModelResult[];
+}
+
+/** What a point's p90 was in parts of it: in its rounds, or in the fifths of the only one. */
+export function p90OfPartsNs(
+  { p90OfRoundsNs, metrics }: Pick<BenchPoint, "metrics" | "p90OfRoundsNs">,
+): readonly number[] {
+  return p90OfRoundsNs ?? metrics.p90OfFifthsNs;
 }
 
 /** The policies of a result, in the order in which they first appear. */

@@ -1,5 +1,5 @@
 import type { BatchCurve, BenchPoint, ModelResult } from "./bench_result.ts";
-import { loadsOf, policiesOf } from "./bench_result.ts";
+import { loadsOf, p90OfPartsNs, policiesOf } from "./bench_result.ts";
 import { formatMs, formatNumber, formatRatio, formatShare } from "./format.ts";
 import type { Column, Table, TableCell } from "./table.ts";
 
@@ -14,7 +14,7 @@ const TONE_MARGIN = 0.02;
 
 interface Measure extends Column {
   readonly meaning: string;
-  readonly of: (point: Pick<BenchPoint, "metrics">) => string;
+  readonly of: (point: Pick<BenchPoint, "metrics" | "p90OfRoundsNs">) => string;
 }
 
 const POLICY: Column = {
@@ -48,8 +48,8 @@ const MEASURES: readonly Measure[] = [
   {
     title: "p90 spread",
     meaning:
-      "lowest and highest p90 among the run's five consecutive fifths, milliseconds",
-    of: ({ metrics }) => formatSpread(metrics.p90OfFifthsNs),
+      "lowest and highest p90 among the rounds, or among the five consecutive fifths of a single one, milliseconds",
+    of: (point) => formatSpread(p90OfPartsNs(point)),
   },
   {
     title: "queue ms",

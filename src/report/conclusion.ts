@@ -1,6 +1,6 @@
 /** What a bench comes to, in a sentence, computed from its points. */
 import type { BenchPoint, ModelResult } from "./bench_result.ts";
-import { loadsOf } from "./bench_result.ts";
+import { loadsOf, p90OfPartsNs } from "./bench_result.ts";
 import { formatMs, formatNumber, formatRatio } from "./format.ts";
 
 /** What two runs of the same policy may differ by. */
@@ -11,8 +11,8 @@ const REQUESTS_LEAST = 100;
 
 /** What "beyond noise" means, for whoever reads it. */
 export const NOISE_RULE =
-  "beyond noise: lower in each of the run's five consecutive fifths (the same requests under every " +
-  `policy), by more than ${
+  "beyond noise: lower in each round, or in each of the five consecutive fifths of a single one (the same requests " +
+  `under every policy), by more than ${
     100 * NOISE
   } % overall, in a run of at least ${REQUESTS_LEAST} requests`;
 
@@ -83,9 +83,9 @@ export function highestPeak(
 }
 
 function isBeyondNoise(better: BenchPoint, worse: BenchPoint): boolean {
-  const [a, b] = [better.metrics, worse.metrics];
-  return a.p90OfFifthsNs.every((ns, k) => ns < b.p90OfFifthsNs[k]) &&
-    b.latency.p90Ns > (1 + NOISE) * a.latency.p90Ns;
+  const [a, b] = [better, worse].map(p90OfPartsNs);
+  return a.every((ns, k) => ns < b[k]) &&
+    worse.metrics.latency.p90Ns > (1 + NOISE) * better.metrics.latency.p90Ns;
 }
 
 function verdict(

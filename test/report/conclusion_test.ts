@@ -62,6 +62,25 @@ Deno.test("a model's conclusion names who is first at each load, by how much, an
   );
 });
 
+Deno.test("of several rounds it is in each of them that the better one has to be lower", () => {
+  const said = (roundsMs: readonly number[]) => {
+    const { points, ...rest } = model("a", {
+      low: { x: run(2, [9, 9, 9, 9, 9]), y: FLAT(4) },
+    }, {});
+    const [x, y] = points;
+    const nsOf = (ms: number) => ms * 1e6;
+    return modelConclusion({
+      ...rest,
+      points: [
+        { ...x, p90OfRoundsNs: roundsMs.map(nsOf) },
+        { ...y, p90OfRoundsNs: [4, 3, 5].map(nsOf) },
+      ],
+    }).match(/beyond|within/g);
+  };
+  deepEqual(said([2, 1, 4]), ["beyond"]);
+  deepEqual(said([1, 3, 2]), ["within"]);
+});
+
 Deno.test("a run of few requests tells nothing, whatever it shows", () => {
   const few = (ms: number, done: number) => run(ms, [ms, ms, ms, ms, ms], done);
   const said = (done: number) =>
