@@ -11,6 +11,7 @@ import {
   ofType,
   oneOf,
 } from "../../base/checked_options.ts";
+import { describe } from "../../base/describe.ts";
 
 /** A key, as a server knows it. */
 export interface KeyEntry {
@@ -67,16 +68,13 @@ export class KeyRing {
 
   /**
    * Checks entries; each is copied.
-   * @throws TypeError or RangeError on one that is none, or when two have one name
+   * @throws TypeError or RangeError on one that is none, or when two have one name or are one key
    */
   constructor(entries: readonly KeyEntry[]) {
     this.#entries = entries.map((entry) =>
       checkedOptions("a key", entry, ENTRY_CHECKS, ["name", "sha256"])
     );
-    const names = new Set(this.#entries.map(({ name }) => name));
-    if (names.size < entries.length) {
-      throw new RangeError("Two keys have one name");
-    }
+    this.#entries.forEach(checkOther);
     this.#digests = this.#entries.map(({ sha256 }) => bytesOfHex(sha256));
   }
 
@@ -108,6 +106,32 @@ export class KeyRing {
     });
     return found;
   }
+}
+
+/** @throws RangeError where one before has its name, by which logs and shares know it, or its hash */
+function checkOther(
+  { name, sha256 }: KeyEntry,
+  at: number,
+  entries: readonly KeyEntry[],
+): void {
+  const before = entries.slice(0, at);
+  const named = before.findIndex((other) => other.name === name);
+  if (named >= 0) {
+    throw new RangeError(
+      `Keys ${named + 1} and ${at + 1} have one name, ${
+        describe(name)
+      }: each has a name of its own`,
+    );
+  }
+  const same = before.find((other) =>
+    other.sha256.toLowerCase() === sha256.toLowerCase()
+  );
+  if (same === undefined) return;
+  throw new RangeError(
+    `Keys ${describe(same.name)} and ${
+      describe(name)
+    } are one key, with one "sha256": nobody could say which of them a request came with`,
+  );
 }
 
 /** @returns undefined where there is no key, or none of these forms */

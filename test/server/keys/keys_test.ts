@@ -79,7 +79,21 @@ Deno.test("entries that are none are refused, and a hash is not repeated", () =>
       return true;
     });
   }
-  assert.throws(() => new KeyRing([entry, entry]), RangeError);
+});
+
+Deno.test("two keys with one name, or that are one, are refused, and both are named", () => {
+  const [app, root] = [{ name: "app", sha256: APP }, {
+    name: "root",
+    sha256: ROOT,
+  }];
+  assert.throws(
+    () => new KeyRing([app, root, { name: "app", sha256: "0".repeat(64) }]),
+    /^RangeError: Keys 1 and 3 have one name, "app": each /,
+  );
+  assert.throws(
+    () => new KeyRing([app, root, { name: "b", sha256: APP.toUpperCase() }]),
+    /^RangeError: Keys "app" and "b" are one key, with one "sha256": /,
+  );
 });
 
 /** What tells of itself who may call it. */
