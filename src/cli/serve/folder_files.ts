@@ -1,6 +1,6 @@
 /** Models' files in a folder of this machine. */
-import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, readdir, readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { ModelFiles } from "../../server/repository/model_files.ts";
 
 /** Files of a folder. */
@@ -8,7 +8,9 @@ export class FolderFiles implements ModelFiles {
   constructor(readonly path: string) {}
 
   async has(name: string): Promise<boolean> {
-    return await this.#sizeAndTime(name) !== undefined;
+    const isThere = await this.#sizeAndTime(name) !== undefined;
+    if (!isThere) await this.#checkLinks(name);
+    return isThere;
   }
 
   async read(name: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
@@ -16,8 +18,9 @@ export class FolderFiles implements ModelFiles {
       const { buffer, byteOffset, byteLength } = await readFile(this.#of(name));
       return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
     } catch (error) {
-      if (isAbsent(error)) return undefined;
-      throw error;
+      if (!isAbsent(error)) throw error;
+      await this.#checkLinks(name);
+      return undefined;
     }
   }
 
@@ -28,10 +31,10 @@ export class FolderFiles implements ModelFiles {
   async folders(): Promise<string[]> {
     const found: string[] = [];
     for (const name of await readdir(this.path)) {
-      // What a link leads to counts.
-      if ((await stat(this.#of(name)).catch(() => undefined))?.isDirectory()) {
-        found.push(name);
-      }
+      // What a link leads to counts; what one that leads nowhere was for nobody knows.
+      const isFolder = await stat(this.#of(name))
+        .then((entry) => entry.isDirectory(), () => true);
+      if (isFolder) found.push(name);
     }
     return found;
   }
@@ -41,6 +44,7 @@ export class FolderFiles implements ModelFiles {
   }
 
   async stamp(): Promise<string> {
+    await this.#checkLinks();
     const names = (await readdir(this.path, { recursive: true })).sort();
     const stamps = names.map(async (name) =>
       `${name} ${await this.#sizeAndTime(name)}`
@@ -55,6 +59,16 @@ export class FolderFiles implements ModelFiles {
     } catch (error) {
       if (isAbsent(error)) return undefined;
       throw error;
+    }
+  }
+
+  /** @throws RangeError where the folder, or the file, is a link that leads nowhere: it was meant to be there */
+  async #checkLinks(...names: string[]): Promise<void> {
+    for (const path of [this.path, ...names.map((name) => this.#of(name))]) {
+      const isThere = await stat(path).then(() => true, () => false);
+      if (isThere) continue;
+      if (!(await lstat(path).catch(() => undefined))?.isSymbolicLink()) return;
+      throw new RangeError(`${basename(path)} is a link that leads nowhere`);
     }
   }
 

@@ -1,4 +1,4 @@
-/** Files of models, wherever they lie. */
+/** Files of models, wherever they lie. A link that leads nowhere where a file or a folder is asked for is a RangeError. */
 
 /** A model's folder, or one of its numbered ones. */
 export interface ModelFiles {
@@ -8,7 +8,7 @@ export interface ModelFiles {
   read(name: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** What `loadOnnx` finds a file under, so that those beside it are found, too. */
   locationOf(name: string): string | URL;
-  /** Names of the folders in it. */
+  /** Names of the folders in it, and of links that lead nowhere. */
   folders(): Promise<readonly string[]>;
   /** A folder in it. */
   folder(name: string): ModelFiles;

@@ -280,6 +280,49 @@ Deno.test("a folder that cannot be looked through is told, and keeps no other ba
   });
 });
 
+Deno.test("a link that leads nowhere is told: a model's, a version's, a file's", async () => {
+  await withFolder((folder) => {
+    const link = (name: string) => symlinkSync("gone", join(folder.path, name));
+    folder.write("words/model.onnx", TEXT_FILE);
+    link("words/tokenizer.json");
+    folder.write("versions/1/model.onnx", scaleFile(1));
+    link("versions/2");
+    folder.write("good/model.onnx", scaleFile(1));
+    link("good/README.md");
+    link("lost");
+    link(".hidden");
+  }, async ({ folder, repository, host, ask }) => {
+    const told = (link: string) => `${link} is a link that leads nowhere`;
+    assert.deepEqual(
+      [...await repository.sync()].map(([name, reason]) => [
+        name,
+        reason.replace(/^Model "\w+" cannot be loaded: /, ""),
+      ]),
+      [
+        ["lost", told("lost")],
+        ["versions", told("2")],
+        ["words", told("tokenizer.json")],
+      ],
+    );
+    assert.deepEqual(host.models.map(({ name }) => name), ["good"]);
+    const index = await ask("/v2/repository/index", { method: "POST" });
+    assert.deepEqual((await index.json())[1], {
+      ...{ name: "lost", state: "UNAVAILABLE", reason: told("lost") },
+    });
+    // What was served before its link led nowhere is served on.
+    folder.remove("lost");
+    folder.write("there/model.onnx", scaleFile(3));
+    symlinkSync("there", join(folder.path, "lost"));
+    await repository.sync();
+    folder.remove("there");
+    assert.equal(
+      (await repository.sync()).get("lost")?.endsWith("nowhere"),
+      true,
+    );
+    assert.deepEqual(await scaled(ask, "/v2/models/lost/infer"), [3, 6]);
+  });
+});
+
 Deno.test("of two changes under way the later one stays", async () => {
   await withFolder((folder) => {
     folder.write("scale/model.onnx", scaleFile(1));
