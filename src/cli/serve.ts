@@ -25,6 +25,7 @@ import { loadGrpc } from "./serve/load_grpc.ts";
 import { policyOf } from "./serve/served_policy.ts";
 import { readSettings, type ServerSettings } from "./serve/serve_settings.ts";
 import { readTls, type Tls } from "./serve/tls_files.ts";
+import { checkPorts, tellPort, type WantedPort } from "./serve/wanted_ports.ts";
 import { EXIT, print, progress, UsageError } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
@@ -99,6 +100,7 @@ export async function serve(args: string[]): Promise<number> {
     key: resolve(path, settings.tls.key),
   });
   const keys = keysOf(settings);
+  await checkPorts(portsOf(settings, agent?.port));
   const monitor = new Monitor({
     ...(settings.slo_ms !== undefined && { sloMs: settings.slo_ms }),
     ...settings.metrics,
@@ -159,15 +161,33 @@ async function checkFolder(files: FolderFiles): Promise<void> {
   }
 }
 
+function portsOf(
+  { host: hostname, port, grpc_port }: ServerSettings,
+  agentPort: number | undefined,
+): WantedPort[] {
+  return Object.entries({
+    "--port": port,
+    "--grpc-port": grpc_port,
+    "--agent-port": agentPort,
+  }).flatMap(([option, port]) =>
+    port === undefined ? [] : [{ option, hostname, port }]
+  );
+}
+
+/** @throws UsageError where two are one */
 function keysOf({ keys }: ServerSettings): KeyRing | undefined {
-  return keys &&
-    new KeyRing(keys.map(({ name, sha256, scope, models, ...limits }) => ({
-      name,
-      sha256,
-      ...(scope && { scope }),
-      ...(models && { models }),
-      ...camelCased(limits),
-    })));
+  try {
+    return keys &&
+      new KeyRing(keys.map(({ name, sha256, scope, models, ...limits }) => ({
+        name,
+        sha256,
+        ...(scope && { scope }),
+        ...(models && { models }),
+        ...camelCased(limits),
+      })));
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(error.message) : error;
+  }
 }
 
 function camelCased({ requests_per_second, burst, cost_ms_per_second }: {
@@ -238,7 +258,9 @@ async function listening(
   tls: Tls | undefined,
 ): Promise<number> {
   const address = { hostname, ...(tls && { tls }) };
-  const listener = await listen(server, { ...address, port });
+  // Somebody else may have taken it while models were loaded.
+  const listener = await listen(server, { ...address, port })
+    .catch(tellPort({ option: "--port", hostname, port }));
   const grpcListener = grpc &&
     await listenGrpc(server, { ...address, grpc, port: grpc_port ?? 0 })
       .catch(async (error) => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { open } from "node:fs/promises";
 import { get } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { serve } from "../../src/cli/serve.ts";
 import { scaleFile, TestFolder } from "../server/repository/folders.ts";
@@ -118,6 +119,10 @@ Deno.test("a folder that is no folder of models is told so", async () => {
   );
   await told([path, "--slo-ms", "-1"], /front is --slo-ms=-VALUE; see/);
   await told([path, "--slo-ms", "--host"], /front is --slo-ms=-VALUE; see/);
+  const key = { name: "a", sha256: "0".repeat(64) };
+  folder.write("shoal.json", { keys: [key, key] });
+  await told([path], /^Keys 1 and 2 have one name, "a"/);
+  folder.remove("shoal.json");
   folder.write("scale/model.onnx", scaleFile(2));
   await told([`${path}/scale/model.onnx`], /^There is no folder \S+\.onnx;/);
   await told([`${path}/scale`], /^model\.onnx lies in DIR itself: .*DIR\/NAME/);
@@ -130,6 +135,64 @@ Deno.test("a folder that is no folder of models is told so", async () => {
   await using unfit = new Running(["-A"], [path, "--port", "0"]);
   assert.equal(await unfit.ended, 2);
   assert.match(unfit.err, /^cannot load "my scale": .*; rename its folder$/m);
+});
+
+Deno.test("a port that cannot be had is told before anything is loaded, and what to do", async () => {
+  using folder = new TestFolder();
+  folder.write("bad/model.onnx", Uint8Array.of(1));
+  const taken = createServer();
+  await new Promise<void>((resolve) =>
+    taken.listen(0, "127.0.0.1", () => resolve())
+  );
+  const { port } = taken.address() as AddressInfo;
+  const other = `${port === 65_535 ? port - 1 : port + 1}`;
+  const told = (args: string[], message: RegExp) =>
+    assert.rejects(serve([folder.path, ...args]), (error: Error) => {
+      assert.equal(error.name, "UsageError");
+      assert.match(error.message, message);
+      return true;
+    });
+  const inUse = (option: string) =>
+    new RegExp(
+      `^127\\.0\\.0\\.1:${port} is in use already: .* with ${option}, or 0 `,
+    );
+  await told(["--port", `${port}`], inUse("--port"));
+  await told(
+    ["--port", "0", "--agent-port", `${port}`],
+    inUse("--agent-port"),
+  );
+  await told(
+    ["--port", other, "--agent-port", other],
+    new RegExp(`^--port and --agent-port are both ${other}: `),
+  );
+  await told(
+    ["--host", "no.such.host.invalid"],
+    /^--host: this machine has no/,
+  );
+  await new Promise((resolve) => taken.close(resolve));
+});
+
+Deno.test("a port that is taken while models are loaded is told as well", async () => {
+  using folder = new TestFolder();
+  const pipe = join(folder.path, "scale/shoal.json");
+  folder.write("scale/model.onnx", scaleFile(2));
+  execFileSync("mkfifo", [pipe]);
+  const taken = createServer();
+  const listening = (port: number) =>
+    new Promise<void>((resolve) =>
+      taken.listen(port, "127.0.0.1", () => resolve())
+    );
+  await listening(0);
+  const { port } = taken.address() as AddressInfo;
+  await new Promise((resolve) => taken.close(resolve));
+  await using running = new Running(["-A"], [folder.path, "--port", `${port}`]);
+  const settings = await open(pipe, "w");
+  await listening(port);
+  await settings.writeFile("{}");
+  await settings.close();
+  assert.equal(await running.ended, 2);
+  assert.match(running.err, /^shoal: 127\.0\.0\.1:\d+ is in use already: /m);
+  await new Promise((resolve) => taken.close(resolve));
 });
 
 Deno.test("certificate and key of files make it HTTPS", async () => {
