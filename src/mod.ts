@@ -9,7 +9,7 @@ export {
 } from "./engine/core/errors.ts";
 export { ServingEngine } from "./engine/wall/serving.ts";
 export type { RequestOptions } from "./engine/wall/request_options.ts";
-export type { ServingOptions } from "./engine/wall/serving.ts";
+export type { ServingOptions } from "./engine/wall/serving_options.ts";
 export type { RunResult } from "./engine/wall/run_result.ts";
 export type { StepResult, StepStream } from "./engine/wall/step_stream.ts";
 export type {

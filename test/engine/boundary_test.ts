@@ -2,10 +2,8 @@
 import assert from "node:assert/strict";
 import { QueueFullError } from "../../src/engine/core/errors.ts";
 import type { RequestOptions } from "../../src/engine/wall/request_options.ts";
-import {
-  ServingEngine,
-  type ServingOptions,
-} from "../../src/engine/wall/serving.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { ServingOptions } from "../../src/engine/wall/serving_options.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";

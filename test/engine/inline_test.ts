@@ -3,10 +3,8 @@ import assert from "node:assert/strict";
 import { CellError } from "../../src/engine/core/errors.ts";
 import { CellRunner } from "../../src/engine/tensors/cell_runner.ts";
 import { InlineExecutor } from "../../src/engine/wall/inline_executor.ts";
-import {
-  ServingEngine,
-  type ServingOptions,
-} from "../../src/engine/wall/serving.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { ServingOptions } from "../../src/engine/wall/serving_options.ts";
 import { THIS_ENGINE } from "../../src/kernels/module/features.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";

@@ -6,10 +6,8 @@ import {
   DeadlineError,
   QueueFullError,
 } from "../../src/engine/core/errors.ts";
-import {
-  ServingEngine,
-  type ServingOptions,
-} from "../../src/engine/wall/serving.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { ServingOptions } from "../../src/engine/wall/serving_options.ts";
 import type { Result } from "../../src/graph/result.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";

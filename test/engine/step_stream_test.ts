@@ -6,10 +6,8 @@ import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
 import { Timeline } from "../../src/engine/virtual/timeline.ts";
 import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
 import { ClosedError, DeadlineError } from "../../src/engine/core/errors.ts";
-import {
-  ServingEngine,
-  type ServingOptions,
-} from "../../src/engine/wall/serving.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { ServingOptions } from "../../src/engine/wall/serving_options.ts";
 import type { StepResult } from "../../src/engine/wall/step_stream.ts";
 import type { OutputTypes } from "../../src/graph/result.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";

@@ -3,10 +3,8 @@
  * the bits of serial execution all the same, and close() always ends.
  */
 import assert from "node:assert/strict";
-import {
-  ServingEngine,
-  type ServingOptions,
-} from "../../src/engine/wall/serving.ts";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { ServingOptions } from "../../src/engine/wall/serving_options.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { Result } from "../../src/graph/result.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";

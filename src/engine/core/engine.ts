@@ -5,7 +5,7 @@
  */
 import { assert } from "../../base/assert.ts";
 import { NODE } from "../../graph/cell_graph.ts";
-import type { Launch, Step, Task } from "../../policy/launch.ts";
+import type { Launch, Task } from "../../policy/launch.ts";
 import type { EngineView, Policy } from "../../policy/policy.ts";
 import type { NodeOf } from "../../policy/request.ts";
 import type { Observer, Outcome } from "../../policy/records.ts";
@@ -16,6 +16,7 @@ import { Admission } from "./admission.ts";
 import { checkKnown, checkSupported, noDecision } from "./check_models.ts";
 import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
+import { Dispatch } from "./dispatch.ts";
 import {
   checkedEngineOptions,
   deadlinesOf,
@@ -26,21 +27,10 @@ import { QueueFullError } from "./errors.ts";
 import { expired } from "./expired.ts";
 import type { Executor } from "./executor.ts";
 import { Growth } from "./growth.ts";
-import { looksAtInput } from "./task_extents.ts";
 import { logBatch, requestRecord, taskRecord } from "./records.ts";
 import { resultOf } from "./result_of.ts";
 import { Sessions } from "./sessions.ts";
-import {
-  checkRow,
-  countTask,
-  type EngineTask,
-  idleWorkers,
-  nextOfTail,
-  type Run,
-  startRun,
-  tasksAhead,
-  type WorkerLoad,
-} from "./run.ts";
+import { type EngineTask, type Run, startRun } from "./run.ts";
 import { settleRow } from "./settle_row.ts";
 import { StepRows } from "./step_rows.ts";
 import { tellSteps } from "./tell_steps.ts";
@@ -78,7 +68,6 @@ export class EngineCore {
   readonly #observer: Observer | undefined;
   readonly #queueMax: number;
   readonly #active = new ActiveList();
-  readonly #workers: WorkerLoad[];
   readonly #view: { nowNs: number } & EngineView;
   readonly #deadlines = new Deadlines();
   readonly #admission: Admission;
@@ -88,12 +77,12 @@ export class EngineCore {
   /** Errors of rows in the task being settled. */
   readonly #failures = new Map<ActiveRequest, Error>();
   readonly #growth: Growth;
+  readonly #dispatch: Dispatch;
   readonly #graphs: UsedGraphs;
   /** What the policy threw when it was given a request. */
   #policyError: Error | undefined;
   #requests = 0;
   #launches = 0;
-  #tasks = 0;
 
   /**
    * An engine without requests.
@@ -121,8 +110,13 @@ export class EngineCore {
     );
     this.sessions = new Sessions(executor, this.#admission);
     for (const model of models) checkSupported(model, policy);
-    this.#workers = idleWorkers(executor.workers);
-    this.#view = { nowNs: 0, workers: this.#workers, isRemote };
+    this.#dispatch = new Dispatch({
+      executor,
+      growth: this.#growth,
+      admission: this.#admission,
+      active: this.#active,
+    });
+    this.#view = { nowNs: 0, workers: this.#dispatch.workers, isRemote };
     claimPolicy(policy);
   }
 
@@ -133,12 +127,12 @@ export class EngineCore {
 
   /** Tasks submitted and not completed. */
   get tasksInFlight(): number {
-    return this.#workers.reduce((sum, { queued }) => sum + queued, 0);
+    return this.#dispatch.tasksInFlight;
   }
 
   /** Whether every worker has a task. */
   get isBusy(): boolean {
-    return this.#workers.every(({ queued }) => queued > 0);
+    return this.#dispatch.isBusy;
   }
 
   /** Whether all that is in the system are frames, workers have all there is to do for them, and nothing is due then. */
@@ -306,8 +300,7 @@ export class EngineCore {
       if (request.departed && request.inFlight === 0) this.#release(request);
     }
     if (logged > 0) logBatch(task, { rows, startNs, endNs });
-    this.#workers[task.worker].queued--;
-    run.inFlight--;
+    this.#dispatch.done(task);
     this.#observer?.task?.(
       task,
       taskRecord(task, { rows, tokens, startNs, endNs }),
@@ -315,7 +308,7 @@ export class EngineCore {
     this.#policy.completed?.(task, endNs - startNs);
     if (run.launch.release !== "end") this.#tellSteps(run, endNs);
     for (const request of ended) this.#end(request, run, endNs);
-    this.#continue(run);
+    this.#dispatch.goOn(run);
     this.#endStunted(endNs);
     if (run.inFlight === 0) this.#finish(run, endNs);
   }
@@ -413,73 +406,25 @@ export class EngineCore {
   #launch(given: Launch, nowNs: number): void {
     // A policy launches what it was given.
     const launch = given as Launch<ActiveRequest>;
-    const worker = this.#workers[launch.worker];
-    assert(worker, `worker ${launch.worker} of ${this.#workers.length}`);
+    const { workers } = this.#dispatch;
+    assert(
+      workers[launch.worker],
+      `worker ${launch.worker} of ${workers.length}`,
+    );
     assert(launch.steps.length > 0, "a launch has a step");
     const run = startRun(launch, this.#launches++, this.#view);
     this.#graphs.launched(run);
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, launch, run.id);
-    for (const step of launch.steps) this.#submit(run, step);
-    this.#continue(run);
+    this.#dispatch.begin(run);
     this.#policy.submitted?.(launch);
     this.#endStunted(nowNs);
-  }
-
-  #submit(run: Run, step: Step<ActiveRequest>): void {
-    const { worker, paddedRows = 0, paddedLength = 0 } = run.launch;
-    const { cell, nodes } = step;
-    const padding = Math.max(0, paddedRows - nodes.length);
-    assert(nodes.length + padding > 0, "a step has rows");
-    for (let i = 0; i < nodes.length; i++) {
-      const node = nodes[i];
-      checkRow(node, cell, worker);
-      const request = node.graph.owner;
-      node.state = NODE.submitted;
-      node.worker = worker;
-      request.inFlight++;
-      if (!request.begun) {
-        request.begun = true;
-        this.#admission.began(request);
-      }
-      if (cell.stop) this.#growth.submitted(node, request);
-      this.#active.submitted(request);
-    }
-    const task: EngineTask = {
-      id: this.#tasks++,
-      launchId: run.id,
-      run,
-      worker,
-      cell,
-      nodes,
-      padding,
-      padsDone: paddedRows > 0,
-      paddedLength: looksAtInput(cell) ? paddedLength : 0,
-      quiet: countTask(run),
-    };
-    this.#workers[worker].queued++;
-    this.#executor.push(task);
   }
 
   /** Ends requests whose growth failed, once the policy knows what was submitted. */
   #endStunted(nowNs: number): void {
     for (const [request, error] of this.#growth.takeStunted()) {
       this.#endEarly(request, nowNs, { outcome: "failed", error });
-    }
-  }
-
-  /** Submits what follows in a run's tail while some request of it still goes on. */
-  #continue(run: Run): void {
-    const { tail } = run.launch;
-    if (tail === undefined) return;
-    while (run.inFlight < tasksAhead(run, tail)) {
-      const step = nextOfTail(
-        run,
-        tail,
-        (request) => request.over || this.#growth.isStunted(request),
-      );
-      if (step === undefined) return;
-      this.#submit(run, step);
     }
   }
 

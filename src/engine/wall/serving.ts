@@ -3,26 +3,19 @@ import { NS_PER_MS, NS_PER_US } from "../../base/units.ts";
 import type { Model } from "../../graph/model.ts";
 import type { OutputTypes } from "../../graph/result.ts";
 import type { StreamModel } from "../../graph/stream_model.ts";
-import type { Policy } from "../../policy/policy.ts";
-import type { Observer } from "../../policy/records.ts";
 import { wallNs } from "./clock.ts";
 import { checkUnclaimed } from "../core/claimed_policies.ts";
-import {
-  checkedOptions,
-  type Checks,
-  number,
-  ofType,
-  positiveInteger,
-} from "../../base/checked_options.ts";
-import { checkPolicy } from "../core/check_models.ts";
+import { checkedOptions } from "../../base/checked_options.ts";
 import { EngineCore } from "../core/engine.ts";
 import type { EngineOptions } from "../core/engine_options.ts";
 import { ClosedError } from "../core/errors.ts";
 import { guardedObserver } from "./guarded_observer.ts";
 import { timerMs } from "./patience.ts";
+import { reporter } from "./reporter.ts";
 import { NO_OPTIONS, type RequestOptions } from "./request_options.ts";
 import type { RunResult } from "./run_result.ts";
 import { runRows } from "./run_rows.ts";
+import { SERVING_CHECKS, type ServingOptions } from "./serving_options.ts";
 import { startExecutor } from "./start_executor.ts";
 import { StepStream } from "./step_stream.ts";
 import {
@@ -31,57 +24,13 @@ import {
   StreamSession,
 } from "./stream_session.ts";
 import { submitRequest } from "./submit_request.ts";
-import {
-  type ExecutionOptions,
-  SERVED_CHECKS,
-} from "../tensors/tensor_options.ts";
 import type { WallExecutor } from "./wall_executor.ts";
-
-/** Options of {@linkcode ServingEngine.create}. */
-export interface ServingOptions extends ExecutionOptions {
-  /** Decides what runs next; an object of its own for every engine. */
-  policy: Policy;
-  /** Requests that may be in the system at once; a further one is refused. Default 10,000. */
-  queueMax?: number;
-  /**
-   * Bytes of input, about, that requests may hold outside of `slotBytes` while they wait for room in a batch
-   * (`cellular`); a further one is refused. Default 256 MiB.
-   */
-  waitingBytes?: number;
-  /** Hears of every request and task as it ends. */
-  observer?: Observer;
-  /**
-   * How long, in milliseconds, results of streams' frames may lie before the engine's thread is woken for them, up to
-   * 1000: with regular frames it comes by for the next ones before that, and need not be woken at all. Holds while
-   * workers have all there is to compute, and that is frames; otherwise everything is told at once. Default 0: always.
-   */
-  lingerMs?: number;
-  /**
-   * Hears of what ends no request: an observer's hook that throws, a worker that died and was replaced.
-   * Default: the console's `error`, once for each hook.
-   */
-  onError?: (error: Error) => void;
-}
 
 const QUEUE_MAX = 10_000;
 const WAITING_BYTES = 2 ** 28;
-const LINGER_MS_MAX = 1000;
 
 /** Time for unfolding in one turn; deadlines, completions and the caller's own work come in between. */
 const ADMIT_NS = 5e5;
-
-const SERVING_CHECKS: Checks<ServingOptions> = {
-  ...SERVED_CHECKS,
-  policy: (_name, policy) => checkPolicy(policy),
-  queueMax: positiveInteger,
-  waitingBytes: positiveInteger,
-  observer: ofType("object"),
-  lingerMs: number(
-    "milliseconds from 0 to 1000",
-    (value) => value >= 0 && value <= LINGER_MS_MAX,
-  ),
-  onError: ofType("function"),
-};
 
 /**
  * An engine that serves: real tensors, worker threads, wall-clock time. It lives in the event loop of
@@ -475,25 +424,4 @@ export class ServingEngine {
     }, timerMs(Math.ceil((atNs - wallNs()) / NS_PER_MS)));
     this.#timer = { id, atNs };
   }
-}
-
-/** Tells the user's function, or the console, of what ends no request. */
-function reporter(
-  onError: ((error: Error) => void) | undefined,
-): (error: unknown, hook?: string) => void {
-  const told = new Set<string>();
-  return (error, hook) => {
-    if (onError) {
-      // There is nobody left to tell of what it throws itself.
-      try {
-        const returned: unknown = onError(error as Error);
-        if (returned instanceof Promise) returned.catch(() => {});
-      } catch {
-        return;
-      }
-    } else if (hook === undefined || !told.has(hook)) {
-      if (hook !== undefined) told.add(hook);
-      console.error(hook ? `Shoal: observer.${hook}:` : "Shoal:", error);
-    }
-  };
 }

@@ -11,10 +11,8 @@ import {
 } from "../../engine/core/errors.ts";
 import { wallNs } from "../../engine/wall/clock.ts";
 import type { RunResult } from "../../engine/wall/run_result.ts";
-import {
-  ServingEngine,
-  type ServingOptions,
-} from "../../engine/wall/serving.ts";
+import { ServingEngine } from "../../engine/wall/serving.ts";
+import type { ServingOptions } from "../../engine/wall/serving_options.ts";
 import type { StepResult, StepStream } from "../../engine/wall/step_stream.ts";
 import type { StreamOptions } from "../../engine/wall/stream_session.ts";
 import { tee } from "../../metrics/tee.ts";

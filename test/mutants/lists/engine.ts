@@ -99,7 +99,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "engine.padding",
-    file: "src/engine/core/engine.ts",
+    file: "src/engine/core/dispatch.ts",
     from: "const padding = Math.max(0, paddedRows - nodes.length);",
     to: "const padding = 0;",
     tests: [PADDING],
@@ -107,7 +107,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "engine.pads-done",
-    file: "src/engine/core/engine.ts",
+    file: "src/engine/core/dispatch.ts",
     from: "padsDone: paddedRows > 0,",
     to: "padsDone: false,",
     tests: [PADDING],
@@ -116,7 +116,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "engine.padded-length",
-    file: "src/engine/core/engine.ts",
+    file: "src/engine/core/dispatch.ts",
     from: "paddedLength: looksAtInput(cell) ? paddedLength : 0,",
     to: "paddedLength: 0,",
     tests: [EXTENTS],
@@ -124,7 +124,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "engine.tail-over",
-    file: "src/engine/core/engine.ts",
+    file: "src/engine/core/dispatch.ts",
     from: "(request) => request.over || this.#growth.isStunted(request),",
     to: "(request) => this.#growth.isStunted(request),",
     tests: [FINISH, PAIRED],
@@ -132,7 +132,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "engine.tail-stunted",
-    file: "src/engine/core/engine.ts",
+    file: "src/engine/core/dispatch.ts",
     from: "(request) => request.over || this.#growth.isStunted(request),",
     to: "(request) => request.over,",
     tests: [GROWTH],

@@ -1,0 +1,118 @@
+import { assert } from "../../base/assert.ts";
+import { NODE } from "../../graph/cell_graph.ts";
+import type { Step } from "../../policy/launch.ts";
+import type { ActiveList } from "./active_list.ts";
+import type { ActiveRequest } from "./active_request.ts";
+import type { Admission } from "./admission.ts";
+import type { Executor } from "./executor.ts";
+import type { Growth } from "./growth.ts";
+import {
+  checkRow,
+  countTask,
+  type EngineTask,
+  idleWorkers,
+  nextOfTail,
+  type Run,
+  tasksAhead,
+  type WorkerLoad,
+} from "./run.ts";
+import { looksAtInput } from "./task_extents.ts";
+
+/** Who hears of what is submitted. */
+interface Parts {
+  readonly executor: Executor;
+  readonly growth: Growth;
+  readonly admission: Admission;
+  readonly active: ActiveList;
+}
+
+/** Steps of runs on their way to workers: each becomes a task, and its nodes are submitted. */
+export class Dispatch {
+  /** By id. */
+  readonly workers: readonly WorkerLoad[];
+  readonly #executor: Executor;
+  readonly #growth: Growth;
+  readonly #admission: Admission;
+  readonly #active: ActiveList;
+  #tasks = 0;
+
+  constructor({ executor, growth, admission, active }: Parts) {
+    this.workers = idleWorkers(executor.workers);
+    this.#executor = executor;
+    this.#growth = growth;
+    this.#admission = admission;
+    this.#active = active;
+  }
+
+  /** Tasks submitted and not completed. */
+  get tasksInFlight(): number {
+    return this.workers.reduce((sum, { queued }) => sum + queued, 0);
+  }
+
+  /** Whether every worker has a task. */
+  get isBusy(): boolean {
+    return this.workers.every(({ queued }) => queued > 0);
+  }
+
+  /** Submits all steps of a run, and what there is of its tail. */
+  begin(run: Run): void {
+    for (const step of run.launch.steps) this.#submit(run, step);
+    this.goOn(run);
+  }
+
+  /** Submits what follows in a run's tail while some request of it still goes on. */
+  goOn(run: Run): void {
+    const { tail } = run.launch;
+    if (tail === undefined) return;
+    while (run.inFlight < tasksAhead(run, tail)) {
+      const step = nextOfTail(
+        run,
+        tail,
+        (request) => request.over || this.#growth.isStunted(request),
+      );
+      if (step === undefined) return;
+      this.#submit(run, step);
+    }
+  }
+
+  /** A task is completed. */
+  done({ worker, run }: EngineTask): void {
+    this.workers[worker].queued--;
+    run.inFlight--;
+  }
+
+  #submit(run: Run, step: Step<ActiveRequest>): void {
+    const { worker, paddedRows = 0, paddedLength = 0 } = run.launch;
+    const { cell, nodes } = step;
+    const padding = Math.max(0, paddedRows - nodes.length);
+    assert(nodes.length + padding > 0, "a step has rows");
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i];
+      checkRow(node, cell, worker);
+      const request = node.graph.owner;
+      node.state = NODE.submitted;
+      node.worker = worker;
+      request.inFlight++;
+      if (!request.begun) {
+        request.begun = true;
+        this.#admission.began(request);
+      }
+      if (cell.stop) this.#growth.submitted(node, request);
+      this.#active.submitted(request);
+    }
+    const task: EngineTask = {
+      id: this.#tasks++,
+      launchId: run.id,
+      run,
+      worker,
+      cell,
+      nodes,
+      padding,
+      padsDone: paddedRows > 0,
+      paddedLength: looksAtInput(cell) ? paddedLength : 0,
+      quiet: countTask(run),
+    };
+    this.workers[worker].queued++;
+    this.#executor.push(task);
+  }
+}
