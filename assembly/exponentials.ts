@@ -6,13 +6,6 @@
 // minimax fits (weighted least squares), rounded to f32.
 import { constant } from "./constants";
 
-/** x y, where y underflows to 0 before x overflows: infinity times 0 is 0 here. */
-// @ts-ignore: decorator
-@inline export function weigh(x: v128, y: v128): v128 {
-  const zero = f32x4.eq(y, v128.splat<f32>(0));
-  return v128.andnot(f32x4.mul(x, y), zero);
-}
-
 /** e^x, 1 ulp. 2^n is applied as two factors: subnormal results round once, overflow gives infinity. */
 export function exp4(x0: v128): v128 {
   const c0 = constant(0), c1 = constant(1), c2 = constant(2), c3 = constant(3), c4 = constant(4), c5 = constant(5), c6 = constant(6), c7 = constant(7), c8 = constant(8), c9 = constant(9), c10 = constant(10), c11 = constant(11);
@@ -80,7 +73,7 @@ export function silu4(x0: v128): v128 {
   n0 = i32x4.sub(c9, i32x4.shl(n0, 23));
   r0 = f32x4.add(f32x4.add(f32x4.mul(s0, n0), q0), c9);
   q0 = f32x4.mul(f32x4.div(s0, r0), n0);
-  q0 = weigh(x0, q0);
+  q0 = f32x4.mul(x0, q0);
   return q0;
 }
 
@@ -106,7 +99,7 @@ export function geluTanh4(x0: v128): v128 {
   n0 = i32x4.sub(c9, i32x4.shl(n0, 23));
   r0 = f32x4.add(f32x4.add(f32x4.mul(s0, n0), q0), c9);
   q0 = f32x4.mul(f32x4.div(s0, r0), n0);
-  q0 = weigh(x0, q0);
+  q0 = f32x4.mul(x0, q0);
   return q0;
 }
 
@@ -219,7 +212,7 @@ export function siluBody(n: i32, a: usize, out: usize): void {
     n0 = i32x4.sub(c9, i32x4.shl(n0, 23)); n1 = i32x4.sub(c9, i32x4.shl(n1, 23)); n2 = i32x4.sub(c9, i32x4.shl(n2, 23)); n3 = i32x4.sub(c9, i32x4.shl(n3, 23));
     r0 = f32x4.add(f32x4.add(f32x4.mul(s0, n0), q0), c9); r1 = f32x4.add(f32x4.add(f32x4.mul(s1, n1), q1), c9); r2 = f32x4.add(f32x4.add(f32x4.mul(s2, n2), q2), c9); r3 = f32x4.add(f32x4.add(f32x4.mul(s3, n3), q3), c9);
     q0 = f32x4.mul(f32x4.div(s0, r0), n0); q1 = f32x4.mul(f32x4.div(s1, r1), n1); q2 = f32x4.mul(f32x4.div(s2, r2), n2); q3 = f32x4.mul(f32x4.div(s3, r3), n3);
-    q0 = weigh(x0, q0); q1 = weigh(x1, q1); q2 = weigh(x2, q2); q3 = weigh(x3, q3);
+    q0 = f32x4.mul(x0, q0); q1 = f32x4.mul(x1, q1); q2 = f32x4.mul(x2, q2); q3 = f32x4.mul(x3, q3);
     v128.store(out, q0);
     v128.store(out, q1, 16);
     v128.store(out, q2, 32);
@@ -254,7 +247,7 @@ export function geluTanhBody(n: i32, a: usize, out: usize): void {
     n0 = i32x4.sub(c9, i32x4.shl(n0, 23)); n1 = i32x4.sub(c9, i32x4.shl(n1, 23)); n2 = i32x4.sub(c9, i32x4.shl(n2, 23)); n3 = i32x4.sub(c9, i32x4.shl(n3, 23));
     r0 = f32x4.add(f32x4.add(f32x4.mul(s0, n0), q0), c9); r1 = f32x4.add(f32x4.add(f32x4.mul(s1, n1), q1), c9); r2 = f32x4.add(f32x4.add(f32x4.mul(s2, n2), q2), c9); r3 = f32x4.add(f32x4.add(f32x4.mul(s3, n3), q3), c9);
     q0 = f32x4.mul(f32x4.div(s0, r0), n0); q1 = f32x4.mul(f32x4.div(s1, r1), n1); q2 = f32x4.mul(f32x4.div(s2, r2), n2); q3 = f32x4.mul(f32x4.div(s3, r3), n3);
-    q0 = weigh(x0, q0); q1 = weigh(x1, q1); q2 = weigh(x2, q2); q3 = weigh(x3, q3);
+    q0 = f32x4.mul(x0, q0); q1 = f32x4.mul(x1, q1); q2 = f32x4.mul(x2, q2); q3 = f32x4.mul(x3, q3);
     v128.store(out, q0);
     v128.store(out, q1, 16);
     v128.store(out, q2, 32);

@@ -26,7 +26,7 @@ const ROW_HEADER: usize = 16;
  * Dynamic quantisation of rows of k floats (ONNX DynamicQuantizeLinear, for every row on
  * its own): scale = (max(a, 0) - min(a, 0)) / levels, zero = round(-min / scale),
  * q = clamp(round(a / scale) + zero, 0, levels), rounding half to even. A row of zeros
- * has scale 1. levels: 255, or 127 for the 7-bit path. Quantised rows: 16 bytes of
+ * has scale 1, one with a NaN the scale NaN and bytes 0. levels: 255, or 127 for the 7-bit path. Quantised rows: 16 bytes of
  * header, then k bytes, padded to a multiple of 4 with 0; 4-byte aligned.
  */
 export function quantize_rows_f32(m: i32, k: i32, levels: i32, aRows: usize, qRows: usize): void {
@@ -40,6 +40,8 @@ export function quantize_rows_f32(m: i32, k: i32, levels: i32, aRows: usize, qRo
     const a = row(aRows, at);
     const q = row(qRows, at);
     let lows = v128.splat<f32>(0), highs = lows, lows2 = lows, highs2 = lows;
+    // pmin and pmax pass over a NaN, a sum keeps it.
+    let sums = lows, sums2 = lows;
     let p = a;
     let left = k;
     for (; left >= 8; left -= 8, p += 32) {
@@ -48,11 +50,14 @@ export function quantize_rows_f32(m: i32, k: i32, levels: i32, aRows: usize, qRo
       highs = f32x4.pmax(highs, x);
       lows2 = f32x4.pmin(lows2, y);
       highs2 = f32x4.pmax(highs2, y);
+      sums = f32x4.add(sums, x);
+      sums2 = f32x4.add(sums2, y);
     }
     for (; left > 0; left -= 4, p += 16) {
       const x = get(p, left);
       lows = f32x4.pmin(lows, x);
       highs = f32x4.pmax(highs, x);
+      sums = f32x4.add(sums, x);
     }
     lows = f32x4.pmin(lows, lows2);
     highs = f32x4.pmax(highs, highs2);
@@ -60,12 +65,22 @@ export function quantize_rows_f32(m: i32, k: i32, levels: i32, aRows: usize, qRo
       min(f32x4.extract_lane(lows, 2), f32x4.extract_lane(lows, 3)));
     const high = max(max(f32x4.extract_lane(highs, 0), f32x4.extract_lane(highs, 1)),
       max(f32x4.extract_lane(highs, 2), f32x4.extract_lane(highs, 3)));
-    const scale: f32 = high == low ? 1 : (high - low) / <f32>levels;
+    const isNumbers = i32x4.all_true(v128.and(f32x4.eq(sums, sums), f32x4.eq(sums2, sums2))) || !hasNaN(k, a);
+    const scale: f32 = !isNumbers ? NaN : high == low ? 1 : (high - low) / <f32>levels;
     const zero = min(max(<i32>nearest<f32>(-low / scale), 0), levels);
     store<f32>(q, scale);
     store<i32>(q, zero, 4);
     bytesOf(k, a, scale, zero, levels, q);
   }
+}
+
+/** Whether one of k floats is a NaN; infinities of both signs have none, but such a sum. */
+function hasNaN(k: i32, a: usize): bool {
+  for (const end = a + (<usize>k << 2); a < end; a += 4) {
+    const x = load<f32>(a);
+    if (x != x) return true;
+  }
+  return false;
 }
 
 /** Quantises with a given scale and zero point (ONNX QuantizeLinear to uint8) into rows with headers. */

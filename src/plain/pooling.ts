@@ -162,7 +162,11 @@ const MaxPool: PlainOperator = {
         let best = -1;
         for (const tap of taps) {
           const at = map * pixels + tap[i];
-          if (tap[i] >= 0 && (best < 0 || from[at] > from[best])) best = at;
+          if (tap[i] < 0) continue;
+          // Nothing is larger than a NaN, which a window keeps, wherever it lies.
+          const isLargest = best < 0 || from[at] > from[best] ||
+            Number.isNaN(from[at]) && !Number.isNaN(from[best]);
+          if (isLargest) best = at;
         }
         // A window of padding only has no largest element.
         to[map * outPixels + i] = best < 0 ? -Infinity : from[best];

@@ -57,6 +57,11 @@ function saturated(type: PlainType, value: number): number {
   return Math.max(least, Math.min(most, value));
 }
 
+/** The nearest whole number, of two the even one; what is no number is none, and becomes the zero point. */
+function wholeSteps(steps: number): number {
+  return Number.isNaN(steps) ? 0 : roundHalfEven(steps);
+}
+
 /** Elements as numbers; none of the types here are bigints. */
 function numbers({ type, data }: PlainTensor): ArrayLike<number> {
   const elements: PlainArrays[PlainType] = data;
@@ -123,7 +128,7 @@ const QuantizeLinear: PlainOperator = {
     const to = result.data as Int32Array;
     const from = numbers(x);
     for (let i = 0; i < to.length; i++) {
-      const steps = roundHalfEven(Math.fround(from[i] / scale.data[at[i]]));
+      const steps = wholeSteps(Math.fround(from[i] / scale.data[at[i]]));
       const offset = zeroAt ? Number(zero.data[zeroAt[i]]) : 0;
       to[i] = saturated(type, steps + offset);
     }
@@ -167,12 +172,10 @@ const DynamicQuantizeLinear: PlainOperator = {
     const scale = least === most
       ? 1
       : Math.fround(Math.fround(most - least) / 255);
-    const zero = roundHalfEven(
-      saturated("uint8", -Math.fround(least / scale)),
-    );
+    const zero = wholeSteps(saturated("uint8", -Math.fround(least / scale)));
     const y = outputOf("uint8", x.dims);
     for (let i = 0; i < x.data.length; i++) {
-      const steps = roundHalfEven(Math.fround(x.data[i] / scale));
+      const steps = wholeSteps(Math.fround(x.data[i] / scale));
       y.data[i] = saturated("uint8", steps + zero);
     }
     return [y, scalarOf("float32", scale), scalarOf("uint8", zero)];
@@ -299,7 +302,7 @@ function requantized(
   const zeros = numbers(zero);
   for (let i = 0; i < to.length; i++) {
     const scaled = Math.fround(Math.fround(sums[i]) * scale.data[at[i]]);
-    to[i] = saturated(zero.type, roundHalfEven(scaled) + zeros[zeroAt[i]]);
+    to[i] = saturated(zero.type, wholeSteps(scaled) + zeros[zeroAt[i]]);
   }
   return result;
 }

@@ -1,6 +1,6 @@
 /** Roundings and saturations of int8, which drawn numbers hardly ever meet. */
 import assert from "node:assert/strict";
-import { type Build, loadBuild, release } from "./builds.ts";
+import { type Build, builds, loadBuild, release } from "./builds.ts";
 
 /** Numbers of steps and what they become before the zero point is added. */
 const CASES = [
@@ -72,5 +72,38 @@ Deno.test("seven bits end at 127 where both ends of a row round up", () => {
     assert.deepEqual([...new Uint8Array(memory.buffer, q + 16, row.length)], [
       ...[0, 127, ...Array<number>(zeros).fill(64), 127],
     ]);
+  }
+});
+
+Deno.test("a row with a NaN has no scale, one of infinities and of what overflows a sum has", () => {
+  const huge = 3e38;
+  for (const { kernels, memory, base } of builds) {
+    const tables = Math.ceil(base / 16) * 16;
+    const a = tables + 16;
+    const quantized = (row: readonly number[]) => {
+      const q = a + 4 * row.length;
+      new Uint32Array(memory.buffer, tables, 2).set([a, q]);
+      new Float32Array(memory.buffer, a, row.length).set(row);
+      kernels.quantize_rows_f32(1, row.length, 255, tables, tables + 4);
+      return {
+        scale: new Float32Array(memory.buffer, q, 1)[0],
+        zero: new Int32Array(memory.buffer, q, 2)[1],
+        bytes: [...new Uint8Array(memory.buffer, q + 16, row.length)],
+      };
+    };
+    for (let length = 1; length <= 19; length++) {
+      for (let at = 0; at < length; at++) {
+        const row = Array<number>(length).fill(1).with(at, NaN);
+        assert.deepEqual(quantized(row), {
+          scale: NaN,
+          zero: 0,
+          bytes: row.map(() => 0),
+        });
+      }
+    }
+    const infinities = Array<number>(16).fill(Infinity).with(9, -Infinity);
+    assert.equal(quantized(infinities).scale, Infinity);
+    const { scale } = quantized(Array<number>(40).fill(huge));
+    assert.equal(scale, Math.fround(Math.fround(huge) / 255));
   }
 });

@@ -170,6 +170,17 @@ Deno.test("rounding is to the nearest, of two the even one, and cut off at the t
   assert.deepEqual(run(scalarOf("int16", 0)), [0, 2, 0, -2, 1000, -1000]);
 });
 
+Deno.test("NaN becomes the zero point, and no dynamic range has it", () => {
+  const x = floats([2], NaN, 1);
+  const zero = scalarOf("int8", 7);
+  const quantized = outputOf("QuantizeLinear", [x, floats([], 1), zero]);
+  assert.deepEqual(numbersOf(quantized), [7, 8]);
+  assert.deepEqual(
+    outputsOf("DynamicQuantizeLinear", [x]).map(numbersOf),
+    [[0, 0], [NaN], [0]],
+  );
+});
+
 Deno.test("a dynamic range has 0 in it; where all is 0, the scale is 1", () => {
   const run = (...values: number[]) =>
     outputsOf("DynamicQuantizeLinear", [floats([values.length], ...values)])

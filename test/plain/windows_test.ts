@@ -260,6 +260,18 @@ Deno.test("MaxPool says where its maxima lie, by rows or by columns; MaxUnpool p
   );
 });
 
+Deno.test("MaxPool keeps a NaN, wherever it lies in a window", () => {
+  const kept = [[NaN, 5, 4], [NaN, NaN, 4], [NaN, NaN, NaN]];
+  kept.forEach((expected, at) => {
+    const x = floats([1, 1, 5], ...[1, 5, 2, 3, 4].with(at, NaN));
+    const [values, indices] = outputsOf("MaxPool", [x], { kernel_shape: [3] }, {
+      outputs: 2,
+    });
+    assert.deepEqual(numbersOf(values), expected);
+    assert.equal(numbersOf(indices)[0], at);
+  });
+});
+
 Deno.test("auto_pad divides its padding evenly, an odd one with more at the end or the beginning", () => {
   const x = floats([1, 1, 4], 1, 2, 3, 4);
   const run = (auto_pad: string, kernel: number) =>

@@ -63,7 +63,7 @@ const sigmoidOf = (argument: string): Steps => [
   "q@ = f32x4.mul(f32x4.div(s@, r@), n@)",
 ];
 
-const WEIGH: Steps = ["q@ = weigh(x@, q@)"];
+const TIMES_X: Steps = ["q@ = f32x4.mul(x@, q@)"];
 
 interface Function {
   readonly name: string;
@@ -88,7 +88,7 @@ const FUNCTIONS: readonly Function[] = [
   {
     name: "silu",
     text: "x sigmoid(x).",
-    steps: [...sigmoidOf("x@"), ...WEIGH],
+    steps: [...sigmoidOf("x@"), ...TIMES_X],
   },
   {
     name: "geluTanh",
@@ -97,7 +97,7 @@ const FUNCTIONS: readonly Function[] = [
     steps: [
       "y@ = f32x4.mul(x@, f32x4.add(f32x4.mul(f32x4.mul(x@, x@), c41), c40))",
       ...sigmoidOf("y@"),
-      ...WEIGH,
+      ...TIMES_X,
     ],
   },
 ];
@@ -118,13 +118,6 @@ const HEADER =
 // over the whole range including subnormal results. NaN stays NaN. Coefficients: own
 // minimax fits (weighted least squares), rounded to f32.
 import { constant } from "./constants";
-
-/** x y, where y underflows to 0 before x overflows: infinity times 0 is 0 here. */
-// @ts-ignore: decorator
-@inline export function weigh(x: v128, y: v128): v128 {
-  const zero = f32x4.eq(y, v128.splat<f32>(0));
-  return v128.andnot(f32x4.mul(x, y), zero);
-}
 `;
 
 const VARIABLES = ["y", "s", "n", "r", "q"];

@@ -624,7 +624,7 @@ export interface KernelExports {
    * Dynamic quantisation of rows of k floats (ONNX DynamicQuantizeLinear, for every row on
    * its own): scale = (max(a, 0) - min(a, 0)) / levels, zero = round(-min / scale),
    * q = clamp(round(a / scale) + zero, 0, levels), rounding half to even. A row of zeros
-   * has scale 1. levels: 255, or 127 for the 7-bit path. Quantised rows: 16 bytes of
+   * has scale 1, one with a NaN the scale NaN and bytes 0. levels: 255, or 127 for the 7-bit path. Quantised rows: 16 bytes of
    * header, then k bytes, padded to a multiple of 4 with 0; 4-byte aligned.
    */
   quantize_rows_f32(

@@ -18,6 +18,22 @@ export const MUTANTS: MutantList = [
     why: "quantised rows are padded with 0, which is part of their sum",
   },
   {
+    id: "int8.nan",
+    file: "assembly/q8.ts",
+    from: "!isNumbers ? NaN : high == low",
+    to: "high == low",
+    tests: [{ file: "test/kernels/quantize_test.ts" }],
+    why: "a row with a NaN has no range",
+  },
+  {
+    id: "int8.infinities",
+    file: "assembly/q8.ts",
+    from: " || !hasNaN(k, a);",
+    to: ";",
+    tests: [{ file: "test/kernels/quantize_test.ts" }],
+    why: "infinities of both signs are numbers, though their sum is none",
+  },
+  {
     id: "int8.weight-zero",
     file: "assembly/q8_epilogue.ts",
     from: "i32x4.mul(rowSum, v128.load(header, 48))",
