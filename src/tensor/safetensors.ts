@@ -1,4 +1,5 @@
 import { describe, describeShape, isList, shorten } from "../base/describe.ts";
+import { repeatedName } from "../base/json_names.ts";
 import type { PlainTensor } from "./plain_tensor.ts";
 import {
   bytesOfStored,
@@ -209,9 +210,10 @@ function entriesOf(
   fail: (what: string) => never,
 ): [name: string, entry: Entry][] {
   let header: unknown;
+  let text: string;
   try {
     // Copied: decoders refuse shared memory.
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
       .decode(new Uint8Array(bytes));
     header = JSON.parse(text);
   } catch (error) {
@@ -221,6 +223,11 @@ function entriesOf(
   }
   if (!isRecord(header)) {
     return fail(`the header is ${describe(header)}, expected an object`);
+  }
+  // The format has no name twice; parsers keep the last one, and would leave a tensor out.
+  const twice = repeatedName(text);
+  if (twice !== undefined) {
+    fail(`the header has "${shorten(twice.name, NAME_SHOWN)}" twice`);
   }
   const entries: [string, Entry][] = [];
   for (const [name, entry] of Object.entries(header)) {

@@ -187,6 +187,15 @@ Deno.test("readSafetensors() refuses headers that no file has", () => {
     [{ a: "v".repeat(1e6) }, /^.{1,250}$/],
     [{ a: { ...one, dtype: "d".repeat(1e6) } }, /^.{1,200}$/],
     ["[".repeat(1e6), /the header is not JSON/],
+    [
+      '{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, ' +
+      '"\\u0061": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}}',
+      /the header has "a" twice/,
+    ],
+    [
+      '{"a": {"dtype": "F32", "shape": [1], "shape": [], "data_offsets": [0, 4]}}',
+      /the header has "shape" twice/,
+    ],
   ];
   for (const [header, message] of refused) {
     assert.throws(() => readSafetensors(file(header, bytesOf(1)), "w"), {
