@@ -5,7 +5,8 @@ import type { HostRequest } from "./host_request.ts";
 /** Decides whether, and when, a request is given to the engine; it hears of what becomes of requests, to learn from. */
 export interface Admission extends HostObserver {
   /**
-   * Resolves when the request may run, with what is to be called when it has ended, however it did.
+   * Resolves when the request may run, with what is to be called, once, when it has ended, however it did; what that
+   * throws is reported and changes nothing.
    * @throws OverloadedError, or the reason of the request's signal
    */
   admit(request: HostRequest): Promise<() => void> | (() => void);

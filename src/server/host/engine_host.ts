@@ -4,12 +4,15 @@
  * then on, while the old one finishes what it has. Admission, deadlines, priorities and observers hang here.
  */
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
+import { checkPolicy } from "../../engine/core/check_models.ts";
 import {
   ClosedError,
   DeadlineError,
   QueueFullError,
 } from "../../engine/core/errors.ts";
 import { wallNs } from "../../engine/wall/clock.ts";
+import { guardedObserver } from "../../engine/wall/guarded_observer.ts";
+import { reporter } from "../../engine/wall/reporter.ts";
 import type { RunResult } from "../../engine/wall/run_result.ts";
 import { ServingEngine } from "../../engine/wall/serving.ts";
 import type { ServingOptions } from "../../engine/wall/serving_options.ts";
@@ -17,6 +20,7 @@ import type { StepResult, StepStream } from "../../engine/wall/step_stream.ts";
 import type { StreamOptions } from "../../engine/wall/stream_session.ts";
 import { tee } from "../../metrics/tee.ts";
 import type { Policy } from "../../policy/policy.ts";
+import type { Observer } from "../../policy/records.ts";
 import { type Admission, UNLIMITED } from "./admission.ts";
 import { InputError, NotFoundError, UnavailableError } from "./errors.ts";
 import { Generation } from "./generation.ts";
@@ -85,6 +89,7 @@ export class EngineHost {
   readonly #options: Partial<HostOptions>;
   readonly #admission: Admission;
   readonly #observers: readonly HostObserver[];
+  readonly #report: ReturnType<typeof reporter>;
   readonly #sessions = new Set<HostSession>();
   #generation: Generation | undefined;
   #models: readonly ServedModel[] = [];
@@ -125,6 +130,7 @@ export class EngineHost {
   private constructor(options: Partial<HostOptions>) {
     this.#options = options;
     this.#admission = options.admission ?? UNLIMITED;
+    this.#report = reporter(options.onError);
     this.#observers = [
       this.#admission,
       this.statistics,
@@ -329,24 +335,26 @@ export class EngineHost {
           });
         } catch (error) {
           const isFull = error instanceof QueueFullError;
-          if (!isFull || !this.#admission.again?.(request)) throw error;
-          release();
+          if (!isFull || !this.#admission.again?.(request)) {
+            throw this.#asTold(error, signal);
+          }
           // What the next admission refuses has nothing to give back.
+          const giveBack = release;
           release = undefined;
+          this.#call(giveBack);
         }
       }
       this.#ended(request, { outcome: "done", timing: result.timing });
       return result;
     } catch (error) {
-      const told = this.#asTold(error);
-      const isRefused = !isAdmitted || told instanceof InputError;
+      const isRefused = !isAdmitted || error instanceof InputError;
       this.#ended(request, {
         outcome: isRefused ? "refused" : "failed",
-        error: told,
+        error,
       });
-      throw told;
+      throw error;
     } finally {
-      release?.();
+      if (release) this.#call(release);
     }
   }
 
@@ -355,9 +363,10 @@ export class EngineHost {
     this.#tell((observer) => observer.ended?.(request, { ...ending, endNs }));
   }
 
-  /** An engine's error, in the host's words. */
-  #asTold(error: unknown): unknown {
+  /** An engine's error, in the host's words; a caller's reason is his own. */
+  #asTold(error: unknown, signal: AbortSignal | undefined): unknown {
     if (error === this.failure) return error;
+    if (signal?.aborted && error === signal.reason) return error;
     if (error instanceof TypeError || error instanceof RangeError) {
       return new InputError(error.message, { cause: error });
     }
@@ -395,7 +404,8 @@ export class EngineHost {
     let next: Generation | undefined;
     if (models.length > 0) {
       const number = this.#generations++;
-      const decides = policy(models);
+      const decides: unknown = policy(models);
+      checkPolicy(decides);
       const engine = await ServingEngine.create({
         ...settings,
         models: models.map(({ model }) => model),
@@ -424,9 +434,11 @@ export class EngineHost {
     models: readonly ServedModel[],
     policy: string,
   ) {
-    const observers = this.#observers.flatMap((observer) => {
+    const observers: Observer[] = [];
+    this.#tell((observer) => {
       const heard = observer.engine?.(generation, models, policy);
-      return heard ? [heard] : [];
+      if (heard) observers.push(guardedObserver(heard, this.#report));
+      return heard;
     });
     return tee(...observers);
   }
@@ -441,19 +453,19 @@ export class EngineHost {
   }
 
   /** Tells observers, none of which hears of another one's mistakes. */
-  #tell(hook: (observer: HostObserver) => void): void {
-    for (const observer of this.#observers) {
-      try {
-        hook(observer);
-      } catch (error) {
-        this.#report(error);
-      }
-    }
+  #tell(hook: (observer: HostObserver) => unknown): void {
+    for (const observer of this.#observers) this.#call(() => hook(observer));
   }
 
-  #report(error: unknown): void {
-    const { onError = (error) => console.error("Shoal:", error) } =
-      this.#options;
-    onError(error as Error);
+  /** Calls what somebody else has given. What it throws, or its promise is rejected with, is reported, and no more. */
+  #call(theirs: () => unknown): void {
+    try {
+      const returned = theirs();
+      if (returned instanceof Promise) {
+        returned.catch((error) => this.#report(error));
+      }
+    } catch (error) {
+      this.#report(error);
+    }
   }
 }

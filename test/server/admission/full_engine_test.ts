@@ -118,3 +118,38 @@ Deno.test("what was given back is not given back again when the second admission
     assert.deepEqual(endings, refused.map(() => "failed"));
   });
 });
+
+Deno.test("what gives back is called once, and what it throws is nobody's request's", async () => {
+  const broken = new Error("my books are lost");
+  const calls: number[] = [];
+  const reported: Error[] = [];
+  const seen = new Set<string>();
+  const host = await EngineHost.create({
+    models: [servedTokens(MODEL, { name: "m" })],
+    policy: () => cellular({ batchSizeMax: 8 }),
+    engine: { workers: 0, warmUp: false, slotBytes: 2 ** 16 },
+    onError: (error) => void reported.push(error),
+    admission: {
+      async admit({ label }) {
+        if (seen.has(label)) {
+          await new Promise((later) => setTimeout(later, 50));
+        }
+        seen.add(label);
+        const at = calls.push(0) - 1;
+        return () => {
+          calls[at]++;
+          // At once, or as an async function does.
+          if (at % 2 === 0) throw broken;
+          return Promise.reject(broken);
+        };
+      },
+      again: () => true,
+    },
+  });
+  const ended = await together(host);
+  await host.close();
+  assert(ended.every(({ status }) => status === "fulfilled"));
+  assert(calls.length > ended.length, "some were admitted again");
+  assert(calls.every((count) => count === 1));
+  assert.deepEqual(reported, calls.map(() => broken));
+});

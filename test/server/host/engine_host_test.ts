@@ -266,3 +266,96 @@ Deno.test("requests, streams and changes in any order: all are answered right", 
     { numRuns: 20 },
   );
 });
+
+Deno.test("observers and a broken onError harm nobody", async () => {
+  const models = [sentences("1")];
+  const [served] = models;
+  const bits = await aloneBits(served);
+  const reported: unknown[] = [];
+  const endings: string[] = [];
+  const tasks: number[] = [];
+  const thrown = new Error("an observer's");
+  const host = await EngineHost.create({
+    models,
+    policy: () => cellular(),
+    engine: ENGINE,
+    onError(error) {
+      reported.push(error);
+      throw error;
+    },
+    observers: [
+      {
+        engine() {
+          throw thrown;
+        },
+        arrived: () => {
+          throw thrown;
+        },
+        // As a function that writes somewhere may be.
+        started: () => Promise.reject(thrown) as unknown as void,
+        ended: () => {
+          throw thrown;
+        },
+      },
+      {
+        engine: () => ({
+          task() {
+            throw thrown;
+          },
+        }),
+      },
+      {
+        engine: () => ({ task: () => void tasks.push(1) }),
+        ended: (_request, { outcome }) => void endings.push(outcome),
+      },
+    ],
+  });
+  const { outputs } = await host.run(served, { tokens: TOKENS });
+  assert.deepEqual(outputs["h"].data, bits);
+  assert.deepEqual(endings, ["done"]);
+  assert.equal(tasks.length, TOKENS.length);
+  assert.equal(host.statistics.of(served).executions, TOKENS.length);
+  await host.close();
+  assert.deepEqual(new Set(reported), new Set([thrown]));
+  assert.equal(reported.length, 4 + TOKENS.length);
+});
+
+Deno.test("a caller's reason is his own, and an admission's mistake no input's", async () => {
+  const served = sentences("1");
+  const reason = new TypeError("left");
+  const mistake = new RangeError("my books");
+  let isBroken = false;
+  const outcomes: unknown[] = [];
+  const host = await hostOf([served], {
+    admit() {
+      if (isBroken) throw mistake;
+      return () => {};
+    },
+    ended: (_request, { outcome, error }) => void outcomes.push(outcome, error),
+  });
+  const leaving = new AbortController();
+  const long = { tokens: new Int32Array(5000) };
+  const left = host.run(served, long, { signal: leaving.signal });
+  left.catch(() => {});
+  await until(() => host.active > 0);
+  leaving.abort(reason);
+  await assert.rejects(left, (error) => error === reason);
+  isBroken = true;
+  await assert.rejects(
+    host.run(served, { tokens: TOKENS }),
+    (error) => error === mistake,
+  );
+  assert.deepEqual(outcomes, ["failed", reason, "refused", mistake]);
+  await host.close();
+});
+
+Deno.test("a policy that is none is said to be none", async () => {
+  await assert.rejects(
+    EngineHost.create({
+      models: [sentences("1")],
+      policy: () => undefined as unknown as ReturnType<typeof cellular>,
+      engine: ENGINE,
+    }),
+    { name: "TypeError", message: /"policy" is what a policy's function/ },
+  );
+});
