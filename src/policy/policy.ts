@@ -49,7 +49,7 @@ export interface Policy {
   /** Why this policy cannot batch the model; undefined when it can. */
   supports(model: Model): string | undefined;
   /**
-   * How many requests of the model it can start together, at most, on one worker: while so many wait,
+   * How many requests of the model it can start together, at most, on one worker, 1 or more: while so many wait,
    * later ones need not be unfolded. Undefined: it looks at everything that waits.
    */
   lookahead?(model: Model): number;

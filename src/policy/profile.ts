@@ -18,6 +18,7 @@ export type ProfileTable = Readonly<Record<string, CurvePoints>>;
 
 /**
  * @param given a function, a table, or nothing: then every node counts as 0 ns
+ * @returns throws RangeError where a function returns what is no time
  * @throws TypeError or RangeError naming policy and cell when the table is not one
  */
 export function profileOf(
@@ -25,7 +26,7 @@ export function profileOf(
   given: Profile | ProfileTable | undefined,
 ): Profile {
   if (given === undefined) return () => 0;
-  if (typeof given === "function") return given;
+  if (typeof given === "function") return checkedProfile(policy, given);
   if (typeof given !== "object" || given === null) {
     throw new TypeError(
       `"profile" of policy "${policy}" is a function or a table by cell, got ${
@@ -50,5 +51,18 @@ export function profileOf(
       );
     }
     return Math.round(onCurve(points, rows));
+  };
+}
+
+/** A caller's function: nothing could be decided by what is no time. */
+function checkedProfile(policy: string, given: Profile): Profile {
+  return (cell, rows, extent) => {
+    const ns = given(cell, rows, extent);
+    if (typeof ns === "number" && ns >= 0 && ns < Infinity) return ns;
+    throw new RangeError(
+      `"profile" of policy "${policy}" is a function that returns nanoseconds, got ${
+        describe(ns)
+      } for ${rows} rows of cell "${cell.name}"`,
+    );
   };
 }

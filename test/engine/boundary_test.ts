@@ -420,6 +420,29 @@ Deno.test("an engine whose policy answers something else than a decision ends, i
   }
 });
 
+Deno.test("a policy's hooks are functions, and it looks ahead of itself by 1 or more", async () => {
+  for (const most of [0, NaN, -1, "5", {}]) {
+    const policy = { ...cellular(), lookahead: () => most } as Policy;
+    await assert.rejects(create({ policy }), {
+      name: "RangeError",
+      message: /^"lookahead" of policy "cellular" is 1 or more, got .* "lstm"$/,
+    });
+  }
+  for (
+    const hook of ["lookahead", "submitted", "completed", "finished", "ended"]
+  ) {
+    const policy = { ...cellular(), [hook]: 5 } as Policy;
+    await assert.rejects(create({ policy }), {
+      name: "TypeError",
+      message: `"${hook}" of policy "cellular" is a function, got 5`,
+    });
+  }
+  // As many as there may be.
+  const policy = { ...cellular(), lookahead: () => Infinity };
+  await using engine = await create({ policy });
+  assert.deepStrictEqual(await ask(engine, model, input), expected);
+});
+
 Deno.test("what is asked for in a callback before the engine is closed there is done", async () => {
   const inner: Promise<unknown>[] = [];
   const engine = await create({

@@ -439,3 +439,29 @@ Deno.test("an engine that gives up takes its streams along", async () => {
   await assert.rejects(stream.push(frameOf(0)), /no idea/);
   await stream.close();
 });
+
+Deno.test("what is asked of a stream in a callback behind which the engine gives up is refused", async () => {
+  const inner: Promise<unknown>[] = [];
+  const broken: Policy = {
+    ...cellular(),
+    completed() {
+      throw new Error("no idea");
+    },
+  };
+  await using engine = await created({
+    policy: broken,
+    observer: {
+      task() {
+        inner.push(stream.park(), stream.snapshot(), stream.reset());
+        inner.push(stream.push(frameOf(1)));
+        closed = stream.close();
+      },
+    },
+  });
+  let closed: Promise<void> | undefined;
+  const stream = engine.open(model);
+  await assert.rejects(stream.push(frameOf(0)), /no idea/);
+  assert.equal(inner.length, 4);
+  for (const end of inner) await assert.rejects(end, /no idea/);
+  await closed;
+});

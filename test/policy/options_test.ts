@@ -10,6 +10,8 @@ import {
 } from "../../src/policy/e2bird/offline.ts";
 import { decTimesteps } from "../../src/policy/common/exec_time.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { lstm } from "../../src/models/lstm.ts";
+import { profileOf } from "../../src/policy/profile.ts";
 import { assertRefuses } from "../option_refusals.ts";
 
 Deno.test("every baseline refuses options that are not", async () => {
@@ -128,4 +130,19 @@ Deno.test("decTimesteps() refuses arguments that are not", () => {
     name: "RangeError",
     message: '"coverage" is in (0, 1], got NaN',
   });
+});
+
+Deno.test("what a profile's function returns is a time, or said to be none", () => {
+  const model = lstm({ hidden: 4, vocabulary: 10 });
+  const [cell] = model.cells;
+  for (const given of [NaN, -1, Infinity, undefined, "5"]) {
+    const profile = profileOf("auto", () => given as number);
+    assert.throws(() => profile(cell, 3), {
+      name: "RangeError",
+      message: /^"profile" of policy "auto" .* for 3 rows of cell "lstm_step"$/,
+    });
+  }
+  for (const given of [0, 0.5, 1e9]) {
+    assert.equal(profileOf("auto", () => given)(cell, 3), given);
+  }
 });

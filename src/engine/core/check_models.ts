@@ -29,15 +29,48 @@ export const checkExecutor: Check = (name, executor) => {
   positiveInteger(`${name}.workers`, (executor as Executor).workers);
 };
 
+/** What a policy may do without. */
+const HOOKS = [
+  "lookahead",
+  "submitted",
+  "completed",
+  "finished",
+  "ended",
+] as const satisfies (keyof Policy)[];
+
 /** @throws TypeError unless it is a policy, made by calling its function */
 export function checkPolicy(policy: unknown): asserts policy is Policy {
-  const { supports, enqueue, schedule } = (policy ?? {}) as Policy;
+  const given = (policy ?? {}) as Policy;
+  const { supports, enqueue, schedule } = given;
   const functions = [supports, enqueue, schedule];
-  if (functions.every((member) => typeof member === "function")) return;
-  throw new TypeError(
-    `"policy" is what a policy's function returns, such as cellular(), got ${
-      describe(policy)
-    }`,
+  if (!functions.every((member) => typeof member === "function")) {
+    throw new TypeError(
+      `"policy" is what a policy's function returns, such as cellular(), got ${
+        describe(policy)
+      }`,
+    );
+  }
+  for (const hook of HOOKS) {
+    if (["function", "undefined"].includes(typeof given[hook])) continue;
+    throw new TypeError(
+      `"${hook}" of policy "${given.name}" is a function, got ${
+        describe(given[hook])
+      }`,
+    );
+  }
+}
+
+/**
+ * How many requests of a model a policy could start together on one worker; see Policy.
+ * @throws RangeError when it is no such number: none would ever be unfolded
+ */
+export function lookaheadOf(policy: Policy, model: Model): number {
+  const most: unknown = policy.lookahead?.(model) ?? Infinity;
+  if (typeof most === "number" && most >= 1) return most;
+  throw new RangeError(
+    `"lookahead" of policy "${policy.name}" is 1 or more, got ${
+      describe(most)
+    } for model "${model.name}"`,
   );
 }
 

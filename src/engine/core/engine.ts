@@ -13,7 +13,12 @@ import { ActiveList } from "./active_list.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
 import { BatchLog } from "./batch_log.ts";
 import { Admission } from "./admission.ts";
-import { checkKnown, checkSupported, noDecision } from "./check_models.ts";
+import {
+  checkKnown,
+  checkSupported,
+  lookaheadOf,
+  noDecision,
+} from "./check_models.ts";
 import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Dispatch } from "./dispatch.ts";
@@ -102,9 +107,7 @@ export class EngineCore {
     this.#admission = new Admission(
       models,
       (model) =>
-        hasTime
-          ? executor.workers * (policy.lookahead?.(model) ?? Infinity)
-          : Infinity,
+        hasTime ? executor.workers * lookaheadOf(policy, model) : Infinity,
       hasTime ?? (() => true),
       waitingBytes,
     );

@@ -358,6 +358,8 @@ export class StreamSession<
       const refusal = this.#refusal();
       if (refusal) throw refusal;
       this.#host.do(() => {
+        const failure = this.#host.failure();
+        if (failure) return reject(failure);
         core.sessions.after(this.#session, {
           run() {
             try {
