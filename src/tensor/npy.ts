@@ -1,27 +1,29 @@
 /** NumPy's files of one array, format 1 to 3 (numpy.lib.format): a header that is a Python dict, then the elements. */
 import { describe, shorten } from "../base/describe.ts";
+import { type PlainTensor, plainTensor } from "./plain_tensor.ts";
 import {
-  newElements,
-  type PlainTensor,
-  plainTensor,
-  type PlainType,
-} from "./plain_tensor.ts";
+  bytesOfStored,
+  plainTypeOfStored,
+  storedElements,
+  type StoredType,
+} from "./stored_elements.ts";
 import { elementCount } from "./tensor.ts";
 
 const MAGIC = "\x93NUMPY";
 
-const TYPES: Readonly<Record<string, PlainType>> = {
-  "<f4": "float32",
-  "<f8": "float32",
-  "<i4": "int32",
-  "<i8": "int64",
-  "|i1": "int8",
-  "|u1": "uint8",
-  "|b1": "bool",
-};
+const TYPES: ReadonlyMap<string, StoredType> = new Map([
+  ["<f4", "float32"],
+  ["<f8", "float64"],
+  ["<f2", "float16"],
+  ["<i4", "int32"],
+  ["<i8", "int64"],
+  ["|i1", "int8"],
+  ["|u1", "uint8"],
+  ["|b1", "bool"],
+]);
 
 /**
- * An array in C order, little-endian; of f64 the nearest f32.
+ * An array in C order, little-endian; of f16 the same numbers in f32, of f64 the nearest.
  * @param label what messages call it
  * @throws RangeError when it is none
  */
@@ -39,29 +41,39 @@ export function readNpy(file: Uint8Array, label: string): PlainTensor {
   const start = isFirst ? 10 : 12;
   const end = start +
     (isFirst ? view.getUint16(8, true) : view.getUint32(8, true));
+  if (end > file.length) {
+    return fail(
+      `its header ends at byte ${end}, the file has ${file.length} (truncated?)`,
+    );
+  }
   const header = text(start, end);
   const kind = /'descr':\s*'([^']+)'/.exec(header)?.[1] ?? "";
-  const type = TYPES[kind] ?? fail(`its elements are ${describe(kind)}`);
+  const stored = TYPES.get(kind) ?? fail(
+    `its elements are ${describe(kind)}, expected one of ${
+      [...TYPES.keys()].join(", ")
+    } (numpy's astype)`,
+  );
   if (!/'fortran_order':\s*False/.test(header)) {
-    fail("it is in Fortran's order");
+    fail("it is in Fortran's order (see numpy.ascontiguousarray)");
   }
-  const dims = (/'shape':\s*\(([^)]*)\)/.exec(header)?.[1] ??
-    fail("it has no shape")).split(",").map((size) => size.trim())
-    .filter((size) => size !== "").map(Number);
-  const count = elementCount(dims);
-  const size = Number(kind.slice(2));
-  if (!Number.isSafeInteger(count) || file.length - end !== count * size) {
+  const shape = /'shape':\s*\(([^)]*)\)/.exec(header)?.[1] ??
+    fail("it has no shape");
+  const sizes = shape.split(",").map((size) => size.trim())
+    .filter((size) => size !== "");
+  if (!sizes.every((size) => /^\d{1,15}$/.test(size))) {
+    fail(`its shape is (${shorten(shape)}), expected whole numbers`);
+  }
+  const dims = sizes.map(Number);
+  const needed = elementCount(dims) * bytesOfStored(stored);
+  if (!Number.isSafeInteger(needed) || file.length - end !== needed) {
     fail(
       `it has ${file.length - end} bytes of elements, its shape (${
         dims.join(", ")
-      }) needs ${count * size}`,
+      }) needs ${needed}`,
     );
   }
-  const bytes = file.slice(end).buffer;
-  const data = kind === "<f8"
-    ? Float32Array.from(new Float64Array(bytes))
-    : new (newElements(type, 0).constructor as unknown as new (
-      bytes: ArrayBuffer,
-    ) => PlainTensor["data"])(bytes);
-  return plainTensor(type, dims, data as never);
+  // Not with slice(), which is a view where the file is a Node Buffer.
+  const { buffer } = new Uint8Array(file.subarray(end));
+  const data = storedElements(stored, buffer);
+  return plainTensor(plainTypeOfStored(stored), dims, data as never);
 }

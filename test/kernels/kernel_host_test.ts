@@ -194,3 +194,45 @@ Deno.test("KernelHost checks convolutions by their shape", () => {
   );
   assert.doesNotThrow(() => call({}));
 });
+
+Deno.test("KernelHost places no bytes of other arrays, and no parts of a row", () => {
+  const shoal = host();
+  const refused: [() => unknown, RegExp][] = [
+    [
+      () => shoal.rows(1, 2, Float64Array.of(1, 2) as never),
+      /is a Float32Array, an Int32Array or one of f32, .*, got/,
+    ],
+    [() => shoal.rows(1, 2, [1, 2] as never), /got \[1,2\]/],
+    [() => shoal.rows(1, 2, "f64" as never), /got "f64"/],
+    [() => shoal.block([1, 2] as never), /got \[1,2\]/],
+    [() => shoal.rows(1.5, 2, "f32"), /a whole number of rows, got 1.5/],
+    [() => shoal.rows(1, NaN, "f32"), /number of elements in a row, got NaN/],
+    [() => shoal.block("f32", 1.5), /a whole number of elements, got 1.5/],
+    [() => shoal.block("f32", -1), /a whole number of elements, got -1/],
+  ];
+  for (const [place, message] of refused) assert.throws(place, { message });
+});
+
+Deno.test("KernelHost says which kernels there are, and what a list of tables is", () => {
+  const shoal = host();
+  for (const name of ["gemm", "constructor"]) {
+    assert.throws(() => shoal.call(name as never, {}), {
+      name: "TypeError",
+      message: new RegExp(
+        `^There is no kernel "${name}"; there are gemm_f32, `,
+      ),
+    });
+  }
+  assert.throws(() => shoal.call("gemm_f32", null as never), {
+    name: "TypeError",
+    message: "gemm_f32 takes its arguments by name, got null",
+  });
+  assert.throws(
+    () =>
+      shoal.call("tree_internal_f32", {
+        ...{ m: 1, hidden: 4, arity: 1 },
+        hRowsTables: [null] as never,
+      }),
+    /hRowsTables must be an array of rows/,
+  );
+});

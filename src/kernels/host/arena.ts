@@ -1,4 +1,5 @@
 /** Operands in linear memory with their types and shapes, placed one after the other. */
+import { describe } from "../../base/describe.ts";
 import { PAGE_BYTES } from "../module/memory.ts";
 import type { OperandType } from "../spec/signature.ts";
 import { rowBytes } from "../spec/signature.ts";
@@ -32,8 +33,26 @@ export interface Block {
   readonly address: number;
 }
 
-function typeOf(data: Float32Array | Int32Array): "f32" | "i32" {
-  return data instanceof Float32Array ? "f32" : "i32";
+const TYPES: readonly OperandType[] = ["f32", "i32", "q8", "byte", "address"];
+
+/** Of numbers as they are given: bytes of others would be taken for numbers that they are not. */
+function typeOf(what: unknown): OperandType {
+  const named = TYPES.find((type) => type === what);
+  if (named !== undefined) return named;
+  if (what instanceof Float32Array) return "f32";
+  if (what instanceof Int32Array) return "i32";
+  throw new TypeError(
+    `An operand is a Float32Array, an Int32Array or one of ${
+      TYPES.join(", ")
+    }, got ${describe(what)}`,
+  );
+}
+
+function checkCount(what: string, count: number): void {
+  if (Number.isSafeInteger(count) && count >= 0) return;
+  throw new RangeError(
+    `An operand has a whole number of ${what}, got ${describe(count)}`,
+  );
 }
 
 /**
@@ -115,19 +134,22 @@ export class Arena {
 
   /**
    * An array of the given numbers.
+   * @throws {TypeError} if they are no such array
    * @throws {RangeError} if memory ends before
    */
   block(data: Float32Array | Int32Array): Block;
   /** An array of `length` fresh elements, whatever they are. */
   block(type: OperandType, length: number): Block;
   block(what: Float32Array | Int32Array | OperandType, length = 0): Block {
+    const type = typeOf(what);
     if (typeof what === "string") {
+      checkCount("elements", length);
       const address = this.reserve(rowBytes(what, length));
-      return { kind: "block", type: what, length, address };
+      return { kind: "block", type, length, address };
     }
     return {
       kind: "block",
-      type: typeOf(what),
+      type,
       length: what.length,
       address: this.#put(what),
     };
@@ -135,6 +157,7 @@ export class Arena {
 
   /**
    * `count` rows of `width` of the given numbers, one after the other.
+   * @throws {TypeError} if they are no such array
    * @throws {RangeError} if there are not as many, or memory ends before
    */
   rows(count: number, width: number, data: Float32Array | Int32Array): Rows;
@@ -145,7 +168,9 @@ export class Arena {
     width: number,
     what: Float32Array | Int32Array | OperandType,
   ): Rows {
-    const type = typeof what === "string" ? what : typeOf(what);
+    const type = typeOf(what);
+    checkCount("rows", count);
+    checkCount("elements in a row", width);
     const bytes = Math.ceil(rowBytes(type, width) / 4) * 4;
     let first: number;
     if (typeof what === "string") first = this.reserve(count * bytes);

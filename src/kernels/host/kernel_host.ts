@@ -76,13 +76,25 @@ export class KernelHost extends Arena {
   /**
    * Calls a kernel; `m`, `k2` and `act: "none"` need not be given.
    * @returns what the kernel returns
-   * @throws {TypeError} if an operand is missing, unknown or of another type
+   * @throws {TypeError} if there is no such kernel, or an operand is missing, unknown or of another type
    * @throws {RangeError} if a shape, size, alignment or place is wrong
    */
   call<Name extends KernelName>(
     name: Name,
     given: Arguments,
   ): ReturnType<KernelExports[Name]> {
+    if (!Object.hasOwn(KERNEL_SPECS, name)) {
+      throw new TypeError(
+        `There is no kernel ${describe(name)}; there are ${
+          Object.keys(KERNEL_SPECS).join(", ")
+        }`,
+      );
+    }
+    if (!isRecord(given)) {
+      throw new TypeError(
+        `${name} takes its arguments by name, got ${describe(given)}`,
+      );
+    }
     // Shapes and lists of tables are placed for the call alone.
     return this.temporarily(() => {
       const args = this.#arguments(name, given);
@@ -232,7 +244,11 @@ export class KernelHost extends Arena {
         expect(isRecord(value) && "kernel" in value, "what imageShape() makes");
         return this.#shape(value as ImageShape).address;
       case "tables":
-        expect(Array.isArray(value), "an array of rows");
+        expect(
+          Array.isArray(value) &&
+            value.every((one) => isRecord(one) && one.kind === "rows"),
+          "an array of rows, as rows() makes them",
+        );
         return this.block(
           Int32Array.from(value as Rows[], ({ table }) => table),
         ).address;
