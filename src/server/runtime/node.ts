@@ -1,6 +1,6 @@
 /** Node's server, whose requests and responses are not those of the Web. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { nodeModule } from "../../base/node_module.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
@@ -27,6 +27,9 @@ export function listenInNode(
   }
   /** Connections, and how many requests each has under way. */
   const underWay = new Map<Duplex, number>();
+  /** Connections that do not speak TLS yet, by whom they are with: of these Node's server tells nothing. */
+  const beforeTls = new Map<string, Socket>();
+  let isEnding = false;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { socket } = incoming;
     const count = (by: number) => {
@@ -34,7 +37,11 @@ export function listenInNode(
       if (before !== undefined) underWay.set(socket, before + by);
     };
     count(1);
-    outgoing.once("close", () => count(-1));
+    outgoing.once("close", () => {
+      count(-1);
+      // Node would keep it, in case there is another request.
+      if (isEnding && underWay.get(socket) === 0) socket.destroySoon();
+    });
     void answer(handler, incoming, outgoing, tls !== undefined);
   };
   const server: Server = tls
@@ -43,7 +50,15 @@ export function listenInNode(
   server.on(tls ? "secureConnection" : "connection", (connection: Duplex) => {
     underWay.set(connection, 0);
     connection.once("close", () => underWay.delete(connection));
+    if (tls) beforeTls.delete(peerOf(connection as Socket));
   });
+  if (tls) {
+    server.on("connection", (connection: Socket) => {
+      const peer = peerOf(connection);
+      beforeTls.set(peer, connection);
+      connection.once("close", () => beforeTls.delete(peer));
+    });
+  }
   const sockets = new NodeSockets();
   server.on("upgrade", (incoming, connection, head) => {
     underWay.delete(connection);
@@ -66,6 +81,7 @@ export function listenInNode(
         url: urlOf(hostname, port, tls !== undefined),
         port,
         close(graceMs) {
+          isEnding = true;
           const closed = new Promise<void>((resolve) =>
             server.close(() => resolve())
           );
@@ -74,6 +90,7 @@ export function listenInNode(
           for (const [connection, requests] of underWay) {
             if (requests === 0) connection.destroy();
           }
+          for (const connection of beforeTls.values()) connection.destroy();
           sockets.closeAll();
           return within(closed, graceMs, () => {
             server.closeAllConnections();
@@ -83,6 +100,12 @@ export function listenInNode(
       });
     });
   });
+}
+
+function peerOf(
+  { localAddress, remoteAddress, remotePort }: Socket,
+): string {
+  return `${localAddress} ${remoteAddress} ${remotePort}`;
 }
 
 async function answer(
@@ -242,6 +265,8 @@ async function write(
   const leave = () => void reader?.cancel(gone.reason).catch(() => {});
   gone.addEventListener("abort", leave);
   if (gone.aborted) leave();
+  // Also while the client reads nothing.
+  reader?.closed.catch(() => outgoing.destroy());
   try {
     for (;;) {
       const piece = await reader?.read();

@@ -22,6 +22,9 @@ async function listening(listen, handler, run) {
 
 const SOON_MS = 10_000;
 
+/** Less than Node keeps a connection for the next request. */
+const KEPT_MS = 4000;
+
 /** Waits until something holds. */
 async function until(what, holds) {
   for (const start = Date.now(); !holds();) {
@@ -169,6 +172,55 @@ export const CHECKS = {
       });
       assert(sent < 2 ** 26, `${sent} bytes for a client that reads none`);
       socket.destroy();
+    });
+  },
+
+  async "a stream that fails while its client reads nothing ends the connection"(
+    listen,
+    cutsOff,
+  ) {
+    const piece = new Uint8Array(2 ** 20);
+    let fail;
+    let signal;
+    let sent = 0;
+    await listening(listen, (request) => {
+      signal = request.signal;
+      return Promise.resolve(
+        new Response(
+          new ReadableStream({
+            start(controller) {
+              fail = () => controller.error(new Error("behind"));
+            },
+            pull(controller) {
+              sent += piece.length;
+              controller.enqueue(piece);
+            },
+          }, { highWaterMark: 0 }),
+        ),
+      );
+    }, async ({ port }) => {
+      let isClosed = false;
+      let got = 0;
+      const socket = connect(port, "127.0.0.1", () => {
+        socket.pause();
+        socket.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+      });
+      socket.on("data", (bytes) => got += bytes.length);
+      socket.on("error", () => {});
+      socket.on("close", () => isClosed = true);
+      let before = -1;
+      await until("it waits", () => {
+        const waits = sent > 0 && sent === before;
+        before = sent;
+        return waits;
+      });
+      fail();
+      // Deno's and Bun's servers do not hear of it before their client reads on.
+      if (cutsOff) await until("it is cut off", () => signal.aborted);
+      // Whoever reads on gets what was on its way, and no more.
+      socket.resume();
+      await until("the connection has ended", () => isClosed);
+      assert(got < sent + 2 ** 20, `${got} bytes of ${sent}`);
     });
   },
 
@@ -388,6 +440,80 @@ export const CHECKS = {
       const ms = Date.now() - started;
       assert(ms < SOON_MS, `closing took ${ms} ms`);
     }).finally(() => opened.forEach((socket) => socket.destroy()));
+  },
+
+  async "closing waits for no connection that has not begun to encrypt"(
+    listen,
+    cutsOff,
+  ) {
+    // Deno's own server waits for them, and does not say whom it waits for.
+    if ("Deno" in globalThis && !cutsOff) return;
+    await withCertificate(async ({ cert, key }) => {
+      const opened = [];
+      const listener = await listen(
+        { fetch: () => Promise.resolve(new Response("here")) },
+        { hostname: "127.0.0.1", port: 0, tls: { cert, key } },
+      );
+      for (const text of ["", "\x16\x03\x01"]) {
+        const socket = connect(listener.port, "127.0.0.1");
+        socket.on("error", () => {});
+        await new Promise((resolve) => socket.on("connect", resolve));
+        socket.write(text, "latin1");
+        opened.push(socket);
+      }
+      // What is no greeting is refused, by a server that has heard of those that came before.
+      await rawly(listener.port, "GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+      const started = Date.now();
+      await listener.close(20_000);
+      const ms = Date.now() - started;
+      opened.forEach((socket) => socket.destroy());
+      assert(ms < SOON_MS, `closing took ${ms} ms`);
+    });
+  },
+
+  async "closing waits for answers, and not for what their clients may ask next"(
+    listen,
+  ) {
+    let goOn;
+    const gate = new Promise((resolve) => goOn = resolve);
+    const bytes = (text) => new TextEncoder().encode(text);
+    const listener = await listen({
+      fetch: () =>
+        Promise.resolve(
+          new Response(
+            new ReadableStream({
+              async start(controller) {
+                controller.enqueue(bytes("first "));
+                await gate;
+                controller.enqueue(bytes("last"));
+                controller.close();
+              },
+            }),
+          ),
+        ),
+    }, { hostname: "127.0.0.1", port: 0 });
+    let begun = false;
+    const answer = new Promise((resolve) => {
+      let text = "";
+      // Node's server would wait 5 s for another request.
+      const socket = connect(listener.port, "127.0.0.1", () => {
+        socket.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+      });
+      socket.on("data", (bytes) => {
+        text += bytes;
+        begun ||= text.includes("first");
+      });
+      socket.on("error", () => {});
+      socket.on("close", () => resolve(text));
+    });
+    await until("the answer has begun", () => begun);
+    const closed = listener.close(20_000);
+    const started = Date.now();
+    goOn();
+    await closed;
+    const ms = Date.now() - started;
+    assert(ms < KEPT_MS, `closing took ${ms} ms`);
+    assert.match(await answer, /first [^]*last/);
   },
 
   async "what takes too long is cut off when it closes"(listen) {
