@@ -74,8 +74,8 @@ export interface StreamEnds {
   readonly withUsage: boolean;
   /** The chunk for an error behind the first chunk. */
   failed(error: unknown): unknown;
-  /** The client has left. */
-  left(): void;
+  /** The client has left, or is cut off, since it reads too slowly. */
+  left(behind?: Error): void;
 }
 
 /** Chunks as there is text. */

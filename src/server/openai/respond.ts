@@ -46,7 +46,10 @@ export async function respond(
         context.report(error);
         return errorBody(httpErrorOf(error));
       },
-      left: end,
+      left(behind) {
+        end();
+        if (behind) context.report(behind);
+      },
     });
   } catch (error) {
     end();

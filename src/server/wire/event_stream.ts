@@ -1,8 +1,11 @@
 /**
  * Server-sent events (WHATWG HTML, section 9.2, "Server-sent events") as a body: `data:` and a blank line for each
  * message. Nothing is made ahead of who reads it: a message is asked for when there is room for it, so a slow reader
- * holds back its own source only. A reader that leaves ends the source.
+ * holds back its own source only. A reader that leaves ends the source, and so does one that is behind for too long: a
+ * source that cannot be held back, such as an engine's steps, keeps for it what it has not read.
  */
+import { msToNs } from "../../base/units.ts";
+import { wallNs } from "../../engine/wall/clock.ts";
 
 const HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -11,14 +14,25 @@ const HEADERS = {
   "x-accel-buffering": "no",
 };
 
+/** How long a reader may be behind: all that while there was a message that it had not asked for. */
+const BEHIND_MS = 60_000;
+
+/** A source that is asked and takes longer had nothing there: its reader has caught up. */
+const WAITED_NS = msToNs(1);
+
 /** What becomes of a stream of messages. */
 export interface EventStreamOptions {
   /** The last message, after the source's last. */
   readonly last?: string;
   /** The message for what a source throws, after which the stream ends. */
   failed(error: unknown): string;
-  /** The reader has left: whatever the source waits for is of no use any more. */
-  left(): void;
+  /**
+   * The reader has left: whatever the source waits for is of no use any more.
+   * @param behind of one that is cut off, since it was behind for too long
+   */
+  left(behind?: Error): void;
+  /** How long a reader may be behind; default 60 s. */
+  readonly behindMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -45,14 +59,43 @@ function body(
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const bytes = (message: string) => encoder.encode(`data: ${message}\n\n`);
+  const { behindMs = BEHIND_MS } = options;
   let waiting: IteratorResult<string> | undefined = first;
+  let isAsked = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const caughtUp = () => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  const left = (behind?: Error) => {
+    caughtUp();
+    options.left(behind);
+    // What the source still waits for may not come: nobody waits for its end.
+    messages.return?.()?.catch(() => {});
+  };
+  const asked = async () => {
+    const atNs = wallNs();
+    const next = await messages.next();
+    if (wallNs() - atNs > WAITED_NS) caughtUp();
+    return next;
+  };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
+      isAsked = true;
       try {
-        const next = waiting ?? await messages.next();
+        const next = waiting ?? await asked();
         waiting = undefined;
         if (!next.done) {
           controller.enqueue(bytes(next.value));
+          timer ??= setTimeout(() => {
+            timer = undefined;
+            if (isAsked) return;
+            const error = new Error(
+              `A stream's reader was behind for ${behindMs} ms, and is cut off`,
+            );
+            controller.error(error);
+            left(error);
+          }, behindMs);
           return;
         }
         if (options.last !== undefined) {
@@ -60,13 +103,12 @@ function body(
         }
       } catch (error) {
         controller.enqueue(bytes(options.failed(error)));
+      } finally {
+        isAsked = false;
       }
+      caughtUp();
       controller.close();
     },
-    cancel() {
-      options.left();
-      // What the source still waits for may not come: nobody waits for its end.
-      messages.return?.()?.catch(() => {});
-    },
+    cancel: () => left(),
   }, { highWaterMark: 0 });
 }

@@ -12,7 +12,7 @@ export const MUTANTS: MutantList = [
   {
     id: "protocols.nobody-is-told-of-a-reader-that-left",
     file: EVENTS,
-    from: "      options.left();",
+    from: "    options.left(behind);",
     to: "",
     tests: EVENTS_TEST,
     why: "what a stream waits for may never come: its end is told at once",
@@ -28,8 +28,8 @@ export const MUTANTS: MutantList = [
   {
     id: "protocols.stream-outlives-its-reader",
     file: RESPOND,
-    from: "      left: end,",
-    to: "      left() {},",
+    from: "        end();\n        if (behind)",
+    to: "        if (behind)",
     tests: COMPLETIONS,
     why: "who leaves a stream ends its requests",
   },

@@ -94,3 +94,60 @@ Deno.test("eventStream of an empty source is its last message", async () => {
   const response = await eventStream(new Source(0), OPTIONS);
   assert.equal(await response.text(), "data: [DONE]\n\n");
 });
+
+/** Reads as a client does that looks every so many milliseconds, for as long as it gets something. */
+async function readEvery(
+  response: Response,
+  everyMs: number,
+  mostMs: number,
+): Promise<{ messages: number; error?: Error }> {
+  const reader = response.body!.getReader();
+  let messages = 0;
+  try {
+    for (const start = performance.now(); performance.now() - start < mostMs;) {
+      if ((await reader.read()).done) break;
+      messages++;
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
+    }
+    await reader.cancel();
+    return { messages };
+  } catch (error) {
+    return { messages, error: error as Error };
+  }
+}
+
+Deno.test("eventStream cuts off a reader that is behind for too long, whether it reads nothing or little, and ends its source", async () => {
+  for (const everyMs of [1000, 20]) {
+    const source = new Source(1e6);
+    const left: unknown[] = [];
+    const response = await eventStream(source, {
+      ...OPTIONS,
+      left: (behind) => left.push(behind),
+      behindMs: 200,
+    });
+    const { messages, error } = await readEvery(response, everyMs, 30_000);
+    assert(messages < 1000, `${messages} messages`);
+    assert.match(`${error}`, /reader was behind for 200 ms/);
+    assert.deepEqual(left, [error]);
+    assert(source.ended);
+  }
+});
+
+Deno.test("eventStream cuts off no reader that catches up with its source, now and then or always", async () => {
+  for (const [sourceMs, readerMs] of [[300, 0], [20, 150]]) {
+    const left: unknown[] = [];
+    const slow = async function* () {
+      for (let i = 0; i < 4; i++) {
+        await new Promise((resolve) => setTimeout(resolve, sourceMs));
+        yield "1";
+      }
+    };
+    const response = await eventStream(slow(), {
+      ...OPTIONS,
+      left: (behind) => left.push(behind),
+      behindMs: 200,
+    });
+    const { messages, error } = await readEvery(response, readerMs, 30_000);
+    assert.deepEqual([messages, error, left], [5, undefined, []]);
+  }
+});
