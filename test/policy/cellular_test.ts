@@ -245,6 +245,39 @@ Deno.test("of several models the one that was not served for longest goes first"
   );
 });
 
+Deno.test("Algorithm 1, line 5: full batches of one model keep others out, unless one row of theirs is a batch", () => {
+  const long = staticChain({
+    name: "long",
+    cells: ["A*"],
+    priorities: { A: 1 },
+  });
+  const small = staticChain({ name: "small", cells: ["B"] });
+  const input = { steps: 3 };
+  const requests = [
+    { arrivalNs: 0, model: long, input },
+    { arrivalNs: 0, model: long, input },
+    { arrivalNs: 0, model: small },
+  ];
+  const models = [long, small];
+  const tasks = (B: number) =>
+    told({
+      policy: cellular({ batchSizeMax: { A: 2, B }, maxTasksToSubmit: 1 }),
+      models,
+      requests,
+    });
+  const batches = (from: number, to: number) =>
+    Array.from(
+      { length: to - from },
+      (_, i) => `${from + i}..${from + i + 1} w0 A:1,2`,
+    );
+  assert.deepEqual(tasks(2), [...batches(0, 3), "3..4 w0 B:3"]);
+  assert.deepEqual(tasks(1), [
+    ...batches(0, 1),
+    "1..2 w0 B:3",
+    ...batches(2, 4),
+  ]);
+});
+
 Deno.test("nonRecurrent serialize: with a cell that cannot follow itself, newcomers wait for the running batch", () => {
   const run = (nonRecurrent: "batch" | "serialize") =>
     told({

@@ -33,7 +33,10 @@ import {
  * Options of `cellular`; names are those of Algorithm 1.
  */
 export interface CellularOptions {
-  /** Bsizes.Max(), for all cells or by cell name; default 64. */
+  /**
+   * Bsizes.Max(), for all cells or by cell name; default 64. Cells of which so many rows are ready go before others: of a
+   * small model beside one that fills its batches, 1 lets each request take turns with them.
+   */
   batchSizeMax?: number | Readonly<Record<string, number>>;
   /** Bsizes.Min(): rows that a task after a worker's first needs at least; default 1. */
   batchSizeMin?: number | Readonly<Record<string, number>>;
@@ -438,7 +441,8 @@ export function cellular(options: CellularOptions = {}): Policy {
 
 /**
  * Assumption: priorities order the cells of one model (section 4.3: decoder before encoder, internal before
- * leaf). The paper has one model; of several, the one that has not been served for longest goes first.
+ * leaf). The paper has one model; of several, the one that has not been served for longest goes first. Both hold among
+ * types of one line (5, 7 or 9), as there: what fills no batch has no turn while others do.
  */
 function highestPriority(types: readonly CellType[]): CellType {
   return types.reduce((best, type) => {
