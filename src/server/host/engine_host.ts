@@ -331,7 +331,8 @@ export class EngineHost {
           result = await run({
             label,
             ...(signal && { signal }),
-            ...(leftMs < Infinity && { finishMs: leftMs }),
+            // NaN, too: the engine says that it is no time.
+            ...(leftMs !== Infinity && { finishMs: leftMs }),
           });
         } catch (error) {
           const isFull = error instanceof QueueFullError;

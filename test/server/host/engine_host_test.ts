@@ -359,3 +359,20 @@ Deno.test("a policy that is none is said to be none", async () => {
     { name: "TypeError", message: /"policy" is what a policy's function/ },
   );
 });
+
+Deno.test("a deadline that is no time is refused, for requests as for frames", async () => {
+  const models = [sentences("1"), gestures("1")];
+  const host = await hostOf(models);
+  const [words, frames] = models;
+  const session = host.open(frames);
+  const options = { finishMs: NaN };
+  for (
+    const asked of [
+      host.run(words, { tokens: TOKENS }, options),
+      session.push({ x: [1, 2] }, options),
+    ]
+  ) {
+    await assert.rejects(asked, { name: "InputError", message: /got NaN$/ });
+  }
+  await host.close();
+});
