@@ -14,6 +14,14 @@ export function absoluteMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
+/**
+ * Now by the machine's clock, in milliseconds since 1970: for times that others say or are told. It may be set while the
+ * program runs, of which `absoluteMs` knows nothing.
+ */
+export function dateMs(): number {
+  return Date.now();
+}
+
 /** When something was done, in nanoseconds of this thread. */
 interface Span {
   readonly startNs: number;

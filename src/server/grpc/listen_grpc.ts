@@ -6,7 +6,7 @@ import {
   ofType,
 } from "../../base/checked_options.ts";
 import { nodeModule } from "../../base/node_module.ts";
-import { absoluteMs } from "../../engine/wall/clock.ts";
+import { dateMs } from "../../engine/wall/clock.ts";
 import { httpErrorOf } from "../http/error_status.ts";
 import { HttpError } from "../http/http_error.ts";
 import { isLoopback } from "../runtime/loopback.ts";
@@ -304,7 +304,7 @@ function headersOf(call: GrpcCall): Headers {
   }
   const deadlineMs = Number(call.getDeadline());
   if (deadlineMs < Infinity) {
-    headers.set(TIMEOUT, timeoutText(deadlineMs - absoluteMs()));
+    headers.set(TIMEOUT, timeoutText(deadlineMs - dateMs()));
   }
   return headers;
 }

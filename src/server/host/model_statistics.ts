@@ -1,7 +1,7 @@
 /** What becomes of a model's requests, in counts and sums of nanoseconds since it was first asked. */
 import type { Cell } from "../../graph/cell.ts";
 import type { Observer } from "../../policy/records.ts";
-import { absoluteMs } from "../../engine/wall/clock.ts";
+import { dateMs } from "../../engine/wall/clock.ts";
 import { msToNs } from "../../base/units.ts";
 import type { HostEnding, HostObserver } from "./host_observer.ts";
 import type { HostRequest } from "./host_request.ts";
@@ -99,7 +99,7 @@ export class ModelStatistics implements HostObserver {
     figures.compute.add(computeNs);
     figures.queue.add(tookNs - computeNs);
     figures.inferences += served.rowsOf?.(input) ?? 1;
-    figures.lastInferenceMs = Math.round(absoluteMs());
+    figures.lastInferenceMs = dateMs();
   }
 
   #of(served: ServedModel): Figures {

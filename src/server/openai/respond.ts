@@ -1,5 +1,5 @@
 /** Answers to completions and chat completions alike: as a whole, or as a stream that ends with its reader. */
-import { absoluteMs } from "../../engine/wall/clock.ts";
+import { dateMs } from "../../engine/wall/clock.ts";
 import { httpErrorOf } from "../http/error_status.ts";
 import type { Context } from "../http/route.ts";
 import type { ServedText } from "../texts/served_text.ts";
@@ -29,7 +29,7 @@ export async function respond(
   const head: ResponseHead = {
     form,
     id: form.prefix + context.requestId,
-    created: Math.floor(absoluteMs() / 1000),
+    created: Math.floor(dateMs() / 1000),
     model,
   };
   const ended = new AbortController();

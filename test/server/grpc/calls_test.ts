@@ -224,6 +224,29 @@ Deno.test("a call's deadline is its request's", async () => {
   }, { host: { admission } });
 });
 
+Deno.test("a call has its time also where the machine's clock was set since the server began", async () => {
+  const Before = Date;
+  for (const byMs of [-3_600_000, 3_600_000]) {
+    const nowMs = () => Before.now() + byMs;
+    const admission = new Closed();
+    await withGrpc([INTENTS], async ({ client }) => {
+      globalThis.Date = class extends Before {
+        static override now = nowMs;
+
+        constructor(...given: [] | [number]) {
+          super(given[0] ?? nowMs());
+        }
+      } as DateConstructor;
+      const deadline = new Date(Date.now() + 300);
+      const call = refused(client, "ModelInfer", asked(), { deadline });
+      await admission.came;
+      assert(admission.finishNs > 0 && admission.finishNs <= 310e6);
+      assert.equal((await call).code, status["DEADLINE_EXCEEDED"]);
+      await admission.left;
+    }, { host: { admission } }).finally(() => globalThis.Date = Before);
+  }
+});
+
 Deno.test("a timeout that is said ends a request before the call's deadline", async () => {
   const model = lstm({ hidden: 64, vocabulary: 10 });
   const served = servedTokens(model, { name: "intents" });
