@@ -17,6 +17,9 @@ import { reasonOf } from "./refusal_reason.ts";
 /** Launches that are kept for each request that is, and as many waits. */
 const DECISIONS_PER_REQUEST = 16;
 
+/** Rows of a request that are told of, the last ones: it may have hundreds of thousands. */
+const ROWS_MAX = 64;
+
 /** A launch that a request was in. */
 export interface ExplainedLaunch {
   /** The engine's number. */
@@ -48,7 +51,7 @@ export interface Explanation {
   readonly took_ms: number;
   /** From arrival to when the engine had it. */
   readonly admitted_ms?: number;
-  /** The engine's numbers: a request of several rows has several. */
+  /** The engine's numbers: a request of several rows has several, of which the last 64 are told. */
   readonly requests: readonly number[];
   readonly launches: readonly ExplainedLaunch[];
   /** The same in words, with what was decided while it waited, a line each. */
@@ -61,7 +64,9 @@ interface Kept {
   startNs: number | undefined;
   ending: HostEnding | undefined;
   log: DecisionLog | undefined;
-  readonly ids: number[];
+  /** The engine's numbers of its last rows. */
+  readonly ids: Fifo<number>;
+  rows: number;
 }
 
 /** Keeps the last requests of a host, and the decisions around them. */
@@ -88,7 +93,9 @@ export class LiveDecisions implements HostObserver {
       request: ({ id, label }) => {
         const kept = label === undefined ? undefined : this.#present.get(label);
         if (kept === undefined) return;
+        kept.rows++;
         kept.ids.push(id);
+        if (kept.ids.size > ROWS_MAX) kept.ids.shift();
         kept.log = log;
       },
     });
@@ -102,7 +109,8 @@ export class LiveDecisions implements HostObserver {
       startNs: undefined,
       ending: undefined,
       log: undefined,
-      ids: [],
+      ids: new Fifo(),
+      rows: 0,
     });
   }
 
@@ -142,7 +150,8 @@ export class LiveDecisions implements HostObserver {
 }
 
 function explained(kept: Kept): Explanation {
-  const { request, startNs, log, ids } = kept;
+  const { request, startNs, log, rows } = kept;
+  const ids = [...kept.ids];
   const { outcome, endNs, error } = kept.ending!;
   const { arrivalNs, served: { name: model, version } } = request;
   const since = (ns: number) => nsToMs(ns - arrivalNs);
@@ -157,6 +166,9 @@ function explained(kept: Kept): Explanation {
     : [`${outcome}: ${reasonOf(error)} after ${since(endNs)} ms`];
   if (startNs !== undefined && startNs - arrivalNs > NS_PER_MS) {
     text.push(`waited ${since(startNs)} ms for the engine to have room`);
+  }
+  if (rows > ids.length) {
+    text.push(`of its ${rows} rows, the last ${ids.length}:`);
   }
   for (const id of ids) {
     if (log?.requests.has(id)) text.push(...log.explainRequest(id));

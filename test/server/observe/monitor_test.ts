@@ -1,5 +1,11 @@
 /** What a server tells of itself: figures, explanations, its log, and spans. */
 import assert from "node:assert/strict";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { loadOnnx } from "../../../src/onnx/load.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import { servedOnnx } from "../../../src/server/models/served_onnx.ts";
+import { createServer } from "../../../src/server/server.ts";
+import { node, writeModel } from "../../onnx/write_model.ts";
 import { DeadlineError } from "../../../src/engine/core/errors.ts";
 import {
   OverloadedError,
@@ -88,6 +94,38 @@ Deno.test("what was not served is counted by its reason", async () => {
   });
   assert.equal(reasonOf(new DOMException("gone", "AbortError")), "cancelled");
   assert.equal(reasonOf("whatever"), "internal");
+});
+
+Deno.test("of a request of many rows the last ones are explained", async () => {
+  const file = writeModel({
+    graph: {
+      inputs: [{ name: "x", type: "float32", dims: ["rows", 1] }],
+      outputs: [{ name: "y" }],
+      initializers: {},
+      nodes: [node("Relu", ["x"], ["y"])],
+    },
+  });
+  const served = servedOnnx(await loadOnnx(file), { name: "rows" });
+  const monitor = new Monitor();
+  const host = await EngineHost.create({
+    models: [served],
+    policy: () => cellular(),
+    engine: { workers: 0, warmUp: false },
+    observers: monitor.observers,
+  });
+  const server = createServer(host, { monitor });
+  for (const [id, rows] of [["few", 3], ["many", 500]] as const) {
+    await host.run(served, { x: new Float32Array(rows) }, { id });
+    const { requests, launches, text } = await (await server.fetch(
+      new Request(`http://localhost/v2/models/rows/explain/${id}`),
+    )).json();
+    assert.equal(requests.length, Math.min(rows, 64));
+    assert(launches.length > 0);
+    const told = `of its ${rows} rows, the last 64:`;
+    assert.equal(text.includes(told), rows > 64);
+    assert.match(text.join("\n"), new RegExp(`request ${requests.at(-1)} `));
+  }
+  await server.close();
 });
 
 Deno.test("what is refused before its body is read is counted without a model", async () => {
