@@ -45,7 +45,7 @@ const ABLATIONS: readonly {
     without: "sizes by the curve: everybody goes",
     file: STATE,
     from: "sorted.slice(0, rows), why",
-    to: "sorted.slice(0, most), why",
+    to: "sorted.slice(0, this.batchSizeMax), why",
   },
   {
     without: "those who will come, in a size",
@@ -74,8 +74,20 @@ const ABLATIONS: readonly {
   {
     without: "steps learned: 32",
     file: STATE,
-    from: "if (steps > 0) this.#steps.add(steps);",
-    to: "if (steps < 0) this.#steps.add(steps);",
+    from: "if (steps > 0) this.#steps.observe(",
+    to: "if (steps < 0) this.#steps.observe(",
+  },
+  {
+    without: "steps by what a request brings: their mean",
+    file: STATE,
+    from: "this.#steps.observe([1, request.tag.brought], steps);",
+    to: "this.#steps.observe([1, 0], steps);",
+  },
+  {
+    without: "going together where what is left is a guess",
+    file: STATE,
+    from: "const GUESSED = 1.5;",
+    to: "const GUESSED = 0;",
   },
   {
     without: "going together where workers slow each other down",

@@ -10,8 +10,8 @@
  * - *who is lost*: who would be late even alone is set aside until nobody can be saved, or rides along for nothing;
  * - *whether to wait*: for those that run, where workers slow each other down and less is waited in all together;
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
- * - *how far ahead*: beside threads a task, and one more for each 16 requests that wait.
- * Assumption: a decoder takes as many steps as those of its model did before, on average.
+ * - *how far ahead*: threads have a task, and one more for each 16 requests, so that they run on while the host is busy.
+ * Assumption: a decoder takes as many steps as those before did that brought as much: a line, fitted as they end.
  */
 import { CostTable } from "../common/cost_table.ts";
 import { advanceReady, finishPass, sweep } from "../common/frontier.ts";
@@ -34,8 +34,7 @@ export interface AutoOptions {
 }
 
 /**
- * Asks for a deadline, and for nothing else: how many requests advance together, who goes first, and who is set aside
- * follow from measured costs. Batches any model.
+ * Asks for a deadline, and for nothing else: who goes together, and who first, follow from costs. Batches any model.
  * @throws TypeError or RangeError on an option that the policy does not have or cannot take
  *
  * @example
@@ -70,9 +69,7 @@ export function auto(options: AutoOptions = {}): Policy {
     },
     schedule({ nowNs, workers, isRemote = false }: EngineView) {
       const states = [...models.values()];
-      let size = 0;
-      for (const { requests } of states) size += requests.length;
-      // Threads have tasks ahead, one more for each 16 requests, so that they run on while the host is busy.
+      const size = states.reduce((n, { requests }) => n + requests.length, 0);
       const ahead = isRemote ? 1 + Math.floor(size / 16) : 0;
       const free = workers.filter(({ queued }) => queued <= ahead)
         .sort((a, b) => a.queued - b.queued);
@@ -97,8 +94,7 @@ export function auto(options: AutoOptions = {}): Policy {
       return IDLE;
     },
     submitted({ steps }: Launch<AutoRequest>) {
-      const { model } = steps[0].nodes[0].graph.owner;
-      models.get(model)!.submitted(steps);
+      models.get(steps[0].nodes[0].graph.owner.model)!.submitted(steps);
       advanceReady(steps);
     },
     completed(task: Task<AutoRequest>, ranNs) {

@@ -1,4 +1,5 @@
 /** What `auto` keeps of a model: its requests, what they have left, and which of them would make the next batch. */
+import { LeastSquares } from "../../base/least_squares.ts";
 import { MovingMean } from "../../base/moving_mean.ts";
 import type { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
@@ -23,7 +24,8 @@ export interface Pass extends Situation {
 
 /** What is kept with a request. What is under way of it is all on one worker. */
 interface AutoTag extends Advance<AutoRequest> {
-  /** What a node takes alone, by the index of the model's cells. */
+  /** Tokens, or rows, that it came with; what a node takes alone, by the index of the model's cells. */
+  readonly brought: number;
   readonly nodeNs: readonly number[];
   /** What it would take alone from here on, ns: a node at least while it may grow. */
   leftNs: number;
@@ -50,15 +52,15 @@ export interface Batch {
   readonly why: string;
 }
 
-/** Share of the time waited that is taken off what is left. */
+/** Shares: of the time waited, off what is left; of their weight that steps keep at others; of the newest gap. */
 const AGING = 0.05;
-/** Share of the newest number of steps in their mean; of the newest gap between arrivals. */
-const NEWEST_STEPS = 1 / 16;
+const STEPS_KEPT = 1 - 1 / 64;
 const NEWEST_GAP = 1 / 128;
 /** Share of its rows that a batch takes off those who wait, however many come meanwhile: no overload lasts for ever. */
 const NET = 0.1;
-/** How much longer: a batch for who is late; others together, of one by one; waits of several passes, for fewer of them. */
+/** How much longer: a batch for who is late; for a decoder, a guess; together, of one by one; waits, for fewer batches. */
 const FREE = 1.01;
+const GUESSED = 1.5;
 const PAYS = 0.95;
 const NEARLY = 1.03;
 /** Time that other models have for each that one has whose turn it would not be. */
@@ -70,7 +72,7 @@ const ASKED_AGAIN = 64;
 export class ModelState {
   /** Those that have not ended, as good as in order: what ran has less left than before. */
   readonly requests: AutoRequest[] = [];
-  readonly #steps = new MovingMean(NEWEST_STEPS, 32);
+  readonly #steps = new LeastSquares([32, 0], STEPS_KEPT);
   readonly #gapNs = new MovingMean(NEWEST_GAP);
   /** Of the newest request: when it came, what it takes, how late it might have begun. */
   #lastNs = NaN;
@@ -94,12 +96,13 @@ export class ModelState {
 
   enqueue(request: AutoRequest, targetNs: number): void {
     const { finishNs, deadlineNs, arrivalNs, graph } = request;
-    const decTimesteps = Math.round(this.#steps.value);
+    const brought = graph.nodes.reduce((sum, { length }) => sum + length, 1);
+    const decTimesteps = Math.ceil(this.#steps.expect([1, brought]));
     this.#time = execTime(request, { profile: this.costs.ns, decTimesteps });
     const { execNs: leftNs, nodeNs } = this.#time;
     // By its deadline it has to have started.
     const dueNs = Math.min(targetNs, finishNs, deadlineNs + leftNs);
-    request.tag = { ...startOf(graph), leftNs, nodeNs, dueNs };
+    request.tag = { ...startOf(graph), brought, leftNs, nodeNs, dueNs };
     this.#slackNs = dueNs - arrivalNs - leftNs;
     if (this.#lastNs >= 0) this.#gapNs.add(arrivalNs - this.#lastNs);
     this.#lastNs = arrivalNs;
@@ -157,7 +160,7 @@ export class ModelState {
     const at = this.requests.indexOf(request);
     if (at >= 0) this.requests.splice(at, 1);
     const steps = request.graph.nodes.filter(({ cell }) => cell.stop).length;
-    if (steps > 0) this.#steps.add(steps);
+    if (steps > 0) this.#steps.observe([1, request.tag.brought], steps);
   }
 
   /** Who would advance now, if anybody. A decoder has one step ahead at most: whichever is under way may be its last. */
@@ -250,7 +253,8 @@ export class ModelState {
       const isLost = dueNs === Infinity;
       if (isLost && !request.graph.closed) continue;
       const own = Math.min(mayTake, (dueNs - nowNs) / leftNs / this.#slowdown);
-      const limit = isLost ? FREE * this.#times(rows) : own;
+      const least = request.graph.closed ? 0 : GUESSED;
+      const limit = isLost ? FREE * this.#times(rows) : Math.max(least, own);
       if (rows > 0 && this.#times(rows + 1) > limit) continue;
       mayTake = own;
       requests.push(request);

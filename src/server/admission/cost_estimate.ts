@@ -5,7 +5,7 @@
  * workers that really compute side by side, less what batches save. Nothing has to be measured before serving, and
  * every figure follows the machine, the batches and the load of the last seconds.
  */
-import { LeastSquares } from "./least_squares.ts";
+import { LeastSquares } from "../../base/least_squares.ts";
 import { RecentMisses } from "./recent_misses.ts";
 
 /** Share of what is promised that is to be kept. */

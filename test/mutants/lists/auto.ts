@@ -6,6 +6,7 @@ const COSTS = "src/policy/common/cost_table.ts";
 const TESTS = ["test/policy/auto_test.ts"];
 const THREADS = ["test/policy/auto_threads_test.ts"];
 const SHARING = ["test/policy/auto_sharing_test.ts"];
+const DECODERS = ["test/policy/auto_decoders_test.ts"];
 
 export const MUTANTS: MutantList = [
   {
@@ -97,6 +98,30 @@ export const MUTANTS: MutantList = [
     to: "const nearly = NEARLY;",
     tests: TESTS,
     why: "who takes one pass waits for nobody that makes no batch denser",
+  },
+  {
+    id: "auto.steps-by-nothing",
+    file: STATE,
+    from: "this.#steps.observe([1, request.tag.brought], steps);",
+    to: "this.#steps.observe([1, 0], steps);",
+    tests: DECODERS,
+    why: "a decoder takes as many steps as those that brought as much",
+  },
+  {
+    id: "auto.no-guess",
+    file: STATE,
+    from: "const GUESSED = 1.5;",
+    to: "const GUESSED = 0;",
+    tests: DECODERS,
+    why: "nobody stays behind for a little, where what is left is a guess",
+  },
+  {
+    id: "auto.all-guessed",
+    file: STATE,
+    from: "request.graph.closed ? 0 : GUESSED",
+    to: "GUESSED",
+    tests: DECODERS,
+    why: "what is left of who cannot grow is known",
   },
   {
     id: "auto.steps-ahead",

@@ -102,12 +102,12 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "operating.forgets-nothing",
-    file: "src/server/admission/least_squares.ts",
+    file: "src/base/least_squares.ts",
     from: ": this.kept * 2 ** (-elapsedNs / HALF_LIFE_NS);",
     to: ": 1;",
     tests: [
       ...ADMISSION,
-      "test/server/admission/least_squares_test.ts",
+      "test/base/least_squares_test.ts",
     ],
     why: "an estimate follows the machine",
   },

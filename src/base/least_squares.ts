@@ -50,8 +50,15 @@ export class LeastSquares {
     return sum;
   }
 
-  /** @param outcome what figures came to, finite */
-  observe(figures: readonly number[], outcome: number, nowNs: number): void {
+  /**
+   * @param outcome what figures came to, finite
+   * @param nowNs without it no time has passed: those before lose weight by their number alone
+   */
+  observe(
+    figures: readonly number[],
+    outcome: number,
+    nowNs = this.#seenNs,
+  ): void {
     const elapsedNs = Math.max(0, nowNs - this.#seenNs);
     this.#seenNs = nowNs;
     const keep = this.#weight === 0

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { LeastSquares } from "../../../src/server/admission/least_squares.ts";
-import { propertyRuns } from "../../property_runs.ts";
+import { LeastSquares } from "../../src/base/least_squares.ts";
+import { propertyRuns } from "../property_runs.ts";
 
 const numRuns = propertyRuns(100);
 
