@@ -422,7 +422,7 @@ Deno.test("an engine whose policy answers something else than a decision ends, i
 
 Deno.test("a policy's hooks are functions, and it looks ahead of itself by 1 or more", async () => {
   for (const most of [0, NaN, -1, "5", {}]) {
-    const policy = { ...cellular(), lookahead: () => most } as Policy;
+    const policy: Policy = { ...cellular(), lookahead: () => most as number };
     await assert.rejects(create({ policy }), {
       name: "RangeError",
       message: /^"lookahead" of policy "cellular" is 1 or more, got .* "lstm"$/,

@@ -246,25 +246,6 @@ Deno.test("batches that turn out to gain nothing become small", () => {
   assert.equal(sizes.at(-1), 1);
 });
 
-Deno.test("of several passes larger batches go where that is nearly as good, since they are fewer", () => {
-  const first = (model: Model) => {
-    const { cost, profile } = linear(0, 10);
-    return rowsOf(told({
-      policy: auto({ profile }),
-      models: MODELS,
-      requests: Array.from({ length: 100 }, () => ({
-        arrivalNs: 0,
-        model,
-        input: { steps: 5 },
-      })),
-      cost,
-    }))[0];
-  };
-  assert.equal(first(A), 1);
-  // 100 and 4 wait for a row each, where 101 would: 3 % more.
-  assert.equal(first(STEPS), 4);
-});
-
 /** Latencies by number of the request, from 1. */
 function latenciesOf(
   tasks: readonly string[],

@@ -70,3 +70,29 @@ Deno.test("beside threads a decoder has one step ahead, an encoder as many as a 
   assert.equal(most.get("decoder"), 1);
   assert(most.get("encoder")! > 1, `${most.get("encoder")}`);
 });
+
+Deno.test("beside threads short passes have a quarter of those who wait: who launches them has to keep up", () => {
+  const first = (rowNs: number, steps: number, isRemote = true) => {
+    const policy = auto({ profile: (_cell, rows) => rows * rowNs });
+    const [task] = told({
+      policy: {
+        ...policy,
+        schedule: (view) => policy.schedule({ ...view, isRemote }),
+      },
+      models: [STEPS],
+      requests: Array.from({ length: 100 }, () => ({
+        arrivalNs: 0,
+        input: { steps },
+      })),
+      cost: constantCost(10),
+    });
+    return /:(.*)$/.exec(task)![1].split(",").length;
+  };
+  // Rows save nothing together.
+  assert.equal(first(10_000, 1, false), 1);
+  assert.equal(first(10_000, 1), 24);
+  assert.equal(first(10_000, 3), 24);
+  // Half a millisecond is enough, whoever waits.
+  assert.equal(first(50_000, 1), 10);
+  assert.equal(first(1e6, 1), 1);
+});

@@ -42,8 +42,7 @@ export interface AutoOptions {
  * import assert from "node:assert/strict";
  * import { auto } from "@shoal/core";
  *
- * const policy = auto({ slaNs: 50e6 });
- * assert.equal(policy.name, "auto");
+ * assert.equal(auto({ slaNs: 50e6 }).name, "auto");
  * ```
  */
 export function auto(options: AutoOptions = {}): Policy {
@@ -75,7 +74,8 @@ export function auto(options: AutoOptions = {}): Policy {
         .sort((a, b) => a.queued - b.queued);
       const running = workers.filter(({ queued }) => queued > 0).length;
       for (const { id, queued } of free) {
-        const now = { nowNs, worker: id, busy: running + (queued > 0 ? 0 : 1) };
+        const busy = running + (queued > 0 ? 0 : 1);
+        const now = { nowNs, worker: id, busy, ahead };
         const [best] = states.flatMap((state) => state.batch(now) ?? [])
           .sort((a, b) => b.rank - a.rank || b.perNs - a.perNs);
         if (!best) continue;
@@ -98,10 +98,9 @@ export function auto(options: AutoOptions = {}): Policy {
       advanceReady(steps);
     },
     completed(task: Task<AutoRequest>, ranNs) {
-      const pass = passes[task.worker];
-      pass.ranNs += ranNs;
+      passes[task.worker].ranNs += ranNs;
       if (task.nodes.length === 0) return;
-      costs.saw(task, ranNs, pass.busy);
+      costs.saw(task, ranNs, passes[task.worker].busy);
       const { model } = task.nodes[0].graph.owner;
       for (const one of models.values()) one.sawRun(one.model === model, ranNs);
     },

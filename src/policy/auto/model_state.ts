@@ -9,11 +9,12 @@ import { type Advance, startOf } from "../common/frontier.ts";
 import type { Step } from "../launch.ts";
 import type { Request } from "../request.ts";
 
-/** Where a batch would run, when, and how many workers would be busy then. */
+/** Where a batch would run, when, how many workers would be busy then, and how many tasks they may have ahead. */
 export interface Situation {
   readonly nowNs: number;
   readonly worker: number;
   readonly busy: number;
+  readonly ahead: number;
 }
 
 /** A launch: what its rows take alone, and what has been run of it. */
@@ -58,11 +59,12 @@ const STEPS_KEPT = 1 - 1 / 64;
 const NEWEST_GAP = 1 / 128;
 /** Share of its rows that a batch takes off those who wait, however many come meanwhile: no overload lasts for ever. */
 const NET = 0.1;
-/** How much longer: a batch for who is late; for a decoder, a guess; together, of one by one; waits, for fewer batches. */
+/** How much longer: a batch for who is late; for a decoder, a guess; together, of one by one. */
 const FREE = 1.01;
 const GUESSED = 1.5;
 const PAYS = 0.95;
-const NEARLY = 1.03;
+/** Passes as short as that have a quarter of those who wait beside threads: else who launches them does not keep up. */
+const SHORT_NS = 5e5;
 /** Time that other models have for each that one has whose turn it would not be. */
 const OTHERS = 8;
 /** Requests that are looked at, and changes after which what batches take is asked again. */
@@ -193,8 +195,7 @@ export class ModelState {
     if (this.#slowdown <= slowdownBefore) return false;
     const running = this.requests.filter(({ tag }) => tag.underWay > 0);
     if (running.length === 0) return false;
-    const goOn = running.filter(({ tag }) => tag.leftNs > 0);
-    const all = [...goOn, ...requests];
+    const all = running.filter(({ tag }) => tag.leftNs > 0).concat(requests);
     const passes = new Set(running.map(({ tag }) => tag.newest!));
     const times = this.#times(Math.ceil(running.length / passes.size));
     // Half of what is under way is done, on average.
@@ -213,16 +214,17 @@ export class ModelState {
     const oneNs = this.#slowdown * sumNs(sorted) / all;
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
-    const nearly = Math.max(...this.#time.work) > 1 ? NEARLY : 1;
-    let [rows, least] = [0, Infinity];
+    const shortNs = SHORT_NS * Math.max(...this.#time.work);
+    const enough = Math.min(all, this.batchSizeMax, 4 * (this.#now.ahead - 1));
+    let [rows, least] = [1, Infinity];
     for (let size = 1; size <= Math.min(all, this.batchSizeMax); size++) {
       const ns = oneNs * this.#times(size);
       // Of the lost only so many that whoever comes meanwhile can still be saved.
       if (isLost && size > 1 && ns > this.#slackNs / 2) break;
+      if (size < enough && ns < shortNs) continue;
       const net = Math.max(size - ns / gapNs, NET * size);
       const figure = ns * (1 + all / net);
-      if (figure <= nearly * least) rows = size;
-      least = Math.min(least, figure);
+      if (figure < least) [rows, least] = [size, figure];
     }
     const why = `${rows} of ${all} leave everybody the least time waiting`;
     return this.#made(sorted.slice(0, rows), why);
@@ -277,9 +279,8 @@ export class ModelState {
   }
 }
 
-function sumNs(requests: readonly AutoRequest[]): number {
-  return Math.max(1, requests.reduce((sum, { tag }) => sum + tag.leftNs, 0));
-}
+const sumNs = (requests: readonly AutoRequest[]) =>
+  Math.max(1, requests.reduce((sum, { tag }) => sum + tag.leftNs, 0));
 
 /** By deadline; without one by what is left, less a share of the time waited. */
 function inOrder(a: AutoRequest, b: AutoRequest): number {
