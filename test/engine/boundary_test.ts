@@ -298,7 +298,6 @@ Deno.test("options of an engine are checked before anything is started", async (
     [{ observer: 5 }, /"observer" is an object, got 5/],
     [{ observer: { task: 5 } }, /"task" of "observer" is a function/],
     [{ onError: {} }, /"onError" is a function, got \{\}/],
-    [{ policy: undefined }, /"policy" is what a policy's function returns/],
     [{ policy: cellular }, /"policy" is what a policy's function returns/],
     [{ policy: "lazy" }, /"policy" is what .*, got "lazy"/],
     [{ models: undefined }, /"models" are an array of models, got undefined/],

@@ -50,6 +50,19 @@ Deno.test("ServingEngine gives each of many requests its own bits, over two work
   assert.equal(engine.active, 0);
 });
 
+Deno.test("ServingEngine without a policy takes our own", async () => {
+  const reasons = new Set<string | undefined>();
+  await using engine = await ServingEngine.create({
+    models: [model],
+    slotBytes: 2 ** 23,
+    observer: { decided: (_nowNs, { why }) => void reasons.add(why) },
+  });
+  assert.deepStrictEqual(await ask(engine, model, short), expectedOf(short));
+  assert.deepEqual([...reasons], [
+    "1 of 1 leave everybody the least time waiting",
+  ]);
+});
+
 Deno.test("ServingEngine gives the same bits when workers share their calls with other threads", async () => {
   const large = lstm({ hidden: 200, vocabulary: 20, head: "classifier" });
   const trees = treeLstm({ hidden: 72, vocabulary: 20 });

@@ -3,6 +3,7 @@ import { NS_PER_MS, NS_PER_US } from "../../base/units.ts";
 import type { Model } from "../../graph/model.ts";
 import type { OutputTypes } from "../../graph/result.ts";
 import type { StreamModel } from "../../graph/stream_model.ts";
+import { auto } from "../../policy/auto/auto.ts";
 import { wallNs } from "./clock.ts";
 import { checkUnclaimed } from "../core/claimed_policies.ts";
 import { checkedOptions } from "../../base/checked_options.ts";
@@ -40,13 +41,10 @@ const ADMIT_NS = 5e5;
  *
  * @example Two sentences, batched together and returned as each is done
  * ```ts
- * import { cellular, lstm, ServingEngine } from "@shoal/core";
+ * import { lstm, ServingEngine } from "@shoal/core";
  *
  * const model = lstm({ hidden: 64, vocabulary: 1000, head: "classifier" });
- * const engine = await ServingEngine.create({
- *   models: [model],
- *   policy: cellular({ batchSizeMax: 64 }),
- * });
+ * const engine = await ServingEngine.create({ models: [model] });
  * const [short, long] = await Promise.all([
  *   engine.run(model, { tokens: [3, 1, 4] }),
  *   engine.run(model, { tokens: [1, 5, 9, 2, 6, 5, 3, 5] }),
@@ -83,12 +81,8 @@ export class ServingEngine {
    * @throws Error when the runtime lacks a feature, or a thread does not start; none is left then
    */
   static async create(options: ServingOptions): Promise<ServingEngine> {
-    const { policy, observer, onError, lingerMs, ...limited } = checkedOptions(
-      "ServingEngine",
-      options,
-      SERVING_CHECKS,
-      ["models", "policy"],
-    );
+    const { policy = auto(), observer, onError, lingerMs, ...limited } =
+      checkedOptions("ServingEngine", options, SERVING_CHECKS, ["models"]);
     const { queueMax, waitingBytes, ...tensor } = limited;
     checkUnclaimed(policy);
     // The caller's list may be another one by the time that workers are there.

@@ -14,8 +14,8 @@ import {
 
 /** Options of `ServingEngine.create`. */
 export interface ServingOptions extends ExecutionOptions {
-  /** Decides what runs next; an object of its own for every engine. */
-  policy: Policy;
+  /** Decides what runs next; an object of its own for every engine. Default: `auto()`. */
+  policy?: Policy;
   /** Requests that may be in the system at once; a further one is refused. Default 10,000. */
   queueMax?: number;
   /**
