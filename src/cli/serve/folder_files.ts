@@ -31,9 +31,9 @@ export class FolderFiles implements ModelFiles {
   async folders(): Promise<string[]> {
     const found: string[] = [];
     for (const name of await readdir(this.path)) {
-      // What a link leads to counts; what one that leads nowhere was for nobody knows.
+      // What a link leads to counts.
       const isFolder = await stat(this.#of(name))
-        .then((entry) => entry.isDirectory(), () => true);
+        .then((entry) => entry.isDirectory(), () => this.#mayBeFolder(name));
       if (isFolder) found.push(name);
     }
     return found;
@@ -60,6 +60,12 @@ export class FolderFiles implements ModelFiles {
       if (isAbsent(error)) return undefined;
       throw error;
     }
+  }
+
+  /** What a link that leads nowhere was for nobody knows; what is gone since the folder was read is none. */
+  #mayBeFolder(name: string): Promise<boolean> {
+    return lstat(this.#of(name))
+      .then((entry) => !entry.isFile(), (error) => !isAbsent(error));
   }
 
   /** @throws RangeError where the folder, or the file, is a link that leads nowhere: it was meant to be there */

@@ -1,6 +1,7 @@
 /** A folder of models: what its files become, and how they come and go over HTTP while requests run. */
 import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { FolderFiles } from "../../../src/cli/serve/folder_files.ts";
 import { lstm } from "../../../src/models/lstm.ts";
@@ -320,6 +321,19 @@ Deno.test("a link that leads nowhere is told: a model's, a version's, a file's",
       true,
     );
     assert.deepEqual(await scaled(ask, "/v2/models/lost/infer"), [3, 6]);
+  });
+});
+
+Deno.test("a file that goes while the folder is looked through is no model", async () => {
+  await withFolder((folder) => {
+    for (let i = 0; i < 200; i++) folder.write(`upload-${i}.part`, {});
+    folder.write("good/model.onnx", scaleFile(1));
+  }, async ({ folder, repository, host }) => {
+    const synced = repository.sync();
+    await readdir(folder.path);
+    for (let i = 0; i < 200; i++) folder.remove(`upload-${i}.part`);
+    assert.deepEqual([...await synced], []);
+    assert.deepEqual(host.models.map(({ name }) => name), ["good"]);
   });
 });
 
