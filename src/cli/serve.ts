@@ -16,7 +16,10 @@ import { LoadAgent } from "../server/observe/load_agent.ts";
 import type { GrpcModule } from "../server/grpc/grpc_module.ts";
 import { listenGrpc } from "../server/grpc/listen_grpc.ts";
 import { listen } from "../server/runtime/listen.ts";
-import { listenAgent } from "../server/runtime/listen_agent.ts";
+import {
+  type AgentListener,
+  listenAgent,
+} from "../server/runtime/listen_agent.ts";
 import { createServer, type Server } from "../server/server.ts";
 import { integerOf, readOptions, see } from "./options.ts";
 import { endOnSignal } from "./serve/ending.ts";
@@ -118,6 +121,7 @@ export async function serve(args: string[]): Promise<number> {
     );
   };
   process.on("SIGHUP", reload);
+  let told: AgentListener | undefined;
   try {
     await checkFolder(new FolderFiles(path));
     const failed = await repository.sync();
@@ -134,15 +138,19 @@ export async function serve(args: string[]): Promise<number> {
       ...(values["access-log"] && { observers: [new AccessLog(print)] }),
       version: VERSION,
     });
-    const told = agent && await listenAgent(
+    told = agent && await listenAgent(
       () => agent.counts.line(host.state),
       { hostname: settings.host, port: agent.port },
-    );
+    ).catch(tellPort({
+      option: "--agent-port",
+      hostname: settings.host,
+      port: agent.port,
+    }));
     const code = await listening(path, settings, server, grpc, tls);
     // What was cut off would be waited for.
     if (code !== EXIT.success) process.exit(code);
-    await told?.close();
   } finally {
+    await told?.close();
     await host.close();
     process.off("SIGHUP", reload);
   }

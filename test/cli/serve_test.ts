@@ -172,28 +172,35 @@ Deno.test("a port that cannot be had is told before anything is loaded, and what
   await new Promise((resolve) => taken.close(resolve));
 });
 
-Deno.test("a port that is taken while models are loaded is told as well", async () => {
-  using folder = new TestFolder();
-  const pipe = join(folder.path, "scale/shoal.json");
-  folder.write("scale/model.onnx", scaleFile(2));
-  execFileSync("mkfifo", [pipe]);
-  const taken = createServer();
-  const listening = (port: number) =>
-    new Promise<void>((resolve) =>
-      taken.listen(port, "127.0.0.1", () => resolve())
-    );
-  await listening(0);
-  const { port } = taken.address() as AddressInfo;
-  await new Promise((resolve) => taken.close(resolve));
-  await using running = new Running(["-A"], [folder.path, "--port", `${port}`]);
-  const settings = await open(pipe, "w");
-  await listening(port);
-  await settings.writeFile("{}");
-  await settings.close();
-  assert.equal(await running.ended, 2);
-  assert.match(running.err, /^shoal: 127\.0\.0\.1:\d+ is in use already: /m);
-  await new Promise((resolve) => taken.close(resolve));
-});
+for (const option of ["--port", "--agent-port"]) {
+  Deno.test(`a port that is taken while models are loaded is told as well: ${option}`, async () => {
+    using folder = new TestFolder();
+    const pipe = join(folder.path, "scale/shoal.json");
+    folder.write("scale/model.onnx", scaleFile(2));
+    execFileSync("mkfifo", [pipe]);
+    const taken = createServer();
+    const listening = (port: number) =>
+      new Promise<void>((resolve) =>
+        taken.listen(port, "127.0.0.1", () => resolve())
+      );
+    await listening(0);
+    const { port } = taken.address() as AddressInfo;
+    await new Promise((resolve) => taken.close(resolve));
+    await using running = new Running(["-A"], [
+      folder.path,
+      ...Object.entries({ "--port": 0, "--agent-port": 0, [option]: port })
+        .flat().map(String),
+    ]);
+    const settings = await open(pipe, "w");
+    await listening(port);
+    await settings.writeFile("{}");
+    await settings.close();
+    assert.equal(await running.ended, 2);
+    assert.match(running.err, /^shoal: 127\.0\.0\.1:\d+ is in use already: /m);
+    assert(running.err.includes(`another one with ${option},`));
+    await new Promise((resolve) => taken.close(resolve));
+  });
+}
 
 Deno.test("certificate and key of files make it HTTPS", async () => {
   using folder = new TestFolder();
