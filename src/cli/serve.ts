@@ -44,7 +44,7 @@ Options go before those of DIR/shoal.json.
   --host HOST           where to listen; default 127.0.0.1: from this machine alone
   --port N              default 8000; 0: any that is free
   --grpc-port N         the Open Inference Protocol over gRPC, too; needs @grpc/grpc-js
-  --policy NAME         default auto
+  --policy NAME         default cellular
   --max-batch-size N    most rows of a batch; default 64
   --workers N           default: one less than there are cores
   --cors-origin ORIGIN  whose pages may read answers, such as https://app.example; any number of times; "*": all

@@ -31,9 +31,9 @@ export const SERVER_SETTINGS = z.strictObject({
     "Within which requests are to be done; what will not be is refused when it comes",
   ),
   policy: z.strictObject({
-    name: z.enum(names).default("auto"),
+    name: z.enum(names).default("cellular"),
     options: z.record(z.string(), z.unknown()).default({}),
-  }).default({ name: "auto", options: {} }),
+  }).default({ name: "cellular", options: {} }),
   max_batch_size: z.int().min(1).default(64).describe(
     "Most rows of a batch, of policies that have such a limit",
   ),
