@@ -324,6 +324,16 @@ Deno.test("a link that leads nowhere is told: a model's, a version's, a file's",
   });
 });
 
+Deno.test("a folder whose name is no model's is told, and not served", async () => {
+  await withFolder((folder) => {
+    folder.write("good/model.onnx", scaleFile(1));
+    folder.write("two words/model.onnx", scaleFile(2));
+  }, async ({ repository, host }) => {
+    assert.deepEqual([...(await repository.sync()).keys()], ["two words"]);
+    assert.deepEqual(host.models.map(({ name }) => name), ["good"]);
+  });
+});
+
 Deno.test("a file that goes while the folder is looked through is no model", async () => {
   await withFolder((folder) => {
     for (let i = 0; i < 200; i++) folder.write(`upload-${i}.part`, {});
