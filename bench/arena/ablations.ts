@@ -1,6 +1,6 @@
 /**
  * What each ingredient of `auto` is worth: it is switched off alone, by a change of the source, and plays the arena's
- * cells against the whole. A change that is not found is an error, so that the list follows the code.
+ * cells against the whole.
  *
  * Run: deno task ablations [--device NAMES] [--seed N] [--json]
  */
@@ -17,6 +17,7 @@ import { mean } from "../../src/base/statistics.ts";
 import { POLICIES, type PolicyEntry } from "../../src/policy/registry.ts";
 import { arenaSettings } from "./settings.ts";
 import { DEVICES } from "./devices.ts";
+import { type Ablation, ABLATIONS, FILES } from "./ingredients.ts";
 import { Ground, type Point, valueOf } from "./match.ts";
 import { scenarioName } from "./scenario.ts";
 
@@ -30,114 +31,6 @@ the capacity, with a tight target and without one.
   --seed N          default 1
   --json            the figures as JSON
 `;
-
-const STATE = "model_state.ts";
-const POLICY = "auto.ts";
-
-/** Ingredients: what they are, and the change that takes each out. */
-const ABLATIONS: readonly {
-  readonly without: string;
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}[] = [
-  {
-    without: "sizes by the curve: everybody goes",
-    file: STATE,
-    from: "sorted.slice(0, rows), why",
-    to: "sorted.slice(0, this.batchSizeMax), why",
-  },
-  {
-    without: "those who will come, in a size",
-    file: STATE,
-    from: "Math.max(size - ns / gapNs, NET * size)",
-    to: "size",
-  },
-  {
-    without: "an end to an overload",
-    file: STATE,
-    from: "const NET = 0.1;",
-    to: "const NET = 1e-9;",
-  },
-  {
-    without: "the shortest first: by arrival",
-    file: STATE,
-    from: "return a.tag.leftNs - b.tag.leftNs + agedNs || a.id - b.id;",
-    to: "return a.id - b.id || agedNs;",
-  },
-  {
-    without: "ageing",
-    file: STATE,
-    from: "const AGING = 0.05;",
-    to: "const AGING = 0;",
-  },
-  {
-    without: "steps learned: 32",
-    file: STATE,
-    from: "if (steps > 0) this.#steps.observe(",
-    to: "if (steps < 0) this.#steps.observe(",
-  },
-  {
-    without: "steps by what a request brings: their mean",
-    file: STATE,
-    from: "this.#steps.observe([1, request.tag.brought], steps);",
-    to: "this.#steps.observe([1, 0], steps);",
-  },
-  {
-    without: "going together where what is left is a guess",
-    file: STATE,
-    from: "const GUESSED = 1.5;",
-    to: "const GUESSED = 0;",
-  },
-  {
-    without: "going together where workers slow each other down",
-    file: STATE,
-    from: "return this.#goesTogether(batch) ? undefined : batch;",
-    to: "return batch;",
-  },
-  {
-    without: "setting aside who is late already",
-    file: STATE,
-    from: "now.nowNs + tag.leftNs > tag.dueNs",
-    to: "now.nowNs + tag.leftNs > Infinity",
-  },
-  {
-    without: "groups that are in time together: everybody goes",
-    file: STATE,
-    from: "isLost ? FREE * this.#times(rows) : own",
-    to: "isLost ? FREE * this.#times(rows) : Infinity",
-  },
-  {
-    without: "later, denser groups",
-    file: STATE,
-    from: "from < saved; from = 2 * from + 1",
-    to: "from < 0; from++",
-  },
-  {
-    without: "riding along of who is late",
-    file: STATE,
-    from: "const FREE = 1.01;",
-    to: "const FREE = 0;",
-  },
-  {
-    without: "a limit to batches of who is late",
-    file: STATE,
-    from: "isLost && size > 1 && ns > this.#slackNs / 2",
-    to: "false",
-  },
-  {
-    without: "a node that is left of what may grow",
-    file: STATE,
-    from: '!closed && cell.phase === "decoder" ? ns : 0',
-    to: "0",
-  },
-  {
-    without: "a share for each model",
-    file: STATE,
-    from: "const isOwed = this.#owedNs > OTHERS * takesNs;",
-    to: "const isOwed = false;",
-  },
-];
 
 const AUTO = fileURLToPath(new URL("../../src/policy/auto/", import.meta.url));
 const QUICK = { arrivals: "poisson", load: "0.6,1.2", target: "tight,none" };
@@ -168,16 +61,13 @@ const { json, requests, ...settings } = taskSettings({
 
 /** `auto` with a change, in a folder of its own. */
 async function changed(
-  { file, from, to }: (typeof ABLATIONS)[number],
+  { file, from, to }: Ablation,
   index: number,
 ): Promise<PolicyEntry["build"]> {
   const folder = `build/ablations/${index}`;
   makeFolder(folder);
-  for (const name of [POLICY, STATE]) {
+  for (const name of FILES) {
     const text = readFileSync(`${AUTO}${name}`, "utf8");
-    if (name === file && text.split(from).length !== 2) {
-      throw new Error(`"${from}" is not in ${name} exactly once`);
-    }
     const source = name === file ? text.replace(from, () => to) : text;
     const above = pathToFileURL(`${AUTO}..`).href;
     const further = pathToFileURL(`${AUTO}../..`).href;
@@ -187,7 +77,7 @@ async function changed(
         .replaceAll(`from "../`, `from "${above}/`),
     );
   }
-  const url = pathToFileURL(`${folder}/${POLICY}`).href;
+  const url = pathToFileURL(`${folder}/auto.ts`).href;
   return ((await import(url)) as { auto: PolicyEntry["build"] }).auto;
 }
 

@@ -1,0 +1,114 @@
+/** The ingredients of `auto`, each with the change that takes it out. */
+const STATE = "model_state.ts";
+const POLICY = "auto.ts";
+
+/** Files of the policy. */
+export const FILES = [POLICY, STATE] as const;
+
+/** A change of the policy's source that takes an ingredient out. */
+export interface Ablation {
+  readonly without: string;
+  readonly file: (typeof FILES)[number];
+  /** Occurs there exactly once. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export const ABLATIONS: readonly Ablation[] = [
+  {
+    without: "sizes by the curve: everybody goes",
+    file: STATE,
+    from: "sorted.slice(0, rows), why",
+    to: "sorted.slice(0, this.batchSizeMax), why",
+  },
+  {
+    without: "those who will come, in a size",
+    file: STATE,
+    from: "Math.max(size - ns / gapNs, NET * size)",
+    to: "size",
+  },
+  {
+    without: "an end to an overload",
+    file: STATE,
+    from: "const NET = 0.1;",
+    to: "const NET = 1e-9;",
+  },
+  {
+    without: "the shortest first: by arrival",
+    file: STATE,
+    from: "return a.tag.leftNs - b.tag.leftNs + agedNs || a.id - b.id;",
+    to: "return a.id - b.id || agedNs;",
+  },
+  {
+    without: "ageing",
+    file: STATE,
+    from: "const AGING = 0.05;",
+    to: "const AGING = 0;",
+  },
+  {
+    without: "steps learned: 32",
+    file: STATE,
+    from: "if (steps > 0) this.#steps.observe(",
+    to: "if (steps < 0) this.#steps.observe(",
+  },
+  {
+    without: "steps by what a request brings: their mean",
+    file: STATE,
+    from: "this.#steps.observe([1, request.tag.brought], steps);",
+    to: "this.#steps.observe([1, 0], steps);",
+  },
+  {
+    without: "going together where what is left is a guess",
+    file: STATE,
+    from: "const GUESSED = 1.5;",
+    to: "const GUESSED = 0;",
+  },
+  {
+    without: "going together where workers slow each other down",
+    file: STATE,
+    from: "return this.#goesTogether(batch) ? undefined : batch;",
+    to: "return batch;",
+  },
+  {
+    without: "setting aside who is late already",
+    file: STATE,
+    from: "now.nowNs + tag.leftNs > tag.dueNs",
+    to: "now.nowNs + tag.leftNs > Infinity",
+  },
+  {
+    without: "groups that are in time together: everybody goes",
+    file: STATE,
+    from: "isLost ? FREE * this.#times(rows) : Math.max(least, own)",
+    to: "isLost ? FREE * this.#times(rows) : Infinity",
+  },
+  {
+    without: "later, denser groups",
+    file: STATE,
+    from: "from < saved; from = 2 * from + 1",
+    to: "from < 0; from++",
+  },
+  {
+    without: "riding along of who is late",
+    file: STATE,
+    from: "const FREE = 1.01;",
+    to: "const FREE = 0;",
+  },
+  {
+    without: "a limit to batches of who is late",
+    file: STATE,
+    from: "isLost && size > 1 && ns > this.#slackNs / 2",
+    to: "false",
+  },
+  {
+    without: "a node that is left of what may grow",
+    file: STATE,
+    from: '!closed && cell.phase === "decoder" ? ns : 0',
+    to: "0",
+  },
+  {
+    without: "a share for each model",
+    file: STATE,
+    from: "const isOwed = this.#owedNs > OTHERS * takesNs;",
+    to: "const isOwed = false;",
+  },
+];
