@@ -211,16 +211,24 @@ Deno.test("a client that leaves ends its request", async () => {
   }, { host: { admission } });
 });
 
+/** A call of 300 ms that nobody answers. */
+async function endsInTime(
+  client: Parameters<typeof refused>[0],
+  admission: Closed,
+): Promise<void> {
+  const deadline = new Date(Date.now() + 300);
+  const call = refused(client, "ModelInfer", asked(), { deadline });
+  await admission.came;
+  // Admission knows it, so that it can refuse what will not be done.
+  assert(admission.finishNs > 0 && admission.finishNs <= 310e6);
+  assert.equal((await call).code, status["DEADLINE_EXCEEDED"]);
+  await admission.left;
+}
+
 Deno.test("a call's deadline is its request's", async () => {
   const admission = new Closed();
   await withGrpc([INTENTS], async ({ client }) => {
-    const deadline = new Date(Date.now() + 300);
-    const call = refused(client, "ModelInfer", asked(), { deadline });
-    await admission.came;
-    // Admission knows it, so that it can refuse what will not be done.
-    assert(admission.finishNs > 0 && admission.finishNs <= 310e6);
-    assert.equal((await call).code, status["DEADLINE_EXCEEDED"]);
-    await admission.left;
+    await endsInTime(client, admission);
   }, { host: { admission } });
 });
 
@@ -237,12 +245,7 @@ Deno.test("a call has its time also where the machine's clock was set since the 
           super(given[0] ?? nowMs());
         }
       } as DateConstructor;
-      const deadline = new Date(Date.now() + 300);
-      const call = refused(client, "ModelInfer", asked(), { deadline });
-      await admission.came;
-      assert(admission.finishNs > 0 && admission.finishNs <= 310e6);
-      assert.equal((await call).code, status["DEADLINE_EXCEEDED"]);
-      await admission.left;
+      await endsInTime(client, admission);
     }, { host: { admission } }).finally(() => globalThis.Date = Before);
   }
 });

@@ -11,6 +11,7 @@ import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { scaleFile } from "../repository/folders.ts";
 import { answerOf, requestOf } from "./client.ts";
 import { type Ask, echo, withServer } from "./served.ts";
+import { binaryBody } from "./binary_body.ts";
 
 const MODELS = [
   servedTokens(lstm({ hidden: 4, vocabulary: 10 }), { name: "intents" }),
@@ -39,17 +40,6 @@ const input = (fields: object) => ({ inputs: [{ ...TOKENS, ...fields }] });
 const header = (length: number | string) => ({
   "inference-header-content-length": `${length}`,
 });
-
-/** JSON, and bytes behind it. */
-function binary(
-  json: object,
-  bytes: number,
-): [Uint8Array, Record<string, string>] {
-  const head = new TextEncoder().encode(JSON.stringify(json));
-  const body = new Uint8Array(head.length + bytes);
-  body.set(head);
-  return [body, header(head.length)];
-}
 
 const sized = (binary_data_size: unknown, shape: unknown = [2]) =>
   input({ shape, parameters: { binary_data_size } });
@@ -223,41 +213,49 @@ const BAD: readonly Sent[] = [
   [
     "no bytes where there should be",
     INFER,
-    ...binary(sized(8), 0),
+    ...binaryBody(sized(8), 0),
     /of which 0 came/,
   ],
-  ["fewer bytes", INFER, ...binary(sized(8), 7), /of which 7 came/],
-  ["more bytes", INFER, ...binary(sized(8), 9), /9 bytes follow.*have 8/],
+  ["fewer bytes", INFER, ...binaryBody(sized(8), 7), /of which 7 came/],
+  ["more bytes", INFER, ...binaryBody(sized(8), 9), /9 bytes follow.*have 8/],
   [
     "bytes that are not the shape's",
     INFER,
-    ...binary(sized(4), 4),
+    ...binaryBody(sized(4), 4),
     /8 bytes, got 4/,
   ],
   [
     "a negative number of bytes",
     INFER,
-    ...binary(sized(-8), 8),
+    ...binaryBody(sized(-8), 8),
     /binary_data_size/,
   ],
   [
     "a huge number of bytes",
     INFER,
-    ...binary(sized(2 ** 53 - 1), 8),
+    ...binaryBody(sized(2 ** 53 - 1), 8),
     /of which 8 came/,
   ],
-  ["half a byte", INFER, ...binary(sized(7.5), 8), /binary_data_size/],
-  ["bytes of a huge shape", INFER, ...binary(sized(8, [2 ** 50]), 8), /got 8$/],
+  ["half a byte", INFER, ...binaryBody(sized(7.5), 8), /binary_data_size/],
+  [
+    "bytes of a huge shape",
+    INFER,
+    ...binaryBody(sized(8, [2 ** 50]), 8),
+    /got 8$/,
+  ],
   [
     "a number of bytes that is none",
     INFER,
-    ...binary(sized("8"), 8),
+    ...binaryBody(sized("8"), 8),
     /binary_data_size/,
   ],
   [
     "data and bytes",
     INFER,
-    ...binary(input({ data: [1, 2], parameters: { binary_data_size: 8 } }), 8),
+    ...binaryBody(
+      input({ data: [1, 2], parameters: { binary_data_size: 8 } }),
+      8,
+    ),
     /one or the other/,
   ],
   [
@@ -339,7 +337,7 @@ const BAD: readonly Sent[] = [
 function strings(
   bytes: readonly number[],
 ): [Uint8Array, Record<string, string>] {
-  const [body, headers] = binary({
+  const [body, headers] = binaryBody({
     inputs: [{
       ...{ name: "text", datatype: "BYTES", shape: [1] },
       parameters: { binary_data_size: bytes.length },

@@ -6,6 +6,7 @@ import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { bytesOf } from "../../../src/server/oip/infer.ts";
 import { requestOf } from "./client.ts";
 import { echo, withServer } from "./served.ts";
+import { binaryBody } from "./binary_body.ts";
 
 const MODELS = [
   servedTokens(lstm({ hidden: 4, vocabulary: 10 }), { name: "intents" }),
@@ -14,17 +15,6 @@ const MODELS = [
 
 const INFER = "/v2/models/intents/infer";
 const ECHO = "/v2/models/echo/infer";
-
-/** JSON, and so many bytes of 0 behind it. */
-function binary(
-  json: object,
-  bytes: number,
-): [Uint8Array, Record<string, string>] {
-  const head = new TextEncoder().encode(JSON.stringify(json));
-  const body = new Uint8Array(head.length + bytes);
-  body.set(head);
-  return [body, { "inference-header-content-length": `${head.length}` }];
-}
 
 /** The answer that comes first, while the others wait; undefined: all of them do. */
 async function firstOf(
@@ -46,7 +36,7 @@ async function statusesOf(all: Promise<Response>[]): Promise<number[]> {
 Deno.test("strings are counted before there is an object for each of them", async () => {
   const count = 2 ** 20 + 1;
   const text = { name: "text", datatype: "BYTES", shape: [count] };
-  const [bytes, headers] = binary({
+  const [bytes, headers] = binaryBody({
     inputs: [{ ...text, parameters: { binary_data_size: 4 * count } }],
   }, 4 * count);
   const json =
@@ -54,7 +44,7 @@ Deno.test("strings are counted before there is an object for each of them", asyn
       '"",'.repeat(count - 1)
     }""]}]}`;
   // Fewer than there are bytes for: what is said of them is not believed.
-  const [more, ofMore] = binary({
+  const [more, ofMore] = binaryBody({
     inputs: [{
       ...text,
       shape: [2],
@@ -127,7 +117,7 @@ Deno.test("strings of several tensors are counted together", async () => {
     ...{ name, datatype: "BYTES", shape: [count] },
     parameters: { binary_data_size: 4 * count },
   }));
-  const [body, headers] = binary({ inputs }, 3 * 4 * count);
+  const [body, headers] = binaryBody({ inputs }, 3 * 4 * count);
   await withServer(MODELS, async (ask) => {
     const init = { method: "POST", body: body as BodyInit, headers };
     const response = await ask(ECHO, init);
