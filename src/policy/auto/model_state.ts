@@ -9,7 +9,7 @@ import { type Advance, startOf } from "../common/frontier.ts";
 import type { Step } from "../launch.ts";
 import type { Request } from "../request.ts";
 
-/** Where a batch would run, when, how many workers would be busy then, and how many tasks they may have ahead. */
+/** Where a batch would run, when, workers busy then, and tasks they may have ahead: 1 and a 16th of all; 0: no threads. */
 export interface Situation {
   readonly nowNs: number;
   readonly worker: number;
