@@ -7,6 +7,7 @@
  * output that the state comes from, which is a result and so nobody else's.
  */
 import { describe, shorten } from "../base/describe.ts";
+import { refusePromise } from "../base/refuse_promise.ts";
 import {
   type Dtype,
   elements,
@@ -89,10 +90,7 @@ export class FrameGraph<Owner = unknown> {
     const given: Record<string, InputData> = {};
     for (const [name, values] of data) given[name] = graph.given(values);
     const returned: unknown = stream.frame(graph, given);
-    if (returned instanceof Promise) {
-      returned.catch(() => {});
-      throw new TypeError(`"frame" of ${nameOf(model)} returned a promise`);
-    }
+    refusePromise(returned, "frame", "model", model.name);
     graph.seal();
     checkFrame(model, graph);
     graph.again = { tag: undefined };

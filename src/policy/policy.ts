@@ -41,7 +41,7 @@ export type Decision =
  * Decides which requests advance together, through which nodes, on which worker. A policy never
  * reads a clock, never waits, never touches a tensor; one instance sees all models of an engine.
  * The engine asks `schedule` again after every launch until it answers `wait` or `idle`. A policy object serves
- * one engine. What it throws ends the engine.
+ * one engine. What it throws ends the engine, and so does a promise: each call has to be done when it returns.
  */
 export interface Policy {
   /** What messages and reports call it. */

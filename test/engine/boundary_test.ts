@@ -8,9 +8,7 @@ import type { Model } from "../../src/graph/model.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
-import type { Decision, Policy } from "../../src/policy/policy.ts";
 import type { Observer } from "../../src/policy/records.ts";
-import { POLICIES } from "../../src/policy/registry.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { runRequests } from "../run_requests.ts";
 import { withWatchedWorkers } from "../watched_workers.ts";
@@ -265,20 +263,6 @@ Deno.test("functions of a model that return a promise fail the request", async (
   assert.deepStrictEqual(await mate, expected);
 });
 
-Deno.test("every policy serves one engine only", async () => {
-  for (const [name, { build }] of Object.entries(POLICIES)) {
-    const policy = build();
-    await using _first = await create({ policy });
-    await withWatchedWorkers(async (workers) => {
-      await assert.rejects(create({ policy }), {
-        name: "TypeError",
-        message: new RegExp(`Policy "${name}" serves another engine`),
-      });
-      assert.equal(workers.length, 0, "no worker was started for it");
-    });
-  }
-});
-
 Deno.test("options of an engine are checked before anything is started", async () => {
   const cases: [object, RegExp][] = [
     [{ wokers: 2 }, /ServingEngine has no option "wokers"; it takes .*workers/],
@@ -375,71 +359,6 @@ Deno.test("an engine whose slots are full says so, and serves later requests", a
     }
   }
   assert.deepStrictEqual(await ask(engine, model, long), alone);
-});
-
-Deno.test("an engine whose policy throws or does nothing can be closed", async () => {
-  const idle: Policy = {
-    name: "idle",
-    supports: () => undefined,
-    enqueue() {},
-    schedule: () => ({ kind: "idle" }),
-  };
-  const lost = await create({ policy: idle });
-  const waiting = assert.rejects(
-    ask(lost, model, input),
-    /Policy "idle" leaves 1 requests waiting for nothing/,
-  );
-  await lost.close();
-  await waiting;
-  for (const member of ["enqueue", "schedule", "submitted", "ended"] as const) {
-    const broken = await create({
-      policy: { ...cellular(), [member]: throws },
-    });
-    const first = ask(broken, model, input);
-    // A result that was there already is delivered.
-    if (member === "ended") assert.deepStrictEqual(await first, expected);
-    else await assert.rejects(first, luck);
-    await assert.rejects(ask(broken, model, input), luck);
-    await broken.close();
-  }
-});
-
-Deno.test("an engine whose policy answers something else than a decision ends, instead of asking for ever", async () => {
-  const answers = [undefined, null, 5, {}, { kind: "nap" }];
-  for (const answer of [...answers, Promise.resolve({ kind: "idle" })]) {
-    const engine = await create({
-      policy: { ...cellular(), schedule: () => answer as Decision },
-    });
-    await assert.rejects(ask(engine, model, input), {
-      name: "TypeError",
-      message:
-        /"schedule" of policy "cellular" returns a launch, a wait or idle, got /,
-    });
-    await engine.close();
-  }
-});
-
-Deno.test("a policy's hooks are functions, and it looks ahead of itself by 1 or more", async () => {
-  for (const most of [0, NaN, -1, "5", {}]) {
-    const policy: Policy = { ...cellular(), lookahead: () => most as number };
-    await assert.rejects(create({ policy }), {
-      name: "RangeError",
-      message: /^"lookahead" of policy "cellular" is 1 or more, got .* "lstm"$/,
-    });
-  }
-  for (
-    const hook of ["lookahead", "submitted", "completed", "finished", "ended"]
-  ) {
-    const policy = { ...cellular(), [hook]: 5 } as Policy;
-    await assert.rejects(create({ policy }), {
-      name: "TypeError",
-      message: `"${hook}" of policy "cellular" is a function, got 5`,
-    });
-  }
-  // As many as there may be.
-  const policy = { ...cellular(), lookahead: () => Infinity };
-  await using engine = await create({ policy });
-  assert.deepStrictEqual(await ask(engine, model, input), expected);
 });
 
 Deno.test("what is asked for in a callback before the engine is closed there is done", async () => {

@@ -6,6 +6,7 @@ import {
   withMethods,
 } from "../../base/checked_options.ts";
 import { describe } from "../../base/describe.ts";
+import { refusePromise } from "../../base/refuse_promise.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Executor } from "./executor.ts";
@@ -62,10 +63,11 @@ export function checkPolicy(policy: unknown): asserts policy is Policy {
 
 /**
  * How many requests of a model a policy could start together on one worker; see Policy.
- * @throws RangeError when it is no such number: none would ever be unfolded
+ * @throws RangeError or TypeError when it is no such number: none would ever be unfolded
  */
 export function lookaheadOf(policy: Policy, model: Model): number {
   const most: unknown = policy.lookahead?.(model) ?? Infinity;
+  refusePromise(most, "lookahead", "policy", policy.name);
   if (typeof most === "number" && most >= 1) return most;
   throw new RangeError(
     `"lookahead" of policy "${policy.name}" is 1 or more, got ${
@@ -155,9 +157,10 @@ export function checkKnown(
   throw new RangeError(`Model "${name}" is not one of this engine's models`);
 }
 
-/** @throws RangeError when the policy cannot batch the model */
+/** @throws RangeError when the policy cannot batch the model, TypeError when it does not say yet */
 export function checkSupported(model: Model, policy: Policy): void {
   const reason = policy.supports(model);
+  refusePromise(reason, "supports", "policy", policy.name);
   if (reason === undefined) return;
   throw new RangeError(
     `Policy "${policy.name}" cannot batch model "${model.name}": ${reason}`,

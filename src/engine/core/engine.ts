@@ -4,6 +4,7 @@
  * has nothing more to launch. Every check here costs O(rows) and stays on.
  */
 import { assert } from "../../base/assert.ts";
+import { refusePromise } from "../../base/refuse_promise.ts";
 import { NODE } from "../../graph/cell_graph.ts";
 import type { Launch, Task } from "../../policy/launch.ts";
 import type { EngineView, Policy } from "../../policy/policy.ts";
@@ -195,7 +196,7 @@ export class EngineCore {
     else this.#graphs.admit(request, input);
     this.#admission.entered(request);
     try {
-      this.#policy.enqueue(request);
+      this.#told("enqueue", this.#policy.enqueue(request));
     } catch (error) {
       // No fault of the request's, which is in the system: whoever pumps has to hear of it.
       this.#policyError ??= error as Error;
@@ -308,7 +309,7 @@ export class EngineCore {
       task,
       taskRecord(task, { rows, tokens, startNs, endNs }),
     );
-    this.#policy.completed?.(task, endNs - startNs);
+    this.#told("completed", this.#policy.completed?.(task, endNs - startNs));
     if (run.launch.release !== "end") this.#tellSteps(run, endNs);
     for (const request of ended) this.#end(request, run, endNs);
     this.#dispatch.goOn(run);
@@ -373,7 +374,7 @@ export class EngineCore {
       if (waiting) this.#leave(request);
       else {
         if (!begun) this.#admission.began(request);
-        this.#policy.ended?.(request);
+        this.#told("ended", this.#policy.ended?.(request));
       }
     } finally {
       this.#deadlines.drop(request);
@@ -406,6 +407,11 @@ export class EngineCore {
     }
   }
 
+  /** The policy was told of something. @throws TypeError unless it has heard by now */
+  #told(hook: keyof Policy, returned: unknown): void {
+    refusePromise(returned, hook, "policy", this.#policy.name);
+  }
+
   #launch(given: Launch, nowNs: number): void {
     // A policy launches what it was given.
     const launch = given as Launch<ActiveRequest>;
@@ -420,7 +426,7 @@ export class EngineCore {
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, launch, run.id);
     this.#dispatch.begin(run);
-    this.#policy.submitted?.(launch);
+    this.#told("submitted", this.#policy.submitted?.(launch));
     this.#endStunted(nowNs);
   }
 
@@ -433,7 +439,7 @@ export class EngineCore {
 
   #finish(run: Run, nowNs: number): void {
     if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
-    this.#policy.finished?.(run.launch);
+    this.#told("finished", this.#policy.finished?.(run.launch));
     this.#graphs.finished(run);
     this.#tellSteps(run, nowNs);
     for (const request of run.held) {

@@ -1,6 +1,7 @@
 /** Calls of a model's functions, which are the user's. What they throw is an error of their request alone. */
 import { shorten } from "../../base/describe.ts";
 import { plainCopy } from "../../base/plain_copy.ts";
+import { refusePromise } from "../../base/refuse_promise.ts";
 import type { CellGraph, CellNode } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import type { ActiveRequest } from "./active_request.ts";
@@ -8,7 +9,7 @@ import { checkGrowth } from "./check_growth.ts";
 
 /** @throws TypeError or RangeError on bad input, or what else the model throws */
 export function checkInput(model: Model, input: unknown): void {
-  refusePromise(model, "check", model.check(input));
+  refusePromise(model.check(input), "check", "model", model.name);
 }
 
 /**
@@ -30,7 +31,7 @@ export function deferred(
  * @throws TypeError or RangeError on a request that is none, or what else the model throws
  */
 export function unfold(model: Model, input: unknown, graph: CellGraph): void {
-  refusePromise(model, "unfold", model.unfold(input, graph));
+  refusePromise(model.unfold(input, graph), "unfold", "model", model.name);
   graph.seal();
   if (graph.nodes.length === 0) {
     throw new RangeError(
@@ -55,19 +56,6 @@ export function grow(model: Model, node: CellNode, graph: CellGraph): void {
   }
   const { grow } = model;
   graph.growing(() =>
-    refusePromise(model, "grow", grow.call(model, node, graph))
-  );
-}
-
-/**
- * The functions of a model return nothing; one that is async would be looked at too early.
- * @throws TypeError on a promise
- */
-function refusePromise(model: Model, name: string, returned: unknown): void {
-  if (!(returned instanceof Promise)) return;
-  // Whatever becomes of it is nobody's business any more.
-  returned.catch(() => {});
-  throw new TypeError(
-    `"${name}" of model "${model.name}" returned a promise; it has to be done when it returns`,
+    refusePromise(grow.call(model, node, graph), "grow", "model", model.name)
   );
 }

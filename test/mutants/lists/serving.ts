@@ -18,6 +18,17 @@ export const MUTANTS: MutantList = [
       "one thing at a time is done to the core: what a callback asks for is done right after",
   },
   {
+    id: "serving.policy-promise",
+    file: "src/engine/core/engine.ts",
+    from: '    refusePromise(returned, hook, "policy", this.#policy.name);\n',
+    to: "",
+    tests: [{
+      file: "test/engine/policy_boundary_test.ts",
+      filter: "return a promise",
+    }],
+    why: "a policy is done when it returns: nobody waits for its promises",
+  },
+  {
     id: "serving.abandon",
     file: "src/engine/wall/serving.ts",
     from: "    this.#core.abandonAll(wallNs(), error);\n",

@@ -368,8 +368,8 @@ export const MUTANTS: MutantList = [
   {
     id: "streams.promise",
     file: FRAME,
-    from: "if (returned instanceof Promise) {",
-    to: "if (returned === graph) {",
+    from: '    refusePromise(returned, "frame", "model", model.name);\n',
+    to: "",
     tests: [FRAMES],
     why: "a frame is declared at once",
   },

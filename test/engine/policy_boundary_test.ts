@@ -1,0 +1,130 @@
+/** A policy of one's own can be anything: what it does wrong is said, and ends its engine at most. */
+import assert from "node:assert/strict";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { ServingOptions } from "../../src/engine/wall/serving_options.ts";
+import { lstm } from "../../src/models/lstm.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import type { Decision, Policy } from "../../src/policy/policy.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { runRequests } from "../run_requests.ts";
+import { withWatchedWorkers } from "../watched_workers.ts";
+import { ask } from "./ask.ts";
+
+const model = lstm({ hidden: 12, vocabulary: 20, head: "classifier" });
+const input = { tokens: [1, 2, 3] };
+const expected = runRequests(model, [input])[0];
+
+function create(options: Partial<ServingOptions>): Promise<ServingEngine> {
+  return ServingEngine.create({
+    models: [model],
+    slotBytes: 2 ** 22,
+    ...options,
+  });
+}
+
+const luck = new Error("out of luck");
+const throws = () => {
+  throw luck;
+};
+
+Deno.test("every policy serves one engine only", async () => {
+  for (const [name, { build }] of Object.entries(POLICIES)) {
+    const policy = build();
+    await using _first = await create({ policy });
+    await withWatchedWorkers(async (workers) => {
+      await assert.rejects(create({ policy }), {
+        name: "TypeError",
+        message: new RegExp(`Policy "${name}" serves another engine`),
+      });
+      assert.equal(workers.length, 0, "no worker was started for it");
+    });
+  }
+});
+
+Deno.test("an engine whose policy throws or does nothing can be closed", async () => {
+  const idle: Policy = {
+    name: "idle",
+    supports: () => undefined,
+    enqueue() {},
+    schedule: () => ({ kind: "idle" }),
+  };
+  const lost = await create({ policy: idle });
+  const waiting = assert.rejects(
+    ask(lost, model, input),
+    /Policy "idle" leaves 1 requests waiting for nothing/,
+  );
+  await lost.close();
+  await waiting;
+  for (const member of ["enqueue", "schedule", "submitted", "ended"] as const) {
+    const broken = await create({
+      policy: { ...cellular(), [member]: throws },
+    });
+    const first = ask(broken, model, input);
+    // A result that was there already is delivered.
+    if (member === "ended") assert.deepStrictEqual(await first, expected);
+    else await assert.rejects(first, luck);
+    await assert.rejects(ask(broken, model, input), luck);
+    await broken.close();
+  }
+});
+
+Deno.test("an engine whose policy answers something else than a decision ends, instead of asking for ever", async () => {
+  const answers = [undefined, null, 5, {}, { kind: "nap" }];
+  for (const answer of [...answers, Promise.resolve({ kind: "idle" })]) {
+    const engine = await create({
+      policy: { ...cellular(), schedule: () => answer as Decision },
+    });
+    await assert.rejects(ask(engine, model, input), {
+      name: "TypeError",
+      message:
+        /"schedule" of policy "cellular" returns a launch, a wait or idle, got /,
+    });
+    await engine.close();
+  }
+});
+
+Deno.test("a policy's hooks are functions, and it looks ahead of itself by 1 or more", async () => {
+  for (const most of [0, NaN, -1, "5", {}]) {
+    const policy: Policy = { ...cellular(), lookahead: () => most as number };
+    await assert.rejects(create({ policy }), {
+      name: "RangeError",
+      message: /^"lookahead" of policy "cellular" is 1 or more, got .* "lstm"$/,
+    });
+  }
+  for (
+    const hook of ["lookahead", "submitted", "completed", "finished", "ended"]
+  ) {
+    const policy = { ...cellular(), [hook]: 5 } as Policy;
+    await assert.rejects(create({ policy }), {
+      name: "TypeError",
+      message: `"${hook}" of policy "cellular" is a function, got 5`,
+    });
+  }
+  // As many as there may be.
+  const policy = { ...cellular(), lookahead: () => Infinity };
+  await using engine = await create({ policy });
+  assert.deepStrictEqual(await ask(engine, model, input), expected);
+});
+
+Deno.test("a policy's functions that return a promise end the engine, or are refused before there is one", async () => {
+  const members = ["enqueue", "submitted", "completed", "finished", "ended"];
+  for (const member of [...members, "supports", "lookahead"]) {
+    const message =
+      `"${member}" of policy "cellular" returned a promise; it has to be done when it returns`;
+    const refused = { name: "TypeError", message };
+    const policy = {
+      ...cellular(),
+      [member]: () => Promise.reject(luck),
+    } as unknown as Policy;
+    if (!members.includes(member)) {
+      await assert.rejects(create({ policy }), refused);
+      continue;
+    }
+    await using engine = await create({ policy });
+    const first = ask(engine, model, input);
+    // A result that was there already is delivered.
+    if (member === "ended") assert.deepStrictEqual(await first, expected);
+    else await assert.rejects(first, refused);
+    await assert.rejects(ask(engine, model, input), refused);
+  }
+});
