@@ -12,7 +12,8 @@ export interface Admission extends HostObserver {
   admit(request: HostRequest): Promise<() => void> | (() => void);
   /**
    * The engine had no room for an admitted request: whether it is to be admitted once more, when it has been released.
-   * Default: it is not, and fails.
+   * One that is admitted again at once waits until another request has ended, or for some time. Default: it is not, and
+   * fails.
    */
   again?(request: HostRequest): boolean;
   /**

@@ -3,6 +3,7 @@
  * so a change makes another engine (a generation) with the new list beside the old one, which takes all that comes from
  * then on, while the old one finishes what it has. Admission, deadlines, priorities and observers hang here.
  */
+import { refusePromise } from "../../base/refuse_promise.ts";
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
 import { checkPolicy } from "../../engine/core/check_models.ts";
 import {
@@ -28,6 +29,7 @@ import type { HostEnding, HostObserver } from "./host_observer.ts";
 import type { HostRequest } from "./host_request.ts";
 import { HostSession } from "./host_session.ts";
 import { ModelStatistics } from "./model_statistics.ts";
+import { RoomTurns } from "./room_turns.ts";
 import type { AdmittedOptions, HostRunOptions } from "./run_options.ts";
 import { servedLabel, type ServedModel } from "./served_model.ts";
 
@@ -97,6 +99,7 @@ export class EngineHost {
   readonly #retired = new Set<Promise<void>>();
   /** Changes come one after the other. */
   #changes: Promise<unknown> = Promise.resolve();
+  readonly #roomTurns = new RoomTurns();
   #generations = 0;
   #requests = 0;
   #state: HostState = "serving";
@@ -165,7 +168,9 @@ export class EngineHost {
 
   /** Why any request would be refused now, whatever it brings; see Admission. */
   refusal(priority?: number): Error | undefined {
-    return this.#admission.refusal?.(priority);
+    const refusal = this.#admission.refusal?.(priority);
+    refusePromise(refusal, "refusal", "the admission");
+    return refusal;
   }
 
   /**
@@ -319,9 +324,11 @@ export class EngineHost {
     this.#tell((observer) => observer.arrived?.(request));
     try {
       const run = enter();
+      let fullAt: number | undefined;
       for (let isFirst = true; result === undefined; isFirst = false) {
         release = await this.#admission.admit(request);
         isAdmitted = true;
+        if (fullAt !== undefined) await this.#roomTurns.wait(request, fullAt);
         const leftMs = (request.finishNs - wallNs()) / NS_PER_MS;
         if (leftMs <= 0) {
           throw new DeadlineError("It was not admitted in time", "finish");
@@ -336,9 +343,10 @@ export class EngineHost {
           });
         } catch (error) {
           const isFull = error instanceof QueueFullError;
-          if (!isFull || !this.#admission.again?.(request)) {
+          if (!isFull || !this.#isAgain(request)) {
             throw this.#asTold(error, signal);
           }
+          fullAt = this.#roomTurns.ends;
           // What the next admission refuses has nothing to give back.
           const giveBack = release;
           release = undefined;
@@ -355,8 +363,16 @@ export class EngineHost {
       });
       throw error;
     } finally {
+      if (isAdmitted) this.#roomTurns.ended();
       if (release) this.#call(release);
     }
+  }
+
+  /** Whether one that found no room is to be admitted once more. */
+  #isAgain(request: HostRequest): boolean {
+    const isAgain = this.#admission.again?.(request) ?? false;
+    refusePromise(isAgain, "again", "the admission");
+    return isAgain;
   }
 
   #ended(request: HostRequest, ending: Omit<HostEnding, "endNs">): void {

@@ -114,10 +114,19 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.full-engine-refuses",
     file: "src/server/host/engine_host.ts",
-    from: "!isFull || !this.#admission.again?.(request)",
+    from: "!isFull || !this.#isAgain(request)",
     to: "isFull || error",
     tests: ["test/server/admission/full_engine_test.ts"],
     why: "what the engine has no room for yet is admitted again",
+  },
+  {
+    id: "operating.again-at-once",
+    file: "src/server/host/engine_host.ts",
+    from:
+      "        if (fullAt !== undefined) await this.#roomTurns.wait(request, fullAt);\n",
+    to: "",
+    tests: ["test/server/admission/full_engine_test.ts"],
+    why: "who is admitted again at once waits for something to end",
   },
   {
     id: "operating.claims-believed",

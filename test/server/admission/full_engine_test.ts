@@ -153,3 +153,51 @@ Deno.test("what gives back is called once, and what it throws is nobody's reques
   assert(calls.every((count) => count === 1));
   assert.deepEqual(reported, calls.map(() => broken));
 });
+
+Deno.test("an admission that admits again and again at once keeps nobody from going on", async () => {
+  let asked = 0;
+  let isLeft = false;
+  const leaving = new AbortController();
+  const admission: Admission = {
+    admit: () => () => {},
+    // Each of these takes as much of the engine's thread as a request that is taken.
+    again: () => ++asked < 1000,
+  };
+  await withFewSlots(admission, async (host) => {
+    const all = together(host);
+    const tokens = new Int32Array(3000).fill(1);
+    const { signal } = leaving;
+    const left = host.run(host.find("m"), { tokens }, { signal }).catch(
+      (error) => isLeft = error === signal.reason,
+    );
+    setTimeout(() => leaving.abort());
+    const ended = await all;
+    assert(ended.every(({ status }) => status === "fulfilled"));
+    await left;
+  });
+  assert(asked > 0 && isLeft);
+});
+
+Deno.test("an admission's answer that is a promise fails its request", async () => {
+  const broken = new Error("my books are lost");
+  const admission = {
+    admit: () => () => {},
+    again: () => Promise.reject(broken),
+    refusal: () => Promise.reject(broken),
+  } as unknown as Admission;
+  await withFewSlots(admission, async (host) => {
+    const ended = await together(host);
+    const refused = ended.filter((one) => one.status === "rejected");
+    assert(refused.length > 0 && refused.length < ended.length);
+    for (const { reason } of refused) {
+      assert.equal(
+        reason.message,
+        '"again" of the admission returned a promise; it has to be done when it returns',
+      );
+    }
+    assert.throws(() => host.refusal(), {
+      name: "TypeError",
+      message: /^"refusal" of the admission returned a promise/,
+    });
+  });
+});
