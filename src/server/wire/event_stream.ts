@@ -62,12 +62,14 @@ function body(
   const { behindMs = BEHIND_MS } = options;
   let waiting: IteratorResult<string> | undefined = first;
   let isAsked = false;
+  let isLeft = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const caughtUp = () => {
     clearTimeout(timer);
     timer = undefined;
   };
   const left = (behind?: Error) => {
+    isLeft = true;
     caughtUp();
     options.left(behind);
     // What the source still waits for may not come: nobody waits for its end.
@@ -85,6 +87,8 @@ function body(
       try {
         const next = waiting ?? await asked();
         waiting = undefined;
+        // While the source was asked.
+        if (isLeft) return;
         if (!next.done) {
           controller.enqueue(bytes(next.value));
           timer ??= setTimeout(() => {
@@ -102,6 +106,7 @@ function body(
           controller.enqueue(bytes(options.last));
         }
       } catch (error) {
+        if (isLeft) return;
         controller.enqueue(bytes(options.failed(error)));
       } finally {
         isAsked = false;

@@ -79,6 +79,61 @@ Deno.test("eventStream tells at once that its reader has left, though the source
   assert.equal(left, 1);
 });
 
+Deno.test("eventStream makes nothing of what its source gives, throws or ends with behind a reader that has left", async () => {
+  const ends: ((answer: (value: IteratorResult<string>) => void) => void)[] = [
+    (answer) => answer({ value: "2", done: false }),
+    (answer) => answer({ value: undefined, done: true }),
+    () => {
+      throw new Error("broken");
+    },
+  ];
+  for (const end of ends) {
+    let returned = 0;
+    let asked = 0;
+    let give = () => {};
+    const plain: AsyncIterable<string> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () =>
+          asked++ === 0
+            ? Promise.resolve({ value: "1", done: false })
+            : new Promise<void>((resolve) => give = resolve).then(() =>
+              new Promise(end)
+            ),
+        return() {
+          returned++;
+          return Promise.resolve({ value: undefined, done: true as const });
+        },
+      }),
+    };
+    const made: string[] = [];
+    const { enqueue, close } = ReadableStreamDefaultController.prototype;
+    const response = await eventStream(plain, {
+      ...OPTIONS,
+      failed: (error) => (made.push(`failed: ${error}`), "failed"),
+    });
+    const reader = response.body!.getReader();
+    await reader.read();
+    const read = reader.read();
+    await new Promise((resolve) => setTimeout(resolve));
+    await reader.cancel();
+    assert.deepEqual(await read, { value: undefined, done: true });
+    Object.assign(ReadableStreamDefaultController.prototype, {
+      enqueue: () => made.push("enqueue"),
+      close: () => made.push("close"),
+    });
+    try {
+      give();
+      await new Promise((resolve) => setTimeout(resolve));
+    } finally {
+      Object.assign(ReadableStreamDefaultController.prototype, {
+        enqueue,
+        close,
+      });
+    }
+    assert.deepEqual([made, returned, asked], [[], 1, 2]);
+  }
+});
+
 Deno.test("eventStream throws what fails before the first message, and tells what fails behind it", async () => {
   await assert.rejects(eventStream(new Source(3, 0), OPTIONS), {
     message: "broken",
