@@ -5,13 +5,18 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import process from "node:process";
+import { DOORS } from "../../src/cli/package/bundle.ts";
 import { expectedHash } from "../runtimes/expected_hash.ts";
 import { RUNTIMES } from "../runtimes/runtimes.ts";
 import { PROGRAM } from "./doors.ts";
 import { ROOT, Stranger } from "./stranger.ts";
 
 /** Uses every door; `@ts-expect-error` fails where there is no error. */
-const TYPED = `import {
+const TYPED = `${
+  Object.keys(DOORS).map((door, i) =>
+    `import * as door${i} from "@shoal/core${door.slice(1)}";\n`
+  ).join("")
+}import {
   cellular,
   defineCell,
   f32,
@@ -57,6 +62,7 @@ const core = new EngineCore({
 const memory = new WebAssembly.Memory({ initial: 4 });
 const kernels = instantiateKernels(await readKernels("shoal"), { memory });
 const end: number = kernels.shoal_static_end();
+console.log(${Object.keys(DOORS).map((_, i) => `door${i}`).join(", ")});
 console.log(row, queuedMs, wrong, end, chooseBuild().file, tensor([1], new Float32Array(1)));
 await engine[Symbol.asyncDispose]();
 `;

@@ -7,7 +7,8 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 /** A field as it is written, its tag in front. */
 export interface WireField {
   readonly number: number;
-  readonly wire: WireType;
+  /** A WireType; named as a number, so that no declaration refers to a package that is bundled. */
+  readonly wire: number;
   /** Tag and value, a view of the message. */
   readonly bytes: Uint8Array;
 }
