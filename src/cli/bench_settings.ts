@@ -33,7 +33,7 @@ const ROUNDS_MAX = 99;
 
 const INDENT = " ".repeat(20);
 const listed = (option: string, names: readonly string[]) =>
-  wrap(`  ${option.padEnd(18)}${names.join(", ")}`, INDENT);
+  `  ${wrap(`${option.padEnd(18)}${names.join(", ")}`, INDENT)}`;
 
 /** What `shoal bench` and `shoal profile` take besides where the model is a file. */
 export const BENCH_FILE_HELP =

@@ -3,6 +3,7 @@
  * Triton's where the meaning is the same. The schema is published: docs/schemas/model.json.
  */
 import * as z from "zod";
+import { schemaMistakes } from "../../base/schema_mistakes.ts";
 import { MODELS } from "../../models/registry.ts";
 
 const size = z.int().min(1).max(2 ** 30);
@@ -116,9 +117,6 @@ export const MODEL_SETTINGS = z.strictObject({
 /** A model's settings. */
 export type ModelSettings = z.infer<typeof MODEL_SETTINGS>;
 
-/** Mistakes that one message lists. */
-const LISTED = 3;
-
 /**
  * Checks settings.
  * @param label what they are called
@@ -128,14 +126,11 @@ export function modelSettings(value: unknown, label: string): ModelSettings {
   const checked = MODEL_SETTINGS.safeParse(value);
   if (checked.success) return checked.data;
   const { issues } = checked.error;
-  const listed = issues.slice(0, LISTED).map(({ path, message, code }) => {
-    const isKey = path.length === 0 && code === "unrecognized_keys";
-    return `${path.join(".") || "the file"}: ${message.slice(0, 200)}${
-      isKey ? `; it takes ${Object.keys(MODEL_SETTINGS.shape).join(", ")}` : ""
-    }`;
-  });
-  const more = issues.length - listed.length;
-  throw new RangeError(
-    `${label}: ${listed.join("; ")}${more > 0 ? `; and ${more} more` : ""}`,
+  const hasStrangeKey = issues.some(({ path, code }) =>
+    path.length === 0 && code === "unrecognized_keys"
   );
+  const keys = hasStrangeKey
+    ? `; it takes ${Object.keys(MODEL_SETTINGS.shape).join(", ")}`
+    : "";
+  throw new RangeError(`${label}: ${schemaMistakes(issues, value)}${keys}`);
 }
