@@ -273,6 +273,10 @@ async function listening(
     await listenGrpc(server, { ...address, grpc, port: grpc_port ?? 0 })
       .catch(async (error) => {
         await listener.close(0);
+        // The package has words of its own for a port that cannot be had, and no code.
+        await checkPorts([
+          { option: "--grpc-port", hostname, port: grpc_port ?? 0 },
+        ]);
         throw error;
       });
   if (server.host.models.length === 0) {

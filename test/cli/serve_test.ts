@@ -5,9 +5,12 @@ import { open } from "node:fs/promises";
 import { get } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { folderOf } from "../../bench/kernels/peers/install.ts";
 import { serve } from "../../src/cli/serve.ts";
 import { scaleFile, TestFolder } from "../server/repository/folders.ts";
 import { answerOf, requestOf } from "../server/oip/client.ts";
+import { installClients } from "../server/npm_clients.ts";
 import { LISTENING, Running } from "./serving_process.ts";
 import { withCertificate } from "../server/runtime/certificate.mjs";
 
@@ -172,7 +175,11 @@ Deno.test("a port that cannot be had is told before anything is loaded, and what
   await new Promise((resolve) => taken.close(resolve));
 });
 
-for (const option of ["--port", "--agent-port"]) {
+installClients();
+/** Where gRPC's package is. */
+const WITH_GRPC = fileURLToPath(new URL("../..", folderOf("x")));
+
+for (const option of ["--port", "--agent-port", "--grpc-port"]) {
   Deno.test(`a port that is taken while models are loaded is told as well: ${option}`, async () => {
     using folder = new TestFolder();
     const pipe = join(folder.path, "scale/shoal.json");
@@ -188,15 +195,20 @@ for (const option of ["--port", "--agent-port"]) {
     await new Promise((resolve) => taken.close(resolve));
     await using running = new Running(["-A"], [
       folder.path,
-      ...Object.entries({ "--port": 0, "--agent-port": 0, [option]: port })
-        .flat().map(String),
-    ]);
+      ...Object.entries({
+        "--port": 0,
+        "--agent-port": 0,
+        "--grpc-port": 0,
+        [option]: port,
+      }).flat().map(String),
+    ], WITH_GRPC);
     const settings = await open(pipe, "w");
     await listening(port);
     await settings.writeFile("{}");
     await settings.close();
     assert.equal(await running.ended, 2);
     assert.match(running.err, /^shoal: 127\.0\.0\.1:\d+ is in use already: /m);
+    assert(running.err.includes(`:${port} is in use`));
     assert(running.err.includes(`another one with ${option},`));
     await new Promise((resolve) => taken.close(resolve));
   });

@@ -1,6 +1,7 @@
 /** `shoal serve` as a process. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
@@ -17,11 +18,17 @@ export class Running {
   #isOver = false;
   readonly ended: Promise<number | null>;
 
-  constructor(allowed: readonly string[], args: readonly string[]) {
+  /** @param cwd where it is run; default: the project's root */
+  constructor(
+    allowed: readonly string[],
+    args: readonly string[],
+    cwd: string = ROOT,
+  ) {
+    const cli = join(ROOT, "src/cli.ts");
     this.#child = spawn(
       process.execPath,
-      ["run", "--no-prompt", ...allowed, "src/cli.ts", "serve", ...args],
-      { cwd: ROOT, env: { ...process.env, NO_COLOR: "1" } },
+      ["run", "--no-prompt", ...allowed, cli, "serve", ...args],
+      { cwd, env: { ...process.env, NO_COLOR: "1" } },
     );
     this.#child.stdout!.on("data", (bytes) => this.out += bytes);
     this.#child.stderr!.on("data", (bytes) => this.err += bytes);
