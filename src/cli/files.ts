@@ -2,9 +2,11 @@
 import { shorten } from "../base/describe.ts";
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -117,12 +119,15 @@ function write(path: string, content: string | Uint8Array): void {
 }
 
 /**
- * Tries before hours of work whether a result can be written; the file is made, and not changed if it is there.
+ * Tries before hours of work whether a result can be written; nothing is changed, and no empty file stays behind of
+ * work that is given up.
  * @throws UsageError when it cannot
  */
 export function checkWritable(path: string): void {
   try {
+    const isNew = !existsSync(path);
     closeSync(openSync(path, "a"));
+    if (isNew) rmSync(path, { force: true });
   } catch (error) {
     throw new UsageError(`Cannot write ${named(path)}: ${reasonOf(error)}`);
   }
