@@ -2,6 +2,7 @@
  * More than can be done, over HTTP: the most that is done in time, and what is left of it at ten times as many requests.
  *
  *     deno task bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N] [--part A,B] [--wire]
+ *         [--policy NAME]
  *
  * - peak: the best of open-loop runs around what a closed loop gets through, everything let in.
  * - overload: ten peaks, in one run, with figures of the server every ten seconds.
@@ -21,6 +22,7 @@ import { NS_PER_MS } from "../../src/base/units.ts";
 import {
   integerOption,
   namesOption,
+  oneName,
   seedOption,
   taskSettings,
 } from "../../src/cli/options.ts";
@@ -34,6 +36,7 @@ import type { LoadResult } from "../../src/load/result.ts";
 import { runLoad } from "../../src/load/run.ts";
 import type { WireRequest } from "../../src/load/wire.ts";
 import { summarizeLoad } from "../../src/load/summarize.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
 import { renderTable } from "../../src/report/table.ts";
 import { poisson } from "../../src/workload/arrivals.ts";
 import { LogHistogram } from "../soak/histogram.ts";
@@ -53,7 +56,8 @@ import { type Capture, captureWire } from "./wire_capture.ts";
 const PARTS = ["peak", "overload", "waiting", "nothing"];
 
 const HELP =
-  `bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N] [--part A,B] [--wire] [--json]
+  `bench:overload [--seconds N] [--slo-ms N] [--layers N] [--hidden N] [--seed N] [--part A,B] [--wire] [--policy NAME]
+  [--json]
 
 The goodput of a server at its peak and at ten times as many requests, with admission and without.
 
@@ -61,6 +65,7 @@ The goodput of a server at its peak and at ten times as many requests, with admi
     PARTS.join(", ")
   } (default all; what the others hang on runs)
   --peak N     instead of looking for it
+  --policy N   of the server (default cellular)
   --wire       refusals as they are on the wire, too: captured by Debian's tcpdump, which needs the right to`;
 
 /** Tokens of a request: short and long sentences. */
@@ -88,7 +93,7 @@ const OVERLOAD = 10;
 /** Connections: at ten times the peak hundreds of requests are under way. */
 const CONNECTIONS = 1024;
 
-const { seconds, slo, layers, hidden, seed, parts, peak, isOnWire, json } =
+const { seconds, slo, layers, hidden, seed, parts, peak, ...rest } =
   taskSettings({
     name: "bench:overload",
     help: HELP,
@@ -100,6 +105,7 @@ const { seconds, slo, layers, hidden, seed, parts, peak, isOnWire, json } =
       "seed": { type: "string" },
       "part": { type: "string" },
       "peak": { type: "string" },
+      "policy": { type: "string" },
       "wire": { type: "boolean", default: false },
       "json": { type: "boolean", default: false },
     },
@@ -116,8 +122,14 @@ const { seconds, slo, layers, hidden, seed, parts, peak, isOnWire, json } =
     peak: values.peak === undefined
       ? undefined
       : integerOption("peak", values.peak, 0, { min: 1, max: 1e6 }),
+    policy: oneName(
+      "policy",
+      values.policy ?? "cellular",
+      Object.keys(POLICIES),
+    ),
     ...{ isOnWire: values.wire, json: values.json },
   }));
+const { policy, isOnWire, json } = rest;
 const clock = timerClock(wallNs);
 const drawing = new Prng(seed).fork("requests");
 
@@ -289,7 +301,7 @@ function note(
 }
 
 const settings: OverloadSettings = {
-  ...{ sloMs: slo, layers, hidden, workers: 1, admits: "in time" },
+  ...{ sloMs: slo, policy, layers, hidden, workers: 1, admits: "in time" },
 };
 
 /** Starts a server that lets in who is to be. */

@@ -6,7 +6,8 @@
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { absoluteMs } from "../../src/engine/wall/clock.ts";
-import { bert, cellular } from "../../src/mod.ts";
+import { policyOf } from "../../src/cli/serve/served_policy.ts";
+import { bert } from "../../src/mod.ts";
 import {
   CostAdmission,
   createServer,
@@ -24,6 +25,8 @@ import { TimesByNumber } from "./refusal_parts.ts";
 /** What it is started with. */
 export interface OverloadSettings {
   readonly sloMs: number;
+  /** Of the registry; those that decide by a target have this one, as `shoal serve` has it. */
+  readonly policy: string;
   /** By cost and target; or everything waits in the engine; or all is refused without a look, beside a busy thread. */
   readonly admits: "in time" | "everybody" | "nobody";
   readonly layers: number;
@@ -47,6 +50,8 @@ export interface OverloadFigures {
   /** The least that was seen: what collections left. */
   readonly heapBytes: number;
 }
+
+const BATCH_SIZE_MAX = 32;
 
 /** Bytes of the heap that are held; NaN without `--expose-gc`. */
 function liveBytes(): number {
@@ -99,13 +104,17 @@ class Watch {
 }
 
 async function hostOf(
-  { sloMs, admits, layers, hidden, workers }: OverloadSettings,
+  { sloMs, policy, admits, layers, hidden, workers }: OverloadSettings,
   observers: readonly HostObserver[],
 ): Promise<EngineHost> {
   const model = bert({ layers, hidden, heads: hidden / 64, vocabulary: 1000 });
   return await EngineHost.create({
     models: [servedTokens(model, { name: "encoder" })],
-    policy: () => cellular({ batchSizeMax: 32 }),
+    policy: policyOf({
+      policy: { name: policy, options: {} },
+      max_batch_size: BATCH_SIZE_MAX,
+      slo_ms: sloMs,
+    }),
     // As `shoal serve` has it.
     engine: { workers, queueMax: 1_000_000, niceness: 10 },
     observers,

@@ -11,7 +11,10 @@ import type { ServerSettings } from "./serve_settings.ts";
  * @throws UsageError when it cannot have its options
  */
 export function policyOf(
-  { policy: { name, options }, max_batch_size, slo_ms }: ServerSettings,
+  { policy: { name, options }, max_batch_size, slo_ms }: Pick<
+    ServerSettings,
+    "policy" | "max_batch_size" | "slo_ms"
+  >,
 ): () => Policy {
   const entry = POLICIES[name];
   const build = () =>
