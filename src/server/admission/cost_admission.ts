@@ -9,6 +9,7 @@
  * one. Deviation: levels share one bound there is on waiting work, where Triton has a limit for each; a request that
  * would be refused takes the place of the newest ones of lower levels, so that these cannot shut out higher ones.
  */
+import { SteadyMap } from "../../base/steady_map.ts";
 import { withoutStack } from "../../base/without_stack.ts";
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
 import { DeadlineError } from "../../engine/core/errors.ts";
@@ -75,7 +76,7 @@ export class CostAdmission implements Admission {
   readonly #time: TimeSource;
   readonly #waiting: WaitingLevels;
   readonly #estimates = new WeakMap<Model, CostEstimate>();
-  readonly #tickets = new Map<string, Ticket>();
+  readonly #tickets = new SteadyMap<Ticket>();
   readonly #again = new Set<string>();
   #running = 0;
   /** Requests that the engine has room for, as far as known: at most `runningMax`. */

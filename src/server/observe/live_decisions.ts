@@ -3,6 +3,7 @@
  * In the words of the log of a simulated run (`report/decision_log.ts`), which it keeps for a window.
  */
 import { Fifo } from "../../base/fifo.ts";
+import { SteadyMap } from "../../base/steady_map.ts";
 import { NS_PER_MS, nsToMs } from "../../base/units.ts";
 import { wallNs } from "../../engine/wall/clock.ts";
 import type { Observer } from "../../policy/records.ts";
@@ -58,21 +59,26 @@ export interface Explanation {
   readonly text: readonly string[];
 }
 
-/** A request that is there, or is kept. */
+/** A request that is there, or is kept: nothing that holds its input, its answer or its connection. */
 interface Kept {
-  readonly request: HostRequest;
+  readonly request: Pick<HostRequest, "id" | "served" | "arrivalNs" | "key">;
   startNs: number | undefined;
-  ending: HostEnding | undefined;
+  ending: Ending | undefined;
   log: DecisionLog | undefined;
-  /** The engine's numbers of its last rows. */
-  readonly ids: Fifo<number>;
+  /** The engine's numbers of its last rows, if it had any. */
+  ids: Fifo<number> | undefined;
   rows: number;
+}
+
+/** How a request ended, and, if it is not done, why. */
+interface Ending extends Pick<HostEnding, "outcome" | "endNs"> {
+  readonly reason: string | undefined;
 }
 
 /** Keeps the last requests of a host, and the decisions around them. */
 export class LiveDecisions implements HostObserver {
   /** Those that have not ended, by label. */
-  readonly #present = new Map<string, Kept>();
+  readonly #present = new SteadyMap<Kept>();
   readonly #ended = new Fifo<Kept>();
 
   /** @param requestsMax requests that are kept when they have ended; positive */
@@ -94,22 +100,22 @@ export class LiveDecisions implements HostObserver {
         const kept = label === undefined ? undefined : this.#present.get(label);
         if (kept === undefined) return;
         kept.rows++;
-        kept.ids.push(id);
-        if (kept.ids.size > ROWS_MAX) kept.ids.shift();
+        const ids = kept.ids ??= new Fifo();
+        ids.push(id);
+        if (ids.size > ROWS_MAX) ids.shift();
         kept.log = log;
       },
     });
   }
 
   /** See HostObserver. */
-  arrived(request: HostRequest): void {
-    // Its input is not kept.
-    this.#present.set(request.label, {
-      request: { ...request, input: undefined },
+  arrived({ label, id, served, arrivalNs, key }: HostRequest): void {
+    this.#present.set(label, {
+      request: { id, served, arrivalNs, ...(key !== undefined && { key }) },
       startNs: undefined,
       ending: undefined,
       log: undefined,
-      ids: new Fifo(),
+      ids: undefined,
       rows: 0,
     });
   }
@@ -121,11 +127,15 @@ export class LiveDecisions implements HostObserver {
   }
 
   /** See HostObserver. */
-  ended({ label }: HostRequest, ending: HostEnding): void {
+  ended(
+    { label }: HostRequest,
+    { outcome, endNs, error }: HostEnding,
+  ): void {
     const kept = this.#present.get(label);
     if (kept === undefined) return;
     this.#present.delete(label);
-    kept.ending = ending;
+    const reason = outcome === "done" ? undefined : reasonOf(error);
+    kept.ending = { outcome, endNs, reason };
     this.#ended.push(kept);
     if (this.#ended.size > this.requestsMax) this.#ended.shift();
   }
@@ -151,8 +161,8 @@ export class LiveDecisions implements HostObserver {
 
 function explained(kept: Kept): Explanation {
   const { request, startNs, log, rows } = kept;
-  const ids = [...kept.ids];
-  const { outcome, endNs, error } = kept.ending!;
+  const ids = [...kept.ids ?? []];
+  const { outcome, endNs, reason } = kept.ending!;
   const { arrivalNs, served: { name: model, version } } = request;
   const since = (ns: number) => nsToMs(ns - arrivalNs);
   const launches = log === undefined
@@ -160,10 +170,9 @@ function explained(kept: Kept): Explanation {
     : [...log.launches.values()].filter(({ requests }) =>
       requests.some((id) => ids.includes(id))
     );
-  const isDone = outcome === "done";
-  const text = isDone
+  const text = reason === undefined
     ? []
-    : [`${outcome}: ${reasonOf(error)} after ${since(endNs)} ms`];
+    : [`${outcome}: ${reason} after ${since(endNs)} ms`];
   if (startNs !== undefined && startNs - arrivalNs > NS_PER_MS) {
     text.push(`waited ${since(startNs)} ms for the engine to have room`);
   }
@@ -177,7 +186,7 @@ function explained(kept: Kept): Explanation {
     ...{ id: request.id, model, version },
     ...(log && { policy: log.policy }),
     outcome,
-    ...(isDone ? {} : { reason: reasonOf(error) }),
+    ...(reason !== undefined && { reason }),
     took_ms: since(endNs),
     ...(startNs !== undefined && { admitted_ms: since(startNs) }),
     requests: ids,

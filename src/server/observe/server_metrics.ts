@@ -2,6 +2,7 @@
  * What a server does, in figures for Prometheus: histograms of time and of batches, requests that run and wait, and what
  * was refused, why. Labels are model, version and policy, and the reason of a refusal: what clients choose is in none.
  */
+import { SteadyMap } from "../../base/steady_map.ts";
 import { NS_PER_MS, NS_PER_S } from "../../base/units.ts";
 import { wallNs } from "../../engine/wall/clock.ts";
 import type { Model } from "../../graph/model.ts";
@@ -105,7 +106,7 @@ export class ServerMetrics implements HostObserver {
   /** Labels with each reason that there was. */
   readonly #reasons = new WeakMap<Labels, Map<string, Labels>>();
   /** When a request was given to the engine. */
-  readonly #startsNs = new Map<string, number>();
+  readonly #startsNs = new SteadyMap<number>();
   #policy = "";
 
   /** By `servedLabel`; models that nobody has asked for are not there. */

@@ -4,6 +4,7 @@
  * its `traceparent` began and has two children, told when it has ended: "queue", from arrival to its first batch, and
  * "execute", from there to its last.
  */
+import { SteadyMap } from "../../base/steady_map.ts";
 import { NS_PER_MS } from "../../base/units.ts";
 import { absoluteMsOf, wallNs } from "../../engine/wall/clock.ts";
 import type { HostEnding, HostObserver } from "../host/host_observer.ts";
@@ -77,8 +78,8 @@ export class Tracing implements HttpObserver, HostObserver {
   readonly #api: TraceApi;
   readonly #tracer: ReturnType<TraceApi["trace"]["getTracer"]>;
   /** Contexts of requests that are being answered, by their ids. */
-  readonly #contexts = new Map<string, unknown>();
-  readonly #startsNs = new Map<string, number>();
+  readonly #contexts = new SteadyMap<unknown>();
+  readonly #startsNs = new SteadyMap<number>();
 
   /**
    * Spans of one server.

@@ -93,15 +93,18 @@ function textOf(datatype: Datatype, data: WireElements): string {
     return Array.from(data as Uint8Array, (value) => value !== 0).join();
   }
   if (!FLOATS.includes(datatype)) return (data as Int32Array).join();
-  const floats = Array.from(data as Float32Array);
+  // Loops, since an iteration and a callback make an object of every number.
+  const floats = new Array<number>(data.length);
+  let arePlain = true;
+  for (let i = 0; i < data.length; i++) {
+    const value = data[i] as number;
+    floats[i] = value;
+    arePlain &&= Number.isFinite(value) && !Object.is(value, -0);
+  }
   // The runtime writes what JSON has in half the time.
-  return floats.every(isPlain)
+  return arePlain
     ? JSON.stringify(floats).slice(1, -1)
     : floats.map(numberText).join();
-}
-
-function isPlain(value: number): boolean {
-  return Number.isFinite(value) && !Object.is(value, -0);
 }
 
 function numberText(value: number): string {
