@@ -34,7 +34,6 @@ import { httpWire } from "../../src/load/http_wire.ts";
 import { loadPlan } from "../../src/load/plan.ts";
 import type { LoadResult } from "../../src/load/result.ts";
 import { runLoad } from "../../src/load/run.ts";
-import type { WireRequest } from "../../src/load/wire.ts";
 import { summarizeLoad } from "../../src/load/summarize.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { renderTable } from "../../src/report/table.ts";
@@ -43,6 +42,7 @@ import { LogHistogram } from "../soak/histogram.ts";
 import { watchLoop } from "../soak/loop_delay.ts";
 import type { OverloadFigures, OverloadSettings } from "./overload_server.ts";
 import { OverloadedServer } from "./overloaded_server.ts";
+import { overloadRequests } from "./overload_requests.ts";
 import { readyMs } from "./ready_ms.ts";
 import {
   numberedWire,
@@ -67,10 +67,6 @@ The goodput of a server at its peak and at ten times as many requests, with admi
   --peak N     instead of looking for it
   --policy N   of the server (default cellular)
   --wire       refusals as they are on the wire, too: captured by Debian's tcpdump, which needs the right to`;
-
-/** Tokens of a request: short and long sentences. */
-const TOKENS_MIN = 8;
-const TOKENS_MAX = 120;
 
 /** Requests under way in the closed loop that says where the peak is. */
 const OUTSTANDING = 64;
@@ -131,28 +127,7 @@ const { seconds, slo, layers, hidden, seed, parts, peak, ...rest } =
   }));
 const { policy, isOnWire, json } = rest;
 const clock = timerClock(wallNs);
-const drawing = new Prng(seed).fork("requests");
-
-const LENGTHS: readonly number[] = Array.from(
-  { length: 512 },
-  () => TOKENS_MIN + drawing.int(TOKENS_MAX - TOKENS_MIN + 1),
-);
-const BODIES: readonly WireRequest[] = LENGTHS.map((length) => {
-  const body = {
-    inputs: [{
-      name: "tokens",
-      shape: [length],
-      datatype: "INT32",
-      data: Array.from({ length }, () => drawing.int(1000)),
-    }],
-  };
-  return {
-    method: "POST",
-    path: "/v2/models/encoder/infer",
-    headers: { "content-type": "application/json" },
-    body: new TextEncoder().encode(JSON.stringify(body)),
-  };
-});
+const { lengths: LENGTHS, bodies: BODIES } = overloadRequests(seed);
 
 async function offer(
   origin: URL,
