@@ -12,9 +12,11 @@ export const FUSE = {
   stillborn: 4,
   /** 1: looks at shared memory do not count, of which a thread that waits for work takes many. */
   writesOnly: 5,
+  /** 1: it dies while it loads the kernels. */
+  unloaded: 6,
 } as const;
 
-export const FUSE_WORDS = 6;
+export const FUSE_WORDS = 7;
 
 /** By an error that nobody catches, or without anybody being told. */
 export const DEATHS = ["throw", "exit"] as const;

@@ -24,12 +24,22 @@ function lay(fuse: Int32Array): void {
       if (looks && load(fuse, FUSE.writesOnly) === 1) return;
       add(fuse, FUSE.accesses, 1);
       if (load(fuse, FUSE.left) === 0 || sub(fuse, FUSE.left, 1) !== 1) return;
+    }
+    die();
+  };
+  const die = () => {
+    if (!dead) {
+      dead = true;
       add(fuse, FUSE.burnt, 1);
       if (DEATHS[load(fuse, FUSE.death)] === "exit") Deno.exit();
     }
-    dead = true;
     throw new Error("a fuse has burnt out");
   };
+  if (load(fuse, FUSE.unloaded) === 1) {
+    WebAssembly.Instance = class {
+      exports = die();
+    } as unknown as typeof WebAssembly.Instance;
+  }
   const access = <Args extends unknown[], Value>(
     original: (...args: Args) => Value,
     looks = false,

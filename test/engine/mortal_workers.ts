@@ -7,6 +7,8 @@ export interface Birth {
   dies?: { death: Death; accesses: number; which?: "writes" };
   /** It is never ready. */
   stillborn?: boolean;
+  /** Dies while it loads the kernels, once it was ready and has been told what to be. */
+  unloaded?: Death;
 }
 
 /** A thread of an engine, on record. */
@@ -61,9 +63,13 @@ export async function withMortalWorkers(
     constructor(_url: string | URL, options?: WorkerOptions) {
       super(new URL("mortal_worker.ts", import.meta.url), options);
       const record = this.#record = new MortalWorker(options?.name);
-      const { dies, stillborn } = birth(records.length);
+      const { dies, stillborn, unloaded } = birth(records.length);
       if (dies) record.light(dies.death, dies.accesses, dies.which);
       if (stillborn) Atomics.store(record.fuse, FUSE.stillborn, 1);
+      if (unloaded) {
+        record.light(unloaded, 0);
+        Atomics.store(record.fuse, FUSE.unloaded, 1);
+      }
       super.postMessage(record.fuse);
       records.push(record);
       running.add(this);

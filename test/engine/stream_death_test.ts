@@ -16,8 +16,9 @@ const { model, frame } = STREAMED[2];
 /** Numbers of frames that do not fail. */
 const FRAMES = [0, 1, 2, 3, 4, 6, 7, 8, 9, 10];
 
-function created(): Promise<ServingEngine> {
+function created(lingerMs = 0): Promise<ServingEngine> {
   return ServingEngine.create({
+    lingerMs,
     models: [model],
     policy: cellular(),
     workers: 1,
@@ -49,6 +50,54 @@ Deno.test("wherever a worker dies, streams give the bits of streams alone", asyn
         }
         assert(worker.dead, `it dies at write ${writes}`);
         for (const stream of streams) await stream.close();
+        while (workers.at(-1) === worker) await turn();
+      }
+    });
+  }
+});
+
+Deno.test("wherever a worker dies, what is asked of streams between frames is done, and with results that lie", async () => {
+  const expected = aloneFrames(model, FRAMES.map(frame));
+  for (const death of DEATHS) {
+    await withMortalWorkers(async (workers) => {
+      await using engine = await created(20);
+      for (let writes = 1; writes <= 8; writes++) {
+        const worker = workers.at(-1)!;
+        const streams = [0, 1, 2].map(() => engine.open(model));
+        const push = (from: number, to: number) =>
+          streams.flatMap((stream) =>
+            FRAMES.slice(from, to).map(async (number, i) => {
+              const { outputs } = await stream.push(frame(number));
+              assert.deepStrictEqual(
+                { ...outputs as Result },
+                expected[from + i],
+              );
+            })
+          );
+        worker.light(death, writes, "writes");
+        const asked = [
+          ...push(0, 4),
+          streams[0].park(),
+          streams[1].snapshot().then((snapshot) => {
+            const next = engine.open(model, { snapshot });
+            const frames = FRAMES.slice(4).map((number) =>
+              next.push(frame(number))
+            );
+            return Promise.all(frames).then((results) => {
+              const { outputs } = results.at(-1)!;
+              assert.deepStrictEqual({ ...outputs as Result }, expected.at(-1));
+              return next.close();
+            });
+          }),
+          streams[2].park().then(() => streams[2].resume()),
+          ...push(4, FRAMES.length),
+        ];
+        await unlessItHangs(
+          () => `what is asked with a death at write ${writes}`,
+          Promise.all(asked),
+        );
+        for (const stream of streams) await stream.close();
+        assert(worker.dead, `it dies at write ${writes}`);
         while (workers.at(-1) === worker) await turn();
       }
     });

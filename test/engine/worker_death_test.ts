@@ -373,6 +373,34 @@ testDeaths(
   (death) => (index) => index > 0 ? { dies: { death, accesses: 1 } } : {},
 );
 
+for (const threadsPerWorker of [1, 2]) {
+  testDeaths(
+    `requests are answered when threads die while they load the kernels, ${threadsPerWorker} a worker`,
+    async (_death, workers) => {
+      const engine = await create({ threadsPerWorker });
+      await assertServed(engine);
+      await untilDead(workers[0]);
+      await assertServed(engine);
+      await closed(engine);
+      assert(workers.every(isGone));
+    },
+    (death) => (index) => index === 0 ? { unloaded: death } : {},
+  );
+}
+
+testDeaths(
+  "an engine whose threads all die while they load the kernels rejects everything, and close() ends",
+  async (_death, workers) => {
+    const engine = await create();
+    const [end] = await Promise.allSettled([run(engine, CHAIN)]);
+    assert(end.status === "rejected", "nobody is there to answer");
+    assert.notEqual(end.reason.name, "HangError", end.reason.message);
+    await closed(engine);
+    assert(workers.every(isGone));
+  },
+  (death) => () => ({ unloaded: death }),
+);
+
 const STILLBORN: Record<string, Birth> = {
   "says nothing": { stillborn: true },
   "dies of an error": {
