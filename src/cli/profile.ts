@@ -18,7 +18,11 @@ import {
   sizeOption,
 } from "./bench_settings.ts";
 import { checkWritable, writeText } from "./files.ts";
-import { loadSpread } from "./load_spread.ts";
+import {
+  recordedLoad,
+  type RecordedRun,
+  stretchesOf,
+} from "./recorded_load.ts";
 import { hostTime } from "./host_time.ts";
 import { BATCH_MAX, threadsMax } from "./limits.ts";
 import { builtFile, isFile } from "./onnx_built.ts";
@@ -60,6 +64,9 @@ Of a file, whose requests are drawn as its inputs say (ids below the size of the
 ${BENCH_FILE_HELP}`;
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
+
+/** Pieces of load that are recorded, spread over the time that the batches take: seconds of a machine differ. */
+const PIECES = 7;
 
 export async function profile(args: string[]): Promise<number> {
   const profiled = await savedProfile(args);
@@ -152,13 +159,18 @@ export async function savedProfile(
     ...benchSettings([`--seed=${seed}`, "--workers", `${workers}`])!,
     requests,
   };
-  const { curves, host, spread } = await withExecutor(
+  const { curves, host, runs } = await withExecutor(
     built,
     settings,
     async (executor) => {
       progress(`${name}: warming up`);
       await new BenchRun(built, executor, settings).warmUp();
       const curves: BatchCurve[] = [];
+      const runs: RecordedRun[] = [];
+      // Small requests there is always room for.
+      const most = built.samples === 0 ? Infinity : room.requests;
+      // In the first seconds under load threads that compile take processors: that is not what the machine is like.
+      await recordedLoad(built, executor, most, seed);
       for (const size of sizes) {
         progress(`${name}: batches of ${size}`);
         curves.push(
@@ -170,19 +182,19 @@ export async function savedProfile(
             seed,
           ),
         );
+        for (let i = 0; i < PIECES / sizes.length; i++) {
+          progress(`${name}: under load`);
+          runs.push(
+            ...await recordedLoad(built, executor, most, seed + runs.length),
+          );
+        }
       }
       const host = await hostTime(built, executor, sizes, seed);
-      const spread = await loadSpread(
-        built,
-        executor,
-        profileTable(curves),
-        room.requests,
-        seed,
-      );
-      return { curves, host, spread };
+      return { curves, host, runs };
     },
   );
   const tokens = rowTokens(built, seed);
+  const tablesNs = profileTable(curves);
   const result = {
     model: name,
     sizes: built.sizes,
@@ -193,16 +205,15 @@ export async function savedProfile(
     seed,
     workers,
     host,
-    spread,
+    stretches: stretchesOf(runs, tablesNs, workers, host.requestNs),
     ...(tokens && { tokens }),
-    tablesNs: profileTable(curves),
+    tablesNs,
   };
   const text = `${JSON.stringify(result, undefined, 1)}\n`;
   if (values.out !== undefined) {
     writeText(values.out, text);
     progress(`saved: ${values.out}`);
   }
-  const { tablesNs } = result;
   return { built, sizes, tablesNs, text, isJson: values.json };
 }
 

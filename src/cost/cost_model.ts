@@ -9,6 +9,12 @@ export interface CostModel {
   /**
    * Integer nanoseconds to execute `rows` rows of `cell` as one batch, padding included.
    * @param extents how much there is of every row; for ragged cells and those that read caches
+   * @param worker that executes it, where workers differ
    */
-  latencyNs(cell: Cell, rows: number, extents?: Extents): number;
+  latencyNs(
+    cell: Cell,
+    rows: number,
+    extents?: Extents,
+    worker?: number,
+  ): number;
 }

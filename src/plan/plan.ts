@@ -7,7 +7,7 @@ import { serial } from "../policy/baselines/serial.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import { POLICIES } from "../policy/registry.ts";
-import { carriedPerS } from "./carried.ts";
+import { carriedPerS, type IN_RUNS, startsOf } from "./carried.ts";
 import { TARGETS_LEAST } from "./lasting.ts";
 import {
   policyOptionsOf,
@@ -62,8 +62,10 @@ export interface Plan {
   /** Mean time of a request alone. */
   readonly aloneNs: number;
   readonly choice: Choice;
-  /** What it carries of the part that the plan was made with. */
+  /** What it carries of the part that the plan was made with, in half of what was recorded of the machine. */
   readonly perS: number;
+  /** What it carries in eight of nine places of what was recorded, and in two: less, and more. */
+  readonly rangePerS: readonly [number, number];
   /** The plan on the part that was held back: in time at that rate, and what it carries of it. */
   readonly heldBack: Carried & { readonly inTime: number };
   readonly contenders: readonly Contender[];
@@ -177,6 +179,7 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
   return {
     aloneNs,
     ...best,
+    rangePerS: await rangeOf(best, options),
     heldBack: await judged(best, options, heldBack),
     contenders,
   };
@@ -187,6 +190,7 @@ export async function carriedBy(
   { policy, options: own }: Choice,
   fromPerS: number,
   options: PlanOptions,
+  inRuns: keyof typeof IN_RUNS = "half",
 ): Promise<Carried> {
   const { model, machine, made, target, precision } = options;
   const build = (): Policy =>
@@ -195,9 +199,26 @@ export async function carriedBy(
       ...("slaNs" in POLICIES[policy].options && { slaNs: target.sloNs }),
     });
   const subject = { model, machine, part: made, target };
-  const perS = await carriedPerS(subject, build, { fromPerS, precision });
+  const perS = await carriedPerS(subject, build, {
+    ...{ fromPerS, precision, inRuns },
+  });
   const obstacle = perS === undefined ? undefined : tooFew(made, perS, target);
   return obstacle === undefined ? { perS } : { perS: undefined, obstacle };
+}
+
+/** What a machine that is now faster and now slower carries nearly always, and seldom. */
+async function rangeOf(
+  { choice, perS }: { choice: Choice; perS: number },
+  options: PlanOptions,
+): Promise<[number, number]> {
+  if (options.machine.recorded === undefined) return [perS, perS];
+  const low = await carriedBy(choice, perS, options, "mostly");
+  const high = await carriedBy(choice, perS, options, "seldom");
+  // Which of two rates is carried is not always the lower one.
+  return [
+    Math.min(perS, low.perS ?? 0),
+    Math.max(perS, high.perS ?? perS),
+  ];
 }
 
 /** A plan on requests that it was not made with. */
@@ -208,10 +229,13 @@ async function judged(
 ): Promise<Plan["heldBack"]> {
   const { model, machine, target } = options;
   const arrivals = arrivalsAt(heldBack, model, perS);
-  const policy = POLICIES[choice.policy].build({ ...choice.options });
-  const { inTime } = simulatedTrial(
-    { machine, policy, arrivals, target },
-    true,
+  const inTime = mean(
+    startsOf(machine).map((from) =>
+      simulatedTrial({
+        ...{ machine, arrivals, target, from },
+        policy: POLICIES[choice.policy].build({ ...choice.options }),
+      }, true).inTime
+    ),
   );
   return {
     inTime: inTime / arrivals.length,

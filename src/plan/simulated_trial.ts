@@ -1,15 +1,14 @@
 /** One load under one policy on virtual time: is the target kept? */
-import { Prng } from "../base/prng.ts";
 import type { CostModel } from "../cost/cost_model.ts";
 import type { Submission } from "../engine/core/engine_options.ts";
 import { simulatedEngine } from "../engine/virtual/simulated_engine.ts";
 import {
   driveVirtual,
-  throughInStream,
+  type VirtualArrival,
 } from "../engine/virtual/virtual_driver.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Target } from "../load/result.ts";
-import { drawnFactor, type Spread } from "./spread.ts";
+import type { RecordedTime } from "./recorded_time.ts";
 import { lateMax } from "./target.ts";
 
 /** What is planned for: times of a machine with so many workers. */
@@ -20,8 +19,8 @@ export interface Machine {
   readonly submitNs: (rows: number) => number;
   /** Host time of a request that comes, ns; default: none. */
   readonly requestNs?: number;
-  /** What batches take, as multiples of `cost`; default: as it says. */
-  readonly spread?: Spread;
+  /** What it did when it was recorded; default: what `cost` says, and its host is always there. */
+  readonly recorded?: RecordedTime;
 }
 
 /** What became of it. */
@@ -37,28 +36,31 @@ export interface TrialOutcome {
 class GivenUp extends Error {}
 
 /**
+ * @param from where in what was recorded of the machine it begins: a share of the whole, below 1
  * @param isWhole goes on when the target is lost, to say how many are in time
  * @throws OutsideProfile when the policy asks for batches that were not measured
  */
 export function simulatedTrial(
-  { machine, policy, arrivals, target }: {
+  { machine, policy, arrivals, target, from = 0 }: {
     readonly machine: Machine;
     readonly policy: Policy;
     readonly arrivals: readonly Submission[];
     readonly target: Target;
+    readonly from?: number;
   },
   isWhole = false,
 ): TrialOutcome {
-  const { workers, submitNs, requestNs = 0 } = machine;
-  // The host takes requests in one after the other, and decides nothing meanwhile.
-  const entering = throughInStream(arrivals, requestNs);
-  let taken = 0;
-  let takenNs = 0;
-  const busyNs = (nowNs: number): number => {
-    while (taken < arrivals.length && arrivals[taken].arrivalNs <= nowNs) {
-      takenNs = entering[taken++].enterNs!;
-    }
-    return Math.max(0, takenNs - nowNs);
+  const { cost, recorded, workers, submitNs, requestNs = 0 } = machine;
+  const fromNs = recorded ? Math.floor(from * recorded.lengthNs) : 0;
+  const thereNs = (nowNs: number) =>
+    recorded ? recorded.heardNs(fromNs + nowNs) - fromNs : nowNs;
+  const { entering, turns } = hostTurns(arrivals, requestNs, thereNs);
+  let turn = 0;
+  const heardNs = (nowNs: number): number => {
+    const atNs = thereNs(nowNs);
+    while (turn < turns.length && turns[turn].endNs <= atNs) turn++;
+    const isTaking = turn < turns.length && turns[turn].startNs <= atNs;
+    return isTaking ? turns[turn].endNs : atNs;
   };
   const allowed = lateMax(target, arrivals.length);
   const latenciesNs: number[] = [];
@@ -66,12 +68,21 @@ export function simulatedTrial(
   const { engine, timeline } = simulatedEngine({
     models: [arrivals[0].model],
     policy,
-    cost: spreadCost(machine),
+    cost: recorded
+      ? {
+        latencyNs: (cell, rows, extents, worker = 0) =>
+          recorded.tookNs(
+            worker,
+            cost.latencyNs(cell, rows, extents),
+            fromNs + timeline.nowNs,
+          ),
+      }
+      : cost,
     workers,
     // A worker's end is heard of over its doorbell.
     isRemote: true,
-    submitNs: ({ nodes, padding }) =>
-      submitNs(nodes.length + padding) + busyNs(timeline.nowNs),
+    submitNs: ({ nodes, padding }) => submitNs(nodes.length + padding),
+    heardNs,
     queueMax: Infinity,
     observer: {
       request(_, { arrivalNs, endNs }) {
@@ -93,14 +104,32 @@ export function simulatedTrial(
   };
 }
 
-/** The same draws in every trial. */
-function spreadCost({ cost, spread }: Machine): CostModel {
-  if (spread === undefined) return cost;
-  const prng = new Prng(1).fork("spread");
-  return {
-    latencyNs: (cell, rows, extents) =>
-      Math.round(
-        cost.latencyNs(cell, rows, extents) * drawnFactor(spread, prng),
-      ),
-  };
+/**
+ * The host takes in all requests that are due when it looks, one after the other, hears of nothing meanwhile, and decides
+ * when it has them.
+ * @param thereNs when the host, called at a time, is there
+ */
+function hostTurns(
+  arrivals: readonly Submission[],
+  requestNs: number,
+  thereNs: (nowNs: number) => number,
+): {
+  entering: VirtualArrival[];
+  turns: { readonly startNs: number; readonly endNs: number }[];
+} {
+  const entering: VirtualArrival[] = [];
+  const turns: { startNs: number; endNs: number }[] = [];
+  let endNs = 0;
+  while (entering.length < arrivals.length) {
+    const from = entering.length;
+    const startNs = thereNs(Math.max(endNs, arrivals[from].arrivalNs));
+    let to = from + 1;
+    while (to < arrivals.length && arrivals[to].arrivalNs <= startNs) to++;
+    endNs = startNs + (to - from) * requestNs;
+    turns.push({ startNs, endNs });
+    for (const arrival of arrivals.slice(from, to)) {
+      entering.push({ ...arrival, enterNs: endNs });
+    }
+  }
+  return { entering, turns };
 }

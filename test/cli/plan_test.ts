@@ -23,7 +23,7 @@ const PROFILE = {
     turnNs: [[1, 5000], [8, 9000]],
     requestNs: 1000,
   },
-  spread: [[0.5, 0.9], [1, 1.1]],
+  stretches: [{ speed: [[1100, 900]], pauses: [[1_500_000, 1_700_000]] }],
   tablesNs: { lstm_step: [[1, 110_000], [8, 800_000]] },
 };
 
@@ -48,7 +48,18 @@ async function inFolder(
 
 const FILES = {
   "one.json": JSON.stringify(PROFILE),
-  "two.json": JSON.stringify({ ...PROFILE, workers: 2 }),
+  "two.json": JSON.stringify({
+    ...PROFILE,
+    workers: 2,
+    stretches: [{ speed: [[1100, 900], [1000, 1000]], pauses: [] }],
+  }),
+  "few.json": JSON.stringify({ ...PROFILE, workers: 2 }),
+  // As it was saved before stretches were.
+  "spread.json": JSON.stringify({
+    ...PROFILE,
+    stretches: undefined,
+    spread: [[0.5, 0.9], [1, 1.1]],
+  }),
   "gru.json": JSON.stringify({ ...PROFILE, options: { hidden: 8 } }),
   "old.json": JSON.stringify({ tablesNs: PROFILE.tablesNs }),
   "hole.json": JSON.stringify({ ...PROFILE, tablesNs: { head: [[1, 5]] } }),
@@ -80,6 +91,8 @@ Deno.test("shoal plan: load, policy and workers, other targets and machines, wha
       { perS }: { perS: number },
     ) => perS);
     assert(half <= one.perS && one.perS <= double && fast > one.perS);
+    const [low, high] = one.rangePerS;
+    assert(low <= one.perS && one.perS <= high);
     assert(one.heldBack.inTime > 0.9);
     assert(Math.abs(one.perS / one.heldBack.perS - 1) < 0.2);
     // Nothing but times is left out.
@@ -87,7 +100,10 @@ Deno.test("shoal plan: load, policy and workers, other targets and machines, wha
 
     const text = await run(...QUICK);
     assert.match(text.out, /99\.0 % within 30 ms, arrivals as in trace\.csv/);
-    assert.match(text.out, /requests\/s with 2 workers under \w+/);
+    assert.match(
+      text.out,
+      /requests\/s \(\d+ to \d+, as the machine is slow or fast\) with 2\s+workers under \w+/,
+    );
     assert.match(text.out, /held back: [\d.]+ % in time at this rate/);
     assert.match(text.out, /target 15 ms.*target 60 ms.*twice as fast/);
   });
@@ -119,6 +135,14 @@ Deno.test("shoal plan says in one line what cannot be planned", async () => {
         [["one.json"], /--trace is missing/],
         [["one.json", "--trace", "trace.csv"], /--slo-ms is missing/],
         [["old.json", "--trace", "trace.csv", ...ASKED], /old\.json.*model/],
+        [
+          ["spread.json", "--trace", "trace.csv", ...ASKED],
+          /spread\.json.*stretches.*make the profile anew/s,
+        ],
+        [
+          ["few.json", "--trace", "trace.csv", ...ASKED],
+          /few\.json.*no speed of each of 2 workers/,
+        ],
         [["no.json", "--trace", "trace.csv", ...ASKED], /no\.json/],
         [["one.json", "--trace", "one.json", ...ASKED], /expected the header/],
         [

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { Prng } from "../../src/base/prng.ts";
-import { mean } from "../../src/base/statistics.ts";
 import { msToNs } from "../../src/base/units.ts";
 import { tuned } from "../../src/cli/tune.ts";
 import { policyOf } from "../../src/cli/serve/served_policy.ts";
@@ -15,8 +14,13 @@ import {
   partsOf,
   type RecordedPart,
 } from "../../src/plan/recorded_part.ts";
-import { drawnFactor, spreadOf } from "../../src/plan/spread.ts";
-import type { Machine } from "../../src/plan/simulated_trial.ts";
+import { RecordedTime } from "../../src/plan/recorded_time.ts";
+import {
+  type Machine,
+  simulatedTrial,
+} from "../../src/plan/simulated_trial.ts";
+import type { Stretch } from "../../src/plan/stretch.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import type { ProfileTable } from "../../src/policy/profile.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { shapesOnly } from "../../src/tensor/weights.ts";
@@ -103,51 +107,101 @@ Deno.test("two workers carry twice as much, and host time between tasks less", a
   );
 });
 
-Deno.test("what the host does for requests that come, and tasks that take longer than their median, count", async () => {
-  const profile = { "*": STEEP };
-  // Half of the tasks take three times as long: two on average, so that half as many requests fit.
-  const spread = [[0.5, 1], [1, 3]] as const;
-  const target = { sloNs: msToNs(35), share: 0.99 };
+/** A machine that does the same again and again. */
+const recordedAs = (
+  speed: readonly number[],
+  pauses: Stretch["pauses"] = [],
+): Machine => ({
+  ...machineOf({ "*": STEEP }),
+  recorded: new RecordedTime([{ speed: [speed], pauses }]),
+});
+const slices = (count: number, speed: (slice: number) => number) =>
+  Array.from({ length: count }, (_, slice) => speed(slice));
+const within35 = { sloNs: msToNs(35), share: 0.99 };
+
+Deno.test("what the host does for requests that come counts, and tasks that take longer than their median", async () => {
+  // Half as fast: half as many requests fit.
   const slow = await makePlan(
     optionsFor(STEEP, {
-      machine: { ...machineOf(profile), spread },
-      target,
+      machine: recordedAs(slices(100, () => 500)),
+      target: within35,
     }),
   );
   near(slow.perS, 500, 0.06);
   // A host that takes 4 ms to take a request in takes in 250 in a second.
   const busy = await makePlan(
     optionsFor(STEEP, {
-      machine: { ...machineOf(profile), requestNs: 4e6 },
-      target,
+      machine: { ...machineOf({ "*": STEEP }), requestNs: 4e6 },
+      target: within35,
     }),
   );
   near(busy.perS, 250, 0.06);
 });
 
-Deno.test("a spread has the mean of what was seen, and its slowest", () => {
-  const factors = Array.from(
-    { length: 5000 },
-    (_, i) => i === 77 ? 400 : 1 + (i % 10) / 100,
+Deno.test("slow tasks that come together cost more than as many that come one by one", async () => {
+  // A tenth of the time nothing is done: a millisecond in ten, or 50 in 500.
+  const perS = async (isSlow: (slice: number) => boolean) => {
+    const speed = slices(1000, (slice) => isSlow(slice) ? 1 : 1000);
+    const target = { sloNs: msToNs(15), share: 0.9 };
+    return (await makePlan(optionsFor(STEEP, {
+      ...{ ...parts(evenly(1600, 5), 800), machine: recordedAs(speed), target },
+    }))).perS;
+  };
+  const apart = await perS((slice) => slice % 10 === 0);
+  near(apart, 900, 0.06);
+  const together = await perS((slice) => slice % 500 < 50);
+  assert(together < 0.85 * apart, `${together} ${apart}`);
+});
+
+Deno.test("while the host pauses nothing is decided, and nobody is taken in", async () => {
+  // Nothing is queued ahead, so that the worker stands still for the 30 ms in every 100 as well.
+  const machine = recordedAs(
+    slices(1000, () => 1000),
+    Array.from({ length: 10 }, (_, i) => [i * 1e8, i * 1e8 + 3e7] as const),
   );
-  const spread = spreadOf(factors);
-  assert(spread.length <= 150);
-  assert.deepEqual(spread.at(-1), [1, 400]);
-  const whole = spread.reduce(
-    (sum, [share, factor], i) =>
-      sum + factor * (share - (spread[i - 1]?.[0] ?? 0)),
-    0,
+  const target = { sloNs: msToNs(100), share: 0.99 };
+  const parted = parts(evenly(4800, 5), 2400);
+  const { perS } = await makePlan(
+    optionsFor(STEEP, { ...parted, machine, target }),
   );
-  near(whole, mean(factors), 1e-3);
-  const prng = new Prng(3);
-  const draws = Array.from(
-    { length: 100_000 },
-    () => drawnFactor(spread, prng),
+  near(perS, 700, 0.04);
+  // Whoever comes while it pauses waits for its end.
+  near(
+    (await makePlan(optionsFor(STEEP, {
+      ...{ ...parted, machine, target: { sloNs: msToNs(15), share: 0.8 } },
+    }))).heldBack.inTime,
+    0.8,
+    0.1,
   );
-  const slowest = draws.filter((factor) => factor === 400).length;
-  assert(slowest > 5 && slowest < 45, `${slowest} of about 20`);
-  near(mean(draws.filter((factor) => factor < 400)), 1.045, 1e-3);
-  assert.deepEqual(spreadOf([2]), [[1, 2]]);
+});
+
+Deno.test("the host's time for requests counts once, however many tasks are submitted meanwhile", () => {
+  const arrivals = arrivalsAt(parts(evenly(800, 5)).made, model, 5)
+    .slice(0, 2).map((one, i) => ({ ...one, arrivalNs: i * 500_000 }));
+  const { latenciesNs } = simulatedTrial({
+    machine: { ...machineOf({ "*": FLAT }), requestNs: 1e6 },
+    policy: cellular({ maxTasksToSubmit: 5, tasksAhead: 0 }),
+    ...{ arrivals, target: within35 },
+  }, true);
+  // The first is in after 1 ms and takes another; the end of its fifth step is heard of when the second is in, at 2 ms.
+  assert.deepEqual(latenciesNs, [2.5e6, 2.5e6]);
+});
+
+Deno.test("a machine that differs carries a range, one that is always the same a figure", async () => {
+  const same = await makePlan(optionsFor(STEEP));
+  assert.deepEqual(same.rangePerS, [same.perS, same.perS]);
+  // For a third of the time half as fast, and for a third twice: runs of a second or so are in one of them.
+  const speed = slices(
+    30_000,
+    (slice) => [500, 1000, 2000][slice / 10_000 | 0],
+  );
+  const target = { sloNs: msToNs(15), share: 0.99 };
+  const { perS, rangePerS: [low, high] } = await makePlan(optionsFor(STEEP, {
+    ...{ ...parts(evenly(1600, 5), 800), machine: recordedAs(speed), target },
+  }));
+  near(perS, 1000, 0.06);
+  near(low, 500, 0.06);
+  near(high, 2000, 0.06);
 });
 
 Deno.test("where batches cost nothing a policy that makes them is chosen, where they bring nothing the first", async () => {

@@ -3,12 +3,14 @@ import * as z from "zod";
 import { onCurve } from "../../base/curve.ts";
 import { shorten } from "../../base/describe.ts";
 import { ProfiledCost } from "../../plan/profiled_cost.ts";
+import { RecordedTime } from "../../plan/recorded_time.ts";
 import type { Machine } from "../../plan/simulated_trial.ts";
 import type { ProfileTable } from "../../policy/profile.ts";
 import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
 import { threadsMax } from "../limits.ts";
 import { readProfile } from "../read_profile.ts";
+import { UsageError } from "../terminal.ts";
 
 const points = z.array(z.tuple([z.int().min(1), z.number().min(0)])).min(1);
 
@@ -22,7 +24,13 @@ const SCHEMA = z.looseObject({
     turnNs: points,
     requestNs: z.number().min(0),
   }),
-  spread: z.array(z.tuple([z.number(), z.number().positive()])).min(1),
+  stretches: z.array(
+    z.object({
+      speed: z.array(z.array(z.int().min(1)).min(1)).min(1),
+      pauses: z.array(z.tuple([z.number().min(0), z.number().min(0)])),
+    }),
+    "what the machine did under load is missing: make the profile anew, with shoal profile --out",
+  ).min(1),
   tokens: z.looseObject({
     least: z.number(),
     mean: z.number().positive(),
@@ -47,13 +55,19 @@ export function machineProfile(file: string): MachineProfile {
   const label = `Profile ${shorten(file)}`;
   const saved = checkedBy(SCHEMA, parseJson(readText(file), label), label);
   const tablesNs = readProfile(file);
-  const { model, options = {}, machine, workers, host, tokens, spread } = saved;
+  const { model, options = {}, machine, workers, host, tokens } = saved;
+  const { stretches } = saved;
+  if (stretches.some(({ speed }) => speed.length !== workers)) {
+    throw new UsageError(
+      `${label}: "stretches" have no speed of each of ${workers} workers`,
+    );
+  }
   const { taskNs, turnNs, requestNs } = host;
   return {
     ...{ file, model, options, tablesNs, name: machine },
     machine: {
       cost: new ProfiledCost({ tablesNs, taskNs, ...(tokens && { tokens }) }),
-      ...{ workers, requestNs, spread },
+      ...{ workers, requestNs, recorded: new RecordedTime(stretches) },
       submitNs: (rows) =>
         Math.max(
           0,

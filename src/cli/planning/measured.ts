@@ -33,17 +33,21 @@ const RUNS = 3;
 /** Targets that an overloaded run goes on for. */
 const PATIENCE = 4;
 
-/** Searches for it, from a rate on. */
+/** Searches for it, from a rate on, by steps of a factor of two unless said otherwise. */
 export async function measuredLoad(
   subject: MeasuredSubject,
-  { fromPerS, precision }: { fromPerS: number; precision: number },
+  { fromPerS, precision, step }: {
+    readonly fromPerS: number;
+    readonly precision: number;
+    readonly step?: number;
+  },
 ): Promise<MeasuredLoad> {
   const runs: { perS: number; inTime: number }[] = [];
   const requests = subject.part.seconds.length;
   const leastInTime = 1 - lateMax(subject.target, requests) / requests;
   const { best } = await searchRate({
     ...{ ratePerS: fromPerS, leastPerS: fromPerS / 16, precision },
-    mostPerS: 16 * fromPerS,
+    ...{ mostPerS: 16 * fromPerS, ...(step !== undefined && { step }) },
     trial: async (perS) => {
       let held = 0;
       let lost = 0;

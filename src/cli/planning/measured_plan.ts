@@ -11,6 +11,9 @@ import type { PlanSettings } from "./plan_settings.ts";
 /** Requests that kernels are optimised with before anything counts. */
 const WARM_UP = 200;
 
+/** Where a plan is near, half of its rate would only be the longest of all runs. */
+const STEP = 1.25;
+
 /** What this machine's workers carry of a part of a trace under a plan's choice. */
 export async function measuredPlan(
   command: string,
@@ -34,7 +37,7 @@ export async function measuredPlan(
     });
     progress("measuring");
     return await measuredLoad({ ...subject, part }, {
-      ...{ fromPerS: perS, precision: 2 * precision },
+      ...{ fromPerS: perS, precision: 2 * precision, step: STEP },
     });
   });
 }

@@ -27,7 +27,7 @@ export function planText(
 ): string {
   const percent = formatNumber(100 * target.share);
   const slo = `${percent} % within ${target.sloNs / 1e6} ms`;
-  const { choice, perS, heldBack, profile, contenders } = best;
+  const { choice, perS, rangePerS, heldBack, profile, contenders } = best;
   const carried = heldBack.perS === undefined
     ? heldBack.obstacle === undefined
       ? "it carries no rate of it"
@@ -40,7 +40,9 @@ export function planText(
     `${model.name} on ${profile.name}: ${slo}, arrivals as in ${
       basename(trace)
     } (${made.seconds.length} requests)`,
-    `Carries ${formatNumber(perS)} requests/s with ${
+    `Carries ${formatNumber(perS)} requests/s (${
+      rangePerS.map(formatNumber).join(" to ")
+    }, as the machine is slow or fast) with ${
       workersText(profile.machine.workers)
     } under ${choice.policy} (${
       optionsText(choice.options)

@@ -2,6 +2,7 @@
 import type { CostModel } from "../../cost/cost_model.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Task } from "../../policy/launch.ts";
+import { RANK } from "../../base/event_heap.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Observer } from "../../policy/records.ts";
 import { EngineCore } from "../core/engine.ts";
@@ -17,6 +18,8 @@ export interface SimulatedOptions {
   readonly workers?: number;
   /** Host time of a task before its worker has it, ns; default: none. */
   readonly submitNs?: (task: Task) => number;
+  /** When the engine's thread, which has other things to do, hears of what ends now; default: at once. */
+  readonly heardNs?: (nowNs: number) => number;
   /** Whether the engine hears of the end of tasks later (EngineView.isRemote); default false. */
   readonly isRemote?: boolean;
   /** Requests that may wait; default: the engine's. */
@@ -26,7 +29,7 @@ export interface SimulatedOptions {
 
 /** An engine, and the time that `driveVirtual` runs it on. */
 export function simulatedEngine(
-  { models, policy, cost, workers, submitNs, isRemote, queueMax, observer }:
+  { models, policy, cost, workers, submitNs, heardNs, ...others }:
     SimulatedOptions,
 ): { engine: EngineCore; timeline: Timeline } {
   const timeline = new Timeline();
@@ -35,16 +38,18 @@ export function simulatedEngine(
     cost,
     ...(workers !== undefined && { workers }),
     ...(submitNs && { submitNs }),
-    onCompleted: (task, startNs, endNs) =>
-      engine.completed(task, startNs, endNs),
+    onCompleted: (task, startNs, endNs) => {
+      const hear = () => engine.completed(task, startNs, endNs);
+      const atNs = heardNs?.(timeline.nowNs) ?? timeline.nowNs;
+      if (atNs > timeline.nowNs) timeline.at(atNs, RANK.completion, hear);
+      else hear();
+    },
   });
   const engine = new EngineCore({
     models,
     policy,
     executor,
-    observer,
-    ...(isRemote !== undefined && { isRemote }),
-    ...(queueMax !== undefined && { queueMax }),
+    ...others,
   });
   return { engine, timeline };
 }

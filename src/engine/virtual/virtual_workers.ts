@@ -89,8 +89,9 @@ export class VirtualWorkers<Slot> implements VirtualDevices<Slot> {
     const { timeline, cost, onCompleted } = this.#options;
     const startNs = timeline.nowNs;
     const { rows, extents } = computed(task, this.#isDone);
+    const { cell, worker } = task;
     const endNs = startNs +
-      (rows === 0 ? 0 : cost.latencyNs(task.cell, rows, extents));
+      (rows === 0 ? 0 : cost.latencyNs(cell, rows, extents, worker));
     timeline.at(endNs, RANK.completion, () => {
       this.#execute(task);
       const queue = this.#queues[task.worker];

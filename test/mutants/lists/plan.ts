@@ -2,6 +2,7 @@
 import type { MutantList } from "../mutant.ts";
 
 const PLAN = ["test/plan/plan_test.ts"];
+const STRETCH = ["test/plan/stretch_test.ts"];
 
 export const MUTANTS: MutantList = [
   {
@@ -71,18 +72,58 @@ export const MUTANTS: MutantList = [
   {
     id: "plan.host-time",
     file: "src/plan/simulated_trial.ts",
-    from: "throughInStream(arrivals, requestNs)",
-    to: "throughInStream(arrivals, 0 * requestNs)",
+    from: "endNs = startNs + (to - from) * requestNs;",
+    to: "endNs = startNs;",
     tests: PLAN,
     why: "the host takes requests in one after the other",
   },
   {
-    id: "plan.spread-slowest",
-    file: "src/plan/spread.ts",
-    from: "cut(slow, length, TOLD_APART);",
-    to: "cut(slow, length, 1);",
+    id: "plan.together",
+    file: "src/plan/simulated_trial.ts",
+    from: "fromNs + timeline.nowNs,",
+    to: "(17_777_777 * timeline.nowNs) % recorded.lengthNs,",
     tests: PLAN,
-    why: "the slowest tasks are as slow as they were",
+    why: "slow tasks come together as they did",
+  },
+  {
+    id: "plan.pauses",
+    file: "src/plan/simulated_trial.ts",
+    from: "recorded ? recorded.heardNs(fromNs + nowNs) - fromNs : nowNs;",
+    to: "nowNs;",
+    tests: PLAN,
+    why: "a host that stands still takes nobody in and decides nothing",
+  },
+  {
+    id: "plan.heard",
+    file: "src/plan/simulated_trial.ts",
+    from: "    heardNs,",
+    to: "",
+    tests: PLAN,
+    why: "nor does it hear of ends",
+  },
+  {
+    id: "plan.starts",
+    file: "src/plan/carried.ts",
+    from: "from: starts[held + lost],",
+    to: "from: starts[0],",
+    tests: PLAN,
+    why: "runs begin in different places of what was recorded",
+  },
+  {
+    id: "plan.stretch-pauses",
+    file: "src/plan/stretch.ts",
+    from: "if (last && from <= last[1]) last[1] = Math.max(last[1], to);",
+    to: "if (last && from <= last[1]) last[1] = to;",
+    tests: STRETCH,
+    why: "what overlaps is one pause",
+  },
+  {
+    id: "plan.stretch-round",
+    file: "src/plan/recorded_time.ts",
+    from: "const own = speed[slice % speed.length];",
+    to: "const own = speed[0];",
+    tests: STRETCH,
+    why: "every millisecond has its own speed",
   },
   {
     id: "plan.tuned-target",

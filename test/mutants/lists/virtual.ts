@@ -94,8 +94,8 @@ export const MUTANTS: MutantList = [
   {
     id: "virtual.void-time",
     file: "src/engine/virtual/virtual_workers.ts",
-    from: "(rows === 0 ? 0 : cost.latencyNs(task.cell, rows, extents))",
-    to: "cost.latencyNs(task.cell, Math.max(1, rows), extents)",
+    from: "(rows === 0 ? 0 : cost.latencyNs(cell, rows, extents, worker))",
+    to: "cost.latencyNs(cell, Math.max(1, rows), extents, worker)",
     tests: ["test/engine/padding_test.ts"],
     why: "a task of which nothing is computed takes no time",
   },
