@@ -30,6 +30,12 @@ Deno.test("coRunNs(): two jobs that each fill the device take twice as long", ()
   assert.deepEqual(coRunNs([{ aloneNs: 60, demand: 1 }, full]), [120, 160]);
 });
 
+Deno.test("coRunNs(): what sums of demands round is no work", () => {
+  // 3 x 0.4 is 1.2000000000000002.
+  const job = { aloneNs: 1000, demand: 0.4 };
+  assert.deepEqual(coRunNs([job, job, job]), [1200, 1200, 1200]);
+});
+
 Deno.test("SharedCapacity equals integration in small steps", () => {
   const job = fc.record({
     startNs: fc.nat(200),
