@@ -1,6 +1,6 @@
 /** Options at a public boundary: one table of checks for each object, before anything is done with it. */
 import { describe, isList } from "./describe.ts";
-import { knownOptions } from "./options.ts";
+import { unknownOption, withOptions } from "./options.ts";
 
 /** Checks one value. @throws TypeError or RangeError with `name` and the value */
 export type Check = (name: string, value: unknown) => void;
@@ -22,28 +22,22 @@ export function checkedOptions<Options extends object>(
   checks: Checks<Options>,
   required: readonly (keyof Options & string)[] = [],
 ): Options {
-  knownOptions(owner, options, namesOf(checks));
+  withOptions(owner, options);
   const copy = { ...options as Readonly<Record<string, unknown>> };
-  for (const name in copy) {
-    if (!Object.hasOwn(copy, name)) continue;
+  // Once through: who pushes a frame every few milliseconds brings some every time.
+  const names = Object.keys(copy);
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as keyof Options & string;
+    if (!Object.hasOwn(checks, name)) {
+      throw unknownOption(owner, name, Object.keys(checks));
+    }
     const value = copy[name];
-    if (value !== undefined) checks[name as keyof Checks<Options>](name, value);
+    if (value !== undefined) checks[name](name, value);
   }
   for (const name of required) {
     if (copy[name] === undefined) checks[name](name, undefined);
   }
   return copy as Options;
-}
-
-/** By table of checks: who pushes a frame every few milliseconds does not list them every time. */
-const names = new WeakMap<object, readonly string[]>();
-
-function namesOf<Options>(
-  checks: Checks<Options>,
-): readonly (keyof Options & string)[] {
-  let known = names.get(checks);
-  if (known === undefined) names.set(checks, known = Object.keys(checks));
-  return known as readonly (keyof Options & string)[];
 }
 
 /** A number for which `holds`. */

@@ -34,7 +34,6 @@ import {
 interface FrameInput {
   readonly name: string;
   readonly row: RowShape;
-  readonly data: InputData;
 }
 
 /** A row that stays from frame to frame. */
@@ -59,11 +58,16 @@ interface FrameOutput {
   readonly port: number;
 }
 
-/** Data that stand for a model's rows until a session writes its own: shared by all sessions. */
-const placeholders = new WeakMap<
-  StreamModel,
-  ReadonlyMap<string, TensorData>
->();
+/** What sessions of a model share: of what each has of its own, every frame finds caches cold. */
+interface Shared {
+  /** What messages call a frame. */
+  readonly what: string;
+  readonly inputs: readonly FrameInput[];
+  /** Data that stand for a model's rows until a session writes its own. */
+  readonly placeholders: ReadonlyMap<string, TensorData>;
+}
+
+const shared = new WeakMap<StreamModel, Shared>();
 
 /**
  * The graph of a session.
@@ -72,10 +76,13 @@ const placeholders = new WeakMap<
 export class FrameGraph<Owner = unknown> {
   readonly graph: CellGraph<Owner>;
   readonly inputs: readonly FrameInput[];
+  /** Where what a frame brings is written, in the order of `inputs`. */
+  readonly brought: readonly InputData[];
   readonly states: readonly FrameState[];
   readonly outputs: readonly FrameOutput[];
   /** Bytes of all states, one after the other. */
   readonly stateBytes: number;
+  readonly #what: string;
   #plan: SlotPlan | undefined;
 
   /**
@@ -86,23 +93,23 @@ export class FrameGraph<Owner = unknown> {
     checkStream(model);
     const { stream } = model;
     const graph = new CellGraph<Owner>(model);
-    const data = placeholdersOf(model);
+    const { what, inputs, placeholders } = sharedOf(model);
     const given: Record<string, InputData> = {};
-    for (const [name, values] of data) given[name] = graph.given(values);
+    for (const [name, values] of placeholders) {
+      given[name] = graph.given(values);
+    }
     const returned: unknown = stream.frame(graph, given);
     refusePromise(returned, "frame", "model", model.name);
     graph.seal();
     checkFrame(model, graph);
     graph.again = { tag: undefined };
     this.graph = graph;
-    this.inputs = Object.entries(stream.inputs).map(([name, row]) => ({
-      name,
-      row,
-      data: given[name],
-    }));
+    this.#what = what;
+    this.inputs = inputs;
+    this.brought = inputs.map(({ name }) => given[name]);
     this.states = Object.entries(stream.states).map(([name, state]) => ({
       dtype: state.dtype as Dtype,
-      initial: data.get(name)!,
+      initial: placeholders.get(name)!,
       data: given[name],
       ...this.#output(state.from, state),
     }));
@@ -130,7 +137,7 @@ export class FrameGraph<Owner = unknown> {
   /** Data that the frames' nodes read and nobody writes. */
   get constants(): readonly InputData[] {
     const written = new Set(
-      [...this.inputs, ...this.states].map(({ data }) => data),
+      [...this.brought, ...this.states.map(({ data }) => data)],
     );
     return this.graph.inputs.filter((data) => !written.has(data));
   }
@@ -164,15 +171,15 @@ export class FrameGraph<Owner = unknown> {
         `${this.#what} is an object with ${rowNames(this.model.stream.inputs)}`,
       );
     }
+    const { inputs } = this;
     for (const name in frame) {
-      if (Object.hasOwn(this.model.stream.inputs, name)) continue;
+      if (placeOf(inputs, name) >= 0) continue;
       throw new TypeError(
         `${this.#what} has no row "${shorten(name)}"; it takes ${
           rowNames(this.model.stream.inputs)
         }`,
       );
     }
-    const { inputs } = this;
     const data = new Array<TensorData>(inputs.length);
     for (let i = 0; i < inputs.length; i++) {
       const { name, row } = inputs[i];
@@ -201,9 +208,8 @@ export class FrameGraph<Owner = unknown> {
     const { outputs } = this;
     const arrays = new Array<TensorData | undefined>(outputs.length);
     for (const name in into) {
-      let at = 0;
-      while (at < outputs.length && outputs[at].name !== name) at++;
-      if (at === outputs.length) {
+      const at = placeOf(outputs, name);
+      if (at < 0) {
         throw new TypeError(
           `${this.#intoWhat} has "${shorten(name)}"; there are ${
             rowNames(this.model.stream.outputs)
@@ -227,11 +233,6 @@ export class FrameGraph<Owner = unknown> {
       );
     }
     return arrays;
-  }
-
-  /** What messages call a frame. */
-  get #what(): string {
-    return `A frame of "${shorten(this.model.name)}"`;
   }
 
   /** What messages call a caller's arrays. */
@@ -286,23 +287,31 @@ function nameOf(model: StreamModel): string {
   return `model "${shorten(model.name)}"`;
 }
 
-function placeholdersOf(
-  model: StreamModel,
-): ReadonlyMap<string, TensorData> {
-  let data = placeholders.get(model);
-  if (data === undefined) {
-    const { inputs, states } = model.stream;
-    data = new Map<string, TensorData>([
+/** Which of the rows has that name; -1: none. */
+function placeOf(rows: readonly { readonly name: string }[], name: string) {
+  let at = rows.length - 1;
+  while (at >= 0 && rows[at].name !== name) at--;
+  return at;
+}
+
+function sharedOf(model: StreamModel): Shared {
+  const known = shared.get(model);
+  if (known !== undefined) return known;
+  const { inputs, states } = model.stream;
+  const made: Shared = {
+    what: `A frame of "${shorten(model.name)}"`,
+    inputs: Object.entries(inputs).map(([name, row]) => ({ name, row })),
+    placeholders: new Map<string, TensorData>([
       ...Object.entries(inputs).map(([name, { dtype, width }]) =>
         [name, elements(dtype as Dtype, width)] as const
       ),
       ...Object.entries(states).map(([name, state]) =>
         [name, initialOf(state).slice()] as const
       ),
-    ]);
-    placeholders.set(model, data);
-  }
-  return data;
+    ]),
+  };
+  shared.set(model, made);
+  return made;
 }
 
 /** Whether the nodes of a frame can be used for every frame. */

@@ -16,6 +16,8 @@ type SlotSession = ActiveSession<Slot>;
 
 /** A session's piece of memory. */
 interface SessionSlot extends Slot {
+  /** Where what frames bring is written: addresses. */
+  readonly inputs: readonly number[];
   /** Of results that are copied into a caller's arrays, by output: where they lie. */
   readonly views: Float32Array[];
 }
@@ -33,9 +35,10 @@ export class SessionSlots implements SessionMemory {
   }
 
   open(session: SlotSession): void {
-    const { plan, constants } = session.frame;
+    const { plan, constants, brought } = session.frame;
     const piece = this.#pool.allocate(plan.bytes);
-    const slot: SessionSlot = { ...piece, plan, views: [] };
+    const inputs = brought.map(({ offset }) => piece.address + offset);
+    const slot: SessionSlot = { ...piece, plan, inputs, views: [] };
     session.slot = slot;
     for (const { data, offset } of constants) {
       this.#memory.write(data, slot.address + offset);
@@ -73,12 +76,12 @@ export class SessionSlots implements SessionMemory {
 
   /** A frame begins: its rows are written, and its slot's header is as for a fresh request. */
   begin(request: SlotRequest): void {
-    const { slot, frame: { inputs } } = request.session!;
-    request.slot = slot!;
-    openHeader(this.#memory.words, slot!.address, 0);
+    const slot = request.session!.slot as SessionSlot;
+    request.slot = slot;
+    openHeader(this.#memory.words, slot.address, 0);
     const { values } = request.rows!;
-    for (let i = 0; i < inputs.length; i++) {
-      this.#memory.write(values[i], slot!.address + inputs[i].data.offset);
+    for (let i = 0; i < values.length; i++) {
+      this.#memory.write(values[i], slot.inputs[i]);
     }
   }
 

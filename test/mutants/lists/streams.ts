@@ -61,7 +61,7 @@ export const MUTANTS: MutantList = [
   {
     id: "streams.header",
     file: "src/engine/tensors/session_slots.ts",
-    from: "    openHeader(this.#memory.words, slot!.address, 0);\n",
+    from: "    openHeader(this.#memory.words, slot.address, 0);\n",
     to: "",
     tests: [{
       file: "test/engine/streams_test.ts",
@@ -343,7 +343,7 @@ export const MUTANTS: MutantList = [
   {
     id: "streams.frame-unknown",
     file: FRAME,
-    from: "if (Object.hasOwn(this.model.stream.inputs, name)) continue;",
+    from: "if (placeOf(inputs, name) >= 0) continue;",
     to: "continue;",
     tests: [STREAMS],
     why: "a frame with a row that the model does not know is refused",
