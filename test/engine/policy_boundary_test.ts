@@ -128,3 +128,50 @@ Deno.test("a policy's functions that return a promise end the engine, or are ref
     await assert.rejects(ask(engine, model, input), refused);
   }
 });
+
+Deno.test("a launch or a wait that cannot be is named, and ends the engine", async () => {
+  const wrong: [Record<string, unknown>, RegExp][] = [
+    ...["0", 1, -1, 0.5, NaN, undefined].map((
+      worker,
+    ): [Record<string, unknown>, RegExp] => [
+      { worker },
+      /"worker" of 0 to 0,/,
+    ]),
+    [{ steps: undefined }, /one or more "steps", got undefined/],
+    [{ steps: [] }, /one or more "steps", got \[\]/],
+    [{ release: "never" }, /"release" "step" or "end", got "never"/],
+    ...["paddedRows", "paddedLength"].flatMap((key) =>
+      [-1, 0.5, NaN, "8", 1e9].map((
+        value,
+      ): [Record<string, unknown>, RegExp] => [
+        { [key]: value },
+        new RegExp(`"${key}" of 0 to 1048576, got`),
+      ])
+    ),
+  ];
+  for (const [change, message] of wrong) {
+    const inner = cellular();
+    const policy: Policy = {
+      ...inner,
+      schedule(view) {
+        const decision = inner.schedule(view);
+        if (decision.kind !== "launch") return decision;
+        return { ...decision, launch: { ...decision.launch, ...change } };
+      },
+    };
+    await using engine = await create({ policy });
+    await assert.rejects(ask(engine, model, input), {
+      name: "TypeError",
+      message,
+    });
+  }
+  for (const untilNs of ["9e99", NaN, -Infinity, undefined]) {
+    const waits = { kind: "wait", untilNs } as Decision;
+    const policy = { ...cellular(), schedule: () => waits };
+    await using engine = await create({ policy });
+    await assert.rejects(ask(engine, model, input), {
+      name: "TypeError",
+      message: /^A wait of policy "cellular" has "untilNs" later than now, /,
+    });
+  }
+});

@@ -166,13 +166,3 @@ export function checkSupported(model: Model, policy: Policy): void {
     `Policy "${policy.name}" cannot batch model "${model.name}": ${reason}`,
   );
 }
-
-/** What ends an engine whose policy answers something else than a decision. */
-export function noDecision({ name }: Policy, answered: unknown): TypeError {
-  if (answered instanceof Promise) answered.catch(() => {});
-  return new TypeError(
-    `"schedule" of policy "${name}" returns a launch, a wait or idle, got ${
-      describe(answered)
-    }`,
-  );
-}

@@ -14,12 +14,8 @@ import { ActiveList } from "./active_list.ts";
 import { ActiveRequest, type Ending } from "./active_request.ts";
 import { BatchLog } from "./batch_log.ts";
 import { Admission } from "./admission.ts";
-import {
-  checkKnown,
-  checkSupported,
-  lookaheadOf,
-  noDecision,
-} from "./check_models.ts";
+import { checkKnown, checkSupported, lookaheadOf } from "./check_models.ts";
+import { checkLaunch, checkWait, noDecision } from "./check_decision.ts";
 import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Dispatch } from "./dispatch.ts";
@@ -264,7 +260,7 @@ export class EngineCore {
           this.#launch(decision.launch, nowNs);
           continue;
         case "wait":
-          assert(decision.untilNs > nowNs, "a policy waits for a time to come");
+          checkWait(decision, nowNs, this.#policy);
           this.#observer?.waited?.(nowNs, decision.untilNs, decision.why);
           return Math.min(decision.untilNs, this.#deadlines.nextNs());
         case "idle":
@@ -413,14 +409,9 @@ export class EngineCore {
   }
 
   #launch(given: Launch, nowNs: number): void {
+    checkLaunch(given, this.#dispatch.workers.length, this.#policy);
     // A policy launches what it was given.
     const launch = given as Launch<ActiveRequest>;
-    const { workers } = this.#dispatch;
-    assert(
-      workers[launch.worker],
-      `worker ${launch.worker} of ${workers.length}`,
-    );
-    assert(launch.steps.length > 0, "a launch has a step");
     const run = startRun(launch, this.#launches++, this.#view);
     this.#graphs.launched(run);
     if (launch.tokens) this.#tokens.acquire(launch.tokens);

@@ -29,6 +29,18 @@ export const MUTANTS: MutantList = [
     why: "a policy is done when it returns: nobody waits for its promises",
   },
   {
+    id: "serving.policy-launch",
+    file: "src/engine/core/engine.ts",
+    from:
+      "    checkLaunch(given, this.#dispatch.workers.length, this.#policy);\n",
+    to: "",
+    tests: [{
+      file: "test/engine/policy_boundary_test.ts",
+      filter: "a launch or a wait",
+    }],
+    why: "what a policy of one's own launches is looked at before it is done",
+  },
+  {
     id: "serving.abandon",
     file: "src/engine/wall/serving.ts",
     from: "    this.#core.abandonAll(wallNs(), error);\n",
