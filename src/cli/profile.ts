@@ -21,6 +21,7 @@ import { checkWritable, writeText } from "./files.ts";
 import {
   recordedLoad,
   type RecordedRun,
+  REQUESTS_MOST,
   stretchesOf,
 } from "./recorded_load.ts";
 import { hostTime } from "./host_time.ts";
@@ -167,8 +168,11 @@ export async function savedProfile(
       await new BenchRun(built, executor, settings).warmUp();
       const curves: BatchCurve[] = [];
       const runs: RecordedRun[] = [];
-      // Small requests there is always room for.
-      const most = built.samples === 0 ? Infinity : room.requests;
+      // As many as there is room for in the memory that is there.
+      const all = slotsFor(built, REQUESTS_MOST);
+      const most = all.slotBytes === room.slotBytes
+        ? all.requests
+        : room.requests;
       // In the first seconds under load threads that compile take processors: that is not what the machine is like.
       await recordedLoad(built, executor, most, seed);
       for (const size of sizes) {

@@ -17,7 +17,9 @@ import { submissions } from "./measure.ts";
 /** Share of what the machine can do at most that comes. */
 const LOAD = 0.7;
 const SECONDS = 2.5;
-const REQUESTS = { min: 20, max: 8000 };
+const REQUESTS_LEAST = 20;
+/** Requests of a piece. */
+export const REQUESTS_MOST = 8000;
 /**
  * What a host does between two looks at its workers, beside taking a request in.
  * Assumption: whatever is longer is a pause. Counting from 0.3 or from 1 ms gave the same carried rates, in steps of 10 %.
@@ -71,7 +73,7 @@ export async function recordedLoad(
     const originNs = await replay(engine, executor, submissions(model, load));
     return { tasks, perS: count * NS_PER_S / (lastNs - originNs) };
   };
-  const { min, max } = REQUESTS;
+  const [min, max] = [REQUESTS_LEAST, REQUESTS_MOST];
   const most = Math.max(1, Math.min(max, requests));
   const { perS } = await run(atOnce(), Math.min(300, most));
   const runs: RecordedRun[] = [];
