@@ -8,8 +8,8 @@ import { DOORS } from "../../src/cli/package/bundle.ts";
 import { ROOT, Stranger, TARBALL } from "./stranger.ts";
 
 /** A tenth of it is the kernels' builds, a seventh what draws the report's charts, a tenth the door of ONNX files. */
-const PACKED_MAX = 1_782_000;
-const INSTALLED_MAX = 5_884_000;
+const PACKED_MAX = 1_792_000;
+const INSTALLED_MAX = 5_904_000;
 
 const BUILDS = ["shoal", "shoal.debug", "shoal.dot", "shoal.relaxed"].map((
   name,
