@@ -24,7 +24,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "those who will come, in a size",
     file: STATE,
-    from: "Math.max(size - ns / gapNs, NET * size)",
+    from: "Math.max(size - ns / parallel / gapNs, NET * size)",
     to: "size",
   },
   {
@@ -32,6 +32,24 @@ export const ABLATIONS: readonly Ablation[] = [
     file: STATE,
     from: "const NET = 0.1;",
     to: "const NET = 1e-9;",
+  },
+  {
+    without: "all workers for who is behind: one",
+    file: STATE,
+    from: "Math.max(1, this.#now.all / this.#shares)",
+    to: "1",
+  },
+  {
+    without: "few in the same part of their way: all are",
+    file: STATE,
+    from: "work[c] > 1 ? Math.min(1, work[c] / passes) : 1",
+    to: "1",
+  },
+  {
+    without: "sizes by what is known, where workers slow each other down",
+    file: STATE,
+    from: "const SLOWED = 1.02;",
+    to: "const SLOWED = Infinity;",
   },
   {
     without: "the shortest first: by arrival",

@@ -1,11 +1,9 @@
 /**
- * Our own: a policy that asks for a deadline, and for nothing else. Whenever a worker is idle it picks a model, the
- * requests of it that advance together, and lets them take one pass over the cells (see `iteration`).
- *
- * What it goes by, all of it from costs that are learned or corrected while it runs:
+ * Our own: a policy that asks for a deadline, and for nothing else. Whenever a worker is idle it picks a model, and
+ * requests of it for one pass over the cells (see `iteration`), by costs that are learned or corrected as it runs:
  * - *whom*: with a deadline the most urgent first, without one the shortest first (less a share of the time waited);
- * - *how many*: with k waiting and t(b) for a batch of b, batches of b leave everybody waiting for (k / b + 1) / 2 of
- *   them on average; so the b with the least t(b) (1 + k / b), b less those who come meanwhile. With a deadline as many
+ * - *how many*: with k waiting for a worker and t(b) for a batch of b, batches of b leave everybody (k / b + 1) / 2 of
+ *   them to wait for; so the b with the least t(b) (1 + k / b), b less those who come meanwhile. With a deadline as many
  *   as are in time together, if that takes less than one by one: the most urgent or a denser group;
  * - *who is lost*: who would be late even alone is set aside until nobody can be saved, or rides along for nothing;
  * - *whether to wait*: for those that run, where workers slow each other down and less is waited in all together;
@@ -53,8 +51,7 @@ export function auto(options: AutoOptions = {}): Policy {
   const targetNsOf = targetOf(name, slaNs);
   const costs = new CostTable(profile && profileOf(name, profile));
   const models = new Map<Model, ModelState>();
-  /** By worker, its newest launch. */
-  const passes: Pass[] = [];
+  const newestOf: Pass[] = [];
 
   return {
     name,
@@ -67,26 +64,27 @@ export function auto(options: AutoOptions = {}): Policy {
       state.enqueue(request, arrivalNs + targetNsOf(request));
     },
     schedule({ nowNs, workers, isRemote = false }: EngineView) {
-      const states = [...models.values()];
+      const states = [...models.values()].filter((one) => one.requests.length);
       const size = states.reduce((n, { requests }) => n + requests.length, 0);
       const ahead = isRemote ? 1 + Math.floor(size / 16) : 0;
       const free = workers.filter(({ queued }) => queued <= ahead)
         .sort((a, b) => a.queued - b.queued);
+      const [all, shares] = [workers.length, states.length];
       const running = workers.filter(({ queued }) => queued > 0).length;
       for (const { id, queued } of free) {
         const busy = running + (queued > 0 ? 0 : 1);
-        const now = { nowNs, worker: id, busy, ahead };
+        const now = { nowNs, worker: id, busy, ahead, all, shares };
         const [best] = states.flatMap((state) => state.batch(now) ?? [])
           .sort((a, b) => b.rank - a.rank || b.perNs - a.perNs);
         if (!best) continue;
         const { requests, why } = best;
-        const before = passes[id];
+        const before = newestOf[id];
         // Who goes on does so at once: what passed beside what ran is the host's.
         if (before && requests.some(({ tag }) => tag.newest === before)) {
           costs.hostNs.add(Math.max(0, nowNs - before.nowNs - before.ranNs));
         }
-        passes[id] = { ...now, aloneNs: 0, ranNs: 0 };
-        for (const { tag } of requests) tag.newest = passes[id];
+        newestOf[id] = { ...now, aloneNs: 0, ranNs: 0 };
+        for (const { tag } of requests) tag.newest = newestOf[id];
         const steps = sweep(requests);
         const launch = { worker: id, steps, release: "step", why } as const;
         return { kind: "launch", launch };
@@ -98,9 +96,9 @@ export function auto(options: AutoOptions = {}): Policy {
       advanceReady(steps);
     },
     completed(task: Task<AutoRequest>, ranNs) {
-      passes[task.worker].ranNs += ranNs;
+      newestOf[task.worker].ranNs += ranNs;
       if (task.nodes.length === 0) return;
-      costs.saw(task, ranNs, passes[task.worker].busy);
+      costs.saw(task, ranNs, newestOf[task.worker].busy);
       const { model } = task.nodes[0].graph.owner;
       for (const one of models.values()) one.sawRun(one.model === model, ranNs);
     },

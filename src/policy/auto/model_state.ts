@@ -9,19 +9,15 @@ import { type Advance, startOf } from "../common/frontier.ts";
 import type { Step } from "../launch.ts";
 import type { Request } from "../request.ts";
 
-/** Where a batch would run, when, workers busy then, and tasks they may have ahead: 1 and a 16th of all; 0: no threads. */
-export interface Situation {
-  readonly nowNs: number;
-  readonly worker: number;
-  readonly busy: number;
-  readonly ahead: number;
-}
-
+/**
+ * Where a batch would run, when, workers busy then, and tasks they may have ahead: 1 and a 16th of all; 0: no threads.
+ * And how many workers there are in all, and how many models have requests.
+ */
+export type Situation = Readonly<
+  Record<"nowNs" | "worker" | "busy" | "ahead" | "all" | "shares", number>
+>;
 /** A launch: what its rows take alone, and what has been run of it. */
-export interface Pass extends Situation {
-  aloneNs: number;
-  ranNs: number;
-}
+export type Pass = Situation & { aloneNs: number; ranNs: number };
 
 /** What is kept with a request. What is under way of it is all on one worker. */
 interface AutoTag extends Advance<AutoRequest> {
@@ -30,9 +26,8 @@ interface AutoTag extends Advance<AutoRequest> {
   readonly nodeNs: readonly number[];
   /** What it would take alone from here on, ns: a node at least while it may grow. */
   leftNs: number;
-  /** When it has to be done; Infinity: whenever, or it is lost. */
+  /** When it has to be done, begun by a deadline for starting; Infinity: whenever, or it is lost. */
   dueNs: number;
-  /** The newest launch that it is in. */
   newest?: Pass;
 }
 
@@ -40,18 +35,13 @@ export interface AutoRequest extends Request<AutoTag> {
   readonly graph: CellGraph<AutoRequest>;
 }
 
-/** Requests that could advance together now. */
-export interface Batch {
-  readonly requests: readonly AutoRequest[];
-  /** Latest start that leaves all in time; Infinity: none has a deadline that it can meet. */
-  readonly latestNs: number;
-  /** Until they are done, if they stay together; and requests done for that time. */
-  readonly takesNs: number;
-  readonly perNs: number;
-  /** 2 if somebody can be saved, and 1 more if other models have kept this one waiting for long enough. */
-  readonly rank: number;
-  readonly why: string;
-}
+/**
+ * Requests that could advance together now: their latest start in time (Infinity: nobody is saved), until they are done
+ * if they stay together, requests done for that time, and 2 if any is saved, 1 more if other models took too long.
+ */
+export type Batch =
+  & Readonly<Record<"latestNs" | "takesNs" | "perNs" | "rank", number>>
+  & { readonly requests: readonly AutoRequest[]; readonly why: string };
 
 /** Shares: of the time waited, off what is left; of their weight that steps keep at others; of the newest gap. */
 const AGING = 0.05;
@@ -59,15 +49,16 @@ const STEPS_KEPT = 1 - 1 / 64;
 const NEWEST_GAP = 1 / 128;
 /** Share of its rows that a batch takes off those who wait, however many come meanwhile: no overload lasts for ever. */
 const NET = 0.1;
-/** How much longer: a batch for who is late; for a decoder, a guess; together, of one by one. */
+/** How much longer: a batch for who is late; for a decoder, a guess; together, of one by one; beside others, noise. */
 const FREE = 1.01;
 const GUESSED = 1.5;
 const PAYS = 0.95;
+const SLOWED = 1.02;
 /** Passes as short as that have a quarter of those who wait beside threads: else who launches them does not keep up. */
 const SHORT_NS = 5e5;
 /** Time that other models have for each that one has whose turn it would not be. */
 const OTHERS = 8;
-/** Requests that are looked at, and changes after which what batches take is asked again. */
+/** Requests that are looked at, and changes after which what batches take is asked again; at first it is each time. */
 const LOOKED_AT = 192;
 const ASKED_AGAIN = 64;
 
@@ -86,8 +77,9 @@ export class ModelState {
   #changes = 0;
   /** Time that other models had while requests were here, less what this one had, that often. */
   #owedNs = 0;
-  /** What is decided about, and what a batch takes there, in multiples of its time alone. */
+  /** What is decided about; models that share the workers, Infinity: as if there were one; how much longer it takes. */
   #now!: Situation;
+  #shares = Infinity;
   #slowdown = 1;
 
   constructor(
@@ -102,7 +94,6 @@ export class ModelState {
     const decTimesteps = Math.ceil(this.#steps.expect([1, brought]));
     this.#time = execTime(request, { profile: this.costs.ns, decTimesteps });
     const { execNs: leftNs, nodeNs } = this.#time;
-    // By its deadline it has to have started.
     const dueNs = Math.min(targetNs, finishNs, deadlineNs + leftNs);
     request.tag = { ...startOf(graph), brought, leftNs, nodeNs, dueNs };
     this.#slackNs = dueNs - arrivalNs - leftNs;
@@ -117,7 +108,6 @@ export class ModelState {
     this.requests.splice(before + 1, 0, request);
   }
 
-  /** Costs may be others: often at first, while little is known. */
   #changed(): void {
     const changes = this.#changes++;
     if (changes % ASKED_AGAIN === 0 || changes < ASKED_AGAIN) this.#curve = [];
@@ -130,11 +120,21 @@ export class ModelState {
         (this.#rowNs ||= Math.max(1, this.#batchNs(1))) || 1;
   }
 
+  /** Of one model, without deadlines, requests are anywhere on their way: few in the same part, in some passes nobody. */
   #batchNs(rows: number): number {
     const { work, extents } = this.#time;
+    const of = (part: string) =>
+      Math.max(0, ...work.filter((_, c) => this.model.cells[c].phase === part));
+    const passes = this.#shares === 1 ? of("encoder") + of("decoder") : 0;
     return this.model.cells.reduce((sum, cell, c) => {
       if (work[c] === 0) return sum;
-      return sum + work[c] * this.costs.ns(cell, rows, extents?.[c]);
+      const share = work[c] > 1 ? Math.min(1, work[c] / passes) : 1;
+      const anybody = 1 - (1 - share) ** rows;
+      const some = Math.min(rows, Math.max(1, rows * share / anybody));
+      const ns = (n: number) => this.costs.ns(cell, n, extents?.[c]);
+      const low = ns(Math.floor(some));
+      const meanNs = low + (some % 1 && some % 1 * (ns(Math.ceil(some)) - low));
+      return sum + work[c] / share * anybody * meanNs;
     }, Math.max(...work) * this.costs.hostNs.value);
   }
 
@@ -168,6 +168,8 @@ export class ModelState {
   /** Who would advance now, if anybody. A decoder has one step ahead at most: whichever is under way may be its last. */
   batch(now: Situation): Batch | undefined {
     this.#now = now;
+    const isShared = this.costs.slowdown(now.all, now.all) > SLOWED;
+    this.#shares = isShared || this.#slackNs < Infinity ? Infinity : now.shares;
     this.#slowdown = this.costs.slowdown(now.busy);
     this.#rowNs = 0;
     const { requests } = this;
@@ -198,8 +200,7 @@ export class ModelState {
     const all = running.filter(({ tag }) => tag.leftNs > 0).concat(requests);
     const passes = new Set(running.map(({ tag }) => tag.newest!));
     const times = this.#times(Math.ceil(running.length / passes.size));
-    // Half of what is under way is done, on average.
-    let passNs = 0;
+    let passNs = 0; // Half of what is under way is done, on average.
     for (const { aloneNs } of passes) passNs += times * aloneNs / 2;
     const togetherNs = passNs * (1 + requests.length / running.length) +
       sumNs(all) * this.#times(all.length);
@@ -216,14 +217,15 @@ export class ModelState {
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
     const shortNs = SHORT_NS * Math.max(...this.#time.work);
     const enough = Math.min(all, this.batchSizeMax, 4 * (this.#now.ahead - 1));
+    const parallel = Math.max(1, this.#now.all / this.#shares);
     let [rows, least] = [1, Infinity];
     for (let size = 1; size <= Math.min(all, this.batchSizeMax); size++) {
       const ns = oneNs * this.#times(size);
       // Of the lost only so many that whoever comes meanwhile can still be saved.
       if (isLost && size > 1 && ns > this.#slackNs / 2) break;
       if (size < enough && ns < shortNs) continue;
-      const net = Math.max(size - ns / gapNs, NET * size);
-      const figure = ns * (1 + all / net);
+      const net = Math.max(size - ns / parallel / gapNs, NET * size);
+      const figure = ns * (1 + all / parallel / net);
       if (figure < least) [rows, least] = [size, figure];
     }
     const why = `${rows} of ${all} leave everybody the least time waiting`;

@@ -78,9 +78,9 @@ export class CostTable {
     }
   }
 
-  /** What a batch takes while so many workers are busy, in multiples of its time alone. */
-  slowdown(busy: number): number {
-    return this.#slowdowns[busy]?.value ?? 1;
+  /** What a batch takes while so many workers are busy, in multiples of its time alone; `unseen` before any was. */
+  slowdown(busy: number, unseen = 1): number {
+    return this.#slowdowns[busy]?.value ?? unseen;
   }
 
   /**

@@ -2,8 +2,10 @@
 import type { MutantList } from "../mutant.ts";
 
 const STATE = "src/policy/auto/model_state.ts";
+const POLICY = "src/policy/auto/auto.ts";
 const COSTS = "src/policy/common/cost_table.ts";
 const TESTS = ["test/policy/auto_test.ts"];
+const SIZES = ["test/policy/auto_sizes_test.ts"];
 const THREADS = ["test/policy/auto_threads_test.ts"];
 const SHARING = ["test/policy/auto_sharing_test.ts"];
 const DECODERS = ["test/policy/auto_decoders_test.ts"];
@@ -69,10 +71,67 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.sparse",
     file: STATE,
-    from: "const net = Math.max(size - ns / gapNs, NET * size);",
+    from: "const net = Math.max(size - ns / parallel / gapNs, NET * size);",
     to: "const net = size;",
     tests: TESTS,
     why: "where nothing keeps up, batches are as dense as can be",
+  },
+  {
+    id: "auto.one-worker-behind",
+    file: STATE,
+    from: "Math.max(1, this.#now.all / this.#shares)",
+    to: "1",
+    tests: SIZES,
+    why: "those behind a batch have all workers",
+  },
+  {
+    id: "auto.all-workers-for-each",
+    file: STATE,
+    from: "this.#now.all / this.#shares)",
+    to: "this.#shares < Infinity ? this.#now.all : 1)",
+    tests: SIZES,
+    why: "models share the workers",
+  },
+  {
+    id: "auto.all-slowed-down",
+    file: STATE,
+    from: "const SLOWED = 1.02;",
+    to: "const SLOWED = Infinity;",
+    tests: SIZES,
+    why: "workers that slow each other down are as good as one",
+  },
+  {
+    id: "auto.apart-unseen",
+    file: STATE,
+    from: "this.costs.slowdown(now.all, now.all)",
+    to: "this.costs.slowdown(now.all)",
+    tests: SIZES,
+    why:
+      "whether workers slow each other down is not known before all were seen busy",
+  },
+  {
+    id: "auto.parts-of-rivals",
+    file: STATE,
+    from: "this.#shares === 1 ?",
+    to: "this.#shares < Infinity ?",
+    tests: SIZES,
+    why: "a decoder is not made to look slower than another model",
+  },
+  {
+    id: "auto.everybody-everywhere",
+    file: STATE,
+    from: "work[c] > 1 ? Math.min(1, work[c] / passes) : 1",
+    to: "1",
+    tests: SIZES,
+    why: "who reads its input and who decodes share no rows",
+  },
+  {
+    id: "auto.nowhere-in-time",
+    file: STATE,
+    from: "isShared || this.#slackNs < Infinity ?",
+    to: "isShared ?",
+    tests: SIZES,
+    why: "with a deadline what is together stays so",
   },
   {
     id: "auto.no-size",
@@ -165,7 +224,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "auto.nothing-ahead",
-    file: "src/policy/auto/auto.ts",
+    file: POLICY,
     from: "isRemote ? 1 + Math.floor(size / 16) : 0",
     to: "isRemote ? 1 : 0",
     tests: THREADS,
@@ -214,8 +273,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.no-lengths",
     file: STATE,
-    from: "this.costs.ns(cell, rows, extents?.[c])",
-    to: "this.costs.ns(cell, rows, { length: 1, caches: [] })",
+    from: "this.costs.ns(cell, n, extents?.[c])",
+    to: "this.costs.ns(cell, n, { length: 1, caches: [] })",
     tests: TESTS,
     why: "long rows fill the device sooner",
   },

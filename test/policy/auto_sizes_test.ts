@@ -1,0 +1,75 @@
+/** Our own policy's sizes of batches: what many workers, other models and the two parts of a decoder make of them. */
+import assert from "node:assert/strict";
+import type { SharedCost } from "../../src/cost/shared_cost.ts";
+import type { Model } from "../../src/graph/model.ts";
+import { seq2seq } from "../../src/models/seq2seq.ts";
+import { auto } from "../../src/policy/auto/auto.ts";
+import { staticChain } from "./static_chain.ts";
+import { told, type ToldRequest } from "./told.ts";
+
+const A = staticChain({ cells: ["A"] }) as Model;
+const B = staticChain({ cells: ["B"] }) as Model;
+const DECODER = seq2seq({ hidden: 1, sourceVocabulary: 3 }) as Model;
+/** Workers have been seen side by side by then, and are idle. */
+const LATER_NS = 1e6;
+
+const times = (count: number, request: Omit<ToldRequest, "arrivalNs">) =>
+  Array.from({ length: count }, () => ({ arrivalNs: LATER_NS, ...request }));
+
+/** As many steps of a decoder as tokens. */
+const DECODED = {
+  model: DECODER,
+  input: { tokens: new Array<number>(32).fill(0), maxSteps: 64 },
+  stepsFixed: 32,
+};
+
+/** Rows of the batches of those that come at once, by start and worker; a batch takes 10 ns, and 10 for each row. */
+function sizes(
+  requests: readonly ToldRequest[],
+  { workers = 1, share = 0, isSeen = true, slaNs = Infinity } = {},
+): number[] {
+  const latencyNs = (_cell: unknown, rows: number) => 10 + 10 * rows;
+  const cost: SharedCost = { latencyNs, demand: () => share };
+  const before = Array.from(
+    { length: isSeen ? 400 : 0 },
+    (_, i) => ({ arrivalNs: 12 * i / workers, model: A }),
+  );
+  const tasks = told({
+    policy: auto({ profile: latencyNs, slaNs }),
+    models: [A, B, DECODER],
+    requests: [...before, ...requests],
+    cost,
+    workers,
+  });
+  return tasks.filter((task) => Number.parseInt(task) >= LATER_NS)
+    .map((task) => task.split(",").length);
+}
+
+Deno.test("those behind a batch have all workers that their model has", () => {
+  const requests = times(16, { model: A });
+  // The root of 16, over as many as there are workers.
+  assert.equal(sizes(requests)[0], 4);
+  assert.equal(sizes(requests, { workers: 2 })[0], 3);
+  assert.equal(sizes(requests, { workers: 4 })[0], 2);
+  const both = [...requests, ...times(16, { model: B })];
+  assert.deepEqual(sizes(both, { workers: 2 }).slice(0, 2), [4, 4]);
+});
+
+Deno.test("workers that slow each other down, or were not seen side by side, are as good as one for those behind", () => {
+  const requests = times(16, { model: A });
+  assert.equal(sizes(requests, { workers: 2, share: 1 })[0], 4);
+  assert.equal(sizes(requests, { workers: 4, isSeen: false })[0], 4);
+});
+
+Deno.test("of those who read their input and those who decode a pass has few each, so more of them go together", () => {
+  // Each has half of its way in either part: a batch's share of a row's time is twice as large.
+  assert.equal(sizes(times(64, DECODED))[0], 11);
+  assert.equal(sizes(times(64, { model: A }))[0], 8);
+});
+
+Deno.test("beside another model, or with a target, a decoder's batch counts as if all were in the same part", () => {
+  const beside = [...times(1, { model: A }), ...times(64, DECODED)];
+  assert.deepEqual(sizes(beside, { workers: 2 }).slice(0, 2), [1, 8]);
+  // Of 64 steps alone, 1280 ns, 8 together take 4.5 times as long, 5760 ns, and 9 take 6400.
+  assert.equal(sizes(times(64, DECODED), { slaNs: 6000 })[0], 8);
+});
