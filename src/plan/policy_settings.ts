@@ -41,7 +41,11 @@ const SETTINGS: Readonly<Record<string, readonly Setting[]>> = {
   "n-ebird": [{ workers: [1, 2, 4] }, { workers: [1, 1, 2, 4, 8, 16] }, {
     workers: [1, 2, 4, 8, 16, 32],
   }],
-  "token-budget": [256, 1024, 4096, 16_384].map((tokensMax) => ({ tokensMax })),
+  "token-budget": [256, 1024, 4096, 16_384].map((tokensMax) => ({
+    tokensMax,
+    // Its own default is 512; the others are held to this.
+    batchSizeMax: 64,
+  })),
   "length-sorted": MAX,
   "shortest-first": MAX.flatMap((max) =>
     [0.1, 1].map((aging) => ({ ...max, aging }))

@@ -41,6 +41,18 @@ Deno.test("nobody has more settings than the budget", () => {
   }
 });
 
+Deno.test("nobody's batches may have more than 64 rows", () => {
+  for (const [name, { options }] of Object.entries(POLICIES)) {
+    const settings = settingsOf(name);
+    // Who has nothing to be set has 64 rows by default.
+    if (!("batchSizeMax" in options) || settings.length === 1) continue;
+    for (const setting of settings) {
+      const most = setting.batchSizeMax as number;
+      assert(most >= 1 && most <= 64, `${name}: ${JSON.stringify(setting)}`);
+    }
+  }
+});
+
 /** Nothing is kept here. */
 const codeOf = () => "";
 
