@@ -19,6 +19,7 @@ import { arenaSettings } from "./settings.ts";
 import { DEVICES } from "./devices.ts";
 import { type Ablation, ABLATIONS, FILES } from "./ingredients.ts";
 import { Ground, type Point, valueOf } from "./match.ts";
+import { measuredTimes } from "./measured.ts";
 import { scenarioName } from "./scenario.ts";
 
 const HELP = `ablations [options]
@@ -26,7 +27,7 @@ const HELP = `ablations [options]
 Switches each ingredient of auto off, alone, and compares with the whole: independent arrivals at 0.6 and 1.2 of
 the capacity, with a tight target and without one.
 
-  --device NAMES    default npu,gpu,gpu-4
+  --device NAMES    default npu,gpu,gpu-4; cpu and cpu-2: this machine, measured first
   --requests N      of a run (default 300)
   --seed N          default 1
   --json            the figures as JSON
@@ -88,13 +89,14 @@ const entry = POLICIES.auto as { build: PolicyEntry["build"] };
 const whole = entry.build;
 const variants = await Promise.all(ABLATIONS.map(changed));
 const point: Point = (_key, compute) => Promise.resolve(compute());
-for (
-  const device of settings.devices.filter((name) => !DEVICES[name].isMeasured)
-) {
+for (const device of settings.devices) {
+  const { size, isMeasured } = DEVICES[device];
   for (const workload of settings.workloads) {
     const ground = new Ground(
       { device, workload },
-      undefined,
+      isMeasured
+        ? await measuredTimes(workload, size, `${settings.out}/profiles`)
+        : undefined,
       { requests, runs: 1, seed: settings.seed },
       point,
       () => "",
