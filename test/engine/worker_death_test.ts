@@ -373,6 +373,9 @@ testDeaths(
   (death) => (index) => index > 0 ? { dies: { death, accesses: 1 } } : {},
 );
 
+/** More than a task that was begun may cost, and fewer than the engine bears. */
+const UNLOADED = 5;
+
 for (const threadsPerWorker of [1, 2]) {
   testDeaths(
     `requests are answered when threads die while they load the kernels, ${threadsPerWorker} a worker`,
@@ -387,6 +390,19 @@ for (const threadsPerWorker of [1, 2]) {
     (death) => (index) => index === 0 ? { unloaded: death } : {},
   );
 }
+
+testDeaths(
+  "a task that nobody had begun outlives many workers that die while they load the kernels",
+  async (_death, workers) => {
+    const engine = await create();
+    await assertServed(engine);
+    assert(workers.slice(0, UNLOADED).every(isGone));
+    assert.equal(workers.length, UNLOADED + 1);
+    await closed(engine);
+    assert(workers.every(isGone));
+  },
+  (death) => (index) => index < UNLOADED ? { unloaded: death } : {},
+);
 
 testDeaths(
   "an engine whose threads all die while they load the kernels rejects everything, and close() ends",

@@ -3,14 +3,17 @@ import assert from "node:assert/strict";
 import { ActiveRequest } from "../../src/engine/core/active_request.ts";
 import { unfold } from "../../src/engine/core/unfold.ts";
 import type { RunnerTask } from "../../src/engine/tensors/cell_runner.ts";
-import type { SlotRequest } from "../../src/engine/tensors/slot.ts";
+import type { SlotRequest, SlotTask } from "../../src/engine/tensors/slot.ts";
 import { TensorStore } from "../../src/engine/tensors/tensor_store.ts";
 import { runEntry } from "../../src/engine/wall/worker_loop.ts";
 import { WorkerQueue } from "../../src/engine/wall/worker_queue.ts";
 import {
   ARENA_OFFSET,
+  CONTROL,
   ENTRY_BYTES,
   entryAddress,
+  openControl,
+  reportDone,
   RING_ENTRIES,
 } from "../../src/engine/wall/worker_ring.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
@@ -87,7 +90,34 @@ Deno.test("a ring has room for all of its entries", () => {
   assert.equal(entryAddress(0, RING_ENTRIES), first);
 });
 
-Deno.test("a worker is told of a task what the engine was told", () => {
+Deno.test("of what a worker leaves undone it had begun at most the first, and no task of an earlier entry counts", () => {
+  const { store, control, queue, push } = queueOfOne();
+  const runner = { run: () => true };
+  for (let round = 0; round < 3; round++) {
+    const task = push(2 * round);
+    push(2 * round + 1);
+    assert.equal(queue.takeBack(), undefined);
+    openControl(store.words, control);
+    queue.resume();
+    runEntry(runner, store, entryAddress(control, 0));
+    assert.equal(queue.takeBack(), task);
+    openControl(store.words, control);
+    queue.resume();
+    for (let done = 0; done < 2; done++) {
+      runEntry(runner, store, entryAddress(control, done));
+      const bell = { control, doorbell: control + 4 * CONTROL.doorbell };
+      reportDone(store.words, bell, done, false);
+    }
+    assert.equal(queue.poll().length, 2);
+    queue.pause();
+    assert.equal(queue.takeBack(), undefined);
+    openControl(store.words, control);
+    queue.resume();
+  }
+});
+
+/** A queue, and a way to give it tasks of one row. */
+function queueOfOne() {
   const store = new TensorStore({
     ...{ models: [model], kernels, shared: false, workers: 1 },
     ...{ workerBytes: alignUp(ARENA_OFFSET) + 4096, slotBytes: 2 ** 16 },
@@ -103,6 +133,19 @@ Deno.test("a worker is told of a task what the engine was told", () => {
   unfold(model, { tokens: [1] }, graph);
   store.admit(request);
   const [node] = graph.nodes;
+  const push = (id: number, shape = PLAIN, quiet = false): SlotTask => {
+    const task = { id, launchId: 0, worker: 0, cell: node.cell };
+    const whole = { ...task, nodes: [node], ...shape, quiet };
+    queue.push(whole);
+    return whole;
+  };
+  return { store, control, node, queue, push };
+}
+
+const PLAIN = { padding: 0, padsDone: false, paddedLength: 0 };
+
+Deno.test("a worker is told of a task what the engine was told", () => {
+  const { store, control, node, push } = queueOfOne();
   const told: RunnerTask[] = [];
   const runner = { run: (task: RunnerTask) => told.push(task) < 4 };
   const shapes = [
@@ -113,8 +156,7 @@ Deno.test("a worker is told of a task what the engine was told", () => {
   ];
   const quiet: boolean[] = [];
   shapes.forEach((shape, id) => {
-    const task = { id, launchId: 0, worker: 0, cell: node.cell };
-    queue.push({ ...task, nodes: [node], ...shape, quiet: id > 1 });
+    push(id, shape, id > 1);
     quiet.push(runEntry(runner, store, entryAddress(control, id)));
   });
   // The last was void.

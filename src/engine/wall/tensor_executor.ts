@@ -39,7 +39,7 @@ interface StaffedWorker {
 /** Deaths of a worker, with no task executed in between, after which the engine gives up. */
 const DEATHS_MAX = 8;
 
-/** Starts of a task: when the worker dies both times, its rows are rejected. */
+/** Times that a task is begun: when the worker dies both times, its rows are rejected. */
 const TASK_STARTS_MAX = 2;
 
 /** Attempts to start a fresh crew. */

@@ -79,14 +79,14 @@ export class WorkerQueue {
 
   /**
    * Takes back what a worker left undone, once it is certainly over: nobody writes to its words any more.
-   * @returns the task that it had begun, or was about to; undefined when it had none
+   * @returns the task that it had begun; undefined when it had none
    */
   takeBack(): SlotTask | undefined {
     this.#collect();
+    const begun = this.#begun();
     const undone = [...this.#inFlight, ...this.#backlog];
     this.#backlog = new Fifo();
     for (const task of undone) this.#backlog.push(task);
-    const begun = this.#inFlight[0];
     this.#askedNs = [];
     this.#clock = new ThreadClock();
     this.#inFlight = [];
@@ -108,6 +108,13 @@ export class WorkerQueue {
     this.#paused = false;
     this.#lingerUs = 0;
     this.#refill();
+  }
+
+  /** The task that a worker which is over was at; it may have died before it looked at its ring. */
+  #begun(): SlotTask | undefined {
+    const entry = entryAddress(this.#control, this.#completed);
+    const startMs = this.#store.doubles[(entry >>> 3) + ENTRY.startMs / 2];
+    return startMs === 0 ? undefined : this.#inFlight[0];
   }
 
   #freshArena(): TaskArena {
@@ -161,13 +168,15 @@ export class WorkerQueue {
     if (tables === undefined) return false;
     this.#store.tables.write(task, tables);
     const { words } = this.#store;
-    const entry = entryAddress(this.#control, this.#submitted) >>> 2;
+    const address = entryAddress(this.#control, this.#submitted);
+    const entry = address >>> 2;
     words[entry + ENTRY.program] = this.#store.programId(task.cell);
     words[entry + ENTRY.rows] = task.nodes.length + task.padding;
     words[entry + ENTRY.tables] = tables;
     words[entry + ENTRY.padsDone] = task.padsDone ? 1 : 0;
     words[entry + ENTRY.paddedLength] = task.paddedLength;
     words[entry + ENTRY.quiet] = task.quiet ? 1 : 0;
+    this.#store.doubles[(address >>> 3) + ENTRY.startMs / 2] = 0;
     this.#inFlight.push(task);
     this.#askedNs.push(wallNs());
     const submitted = (this.#control >>> 2) + CONTROL.submitted;

@@ -41,6 +41,7 @@ export const ENTRY = {
   rows: 1,
   tables: 2,
   padsDone: 3,
+  /** 0 until a worker begins it. */
   startMs: 4,
   endMs: 6,
   paddedLength: 8,

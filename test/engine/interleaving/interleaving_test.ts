@@ -344,6 +344,10 @@ eachFault(
         "nobody looks after recovery",
         STUCK,
       ),
+      "begun kept from an earlier task": found(
+        "begun kept from an earlier task",
+        /^step 3 was begun/,
+      ),
     };
   })(),
 );

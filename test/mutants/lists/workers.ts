@@ -338,6 +338,26 @@ export const MUTANTS: MutantList = [
     why: "the task that was under way at two deaths is given up",
   },
   {
+    id: "workers.begun",
+    file: "src/engine/wall/worker_queue.ts",
+    from: "startMs === 0 ? undefined : this.#inFlight[0]",
+    to: "startMs < 0 ? undefined : this.#inFlight[0]",
+    tests: [{
+      file: "test/engine/worker_death_test.ts",
+      filter: "nobody had begun",
+    }],
+    why:
+      "a death counts against what the worker was at, not what it had yet to look at",
+  },
+  {
+    id: "workers.begun-fresh",
+    file: "src/engine/wall/worker_queue.ts",
+    from: "    this.#store.doubles[(address >>> 3) + ENTRY.startMs / 2] = 0;\n",
+    to: "",
+    tests: [QUEUE],
+    why: "an entry's time of an earlier task is not its own",
+  },
+  {
     id: "workers.too-large",
     file: "src/engine/tensors/slot_executor.ts",
     from: "if (bytes > this.#taskBytes) {",

@@ -7,10 +7,12 @@
 import {
   at,
   choose,
+  count,
   event,
   gone,
   listen,
   load,
+  look,
   NOT_EQUAL,
   read,
   RUNG,
@@ -61,6 +63,7 @@ export const RECOVERY_FAULTS = [
   "reset after the fresh thread began",
   "reset wipes the doorbell",
   "nobody looks after recovery",
+  "begun kept from an earlier task",
 ] as const;
 
 type RecoveryFault = typeof RECOVERY_FAULTS[number];
@@ -92,6 +95,7 @@ export function recovery(options: Recovery): Machine {
   const last = Math.min(stepsLimit, stopsAt || submitted, submitted);
   const entry = (task: number) => at("entry", task % ENTRIES);
   const table = (task: number) => at("table", task % ENTRIES);
+  const begun = (task: number) => at("begun", task % ENTRIES);
   const buffer = (step: number) => at("buffer", step % 2);
   const thread = (n: number) => `worker ${n}`;
 
@@ -105,6 +109,8 @@ export function recovery(options: Recovery): Machine {
     if (what === "again") return then(worker, done, 0);
     if (what === "stop") return;
     const step = yield read(entry(done));
+    yield write(begun(done), 1);
+    yield count(at("times begun", step));
     const tables = yield read(table(done));
     ensure(tables === FRESH, "a task's tables are as the engine wrote them");
     // Rows move within the tables when some are left out.
@@ -145,6 +151,7 @@ export function recovery(options: Recovery): Machine {
       yield write(table(n), FRESH);
     }
     yield write(entry(n), step);
+    if (fault !== "begun kept from an earlier task") yield write(begun(n), 0);
     yield* announce(CONTROL.submitted, n + 1);
   }
 
@@ -218,6 +225,15 @@ export function recovery(options: Recovery): Machine {
       if (now > settled) yield store("collected", now - origin);
       over = yield* settleAll(settled, now, over);
     }
+    if (now < pushed) {
+      const isBegun = (yield read(begun(now - origin))) === 1;
+      const times = yield look(at("times begun", now + 1));
+      ensure(!isBegun || times > 0, `step ${now + 1} was begun`);
+      if (!isBegun) {
+        const tables = yield read(table(now - origin));
+        ensure(tables === FRESH, "what nobody has begun is as it was written");
+      }
+    }
     if (fault === "reset after the fresh thread began") {
       yield start(thread(n + 1));
     }
@@ -250,11 +266,13 @@ export function recovery(options: Recovery): Machine {
         ...plain,
         ...words("entry", ENTRIES),
         ...words("table", ENTRIES),
+        ...words("begun", ENTRIES),
         "buffer[0]": valueAfter(0),
         "buffer[1]": 0,
         ...words("out", submitted + 1),
         ...(counted && { steps: 0 }),
       },
+      books: words("times begun", submitted + 1),
     },
     processes: {
       ...Object.fromEntries(threads.map((n) => [thread(n), {
