@@ -1,14 +1,24 @@
 /**
  * A module of Node's, in Node and where it is imitated. An import, even one that never runs, is more than
  * some bundlers for browsers put up with.
+ * @throws Error in a Node that cannot give one: without files and threads it would pass for a browser
  */
 export function nodeModule<Name extends keyof NodeModules>(
   name: Name,
 ): NodeModules[Name] | undefined {
   const { process } = globalThis as {
-    process?: { getBuiltinModule?(name: Name): NodeModules[Name] };
+    process?: {
+      getBuiltinModule?(name: Name): NodeModules[Name];
+      readonly versions?: { readonly node?: string };
+    };
   };
-  return process?.getBuiltinModule?.(name);
+  if (process?.getBuiltinModule) return process.getBuiltinModule(name);
+  const node = process?.versions?.node;
+  // Who has the Web's threads imitates Node, and goes on without.
+  if (node === undefined || typeof Worker === "function") return undefined;
+  throw new Error(
+    `@shoal/core needs Node 20.16 or newer of 20, or 22.3 or newer; this is ${node}`,
+  );
 }
 
 interface NodeModules {

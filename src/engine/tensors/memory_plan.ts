@@ -90,7 +90,7 @@ export function planMemory(options: MemoryOptions): MemoryPlan {
   if (Math.ceil(top / PAGE_BYTES) > PAGES_MAX) {
     throw new RangeError(
       `Weights, scratch and slots need ${top} bytes, more than the 4 GiB that WebAssembly addresses; ` +
-        `give the engine fewer slotBytes (now ${slotBytes}) or smaller models`,
+        `give the engine fewer workers (now ${options.workers}), fewer slotBytes (now ${slotBytes}) or smaller models`,
     );
   }
   const bytes = Math.max(top, bytesMin);

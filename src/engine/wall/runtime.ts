@@ -96,7 +96,7 @@ function nodeThreads(): typeof import("node:worker_threads") {
   const threads = nodeModule("node:worker_threads");
   if (threads !== undefined) return threads;
   throw new Error(
-    "This runtime has no worker threads, neither the Web's nor Node's (20.16 or newer): " +
+    "This runtime has no worker threads, neither the Web's nor Node's: " +
       "serve in this thread (workers: 0)",
   );
 }
@@ -253,8 +253,8 @@ export async function readBinary(
   url: URL,
   hint: string,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const files = nodeModule("node:fs/promises");
   try {
-    const files = nodeModule("node:fs/promises");
     if (url.protocol === "file:" && files) {
       return new Uint8Array(await files.readFile(url));
     }
