@@ -44,6 +44,8 @@ export function stretchOf(
     const doneNs = new Float64Array(slices);
     for (const { worker: own, startNs, endNs, nominalNs } of tasks) {
       if (own !== worker || nominalNs === undefined) continue;
+      // Clocks have steps: what took none says nothing.
+      if (endNs <= startNs) continue;
       const [from, to] = [startNs - originNs, endNs - originNs];
       for (
         let slice = Math.floor(from / SLICE_NS);

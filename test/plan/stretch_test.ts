@@ -38,6 +38,11 @@ Deno.test("a stretch has each worker's speed by millisecond, slow tasks where th
   assert.equal(slowest, 1);
   // Less than a slice is one.
   assert.deepEqual(stretchOf([seen([0, 0, 0.1], 0.05)], 1, 0).speed, [[500]]);
+  // Nor does one that took no time by the clock undo what its slice says.
+  assert.deepEqual(
+    stretchOf([seen([0, 0, 0.5], 0.5), seen([0, 0.6, 0.6], 1e-3)], 1, 0).speed,
+    [[1000]],
+  );
 });
 
 Deno.test("a host that hears late paused, once for all that ended meanwhile", () => {
