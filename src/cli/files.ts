@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -127,7 +128,8 @@ export function checkWritable(path: string): void {
   try {
     const isNew = !existsSync(path);
     closeSync(openSync(path, "a"));
-    if (isNew) rmSync(path, { force: true });
+    // Where a link leads to what is not there yet, the link stays.
+    if (isNew) rmSync(realpathSync(path), { force: true });
   } catch (error) {
     throw new UsageError(`Cannot write ${named(path)}: ${reasonOf(error)}`);
   }

@@ -3,7 +3,9 @@ import {
   existsSync,
   mkdtempSync,
   readFileSync,
+  readlinkSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +18,11 @@ Deno.test("trying whether a file can be written leaves nothing behind, and what 
   try {
     const fresh = join(folder, "new.json");
     checkWritable(fresh);
+    assert(!existsSync(fresh));
+    const link = join(folder, "link.json");
+    symlinkSync(fresh, link);
+    checkWritable(link);
+    assert.equal(readlinkSync(link), fresh);
     assert(!existsSync(fresh));
     const kept = join(folder, "kept.json");
     writeFileSync(kept, "kept");
