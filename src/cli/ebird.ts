@@ -14,7 +14,7 @@ import {
   type SearchObjective,
 } from "../policy/e2bird/offline.ts";
 import { checkedBy } from "./checked_by.ts";
-import { parseJson, readText, writeText } from "./files.ts";
+import { checkApart, parseJson, readText, writeText } from "./files.ts";
 import { DURATION_NS_MAX, LOAD_MAX, LOADS_MAX } from "./limits.ts";
 import { integersOption, oneName, readOptions, see } from "./options.ts";
 import { print, progress, UsageError } from "./terminal.ts";
@@ -68,6 +68,7 @@ export function ebird(args: string[]): Promise<number> {
       `One of --network and --profile is needed${see("shoal ebird")}`,
     );
   }
+  if (values.out !== undefined) checkApart(values.out, [values.profile]);
   const objective: SearchObjective = oneName(
     "--objective",
     values.objective,

@@ -1,17 +1,8 @@
 /** Files that the caller names: whatever is wrong with them is the caller's to hear, in one line. */
 import { shorten } from "../base/describe.ts";
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
 import { NESTING_MAX, TEXT_BYTES_MAX } from "./limits.ts";
+import { checkReplaceable, replaceFile } from "./replace_file.ts";
 import { UsageError } from "./terminal.ts";
 
 const CHUNK_BYTES = 2 ** 16;
@@ -113,7 +104,7 @@ export function writeBytes(path: string, bytes: Uint8Array): void {
 
 function write(path: string, content: string | Uint8Array): void {
   try {
-    writeFileSync(path, content);
+    replaceFile(path, content);
   } catch (error) {
     throw new UsageError(`Cannot write ${named(path)}: ${reasonOf(error)}`);
   }
@@ -126,12 +117,40 @@ function write(path: string, content: string | Uint8Array): void {
  */
 export function checkWritable(path: string): void {
   try {
-    const isNew = !existsSync(path);
-    closeSync(openSync(path, "a"));
-    // Where a link leads to what is not there yet, the link stays.
-    if (isNew) rmSync(realpathSync(path), { force: true });
+    checkReplaceable(path);
   } catch (error) {
     throw new UsageError(`Cannot write ${named(path)}: ${reasonOf(error)}`);
+  }
+}
+
+/**
+ * @param path where a command writes
+ * @param read the files that it reads; undefined: not given
+ * @throws UsageError when it is one of them, by whatever name or link
+ */
+export function checkApart(
+  path: string,
+  read: readonly (string | undefined)[],
+): void {
+  const there = fileOf(path);
+  if (there === undefined) return;
+  for (const other of read) {
+    if (other === undefined || fileOf(other) !== there) continue;
+    const as = other === path ? "" : `, as ${named(other)}`;
+    throw new UsageError(
+      `Cannot write ${named(path)}: it is read${as}; name another file`,
+    );
+  }
+}
+
+/** What file a path leads to; undefined: none, or not a file. */
+function fileOf(path: string): string | undefined {
+  try {
+    const stat = statSync(path, { bigint: true });
+    return stat.isFile() ? `${stat.dev}:${stat.ino}` : undefined;
+  } catch {
+    // Whoever reads or writes it will say so.
+    return undefined;
   }
 }
 

@@ -13,7 +13,7 @@ import type { TextOptions } from "../load/texts.ts";
 import { type Arrivals, arrivals, traceReplay } from "../workload/arrivals.ts";
 import { corpusLengths } from "../workload/lengths.ts";
 import { traceSeconds } from "../workload/trace.ts";
-import { checkWritable, readText } from "./files.ts";
+import { checkApart, checkWritable, readText } from "./files.ts";
 import {
   CONNECTIONS_MAX,
   LOAD_REQUESTS_MAX,
@@ -157,7 +157,10 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
   const share =
     numberOption("percentile", values.percentile, 100 * SHARE, 99.99) /
     100;
-  if (values.html !== undefined) checkWritable(values.html);
+  if (values.html !== undefined) {
+    checkWritable(values.html);
+    checkApart(values.html, [values.body, values.arrivals]);
+  }
   return {
     ...{ url, protocol, model: values.model, outputs: values.output },
     ...(values.body !== undefined && { template: readText(values.body) }),

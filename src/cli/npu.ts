@@ -46,7 +46,7 @@ import { wavefrontFrames, wavefrontSvg } from "../npu/chart/wavefront.ts";
 import { page } from "../npu/chart/svg.ts";
 import { layerChartSvg } from "../npu/chart/layer_chart.ts";
 import { rooflineSvg } from "../npu/chart/roofline.ts";
-import { readText, writeText } from "./files.ts";
+import { checkApart, readText, writeText } from "./files.ts";
 import {
   ARRAY_MAX,
   DRAWN_MAX,
@@ -152,6 +152,11 @@ async function run(args: string[]): Promise<void> {
   }
   if (flags.wavefront !== undefined) {
     return await drawWavefront(flags, flags.wavefront);
+  }
+  for (const path of [flags.report, flags.profile]) {
+    if (path !== undefined) {
+      checkApart(path, [flags.config, flags.topology, flags.file]);
+    }
   }
   const batch = sizeOption("batch", flags.batch, 1);
   const form: OutputForm = flags.json === true

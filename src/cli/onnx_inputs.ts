@@ -25,6 +25,11 @@ export const INPUT_OPTION = {
   input: { type: "string", multiple: true },
 } as const;
 
+/** The files that it names. @throws UsageError */
+export function inputFiles(given: readonly string[] = []): string[] {
+  return given.map((text) => sidesOf("input", text)[1]);
+}
+
 /** A request: elements by name of the input. */
 export type Elements = Readonly<Record<string, TensorData>>;
 

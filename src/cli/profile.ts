@@ -17,7 +17,7 @@ import {
   refuseFileOptions,
   sizeOption,
 } from "./bench_settings.ts";
-import { checkWritable, writeText } from "./files.ts";
+import { checkApart, checkWritable, writeText } from "./files.ts";
 import {
   recordedLoad,
   type RecordedRun,
@@ -28,7 +28,7 @@ import { hostTime } from "./host_time.ts";
 import { BATCH_MAX, threadsMax } from "./limits.ts";
 import { builtFile, isFile } from "./onnx_built.ts";
 import { type FileOptions, ONNX_OPTIONS } from "./onnx_file.ts";
-import { INPUT_OPTION } from "./onnx_inputs.ts";
+import { INPUT_OPTION, inputFiles } from "./onnx_inputs.ts";
 import {
   integerOption,
   integersOption,
@@ -142,7 +142,11 @@ export async function savedProfile(
   }
   const seed = seedOption(values.seed);
   const sizes = sizesOption(values.sizes);
-  if (values.out !== undefined) checkWritable(values.out);
+  if (values.out !== undefined) {
+    checkWritable(values.out);
+    const file = isFile(name) ? name : undefined;
+    checkApart(values.out, [file, ...inputFiles(values.input)]);
+  }
   const built = await builtModel(name, seed, values);
   const workers = integerOption("workers", values.workers, 1, {
     min: 1,

@@ -11,10 +11,15 @@ import type {
 import { serial } from "../policy/baselines/serial.ts";
 import { renderTable } from "../report/table.ts";
 import { accuracyOf, type OutputAccuracy } from "./accuracy.ts";
-import { writeBytes } from "./files.ts";
+import { checkApart, writeBytes } from "./files.ts";
 import { REQUESTS_COMPARED_MAX } from "./limits.ts";
 import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
-import { type Elements, givenRequests, INPUT_OPTION } from "./onnx_inputs.ts";
+import {
+  type Elements,
+  givenRequests,
+  INPUT_OPTION,
+  inputFiles,
+} from "./onnx_inputs.ts";
 import { integerOption, readOptions, see, seedOption } from "./options.ts";
 import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
 
@@ -71,6 +76,7 @@ export async function quantize(args: string[]): Promise<number> {
     | 8;
   const floats = await loadFile(NAME, path, values);
   const out = values.out ?? `${path.replace(/\.onnx$/i, "")}.int8.onnx`;
+  checkApart(out, [path, ...inputFiles(values.input)]);
   const requests = givenRequests(NAME, floats, values.input, {
     ...{ seed, otherwise },
   });

@@ -5,7 +5,13 @@ import * as z from "zod";
 import { nsToMs } from "../base/units.ts";
 import { POLICIES } from "../policy/registry.ts";
 import { checkedBy } from "./checked_by.ts";
-import { makeFolder, parseJson, readText, writeText } from "./files.ts";
+import {
+  checkApart,
+  makeFolder,
+  parseJson,
+  readText,
+  writeText,
+} from "./files.ts";
 import { readOptions, see } from "./options.ts";
 import { planText } from "./planning/plan_text.ts";
 import { bestOf, type MachinePlan, planned } from "./planning/planned.ts";
@@ -44,6 +50,7 @@ export async function tune(args: string[]): Promise<number> {
   }
   const path = join(out, FILE);
   // What is in the way is said before anything is computed.
+  checkApart(path, [...positionals, values.trace]);
   const own = existsSync(path)
     ? checkedBy(z.looseObject({}), parseJson(readText(path), path), path)
     : {};

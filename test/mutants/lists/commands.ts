@@ -1,0 +1,55 @@
+/** Mutants of what commands have in common. */
+import type { MutantList } from "../mutant.ts";
+
+const FILES = "test/cli/files_test.ts";
+
+export const MUTANTS: MutantList = [
+  {
+    id: "commands.in-place",
+    file: "src/cli/replace_file.ts",
+    from: "if (place === undefined) return writeFileSync",
+    to: 'if (place !== "") return writeFileSync',
+    tests: [FILES],
+    why: "a full disk leaves what was there",
+  },
+  {
+    id: "commands.open-files",
+    file: "src/cli/replace_file.ts",
+    from: "    if (OPEN_FILES.test(place)) return undefined;\n",
+    to: "",
+    tests: [FILES],
+    why: "a stream that leads to a file is written, not replaced",
+  },
+  {
+    id: "commands.links",
+    file: "src/cli/replace_file.ts",
+    from: "    if (!isLink) return place;\n",
+    to: "    return place;\n",
+    tests: [FILES],
+    why: "a link to a file stays one",
+  },
+  {
+    id: "commands.permissions",
+    file: "src/cli/replace_file.ts",
+    from: "    if (old !== undefined) beLike(old, beside);\n",
+    to: "",
+    tests: [FILES],
+    why: "a file that is replaced keeps its permissions",
+  },
+  {
+    id: "commands.beside",
+    file: "src/cli/replace_file.ts",
+    from: "    rmSync(beside, { force: true });\n",
+    to: "",
+    tests: [FILES],
+    why: "what could not be written leaves nothing behind",
+  },
+  {
+    id: "commands.apart",
+    file: "src/cli/files.ts",
+    from: "fileOf(other) !== there",
+    to: "other !== path",
+    tests: [FILES],
+    why: "a file is the same under another name",
+  },
+];
