@@ -1,5 +1,6 @@
 /** What requests to a model of an ONNX file bring: read from files, or drawn. */
 import { describe, describeShape } from "../base/describe.ts";
+import { specialNumber } from "../base/json_numbers.ts";
 import { Prng } from "../base/prng.ts";
 import type { InputSpec, InputTensor } from "../onnx/input_tensors.ts";
 import type { OnnxCellModel } from "../onnx/model.ts";
@@ -249,16 +250,31 @@ function shaped({ dims, data }: PlainTensor): InputTensor {
   return { shape: dims, data: data as TensorData };
 }
 
+/** What an element of JSON says; undefined: nothing of this type. */
+function numberOf(given: unknown, dtype: Dtype): number | undefined {
+  // What is too large for a number is infinite to JSON's reader.
+  const isNumber = typeof given === "number" && Number.isFinite(given);
+  const value = isNumber ? given : specialNumber(given);
+  if (dtype === "f32") return value;
+  const isBit = value === 0 || value === 1;
+  return Number.isSafeInteger(value) && (dtype !== "bool" || isBit)
+    ? value
+    : undefined;
+}
+
 function ofNumbers(given: unknown, { dtype }: InputSpec): TensorData {
   const numbers: unknown[] = Array.isArray(given)
     ? given.flat(Infinity)
     : [given];
   const data = elements(dtype, numbers.length);
-  numbers.forEach((value, i) => {
-    if (typeof value !== "number") {
-      throw new TypeError(`element ${i} is ${describe(value)}, not a number`);
-    }
-    data[i] = data instanceof BigInt64Array ? BigInt(value) : value;
+  numbers.forEach((given, i) => {
+    const value = numberOf(given, dtype);
+    data[i] = data instanceof BigInt64Array ? BigInt(value ?? 0) : value ?? 0;
+    const isKept = dtype === "f32" || Number(data[i]) === value;
+    if (value !== undefined && isKept) return;
+    throw new TypeError(
+      `element ${i} is ${describe(given)}, no ${dtype} that JSON can say`,
+    );
   });
   return data;
 }

@@ -1,4 +1,5 @@
 /** `shoal quantize`: an ONNX file with weights of int8, and what that costs in accuracy. */
+import { specialAsText } from "../base/json_numbers.ts";
 import { ServingEngine } from "../engine/wall/serving.ts";
 import type { Result } from "../graph/result.ts";
 import type { OnnxCellModel } from "../onnx/model.ts";
@@ -107,7 +108,7 @@ export async function quantize(args: string[]): Promise<number> {
         notes,
         compared: what,
         accuracy,
-      }),
+      }, specialAsText),
     );
   } else print(textOf(file, what, accuracy, values.input !== undefined));
   return 0;

@@ -1,4 +1,5 @@
 /** `shoal run`: one request to a model of an ONNX file. */
+import { jsonNumbers } from "../base/json_numbers.ts";
 import { serial } from "../policy/baselines/serial.ts";
 import type { Model } from "../graph/model.ts";
 import { ServingEngine } from "../engine/wall/serving.ts";
@@ -21,9 +22,10 @@ const NAME = "shoal run";
 
 const HELP = `${NAME} MODEL.onnx --input NAME=FILE ... [options]
 
-Runs one request, of one row or several, and prints its outputs as JSON: shape and elements by name.
+Runs one request, of one row or several, and prints its outputs as JSON: shape and elements by name. NaN and the
+infinities are the strings "NaN", "Infinity" and "-Infinity".
 
-  --input NAME=FILE a .npy, a .pb (TensorProto), or a .json list of numbers, nested or not
+  --input NAME=FILE a .npy, a .pb (TensorProto), or a .json list of numbers, nested or not (and these strings)
 ${ONNX_HELP}
 ${DECODER_HELP}
 ${TOKENS_HELP}`;
@@ -71,11 +73,11 @@ async function answered<Input>(
   });
   try {
     const { outputs } = await engine.run(model, input);
-    const shown = Object.entries(outputs).map(([name, { shape, data }]) => [
-      name,
-      { shape, data: Array.from<number | bigint>(data).map(Number) },
-    ]);
-    print(JSON.stringify(Object.fromEntries(shown)));
+    const shown = Object.entries(outputs).map(([name, { shape, data }]) =>
+      `${JSON.stringify(name)}:{"shape":${JSON.stringify(shape)},` +
+      `"data":[${jsonNumbers(data)}]}`
+    );
+    print(`{${shown.join()}}`);
   } finally {
     await engine.close();
   }

@@ -1,9 +1,10 @@
 /**
  * Elements as JSON: one flat list, or lists in lists as the shape has them. Integers of 64 bits are written and read with
- * all their digits. JSON has no numbers that are none, so NaN and the infinities are the strings "NaN", "Infinity" and
- * "-Infinity", as Protocol Buffers have them; on the way in also the words, which Python writes.
+ * all their digits; NaN and the infinities are strings (base/json_numbers.ts), on the way in also the words, which Python
+ * writes.
  */
 import { describe, describeShape } from "../../base/describe.ts";
+import { jsonNumbers, specialNumber } from "../../base/json_numbers.ts";
 import {
   type Datatype,
   DATATYPE_ARRAYS,
@@ -15,13 +16,6 @@ import { HttpError } from "../http/http_error.ts";
 import { pieceTurn } from "../http/piece_turns.ts";
 import { checkStrings } from "./tensor_bytes.ts";
 import { elementCount } from "../../tensor/tensor.ts";
-
-/** What a number may be written as where JSON has none for it. */
-const SPECIAL: Readonly<Record<string, number>> = {
-  NaN: NaN,
-  Infinity: Infinity,
-  "-Infinity": -Infinity,
-};
 
 const FLOATS: readonly Datatype[] = ["FP32", "FP64"];
 
@@ -92,24 +86,7 @@ function textOf(datatype: Datatype, data: WireElements): string {
   if (datatype === "BOOL") {
     return Array.from(data as Uint8Array, (value) => value !== 0).join();
   }
-  if (!FLOATS.includes(datatype)) return (data as Int32Array).join();
-  // Loops, since an iteration and a callback make an object of every number.
-  const floats = new Array<number>(data.length);
-  let arePlain = true;
-  for (let i = 0; i < data.length; i++) {
-    const value = data[i] as number;
-    floats[i] = value;
-    arePlain &&= Number.isFinite(value) && !Object.is(value, -0);
-  }
-  // The runtime writes what JSON has in half the time.
-  return arePlain
-    ? JSON.stringify(floats).slice(1, -1)
-    : floats.map(numberText).join();
-}
-
-function numberText(value: number): string {
-  if (!Number.isFinite(value)) return `"${value}"`;
-  return Object.is(value, -0) ? "-0" : `${value}`;
+  return jsonNumbers(data as Float32Array);
 }
 
 /** Elements in one list. Lists in lists have to have the shape's sizes. */
@@ -154,9 +131,9 @@ function floatsOf(
     const element = list[i];
     if (typeof element === "number") data[i] = element;
     else if (typeof element === "bigint") data[i] = Number(element);
-    else if (typeof element === "string" && Object.hasOwn(SPECIAL, element)) {
-      data[i] = SPECIAL[element];
-    } else failAt(what, datatype, element, i);
+    else {
+      data[i] = specialNumber(element) ?? failAt(what, datatype, element, i);
+    }
   }
   return data;
 }

@@ -45,6 +45,14 @@ export const MUTANTS: MutantList = [
     why: "what could not be written leaves nothing behind",
   },
   {
+    id: "commands.no-null",
+    file: "src/cli/run.ts",
+    from: "${jsonNumbers(data)}",
+    to: "${JSON.stringify(Array.from(data, Number)).slice(1, -1)}",
+    tests: ["test/cli/run_numbers_test.ts"],
+    why: "a NaN is not printed as if it were missing",
+  },
+  {
     id: "commands.apart",
     file: "src/cli/files.ts",
     from: "fileOf(other) !== there",

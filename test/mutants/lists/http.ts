@@ -44,7 +44,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "http.negative-zero",
-    file: "src/server/oip/tensor_json.ts",
+    file: "src/base/json_numbers.ts",
     from: 'Object.is(value, -0) ? "-0" : `${value}`',
     to: "`${value}`",
     tests: TENSORS,
