@@ -142,6 +142,10 @@ Deno.test("bert() refuses what it cannot take, naming the way out", () => {
       /"segments" .* 1 numbers, for 2 tokens/,
     ],
     [
+      { tokens: [1, 2], segments: [0, 0, 1] },
+      /"segments" .* 3 numbers, for 2 tokens/,
+    ],
+    [
       { tokens: [1, 2], segments: [0, 2] },
       /segments\[1\] of a request to "bert" is 2; ids are integers from 0 to 1/,
     ],

@@ -131,6 +131,50 @@ Deno.test("limits that are raised raise the limit of nodes as well", () => {
   assert.equal(small("seq2seq", { tokensMax: 1e9 }).nodesMax, 2 ** 24 - 2);
 });
 
+/** Nodes that a request begins with, and those of a step more. */
+function nodesOf(
+  model: Model,
+  input: unknown,
+): { first: number; step: number } {
+  const graph = new CellGraph(model);
+  model.unfold(input, graph);
+  graph.seal();
+  const first = graph.nodes.length;
+  graph.growing(() => model.grow?.(graph.nodes[first - 1], graph));
+  return { first, step: graph.nodes.length - first };
+}
+
+Deno.test("the longest request that a model's options allow is within its limit of nodes, and that near it", () => {
+  const [length, steps] = [1e6, 2e6];
+  const tokens = (count: number) => ({ tokens: new Array(count).fill(1) });
+  const frames = (count: number) => ({ frames: new Array(2 * count).fill(1) });
+  const cases: [
+    name: string,
+    options: Record<string, number>,
+    request: (length: number) => unknown,
+    stepsMax: number,
+  ][] = [
+    ["seq2seq", { tokensMax: length, stepsMax: steps }, tokens, steps],
+    ["gnmt", { tokensMax: length, stepsMax: steps }, tokens, steps],
+    // One cell for all tokens, so that only steps are many.
+    ["transformer", { tokensMax: 64, stepsMax: 3e5 }, tokens, 3e5],
+    ["gpt", { positionsMax: length }, () => tokens(1), length],
+    ["las", { framesMax: length, stepsMax: steps }, frames, steps],
+    ["deepspeech2", { framesMax: length }, frames, 0],
+  ];
+  for (const [name, options, request, stepsMax] of cases) {
+    const model = small(name, options);
+    const [short, long] = [32, 64].map((n) => nodesOf(model, request(n)));
+    const each = (long.first - short.first) / 32;
+    const most = short.first + each * (length - 32) +
+      Math.max(0, stepsMax - 1) * long.step;
+    assert(most > 2 ** 20, `${name}: ${most}`);
+    const { nodesMax = 0 } = model;
+    assert(nodesMax >= most, `${name}: ${nodesMax} of ${most}`);
+    assert(nodesMax <= 1.2 * most, `${name}: ${nodesMax} of ${most}`);
+  }
+});
+
 /** A tree without an end, and how many of its nodes were looked into. */
 function endlessTree(arity: number): { tree: unknown; looks: () => number } {
   let looks = 0;

@@ -21,6 +21,7 @@ interface Sizes {
   activation: "relu" | "gelu" | "gelu-tanh";
   embeddings: "plain" | "scaled";
   classifier: "tied" | "separate";
+  epsilon: number;
 }
 
 /** Weights of which every sub-layer weighs as much as the embedding, or what tokens look at would hardly matter. */
@@ -36,7 +37,7 @@ function loud(seed: number): WeightSource {
 /** The whole network over all positions at once: without a cache, causally masked. */
 class ReferenceGpt extends ReferenceBlocks {
   constructor(readonly shape: Sizes, seed: number) {
-    super(loud(seed), { ...shape, epsilon: 1e-5, preNorm: true });
+    super(loud(seed), { ...shape, preNorm: true });
   }
 
   /** Scores of what follows each token. */
@@ -76,6 +77,7 @@ Deno.test("gpt() with its cache agrees with the network over all positions in do
         activation: fc.constantFrom("relu", "gelu", "gelu-tanh"),
         embeddings: fc.constantFrom("plain", "scaled"),
         classifier: fc.constantFrom("tied", "separate"),
+        epsilon: fc.constantFrom(1e-5, 0.5),
       }),
       fc.array(fc.nat(VOCABULARY - 1), { minLength: 1, maxLength: 14 }),
       fc.subarray([1, 4, 9]),
@@ -104,6 +106,19 @@ Deno.test("gpt() with its cache agrees with the network over all positions in do
     ),
     { numRuns: propertyRuns(60) },
   );
+});
+
+Deno.test("gpt() asks for each of its tensors once: prompts and steps share them", () => {
+  const asked: string[] = [];
+  const weights = seededWeights(1);
+  gpt({
+    ...{ layers: 2, hidden: 4, heads: 2, vocabulary: 5, positionsMax: 8 },
+    weights(name, ...wanted) {
+      asked.push(name);
+      return weights(name, ...wanted);
+    },
+  });
+  assert.deepEqual(asked, [...new Set(asked)]);
 });
 
 Deno.test("gpt() has the parameters of GPT-2's smallest model", () => {
