@@ -318,3 +318,85 @@ Deno.test("functions are put in place of their calls, with the caller's values a
   assert(body?.kind === "graph");
   assert.deepEqual(body.value.captured, first.outputs);
 });
+
+Deno.test("what a call says of an attribute goes before what its function says", () => {
+  const calls: Record<string, { float: number }>[] = [
+    { alpha: { float: 2 } },
+    {},
+  ];
+  const alphas = calls.map((attributes) =>
+    read({
+      graph: {
+        inputs: [X],
+        outputs: [{ name: "y" }],
+        nodes: [{ ...node("F", ["x"], ["y"], attributes), domain: "f" }],
+      },
+      opsets: { "": 20, f: 1 },
+      functions: [{
+        name: "F",
+        domain: "f",
+        inputs: ["a"],
+        outputs: ["b"],
+        defaults: { alpha: { float: 3 } },
+        nodes: [
+          node("Op", ["a"], ["b"], { alpha: { reference: "alpha", type: 1 } }),
+        ],
+      }],
+    }).graph.nodes[0].attributes.get("alpha")?.value
+  );
+  assert.deepEqual(alphas, [2, 3]);
+});
+
+Deno.test("names inside of a function are each call's own, those of graphs within, too", () => {
+  const inner = {
+    inputs: [{ name: "i" }],
+    outputs: [{ name: "o" }],
+    nodes: [node("Op", ["i"], ["m"]), node("Op", ["m"], ["o"])],
+  };
+  const { nodes } = read({
+    graph: {
+      inputs: [X],
+      outputs: [{ name: "y" }],
+      // Names of nodes mean nothing, so that two may have the same.
+      nodes: [
+        { ...node("F", ["x"], ["t"]), domain: "f", name: "call" },
+        { ...node("F", ["t"], ["y"]), domain: "f", name: "call" },
+      ],
+    },
+    opsets: { "": 20, f: 1 },
+    functions: [{
+      name: "F",
+      domain: "f",
+      inputs: ["a"],
+      outputs: ["b"],
+      nodes: [
+        node("Op", ["a"], ["mid"]),
+        node("Loop", ["mid"], ["b"], { body: { graph: inner } }),
+      ],
+    }],
+  }).graph;
+  assert.deepEqual(nodes.map(({ op }) => op), ["Op", "Loop", "Op", "Loop"]);
+  assert.deepEqual(nodes[1].inputs, nodes[0].outputs);
+  assert.deepEqual(nodes[2].inputs, nodes[1].outputs);
+  assert.deepEqual(nodes[3].inputs, nodes[2].outputs);
+  for (const { attributes } of [nodes[1], nodes[3]]) {
+    const body = attributes.get("body");
+    assert(body?.kind === "graph");
+    const [first, second] = body.value.nodes;
+    assert.deepEqual(body.value.captured, []);
+    assert.deepEqual(first.inputs, body.value.inputs.map(({ name }) => name));
+    assert.deepEqual(second.inputs, first.outputs);
+    assert.deepEqual(second.outputs, body.value.outputs.map((o) => o.name));
+  }
+});
+
+Deno.test("of one domain under its two names the newest version counts", () => {
+  for (const opsets of [{ "": 20, "ai.onnx": 18 }, { "ai.onnx": 20, "": 18 }]) {
+    const graph = {
+      inputs: [X],
+      outputs: [{ name: "y" }],
+      nodes: [node("Op", ["x"], ["y"])],
+    };
+    assert.equal(read({ graph, opsets }).graph.nodes[0].version, 20);
+  }
+});

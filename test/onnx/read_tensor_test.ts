@@ -240,6 +240,10 @@ const REFUSED: Record<string, [WireMessage, RegExp]> = {
     [...external(EIGHT), bytes(9, new Uint8Array(8))],
     /data in the model and in another file/,
   ],
+  "typed data beside those of another file": [
+    [...external(EIGHT), bytes(4, new Uint8Array(8))],
+    /data in the model and in another file/,
+  ],
   "too few bytes": [
     [integer(1, 3), integer(2, 1), bytes(9, new Uint8Array(8))],
     /it has 8 bytes, its dims need 3 elements of 4/,
@@ -247,6 +251,10 @@ const REFUSED: Record<string, [WireMessage, RegExp]> = {
   "too few elements": [
     [integer(1, 3), integer(2, 7), integer(7, 1)],
     /it has 1 elements, its dims \[3\] need 3/,
+  ],
+  "too many elements": [
+    [integer(1, 1), integer(2, 7), integer(7, 1), integer(7, 2)],
+    /it has 2 elements, its dims \[1\] need 1/,
   ],
   "dims beyond any memory": [
     [
@@ -283,6 +291,10 @@ const REFUSED: Record<string, [WireMessage, RegExp]> = {
   "an element that the type does not have": [
     [integer(1, 2), integer(2, 3), integer(5, 1), integer(5, 128)],
     /element 1 is 128, which is no int8/,
+  ],
+  "a truth value of 2": [
+    [integer(1, 1), integer(2, 9), integer(5, 2)],
+    /element 0 is 2, which is no bool/,
   ],
   "elements in another type's field": [
     [integer(1, 1), integer(2, 1), integer(7, 1)],

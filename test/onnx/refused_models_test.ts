@@ -260,6 +260,26 @@ const REFUSED: Record<string, [WrittenModel | WireMessage, RegExp]> = {
     },
     /it has 2 inputs, the function "F0" 1/,
   ],
+  "a caller's attribute of another kind than the function's": [
+    {
+      graph: {
+        ...GOOD,
+        nodes: [{ ...node("F", ["x"], ["y"], { alpha: 1 }), domain: "f" }],
+      },
+      opsets: { "": 20, f: 1 },
+      functions: [{
+        name: "F",
+        domain: "f",
+        inputs: ["a"],
+        outputs: ["b"],
+        attributes: ["alpha"],
+        nodes: [
+          node("Op", ["a"], ["b"], { alpha: { reference: "alpha", type: 1 } }),
+        ],
+      }],
+    },
+    /it is the caller's "alpha", which is int, expected float/,
+  ],
   "two functions of one name": [
     {
       ...doubling(1),
