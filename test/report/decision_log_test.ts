@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { dvabatch } from "../../src/policy/dvabatch/dvabatch.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { lazy } from "../../src/policy/lazybatching/lazy.ts";
+import type { Launch, Task } from "../../src/policy/launch.ts";
 import type { Policy } from "../../src/policy/policy.ts";
-import { DecisionLog } from "../../src/report/decision_log.ts";
+import type { RequestRecord, TaskRecord } from "../../src/policy/records.ts";
+import type { Request } from "../../src/policy/request.ts";
+import {
+  DecisionLog,
+  type DecisionLogLimits,
+} from "../../src/report/decision_log.ts";
 import {
   letters,
   simulateStatic,
@@ -98,4 +104,144 @@ Deno.test("ids that are not there are named", () => {
   const log = logged(graph(), [0]);
   assert.throws(() => log.explainRequest(7), /No request 7; there are 0 to 0/);
   assert.throws(() => log.explainBatch(3), /No launch 3; there are 0 to 0/);
+});
+
+/** What a log was told: launches of requests, with the end of each task; and requests from arrival to end. */
+function told(
+  { launches, requests, waits = [], limits }: {
+    launches: readonly {
+      at: number;
+      of: readonly number[];
+      ends: readonly number[];
+      tail?: readonly number[];
+      notes?: Launch["notes"];
+    }[];
+    requests: readonly (readonly [id: number, came: number, left: number])[];
+    waits?: readonly (readonly [at: number, until: number, why: string])[];
+    limits?: DecisionLogLimits;
+  },
+): DecisionLog {
+  const log = new DecisionLog("own", limits);
+  launches.forEach(({ at, of, ends, tail, notes }, id) => {
+    const owned = (id: number) => ({ id });
+    const launch = {
+      worker: 0,
+      steps: [{
+        cell: { name: "A" },
+        nodes: of.map((id) => ({ graph: { owner: owned(id) } })),
+      }],
+      ...(tail && { tail: { requests: tail.map(owned) } }),
+      ...(notes && { notes }),
+      release: "step",
+      why: `launch of ${[...of, ...tail ?? []].join()}`,
+    } as unknown as Launch;
+    log.decided(at * MS, launch, id);
+    for (const end of ends) {
+      log.task(
+        undefined as unknown as Task,
+        { launchId: id, endNs: end * MS } as TaskRecord,
+      );
+    }
+  });
+  for (const [at, until, why] of waits) log.waited(at * MS, until * MS, why);
+  for (const [id, came, left] of requests) {
+    log.request(
+      undefined as unknown as Request,
+      {
+        ...{ id, model: "m", arrivalNs: came * MS, endNs: left * MS },
+        outcome: "done",
+      } as RequestRecord,
+    );
+  }
+  return log;
+}
+
+Deno.test("explainRequest() tells each gap with what was decided in it, and nothing of others", () => {
+  const log = told({
+    launches: [
+      { at: 0, of: [0], ends: [1, 3] },
+      {
+        at: 3,
+        of: [0, 1],
+        ends: [5],
+        notes: [{ op: "merge", requests: [1], why: "at A" }],
+      },
+      { at: 5, of: [9], ends: [6] },
+      { at: 7, of: [0], ends: [8] },
+    ],
+    waits: [[0.5, 1, "before it came"], [2, 3, "for more"]],
+    requests: [[0, 0, 9], [1, 1, 5]],
+  });
+  assert.deepEqual(log.explainRequest(0), [
+    "own: request 0 (m) arrived at 0 ms, done at 9 ms: 9 ms in all",
+    "at 0 ms in launch 0 on worker 0: A, 1 rows (launch of 0)",
+    "at 3 ms in launch 1 on worker 0: A, 2 rows (launch of 0,1)",
+    "waited 2 ms from 5 ms on:",
+    "  5 ms  on worker 0: A, 1 rows (launch of 9)",
+    "at 7 ms in launch 3 on worker 0: A, 1 rows (launch of 0)",
+    "held until 9 ms, the end of its run",
+  ]);
+  assert.deepEqual(log.explainRequest(1), [
+    "own: request 1 (m) arrived at 1 ms, done at 5 ms: 4 ms in all",
+    "waited 2 ms from 1 ms on:",
+    "  0 ms  on worker 0: A, 1 rows (launch of 0)",
+    "  2 ms  wait until 3 ms: for more",
+    "at 3 ms merge of 1: at A",
+    "at 3 ms in launch 1 on worker 0: A, 2 rows (launch of 0,1)",
+  ]);
+});
+
+Deno.test("explainRequest() tells decisions in their order, twelve of them, and counts the others", () => {
+  const waits = Array.from(
+    { length: 15 },
+    (_, i) =>
+      [i < 12 ? i : 12 + i / 100, 20, `wait ${Math.min(i, 12)}`] as const,
+  );
+  const log = told({
+    launches: [
+      { at: 3.5, of: [1], ends: [4] },
+      { at: 20, of: [0], ends: [21] },
+    ],
+    waits,
+    requests: [[0, 0, 21], [1, 3, 4]],
+  });
+  const lines = log.explainRequest(0).slice(2, -1);
+  assert.deepEqual(
+    lines.slice(3, 6).map((text) => text.split("  ")[1]),
+    ["3 ms", "3.5 ms", "4 ms"],
+  );
+  // Of 16 decisions 12 lines: the 13th of the waits is there three times.
+  assert.equal(lines.length, 13);
+  assert.equal(lines[12], "  and 4 decisions more");
+});
+
+Deno.test("explainBatch() names who was there, and nobody who had left or was to come", () => {
+  const log = told({
+    launches: [{ at: 3, of: [0], ends: [5] }, { at: 4, of: [3], ends: [6] }],
+    requests: [[0, 0, 5], [1, 1, 2], [2, 4, 9], [3, 2, 6]],
+  });
+  assert.deepEqual(log.explainBatch(0).slice(1), [
+    "  request 3 waited, since 2 ms in the system",
+  ]);
+});
+
+Deno.test("who follows in a launch's tail is in the launch", () => {
+  const log = told({
+    launches: [{ at: 1, of: [0], tail: [1], ends: [2] }],
+    requests: [[0, 0, 2], [1, 0, 2]],
+  });
+  assert.deepEqual(log.launches.get(0)?.requests, [0, 1]);
+  assert.match(log.explainRequest(1).join("\n"), /in launch 0/);
+});
+
+Deno.test("a log with limits forgets the oldest", () => {
+  const log = told({
+    limits: { requestsMax: 2, decisionsMax: 2 },
+    launches: [0, 1, 2].map((at) => ({ at, of: [at], ends: [at + 1] })),
+    waits: [[0, 1, "a"], [1, 2, "b"], [2, 3, "c"]],
+    requests: [0, 1, 2].map((id) => [id, id, id + 1] as const),
+  });
+  assert.deepEqual([...log.launches.keys()], [1, 2]);
+  assert.deepEqual([...log.requests.keys()], [1, 2]);
+  assert.deepEqual([...log.waits].map(({ why }) => why), ["b", "c"]);
 });

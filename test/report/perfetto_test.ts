@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import fc from "fast-check";
+import type { Launch } from "../../src/policy/launch.ts";
 import type { RequestRecord, TaskRecord } from "../../src/policy/records.ts";
 import { perfettoTrace, type TraceEvent } from "../../src/report/perfetto.ts";
 import { TraceRecorder } from "../../src/report/trace_recorder.ts";
@@ -182,6 +183,41 @@ Deno.test("perfettoTrace() puts rows of one request that run side by side on tra
       ["request 0, side by side 1", "step (1 rows)"],
     ],
   );
+});
+
+Deno.test("perfettoTrace() has a request's tasks as they began, whoever was told of them first", () => {
+  const recorder = record([request(0, 0, 10, 90)], [
+    task(0, 50, 90, [0], 1),
+    task(1, 10, 50, [0], 0),
+  ]);
+  const found = slices(eventsOf(perfettoTrace([{ name: "a", recorder }])));
+  deepEqual(
+    found.filter(({ track, name }) =>
+      track.startsWith("request") && name.startsWith("step")
+    ).map(({ track, fromUs }) => [track, fromUs]),
+    [["request 0", 0.01], ["request 0", 0.05]],
+  );
+});
+
+Deno.test("perfettoTrace() shows one that never began as queued until it was given up", () => {
+  const recorder = record([request(0, 0, NaN, 2000)], []);
+  const found = slices(eventsOf(perfettoTrace([{ name: "a", recorder }])));
+  deepEqual(
+    found.map(({ name, fromUs, toUs }) => [name, fromUs, toUs]),
+    [["queued", 0, 2], ["request 0", 0, 2]],
+  );
+});
+
+Deno.test("TraceRecorder keeps the reason of a launch that its requests only follow in", () => {
+  const recorder = new TraceRecorder(1);
+  const launch = (id: number) =>
+    ({
+      ...{ worker: 0, steps: [], release: "end", why: "the batch is full" },
+      tail: { requests: [{ id }] },
+    }) as unknown as Launch;
+  recorder.decided(0, launch(0), 0);
+  recorder.decided(0, launch(1), 1);
+  deepEqual([...recorder.reasons.keys()], [0]);
 });
 
 Deno.test("perfettoTrace() counts the requests that wait, those too that it does not show", () => {

@@ -96,6 +96,33 @@ Deno.test("benchTable() gives ratios to the baselines at the same load", () => {
   for (const cells of table.rows) if (cells) equal(cells.length, titles.length);
 });
 
+Deno.test("benchTable() colours no ratio near 1, and has none of a figure that there is not", () => {
+  const [model] = syntheticResult().models;
+  const [first] = model.points;
+  const point = (policy: string, p90Ns: number, throughputPerS: number) => ({
+    ...first,
+    policy,
+    metrics: {
+      ...first.metrics,
+      throughputPerS,
+      latency: { ...first.metrics.latency, p90Ns },
+    },
+  });
+  const points = [
+    point("graph", 1e6, 100),
+    point("near", 1.01e6, 101),
+    point("slow", 1.1e6, 90),
+    // As a figure that is not there comes out of JSON.
+    point("none", null as unknown as number, 100),
+  ];
+  const { rows } = benchTable({ ...model, points }, { baselines: ["graph"] });
+  deepEqual(rows.slice(1).map((cells) => cells!.slice(-2)), [
+    [{ text: "1.01x" }, { text: "1.01x" }],
+    [{ text: "1.10x", tone: "worse" }, { text: "0.90x", tone: "worse" }],
+    [{ text: "–" }, { text: "1.00x" }],
+  ]);
+});
+
 Deno.test("benchTable() compares with graph and bucketed, or merged where they cannot batch", () => {
   const ratioTitles = (index: number) =>
     benchTable(syntheticResult(10).models[index]).columns.map(({ title }) =>
