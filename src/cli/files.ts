@@ -103,10 +103,21 @@ export function writeBytes(path: string, bytes: Uint8Array): void {
 }
 
 function write(path: string, content: string | Uint8Array): void {
+  written(path, () => replaceFile(path, content));
+}
+
+function written(path: string, body: () => void): void {
+  const fail = (why: string): never => {
+    throw new UsageError(`Cannot write ${named(path)}: ${why}`);
+  };
+  // To many programs it is the standard output; a file of that name is hard to get rid of.
+  if (path === "-") {
+    fail("name /dev/stdout to have it printed, or ./- for a file of that name");
+  }
   try {
-    replaceFile(path, content);
+    body();
   } catch (error) {
-    throw new UsageError(`Cannot write ${named(path)}: ${reasonOf(error)}`);
+    fail(reasonOf(error));
   }
 }
 
@@ -116,11 +127,7 @@ function write(path: string, content: string | Uint8Array): void {
  * @throws UsageError when it cannot
  */
 export function checkWritable(path: string): void {
-  try {
-    checkReplaceable(path);
-  } catch (error) {
-    throw new UsageError(`Cannot write ${named(path)}: ${reasonOf(error)}`);
-  }
+  written(path, () => checkReplaceable(path));
 }
 
 /**

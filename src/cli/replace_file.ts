@@ -8,18 +8,18 @@ import {
   chownSync,
   closeSync,
   constants,
-  existsSync,
   fsyncSync,
   lstatSync,
   openSync,
   readlinkSync,
+  realpathSync,
   renameSync,
-  rmSync,
   type Stats,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, sep } from "node:path";
 
 /** As many links as Linux follows. */
 const LINKS_MAX = 40;
@@ -27,54 +27,101 @@ const LINKS_MAX = 40;
 /** Where programs find their own streams: what lies behind these names is somebody's open file. */
 const OPEN_FILES = /^\/(dev|proc)\//;
 
+/** Streams that, where they go to a file, have a place in it where the next output belongs. */
+const STREAMS: Readonly<Record<string, number>> = {
+  "/dev/stdout": 1,
+  "/dev/stderr": 2,
+};
+
 /** Why a folder takes no file in this one's place, or none of its owner, where this one may still be written. */
 const IN_PLACE = ["EACCES", "EPERM", "EROFS", "EBUSY"];
 
 /**
  * Writes a file. Links to it stay; another name of the same file (a hard link) keeps what was in it. Pipes, devices and
- * streams are written as they are, and so is a file in a folder that takes no other.
+ * streams are written as they are, and so is a file in a folder that takes no other, or where the runtime was allowed
+ * this file only.
  * @throws Error of the file system; what was there is there then, except where it was written in place
  */
 export function replaceFile(path: string, content: string | Uint8Array): void {
-  const place = placeOf(path);
-  if (place === undefined) return writeFileSync(path, content);
-  const old = statSync(place, { throwIfNoEntry: false });
-  // A file that may not be written may not be replaced.
-  if (old !== undefined) accessSync(place, constants.W_OK);
-  const beside = join(dirname(place), `.shoal-${crypto.randomUUID()}`);
-  try {
-    writeWhole(beside, content);
-    if (old !== undefined) beLike(old, beside);
-    renameSync(beside, place);
-  } catch (error) {
-    rmSync(beside, { force: true });
-    const { code = "" } = error as { code?: string };
-    if (old === undefined || !IN_PLACE.includes(code)) throw error;
-    writeFileSync(place, content);
-  }
+  if (tried(() => replaced(path, content))) return;
+  const stream = Object.hasOwn(STREAMS, path) ? STREAMS[path] : undefined;
+  // A pipe's descriptor may be one that does not wait for who reads it; opened by its name it waits.
+  const isFile = stream !== undefined && tried(() => statSync(path))?.isFile();
+  writeFileSync(isFile ? stream : path, content);
 }
 
 /** @throws Error of the file system unless `replaceFile` may write there; nothing is changed */
 export function checkReplaceable(path: string): void {
-  const place = placeOf(path) ?? path;
-  if (existsSync(place) && !statSync(place).isDirectory()) {
-    return accessSync(place, constants.W_OK);
+  const place = tried(() => placeOf(path)) ?? path;
+  try {
+    closeSync(openSync(place, "wx"));
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    return checkThere(place);
   }
-  closeSync(openSync(place, "a"));
-  rmSync(place, { force: true });
+  unlinkSync(place);
+}
+
+function checkThere(path: string): void {
+  const there = tried(() => statSync(path));
+  // A pipe that is opened waits for who reads it.
+  const isOpened = there === undefined || there.isFile() || there.isDirectory();
+  if (isOpened) return checkOpens(path);
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (error) {
+    // Deno tells it only to who may know the user.
+    if (!isNotAllowed(error)) throw error;
+  }
+}
+
+/** @throws Error when a file may not be written */
+function checkOpens(path: string): void {
+  closeSync(openSync(path, constants.O_WRONLY));
+}
+
+/** @returns false where it has to be written as it is, and nothing was done */
+function replaced(path: string, content: string | Uint8Array): boolean {
+  const place = placeOf(path);
+  if (place === undefined) return false;
+  const old = statSync(place, { throwIfNoEntry: false });
+  // A file that may not be written may not be replaced.
+  if (old !== undefined) checkOpens(place);
+  const beside = join(dirname(place), `.shoal-${crypto.randomUUID()}`);
+  const file = openSync(beside, "wx");
+  try {
+    try {
+      writeFileSync(file, content);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    if (old !== undefined) beLike(old, beside);
+    renameSync(beside, place);
+  } catch (error) {
+    unlinkSync(beside);
+    throw error;
+  }
+  return true;
 }
 
 /** Where a path's links lead, which need not be there yet; undefined: not to a file that may be replaced. */
 function placeOf(path: string): string | undefined {
   const there = statSync(path, { throwIfNoEntry: false });
   if (there !== undefined && !there.isFile()) return undefined;
-  let place = resolve(path);
+  let place = path;
   for (let links = 0; links < LINKS_MAX; links++) {
+    // What ends so is the name of a folder, and no name is none.
+    if (/(^|[/\\])\.{0,2}$/.test(place)) return undefined;
+    if (OPEN_FILES.test(place)) return undefined;
+    // Of the folder's own place, since ".." after a link is where the link leads.
+    place = join(realpathSync(dirname(place)), basename(place));
     if (OPEN_FILES.test(place)) return undefined;
     const isLink = lstatSync(place, { throwIfNoEntry: false })
       ?.isSymbolicLink();
     if (!isLink) return place;
-    place = resolve(dirname(place), readlinkSync(place));
+    const target = readlinkSync(place);
+    place = isAbsolute(target) ? target : `${dirname(place)}${sep}${target}`;
   }
   return undefined;
 }
@@ -87,12 +134,24 @@ function beLike({ uid, gid, mode }: Stats, path: string): void {
   chmodSync(path, mode);
 }
 
-function writeWhole(path: string, content: string | Uint8Array): void {
-  const file = openSync(path, "wx");
+/** What `body` returns; undefined when it is not permitted, which need not be true of the file itself. */
+function tried<Value>(body: () => Value): Value | undefined {
   try {
-    writeFileSync(file, content);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    return body();
+  } catch (error) {
+    if (isNotAllowed(error) || IN_PLACE.includes(codeOf(error))) {
+      return undefined;
+    }
+    throw error;
   }
+}
+
+/** By Deno's or Node's permissions, that is, whatever the file system would say. */
+function isNotAllowed(error: unknown): boolean {
+  return (error as Error).name === "NotCapable" ||
+    codeOf(error) === "ERR_ACCESS_DENIED";
+}
+
+function codeOf(error: unknown): string {
+  return (error as { code?: string }).code ?? "";
 }

@@ -34,8 +34,14 @@ function inFolder(body: (folder: string) => void): void {
 const WRITING = fileURLToPath(new URL("writing_process.ts", import.meta.url));
 
 /** Has another process write `bytes` bytes to a path, by a command of the shell in which "$@" does. */
-function writing(command: string, path: string, bytes: number) {
-  const run = ["run", "-A", "--no-check", WRITING, path, `${bytes}`];
+function writing(
+  command: string,
+  path: string,
+  bytes: number,
+  permissions = ["-A"],
+) {
+  const flags = ["--no-prompt", "--no-check", ...permissions];
+  const run = ["run", ...flags, WRITING, path, `${bytes}`];
   const { stdout, stderr, status } = spawnSync(
     "sh",
     ["-c", command, "sh", process.execPath, ...run],
@@ -61,6 +67,10 @@ Deno.test("trying whether a file can be written leaves nothing behind, and what 
           .test(error.message),
     );
     assert.throws(() => checkWritable(folder), /it is a directory$/);
+    assert.throws(
+      () => checkWritable(`${folder}/none/`),
+      /it is a directory$/,
+    );
     const link = join(folder, "link.json");
     symlinkSync("later.json", link);
     checkWritable(link);
@@ -110,12 +120,65 @@ Deno.test("a file is replaced where links lead, with its permissions; links stay
       () => writeText(join(folder, "round"), ""),
       /its links go in circles$/,
     );
-    assert.throws(() => writeText(folder, ""), /it is a directory$/);
+    for (const end of ["", "/", "/.", "/there/..", "/none/"]) {
+      assert.throws(() => writeText(folder + end, ""), /it is a directory$/);
+    }
+    assert.throws(() => writeText("", ""), /there is no such file/);
     assert.throws(
       () => writeText(join(folder, "none", "result.json"), ""),
       /there is no such file or directory$/,
     );
   }));
+
+Deno.test("what comes after a folder's link is where the link leads", () =>
+  inFolder((folder) => {
+    mkdirSync(join(folder, "far", "there"), { recursive: true });
+    symlinkSync("far/there", join(folder, "near"));
+    const path = join(folder, "far", "result.json");
+    writeText(`${folder}/near/../result.json`, "by name");
+    assert.equal(readFileSync(path, "utf8"), "by name");
+    symlinkSync("../result.json", join(folder, "near", "link"));
+    writeText(join(folder, "near", "link"), "by link");
+    assert.equal(readFileSync(path, "utf8"), "by link");
+    assert.deepEqual(readdirSync(folder), ["far", "near"]);
+  }));
+
+Deno.test("who may write one file only writes it as it is", () =>
+  inFolder((folder) => {
+    const path = join(folder, "result.json");
+    const allowed = [
+      ["--allow-read", `--allow-write=${path}`],
+      [`--allow-write=${path}`],
+      ["--allow-read", `--allow-write=${folder}`],
+    ];
+    for (const permissions of allowed) {
+      for (const bytes of [3, 2]) {
+        const { stderr } = writing(`"$@"`, path, bytes, permissions);
+        assert.equal(readFileSync(path, "utf8"), "x".repeat(bytes), stderr);
+        assert.deepEqual(readdirSync(folder), ["result.json"]);
+      }
+      rmSync(path);
+    }
+    const refused = writing(`"$@"`, path, 3, ["--allow-read"]);
+    assert.match(refused.stderr, /Cannot write .*: Requires write access/);
+    assert.match(
+      writing(`"$@"`, "/dev/null", 3, ["--allow-read"]).stderr,
+      /Cannot write .*: Requires/,
+    );
+  }));
+
+Deno.test("- is no name of a file, and what to name is told", () => {
+  for (const body of [() => writeText("-", ""), () => checkWritable("-")]) {
+    assert.throws(
+      body,
+      (error: unknown) =>
+        error instanceof UsageError &&
+        /^Cannot write -: name \/dev\/stdout .*, or \.\/- for/.test(
+          error.message,
+        ),
+    );
+  }
+});
 
 Deno.test("streams, pipes and devices are written as they are", () =>
   inFolder((folder) => {
@@ -130,6 +193,14 @@ Deno.test("streams, pipes and devices are written as they are", () =>
       3,
     );
     assert.equal(readFileSync(into, "utf8"), "xxxmore\n", file.stderr);
+    // What was printed before stays, and what is printed after comes behind it.
+    const all = `{ echo first; "$@"; echo more; } > '${into}'`;
+    const told = writing(all, "/dev/stdout", 3);
+    assert.equal(
+      readFileSync(into, "utf8"),
+      "first\nxxxmore\n",
+      told.stderr,
+    );
     assert.deepEqual(readdirSync(folder), ["redirected"]);
     const fifo = join(folder, "fifo");
     const named = writing(`mkfifo '${fifo}'; cat '${fifo}' & "$@"`, fifo, 3);

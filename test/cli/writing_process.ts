@@ -1,6 +1,7 @@
-/** Writes as many bytes to a path as it is told, as commands write their files. */
+/** Writes as many bytes to a path as it is told, as commands try and write their files. */
 import process from "node:process";
-import { writeText } from "../../src/cli/files.ts";
+import { checkWritable, writeText } from "../../src/cli/files.ts";
 
 const [path, bytes] = process.argv.slice(2);
+checkWritable(path);
 writeText(path, "x".repeat(Number(bytes)));
