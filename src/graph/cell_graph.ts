@@ -101,11 +101,11 @@ export class CellNode<Owner = unknown, Tag = unknown> implements Extent {
     /** The cell that it applies. */
     readonly cell: Cell,
     /** One source per input port of the cell. */
-    readonly inputs: readonly Source[],
+    public inputs: readonly Source[],
     /** Tokens of its rows; 1 unless the cell is ragged. */
     readonly length: number = 1,
     /** One use per cache port of the cell. */
-    readonly caches: readonly CacheUse<CellNode>[] = NO_CACHES,
+    public caches: readonly CacheUse<CellNode>[] = NO_CACHES,
   ) {
     for (let i = 0; i < inputs.length; i++) {
       const input = inputs[i];

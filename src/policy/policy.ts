@@ -68,8 +68,8 @@ export interface Policy {
   finished?(launch: Launch): void;
   /**
    * The request needs nothing more: completed, stopped, failed or cancelled. Nothing of it may be launched again. When
-   * all launches that have nodes of it are over, too, and `schedule` is asked the next time, its graph may have become
-   * another request's (`Model.brings`).
+   * all launches that have nodes of it are over, too, and `schedule` is asked the next time, its graph has become another
+   * request's (`Model.brings`) or has been taken apart.
    */
   ended?(request: Request): void;
 }

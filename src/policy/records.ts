@@ -61,8 +61,8 @@ export interface TaskRecord {
 
 /**
  * Hooks that the engine calls synchronously, for metrics, traces and logs; they must not call back into it. Nodes, and
- * the graph of a request, are to be read there and then: once the request is over they may be another's
- * (`Model.brings`). Records stay as they are.
+ * the graph of a request, are to be read there and then: once the request is over they are another's (`Model.brings`) or
+ * lead nowhere. Records stay as they are.
  */
 export interface Observer {
   /** The policy launched something. */

@@ -11,14 +11,13 @@ import {
   type VirtualArrival,
 } from "../../src/engine/virtual/virtual_driver.ts";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
-import { NODE } from "../../src/graph/cell_graph.ts";
+import { type CellNode, NODE } from "../../src/graph/cell_graph.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import type { Policy } from "../../src/policy/policy.ts";
-import type { Request } from "../../src/policy/request.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { runRequests } from "../run_requests.ts";
 import { runPaired } from "./harness.ts";
@@ -36,20 +35,23 @@ function sentence(tokens: number) {
   return { tokens: Array.from({ length: tokens }, (_, t) => t % 20) };
 }
 
-/** Arrivals whose cells take 1000 ns, whatever the batch. */
+/** Arrivals whose cells take 1000 ns, whatever the batch: what became of each, and its nodes. */
 function run(arrivals: VirtualArrival[], policy: Policy) {
-  const requests = new Map<number, Request>();
+  const nodes = new Map<number, readonly CellNode[]>();
   const { endings, records } = runPaired({
     models: [model, growing],
     policy,
     arrivals,
     cost: constantCost(1000),
-    observer: { request: (request) => void requests.set(request.id, request) },
+    // Its graph loses them.
+    observer: {
+      request: ({ id, graph }) => void nodes.set(id, [...graph.nodes]),
+    },
   });
   return arrivals.map((_, id) => ({
     ending: endings[id] as Ending,
     record: records.find((record) => record.id === id)!,
-    request: requests.get(id)!,
+    nodes: nodes.get(id)!,
   }));
 }
 
@@ -77,16 +79,14 @@ for (const [name, { build }] of Object.entries(POLICIES)) {
     );
     const [late, ...mates] = ended;
     const message = missedFinish(late);
-    const { record, request } = late;
+    const { record, nodes } = late;
     assert.equal(record.endNs, 5500);
-    const executed = request.graph.nodes.filter(({ state }) =>
-      state === NODE.done
-    );
+    const executed = nodes.filter(({ state }) => state === NODE.done);
     assert.equal(executed.length, record.nodes, "nothing is executed later");
     assert.equal(
       message,
       `Request 0 had not finished by its finishMs, 0.0055 ms: ${
-        request.graph.nodes.every(({ worker }) => worker < 0)
+        nodes.every(({ worker }) => worker < 0)
           ? "it had not started"
           : `${record.nodes} of its 21 nodes were done`
       }`,
@@ -114,7 +114,7 @@ Deno.test("steps of a request that has ended are not launched any more", () => {
     cellular({ maxTasksToSubmit: 2 }),
   );
   missedFinish(late);
-  const { nodes } = late.request.graph;
+  const { nodes } = late;
   assert.equal(nodes.filter(({ state }) => state === NODE.waiting).length, 15);
 });
 

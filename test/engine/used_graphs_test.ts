@@ -10,7 +10,7 @@ import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
 import { Timeline } from "../../src/engine/virtual/timeline.ts";
 import { driveTimeline } from "../../src/engine/virtual/virtual_driver.ts";
 import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
-import type { CellGraph } from "../../src/graph/cell_graph.ts";
+import { type CellGraph, CellNode } from "../../src/graph/cell_graph.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
@@ -104,6 +104,37 @@ Deno.test("requests at once have a graph each", () => {
   run({ model: twice, policy: cellular(), inputs });
   assert.equal(graphs.length, 4);
 });
+
+Deno.test("a graph that nobody uses again is taken apart, so that no part of it keeps the others", () => {
+  const { model: { brings: _, ...twice } } = model();
+  const { ask, finish } = started(twice);
+  const request = ask([1, 2]);
+  const { graph } = request;
+  const { nodes, inputs } = graph;
+  const [first, second] = nodes;
+  assert.deepEqual(finish(), [{ y: answer([1, 2]) }]);
+  assert.equal(request.graph.nodes.length, 0);
+  assert.notEqual(request.graph, graph);
+  assert.equal(graph.owner, undefined);
+  assert.deepEqual([nodes.length, inputs.length], [0, 0]);
+  assert.deepEqual(graph.results.get("y")!.sources, []);
+  for (const node of [first, second]) {
+    assert.deepEqual(partsOf(node).filter((part) => part !== node), []);
+  }
+});
+
+/** Nodes that an object leads to. */
+function partsOf(start: object): CellNode[] {
+  const seen = new Set<object>();
+  const look = (value: unknown) => {
+    if (typeof value !== "object" || value === null || seen.has(value)) return;
+    if (ArrayBuffer.isView(value)) return;
+    seen.add(value);
+    for (const inside of Object.values(value)) look(inside);
+  };
+  look(start);
+  return [...seen].filter((one) => one instanceof CellNode);
+}
 
 Deno.test("graphs are unfolded anew where a model does not say what its requests bring", () => {
   const { model: { brings: _, ...twice }, graphs } = model();
@@ -431,4 +462,8 @@ Deno.test("a policy finds the nodes of a launch as they were until it has heard 
   run({ model: twice, policy, inputs });
   for (const [before, after] of owners) assert.deepEqual(after, before);
   assert(graphs.length < inputs.length, "graphs are used again then");
+  const { brings: _, ...others } = twice;
+  const { policy: another, owners: found } = nodeByNode();
+  run({ model: others, policy: another, inputs });
+  for (const [before, after] of found) assert.deepEqual(after, before);
 });

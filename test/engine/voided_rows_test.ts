@@ -291,13 +291,16 @@ function settled(last: number, cancelAfter = Infinity) {
     arrivalNs: 0,
     onEnd: (ending) => void endings.push(ending),
   });
+  const { graph } = request;
   engine.pump(0);
+  let states: number[] = [];
   for (let nowNs = 1; executor.pushed.length > 0; nowNs++) {
     if (nowNs > cancelAfter) engine.cancel(request, nowNs, new Error("enough"));
     engine.completed(executor.pushed.shift()!, nowNs, nowNs);
+    // Once the engine is pumped, what is over has no nodes any more.
+    states = graph.nodes.map(({ state }) => state);
     engine.pump(nowNs);
   }
-  const states = request.graph.nodes.map(({ state }) => state);
   return { executor, records, endings, request, states };
 }
 

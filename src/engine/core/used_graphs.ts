@@ -1,17 +1,18 @@
 /**
  * Graphs of requests that are over, for requests to come, of models whose requests all have the same nodes
  * (`Model.brings`): unfolded and planned once, written to and read like any other. What is not made anew is no garbage:
- * a request's graph is most of what it leaves behind. V8 moreover allocates in its old space what it has seen to
- * survive often, as graphs do while a slow model's requests wait, by place in the code and for good; graphs of a
- * quick model that are made there afterwards keep all that they point to until the next major collection, and are what
- * brings it about.
+ * a request's graph is most of what it leaves behind. All other graphs are taken apart: V8 allocates in its old space
+ * what it has seen to survive often, as graphs do while requests wait, by place in the code and for good, and what is
+ * made there keeps all that it points to until the next major collection. One such list of a graph kept all of it, and
+ * minor collections copied the graphs of all requests that had been there since the last one.
  *
- * A graph is used again once the policy has heard of all that became of its request, and of the end of every launch
- * that may have had nodes of it. What its first request brought is not kept with it.
+ * A graph is used again, or taken apart, once the policy has heard of all that became of its request, and of the end of
+ * every launch that may have had nodes of it. What its first request brought is not kept with it.
  */
 import { Fifo } from "../../base/fifo.ts";
 import { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
+import { emptyGraph } from "../../graph/empty_graph.ts";
 import { restartGraph } from "../../graph/restart_graph.ts";
 import type { Launch } from "../../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
@@ -34,7 +35,8 @@ interface KnownModel {
 /** A request that is over. */
 interface Left {
   readonly request: ActiveRequest;
-  readonly graphs: Graph[];
+  /** Where its graph is kept; undefined: nowhere. */
+  readonly graphs: Graph[] | undefined;
   /** The newest launch at that time: no later one has nodes of it. */
   readonly launchId: number;
 }
@@ -122,11 +124,11 @@ export class UsedGraphs {
   leave(request: ActiveRequest): void {
     const { model, graph: { nodes } } = request;
     const known = model.brings && this.#known.get(model);
-    if (!known || this.#nodes + nodes.length > NODES_MAX) return;
-    this.#nodes += nodes.length;
+    const isKept = known && this.#nodes + nodes.length <= NODES_MAX;
+    if (isKept) this.#nodes += nodes.length;
     this.#left.push({
       request,
-      graphs: known.graphs,
+      graphs: isKept ? known.graphs : undefined,
       launchId: this.#newest,
     });
   }
@@ -151,16 +153,17 @@ export class UsedGraphs {
       left = this.#left.first
     ) {
       this.#left.shift();
-      this.#keep(left);
+      this.#part(left);
     }
   }
 
   /** Neither has the other any more: the graph would keep what its request got, and who looks later find another's. */
-  #keep({ request, graphs }: Left): void {
+  #part({ request, graphs }: Left): void {
     const { model, graph } = request;
     graph.owner = NOBODY;
     request.graph = this.empty(model);
-    graphs.push(graph);
+    if (graphs) graphs.push(graph);
+    else emptyGraph(graph);
   }
 }
 

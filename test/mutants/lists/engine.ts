@@ -459,6 +459,14 @@ export const MUTANTS: MutantList = [
     why: "requests at once have a graph each",
   },
   {
+    id: "engine.used-graphs-apart",
+    file: USED,
+    from: "    else emptyGraph(graph);\n",
+    to: "",
+    tests: USED_TESTS,
+    why: "a list of a graph that V8 made in its old space would keep all of it",
+  },
+  {
     id: "engine.used-graphs-settled",
     file: USED,
     from: "      launchId: this.#newest,\n",
