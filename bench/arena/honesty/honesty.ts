@@ -4,7 +4,13 @@
  *
  * Run: deno task arena:measured [--model lstm,bert] [--policy NAMES] [--workers N] [--json]
  */
-import { makeFolder, writeText } from "../../../src/cli/files.ts";
+import { dirname } from "node:path";
+import { sizeOption } from "../../../src/cli/bench_settings.ts";
+import {
+  checkWritable,
+  makeFolder,
+  writeText,
+} from "../../../src/cli/files.ts";
 import {
   integerOption,
   namesOption,
@@ -14,6 +20,7 @@ import {
 } from "../../../src/cli/options.ts";
 import { machineProfile } from "../../../src/cli/planning/machine_profile.ts";
 import { print, stdoutColor } from "../../../src/cli/terminal.ts";
+import { SIZE_CLASSES } from "../../../src/models/registry.ts";
 import { POLICIES } from "../../../src/policy/registry.ts";
 import { renderLegend, renderTable } from "../../../src/report/table.ts";
 import { keptProfile } from "../../kept_profile.ts";
@@ -35,8 +42,11 @@ refused: nothing is extrapolated.
                     (default: lstm)
   --policy NAMES    ${Object.keys(POLICIES).join(", ")}
   --workers N       worker threads (default 1)
-  --seconds S       of arrivals in a run (default 0.4)
-  --seed N          default 1
+  --size CLASS      how large models are: ${SIZE_CLASSES.join(", ")}
+                    (default medium)
+  --seconds S       of arrivals in a run (default 1)
+  --runs N          of the same requests; what they differ by is no error of a prediction (default 2)
+  --seed N          of the profile; requests that are measured are others (default 1)
   --profiles DIR    where profiles are, and are saved that are not there (default build/arena/machine)
   --out FILE        the same as JSON (default build/arena/measured.json)
   --json            prints it
@@ -48,6 +58,8 @@ const settings = taskSettings({
     model: { type: "string", default: "lstm" },
     policy: { type: "string" },
     workers: { type: "string" },
+    size: { type: "string", multiple: true },
+    runs: { type: "string" },
     seconds: { type: "string" },
     seed: { type: "string" },
     profiles: { type: "string", default: "build/arena/machine" },
@@ -58,16 +70,24 @@ const settings = taskSettings({
   models: namesOption("model", values.model, MODELS),
   policies: namesOption("policy", values.policy, Object.keys(POLICIES)),
   workers: integerOption("workers", values.workers, 1, { min: 1, max: 64 }),
-  seconds: numberOption("seconds", values.seconds, 0.4, 600),
+  size: sizeOption(values.size, "medium"),
+  runs: integerOption("runs", values.runs, 2, { min: 1, max: 100 }),
+  seconds: numberOption("seconds", values.seconds, 1, 600),
   seed: seedOption(values.seed),
   ...{ profiles: values.profiles, out: values.out, json: values.json },
 }));
 
-makeFolder(settings.profiles);
+for (const folder of [settings.profiles, dirname(settings.out)]) {
+  makeFolder(folder);
+}
+checkWritable(settings.out);
 const comparisons: Comparison[] = [];
 for (const model of settings.models) {
-  const file = `${settings.profiles}/${model}-${settings.workers}.json`;
-  await keptProfile(file, [model, "--workers", `${settings.workers}`]);
+  const { size, workers, seed } = settings;
+  const file = `${settings.profiles}/${model}-${size}-${workers}-${seed}.json`;
+  await keptProfile(file, [
+    ...[model, "--size", size, "--workers", `${workers}`, `--seed=${seed}`],
+  ]);
   comparisons.push(
     ...await compare({ ...settings, model, profile: machineProfile(file) }),
   );
