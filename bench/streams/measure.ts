@@ -12,7 +12,8 @@ import { type Capacity, findCapacity, SHORT_LATE_MAX } from "./capacity.ts";
 import { frameProfile } from "./frame_profile.ts";
 import type { StreamSubject } from "./models.ts";
 import { measureOverhead, type Overhead } from "./overhead.ts";
-import { peerFrameMs, type StreamPeer } from "./peers.ts";
+import { measurePeers, type PeerStreams } from "./peers/measure_peers.ts";
+import type { StreamPeer } from "./peers/runtimes.ts";
 import type { StreamSettings } from "./settings.ts";
 import { type Soaked, soakStreams } from "./soak.ts";
 import { type Simulated, simulateStreams } from "./simulated.ts";
@@ -24,15 +25,6 @@ export interface Carried extends Capacity {
   readonly workers: number;
   /** Half of the streams that are carried. */
   readonly half: Trial | undefined;
-}
-
-/** ONNX Runtime's time of a frame, and the streams that fit into a period. */
-export interface PeerStreams {
-  readonly peer: string;
-  /** Frames of so many streams at once, batched by hand. */
-  readonly rows: number;
-  readonly frameMs: number;
-  readonly streams: number;
 }
 
 /** Everything about a model. */
@@ -59,7 +51,6 @@ const FEW = 16;
 const BUSY = 0.75;
 const STREAMS_MAX = 16_384;
 const OPENED = 1000;
-const PEER_ROWS = [1, 16, 64];
 const SOAK_LOAD = 0.8;
 
 export async function measureStreams(
@@ -125,7 +116,7 @@ export async function measureStreams(
     periodMs,
     carried,
     overhead,
-    peers: await besides(subject, peers),
+    peers: await measurePeers(subject, peers, settings),
     profile,
     ...await memoryOf(subject),
     simulated,
@@ -145,25 +136,6 @@ function estimated(
   }, 0);
   const threads = Math.max(1, workers);
   return Math.round(BUSY * threads * msToNs(periodMs) / frameNs);
-}
-
-/** A session for all streams, a frame of one after the other; where files allow it, frames of many at once. */
-async function besides(
-  { name, periodMs, files }: StreamSubject,
-  peers: readonly StreamPeer[],
-): Promise<PeerStreams[]> {
-  const measured: PeerStreams[] = [];
-  for (const peer of peers) {
-    for (const rows of PEER_ROWS) {
-      const given = files(rows);
-      if (given === undefined) continue;
-      progress(`${name}: ${peer.name}, ${rows} at once`);
-      const frameMs = await peerFrameMs(peer, given) / rows;
-      const streams = Math.floor(periodMs / frameMs);
-      measured.push({ peer: peer.name, rows, frameMs, streams });
-    }
-  }
-  return measured;
 }
 
 /** What streams take that are open and have had a frame. */

@@ -9,6 +9,13 @@ import { loadOnnx } from "../../src/onnx/load.ts";
 import { quantizeOnnx } from "../../src/onnx/quantize.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { plainTensor } from "../../src/tensor/plain_tensor.ts";
+import {
+  type Caller,
+  dtlnCaller,
+  sileroCaller,
+  stepCaller,
+} from "./peers/callers.ts";
+import { withRows } from "./peers/with_rows.ts";
 import { stepFile } from "./step_file.ts";
 
 /** A model with its frames. */
@@ -19,8 +26,17 @@ export interface StreamSubject {
   readonly periodMs: number;
   /** What a source's frame brings: one of a few that were drawn beforehand. */
   frame(stream: number, frame: number): Frame;
-  /** The same in files that take the frames of so many streams at once; undefined where they cannot. */
+  readonly onPeers: PeerSubject;
+}
+
+/** The same model for ONNX Runtime. */
+export interface PeerSubject {
+  /** Names of what a frame brings and of what it gives, in ours. */
+  readonly input: string;
+  readonly output: string;
+  /** Files that take the frames of so many streams at once; undefined where they cannot. */
   files(rows: number): readonly StepFile[] | undefined;
+  readonly caller: Caller;
 }
 
 /** An ONNX file of a step: frames come in first. */
@@ -84,7 +100,12 @@ export function subjectMakers(
           model: dtln({ model1, model2 }),
           periodMs: DTLN_HOP / SAMPLES_PER_MS,
           frame: frames("samples", DTLN_HOP, seed),
-          files: published(files),
+          onPeers: {
+            ...{ input: "samples", output: "samples" },
+            // Inside of both a state is split as one row's.
+            files: (rows) => rows > 1 ? undefined : files.map(publishedFile),
+            caller: dtlnCaller(),
+          },
         };
       };
     }
@@ -99,7 +120,11 @@ export function subjectMakers(
           model: silero(await loadOnnx(bytes, { constants })),
           periodMs: SILERO_HOP / SAMPLES_PER_MS,
           frame: frames("samples", SILERO_HOP, seed),
-          files: published([bytes]),
+          onPeers: {
+            ...{ input: "samples", output: "speech" },
+            files: (rows) => [publishedFile(withRows(bytes, rows))],
+            caller: sileroCaller,
+          },
         };
       };
     }
@@ -114,20 +139,21 @@ export function subjectMakers(
         model: make({ hidden, features: FEATURES }),
         periodMs: FEATURES_MS,
         frame: frames("x", FEATURES, seed),
-        files: (rows) => [stepFile(kind, hidden, FEATURES, rows)],
+        onPeers: {
+          ...{ input: "x", output: "h" },
+          files: (rows) => [stepFile(kind, hidden, FEATURES, rows)],
+          caller: stepCaller,
+        },
       });
     }
   }
   return makers;
 }
 
-/** Files that declare a batch of one; frame and state are taken and given by their place. */
-function published(files: readonly Uint8Array[]): StreamSubject["files"] {
-  return (rows) =>
-    rows > 1 ? undefined : files.map((bytes) => {
-      const { inputs, outputs } = readModel(bytes).graph;
-      return { bytes, states: { [inputs[1].name]: outputs[1].name } };
-    });
+/** Frame and state are taken and given by their place. */
+function publishedFile(bytes: Uint8Array): StepFile {
+  const { inputs, outputs } = readModel(bytes).graph;
+  return { bytes, states: { [inputs[1].name]: outputs[1].name } };
 }
 
 /** Seeded noise. */

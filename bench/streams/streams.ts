@@ -10,10 +10,11 @@ import { namesOption, taskSettings } from "../../src/cli/options.ts";
 import { print, progress, stdoutColor } from "../../src/cli/terminal.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { renderLegend, renderTable } from "../../src/report/table.ts";
+import { ORT_VERSION } from "../kernels/peers/ort.ts";
 import { measureStreams, type ModelStreams } from "./measure.ts";
 import { subjectMakers } from "./models.ts";
 import { streamsPage } from "./page.ts";
-import { streamPeers } from "./peers.ts";
+import { streamPeers } from "./peers/runtimes.ts";
 import { streamSettings } from "./settings.ts";
 import {
   batchesTable,
@@ -28,8 +29,8 @@ const HELP = `bench:streams [options]
 
 Streams that this machine carries with 99.9 % of their frames within a period, found from an estimate by growing steps
 and bisecting in trials of 2 s (99 % there) and lessened until a trial ten times as long carries them; CPU time of a
-frame; loads on virtual time. Peers (onnxruntime-web and -node, installed when they are missing) run the files frame by
-frame.
+frame; loads on virtual time. Peers (onnxruntime-web and -node, installed when they are missing) run the files under the
+same load, with a session for each stream and with one for all.
 
   --dtln FILE       model_1.onnx of the denoiser; given again, model_2.onnx
   --silero FILE     the detector of 16 kHz
@@ -88,6 +89,7 @@ const machine = {
   runtime: `Deno ${process.versions["deno"]}, V8 ${process.versions.v8}`,
   trial: `${seconds} s, the last ${confirmSeconds} s`,
   batch: batchSizeMax,
+  peers: `onnxruntime ${ORT_VERSION}`,
   seed,
 };
 const tables = {

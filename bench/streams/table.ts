@@ -1,8 +1,10 @@
 /** Streams as tables. */
 import { nsToMs } from "../../src/base/units.ts";
 import type { Table } from "../../src/report/table.ts";
+import type { Capacity } from "./capacity.ts";
 import type { ModelStreams } from "./measure.ts";
 import { LINGER_SHARE, OVERHEAD_STREAMS } from "./overhead.ts";
+import type { PeerStreams } from "./peers/measure_peers.ts";
 
 /** Streams carried, by model, policy and workers; peers below. */
 export function carriedTable(models: readonly ModelStreams[]): Table {
@@ -19,8 +21,8 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
         policy,
         `${workers}`,
         `${streams}`,
-        confirmed ? (streams / confirmed.cores).toFixed(0) : "-",
-        ...peerRatios(streams, peers),
+        aCore({ streams, confirmed })?.toFixed(0) ?? "-",
+        ...peerRatios(aCore({ streams, confirmed }), peers),
         confirmed ? confirmed.p999Ms.toFixed(2) : "-",
         frameUs(half?.cores),
         frameUs(half?.mainCores),
@@ -50,9 +52,15 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
       {
         title: "/ web",
         meaning:
-          "streams over onnxruntime-web's, a frame after the other through one session, models only",
+          "streams a core over onnxruntime-web's with sessions for each stream, under the same load",
       },
       { title: "/ node", meaning: "the same of onnxruntime-node" },
+      {
+        title: "/ web, best",
+        meaning:
+          "over the best that it can be made to do: one session for all streams, or frames batched by hand",
+      },
+      { title: "/ node, best", meaning: "the same of onnxruntime-node" },
       { title: "p99.9, ms", meaning: "latency of frames at that load" },
       {
         title: "CPU, us",
@@ -72,18 +80,37 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
   };
 }
 
-/** Over what each peer gets through frame by frame. */
-function peerRatios(
-  streams: number,
-  peers: ModelStreams["peers"],
-): string[] {
-  const alone = peers.filter(({ rows }) => rows === 1);
-  return [0, 1].map((i) =>
-    alone[i] ? `${(streams / alone[i].streams).toFixed(2)}x` : "-"
-  );
+/** Streams by CPU time of all threads. */
+function aCore(
+  { streams, confirmed }: Pick<Capacity, "streams" | "confirmed">,
+): number | undefined {
+  return confirmed && streams / confirmed.cores;
 }
 
-/** ONNX Runtime's frames. */
+const PEERS = ["onnxruntime-web", "onnxruntime-node"];
+
+/** Over each peer with sessions for each stream, and over its best way. */
+function peerRatios(
+  ours: number | undefined,
+  peers: readonly PeerStreams[],
+): string[] {
+  const streamsOf = ({ carried, fit }: PeerStreams) =>
+    carried ? aCore(carried) : fit;
+  const ratio = (ways: readonly PeerStreams[]) => {
+    const most = Math.max(...ways.map((way) => streamsOf(way) ?? 0));
+    return ours && most > 0 ? `${(ours / most).toFixed(2)}x` : "-";
+  };
+  const waysOf = (name: string) => peers.filter(({ peer }) => peer === name);
+  const isEach = ({ sessions }: PeerStreams) => sessions === "each";
+  return [
+    ...PEERS.map((name) => ratio(waysOf(name).filter(isEach))),
+    ...PEERS.map((name) => ratio(waysOf(name))),
+  ];
+}
+
+const WAYS = { each: "one each", one: "one for all", batch: "by hand" };
+
+/** ONNX Runtime's frames and streams. */
 export function peersTable(models: readonly ModelStreams[]): Table {
   return {
     keys: 3,
@@ -91,20 +118,38 @@ export function peersTable(models: readonly ModelStreams[]): Table {
       { title: "model", align: "left" },
       { title: "peer", align: "left" },
       {
-        title: "rows",
-        meaning: "frames at once, batched by hand where the file allows it",
+        title: "sessions",
+        align: "left",
+        meaning:
+          "of each stream, or one for all, states handed in and out; by hand: frames of as many streams at once as rows",
       },
+      { title: "rows" },
       {
         title: "frame, us",
-        meaning: "best of three rounds; the models alone, no transforms",
+        meaning:
+          "best of three rounds; the models alone in one session, no transforms",
       },
-      { title: "streams", meaning: "frames that fit into a period" },
+      { title: "fit", meaning: "frames of that time that fit into a period" },
+      {
+        title: "streams",
+        meaning:
+          "carried with transforms and all, 99.9 % of the frames within a period; one frame after the other in one thread",
+      },
+      { title: "a core", meaning: "of these, by CPU time of all threads" },
+      { title: "p99.9, ms", meaning: "latency of frames at that load" },
+      { title: "disturbed, s", meaning: "of that trial, which do not count" },
     ],
     rows: models.flatMap(({ model, peers }) =>
-      peers.map(({ peer, rows, frameMs, streams }) =>
-        [model, peer, `${rows}`, (1000 * frameMs).toFixed(1), `${streams}`]
-          .map((text) => ({ text }))
-      )
+      peers.map(({ peer, sessions, rows, frameMs, fit, carried }) => {
+        const { streams, confirmed } = carried ?? {};
+        return [
+          ...[model, peer, WAYS[sessions], `${rows}`],
+          ...[(1000 * frameMs).toFixed(1), `${fit}`, `${streams ?? "-"}`],
+          (carried && aCore(carried))?.toFixed(1) ?? "-",
+          confirmed?.p999Ms.toFixed(2) ?? "-",
+          confirmed?.disturbedSeconds.toFixed(0) ?? "-",
+        ].map((text) => ({ text }));
+      })
     ),
   };
 }
