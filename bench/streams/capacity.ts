@@ -13,16 +13,20 @@ export interface Capacity {
   readonly trials: readonly Trial[];
 }
 
-/** A search for what is carried. */
-export interface CapacitySearch {
+/** A search for what is carried in short trials. */
+export interface ShortSearch {
   /** Runs so many streams for a short time, in which {@linkcode SHORT_LATE_MAX} of the frames may be late. */
   attempt(streams: number): Promise<Trial>;
-  /** Runs them for longer: 99.9 % of a short time may be luck. */
-  confirm(streams: number): Promise<Trial>;
   /** Streams to begin with: the nearer to what is carried, the fewer trials. */
   from: number;
   /** No more than these are tried. */
   most: number;
+}
+
+/** A search for what is carried. */
+export interface CapacitySearch extends ShortSearch {
+  /** Runs them for longer: 99.9 % of a short time may be luck. */
+  confirm(streams: number): Promise<Trial>;
 }
 
 /** Of the first step from the estimate; each further one is larger by as much. */
@@ -35,8 +39,25 @@ export const SHORT_LATE_MAX = 0.01;
 const ATTEMPTS = 2;
 
 export async function findCapacity(
-  { attempt, confirm, from, most }: CapacitySearch,
+  { confirm, ...search }: CapacitySearch,
 ): Promise<Capacity> {
+  const { carried, trials } = await findInShort(search);
+  let streams = carried?.streams ?? 0;
+  while (streams > 0) {
+    const trial = await tried(confirm, streams, LATE_MAX);
+    if (trial.late <= LATE_MAX) return { streams, confirmed: trial, trials };
+    streams -= Math.max(1, Math.floor(RESOLUTION * streams));
+  }
+  return { streams: 0, confirmed: undefined, trials };
+}
+
+/**
+ * The most streams that a short trial carries.
+ * @returns that trial, undefined where one stream was too many, and all trials in the order of their streams
+ */
+export async function findInShort(
+  { attempt, from, most }: ShortSearch,
+): Promise<{ carried: Trial | undefined; trials: Trial[] }> {
   const trials: Trial[] = [];
   const isCarried = async (streams: number): Promise<boolean> => {
     const trial = await tried(attempt, streams, SHORT_LATE_MAX);
@@ -68,13 +89,9 @@ export async function findCapacity(
     else refused = middle;
   }
   trials.sort((a, b) => a.streams - b.streams);
-  streams = carried;
-  while (streams > 0) {
-    const trial = await tried(confirm, streams, LATE_MAX);
-    if (trial.late <= LATE_MAX) return { streams, confirmed: trial, trials };
-    streams -= Math.max(1, Math.floor(RESOLUTION * streams));
-  }
-  return { streams: 0, confirmed: undefined, trials };
+  const isMost = (trial: Trial) =>
+    trial.streams === carried && trial.late <= SHORT_LATE_MAX;
+  return { carried: trials.find(isMost), trials };
 }
 
 /** The first trial that is carried, or the last one. */

@@ -1,10 +1,10 @@
 /** Streams as tables. */
 import { nsToMs } from "../../src/base/units.ts";
 import type { Table } from "../../src/report/table.ts";
-import type { Capacity } from "./capacity.ts";
 import type { ModelStreams } from "./measure.ts";
 import { LINGER_SHARE, OVERHEAD_STREAMS } from "./overhead.ts";
 import type { PeerStreams } from "./peers/measure_peers.ts";
+import type { Trial } from "./trial.ts";
 
 /** Streams carried, by model, policy and workers; peers below. */
 export function carriedTable(models: readonly ModelStreams[]): Table {
@@ -21,8 +21,8 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
         policy,
         `${workers}`,
         `${streams}`,
-        aCore({ streams, confirmed })?.toFixed(0) ?? "-",
-        ...peerRatios(aCore({ streams, confirmed }), peers),
+        aCore(confirmed)?.toFixed(0) ?? "-",
+        ...peerRatios(aCore(confirmed), peers),
         confirmed ? confirmed.p999Ms.toFixed(2) : "-",
         frameUs(half?.cores),
         frameUs(half?.mainCores),
@@ -81,10 +81,8 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
 }
 
 /** Streams by CPU time of all threads. */
-function aCore(
-  { streams, confirmed }: Pick<Capacity, "streams" | "confirmed">,
-): number | undefined {
-  return confirmed && streams / confirmed.cores;
+function aCore(trial: Trial | undefined): number | undefined {
+  return trial && trial.streams / trial.cores;
 }
 
 const PEERS = ["onnxruntime-web", "onnxruntime-node"];
@@ -94,8 +92,8 @@ function peerRatios(
   ours: number | undefined,
   peers: readonly PeerStreams[],
 ): string[] {
-  const streamsOf = ({ carried, fit }: PeerStreams) =>
-    carried ? aCore(carried) : fit;
+  const streamsOf = ({ sessions, carried, fit }: PeerStreams) =>
+    sessions === "batch" ? fit : aCore(carried);
   const ratio = (ways: readonly PeerStreams[]) => {
     const most = Math.max(...ways.map((way) => streamsOf(way) ?? 0));
     return ours && most > 0 ? `${(ours / most).toFixed(2)}x` : "-";
@@ -133,7 +131,7 @@ export function peersTable(models: readonly ModelStreams[]): Table {
       {
         title: "streams",
         meaning:
-          "carried with transforms and all, 99.9 % of the frames within a period; one frame after the other in one thread",
+          "carried with transforms and all in a short trial, 99 % of the frames within a period; one frame after the other in one thread",
       },
       { title: "a core", meaning: "of these, by CPU time of all threads" },
       { title: "p99.9, ms", meaning: "latency of frames at that load" },
@@ -141,13 +139,16 @@ export function peersTable(models: readonly ModelStreams[]): Table {
     ],
     rows: models.flatMap(({ model, peers }) =>
       peers.map(({ peer, sessions, rows, frameMs, fit, carried }) => {
-        const { streams, confirmed } = carried ?? {};
         return [
           ...[model, peer, WAYS[sessions], `${rows}`],
-          ...[(1000 * frameMs).toFixed(1), `${fit}`, `${streams ?? "-"}`],
-          (carried && aCore(carried))?.toFixed(1) ?? "-",
-          confirmed?.p999Ms.toFixed(2) ?? "-",
-          confirmed?.disturbedSeconds.toFixed(0) ?? "-",
+          ...[
+            (1000 * frameMs).toFixed(1),
+            `${fit}`,
+            `${carried?.streams ?? "-"}`,
+          ],
+          aCore(carried)?.toFixed(1) ?? "-",
+          carried?.p999Ms.toFixed(2) ?? "-",
+          carried?.disturbedSeconds.toFixed(0) ?? "-",
         ].map((text) => ({ text }));
       })
     ),

@@ -3,10 +3,10 @@ import { progress } from "../../../src/cli/terminal.ts";
 import { ServingEngine } from "../../../src/engine/wall/serving.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { timePerRequest } from "../../onnx/timing.ts";
-import { type Capacity, findCapacity, SHORT_LATE_MAX } from "../capacity.ts";
+import { findInShort, SHORT_LATE_MAX } from "../capacity.ts";
 import type { StepFile, StreamSubject } from "../models.ts";
 import type { StreamSettings } from "../settings.ts";
-import { LATE_MAX, runTrial, type TrialEngine } from "../trial.ts";
+import { runTrial, type Trial, type TrialEngine } from "../trial.ts";
 import { PeerEngine, type Sessions } from "./peer_engine.ts";
 import type { StreamPeer } from "./runtimes.ts";
 import { StreamFile } from "./stream_file.ts";
@@ -21,8 +21,12 @@ export interface PeerStreams {
   readonly frameMs: number;
   /** Frames of that time that fit into a period: more than are carried with all else that a stream is. */
   readonly fit: number;
-  /** Under the engine's load, with all else; undefined for batches, which nobody gathers for these runtimes. */
-  readonly carried: Capacity | undefined;
+  /**
+   * The most that a short trial of the engine's load carries, with all else; undefined where that is none, and for
+   * batches, which nobody gathers for these runtimes. More is asked of the engine: a longer trial with fewer late
+   * frames, in which pauses of the collector count that these runtimes have more of.
+   */
+  readonly carried: Trial | undefined;
 }
 
 /** Rows batched by hand: the files take so many and no others. */
@@ -76,30 +80,27 @@ export async function measurePeers(
 /** How many streams a peer carries, searched for as the engine's. */
 async function carriedBy(
   engine: PeerEngine,
-  { subject, ours, from, settings: { seed, seconds, confirmSeconds } }: {
+  { subject, ours, from, settings: { seed, seconds } }: {
     subject: StreamSubject;
     ours: readonly Float32Array[];
     from: number;
     settings: StreamSettings;
   },
-): Promise<Capacity> {
+): Promise<Trial | undefined> {
   const label = `${subject.name}: ${engine.label}`;
-  const trialOf =
-    (seconds: number, lateMax: number) => async (streams: number) => {
-      progress(`${label}, ${streams} streams, ${seconds} s`);
-      await engine.prepare(streams);
-      return runTrial(engine, subject, { streams, seconds, seed, lateMax });
-    };
+  const attempt = async (streams: number) => {
+    progress(`${label}, ${streams} streams, ${seconds} s`);
+    await engine.prepare(streams);
+    const lateMax = SHORT_LATE_MAX;
+    return runTrial(engine, subject, { streams, seconds, seed, lateMax });
+  };
   try {
     await engine.prepare(1);
     const theirs = await framesOf(engine, subject);
     theirs.forEach((data, i) => assertAlike(data, ours[i], label));
-    return await findCapacity({
-      attempt: trialOf(seconds, SHORT_LATE_MAX),
-      confirm: trialOf(confirmSeconds, LATE_MAX),
-      from: Math.round(from),
-      most: STREAMS_MAX,
-    });
+    await attempt(1);
+    const search = { attempt, from: Math.round(from), most: STREAMS_MAX };
+    return (await findInShort(search)).carried;
   } finally {
     await engine.release();
   }
