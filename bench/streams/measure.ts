@@ -64,17 +64,19 @@ export async function measureStreams(
   const { batchSizeMax, seed, seconds, confirmSeconds } = settings;
   const build = (policy: string): Policy =>
     POLICIES[policy].build(policyOptions(policy, { batchSizeMax, profile }));
+  const created = (policy: string, workers: number) =>
+    ServingEngine.create({
+      models: [model],
+      policy: build(policy),
+      workers,
+      slotBytes: SLOT_BYTES,
+    });
   const carried: Carried[] = [];
   let soaked: Soaked | undefined;
   for (const policy of settings.policies) {
     if (build(policy).supports(model) !== undefined) continue;
     for (const workers of settings.workers) {
-      await using engine = await ServingEngine.create({
-        models: [model],
-        policy: build(policy),
-        workers,
-        slotBytes: SLOT_BYTES,
-      });
+      await using engine = await created(policy, workers);
       const trialOf =
         (seconds: number, lateMax: number) => (streams: number) => {
           progress(
@@ -111,17 +113,29 @@ export async function measureStreams(
   }
   progress(`${name}: the engine's thread`);
   const overhead = await measureOverhead(subject, batchSizeMax, seed);
+  progress(`${name}: beside peers`);
+  const [first] = carried;
+  await using engine = first && await created(first.policy, first.workers);
+  const streams = inShort(first?.trials ?? []);
+  const ours = streams > 0 ? { engine, streams } : undefined;
+  const besides = await measurePeers(subject, peers, settings, ours);
   return {
     model: name,
     periodMs,
     carried,
     overhead,
-    peers: await measurePeers(subject, peers, settings),
+    peers: besides,
     profile,
     ...await memoryOf(subject),
     simulated,
     ...(soaked && { soaked }),
   };
+}
+
+/** What a short trial carries: all that peers are asked for. */
+function inShort(trials: readonly Trial[]): number {
+  const carried = trials.filter(({ late }) => late <= SHORT_LATE_MAX);
+  return Math.max(0, ...carried.map(({ streams }) => streams));
 }
 
 /** Streams that so many threads have the time for, in the largest batches. */

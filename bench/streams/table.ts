@@ -22,7 +22,7 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
         `${workers}`,
         `${streams}`,
         aCore(confirmed)?.toFixed(0) ?? "-",
-        ...peerRatios(aCore(confirmed), peers),
+        ...PEERS.map((peer) => overPeer(aCore(confirmed), peer, peers)),
         confirmed ? confirmed.p999Ms.toFixed(2) : "-",
         frameUs(half?.cores),
         frameUs(half?.mainCores),
@@ -55,12 +55,6 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
           "streams a core over onnxruntime-web's with sessions for each stream, under the same load",
       },
       { title: "/ node", meaning: "the same of onnxruntime-node" },
-      {
-        title: "/ web, best",
-        meaning:
-          "over the best that it can be made to do: one session for all streams, or frames batched by hand",
-      },
-      { title: "/ node, best", meaning: "the same of onnxruntime-node" },
       { title: "p99.9, ms", meaning: "latency of frames at that load" },
       {
         title: "CPU, us",
@@ -87,23 +81,17 @@ function aCore(trial: Trial | undefined): number | undefined {
 
 const PEERS = ["onnxruntime-web", "onnxruntime-node"];
 
-/** Over each peer with sessions for each stream, and over its best way. */
-function peerRatios(
+/** Streams a core over a peer's with sessions for each stream. */
+function overPeer(
   ours: number | undefined,
+  peer: string,
   peers: readonly PeerStreams[],
-): string[] {
-  const streamsOf = ({ sessions, carried, fit }: PeerStreams) =>
-    sessions === "batch" ? fit : aCore(carried);
-  const ratio = (ways: readonly PeerStreams[]) => {
-    const most = Math.max(...ways.map((way) => streamsOf(way) ?? 0));
-    return ours && most > 0 ? `${(ours / most).toFixed(2)}x` : "-";
-  };
-  const waysOf = (name: string) => peers.filter(({ peer }) => peer === name);
-  const isEach = ({ sessions }: PeerStreams) => sessions === "each";
-  return [
-    ...PEERS.map((name) => ratio(waysOf(name).filter(isEach))),
-    ...PEERS.map((name) => ratio(waysOf(name))),
-  ];
+): string {
+  const each = peers.find((way) =>
+    way.peer === peer && way.sessions === "each"
+  );
+  const theirs = aCore(each?.carried);
+  return ours && theirs ? `${(ours / theirs).toFixed(2)}x` : "-";
 }
 
 const WAYS = { each: "one each", one: "one for all", batch: "by hand" };
@@ -135,10 +123,20 @@ export function peersTable(models: readonly ModelStreams[]): Table {
       },
       { title: "a core", meaning: "of these, by CPU time of all threads" },
       { title: "p99.9, ms", meaning: "latency of frames at that load" },
-      { title: "disturbed, s", meaning: "of that trial, which do not count" },
+      {
+        title: "CPU, us",
+        meaning:
+          "CPU time of a frame at that load, all threads; the median of five rounds in turns with ours",
+      },
+      {
+        title: "ours, us",
+        meaning:
+          "of ours at what the first policy carries in a short trial, too, on the first number of workers",
+      },
+      { title: "over ours", meaning: "the median of the rounds' ratios" },
     ],
     rows: models.flatMap(({ model, peers }) =>
-      peers.map(({ peer, sessions, rows, frameMs, fit, carried }) => {
+      peers.map(({ peer, sessions, rows, frameMs, fit, carried, turns }) => {
         return [
           ...[model, peer, WAYS[sessions], `${rows}`],
           ...[
@@ -148,7 +146,9 @@ export function peersTable(models: readonly ModelStreams[]): Table {
           ],
           aCore(carried)?.toFixed(1) ?? "-",
           carried?.p999Ms.toFixed(2) ?? "-",
-          carried?.disturbedSeconds.toFixed(0) ?? "-",
+          turns?.us.toFixed(1) ?? "-",
+          turns?.oursUs.toFixed(1) ?? "-",
+          turns ? `${turns.ratio.toFixed(2)}x` : "-",
         ].map((text) => ({ text }));
       })
     ),

@@ -1,0 +1,55 @@
+/** Whether a peer makes of frames what the engine makes of them: what computes something else is not compared. */
+import { ServingEngine } from "../../../src/engine/wall/serving.ts";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import type { StreamSubject } from "../models.ts";
+import type { TrialEngine } from "../trial.ts";
+
+/** Frames of a stream that are looked at. */
+const FRAMES = 12;
+/** How far apart numbers may be, of the largest: int8 rounds elsewhere. */
+const TOLERANCE = 0.01;
+
+/** What our engine makes of a stream's first frames. */
+export async function ourResults(
+  subject: StreamSubject,
+): Promise<Float32Array[]> {
+  await using engine = await ServingEngine.create({
+    models: [subject.model],
+    policy: cellular(),
+    workers: 0,
+    warmUp: false,
+  });
+  return await resultsOf(engine, subject);
+}
+
+/** What an engine makes of them. */
+export async function resultsOf(
+  engine: TrialEngine,
+  { model, frame, onPeers: { output } }: StreamSubject,
+): Promise<Float32Array[]> {
+  const stream = engine.open(model, {});
+  const results: Float32Array[] = [];
+  for (let i = 0; i < FRAMES; i++) {
+    const { outputs } = await stream.push(frame(0, i));
+    results.push(Float32Array.from(outputs[output].data as Float32Array));
+  }
+  await stream.close();
+  return results;
+}
+
+/** @throws Error that names whose numbers are too far off */
+export function assertAlike(
+  got: ArrayLike<number>,
+  wanted: ArrayLike<number>,
+  whose: string,
+): void {
+  let [most, worst] = [0, 0];
+  for (let i = 0; i < wanted.length; i++) {
+    most = Math.max(most, Math.abs(wanted[i]));
+    worst = Math.max(worst, Math.abs(got[i] - wanted[i]));
+  }
+  if (got.length === wanted.length && worst <= TOLERANCE * most) return;
+  throw new Error(
+    `${whose}: results are off by ${worst}, the largest is ${most}`,
+  );
+}
