@@ -24,7 +24,7 @@ export interface Overhead {
 export const OVERHEAD_STREAMS = 64;
 /** Load and engine take turns, so that both have the machine as it is. */
 const ROUNDS = 3;
-const SECONDS = 1;
+const SECONDS = 4;
 const SLOT_BYTES = 2 ** 28;
 /** Share of a period for which results may lie. */
 export const LINGER_SHARE = 0.25;
