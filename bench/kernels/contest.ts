@@ -1,5 +1,6 @@
 /** Times one task: our builds and the peers in one process, interleaved, results compared first. */
 import { fnv1a } from "../../src/base/hash.ts";
+import { median } from "../median.ts";
 import type { Own } from "./own.ts";
 import type { Peer, PeerRun } from "./peers/peer.ts";
 import type { OwnRun, Task } from "./task.ts";
@@ -46,10 +47,6 @@ const PROBE_ROUNDS = 3;
 /** Kernels with no more to compute per byte, and more bytes than caches of a core hold, wait for memory. */
 const MEMORY_INTENSITY = 1;
 const MEMORY_BYTES = 16 * 2 ** 20;
-
-export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1];
-}
 
 /** A task's contestants, prepared and compared: to be timed run by run. */
 export interface Contest {

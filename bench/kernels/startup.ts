@@ -17,7 +17,7 @@ import { fixMemory } from "../../src/kernels/module/fixed_memory.ts";
 import { createMemory, PAGE_BYTES } from "../../src/kernels/module/memory.ts";
 import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import type { KernelName } from "../../src/kernels/spec/signature.ts";
-import { median } from "./contest.ts";
+import { median } from "../median.ts";
 import { Own } from "./own.ts";
 import { ROOT } from "./root.ts";
 import { candidates, type Task } from "./task.ts";

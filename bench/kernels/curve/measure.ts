@@ -1,11 +1,6 @@
 /** Measures a kernel's rate over the rows of its batch, ours and the peers', and what bounds ours. */
-import {
-  type Contest,
-  type Effort,
-  enter,
-  median,
-  type Result,
-} from "../contest.ts";
+import { median } from "../../median.ts";
+import { type Contest, type Effort, enter, type Result } from "../contest.ts";
 import type { Own } from "../own.ts";
 import type { Peer } from "../peers/peer.ts";
 import type { Peaks } from "../probes.ts";

@@ -1,5 +1,6 @@
 /** ONNX Runtime on the same model: what a frame takes, and how many streams are carried under the same load. */
 import { progress } from "../../../src/cli/terminal.ts";
+import { median } from "../../median.ts";
 import { findInShort, SHORT_LATE_MAX } from "../capacity.ts";
 import type { StreamSubject } from "../models.ts";
 import type { StreamSettings } from "../settings.ts";
@@ -130,8 +131,4 @@ async function turnsOf(
       ratio: median(theirs.map((us, round) => us / oursUs[round])),
     };
   });
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1];
 }
