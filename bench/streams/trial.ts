@@ -48,6 +48,8 @@ export interface Trial {
   readonly streams: number;
   /** That were due in the time that counts; where none does, in all of it. */
   readonly frames: number;
+  /** Share of them that were done at all: who has more than it carries refuses the rest. */
+  readonly done: number;
   /** Share of them that were done later than a period after they were due, or not at all. */
   readonly late: number;
   readonly p50Ms: number;
@@ -188,6 +190,7 @@ function figuresOf(
   };
   return {
     frames,
+    done: frames === 0 ? 0 : latenciesMs.count / frames,
     late: isBehind || frames === 0 ? 1 : 1 - onTime / frames,
     p50Ms: quantile(0.5),
     p99Ms: quantile(0.99),

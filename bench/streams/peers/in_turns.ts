@@ -14,7 +14,7 @@ export interface Way {
 
 const ROUNDS = 5;
 
-/** @returns for each way and round microseconds of CPU time of a frame, all threads */
+/** @returns for each way and round microseconds of CPU time of a frame that was done, all threads */
 export async function inTurns(
   ways: readonly Way[],
   subject: StreamSubject,
@@ -24,10 +24,10 @@ export async function inTurns(
   for (let round = 0; round < ROUNDS; round++) {
     progress(`${subject.name}: in turns, ${round + 1} of ${ROUNDS}`);
     for (const [way, { engine, streams }] of ways.entries()) {
-      const { cores } = await runTrial(engine, subject, {
+      const { cores, done } = await runTrial(engine, subject, {
         ...{ streams, seconds, seed, secondsMax: seconds, lateMax: 1 },
       });
-      us[way].push(1000 * subject.periodMs * cores / streams);
+      us[way].push(1000 * subject.periodMs * cores / (streams * done));
     }
   }
   return us;
