@@ -116,8 +116,8 @@ export async function measureStreams(
   progress(`${name}: beside peers`);
   const [first] = carried;
   await using engine = first && await created(first.policy, first.workers);
-  const streams = inShort(first?.trials ?? []);
-  const ours = streams > 0 ? { engine, streams } : undefined;
+  const ours = first?.inShort &&
+    { engine, streams: first.inShort.streams };
   const besides = await measurePeers(subject, peers, settings, ours);
   return {
     model: name,
@@ -130,12 +130,6 @@ export async function measureStreams(
     simulated,
     ...(soaked && { soaked }),
   };
-}
-
-/** What a short trial carries: all that peers are asked for. */
-function inShort(trials: readonly Trial[]): number {
-  const carried = trials.filter(({ late }) => late <= SHORT_LATE_MAX);
-  return Math.max(0, ...carried.map(({ streams }) => streams));
 }
 
 /** Streams that so many threads have the time for, in the largest batches. */

@@ -3,13 +3,12 @@ import { nsToMs } from "../../src/base/units.ts";
 import type { Table } from "../../src/report/table.ts";
 import type { ModelStreams } from "./measure.ts";
 import { LINGER_SHARE, OVERHEAD_STREAMS } from "./overhead.ts";
-import type { PeerStreams } from "./peers/measure_peers.ts";
 import type { Trial } from "./trial.ts";
 
 /** Streams carried, by model, policy and workers; peers below. */
 export function carriedTable(models: readonly ModelStreams[]): Table {
   const rows: Table["rows"][number][] = [];
-  for (const { model, periodMs, carried, peers } of models) {
+  for (const { model, periodMs, carried } of models) {
     if (rows.length > 0) rows.push(null);
     for (const { policy, workers, streams, confirmed, half } of carried) {
       const frameUs = (cores: number | undefined) =>
@@ -22,7 +21,6 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
         `${workers}`,
         `${streams}`,
         aCore(confirmed)?.toFixed(0) ?? "-",
-        ...PEERS.map((peer) => overPeer(aCore(confirmed), peer, peers)),
         confirmed ? confirmed.p999Ms.toFixed(2) : "-",
         frameUs(half?.cores),
         frameUs(half?.mainCores),
@@ -49,12 +47,6 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
         meaning:
           "streams by CPU time of all threads, generator and pushing included",
       },
-      {
-        title: "/ web",
-        meaning:
-          "streams a core over onnxruntime-web's with sessions for each stream, under the same load",
-      },
-      { title: "/ node", meaning: "the same of onnxruntime-node" },
       { title: "p99.9, ms", meaning: "latency of frames at that load" },
       {
         title: "CPU, us",
@@ -77,21 +69,6 @@ export function carriedTable(models: readonly ModelStreams[]): Table {
 /** Streams by CPU time of all threads. */
 function aCore(trial: Trial | undefined): number | undefined {
   return trial && trial.streams / trial.cores;
-}
-
-const PEERS = ["onnxruntime-web", "onnxruntime-node"];
-
-/** Streams a core over a peer's with sessions for each stream. */
-function overPeer(
-  ours: number | undefined,
-  peer: string,
-  peers: readonly PeerStreams[],
-): string {
-  const each = peers.find((way) =>
-    way.peer === peer && way.sessions === "each"
-  );
-  const theirs = aCore(each?.carried);
-  return ours && theirs ? `${(ours / theirs).toFixed(2)}x` : "-";
 }
 
 const WAYS = { each: "one each", one: "one for all", batch: "by hand" };

@@ -9,29 +9,19 @@ const ROUND_MS = 400;
 const WARM_MS = 200;
 
 /**
- * Runs frames through files of so many rows.
- * @returns milliseconds of all files, the best of some rounds, and what the last file's first frame came to: all rows
- * are alike
+ * Runs frames through files of so many rows, no two of them alike.
+ * @returns milliseconds of all files, the best of some rounds
  */
 export async function frameTime(
   peer: StreamPeer,
   steps: readonly StepFile[],
   rows = 1,
-): Promise<{ ms: number; first: Float32Array }> {
+): Promise<number> {
   const stages = await Promise.all(steps.map(async (step) => {
     const file = new StreamFile(peer, step);
     const session = await file.session();
-    const width = file.width / rows;
-    const frame = Float32Array.from(
-      { length: file.width },
-      (_, i) => 0.1 * Math.sin(1 + i % width),
-    );
-    return { session, run: file.open(session), frame };
+    return { session, run: file.open(session), frame: framesOf(file, rows) };
   }));
-  let first = new Float32Array();
-  for (const { run, frame } of stages) {
-    first = Float32Array.from(await run(frame));
-  }
   const ask = async () => {
     for (const { run, frame } of stages) await run(frame);
   };
@@ -42,5 +32,38 @@ export async function frameTime(
     ms = Math.min(ms, await timePerRequest(ask, time));
   }
   for (const { session } of stages) await session.release();
-  return { ms, first };
+  return ms;
+}
+
+/**
+ * What a file of so many rows makes of a first frame, and what the same file of one row makes of each.
+ * @returns both, one row after the other
+ */
+export async function batchResults(
+  peer: StreamPeer,
+  [step]: readonly StepFile[],
+  [alone]: readonly StepFile[],
+  rows: number,
+): Promise<{ batch: Float32Array; apart: number[] }> {
+  const [file, single] = [step, alone].map((one) => new StreamFile(peer, one));
+  const sessions = [await file.session(), await single.session()];
+  const frames = framesOf(file, rows);
+  const batch = Float32Array.from(await file.open(sessions[0])(frames));
+  const apart: number[] = [];
+  const { width } = single;
+  for (let at = 0; at < frames.length; at += width) {
+    const run = single.open(sessions[1]);
+    apart.push(...await run(frames.slice(at, at + width)));
+  }
+  for (const session of sessions) await session.release();
+  return { batch, apart };
+}
+
+/** A frame of each row, each a tone of its own: what mixes rows gives others. */
+function framesOf({ width }: StreamFile, rows: number): Float32Array {
+  const each = width / rows;
+  return Float32Array.from({ length: width }, (_, i) => {
+    const row = Math.floor(i / each);
+    return 0.1 * Math.sin((1 + row) * (1 + i % each));
+  });
 }

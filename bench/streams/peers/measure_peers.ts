@@ -5,7 +5,7 @@ import { findInShort, SHORT_LATE_MAX } from "../capacity.ts";
 import type { StreamSubject } from "../models.ts";
 import type { StreamSettings } from "../settings.ts";
 import { runTrial, type Trial } from "../trial.ts";
-import { frameTime } from "./frame_time.ts";
+import { batchResults, frameTime } from "./frame_time.ts";
 import { inTurns, type Way } from "./in_turns.ts";
 import { PeerEngine, type Sessions } from "./peer_engine.ts";
 import type { StreamPeer } from "./runtimes.ts";
@@ -58,8 +58,12 @@ export async function measurePeers(
   const engines: PeerEngine[] = [];
   for (const peer of peers) {
     progress(`${name}: ${peer.name}, a frame`);
-    const { ms: frameMs, first } = await frameTime(peer, onPeers.files(1)!);
-    const timeOf = (ms: number) => ({ frameMs: ms, fit: ~~(periodMs / ms) });
+    const alone = onPeers.files(1)!;
+    const frameMs = await frameTime(peer, alone);
+    const timeOf = (ms: number) => ({
+      frameMs: ms,
+      fit: Math.floor(periodMs / ms),
+    });
     for (const sessions of ["each", "one"] as const) {
       const engine = new PeerEngine(peer, onPeers, sessions);
       engines.push(engine);
@@ -75,11 +79,11 @@ export async function measurePeers(
       const files = onPeers.files(rows);
       if (files === undefined) continue;
       progress(`${name}: ${peer.name}, ${rows} frames at once`);
-      const batch = await frameTime(peer, files, rows);
-      const repeated = Array.from({ length: rows }, () => [...first]).flat();
-      assertAlike(batch.first, repeated, `${peer.name}, ${rows} rows`);
+      const both = await batchResults(peer, files, alone, rows);
+      assertAlike(both.batch, both.apart, `${peer.name}, ${rows} rows`);
+      const ms = await frameTime(peer, files, rows);
       const way = { peer: peer.name, sessions: "batch", rows } as const;
-      const time = timeOf(batch.ms / rows);
+      const time = timeOf(ms / rows);
       measured.push({ ...way, ...time, carried: undefined });
     }
   }
@@ -111,7 +115,8 @@ async function carriedBy(
     return runTrial(engine, subject, { streams, seconds, seed, lateMax });
   };
   await attempt(1);
-  return (await findInShort({ attempt, from, most: STREAMS_MAX })).carried;
+  const search = { attempt, from, most: STREAMS_MAX };
+  return (await findInShort(search)).inShort;
 }
 
 /** What each way comes to beside ours; undefined for one that carries nothing. */
