@@ -9,8 +9,6 @@ export interface Capacity {
   readonly streams: number;
   /** What came of them then; undefined where there are none. */
   readonly confirmed: Trial | undefined;
-  /** The most that a short trial carried, which is less to ask for; undefined when one was too many. */
-  readonly inShort: Trial | undefined;
   /** Every short trial, in the order of its streams. */
   readonly trials: readonly Trial[];
 }
@@ -43,20 +41,23 @@ const ATTEMPTS = 2;
 export async function findCapacity(
   { confirm, ...search }: CapacitySearch,
 ): Promise<Capacity> {
-  const short = await findInShort(search);
-  let streams = short.inShort?.streams ?? 0;
+  const { carried, trials } = await findInShort(search);
+  let streams = carried?.streams ?? 0;
   while (streams > 0) {
     const trial = await tried(confirm, streams, LATE_MAX);
-    if (trial.late <= LATE_MAX) return { streams, confirmed: trial, ...short };
+    if (trial.late <= LATE_MAX) return { streams, confirmed: trial, trials };
     streams -= Math.max(1, Math.floor(RESOLUTION * streams));
   }
-  return { streams: 0, confirmed: undefined, ...short };
+  return { streams: 0, confirmed: undefined, trials };
 }
 
-/** The most streams that a short trial carries. */
+/**
+ * The most streams that a short trial carries.
+ * @returns that trial, undefined where one stream was too many, and all trials in the order of their streams
+ */
 export async function findInShort(
   { attempt, from, most }: ShortSearch,
-): Promise<Pick<Capacity, "inShort" | "trials">> {
+): Promise<{ carried: Trial | undefined; trials: Trial[] }> {
   const trials: Trial[] = [];
   const isCarried = async (streams: number): Promise<boolean> => {
     const trial = await tried(attempt, streams, SHORT_LATE_MAX);
@@ -90,7 +91,7 @@ export async function findInShort(
   trials.sort((a, b) => a.streams - b.streams);
   const isMost = (trial: Trial) =>
     trial.streams === carried && trial.late <= SHORT_LATE_MAX;
-  return { inShort: trials.find(isMost), trials };
+  return { carried: trials.find(isMost), trials };
 }
 
 /** The first trial that is carried, or the last one. */

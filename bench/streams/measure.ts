@@ -89,7 +89,7 @@ export async function measureStreams(
       const capacity = await findCapacity({
         attempt,
         confirm: trialOf(confirmSeconds, LATE_MAX),
-        from: estimated(subject, profile, workers),
+        from: Math.round(BUSY * fitting(subject, profile, workers)),
         most: STREAMS_MAX,
       });
       const halved = Math.floor(capacity.streams / 2);
@@ -116,8 +116,8 @@ export async function measureStreams(
   progress(`${name}: beside peers`);
   const [first] = carried;
   await using engine = first && await created(first.policy, first.workers);
-  const ours = first?.inShort &&
-    { engine, streams: first.inShort.streams };
+  const ours = engine &&
+    { engine, fit: fitting(subject, profile, first.workers) };
   const besides = await measurePeers(subject, peers, settings, ours);
   return {
     model: name,
@@ -133,7 +133,7 @@ export async function measureStreams(
 }
 
 /** Streams that so many threads have the time for, in the largest batches. */
-function estimated(
+function fitting(
   { periodMs }: StreamSubject,
   profile: ProfileTable,
   workers: number,
@@ -143,7 +143,7 @@ function estimated(
     return sum + ns / rows;
   }, 0);
   const threads = Math.max(1, workers);
-  return Math.round(BUSY * threads * msToNs(periodMs) / frameNs);
+  return Math.floor(threads * msToNs(periodMs) / frameNs);
 }
 
 /** What streams take that are open and have had a frame. */

@@ -18,8 +18,13 @@ export function stepFile(
   const gates = kind === "lstm" ? 4 : 3;
   const states = kind === "lstm" ? ["h", "c"] : ["h"];
   const weights = seededWeights(1);
-  const tensor = (name: string, dims: number[], fanIn: number) =>
-    plainOf("float32", dims, weights(`${kind}.${name}`, dims, fanIn).data);
+  // Tensors, shapes and scales are the model's (rnn_cell.ts), so that results can be compared.
+  const rowsOf = (name: string, shape: number[]) =>
+    weights(`${kind}.${name}`, shape, hidden).data;
+  const tensor = (name: string, shape: number[]) =>
+    plainOf("float32", [1, ...shape], rowsOf(name, shape));
+  const units = gates * hidden;
+  const biases = ["Wb", "Rb"].flatMap((name) => [...rowsOf(name, [units])]);
   const dims = [1, rows, hidden];
   const bytes = writeModel({
     graph: {
@@ -29,9 +34,9 @@ export function stepFile(
       ],
       outputs: states.map((name) => ({ name: `${name}_next`, dims })),
       initializers: {
-        W: tensor("W", [1, gates * hidden, features], features),
-        R: tensor("R", [1, gates * hidden, hidden], hidden),
-        B: tensor("B", [1, 2 * gates * hidden], hidden),
+        W: tensor("W", [units, features]),
+        R: tensor("R", [units, hidden]),
+        B: plainOf("float32", [1, 2 * units], Float32Array.from(biases)),
       },
       nodes: [node(
         kind.toUpperCase(),

@@ -103,12 +103,12 @@ export function peersTable(models: readonly ModelStreams[]): Table {
       {
         title: "CPU, us",
         meaning:
-          "CPU time of a frame at that load, all threads; the median of five rounds in turns with ours",
+          "CPU time of a frame at 0.6 of what fits, all threads; the median of five rounds in turns with ours",
       },
       {
         title: "ours, us",
         meaning:
-          "of ours at what the first policy carries in a short trial, too, on the first number of workers",
+          "of ours at 0.6 of what fits in batches of the largest size, under the first policy on the first number of workers",
       },
       { title: "over ours", meaning: "the median of the rounds' ratios" },
     ],

@@ -15,6 +15,8 @@ import { Slices, type Tally } from "./slices.ts";
 export interface TrialEngine {
   /** Threads that compute besides its own. */
   readonly threads: number;
+  /** Makes what so many streams need before frames are due, where that takes time. */
+  prepare?(streams: number): Promise<void>;
   open(model: StreamModel, options: StreamOptions): {
     push(
       frame: Frame,

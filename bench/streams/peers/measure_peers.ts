@@ -27,7 +27,7 @@ export interface PeerStreams {
    * frames, in which pauses of the collector count that these runtimes have more of.
    */
   readonly carried: Trial | undefined;
-  /** Of a frame at what each carries, in turns with the engine, the median of the rounds. */
+  /** CPU time of a frame in turns with the engine, medians of the rounds. */
   readonly turns?: {
     readonly us: number;
     readonly oursUs: number;
@@ -43,7 +43,7 @@ const BUSY = 0.9;
 const STREAMS_MAX = 2048;
 
 /**
- * @param ours the engine, with what a short trial of it carries; undefined where that is nothing
+ * @param ours the engine; undefined where none takes the model
  * @throws Error where a peer's results are others than ours
  */
 export async function measurePeers(
@@ -88,9 +88,7 @@ export async function measurePeers(
     }
   }
   const carrying = measured.filter(({ sessions }) => sessions !== "batch");
-  const ways = carrying.map(({ carried }, i) => ({
-    ...{ engine: engines[i], streams: carried?.streams ?? 0 },
-  }));
+  const ways = carrying.map(({ fit }, i) => ({ engine: engines[i], fit }));
   const turns = ours && await turnsOf(ours, ways, subject, settings);
   for (const engine of engines) await engine.release();
   return measured.map((way) => ({
@@ -116,24 +114,20 @@ async function carriedBy(
   };
   await attempt(1);
   const search = { attempt, from, most: STREAMS_MAX };
-  return (await findInShort(search)).inShort;
+  return (await findInShort(search)).carried;
 }
 
-/** What each way comes to beside ours; undefined for one that carries nothing. */
+/** What each way comes to beside ours. */
 async function turnsOf(
   ours: Way,
   ways: readonly Way[],
   subject: StreamSubject,
   settings: StreamSettings,
-): Promise<PeerStreams["turns"][]> {
-  const able = ways.filter(({ streams }) => streams > 0);
-  const [oursUs, ...us] = await inTurns([ours, ...able], subject, settings);
-  return ways.map((way) => {
-    const theirs = us[able.indexOf(way)];
-    return theirs && {
-      us: median(theirs),
-      oursUs: median(oursUs),
-      ratio: median(theirs.map((us, round) => us / oursUs[round])),
-    };
-  });
+): Promise<NonNullable<PeerStreams["turns"]>[]> {
+  const [oursUs, ...us] = await inTurns([ours, ...ways], subject, settings);
+  return us.map((theirs) => ({
+    us: median(theirs),
+    oursUs: median(oursUs),
+    ratio: median(theirs.map((us, round) => us / oursUs[round])),
+  }));
 }
