@@ -46,6 +46,18 @@ export const ABLATIONS: readonly Ablation[] = [
     to: "1",
   },
   {
+    without: "rows that a request has in a pass: one",
+    file: STATE,
+    from: "this.#shares < Infinity && this.#widths[c]?.value || 1",
+    to: "1",
+  },
+  {
+    without: "a model's turn by all its requests: by those of a part",
+    file: STATE,
+    from: "const { perNs } = of(free);",
+    to: "const { perNs } = of(this.#part(free, isUrgent));",
+  },
+  {
     without: "sizes by what is known, where workers slow each other down",
     file: STATE,
     from: "const SLOWED = 1.02;",
@@ -82,9 +94,21 @@ export const ABLATIONS: readonly Ablation[] = [
     to: "const GUESSED = 0;",
   },
   {
+    without: "parts of the way on their own: side by side",
+    file: STATE,
+    from: "grows < 0 ||",
+    to: "grows >= -1 ||",
+  },
+  {
+    without: "waiting for the others at the end of a part",
+    file: POLICY,
+    from: "sweep(requests, !requests[0].graph.closed)",
+    to: "sweep(requests)",
+  },
+  {
     without: "going together where workers slow each other down",
     file: STATE,
-    from: "return this.#goesTogether(batch) ? undefined : batch;",
+    from: "return this.#goesTogether(batch.requests) ? undefined : batch;",
     to: "return batch;",
   },
   {

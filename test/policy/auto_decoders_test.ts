@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { CostModel } from "../../src/cost/cost_model.ts";
 import type { Cell } from "../../src/graph/cell.ts";
+import { gnmt } from "../../src/models/gnmt.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { auto } from "../../src/policy/auto/auto.ts";
 import { staticChain } from "./static_chain.ts";
@@ -57,4 +58,78 @@ Deno.test("who would be late by a little goes together with others if what is le
   );
   const known = { arrivalNs: 0, model: STEPS, input: { steps: 33 } };
   assert.equal(first([known, known]), "0..110 w0 S:1");
+});
+
+/** What runs at a time, ids by cell, where a task takes 100 whatever its rows. */
+const flat = (requests: readonly ToldRequest[]) => {
+  const { cost, profile } = profiled(() => 100);
+  const policy = auto({ profile, slaNs: 1e6 });
+  return told({ policy, models: [DECODER], requests, cost })
+    .map((task) => task.split(" ").at(-1)!);
+};
+
+Deno.test("on a flat curve who has its input read waits until the others have", () => {
+  assert.deepEqual(flat([pair(0, 2, 2), pair(0, 5, 2)]), [
+    ...["encoder:1,2", "encoder:2", "encoder:2", "encoder:2", "encoder:1,2"],
+    ...["decoder:1,2", "decoder:1,2"],
+  ]);
+});
+
+Deno.test("on a flat curve those of one part go, where most get through it for its time", () => {
+  // As far as is known a decoder takes 32 steps; 50 are longer than that, 3 are not.
+  const two = [pair(0, 1, 4), pair(0, 1, 4)];
+  assert.deepEqual(flat([...two, pair(150, 50, 1)]).slice(0, 6), [
+    ...["encoder:1,2", "decoder:1,2", "decoder:1,2", "decoder:1,2"],
+    ...["decoder:1,2", "encoder:3"],
+  ]);
+  assert.deepEqual(flat([...two, pair(150, 3, 1)]).slice(0, 6), [
+    ...["encoder:1,2", "decoder:1,2", "encoder:3", "encoder:3", "encoder:3"],
+    "decoder:1,2,3",
+  ]);
+});
+
+Deno.test("where batches do not pay the parts of the way go side by side", () => {
+  const { cost, profile } = profiled((_cell, rows) => 100 * rows ** 0.9);
+  const policy = auto({ profile, slaNs: 1e6 });
+  const requests = [pair(0, 2, 2), pair(0, 5, 2)];
+  const tasks = told({ policy, models: [DECODER], requests, cost });
+  const decoded = tasks.findIndex((task) => task.endsWith("decoder:1"));
+  const read = tasks.findLastIndex((task) => task.endsWith("encoder:2"));
+  assert(decoded >= 0 && decoded < read, tasks.join("\n"));
+});
+
+Deno.test("few who decode wait for many who end a part that lies before it in their pass", () => {
+  const { cost, profile } = profiled(() => 100);
+  const model = gnmt({ layers: 2, hidden: 1, sourceVocabulary: 3 });
+  const three = [pair(350, 2, 3), pair(350, 2, 3), pair(350, 2, 3)];
+  const tasks = told({
+    policy: auto({ profile }),
+    models: [model],
+    requests: [pair(0, 1, 20), ...three],
+    cost,
+  });
+  const decoded = tasks.filter((task) => task.includes("decoder_1:"));
+  assert.deepEqual(decoded.slice(0, 2), [
+    "300..400 w0 decoder_1:1",
+    "1200..1300 w0 decoder_1:1,2,3,4",
+  ], tasks.join("\n"));
+});
+
+Deno.test("a model's turn is a matter of all its requests, whatever part of their way they are in", () => {
+  const { cost, profile } = profiled(() => 100);
+  const requests = [
+    ...[pair(0, 1, 40), pair(0, 1, 40), pair(0, 1, 40), pair(0, 1, 40)],
+    ...[pair(150, 20, 3), pair(150, 20, 3), pair(150, 20, 3)],
+    ...[0, 0].map(() => ({
+      ...{ arrivalNs: 150, model: STEPS, input: { steps: 13 } },
+    })),
+  ];
+  const tasks = told({
+    policy: auto({ profile }),
+    models: [DECODER, STEPS],
+    requests,
+    cost,
+  });
+  // Seven in 4000 on average, two in 1300; the three by themselves would be done in 5200.
+  assert.equal(tasks[2], "200..300 w0 encoder:5,6,7");
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { SharedCost } from "../../src/cost/shared_cost.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
+import { treeLstm } from "../../src/models/tree_lstm.ts";
 import { auto } from "../../src/policy/auto/auto.ts";
 import { staticChain } from "./static_chain.ts";
 import { told, type ToldRequest } from "./told.ts";
@@ -72,4 +73,26 @@ Deno.test("beside another model, or with a target, a decoder's batch counts as i
   assert.deepEqual(sizes(beside, { workers: 2 }).slice(0, 2), [1, 8]);
   // Of 64 steps alone, 1280 ns, 8 together take 4.5 times as long, 5760 ns, and 9 take 6400.
   assert.equal(sizes(times(64, DECODED), { slaNs: 6000 })[0], 8);
+});
+
+Deno.test("a request of which a pass takes many rows of a cell counts as so many", () => {
+  const profile = (_cell: unknown, rows: number) => 10 + 10 * rows;
+  const model = treeLstm({ hidden: 1, vocabulary: 1 });
+  const pairs = [[[0, 0], [0, 0]], [[0, 0], [0, 0]]];
+  const trees = (count: number, arrivalNs: (i: number) => number) =>
+    Array.from({ length: count }, (_, i) => ({
+      ...{ arrivalNs: arrivalNs(i), input: { tree: pairs } },
+    }));
+  const tasks = told({
+    policy: auto({ profile }),
+    models: [model],
+    requests: [
+      ...trees(100, (i) => 5000 * i),
+      ...trees(16, () => LATER_NS),
+    ],
+    cost: { latencyNs: profile },
+  });
+  const first = tasks.find((task) => Number.parseInt(task) >= LATER_NS)!;
+  // Eight leaves at once, then four, two and one node. By rows, one at a time, it would be the root of 16.
+  assert.equal(first.split(" ").at(-1), "tree_leaf:101x8,102x8");
 });

@@ -1,10 +1,9 @@
 /**
- * Our own: a policy that asks for a deadline, and for nothing else. Whenever a worker is idle it picks a model, and
- * requests of it for one pass over the cells (see `iteration`), by costs that are learned or corrected as it runs:
+ * Our own. Whenever a worker is idle it picks a model, and requests of it for a pass over its cells, by learned costs:
  * - *whom*: with a deadline the most urgent first, without one the shortest first (less a share of the time waited);
- * - *how many*: with k waiting for a worker and t(b) for a batch of b, batches of b leave everybody (k / b + 1) / 2 of
- *   them to wait for; so the b with the least t(b) (1 + k / b), b less those who come meanwhile. With a deadline as many
- *   as are in time together, if that takes less than one by one: the most urgent or a denser group;
+ * - *where*: in one part of their way, encoder or decoder, where batches pay and most get through it for its time;
+ * - *how many*: with a deadline as many as are in time together, if that takes less than one by one; without one, of k,
+ *   the b with the least t(b) (1 + k / b), b less those who come meanwhile: what batches of b leave everybody to wait;
  * - *who is lost*: who would be late even alone is set aside until nobody can be saved, or rides along for nothing;
  * - *whether to wait*: for those that run, where workers slow each other down and less is waited in all together;
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
@@ -34,14 +33,7 @@ export interface AutoOptions {
 /**
  * Asks for a deadline, and for nothing else: who goes together, and who first, follow from costs. Batches any model.
  * @throws TypeError or RangeError on an option that the policy does not have or cannot take
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * import { auto } from "@shoal/core";
- *
- * assert.equal(auto({ slaNs: 50e6 }).name, "auto");
- * ```
+ * @example `auto({ slaNs: 50e6 })`: 50 ms for every request
  */
 export function auto(options: AutoOptions = {}): Policy {
   const name = "auto";
@@ -57,11 +49,10 @@ export function auto(options: AutoOptions = {}): Policy {
     name,
     supports: () => undefined,
     enqueue(request: AutoRequest) {
-      const { model, arrivalNs } = request;
-      const state = models.get(model) ??
-        new ModelState(model, costs, batchSizeMax);
-      models.set(model, state);
-      state.enqueue(request, arrivalNs + targetNsOf(request));
+      const state = models.get(request.model) ??
+        new ModelState(request.model, costs, batchSizeMax);
+      models.set(request.model, state);
+      state.enqueue(request, request.arrivalNs + targetNsOf(request));
     },
     schedule({ nowNs, workers, isRemote = false }: EngineView) {
       const states = [...models.values()].filter((one) => one.requests.length);
@@ -70,9 +61,8 @@ export function auto(options: AutoOptions = {}): Policy {
       const free = workers.filter(({ queued }) => queued <= ahead)
         .sort((a, b) => a.queued - b.queued);
       const [all, shares] = [workers.length, states.length];
-      const running = workers.filter(({ queued }) => queued > 0).length;
-      for (const { id, queued } of free) {
-        const busy = running + (queued > 0 ? 0 : 1);
+      for (const { id } of free) {
+        const busy = workers.filter((w) => w.queued || w.id === id).length;
         const now = { nowNs, worker: id, busy, ahead, all, shares };
         const [best] = states.flatMap((state) => state.batch(now) ?? [])
           .sort((a, b) => b.rank - a.rank || b.perNs - a.perNs);
@@ -85,7 +75,7 @@ export function auto(options: AutoOptions = {}): Policy {
         }
         newestOf[id] = { ...now, aloneNs: 0, ranNs: 0 };
         for (const { tag } of requests) tag.newest = newestOf[id];
-        const steps = sweep(requests);
+        const steps = sweep(requests, !requests[0].graph.closed);
         const launch = { worker: id, steps, release: "step", why } as const;
         return { kind: "launch", launch };
       }

@@ -1,4 +1,5 @@
 /** What `auto` keeps of a model: its requests, what they have left, and which of them would make the next batch. */
+import { insertInOrder } from "../../base/insert_in_order.ts";
 import { LeastSquares } from "../../base/least_squares.ts";
 import { MovingMean } from "../../base/moving_mean.ts";
 import type { CellGraph } from "../../graph/cell_graph.ts";
@@ -9,10 +10,7 @@ import { type Advance, startOf } from "../common/frontier.ts";
 import type { Step } from "../launch.ts";
 import type { Request } from "../request.ts";
 
-/**
- * Where a batch would run, when, workers busy then, and tasks they may have ahead: 1 and a 16th of all; 0: no threads.
- * And how many workers there are in all, and how many models have requests.
- */
+/** Where and when, tasks ahead (1 and a 16th of all; 0: no threads), workers busy and in all, models with requests. */
 export type Situation = Readonly<
   Record<"nowNs" | "worker" | "busy" | "ahead" | "all" | "shares", number>
 >;
@@ -20,10 +18,10 @@ export type Situation = Readonly<
 export type Pass = Situation & { aloneNs: number; ranNs: number };
 
 /** What is kept with a request. What is under way of it is all on one worker. */
-interface AutoTag extends Advance<AutoRequest> {
-  /** Tokens, or rows, that it came with; what a node takes alone, by the index of the model's cells. */
+interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
+  /** Tokens, or rows, that it came with; nodes left, by the index of the model's cells. */
   readonly brought: number;
-  readonly nodeNs: readonly number[];
+  readonly left: number[];
   /** What it would take alone from here on, ns: a node at least while it may grow. */
   leftNs: number;
   /** When it has to be done, begun by a deadline for starting; Infinity: whenever, or it is lost. */
@@ -35,38 +33,32 @@ export interface AutoRequest extends Request<AutoTag> {
   readonly graph: CellGraph<AutoRequest>;
 }
 
-/**
- * Requests that could advance together now: their latest start in time (Infinity: nobody is saved), until they are done
- * if they stay together, requests done for that time, and 2 if any is saved, 1 more if other models took too long.
- */
-export type Batch =
-  & Readonly<Record<"latestNs" | "takesNs" | "perNs" | "rank", number>>
-  & { readonly requests: readonly AutoRequest[]; readonly why: string };
-
-/** Shares: of the time waited, off what is left; of their weight that steps keep at others; of the newest gap. */
+/** Shares: of the time waited, off what is left; of the newest in what is learned of requests. */
 const AGING = 0.05;
-const STEPS_KEPT = 1 - 1 / 64;
-const NEWEST_GAP = 1 / 128;
+const NEWEST = 1 / 128;
 /** Share of its rows that a batch takes off those who wait, however many come meanwhile: no overload lasts for ever. */
 const NET = 0.1;
-/** How much longer: a batch for who is late; for a decoder, a guess; together, of one by one; beside others, noise. */
+/** How much longer: a batch for who is late; for a decoder, a guess; of one by one, together, in parts; noise. */
 const FREE = 1.01;
 const GUESSED = 1.5;
 const PAYS = 0.95;
+const FLAT = 0.6;
 const SLOWED = 1.02;
 /** Passes as short as that have a quarter of those who wait beside threads: else who launches them does not keep up. */
 const SHORT_NS = 5e5;
 /** Time that other models have for each that one has whose turn it would not be. */
 const OTHERS = 8;
-/** Requests that are looked at, and changes after which what batches take is asked again; at first it is each time. */
+/** Requests that are looked at, and decisions after which what batches take is asked again; at first each time. */
 const LOOKED_AT = 192;
 const ASKED_AGAIN = 64;
 
 export class ModelState {
   /** Those that have not ended, as good as in order: what ran has less left than before. */
   readonly requests: AutoRequest[] = [];
-  readonly #steps = new LeastSquares([32, 0], STEPS_KEPT);
-  readonly #gapNs = new MovingMean(NEWEST_GAP);
+  readonly #steps = new LeastSquares([32, 0], 1 - NEWEST);
+  readonly #gapNs = new MovingMean(NEWEST);
+  /** By cell: rows of it that a request has in a pass, as the nodes of a tree. */
+  readonly #widths: MovingMean[] = [];
   /** Of the newest request: when it came, what it takes, how late it might have begun. */
   #lastNs = NaN;
   #time!: ExecTime;
@@ -74,7 +66,7 @@ export class ModelState {
   /** By rows: what a batch takes, in multiples of one row; and what that takes, ns, asked once for a decision. */
   #curve: number[] = [];
   #rowNs = 0;
-  #changes = 0;
+  #decisions = 0;
   /** Time that other models had while requests were here, less what this one had, that often. */
   #owedNs = 0;
   /** What is decided about; models that share the workers, Infinity: as if there were one; how much longer it takes. */
@@ -93,24 +85,13 @@ export class ModelState {
     const brought = graph.nodes.reduce((sum, { length }) => sum + length, 1);
     const decTimesteps = Math.ceil(this.#steps.expect([1, brought]));
     this.#time = execTime(request, { profile: this.costs.ns, decTimesteps });
-    const { execNs: leftNs, nodeNs } = this.#time;
+    const { execNs: leftNs, nodeNs, work: [...left] } = this.#time;
     const dueNs = Math.min(targetNs, finishNs, deadlineNs + leftNs);
-    request.tag = { ...startOf(graph), brought, leftNs, nodeNs, dueNs };
+    request.tag = { ...startOf(graph), brought, leftNs, nodeNs, left, dueNs };
     this.#slackNs = dueNs - arrivalNs - leftNs;
     if (this.#lastNs >= 0) this.#gapNs.add(arrivalNs - this.#lastNs);
     this.#lastNs = arrivalNs;
-    this.#insert(request);
-    this.#changed();
-  }
-
-  #insert(request: AutoRequest): void {
-    const before = this.requests.findLastIndex((a) => inOrder(a, request) < 0);
-    this.requests.splice(before + 1, 0, request);
-  }
-
-  #changed(): void {
-    const changes = this.#changes++;
-    if (changes % ASKED_AGAIN === 0 || changes < ASKED_AGAIN) this.#curve = [];
+    insertInOrder(this.requests, request, inOrder);
   }
 
   /** What a batch takes, in multiples of a row; where nothing is known as much as a row, so that large ones are tried. */
@@ -131,18 +112,20 @@ export class ModelState {
       const share = work[c] > 1 ? Math.min(1, work[c] / passes) : 1;
       const anybody = 1 - (1 - share) ** rows;
       const some = Math.min(rows, Math.max(1, rows * share / anybody));
-      const ns = (n: number) => this.costs.ns(cell, n, extents?.[c]);
-      const low = ns(Math.floor(some));
-      const meanNs = low + (some % 1 && some % 1 * (ns(Math.ceil(some)) - low));
-      return sum + work[c] / share * anybody * meanNs;
+      const width = this.#shares < Infinity && this.#widths[c]?.value || 1;
+      const ns = this.costs.meanNs(cell, some * width, extents?.[c]) / width;
+      return sum + work[c] / share * anybody * ns;
     }, Math.max(...work) * this.costs.hostNs.value);
   }
 
   submitted(steps: readonly Step<AutoRequest>[]): void {
     for (const { cell, nodes } of steps) {
       const c = this.model.cells.indexOf(cell);
+      const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
+      width.add(nodes.length / new Set(nodes.map(({ graph }) => graph)).size);
       for (const { graph: { closed, owner: { tag } } } of nodes) {
         const ns = tag.nodeNs[c];
+        tag.left[c]--;
         const leastNs = !closed && cell.phase === "decoder" ? ns : 0;
         tag.leftNs = Math.max(leastNs, tag.leftNs - ns);
         tag.newest!.aloneNs += ns;
@@ -153,7 +136,6 @@ export class ModelState {
 
   /** A task took so long, of this model or of another. */
   sawRun(isOwn: boolean, ns: number): void {
-    if (isOwn) this.#changed();
     const waitedNs = isOwn ? -OTHERS * ns : this.requests.length > 0 ? ns : 0;
     this.#owedNs = Math.max(0, this.#owedNs + waitedNs);
   }
@@ -166,18 +148,20 @@ export class ModelState {
   }
 
   /** Who would advance now, if anybody. A decoder has one step ahead at most: whichever is under way may be its last. */
-  batch(now: Situation): Batch | undefined {
+  batch(now: Situation) {
     this.#now = now;
     const isShared = this.costs.slowdown(now.all, now.all) > SLOWED;
     this.#shares = isShared || this.#slackNs < Infinity ? Infinity : now.shares;
     this.#slowdown = this.costs.slowdown(now.busy);
     this.#rowNs = 0;
+    const often = this.#decisions < ASKED_AGAIN ? 1 : ASKED_AGAIN;
+    if (this.#decisions++ % often === 0) this.#curve = [];
     const { requests } = this;
     for (let at = Math.min(LOOKED_AT, requests.length) - 1; at >= 0; at--) {
       const { tag } = requests[at];
       if (now.nowNs + tag.leftNs > tag.dueNs) {
         tag.dueNs = Infinity;
-        this.#insert(requests.splice(at, 1)[0]);
+        insertInOrder(requests, requests.splice(at, 1)[0], inOrder);
       }
     }
     const free = requests.filter(({ tag }) =>
@@ -187,21 +171,45 @@ export class ModelState {
     ).slice(0, LOOKED_AT);
     if (free.length === 0) return undefined;
     const isUrgent = free[0].tag.dueNs < Infinity;
-    const batch = isUrgent ? this.#urgent(free) : this.#shortest(free);
-    return this.#goesTogether(batch) ? undefined : batch;
+    const of = (isUrgent ? this.#urgent : this.#shortest).bind(this);
+    const { perNs } = of(free); // Those in other parts are done soon as well.
+    const batch = { ...of(this.#part(free, isUrgent)), perNs };
+    return this.#goesTogether(batch.requests) ? undefined : batch;
   }
 
-  /** Whether it waits for those that run and goes with them: side by side all take longer, and so may wait longer in all. */
-  #goesTogether({ requests }: Batch): boolean {
+  /** Those in one part of their way, where most get through it for its time: parts share no cells, and only wait. */
+  #part(free: AutoRequest[], isUrgent: boolean): readonly AutoRequest[] {
+    const { cells } = this.model;
+    const grows = cells.findIndex(({ phase }) => phase === "decoder");
+    if (grows < 0 || this.#times(free.length) > FLAT * free.length) return free;
+    const times: number[][] = cells.map(() => []);
+    const parts = free.map(({ tag }) => {
+      const { ready: [{ cell }], left, leftNs, nodeNs, dueNs } = tag;
+      const at = cells.indexOf(cell);
+      const isThere = left[at] < 2 || at >= grows; // In a pass, or already.
+      let ns = isThere ? leftNs : 1;
+      for (let c = at; !isThere && left[c] <= left[at] && c < grows; c++) {
+        ns += left[c] * nodeNs[c];
+      }
+      if (!isUrgent || dueNs < Infinity) times[isThere ? grows : at].push(ns);
+      return isThere ? grows : at;
+    });
+    const perNs = times.map((of) =>
+      Math.max(0, ...of.sort((a, b) => a - b).map((ns, i) => (i + 1) / ns))
+    );
+    const best = perNs.indexOf(Math.max(...perNs));
+    return free.filter((_, i) => parts[i] === best);
+  }
+
+  /** Whether it waits for those that run, half done on average, and goes with them: side by side all take longer. */
+  #goesTogether(requests: readonly AutoRequest[]): boolean {
     const slowdownBefore = this.costs.slowdown(this.#now.busy - 1);
-    if (this.#slowdown <= slowdownBefore) return false;
     const running = this.requests.filter(({ tag }) => tag.underWay > 0);
-    if (running.length === 0) return false;
+    if (running.length === 0 || this.#slowdown <= slowdownBefore) return false;
     const all = running.filter(({ tag }) => tag.leftNs > 0).concat(requests);
     const passes = new Set(running.map(({ tag }) => tag.newest!));
     const times = this.#times(Math.ceil(running.length / passes.size));
-    let passNs = 0; // Half of what is under way is done, on average.
-    for (const { aloneNs } of passes) passNs += times * aloneNs / 2;
+    const passNs = [...passes].reduce((ns, p) => ns + times * p.aloneNs / 2, 0);
     const togetherNs = passNs * (1 + requests.length / running.length) +
       sumNs(all) * this.#times(all.length);
     const besideNs = passNs + sumNs(running) * times +
@@ -210,7 +218,7 @@ export class ModelState {
   }
 
   /** The batch size that leaves everybody the least time waiting, of those who have least left. */
-  #shortest(sorted: readonly AutoRequest[]): Batch {
+  #shortest(sorted: readonly AutoRequest[]) {
     const all = sorted.length;
     const oneNs = this.#slowdown * sumNs(sorted) / all;
     const isLost = this.#slackNs < Infinity;
@@ -233,7 +241,7 @@ export class ModelState {
   }
 
   /** The most urgent that are all in time together; or a later, denser group that they would make late. */
-  #urgent(sorted: readonly AutoRequest[]): Batch {
+  #urgent(sorted: readonly AutoRequest[]) {
     const first = this.#inTime(sorted);
     let best = first;
     const saved = sorted.filter(({ tag }) => tag.dueNs < Infinity).length;
@@ -245,7 +253,7 @@ export class ModelState {
   }
 
   /** The first that are in time together, and who rides along; one alone where that takes as long one by one. */
-  #inTime(sorted: readonly AutoRequest[]): Batch {
+  #inTime(sorted: readonly AutoRequest[]) {
     const { nowNs } = this.#now;
     const requests: AutoRequest[] = [];
     let mayTake = Infinity;
@@ -269,11 +277,12 @@ export class ModelState {
     return this.#made(requests, why);
   }
 
-  #made(requests: readonly AutoRequest[], why: string): Batch {
+  /** With their latest start in time (Infinity: nobody is saved), time until done, number done for it, and rank. */
+  #made(requests: readonly AutoRequest[], why: string) {
     const rows = requests.length;
     const times = this.#slowdown * this.#times(rows);
-    const starts = requests.map(({ tag }) => tag.dueNs - tag.leftNs * times);
-    const latestNs = Math.min(...starts);
+    const start = ({ tag }: AutoRequest) => tag.dueNs - tag.leftNs * times;
+    const latestNs = Math.min(...requests.map(start));
     const takesNs = times * sumNs(requests) / rows;
     const isOwed = this.#owedNs > OTHERS * takesNs;
     const rank = (latestNs < Infinity ? 2 : 0) + (isOwed ? 1 : 0);

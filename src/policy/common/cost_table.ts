@@ -104,4 +104,12 @@ export class CostTable {
     return expectedNs * (from.value + share * (to.value - from.value)) /
       2 ** beyond;
   };
+
+  /** What a batch of so many rows on average takes, ns: linear between whole numbers of rows. */
+  meanNs(cell: Cell, rows: number, extent?: Extent): number {
+    const below = Math.floor(rows);
+    const ns = this.ns(cell, below, extent);
+    if (below === rows) return ns;
+    return ns + (rows - below) * (this.ns(cell, below + 1, extent) - ns);
+  }
 }

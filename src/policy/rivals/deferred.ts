@@ -8,6 +8,7 @@
  * window, the oldest first, since requests are refused by their own deadlines only.
  * Assumption: a request to a model without a target is not waited for; a batch of the greatest size starts at once.
  */
+import { insertInOrder } from "../../base/insert_in_order.ts";
 import type { Model } from "../../graph/model.ts";
 import { BatchTime } from "../common/batch_time.ts";
 import { lockstep, paddingObstacle } from "../common/lockstep.ts";
@@ -145,8 +146,7 @@ export function deferred(options: DeferredOptions = {}): Policy {
         request.deadlineNs,
         request.finishNs,
       );
-      const index = queue.findIndex((waiting) => waiting.dueNs > dueNs);
-      queue.splice(index < 0 ? queue.length : index, 0, { request, dueNs });
+      insertInOrder(queue, { request, dueNs }, (a, b) => a.dueNs - b.dueNs);
     },
     schedule({ nowNs, workers }: EngineView): Decision {
       const worker = workers.find(({ queued }) => queued === 0);
