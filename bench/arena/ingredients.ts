@@ -54,8 +54,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "a model's turn by all its requests: by those of a part",
     file: STATE,
-    from: "const { perNs } = of(free);",
-    to: "const { perNs } = of(this.#part(free, isUrgent));",
+    from: "perNs: of(free).perNs",
+    to: "perNs: of(part).perNs",
   },
   {
     without: "sizes by what is known, where workers slow each other down",
@@ -72,7 +72,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "ageing",
     file: STATE,
-    from: "const AGING = 0.05;",
+    from: "const AGING = 0.02;",
     to: "const AGING = 0;",
   },
   {
@@ -102,7 +102,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "waiting for the others at the end of a part",
     file: POLICY,
-    from: "sweep(requests, !requests[0].graph.closed)",
+    from: "sweep(requests, isPart)",
     to: "sweep(requests)",
   },
   {

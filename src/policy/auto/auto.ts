@@ -20,7 +20,6 @@ import { type EngineView, IDLE, type Policy } from "../policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 import { type AutoRequest, ModelState, type Pass } from "./model_state.ts";
 
-/** Options of `auto`. */
 export interface AutoOptions {
   /** Latency of requests without a deadline of their own, in all or by model name. Default: none, the mean counts. */
   slaNs?: SlaNs;
@@ -33,7 +32,6 @@ export interface AutoOptions {
 /**
  * Asks for a deadline, and for nothing else: who goes together, and who first, follow from costs. Batches any model.
  * @throws TypeError or RangeError on an option that the policy does not have or cannot take
- * @example `auto({ slaNs: 50e6 })`: 50 ms for every request
  */
 export function auto(options: AutoOptions = {}): Policy {
   const name = "auto";
@@ -67,7 +65,7 @@ export function auto(options: AutoOptions = {}): Policy {
         const [best] = states.flatMap((state) => state.batch(now) ?? [])
           .sort((a, b) => b.rank - a.rank || b.perNs - a.perNs);
         if (!best) continue;
-        const { requests, why } = best;
+        const { requests, why, isPart } = best;
         const before = newestOf[id];
         // Who goes on does so at once: what passed beside what ran is the host's.
         if (before && requests.some(({ tag }) => tag.newest === before)) {
@@ -75,7 +73,7 @@ export function auto(options: AutoOptions = {}): Policy {
         }
         newestOf[id] = { ...now, aloneNs: 0, ranNs: 0 };
         for (const { tag } of requests) tag.newest = newestOf[id];
-        const steps = sweep(requests, !requests[0].graph.closed);
+        const steps = sweep(requests, isPart);
         const launch = { worker: id, steps, release: "step", why } as const;
         return { kind: "launch", launch };
       }

@@ -34,15 +34,16 @@ export interface AutoRequest extends Request<AutoTag> {
 }
 
 /** Shares: of the time waited, off what is left; of the newest in what is learned of requests. */
-const AGING = 0.05;
+const AGING = 0.02;
 const NEWEST = 1 / 128;
 /** Share of its rows that a batch takes off those who wait, however many come meanwhile: no overload lasts for ever. */
 const NET = 0.1;
-/** How much longer: a batch for who is late; for a decoder, a guess; of one by one, together, in parts; noise. */
+/** How much longer: a batch for who is late; for a decoder, a guess; of one by one, together, in parts; near; noise. */
 const FREE = 1.01;
 const GUESSED = 1.5;
 const PAYS = 0.95;
 const FLAT = 0.6;
+const CLOSE = 1.2;
 const SLOWED = 1.02;
 /** Passes as short as that have a quarter of those who wait beside threads: else who launches them does not keep up. */
 const SHORT_NS = 5e5;
@@ -154,15 +155,12 @@ export class ModelState {
     this.#shares = isShared || this.#slackNs < Infinity ? Infinity : now.shares;
     this.#slowdown = this.costs.slowdown(now.busy);
     this.#rowNs = 0;
-    const often = this.#decisions < ASKED_AGAIN ? 1 : ASKED_AGAIN;
-    if (this.#decisions++ % often === 0) this.#curve = [];
     const { requests } = this;
-    for (let at = Math.min(LOOKED_AT, requests.length) - 1; at >= 0; at--) {
-      const { tag } = requests[at];
-      if (now.nowNs + tag.leftNs > tag.dueNs) {
-        tag.dueNs = Infinity;
-        insertInOrder(requests, requests.splice(at, 1)[0], inOrder);
-      }
+    const isLate = ({ tag }: AutoRequest) => now.nowNs + tag.leftNs > tag.dueNs;
+    for (const late of requests.slice(0, LOOKED_AT).filter(isLate)) {
+      late.tag.dueNs = Infinity;
+      requests.splice(requests.indexOf(late), 1);
+      insertInOrder(requests, late, inOrder);
     }
     const free = requests.filter(({ tag }) =>
       tag.ready.length > 0 &&
@@ -170,34 +168,42 @@ export class ModelState {
           (tag.underWay < 2 || tag.ready[0].cell.phase !== "decoder"))
     ).slice(0, LOOKED_AT);
     if (free.length === 0) return undefined;
+    const often = this.#decisions < ASKED_AGAIN ? 1 : ASKED_AGAIN;
+    if (this.#decisions++ % often === 0) this.#curve = [];
     const isUrgent = free[0].tag.dueNs < Infinity;
     const of = (isUrgent ? this.#urgent : this.#shortest).bind(this);
-    const { perNs } = of(free); // Those in other parts are done soon as well.
-    const batch = { ...of(this.#part(free, isUrgent)), perNs };
+    const part = this.#part(free, isUrgent);
+    const batch = { ...of(part), perNs: of(free).perNs, isPart: part !== free };
     return this.#goesTogether(batch.requests) ? undefined : batch;
   }
 
-  /** Those in one part of their way, where most get through it for its time: parts share no cells, and only wait. */
-  #part(free: AutoRequest[], isUrgent: boolean): readonly AutoRequest[] {
-    const { cells } = this.model;
+  /** Those in one part, where most get through it for its time, or the most urgent is: parts share no cells, and wait. */
+  #part(free: AutoRequest[], isUrgent: boolean): AutoRequest[] {
+    const { model: { cells }, batchSizeMax } = this;
     const grows = cells.findIndex(({ phase }) => phase === "decoder");
-    if (grows < 0 || this.#times(free.length) > FLAT * free.length) return free;
+    const most = Math.min(free.length, batchSizeMax);
+    if (grows < 0 || this.#times(most) > FLAT * most) return free;
+    const { nowNs } = this.#now;
+    const aging = isUrgent ? 0 : AGING;
+    const stepNs = this.#time.nodeNs.slice(grows).reduce((a, b) => a + b, 1);
     const times: number[][] = cells.map(() => []);
-    const parts = free.map(({ tag }) => {
+    const parts = free.map(({ arrivalNs, tag }) => {
       const { ready: [{ cell }], left, leftNs, nodeNs, dueNs } = tag;
       const at = cells.indexOf(cell);
-      const isThere = left[at] < 2 || at >= grows; // In a pass, or already.
-      let ns = isThere ? leftNs : 1;
-      for (let c = at; !isThere && left[c] <= left[at] && c < grows; c++) {
+      const isThere = left[at] < 2 || at >= grows; // Or will be, by a pass.
+      const part = isThere ? grows : at;
+      let ns = isThere ? Math.max(stepNs, leftNs) : aging * (arrivalNs - nowNs);
+      for (let c = part; c < grows && left[c] <= left[at]; c++) {
         ns += left[c] * nodeNs[c];
       }
-      if (!isUrgent || dueNs < Infinity) times[isThere ? grows : at].push(ns);
-      return isThere ? grows : at;
+      if (!isUrgent || dueNs < Infinity) times[part].push(Math.max(1, ns));
+      return part;
     });
     const perNs = times.map((of) =>
       Math.max(0, ...of.sort((a, b) => a - b).map((ns, i) => (i + 1) / ns))
     );
-    const best = perNs.indexOf(Math.max(...perNs));
+    const isClose = nowNs + CLOSE * free[0].tag.leftNs > free[0].tag.dueNs;
+    const best = isClose ? parts[0] : perNs.indexOf(Math.max(...perNs));
     return free.filter((_, i) => parts[i] === best);
   }
 
@@ -256,9 +262,8 @@ export class ModelState {
   #inTime(sorted: readonly AutoRequest[]) {
     const { nowNs } = this.#now;
     const requests: AutoRequest[] = [];
-    let mayTake = Infinity;
+    let [rows, mayTake] = [0, Infinity];
     for (const request of sorted) {
-      const rows = requests.length;
       if (rows === this.batchSizeMax) break;
       const { dueNs, leftNs } = request.tag;
       // Who is late rides along where that takes no longer: the frames of a stream wait for each other.
@@ -269,15 +274,13 @@ export class ModelState {
       const limit = isLost ? FREE * this.#times(rows) : Math.max(least, own);
       if (rows > 0 && this.#times(rows + 1) > limit) continue;
       mayTake = own;
-      requests.push(request);
+      rows = requests.push(request);
     }
-    const together = this.#times(requests.length);
-    if (together > PAYS * requests.length) requests.length = 1;
+    if (this.#times(rows) > PAYS * rows) requests.length = 1;
     const why = `the ${requests.length} most urgent that are in time together`;
     return this.#made(requests, why);
   }
 
-  /** With their latest start in time (Infinity: nobody is saved), time until done, number done for it, and rank. */
   #made(requests: readonly AutoRequest[], why: string) {
     const rows = requests.length;
     const times = this.#slowdown * this.#times(rows);
