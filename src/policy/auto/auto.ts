@@ -2,10 +2,8 @@
  * Our own. Whenever a worker is idle it picks a model, and requests of it for a pass over its cells, by learned costs:
  * - *whom*: with a deadline the most urgent first, without one the shortest first (less a share of the time waited);
  * - *where*: in one part of their way, encoder or decoder, where batches pay and most get through it for its time;
- * - *how many*: with a deadline as many as are in time together, if that takes less than one by one; without one, of k,
- *   the b with the least t(b) (1 + k / b), b less those who come meanwhile: what batches of b leave everybody to wait;
- * - *who is lost*: who would be late even alone is set aside until nobody can be saved, or rides along for nothing;
- * - *whether to wait*: for those that run, where workers slow each other down and less is waited in all together;
+ * - *how many*: as many as are in time together; without a deadline, of k, the b with the least t(b) (1 + k / b);
+ * - *who is lost*: who would be late even alone is set aside, or rides along (frames of a stream wait for each other);
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
  * - *how far ahead*: threads have a task, and one more for each 16 requests, so that they run on while the host is busy.
  * Assumption: a decoder takes as many steps as those before did that brought as much: a line, fitted as they end.
@@ -20,6 +18,7 @@ import { type EngineView, IDLE, type Policy } from "../policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
 import { type AutoRequest, ModelState, type Pass } from "./model_state.ts";
 
+/** Options of `auto`. */
 export interface AutoOptions {
   /** Latency of requests without a deadline of their own, in all or by model name. Default: none, the mean counts. */
   slaNs?: SlaNs;
@@ -32,6 +31,11 @@ export interface AutoOptions {
 /**
  * Asks for a deadline, and for nothing else: who goes together, and who first, follow from costs. Batches any model.
  * @throws TypeError or RangeError on an option that the policy does not have or cannot take
+ * @example
+ * ```ts
+ * import { auto } from "@shoal/core";
+ * auto({ slaNs: 50e6 });
+ * ```
  */
 export function auto(options: AutoOptions = {}): Policy {
   const name = "auto";
@@ -67,7 +71,6 @@ export function auto(options: AutoOptions = {}): Policy {
         if (!best) continue;
         const { requests, why, isPart } = best;
         const before = newestOf[id];
-        // Who goes on does so at once: what passed beside what ran is the host's.
         if (before && requests.some(({ tag }) => tag.newest === before)) {
           costs.hostNs.add(Math.max(0, nowNs - before.nowNs - before.ranNs));
         }

@@ -135,7 +135,6 @@ export class ModelState {
     this.requests.unshift(...this.requests.splice(0, LOOKED_AT).sort(inOrder));
   }
 
-  /** A task took so long, of this model or of another. */
   sawRun(isOwn: boolean, ns: number): void {
     const waitedNs = isOwn ? -OTHERS * ns : this.requests.length > 0 ? ns : 0;
     this.#owedNs = Math.max(0, this.#owedNs + waitedNs);
@@ -266,7 +265,6 @@ export class ModelState {
     for (const request of sorted) {
       if (rows === this.batchSizeMax) break;
       const { dueNs, leftNs } = request.tag;
-      // Who is late rides along where that takes no longer: the frames of a stream wait for each other.
       const isLost = dueNs === Infinity;
       if (isLost && !request.graph.closed) continue;
       const own = Math.min(mayTake, (dueNs - nowNs) / leftNs / this.#slowdown);
@@ -296,7 +294,6 @@ export class ModelState {
 const sumNs = (requests: readonly AutoRequest[]) =>
   Math.max(1, requests.reduce((sum, { tag }) => sum + tag.leftNs, 0));
 
-/** By deadline; without one by what is left, less a share of the time waited. */
 function inOrder(a: AutoRequest, b: AutoRequest): number {
   if (a.tag.dueNs !== b.tag.dueNs) return a.tag.dueNs - b.tag.dueNs;
   const agedNs = AGING * (a.arrivalNs - b.arrivalNs);

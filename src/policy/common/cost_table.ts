@@ -27,7 +27,7 @@ export class CostTable {
   readonly #seen = new Map<Cell, MovingMean[]>();
   /** By the number of workers that are busy: times of batches in multiples of those alone. */
   readonly #slowdowns: MovingMean[] = [];
-  /** What the host takes for a launch, beyond what goes on beside it, ns. */
+  /** What the host takes for a launch, ns: what passes between two beside what was run, where one follows at once. */
   readonly hostNs = new MovingMean(NEWEST_VARYING);
 
   constructor(profile: Profile | undefined) {
