@@ -54,7 +54,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "a model's turn by all its requests: by those of a part",
     file: STATE,
-    from: "perNs: of(free).perNs",
+    from: "perNs: all.perNs",
     to: "perNs: of(part).perNs",
   },
   {

@@ -5,7 +5,6 @@
  * - *how many*: as many as are in time together; without a deadline, of k, the b with the least t(b) (1 + k / b);
  * - *who is lost*: who would be late even alone is set aside, or rides along (frames of a stream wait for each other);
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
- * - *how far ahead*: threads have a task, and one more for each 16 requests, so that they run on while the host is busy.
  * Assumption: a decoder takes as many steps as those before did that brought as much: a line, fitted as they end.
  */
 import { CostTable } from "../common/cost_table.ts";
@@ -59,7 +58,7 @@ export function auto(options: AutoOptions = {}): Policy {
     schedule({ nowNs, workers, isRemote = false }: EngineView) {
       const states = [...models.values()].filter((one) => one.requests.length);
       const size = states.reduce((n, { requests }) => n + requests.length, 0);
-      const ahead = isRemote ? 1 + Math.floor(size / 16) : 0;
+      const ahead = isRemote ? 1 + Math.floor(size / 16) : 0; // The host is busy.
       const free = workers.filter(({ queued }) => queued <= ahead)
         .sort((a, b) => a.queued - b.queued);
       const [all, shares] = [workers.length, states.length];

@@ -171,8 +171,9 @@ export class ModelState {
     if (this.#decisions++ % often === 0) this.#curve = [];
     const isUrgent = free[0].tag.dueNs < Infinity;
     const of = (isUrgent ? this.#urgent : this.#shortest).bind(this);
-    const part = this.#part(free, isUrgent);
-    const batch = { ...of(part), perNs: of(free).perNs, isPart: part !== free };
+    const [all, part] = [of(free), this.#part(free, isUrgent)];
+    const isPart = part !== free;
+    const batch = { ...(isPart ? of(part) : all), perNs: all.perNs, isPart };
     return this.#goesTogether(batch.requests) ? undefined : batch;
   }
 

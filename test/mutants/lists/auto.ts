@@ -201,7 +201,7 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.rank-of-a-part",
     file: STATE,
-    from: "perNs: of(free).perNs",
+    from: "perNs: all.perNs",
     to: "perNs: of(part).perNs",
     tests: DECODERS,
     why: "a model with requests in several parts has as many as all of them",
@@ -237,6 +237,14 @@ export const MUTANTS: MutantList = [
     to: "const most = free.length + 0 * batchSizeMax;",
     tests: DECODERS,
     why: "the curve ends at the largest batch",
+  },
+  {
+    id: "auto.ends-without-parts",
+    file: POLICY,
+    from: "sweep(requests, isPart)",
+    to: "sweep(requests, !requests[0].graph.closed)",
+    tests: DECODERS,
+    why: "where all parts go side by side nobody waits for the others",
   },
   {
     id: "auto.always-parts",
