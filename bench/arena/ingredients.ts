@@ -30,19 +30,13 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "an end to an overload",
     file: STATE,
-    from: "const NET = 0.1;",
-    to: "const NET = 1e-9;",
+    from: "[0.02, 1 / 128, 0.1]",
+    to: "[0.02, 1 / 128, 1e-9]",
   },
   {
     without: "all workers for who is behind: one",
     file: STATE,
     from: "Math.max(1, this.#now.all / this.#shares)",
-    to: "1",
-  },
-  {
-    without: "few in the same part of their way: all are",
-    file: STATE,
-    from: "work[c] > 1 ? Math.min(1, work[c] / passes) : 1",
     to: "1",
   },
   {
@@ -60,8 +54,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "sizes by what is known, where workers slow each other down",
     file: STATE,
-    from: "const SLOWED = 1.02;",
-    to: "const SLOWED = Infinity;",
+    from: "this.costs.slowdown(now.all, now.all) > SLOWED",
+    to: "false",
   },
   {
     without: "the shortest first: by arrival",
@@ -72,8 +66,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "ageing",
     file: STATE,
-    from: "const AGING = 0.02;",
-    to: "const AGING = 0;",
+    from: "[0.02, 1 / 128, 0.1]",
+    to: "[0, 1 / 128, 0.1]",
   },
   {
     without: "steps learned: 32",
@@ -86,12 +80,6 @@ export const ABLATIONS: readonly Ablation[] = [
     file: STATE,
     from: "this.#steps.observe([1, request.tag.brought], steps);",
     to: "this.#steps.observe([1, 0], steps);",
-  },
-  {
-    without: "going together where what is left is a guess",
-    file: STATE,
-    from: "const GUESSED = 1.5;",
-    to: "const GUESSED = 0;",
   },
   {
     without: "parts of the way on their own: side by side",
@@ -108,8 +96,27 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "going together where workers slow each other down",
     file: STATE,
-    from: "return this.#goesTogether(batch.requests) ? undefined : batch;",
+    from:
+      "return this.#goesTogether(batch.requests, free.length) ? undefined : batch;",
     to: "return batch;",
+  },
+  {
+    without: "what a pass takes of the device: only how many are busy",
+    file: STATE,
+    from: "if (!this.#isOnce) return",
+    to: "if (rows >= 0) return",
+  },
+  {
+    without: "room on the device for those behind",
+    file: STATE,
+    from: "this.#shares < Infinity ? Math.max(0, 1 - x) / (beside - x) : 0",
+    to: "0",
+  },
+  {
+    without: "one alone where going together saves nothing",
+    file: STATE,
+    from: "if (this.#times(rows) > PAYS * rows) requests.length = 1;",
+    to: "",
   },
   {
     without: "setting aside who is late already",
@@ -120,7 +127,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "groups that are in time together: everybody goes",
     file: STATE,
-    from: "isLost ? FREE * this.#times(rows) : Math.max(least, own)",
+    from: "isLost ? FREE * this.#times(rows) : own",
     to: "isLost ? FREE * this.#times(rows) : Infinity",
   },
   {
@@ -132,20 +139,14 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "riding along of who is late",
     file: STATE,
-    from: "const FREE = 1.01;",
-    to: "const FREE = 0;",
+    from: "[1.01, 0.95, 0.6, 1.2]",
+    to: "[0, 0.95, 0.6, 1.2]",
   },
   {
     without: "a limit to batches of who is late",
     file: STATE,
     from: "isLost && size > 1 && ns > this.#slackNs / 2",
     to: "false",
-  },
-  {
-    without: "a node that is left of what may grow",
-    file: STATE,
-    from: '!closed && cell.phase === "decoder" ? ns : 0',
-    to: "0",
   },
   {
     without: "a share for each model",

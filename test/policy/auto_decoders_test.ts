@@ -42,24 +42,6 @@ Deno.test("a decoder is expected to take as many steps as those that brought as 
   assert(Number(endNs) <= 20_030, last);
 });
 
-Deno.test("who would be late by a little goes together with others if what is left of it is a guess", () => {
-  // Two take 9 % more than one. Alone it takes 33 of 110, the first 32 steps being what is assumed; 3 % are left.
-  const { cost, profile } = profiled((_cell, rows) => 100 + 10 * rows);
-  const first = (requests: readonly ToldRequest[]) =>
-    told({
-      policy: auto({ profile, slaNs: 3750 }),
-      models: [requests[0].model ?? DECODER, DECODER],
-      requests,
-      cost,
-    })[0];
-  assert.equal(
-    first([pair(0, 1, 32), pair(0, 1, 32)]),
-    "0..120 w0 encoder:1,2",
-  );
-  const known = { arrivalNs: 0, model: STEPS, input: { steps: 33 } };
-  assert.equal(first([known, known]), "0..110 w0 S:1");
-});
-
 /** What runs at a time, ids by cell, where a task takes 100 whatever its rows. */
 const flat = (requests: readonly ToldRequest[]) => {
   const { cost, profile } = profiled(() => 100);

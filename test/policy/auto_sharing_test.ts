@@ -51,10 +51,16 @@ Deno.test("requests do not wait for those that run where that takes longer than 
 });
 
 Deno.test("who has nothing left behind its pass makes no batch larger", () => {
-  assert.equal(beside(1, { share: 1, rowNs: 100 }), 0);
+  assert.equal(beside(1, { share: 1, rowNs: 100, gapNs: 100 }), 0);
 });
 
 Deno.test("batches that run side by side do not count as one large one", () => {
-  const device = { share: 0.5, rowNs: 70, gapNs: 45, workers: 4 };
+  const device = { share: 0.5, rowNs: 70, gapNs: 60, workers: 4 };
   assert.equal(beside(2, device), 0);
+});
+
+Deno.test("room that a batch leaves on the device is used while others wait behind", () => {
+  // One after the other each takes 100, two beside each other 160: more come than go one by one, fewer than go so.
+  const shared = beside(1, { share: 0.8, rowNs: 100, gapNs: 85 });
+  assert(shared > 0.5, `${shared}`);
 });

@@ -10,6 +10,9 @@ import { told, type ToldRequest } from "./told.ts";
 
 const A = staticChain({ cells: ["A"] }) as Model;
 const B = staticChain({ cells: ["B"] }) as Model;
+const STEPS = staticChain({ cells: ["S*"] });
+/** Two passes. */
+const TWICE = { model: STEPS as Model, input: { steps: 2 } };
 const DECODER = seq2seq({ hidden: 1, sourceVocabulary: 3 }) as Model;
 /** Workers have been seen side by side by then, and are idle. */
 const LATER_NS = 1e6;
@@ -27,17 +30,32 @@ const DECODED = {
 /** Rows of the batches of those that come at once, by start and worker; a batch takes 10 ns, and 10 for each row. */
 function sizes(
   requests: readonly ToldRequest[],
-  { workers = 1, share = 0, isSeen = true, slaNs = Infinity } = {},
+  {
+    workers = 1,
+    share = 0,
+    rowShare = 0,
+    isSeen = true,
+    seen = { model: A } as Omit<ToldRequest, "arrivalNs">,
+    gapNs = 12,
+    burst = 1,
+    slaNs = Infinity,
+  } = {},
 ): number[] {
   const latencyNs = (_cell: unknown, rows: number) => 10 + 10 * rows;
-  const cost: SharedCost = { latencyNs, demand: () => share };
+  const cost: SharedCost = {
+    latencyNs,
+    demand: (_cell, rows) => Math.min(1, share + rowShare * rows),
+  };
   const before = Array.from(
     { length: isSeen ? 400 : 0 },
-    (_, i) => ({ arrivalNs: 12 * i / workers, model: A }),
+    (_, i) => {
+      const first = i < 208 ? i : i - i % burst;
+      return { ...seen, arrivalNs: gapNs * first / workers };
+    },
   );
   const tasks = told({
     policy: auto({ profile: latencyNs, slaNs }),
-    models: [A, B, DECODER],
+    models: [A, B, STEPS as Model, DECODER],
     requests: [...before, ...requests],
     cost,
     workers,
@@ -56,19 +74,31 @@ Deno.test("those behind a batch have all workers that their model has", () => {
   assert.deepEqual(sizes(both, { workers: 2 }).slice(0, 2), [4, 4]);
 });
 
-Deno.test("workers that slow each other down, or were not seen side by side, are as good as one for those behind", () => {
+Deno.test("small batches go side by side as far as they have room on the device", () => {
   const requests = times(16, { model: A });
-  assert.equal(sizes(requests, { workers: 2, share: 1 })[0], 4);
+  // Four of one row each have; where a row fills the device all sizes take four times as long, and the root of 4 is best.
+  assert.equal(
+    sizes(requests, { workers: 4, rowShare: 0.25, gapNs: 24, burst: 16 })[0],
+    1,
+  );
+  assert.equal(sizes(requests, { workers: 4, share: 1 })[0], 2);
+  // What nobody has seen is hoped for.
+  assert.equal(sizes(requests, { workers: 4, isSeen: false })[0], 2);
+});
+
+Deno.test("workers that slow passes of several down, or were not seen side by side, are as good as one for those behind", () => {
+  const requests = times(16, TWICE);
+  const seen = TWICE;
+  assert.equal(sizes(requests, { workers: 2, seen })[0], 3);
+  assert.equal(
+    sizes(requests, { workers: 2, seen, share: 1, gapNs: 100 })[0],
+    4,
+  );
   assert.equal(sizes(requests, { workers: 4, isSeen: false })[0], 4);
 });
 
-Deno.test("of those who read their input and those who decode a pass has few each, so more of them go together", () => {
-  // Each has half of its way in either part: a batch's share of a row's time is twice as large.
-  assert.equal(sizes(times(64, DECODED))[0], 11);
-  assert.equal(sizes(times(64, { model: A }))[0], 8);
-});
-
-Deno.test("beside another model, or with a target, a decoder's batch counts as if all were in the same part", () => {
+Deno.test("a decoder's batch counts as if all were in the same part of their way", () => {
+  assert.equal(sizes(times(64, DECODED))[0], 8);
   const beside = [...times(1, { model: A }), ...times(64, DECODED)];
   assert.deepEqual(sizes(beside, { workers: 2 }).slice(0, 2), [1, 8]);
   // Of 64 steps alone, 1280 ns, 8 together take 4.5 times as long, 5760 ns, and 9 take 6400.

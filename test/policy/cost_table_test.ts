@@ -1,11 +1,13 @@
 /** What batches take, as far as it was seen. */
 import assert from "node:assert/strict";
 import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
+import type { Model } from "../../src/graph/model.ts";
 import type { Profile } from "../../src/policy/profile.ts";
 import { CostTable } from "../../src/policy/common/cost_table.ts";
 import { staticChain } from "./static_chain.ts";
 
-const [CELL] = staticChain({ cells: ["A"] }).cells;
+const MODEL = staticChain({ cells: ["A"] }) as Model;
+const [CELL] = MODEL.cells;
 const RAGGED = defineCell({
   name: "R",
   tokensMax: 1000,
@@ -103,4 +105,48 @@ Deno.test("a batch that took no time by the clock says nothing of what workers c
   const costs = after(1, [[rows(1), 0], [rows(1), 20, 2]]);
   assert.equal(costs.slowdown(2), 1);
   assert.equal(costs.ns(CELL, 1), 10);
+});
+
+/** A pass of so many requests that took so many times as long as alone, beside others that take such a share. */
+function pass(rows: number, times: number, beside: number) {
+  const all = 4;
+  return { model: MODEL, rows, all, beside, ranNs: 10 * times, expectedNs: 10 };
+}
+const share = (costs: CostTable, rows: number) => costs.share(pass(rows, 1, 0));
+
+Deno.test("what a pass takes of the device is found out from how much longer it takes beside others", () => {
+  const costs = new CostTable(undefined);
+  assert.equal(share(costs, 1), 0.25);
+  // Eight rows take 0.9 of it, one row 0.3: together they take 1.2 times as long, two of the large ones 1.8.
+  for (let i = 0; i < 2000; i++) {
+    const [small, large] = [share(costs, 1), share(costs, 8)];
+    costs.sawPass(pass(1, 1.2, large));
+    costs.sawPass(pass(8, 1.2, small));
+    costs.sawPass(pass(8, 1.8, large));
+  }
+  assert(Math.abs(share(costs, 1) - 0.3) < 0.01, `${share(costs, 1)}`);
+  assert(Math.abs(share(costs, 8) - 0.9) < 0.01, `${share(costs, 8)}`);
+  // What was not seen is as what is next to it.
+  assert.equal(share(costs, 2), share(costs, 1));
+  assert.equal(share(costs, 64), share(costs, 8));
+  assert.equal(share(costs, 0), 0);
+});
+
+Deno.test("who is not slowed down takes no more than there was room for", () => {
+  const costs = new CostTable(undefined);
+  for (let i = 0; i < 2000; i++) costs.sawPass(pass(1, 1, 0.9));
+  assert(Math.abs(share(costs, 1) - 0.1) < 0.01, `${share(costs, 1)}`);
+  const before = share(costs, 1);
+  costs.sawPass(pass(1, 1, 0.5));
+  assert.equal(share(costs, 1), before);
+});
+
+Deno.test("who ran alone, and who had no time that was known, say nothing of shares", () => {
+  const costs = new CostTable(undefined);
+  costs.sawPass(pass(1, 3, 0));
+  costs.sawPass({ ...pass(1, 3, 0.5), expectedNs: NaN });
+  costs.sawPass({ ...pass(1, 3, 0.5), expectedNs: 0 });
+  assert.equal(share(costs, 1), 0.25);
+  assert(Number.isNaN(costs.saw(rows(1), 20)));
+  assert.equal(costs.saw(rows(1), 30), 20);
 });

@@ -2,7 +2,7 @@
  * Our own. Whenever a worker is idle it picks a model, and requests of it for a pass over its cells, by learned costs:
  * - *whom*: with a deadline the most urgent first, without one the shortest first (less a share of the time waited);
  * - *where*: in one part of their way, encoder or decoder, where batches pay and most get through it for its time;
- * - *how many*: as many as are in time together; without a deadline, of k, the b with the least t(b) (1 + k / b);
+ * - *how many*: as many as are in time, or of k the b with the least t(b) (1 + k / b); beside others if that pays;
  * - *who is lost*: who would be late even alone is set aside, or rides along (frames of a stream wait for each other);
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
  * Assumption: a decoder takes as many steps as those before did that brought as much: a line, fitted as they end.
@@ -15,7 +15,8 @@ import type { Launch, Task } from "../launch.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import { type EngineView, IDLE, type Policy } from "../policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
-import { type AutoRequest, ModelState, type Pass } from "./model_state.ts";
+import { type AutoRequest, ModelState } from "./model_state.ts";
+import { NO_RUN, type Pass } from "./model_state.ts";
 
 /** Options of `auto`. */
 export interface AutoOptions {
@@ -37,17 +38,16 @@ export interface AutoOptions {
  * ```
  */
 export function auto(options: AutoOptions = {}): Policy {
-  const name = "auto";
-  knownOptions(name, options, ["slaNs", "profile", "batchSizeMax"]);
+  knownOptions("auto", options, ["slaNs", "profile", "batchSizeMax"]);
   const { slaNs = Infinity, profile, batchSizeMax = 64 } = options;
-  positiveInteger(name, "batchSizeMax", batchSizeMax);
-  const targetNsOf = targetOf(name, slaNs);
-  const costs = new CostTable(profile && profileOf(name, profile));
+  positiveInteger("auto", "batchSizeMax", batchSizeMax);
+  const targetNsOf = targetOf("auto", slaNs);
+  const costs = new CostTable(profile && profileOf("auto", profile));
   const models = new Map<Model, ModelState>();
   const newestOf: Pass[] = [];
 
   return {
-    name,
+    name: "auto",
     supports: () => undefined,
     enqueue(request: AutoRequest) {
       const state = models.get(request.model) ??
@@ -63,8 +63,10 @@ export function auto(options: AutoOptions = {}): Policy {
         .sort((a, b) => a.queued - b.queued);
       const [all, shares] = [workers.length, states.length];
       for (const { id } of free) {
-        const busy = workers.filter((w) => w.queued || w.id === id).length;
-        const now = { nowNs, worker: id, busy, ahead, all, shares };
+        const others = workers.filter((w) => w.queued > 0 && w.id !== id);
+        const beside = costs.sharesOf(others.map((w) => newestOf[w.id]));
+        const busy = others.length + 1;
+        const now = { nowNs, worker: id, busy, beside, ahead, all, shares };
         const [best] = states.flatMap((state) => state.batch(now) ?? [])
           .sort((a, b) => b.rank - a.rank || b.perNs - a.perNs);
         if (!best) continue;
@@ -73,7 +75,8 @@ export function auto(options: AutoOptions = {}): Policy {
         if (before && requests.some(({ tag }) => tag.newest === before)) {
           costs.hostNs.add(Math.max(0, nowNs - before.nowNs - before.ranNs));
         }
-        newestOf[id] = { ...now, aloneNs: 0, ranNs: 0 };
+        const { length: rows, 0: { model } } = requests;
+        newestOf[id] = { ...now, model, rows, ...NO_RUN };
         for (const { tag } of requests) tag.newest = newestOf[id];
         const steps = sweep(requests, isPart);
         const launch = { worker: id, steps, release: "step", why } as const;
@@ -86,13 +89,17 @@ export function auto(options: AutoOptions = {}): Policy {
       advanceReady(steps);
     },
     completed(task: Task<AutoRequest>, ranNs) {
-      newestOf[task.worker].ranNs += ranNs;
+      const pass = newestOf[task.worker];
+      pass.ranNs += ranNs;
       if (task.nodes.length === 0) return;
-      costs.saw(task, ranNs, newestOf[task.worker].busy);
+      pass.expectedNs += costs.saw(task, ranNs, pass.busy);
       const { model } = task.nodes[0].graph.owner;
       for (const one of models.values()) one.sawRun(one.model === model, ranNs);
     },
-    finished: ({ steps }: Launch<AutoRequest>) => finishPass(steps),
+    finished({ steps, worker }: Launch<AutoRequest>) {
+      finishPass(steps);
+      costs.sawPass(newestOf[worker]);
+    },
     ended: (request: AutoRequest) => models.get(request.model)?.ended(request),
   };
 }

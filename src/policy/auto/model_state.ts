@@ -4,25 +4,25 @@ import { LeastSquares } from "../../base/least_squares.ts";
 import { MovingMean } from "../../base/moving_mean.ts";
 import type { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
-import type { CostTable } from "../common/cost_table.ts";
+import { type CostTable, type RanPass, SLOWED } from "../common/cost_table.ts";
 import { type ExecTime, execTime } from "../common/exec_time.ts";
 import { type Advance, startOf } from "../common/frontier.ts";
 import type { Step } from "../launch.ts";
 import type { Request } from "../request.ts";
 
-/** Where and when, tasks ahead (1 and a 16th of all; 0: no threads), workers busy and in all, models with requests. */
-export type Situation = Readonly<
-  Record<"nowNs" | "worker" | "busy" | "ahead" | "all" | "shares", number>
->;
-/** A launch: what its rows take alone, and what has been run of it. */
-export type Pass = Situation & { aloneNs: number; ranNs: number };
+/** Where and when, workers busy and in all, the share of the device that others take, tasks ahead, models in all. */
+export type Situation = Readonly<Record<Fact, number>>;
+type Fact = "nowNs" | "worker" | "busy" | "beside" | "ahead" | "all" | "shares";
+/** Of a launch: what its rows take one by one; what has been run, and was expected of that alone. */
+export const NO_RUN = { aloneNs: 0, ranNs: 0, expectedNs: 0 };
+export type Pass = Situation & RanPass & typeof NO_RUN;
 
 /** What is kept with a request. What is under way of it is all on one worker. */
 interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
   /** Tokens, or rows, that it came with; nodes left, by the index of the model's cells. */
   readonly brought: number;
   readonly left: number[];
-  /** What it would take alone from here on, ns: a node at least while it may grow. */
+  /** What it would take alone from here on, ns, as far as its steps were foreseen. */
   leftNs: number;
   /** When it has to be done, begun by a deadline for starting; Infinity: whenever, or it is lost. */
   dueNs: number;
@@ -33,25 +33,16 @@ export interface AutoRequest extends Request<AutoTag> {
   readonly graph: CellGraph<AutoRequest>;
 }
 
-/** Shares: of the time waited, off what is left; of the newest in what is learned of requests. */
-const AGING = 0.02;
-const NEWEST = 1 / 128;
-/** Share of its rows that a batch takes off those who wait, however many come meanwhile: no overload lasts for ever. */
-const NET = 0.1;
-/** How much longer: a batch for who is late; for a decoder, a guess; of one by one, together, in parts; near; noise. */
-const FREE = 1.01;
-const GUESSED = 1.5;
-const PAYS = 0.95;
-const FLAT = 0.6;
-const CLOSE = 1.2;
-const SLOWED = 1.02;
+/** Shares: of time waited, off what is left; of the newest in what is learned; of rows, off those who wait, at least. */
+const [AGING, NEWEST, NET] = [0.02, 1 / 128, 0.1];
+/** How much longer: a batch for who is late; of one by one, together, in parts; near. */
+const [FREE, PAYS, FLAT, CLOSE] = [1.01, 0.95, 0.6, 1.2];
 /** Passes as short as that have a quarter of those who wait beside threads: else who launches them does not keep up. */
 const SHORT_NS = 5e5;
 /** Time that other models have for each that one has whose turn it would not be. */
 const OTHERS = 8;
 /** Requests that are looked at, and decisions after which what batches take is asked again; at first each time. */
-const LOOKED_AT = 192;
-const ASKED_AGAIN = 64;
+const [LOOKED_AT, ASKED_AGAIN] = [192, 64];
 
 export class ModelState {
   /** Those that have not ended, as good as in order: what ran has less left than before. */
@@ -64,16 +55,15 @@ export class ModelState {
   #lastNs = NaN;
   #time!: ExecTime;
   #slackNs = Infinity;
-  /** By rows: what a batch takes, in multiples of one row; and what that takes, ns, asked once for a decision. */
+  /** By rows: what a batch takes, in multiples of one row. */
   #curve: number[] = [];
-  #rowNs = 0;
   #decisions = 0;
   /** Time that other models had while requests were here, less what this one had, that often. */
   #owedNs = 0;
-  /** What is decided about; models that share the workers, Infinity: as if there were one; how much longer it takes. */
+  /** What is decided about; models that share the workers, Infinity: as if there were one; whether a pass is all. */
   #now!: Situation;
   #shares = Infinity;
-  #slowdown = 1;
+  #isOnce = false;
 
   constructor(
     readonly model: Model,
@@ -98,24 +88,18 @@ export class ModelState {
   /** What a batch takes, in multiples of a row; where nothing is known as much as a row, so that large ones are tried. */
   #times(size: number): number {
     const rows = Math.min(size, this.batchSizeMax);
-    return this.#curve[rows] ??= this.#batchNs(rows) /
-        (this.#rowNs ||= Math.max(1, this.#batchNs(1))) || 1;
+    return this.#curve[rows] ??=
+      this.#batchNs(rows) / Math.max(1, this.#batchNs(1)) || 1;
   }
 
-  /** Of one model, without deadlines, requests are anywhere on their way: few in the same part, in some passes nobody. */
+  /** What a batch takes, ns. Rows that a request has at once, as a tree's leaves, count where that was found to pay. */
   #batchNs(rows: number): number {
     const { work, extents } = this.#time;
-    const of = (part: string) =>
-      Math.max(0, ...work.filter((_, c) => this.model.cells[c].phase === part));
-    const passes = this.#shares === 1 ? of("encoder") + of("decoder") : 0;
     return this.model.cells.reduce((sum, cell, c) => {
       if (work[c] === 0) return sum;
-      const share = work[c] > 1 ? Math.min(1, work[c] / passes) : 1;
-      const anybody = 1 - (1 - share) ** rows;
-      const some = Math.min(rows, Math.max(1, rows * share / anybody));
       const width = this.#shares < Infinity && this.#widths[c]?.value || 1;
-      const ns = this.costs.meanNs(cell, some * width, extents?.[c]) / width;
-      return sum + work[c] / share * anybody * ns;
+      const ns = this.costs.meanNs(cell, rows * width, extents?.[c]) / width;
+      return sum + work[c] * ns;
     }, Math.max(...work) * this.costs.hostNs.value);
   }
 
@@ -124,11 +108,10 @@ export class ModelState {
       const c = this.model.cells.indexOf(cell);
       const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
       width.add(nodes.length / new Set(nodes.map(({ graph }) => graph)).size);
-      for (const { graph: { closed, owner: { tag } } } of nodes) {
+      for (const { graph: { owner: { tag } } } of nodes) {
         const ns = tag.nodeNs[c];
         tag.left[c]--;
-        const leastNs = !closed && cell.phase === "decoder" ? ns : 0;
-        tag.leftNs = Math.max(leastNs, tag.leftNs - ns);
+        tag.leftNs = Math.max(0, tag.leftNs - ns);
         tag.newest!.aloneNs += ns;
       }
     }
@@ -150,18 +133,15 @@ export class ModelState {
   /** Who would advance now, if anybody. A decoder has one step ahead at most: whichever is under way may be its last. */
   batch(now: Situation) {
     this.#now = now;
-    const isShared = this.costs.slowdown(now.all, now.all) > SLOWED;
+    this.#isOnce = Math.max(...this.#time.work) === 1;
+    const isShared = !this.#isOnce &&
+      this.costs.slowdown(now.all, now.all) > SLOWED;
     this.#shares = isShared || this.#slackNs < Infinity ? Infinity : now.shares;
-    this.#slowdown = this.costs.slowdown(now.busy);
-    this.#rowNs = 0;
-    const { requests } = this;
     const isLate = ({ tag }: AutoRequest) => now.nowNs + tag.leftNs > tag.dueNs;
-    for (const late of requests.slice(0, LOOKED_AT).filter(isLate)) {
-      late.tag.dueNs = Infinity;
-      requests.splice(requests.indexOf(late), 1);
-      insertInOrder(requests, late, inOrder);
-    }
-    const free = requests.filter(({ tag }) =>
+    const late = this.requests.slice(0, LOOKED_AT).filter(isLate);
+    for (const { tag } of late) tag.dueNs = Infinity;
+    if (late.length > 0) this.requests.sort(inOrder);
+    const free = this.requests.filter(({ tag }) =>
       tag.ready.length > 0 &&
       (tag.underWay === 0 || tag.newest?.worker === now.worker &&
           (tag.underWay < 2 || tag.ready[0].cell.phase !== "decoder"))
@@ -174,7 +154,7 @@ export class ModelState {
     const [all, part] = [of(free), this.#part(free, isUrgent)];
     const isPart = part !== free;
     const batch = { ...(isPart ? of(part) : all), perNs: all.perNs, isPart };
-    return this.#goesTogether(batch.requests) ? undefined : batch;
+    return this.#goesTogether(batch.requests, free.length) ? undefined : batch;
   }
 
   /** Those in one part, where most get through it for its time, or the most urgent is: parts share no cells, and wait. */
@@ -193,9 +173,8 @@ export class ModelState {
       const isThere = left[at] < 2 || at >= grows; // Or will be, by a pass.
       const part = isThere ? grows : at;
       let ns = isThere ? Math.max(stepNs, leftNs) : aging * (arrivalNs - nowNs);
-      for (let c = part; c < grows && left[c] <= left[at]; c++) {
-        ns += left[c] * nodeNs[c];
-      }
+      let c = part;
+      while (c < grows && left[c] <= left[at]) ns += left[c] * nodeNs[c++];
       if (!isUrgent || dueNs < Infinity) times[part].push(Math.max(1, ns));
       return part;
     });
@@ -207,26 +186,40 @@ export class ModelState {
     return free.filter((_, i) => parts[i] === best);
   }
 
-  /** Whether it waits for those that run, half done on average, and goes with them: side by side all take longer. */
-  #goesTogether(requests: readonly AutoRequest[]): boolean {
-    const slowdownBefore = this.costs.slowdown(this.#now.busy - 1);
+  /** How much longer it takes beside so many. Passes of a model that takes several differ: only their mean is known. */
+  #slowdown(rows: number, workers = 1): number {
+    const { beside, busy, all } = this.#now;
+    if (!this.#isOnce) return this.costs.slowdown(rows > 0 ? busy : busy - 1);
+    const share = this.costs.share({ model: this.model, rows, all });
+    return Math.max(1, workers > 1 ? workers * share : beside + share);
+  }
+
+  /** Whether it waits for those that run, half done, and goes with them: side by side all take longer, but some fit. */
+  #goesTogether(requests: readonly AutoRequest[], free: number): boolean {
+    const [k, x] = [requests.length, this.#now.beside];
+    const [before, beside] = [0, k].map((rows) => this.#slowdown(rows));
     const running = this.requests.filter(({ tag }) => tag.underWay > 0);
-    if (running.length === 0 || this.#slowdown <= slowdownBefore) return false;
-    const all = running.filter(({ tag }) => tag.leftNs > 0).concat(requests);
-    const passes = new Set(running.map(({ tag }) => tag.newest!));
-    const times = this.#times(Math.ceil(running.length / passes.size));
-    const passNs = [...passes].reduce((ns, p) => ns + times * p.aloneNs / 2, 0);
-    const togetherNs = passNs * (1 + requests.length / running.length) +
-      sumNs(all) * this.#times(all.length);
-    const besideNs = passNs + sumNs(running) * times +
-      sumNs(requests) * this.#times(requests.length);
-    return slowdownBefore * togetherNs < this.#slowdown * besideNs;
+    const { length: n } = running;
+    if (n === 0 || beside <= before) return false;
+    const left = running.filter(({ tag }) => tag.leftNs >= 1); // Or rounding.
+    const passes = [...new Set(running.map(({ tag }) => tag.newest!))];
+    const times = this.#times(Math.ceil(n / passes.length));
+    const halfNs = passes.reduce((ns, p) => ns + times * p.aloneNs / 2, 0) / n;
+    const restNs = halfNs + times * sumNs(left) / n;
+    const ownNs = this.#times(k) * sumNs(requests) / k;
+    const all = left.concat(requests);
+    const allNs = this.#times(all.length) * sumNs(all) / all.length;
+    const soonNs = k * Math.min(ownNs, restNs);
+    const fit = this.#shares < Infinity ? Math.max(0, 1 - x) / (beside - x) : 0;
+    const waitedNs = (n + k + fit * (free - k)) * halfNs +
+      left.length * allNs + k * (allNs - ownNs) + soonNs;
+    return before * waitedNs < beside * (n * restNs + soonNs);
   }
 
   /** The batch size that leaves everybody the least time waiting, of those who have least left. */
   #shortest(sorted: readonly AutoRequest[]) {
     const all = sorted.length;
-    const oneNs = this.#slowdown * sumNs(sorted) / all;
+    const oneNs = sumNs(sorted) / all;
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
     const shortNs = SHORT_NS * Math.max(...this.#time.work);
@@ -234,7 +227,8 @@ export class ModelState {
     const parallel = Math.max(1, this.#now.all / this.#shares);
     let [rows, least] = [1, Infinity];
     for (let size = 1; size <= Math.min(all, this.batchSizeMax); size++) {
-      const ns = oneNs * this.#times(size);
+      const ns = oneNs * this.#times(size) *
+        this.#slowdown(size, this.#now.all);
       // Of the lost only so many that whoever comes meanwhile can still be saved.
       if (isLost && size > 1 && ns > this.#slackNs / 2) break;
       if (size < enough && ns < shortNs) continue;
@@ -260,7 +254,6 @@ export class ModelState {
 
   /** The first that are in time together, and who rides along; one alone where that takes as long one by one. */
   #inTime(sorted: readonly AutoRequest[]) {
-    const { nowNs } = this.#now;
     const requests: AutoRequest[] = [];
     let [rows, mayTake] = [0, Infinity];
     for (const request of sorted) {
@@ -268,9 +261,9 @@ export class ModelState {
       const { dueNs, leftNs } = request.tag;
       const isLost = dueNs === Infinity;
       if (isLost && !request.graph.closed) continue;
-      const own = Math.min(mayTake, (dueNs - nowNs) / leftNs / this.#slowdown);
-      const least = request.graph.closed ? 0 : GUESSED;
-      const limit = isLost ? FREE * this.#times(rows) : Math.max(least, own);
+      const takesNs = leftNs * this.#slowdown(rows + 1);
+      const own = Math.min(mayTake, (dueNs - this.#now.nowNs) / takesNs);
+      const limit = isLost ? FREE * this.#times(rows) : own;
       if (rows > 0 && this.#times(rows + 1) > limit) continue;
       mayTake = own;
       rows = requests.push(request);
@@ -282,7 +275,7 @@ export class ModelState {
 
   #made(requests: readonly AutoRequest[], why: string) {
     const rows = requests.length;
-    const times = this.#slowdown * this.#times(rows);
+    const times = this.#slowdown(rows) * this.#times(rows);
     const start = ({ tag }: AutoRequest) => tag.dueNs - tag.leftNs * times;
     const latestNs = Math.min(...requests.map(start));
     const takesNs = times * sumNs(requests) / rows;

@@ -1,22 +1,39 @@
 /**
  * What batches take: by a profile, or, without one, in proportion to their rows and those rows' lengths, times what was
- * seen over that, by cell and by the power of two that the rows reach; and how much workers slow each other down.
+ * seen over that, by cell and by the power of two that the rows reach; and how much workers slow each other down: by
+ * how many are busy, in the mean, and by the share of the device that a pass takes.
  */
 import { MovingMean } from "../../base/moving_mean.ts";
 import { mean } from "../../base/statistics.ts";
 import { type Extent, hasExtents } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
+import type { Model } from "../../graph/model.ts";
 import type { Task } from "../launch.ts";
 import type { Profile } from "../profile.ts";
 
 /** Share of the newest in a mean: of times; of what varies more, batches beside others and gaps between launches. */
 const NEWEST = 0.1;
 const NEWEST_VARYING = 0.02;
+const NEWEST_SHARE = 0.05;
+/** What takes so many times as long as alone is slowed down by others; less is noise. */
+export const SLOWED = 1.02;
 
 /** What counts of a task: how much there is of each of its rows. */
 export type RanTask =
   & Pick<Task, "cell" | "padding" | "paddedLength">
   & { readonly nodes: readonly Extent[] };
+
+/** What a pass of so many requests took, ns, and was expected to take alone, beside others that take such a share. */
+export interface RanPass {
+  readonly model: Model;
+  readonly rows: number;
+  /** Share of the device. */
+  readonly beside: number;
+  /** Workers in all. */
+  readonly all: number;
+  ranNs: number;
+  expectedNs: number;
+}
 
 /** Times of batches by cell and rows. */
 export class CostTable {
@@ -27,6 +44,8 @@ export class CostTable {
   readonly #seen = new Map<Cell, MovingMean[]>();
   /** By the number of workers that are busy: times of batches in multiples of those alone. */
   readonly #slowdowns: MovingMean[] = [];
+  /** By model and by the power of two that a pass's requests reach: the share of the device that it takes. */
+  readonly #shares = new Map<Model, MovingMean[]>();
   /** What the host takes for a launch, ns: what passes between two beside what was run, where one follows at once. */
   readonly hostNs = new MovingMean(NEWEST_VARYING);
 
@@ -36,12 +55,15 @@ export class CostTable {
     this.isProfiled = profile !== undefined;
   }
 
-  /** A task took so long, while so many workers were busy. Padding counts as what it stands for. */
+  /**
+   * A task took so long, while so many workers were busy. Padding counts as what it stands for.
+   * @returns what it was expected to take alone, ns; NaN when nothing was known
+   */
   saw(
     { cell, nodes, padding, paddedLength }: RanTask,
     ns: number,
     busy = 1,
-  ): void {
+  ): number {
     const rows = nodes.length + padding;
     const extent = hasExtents(cell) && nodes.length > 0
       ? {
@@ -53,7 +75,7 @@ export class CostTable {
       }
       : undefined;
     const expectedNs = this.#expectedNs(cell, rows, extent);
-    if (!(expectedNs > 0)) return;
+    if (!(expectedNs > 0)) return NaN;
     const at = Math.round(Math.log2(rows));
     const seen = this.#seen.get(cell) ?? [];
     const isKnown = this.isProfiled || seen[at] !== undefined;
@@ -76,11 +98,44 @@ export class CostTable {
       seen[at].add(ns / expectedNs / this.slowdown(busy));
       this.#seen.set(cell, seen);
     }
+    return isKnown ? aloneNs : NaN;
   }
 
   /** What a batch takes while so many workers are busy, in multiples of its time alone; `unseen` before any was. */
   slowdown(busy: number, unseen = 1): number {
     return this.#slowdowns[busy]?.value ?? unseen;
+  }
+
+  /** Share of the device that a pass takes; none without rows, and before any was seen what leaves room for all. */
+  share({ model, rows, all }: Pick<RanPass, "model" | "rows" | "all">): number {
+    if (rows === 0) return 0;
+    const seen = this.#shares.get(model) ?? [];
+    const at = Math.round(Math.log2(rows));
+    for (let far = 0; far < seen.length + at; far++) {
+      const nearest = seen[at - far] ?? seen[at + far];
+      if (nearest) return nearest.value;
+    }
+    return 1 / all;
+  }
+
+  sharesOf(passes: readonly RanPass[]): number {
+    return passes.reduce((sum, pass) => sum + this.share(pass), 0);
+  }
+
+  /** While all ask for more than there is everybody takes as many times as long (E2bird, section 7.1, Eq. 3). */
+  sawPass(pass: RanPass): void {
+    const { model, rows, beside, ranNs, expectedNs } = pass;
+    if (beside === 0 || !(expectedNs > 0)) return;
+    const times = ranNs / expectedNs;
+    const known = this.share(pass);
+    // Both were known wrongly in proportion. Who is not slowed down tells no more than that there was enough.
+    const least = times > SLOWED ? 0 : 1;
+    const share = known * Math.max(1, times) / Math.max(least, known + beside);
+    const seen = this.#shares.get(model) ?? [];
+    this.#shares.set(model, seen);
+    const at = Math.round(Math.log2(rows));
+    seen[at] ??= new MovingMean(NEWEST_SHARE, known, 1);
+    seen[at].add(Math.min(1, share));
   }
 
   /**
