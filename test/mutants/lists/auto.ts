@@ -114,8 +114,8 @@ export const MUTANTS: MutantList = [
     file: STATE,
     from: "isShared || this.#slackNs < Infinity ?",
     to: "isShared ?",
-    tests: SIZES,
-    why: "with a deadline what is together stays so",
+    tests: SHARING,
+    why: "with a deadline who waits behind does not count",
   },
   {
     id: "auto.no-size",
