@@ -7,31 +7,35 @@ import { told } from "./told.ts";
 
 /** A request is one pass. */
 const MODEL = staticChain({ cells: ["A"] });
+/** One pass, too: what is left of it after the last cell is as good as nothing, by rounding. */
+const THIRDS = staticChain({ cells: ["A", "B", "C"] });
 
 /** Of the batches once it is known how workers slow each other down, the share that begin beside so many others. */
 function beside(
   others: number,
-  { share, rowNs, gapNs = 20, workers = 2, slaNs = Infinity }: {
+  { share, rowNs, gapNs = 20, workers = 2, slaNs = Infinity, model = MODEL }: {
     /** Of the device that a batch takes. */
     share: number;
     rowNs: number;
     gapNs?: number;
     workers?: number;
     slaNs?: number;
+    model?: typeof MODEL;
   },
 ): number {
   const cost: SharedCost = {
-    latencyNs: (_cell, rows) => 100 - rowNs + rowNs * rows,
+    latencyNs: (_cell, rows) =>
+      (100 - rowNs + rowNs * rows) / model.cells.length,
     demand: () => share,
   };
   const tasks = told({
     policy: auto({
       ...{ profile: (cell, rows) => cost.latencyNs(cell, rows), slaNs },
     }),
-    models: [MODEL],
+    models: [model],
     requests: Array.from(
       { length: 1000 },
-      (_, i) => ({ arrivalNs: gapNs * i, model: MODEL }),
+      (_, i) => ({ arrivalNs: gapNs * i, model }),
     ),
     cost,
     workers,
@@ -56,6 +60,11 @@ Deno.test("requests do not wait for those that run where that takes longer than 
 Deno.test("who has nothing left behind its pass makes no batch larger", () => {
   // A target that all meet: else what seems to be left idle would count, too.
   assert.equal(beside(1, { share: 1, rowNs: 100, slaNs: 1e6 }), 0);
+});
+
+Deno.test("who has nothing left but rounding goes with nobody", () => {
+  const device = { share: 1, rowNs: 100, slaNs: 1e6, model: THIRDS };
+  assert.equal(beside(1, device), 0);
 });
 
 Deno.test("batches that run side by side do not count as one large one", () => {
