@@ -1,4 +1,4 @@
-import { percentile } from "../base/statistics.ts";
+import { ascending, percentile } from "../base/statistics.ts";
 import { NS_PER_S } from "../base/units.ts";
 import { EngineCore } from "../engine/core/engine.ts";
 import { replay } from "../engine/wall/replay.ts";
@@ -74,7 +74,7 @@ export async function batchCurves(
     }
     for (const [cell, times] of timesNs) {
       if (times.length < SAMPLES) continue;
-      const medianNs = percentile(times.sort((a, b) => a - b), 0.5);
+      const medianNs = percentile(ascending(times), 0.5);
       points.get(cell)!.push({
         rows: size,
         rowsPerS: size * NS_PER_S / medianNs,
@@ -84,13 +84,26 @@ export async function batchCurves(
   return [...points].map(([cell, points]) => ({ cell, points }));
 }
 
-/** Points [rows, ns] by cell; cells that no full batch was seen of are left out. */
+/**
+ * Points [rows, ns] by cell, in the order of their rows; the middle one of several of so many rows. Cells that no full
+ * batch was seen of are left out.
+ */
 export function profileTable(curves: readonly BatchCurve[]): ProfileTable {
-  const table: Record<string, [number, number][]> = {};
+  const times = new Map<string, Map<number, number[]>>();
   for (const { cell, points } of curves) {
+    const byRows = times.get(cell) ?? new Map<number, number[]>();
     for (const { rows, rowsPerS } of points) {
-      (table[cell] ??= []).push([rows, Math.round(rows / rowsPerS * NS_PER_S)]);
+      const ns = rows / rowsPerS * NS_PER_S;
+      byRows.set(rows, [...byRows.get(rows) ?? [], ns]);
     }
+    if (byRows.size > 0) times.set(cell, byRows);
   }
-  return table;
+  return Object.fromEntries(
+    [...times].map(([cell, byRows]) => [
+      cell,
+      [...byRows].sort(([a], [b]) => a - b).map(([rows, all]) =>
+        [rows, Math.round(percentile(ascending(all), 0.5))] as const
+      ),
+    ]),
+  );
 }

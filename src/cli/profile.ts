@@ -66,6 +66,9 @@ ${BENCH_FILE_HELP}`;
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
 
+/** Each size is measured that often, in turns, as minutes of a machine differ: the middle time counts. */
+const TURNS = 3;
+
 /** Pieces of load that are recorded, spread over the time that the batches take: seconds of a machine differ. */
 const PIECES = 7;
 
@@ -179,7 +182,9 @@ export async function savedProfile(
         : room.requests;
       // In the first seconds under load threads that compile take processors: that is not what the machine is like.
       await recordedLoad(built, executor, most, seed);
-      for (const size of sizes) {
+      let pieces = 0;
+      const turns = Array.from({ length: TURNS }, () => sizes).flat();
+      for (const [turn, size] of turns.entries()) {
         progress(`${name}: batches of ${size}`);
         curves.push(
           ...await batchCurves(
@@ -190,7 +195,7 @@ export async function savedProfile(
             seed,
           ),
         );
-        for (let i = 0; i < PIECES / sizes.length; i++) {
+        for (; pieces < PIECES * (turn + 1) / turns.length; pieces++) {
           progress(`${name}: under load`);
           runs.push(
             ...await recordedLoad(built, executor, most, seed + runs.length),
