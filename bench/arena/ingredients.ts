@@ -54,7 +54,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "sizes by what is known, where workers slow each other down",
     file: STATE,
-    from: "this.costs.slowdown(now.all, now.all) > SLOWED",
+    from: "this.costs.slowdown(workers, workers) > SLOWED",
     to: "false",
   },
   {
@@ -86,12 +86,6 @@ export const ABLATIONS: readonly Ablation[] = [
     file: STATE,
     from: "grows < 0 ||",
     to: "grows >= -1 ||",
-  },
-  {
-    without: "waiting for the others at the end of a part",
-    file: POLICY,
-    from: "sweep(requests, isPart)",
-    to: "sweep(requests)",
   },
   {
     without: "going together where workers slow each other down",
@@ -153,5 +147,17 @@ export const ABLATIONS: readonly Ablation[] = [
     file: STATE,
     from: "const isOwed = this.#owedNs > OTHERS * takesNs;",
     to: "const isOwed = false;",
+  },
+  {
+    without: "lengths of all that came: of who came last",
+    file: STATE,
+    from: "{ ...extents[c], length: Math.round(this.#lengths[c].value) }",
+    to: "extents[c]",
+  },
+  {
+    without: "tasks of rows that take less so: a cell is one task",
+    file: POLICY,
+    from: "sweep(requests).flatMap((step) => costs.tasksOf(step))",
+    to: "sweep(requests)",
   },
 ];

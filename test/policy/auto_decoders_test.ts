@@ -80,23 +80,6 @@ Deno.test("where batches do not pay the parts of the way go side by side", () =>
   assert(decoded >= 0 && decoded < read, tasks.join("\n"));
 });
 
-Deno.test("few who decode wait for many who end a part that lies before it in their pass", () => {
-  const { cost, profile } = profiled(() => 100);
-  const model = gnmt({ layers: 2, hidden: 1, sourceVocabulary: 3 });
-  const three = [pair(350, 2, 3), pair(350, 2, 3), pair(350, 2, 3)];
-  const tasks = told({
-    policy: auto({ profile }),
-    models: [model],
-    requests: [pair(0, 1, 20), ...three],
-    cost,
-  });
-  const decoded = tasks.filter((task) => task.includes("decoder_1:"));
-  assert.deepEqual(decoded.slice(0, 2), [
-    "300..400 w0 decoder_1:1",
-    "1200..1300 w0 decoder_1:1,2,3,4",
-  ], tasks.join("\n"));
-});
-
 Deno.test("a model's turn is a matter of all its requests, whatever part of their way they are in", () => {
   const { cost, profile } = profiled(() => 100);
   const requests = [

@@ -430,18 +430,18 @@ Deno.test("how many go together hangs on how long their rows are", () => {
           : extents!.reduce((sum, { length }) => sum + length, 0),
       ),
   };
-  const sizes = (length: number) =>
+  const sizes = (lengths: readonly number[]) =>
     rowsOf(told({
       policy: auto({
         profile: (_cell, rows, extent) => ns(rows * extent!.length),
       }),
       models: [model],
-      requests: Array.from(
-        { length: 16 },
-        () => ({ arrivalNs: 0, input: { length } }),
-      ),
+      requests: lengths.map((length) => ({ arrivalNs: 0, input: { length } })),
       cost,
     }));
-  assert.deepEqual(sizes(4), [16]);
-  assert.deepEqual(sizes(64), new Array(16).fill(1));
+  const alike = (length: number) => new Array<number>(16).fill(length);
+  assert.deepEqual(sizes(alike(4)), [16]);
+  assert.deepEqual(sizes(alike(64)), new Array(16).fill(1));
+  // Of 8 in the mean 8 fill it, however long the last is.
+  assert.equal(sizes([...alike(4).slice(1), 64])[0], 8);
 });

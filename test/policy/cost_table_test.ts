@@ -150,3 +150,39 @@ Deno.test("who ran alone, and who had no time that was known, say nothing of sha
   assert(Number.isNaN(costs.saw(rows(1), 20)));
   assert.equal(costs.saw(rows(1), 30), 20);
 });
+
+/** Beyond 8 rows each takes twice as long. */
+const best8: Profile = (_cell, rows) => rows * (rows > 8 ? 20 : 10);
+
+Deno.test("rows are cut into tasks where those take less, what is left and launches counted", () => {
+  const costs = new CostTable(best8);
+  assert.deepEqual(costs.cut(CELL, 8), { rows: 8, ns: 80 });
+  assert.deepEqual(costs.cut(CELL, 20), { rows: 8, ns: 200 });
+  assert.equal(costs.meanNs(CELL, 20), 200);
+  assert.equal(costs.meanNs(CELL, 20.5), 205);
+  costs.hostNs.add(90);
+  assert.deepEqual(costs.cut(CELL, 20), { rows: 8, ns: 380 });
+  costs.hostNs.add(1e9);
+  assert.deepEqual(costs.cut(CELL, 20), { rows: 20, ns: 400 });
+});
+
+Deno.test("nothing is cut where sizes are not known, or take as much a row", () => {
+  assert.equal(after(9, [[rows(16), 320]]).cut(CELL, 16).rows, 16);
+  assert.equal(
+    new CostTable((_cell, rows) => 10 * rows).cut(CELL, 64).rows,
+    64,
+  );
+});
+
+Deno.test("of steps that are cut one in 64 is not, in case that sizes take something else by now", () => {
+  const costs = new CostTable(best8);
+  const step = { cell: CELL, nodes: new Array(20).fill(tokens(1)) };
+  const tasks = Array.from(
+    { length: 64 },
+    () => costs.tasksOf(step).map(({ nodes }) => nodes.length),
+  );
+  assert.deepEqual(tasks[0], [8, 8, 4]);
+  assert.equal(tasks.filter((lengths) => lengths.length === 1).length, 1);
+  const few = rows(2);
+  assert.deepEqual(costs.tasksOf(few), [few]);
+});

@@ -37,10 +37,8 @@ export interface AutoRequest extends Request<AutoTag> {
 const [AGING, NEWEST, NET] = [0.02, 1 / 128, 0.1];
 /** How much longer: a batch for who is late; of one by one, together, in parts; near. */
 const [FREE, PAYS, FLAT, CLOSE] = [1.01, 0.95, 0.6, 1.2];
-/** Passes as short as that have a quarter of those who wait beside threads: else who launches them does not keep up. */
-const SHORT_NS = 5e5;
-/** Time that other models have for each that one has whose turn it would not be. */
-const OTHERS = 8;
+/** Shorter passes have a quarter of who waits beside threads, that launching keeps up; others' time for one out of turn. */
+const [SHORT_NS, OTHERS] = [5e5, 8];
 /** Requests that are looked at, and decisions after which what batches take is asked again; at first each time. */
 const [LOOKED_AT, ASKED_AGAIN] = [192, 64];
 
@@ -49,8 +47,9 @@ export class ModelState {
   readonly requests: AutoRequest[] = [];
   readonly #steps = new LeastSquares([32, 0], 1 - NEWEST);
   readonly #gapNs = new MovingMean(NEWEST);
-  /** By cell: rows of it that a request has in a pass, as the nodes of a tree. */
+  /** By cell: rows of it that a request has in a pass, as the nodes of a tree; how long one is, where they differ. */
   readonly #widths: MovingMean[] = [];
+  readonly #lengths: MovingMean[] = [];
   /** Of the newest request: when it came, what it takes, how late it might have begun. */
   #lastNs = NaN;
   #time!: ExecTime;
@@ -77,6 +76,10 @@ export class ModelState {
     const decTimesteps = Math.ceil(this.#steps.expect([1, brought]));
     this.#time = execTime(request, { profile: this.costs.ns, decTimesteps });
     const { execNs: leftNs, nodeNs, work: [...left] } = this.#time;
+    this.#isOnce = Math.max(...left) === 1;
+    this.#time.extents?.forEach((one, c) => {
+      if (one) (this.#lengths[c] ??= new MovingMean(NEWEST)).add(one.length);
+    });
     const dueNs = Math.min(targetNs, finishNs, deadlineNs + leftNs);
     request.tag = { ...startOf(graph), brought, leftNs, nodeNs, left, dueNs };
     this.#slackNs = dueNs - arrivalNs - leftNs;
@@ -88,8 +91,8 @@ export class ModelState {
   /** What a batch takes, in multiples of a row; where nothing is known as much as a row, so that large ones are tried. */
   #times(size: number): number {
     const rows = Math.min(size, this.batchSizeMax);
-    return this.#curve[rows] ??=
-      this.#batchNs(rows) / Math.max(1, this.#batchNs(1)) || 1;
+    return this.#curve[rows] ??= rows > 1 &&
+        this.#batchNs(rows) / Math.max(1, this.#batchNs(1)) || 1;
   }
 
   /** What a batch takes, ns. Rows that a request has at once, as a tree's leaves, count where that was found to pay. */
@@ -98,21 +101,23 @@ export class ModelState {
     return this.model.cells.reduce((sum, cell, c) => {
       if (work[c] === 0) return sum;
       const width = this.#shares < Infinity && this.#widths[c]?.value || 1;
-      const ns = this.costs.meanNs(cell, rows * width, extents?.[c]) / width;
+      const extent = extents?.[c] &&
+        { ...extents[c], length: Math.round(this.#lengths[c].value) };
+      const ns = this.costs.meanNs(cell, rows * width, extent) / width;
       return sum + work[c] * ns;
     }, Math.max(...work) * this.costs.hostNs.value);
   }
 
   submitted(steps: readonly Step<AutoRequest>[]): void {
-    for (const { cell, nodes } of steps) {
+    for (const cell of new Set(steps.map((step) => step.cell))) {
+      const nodes = steps.flatMap((s) => s.cell === cell ? s.nodes : []);
       const c = this.model.cells.indexOf(cell);
       const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
       width.add(nodes.length / new Set(nodes.map(({ graph }) => graph)).size);
       for (const { graph: { owner: { tag } } } of nodes) {
-        const ns = tag.nodeNs[c];
         tag.left[c]--;
-        tag.leftNs = Math.max(0, tag.leftNs - ns);
-        tag.newest!.aloneNs += ns;
+        tag.leftNs = Math.max(0, tag.leftNs - tag.nodeNs[c]);
+        tag.newest!.aloneNs += tag.nodeNs[c];
       }
     }
     this.requests.unshift(...this.requests.splice(0, LOOKED_AT).sort(inOrder));
@@ -132,18 +137,17 @@ export class ModelState {
 
   /** Who would advance now, if anybody. A decoder has one step ahead at most: whichever is under way may be its last. */
   batch(now: Situation) {
-    this.#now = now;
-    this.#isOnce = Math.max(...this.#time.work) === 1;
-    const isShared = !this.#isOnce &&
-      this.costs.slowdown(now.all, now.all) > SLOWED;
-    this.#shares = isShared || this.#slackNs < Infinity ? Infinity : now.shares;
-    const isLate = ({ tag }: AutoRequest) => now.nowNs + tag.leftNs > tag.dueNs;
+    const { nowNs, worker, all: workers, shares } = this.#now = now;
+    const isSlowed = this.costs.slowdown(workers, workers) > SLOWED;
+    const isShared = isSlowed && !this.#isOnce || this.#slackNs < Infinity;
+    this.#shares = isShared ? Infinity : shares;
+    const isLate = ({ tag }: AutoRequest) => nowNs + tag.leftNs > tag.dueNs;
     const late = this.requests.slice(0, LOOKED_AT).filter(isLate);
     for (const { tag } of late) tag.dueNs = Infinity;
     if (late.length > 0) this.requests.sort(inOrder);
     const free = this.requests.filter(({ tag }) =>
       tag.ready.length > 0 &&
-      (tag.underWay === 0 || tag.newest?.worker === now.worker &&
+      (tag.underWay === 0 || tag.newest?.worker === worker &&
           (tag.underWay < 2 || tag.ready[0].cell.phase !== "decoder"))
     ).slice(0, LOOKED_AT);
     if (free.length === 0) return undefined;
@@ -152,19 +156,16 @@ export class ModelState {
     const isUrgent = free[0].tag.dueNs < Infinity;
     const of = (isUrgent ? this.#urgent : this.#shortest).bind(this);
     const [all, part] = [of(free), this.#part(free, isUrgent)];
-    const isPart = part !== free;
-    const batch = { ...(isPart ? of(part) : all), perNs: all.perNs, isPart };
+    const batch = part === free ? all : { ...of(part), perNs: all.perNs };
     return this.#goesTogether(batch.requests, free.length) ? undefined : batch;
   }
 
-  /** Those in one part, where most get through it for its time, or the most urgent is: parts share no cells, and wait. */
+  /** Those in one part, where most get through it for its time, or the most urgent is: parts share no cells. */
   #part(free: AutoRequest[], isUrgent: boolean): AutoRequest[] {
-    const { model: { cells }, batchSizeMax } = this;
+    const [{ cells }, { nowNs }] = [this.model, this.#now];
     const grows = cells.findIndex(({ phase }) => phase === "decoder");
-    const most = Math.min(free.length, batchSizeMax);
+    const most = Math.min(free.length, this.batchSizeMax);
     if (grows < 0 || this.#times(most) > FLAT * most) return free;
-    const { nowNs } = this.#now;
-    const aging = isUrgent ? 0 : AGING;
     const stepNs = this.#time.nodeNs.slice(grows).reduce((a, b) => a + b, 1);
     const times: number[][] = cells.map(() => []);
     const parts = free.map(({ arrivalNs, tag }) => {
@@ -172,7 +173,8 @@ export class ModelState {
       const at = cells.indexOf(cell);
       const isThere = left[at] < 2 || at >= grows; // Or will be, by a pass.
       const part = isThere ? grows : at;
-      let ns = isThere ? Math.max(stepNs, leftNs) : aging * (arrivalNs - nowNs);
+      const agedNs = isUrgent ? 0 : AGING * (arrivalNs - nowNs);
+      let ns = isThere ? Math.max(stepNs, leftNs) : agedNs;
       let c = part;
       while (c < grows && left[c] <= left[at]) ns += left[c] * nodeNs[c++];
       if (!isUrgent || dueNs < Infinity) times[part].push(Math.max(1, ns));
@@ -198,9 +200,10 @@ export class ModelState {
   #goesTogether(requests: readonly AutoRequest[], free: number): boolean {
     const [k, x] = [requests.length, this.#now.beside];
     const [before, beside] = [0, k].map((rows) => this.#slowdown(rows));
+    if (beside <= before) return false;
     const running = this.requests.filter(({ tag }) => tag.underWay > 0);
-    const { length: n } = running;
-    if (n === 0 || beside <= before) return false;
+    const n = running.length;
+    if (n === 0) return false;
     const left = running.filter(({ tag }) => tag.leftNs >= 1); // Or rounding.
     const passes = [...new Set(running.map(({ tag }) => tag.newest!))];
     const times = this.#times(Math.ceil(n / passes.length));
@@ -218,8 +221,7 @@ export class ModelState {
 
   /** The batch size that leaves everybody the least time waiting, of those who have least left. */
   #shortest(sorted: readonly AutoRequest[]) {
-    const all = sorted.length;
-    const oneNs = sumNs(sorted) / all;
+    const [all, oneNs] = [sorted.length, sumNs(sorted) / sorted.length];
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
     const shortNs = SHORT_NS * Math.max(...this.#time.work);
@@ -229,8 +231,7 @@ export class ModelState {
     for (let size = 1; size <= Math.min(all, this.batchSizeMax); size++) {
       const ns = oneNs * this.#times(size) *
         this.#slowdown(size, this.#now.all);
-      // Of the lost only so many that whoever comes meanwhile can still be saved.
-      if (isLost && size > 1 && ns > this.#slackNs / 2) break;
+      if (isLost && size > 1 && ns > this.#slackNs / 2) break; // Or who comes meanwhile could not be saved.
       if (size < enough && ns < shortNs) continue;
       const net = Math.max(size - ns / parallel / gapNs, NET * size);
       const figure = ns * (1 + all / parallel / net);

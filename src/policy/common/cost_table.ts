@@ -18,6 +18,9 @@ const NEWEST_SHARE = 0.05;
 /** What takes so many times as long as alone is slowed down by others; less is noise. */
 export const SLOWED = 1.02;
 
+/** Tasks of no more rows; about so many at most; what they take of all at once, or it is not cut; steps until one is not. */
+const [LARGEST_CUT, CUTS, CUT_PAYS, TRIED_AGAIN] = [64, 16, 0.97, 64];
+
 /** What counts of a task: how much there is of each of its rows. */
 export type RanTask =
   & Pick<Task, "cell" | "padding" | "paddedLength">
@@ -49,6 +52,9 @@ export class CostTable {
   /** What the host takes for a launch, ns: what passes between two beside what was run, where one follows at once. */
   readonly hostNs = new MovingMean(NEWEST_VARYING);
 
+  /** Steps that were cut, or tried whole. */
+  #cuts = 1;
+
   constructor(profile: Profile | undefined) {
     this.#expectedNs = profile ??
       ((_cell, rows, extent) => rows * (extent?.length ?? 1));
@@ -65,15 +71,7 @@ export class CostTable {
     busy = 1,
   ): number {
     const rows = nodes.length + padding;
-    const extent = hasExtents(cell) && nodes.length > 0
-      ? {
-        length: Math.max(
-          paddedLength,
-          Math.round(mean(nodes.map(({ length }) => length))),
-        ),
-        caches: nodes[nodes.length >> 1].caches,
-      }
-      : undefined;
+    const extent = extentOf(cell, nodes, paddedLength);
     const expectedNs = this.#expectedNs(cell, rows, extent);
     if (!(expectedNs > 0)) return NaN;
     const at = Math.round(Math.log2(rows));
@@ -160,11 +158,57 @@ export class CostTable {
       2 ** beyond;
   };
 
-  /** What a batch of so many rows on average takes, ns: linear between whole numbers of rows. */
+  /**
+   * How so many rows are best cut into tasks: into powers of two and what is left, where that clearly takes less. Where
+   * nothing is known all sizes take as much a row.
+   * @returns rows of a task, and what all of them take, ns
+   */
+  cut(cell: Cell, rows: number, extent?: Extent): { rows: number; ns: number } {
+    const allNs = this.ns(cell, rows, extent);
+    const best = { rows, ns: allNs };
+    for (let size = LARGEST_CUT; size > rows / CUTS; size >>= 1) {
+      if (size >= rows) continue;
+      const [full, rest] = [Math.floor(rows / size), rows % size];
+      const ns = full * (this.ns(cell, size, extent) + this.hostNs.value) +
+        (rest > 0 ? this.ns(cell, rest, extent) : 0);
+      if (ns < CUT_PAYS * allNs && ns < best.ns) {
+        [best.rows, best.ns] = [size, ns];
+      }
+    }
+    return best;
+  }
+
+  /** A step as tasks that take less one after the other. Now and then it is not cut, as that may have changed. */
+  tasksOf<S extends Pick<RanTask, "cell" | "nodes">>(step: S): S[] {
+    const { cell, nodes, nodes: { length } } = step;
+    const { rows } = this.cut(cell, length, extentOf(cell, nodes));
+    if (rows === length || this.#cuts++ % TRIED_AGAIN === 0) return [step];
+    return Array.from({ length: Math.ceil(length / rows) }, (_, i) => ({
+      ...step,
+      nodes: nodes.slice(i * rows, (i + 1) * rows),
+    }));
+  }
+
+  /** What so many rows on average take, cut so, ns: linear between whole numbers of rows. */
   meanNs(cell: Cell, rows: number, extent?: Extent): number {
     const below = Math.floor(rows);
-    const ns = this.ns(cell, below, extent);
+    const { ns } = this.cut(cell, below, extent);
     if (below === rows) return ns;
-    return ns + (rows - below) * (this.ns(cell, below + 1, extent) - ns);
+    const { ns: aboveNs } = this.cut(cell, below + 1, extent);
+    return ns + (rows - below) * (aboveNs - ns);
   }
+}
+
+/** What rows have on average, or are padded to; undefined where all rows of a cell are alike. */
+function extentOf(
+  cell: Cell,
+  nodes: readonly Extent[],
+  paddedLength = 0,
+): Extent | undefined {
+  if (!hasExtents(cell) || nodes.length === 0) return undefined;
+  const length = Math.round(mean(nodes.map(({ length }) => length)));
+  return {
+    length: Math.max(paddedLength, length),
+    caches: nodes[nodes.length >> 1].caches,
+  };
 }

@@ -102,11 +102,9 @@ function unsubmitted<Owner, Tag>(
 /**
  * One pass of requests over the cells of their model in their order: of each, the nodes that are ready, those included
  * that become so once what is before them in the pass is submitted. Counts nothing: `advanceReady` does, when it is.
- * @param together whether the pass ends before cells of fewer nodes than its first has: those wait for the others
  */
 export function sweep<Owner extends Advancing>(
   requests: readonly (Owner & { readonly tag: Advance<Owner> })[],
-  together = false,
 ): { cell: Cell; nodes: CellNode<Owner>[] }[] {
   const { cells } = requests[0].model;
   const byCell = new Map(cells.map((cell) => [cell, [] as CellNode<Owner>[]]));
@@ -119,7 +117,6 @@ export function sweep<Owner extends Advancing>(
   for (const [cell, nodes] of byCell) {
     passed.add(cell);
     if (nodes.length === 0) continue;
-    if (together && nodes.length < steps[0]?.nodes.length) break;
     steps.push({ cell, nodes });
     for (const { successors } of nodes) {
       for (const next of successors) {

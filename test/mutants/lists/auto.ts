@@ -4,6 +4,7 @@ import type { MutantList } from "../mutant.ts";
 const STATE = "src/policy/auto/model_state.ts";
 const POLICY = "src/policy/auto/auto.ts";
 const COSTS = "src/policy/common/cost_table.ts";
+const COST_TESTS = ["test/policy/cost_table_test.ts"];
 const TESTS = ["test/policy/auto_test.ts"];
 const SIZES = ["test/policy/auto_sizes_test.ts"];
 const THREADS = ["test/policy/auto_threads_test.ts"];
@@ -56,7 +57,7 @@ export const MUTANTS: MutantList = [
     file: COSTS,
     from: "this.isProfiled ? 0 : Math.max(0, at - seen.length + 1);",
     to: "0;",
-    tests: ["test/policy/cost_table_test.ts"],
+    tests: COST_TESTS,
     why: "what was not seen is taken at its best, so that it is tried",
   },
   {
@@ -95,7 +96,7 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.all-slowed-down",
     file: STATE,
-    from: "this.costs.slowdown(now.all, now.all) > SLOWED",
+    from: "this.costs.slowdown(workers, workers) > SLOWED",
     to: "false",
     tests: SIZES,
     why: "workers that slow passes of several down are as good as one",
@@ -103,8 +104,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.apart-unseen",
     file: STATE,
-    from: "this.costs.slowdown(now.all, now.all)",
-    to: "this.costs.slowdown(now.all)",
+    from: "this.costs.slowdown(workers, workers)",
+    to: "this.costs.slowdown(workers)",
     tests: SIZES,
     why:
       "whether workers slow each other down is not known before all were seen busy",
@@ -112,8 +113,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.nowhere-in-time",
     file: STATE,
-    from: "isShared || this.#slackNs < Infinity ?",
-    to: "isShared ?",
+    from: "isSlowed && !this.#isOnce || this.#slackNs < Infinity",
+    to: "isSlowed && !this.#isOnce",
     tests: SHARING,
     why: "with a deadline who waits behind does not count",
   },
@@ -167,14 +168,6 @@ export const MUTANTS: MutantList = [
     why: "parts share no cells, so that side by side each only waits",
   },
   {
-    id: "auto.ends-of-parts",
-    file: POLICY,
-    from: "sweep(requests, isPart)",
-    to: "sweep(requests)",
-    tests: DECODERS,
-    why: "a few that are through a part take as long as all of them",
-  },
-  {
     id: "auto.rank-of-a-part",
     file: STATE,
     from: "perNs: all.perNs",
@@ -193,8 +186,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.parts-for-ever",
     file: STATE,
-    from: "aging * (arrivalNs - nowNs)",
-    to: "0 * aging * (arrivalNs - nowNs)",
+    from: "AGING * (arrivalNs - nowNs)",
+    to: "0 * AGING * (arrivalNs - nowNs)",
     tests: DECODERS,
     why: "a long input never begins while short ones come",
   },
@@ -209,18 +202,10 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.flat-beyond-a-batch",
     file: STATE,
-    from: "const most = Math.min(free.length, batchSizeMax);",
-    to: "const most = free.length + 0 * batchSizeMax;",
+    from: "const most = Math.min(free.length, this.batchSizeMax);",
+    to: "const most = free.length + 0 * this.batchSizeMax;",
     tests: DECODERS,
     why: "the curve ends at the largest batch",
-  },
-  {
-    id: "auto.ends-without-parts",
-    file: POLICY,
-    from: "sweep(requests, isPart)",
-    to: "sweep(requests, !requests[0].graph.closed)",
-    tests: DECODERS,
-    why: "where all parts go side by side nobody waits for the others",
   },
   {
     id: "auto.always-parts",
@@ -324,7 +309,7 @@ export const MUTANTS: MutantList = [
     file: COSTS,
     from: "Math.max(least, known + beside)",
     to: "Math.max(least, known)",
-    tests: ["test/policy/cost_table_test.ts"],
+    tests: COST_TESTS,
     why: "all that run beside each other take their shares",
   },
   {
@@ -332,7 +317,7 @@ export const MUTANTS: MutantList = [
     file: COSTS,
     from: "const least = times > SLOWED ? 0 : 1;",
     to: "const least = times > SLOWED ? 0 : Infinity;",
-    tests: ["test/policy/cost_table_test.ts"],
+    tests: COST_TESTS,
     why: "who is not slowed down takes what there was room for, not nothing",
   },
   {
@@ -362,17 +347,57 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.no-lengths",
     file: STATE,
-    from: "this.costs.meanNs(cell, rows * width, extents?.[c])",
-    to: "this.costs.meanNs(cell, rows * width, { length: 1, caches: [] })",
+    from: "length: Math.round(this.#lengths[c].value)",
+    to: "length: 1",
     tests: TESTS,
     why: "long rows fill the device sooner",
   },
   {
+    id: "auto.newest-length",
+    file: STATE,
+    from: "{ ...extents[c], length: Math.round(this.#lengths[c].value) }",
+    to: "extents[c]",
+    tests: TESTS,
+    why: "who came last may be longer or shorter than those who wait",
+  },
+  {
+    id: "auto.uncut",
+    file: COSTS,
+    from: "ns < CUT_PAYS * allNs && ns < best.ns",
+    to: "ns < 0 * allNs && ns < best.ns",
+    tests: SIZES,
+    why: "rows that take less one task after the other are cut",
+  },
+  {
+    id: "auto.cut-for-nothing",
+    file: COSTS,
+    from: "this.ns(cell, size, extent) + this.hostNs.value",
+    to: "this.ns(cell, size, extent)",
+    tests: COST_TESTS,
+    why: "a launch costs the host something",
+  },
+  {
+    id: "auto.cut-without-rest",
+    file: COSTS,
+    from: "(rest > 0 ? this.ns(cell, rest, extent) : 0)",
+    to: "0 * rest",
+    tests: COST_TESTS,
+    why: "what is left over takes its time too",
+  },
+  {
+    id: "auto.cut-for-ever",
+    file: COSTS,
+    from: "this.#cuts++ % TRIED_AGAIN === 0",
+    to: "this.#cuts < 0",
+    tests: COST_TESTS,
+    why: "what was slow in one bad minute is tried again",
+  },
+  {
     id: "auto.first-length",
     file: COSTS,
-    from: "Math.round(mean(nodes.map(({ length }) => length))),",
-    to: "nodes[0].length,",
-    tests: ["test/policy/cost_table_test.ts"],
+    from: "Math.round(mean(nodes.map(({ length }) => length)))",
+    to: "nodes[0].length",
+    tests: COST_TESTS,
     why: "rows of a batch differ in length",
   },
 ];
