@@ -60,7 +60,10 @@ const { json, requests, ...settings } = taskSettings({
   }),
 }));
 
-/** `auto` with a change, in a folder of its own. */
+/**
+ * `auto` with a change, in a folder of its own.
+ * @throws Error when there is nothing to change: the figures would be those of the whole
+ */
 async function changed(
   { file, from, to }: Ablation,
   index: number,
@@ -69,6 +72,9 @@ async function changed(
   makeFolder(folder);
   for (const name of FILES) {
     const text = readFileSync(`${AUTO}${name}`, "utf8");
+    if (name === file && !text.includes(from)) {
+      throw new Error(`${name} has no ${from}`);
+    }
     const source = name === file ? text.replace(from, () => to) : text;
     const above = pathToFileURL(`${AUTO}..`).href;
     const further = pathToFileURL(`${AUTO}../..`).href;

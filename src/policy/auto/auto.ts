@@ -24,7 +24,7 @@ export interface AutoOptions {
   slaNs?: SlaNs;
   /** What batches take, to begin with: a function, or points [rows, ns] by cell. Default: it is found out. */
   profile?: Profile | ProfileTable;
-  /** Most rows that a device takes at once; default 64. */
+  /** Most requests of a pass; default 64. */
   batchSizeMax?: number;
 }
 

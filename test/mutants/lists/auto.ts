@@ -47,8 +47,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.lost-first",
     file: STATE,
-    from: "now.nowNs + tag.leftNs > tag.dueNs",
-    to: "now.nowNs + tag.leftNs > Infinity",
+    from: "nowNs + tag.leftNs > tag.dueNs",
+    to: "nowNs + tag.leftNs > Infinity",
     tests: TESTS,
     why: "who is lost delays nobody who can be saved",
   },
