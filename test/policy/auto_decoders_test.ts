@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import type { CostModel } from "../../src/cost/cost_model.ts";
 import type { Cell } from "../../src/graph/cell.ts";
-import { gnmt } from "../../src/models/gnmt.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { auto } from "../../src/policy/auto/auto.ts";
 import { staticChain } from "./static_chain.ts";
