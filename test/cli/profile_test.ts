@@ -30,9 +30,16 @@ Deno.test("shoal profile measures every cell at every size, and simulate takes t
   inFolder((folder) => {
     const file = join(folder, "unet.json");
     const options = ["size=8", "depth=1", "base=2"];
-    shoal(
+    const { status, stderr } = spawnSync(process.execPath, [
+      ...["run", "-A", CLI],
       ...["profile", "unet", "--sizes", "4,1,2", "--out", file],
       ...options.flatMap((option) => ["--option", option]),
+    ], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    // In turns, so that a slow minute of the machine is not one size's.
+    assert.deepEqual(
+      [...stderr.matchAll(/batches of (\d+)/g)].map(([, size]) => size),
+      ["1", "2", "4", "1", "2", "4", "1", "2", "4"],
     );
     const saved = JSON.parse(readFileSync(file, "utf8"));
     assert.equal(saved.model, "unet");

@@ -158,9 +158,12 @@ Deno.test("rows are cut into tasks where those take less, what is left and launc
   const costs = new CostTable(best8);
   assert.deepEqual(costs.cut(CELL, 8), { rows: 8, ns: 80 });
   assert.deepEqual(costs.cut(CELL, 20), { rows: 8, ns: 200 });
+  assert.deepEqual(costs.cut(CELL, 2000), { rows: 8, ns: 20_000 });
   assert.equal(costs.meanNs(CELL, 20), 200);
   assert.equal(costs.meanNs(CELL, 20.5), 205);
   costs.hostNs.add(90);
+  // One task more than all at once, and two.
+  assert.deepEqual(costs.cut(CELL, 16), { rows: 8, ns: 250 });
   assert.deepEqual(costs.cut(CELL, 20), { rows: 8, ns: 380 });
   costs.hostNs.add(1e9);
   assert.deepEqual(costs.cut(CELL, 20), { rows: 20, ns: 400 });

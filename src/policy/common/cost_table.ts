@@ -18,7 +18,7 @@ const NEWEST_SHARE = 0.05;
 /** What takes so many times as long as alone is slowed down by others; less is noise. */
 export const SLOWED = 1.02;
 
-/** Tasks of no more rows; about so many at most; what they take of all at once, or it is not cut; steps until one is not. */
+/** Rows of the largest tasks, and by how much smaller ones are; what they take of all, or none is cut; until one is not. */
 const [LARGEST_CUT, CUTS, CUT_PAYS, TRIED_AGAIN] = [64, 16, 0.97, 64];
 
 /** What counts of a task: how much there is of each of its rows. */
@@ -166,11 +166,13 @@ export class CostTable {
   cut(cell: Cell, rows: number, extent?: Extent): { rows: number; ns: number } {
     const allNs = this.ns(cell, rows, extent);
     const best = { rows, ns: allNs };
-    for (let size = LARGEST_CUT; size > rows / CUTS; size >>= 1) {
+    const least = Math.min(rows, LARGEST_CUT) / CUTS;
+    for (let size = LARGEST_CUT; size > least; size >>= 1) {
       if (size >= rows) continue;
       const [full, rest] = [Math.floor(rows / size), rows % size];
-      const ns = full * (this.ns(cell, size, extent) + this.hostNs.value) +
-        (rest > 0 ? this.ns(cell, rest, extent) : 0);
+      const ns = full * this.ns(cell, size, extent) +
+        (rest > 0 ? this.ns(cell, rest, extent) : 0) +
+        (Math.ceil(rows / size) - 1) * this.hostNs.value;
       if (ns < CUT_PAYS * allNs && ns < best.ns) {
         [best.rows, best.ns] = [size, ns];
       }

@@ -371,8 +371,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.cut-for-nothing",
     file: COSTS,
-    from: "this.ns(cell, size, extent) + this.hostNs.value",
-    to: "this.ns(cell, size, extent)",
+    from: "(Math.ceil(rows / size) - 1) * this.hostNs.value",
+    to: "0 * this.hostNs.value",
     tests: COST_TESTS,
     why: "a launch costs the host something",
   },
