@@ -8,8 +8,10 @@ import type { StreamSubject } from "./models.ts";
 const ROWS = [1, 2, 4, 8, 16, 32, 64];
 const WARM_FRAMES = 200;
 const FRAMES = 40;
+/** Of a batch's times, from the shortest on, which counts: what else a machine does makes them longer, never shorter. */
+const QUIET = 0.1;
 
-/** Nanoseconds, in the median, of batches with so many rows. */
+/** Nanoseconds that batches with so many rows take with nothing else to do. */
 export async function frameProfile(
   subject: Pick<StreamSubject, "model" | "frame">,
 ): Promise<ProfileTable> {
@@ -51,7 +53,7 @@ export async function frameProfile(
       const times = seen.get(`${name}\n${rows}`);
       return times === undefined
         ? []
-        : [[rows, percentile(ascending(times), 0.5)]];
+        : [[rows, percentile(ascending(times), QUIET)]];
     });
   }
   return table;

@@ -12,6 +12,7 @@ import { atOnce } from "../workload/arrivals.ts";
 import type { InputGenerator } from "../workload/inputs.ts";
 import { workload } from "../workload/workload.ts";
 import { submissions } from "./measure.ts";
+import { rowTokens, tokenShare } from "./row_tokens.ts";
 
 /** Full batches of a size that a median is taken over, at least. */
 const SAMPLES = 8;
@@ -28,6 +29,7 @@ const POLICIES = [cellular, merged];
 /**
  * Throughput of each cell of a model against the rows in its batch: the median time of full batches
  * while more requests are there than the workers' batches hold. Rounds go on until every cell has enough of them.
+ * Assumption: rows of tokens take in proportion to them. Each size is seen with other texts; times are of mean ones.
  */
 export async function batchCurves(
   model: Model,
@@ -41,6 +43,7 @@ export async function batchCurves(
       { name },
     ) => [name, [] as { rows: number; rowsPerS: number }[]]),
   );
+  const meanTokens = rowTokens({ model, inputs }, seed)?.mean ?? 1;
   for (const size of sizes) {
     const timesNs = new Map<string, number[]>();
     const arrivals = workload({
@@ -59,11 +62,12 @@ export async function batchCurves(
         policy: policyOf({ batchSizeMax: size }),
         executor,
         observer: {
-          task(_task, { cell, rows, startNs, endNs }) {
+          task(_task, record) {
+            const { cell, rows, startNs, endNs } = record;
             if (rows !== size) return;
             const times = timesNs.get(cell) ?? [];
             timesNs.set(cell, times);
-            times.push(endNs - startNs);
+            times.push((endNs - startNs) / tokenShare(record, meanTokens));
           },
         },
       });
@@ -85,25 +89,33 @@ export async function batchCurves(
 }
 
 /**
- * Points [rows, ns] by cell, in the order of their rows; the middle one of several of so many rows. Cells that no full
- * batch was seen of are left out.
+ * Of curves that were measured several times, of each number of rows the fastest, in the order of their rows. What else a
+ * machine does makes batches slower, never faster, for milliseconds or minutes: middle times differ from size to size by
+ * a third on a shared one, the fastest of several by a few per cent.
  */
-export function profileTable(curves: readonly BatchCurve[]): ProfileTable {
-  const times = new Map<string, Map<number, number[]>>();
+export function fastestOf(curves: readonly BatchCurve[]): BatchCurve[] {
+  const byCell = new Map<string, Map<number, number>>();
   for (const { cell, points } of curves) {
-    const byRows = times.get(cell) ?? new Map<number, number[]>();
+    const byRows = byCell.get(cell) ?? new Map<number, number>();
+    byCell.set(cell, byRows);
     for (const { rows, rowsPerS } of points) {
-      const ns = rows / rowsPerS * NS_PER_S;
-      byRows.set(rows, [...byRows.get(rows) ?? [], ns]);
+      byRows.set(rows, Math.max(rowsPerS, byRows.get(rows) ?? 0));
     }
-    if (byRows.size > 0) times.set(cell, byRows);
   }
-  return Object.fromEntries(
-    [...times].map(([cell, byRows]) => [
-      cell,
-      [...byRows].sort(([a], [b]) => a - b).map(([rows, all]) =>
-        [rows, Math.round(percentile(ascending(all), 0.5))] as const
-      ),
-    ]),
-  );
+  return [...byCell].map(([cell, byRows]) => ({
+    cell,
+    points: [...byRows].sort(([a], [b]) => a - b)
+      .map(([rows, rowsPerS]) => ({ rows, rowsPerS })),
+  }));
+}
+
+/** Points [rows, ns] by cell, fastest of each. Cells that no full batch was seen of are left out. */
+export function profileTable(curves: readonly BatchCurve[]): ProfileTable {
+  const seen = fastestOf(curves).filter(({ points }) => points.length > 0);
+  return Object.fromEntries(seen.map(({ cell, points }) => [
+    cell,
+    points.map(({ rows, rowsPerS }) =>
+      [rows, Math.round(rows / rowsPerS * NS_PER_S)] as const
+    ),
+  ]));
 }

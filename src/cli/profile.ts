@@ -44,9 +44,13 @@ const MODELS_MEASURED = Object.keys(MODELS).join(", ");
 /** How large models are unless told otherwise: the same on every machine. */
 const SIZE: SizeClass = "medium";
 
+/** Each size is measured that often, in turns, a piece of load recorded behind each: seconds of a machine differ. */
+const TURNS = 7;
+
 const HELP = `shoal profile MODEL|MODEL.onnx [options]
 
-Measures the WASM kernels of a model on this machine, per cell and batch size, and prints the median times.
+Measures the WASM kernels of a model on this machine, per cell and batch size, and prints median times, of the fastest of
+${TURNS} turns: what the machine takes with nothing else to do.
 
   MODEL             ${MODELS_MEASURED}
   --size CLASS      how large a model of the registry is: ${
@@ -65,12 +69,6 @@ Of a file, whose requests are drawn as its inputs say (ids below the size of the
 ${BENCH_FILE_HELP}`;
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
-
-/** Each size is measured that often, in turns, as minutes of a machine differ: the middle time counts. */
-const TURNS = 3;
-
-/** Pieces of load that are recorded, spread over the time that the batches take: seconds of a machine differ. */
-const PIECES = 7;
 
 export async function profile(args: string[]): Promise<number> {
   const profiled = await savedProfile(args);
@@ -167,6 +165,7 @@ export async function savedProfile(
     ...benchSettings([`--seed=${seed}`, "--workers", `${workers}`])!,
     requests,
   };
+  const tokens = rowTokens(built, seed);
   const { curves, host, runs } = await withExecutor(
     built,
     settings,
@@ -181,32 +180,24 @@ export async function savedProfile(
         ? all.requests
         : room.requests;
       // In the first seconds under load threads that compile take processors: that is not what the machine is like.
-      await recordedLoad(built, executor, most, seed);
-      let pieces = 0;
-      const turns = Array.from({ length: TURNS }, () => sizes).flat();
-      for (const [turn, size] of turns.entries()) {
-        progress(`${name}: batches of ${size}`);
-        curves.push(
-          ...await batchCurves(
-            built.model,
-            executor,
-            built.inputs,
-            [size],
-            seed,
-          ),
-        );
-        for (; pieces < PIECES * (turn + 1) / turns.length; pieces++) {
-          progress(`${name}: under load`);
-          runs.push(
-            ...await recordedLoad(built, executor, most, seed + runs.length),
+      const recorded = (seed: number) =>
+        recordedLoad(built, executor, most, seed, tokens?.mean);
+      await recorded(seed);
+      for (let turn = 1; turn <= TURNS; turn++) {
+        const { model, inputs } = built;
+        for (const size of sizes) {
+          progress(`${name}: batches of ${size}, turn ${turn} of ${TURNS}`);
+          curves.push(
+            ...await batchCurves(model, executor, inputs, [size], seed),
           );
         }
+        progress(`${name}: under load`);
+        runs.push(...await recorded(seed + runs.length));
       }
       const host = await hostTime(built, executor, sizes, seed);
       return { curves, host, runs };
     },
   );
-  const tokens = rowTokens(built, seed);
   const tablesNs = profileTable(curves);
   const result = {
     model: name,

@@ -13,6 +13,7 @@ import { atOnce, poisson } from "../workload/arrivals.ts";
 import { workload } from "../workload/workload.ts";
 import type { BuiltModel } from "./bench_models.ts";
 import { submissions } from "./measure.ts";
+import { tokenShare } from "./row_tokens.ts";
 
 /** Share of what the machine can do at most that comes. */
 const LOAD = 0.7;
@@ -34,19 +35,22 @@ type RecordedTask =
   & Pick<TaskRecord, "worker" | "cell" | "startNs" | "endNs">
   & {
     readonly rows: number;
-    readonly isRagged: boolean;
+    /** Of what rows of mean texts take. */
+    readonly share: number;
     readonly heardNs: number;
   };
 
 /**
  * Some seconds, as one run or, where requests are large, more of them.
  * @param requests there is room for at once
+ * @param meanTokens of the rows that the profile's times are of, where cells are ragged
  */
 export async function recordedLoad(
   { model, inputs }: BuiltModel,
   executor: TensorExecutor,
   requests: number,
   seed: number,
+  meanTokens = 1,
 ): Promise<RecordedRun[]> {
   const run = async (
     arrivals: ReturnType<typeof poisson>,
@@ -61,10 +65,11 @@ export async function recordedLoad(
       isRemote: true,
       observer: {
         request: (_, { endNs }) => lastNs = endNs,
-        task(_, { worker, cell, startNs, endNs, rows, padding, tokens }) {
+        task(_, record) {
+          const { worker, cell, startNs, endNs, rows, padding } = record;
           tasks.push({
             ...{ worker, cell, startNs, endNs, rows: rows + padding },
-            ...{ isRagged: tokens !== undefined, heardNs: wallNs() },
+            ...{ share: tokenShare(record, meanTokens), heardNs: wallNs() },
           });
         },
       },
@@ -95,15 +100,13 @@ export function stretchesOf(
   return runs.map((tasks) =>
     stretchOf(
       tasks.filter(({ rows }) => rows > 0).map((
-        { worker, cell, rows, isRagged, startNs, endNs, heardNs },
+        { worker, cell, rows, share, startNs, endNs, heardNs },
       ): SeenTask => {
         const points = tablesNs[cell];
-        // What rows of tokens take hangs on how many there are.
-        const isTold = points && !isRagged &&
-          rows <= points[points.length - 1][0];
+        const isTold = points && rows <= points[points.length - 1][0];
         return {
           ...{ worker, startNs, endNs, heardNs },
-          ...(isTold && { nominalNs: onCurve(points, rows) }),
+          ...(isTold && { nominalNs: share * onCurve(points, rows) }),
         };
       }),
       workers,

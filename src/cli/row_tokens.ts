@@ -2,6 +2,7 @@ import { Prng } from "../base/prng.ts";
 import { mean } from "../base/statistics.ts";
 import { CellGraph } from "../graph/cell_graph.ts";
 import type { ProfiledTokens } from "../plan/profiled_cost.ts";
+import type { TaskRecord } from "../policy/records.ts";
 import type { BuiltModel } from "./bench_models.ts";
 
 /** Requests that are looked at. */
@@ -9,7 +10,7 @@ const REQUESTS = 200;
 
 /** Tokens that rows of a model's ragged cells have; undefined when it has no such cells. */
 export function rowTokens(
-  { model, inputs }: BuiltModel,
+  { model, inputs }: Pick<BuiltModel, "model" | "inputs">,
   seed: number,
 ): ProfiledTokens | undefined {
   if (model.cells.every(({ tokensMax }) => tokensMax === undefined)) return;
@@ -27,4 +28,13 @@ export function rowTokens(
     mean: mean(lengths),
     most: Math.max(...lengths),
   };
+}
+
+/** What rows of a task take of what rows of mean texts do: in proportion to their tokens (ProfiledCost's assumption). */
+export function tokenShare(
+  { rows, padding, tokens }: Pick<TaskRecord, "rows" | "padding" | "tokens">,
+  meanTokens: number,
+): number {
+  if (tokens === undefined) return 1;
+  return (tokens.done + tokens.padding) / ((rows + padding) * meanTokens);
 }
