@@ -24,8 +24,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "those who will come, in a size",
     file: STATE,
-    from: "Math.max(size - ns / parallel / gapNs, NET * size)",
-    to: "size",
+    from: "Math.max(IDLE, 1 - takesNs(most) / most / parallel / gapNs)",
+    to: "1",
   },
   {
     without: "an end to an overload",
@@ -153,11 +153,5 @@ export const ABLATIONS: readonly Ablation[] = [
     file: STATE,
     from: "{ ...extents[c], length: Math.round(this.#lengths[c].value) }",
     to: "extents[c]",
-  },
-  {
-    without: "tasks of rows that take less so: a cell is one task",
-    file: POLICY,
-    from: "sweep(requests).flatMap((step) => costs.tasksOf(step))",
-    to: "sweep(requests)",
   },
 ];

@@ -126,16 +126,3 @@ Deno.test("a request of which a pass takes many rows of a cell counts as so many
   // Eight leaves at once, then four, two and one node. By rows, one at a time, it would be the root of 16.
   assert.equal(first.split(" ").at(-1), "tree_leaf:101x8,102x8");
 });
-
-Deno.test("rows that take less one task after the other are cut, and count so in sizes", () => {
-  // Beyond eight rows, as of a cache that is full, each takes as long as a batch before.
-  const profile = (_cell: unknown, rows: number) =>
-    rows > 8 ? 50 * rows : 40 + rows;
-  const tasks = told({
-    policy: auto({ profile, slaNs: 1e6 }),
-    models: [A],
-    requests: Array.from({ length: 20 }, () => ({ arrivalNs: 0 })),
-    cost: { latencyNs: profile },
-  });
-  assert.deepEqual(tasks.map((task) => task.split(",").length), [8, 8, 4]);
-});

@@ -57,6 +57,23 @@ Deno.test("what changes is followed: the newest counts a tenth at least", () => 
   assert(Math.abs(costs.ns(CELL, 1) - 20) < 1e-9);
 });
 
+Deno.test("what holds a task up, or the host, says little of those that follow", () => {
+  const costs = after(100, [[rows(1), 20_000]]);
+  costs.saw(rows(1), 5e6);
+  assert(Math.abs(costs.ns(CELL, 1) - 32_000) < 1e-6, `${costs.ns(CELL, 1)}`);
+  costs.sawGap(1000);
+  costs.sawGap(-1000);
+  assert.equal(costs.hostNs.value, 500);
+  costs.sawGap(1e9);
+  assert.equal(Math.round(costs.hostNs.value), 67_000);
+});
+
+Deno.test("where the clock has steps, tasks of no time and of a step come to their mean", () => {
+  const costs = after(100, [[rows(1), 0], [rows(1), 1e5]]);
+  const ns = costs.ns(CELL, 1);
+  assert(ns > 0.4e5 && ns < 0.6e5, `${ns}`);
+});
+
 Deno.test("workers slow each other down as was seen of sizes that are known alone", () => {
   const costs = after(1, [[rows(1), 1000]]);
   for (let i = 0; i < 20; i++) costs.saw(rows(1), 1500, 2);
@@ -151,41 +168,8 @@ Deno.test("who ran alone, and who had no time that was known, say nothing of sha
   assert.equal(costs.saw(rows(1), 30), 20);
 });
 
-/** Beyond 8 rows each takes twice as long. */
-const best8: Profile = (_cell, rows) => rows * (rows > 8 ? 20 : 10);
-
-Deno.test("rows are cut into tasks where those take less, what is left and launches counted", () => {
-  const costs = new CostTable(best8);
-  assert.deepEqual(costs.cut(CELL, 8), { rows: 8, ns: 80 });
-  assert.deepEqual(costs.cut(CELL, 20), { rows: 8, ns: 200 });
-  assert.deepEqual(costs.cut(CELL, 2000), { rows: 8, ns: 20_000 });
-  assert.equal(costs.meanNs(CELL, 20), 200);
-  assert.equal(costs.meanNs(CELL, 20.5), 205);
-  costs.hostNs.add(90);
-  // One task more than all at once, and two.
-  assert.deepEqual(costs.cut(CELL, 16), { rows: 8, ns: 250 });
-  assert.deepEqual(costs.cut(CELL, 20), { rows: 8, ns: 380 });
-  costs.hostNs.add(1e9);
-  assert.deepEqual(costs.cut(CELL, 20), { rows: 20, ns: 400 });
-});
-
-Deno.test("nothing is cut where sizes are not known, or take as much a row", () => {
-  assert.equal(after(9, [[rows(16), 320]]).cut(CELL, 16).rows, 16);
-  assert.equal(
-    new CostTable((_cell, rows) => 10 * rows).cut(CELL, 64).rows,
-    64,
-  );
-});
-
-Deno.test("of steps that are cut one in 64 is not, in case that sizes take something else by now", () => {
-  const costs = new CostTable(best8);
-  const step = { cell: CELL, nodes: new Array(20).fill(tokens(1)) };
-  const tasks = Array.from(
-    { length: 64 },
-    () => costs.tasksOf(step).map(({ nodes }) => nodes.length),
-  );
-  assert.deepEqual(tasks[0], [8, 8, 4]);
-  assert.equal(tasks.filter((lengths) => lengths.length === 1).length, 1);
-  const few = rows(2);
-  assert.deepEqual(costs.tasksOf(few), [few]);
+Deno.test("what a number of rows between two takes lies between them", () => {
+  const costs = new CostTable((_cell, rows) => rows * (rows > 8 ? 20 : 10));
+  assert.equal(costs.meanNs(CELL, 8), 80);
+  assert.equal(costs.meanNs(CELL, 8.5), 130);
 });

@@ -22,9 +22,8 @@ interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
   /** Tokens, or rows, that it came with; nodes left, by the index of the model's cells. */
   readonly brought: number;
   readonly left: number[];
-  /** What it would take alone from here on, ns, as far as its steps were foreseen. */
+  /** What it takes alone from here on, as far as was foreseen; when it has to be done, Infinity: whenever, or lost. */
   leftNs: number;
-  /** When it has to be done, begun by a deadline for starting; Infinity: whenever, or it is lost. */
   dueNs: number;
   newest?: Pass;
 }
@@ -33,14 +32,15 @@ export interface AutoRequest extends Request<AutoTag> {
   readonly graph: CellGraph<AutoRequest>;
 }
 
-/** Shares: of time waited, off what is left; of the newest in what is learned; of rows, off those who wait, at least. */
-const [AGING, NEWEST, NET] = [0.02, 1 / 128, 0.1];
+/** Shares: of time waited, off what is left; of the newest in what is learned; of time that no request takes, at least. */
+const [AGING, NEWEST, IDLE] = [0.02, 1 / 128, 0.1];
 /** How much longer: a batch for who is late; of one by one, together, in parts; near. */
 const [FREE, PAYS, FLAT, CLOSE] = [1.01, 0.95, 0.6, 1.2];
-/** Shorter passes have a quarter of who waits beside threads, that launching keeps up; others' time for one out of turn. */
-const [SHORT_NS, OTHERS] = [5e5, 8];
-/** Requests that are looked at, and decisions after which what batches take is asked again; at first each time. */
-const [LOOKED_AT, ASKED_AGAIN] = [192, 64];
+/**
+ * Shorter passes have a quarter of who waits beside threads, that launching keeps up; others' time for one out of turn;
+ * requests that are looked at; decisions after which what batches take is asked again, as at first each time.
+ */
+const [SHORT_NS, OTHERS, LOOKED_AT, AGAIN] = [5e5, 8, 192, 64];
 
 export class ModelState {
   /** Those that have not ended, as good as in order: what ran has less left than before. */
@@ -56,7 +56,7 @@ export class ModelState {
   #slackNs = Infinity;
   /** By rows: what a batch takes, in multiples of one row. */
   #curve: number[] = [];
-  #decisions = 0;
+  #asked = 0;
   /** Time that other models had while requests were here, less what this one had, that often. */
   #owedNs = 0;
   /** What is decided about; models that share the workers, Infinity: as if there were one; whether a pass is all. */
@@ -109,8 +109,7 @@ export class ModelState {
   }
 
   submitted(steps: readonly Step<AutoRequest>[]): void {
-    for (const cell of new Set(steps.map((step) => step.cell))) {
-      const nodes = steps.flatMap((s) => s.cell === cell ? s.nodes : []);
+    for (const { cell, nodes } of steps) {
       const c = this.model.cells.indexOf(cell);
       const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
       width.add(nodes.length / new Set(nodes.map(({ graph }) => graph)).size);
@@ -151,8 +150,7 @@ export class ModelState {
           (tag.underWay < 2 || tag.ready[0].cell.phase !== "decoder"))
     ).slice(0, LOOKED_AT);
     if (free.length === 0) return undefined;
-    const often = this.#decisions < ASKED_AGAIN ? 1 : ASKED_AGAIN;
-    if (this.#decisions++ % often === 0) this.#curve = [];
+    if (this.#asked++ < AGAIN || this.#asked % AGAIN === 0) this.#curve = [];
     const isUrgent = free[0].tag.dueNs < Infinity;
     const of = (isUrgent ? this.#urgent : this.#shortest).bind(this);
     const [all, part] = [of(free), this.#part(free, isUrgent)];
@@ -219,22 +217,24 @@ export class ModelState {
     return before * waitedNs < beside * (n * restNs + soonNs);
   }
 
-  /** The batch size that leaves everybody the least time waiting, of those who have least left. */
+  /** The size that leaves everybody the least time waiting, of who has least left; with those to come, at the best pace. */
   #shortest(sorted: readonly AutoRequest[]) {
-    const [all, oneNs] = [sorted.length, sumNs(sorted) / sorted.length];
+    const [all, most] = [sorted.length, this.batchSizeMax];
+    const oneNs = sumNs(sorted) / all;
+    const takesNs = (size: number) =>
+      oneNs * this.#times(size) * this.#slowdown(size, this.#now.all);
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
     const shortNs = SHORT_NS * Math.max(...this.#time.work);
-    const enough = Math.min(all, this.batchSizeMax, 4 * (this.#now.ahead - 1));
+    const enough = Math.min(all, most, 4 * (this.#now.ahead - 1));
     const parallel = Math.max(1, this.#now.all / this.#shares);
+    const net = Math.max(IDLE, 1 - takesNs(most) / most / parallel / gapNs);
     let [rows, least] = [1, Infinity];
-    for (let size = 1; size <= Math.min(all, this.batchSizeMax); size++) {
-      const ns = oneNs * this.#times(size) *
-        this.#slowdown(size, this.#now.all);
+    for (let size = 1; size <= Math.min(all, most); size++) {
+      const ns = takesNs(size);
       if (isLost && size > 1 && ns > this.#slackNs / 2) break; // Or who comes meanwhile could not be saved.
       if (size < enough && ns < shortNs) continue;
-      const net = Math.max(size - ns / parallel / gapNs, NET * size);
-      const figure = ns * (1 + all / parallel / net);
+      const figure = ns * (1 + all / parallel / net / size);
       if (figure < least) [rows, least] = [size, figure];
     }
     const why = `${rows} of ${all} leave everybody the least time waiting`;

@@ -15,11 +15,13 @@ import type { Profile } from "../profile.ts";
 const NEWEST = 0.1;
 const NEWEST_VARYING = 0.02;
 const NEWEST_SHARE = 0.05;
+/** A task that took more times as long as those before, and more than a step of any clock, ns, was held up by others. */
+const HELD_UP = 2;
+const CLOCK_NS = 1e5;
+/** No launch takes longer: the host stood still. */
+const PAUSE_NS = 2e5;
 /** What takes so many times as long as alone is slowed down by others; less is noise. */
 export const SLOWED = 1.02;
-
-/** Rows of the largest tasks, and by how much smaller ones are; what they take of all, or none is cut; until one is not. */
-const [LARGEST_CUT, CUTS, CUT_PAYS, TRIED_AGAIN] = [64, 16, 0.97, 64];
 
 /** What counts of a task: how much there is of each of its rows. */
 export type RanTask =
@@ -49,11 +51,8 @@ export class CostTable {
   readonly #slowdowns: MovingMean[] = [];
   /** By model and by the power of two that a pass's requests reach: the share of the device that it takes. */
   readonly #shares = new Map<Model, MovingMean[]>();
-  /** What the host takes for a launch, ns: what passes between two beside what was run, where one follows at once. */
+  /** What the host takes for a launch, ns. */
   readonly hostNs = new MovingMean(NEWEST_VARYING);
-
-  /** Steps that were cut, or tried whole. */
-  #cuts = 1;
 
   constructor(profile: Profile | undefined) {
     this.#expectedNs = profile ??
@@ -71,7 +70,15 @@ export class CostTable {
     busy = 1,
   ): number {
     const rows = nodes.length + padding;
-    const extent = extentOf(cell, nodes, paddedLength);
+    const extent = hasExtents(cell) && nodes.length > 0
+      ? {
+        length: Math.max(
+          paddedLength,
+          Math.round(mean(nodes.map(({ length }) => length))),
+        ),
+        caches: nodes[nodes.length >> 1].caches,
+      }
+      : undefined;
     const expectedNs = this.#expectedNs(cell, rows, extent);
     if (!(expectedNs > 0)) return NaN;
     const at = Math.round(Math.log2(rows));
@@ -93,7 +100,8 @@ export class CostTable {
           1 / NEWEST,
         )
         : new MovingMean(NEWEST);
-      seen[at].add(ns / expectedNs / this.slowdown(busy));
+      const ownNs = isKnown ? Math.min(ns, HELD_UP * aloneNs + CLOCK_NS) : ns;
+      seen[at].add(ownNs / expectedNs / this.slowdown(busy));
       this.#seen.set(cell, seen);
     }
     return isKnown ? aloneNs : NaN;
@@ -118,6 +126,11 @@ export class CostTable {
 
   sharesOf(passes: readonly RanPass[]): number {
     return passes.reduce((sum, pass) => sum + this.share(pass), 0);
+  }
+
+  /** So much passed between two launches, of which the second went on with the first, beside what was run. */
+  sawGap(ns: number): void {
+    this.hostNs.add(Math.max(0, Math.min(PAUSE_NS, ns)));
   }
 
   /** While all ask for more than there is everybody takes as many times as long (E2bird, section 7.1, Eq. 3). */
@@ -158,59 +171,11 @@ export class CostTable {
       2 ** beyond;
   };
 
-  /**
-   * How so many rows are best cut into tasks: into powers of two and what is left, where that clearly takes less. Where
-   * nothing is known all sizes take as much a row.
-   * @returns rows of a task, and what all of them take, ns
-   */
-  cut(cell: Cell, rows: number, extent?: Extent): { rows: number; ns: number } {
-    const allNs = this.ns(cell, rows, extent);
-    const best = { rows, ns: allNs };
-    const least = Math.min(rows, LARGEST_CUT) / CUTS;
-    for (let size = LARGEST_CUT; size > least; size >>= 1) {
-      if (size >= rows) continue;
-      const [full, rest] = [Math.floor(rows / size), rows % size];
-      const ns = full * this.ns(cell, size, extent) +
-        (rest > 0 ? this.ns(cell, rest, extent) : 0) +
-        (Math.ceil(rows / size) - 1) * this.hostNs.value;
-      if (ns < CUT_PAYS * allNs && ns < best.ns) {
-        [best.rows, best.ns] = [size, ns];
-      }
-    }
-    return best;
-  }
-
-  /** A step as tasks that take less one after the other. Now and then it is not cut, as that may have changed. */
-  tasksOf<S extends Pick<RanTask, "cell" | "nodes">>(step: S): S[] {
-    const { cell, nodes, nodes: { length } } = step;
-    const { rows } = this.cut(cell, length, extentOf(cell, nodes));
-    if (rows === length || this.#cuts++ % TRIED_AGAIN === 0) return [step];
-    return Array.from({ length: Math.ceil(length / rows) }, (_, i) => ({
-      ...step,
-      nodes: nodes.slice(i * rows, (i + 1) * rows),
-    }));
-  }
-
-  /** What so many rows on average take, cut so, ns: linear between whole numbers of rows. */
+  /** What so many rows on average take, ns: linear between whole numbers of rows. */
   meanNs(cell: Cell, rows: number, extent?: Extent): number {
     const below = Math.floor(rows);
-    const { ns } = this.cut(cell, below, extent);
+    const ns = this.ns(cell, below, extent);
     if (below === rows) return ns;
-    const { ns: aboveNs } = this.cut(cell, below + 1, extent);
-    return ns + (rows - below) * (aboveNs - ns);
+    return ns + (rows - below) * (this.ns(cell, below + 1, extent) - ns);
   }
-}
-
-/** What rows have on average, or are padded to; undefined where all rows of a cell are alike. */
-function extentOf(
-  cell: Cell,
-  nodes: readonly Extent[],
-  paddedLength = 0,
-): Extent | undefined {
-  if (!hasExtents(cell) || nodes.length === 0) return undefined;
-  const length = Math.round(mean(nodes.map(({ length }) => length)));
-  return {
-    length: Math.max(paddedLength, length),
-    caches: nodes[nodes.length >> 1].caches,
-  };
 }
