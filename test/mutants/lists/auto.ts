@@ -78,6 +78,15 @@ export const MUTANTS: MutantList = [
     why: "where nothing keeps up, batches are as dense as can be",
   },
   {
+    id: "auto.own-pace",
+    file: STATE,
+    from: "ns * (1 + all / parallel / net / size)",
+    to:
+      "ns * (1 + all / parallel / Math.max(size - ns / parallel / gapNs, IDLE * size))",
+    tests: TESTS,
+    why: "a size is not kept for ever",
+  },
+  {
     id: "auto.one-worker-behind",
     file: STATE,
     from: "Math.max(1, this.#now.all / this.#shares)",
