@@ -29,7 +29,8 @@ const POLICIES = [cellular, merged];
 /**
  * Throughput of each cell of a model against the rows in its batch: the median time of full batches
  * while more requests are there than the workers' batches hold. Rounds go on until every cell has enough of them.
- * Assumption: rows of tokens take in proportion to them. Each size is seen with other texts; times are of mean ones.
+ * Assumption: rows of tokens take in proportion to them. Each size of a ragged cell is seen with other texts; times are
+ * of mean ones.
  */
 export async function batchCurves(
   model: Model,

@@ -1,4 +1,4 @@
-/** What a machine does while requests come: tasks beside their medians in a profile, and when its host stands still. */
+/** What a machine does while requests come: tasks beside what a profile says, and when its host stands still. */
 import { onCurve } from "../base/curve.ts";
 import { NS_PER_S } from "../base/units.ts";
 import { EngineCore } from "../engine/core/engine.ts";
@@ -35,7 +35,7 @@ type RecordedTask =
   & Pick<TaskRecord, "worker" | "cell" | "startNs" | "endNs">
   & {
     readonly rows: number;
-    /** Of what rows of mean texts take. */
+    /** What it takes, of what as many rows of mean texts do. */
     readonly share: number;
     readonly heardNs: number;
   };

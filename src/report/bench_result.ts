@@ -22,7 +22,7 @@ export interface TraceFile {
   readonly of: number;
 }
 
-/** Throughput of one cell against the rows in its batch, nothing else running. */
+/** Throughput of one cell against the rows in its batch: in the fastest of several turns, rows of tokens as of mean texts. */
 export interface BatchCurve {
   readonly cell: string;
   readonly points: readonly {

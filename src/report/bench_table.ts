@@ -259,7 +259,7 @@ export function peaksTable(
   };
 }
 
-/** Rows per second of every cell by the rows in its batch, nothing else running. */
+/** Rows per second of every cell by the rows in its batch, in the fastest of several turns. */
 export function curvesTable(curves: readonly BatchCurve[]): Table {
   const sizes = [
     ...new Set(curves.flatMap(({ points }) => points.map(({ rows }) => rows))),

@@ -57,23 +57,6 @@ Deno.test("what changes is followed: the newest counts a tenth at least", () => 
   assert(Math.abs(costs.ns(CELL, 1) - 20) < 1e-9);
 });
 
-Deno.test("what holds a task up, or the host, says little of those that follow", () => {
-  const costs = after(100, [[rows(1), 20_000]]);
-  costs.saw(rows(1), 5e6);
-  assert(Math.abs(costs.ns(CELL, 1) - 32_000) < 1e-6, `${costs.ns(CELL, 1)}`);
-  costs.sawGap(1000);
-  costs.sawGap(-1000);
-  assert.equal(costs.hostNs.value, 500);
-  costs.sawGap(1e9);
-  assert.equal(Math.round(costs.hostNs.value), 67_000);
-});
-
-Deno.test("where the clock has steps, tasks of no time and of a step come to their mean", () => {
-  const costs = after(100, [[rows(1), 0], [rows(1), 1e5]]);
-  const ns = costs.ns(CELL, 1);
-  assert(ns > 0.4e5 && ns < 0.6e5, `${ns}`);
-});
-
 Deno.test("workers slow each other down as was seen of sizes that are known alone", () => {
   const costs = after(1, [[rows(1), 1000]]);
   for (let i = 0; i < 20; i++) costs.saw(rows(1), 1500, 2);

@@ -2,7 +2,7 @@
  * Our own. Whenever a worker is idle it picks a model, and requests of it for a pass over its cells, by learned costs:
  * - *whom*: with a deadline the most urgent first, without one the shortest first (less a share of the time waited);
  * - *where*: in one part of their way, encoder or decoder, where batches pay and most get through it for its time;
- * - *how many*: as many as are in time, or of k the b of least t(b) (1 + k / b); beside others if that pays;
+ * - *how many*: as many as are in time, or of k the b of least t(b) (1 + k / idle / b); beside others if it pays;
  * - *who is lost*: who would be late even alone is set aside, or rides along (frames of a stream wait for each other);
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
  * Assumption: a decoder takes as many steps as those before did that brought as much: a line, fitted as they end.
@@ -73,7 +73,7 @@ export function auto(options: AutoOptions = {}): Policy {
         const { why, requests, requests: { length: rows, 0: { model } } } = one;
         const before = newestOf[id];
         if (before && requests.some(({ tag }) => tag.newest === before)) {
-          costs.sawGap(nowNs - before.nowNs - before.ranNs);
+          costs.hostNs.add(Math.max(0, nowNs - before.nowNs - before.ranNs));
         }
         newestOf[id] = { ...now, model, rows, ...NO_RUN };
         for (const { tag } of requests) tag.newest = newestOf[id];

@@ -22,8 +22,9 @@ interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
   /** Tokens, or rows, that it came with; nodes left, by the index of the model's cells. */
   readonly brought: number;
   readonly left: number[];
-  /** What it takes alone from here on, as far as was foreseen; when it has to be done, Infinity: whenever, or lost. */
+  /** What it takes alone from here on, as far as its steps were foreseen. */
   leftNs: number;
+  /** When it has to be done, begun by a deadline for starting; Infinity: whenever, or it is lost. */
   dueNs: number;
   newest?: Pass;
 }
@@ -36,10 +37,7 @@ export interface AutoRequest extends Request<AutoTag> {
 const [AGING, NEWEST, IDLE] = [0.02, 1 / 128, 0.1];
 /** How much longer: a batch for who is late; of one by one, together, in parts; near. */
 const [FREE, PAYS, FLAT, CLOSE] = [1.01, 0.95, 0.6, 1.2];
-/**
- * Shorter passes have a quarter of who waits beside threads, that launching keeps up; others' time for one out of turn;
- * requests that are looked at; decisions after which what batches take is asked again, as at first each time.
- */
+/** Passes so short have a quarter of who waits, beside threads; others' time for one; looked at; until asked again. */
 const [SHORT_NS, OTHERS, LOOKED_AT, AGAIN] = [5e5, 8, 192, 64];
 
 export class ModelState {
@@ -217,24 +215,24 @@ export class ModelState {
     return before * waitedNs < beside * (n * restNs + soonNs);
   }
 
-  /** The size that leaves everybody the least time waiting, of who has least left; with those to come, at the best pace. */
+  /** The size that leaves everybody the least time waiting, of who has least left; with those to come, all together. */
   #shortest(sorted: readonly AutoRequest[]) {
-    const [all, most] = [sorted.length, this.batchSizeMax];
-    const oneNs = sumNs(sorted) / all;
+    const [all, oneNs] = [sorted.length, sumNs(sorted) / sorted.length];
+    const most = Math.min(all, this.batchSizeMax);
     const takesNs = (size: number) =>
       oneNs * this.#times(size) * this.#slowdown(size, this.#now.all);
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
     const shortNs = SHORT_NS * Math.max(...this.#time.work);
-    const enough = Math.min(all, most, 4 * (this.#now.ahead - 1));
+    const enough = Math.min(most, 4 * (this.#now.ahead - 1));
     const parallel = Math.max(1, this.#now.all / this.#shares);
-    const net = Math.max(IDLE, 1 - takesNs(most) / most / parallel / gapNs);
+    const idle = Math.max(IDLE, 1 - takesNs(most) / most / parallel / gapNs);
     let [rows, least] = [1, Infinity];
-    for (let size = 1; size <= Math.min(all, most); size++) {
+    for (let size = 1; size <= most; size++) {
       const ns = takesNs(size);
       if (isLost && size > 1 && ns > this.#slackNs / 2) break; // Or who comes meanwhile could not be saved.
       if (size < enough && ns < shortNs) continue;
-      const figure = ns * (1 + all / parallel / net / size);
+      const figure = ns * (1 + all / parallel / idle / size);
       if (figure < least) [rows, least] = [size, figure];
     }
     const why = `${rows} of ${all} leave everybody the least time waiting`;

@@ -15,11 +15,6 @@ import type { Profile } from "../profile.ts";
 const NEWEST = 0.1;
 const NEWEST_VARYING = 0.02;
 const NEWEST_SHARE = 0.05;
-/** A task that took more times as long as those before, and more than a step of any clock, ns, was held up by others. */
-const HELD_UP = 2;
-const CLOCK_NS = 1e5;
-/** No launch takes longer: the host stood still. */
-const PAUSE_NS = 2e5;
 /** What takes so many times as long as alone is slowed down by others; less is noise. */
 export const SLOWED = 1.02;
 
@@ -51,7 +46,7 @@ export class CostTable {
   readonly #slowdowns: MovingMean[] = [];
   /** By model and by the power of two that a pass's requests reach: the share of the device that it takes. */
   readonly #shares = new Map<Model, MovingMean[]>();
-  /** What the host takes for a launch, ns. */
+  /** What the host takes for a launch, ns: what passes between two beside what was run, where one follows at once. */
   readonly hostNs = new MovingMean(NEWEST_VARYING);
 
   constructor(profile: Profile | undefined) {
@@ -100,8 +95,7 @@ export class CostTable {
           1 / NEWEST,
         )
         : new MovingMean(NEWEST);
-      const ownNs = isKnown ? Math.min(ns, HELD_UP * aloneNs + CLOCK_NS) : ns;
-      seen[at].add(ownNs / expectedNs / this.slowdown(busy));
+      seen[at].add(ns / expectedNs / this.slowdown(busy));
       this.#seen.set(cell, seen);
     }
     return isKnown ? aloneNs : NaN;
@@ -126,11 +120,6 @@ export class CostTable {
 
   sharesOf(passes: readonly RanPass[]): number {
     return passes.reduce((sum, pass) => sum + this.share(pass), 0);
-  }
-
-  /** So much passed between two launches, of which the second went on with the first, beside what was run. */
-  sawGap(ns: number): void {
-    this.hostNs.add(Math.max(0, Math.min(PAUSE_NS, ns)));
   }
 
   /** While all ask for more than there is everybody takes as many times as long (E2bird, section 7.1, Eq. 3). */
