@@ -12,7 +12,7 @@ import { atOnce } from "../workload/arrivals.ts";
 import type { InputGenerator } from "../workload/inputs.ts";
 import { workload } from "../workload/workload.ts";
 import { submissions } from "./measure.ts";
-import { rowTokens, tokenShare } from "./row_tokens.ts";
+import { meanTextsNs, rowTokens } from "./row_tokens.ts";
 
 /** Full batches of a size that a median is taken over, at least. */
 const SAMPLES = 8;
@@ -64,11 +64,11 @@ export async function batchCurves(
         executor,
         observer: {
           task(_task, record) {
-            const { cell, rows, startNs, endNs } = record;
+            const { cell, rows } = record;
             if (rows !== size) return;
             const times = timesNs.get(cell) ?? [];
             timesNs.set(cell, times);
-            times.push((endNs - startNs) / tokenShare(record, meanTokens));
+            times.push(meanTextsNs(record, meanTokens));
           },
         },
       });

@@ -38,3 +38,9 @@ export function tokenShare(
   if (tokens === undefined) return 1;
   return (tokens.done + tokens.padding) / ((rows + padding) * meanTokens);
 }
+
+/** What a task would have taken with rows of mean texts, ns. */
+export function meanTextsNs(record: TaskRecord, meanTokens: number): number {
+  const { startNs, endNs } = record;
+  return (endNs - startNs) / tokenShare(record, meanTokens);
+}

@@ -1,6 +1,7 @@
 /** What rows of tokens take of what those of mean texts do. */
 import assert from "node:assert/strict";
-import { tokenShare } from "../../src/cli/row_tokens.ts";
+import type { TaskRecord } from "../../src/policy/records.ts";
+import { meanTextsNs, tokenShare } from "../../src/cli/row_tokens.ts";
 
 Deno.test("rows of tokens take in proportion to them, padding included; others take what they take", () => {
   const tokens = (done: number, padding = 0) => ({ done, padding });
@@ -14,4 +15,10 @@ Deno.test("rows of tokens take in proportion to them, padding included; others t
     tokenShare({ rows: 3, padding: 1, tokens: tokens(30, 10) }, 20),
     0.5,
   );
+});
+
+Deno.test("a task of long texts would have taken less with mean ones", () => {
+  const tokens = { done: 80, padding: 0 };
+  const record = { rows: 2, padding: 0, tokens, startNs: 100, endNs: 400 };
+  assert.equal(meanTextsNs(record as TaskRecord, 20), 150);
 });

@@ -22,7 +22,7 @@ interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
   /** Tokens, or rows, that it came with; nodes left, by the index of the model's cells. */
   readonly brought: number;
   readonly left: number[];
-  /** What it takes alone from here on, as far as its steps were foreseen. */
+  /** What it takes alone from here on, ns, as far as its steps were foreseen. */
   leftNs: number;
   /** When it has to be done, begun by a deadline for starting; Infinity: whenever, or it is lost. */
   dueNs: number;
