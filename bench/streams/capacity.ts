@@ -1,6 +1,6 @@
 /**
  * How many streams a machine carries: from an estimate on, up or down in growing steps and then by bisecting, in short
- * trials; then in longer ones until one is survived.
+ * trials; then in longer ones, down in growing steps until one is survived, and by bisecting what is above it.
  */
 import { LATE_MAX, type Trial } from "./trial.ts";
 
@@ -42,13 +42,31 @@ export async function findCapacity(
   { confirm, ...search }: CapacitySearch,
 ): Promise<Capacity> {
   const { carried, trials } = await findInShort(search);
-  let streams = carried?.streams ?? 0;
-  while (streams > 0) {
+  let confirmed: Trial | undefined;
+  let refused = Infinity;
+  const isConfirmed = async (streams: number): Promise<boolean> => {
     const trial = await tried(confirm, streams, LATE_MAX);
-    if (trial.late <= LATE_MAX) return { streams, confirmed: trial, trials };
-    streams -= Math.max(1, Math.floor(RESOLUTION * streams));
+    const isCarried = trial.late <= LATE_MAX;
+    if (isCarried) confirmed = trial;
+    else refused = streams;
+    return isCarried;
+  };
+  let share = RESOLUTION;
+  let streams = carried?.streams ?? 0;
+  while (streams > 0 && !await isConfirmed(streams)) {
+    streams -= Math.max(1, Math.floor(share * streams));
+    share = Math.min(2 * share, 0.5);
   }
-  return { streams: 0, confirmed: undefined, trials };
+  const isAtOnce = refused === Infinity;
+  // The last steps down were large ones where it took many.
+  while (
+    !isAtOnce && streams > 0 &&
+    refused - streams > Math.max(1, RESOLUTION * streams)
+  ) {
+    const middle = Math.floor((streams + refused) / 2);
+    if (await isConfirmed(middle)) streams = middle;
+  }
+  return { streams, confirmed, trials };
 }
 
 /**

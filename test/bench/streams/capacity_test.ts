@@ -96,3 +96,20 @@ Deno.test("a search from near what is carried takes few trials", async () => {
     assert(tried <= 12, `${tried} trials from ${from}`);
   }
 });
+
+Deno.test("a machine whose pauses no load survives for long is given up after few trials", async () => {
+  for (const survives of [0, 1, 7, 30]) {
+    let long = 0;
+    const { streams } = await findCapacity({
+      attempt: (streams) => Promise.resolve(trial(streams, 0)),
+      confirm: (streams) => {
+        long++;
+        return Promise.resolve(trial(streams, streams > survives ? 0.002 : 0));
+      },
+      from: 54,
+      most: 54,
+    });
+    assert(streams <= survives && survives - streams <= 2);
+    assert(long <= 24, `${long} long trials to find ${survives}`);
+  }
+});
