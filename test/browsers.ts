@@ -17,6 +17,15 @@ const MIME: Readonly<Record<string, string>> = {
   ".wasm": "application/wasm",
 };
 
+/** Asked before pages that have threads: whether those can be heard of here without blocking. */
+const PROBE = "/hears-of-threads";
+const HEARS_NOT = "no Atomics.waitAsync";
+const PROBE_PAGE = `<!doctype html><script type="module">
+const body = Atomics.waitAsync ? "threads" : "${HEARS_NOT}";
+const next = await (await fetch("/report", { method: "POST", body })).text();
+if (next) location.href = next;
+</script>`;
+
 /** What makes a page cross-origin isolated. */
 export const ISOLATION = {
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -63,10 +72,14 @@ class Reports {
     this.all = new Promise((resolve) => this.#done = resolve);
   }
 
-  /** @returns where to go next; nowhere after the last page */
+  /** @returns where to go next; nowhere after the last page, or where there is no use in it */
   take(text: string): string {
     this.texts.push(text);
     if (this.texts.length === this.urls.length) this.#done();
+    if (text === HEARS_NOT) {
+      this.#done();
+      return "";
+    }
     return this.urls[this.texts.length] ?? "";
   }
 }
@@ -84,7 +97,7 @@ export function hearing(recording: string): string[] {
 /**
  * Visits pages, one after the other in one browser.
  * @param options of the browser's, besides those that it always has
- * @returns what each reported, or undefined if there is no such browser
+ * @returns what each reported, or undefined if there is no such browser, or it has no threads where pages are isolated
  */
 export async function visit(
   browser: string,
@@ -100,6 +113,8 @@ export async function visit(
     servers.push(server);
     urls.push(`${originOf(server)}${path}`);
   }
+  const needsThreads = pages.some(({ isolated }) => isolated);
+  if (needsThreads) urls.unshift(`${originOf(servers[0])}${PROBE}`);
   const profile = mkdtempSync(join(tmpdir(), "shoal-browser-"));
   const child = spawn(
     browser,
@@ -121,7 +136,11 @@ export async function visit(
   });
   try {
     await Promise.race([reports.all, late]);
-    return reports.texts;
+    if (reports.texts[0] === HEARS_NOT) {
+      console.log(`${browser} is too old for threads: ${HEARS_NOT}`);
+      return undefined;
+    }
+    return reports.texts.slice(needsThreads ? 1 : 0);
   } finally {
     clearTimeout(timer);
     // The whole group that was started above: browsers are many processes.
@@ -168,10 +187,9 @@ async function serve(
       response.end(report(text));
       return;
     }
-    const found = await (/^http:/.test(root) ? fetched : read)(
-      root,
-      request.url!,
-    );
+    const found = request.url === PROBE
+      ? { type: "text/html", content: PROBE_PAGE }
+      : await (/^http:/.test(root) ? fetched : read)(root, request.url!);
     response.writeHead(found ? 200 : 404, {
       ...(found && { "content-type": found.type }),
       ...(isolated && ISOLATION),

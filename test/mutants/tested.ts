@@ -3,8 +3,11 @@ import type { ProjectCopy } from "../project_copy.ts";
 import { type MutantTest, PROPERTY_RUNS } from "./mutant.ts";
 
 export interface Tested {
-  /** "broken": nothing ran, since a file could not be loaded or no test has such a name. */
-  readonly outcome: "passed" | "failed" | "timeout" | "broken";
+  /**
+   * "broken": nothing ran, since a file could not be loaded or no test has such a name; "crashed": the runtime did not
+   * end well though no test had failed.
+   */
+  readonly outcome: "passed" | "failed" | "timeout" | "broken" | "crashed";
   readonly seconds: number;
   /** What the runner printed. */
   readonly text: string;
@@ -46,9 +49,11 @@ export async function tested(
   };
 }
 
+const HAS_PASSED = /^ok \| [1-9]\d* passed.* \| 0 failed/m;
+
 function outcomeOf(code: number, text: string): Tested["outcome"] {
   // A file that cannot be loaded fails, too, before any of its tests is begun.
   if (!/^running [1-9]\d* tests? from /m.test(text)) return "broken";
-  if (code !== 0) return "failed";
+  if (code !== 0) return HAS_PASSED.test(text) ? "crashed" : "failed";
   return /\| [1-9]\d* passed/.test(text) ? "passed" : "broken";
 }

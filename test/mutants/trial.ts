@@ -39,11 +39,18 @@ export class Trial {
 
   /** Runs a test without a mutant. */
   async baseline(test: MutantTest): Promise<Baseline> {
-    const ran = await tested(this.#copy, test, 1000 * BASELINE_SECONDS_MAX);
+    const ran = await this.#tested(test, BASELINE_SECONDS_MAX);
     return {
       seconds: ran.seconds,
       ...(ran.outcome !== "passed" && { fault: faultOf(test, ran) }),
     };
+  }
+
+  /** Once more where the runtime crashed after its tests: that says nothing of them. */
+  async #tested(test: MutantTest, seconds: number): Promise<Tested> {
+    const ran = await tested(this.#copy, test, 1000 * seconds);
+    if (ran.outcome !== "crashed") return ran;
+    return await tested(this.#copy, test, 1000 * seconds);
   }
 
   /** @param baselineOf what the mutant's tests do without it */
@@ -76,9 +83,11 @@ export class Trial {
       for (const [i, test] of tests.entries()) {
         const limitSeconds = PATIENCE.times * baselines[i].seconds +
           PATIENCE.seconds;
-        const ran = await tested(this.#copy, test, 1000 * limitSeconds);
+        const ran = await this.#tested(test, limitSeconds);
         const { outcome } = ran;
-        if (outcome === "broken") return error(seconds(), faultOf(test, ran));
+        if (outcome === "broken" || outcome === "crashed") {
+          return error(seconds(), faultOf(test, ran));
+        }
         if (outcome === "passed") continue;
         return {
           outcome: outcome === "failed" ? "killed" : "timeout",
@@ -106,6 +115,7 @@ function faultOf(test: MutantTest, { outcome, text }: Tested): string {
     failed: "fails without a mutant",
     timeout: `takes more than ${BASELINE_SECONDS_MAX} s without a mutant`,
     broken: "runs no test: a file does not load, or the filter fits none",
+    crashed: "passes, but the runtime crashes",
   }[outcome];
   const lines = text.trimEnd().split("\n").slice(-LINES_SHOWN).join("\n");
   return `${nameOf(test)} ${what}:\n${lines}`;
