@@ -48,8 +48,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "a model's turn by all its requests: by those of a part",
     file: STATE,
-    from: "perNs: all.perNs",
-    to: "perNs: of(part).perNs",
+    from: "batch.perNs = all.perNs;",
+    to: "",
   },
   {
     without: "sizes by what is known, where workers slow each other down",
@@ -97,7 +97,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "what a pass takes of the device: only how many are busy",
     file: STATE,
-    from: "if (!this.#isOnce) return",
+    from: "if (this.#turns > 1) return",
     to: "if (rows >= 0) return",
   },
   {

@@ -1,7 +1,9 @@
 /** Our own policy beside threads: how far ahead of them it goes. */
 import assert from "node:assert/strict";
 import { constantCost } from "../../src/cost/table_cost.ts";
+import type { Model } from "../../src/graph/model.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
+import { treeLstm } from "../../src/models/tree_lstm.ts";
 import { auto } from "../../src/policy/auto/auto.ts";
 import type { Advance } from "../../src/policy/common/frontier.ts";
 import { staticChain } from "./static_chain.ts";
@@ -71,28 +73,46 @@ Deno.test("beside threads a decoder has one step ahead, an encoder as many as a 
   assert(most.get("encoder")! > 1, `${most.get("encoder")}`);
 });
 
-Deno.test("beside threads short passes have a quarter of those who wait: who launches them has to keep up", () => {
-  const first = (rowNs: number, steps: number, isRemote = true) => {
+Deno.test("beside threads short passes have four rows for each task ahead: who launches them has to keep up", () => {
+  const first = (
+    {
+      rowNs,
+      input = { steps: 1 },
+      model = STEPS,
+      count = 100,
+      isRemote = true,
+    }: {
+      rowNs: number;
+      input?: unknown;
+      model?: Model<unknown>;
+      count?: number;
+      isRemote?: boolean;
+    },
+  ) => {
     const policy = auto({ profile: (_cell, rows) => rows * rowNs });
     const [task] = told({
       policy: {
         ...policy,
         schedule: (view) => policy.schedule({ ...view, isRemote }),
       },
-      models: [STEPS],
-      requests: Array.from({ length: 100 }, () => ({
-        arrivalNs: 0,
-        input: { steps },
-      })),
+      models: [model],
+      requests: Array.from({ length: count }, () => ({ arrivalNs: 0, input })),
       cost: constantCost(10),
     });
     return /:(.*)$/.exec(task)![1].split(",").length;
   };
   // Rows save nothing together.
-  assert.equal(first(10_000, 1, false), 1);
-  assert.equal(first(10_000, 1), 24);
-  assert.equal(first(10_000, 3), 24);
+  assert.equal(first({ rowNs: 10_000, isRemote: false }), 1);
+  assert.equal(first({ rowNs: 10_000 }), 28);
+  assert.equal(first({ rowNs: 10_000, input: { steps: 3 } }), 28);
+  assert.equal(first({ rowNs: 10_000, count: 10 }), 4);
+  assert.equal(first({ rowNs: 10_000, count: 3 }), 3);
   // Half a millisecond is enough, whoever waits.
-  assert.equal(first(50_000, 1), 10);
-  assert.equal(first(1e6, 1), 1);
+  assert.equal(first({ rowNs: 50_000 }), 10);
+  assert.equal(first({ rowNs: 1e6 }), 1);
+  // Eight leaves are rows enough.
+  const model = treeLstm({ hidden: 1, vocabulary: 1 }) as Model<unknown>;
+  const tree = [[[0, 0], [0, 0]], [[0, 0], [0, 0]]];
+  const wide = { rowNs: 10_000, model, input: { tree } };
+  assert.equal(first({ ...wide, count: 10 }), 1);
 });

@@ -15,8 +15,7 @@ import type { Launch, Task } from "../launch.ts";
 import { knownOptions, positiveInteger } from "../options.ts";
 import { type EngineView, IDLE, type Policy } from "../policy.ts";
 import { type Profile, profileOf, type ProfileTable } from "../profile.ts";
-import { type AutoRequest, ModelState } from "./model_state.ts";
-import { NO_RUN, type Pass } from "./model_state.ts";
+import { type AutoRequest, ModelState, type Pass, RUN } from "./model_state.ts";
 
 /** Options of `auto`. */
 export interface AutoOptions {
@@ -67,15 +66,12 @@ export function auto(options: AutoOptions = {}): Policy {
         const beside = costs.sharesOf(others.map((w) => newestOf[w.id]));
         const busy = others.length + 1;
         const now = { nowNs, worker: id, busy, beside, ahead, all, shares };
-        const [one] = states.flatMap((state) => state.batch(now) ?? [])
-          .sort((a, b) => b.rank - a.rank || b.perNs - a.perNs);
+        const [one] = states.map((state) => state.batch(now))
+          .sort((a, b) => b!.rank - a!.rank || b!.perNs - a!.perNs);
         if (!one) continue;
         const { why, requests, requests: { length: rows, 0: { model } } } = one;
-        const before = newestOf[id];
-        if (before && requests.some(({ tag }) => tag.newest === before)) {
-          costs.hostNs.add(Math.max(0, nowNs - before.nowNs - before.ranNs));
-        }
-        newestOf[id] = { ...now, model, rows, ...NO_RUN };
+        costs.sawGap(newestOf[id], requests[0].tag.newest, nowNs);
+        newestOf[id] = Object.assign(now, RUN, { model, rows });
         for (const { tag } of requests) tag.newest = newestOf[id];
         const steps = sweep(requests);
         const launch = { worker: id, steps, release: "step", why } as const;

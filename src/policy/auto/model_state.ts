@@ -14,8 +14,8 @@ import type { Request } from "../request.ts";
 export type Situation = Readonly<Record<Fact, number>>;
 type Fact = "nowNs" | "worker" | "busy" | "beside" | "ahead" | "all" | "shares";
 /** Of a launch: what its rows take one by one; what has been run, and was expected of that alone. */
-export const NO_RUN = { aloneNs: 0, ranNs: 0, expectedNs: 0 };
-export type Pass = Situation & RanPass & typeof NO_RUN;
+export const RUN = { aloneNs: 0, ranNs: 0, expectedNs: 0 };
+export type Pass = Situation & RanPass & typeof RUN;
 
 /** What is kept with a request. What is under way of it is all on one worker. */
 interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
@@ -37,8 +37,10 @@ export interface AutoRequest extends Request<AutoTag> {
 const [AGING, NEWEST, IDLE] = [0.02, 1 / 128, 0.1];
 /** How much longer: a batch for who is late; of one by one, together, in parts; near. */
 const [FREE, PAYS, FLAT, CLOSE] = [1.01, 0.95, 0.6, 1.2];
-/** Passes so short have a quarter of who waits, beside threads; others' time for one; looked at; until asked again. */
-const [SHORT_NS, OTHERS, LOOKED_AT, AGAIN] = [5e5, 8, 192, 64];
+/** Beside threads, for each task ahead, passes so short have so many rows, or all: who launches them has to keep up. */
+const [SHORT_NS, ROWS] = [5e5, 4];
+/** Others' time for a model's own; looked at; until asked again. */
+const [OTHERS, LOOKED_AT, AGAIN] = [8, 192, 64];
 
 export class ModelState {
   /** Those that have not ended, as good as in order: what ran has less left than before. */
@@ -48,19 +50,19 @@ export class ModelState {
   /** By cell: rows of it that a request has in a pass, as the nodes of a tree; how long one is, where they differ. */
   readonly #widths: MovingMean[] = [];
   readonly #lengths: MovingMean[] = [];
+  /** By rows: what a batch takes, in multiples of one row. */
+  #curve: number[] = [];
+  #asked = 0;
   /** Of the newest request: when it came, what it takes, how late it might have begun. */
   #lastNs = NaN;
   #time!: ExecTime;
   #slackNs = Infinity;
-  /** By rows: what a batch takes, in multiples of one row. */
-  #curve: number[] = [];
-  #asked = 0;
   /** Time that other models had while requests were here, less what this one had, that often. */
   #owedNs = 0;
-  /** What is decided about; models that share the workers, Infinity: as if there were one; whether a pass is all. */
+  /** What is decided about; models that share the workers, Infinity: as if there were one; most turns of a cell. */
   #now!: Situation;
   #shares = Infinity;
-  #isOnce = false;
+  #turns = 1;
 
   constructor(
     readonly model: Model,
@@ -74,7 +76,7 @@ export class ModelState {
     const decTimesteps = Math.ceil(this.#steps.expect([1, brought]));
     this.#time = execTime(request, { profile: this.costs.ns, decTimesteps });
     const { execNs: leftNs, nodeNs, work: [...left] } = this.#time;
-    this.#isOnce = Math.max(...left) === 1;
+    this.#turns = Math.max(...left);
     this.#time.extents?.forEach((one, c) => {
       if (one) (this.#lengths[c] ??= new MovingMean(NEWEST)).add(one.length);
     });
@@ -98,24 +100,27 @@ export class ModelState {
     const { work, extents } = this.#time;
     return this.model.cells.reduce((sum, cell, c) => {
       if (work[c] === 0) return sum;
-      const width = this.#shares < Infinity && this.#widths[c]?.value || 1;
       const extent = extents?.[c] &&
         { ...extents[c], length: Math.round(this.#lengths[c].value) };
+      const width = this.#shares < Infinity && this.#widths[c]?.value || 1;
       const ns = this.costs.meanNs(cell, rows * width, extent) / width;
       return sum + work[c] * ns;
-    }, Math.max(...work) * this.costs.hostNs.value);
+    }, this.#turns * this.costs.hostNs.value);
   }
 
   submitted(steps: readonly Step<AutoRequest>[]): void {
     for (const { cell, nodes } of steps) {
       const c = this.model.cells.indexOf(cell);
-      const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
-      width.add(nodes.length / new Set(nodes.map(({ graph }) => graph)).size);
+      let [requests, last]: [number, AutoTag?] = [0];
       for (const { graph: { owner: { tag } } } of nodes) {
+        if (tag !== last) requests++;
+        last = tag;
         tag.left[c]--;
         tag.leftNs = Math.max(0, tag.leftNs - tag.nodeNs[c]);
         tag.newest!.aloneNs += tag.nodeNs[c];
       }
+      const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
+      width.add(nodes.length / requests);
     }
     this.requests.unshift(...this.requests.splice(0, LOOKED_AT).sort(inOrder));
   }
@@ -136,7 +141,7 @@ export class ModelState {
   batch(now: Situation) {
     const { nowNs, worker, all: workers, shares } = this.#now = now;
     const isSlowed = this.costs.slowdown(workers, workers) > SLOWED;
-    const isShared = isSlowed && !this.#isOnce || this.#slackNs < Infinity;
+    const isShared = isSlowed && this.#turns > 1 || this.#slackNs < Infinity;
     this.#shares = isShared ? Infinity : shares;
     const isLate = ({ tag }: AutoRequest) => nowNs + tag.leftNs > tag.dueNs;
     const late = this.requests.slice(0, LOOKED_AT).filter(isLate);
@@ -152,7 +157,8 @@ export class ModelState {
     const isUrgent = free[0].tag.dueNs < Infinity;
     const of = (isUrgent ? this.#urgent : this.#shortest).bind(this);
     const [all, part] = [of(free), this.#part(free, isUrgent)];
-    const batch = part === free ? all : { ...of(part), perNs: all.perNs };
+    const batch = part === free ? all : of(part);
+    batch.perNs = all.perNs;
     return this.#goesTogether(batch.requests, free.length) ? undefined : batch;
   }
 
@@ -170,8 +176,7 @@ export class ModelState {
       const isThere = left[at] < 2 || at >= grows; // Or will be, by a pass.
       const part = isThere ? grows : at;
       const agedNs = isUrgent ? 0 : AGING * (arrivalNs - nowNs);
-      let ns = isThere ? Math.max(stepNs, leftNs) : agedNs;
-      let c = part;
+      let [ns, c] = [isThere ? Math.max(stepNs, leftNs) : agedNs, part];
       while (c < grows && left[c] <= left[at]) ns += left[c] * nodeNs[c++];
       if (!isUrgent || dueNs < Infinity) times[part].push(Math.max(1, ns));
       return part;
@@ -187,19 +192,17 @@ export class ModelState {
   /** How much longer it takes beside so many. Passes of a model that takes several differ: only their mean is known. */
   #slowdown(rows: number, workers = 1): number {
     const { beside, busy, all } = this.#now;
-    if (!this.#isOnce) return this.costs.slowdown(rows > 0 ? busy : busy - 1);
+    if (this.#turns > 1) return this.costs.slowdown(rows > 0 ? busy : busy - 1);
     const share = this.costs.share({ model: this.model, rows, all });
     return Math.max(1, workers > 1 ? workers * share : beside + share);
   }
 
   /** Whether it waits for those that run, half done, and goes with them: side by side all take longer, but some fit. */
   #goesTogether(requests: readonly AutoRequest[], free: number): boolean {
-    const [k, x] = [requests.length, this.#now.beside];
-    const [before, beside] = [0, k].map((rows) => this.#slowdown(rows));
-    if (beside <= before) return false;
     const running = this.requests.filter(({ tag }) => tag.underWay > 0);
-    const n = running.length;
-    if (n === 0) return false;
+    const [k, n, x] = [requests.length, running.length, this.#now.beside];
+    const [before, beside] = [0, k].map((rows) => this.#slowdown(rows));
+    if (beside <= before || n === 0) return false;
     const left = running.filter(({ tag }) => tag.leftNs >= 1); // Or rounding.
     const passes = [...new Set(running.map(({ tag }) => tag.newest!))];
     const times = this.#times(Math.ceil(n / passes.length));
@@ -223,15 +226,15 @@ export class ModelState {
       oneNs * this.#times(size) * this.#slowdown(size, this.#now.all);
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
-    const shortNs = SHORT_NS * Math.max(...this.#time.work);
-    const enough = Math.min(most, 4 * (this.#now.ahead - 1));
+    const wide = sorted.reduce((n, { tag }) => n + tag.ready.length, 0) / all;
+    const enough = Math.min(most, ROWS * this.#now.ahead / wide);
     const parallel = Math.max(1, this.#now.all / this.#shares);
     const idle = Math.max(IDLE, 1 - takesNs(most) / most / parallel / gapNs);
     let [rows, least] = [1, Infinity];
     for (let size = 1; size <= most; size++) {
       const ns = takesNs(size);
       if (isLost && size > 1 && ns > this.#slackNs / 2) break; // Or who comes meanwhile could not be saved.
-      if (size < enough && ns < shortNs) continue;
+      if (size < enough && ns < SHORT_NS * this.#turns) continue;
       const figure = ns * (1 + all / parallel / idle / size);
       if (figure < least) [rows, least] = [size, figure];
     }

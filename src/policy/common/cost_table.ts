@@ -122,6 +122,16 @@ export class CostTable {
     return passes.reduce((sum, pass) => sum + this.share(pass), 0);
   }
 
+  /** A pass is launched behind a worker's newest, which requests of it wait for if it is theirs, too. */
+  sawGap(
+    newest: (RanPass & { readonly nowNs: number }) | undefined,
+    own: RanPass | undefined,
+    nowNs: number,
+  ): void {
+    if (newest === undefined || newest !== own) return;
+    this.hostNs.add(Math.max(0, nowNs - newest.nowNs - newest.ranNs));
+  }
+
   /** While all ask for more than there is everybody takes as many times as long (E2bird, section 7.1, Eq. 3). */
   sawPass(pass: RanPass): void {
     const { model, rows, beside, ranNs, expectedNs } = pass;

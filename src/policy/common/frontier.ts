@@ -107,26 +107,27 @@ export function sweep<Owner extends Advancing>(
   requests: readonly (Owner & { readonly tag: Advance<Owner> })[],
 ): { cell: Cell; nodes: CellNode<Owner>[] }[] {
   const { cells } = requests[0].model;
-  const byCell = new Map(cells.map((cell) => [cell, [] as CellNode<Owner>[]]));
+  const byCell = cells.map(() => [] as CellNode<Owner>[]);
   for (const { tag } of requests) {
-    for (const node of tag.ready) byCell.get(node.cell)!.push(node);
+    for (const node of tag.ready) byCell[cells.indexOf(node.cell)].push(node);
   }
+  /** Of nodes with several predecessors, some of them in the pass. */
   const pending = new Map<CellNode<Owner>, number>();
   const steps: { cell: Cell; nodes: CellNode<Owner>[] }[] = [];
-  const passed = new Set<Cell>();
-  for (const [cell, nodes] of byCell) {
-    passed.add(cell);
+  for (const [c, nodes] of byCell.entries()) {
     if (nodes.length === 0) continue;
-    steps.push({ cell, nodes });
+    steps.push({ cell: cells[c], nodes });
     for (const { successors } of nodes) {
       for (const next of successors) {
         const before = pending.get(next) ??
           (next.pending === UNCOUNTED ? unsubmitted(next) : next.pending);
-        pending.set(next, before - 1);
-        // What a cell's nodes make ready of the same cell, or of one before it, is for the next pass.
-        if (before === 1 && !passed.has(next.cell)) {
-          byCell.get(next.cell)!.push(next);
+        if (before > 1) {
+          pending.set(next, before - 1);
+          continue;
         }
+        // What a cell's nodes make ready of the same cell, or of one before it, is for the next pass.
+        const at = cells.indexOf(next.cell);
+        if (at > c) byCell[at].push(next);
       }
     }
   }
