@@ -2,6 +2,7 @@
 import { insertInOrder } from "../../base/insert_in_order.ts";
 import { LeastSquares } from "../../base/least_squares.ts";
 import { MovingMean } from "../../base/moving_mean.ts";
+import { settle } from "../../base/settle.ts";
 import type { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { type CostTable, type RanPass, SLOWED } from "../common/cost_table.ts";
@@ -37,10 +38,8 @@ export interface AutoRequest extends Request<AutoTag> {
 const [AGING, NEWEST, IDLE] = [0.02, 1 / 128, 0.1];
 /** How much longer: a batch for who is late; of one by one, together, in parts; near. */
 const [FREE, PAYS, FLAT, CLOSE] = [1.01, 0.95, 0.6, 1.2];
-/** Beside threads, for each task ahead, passes so short have so many rows, or all: who launches them has to keep up. */
-const [SHORT_NS, ROWS] = [5e5, 4];
-/** Others' time for a model's own; looked at; until asked again. */
-const [OTHERS, LOOKED_AT, AGAIN] = [8, 192, 64];
+/** Passes so short have so many rows for a task ahead, beside threads; others' time for one; looked at; asked again. */
+const [SHORT_NS, ROWS, OTHERS, LOOKED_AT, AGAIN] = [5e5, 4, 8, 192, 64];
 
 export class ModelState {
   /** Those that have not ended, as good as in order: what ran has less left than before. */
@@ -81,7 +80,8 @@ export class ModelState {
       if (one) (this.#lengths[c] ??= new MovingMean(NEWEST)).add(one.length);
     });
     const dueNs = Math.min(targetNs, finishNs, deadlineNs + leftNs);
-    request.tag = { ...startOf(graph), brought, leftNs, nodeNs, left, dueNs };
+    const at = startOf<AutoRequest>(graph);
+    request.tag = Object.assign(at, { brought, leftNs, nodeNs, left, dueNs });
     this.#slackNs = dueNs - arrivalNs - leftNs;
     if (this.#lastNs >= 0) this.#gapNs.add(arrivalNs - this.#lastNs);
     this.#lastNs = arrivalNs;
@@ -122,7 +122,7 @@ export class ModelState {
       const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
       width.add(nodes.length / requests);
     }
-    this.requests.unshift(...this.requests.splice(0, LOOKED_AT).sort(inOrder));
+    settle(this.requests, LOOKED_AT, inOrder);
   }
 
   sawRun(isOwn: boolean, ns: number): void {
@@ -199,10 +199,12 @@ export class ModelState {
 
   /** Whether it waits for those that run, half done, and goes with them: side by side all take longer, but some fit. */
   #goesTogether(requests: readonly AutoRequest[], free: number): boolean {
-    const running = this.requests.filter(({ tag }) => tag.underWay > 0);
-    const [k, n, x] = [requests.length, running.length, this.#now.beside];
+    const [k, x] = [requests.length, this.#now.beside];
     const [before, beside] = [0, k].map((rows) => this.#slowdown(rows));
-    if (beside <= before || n === 0) return false;
+    if (beside <= before) return false;
+    const running = this.requests.filter(({ tag }) => tag.underWay > 0);
+    const n = running.length;
+    if (n === 0) return false;
     const left = running.filter(({ tag }) => tag.leftNs >= 1); // Or rounding.
     const passes = [...new Set(running.map(({ tag }) => tag.newest!))];
     const times = this.#times(Math.ceil(n / passes.length));
