@@ -57,10 +57,10 @@ export async function findCapacity(
     streams -= Math.max(1, Math.floor(share * streams));
     share = Math.min(2 * share, 0.5);
   }
-  const isAtOnce = refused === Infinity;
-  // The last steps down were large ones where it took many.
+  // The last step down was a large one where it took many.
+  const isFar = share > 2 * RESOLUTION;
   while (
-    !isAtOnce && streams > 0 &&
+    isFar && streams > 0 &&
     refused - streams > Math.max(1, RESOLUTION * streams)
   ) {
     const middle = Math.floor((streams + refused) / 2);

@@ -5,7 +5,7 @@ import { type MutantTest, PROPERTY_RUNS } from "./mutant.ts";
 export interface Tested {
   /**
    * "broken": nothing ran, since a file could not be loaded or no test has such a name; "crashed": the runtime did not
-   * end well though no test had failed.
+   * end well after all tests had passed.
    */
   readonly outcome: "passed" | "failed" | "timeout" | "broken" | "crashed";
   readonly seconds: number;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { constantCost } from "../../src/cost/table_cost.ts";
 import type { Model } from "../../src/graph/model.ts";
+import { gnmt } from "../../src/models/gnmt.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
 import { auto } from "../../src/policy/auto/auto.ts";
@@ -115,4 +116,9 @@ Deno.test("beside threads short passes have four rows for each task ahead: who l
   const tree = [[[0, 0], [0, 0]], [[0, 0], [0, 0]]];
   const wide = { rowNs: 10_000, model, input: { tree } };
   assert.equal(first({ ...wide, count: 10 }), 1);
+  // Two cells are two tasks, of a row each.
+  const both = gnmt({ hidden: 1, layers: 2, sourceVocabulary: 3 });
+  const input = { tokens: [0, 0], maxSteps: 1 };
+  const ways = { rowNs: 10_000, model: both as Model<unknown>, input };
+  assert.equal(first({ ...ways, count: 10 }), 4);
 });

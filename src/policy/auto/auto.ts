@@ -70,7 +70,7 @@ export function auto(options: AutoOptions = {}): Policy {
           .sort((a, b) => b!.rank - a!.rank || b!.perNs - a!.perNs);
         if (!one) continue;
         const { why, requests, requests: { length: rows, 0: { model } } } = one;
-        costs.sawGap(newestOf[id], requests[0].tag.newest, nowNs);
+        costs.sawGap(newestOf[id], requests, nowNs);
         newestOf[id] = Object.assign(now, RUN, { model, rows });
         for (const { tag } of requests) tag.newest = newestOf[id];
         const steps = sweep(requests);

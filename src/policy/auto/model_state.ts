@@ -111,16 +111,13 @@ export class ModelState {
   submitted(steps: readonly Step<AutoRequest>[]): void {
     for (const { cell, nodes } of steps) {
       const c = this.model.cells.indexOf(cell);
-      let [requests, last]: [number, AutoTag?] = [0];
+      const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
+      width.add(nodes.length / new Set(nodes.map(({ graph }) => graph)).size);
       for (const { graph: { owner: { tag } } } of nodes) {
-        if (tag !== last) requests++;
-        last = tag;
         tag.left[c]--;
         tag.leftNs = Math.max(0, tag.leftNs - tag.nodeNs[c]);
         tag.newest!.aloneNs += tag.nodeNs[c];
       }
-      const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
-      width.add(nodes.length / requests);
     }
     settle(this.requests, LOOKED_AT, inOrder);
   }
@@ -228,7 +225,7 @@ export class ModelState {
       oneNs * this.#times(size) * this.#slowdown(size, this.#now.all);
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
-    const wide = sorted.reduce((n, { tag }) => n + tag.ready.length, 0) / all;
+    const wide = sorted.reduce((n, one) => n + rowsOf(one), 0) / all;
     const enough = Math.min(most, ROWS * this.#now.ahead / wide);
     const parallel = Math.max(1, this.#now.all / this.#shares);
     const idle = Math.max(IDLE, 1 - takesNs(most) / most / parallel / gapNs);
@@ -288,6 +285,9 @@ export class ModelState {
     return { requests, latestNs, takesNs, perNs: rows / takesNs, rank, why };
   }
 }
+
+const rowsOf = ({ tag: { ready } }: AutoRequest) =>
+  ready.filter(({ cell }) => cell === ready[0].cell).length;
 
 const sumNs = (requests: readonly AutoRequest[]) =>
   Math.max(1, requests.reduce((sum, { tag }) => sum + tag.leftNs, 0));

@@ -122,13 +122,13 @@ export class CostTable {
     return passes.reduce((sum, pass) => sum + this.share(pass), 0);
   }
 
-  /** A pass is launched behind a worker's newest, which requests of it wait for if it is theirs, too. */
+  /** Requests are launched behind their worker's newest pass; that was theirs, too, or says nothing. */
   sawGap(
     newest: (RanPass & { readonly nowNs: number }) | undefined,
-    own: RanPass | undefined,
+    requests: readonly { readonly tag: { readonly newest?: RanPass } }[],
     nowNs: number,
   ): void {
-    if (newest === undefined || newest !== own) return;
+    if (!newest || requests.every(({ tag }) => tag.newest !== newest)) return;
     this.hostNs.add(Math.max(0, nowNs - newest.nowNs - newest.ranNs));
   }
 

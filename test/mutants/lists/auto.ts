@@ -161,6 +161,14 @@ export const MUTANTS: MutantList = [
     why: "the leaves of a tree are rows enough",
   },
   {
+    id: "auto.rows-of-cells",
+    file: STATE,
+    from: "ready.filter(({ cell }) => cell === ready[0].cell).length",
+    to: "ready.length",
+    tests: THREADS,
+    why: "rows of other cells are other tasks",
+  },
+  {
     id: "auto.long-passes",
     file: STATE,
     from: "size < enough && ns < SHORT_NS * this.#turns",

@@ -128,8 +128,8 @@ export const MUTANTS: MutantList = [
   {
     id: "rivals.one-cell",
     file: "src/policy/common/frontier.ts",
-    from: "if (before === 1 && !passed.has(next.cell)) {",
-    to: "if (false) {",
+    from: "if (at > c) byCell[at].push(next);",
+    to: "",
     tests: TESTS,
     why: "an iteration is a pass over all cells",
   },
