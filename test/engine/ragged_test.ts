@@ -170,7 +170,11 @@ Deno.test("ragged rows have the same bits in every batch, in pieces, padded and 
       failed += ends.filter((end) => end === "failed").length;
       done += ends.filter((end) => end !== "failed").length;
     }),
-    { numRuns: propertyRuns(60) },
+    {
+      numRuns: propertyRuns(60),
+      // One sentence in eighty fails: in one run of 25 none of those that were drawn did.
+      examples: [[[[4, 1, 4], [4, 1], [0, 2, 3]]]],
+    },
   );
   assert(failed > 0 && done > 0, `${failed} failed, ${done} done`);
 });
