@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { stop, transform } from "esbuild";
 import { mutated } from "./mutated.ts";
 import { allMutants } from "./registry.ts";
-import { asTest, nameOf } from "./tested.ts";
+import { asTest, nameOf, outcomeOf } from "./tested.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const MUTANTS = await allMutants();
@@ -90,3 +90,14 @@ function fits(name: string, filter = ""): boolean {
     ? name.includes(filter)
     : new RegExp(expression).test(name);
 }
+
+Deno.test("a runtime that does not end well after its tests had passed is no failed test", () => {
+  const passed =
+    "running 2 tests from ./a_test.ts\n\nok | 2 passed | 0 failed (3ms)";
+  const failed =
+    "running 2 tests from ./a_test.ts\n\nFAILED | 1 passed | 1 failed";
+  assert.equal(outcomeOf(0, passed), "passed");
+  assert.equal(outcomeOf(NaN, passed), "crashed");
+  assert.equal(outcomeOf(1, failed), "failed");
+  assert.equal(outcomeOf(1, "error: not found"), "broken");
+});

@@ -51,7 +51,8 @@ export async function tested(
 
 const HAS_PASSED = /^ok \| [1-9]\d* passed.* \| 0 failed/m;
 
-function outcomeOf(code: number, text: string): Tested["outcome"] {
+/** What an exit code and what was printed say of a run that had the time. */
+export function outcomeOf(code: number, text: string): Tested["outcome"] {
   // A file that cannot be loaded fails, too, before any of its tests is begun.
   if (!/^running [1-9]\d* tests? from /m.test(text)) return "broken";
   if (code !== 0) return HAS_PASSED.test(text) ? "crashed" : "failed";

@@ -156,3 +156,14 @@ Deno.test("what a number of rows between two takes lies between them", () => {
   assert.equal(costs.meanNs(CELL, 8), 80);
   assert.equal(costs.meanNs(CELL, 8.5), 130);
 });
+
+Deno.test("what passes before a launch is the host's where any request was in the pass before", () => {
+  const costs = new CostTable(undefined);
+  const before = { ...pass(1, 1, 0), nowNs: 100, ranNs: 50 };
+  const newcomer = { tag: {} };
+  costs.sawGap(before, [newcomer], 500);
+  costs.sawGap(undefined, [newcomer], 500);
+  assert.equal(costs.hostNs.value, new CostTable(undefined).hostNs.value);
+  costs.sawGap(before, [newcomer, { tag: { newest: before } }], 180);
+  assert.equal(costs.hostNs.value, 30);
+});
