@@ -1,4 +1,5 @@
 /** What `auto` keeps of a model: its requests, what they have left, and which of them would make the next batch. */
+import { firstOf } from "../../base/first_of.ts";
 import { insertInOrder } from "../../base/insert_in_order.ts";
 import { LeastSquares } from "../../base/least_squares.ts";
 import { MovingMean } from "../../base/moving_mean.ts";
@@ -111,13 +112,14 @@ export class ModelState {
   submitted(steps: readonly Step<AutoRequest>[]): void {
     for (const { cell, nodes } of steps) {
       const c = this.model.cells.indexOf(cell);
-      const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
-      width.add(nodes.length / new Set(nodes.map(({ graph }) => graph)).size);
       for (const { graph: { owner: { tag } } } of nodes) {
         tag.left[c]--;
         tag.leftNs = Math.max(0, tag.leftNs - tag.nodeNs[c]);
         tag.newest!.aloneNs += tag.nodeNs[c];
       }
+      if (this.model.shape === "chain") continue; // Has one of them at once.
+      const width = this.#widths[c] ??= new MovingMean(NEWEST, 1, 1);
+      width.add(nodes.length / new Set(nodes.map(({ graph }) => graph)).size);
     }
     settle(this.requests, LOOKED_AT, inOrder);
   }
@@ -141,14 +143,15 @@ export class ModelState {
     const isShared = isSlowed && this.#turns > 1 || this.#slackNs < Infinity;
     this.#shares = isShared ? Infinity : shares;
     const isLate = ({ tag }: AutoRequest) => nowNs + tag.leftNs > tag.dueNs;
-    const late = this.requests.slice(0, LOOKED_AT).filter(isLate);
+    const hasDue = this.requests[0].tag.dueNs < Infinity; // Who has goes first.
+    const late = this.requests.slice(0, hasDue ? LOOKED_AT : 0).filter(isLate);
     for (const { tag } of late) tag.dueNs = Infinity;
     if (late.length > 0) this.requests.sort(inOrder);
-    const free = this.requests.filter(({ tag }) =>
+    const isFree = ({ tag }: AutoRequest) =>
       tag.ready.length > 0 &&
       (tag.underWay === 0 || tag.newest?.worker === worker &&
-          (tag.underWay < 2 || tag.ready[0].cell.phase !== "decoder"))
-    ).slice(0, LOOKED_AT);
+          (tag.underWay < 2 || tag.ready[0].cell.phase !== "decoder"));
+    const free = firstOf(this.requests, LOOKED_AT, isFree);
     if (free.length === 0) return undefined;
     if (this.#asked++ < AGAIN || this.#asked % AGAIN === 0) this.#curve = [];
     const isUrgent = free[0].tag.dueNs < Infinity;
@@ -225,7 +228,8 @@ export class ModelState {
       oneNs * this.#times(size) * this.#slowdown(size, this.#now.all);
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
-    const wide = sorted.reduce((n, one) => n + rowsOf(one), 0) / all;
+    const { ready, ready: [first] } = sorted[0].tag;
+    const wide = ready.filter(({ cell }) => cell === first.cell).length;
     const enough = Math.min(most, ROWS * this.#now.ahead / wide);
     const parallel = Math.max(1, this.#now.all / this.#shares);
     const idle = Math.max(IDLE, 1 - takesNs(most) / most / parallel / gapNs);
@@ -278,16 +282,13 @@ export class ModelState {
     const rows = requests.length;
     const times = this.#slowdown(rows) * this.#times(rows);
     const start = ({ tag }: AutoRequest) => tag.dueNs - tag.leftNs * times;
-    const latestNs = Math.min(...requests.map(start));
+    const latestNs = requests.reduce((a, b) => Math.min(a, start(b)), Infinity);
     const takesNs = times * sumNs(requests) / rows;
     const isOwed = this.#owedNs > OTHERS * takesNs;
     const rank = (latestNs < Infinity ? 2 : 0) + (isOwed ? 1 : 0);
     return { requests, latestNs, takesNs, perNs: rows / takesNs, rank, why };
   }
 }
-
-const rowsOf = ({ tag: { ready } }: AutoRequest) =>
-  ready.filter(({ cell }) => cell === ready[0].cell).length;
 
 const sumNs = (requests: readonly AutoRequest[]) =>
   Math.max(1, requests.reduce((sum, { tag }) => sum + tag.leftNs, 0));

@@ -158,8 +158,9 @@ export class CostTable {
     const seen = this.#seen.get(cell);
     if (!seen) return this.isProfiled ? expectedNs : 0;
     const at = Math.log2(rows);
-    const below = seen.findLastIndex((one, i) => one && i <= at);
-    const above = seen.findIndex((one, i) => one && i >= at);
+    let [below, above] = [Math.floor(at), Math.max(0, Math.ceil(at))];
+    while (below >= 0 && !seen[below]) below--;
+    while (above < seen.length && !seen[above]) above++;
     const from = seen[below] ?? seen[above];
     const to = seen[above] ?? from;
     const share = above > below && below >= 0

@@ -119,11 +119,12 @@ export function sweep<Owner extends Advancing>(
     steps.push({ cell: cells[c], nodes });
     for (const { successors } of nodes) {
       for (const next of successors) {
-        const before = pending.get(next) ??
-          (next.pending === UNCOUNTED ? unsubmitted(next) : next.pending);
+        const { pending: counted } = next;
+        const before = counted === UNCOUNTED ? unsubmitted(next) : counted;
         if (before > 1) {
-          pending.set(next, before - 1);
-          continue;
+          const left = (pending.get(next) ?? before) - 1;
+          pending.set(next, left);
+          if (left > 0) continue;
         }
         // What a cell's nodes make ready of the same cell, or of one before it, is for the next pass.
         const at = cells.indexOf(next.cell);

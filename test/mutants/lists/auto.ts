@@ -163,7 +163,7 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.rows-of-cells",
     file: STATE,
-    from: "ready.filter(({ cell }) => cell === ready[0].cell).length",
+    from: "ready.filter(({ cell }) => cell === first.cell).length",
     to: "ready.length",
     tests: THREADS,
     why: "rows of other cells are other tasks",
