@@ -8,15 +8,19 @@ const ROUNDS = 3;
 const ROUND_MS = 400;
 const WARM_MS = 200;
 
-/**
- * Runs frames through files of so many rows, no two of them alike.
- * @returns milliseconds of all files, the best of some rounds
- */
-export async function frameTime(
+/** Frames by themselves, of sessions that stay open. */
+export interface OpenFrames {
+  /** Milliseconds of all files for frames of so many rows, for a while. */
+  time(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Frames for files of so many rows, no two of them alike; the files are warm then. */
+export async function openFrames(
   peer: StreamPeer,
   steps: readonly StepFile[],
   rows = 1,
-): Promise<number> {
+): Promise<OpenFrames> {
   const stages = await Promise.all(steps.map(async (step) => {
     const file = new StreamFile(peer, step);
     const session = await file.session();
@@ -26,12 +30,18 @@ export async function frameTime(
     for (const { run, frame } of stages) await run(frame);
   };
   await timePerRequest(ask, { lanes: 1, leastMs: WARM_MS });
+  return {
+    time: () => timePerRequest(ask, { lanes: 1, leastMs: ROUND_MS }),
+    async close() {
+      for (const { session } of stages) await session.release();
+    },
+  };
+}
+
+/** The best of some rounds, ms. */
+export async function frameTime({ time }: OpenFrames): Promise<number> {
   let ms = Infinity;
-  for (let round = 0; round < ROUNDS; round++) {
-    const time = { lanes: 1, leastMs: ROUND_MS };
-    ms = Math.min(ms, await timePerRequest(ask, time));
-  }
-  for (const { session } of stages) await session.release();
+  for (let round = 0; round < ROUNDS; round++) ms = Math.min(ms, await time());
   return ms;
 }
 

@@ -1,16 +1,13 @@
 /**
- * CPU time of a frame, of several engines in turns: a virtual machine is a third slower from one minute to the next,
- * so that what is measured minutes apart is not to be compared.
+ * What a frame takes in several ways, in turns: a virtual machine is a third slower from one minute to the next, so
+ * that what is measured minutes apart is not to be compared.
  */
 import { progress } from "../../../src/cli/terminal.ts";
 import type { StreamSubject } from "../models.ts";
 import { runTrial, type TrialEngine } from "../trial.ts";
 
-/** An engine, and streams whose frames fit into a period, by the models alone. */
-export interface Way {
-  readonly engine: TrialEngine;
-  readonly fit: number;
-}
+/** Measures once: microseconds of a frame. */
+export type Way = () => Promise<number>;
 
 const ROUNDS = 5;
 /**
@@ -19,23 +16,37 @@ const ROUNDS = 5;
  */
 const LOAD = 0.6;
 
-/** @returns for each way and round microseconds of CPU time of a frame that was done, all threads */
-export async function inTurns(
-  ways: readonly Way[],
+/** An engine, and streams whose frames fit into a period, by the models alone. */
+export interface Loaded {
+  readonly engine: TrialEngine;
+  readonly fit: number;
+}
+
+/** Microseconds of CPU time of a frame that was done, all threads, under load. */
+export function underLoad(
+  { engine, fit }: Loaded,
   subject: StreamSubject,
   { seconds, seed }: { seconds: number; seed: number },
+): Way {
+  const streams = Math.max(1, Math.round(LOAD * fit));
+  return async () => {
+    await engine.prepare?.(streams);
+    const { cores, done } = await runTrial(engine, subject, {
+      ...{ streams, seconds, seed, secondsMax: seconds, lateMax: 1 },
+    });
+    return 1000 * subject.periodMs * cores / (streams * done);
+  };
+}
+
+/** @returns for each way what it came to in each round */
+export async function inTurns(
+  what: string,
+  ways: readonly Way[],
 ): Promise<number[][]> {
   const us: number[][] = ways.map(() => []);
   for (let round = 0; round < ROUNDS; round++) {
-    progress(`${subject.name}: in turns, ${round + 1} of ${ROUNDS}`);
-    for (const [way, { engine, fit }] of ways.entries()) {
-      const streams = Math.max(1, Math.round(LOAD * fit));
-      await engine.prepare?.(streams);
-      const { cores, done } = await runTrial(engine, subject, {
-        ...{ streams, seconds, seed, secondsMax: seconds, lateMax: 1 },
-      });
-      us[way].push(1000 * subject.periodMs * cores / (streams * done));
-    }
+    progress(`${what}: in turns, ${round + 1} of ${ROUNDS}`);
+    for (const [i, way] of ways.entries()) us[i].push(await way());
   }
   return us;
 }

@@ -5,8 +5,8 @@ import { findInShort, SHORT_LATE_MAX } from "../capacity.ts";
 import type { StreamSubject } from "../models.ts";
 import type { StreamSettings } from "../settings.ts";
 import { runTrial, type Trial } from "../trial.ts";
-import { batchResults, frameTime } from "./frame_time.ts";
-import { inTurns, type Way } from "./in_turns.ts";
+import { batchResults, frameTime, openFrames } from "./frame_time.ts";
+import { inTurns, type Loaded, underLoad, type Way } from "./in_turns.ts";
 import { PeerEngine, type Sessions } from "./peer_engine.ts";
 import type { StreamPeer } from "./runtimes.ts";
 import { assertAlike, ourResults, resultsOf } from "./same_results.ts";
@@ -27,7 +27,7 @@ export interface PeerStreams {
    * frames, in which pauses of the collector count that these runtimes have more of.
    */
   readonly carried: Trial | undefined;
-  /** CPU time of a frame in turns with the engine, medians of the rounds. */
+  /** A frame in turns with the engine, medians of the rounds: CPU time under load; of batches, the time of one alone. */
   readonly turns?: {
     readonly us: number;
     readonly oursUs: number;
@@ -50,30 +50,35 @@ export async function measurePeers(
   subject: StreamSubject,
   peers: readonly StreamPeer[],
   settings: StreamSettings,
-  ours: Way | undefined,
+  ours: Loaded | undefined,
 ): Promise<PeerStreams[]> {
   const { name, periodMs, onPeers } = subject;
   const results = await ourResults(subject);
   const measured: PeerStreams[] = [];
-  const engines: PeerEngine[] = [];
+  const ways: Way[] = [];
+  const releases: (() => Promise<void>)[] = [];
   for (const peer of peers) {
     progress(`${name}: ${peer.name}, a frame`);
     const alone = onPeers.files(1)!;
-    const frameMs = await frameTime(peer, alone);
+    const frames = await openFrames(peer, alone);
+    const frameMs = await frameTime(frames);
+    await frames.close();
     const timeOf = (ms: number) => ({
       frameMs: ms,
       fit: Math.floor(periodMs / ms),
     });
     for (const sessions of ["each", "one"] as const) {
       const engine = new PeerEngine(peer, onPeers, sessions);
-      engines.push(engine);
+      releases.push(() => engine.release());
       await engine.prepare(1);
       const theirs = await resultsOf(engine, subject);
       theirs.forEach((data, i) => assertAlike(data, results[i], engine.label));
       const from = Math.round(BUSY * periodMs / frameMs);
       const carried = await carriedBy(engine, subject, from, settings);
       const way = { peer: peer.name, sessions, rows: 1, carried };
-      measured.push({ ...way, ...timeOf(frameMs) });
+      const time = timeOf(frameMs);
+      measured.push({ ...way, ...time });
+      ways.push(underLoad({ engine, fit: time.fit }, subject, settings));
     }
     for (const rows of BATCHES) {
       const files = onPeers.files(rows);
@@ -81,19 +86,21 @@ export async function measurePeers(
       progress(`${name}: ${peer.name}, ${rows} frames at once`);
       const both = await batchResults(peer, files, alone, rows);
       assertAlike(both.batch, both.apart, `${peer.name}, ${rows} rows`);
-      const ms = await frameTime(peer, files, rows);
+      const batches = await openFrames(peer, files, rows);
+      releases.push(batches.close);
+      const ms = await frameTime(batches);
       const way = { peer: peer.name, sessions: "batch", rows } as const;
       const time = timeOf(ms / rows);
       measured.push({ ...way, ...time, carried: undefined });
+      ways.push(async () => 1000 * await batches.time() / rows);
     }
   }
-  const carrying = measured.filter(({ sessions }) => sessions !== "batch");
-  const ways = carrying.map(({ fit }, i) => ({ engine: engines[i], fit }));
-  const turns = ours && await turnsOf(ours, ways, subject, settings);
-  for (const engine of engines) await engine.release();
-  return measured.map((way) => ({
+  const turns = ours &&
+    await turnsOf(name, underLoad(ours, subject, settings), ways);
+  for (const release of releases) await release();
+  return measured.map((way, i) => ({
     ...way,
-    ...(turns && { turns: turns[carrying.indexOf(way)] }),
+    ...(turns && { turns: turns[i] }),
   }));
 }
 
@@ -119,12 +126,11 @@ async function carriedBy(
 
 /** What each way comes to beside ours. */
 async function turnsOf(
+  name: string,
   ours: Way,
   ways: readonly Way[],
-  subject: StreamSubject,
-  settings: StreamSettings,
 ): Promise<NonNullable<PeerStreams["turns"]>[]> {
-  const [oursUs, ...us] = await inTurns([ours, ...ways], subject, settings);
+  const [oursUs, ...us] = await inTurns(name, [ours, ...ways]);
   return us.map((theirs) => ({
     us: median(theirs),
     oursUs: median(oursUs),
