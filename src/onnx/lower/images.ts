@@ -2,6 +2,7 @@
 import type { Value } from "../../graph/operator.ts";
 import type { WindowAttributes } from "../../graph/operators/images.ts";
 import { elementCount, type Tensor, tensor } from "../../tensor/tensor.ts";
+import { fourierConv } from "./fourier_conv.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
 import { MADE_ELEMENTS_MAX, type Operand } from "./operand.ts";
 import { trimTaps, type Window } from "./trim_taps.ts";
@@ -75,6 +76,10 @@ const conv: NodeLowering = (view) => {
   }
   const given = windowOf(view, weight.shape.slice(2));
   if (!given) return undefined;
+  const spectra = view.has(2)
+    ? undefined
+    : fourierConv(view.op, x, weight, given);
+  if (spectra) return spectra;
   const bias = view.weight(2) ?? view.takeBias(1);
   const { weight: taps, window } = trimTaps(
     fourAxes(weight),

@@ -3,22 +3,9 @@
  * number next to each other, spectra of cells all real parts in front: transposed at the border.
  */
 import { isFftLength } from "../../base/fft_lengths.ts";
-import type { Operators } from "../../graph/cell_builder.ts";
-import type { Value } from "../../graph/operator.ts";
-import { axesOf } from "../../graph/row_layout.ts";
-import { elementCount, tensor } from "../../tensor/tensor.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
 import { MADE_ELEMENTS_MAX } from "./operand.ts";
-
-/** The last axis cut off, or filled up with zeros. */
-function fitted(op: Operators, x: Value, size: number): Value {
-  const axes = axesOf(x);
-  const have = axes.at(-1)!;
-  if (have >= size) return have === size ? x : op.Slice(x, 0, size);
-  const shape = axes.with(-1, size - have);
-  const zeros = tensor(shape, new Float32Array(elementCount(shape)));
-  return op.Concat(x, op.Constant(zeros));
-}
+import { fitted, windowsOf } from "./windows.ts";
 
 /** Whether what a value is filled up with is not too much. */
 function canFit(x: { elements: number }, have: number, size: number): boolean {
@@ -84,20 +71,11 @@ const stft: NodeLowering = (view) => {
   }
   // A shorter window leaves samples out, whatever they are.
   if (size > samples || window && window.data.length !== size) return undefined;
-  const frames = 1 + Math.floor((samples - size) / step);
-  const pieces = Math.ceil(size / step);
-  const length = (frames + pieces - 1) * step;
-  if (!canFit(x, samples, length)) return undefined;
-  // Piece i of all windows is what lies i steps behind their beginnings.
-  const signal = fitted(op, op.Reshape(x.row, [batch, samples]), length);
-  const windows = op.Concat(...Array.from({ length: pieces }, (_, i) => {
-    const from = op.Slice(signal, i * step, (i + frames) * step);
-    return fitted(
-      op,
-      op.Reshape(from, [batch, frames, step]),
-      Math.min(step, size - i * step),
-    );
-  }));
+  const windows = windowsOf(op, op.Reshape(x.row, [batch, samples]), {
+    size,
+    step,
+  });
+  if (!windows) return undefined;
   const factors = view.weight(2);
   const spectra = op.RFFT(
     factors ? op.Mul(windows, op.Constant(factors)) : windows,

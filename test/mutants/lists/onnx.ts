@@ -4,6 +4,7 @@ import type { MutantList } from "../mutant.ts";
 const CELL_PARTS = "test/onnx/cell_parts_test.ts";
 const CONTRIB = "test/onnx/contrib_test.ts";
 const CUT = "test/onnx/cut_models_test.ts";
+const FOURIER = "test/onnx/fourier_conv_test.ts";
 const FOUND = "test/onnx/cut_found_test.ts";
 const FUSED = "test/onnx/fused_models_test.ts";
 const LOOPS = "test/onnx/loop_cells_test.ts";
@@ -16,6 +17,30 @@ const SHAPES = "test/onnx/control_shapes_test.ts";
 const CUTS = "test/onnx/cut_bits_test.ts";
 
 export const MUTANTS: MutantList = [
+  {
+    id: "onnx.any-sines",
+    file: "src/onnx/lower/window_function.ts",
+    from: "Math.abs(data[imaginary + j] - sin) <= limit",
+    to: "data[imaginary + j] <= Infinity",
+    tests: [FOURIER],
+    why: "all weights of a transform are looked at",
+  },
+  {
+    id: "onnx.no-window",
+    file: "src/onnx/lower/fourier_conv.ts",
+    from: "factors.every((factor) => factor === 1)",
+    to: "factors.every((factor) => factor <= 1)",
+    tests: [FOURIER],
+    why: "what is transformed has been multiplied by the window function",
+  },
+  {
+    id: "onnx.spread-transform",
+    file: "src/onnx/lower/fourier_conv.ts",
+    from: "x.dims[1] === 1 && dilation === 1",
+    to: "x.dims[1] === 1",
+    tests: [FOURIER],
+    why: "taps that lie apart see other samples",
+  },
   {
     id: "onnx.trim-taps",
     file: "src/onnx/lower/trim_taps.ts",

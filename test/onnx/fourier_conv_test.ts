@@ -1,0 +1,152 @@
+/** Convolutions that are Fourier transforms are fast ones, and give what they say; others stay convolutions. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { Prng } from "../../src/base/prng.ts";
+import { onnxModel } from "../../src/onnx/model.ts";
+import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
+import { merged } from "../../src/policy/baselines/merged.ts";
+import {
+  type PlainTensor,
+  plainTensor,
+} from "../../src/tensor/plain_tensor.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { runRequests } from "../run_requests.ts";
+import { fourierWeights } from "./fourier_weights.ts";
+import { given, load, requestsTo } from "./step_cases.ts";
+import { node } from "./write_model.ts";
+
+interface Signal {
+  weight: PlainTensor;
+  /** [channels][samples] */
+  x?: readonly [number, number];
+  step?: number;
+  pads?: readonly [number, number];
+  group?: number;
+  dilation?: number;
+  bias?: PlainTensor;
+}
+
+/** A file of the convolution, and a ReLU behind it, which works on what lies as an image. */
+function made(
+  { weight, x = [1, 300], step = 1, pads = [0, 0], ...rest }: Signal,
+) {
+  return {
+    inputs: { x: [1, ...x] },
+    weights: { weight, ...(rest.bias && { bias: rest.bias }) },
+    nodes: [
+      node("Conv", ["x", "weight", ...(rest.bias ? ["bias"] : [])], ["y"], {
+        strides: [step],
+        pads: [...pads],
+        dilations: [rest.dilation ?? 1],
+        group: rest.group ?? 1,
+      }),
+      node("Relu", ["y"], ["z"]),
+    ],
+    outputs: ["y", "z"],
+    cells: [],
+  };
+}
+
+/** Operators that a file's cells have, and what requests get beside the plain operators, alone and together. */
+function check(signal: Signal): ReadonlySet<string> {
+  const written = made(signal);
+  const file = load(written);
+  const model = onnxModel(file);
+  assert.deepEqual(model.notes, []);
+  const requests = requestsTo(written, 3);
+  const alone = requests.map((request) =>
+    runRequests(model, [given(request)])[0]
+  );
+  const policy = merged({ batchSizeMax: 3 });
+  assert.deepEqual(
+    runRequests(model, requests.map(given), { policy }),
+    alone,
+  );
+  alone.forEach((found, i) => {
+    for (
+      const [name, { dims, data }] of runPlainGraph(file.graph, requests[i])
+    ) {
+      assert.deepEqual(found[name].shape, dims);
+      const wanted = data as Float32Array;
+      const most = wanted.reduce((a, b) => Math.max(a, Math.abs(b)), 1);
+      wanted.forEach((value, at) =>
+        assert(
+          Math.abs(Number(found[name].data[at]) - value) <= 1e-5 * most,
+          `${name}[${at}] is ${found[name].data[at]}, expected ${value}`,
+        )
+      );
+    }
+  });
+  return new Set(
+    model.cells.flatMap(({ operators }) => operators.map(({ op }) => op)),
+  );
+}
+
+const isTransform = (found: ReadonlySet<string>): boolean => {
+  assert.notEqual(found.has("RFFT"), found.has("Conv"));
+  return found.has("RFFT");
+};
+
+const drawnWindow = (n: number, seed: number): Float32Array => {
+  const prng = new Prng(seed);
+  return Float32Array.from({ length: n }, () => 2 * prng.float() - 1);
+};
+
+Deno.test("a convolution with windowed sines is a fast Fourier transform, whatever its window, step and padding", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(32, 64, 128, 256),
+      fc.integer({ min: 1, max: 300 }),
+      fc.nat(3),
+      fc.tuple(fc.nat(40), fc.nat(40)),
+      fc.nat(),
+      (n, step, further, pads, seed) => {
+        const weight = fourierWeights(drawnWindow(n, seed));
+        const samples = n + further * step + seed % 7;
+        assert(isTransform(check({ weight, x: [1, samples], step, pads })));
+      },
+    ),
+    {
+      numRuns: propertyRuns(25),
+      examples: [
+        // Silero's: windows of 256 samples, the half of which is of the next.
+        [256, 128, 3, [0, 0], 0],
+        // A step that is no part of a window, and one that leaves samples out.
+        [64, 50, 2, [3, 0], 1],
+        [32, 70, 2, [0, 5], 2],
+      ],
+    },
+  );
+});
+
+Deno.test("a transform without a window function multiplies by none", () => {
+  const weight = fourierWeights(new Float32Array(64).fill(1));
+  const found = check({ weight, step: 64 });
+  assert(isTransform(found));
+  assert(!found.has("Mul"));
+});
+
+Deno.test("weights that were trained, and frequencies in another order, stay a convolution", () => {
+  const factors = drawnWindow(64, 1);
+  for (const at of [0, 64, 33 * 64 + 1, 66 * 64 - 1, 40 * 64 + 7]) {
+    const weight = fourierWeights(factors);
+    (weight.data as Float32Array)[at] += 1e-4;
+    assert(!isTransform(check({ weight, step: 32 })), `${at}`);
+  }
+  const turned = fourierWeights(factors);
+  (turned.data as Float32Array).subarray(33 * 64).forEach((value, i, all) =>
+    all[i] = -value
+  );
+  assert(!isTransform(check({ weight: turned, step: 32 })));
+});
+
+Deno.test("spread taps, groups, a bias and other lengths stay a convolution", () => {
+  const weight = fourierWeights(drawnWindow(64, 1));
+  assert(!isTransform(check({ weight, step: 32, dilation: 2 })));
+  const bias = plainTensor("float32", [66], new Float32Array(66).fill(0.5));
+  assert(!isTransform(check({ weight, step: 32, bias })));
+  const grouped = { weight, x: [2, 200], step: 32, group: 2 } as const;
+  assert(!isTransform(check(grouped)));
+  const odd = fourierWeights(drawnWindow(60, 1));
+  assert(!isTransform(check({ weight: odd, step: 30 })));
+});
