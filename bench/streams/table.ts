@@ -103,7 +103,7 @@ export function peersTable(models: readonly ModelStreams[]): Table {
       {
         title: "CPU, us",
         meaning:
-          "CPU time of a frame at 0.6 of what fits, all threads; by hand, the time of one in a batch and nothing else; the median of five rounds in turns with ours",
+          "CPU time of a frame at 0.6 of what fits, all threads; by hand, in batches and with nothing else; the median of five rounds in turns with ours",
       },
       {
         title: "ours, us",

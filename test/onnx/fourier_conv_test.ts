@@ -12,7 +12,7 @@ import {
 import { propertyRuns } from "../property_runs.ts";
 import { runRequests } from "../run_requests.ts";
 import { fourierWeights } from "./fourier_weights.ts";
-import { given, load, requestsTo } from "./step_cases.ts";
+import { type Case, given, load, requestsTo } from "./step_cases.ts";
 import { node } from "./write_model.ts";
 
 interface Signal {
@@ -49,7 +49,10 @@ function made(
 
 /** Operators that a file's cells have, and what requests get beside the plain operators, alone and together. */
 function check(signal: Signal): ReadonlySet<string> {
-  const written = made(signal);
+  return checkWritten(made(signal));
+}
+
+function checkWritten(written: Case): ReadonlySet<string> {
   const file = load(written);
   const model = onnxModel(file);
   assert.deepEqual(model.notes, []);
@@ -124,6 +127,54 @@ Deno.test("a transform without a window function multiplies by none", () => {
   const found = check({ weight, step: 64 });
   assert(isTransform(found));
   assert(!found.has("Mul"));
+});
+
+Deno.test("weights may be off by rounding, and by no more", () => {
+  const factors = drawnWindow(64, 1);
+  factors[0] = -1; // The largest, and not above zero.
+  const off = (by: number) => {
+    const weight = fourierWeights(factors);
+    (weight.data as Float32Array)[40 * 64 + 7] += by;
+    return isTransform(check({ weight, step: 32 }));
+  };
+  assert(off(5e-7));
+  assert(!off(2e-6));
+});
+
+Deno.test("images, and other numbers of frequencies, stay a convolution", () => {
+  const weight = fourierWeights(drawnWindow(64, 1));
+  const data = weight.data as Float32Array;
+  const real = plainTensor("float32", [33, 1, 64], data.slice(0, 33 * 64));
+  assert(!isTransform(check({ weight: real, step: 32 })));
+  const lines = plainTensor("float32", [66, 1, 1, 64], data);
+  const written = {
+    inputs: { x: [1, 1, 3, 200] },
+    weights: { weight: lines },
+    nodes: [node("Conv", ["x", "weight"], ["y"], { strides: [1, 32] })],
+    outputs: ["y"],
+    cells: [],
+  };
+  assert(!isTransform(checkWritten(written)));
+});
+
+Deno.test("a signal that lies as an image is transformed as well, and what is behind it finds one", () => {
+  const first = plainTensor("float32", [1, 1, 3], Float32Array.of(1, 2, 3));
+  const last = plainTensor("float32", [4, 34, 1], drawnWindow(4 * 34, 2));
+  const found = checkWritten({
+    inputs: { x: [1, 1, 200] },
+    weights: { first, weight: fourierWeights(drawnWindow(32, 1)), last },
+    nodes: [
+      node("Conv", ["x", "first"], ["a"]),
+      node("Conv", ["a", "weight"], ["b"], {
+        strides: [16],
+        auto_pad: "SAME_UPPER",
+      }),
+      node("Conv", ["b", "last"], ["y"]),
+    ],
+    outputs: ["y"],
+    cells: [],
+  });
+  assert(found.has("RFFT"));
 });
 
 Deno.test("weights that were trained, and frequencies in another order, stay a convolution", () => {

@@ -1,6 +1,8 @@
 /** A pass over the cells of a model takes along what becomes ready in it. */
 import assert from "node:assert/strict";
 import { CellGraph, type CellNode } from "../../src/graph/cell_graph.ts";
+import { gnmt } from "../../src/models/gnmt.ts";
+import type { Model } from "../../src/graph/model.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
 import {
   type Advance,
@@ -10,7 +12,7 @@ import {
 } from "../../src/policy/common/frontier.ts";
 
 interface Swept {
-  readonly model: ReturnType<typeof treeLstm>;
+  readonly model: Model;
   readonly graph: CellGraph<Swept>;
   tag: Advance<Swept>;
 }
@@ -47,6 +49,26 @@ Deno.test("a node one of whose inputs is of its own cell waits for the next pass
   assert.deepEqual(passes([request([[0, 0], 0])]), [
     ["tree_leaf 3", "tree_node 1"],
     ["tree_node 1"],
+  ]);
+});
+
+Deno.test("a node one of whose inputs is of an earlier pass goes with the other one", () => {
+  const model = gnmt({ hidden: 1, layers: 3, sourceVocabulary: 3 });
+  const graph = new CellGraph<Swept>(model);
+  model.unfold({ tokens: [0, 1, 2], maxSteps: 1 }, graph);
+  const made = { model, graph, tag: startOf(graph) };
+  graph.owner = made;
+  const encoders = passes([made]).map((steps) =>
+    steps.filter((step) => step.startsWith("encoder")).join()
+  );
+  const both = "encoder_1_forward 1,encoder_1_backward 1";
+  assert.deepEqual(encoders, [
+    both,
+    both,
+    // The first token's is read forward two passes earlier, and backward in this one.
+    `${both},encoder_2 1,encoder_3 1`,
+    "encoder_2 1,encoder_3 1",
+    "encoder_2 1,encoder_3 1",
   ]);
 });
 

@@ -1,5 +1,6 @@
 /** A peer's frame by itself: the files in turn, nothing else. */
 import { timePerRequest } from "../../onnx/timing.ts";
+import { cpuMs, cpuSince } from "../cpu.ts";
 import type { StepFile } from "../models.ts";
 import type { StreamPeer } from "./runtimes.ts";
 import { StreamFile } from "./stream_file.ts";
@@ -10,8 +11,8 @@ const WARM_MS = 200;
 
 /** Frames by themselves, of sessions that stay open. */
 export interface OpenFrames {
-  /** Milliseconds of all files for frames of so many rows, for a while. */
-  time(): Promise<number>;
+  /** All files for frames of so many rows, for a while: milliseconds by the clock, and CPU time of all threads. */
+  time(): Promise<{ ms: number; cpuMs: number }>;
   close(): Promise<void>;
 }
 
@@ -26,12 +27,19 @@ export async function openFrames(
     const session = await file.session();
     return { session, run: file.open(session), frame: framesOf(file, rows) };
   }));
+  let asked = 0;
   const ask = async () => {
+    asked++;
     for (const { run, frame } of stages) await run(frame);
   };
   await timePerRequest(ask, { lanes: 1, leastMs: WARM_MS });
   return {
-    time: () => timePerRequest(ask, { lanes: 1, leastMs: ROUND_MS }),
+    async time() {
+      const before = cpuMs();
+      asked = 0;
+      const ms = await timePerRequest(ask, { lanes: 1, leastMs: ROUND_MS });
+      return { ms, cpuMs: cpuSince(before).all / asked };
+    },
     async close() {
       for (const { session } of stages) await session.release();
     },
@@ -41,7 +49,9 @@ export async function openFrames(
 /** The best of some rounds, ms. */
 export async function frameTime({ time }: OpenFrames): Promise<number> {
   let ms = Infinity;
-  for (let round = 0; round < ROUNDS; round++) ms = Math.min(ms, await time());
+  for (let round = 0; round < ROUNDS; round++) {
+    ms = Math.min(ms, (await time()).ms);
+  }
   return ms;
 }
 

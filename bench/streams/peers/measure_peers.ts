@@ -6,9 +6,10 @@ import type { StreamSubject } from "../models.ts";
 import type { StreamSettings } from "../settings.ts";
 import { runTrial, type Trial } from "../trial.ts";
 import { batchResults, frameTime, openFrames } from "./frame_time.ts";
-import { inTurns, type Loaded, underLoad, type Way } from "./in_turns.ts";
+import { inTurns, type Way } from "./in_turns.ts";
 import { PeerEngine, type Sessions } from "./peer_engine.ts";
 import type { StreamPeer } from "./runtimes.ts";
+import { type Loaded, underLoad } from "./under_load.ts";
 import { assertAlike, ourResults, resultsOf } from "./same_results.ts";
 
 /** One way of running streams on a peer. */
@@ -27,7 +28,7 @@ export interface PeerStreams {
    * frames, in which pauses of the collector count that these runtimes have more of.
    */
   readonly carried: Trial | undefined;
-  /** A frame in turns with the engine, medians of the rounds: CPU time under load; of batches, the time of one alone. */
+  /** A frame in turns with the engine, medians of the rounds: CPU time under load; of batches, while nothing else runs. */
   readonly turns?: {
     readonly us: number;
     readonly oursUs: number;
@@ -56,7 +57,7 @@ export async function measurePeers(
   const results = await ourResults(subject);
   const measured: PeerStreams[] = [];
   const ways: Way[] = [];
-  const releases: (() => Promise<void>)[] = [];
+  await using sessionsOf = new AsyncDisposableStack();
   for (const peer of peers) {
     progress(`${name}: ${peer.name}, a frame`);
     const alone = onPeers.files(1)!;
@@ -69,7 +70,7 @@ export async function measurePeers(
     });
     for (const sessions of ["each", "one"] as const) {
       const engine = new PeerEngine(peer, onPeers, sessions);
-      releases.push(() => engine.release());
+      sessionsOf.defer(() => engine.release());
       await engine.prepare(1);
       const theirs = await resultsOf(engine, subject);
       theirs.forEach((data, i) => assertAlike(data, results[i], engine.label));
@@ -87,17 +88,16 @@ export async function measurePeers(
       const both = await batchResults(peer, files, alone, rows);
       assertAlike(both.batch, both.apart, `${peer.name}, ${rows} rows`);
       const batches = await openFrames(peer, files, rows);
-      releases.push(batches.close);
+      sessionsOf.defer(batches.close);
       const ms = await frameTime(batches);
       const way = { peer: peer.name, sessions: "batch", rows } as const;
       const time = timeOf(ms / rows);
       measured.push({ ...way, ...time, carried: undefined });
-      ways.push(async () => 1000 * await batches.time() / rows);
+      ways.push(async () => 1000 * (await batches.time()).cpuMs / rows);
     }
   }
   const turns = ours &&
     await turnsOf(name, underLoad(ours, subject, settings), ways);
-  for (const release of releases) await release();
   return measured.map((way, i) => ({
     ...way,
     ...(turns && { turns: turns[i] }),

@@ -5,7 +5,8 @@
 import { isFftLength } from "../../base/fft_lengths.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
 import { MADE_ELEMENTS_MAX } from "./operand.ts";
-import { fitted, windowsOf } from "./windows.ts";
+import { fitted } from "./fitted.ts";
+import { signalWindows } from "./signal_windows.ts";
 
 /** Whether what a value is filled up with is not too much. */
 function canFit(x: { elements: number }, have: number, size: number): boolean {
@@ -71,7 +72,7 @@ const stft: NodeLowering = (view) => {
   }
   // A shorter window leaves samples out, whatever they are.
   if (size > samples || window && window.data.length !== size) return undefined;
-  const windows = windowsOf(op, op.Reshape(x.row, [batch, samples]), {
+  const windows = signalWindows(op, op.Reshape(x.row, [batch, samples]), {
     size,
     step,
   });

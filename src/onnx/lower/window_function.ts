@@ -1,4 +1,4 @@
-/** The window that convolutions multiply a signal by, which are Fourier transforms of it. */
+/** The window function in the weights of a convolution that is a Fourier transform. */
 import { isFftLength } from "../../base/fft_lengths.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -12,17 +12,15 @@ const ROUNDING = 1e-6;
  * @returns undefined where the weights are not of this form
  */
 export function windowFunction(
-  { shape: [outputs, channels, ...sides], data }: Pick<
-    Tensor,
-    "shape" | "data"
-  >,
+  { shape: [outputs, channels, ...sides], data }: Tensor,
 ): Float32Array | undefined {
   const n = sides.at(-1)!;
   const isSpectrum = isFftLength(n) && outputs === n + 2 && channels === 1 &&
     data.length === outputs * n;
   if (!isSpectrum) return undefined;
   const factors = (data as Float32Array).subarray(0, n);
-  const limit = ROUNDING * factors.reduce((a, b) => Math.max(a, Math.abs(b)));
+  const limit = ROUNDING *
+    factors.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
   const cosines = Float64Array.from(
     { length: n },
     (_, i) => Math.cos(2 * Math.PI * i / n),

@@ -8,7 +8,7 @@ import type { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { type CostTable, type RanPass, SLOWED } from "../common/cost_table.ts";
 import { type ExecTime, execTime } from "../common/exec_time.ts";
-import { type Advance, startOf } from "../common/frontier.ts";
+import { type Advance, rowsReady, startOf } from "../common/frontier.ts";
 import type { Step } from "../launch.ts";
 import type { Request } from "../request.ts";
 
@@ -228,8 +228,7 @@ export class ModelState {
       oneNs * this.#times(size) * this.#slowdown(size, this.#now.all);
     const isLost = this.#slackNs < Infinity;
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
-    const { ready, ready: [first] } = sorted[0].tag;
-    const wide = ready.filter(({ cell }) => cell === first.cell).length;
+    const wide = sorted.reduce((n, { tag }) => n + rowsReady(tag), 0) / all;
     const enough = Math.min(most, ROWS * this.#now.ahead / wide);
     const parallel = Math.max(1, this.#now.all / this.#shares);
     const idle = Math.max(IDLE, 1 - takesNs(most) / most / parallel / gapNs);

@@ -53,6 +53,13 @@ export function startOf<Owner>(
   return { ready: nodes.filter(isReadyAtOnce), underWay: 0 };
 }
 
+/** How many of its ready nodes are of one cell, the first one's: rows of one task. */
+export function rowsReady({ ready }: Advance): number {
+  let rows = 0;
+  for (const { cell } of ready) if (cell === ready[0].cell) rows++;
+  return rows;
+}
+
 /** Nodes of a pass were submitted: they are ready no more, and those behind them may be. */
 export function advanceReady<Owner extends Advancing>(
   steps: Iterable<{ readonly nodes: readonly CellNode<Owner>[] }>,

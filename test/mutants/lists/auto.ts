@@ -162,9 +162,9 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "auto.rows-of-cells",
-    file: STATE,
-    from: "ready.filter(({ cell }) => cell === first.cell).length",
-    to: "ready.length",
+    file: "src/policy/common/frontier.ts",
+    from: "if (cell === ready[0].cell) rows++;",
+    to: "if (cell) rows++;",
     tests: THREADS,
     why: "rows of other cells are other tasks",
   },

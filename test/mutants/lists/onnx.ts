@@ -34,6 +34,22 @@ export const MUTANTS: MutantList = [
     why: "what is transformed has been multiplied by the window function",
   },
   {
+    id: "onnx.trained-transform",
+    file: "src/onnx/lower/window_function.ts",
+    from: "ROUNDING = 1e-6",
+    to: "ROUNDING = 1e-5",
+    tests: [FOURIER],
+    why: "weights that were trained are what they are",
+  },
+  {
+    id: "onnx.transform-of-images",
+    file: "src/onnx/lower/fourier_conv.ts",
+    from: "x.rank === 3 && ",
+    to: "",
+    tests: [FOURIER],
+    why: "windows of an image's lines do not lie one after the other",
+  },
+  {
     id: "onnx.spread-transform",
     file: "src/onnx/lower/fourier_conv.ts",
     from: "x.dims[1] === 1 && dilation === 1",

@@ -133,4 +133,20 @@ export const MUTANTS: MutantList = [
     tests: TESTS,
     why: "an iteration is a pass over all cells",
   },
+  {
+    id: "rivals.one-input",
+    file: "src/policy/common/frontier.ts",
+    from: "if (left > 0) continue;",
+    to: "continue;",
+    tests: ["test/policy/sweep_test.ts"],
+    why: "what a pass makes ready by several inputs is in it",
+  },
+  {
+    id: "rivals.all-inputs",
+    file: "src/policy/common/frontier.ts",
+    from: "counted === UNCOUNTED ? unsubmitted(next) : counted",
+    to: "next.predecessors.length",
+    tests: ["test/policy/sweep_test.ts"],
+    why: "inputs of earlier passes are there already",
+  },
 ];
