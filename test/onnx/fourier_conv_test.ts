@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
+import type { Operators } from "../../src/graph/cell_builder.ts";
+import { fourierConv } from "../../src/onnx/lower/fourier_conv.ts";
+import { Operand } from "../../src/onnx/lower/operand.ts";
 import { onnxModel } from "../../src/onnx/model.ts";
 import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
 import { merged } from "../../src/policy/baselines/merged.ts";
@@ -9,6 +12,7 @@ import {
   type PlainTensor,
   plainTensor,
 } from "../../src/tensor/plain_tensor.ts";
+import { tensor } from "../../src/tensor/tensor.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { runRequests } from "../run_requests.ts";
 import { fourierWeights } from "./fourier_weights.ts";
@@ -175,6 +179,27 @@ Deno.test("a signal that lies as an image is transformed as well, and what is be
     cells: [],
   });
   assert(found.has("RFFT"));
+});
+
+Deno.test("more padding than may be made stays with the convolution, which makes none", () => {
+  const { dims, data } = fourierWeights(drawnWindow(32, 1));
+  const op = new Proxy({} as Operators, {
+    get: (_, name) => assert.fail(`${String(name)} is asked for`),
+  });
+  const x = new Operand(op, {
+    type: "float32",
+    dims: [1, 1, 64],
+    constant: undefined,
+  });
+  const wide = (pad: number) =>
+    fourierConv(op, x, tensor(dims, data as Float32Array), {
+      strides: [1, pad],
+      dilations: [1, 1],
+      pads: [0, pad, 0, pad],
+    });
+  assert.equal(wide(2e9), undefined);
+  // What may be made is begun with.
+  assert.throws(() => wide(64), /is asked for/);
 });
 
 Deno.test("weights that were trained, and frequencies in another order, stay a convolution", () => {

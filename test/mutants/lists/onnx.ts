@@ -42,6 +42,14 @@ export const MUTANTS: MutantList = [
     why: "weights that were trained are what they are",
   },
   {
+    id: "onnx.padding-first",
+    file: "src/onnx/lower/fourier_conv.ts",
+    from: "samples <= MADE_ELEMENTS_MAX",
+    to: "samples <= Infinity",
+    tests: [FOURIER],
+    why: "zeros that are too many are not made before they are refused",
+  },
+  {
     id: "onnx.transform-of-images",
     file: "src/onnx/lower/fourier_conv.ts",
     from: "x.rank === 3 && ",
