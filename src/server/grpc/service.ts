@@ -147,7 +147,7 @@ async function unload(
 async function infer(context: Context): Promise<Response> {
   const { host, body, request: { headers } } = context;
   const asked = readInferRequest(unframed(await body.bytes()));
-  await body.became(bytesOf(asked.request));
+  body.became(bytesOf(asked.request));
   const isRaw = isRawAnswer(asked);
   const inferred = await inferTensors(context, {
     ...asked,

@@ -9,6 +9,8 @@ export class Body {
   readonly #budget: BodyBudget;
   #limits: BodyLimits;
   #read: Promise<ReadBody> | undefined;
+  /** Once it is there, and nothing was made of it. */
+  #whole: ReadBody | undefined;
   #made: (() => void) | undefined;
 
   /** Reads nothing yet. */
@@ -48,7 +50,8 @@ export class Body {
       this.#budget,
       this.request.signal,
     );
-    return (await this.#read).bytes;
+    this.#whole = await this.#read;
+    return this.#whole.bytes;
   }
 
   /** Its value, see `parseJson`. @throws HttpError as `bytes`, or 400 when it is no JSON or nested too deep */
@@ -67,16 +70,16 @@ export class Body {
   }
 
   /**
-   * Its bytes, which were read, are not needed any more; counted is what was made of them, until the request is over:
+   * Its bytes, which `bytes` has given, are not needed any more; counted is what was made of them, until the request is over:
    * no less than was read, as names and parameters may be long.
    * @param bytes of tensors and of whatever takes more memory than it was read from
    * @throws HttpError 503 when other bodies leave no room, 413 when there never is
    */
-  async became(bytes: number): Promise<void> {
-    const read = await this.#read;
-    read?.release();
-    this.#read = undefined;
-    this.#made = this.hold(Math.max(bytes, read?.bytes.length ?? 0));
+  became(bytes: number): void {
+    const whole = this.#whole;
+    whole?.release();
+    this.#read = this.#whole = undefined;
+    this.#made = this.hold(Math.max(bytes, whole?.bytes.length ?? 0));
   }
 
   /** The request is over: what its body holds is counted no more. */

@@ -57,10 +57,14 @@ export interface Inferred {
 
 /** Runs a request. @throws HttpError, or what the host throws */
 export async function infer(context: Context): Promise<Response> {
-  const { host, params: { model, version } } = context;
+  const { host, body, params: { model, version } } = context;
+  // Nobody sends a body to a model that is not there.
+  host.find(model, version);
+  const bytes = await body.bytes();
+  // What the name means now that it has come, and until the engine has the request: nothing is waited for in between.
   const named = host.find(model, version);
-  const request = await readRequest(context, named);
-  await context.body.became(bytesOf(request));
+  const request = readRequest(context, bytes, named);
+  body.became(bytesOf(request));
   const { served, chosen, tensors } = await inferTensors(context, {
     request,
     named,
@@ -143,11 +147,11 @@ function ofOneFrame(host: EngineHost, served: ServedModel): TakenSequence {
 }
 
 /** The body: JSON alone, or as many bytes of JSON as the header says, and binary tensors behind. */
-async function readRequest(
+function readRequest(
   { request: { headers }, body }: Context,
+  bytes: Uint8Array<ArrayBuffer>,
   served: ServedModel,
-): Promise<InferRequest> {
-  const bytes = await body.bytes();
+): InferRequest {
   const given = headers.get(HEADER_LENGTH);
   const length = given === null ? bytes.length : Number(given);
   const isLength = Number.isInteger(length) && length >= 0 &&

@@ -75,6 +75,16 @@ export const MUTANTS: MutantList = [
     why: "a sequence begins with its first request",
   },
   {
+    id: "http.model-of-before-its-body",
+    file: "src/server/oip/infer.ts",
+    from:
+      "host.find(model, version);\n  const bytes = await body.bytes();\n  // What the name means now that it has come, and until the engine has the request: nothing is waited for in between.\n  const named = host.find(model, version);",
+    to:
+      "const named = host.find(model, version);\n  const bytes = await body.bytes();",
+    tests: REPOSITORY,
+    why: "a model may be replaced while the body comes",
+  },
+  {
     id: "http.names",
     file: "src/server/repository/repository.ts",
     from: "folders.filter((name) => NAME.test(name))",

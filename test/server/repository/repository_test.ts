@@ -12,7 +12,7 @@ import { Repository } from "../../../src/server/repository/repository.ts";
 import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
 import { createServer } from "../../../src/server/server.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
-import { answerOf, requestOf } from "../oip/client.ts";
+import { answerOf, binaryOf, requestOf } from "../oip/client.ts";
 import type { Ask } from "../oip/served.ts";
 import {
   safetensors,
@@ -195,6 +195,8 @@ Deno.test("models are replaced, unloaded and loaded over HTTP while requests com
       }
       return seen;
     })();
+    // Told where it is awaited.
+    asked.catch(() => {});
     for (const w of [2, 3]) {
       folder.write("scale/model.onnx", scaleFile(w));
       const loaded = await post("models/scale/load");
@@ -234,6 +236,39 @@ Deno.test("models are replaced, unloaded and loaded over HTTP while requests com
     assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [5, 10]);
     const { extensions } = await json(ask("/v2"));
     assert(extensions.includes("model_repository"));
+  });
+});
+
+Deno.test("a request whose body comes while its model is replaced is answered by the new one", async () => {
+  const x = { name: "x", datatype: "FP32", shape: [1, 2], values: [1, 2] };
+  const forms = [
+    requestOf([[x, "flat"]]),
+    requestOf([[x, "binary"]]),
+    {
+      method: "POST",
+      body: binaryOf(x),
+      headers: { "inference-header-content-length": "0" },
+    },
+  ];
+  await withFolder((folder) => {
+    folder.write("scale/model.onnx", scaleFile(1));
+  }, async ({ folder, repository, ask }) => {
+    await repository.sync();
+    for (const [i, { body, ...rest }] of forms.entries()) {
+      const w = i + 2;
+      const late = new ReadableStream<Uint8Array>({
+        async start(controller) {
+          folder.write("scale/model.onnx", scaleFile(w));
+          await repository.load("scale");
+          controller.enqueue(body);
+          controller.close();
+        },
+      });
+      const { outputs: [{ values }] } = await answerOf(
+        await ask("/v2/models/scale/infer", { ...rest, body: late }),
+      );
+      assert.deepEqual(values, [w, 2 * w]);
+    }
   });
 });
 
