@@ -81,7 +81,7 @@ export const MUTANTS: MutantList = [
       "host.find(model, version);\n  const bytes = await body.bytes();\n  // What the name means now that it has come, and until the engine has the request: nothing is waited for in between.\n  const named = host.find(model, version);",
     to:
       "const named = host.find(model, version);\n  const bytes = await body.bytes();",
-    tests: REPOSITORY,
+    tests: ["test/server/repository/replaced_test.ts"],
     why: "a model may be replaced while the body comes",
   },
   {

@@ -1,4 +1,4 @@
-/** A folder of models: what its files become, and how they come and go over HTTP while requests run. */
+/** A folder of models: what its files become, and what is told of those that become none. */
 import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -9,62 +9,15 @@ import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import type { ModelFiles } from "../../../src/server/repository/model_files.ts";
 import { Repository } from "../../../src/server/repository/repository.ts";
-import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
-import { createServer } from "../../../src/server/server.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
-import { answerOf, binaryOf, requestOf } from "../oip/client.ts";
-import type { Ask } from "../oip/served.ts";
 import {
   safetensors,
   scaleFile,
   STREAM_FILE,
-  TestFolder,
   TEXT_FILE,
   TOKENIZER,
 } from "./folders.ts";
-
-interface Open {
-  readonly folder: TestFolder;
-  readonly host: EngineHost;
-  readonly repository: Repository;
-  readonly ask: Ask;
-}
-
-/** With a server of a folder, which `fill` has filled; administrators' calls reach the repository. */
-async function withFolder(
-  fill: (folder: TestFolder) => void,
-  run: (open: Open) => Promise<void>,
-): Promise<void> {
-  using folder = new TestFolder();
-  fill(folder);
-  const host = EngineHost.empty({
-    policy: () => cellular(),
-    engine: { workers: 0, warmUp: false },
-  });
-  const repository = new Repository(host, new FolderFiles(folder.path));
-  const sha256 = await keySha256("secret");
-  const keys = new KeyRing([{ name: "root", sha256, scope: "admin" }]);
-  const server = createServer(host, { repository, keys });
-  const ask: Ask = (path, init = {}) => {
-    const headers = { ...init.headers, authorization: "Bearer secret" };
-    return server.fetch(
-      new Request(`http://localhost${path}`, { ...init, headers }),
-    );
-  };
-  try {
-    await run({ folder, host, repository, ask });
-  } finally {
-    await server.close();
-  }
-}
-
-async function scaled(ask: Ask, path: string): Promise<unknown> {
-  const x = { name: "x", datatype: "FP32", shape: [1, 2], values: [1, 2] };
-  const { outputs: [{ values }] } = await answerOf(
-    await ask(path, requestOf([[x, "flat"]])),
-  );
-  return values;
-}
+import { scaled, withFolder } from "./with_folder.ts";
 
 Deno.test("folders become models, of each kind", async () => {
   const weights = new Map<string, { shape: number[]; data: Float32Array }>();
@@ -168,106 +121,6 @@ Deno.test("folders become models, of each kind", async () => {
     for (const sum of [[1, 2], [2, 4]]) {
       const { outputs } = await session.push({ x: Float32Array.of(1, 2) });
       assert.deepEqual([...outputs["sum"].data], sum);
-    }
-  });
-});
-
-Deno.test("models are replaced, unloaded and loaded over HTTP while requests come", async () => {
-  await withFolder((folder) => {
-    folder.write("scale/model.onnx", scaleFile(1));
-  }, async ({ folder, repository, ask, host }) => {
-    await repository.sync();
-    const post = (path: string, body?: unknown) =>
-      ask(`/v2/repository/${path}`, {
-        method: "POST",
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
-    const json = async (response: Promise<Response>) => (await response).json();
-    assert.deepEqual(await json(post("index")), [
-      { name: "scale", version: "1", state: "READY" },
-    ]);
-    let changing = true;
-    const asked = (async () => {
-      const seen = new Set<string>();
-      while (changing) {
-        seen.add(`${await scaled(ask, "/v2/models/scale/infer")}`);
-        await new Promise((resolve) => setTimeout(resolve));
-      }
-      return seen;
-    })();
-    // Told where it is awaited.
-    asked.catch(() => {});
-    for (const w of [2, 3]) {
-      folder.write("scale/model.onnx", scaleFile(w));
-      const loaded = await post("models/scale/load");
-      assert.deepEqual([loaded.status, await loaded.json()], [200, {}]);
-      assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [w, 2 * w]);
-    }
-    changing = false;
-    for (const values of await asked) {
-      assert(["1,2", "2,4", "3,6"].includes(values), values);
-    }
-    // What cannot be loaded leaves what is there.
-    folder.write("scale/model.onnx", Uint8Array.of(1, 2, 3));
-    const failed = await post("models/scale/load");
-    assert.equal(failed.status, 400);
-    const { error } = await failed.json();
-    assert.match(error, /"scale" cannot be loaded: /);
-    assert(!error.includes(folder.path), error);
-    assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [3, 6]);
-    const [entry] = await json(post("index"));
-    assert.equal(entry.state, "READY");
-    assert.match(entry.reason, /model.onnx/);
-
-    folder.write("scale/model.onnx", scaleFile(5));
-    assert.equal((await post("models/scale/unload")).status, 200);
-    assert.equal((await ask("/v2/models/scale/ready")).status, 404);
-    assert.deepEqual(await json(post("index")), [
-      { name: "scale", state: "UNAVAILABLE", reason: "unloaded" },
-    ]);
-    assert.deepEqual(await json(post("index", { ready: true })), []);
-    assert.equal((await post("models/scale/unload")).status, 404);
-    const config = JSON.stringify({
-      output: [{ name: "y", data_type: "TYPE_FP64" }],
-    });
-    const loaded = await post("models/scale/load", { parameters: { config } });
-    assert.equal(loaded.status, 200, await loaded.text());
-    assert.equal(host.find("scale").outputs[0].datatype, "FP64");
-    assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [5, 10]);
-    const { extensions } = await json(ask("/v2"));
-    assert(extensions.includes("model_repository"));
-  });
-});
-
-Deno.test("a request whose body comes while its model is replaced is answered by the new one", async () => {
-  const x = { name: "x", datatype: "FP32", shape: [1, 2], values: [1, 2] };
-  const forms = [
-    requestOf([[x, "flat"]]),
-    requestOf([[x, "binary"]]),
-    {
-      method: "POST",
-      body: binaryOf(x),
-      headers: { "inference-header-content-length": "0" },
-    },
-  ];
-  await withFolder((folder) => {
-    folder.write("scale/model.onnx", scaleFile(1));
-  }, async ({ folder, repository, ask }) => {
-    await repository.sync();
-    for (const [i, { body, ...rest }] of forms.entries()) {
-      const w = i + 2;
-      const late = new ReadableStream<Uint8Array>({
-        async start(controller) {
-          folder.write("scale/model.onnx", scaleFile(w));
-          await repository.load("scale");
-          controller.enqueue(body);
-          controller.close();
-        },
-      });
-      const { outputs: [{ values }] } = await answerOf(
-        await ask("/v2/models/scale/infer", { ...rest, body: late }),
-      );
-      assert.deepEqual(values, [w, 2 * w]);
     }
   });
 });
