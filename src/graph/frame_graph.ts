@@ -16,7 +16,7 @@ import {
 } from "../tensor/tensor.ts";
 import { lengthOf } from "../tensor/typed_array.ts";
 import { CellGraph, type CellNode } from "./cell_graph.ts";
-import type { InputData } from "./input_data.ts";
+import { copyOf, type InputData } from "./input_data.ts";
 import { restartGraph } from "./restart_graph.ts";
 import { axesOf, type RowShape } from "./row_layout.ts";
 import { SlotPlan } from "./slot_plan.ts";
@@ -219,12 +219,12 @@ export class FrameGraph<Owner = unknown> {
       const { dtype, width } = outputs[at];
       const value = into[name];
       const isOfType = holds(dtype, value);
-      if (isOfType && (value as TensorData).length === width) {
+      if (isOfType && lengthOf(value as TensorData) === width) {
         arrays[at] = value as TensorData;
         continue;
       }
       const elements = isOfType
-        ? `${(value as TensorData).length} elements`
+        ? `${lengthOf(value as TensorData)} elements`
         : describe(value);
       throw new (isOfType ? RangeError : TypeError)(
         `${this.#intoWhat}: "${
@@ -306,7 +306,7 @@ function sharedOf(model: StreamModel): Shared {
         [name, elements(dtype as Dtype, width)] as const
       ),
       ...Object.entries(states).map(([name, state]) =>
-        [name, initialOf(state).slice()] as const
+        [name, copyOf(initialOf(state))] as const
       ),
     ]),
   };

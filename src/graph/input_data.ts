@@ -1,5 +1,6 @@
 import { describe } from "../base/describe.ts";
-import { DTYPES, holds, type TensorData } from "../tensor/tensor.ts";
+import { DTYPES, elements, holds, type TensorData } from "../tensor/tensor.ts";
+import { lengthOf } from "../tensor/typed_array.ts";
 
 /**
  * Data a request brings along, made by `CellGraph.ids`, `rows` and `data`; lives in its slot from arrival to
@@ -74,8 +75,12 @@ export function elementsOf<Data extends Float32Array | Int32Array>(
  * @throws TypeError when it is no array of a type that rows have
  */
 export function copyOf(values: unknown): TensorData {
-  if (DTYPES.some((dtype) => holds(dtype, values))) {
-    return (values as TensorData).slice();
+  const dtype = DTYPES.find((dtype) => holds(dtype, values));
+  if (dtype !== undefined) {
+    // Its own `slice` may be another: that of Node's Buffers gives the same memory.
+    const copy = elements(dtype, lengthOf(values as TensorData));
+    copy.set(values as never);
+    return copy;
   }
   throw new TypeError(
     `A request brings a Float32Array, Int32Array, BigInt64Array, Int8Array or Uint8Array, got ${

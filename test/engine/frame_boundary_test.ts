@@ -97,6 +97,99 @@ Deno.test("a frame that is longer than it says writes over nobody's state", asyn
   }
 });
 
+Deno.test("arrays for results that change a frame, or lie about their length, harm nobody's", async () => {
+  await using engine = await created();
+  const streams = [0, 1, 2, 3].map(() => engine.open(model));
+  for (const stream of streams) await stream.push(frame());
+  const growing = new Float32Array(
+    new ArrayBuffer(24, { maxByteLength: 2 ** 14 }),
+  );
+  const options = {
+    get into() {
+      return {
+        get sum() {
+          (growing.buffer as ArrayBuffer & { resize(bytes: number): void })
+            .resize(2 ** 14);
+          return six();
+        },
+      };
+    },
+  };
+  await assert.rejects(
+    streams[0].push({ x: growing, y: [0] }, options),
+    { name: "RangeError", message: /brings "x", f32\[6\], got 4096 elements/ },
+  );
+  for (const Array of [Float32Array, Int32Array]) {
+    const sly = new Array(4096);
+    Object.defineProperty(sly, "length", { value: 6 });
+    await assert.rejects(
+      streams[0].push(frame(), { into: { sum: sly as Float32Array } }),
+      /"sum" is f32\[6\], got /,
+    );
+  }
+  // One that looks right at first, and is another later.
+  const later = six();
+  let asked = 0;
+  Object.defineProperty(later, "length", { get: () => asked++ ? 1 : 6 });
+  await streams[0].push(frame(), { into: { sum: later } });
+  assert.deepEqual([...Float32Array.from(later.subarray(0, 6))], [
+    2,
+    4,
+    6,
+    8,
+    10,
+    12,
+  ]);
+  for (const [i, stream] of streams.entries()) {
+    const { outputs } = await stream.push(frame());
+    const times = i === 0 ? 3 : 2;
+    assert.deepEqual([...outputs.sum.data], [...six()].map((x) => times * x));
+  }
+});
+
+Deno.test("what is pushed in a callback goes behind the push that it is called in", async () => {
+  let inner: Promise<unknown> | undefined;
+  let hook: (() => void) | undefined;
+  await using engine = await created({
+    workers: 1,
+    lingerMs: 1000,
+    observer: {
+      request() {
+        const called = hook;
+        hook = undefined;
+        called?.();
+      },
+    },
+  });
+  const [a, b] = [engine.open(model), engine.open(model)];
+  await a.push(frame());
+  const ended: string[] = [];
+  // Its result lies there, and is told of in the next push.
+  const lying = b.push(frame());
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  hook = () => inner = a.push(frame()).then(() => ended.push("second"));
+  const outer = a.push(frame()).then(() => ended.push("first"));
+  await Promise.all([outer, lying]);
+  await inner;
+  assert.deepEqual(ended, inner ? ["first", "second"] : ["first"]);
+});
+
+Deno.test("a pipe whose frames are refused lets others have their turn", async () => {
+  await using engine = await created({ workers: 1, queueMax: 1 });
+  const [a, b] = [engine.open(model), engine.open(model)];
+  const taken = a.push(frame());
+  let isFree = false;
+  void taken.then(() => isFree = true);
+  let refused = 0;
+  function* frames() {
+    // Frames without end until there is room: refused in one turn, there never is.
+    while (refused < 1e5) yield frame();
+  }
+  for await (const _ of b.pipe(frames(), { onError: () => refused++ })) break;
+  assert(isFree, `${refused} were refused`);
+  await taken;
+});
+
 Deno.test("a frame that is pushed in a callback before its stream is closed there is done", async () => {
   let inner: Promise<unknown>[] | undefined;
   await using engine = await created({

@@ -17,6 +17,8 @@ const sentences = lstm({ hidden: 8, vocabulary: 10 });
 
 /** As long as it may be: who waits for it is seen to. */
 const LINGER_MS = 1000;
+/** Something that does not wait for it takes less, but for a machine that is held up, for which there are so many. */
+const TRIES = 10;
 
 function created(
   lingerMs: number,
@@ -44,6 +46,21 @@ async function msOf(body: () => Promise<unknown>): Promise<number> {
   return performance.now() - sinceMs;
 }
 
+/**
+ * Asserts that something takes no longer than results may lie, half of that by default, once at least.
+ * @param msOfOne does it, and says how long it took
+ */
+async function isSoon(
+  msOfOne: () => Promise<number>,
+  most = LINGER_MS / 2,
+): Promise<void> {
+  let ms = Infinity;
+  for (let i = 0; ms >= most; i++) {
+    assert(i < TRIES, `after ${ms} ms`);
+    ms = await msOfOne();
+  }
+}
+
 Deno.test("a frame alone, for which nothing else wakes the engine, is told of when its time has passed", async () => {
   await using engine = await created(20);
   await using stream = engine.open(gru);
@@ -54,30 +71,32 @@ Deno.test("a frame alone, for which nothing else wakes the engine, is told of wh
 });
 
 Deno.test("the next push brings the results that lie there", async () => {
-  await using engine = await created(LINGER_MS);
-  const streams = [engine.open(gru), engine.open(gru)];
-  const ms = await msOf(async () => {
-    const first = streams[0].push(frame(0));
-    await passed(50);
-    void streams[1].push(frame(0)).catch(() => {});
-    await first;
+  await isSoon(async () => {
+    await using engine = await created(LINGER_MS);
+    const streams = [engine.open(gru), engine.open(gru)];
+    const ms = await msOf(async () => {
+      const first = streams[0].push(frame(0));
+      await passed(50);
+      void streams[1].push(frame(0)).catch(() => {});
+      await first;
+    });
+    await engine.close("reject");
+    return ms;
   });
-  assert(ms < LINGER_MS / 2, `after ${ms} ms`);
-  await engine.close("reject");
 });
 
 Deno.test("requests, and frames with others behind them, are told of at once", async () => {
   await using engine = await created(LINGER_MS);
-  const alone = await msOf(() => engine.run(sentences, { tokens: [1, 2, 3] }));
-  assert(alone < LINGER_MS / 2, `request: ${alone} ms`);
+  await isSoon(() => msOf(() => engine.run(sentences, { tokens: [1, 2, 3] })));
   await using stream = engine.open(model);
-  const line = await msOf(() => {
-    const pushed = [0, 1, 2, 3].map((t) => stream.push(frame(t)));
-    // The last one lies there.
-    pushed[3].catch(() => {});
-    return Promise.all(pushed.slice(0, 3));
-  });
-  assert(line < LINGER_MS / 2, `frames before the last: ${line} ms`);
+  await isSoon(() =>
+    msOf(() => {
+      const pushed = [0, 1, 2, 3].map((t) => stream.push(frame(t)));
+      // The last one lies there.
+      pushed[3].catch(() => {});
+      return Promise.all(pushed.slice(0, 3));
+    })
+  );
   await engine.close("reject");
 });
 
@@ -87,54 +106,51 @@ Deno.test("of a frame of several cells the last one alone may lie", async () => 
   const frame = (id: number) => ({ x: [1, 2], id: [id] });
   // Before the second one begins the worker knows that results may lie.
   await stream.push(frame(0));
-  const ms = await msOf(() => stream.push(frame(1)));
-  assert(ms < 1.8 * LINGER_MS, `after ${ms} ms`);
+  await isSoon(() => msOf(() => stream.push(frame(1))), 1.8 * LINGER_MS);
 });
 
 Deno.test("a request that comes in while results lie there is told of at once, and they with it", async () => {
   await using engine = await created(LINGER_MS);
   await using stream = engine.open(gru);
-  const ms = await msOf(async () => {
-    const pushed = stream.push(frame(0));
-    await passed(50);
-    await Promise.all([engine.run(sentences, { tokens: [1, 2] }), pushed]);
-  });
-  assert(ms < LINGER_MS / 2, `after ${ms} ms`);
+  await isSoon(() =>
+    msOf(async () => {
+      const pushed = stream.push(frame(0));
+      await passed(50);
+      await Promise.all([engine.run(sentences, { tokens: [1, 2] }), pushed]);
+    })
+  );
 });
 
 Deno.test("an engine that is closed hears of results at once", async () => {
-  const engine = await created(LINGER_MS);
-  const stream = engine.open(gru);
-  const ms = await msOf(async () => {
-    const pushed = stream.push(frame(0));
-    await passed(50);
-    await engine.close();
-    await pushed;
+  await isSoon(async () => {
+    const engine = await created(LINGER_MS);
+    const stream = engine.open(gru);
+    return await msOf(async () => {
+      const pushed = stream.push(frame(0));
+      await passed(50);
+      await engine.close();
+      await pushed;
+    });
   });
-  assert(ms < LINGER_MS / 2, `after ${ms} ms`);
 });
 
 Deno.test("what is done to a stream behind a frame is done as soon as the frame is", async () => {
   await using engine = await created(LINGER_MS);
-  const stream = engine.open(gru);
   // The worker knows that results may lie.
   await engine.run(sentences, { tokens: [1, 2] });
-  const actions = [
-    () => stream.park(),
-    () => stream.snapshot(),
-    () => stream.reset(),
-    () => stream.close(),
-  ];
+  const actions = ["park", "snapshot", "reset", "close"] as const;
   // With the frame, while it is computed, and when its result lies there.
-  const waits = [undefined, Promise.resolve(), passed(50)];
+  const waits = [undefined, () => Promise.resolve(), () => passed(50)];
   for (const action of actions) {
-    for (const wait of action === actions[3] ? [waits[0]] : waits) {
-      const ms = await msOf(async () => {
-        const pushed = stream.push(frame(1));
-        for (let i = 0; i < 3; i++) await wait;
-        await Promise.all([action(), pushed]);
+    for (const wait of action === "close" ? [undefined] : waits) {
+      await isSoon(async () => {
+        await using stream = engine.open(gru);
+        return await msOf(async () => {
+          const pushed = stream.push(frame(1));
+          for (let i = 0; i < 3; i++) await wait?.();
+          await Promise.all([stream[action](), pushed]);
+        });
       });
-      assert(ms < LINGER_MS / 2, `${action}: after ${ms} ms`);
     }
   }
 });

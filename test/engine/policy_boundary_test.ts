@@ -68,6 +68,27 @@ Deno.test("an engine whose policy throws or does nothing can be closed", async (
   }
 });
 
+Deno.test("an engine whose policy throws what is nothing ends all the same", async () => {
+  for (const nothing of [undefined, null, 0, ""]) {
+    for (const member of ["enqueue", "schedule", "submitted"] as const) {
+      const broken = await create({
+        policy: {
+          ...cellular(),
+          [member]() {
+            throw nothing;
+          },
+        },
+      });
+      for (let i = 0; i < 2; i++) {
+        await assert.rejects(ask(broken, model, input), {
+          message: `The engine was ended by ${nothing}, which is no error`,
+        });
+      }
+      await broken.close();
+    }
+  }
+});
+
 Deno.test("an engine whose policy answers something else than a decision ends, instead of asking for ever", async () => {
   const answers = [undefined, null, 5, {}, { kind: "nap" }];
   for (const answer of [...answers, Promise.resolve({ kind: "idle" })]) {

@@ -2,11 +2,18 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { EngineCore } from "../../src/engine/core/engine.ts";
+import { constantCost } from "../../src/cost/table_cost.ts";
 import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
 import { streamArrivals } from "../../src/engine/virtual/stream_arrivals.ts";
 import { Timeline } from "../../src/engine/virtual/timeline.ts";
 import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
+import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
+import {
+  defineStream,
+  type StreamModel,
+} from "../../src/graph/stream_model.ts";
 import { gruStream, lstmStream } from "../../src/models/rnn_stream.ts";
+import { auto } from "../../src/policy/auto/auto.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { streamLoad } from "../../src/workload/stream_load.ts";
 
@@ -17,6 +24,32 @@ const MODELS = [
   lstmStream({ hidden: 2, features: 2 }),
   gruStream({ hidden: 2, features: 2 }),
 ];
+
+const A = defineCell({
+  name: "a",
+  inputs: { x: f32(2), s: f32(2) },
+  body: (op, { x, s }) => ({ y: op.Add(x, s) }),
+});
+const B = defineCell({
+  name: "b",
+  inputs: { x: f32(2) },
+  body: (op, { x }) => ({ y: op.Relu(x) }),
+});
+/** Its frames come by A twice, so that one's last row and another's first may be of one task, with B behind it. */
+const RETURNING = defineStream({
+  name: "returning",
+  shape: "dag",
+  cells: [A, B],
+  inputs: { x: f32(2) },
+  states: { s: { ...f32(2), from: "y" } },
+  outputs: { y: "f32" },
+  frame(graph, given) {
+    const [x, s] = [given.x, given.s].map((data) => graph.row(data, 0, 2));
+    const first = graph.output(graph.node(A, { x, s }), "y");
+    const second = graph.output(graph.node(B, { x: first }), "y");
+    graph.result("y", graph.output(graph.node(A, { x: second, s }), "y"));
+  },
+});
 
 interface Ended {
   readonly outcome: string;
@@ -29,6 +62,7 @@ function simulated(
   options: Record<string, unknown>,
   load: Parameters<typeof streamLoad>[0],
   { pendingMax = 4, finishNs = Infinity, workers = 1, rowNs = 1000 } = {},
+  models: readonly StreamModel[] = MODELS,
 ): { ended: Map<string, Ended>; order: number[][]; refused: number } {
   const timeline = new Timeline();
   const executor = new SimExecutor({
@@ -39,7 +73,7 @@ function simulated(
       engine.completed(task, startNs, endNs),
   });
   const engine = new EngineCore({
-    models: MODELS,
+    models,
     policy: POLICIES[policy].build(options),
     executor,
   });
@@ -50,7 +84,7 @@ function simulated(
     engine,
     timeline,
     streamArrivals(engine, streamLoad(load), {
-      models: MODELS,
+      models,
       pendingMax,
       finishNs,
       each: ({ stream, frame }) => ({
@@ -118,6 +152,70 @@ for (const name of Object.keys(POLICIES)) {
     );
   });
 }
+
+for (const [name, { build }] of Object.entries(POLICIES)) {
+  if (build({}).supports(RETURNING) !== undefined) continue;
+  Deno.test(`${name}: frames that come by a cell twice are all done`, () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          streams: fc.integer({ min: 2, max: 8 }),
+          workers: fc.constantFrom(1, 2),
+          rowNs: fc.constantFrom(0, 1000, 5000),
+          seed: fc.nat(),
+        }),
+        ({ streams, seed, ...rest }) => {
+          const source = { streams, periodNs: 60_000, jitterNs: 30_000 };
+          const load = { sources: [source], durationNs: 5e5, seed };
+          const frames = [...streamLoad(load)];
+          const { ended } = simulated(
+            name,
+            {},
+            load,
+            { ...rest, pendingMax: frames.length },
+            [RETURNING],
+          );
+          assert.equal(ended.size, frames.length);
+          for (const { outcome } of ended.values()) {
+            assert.equal(outcome, "done");
+          }
+        },
+      ),
+      { numRuns: propertyRuns(20) },
+    );
+  });
+}
+
+Deno.test("a frame that ends ahead of its launch is followed when that is over", () => {
+  const timeline = new Timeline();
+  const executor = new SimExecutor({
+    timeline,
+    cost: constantCost(1000),
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({
+    models: [RETURNING],
+    policy: auto(),
+    executor,
+  });
+  const sessions = [0, 1].map(() => engine.sessions.open(RETURNING, 8));
+  const ended: [string, number][] = [];
+  const frame = (session: number, name: string, arrivalNs: number) => ({
+    model: RETURNING,
+    session: sessions[session],
+    input: { x: [1, 1] },
+    arrivalNs,
+    onEnd: (_: unknown, endNs: number) => void ended.push([name, endNs]),
+  });
+  // From 2000 on x0's second A runs with y0's first, and y0's B behind them: x1 begins at 4000.
+  driveVirtual(engine, timeline, [
+    frame(0, "x0", 0),
+    frame(0, "x1", 1),
+    frame(1, "y0", 500),
+  ]);
+  assert.deepEqual(ended, [["x0", 3000], ["y0", 5000], ["x1", 7000]]);
+});
 
 Deno.test("frames of different streams share a batch, those of one never do", () => {
   const load = {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { defineCell, f32, i32 } from "../../src/graph/cell_builder.ts";
 import { CellGraph, NODE } from "../../src/graph/cell_graph.ts";
 
@@ -29,6 +30,13 @@ function diamond() {
   });
   return { graph, left, right, top, twice };
 }
+
+Deno.test("what a request brings is copied, also where its own slice copies nothing", () => {
+  const bytes = Buffer.from([1, 2, 3]);
+  const brought = new CellGraph(model).data(bytes);
+  bytes.fill(9);
+  assert.deepEqual(brought.data, Uint8Array.of(1, 2, 3));
+});
 
 Deno.test("CellGraph knows the neighbours of a node, each once", () => {
   const { graph, left, right, top, twice } = diamond();

@@ -36,6 +36,11 @@ export class ActiveRequest<Slot = unknown> implements Request {
   startNs: number = NaN;
   /** Rows submitted and not settled; the slot stays until this is 0. */
   inFlight: number = 0;
+  /**
+   * Of a frame: rows in long runs of whose end the policy has not heard. Its nodes are not used again before.
+   * @internal
+   */
+  longRows = 0;
   /** Ended, or about to at the end of its run: further rows are void. */
   over: boolean = false;
   /**

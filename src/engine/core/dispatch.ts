@@ -93,6 +93,10 @@ export class Dispatch {
       node.state = NODE.submitted;
       node.worker = worker;
       request.inFlight++;
+      if (run.isLong && request.session) {
+        request.longRows++;
+        run.frames.push(request);
+      }
       if (!request.begun) {
         request.begun = true;
         this.#admission.began(request);

@@ -82,7 +82,7 @@ export class EngineCore {
   readonly #dispatch: Dispatch;
   readonly #graphs: UsedGraphs;
   /** What the policy threw when it was given a request. */
-  #policyError: Error | undefined;
+  #policyError: { readonly error: unknown } | undefined;
   #requests = 0;
   #launches = 0;
 
@@ -195,7 +195,7 @@ export class EngineCore {
       this.#told("enqueue", this.#policy.enqueue(request));
     } catch (error) {
       // No fault of the request's, which is in the system: whoever pumps has to hear of it.
-      this.#policyError ??= error as Error;
+      this.#policyError ??= { error };
     }
   }
 
@@ -253,7 +253,7 @@ export class EngineCore {
     this.#graphs.settle();
     for (;;) {
       this.#admitWaiting(nowNs);
-      if (this.#policyError) throw this.#policyError;
+      if (this.#policyError) throw this.#policyError.error;
       const decision = this.#policy.schedule(this.#view);
       switch (decision?.kind) {
         case "launch":
@@ -388,8 +388,18 @@ export class EngineCore {
   /** Nothing of a request that has departed is in flight. */
   #release(request: ActiveRequest): void {
     this.#executor.release(request);
-    if (request.session) this.sessions.over(request);
-    else this.#graphs.leave(request);
+    if (!request.session) this.#graphs.leave(request);
+    else if (request.longRows === 0) this.sessions.over(request);
+  }
+
+  /** The policy has heard of a run's end: frames that only waited for that are over. */
+  #letGo({ frames }: Run): void {
+    for (const request of frames) {
+      const isLast = --request.longRows === 0;
+      if (isLast && request.departed && request.inFlight === 0) {
+        this.sessions.over(request);
+      }
+    }
   }
 
   #report(request: ActiveRequest, endNs: number, outcome: Outcome): void {
@@ -432,6 +442,7 @@ export class EngineCore {
     if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
     this.#told("finished", this.#policy.finished?.(run.launch));
     this.#graphs.finished(run);
+    this.#letGo(run);
     this.#tellSteps(run, nowNs);
     for (const request of run.held) {
       if (request.held === undefined) continue;

@@ -19,6 +19,10 @@ export interface Run {
   readonly held: ActiveRequest[];
   /** Requests with steps that somebody is to be told of. */
   readonly stepped: ActiveRequest[];
+  /** The policy hears of it more than once: until it is over it may look at any of its nodes. */
+  readonly isLong: boolean;
+  /** Frames with rows in it, once for each, if it is long. */
+  readonly frames: ActiveRequest[];
 }
 
 /** A worker as the engine counts what it has to do. */
@@ -56,6 +60,8 @@ export function startRun(
     tailAt: 0,
     held: [],
     stepped: [],
+    isLong: launch.steps.length > 1 || launch.tail !== undefined,
+    frames: [],
   };
 }
 

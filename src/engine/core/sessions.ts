@@ -1,6 +1,7 @@
 /**
- * Order within sessions: a frame begins when the one before has left nothing in flight, and whatever else is done to a
- * session (parked, reset, closed) when all frames pushed before have ended.
+ * Order within sessions: a frame begins when the one before has left nothing in flight, nor rows in a launch of several
+ * steps that is not over, and whatever else is done to a session (parked, reset, closed) when all frames pushed before
+ * have ended.
  *
  * A session is looked after by `next`, which the engine asks when it pumps: by then the policy has heard of all that
  * became of the frame before, whose nodes are used again.
@@ -95,8 +96,9 @@ export class Sessions {
   ): void {
     const session = request.session!;
     if (session.isClosed) throw new ClosedError("The stream is closed");
-    const values = session.frame.read(input);
+    // Before the frame: it may run code of the caller's, and what the frame brings is written as it was checked.
     const arrays = into && session.frame.readInto(into);
+    const values = session.frame.read(input);
     if (isFree(session)) {
       request.rows = { values, into: arrays };
       return;
@@ -135,7 +137,7 @@ export class Sessions {
     request.waiting = undefined;
   }
 
-  /** A frame has ended, and nothing of it is in flight. */
+  /** A frame has ended, nothing of it is in flight, and no launch that the policy will hear of has nodes of it. */
   over(request: ActiveRequest): void {
     const session = request.session!;
     // The graph knows its owner until the next frame; what it brought is the caller's.
@@ -242,8 +244,9 @@ export class Sessions {
 
   /** The engine ends: what was to be done is not. */
   abandon(error: Error): void {
-    for (const { line } of this.#open) {
-      for (const entry of line) {
+    for (const session of this.#open) {
+      session.waiting = 0;
+      for (const entry of session.line) {
         if (!(entry instanceof ActiveRequest)) entry.abandon(error);
       }
     }

@@ -14,7 +14,6 @@ import { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { emptyGraph } from "../../graph/empty_graph.ts";
 import { restartGraph } from "../../graph/restart_graph.ts";
-import type { Launch } from "../../policy/launch.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import { BroughtData } from "./brought_data.ts";
 import type { Executor } from "./executor.ts";
@@ -51,7 +50,7 @@ export class UsedGraphs {
   /** The policy may look at their graphs yet. */
   readonly #left = new Fifo<Left>();
   #newest = -1;
-  /** Launches under way of which the policy hears more than once, ascending: it may look at any of their nodes. */
+  /** Long ones of the launches under way, ascending. */
   readonly #long: number[] = [];
 
   constructor(executor: Pick<Executor, "admit">) {
@@ -134,14 +133,14 @@ export class UsedGraphs {
   }
 
   /** A launch begins. */
-  launched({ id, launch }: Run): void {
+  launched({ id, isLong }: Run): void {
     this.#newest = id;
-    if (isLong(launch)) this.#long.push(id);
+    if (isLong) this.#long.push(id);
   }
 
   /** The policy has heard that it is over. */
-  finished({ id, launch }: Run): void {
-    if (isLong(launch)) this.#long.splice(this.#long.indexOf(id), 1);
+  finished({ id, isLong }: Run): void {
+    if (isLong) this.#long.splice(this.#long.indexOf(id), 1);
   }
 
   /** The policy has heard of all that has happened. */
@@ -165,10 +164,6 @@ export class UsedGraphs {
     if (graphs) graphs.push(graph);
     else emptyGraph(graph);
   }
-}
-
-function isLong({ steps, tail }: Launch): boolean {
-  return steps.length > 1 || tail !== undefined;
 }
 
 const NOBODY = undefined as unknown as ActiveRequest;

@@ -5,6 +5,7 @@
 import { shorten } from "../../base/describe.ts";
 import type { Result } from "../../graph/result.ts";
 import { elements, type Tensor, type TensorData } from "../../tensor/tensor.ts";
+import { lengthOf } from "../../tensor/typed_array.ts";
 import type { ActiveSession } from "../core/active_request.ts";
 import type { SessionMemory } from "../core/executor.ts";
 import type { LinearMemory } from "./linear_memory.ts";
@@ -97,7 +98,7 @@ export class SessionSlots implements SessionMemory {
       const { name, dtype, width, shape, node, port } = outputs[i];
       const at = slot.address + node.offsets[port];
       const given = into?.[i];
-      if (given !== undefined && given.length !== width) {
+      if (given !== undefined && lengthOf(given) !== width) {
         throw new TypeError(
           `"into" of a frame: "${
             shorten(name)
@@ -107,15 +108,18 @@ export class SessionSlots implements SessionMemory {
       if (dtype === "f32") {
         const data = given === undefined
           ? this.#memory.floats.slice(at >>> 2, (at >>> 2) + width)
-          : this.#copy(slot as SessionSlot, i, at, given as Float32Array);
+          : this.#copy(
+            slot as SessionSlot,
+            i,
+            at,
+            given as Float32Array,
+            width,
+          );
         result[name] = { shape, data };
         continue;
       }
       const data = given ?? elements(dtype, width);
-      const { buffer, byteOffset, byteLength } = data;
-      new Uint8Array(buffer, byteOffset, byteLength).set(
-        this.#memory.bytes.subarray(at, at + byteLength),
-      );
+      this.#memory.read(data, at, width);
       result[name] = { shape, data };
     }
     return result as Result;
@@ -127,15 +131,16 @@ export class SessionSlots implements SessionMemory {
     i: number,
     at: number,
     into: Float32Array,
+    width: number,
   ): Float32Array {
     const { floats } = this.#memory;
-    if (into.length <= COPIED_ONE_BY_ONE) {
-      for (let k = 0; k < into.length; k++) into[k] = floats[(at >>> 2) + k];
+    if (width <= COPIED_ONE_BY_ONE) {
+      for (let k = 0; k < width; k++) into[k] = floats[(at >>> 2) + k];
       return into;
     }
     // A state that is a result changes places from frame to frame.
     if (views[i]?.byteOffset !== at) {
-      views[i] = floats.subarray(at >>> 2, (at >>> 2) + into.length);
+      views[i] = floats.subarray(at >>> 2, (at >>> 2) + width);
     }
     into.set(views[i]);
     return into;

@@ -1,3 +1,5 @@
+import { nextTurn } from "./next_turn.ts";
+
 /**
  * Results of what comes in, in order, with a bounded number under way: what is asked for is not asked for earlier than
  * it may go on, and a result does not wait for what comes in next.
@@ -11,9 +13,8 @@ export async function* orderedResults<In, Out>(
   ahead: number,
   onError?: (error: Error, index: number) => void,
 ): AsyncGenerator<Out, void, undefined> {
-  const source = Symbol.asyncIterator in inputs
-    ? inputs[Symbol.asyncIterator]()
-    : inputs[Symbol.iterator]();
+  const source = (inputs as AsyncIterable<In>)[Symbol.asyncIterator]?.() ??
+    (inputs as Iterable<In>)[Symbol.iterator]();
   const underWay: Promise<Out>[] = [];
   let asked: Promise<void> | undefined;
   let came: IteratorResult<In> | undefined;
@@ -59,6 +60,8 @@ export async function* orderedResults<In, Out>(
       } catch (error) {
         if (onError === undefined) throw error;
         onError(error as Error, index);
+        // What is refused at once, as there is no room, would otherwise keep everybody from making some.
+        await new Promise<void>(nextTurn);
       }
       index++;
     }

@@ -141,8 +141,10 @@ export class ServingEngine {
       failure: () => this.#fatal,
       comeBy: () => this.#comeBy(),
       do: (action) => {
+        if (!this.#comesBy) return this.#do(action);
+        // Ahead of what those ask for that hear of what lay there.
+        this.#actions.push(action);
         this.#comeBy();
-        this.#do(action);
       },
       turnSoon: () => this.#turnSoon(),
     };
@@ -328,8 +330,13 @@ export class ServingEngine {
     this.#busy = false;
   }
 
-  #fail(error: Error): void {
+  #fail(thrown: unknown): void {
     if (this.#fatal) return;
+    // What is nothing would say that it goes on.
+    const error = (thrown ||
+      new Error(
+        `The engine was ended by ${thrown}, which is no error`,
+      )) as Error;
     this.#fatal = error;
     this.#setTimer(Infinity);
     this.#core.abandonAll(wallNs(), error);
@@ -347,9 +354,14 @@ export class ServingEngine {
     return completions.length > 0;
   }
 
+  /** Whether something may lie there, and the core can be told. */
+  get #comesBy(): boolean {
+    return this.#lingerUs > 0 && !this.#busy;
+  }
+
   /** What lies there is over, and takes no room from what comes in. */
   #comeBy(): void {
-    if (this.#lingerUs === 0 || this.#busy) return;
+    if (!this.#comesBy) return;
     this.#do(() => {
       if (this.#fatal === undefined && this.#collect()) this.#turnSoon();
     });
