@@ -3,6 +3,7 @@
  * a sum over a few neighbours of a place of the input, with weights by how far they are from it.
  */
 import { describeShape } from "../base/describe.ts";
+import { resizedBy } from "../tensor/resize_axis.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import { PLAIN_TYPES, type PlainTensor } from "../tensor/plain_tensor.ts";
 import {
@@ -80,7 +81,7 @@ function placeOf(
     case "half_pixel_symmetric":
       return size / 2 * (1 - out / length) + (i + 0.5) / scale - 0.5;
     case "pytorch_half_pixel":
-      return length > 1 ? (i + 0.5) / scale - 0.5 : 0;
+      return out > 1 ? (i + 0.5) / scale - 0.5 : 0;
     case "align_corners":
       return length === 1 ? 0 : i * (size - 1) / (length - 1);
     case "asymmetric":
@@ -284,7 +285,7 @@ function axesGiven(
       }
       return {
         size,
-        out: Math.floor(size * (to - from) * scale),
+        out: resizedBy(size, scale, from, to),
         scale,
         from,
         to,
@@ -346,7 +347,7 @@ function simplyResized(
   }
   const axes = x.dims.map((size, axis): Axis => ({
     size,
-    out: Math.floor(size * scales[axis]),
+    out: resizedBy(size, scales[axis]),
     scale: scales[axis],
     from: 0,
     to: 1,

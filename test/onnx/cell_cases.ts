@@ -49,6 +49,8 @@ export interface Case {
   /** Nodes that run in plain TypeScript; default none. */
   plain?: number;
   opset?: number;
+  /** Of the largest number, or of 1; default 2e-6. */
+  tolerance?: number;
   options?: ModelOptions;
 }
 
@@ -67,7 +69,8 @@ function drawnInputs(
 
 /** Runs a model whole, in layers and between. */
 export function checkCase(made: Case): void {
-  const { inputs, nodes, weights = {}, plain = 0, options } = made;
+  const { inputs, nodes, weights = {}, plain = 0, tolerance = 2e-6, options } =
+    made;
   const used = new Set(nodes.flatMap(({ inputs }) => inputs));
   const constants = Object.entries({ ...SHARED, ...weights });
   const file = readModel(writeModel({
@@ -112,7 +115,7 @@ export function checkCase(made: Case): void {
       const most = data.reduce((a, b) => Math.max(a, Math.abs(b)), 1);
       data.forEach((value, at) =>
         assert(
-          Math.abs(Number(y.data[at]) - value) <= 2e-6 * most,
+          Math.abs(Number(y.data[at]) - value) <= tolerance * most,
           `request ${i}: y[${at}] is ${y.data[at]}, expected ${value}`,
         )
       );

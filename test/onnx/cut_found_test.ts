@@ -25,6 +25,7 @@ interface Found {
   node: WrittenNode;
   x: PlainTensor;
   weights?: Record<string, PlainTensor>;
+  opset?: number;
 }
 
 const clip = (min: number, max: number): Found => ({
@@ -53,6 +54,41 @@ const FOUND: Readonly<Record<string, Found>> = {
     x: f32([2, 2], [1, 2, 5, -3]),
     weights: { scale: f32([2], [2, 3]) },
   },
+  "LayerNormalization with a scale and a shift for each row": {
+    node: node("LayerNormalization", ["x", "scale", "shift"], ["y"]),
+    x: f32([3, 3], [1, 2, 5, -3, 0, 4, 2, 2, 1]),
+    weights: { scale: f32([3, 1], [2, 3, -1]), shift: f32([3, 1], [1, 0, 2]) },
+  },
+  "LayerNormalization over two axes with a scale for each matrix": {
+    node: node("LayerNormalization", ["x", "scale"], ["y"], { axis: 1 }),
+    x: f32([4, 2, 2], [1, 2, 5, -3, 0, 4, 2, 2, 1, 7, 3, 0, -1, 2, 5, 6]),
+    weights: { scale: f32([4, 1, 1], [2, 3, -1, 1]) },
+  },
+  "RMSNormalization with a scale for each row": {
+    node: node("RMSNormalization", ["x", "scale"], ["y"]),
+    x: f32([3, 3], [1, 2, 5, -3, 0, 4, 2, 2, 1]),
+    weights: { scale: f32([3, 1], [2, 3, -1]) },
+    opset: 23,
+  },
+  "Resize to one pixel, which PyTorch has as the first": {
+    node: node("Resize", ["x", "", "scales"], ["y"], {
+      mode: "linear",
+      coordinate_transformation_mode: "pytorch_half_pixel",
+    }),
+    x: f32([1, 1, 2], [0, 10]),
+    weights: { scales: f32([3], [1, 1, 0.8]) },
+  },
+  "Resize of a region by scales": {
+    node: node("Resize", ["x", "region", "scales"], ["y"], {
+      mode: "linear",
+      coordinate_transformation_mode: "tf_crop_and_resize",
+    }),
+    x: f32([1, 1, 4], [0, 1, 5, 2]),
+    weights: {
+      region: f32([6], [0, 0, 0, 1, 1, 0.5]),
+      scales: f32([3], [1, 1, 4]),
+    },
+  },
   "Clip from infinity on": clip(Infinity, 1),
   "Clip to minus infinity": clip(-1, -Infinity),
   "Clip from what is no number": clip(NaN, 1),
@@ -68,7 +104,8 @@ const FOUND: Readonly<Record<string, Found>> = {
   },
 };
 
-for (const [name, { node, x, weights = {} }] of Object.entries(FOUND)) {
+for (const [name, found] of Object.entries(FOUND)) {
+  const { node, x, weights = {}, opset } = found;
   Deno.test(`cut as the plain operator says: ${name}`, () => {
     const { graph, ...file } = readModel(writeModel({
       graph: {
@@ -77,6 +114,7 @@ for (const [name, { node, x, weights = {} }] of Object.entries(FOUND)) {
         initializers: weights,
         nodes: [node],
       },
+      ...(opset !== undefined && { opsets: { "": opset } }),
     }));
     const wanted = runPlainGraph(graph, new Map([["x", x]])).get("y")!;
     const model = onnxModel({ ...file, graph });

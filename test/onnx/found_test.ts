@@ -266,6 +266,18 @@ const ASKED: Readonly<Record<string, [() => unknown, RegExp]>> = {
       ),
     /of a position are 6 bytes, rows of positions whole numbers of 4; give the size in "sizes"/,
   ],
+  "an output of no elements": [
+    () =>
+      onnxModel(readModel(writeModel({
+        graph: {
+          inputs: [X],
+          outputs: [{ name: "y" }, { name: "z" }],
+          nodes: [node("Relu", ["x"], ["y"]), node("Identity", ["e"], ["z"])],
+          initializers: { e: plainOf("float32", [0], []) },
+        },
+      }))),
+    /output "z": it has no elements: its sizes are 0/,
+  ],
   "a free size that shapes fix": [
     () => onnxModel(freeFile(), { sizesMax: { n: 4 }, shapes: { x: [1, 3] } }),
     /size "n": it is free, and shapes say what it is/,

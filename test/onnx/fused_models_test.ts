@@ -208,6 +208,35 @@ const CASES: Readonly<Record<string, Case>> = {
       ]),
     ],
   },
+  "GELU of tanh with a half that is none is left alone": {
+    operators: ["Mul", "Mul", "Mul", "Add", "Mul", "Tanh", "Add", "Mul", "Mul"],
+    inputs: { x: [1, 3, 20] },
+    weights: { ...GELU_NUMBERS, half: plainOf("float32", [], [0.5004]) },
+    nodes: tanhGelu("x", "y", [
+      node("Mul", ["x", "x"], ["y0"]),
+      node("Mul", ["y0", "x"], ["y1"]),
+      node("Mul", ["y1", "cubed"], ["y2"]),
+      node("Add", ["y2", "x"], ["y3"]),
+      node("Mul", ["scale", "y3"], ["y4"]),
+    ]),
+  },
+  "GELU of tanh with numbers of half precision": {
+    operators: ["GeluTanh"],
+    inputs: { x: [1, 3, 20] },
+    weights: {
+      ...GELU_NUMBERS,
+      cubed: plainOf("float32", [], [0.0447082519531]),
+      scale: plainOf("float32", [], [0.7978515625]),
+    },
+    nodes: tanhGelu("x", "y", [
+      node("Mul", ["x", "x"], ["y0"]),
+      node("Mul", ["y0", "x"], ["y1"]),
+      node("Mul", ["y1", "cubed"], ["y2"]),
+      node("Add", ["y2", "x"], ["y3"]),
+      node("Mul", ["scale", "y3"], ["y4"]),
+    ]),
+    tolerance: 2e-4,
+  },
   "GELU of tanh with another number, or the square, is left alone": {
     operators: [
       ...["Mul", "Mul", "Mul", "Add", "Mul", "Tanh", "Add", "Mul", "Mul"],

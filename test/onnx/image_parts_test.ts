@@ -92,6 +92,14 @@ const cases: [string, Case][] = [
   ...both("Resize", ["", "odd"], { mode: "linear", antialias: 1 }, {
     plain: 1,
   }),
+  ["Pad of nothing of a row that lies as an image does", {
+    inputs: { x: [1, 3] },
+    nodes: [
+      node("BatchNormalization", ["x", "s", "b", "b", "s"], ["n"]),
+      node("Pad", ["n", "nothing"], ["y"]),
+    ],
+    weights: { s: positive(3), b: drawn(3), nothing: whole(0, 0, 0, 0) },
+  }],
   ...both("SpaceToDepth", [], { blocksize: 2 }),
   ...both("Tile", ["repeats"]),
   ...both("InstanceNormalization", ["scale", "bias"]),

@@ -4,8 +4,11 @@ import { attributeOf, type OnnxGraph, type OnnxNode } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
 import { readNames } from "../names.ts";
 
-/** Numbers that exporters write in f32, or half precision. */
-const TOLERANCE = 1e-3;
+/** What half precision, in which some exporters write numbers, makes of those that it has no room for. */
+const HALF_ROUNDING = 2 ** -11;
+
+/** Numbers up to 2 that are multiples of it half precision has room for. */
+const HALF_STEP = 2 ** -10;
 
 export class Parts {
   readonly #producers = new Map<string, OnnxNode>();
@@ -53,11 +56,12 @@ export class Parts {
       this.readers(value).every((node) => nodes.includes(node));
   }
 
-  /** Whether a value is one number, about this one. */
+  /** Whether a value is one number, this one as it may have been rounded. */
   isNumber(value: string, number: number): boolean {
     const found = this.number(value);
+    const tolerance = Number.isInteger(number / HALF_STEP) ? 0 : HALF_ROUNDING;
     return found !== undefined &&
-      Math.abs(found - number) <= TOLERANCE * Math.abs(number);
+      Math.abs(found - number) <= tolerance * Math.abs(number);
   }
 
   /** A constant of one number. */

@@ -113,16 +113,28 @@ function swapped(rank: number, axis: number): number[] {
   return order.with(axis, rank - 1).with(rank - 1, axis);
 }
 
+/** Whether a constant has a number for each element of some axes, in their order: ONNX lets it be broadcast, too. */
+function isFull(
+  { dims }: Pick<PlainTensor, "dims">,
+  axes: readonly number[],
+): boolean {
+  const own = (of: readonly number[]) => {
+    const first = of.findIndex((size) => size !== 1);
+    return first < 0 ? [] : of.slice(first);
+  };
+  return isShape(own(dims), own(axes));
+}
+
 /** Over the last axes, of constant scale and shift. */
 const layerNormalization: NodeLowering = (view) => {
   const x = view.operand();
-  const axis = view.axis(view.int("axis", -1));
-  const size = elementCount(x.dims.slice(axis));
-  // ONNX lets scale and shift be broadcast, too.
-  const isFull = [1, 2].every((i) =>
-    !view.has(i) || view.constant(i)?.data.length === size
-  );
-  if (!isFull) return undefined;
+  const axes = x.dims.slice(view.axis(view.int("axis", -1)));
+  const size = elementCount(axes);
+  const areFull = [1, 2].every((i) => {
+    const given = view.constant(i);
+    return given ? isFull(given, axes) : !view.has(i);
+  });
+  if (!areFull) return undefined;
   const [scale, bias] = [view.weight(1, [size]), view.weight(2, [size])];
   const isWhole = isFloat(x) && scale && view.isWeight(2) && !view.wants(1);
   if (!isWhole) return undefined;
@@ -137,9 +149,12 @@ const layerNormalization: NodeLowering = (view) => {
 /** Over the last axes, of a constant scale. */
 const rmsNormalization: NodeLowering = (view) => {
   const x = view.operand();
-  const size = elementCount(x.dims.slice(view.axis(view.int("axis", -1))));
-  const isFull = view.constant(1)?.data.length === size;
-  const scale = isFull ? view.weight(1, [size]) : undefined;
+  const axes = x.dims.slice(view.axis(view.int("axis", -1)));
+  const size = elementCount(axes);
+  const given = view.constant(1);
+  const scale = given && isFull(given, axes)
+    ? view.weight(1, [size])
+    : undefined;
   if (!isFloat(x) || !scale) return undefined;
   const rows = view.op.Reshape(x.row, [x.elements / size, size]);
   const epsilon = view.float("epsilon", 1e-5);

@@ -382,10 +382,11 @@ class GraphLowering implements Around {
   result(name: string): Value {
     const operand = this.operand(name);
     const { constant, type, dims } = operand;
+    const at = this.place.in(`output ${quoted(name)}`);
+    if (constant !== undefined) rowDims(dims, at);
     if (constant === undefined || type === "float32" && this.isFinite(name)) {
       return operand.row;
     }
-    const at = this.place.in(`output ${quoted(name)}`);
     return this.op.Plain({
       name: "Identity",
       opset: 1,

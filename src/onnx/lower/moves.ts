@@ -280,6 +280,7 @@ const pad: NodeLowering = (view) => {
     view.axis(axis)
   );
   const wanted = axes.filter((_, i) => pads[i] + pads[i + axes.length] > 0);
+  if (wanted.length === 0) return x.any;
   const { op } = view;
   const isImage = x.isImage && wanted.every((a) => isImageAxis(a, x.rank));
   const { value, back } = isImage

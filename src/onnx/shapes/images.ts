@@ -1,5 +1,6 @@
 /** Rules of convolutions, pooling and resizing: [N, C, spatial...]. */
 import { numbersOf } from "../../tensor/plain_tensor.ts";
+import { resizedBy } from "../../tensor/resize_axis.ts";
 import {
   addDims,
   ceilDivDims,
@@ -236,7 +237,7 @@ const globalPool: ShapeRule = (view) => {
 
 /** Factors of two are exact in f32; what is not is known where the size is. */
 function scaled(size: Dim, scale: number): Dim | undefined {
-  if (typeof size === "number") return Math.floor(size * scale);
+  if (typeof size === "number") return resizedBy(size, scale);
   for (let denominator = 1; denominator <= 1024; denominator *= 2) {
     const numerator = scale * denominator;
     if (Number.isSafeInteger(numerator)) {
@@ -244,6 +245,18 @@ function scaled(size: Dim, scale: number): Dim | undefined {
     }
   }
   return undefined;
+}
+
+/** Of the part of an axis that a region of interest, where it is known, leaves. */
+function cropped(
+  size: Dim,
+  scale: number,
+  from: number | undefined,
+  to: number | undefined,
+): number | undefined {
+  const isKnown = typeof size === "number" && from !== undefined &&
+    to !== undefined;
+  return isKnown ? resizedBy(size, scale, from, to) : undefined;
 }
 
 const resize: ShapeRule = (view) => {
@@ -293,11 +306,18 @@ const resize: ShapeRule = (view) => {
     });
     return [{ type, dims: result }];
   }
+  const isCrop = version >= 11 && !isUpsample &&
+    view.text("coordinate_transformation_mode", "half_pixel") ===
+      "tf_crop_and_resize";
+  const region = isCrop ? view.optional(1)?.constant : undefined;
+  const roi = region && numbersOf(region);
   along.forEach((axis, i) => {
-    const one = given[i];
-    result[axis] = isBySize
-      ? one ?? view.unknown(axis)
-      : scaled(dims[axis], one as number) ?? view.unknown(axis);
+    const [size, one] = [dims[axis], given[i]];
+    result[axis] = (isBySize
+      ? one
+      : isCrop
+      ? cropped(size, one as number, roi?.[i], roi?.[i + along.length])
+      : scaled(size, one as number)) ?? view.unknown(axis);
   });
   const bad = result.find((size) => typeof size === "number" && !(size >= 0));
   if (bad !== undefined) place.fail(`a size of ${bad} is none`);
