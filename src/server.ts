@@ -13,13 +13,12 @@ export type {
   FixedDatatype,
   WireElements,
 } from "./server/host/datatypes.ts";
-export {
-  EngineHost,
-  type EngineSettings,
-  type HostHooks,
-  type HostOptions,
-  type HostState,
-} from "./server/host/engine_host.ts";
+export { EngineHost, type HostState } from "./server/host/engine_host.ts";
+export type {
+  EngineSettings,
+  HostHooks,
+  HostOptions,
+} from "./server/host/host_options.ts";
 export { ForbiddenError, OverloadedError } from "./server/host/errors.ts";
 export type { CorsOptions } from "./server/http/cors.ts";
 export type { Answered, HttpObserver } from "./server/http/http_observer.ts";

@@ -1,10 +1,8 @@
 /** A server of a small model that computes in this thread, for tests of what hangs on servers and hosts. */
 import { lstm } from "../../src/models/lstm.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
-import {
-  EngineHost,
-  type HostOptions,
-} from "../../src/server/host/engine_host.ts";
+import { EngineHost } from "../../src/server/host/engine_host.ts";
+import type { HostOptions } from "../../src/server/host/host_options.ts";
 import { servedTokens } from "../../src/server.ts";
 import {
   createServer,

@@ -4,10 +4,8 @@ import { gpt } from "../../src/models/gpt.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { onnxModel } from "../../src/onnx/model.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
-import {
-  EngineHost,
-  type HostOptions,
-} from "../../src/server/host/engine_host.ts";
+import { EngineHost } from "../../src/server/host/engine_host.ts";
+import type { HostOptions } from "../../src/server/host/host_options.ts";
 import type { ServedModel } from "../../src/server/host/served_model.ts";
 import { servedOnnx } from "../../src/server/models/served_onnx.ts";
 import { servedText } from "../../src/server/models/served_text.ts";

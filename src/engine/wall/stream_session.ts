@@ -71,7 +71,7 @@ export interface PipeOptions {
 }
 
 /** Frames that may wait, unless told. */
-const PENDING_MAX = 32;
+export const PENDING_MAX = 32;
 
 /** Frames of a pipe under way at once, unless told. */
 const AHEAD = 4;

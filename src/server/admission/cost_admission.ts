@@ -77,7 +77,8 @@ export class CostAdmission implements Admission {
   readonly #waiting: WaitingLevels;
   readonly #estimates = new WeakMap<Model, CostEstimate>();
   readonly #tickets = new SteadyMap<Ticket>();
-  readonly #again = new Set<string>();
+  /** Those that are to be admitted once more, and when they were asked for first. */
+  readonly #again = new SteadyMap<number>();
   #running = 0;
   /** Requests that the engine has room for, as far as known: at most `runningMax`. */
   #room: number;
@@ -138,6 +139,7 @@ export class CostAdmission implements Admission {
   admit(request: HostRequest): Promise<() => void> | (() => void) {
     request.signal?.throwIfAborted();
     const ticket = this.#ticketOf(request);
+    ticket.askedNs = this.#again.get(request.label) ?? this.#time.nowNs();
     const ahead = this.#runningNs + this.#waiting.workNs(ticket.level);
     ticket.aheadNs = ahead;
     const { estimate, size } = ticket;
@@ -167,9 +169,10 @@ export class CostAdmission implements Admission {
    */
   again({ label }: HostRequest): boolean {
     // Alone it has all the room that there is.
-    if (this.#running <= 1 || !this.#tickets.has(label)) return false;
+    const ticket = this.#tickets.get(label);
+    if (this.#running <= 1 || ticket === undefined) return false;
     this.#room = this.#running - 1;
-    this.#again.add(label);
+    this.#again.set(label, ticket.askedNs);
     return true;
   }
 
@@ -353,10 +356,10 @@ export class CostAdmission implements Admission {
   }
 
   #learnLatency(
-    { request, estimate, size, aheadNs, latencyNs }: Ticket,
+    { askedNs, estimate, size, aheadNs, latencyNs }: Ticket,
     endNs: number,
   ) {
-    const tookNs = endNs - request.arrivalNs;
+    const tookNs = endNs - askedNs;
     const expected = { size, aheadNs, expectedNs: latencyNs };
     estimate.took(expected, tookNs, this.#time.nowNs());
   }

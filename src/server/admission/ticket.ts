@@ -5,7 +5,9 @@ import type { CostEstimate } from "./cost_estimate.ts";
 export class Ticket {
   /** Those that were admitted before it and what they had left to do, when it came; nanoseconds of work. */
   aheadNs = 0;
-  /** From arrival to end, as expected when it came; NaN when nothing was known. */
+  /** When it was asked for: its arrival, or, of a stream's frame, when those before it were on their way. */
+  askedNs = 0;
+  /** From then to its end, as expected then; NaN when nothing was known. */
   latencyNs = NaN;
   /** What it was expected to cost when it was given to the engine. */
   expectedNs = 0;

@@ -16,48 +16,23 @@ import { guardedObserver } from "../../engine/wall/guarded_observer.ts";
 import { reporter } from "../../engine/wall/reporter.ts";
 import type { RunResult } from "../../engine/wall/run_result.ts";
 import { ServingEngine } from "../../engine/wall/serving.ts";
-import type { ServingOptions } from "../../engine/wall/serving_options.ts";
 import type { StepResult, StepStream } from "../../engine/wall/step_stream.ts";
 import type { StreamOptions } from "../../engine/wall/stream_session.ts";
 import { tee } from "../../metrics/tee.ts";
-import type { Policy } from "../../policy/policy.ts";
 import type { Observer } from "../../policy/records.ts";
 import { type Admission, UNLIMITED } from "./admission.ts";
 import { InputError, NotFoundError, UnavailableError } from "./errors.ts";
+import type { Entered } from "./entered.ts";
+import type { FrameTurn } from "./frame_turns.ts";
 import { Generation } from "./generation.ts";
 import type { HostEnding, HostObserver } from "./host_observer.ts";
+import type { HostHooks, HostOptions } from "./host_options.ts";
 import type { HostRequest } from "./host_request.ts";
 import { HostSession } from "./host_session.ts";
 import { ModelStatistics } from "./model_statistics.ts";
 import { RoomTurns } from "./room_turns.ts";
-import type { AdmittedOptions, HostRunOptions } from "./run_options.ts";
+import type { HostRunOptions } from "./run_options.ts";
 import { servedLabel, type ServedModel } from "./served_model.ts";
-
-/** Options of an engine that the host does not decide itself. */
-export type EngineSettings = Omit<
-  ServingOptions,
-  "models" | "policy" | "observer" | "onError"
->;
-
-/** What hosts have in common. */
-export interface HostHooks {
-  /** Decides who may run; default: everybody, at once. */
-  admission?: Admission;
-  /** Hear of requests, and of what engines do. */
-  observers?: readonly HostObserver[];
-  /** Hears of what ends no request; default: the console's `error`. */
-  onError?: (error: Error) => void;
-}
-
-/** Options of {@linkcode EngineHost.create}. */
-export interface HostOptions extends HostHooks {
-  /** Models to begin with; default none. */
-  models?: readonly ServedModel[];
-  /** Makes the policy of an engine: each has one of its own. */
-  policy(models: readonly ServedModel[]): Policy;
-  /** Workers, memory and so on of every engine. */
-  engine?: EngineSettings;
-}
 
 /** Whether a host takes requests: it does while it serves. */
 export type HostState = "serving" | "draining" | "closed";
@@ -206,8 +181,10 @@ export class EngineHost {
         const generation = this.#generationOf(served);
         // It is answered by the version that it came for, whatever is loaded while it waits.
         leave = generation.use();
-        return (admitted) =>
-          generation.engine.run(served.model, input, admitted);
+        return {
+          begin: (admitted) =>
+            generation.engine.run(served.model, input, admitted),
+        };
       });
     } finally {
       leave?.();
@@ -232,10 +209,13 @@ export class EngineHost {
       const done = this.#through(served, input, options, () => {
         const generation = this.#generationOf(served);
         leave = generation.use();
-        return (admitted) => {
-          const steps = generation.engine.stream(served.model, input, admitted);
-          begin(steps);
-          return steps.result;
+        return {
+          begin(admitted) {
+            const { engine } = generation;
+            const steps = engine.stream(served.model, input, admitted);
+            begin(steps);
+            return steps.result;
+          },
         };
       });
       const over = done.then(() => undefined, () => undefined);
@@ -263,10 +243,10 @@ export class EngineHost {
   open(served: ServedModel, options: StreamOptions = {}): HostSession {
     const session = new HostSession(served, options, {
       generation: this.#generationOf(served),
-      push: (frame, options, run) =>
+      push: (frame, options, enter) =>
         this.#through(served, frame, options, () => {
           this.#checkServing();
-          return run;
+          return enter();
         }),
       onClosed: () => this.#sessions.delete(session),
     });
@@ -295,13 +275,13 @@ export class EngineHost {
 
   /**
    * From arrival to end: whatever asks an engine for something goes this way.
-   * @param enter called when it comes; throws where it is not to be had, and returns what begins it when it is admitted
+   * @param enter called when it comes; throws where it is not to be had
    */
   async #through<T extends { readonly timing: RunResult["timing"] }>(
     served: ServedModel,
     input: unknown,
     options: HostRunOptions,
-    enter: () => (options: AdmittedOptions) => Promise<T>,
+    enter: () => Entered<T>,
   ): Promise<T> {
     const { signal, finishMs = Infinity, sloMs, priority = 0, key } = options;
     const arrivalNs = wallNs();
@@ -321,9 +301,12 @@ export class EngineHost {
     let release: (() => void) | undefined;
     let isAdmitted = false;
     let result: T | undefined;
+    let turn: FrameTurn | undefined;
     this.#tell((observer) => observer.arrived?.(request));
     try {
-      const run = enter();
+      const entered = enter();
+      turn = entered.turn;
+      if (turn) await turn.come(request);
       let fullAt: number | undefined;
       for (let isFirst = true; result === undefined; isFirst = false) {
         release = await this.#admission.admit(request);
@@ -335,7 +318,7 @@ export class EngineHost {
         }
         if (isFirst) this.#tell((observer) => observer.started?.(request));
         try {
-          result = await run({
+          result = await entered.begin({
             label,
             ...(signal && { signal }),
             // NaN, too: the engine says that it is no time.
@@ -365,6 +348,7 @@ export class EngineHost {
     } finally {
       if (isAdmitted) this.#roomTurns.ended();
       if (release) this.#call(release);
+      turn?.over();
     }
   }
 

@@ -1,10 +1,13 @@
 /** A stream that outlives engines: its state goes from one to the next by snapshot, between two frames. */
 import type { RunResult } from "../../engine/wall/run_result.ts";
-import type {
-  StreamOptions,
-  StreamSession,
+import {
+  PENDING_MAX,
+  type StreamOptions,
+  type StreamSession,
 } from "../../engine/wall/stream_session.ts";
 import type { Frame, StreamModel } from "../../graph/stream_model.ts";
+import type { Entered } from "./entered.ts";
+import { type FrameTurn, FrameTurns } from "./frame_turns.ts";
 import type { Generation } from "./generation.ts";
 import type { AdmittedOptions, HostRunOptions } from "./run_options.ts";
 import type { ServedModel } from "./served_model.ts";
@@ -17,7 +20,7 @@ export interface SessionDoor {
   push(
     frame: unknown,
     options: HostRunOptions,
-    run: (options: AdmittedOptions) => Promise<RunResult>,
+    enter: () => Entered<RunResult>,
   ): Promise<RunResult>;
   /** Hears that it is closed. */
   onClosed(): void;
@@ -27,6 +30,7 @@ export interface SessionDoor {
 export class HostSession {
   readonly #options: StreamOptions;
   readonly #door: SessionDoor;
+  readonly #turns: FrameTurns;
   #generation: Generation;
   #stream: StreamSession;
   #leave: () => void;
@@ -48,6 +52,7 @@ export class HostSession {
     this.#options = options;
     this.#door = door;
     this.#stream = generation.engine.open(this.#model, options);
+    this.#turns = new FrameTurns(1 + (options.pendingMax ?? PENDING_MAX));
     this.#generation = generation;
     this.#leave = generation.use();
   }
@@ -67,20 +72,32 @@ export class HostSession {
     return this.served.model as StreamModel;
   }
 
-  /** As `StreamSession.push`; a frame that comes while it moves is the first one that it computes there. */
+  /**
+   * As `StreamSession.push`, but that those beyond `pendingMax` wait. Frames are computed in the order of the calls,
+   * whatever their priorities; one that comes while it moves is the first one that it computes there.
+   */
   push(frame: Frame, options: HostRunOptions = {}): Promise<RunResult> {
-    return this.#door.push(
-      frame,
-      options,
-      async ({ label, signal, finishMs }) => {
-        while (this.#moving) await this.#moving;
-        return await this.#stream.push(frame, {
-          label,
-          ...(signal && { signal }),
-          ...(finishMs !== undefined && { deadlineMs: finishMs }),
-        });
-      },
-    );
+    return this.#door.push(frame, options, () => {
+      const turn = this.#turns.join();
+      return { turn, begin: (admitted) => this.#begin(frame, turn, admitted) };
+    });
+  }
+
+  async #begin(
+    frame: Frame,
+    turn: FrameTurn,
+    { label, signal, finishMs }: AdmittedOptions,
+  ): Promise<RunResult> {
+    while (this.#moving) await this.#moving;
+    const pushed = this.#stream.push(frame, {
+      label,
+      ...(signal && { signal }),
+      ...(finishMs !== undefined && { deadlineMs: finishMs }),
+    });
+    // What the engine does not take it has refused by now.
+    await Promise.race([pushed, undefined]);
+    turn.taken();
+    return await pushed;
   }
 
   /** As `StreamSession.park`. */

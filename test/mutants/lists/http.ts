@@ -2,6 +2,7 @@
 import type { MutantList } from "../mutant.ts";
 
 const HOST_TESTS = ["test/server/host/engine_host_test.ts"];
+const FRAME_ORDER = ["test/server/host/frame_order_test.ts"];
 const BAD_INPUT = ["test/server/oip/bad_input_test.ts"];
 const TENSORS = ["test/server/oip/tensors_test.ts"];
 const SEQUENCES = ["test/server/oip/sequences_test.ts"];
@@ -25,6 +26,30 @@ export const MUTANTS: MutantList = [
     to: "if (next) return;",
     tests: HOST_TESTS,
     why: "a stream goes on in the engine that follows",
+  },
+  {
+    id: "http.frame-order",
+    file: "src/server/host/host_session.ts",
+    from: "const turn = this.#turns.join();",
+    to: "const turn = new FrameTurns(1).join();",
+    tests: FRAME_ORDER,
+    why: "frames of a session are computed in the order of the calls",
+  },
+  {
+    id: "http.frame-leaves",
+    file: "src/server/host/frame_turns.ts",
+    from: "else this.#line.delete(turn);",
+    to: "",
+    tests: FRAME_ORDER,
+    why: "a frame that gives up while it waits keeps nobody waiting",
+  },
+  {
+    id: "http.frames-pending",
+    file: "src/server/host/frame_turns.ts",
+    from: "if (this.#taken < this.takenMax) this.#line",
+    to: "this.#line",
+    tests: FRAME_ORDER,
+    why: "frames beyond what a stream has room for wait, none is refused",
   },
   {
     id: "http.json-exact",

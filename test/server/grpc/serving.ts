@@ -1,9 +1,7 @@
 /** Servers with a port for gRPC, and clients of it. */
 import assert from "node:assert/strict";
-import {
-  EngineHost,
-  type HostOptions,
-} from "../../../src/server/host/engine_host.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { HostOptions } from "../../../src/server/host/host_options.ts";
 import type { ServedModel } from "../../../src/server/host/served_model.ts";
 import {
   listenGrpc,

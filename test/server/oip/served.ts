@@ -3,10 +3,8 @@ import { Prng } from "../../../src/base/prng.ts";
 import { lstm } from "../../../src/models/lstm.ts";
 import { onnxModel } from "../../../src/onnx/model.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
-import {
-  EngineHost,
-  type HostOptions,
-} from "../../../src/server/host/engine_host.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { HostOptions } from "../../../src/server/host/host_options.ts";
 import type {
   ServedModel,
   TensorSpec,

@@ -4,10 +4,8 @@ import { Buffer } from "node:buffer";
 import { defineCell, f32 } from "../../../src/graph/cell_builder.ts";
 import { defineStream } from "../../../src/graph/stream_model.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
-import {
-  EngineHost,
-  type EngineSettings,
-} from "../../../src/server/host/engine_host.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { EngineSettings } from "../../../src/server/host/host_options.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
 import { listen } from "../../../src/server/runtime/listen.ts";
 import type { Listener } from "../../../src/server/runtime/listener.ts";

@@ -1,0 +1,32 @@
+/** Options of hosts. */
+import type { ServingOptions } from "../../engine/wall/serving_options.ts";
+import type { Policy } from "../../policy/policy.ts";
+import type { Admission } from "./admission.ts";
+import type { HostObserver } from "./host_observer.ts";
+import type { ServedModel } from "./served_model.ts";
+
+/** Options of an engine that the host does not decide itself. */
+export type EngineSettings = Omit<
+  ServingOptions,
+  "models" | "policy" | "observer" | "onError"
+>;
+
+/** What hosts have in common. */
+export interface HostHooks {
+  /** Decides who may run; default: everybody, at once. */
+  admission?: Admission;
+  /** Hear of requests, and of what engines do. */
+  observers?: readonly HostObserver[];
+  /** Hears of what ends no request; default: the console's `error`. */
+  onError?: (error: Error) => void;
+}
+
+/** Options of {@linkcode EngineHost.create}. */
+export interface HostOptions extends HostHooks {
+  /** Models to begin with; default none. */
+  models?: readonly ServedModel[];
+  /** Makes the policy of an engine: each has one of its own. */
+  policy(models: readonly ServedModel[]): Policy;
+  /** Workers, memory and so on of every engine. */
+  engine?: EngineSettings;
+}

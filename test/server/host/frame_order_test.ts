@@ -1,0 +1,164 @@
+/** Frames of a session are computed in the order of the calls, whatever admission makes of them. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { DeadlineError } from "../../../src/engine/core/errors.ts";
+import { gruStream } from "../../../src/models/rnn_stream.ts";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
+import type { Admission } from "../../../src/server/host/admission.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { HostSession } from "../../../src/server/host/host_session.ts";
+import { servedStream } from "../../../src/server/models/served_stream.ts";
+
+const SERVED = servedStream(gruStream({ hidden: 8, features: 1 }), {
+  name: "s",
+});
+
+/** More than a stream has room for. */
+const FRAMES = 70;
+
+function frame(t: number) {
+  return { x: Float32Array.of(Math.sin(t)) };
+}
+
+function hostOf(admission?: Admission, served = SERVED, slotBytes?: number) {
+  return EngineHost.create({
+    models: [served],
+    policy: () => cellular(),
+    engine: { workers: 0, warmUp: false, ...(slotBytes && { slotBytes }) },
+    ...(admission && { admission }),
+  });
+}
+
+async function first(pushed: ReturnType<HostSession["push"]>) {
+  return (await pushed).outputs["h"].data[0];
+}
+
+/** What these frames come to, one after the other. */
+async function alone(ts: readonly number[], served = SERVED) {
+  const host = await hostOf(undefined, served);
+  const session = host.open(served);
+  const results: unknown[] = [];
+  for (const t of ts) results.push(await first(session.push(frame(t))));
+  await host.close();
+  return results;
+}
+
+const ALL = Array.from({ length: FRAMES }, (_, t) => t);
+const EXPECTED = await alone(ALL);
+
+Deno.test("frames that come at once are computed in their order, more than a stream has room for, and none is refused", async () => {
+  const admissions = [
+    undefined,
+    new CostAdmission(),
+    new CostAdmission({ runningMax: 1 }),
+    new CostAdmission({ runningMax: 3, priorityLevels: 2 }),
+  ];
+  for (const admission of admissions) {
+    const host = await hostOf(admission);
+    const sessions = [host.open(SERVED), host.open(SERVED)];
+    const results = await Promise.all(
+      sessions.map((session) =>
+        Promise.all(ALL.map((t) =>
+          // The later ones of each few have the higher priority.
+          first(session.push(frame(t), { priority: 1 + Number(t % 5 < 3) }))
+        ))
+      ),
+    );
+    assert.deepEqual(results, [EXPECTED, EXPECTED]);
+    await host.close();
+  }
+});
+
+Deno.test("property: whatever an admission lets in first, and however often, frames keep their order", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.nat(3), { minLength: 12, maxLength: 12 }),
+      async (turns) => {
+        const host = await hostOf({
+          async admit({ label }) {
+            for (let left = turns[Number(label) % turns.length]; left; left--) {
+              await new Promise((resolve) => setTimeout(resolve));
+            }
+            return () => {};
+          },
+        });
+        const session = host.open(SERVED);
+        const pushed = turns.map((_, t) => first(session.push(frame(t))));
+        const results = await Promise.all(pushed);
+        assert.deepEqual(results, EXPECTED.slice(0, turns.length));
+        await host.close();
+      },
+    ),
+    { numRuns: 20 },
+  );
+});
+
+Deno.test("several frames of a session are in the engine at once", async () => {
+  const host = await hostOf(new CostAdmission());
+  const session = host.open(SERVED);
+  const pushed = ALL.map((t) => first(session.push(frame(t))));
+  await new Promise((resolve) => setTimeout(resolve));
+  assert(host.active > 8, `${host.active}`);
+  assert.deepEqual(await Promise.all(pushed), EXPECTED);
+  await host.close();
+});
+
+Deno.test("frames of a parked stream that the engine has no room for come in their order", async () => {
+  const served = servedStream(gruStream({ hidden: 2048, features: 1 }), {
+    name: "large",
+  });
+  const ts = [0, 1, 2, 3, 4, 5];
+  const expected = await alone(ts, served);
+  // Room for three of them.
+  const host = await hostOf(new CostAdmission(), served, 2 ** 16);
+  const parked = host.open(served, { parkIdle: true });
+  const results = [await first(parked.push(frame(0)))];
+  await parked.park();
+  const others = [1, 2, 3].map(() => host.open(served));
+  const busy = others.map((other, i) =>
+    Promise.all(
+      ts.slice(3 * Number(i === 0)).map((t) => first(other.push(frame(t)))),
+    )
+  );
+  const pushed = Promise.all(
+    ts.slice(1).map((t) => first(parked.push(frame(t)))),
+  );
+  await busy[0];
+  await others[0].close();
+  results.push(...await pushed);
+  assert.deepEqual(results, expected);
+  assert.deepEqual((await Promise.all(busy)).slice(1), [expected, expected]);
+  await host.close();
+});
+
+Deno.test("frames that give up while they wait leave at once and keep nobody waiting", async () => {
+  const admit = new Map<string, () => void>();
+  const host = await hostOf({
+    admit: ({ id }) =>
+      new Promise((resolve) => admit.set(id, () => resolve(() => {}))),
+  });
+  const session = host.open(SERVED);
+  const left = new AbortController();
+  const push = (t: number, options = {}) =>
+    first(session.push(frame(t), { id: `${t}`, ...options }));
+  const waiting = push(0);
+  const aborted = push(1, { signal: left.signal });
+  const late = push(2, { finishMs: 20 });
+  const gone = push(3, { signal: AbortSignal.abort("gone") });
+  const last = push(4);
+  const reason = new Error("left");
+  left.abort(reason);
+  await Promise.all([
+    assert.rejects(aborted, reason),
+    assert.rejects(late, DeadlineError),
+    assert.rejects(gone, (error) => error === "gone"),
+  ]);
+  assert.deepEqual([...admit.keys()], ["0"], "nobody else was asked for");
+  admit.get("0")!();
+  const expected = await alone([0, 4]);
+  assert.equal(await waiting, expected[0]);
+  admit.get("4")!();
+  assert.equal(await last, expected[1]);
+  await host.close();
+});
