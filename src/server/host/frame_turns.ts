@@ -16,9 +16,21 @@ export class FrameTurns {
   /** Of frames that the engine has not taken, in the order of the calls. */
   readonly #line = new Fifo<FrameTurn>();
   #taken = 0;
+  /** Told when no frame is under way any more. */
+  #onIdle: (() => void) | undefined;
 
   /** @param takenMax frames that the engine takes at once */
   constructor(readonly takenMax: number) {}
+
+  /** Whether all frames that have come have ended. */
+  get isIdle(): boolean {
+    return this.#taken === 0 && this.#line.size === 0;
+  }
+
+  /** Resolves when those that are under way have ended, and there are some; nobody else waits for it. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => this.#onIdle = resolve);
+  }
 
   /** A frame comes. */
   join(): FrameTurn {
@@ -40,6 +52,7 @@ export class FrameTurns {
     if (turn.isTaken) this.#taken--;
     else this.#line.delete(turn);
     this.#next();
+    if (this.isIdle) this.#onIdle?.();
   }
 
   #next(): void {

@@ -7,6 +7,7 @@ import {
 } from "../../engine/wall/stream_session.ts";
 import type { Frame, StreamModel } from "../../graph/stream_model.ts";
 import type { Entered } from "./entered.ts";
+import { UnavailableError } from "./errors.ts";
 import { type FrameTurn, FrameTurns } from "./frame_turns.ts";
 import type { Generation } from "./generation.ts";
 import type { AdmittedOptions, HostRunOptions } from "./run_options.ts";
@@ -78,6 +79,7 @@ export class HostSession {
    */
   push(frame: Frame, options: HostRunOptions = {}): Promise<RunResult> {
     return this.#door.push(frame, options, () => {
+      if (this.#closed) throw new UnavailableError("The stream is closed");
       const turn = this.#turns.join();
       return { turn, begin: (admitted) => this.#begin(frame, turn, admitted) };
     });
@@ -112,6 +114,8 @@ export class HostSession {
   }
 
   async #close(): Promise<void> {
+    // Some may wait for admission still. Where there are none its room is free when this returns: another may want it.
+    if (!this.#turns.isIdle) await this.#turns.idle();
     while (this.#moving) await this.#moving;
     await this.#stream.close();
     this.#leave();

@@ -52,6 +52,14 @@ export const MUTANTS: MutantList = [
     why: "frames beyond what a stream has room for wait, none is refused",
   },
   {
+    id: "http.close-frames",
+    file: "src/server/host/host_session.ts",
+    from: "if (!this.#turns.isIdle) await",
+    to: "if (this.frames < 0) await",
+    tests: FRAME_ORDER,
+    why: "frames that wait when their session is closed are computed",
+  },
+  {
     id: "http.json-exact",
     file: "src/server/http/json.ts",
     from: "return { depth: deepest, parts, isPlain };",

@@ -1,12 +1,16 @@
 /** Frames of a session are computed in the order of the calls, whatever admission makes of them. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { DeadlineError } from "../../../src/engine/core/errors.ts";
+import {
+  DeadlineError,
+  QueueFullError,
+} from "../../../src/engine/core/errors.ts";
 import { gruStream } from "../../../src/models/rnn_stream.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import { UnavailableError } from "../../../src/server/host/errors.ts";
 import type { HostSession } from "../../../src/server/host/host_session.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
 
@@ -160,5 +164,34 @@ Deno.test("frames that give up while they wait leave at once and keep nobody wai
   assert.equal(await waiting, expected[0]);
   admit.get("4")!();
   assert.equal(await last, expected[1]);
+  await host.close();
+});
+
+Deno.test("frames that wait for admission when their session is closed are computed, and none that comes then", async () => {
+  const host = await hostOf(new CostAdmission({ runningMax: 1 }));
+  const sessions = [host.open(SERVED), host.open(SERVED)];
+  const pushed = sessions.map((session) =>
+    Promise.all(ALL.slice(0, 5).map((t) => first(session.push(frame(t)))))
+  );
+  const closed = sessions[0].close();
+  await assert.rejects(sessions[0].push(frame(5)), UnavailableError);
+  const ended = host.close();
+  for (const results of pushed) {
+    assert.deepEqual(await results, EXPECTED.slice(0, 5));
+  }
+  await Promise.all([closed, ended]);
+});
+
+Deno.test("a session without frames gives its slot away when it is closed, not later", async () => {
+  const host = await hostOf(new CostAdmission(), SERVED, 1024);
+  const open = () => host.open(SERVED);
+  const sessions: HostSession[] = [];
+  assert.throws(() => {
+    for (;;) sessions.push(open());
+  }, QueueFullError);
+  await sessions[0].push(frame(0));
+  const closed = sessions[0].close();
+  assert.equal(await first(open().push(frame(0))), EXPECTED[0]);
+  await closed;
   await host.close();
 });

@@ -1,6 +1,7 @@
 /** Sequences over HTTP: frames of streams, whose states stay in the server. */
 import assert from "node:assert/strict";
 import { lstmStream } from "../../../src/models/rnn_stream.ts";
+import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { lstm } from "../../../src/models/lstm.ts";
@@ -93,6 +94,29 @@ Deno.test("a start begins again, a request of no sequence is one of one frame", 
     assert.deepEqual(await frame(ask, 0, whole), first);
     assert.equal(Sequences.of(host).size, 1);
   });
+});
+
+Deno.test("frames that wait for admission when their sequence begins again, or is of one frame, are answered", async () => {
+  const [first, second, third] = await expectedOf("1", 3);
+  const host = { admission: new CostAdmission({ runningMax: 1 }) };
+  await withServer([gestures("1")], async (ask, host) => {
+    const start = { sequence_id: 1, sequence_start: true };
+    const answers = [
+      frame(ask, 0, start),
+      frame(ask, 1, { sequence_id: 1 }),
+      frame(ask, 2, { sequence_id: 1 }),
+      frame(ask, 0, start),
+      frame(ask, 0, {}),
+      frame(ask, 0, {}),
+    ];
+    while (host.active === 0) await new Promise((turn) => setTimeout(turn));
+    const closed = host.close();
+    assert.deepEqual(
+      await Promise.all(answers),
+      [first, second, third, first, first, first],
+    );
+    await closed;
+  }, { host });
 });
 
 Deno.test("a sequence that began with a version goes on with it", async () => {
