@@ -1,6 +1,7 @@
 /** Who may run: asked once for each request, by the host, before the engine sees it. */
 import type { HostObserver } from "./host_observer.ts";
 import type { HostRequest } from "./host_request.ts";
+import type { ServedModel } from "./served_model.ts";
 
 /** Decides whether, and when, a request is given to the engine; it hears of what becomes of requests, to learn from. */
 export interface Admission extends HostObserver {
@@ -16,6 +17,12 @@ export interface Admission extends HostObserver {
    * fails.
    */
   again?(request: HostRequest): boolean;
+  /**
+   * Whether a key may use a model: asked before anything is opened or ended for a request that is not admitted yet, and of
+   * what is never admitted. Default: it may.
+   * @throws ForbiddenError
+   */
+  checkKey?(key: string, served: ServedModel): void;
   /**
    * Why any request of this priority would be refused now, whatever it brings: asked before its body is read. Default:
    * there is no reason.

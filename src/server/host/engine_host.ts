@@ -148,6 +148,13 @@ export class EngineHost {
     return refusal;
   }
 
+  /** Whether a key may use a model; see Admission. @throws ForbiddenError */
+  checkKey(key: string | undefined, served: ServedModel): void {
+    if (key === undefined) return;
+    const checked: unknown = this.#admission.checkKey?.(key, served);
+    refusePromise(checked, "checkKey", "the admission");
+  }
+
   /**
    * The model of a name: of the version that is asked for, or the last one given.
    * @throws NotFoundError

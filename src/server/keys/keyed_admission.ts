@@ -6,6 +6,7 @@ import type { Admission } from "../host/admission.ts";
 import { ForbiddenError, OverloadedError } from "../host/errors.ts";
 import type { HostEnding } from "../host/host_observer.ts";
 import type { HostRequest } from "../host/host_request.ts";
+import type { ServedModel } from "../host/served_model.ts";
 import { Allowance } from "./allowance.ts";
 import type { KeyEntry, KeyRing } from "./key_ring.ts";
 
@@ -60,16 +61,19 @@ export class KeyedAdmission implements Admission {
     if (this.#again.delete(request.label)) return this.#inner.admit(request);
     const share = key === undefined ? undefined : this.#shares.get(key);
     if (share) {
-      const { models } = share.entry;
-      if (models && !models.includes(served.name)) {
-        throw new ForbiddenError("This key may not use this model");
-      }
+      checkModel(share, served);
       const now = this.#inner.nowNs();
       check(share.requests, 1, now, "requests");
       const costMs = this.#inner.costNs(request) / NS_PER_MS;
       check(share.costMs, costMs, now, "work");
     }
     return this.#inner.admit(request);
+  }
+
+  /** See Admission. @throws ForbiddenError */
+  checkKey(key: string, served: ServedModel): void {
+    const share = this.#shares.get(key);
+    if (share) checkModel(share, served);
   }
 
   /** See Admission. */
@@ -93,6 +97,11 @@ export class KeyedAdmission implements Admission {
   ended(request: HostRequest, ending: HostEnding): void {
     this.#inner.ended(request, ending);
   }
+}
+
+function checkModel({ entry: { models } }: Share, { name }: ServedModel): void {
+  if (models === undefined || models.includes(name)) return;
+  throw new ForbiddenError("This key may not use this model");
 }
 
 function check(

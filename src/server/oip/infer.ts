@@ -94,6 +94,8 @@ export async function inferTensors(
   const chosen = chosenOutputs(served, request);
   const input = inputOf(served, request.inputs);
   const options = runOptions(context, request.parameters, leftMs);
+  // A stream is opened, or ended, before its frame is admitted.
+  if (served.kind === "stream") host.checkKey(context.key, served);
   const { outputs } = flags
     ? await push(sequences.take(served, flags), input, options)
     : served.kind === "stream"
@@ -133,10 +135,13 @@ async function push(
   input: unknown,
   options: HostRunOptions,
 ): Promise<RunResult> {
+  let isDone = false;
   try {
-    return await session.push(input as Frame, options);
+    const result = await session.push(input as Frame, options);
+    isDone = true;
+    return result;
   } finally {
-    leave();
+    leave(isDone);
   }
 }
 

@@ -129,7 +129,8 @@ export class Sequences {
   }
 
   /**
-   * The stream of a request, which its first one opens. One that begins again ends what was before.
+   * The stream of a request, which its first one opens. One that begins again ends what was before. A first one that is
+   * not computed has opened nothing, a last one has ended nothing: either may be sent again.
    * @throws OverloadedError when there are too many
    */
   take(
@@ -147,10 +148,13 @@ export class Sequences {
     if (isEnd) among.delete(id);
     return {
       session: sequence.session,
-      leave: () => {
+      leave: (isDone) => {
         sequence.asked--;
-        if (isEnd) void sequence.session.close();
-        else if (sequence.asked === 0) this.#watch(sequence);
+        // Under its id another one may have begun since its last request came.
+        const isOver = isDone ? isEnd : isStart || isEnd && among.has(id);
+        if (isOver) return void this.#end(sequence);
+        if (isEnd) among.set(id, sequence);
+        if (sequence.asked === 0) this.#watch(sequence);
       },
     };
   }
@@ -201,8 +205,8 @@ export class Sequences {
 /** A sequence that a request is of. */
 export interface TakenSequence {
   readonly session: HostSession;
-  /** The request is over. */
-  leave(): void;
+  /** The request is over. @param isDone whether it was computed */
+  leave(isDone: boolean): void;
 }
 
 /** Triton's `sequence_batching`. */

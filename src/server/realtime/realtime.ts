@@ -22,12 +22,13 @@ const FRAMES_AHEAD = 16;
 
 /** @throws HttpError where there is no such detector, or no WebSocket */
 function realtime(context: Context): Response {
-  const { host, url, request, openSocket } = context;
+  const { host, url, request, key, openSocket } = context;
   const model = url.searchParams.get("model");
   if (model === null) {
     throw new HttpError(400, 'The query names a "model" that detects speech');
   }
   const served = host.find(model);
+  host.checkKey(key, served);
   const shape = detectorOf(served);
   if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
     throw new HttpError(426, "This path is for WebSockets", {

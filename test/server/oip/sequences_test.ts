@@ -2,6 +2,10 @@
 import assert from "node:assert/strict";
 import { lstmStream } from "../../../src/models/rnn_stream.ts";
 import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
+import type { Admission } from "../../../src/server/host/admission.ts";
+import { OverloadedError } from "../../../src/server/host/errors.ts";
+import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
+import { KeyedAdmission } from "../../../src/server/keys/keyed_admission.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { lstm } from "../../../src/models/lstm.ts";
@@ -173,6 +177,92 @@ Deno.test("an idle sequence is ended, and only so many are open", async () => {
     assert.equal((await ask1(ask, 1, { sequence_id: 1 })).status, 400);
     assert.equal((await start(3)).status, 200);
   });
+});
+
+/** As `ask`, with a key. */
+function withKey(ask: Ask, key: string): Ask {
+  const authorization = `Bearer ${key}`;
+  return (path, init) =>
+    ask(path, { ...init, headers: { ...init?.headers, authorization } });
+}
+
+Deno.test("a key that may not use a model opens and ends no sequences of it", async () => {
+  const config = {
+    sequence_batching: { oldest: { max_candidate_sequences: 2 } },
+  };
+  const keys = new KeyRing([
+    { name: "owner", sha256: await keySha256("owner") },
+    { name: "other", sha256: await keySha256("other"), models: ["others"] },
+  ]);
+  const admission = new KeyedAdmission(keys, new CostAdmission());
+  const [first, second] = await expectedOf("1", 2);
+  await withServer([gestures("1", config)], async (ask, host) => {
+    const [owner, other] = ["owner", "other"].map((key) => withKey(ask, key));
+    const start = { sequence_id: 1, sequence_start: true };
+    assert.deepEqual(await frame(owner, 0, start), first);
+    for (
+      const parameters of [
+        start,
+        { sequence_id: 1, sequence_end: true },
+        { sequence_id: 2, sequence_start: true },
+        {},
+      ]
+    ) {
+      assert.equal((await ask1(other, 0, parameters)).status, 403);
+      assert.equal(Sequences.of(host).size, 1);
+    }
+    assert.deepEqual(await frame(owner, 1, { sequence_id: 1 }), second);
+  }, { keys, host: { admission } });
+});
+
+Deno.test("a first frame that is refused opens nothing, a last one ends nothing and may be sent again", async () => {
+  const [first, second] = await expectedOf("1", 2);
+  let isFull = false;
+  let admitted: (() => void) | undefined;
+  const admission: Admission = {
+    admit() {
+      if (isFull) throw new OverloadedError("No more", 1000);
+      return () => {};
+    },
+  };
+  await withServer([gestures("1")], async (ask, host) => {
+    const sequences = Sequences.of(host);
+    const start = { sequence_id: 1, sequence_start: true };
+    const end = { sequence_id: 1, sequence_end: true };
+    isFull = true;
+    for (const parameters of [start, { ...start, ...end }]) {
+      assert.equal((await ask1(ask, 0, parameters)).status, 503);
+      assert.equal(sequences.size, 0);
+    }
+    isFull = false;
+    assert.deepEqual(await frame(ask, 0, start), first);
+    isFull = true;
+    assert.equal((await ask1(ask, 1, end)).status, 503);
+    assert.equal(sequences.size, 1);
+    isFull = false;
+    assert.deepEqual(await frame(ask, 1, end), second);
+    assert.equal(sequences.size, 0);
+
+    // Another one begins while the last frame waits, and is refused: it is gone.
+    assert.deepEqual(await frame(ask, 0, start), first);
+    const gate = new Promise<void>((resolve) => admitted = resolve);
+    admission.admit = async () => {
+      await gate;
+      throw new OverloadedError("No more", 1000);
+    };
+    const ended = ask1(ask, 1, end);
+    while (sequences.size > 0) await new Promise((turn) => setTimeout(turn));
+    admission.admit = () => () => {};
+    assert.deepEqual(await frame(ask, 0, start), first);
+    admitted!();
+    assert.equal((await ended).status, 503);
+    assert.deepEqual(await frame(ask, 1, { sequence_id: 1 }), second);
+    assert.equal(sequences.size, 1);
+    await host.change(() => [gestures("2")]);
+    assert.equal(host.engines, 2);
+    assert.equal((await ask1(ask, 2, end)).status, 200);
+    while (host.engines > 1) await new Promise((turn) => setTimeout(turn));
+  }, { host: { admission } });
 });
 
 Deno.test("what is no sequence is refused", async () => {

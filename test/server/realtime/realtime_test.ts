@@ -4,8 +4,11 @@ import { Buffer } from "node:buffer";
 import { defineCell, f32 } from "../../../src/graph/cell_builder.ts";
 import { defineStream } from "../../../src/graph/stream_model.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import type { EngineSettings } from "../../../src/server/host/host_options.ts";
+import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
+import { KeyedAdmission } from "../../../src/server/keys/keyed_admission.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
 import { listen } from "../../../src/server/runtime/listen.ts";
 import type { Listener } from "../../../src/server/runtime/listener.ts";
@@ -150,6 +153,28 @@ const UPDATE: Event = {
     },
   },
 };
+
+Deno.test("a key that may not use the detector opens nothing", async () => {
+  const keys = new KeyRing([
+    { name: "app", sha256: await keySha256("app"), models: ["others"] },
+  ]);
+  const host = await EngineHost.create({
+    models: [servedStream(detector, { name: "voices" })],
+    policy: () => cellular(),
+    engine: { workers: 0, warmUp: false },
+    admission: new KeyedAdmission(keys, new CostAdmission()),
+  });
+  const server = createServer(host, { keys });
+  const headers = { authorization: "Bearer app", upgrade: "websocket" };
+  const asked = new Request("http://localhost/v1/realtime?model=voices", {
+    headers,
+  });
+  const { status } = await server.fetch(asked, {
+    openSocket: () => assert.fail("it is open"),
+  });
+  assert.equal(status, 403);
+  await server.close();
+});
 
 for (const [what, start] of Object.entries(LISTENERS)) {
   Deno.test(`speech is told over a WebSocket of ${what}, each client's by itself`, async () => {
