@@ -145,13 +145,12 @@ async function unload(
 }
 
 async function infer(context: Context): Promise<Response> {
-  const { host, body, request: { headers } } = context;
+  const { body, request: { headers } } = context;
   const asked = readInferRequest(unframed(await body.bytes()));
   body.became(bytesOf(asked.request));
   const isRaw = isRawAnswer(asked);
   const inferred = await inferTensors(context, {
     ...asked,
-    named: host.find(asked.model, asked.version),
     leftMs: leftMsOf(headers),
   });
   return messageResponse(

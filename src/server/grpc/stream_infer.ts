@@ -10,6 +10,7 @@ import { HttpError } from "../http/http_error.ts";
 import type { Context } from "../http/route.ts";
 import {
   bytesOf,
+  growingOf,
   type InferCall,
   inferSteps,
   inferTensors,
@@ -119,34 +120,29 @@ class Call {
 
   async *#answers(asked: GrpcInferRequest): AsyncGenerator<object> {
     const { context } = this;
-    const { model, version, request } = asked;
-    const named = context.host.find(model, version);
+    const { parameters } = asked.request;
     const isRaw = isRawAnswer(asked);
-    const withFinal = request.parameters[WITH_EMPTY_FINAL] ?? false;
+    const withFinal = parameters[WITH_EMPTY_FINAL] ?? false;
     if (typeof withFinal !== "boolean") {
       throw new HttpError(
         400,
         `"${WITH_EMPTY_FINAL}" is true or false, got ${describe(withFinal)}`,
       );
     }
-    const call: InferCall = {
-      request,
-      named,
-      ...(version !== undefined && { version }),
-      leftMs: this.#leftMs,
-    };
+    const call: InferCall = { ...asked, leftMs: this.#leftMs };
     const final = (isFinal: boolean) => ({ [FINAL]: { bool_param: isFinal } });
-    if (named.model.grow === undefined) {
+    const growing = growingOf(context, call);
+    if (growing === undefined) {
       const inferred = await inferTensors(context, call);
       yield inferResponse(asked, inferred, isRaw, final(true));
       return;
     }
-    for await (const step of inferSteps(context, call)) {
+    for await (const step of inferSteps(context, call, growing)) {
       yield inferResponse(asked, step, isRaw, final(false));
     }
     // Which step is the last is known when there is none behind it.
     if (!withFinal) return;
-    const none = { served: named, chosen: [], tensors: [] };
+    const none = { served: growing, chosen: [], tensors: [] };
     yield inferResponse(asked, none, isRaw, final(true));
   }
 

@@ -38,8 +38,8 @@ export type InferContext = Pick<
 /** A request that was read, and whom it asks. */
 export interface InferCall {
   readonly request: InferRequest;
-  /** What the name means now. */
-  readonly named: ServedModel;
+  /** Name of the model. */
+  readonly model: string;
   /** Of the model, if the request says one. */
   readonly version?: string;
   /** Milliseconds that it has besides its own `timeout`. */
@@ -59,36 +59,36 @@ export interface Inferred {
 export async function infer(context: Context): Promise<Response> {
   const { host, body, params: { model, version } } = context;
   // Nobody sends a body to a model that is not there.
-  host.find(model, version);
-  const bytes = await body.bytes();
-  // What the name means now that it has come, and until the engine has the request: nothing is waited for in between.
-  const named = host.find(model, version);
-  const request = readRequest(context, bytes, named);
+  Sequences.of(host).checkThere(model, version);
+  const request = readRequest(context, await body.bytes());
   body.became(bytesOf(request));
   const { served, chosen, tensors } = await inferTensors(context, {
     request,
-    named,
+    model,
     ...(version !== undefined && { version }),
   });
   return inferResponse(served, request, chosen, tensors);
 }
 
 /**
- * Runs a request, whatever it came as. Frames of a sequence are computed in the order of the calls.
+ * Runs a request, whatever it came as, by what its model's name means at the call: until the engine has it nothing is
+ * waited for. Frames of a sequence are computed in the order of the calls.
  * @throws HttpError, or what the host throws
  */
 export async function inferTensors(
   context: InferContext,
-  { request, named, version, leftMs }: InferCall,
+  { request, model, version, leftMs }: InferCall,
 ): Promise<Inferred> {
   const { host } = context;
   const flags = sequenceFlags(request.parameters);
   const sequences = Sequences.of(host);
-  const served = flags ? sequences.servedOf(named, flags, version) : named;
+  const served = flags
+    ? sequences.servedOf(model, flags, version)
+    : host.find(model, version);
   if (flags && served.kind !== "stream") {
     throw new HttpError(
       400,
-      `Model "${named.name}" is none of streams: its requests are of no sequence`,
+      `Model "${model}" is none of streams: its requests are of no sequence`,
     );
   }
   const chosen = chosenOutputs(served, request);
@@ -104,28 +104,35 @@ export async function inferTensors(
   return { served, chosen, tensors: served.toTensors(outputs) };
 }
 
+/** The model of a request that has steps to be answered in: one that grows. @throws NotFoundError */
+export function growingOf(
+  { host }: InferContext,
+  { request, model, version }: InferCall,
+): ServedModel | undefined {
+  // Models of sequences have no steps, and may be served no more.
+  if (sequenceFlags(request.parameters)) return undefined;
+  const served = host.find(model, version);
+  return served.model.grow && served;
+}
+
 /**
  * The steps of a request to a model that grows, as they are computed: of each, the rows that it adds to the outputs.
+ * @param served see `growingOf`
  * @throws HttpError, or what the host throws
  */
 export async function* inferSteps(
   context: InferContext,
-  { request, named, leftMs }: InferCall,
+  { request, leftMs }: InferCall,
+  served: ServedModel,
 ): AsyncGenerator<Inferred, void, undefined> {
-  if (sequenceFlags(request.parameters)) {
-    throw new HttpError(
-      400,
-      `Model "${named.name}" is none of streams: its requests are of no sequence`,
-    );
-  }
-  const chosen = chosenOutputs(named, request);
-  const input = inputOf(named, request.inputs);
+  const chosen = chosenOutputs(served, request);
+  const input = inputOf(served, request.inputs);
   const options = runOptions(context, request.parameters, leftMs);
-  for await (const { outputs } of context.host.stream(named, input, options)) {
+  for await (const { outputs } of context.host.stream(served, input, options)) {
     yield {
-      served: named,
+      served,
       chosen,
-      tensors: named.toTensors(outputs as RunResult["outputs"]),
+      tensors: served.toTensors(outputs as RunResult["outputs"]),
     };
   }
 }
@@ -153,9 +160,8 @@ function ofOneFrame(host: EngineHost, served: ServedModel): TakenSequence {
 
 /** The body: JSON alone, or as many bytes of JSON as the header says, and binary tensors behind. */
 function readRequest(
-  { request: { headers }, body }: Context,
+  { request: { headers }, body, host, params: { model, version } }: Context,
   bytes: Uint8Array<ArrayBuffer>,
-  served: ServedModel,
 ): InferRequest {
   const given = headers.get(HEADER_LENGTH);
   const length = given === null ? bytes.length : Number(given);
@@ -169,7 +175,9 @@ function readRequest(
       }`,
     );
   }
-  if (given !== null && length === 0) return rawRequest(served, bytes);
+  if (given !== null && length === 0) {
+    return rawRequest(host.find(model, version), bytes);
+  }
   return readInferRequest(
     parseJson(bytes.subarray(0, length), body.limits.depthMax),
     bytes.subarray(length),

@@ -97,23 +97,44 @@ export class Sequences {
   }
 
   /**
-   * The model that answers a request of a sequence: the one that it began with, whatever is loaded.
-   * @param served what its name means now
-   * @throws HttpError 400 when it has not begun, or was ended
+   * Looks whether somebody can answer for a name: a model that is served, or one that is not any more and that open
+   * sequences began with.
+   * @throws NotFoundError
+   */
+  checkThere(name: string, version?: string): void {
+    try {
+      this.host.find(name, version);
+    } catch (error) {
+      // No list is made for a name that is none.
+      for (
+        const { session: { served } } of this.#open.get(name)?.values() ?? []
+      ) {
+        if (version === undefined || served.version === version) return;
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * The model that answers a request of a sequence: the one that it began with, whatever is loaded; of its first request,
+   * what the name means now.
+   * @throws NotFoundError; HttpError 400 when it has not begun, or was ended
    */
   servedOf(
-    served: ServedModel,
+    name: string,
     { id, isStart }: SequenceFlags,
     version?: string,
   ): ServedModel {
-    if (isStart) return served;
-    const sequence = this.#openOf(served).get(id);
+    if (isStart) return this.host.find(name, version);
+    const sequence = this.#open.get(name)?.get(id);
     if (sequence === undefined || sequence.session.closed) {
+      // It may be that there is no such model.
+      this.host.find(name, version);
       throw new HttpError(
         400,
         `Sequence "${
           shorten(id)
-        }" of model "${served.name}" is not open: its first request says "sequence_start"`,
+        }" of model "${name}" is not open: its first request says "sequence_start"`,
       );
     }
     const begunWith = sequence.session.served;
@@ -124,7 +145,7 @@ export class Sequences {
       400,
       `Sequence "${
         shorten(id)
-      }" of model "${served.name}" began with version "${begunWith.version}"`,
+      }" of model "${name}" began with version "${begunWith.version}"`,
     );
   }
 
@@ -137,7 +158,7 @@ export class Sequences {
     served: ServedModel,
     { id, isStart, isEnd }: SequenceFlags,
   ): TakenSequence {
-    const among = this.#openOf(served);
+    const among = this.#openOf(served.name);
     const before = among.get(id);
     if (isStart && before) void this.#end(before);
     const sequence = isStart || before === undefined
@@ -159,7 +180,7 @@ export class Sequences {
     };
   }
 
-  #openOf({ name }: ServedModel): Map<string, Sequence> {
+  #openOf(name: string): Map<string, Sequence> {
     let found = this.#open.get(name);
     if (found === undefined) this.#open.set(name, found = new Map());
     return found;

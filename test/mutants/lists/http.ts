@@ -84,6 +84,14 @@ export const MUTANTS: MutantList = [
     why: "a last frame that is refused may be sent again",
   },
   {
+    id: "http.sequence-version",
+    file: "src/server/oip/sequences.ts",
+    from: "if (version === undefined || served.version === version) return;",
+    to: "if (version === undefined) return;",
+    tests: SEQUENCES,
+    why: "a sequence that began with a version goes on when that is gone",
+  },
+  {
     id: "http.json-exact",
     file: "src/server/http/json.ts",
     from: "return { depth: deepest, parts, isPlain };",
@@ -126,18 +134,17 @@ export const MUTANTS: MutantList = [
   {
     id: "http.sequence-started",
     file: "src/server/oip/sequences.ts",
-    from: "if (isStart) return served;",
-    to: 'if (isStart || id !== "") return served;',
+    from: "if (isStart) return this.host.find(name, version);",
+    to: 'if (isStart || id !== "") return this.host.find(name, version);',
     tests: SEQUENCES,
     why: "a sequence begins with its first request",
   },
   {
     id: "http.model-of-before-its-body",
     file: "src/server/oip/infer.ts",
-    from:
-      "host.find(model, version);\n  const bytes = await body.bytes();\n  // What the name means now that it has come, and until the engine has the request: nothing is waited for in between.\n  const named = host.find(model, version);",
+    from: "const request = readRequest(context, await body.bytes());",
     to:
-      "const named = host.find(model, version);\n  const bytes = await body.bytes();",
+      "const before = host.find(model, version);\n  const request = readRequest(context, await body.bytes());\n  host.find = () => before;",
     tests: ["test/server/repository/replaced_test.ts"],
     why: "a model may be replaced while the body comes",
   },

@@ -168,6 +168,33 @@ Deno.test("frames of sequences are computed in the order in which they come", as
   });
 });
 
+Deno.test("a sequence goes on whose version its requests say and is gone", async () => {
+  const request = (t: number) => ({
+    model_name: "gestures",
+    model_version: "1",
+    parameters: {
+      sequence_id: { int64_param: 1 },
+      sequence_start: { bool_param: t === 0 },
+    },
+    inputs: [{
+      name: "x",
+      datatype: "FP32",
+      shape: [2],
+      contents: { fp32_contents: [t, 1] },
+    }],
+  });
+  await withGrpc([GESTURES], async ({ client, server }) => {
+    await client.call("ModelInfer", request(0));
+    await server.host.change(() => []);
+    await client.call("ModelInfer", request(1));
+    const stream = client.stream("ModelStreamInfer");
+    stream.write(request(2));
+    stream.end();
+    const [{ error_message }] = await all(stream);
+    assert.equal(error_message, "");
+  });
+});
+
 Deno.test("a client that leaves ends all of its call's requests", async () => {
   await withGrpc([WRITER], async ({ client, server }) => {
     const stream = client.stream("ModelStreamInfer");

@@ -22,17 +22,24 @@ function gestures(version: string, config: Record<string, unknown> = {}) {
 
 const X = { name: "x", datatype: "FP32", shape: [2], values: [0, 1] };
 
-function ask1(ask: Ask, t: number, parameters: Record<string, unknown>) {
+function ask1(
+  ask: Ask,
+  t: number,
+  parameters: Record<string, unknown>,
+  path = "/v2/models/gestures/infer",
+) {
   const x = { name: "x", datatype: "FP32", shape: [2], values: [t, 1 - t] };
-  return ask(
-    "/v2/models/gestures/infer",
-    requestOf([[x, "flat"]], { parameters }),
-  );
+  return ask(path, requestOf([[x, "flat"]], { parameters }));
 }
 
-async function frame(ask: Ask, t: number, parameters: Record<string, unknown>) {
+async function frame(
+  ask: Ask,
+  t: number,
+  parameters: Record<string, unknown>,
+  path?: string,
+) {
   const { outputs: [{ values }] } = await answerOf(
-    await ask1(ask, t, parameters),
+    await ask1(ask, t, parameters, path),
   );
   return values;
 }
@@ -139,6 +146,31 @@ Deno.test("a sequence that began with a version goes on with it", async () => {
     );
     answers.push(await frame(ask, 3, { sequence_id: 1, sequence_end: true }));
     assert.deepEqual(answers, expected);
+  });
+});
+
+Deno.test("a sequence goes on whose version is in the path and is gone, and nothing else of that version", async () => {
+  const path = "/v2/models/gestures/versions/1/infer";
+  const expected = await expectedOf("1", 4);
+  await withServer([gestures("1")], async (ask, host) => {
+    const start = { sequence_id: 1, sequence_start: true };
+    const answers = [await frame(ask, 0, start, path)];
+    await host.change(() => [gestures("2")]);
+    answers.push(await frame(ask, 1, { sequence_id: 1 }, path));
+    for (const parameters of [{ ...start, sequence_id: 2 }, {}]) {
+      assert.equal((await ask1(ask, 0, parameters, path)).status, 404);
+    }
+    const [two, three] = [2, 3].map((version) =>
+      path.replace("1/infer", `${version}/infer`)
+    );
+    assert.equal((await ask1(ask, 1, { sequence_id: 1 }, two)).status, 400);
+    assert.equal((await ask1(ask, 1, { sequence_id: 1 }, three)).status, 404);
+    await host.change(() => []);
+    answers.push(await frame(ask, 2, { sequence_id: 1 }));
+    const end = { sequence_id: 1, sequence_end: true };
+    answers.push(await frame(ask, 3, end, path));
+    assert.deepEqual(answers, expected);
+    assert.equal((await ask1(ask, 4, { sequence_id: 1 }, path)).status, 404);
   });
 });
 
