@@ -6,6 +6,7 @@
 import type { ServedKind } from "../host/served_model.ts";
 import { jsonResponse } from "../http/respond.ts";
 import type { Context } from "../http/route.ts";
+import type { ServedText } from "../texts/served_text.ts";
 import { checkBatch } from "./inputs.ts";
 import { decodeRequest, tokenizeRequest } from "./requests.ts";
 import { checkPrompt, settingsOf, textOf } from "./text_call.ts";
@@ -17,11 +18,21 @@ const ANY: readonly ServedKind[] = [
   "decoder",
 ];
 
+/**
+ * The model whose tokenizer is asked. Nothing goes to an engine, in front of which keys are looked at.
+ * @throws ForbiddenError, and as `textOf`
+ */
+function modelOf(context: Context): ServedText {
+  const served = textOf(context, ANY);
+  context.host.checkKey(context.key, served);
+  return served;
+}
+
 /** Tokens of texts, of any length. */
 export async function tokenize(context: Context): Promise<Response> {
   const request = tokenizeRequest(await context.body.json());
   const { inputs } = request.inputs;
-  const served = textOf(context, ANY);
+  const served = modelOf(context);
   checkBatch("inputs", inputs, settingsOf(served).batchSizeMax);
   checkPrompt(request.prompt_name);
   const { tokenizer } = served.text;
@@ -43,7 +54,7 @@ export async function tokenize(context: Context): Promise<Response> {
 export async function decode(context: Context): Promise<Response> {
   const request = decodeRequest(await context.body.json());
   const { inputs } = request.ids;
-  const served = textOf(context, ANY);
+  const served = modelOf(context);
   checkBatch("ids", inputs, settingsOf(served).batchSizeMax);
   return jsonResponse(
     inputs.map((ids) =>

@@ -92,6 +92,14 @@ export const MUTANTS: MutantList = [
     why: "a sequence that began with a version goes on when that is gone",
   },
   {
+    id: "http.tokenizer-keys",
+    file: "src/server/tei/tokens.ts",
+    from: "context.host.checkKey(context.key, served);",
+    to: "",
+    tests: ["test/server/keys/keys_test.ts"],
+    why: "a key's models are all that it may ask for something",
+  },
+  {
     id: "http.json-exact",
     file: "src/server/http/json.ts",
     from: "return { depth: deepest, parts, isPlain };",

@@ -16,6 +16,7 @@ import { KeyedAdmission } from "../../../src/server/keys/keyed_admission.ts";
 import type { Protocol } from "../../../src/server/http/route.ts";
 import { VirtualTime } from "../admission/virtual_time.ts";
 import { inferBody, withServer } from "../serving_host.ts";
+import { TEXT_MODELS, withTextServer } from "../text_models.ts";
 
 const APP = await keySha256("app-secret");
 const ROOT = await keySha256("root-secret");
@@ -275,4 +276,32 @@ Deno.test("a key that may not use a model is told so, whatever the protocol", as
     assert.equal(await infer("others"), 200);
     assert.equal(await infer("intents"), 403);
   });
+});
+
+Deno.test("a key that may not use a model has no texts of its tokenizer either", async () => {
+  const keys = new KeyRing([
+    { name: "app", sha256: APP, models: ["classifier"] },
+  ]);
+  const admission = new KeyedAdmission(keys, new CostAdmission());
+  await withTextServer(
+    async (ask) => {
+      for (
+        const [path, body] of [
+          ["tokenize", { inputs: "fish" }],
+          ["decode", { ids: [1] }],
+        ] as const
+      ) {
+        const status = async (model: string) => {
+          const url = `/models/${model}/${path}`;
+          const response = await ask(url, body, bearer("app-secret"));
+          await response.body?.cancel();
+          return response.status;
+        };
+        assert.equal(await status("classifier"), 200);
+        assert.equal(await status("embedder"), 403);
+      }
+    },
+    TEXT_MODELS,
+    { keys, host: { admission } },
+  );
 });
