@@ -4,7 +4,7 @@
 export const SLICE_NS = 1e6;
 /** Speeds are in parts of that at which tasks take what a profile's tables say. */
 export const WHOLE = 1000;
-/** A slice in which less of the time was computed says nothing of the speed. */
+/** So much of a slice's time has to have been computed, in it and those before it, to say something of the speed. */
 const SEEN = 0.05;
 
 /** A stretch of time; slow tasks, and pauses, stay together as they came. */
@@ -59,9 +59,14 @@ export function stretchOf(
       }
     }
     let last = WHOLE;
+    // Alone, of slices with little to do only those would count in which a task was held up.
+    let unsaid = { busyNs: 0, doneNs: 0 };
     return Array.from(busyNs, (ns, slice) => {
-      if (ns > SEEN * SLICE_NS) {
-        last = Math.max(1, Math.round(WHOLE * doneNs[slice] / ns));
+      unsaid.busyNs += ns;
+      unsaid.doneNs += doneNs[slice];
+      if (unsaid.busyNs > SEEN * SLICE_NS) {
+        last = Math.max(1, Math.round(WHOLE * unsaid.doneNs / unsaid.busyNs));
+        unsaid = { busyNs: 0, doneNs: 0 };
       }
       return last;
     });

@@ -45,6 +45,18 @@ Deno.test("a stretch has each worker's speed by millisecond, slow tasks where th
   );
 });
 
+Deno.test("one small task that was held up does not slow those after it, however little there is to do", () => {
+  // 2 us each, so that no millisecond says anything alone but that in which one took 60.
+  const tasks = Array.from({ length: 40_000 }, (_, i) => {
+    const start = i / 20;
+    return seen([0, start, start + (i === 200 ? 0.06 : 0.002)], 0.002);
+  });
+  const { speed: [own] } = stretchOf(tasks, 1, 0.5 * MS);
+  assert.deepEqual(own.slice(0, 10), Array(10).fill(1000));
+  assert.deepEqual(own.slice(10, 12), [408, 408]);
+  assert.deepEqual(own.slice(12), Array(own.length - 12).fill(1000));
+});
+
 Deno.test("a host that hears late paused, once for all that ended meanwhile", () => {
   const { pauses } = stretchOf(
     [
