@@ -69,6 +69,9 @@ async function main(): Promise<void> {
     );
   }
   const { rateHz, channels } = readWav(await readFile(from));
+  if (channels[0].length === 0) {
+    throw new RangeError(`There is nothing in ${from}: it has no samples`);
+  }
   checkRate(rateHz);
   const model = dtln({
     model1: await loadOnnx(model1),

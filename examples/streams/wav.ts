@@ -21,8 +21,9 @@ const FULL = 32768;
 const HEADER_BYTES = 44;
 
 /**
- * Reads a file. Chunks other than format and data are skipped; data that a file cut off lacks are left out.
- * @throws RangeError when it is no WAV file, or one of other samples
+ * Reads a file. Chunks other than format and data are skipped; data that a file cut off lacks are left out, and where
+ * nothing says how many there are, all that follows are data.
+ * @throws RangeError when it is no WAV file, or one of other samples, or a sample is no number
  */
 export function readWav(bytes: Uint8Array): Wav {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -34,6 +35,15 @@ export function readWav(bytes: Uint8Array): Wav {
       "This is no WAV file: it does not begin with RIFF and WAVE",
     );
   }
+  /** Whether what lies from a place to the end are chunks. */
+  const areChunks = (at: number) => {
+    while (isThere(at, 8) && /^[ -~]{4}$/.test(name(at))) {
+      const size = view.getUint32(at + 4, true);
+      at += 8 + size + size % 2;
+    }
+    // Some leave out the byte that makes the last one even.
+    return at === bytes.length || at === bytes.length + 1;
+  };
   let format: { rateHz: number; count: number; of: WavFormat } | undefined;
   for (let at = 12; isThere(at, 8);) {
     const size = view.getUint32(at + 4, true);
@@ -49,8 +59,9 @@ export function readWav(bytes: Uint8Array): Wav {
           "This WAV file has data before it says of what format",
         );
       }
-      // A recorder that was stopped has not written how much there is.
-      const end = Math.min(from + size, bytes.length);
+      // A recorder that was stopped has not written how much there is: the size is the largest, or still 0.
+      const isOpen = size === 0 && !areChunks(from);
+      const end = isOpen ? bytes.length : Math.min(from + size, bytes.length);
       return {
         rateHz: format.rateHz,
         channels: readChannels(view, from, end, format),
@@ -99,6 +110,13 @@ function readChannels(
       samples[i] = of === "int16"
         ? view.getInt16(at, true) / FULL
         : view.getFloat32(at, true);
+      if (!Number.isFinite(samples[i])) {
+        throw new RangeError(
+          `This WAV file's sample ${i} of channel ${channel} is ${
+            samples[i]
+          } (both count from 0)`,
+        );
+      }
     }
     return samples;
   });

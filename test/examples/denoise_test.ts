@@ -76,6 +76,22 @@ Deno.test("denoise.ts: from WAV to WAV what the authors' steps give, at its plac
   }
 });
 
+Deno.test("denoise.ts: says that there is nothing in a file", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "denoise-"));
+  try {
+    const [from, to] = ["in.wav", "out.wav"].map((name) => join(folder, name));
+    const channels = [new Float32Array(0)];
+    await writeFile(from, writeWav({ rateHz: 16_000, channels }));
+    // It is told before the models are loaded.
+    const models = ["--model1", "none.onnx", "--model2", "none.onnx"];
+    const { code, errors } = await denoised(from, to, ...models);
+    assert.equal(code, 1);
+    assert.match(errors, /^There is nothing in .*in\.wav: it has no samples/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 Deno.test("denoise.ts: says how it is used", async () => {
   const { code, errors } = await denoised("in.wav");
   assert.equal(code, 1);

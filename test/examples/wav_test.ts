@@ -98,6 +98,43 @@ Deno.test("an extensible format, and data of a length that was never written, ar
   assert.deepEqual(readWav(bytes).channels, [floats([0.25, -0.25])]);
 });
 
+Deno.test("data behind a size of 0 are read, other chunks behind it are none", () => {
+  const signal = [0, 0, 0, 0, 0, 0.25, -0.25];
+  const plain = writeWav({ rateHz: 8000, channels: [floats(signal)] });
+  const stopped = plain.slice();
+  new DataView(stopped.buffer).setUint32(40, 0, true);
+  for (const size of [0, 36, plain.length - 8, 0xffffffff]) {
+    new DataView(stopped.buffer).setUint32(4, size, true);
+    assert.deepEqual(readWav(stopped).channels, [floats(signal)], `${size}`);
+  }
+  const empty = writeWav({ rateHz: 8000, channels: [floats([])] });
+  const name = [..."LIST"].map((letter) => letter.charCodeAt(0));
+  for (
+    const behind of [
+      [],
+      [...name, 2, 0, 0, 0, 1, 2],
+      // Without the byte that makes it even.
+      [...name, 1, 0, 0, 0, 1],
+    ]
+  ) {
+    const { channels } = readWav(Uint8Array.from([...empty, ...behind]));
+    assert.deepEqual(channels, [floats([])], `${behind.length}`);
+  }
+});
+
+Deno.test("a sample that is no number is refused, with its place", () => {
+  for (const value of [NaN, Infinity, -Infinity]) {
+    const bytes = writeWav({
+      rateHz: 8000,
+      channels: [floats([1, 2, 3]), floats([0, value, 0])],
+    }, "float32");
+    assert.throws(() => readWav(bytes), {
+      name: "RangeError",
+      message: new RegExp(`sample 1 of channel 1 is ${value} `),
+    });
+  }
+});
+
 Deno.test("what is no WAV file, or of other samples, is refused with a word", () => {
   const refuses = (bytes: Uint8Array, message: RegExp) =>
     assert.throws(
