@@ -7,6 +7,7 @@ import { POLICIES } from "../policy/registry.ts";
 import { checkedBy } from "./checked_by.ts";
 import {
   checkApart,
+  checkWritable,
   makeFolder,
   parseJson,
   readText,
@@ -54,12 +55,18 @@ export async function tune(args: string[]): Promise<number> {
   const own = existsSync(path)
     ? checkedBy(z.looseObject({}), parseJson(readText(path), path), path)
     : {};
+  // All but what is written anew.
+  const kept = {
+    ...own,
+    ...{ slo_ms: undefined, workers: undefined, policy: undefined },
+  };
+  checkedBy(SERVER_SETTINGS, kept, path);
   const settings = await planSettings(NAME, positionals, values);
   makeFolder(out);
+  checkWritable(path);
   const plans = await planned(settings);
   const best = bestOf(plans, settings.precision);
   const written = { ...own, ...tuned(best, settings.target.sloNs) };
-  checkedBy(SERVER_SETTINGS, written, path);
   const text = `${JSON.stringify(written, undefined, 2)}\n`;
   writeText(path, text);
   progress(`saved: ${path}`);

@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -190,20 +191,36 @@ Deno.test("shoal tune writes what shoal serve reads, and leaves what else there 
   await inFolder(FILES, async (path) => {
     mkdirSync(path("served"));
     const file = join(path("served"), "shoal.json");
-    writeFileSync(file, JSON.stringify({ port: 1234, slo_ms: 5 }));
     const args = ["tune", path("two.json"), "--trace", path("trace.csv")];
     const missing = await captured(() => main([...args, ...QUICK]));
     assert.equal(missing.code, 2);
     assert.match(missing.err, /--out DIR is missing/);
-    // Said before anything is computed.
+    // What is in the way is said before anything is computed.
     const under = await captured(() =>
       main([...args, ...QUICK, "--out", join(path("one.json"), "x")])
     );
     assert.equal(under.code, 2);
     assert.match(under.err, /^shoal: Cannot make the folder/);
-    const { code, out } = await captured(() =>
-      main([...args, ...QUICK, "--out", path("served"), "--json"])
+    const tune = async (settings: unknown) => {
+      writeFileSync(file, JSON.stringify(settings));
+      return await captured(() =>
+        main([...args, ...QUICK, "--out", path("served"), "--json"])
+      );
+    };
+    const unknown = await tune({ port: 1234, ports: 2 });
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.err, /^shoal: \S+shoal\.json: .*"ports"/);
+    rmSync(file);
+    symlinkSync(path("nowhere/shoal.json"), file);
+    const nowhere = await captured(() =>
+      main([...args, ...QUICK, "--out", path("served")])
     );
+    assert.equal(nowhere.code, 2);
+    assert.match(nowhere.err, /^shoal: Cannot write \S+shoal\.json/);
+    rmSync(file);
+    // What it writes anew may be anything.
+    const policy = { name: "of old" };
+    const { code, out } = await tune({ port: 1234, slo_ms: -5, policy });
     assert.equal(code, 0);
     const written = readFileSync(file, "utf8");
     assert.equal(out.trim(), written.trim());
