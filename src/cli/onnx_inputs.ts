@@ -1,10 +1,9 @@
 /** What requests to a model of an ONNX file bring: read from files, or drawn. */
-import { describe, describeShape } from "../base/describe.ts";
+import { describe, describeShape, shorten } from "../base/describe.ts";
 import { specialNumber } from "../base/json_numbers.ts";
 import { Prng } from "../base/prng.ts";
 import type { InputSpec, InputTensor } from "../onnx/input_tensors.ts";
 import type { OnnxCellModel } from "../onnx/model.ts";
-import { OnnxError } from "../onnx/place.ts";
 import { readTensorFile } from "../onnx/read/read_tensor_file.ts";
 import { readNpy } from "../tensor/npy.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
@@ -36,14 +35,15 @@ export type Elements = Readonly<Record<string, TensorData>>;
 
 /**
  * Inputs that `--input NAME=FILE` gives, by name.
- * @throws UsageError on a name or a file that is none
+ * @throws UsageError on a name or a file that is none, or a name that is given again
  */
 export function readInputs(
   command: string,
   { inputs }: OnnxCellModel,
   given: readonly string[] = [],
 ): Map<string, InputTensor> {
-  return new Map(given.map((text) => {
+  const read = new Map<string, InputTensor>();
+  for (const text of given) {
     const [name, path] = sidesOf("input", text);
     const spec = inputs.find((input) => input.name === name);
     if (spec === undefined) {
@@ -53,8 +53,12 @@ export function readInputs(
         }${see(command)}`,
       );
     }
-    return [name, readInput(path, spec)];
-  }));
+    if (read.has(name)) {
+      throw new UsageError(`--input ${name} is given twice${see(command)}`);
+    }
+    read.set(name, readInput(path, spec));
+  }
+  return read;
 }
 
 /**
@@ -231,18 +235,31 @@ function shapeGiven(
 
 /** @throws UsageError when the file is no tensor */
 function readInput(path: string, spec: InputSpec): InputTensor {
+  if (/\.npy$/i.test(path)) return tensorOf(path, readNpy);
+  if (/\.pb$/i.test(path)) return tensorOf(path, readTensorFile);
   try {
-    if (/\.npy$/i.test(path)) return shaped(readNpy(readBytes(path), path));
-    if (/\.pb$/i.test(path)) {
-      return shaped(readTensorFile(readBytes(path), path));
-    }
     return ofNumbers(JSON.parse(readText(path)), spec);
   } catch (error) {
-    const isTheirs = error instanceof OnnxError ||
-      error instanceof RangeError || error instanceof TypeError ||
-      error instanceof SyntaxError;
+    const isTheirs = error instanceof RangeError ||
+      error instanceof TypeError || error instanceof SyntaxError;
     if (!isTheirs) throw error;
-    throw new UsageError(`Cannot read ${describe(path)}: ${error.message}`);
+    const message = error instanceof SyntaxError
+      ? `it is none of .npy, .pb and .json (${shorten(error.message)})`
+      : error.message;
+    throw new UsageError(`Cannot read ${describe(path)}: ${message}`);
+  }
+}
+
+/** What the file's own reader makes of it, which says of what file it cannot be made. */
+function tensorOf(
+  path: string,
+  read: (file: Uint8Array, label: string) => PlainTensor,
+): InputTensor {
+  const file = readBytes(path);
+  try {
+    return shaped(read(file, path));
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(error.message) : error;
   }
 }
 
