@@ -23,7 +23,8 @@ const COUNTED_MAX = 5_000_000;
  * @throws SyntaxError naming file, line and value
  */
 export function traceSeconds(csv: string, file: string): number[] {
-  const seconds = linesOf(csv, file)[0] === COUNTS_HEADER
+  const header = headerOf(linesOf(csv, file), file, [HEADER, COUNTS_HEADER]);
+  const seconds = header === COUNTS_HEADER
     ? countedSeconds(csv, file)
     : readTrace(csv, file).map(({ atSeconds }) => atSeconds);
   const [first] = seconds;
@@ -71,6 +72,20 @@ function linesOf(csv: string, file: string): string[] {
   return lines;
 }
 
+/** @throws SyntaxError unless the first line is one of the headers */
+function headerOf(
+  [header = ""]: readonly string[],
+  file: string,
+  known: readonly string[],
+): string {
+  if (known.includes(header)) return header;
+  throw new SyntaxError(
+    `${file}:1: expected the header ${
+      known.map((one) => `"${one}"`).join(" or ")
+    }, got ${describe(header)}`,
+  );
+}
+
 /**
  * Reads a request log in CSV: a header, then `t_seconds,input_tokens,output_tokens` per request,
  * times ascending.
@@ -79,13 +94,7 @@ function linesOf(csv: string, file: string): string[] {
  */
 export function readTrace(csv: string, file: string): TraceRow[] {
   const lines = linesOf(csv, file);
-  if (lines[0] !== HEADER) {
-    throw new SyntaxError(
-      `${file}:1: expected the header "${HEADER}", got ${
-        describe(lines[0] ?? "")
-      }`,
-    );
-  }
+  headerOf(lines, file, [HEADER]);
   if (lines.length === 1) {
     throw new SyntaxError(
       `${file}:2: expected a request, the trace holds none`,
