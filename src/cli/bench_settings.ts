@@ -217,12 +217,17 @@ export function measuredFile(
   };
 }
 
-/** @throws UsageError when an option is given that only a file takes */
+/**
+ * @param isClass whether `--size` is a class of sizes of such a model
+ * @throws UsageError when an option is given that only a file takes
+ */
 export function refuseFileOptions(
   command: string,
   values: FileOptions & { readonly input?: readonly string[] },
+  isClass = true,
 ): void {
-  for (const option of ["size-max", "shape", "cells", "input"] as const) {
+  const options = ["size-max", "shape", "cells", "input"] as const;
+  for (const option of isClass ? options : ["size", ...options] as const) {
     if (values[option] === undefined) continue;
     throw new UsageError(`--${option} goes with a file${see(command)}`);
   }

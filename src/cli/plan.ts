@@ -5,6 +5,7 @@ import { measuredPlan } from "./planning/measured_plan.ts";
 import { planText } from "./planning/plan_text.ts";
 import { bestOf, type MachinePlan, planned } from "./planning/planned.ts";
 import {
+  PLAN_FILE_HELP,
   PLAN_HELP,
   PLAN_OPTIONS,
   planSettings,
@@ -18,11 +19,14 @@ const HELP = `${NAME} PROFILE... --trace FILE.csv --slo-ms MS [options]
 
 Says which load a machine carries, under which policy and settings, with how many workers, and what another target or a
 faster machine would give; all of it on virtual time, from times that shoal profile measured, for requests that come as
-in a trace. What was not measured is refused. Half of the trace is held back, and the plan is judged on it.
+in a trace. What was not measured is refused. As many requests as the plan is made with are held back, and it is judged
+on them.
 
 ${PLAN_HELP}
   --check           what this machine's workers really carry of what was held back, and how far off the plan is
-  --json            prints everything as JSON`;
+  --json            prints everything as JSON
+
+${PLAN_FILE_HELP}`;
 
 export async function plan(args: string[]): Promise<number> {
   const given = readOptions({

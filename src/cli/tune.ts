@@ -17,6 +17,7 @@ import { readOptions, see } from "./options.ts";
 import { planText } from "./planning/plan_text.ts";
 import { bestOf, type MachinePlan, planned } from "./planning/planned.ts";
 import {
+  PLAN_FILE_HELP,
   PLAN_HELP,
   PLAN_OPTIONS,
   planSettings,
@@ -36,7 +37,9 @@ and its options. What else there is in the file stays.
 
 ${PLAN_HELP}
   --out DIR         the folder that is served
-  --json            prints what was written`;
+  --json            prints what was written
+
+${PLAN_FILE_HELP}`;
 
 export async function tune(args: string[]): Promise<number> {
   const given = readOptions({

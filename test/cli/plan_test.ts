@@ -10,6 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { main } from "../../src/cli/main.ts";
+import { PLAN_OPTIONS } from "../../src/cli/planning/plan_settings.ts";
 import { readSettings } from "../../src/cli/serve/serve_settings.ts";
 import { captured } from "./captured.ts";
 
@@ -174,6 +175,12 @@ Deno.test("shoal plan says in one line what cannot be planned", async () => {
           ["one.json", "--trace", "trace.csv", ...ASKED, "--lengths", "tale"],
           /No corpus "tale"/,
         ],
+        ...["size", "size-max", "shape", "cells"].map((option) =>
+          [
+            ["one.json", "--trace", "trace.csv", ...ASKED, `--${option}=x=3`],
+            new RegExp(`--${option} goes with a file; see shoal plan --help`),
+          ] as const
+        ),
       ] as const
     ) {
       const named = args.map((arg) =>
@@ -185,6 +192,15 @@ Deno.test("shoal plan says in one line what cannot be planned", async () => {
       assert(!err.trim().split("\n").at(-1)!.includes("    at "));
     }
   });
+});
+
+Deno.test("plan and tune have all of their options in their help", async () => {
+  for (const name of ["plan", "tune"]) {
+    const { out } = await captured(() => main([name, "--help"]));
+    for (const option of Object.keys(PLAN_OPTIONS)) {
+      assert.match(out, new RegExp(`^  --${option} `, "m"), name);
+    }
+  }
 });
 
 Deno.test("shoal tune writes what shoal serve reads, and leaves what else there is", async () => {

@@ -11,9 +11,10 @@ import type { InputGenerator } from "../../workload/inputs.ts";
 import { lengthSampler } from "../../workload/lengths.ts";
 import { traceSeconds } from "../../workload/trace.ts";
 import { inputsOf, shapedModel } from "../bench_models.ts";
+import { refuseFileOptions } from "../bench_settings.ts";
 import { readText } from "../files.ts";
 import { builtFile, isFile } from "../onnx_built.ts";
-import { type FileOptions, ONNX_OPTIONS } from "../onnx_file.ts";
+import { type FileOptions, ONNX_HELP, ONNX_OPTIONS } from "../onnx_file.ts";
 import {
   integerOption,
   namesOption,
@@ -38,7 +39,7 @@ export const PLAN_OPTIONS = {
   json: { type: "boolean", default: false },
 } as const;
 
-/** Lines of help about them. */
+/** Lines of help about them, but for those of files. */
 export const PLAN_HELP =
   `  PROFILE           a file of shoal profile --out; more than one: the same model with more workers (--workers of
                     shoal profile), or on other machines
@@ -51,6 +52,11 @@ export const PLAN_HELP =
   --requests N      of each part of the trace, at most (default 2000): one to plan with, the next one held back
   --precision F     rates are told apart to this share (default 0.02)
   --seed N          of inputs (default 1)`;
+
+/** Lines of help about those of files. */
+export const PLAN_FILE_HELP =
+  `Where the profiles are of an ONNX file, what shoal profile was told of it:
+${ONNX_HELP}`;
 
 /** As they are given. */
 export interface PlanValues extends FileOptions {
@@ -161,6 +167,8 @@ async function modelOf(
   if (!Object.hasOwn(MODELS, name)) {
     throw new UsageError(`${file}: there is no model "${name}"`);
   }
+  // What size it is of the profile says.
+  refuseFileOptions(command, values, false);
   return usage(() => {
     if (lengths !== undefined) lengthSampler(lengths);
     const model = shapedModel(name, options);
