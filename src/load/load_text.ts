@@ -51,9 +51,13 @@ export function conclusions(result: LoadResult): string[] {
 export function countsTable(result: LoadResult): Table {
   const { requests, scheduledPerS, throughputPerS, goodputPerS, ends, late } =
     result;
-  const row = (name: string, count: number, perS?: number): TableCell[] => [
+  const row = (
+    name: string,
+    count: number | undefined,
+    perS?: number,
+  ): TableCell[] => [
     { text: name },
-    { text: formatCount(count) },
+    { text: count === undefined ? "" : formatCount(count) },
     { text: perS === undefined ? "" : formatNumber(perS) },
   ];
   return {
@@ -64,7 +68,9 @@ export function countsTable(result: LoadResult): Table {
     ],
     rows: [
       row("scheduled", requests, scheduledPerS),
-      row("completed", ends.completed, throughputPerS),
+      row("completed", ends.completed),
+      // Of other requests than are counted: of the warm-up's as well, and not of those that end later.
+      row("throughput while measured", undefined, throughputPerS),
       ...(result.verdict
         ? [
           row("in time (goodput)", ends.completed - late, goodputPerS),

@@ -1,6 +1,7 @@
 /** The open loop, on virtual time, against servers that do not exist. */
 import assert from "node:assert/strict";
 import { NS_PER_MS, NS_PER_S } from "../../src/base/units.ts";
+import { loadText } from "../../src/load/load_text.ts";
 import { traceReplay } from "../../src/workload/arrivals.ts";
 import { virtualRun } from "./run_load.ts";
 import { VirtualClock } from "./virtual_clock.ts";
@@ -90,6 +91,18 @@ Deno.test("requests are counted by how they end, late ones apart, the warm-up no
   assert.equal(result.refusal.maxNs, MS);
   assert.equal(result.verdict!.over, 800);
   assert.equal(result.verdict!.holds, false);
+});
+
+Deno.test("throughput stands apart from goodput, which may be more", async () => {
+  const { result } = await virtualRun({
+    serve: () => ({ tookNs: 2 * NS_PER_S }),
+    target: { sloNs: 5 * NS_PER_S, share: 0.99 },
+  });
+  const text = loadText(result, { color: false });
+  // What was due in the last two of ten seconds ends behind them.
+  assert.match(text, /^completed +1,?000 *$/m);
+  assert.match(text, /^throughput while measured +80\.\d *$/m);
+  assert.match(text, /^in time \(goodput\) +1,?000 +100 *$/m);
 });
 
 Deno.test("clients that leave are neither failures nor late", async () => {
