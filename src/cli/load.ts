@@ -18,7 +18,7 @@ import { runLoad } from "../load/run.ts";
 import { searchRate, type Trial } from "../load/search.ts";
 import { summarizeLoad } from "../load/summarize.ts";
 import { trialEnd } from "../load/trial_end.ts";
-import type { LoadClock, Wire, WireRequest } from "../load/wire.ts";
+import type { LoadClock, Wire, WireAnswer, WireRequest } from "../load/wire.ts";
 import { formatMs, formatNumber } from "../report/format.ts";
 import { renderTable } from "../report/table.ts";
 import { writeText } from "./files.ts";
@@ -145,7 +145,7 @@ async function bodiesOf(
   );
   const { model, tokensMax, stream, outputs } = settings;
   const metadata = metadataPath &&
-    await textOf(wire, metadataPath(url.pathname), headers);
+    await textOf(wire, metadataPath(url.pathname), settings);
   return usage(() => {
     const body = bodies({
       model,
@@ -161,7 +161,7 @@ async function bodiesOf(
 async function textOf(
   wire: Wire,
   path: string,
-  headers: Readonly<Record<string, string>>,
+  { url, headers }: LoadSettings,
 ): Promise<string> {
   const request = {
     method: "GET" as const,
@@ -169,13 +169,23 @@ async function textOf(
     headers,
     body: new Uint8Array(),
   };
-  const { status, text = "", error } = await wire.send(request, {
-    wantsText: true,
-  });
-  if (status === 200) return text;
-  throw new UsageError(
-    `GET ${path}: ${error ?? `${status} ${shorten(text, ANSWER_MAX)}`}`,
-  );
+  const answer = await wire.send(request, { wantsText: true });
+  if (answer.status === 200 && answer.error === undefined) {
+    return answer.text ?? "";
+  }
+  throw unanswered(request, url, answer);
+}
+
+/** What is said of a request whose answer is none to go on with. */
+function unanswered(
+  { method, path }: WireRequest,
+  { origin, host }: URL,
+  { status, text = "", error }: WireAnswer,
+): UsageError {
+  const why = status === 0
+    ? `${error}; is the server up, and at ${host}?`
+    : error ?? `${status} ${shorten(text, ANSWER_MAX)}`;
+  return new UsageError(`${method} ${origin}${path}: ${why}`);
 }
 
 /** One request before all others: where every one would fail, there is nothing to measure. */
@@ -184,17 +194,14 @@ async function probe(
   request: WireRequest,
   { url, timeoutNs }: LoadSettings,
 ): Promise<void> {
-  const { status, text = "", error } = await wire.send(request, {
+  const answer = await wire.send(request, {
     wantsText: true,
     abandon: AbortSignal.timeout(Math.ceil(timeoutNs / 1e6)),
   });
+  const { status, error } = answer;
   if (error === undefined && status < 400) return;
   if (status === 429 || status === 503) return;
-  throw new UsageError(
-    `${request.method} ${url.href}: ${
-      error ?? `${status} ${shorten(text, ANSWER_MAX)}`
-    }`,
-  );
+  throw unanswered(request, url, answer);
 }
 
 /** A run at a rate. With `trial` it ends as soon as it cannot hold its target any more. */

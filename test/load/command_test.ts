@@ -142,18 +142,23 @@ Deno.test("a server that is not there, or refuses what it is asked, is the calle
     return err;
   };
   const rate = ["--rate", "10"];
-  assert.match(
-    await fails("http://127.0.0.1:1/", ...rate),
-    /ECONNREFUSED|refused/,
-  );
+  const oip = ["--protocol", "oip"];
+  const address = "http://127.0.0.1:1";
+  for (
+    const [asked, named] of [[[], "/"], [oip, "/v2/models/model"]] as const
+  ) {
+    const err = await fails(address, ...asked, ...rate);
+    assert(err.startsWith(`shoal: GET ${address}${named}: ECONNREFUSED`), err);
+    assert.match(err, /; is the server up, and at 127\.0\.0\.1:1\?$/m);
+  }
   await using server = await recorder((_body, response) => {
     response.statusCode = 404;
     response.end("no such model");
   });
   assert.match(await fails(server.url, ...rate), /404 no such model/);
   assert.match(
-    await fails(server.url, "--protocol", "oip", ...rate),
-    /GET \/v2\/models\/model: 404/,
+    await fails(server.url, ...oip, ...rate),
+    /GET http:\S+\/v2\/models\/model: 404 no such model/,
   );
   assert.match(
     await fails(`${server.url}/x`, "--protocol", "tei", ...rate),
