@@ -87,8 +87,12 @@ export async function serve(args: string[]): Promise<number> {
   if (folder === undefined) {
     throw new UsageError(`DIR is missing${see(NAME)}`);
   }
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new UsageError(`There is no folder ${folder}${see(NAME)}`);
+  const there = statSync(folder, { throwIfNoEntry: false });
+  if (!there?.isDirectory()) {
+    const what = there === undefined
+      ? `There is no folder ${folder}`
+      : `${folder} is a file: DIR has a folder for each model, with its file in it`;
+    throw new UsageError(`${what}${see(NAME)}`);
   }
   const path = resolve(folder);
   const settings = readSettings(path, values);

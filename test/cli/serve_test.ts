@@ -127,7 +127,11 @@ Deno.test("a folder that is no folder of models is told so", async () => {
   await told([path], /^Keys 1 and 2 have one name, "a"/);
   folder.remove("shoal.json");
   folder.write("scale/model.onnx", scaleFile(2));
-  await told([`${path}/scale/model.onnx`], /^There is no folder \S+\.onnx;/);
+  await told(
+    [`${path}/scale/model.onnx`],
+    /^\S+\.onnx is a file: DIR has a folder for each model, .*; see shoal/,
+  );
+  await told([`${path}/none`], /^There is no folder \S+none; see shoal/);
   await told([`${path}/scale`], /^model\.onnx lies in DIR itself: .*DIR\/NAME/);
   folder.remove("scale");
   folder.write(".git/config", {});
