@@ -174,12 +174,9 @@ Deno.test("a sequence goes on whose version is in the path and is gone, and noth
   });
 });
 
-Deno.test("an idle sequence is ended, and only so many are open", async () => {
+Deno.test("only so many sequences of a model are open", async () => {
   const config = {
-    sequence_batching: {
-      max_sequence_idle_microseconds: 20_000,
-      oldest: { max_candidate_sequences: 2 },
-    },
+    sequence_batching: { oldest: { max_candidate_sequences: 2 } },
   };
   const others = servedStream(lstmStream({ hidden: 4, features: 2 }), {
     name: "others",
@@ -203,6 +200,20 @@ Deno.test("an idle sequence is ended, and only so many are open", async () => {
     );
     assert.equal(other.status, 200);
     assert.equal(Sequences.of(host).size, 3);
+  });
+});
+
+Deno.test("an idle sequence is ended, and makes room", async () => {
+  const config = {
+    sequence_batching: {
+      max_sequence_idle_microseconds: 20_000,
+      oldest: { max_candidate_sequences: 1 },
+    },
+  };
+  await withServer([gestures("1", config)], async (ask, host) => {
+    const start = (sequence_id: number) =>
+      ask1(ask, 0, { sequence_id, sequence_start: true });
+    assert.equal((await start(1)).status, 200);
     while (Sequences.of(host).size > 0) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
