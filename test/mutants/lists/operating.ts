@@ -212,8 +212,8 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.any-model",
     file: "src/server/keys/keyed_admission.ts",
-    from: "if (models && !models.includes(served.name)) {",
-    to: "if (models?.length === 99) {",
+    from: "if (models === undefined || models.includes(name)) return;",
+    to: "if (models?.length !== 99) return;",
     tests: KEYS,
     why: "a key has its models",
   },
