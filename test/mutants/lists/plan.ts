@@ -118,6 +118,14 @@ export const MUTANTS: MutantList = [
     why: "what overlaps is one pause",
   },
   {
+    id: "plan.stretch-quiet",
+    file: "src/plan/stretch.ts",
+    from: "unsaid.doneNs += doneNs[slice];",
+    to: "unsaid = { busyNs: ns, doneNs: doneNs[slice] };",
+    tests: STRETCH,
+    why: "one task that was held up does not slow the quiet time behind it",
+  },
+  {
     id: "plan.stretch-round",
     file: "src/plan/recorded_time.ts",
     from: "const own = speed[slice % speed.length];",
