@@ -10,7 +10,6 @@ const RESTART = "src/graph/restart_graph.ts";
 
 const STREAMS = "test/engine/streams_test.ts";
 const ORDER = "test/engine/session_order_test.ts";
-const BOUNDARY = ["test/engine/frame_boundary_test.ts"];
 const FRAMES = "test/graph/frame_graph_test.ts";
 const AT_RANDOM = {
   file: "test/engine/sessions_test.ts",
@@ -18,43 +17,6 @@ const AT_RANDOM = {
 };
 
 export const MUTANTS: MutantList = [
-  {
-    id: "streams.ahead-of-its-launch",
-    file: "src/engine/core/engine.ts",
-    from: "else if (request.longRows === 0) this.sessions.over(request);",
-    to: "else this.sessions.over(request);",
-    tests: [{
-      file: "test/engine/stream_arrivals_test.ts",
-      filter: "ahead of its launch",
-    }],
-    why: "policies hear of a launch with the nodes of those who were in it",
-  },
-  {
-    id: "streams.into-after-the-frame",
-    file: SESSIONS,
-    from:
-      "    const arrays = into && session.frame.readInto(into);\n    const values = session.frame.read(input);\n",
-    to:
-      "    const values = session.frame.read(input);\n    const arrays = into && session.frame.readInto(into);\n",
-    tests: BOUNDARY,
-    why: "what was checked may be another after a caller's code has run",
-  },
-  {
-    id: "streams.length-as-told",
-    file: FRAME,
-    from: "isOfType && lengthOf(value as TensorData) === width",
-    to: "isOfType && (value as TensorData).length === width",
-    tests: BOUNDARY,
-    why: "an array may lie about its length",
-  },
-  {
-    id: "streams.refused-for-ever",
-    file: "src/engine/wall/ordered_results.ts",
-    from: "        await new Promise<void>(nextTurn);\n",
-    to: "",
-    tests: BOUNDARY,
-    why: "who is refused at once keeps nobody from making room",
-  },
   {
     id: "streams.turn-when-done",
     file: "src/engine/core/engine.ts",
@@ -389,7 +351,7 @@ export const MUTANTS: MutantList = [
   {
     id: "streams.into-width",
     file: FRAME,
-    from: "if (isOfType && (value as TensorData).length === width) {",
+    from: "if (isOfType && lengthOf(value as TensorData) === width) {",
     to: "if (isOfType) {",
     tests: [STREAMS],
     why: "results go into arrays of their length",

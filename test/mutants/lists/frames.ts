@@ -1,0 +1,44 @@
+/** Frames of streams beside what callers, and launches of several steps, may do. */
+import type { MutantList } from "../mutant.ts";
+
+const BOUNDARY = ["test/engine/frame_boundary_test.ts"];
+
+export const MUTANTS: MutantList = [
+  {
+    id: "frames.ahead-of-its-launch",
+    file: "src/engine/core/engine.ts",
+    from: "else if (request.longRows === 0) this.sessions.over(request);",
+    to: "else this.sessions.over(request);",
+    tests: [{
+      file: "test/engine/stream_arrivals_test.ts",
+      filter: "ahead of its launch",
+    }],
+    why: "policies hear of a launch with the nodes of those who were in it",
+  },
+  {
+    id: "frames.into-after-the-frame",
+    file: "src/engine/core/sessions.ts",
+    from:
+      "    const arrays = into && session.frame.readInto(into);\n    const values = session.frame.read(input);\n",
+    to:
+      "    const values = session.frame.read(input);\n    const arrays = into && session.frame.readInto(into);\n",
+    tests: BOUNDARY,
+    why: "what was checked may be another after a caller's code has run",
+  },
+  {
+    id: "frames.length-as-told",
+    file: "src/graph/frame_graph.ts",
+    from: "isOfType && lengthOf(value as TensorData) === width",
+    to: "isOfType && (value as TensorData).length === width",
+    tests: BOUNDARY,
+    why: "an array may lie about its length",
+  },
+  {
+    id: "frames.refused-for-ever",
+    file: "src/engine/wall/ordered_results.ts",
+    from: "        await new Promise<void>(nextTurn);\n",
+    to: "",
+    tests: BOUNDARY,
+    why: "who is refused at once keeps nobody from making room",
+  },
+];
