@@ -64,7 +64,7 @@ export const MUTANTS: MutantList = [
   {
     id: "workers.linger-room",
     file: "src/engine/wall/serving.ts",
-    from: "        this.#comeBy();\n        this.#do(action);\n",
+    from: "        this.#actions.push(action);\n        this.#comeBy();\n",
     to: "        this.#do(action);\n",
     tests: [LINGER],
     why: "what is done and was not told of takes no room in the queue",
