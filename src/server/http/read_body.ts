@@ -152,6 +152,7 @@ class Room {
   #bytes = new Uint8Array(0);
   #length = 0;
   #held = 0;
+  #isOver = false;
 
   constructor(
     readonly limits: BodyLimits,
@@ -160,6 +161,8 @@ class Room {
   ) {}
 
   add(chunk: Uint8Array): void {
+    // It was given up while this was on its way, and nobody would give back what it takes.
+    if (this.#isOver) return;
     const length = this.#length + chunk.length;
     if (length > this.limits.bytesMax) throw tooLarge(this.limits);
     if (length > (this.declared ?? Infinity)) {
@@ -194,6 +197,7 @@ class Room {
   }
 
   release(): void {
+    this.#isOver = true;
     this.budget.give(this.#held);
     this.#held = 0;
   }

@@ -283,6 +283,14 @@ export const MUTANTS: MutantList = [
     why: "Deno's listener holds no answer that it gave",
   },
   {
+    id: "operating.given-up-body-held",
+    file: body,
+    from: "if (this.#isOver) return;",
+    to: "",
+    tests: BODIES,
+    why: "what comes of a body that was given up takes no room",
+  },
+  {
     id: "operating.batch-at-once",
     file: "src/server/http/piece_turns.ts",
     from: "if (!isTaken) give();",

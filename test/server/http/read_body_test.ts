@@ -171,6 +171,32 @@ Deno.test("a small body that says how long it is is read at once, and held to th
   await assert.rejects(readBody(large, LIMITS, budget), /a stream was made/);
 });
 
+Deno.test("what comes of a body that was given up takes no room", async () => {
+  const budget = new BodyBudget(Infinity);
+  const late = () => {
+    const { promise, resolve } = Promise.withResolvers<ArrayBuffer>();
+    const request = {
+      headers: new Headers({ "content-length": "4" }),
+      body: null,
+      arrayBuffer: () => promise,
+    };
+    return { request, come: () => resolve(new ArrayBuffer(4)) };
+  };
+  const slow = late();
+  const limits = { ...LIMITS, timeoutMs: 20 };
+  await refused(readBody(slow.request, limits, budget), 408);
+  slow.come();
+  // With its last byte the client leaves.
+  const left = late();
+  const client = new AbortController();
+  const reading = readBody(left.request, LIMITS, budget, client.signal);
+  client.abort(new Error("gone"));
+  left.come();
+  await assert.rejects(reading, /gone/);
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.equal(budget.held, 0);
+});
+
 Deno.test("a body that does not come is refused when its time is over", async () => {
   const { request, seen } = incoming({ chunks: [], then: "hang" });
   const limits = { ...LIMITS, timeoutMs: 20 };
