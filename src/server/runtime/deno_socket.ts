@@ -1,6 +1,9 @@
 /** Deno's WebSockets as protocols see them. */
 import type { Socket, SocketHandlers } from "../http/socket.ts";
 
+/** How long it may take from the request to a socket that is open; what is none by then has no client. */
+const OPENING_MS = 5000;
+
 /** As much of Deno as is used. */
 export interface DenoSockets {
   upgradeWebSocket(
@@ -23,7 +26,16 @@ export function openDenoSocket(
     request,
     protocol === undefined ? {} : { protocol },
   );
-  socket.onopen = () => handlers.opened(seenFrom(socket));
+  // Of a client that leaves before it is answered no event tells, nor, in all of Deno's modes, the request's signal.
+  const opening = setTimeout(() => {
+    socket.onopen = () => socket.close();
+    socket.onclose = null;
+    handlers.closed();
+  }, OPENING_MS);
+  socket.onopen = () => {
+    clearTimeout(opening);
+    handlers.opened(seenFrom(socket));
+  };
   socket.onmessage = ({ data }) => {
     if (typeof data === "string") handlers.message(data);
     else socket.close(1003, "Messages are text");

@@ -36,7 +36,9 @@ export class NodeSockets {
     const key = incoming.headers["sec-websocket-key"];
     const isHandshake = key !== undefined &&
       incoming.headers["sec-websocket-version"] === "13";
-    if (!isHandshake || connection.destroyed) {
+    const accepted = isHandshake ? await acceptKey(key) : undefined;
+    // Of what broke while this was computed, too, no event tells any more.
+    if (accepted === undefined || connection.destroyed) {
       handlers.closed();
       connection.end(
         "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
@@ -47,7 +49,7 @@ export class NodeSockets {
       "HTTP/1.1 101 Switching Protocols",
       "upgrade: websocket",
       "connection: Upgrade",
-      `sec-websocket-accept: ${await acceptKey(key)}`,
+      `sec-websocket-accept: ${accepted}`,
       ...(protocol === undefined
         ? []
         : [`sec-websocket-protocol: ${protocol}`]),

@@ -99,4 +99,23 @@ export const MUTANTS: MutantList = [
     tests: REALTIME,
     why: "a server that ends says so to its sockets",
   },
+  {
+    id: "protocols.left-while-asking-deno",
+    file: "src/server/runtime/deno_socket.ts",
+    from: "    handlers.closed();\n  }, OPENING_MS);",
+    to: "  }, OPENING_MS);",
+    tests: [{
+      file: "test/server/runtime/adapters_test.ts",
+      filter: "asks for a socket",
+    }],
+    why: "who leaves before there is a socket holds no stream",
+  },
+  {
+    id: "protocols.left-while-asking-node",
+    file: "src/server/runtime/node_sockets.ts",
+    from: "if (accepted === undefined || connection.destroyed) {",
+    to: "if (accepted === undefined) {",
+    tests: ["test/server/runtime/node_sockets_test.ts"],
+    why: "who leaves before there is a socket holds no stream",
+  },
 ];

@@ -33,6 +33,18 @@ async function until(what, holds) {
   }
 }
 
+/** Of a WebSocket (RFC 6455, section 1.3). */
+const HANDSHAKE = [
+  "GET / HTTP/1.1",
+  "Host: here",
+  "Connection: Upgrade",
+  "Upgrade: websocket",
+  "Sec-WebSocket-Version: 13",
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  "",
+  "",
+].join("\r\n");
+
 /** Sends bytes as they are. @returns what comes back until the server closes, or something matches */
 function rawly(port, text, until) {
   return new Promise((resolve, reject) => {
@@ -400,6 +412,43 @@ export const CHECKS = {
         assert.match(answer, /GET again \./);
       }
     });
+  },
+
+  async "who asks for a socket and leaves before there is one is told of, once"(
+    listen,
+  ) {
+    const [asked, count] = [[], 10];
+    let goOn;
+    const gone = new Promise((resolve) => goOn = resolve);
+    const listener = await listen({
+      async fetch(_request, { openSocket }) {
+        const told = { opened: 0, closed: 0 };
+        asked.push(told);
+        await gone;
+        return openSocket({
+          opened: () => told.opened++,
+          message() {},
+          closed: () => told.closed++,
+        });
+      },
+    }, { hostname: "127.0.0.1", port: 0 });
+    const sockets = Array.from({ length: count }, () => {
+      const socket = connect(listener.port, "127.0.0.1", () => {
+        socket.write(HANDSHAKE);
+      });
+      socket.on("error", () => {});
+      return socket;
+    });
+    await until("all have asked", () => asked.length === count);
+    for (const socket of sockets) socket.resetAndDestroy();
+    goOn();
+    await until(
+      "all are told of",
+      () => asked.every(({ closed }) => closed > 0),
+    );
+    assert(asked.every(({ opened, closed }) => opened <= 1 && closed === 1));
+    // Deno's own server waits for them still.
+    await listener.close(10);
   },
 
   async "closing waits for what is under way"(listen) {

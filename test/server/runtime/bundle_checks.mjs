@@ -1,5 +1,6 @@
 /** The package's own server in whatever runtime executes this file: the adapter's checks, then a model over HTTP. */
 import assert from "node:assert/strict";
+import process from "node:process";
 import { cellular, lstm, ServingEngine } from "../../../build/dist/mod.js";
 import {
   createServer,
@@ -44,3 +45,5 @@ await listener.close();
 await server.close();
 await engine.close();
 console.log("ok");
+// Deno waits for who asked for a socket and left.
+process.exit();
