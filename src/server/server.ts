@@ -177,9 +177,10 @@ export function createServer(
         ...(texts && { texts }),
         ...(openSocket && { openSocket }),
       });
-      return told(
-        request.method === "HEAD" ? new Response(null, response) : response,
-      );
+      if (request.method !== "HEAD") return told(response);
+      // Nobody reads what would be behind the head.
+      void response.body?.cancel().catch(() => {});
+      return told(new Response(null, response));
     } catch (error) {
       const protocol = match?.protocol ?? router.protocols[0];
       const asTold: HttpError = httpErrorOf(error, protocol.overloadedStatus);

@@ -291,6 +291,14 @@ export const MUTANTS: MutantList = [
     why: "what comes of a body that was given up takes no room",
   },
   {
+    id: "operating.head-looks",
+    file: "src/server/server.ts",
+    from: "      void response.body?.cancel().catch(() => {});\n",
+    to: "",
+    tests: ["test/server/page/live_feed_test.ts"],
+    why: "what nobody reads is not gathered",
+  },
+  {
     id: "operating.batch-at-once",
     file: "src/server/http/piece_turns.ts",
     from: "if (!isTaken) give();",

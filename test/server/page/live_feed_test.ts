@@ -87,6 +87,23 @@ Deno.test("the page is one file without anything from elsewhere, for this machin
   });
 });
 
+Deno.test("whoever asks for no more than the head does not look", async () => {
+  await withServer({ monitor: new Monitor() }, async (_ask, server) => {
+    const live = (method: string) =>
+      server.fetch(
+        new Request("http://localhost/live", { method }),
+        { isLoopback: true },
+      );
+    for (let i = 0; i < 8; i++) {
+      const { status, body } = await live("HEAD");
+      assert.deepEqual([status, body], [200, null]);
+    }
+    const { status, body } = await live("GET");
+    assert.equal(status, 200);
+    await body!.cancel();
+  });
+});
+
 Deno.test("so many pages look, and one that does not read is not waited for", async () => {
   const feed = new LiveFeed();
   const readers = Array.from({ length: 8 }, () => feed.read());
