@@ -1,7 +1,7 @@
 /** Node's server, whose requests and responses are not those of the Web. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import type { Duplex, Writable } from "node:stream";
 import { nodeModule } from "../../base/node_module.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
@@ -60,6 +60,8 @@ export function listenInNode(
     });
   }
   const sockets = new NodeSockets();
+  /** Connections that Node has handed over: it ends none of them. */
+  const handedOver = new Set<Duplex>();
   server.on("upgrade", (incoming, connection, head) => {
     underWay.delete(connection);
     if (!asksForSocket(incoming)) {
@@ -67,6 +69,8 @@ export function listenInNode(
       server.emit(tls ? "secureConnection" : "connection", connection);
       return;
     }
+    handedOver.add(connection);
+    connection.once("close", () => handedOver.delete(connection));
     void upgrade(handler, incoming, connection, head, {
       sockets,
       isSecure: tls !== undefined,
@@ -94,7 +98,7 @@ export function listenInNode(
           sockets.closeAll();
           return within(closed, graceMs, () => {
             server.closeAllConnections();
-            sockets.cutAll();
+            for (const connection of handedOver) connection.destroy();
           });
         },
       });
@@ -170,9 +174,10 @@ async function upgrade(
     await sockets.open(incoming, connection, head, wanted, headers);
     return;
   }
-  const body = new Uint8Array(await response.arrayBuffer());
+  // Whatever else comes is read only to see that its sender leaves.
+  connection.once("end", leave).resume();
   connection.write(headOf(response));
-  connection.end(body);
+  await writeBody(response, connection, gone.signal);
 }
 
 /** Of an answer after which the connection ends. */
@@ -247,7 +252,6 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   }, new ByteLengthQueuingStrategy({ highWaterMark: BUFFER_BYTES }));
 }
 
-/** What goes out, no faster than the client reads. */
 async function write(
   response: Response,
   incoming: IncomingMessage,
@@ -261,7 +265,16 @@ async function write(
     response.status,
     isWhole ? headers : { ...headers, connection: "close" },
   );
-  const reader = response.body?.getReader();
+  await writeBody(response, outgoing, gone);
+}
+
+/** What goes out behind the head, no faster than the client reads. */
+async function writeBody(
+  { body }: Response,
+  outgoing: Writable,
+  gone: AbortSignal,
+): Promise<void> {
+  const reader = body?.getReader();
   const leave = () => void reader?.cancel(gone.reason).catch(() => {});
   gone.addEventListener("abort", leave);
   if (gone.aborted) leave();
@@ -282,7 +295,7 @@ async function write(
   }
 }
 
-function drained(outgoing: ServerResponse): Promise<void> {
+function drained(outgoing: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       outgoing.off("drain", done);

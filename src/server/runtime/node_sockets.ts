@@ -66,11 +66,6 @@ export class NodeSockets {
   closeAll(): void {
     for (const socket of this.#open) socket.close(1001, "The server ends");
   }
-
-  /** Those that take too long to end. */
-  cutAll(): void {
-    for (const socket of this.#open) socket.cut();
-  }
 }
 
 class NodeSocket implements Socket {
@@ -113,11 +108,7 @@ class NodeSocket implements Socket {
     if (this.#isClosing) return;
     this.#isClosing = true;
     this.#connection.write(closeFrame(code, reason));
-    this.#timer = setTimeout(() => this.cut(), CLOSE_MS);
-  }
-
-  cut(): void {
-    this.#connection.destroy();
+    this.#timer = setTimeout(() => this.#connection.destroy(), CLOSE_MS);
   }
 
   #take(bytes: Uint8Array): void {

@@ -118,4 +118,15 @@ export const MUTANTS: MutantList = [
     tests: ["test/server/runtime/node_sockets_test.ts"],
     why: "who leaves before there is a socket holds no stream",
   },
+  {
+    id: "protocols.asked-for-a-socket-and-left",
+    file: "src/server/runtime/node.ts",
+    from: '  connection.once("end", leave).resume();\n',
+    to: "",
+    tests: [{
+      file: "test/server/runtime/adapters_test.ts",
+      filter: "asks for a socket where there is none",
+    }],
+    why: "a stream ends when its reader leaves",
+  },
 ];

@@ -451,6 +451,35 @@ export const CHECKS = {
     await listener.close(10);
   },
 
+  async "who asks for a socket where there is none is answered piece by piece"(
+    listen,
+  ) {
+    let cancelled = 0;
+    const listener = await listen({
+      fetch: () =>
+        Promise.resolve(
+          new Response(
+            new ReadableStream({
+              start(controller) {
+                controller.enqueue(new TextEncoder().encode("first"));
+              },
+              cancel: () => void cancelled++,
+            }),
+          ),
+        ),
+    }, { hostname: "127.0.0.1", port: 0 });
+    const answer = await rawly(listener.port, HANDSHAKE, /first/);
+    assert.match(answer, /^HTTP\/1\.1 200 [^]*first/);
+    await until("the stream is cancelled", () => cancelled === 1);
+    // One that stays is cut off in the end.
+    const stays = connect(listener.port, "127.0.0.1");
+    stays.on("error", () => {});
+    stays.write(HANDSHAKE);
+    await new Promise((resolve) => stays.once("data", resolve));
+    await listener.close(10);
+    stays.destroy();
+  },
+
   async "closing waits for what is under way"(listen) {
     let answer;
     const gate = new Promise((resolve) => answer = resolve);
