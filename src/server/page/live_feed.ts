@@ -77,6 +77,7 @@ export class LiveFeed implements HostObserver {
   #running = 0;
   #waiting = 0;
   #policy = "";
+  #isClosed = false;
   readonly #started = new Set<string>();
 
   /** @param sloMs the server's target, if there is one */
@@ -85,7 +86,8 @@ export class LiveFeed implements HostObserver {
   }
 
   /**
-   * Frames as server-sent events, until the reader leaves.
+   * Frames as server-sent events, until the reader leaves; none of a server that closes: pages ask again until there is
+   * one that goes on.
    * @throws HttpError 503 when enough look already
    */
   read(): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -95,6 +97,7 @@ export class LiveFeed implements HostObserver {
     let reader: Reader;
     return new ReadableStream<Uint8Array<ArrayBuffer>>({
       start: (controller) => {
+        if (this.#isClosed) return controller.close();
         reader = { controller };
         this.#readers.add(reader);
         this.#send(reader, {
@@ -110,6 +113,7 @@ export class LiveFeed implements HostObserver {
 
   /** Nobody reads any more; for servers that close. */
   close(): void {
+    this.#isClosed = true;
     for (const reader of this.#readers) {
       reader.controller.close();
       this.#leave(reader);

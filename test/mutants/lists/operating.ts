@@ -299,6 +299,14 @@ export const MUTANTS: MutantList = [
     why: "what nobody reads is not gathered",
   },
   {
+    id: "operating.page-holds-the-end",
+    file: "src/server/page/live_feed.ts",
+    from: "if (this.#isClosed) return controller.close();",
+    to: "",
+    tests: ["test/server/page/live_feed_test.ts"],
+    why: "a server that ends waits for no page",
+  },
+  {
     id: "operating.batch-at-once",
     file: "src/server/http/piece_turns.ts",
     from: "if (!isTaken) give();",

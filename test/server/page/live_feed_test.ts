@@ -114,5 +114,13 @@ Deno.test("so many pages look, and one that does not read is not waited for", as
   feed.close();
   for await (const _event of events(readers[0])) frames++;
   assert(frames >= 1 && frames <= 5, `${frames} frames`);
-  feed.read().cancel();
+});
+
+Deno.test("a page that comes back while the server closes is not held", async () => {
+  const feed = new LiveFeed();
+  const before = feed.read();
+  feed.close();
+  assert.equal((await Array.fromAsync(events(before))).length, 1);
+  const { done } = await feed.read().getReader().read();
+  assert(done);
 });
