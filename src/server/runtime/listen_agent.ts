@@ -1,4 +1,5 @@
 /** A port that tells whoever connects one line: what load balancers ask (`agent-check`). */
+import type { Socket } from "node:net";
 import {
   checkedOptions,
   type Checks,
@@ -56,9 +57,14 @@ export function listenAgent(
   if (net === undefined) {
     return Promise.reject(new Error("This runtime has no ports"));
   }
+  const sockets = new Set<Socket>();
   const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
     // Whoever is gone before the line has no use for it.
     socket.on("error", () => {});
+    // What a balancer sends (`agent-send`) is nothing here; unread it would keep the connection from its end.
+    socket.resume();
     socket.end(line());
   });
   return new Promise((resolve, reject) => {
@@ -69,7 +75,11 @@ export function listenAgent(
         port: typeof address === "object" && address !== null
           ? address.port
           : port,
-        close: () => new Promise((resolve) => server.close(() => resolve())),
+        close: () =>
+          new Promise((resolve) => {
+            server.close(() => resolve());
+            for (const socket of sockets) socket.destroy();
+          }),
       });
     });
   });

@@ -307,6 +307,14 @@ export const MUTANTS: MutantList = [
     why: "a server that ends waits for no page",
   },
   {
+    id: "operating.agent-reads-nothing",
+    file: "src/server/runtime/listen_agent.ts",
+    from: "    socket.resume();\n",
+    to: "",
+    tests: ["test/server/runtime/listen_agent_test.ts"],
+    why: "a balancer's checks leave nothing behind",
+  },
+  {
     id: "operating.batch-at-once",
     file: "src/server/http/piece_turns.ts",
     from: "if (!isTaken) give();",
