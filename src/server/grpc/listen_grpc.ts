@@ -7,6 +7,7 @@ import {
 } from "../../base/checked_options.ts";
 import { nodeModule } from "../../base/node_module.ts";
 import { dateMs } from "../../engine/wall/clock.ts";
+import { UnavailableError } from "../host/errors.ts";
 import { httpErrorOf } from "../http/error_status.ts";
 import { HttpError } from "../http/http_error.ts";
 import { isLoopback } from "../runtime/loopback.ts";
@@ -49,7 +50,7 @@ export interface GrpcListener {
   /** Its number. */
   readonly port: number;
   /**
-   * Takes no more calls and resolves when all under way are answered.
+   * Takes no more calls, and no more messages of those that bring many, and resolves when all under way are answered.
    * @param graceMs how long that may take; they are ended then. Default 30,000
    */
   close(graceMs?: number): Promise<void>;
@@ -111,7 +112,12 @@ export async function listenGrpc(
     "grpc.max_concurrent_streams": STREAMS_MAX,
   });
   const handler = server.speaking([GRPC]);
-  const door: Door = { handler, grpc, isSecure: tls !== undefined };
+  const door: Door = {
+    handler,
+    grpc,
+    isSecure: tls !== undefined,
+    endStream: new Set(),
+  };
   const bytesOf = (message: Uint8Array) =>
     buffer.Buffer.from(message.buffer, message.byteOffset, message.byteLength);
   for (const [service, implementation] of services(door, bytesOf)) {
@@ -138,6 +144,7 @@ export async function listenGrpc(
       const closed = new Promise<void>((resolve) =>
         own.tryShutdown(() => resolve())
       );
+      for (const end of door.endStream) end();
       return within(closed, graceMs, () => own.forceShutdown());
     },
   };
@@ -148,6 +155,8 @@ interface Door {
   readonly handler: Handler;
   readonly grpc: GrpcModule;
   readonly isSecure: boolean;
+  /** Of each call whose messages are a stream, until its last: takes no more of them. */
+  readonly endStream: Set<() => void>;
 }
 
 /** The one whose messages are streams, both ways. */
@@ -222,20 +231,37 @@ async function answerStream(
   path: string,
   call: GrpcStreamCall,
 ): Promise<void> {
+  let isOver = false;
+  let giveUp = (_reason: unknown) => {};
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
+      giveUp = (reason) => {
+        isOver = true;
+        controller.error(reason);
+      };
       call.pause();
       call.on("data", (message) => {
         call.pause();
+        // It was on its way already.
+        if (isOver) return;
         controller.enqueue(frameHead(message.length));
         if (message.length > 0) controller.enqueue(message);
       });
-      call.on("end", () => controller.close());
-      call.on("cancelled", () => controller.error(GONE));
+      call.on("end", () => {
+        door.endStream.delete(end);
+        if (!isOver) controller.close();
+      });
+      call.on("cancelled", () => giveUp(GONE));
     },
     pull: () => void call.resume(),
-    cancel: () => void call.pause(),
+    cancel() {
+      isOver = true;
+      call.pause();
+    },
   }, { highWaterMark: 0 });
+  // Its client may have nothing to ask for a long time.
+  const end = () => giveUp(new UnavailableError("The server is about to end"));
+  door.endStream.add(end);
   let goOn = () => {};
   call.on("drain", () => goOn());
   call.on("cancelled", () => goOn());
@@ -248,6 +274,8 @@ async function answerStream(
     call.end();
   } catch (error) {
     call.emit("error", statusOf(door, error));
+  } finally {
+    door.endStream.delete(end);
   }
 }
 

@@ -74,16 +74,20 @@ class Call {
       request.body ?? new Blob([]).stream(),
       body.limits.bytesMax,
     );
-    for await (const message of messages) {
-      const answered = this.#answer(message, controller).finally(() => {
-        this.#underWay.delete(answered);
-      });
-      this.#underWay.add(answered);
-      if (this.#underWay.size >= UNDER_WAY_MAX) {
-        await Promise.race(this.#underWay);
+    try {
+      for await (const message of messages) {
+        const answered = this.#answer(message, controller).finally(() => {
+          this.#underWay.delete(answered);
+        });
+        this.#underWay.add(answered);
+        if (this.#underWay.size >= UNDER_WAY_MAX) {
+          await Promise.race(this.#underWay);
+        }
       }
+    } finally {
+      // Also where no more messages are taken.
+      await Promise.all(this.#underWay);
     }
-    await Promise.all(this.#underWay);
   }
 
   /** Never rejects. */

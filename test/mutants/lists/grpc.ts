@@ -64,4 +64,20 @@ export const MUTANTS: MutantList = [
     tests: CODEC,
     why: "of several values of one field the last one counts",
   },
+  {
+    id: "grpc.answers-cut-by-the-end",
+    file: stream,
+    from: "      await Promise.all(this.#underWay);\n",
+    to: "",
+    tests: STREAM,
+    why: "a server that ends answers what is under way",
+  },
+  {
+    id: "grpc.message-behind-the-end",
+    file: listener,
+    from: "        if (isOver) return;\n",
+    to: "",
+    tests: STREAM,
+    why: "what is on its way when a call ends is dropped",
+  },
 ];

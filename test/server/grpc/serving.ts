@@ -4,6 +4,7 @@ import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import type { HostOptions } from "../../../src/server/host/host_options.ts";
 import type { ServedModel } from "../../../src/server/host/served_model.ts";
 import {
+  type GrpcListener,
   listenGrpc,
   type ListenGrpcOptions,
 } from "../../../src/server/grpc/listen_grpc.ts";
@@ -22,6 +23,7 @@ export interface Served {
   /** Asks over HTTP. */
   ask(path: string, init?: RequestInit): Promise<Response>;
   readonly port: number;
+  readonly listener: GrpcListener;
 }
 
 /** Runs something against a server of these models. */
@@ -49,6 +51,7 @@ export async function withGrpc(
       ask: (path, init) =>
         server.fetch(new Request(`http://localhost${path}`, init)),
       port: listener.port,
+      listener,
     });
   } finally {
     client.close();

@@ -1,7 +1,10 @@
 /** `ModelStreamInfer`: answers as they are done, steps of what grows, frames of sequences, errors that end nothing. */
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { lstmStream } from "../../../src/models/rnn_stream.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
+import { listenGrpc } from "../../../src/server/grpc/listen_grpc.ts";
+import type { GrpcModule } from "../../../src/server/grpc/grpc_module.ts";
 import { TEXT_MODELS } from "../text_models.ts";
 import { grpc } from "./client.ts";
 import { withGrpc } from "./serving.ts";
@@ -255,5 +258,69 @@ Deno.test("a call without requests ends", async () => {
     const stream = client.stream("ModelStreamInfer");
     stream.end();
     assert.deepEqual(await all(stream), []);
+  });
+});
+
+Deno.test("a call that goes on ends when the port closes, once its requests are done", async () => {
+  await withGrpc([WRITER], async ({ client, server, listener }) => {
+    const stream = client.stream("ModelStreamInfer");
+    stream.write(asked("writer", [5, 6], { steps: 50 }));
+    let closed: Promise<void> | undefined;
+    await assert.rejects(
+      async () => {
+        for await (const _ of stream) {
+          // Much more than all of it takes.
+          closed ??= listener.close(20_000);
+        }
+      },
+      { code: grpc.status["UNAVAILABLE"], details: /about to end/ },
+    );
+    await closed;
+    const { fail, success } = server.host.statistics.of(WRITER);
+    assert.deepEqual([fail.count, success.count], [0, 1]);
+  });
+});
+
+Deno.test("messages that come behind the end of their call are dropped", async () => {
+  await withGrpc([WRITER], async ({ server }) => {
+    const streamed: ((call: EventEmitter) => void)[] = [];
+    const { close } = await listenGrpc(server, {
+      grpc: {
+        ServerCredentials: grpc.ServerCredentials,
+        Metadata: grpc.Metadata,
+        Server: class {
+          addService(_service: object, calls: object) {
+            if ("ModelStreamInfer" in calls) {
+              streamed.push(calls.ModelStreamInfer as typeof streamed[0]);
+            }
+          }
+          bindAsync(
+            _address: string,
+            _credentials: object,
+            bound: (error: null, port: number) => void,
+          ) {
+            bound(null, 1);
+          }
+          tryShutdown(done: () => void) {
+            done();
+          }
+          forceShutdown() {}
+        },
+      } as GrpcModule,
+    });
+    const call = Object.assign(new EventEmitter(), {
+      metadata: new grpc.Metadata(),
+      getDeadline: () => Infinity,
+      getPeer: () => "127.0.0.1:1",
+      ...{ pause() {}, resume() {}, end() {}, sendMetadata() {} },
+    });
+    const ended = new Promise((resolve) => call.once("error", resolve));
+    streamed[0](call);
+    for (const event of ["cancelled", "data", "end"]) {
+      call.emit(event, new Uint8Array(1));
+    }
+    await ended;
+    call.emit("data", new Uint8Array(1));
+    await close();
   });
 });
