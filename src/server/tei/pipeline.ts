@@ -28,8 +28,9 @@ const parametersOf = optional(object("parameters", {
 
 /** By the model's kind. */
 export async function pipeline(context: Context): Promise<Response> {
-  const { kind } = textOf(context, ["embedding", "classifier", "reranker"]);
   const body = anObject(await context.body.json());
+  // Not before all has come: a model may be replaced meanwhile.
+  const { kind } = textOf(context, ["embedding", "classifier", "reranker"]);
   if (kind === "embedding") {
     const { inputs } = body;
     const isSimilarity = typeof inputs === "object" && !isList(inputs) &&

@@ -129,4 +129,14 @@ export const MUTANTS: MutantList = [
     }],
     why: "a stream ends when its reader leaves",
   },
+  {
+    id: "protocols.kind-of-before-its-body",
+    file: "src/server/tei/pipeline.ts",
+    from:
+      '  const body = anObject(await context.body.json());\n  // Not before all has come: a model may be replaced meanwhile.\n  const { kind } = textOf(context, ["embedding", "classifier", "reranker"]);\n',
+    to:
+      '  const { kind } = textOf(context, ["embedding", "classifier", "reranker"]);\n  const body = anObject(await context.body.json());\n',
+    tests: TEI,
+    why: "a model may be replaced while the body comes",
+  },
 ];

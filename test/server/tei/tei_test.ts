@@ -368,3 +368,26 @@ Deno.test("more than there is room for is refused with 429, and when to come bac
     assert.equal((await openai.json()).error.code, "rate_limit_exceeded");
   });
 });
+
+Deno.test("/ does what a model does that has come while its body did", async () => {
+  const named = (kind: "embedder" | "classifier") => ({
+    ...TEXT_MODELS.find(({ name }) => name === kind)!,
+    name: "m",
+  });
+  await withTextServer(async (ask, { host }) => {
+    const late = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      async start(controller) {
+        await host.change(() => [named("classifier")]);
+        controller.enqueue(new TextEncoder().encode('{"inputs":"fish"}'));
+        controller.close();
+      },
+    });
+    const response = await ask("/models/m", undefined, {
+      method: "POST",
+      body: late,
+    });
+    assert.equal(response.status, 200);
+    const [[{ label }]] = await response.json();
+    assert.equal(typeof label, "string");
+  }, [named("embedder")]);
+});
