@@ -1,4 +1,5 @@
 /** WebSockets as protocols see them, whatever the runtime makes of them. */
+import { HttpError } from "./http_error.ts";
 
 /** The server's side of a WebSocket of text messages. */
 export interface Socket {
@@ -27,6 +28,13 @@ export interface Connection {
    * Makes a WebSocket of it.
    * @param protocol that of those that the client offers (`Sec-WebSocket-Protocol`) which is chosen, if any
    * @returns what the request is to be answered with
+   * @throws HttpError 400 where it is no handshake
    */
   openSocket?(handlers: SocketHandlers, protocol?: string): Response;
+}
+
+/** Where the runtime finds that a request is none for a WebSocket (RFC 6455, section 4.2.1). */
+export function noHandshake(cause?: unknown): HttpError {
+  const message = "This is no handshake of a WebSocket";
+  return new HttpError(400, message, {}, { cause });
 }

@@ -1,6 +1,5 @@
 /** Bun's server. */
-import { HttpError } from "../http/http_error.ts";
-import type { SocketHandlers } from "../http/socket.ts";
+import { noHandshake, type SocketHandlers } from "../http/socket.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
 import { MESSAGE_MAX, UNREAD_MAX } from "./socket_limits.ts";
@@ -88,7 +87,7 @@ export const listenInBun = bun &&
                   : { "sec-websocket-protocol": protocol },
               });
               if (isSocket) return new Response();
-              throw new HttpError(400, "This is no handshake of a WebSocket");
+              throw noHandshake();
             },
           });
           // Bun has answered it.

@@ -53,8 +53,9 @@ export const listenInDeno = deno?.serve && (
       const answer = server.fetch(request, {
         isLoopback: isLoopback(remoteAddr.hostname),
         openSocket(handlers, protocol) {
+          const opened = openDenoSocket(deno, request, handlers, protocol);
           isSocket = true;
-          return openDenoSocket(deno, request, handlers, protocol);
+          return opened;
         },
       });
       const response = await cuts.orCut(answer);

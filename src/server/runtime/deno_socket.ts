@@ -1,5 +1,9 @@
 /** Deno's WebSockets as protocols see them. */
-import type { Socket, SocketHandlers } from "../http/socket.ts";
+import {
+  noHandshake,
+  type Socket,
+  type SocketHandlers,
+} from "../http/socket.ts";
 
 /** How long it may take from the request to a socket that is open; what is none by then has no client. */
 const OPENING_MS = 5000;
@@ -15,17 +19,15 @@ export interface DenoSockets {
 /**
  * Makes a WebSocket of a request's connection; Deno closes it when the server ends.
  * @returns what the request is to be answered with
+ * @throws HttpError 400 where it is no handshake
  */
 export function openDenoSocket(
-  { upgradeWebSocket }: DenoSockets,
+  sockets: DenoSockets,
   request: Request,
   handlers: SocketHandlers,
   protocol: string | undefined,
 ): Response {
-  const { socket, response } = upgradeWebSocket(
-    request,
-    protocol === undefined ? {} : { protocol },
-  );
+  const { socket, response } = upgraded(sockets, request, protocol);
   // Of a client that leaves before it is answered no event tells, nor, in all of Deno's modes, the request's signal.
   const opening = setTimeout(() => {
     socket.onopen = () => socket.close();
@@ -44,6 +46,23 @@ export function openDenoSocket(
   // What is told of a connection that breaks is told by "close".
   socket.onerror = () => {};
   return response;
+}
+
+function upgraded(
+  { upgradeWebSocket }: DenoSockets,
+  request: Request,
+  protocol: string | undefined,
+): ReturnType<DenoSockets["upgradeWebSocket"]> {
+  try {
+    return upgradeWebSocket(
+      request,
+      protocol === undefined ? {} : { protocol },
+    );
+  } catch (error) {
+    // Of headers; what else it may throw is no fault of the request's.
+    if (error instanceof TypeError) throw noHandshake(error);
+    throw error;
+  }
 }
 
 function seenFrom(socket: WebSocket): Socket {

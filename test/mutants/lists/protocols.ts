@@ -139,4 +139,12 @@ export const MUTANTS: MutantList = [
     tests: TEI,
     why: "a model may be replaced while the body comes",
   },
+  {
+    id: "protocols.no-handshake",
+    file: "src/server/runtime/deno_socket.ts",
+    from: "if (error instanceof TypeError) throw noHandshake(error);",
+    to: "",
+    tests: REALTIME,
+    why: "what is no handshake is its sender's mistake",
+  },
 ];

@@ -1,6 +1,7 @@
 /** `/v1/realtime` over WebSockets, in the listeners of Deno and of Node (as Deno has it). */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { get, type IncomingMessage } from "node:http";
 import { defineCell, f32 } from "../../../src/graph/cell_builder.ts";
 import { defineStream } from "../../../src/graph/stream_model.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
@@ -234,6 +235,13 @@ for (const [what, start] of Object.entries(LISTENERS)) {
         // It was never open; runtimes say so in two ways.
         assert(code === 1006 || code === 0, `${code}`);
       }
+      // No handshake: it has no key.
+      const { statusCode } = await new Promise<IncomingMessage>((resolve) =>
+        get(`${http}?model=voices`, {
+          headers: { connection: "Upgrade", upgrade: "websocket" },
+        }, resolve)
+      );
+      assert.equal(statusCode, 400);
       const client = new Client(`${url}?model=voices`);
       await client.event();
       client.sendBytes();
