@@ -147,6 +147,36 @@ Deno.test("arrays for results that change a frame, or lie about their length, ha
   }
 });
 
+Deno.test("arrays for results are written by no set of their own, which would be given the engine's memory", async () => {
+  const wide = row("f32", [64]);
+  const doubled = defineCell({
+    name: "doubled",
+    inputs: { x: wide },
+    body: (op, { x }) => ({ y: op.Add(x, x), most: op.ArgMax(x) }),
+  });
+  const wideModel = defineStream({
+    name: "wide",
+    cells: [doubled],
+    inputs: { x: f32(64) },
+    states: { before: { ...f32(64), from: "y" } },
+    outputs: { y: "f32", most: "i32" },
+    frame(graph, { x }) {
+      const node = graph.node(doubled, { x: graph.row(x, 0, 64) });
+      graph.result("y", graph.output(node, "y"));
+      graph.result("most", graph.output(node, "most"));
+    },
+  });
+  await using engine = await created({ models: [wideModel] });
+  const given: unknown[] = [];
+  const set = { value: (from: unknown) => void given.push(from) };
+  const y = Object.defineProperty(new Float32Array(64), "set", set);
+  const most = Object.defineProperty(Int32Array.of(7), "set", set);
+  const x = new Float32Array(64).fill(2);
+  await engine.open(wideModel).push({ x }, { into: { y, most } });
+  assert.deepEqual(given, []);
+  assert.deepEqual([y[0], y[63], most[0]], [4, 4, 0]);
+});
+
 Deno.test("what is pushed in a callback goes behind the push that it is called in", async () => {
   let inner: Promise<unknown> | undefined;
   let hook: (() => void) | undefined;

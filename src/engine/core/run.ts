@@ -21,7 +21,7 @@ export interface Run {
   readonly stepped: ActiveRequest[];
   /** The policy hears of it more than once: until it is over it may look at any of its nodes. */
   readonly isLong: boolean;
-  /** Frames with rows in it, once for each, if it is long. */
+  /** Whose rows its rows are that are of frames, one by one, if it is long. */
   readonly frames: ActiveRequest[];
 }
 

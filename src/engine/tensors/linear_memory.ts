@@ -1,4 +1,5 @@
 import type { TensorData } from "../../tensor/tensor.ts";
+import { setAll } from "../../tensor/typed_array.ts";
 
 /** Views of linear memory, and copies into it: without a view of every array, which is garbage. */
 export class LinearMemory {
@@ -14,17 +15,22 @@ export class LinearMemory {
     this.#longs = new BigInt64Array(buffer);
   }
 
-  /** Copies so many elements from an address into an array of a type that is not f32. */
+  /** Copies so many elements, which lie at an address, into an array of a type that is not f32. */
   read(data: TensorData, address: number, count: number): void {
+    setAll(data, this.#view(data, address, count));
+  }
+
+  #view(data: TensorData, address: number, count: number): TensorData {
     if (data instanceof Int32Array) {
-      data.set(this.words.subarray(address >>> 2, (address >>> 2) + count));
-    } else if (data instanceof BigInt64Array) {
-      data.set(this.#longs.subarray(address / 8, address / 8 + count));
-    } else if (data instanceof Int8Array) {
-      data.set(new Int8Array(this.bytes.buffer, address, count));
-    } else {(data as Uint8Array).set(
-        this.bytes.subarray(address, address + count),
-      );}
+      return this.words.subarray(address >>> 2, (address >>> 2) + count);
+    }
+    if (data instanceof BigInt64Array) {
+      return this.#longs.subarray(address / 8, address / 8 + count);
+    }
+    const bytes = this.bytes.subarray(address, address + count);
+    return data instanceof Int8Array
+      ? new Int8Array(bytes.buffer, address, count)
+      : bytes;
   }
 
   /** @param address a multiple of the data's element size */

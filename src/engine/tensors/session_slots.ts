@@ -5,7 +5,7 @@
 import { shorten } from "../../base/describe.ts";
 import type { Result } from "../../graph/result.ts";
 import { elements, type Tensor, type TensorData } from "../../tensor/tensor.ts";
-import { lengthOf } from "../../tensor/typed_array.ts";
+import { lengthOf, setAll } from "../../tensor/typed_array.ts";
 import type { ActiveSession } from "../core/active_request.ts";
 import type { SessionMemory } from "../core/executor.ts";
 import type { LinearMemory } from "./linear_memory.ts";
@@ -142,7 +142,7 @@ export class SessionSlots implements SessionMemory {
     if (views[i]?.byteOffset !== at) {
       views[i] = floats.subarray(at >>> 2, (at >>> 2) + width);
     }
-    into.set(views[i]);
+    setAll(into, views[i]);
     return into;
   }
 }

@@ -53,7 +53,8 @@ export class HostSession {
     this.#options = options;
     this.#door = door;
     this.#stream = generation.engine.open(this.#model, options);
-    this.#turns = new FrameTurns(1 + (options.pendingMax ?? PENDING_MAX));
+    // One less than there is room for: a frame that has ended early may be in flight still.
+    this.#turns = new FrameTurns(options.pendingMax ?? PENDING_MAX);
     this.#generation = generation;
     this.#leave = generation.use();
   }
@@ -78,7 +79,9 @@ export class HostSession {
    * whatever their priorities; one that comes while it moves is the first one that it computes there.
    */
   push(frame: Frame, options: HostRunOptions = {}): Promise<RunResult> {
-    return this.#door.push(frame, options, () => {
+    const { finishMs = this.#options.deadlineMs } = options;
+    const timed = { ...options, ...(finishMs !== undefined && { finishMs }) };
+    return this.#door.push(frame, timed, () => {
       if (this.#closed) throw new UnavailableError("The stream is closed");
       const turn = this.#turns.join();
       return { turn, begin: (admitted) => this.#begin(frame, turn, admitted) };

@@ -150,8 +150,9 @@ export class Sequences {
   }
 
   /**
-   * The stream of a request, which its first one opens. One that begins again ends what was before. A first one that is
-   * not computed has opened nothing, a last one has ended nothing: either may be sent again.
+   * The stream of a request, which its first one opens. One that begins again ends what was before, computed or not. A
+   * first one that is not computed has opened nothing, a last one has ended nothing, where there is room for its sequence
+   * still: either may be sent again.
    * @throws OverloadedError when there are too many
    */
   take(
@@ -171,8 +172,9 @@ export class Sequences {
       session: sequence.session,
       leave: (isDone) => {
         sequence.asked--;
-        // Under its id another one may have begun since its last request came.
-        const isOver = isDone ? isEnd : isStart || isEnd && among.has(id);
+        // Since its last request came another one may have begun, under its id or in its room.
+        const isGone = among.has(id) || among.size >= limitsOf(served).max;
+        const isOver = isDone ? isEnd : isStart || isEnd && isGone;
         if (isOver) return void this.#end(sequence);
         if (isEnd) among.set(id, sequence);
         if (sequence.asked === 0) this.#watch(sequence);

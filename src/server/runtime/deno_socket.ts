@@ -42,7 +42,10 @@ export function openDenoSocket(
     if (typeof data === "string") handlers.message(data);
     else socket.close(1003, "Messages are text");
   };
-  socket.onclose = () => handlers.closed();
+  socket.onclose = () => {
+    clearTimeout(opening);
+    handlers.closed();
+  };
   // What is told of a connection that breaks is told by "close".
   socket.onerror = () => {};
   return response;

@@ -252,6 +252,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   }, new ByteLengthQueuingStrategy({ highWaterMark: BUFFER_BYTES }));
 }
 
+/** An answer, head and body. */
 async function write(
   response: Response,
   incoming: IncomingMessage,
@@ -286,7 +287,9 @@ async function writeBody(
       if (piece === undefined || piece.done) break;
       if (!outgoing.write(piece.value)) await drained(outgoing);
     }
-    outgoing.end();
+    // Who has left may still hear that this was not all.
+    if (gone.aborted) outgoing.destroy();
+    else outgoing.end();
   } catch {
     // The head has gone out: that the rest is missing is all that can be said.
     outgoing.destroy();

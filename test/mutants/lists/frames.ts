@@ -41,4 +41,12 @@ export const MUTANTS: MutantList = [
     tests: BOUNDARY,
     why: "who is refused at once keeps nobody from making room",
   },
+  {
+    id: "frames.own-set",
+    file: "src/tensor/typed_array.ts",
+    from: "SET.call(data as Uint8Array, from as Uint8Array);",
+    to: "(data as Uint8Array).set(from as Uint8Array);",
+    tests: BOUNDARY,
+    why: "a set of the caller's would be given the engine's memory",
+  },
 ];

@@ -74,6 +74,30 @@ Deno.test("frames that come at once are computed in their order, more than a str
   }
 });
 
+Deno.test("frames behind one that is cancelled in the engine are not refused", async () => {
+  const host = await hostOf();
+  const session = host.open(SERVED);
+  const leaving = new AbortController();
+  const pushed = ALL.map((t) =>
+    session.push(frame(t), t === 0 ? { signal: leaving.signal } : {})
+  );
+  const settled = Promise.allSettled(pushed);
+  for (let i = 0; host.active === 0 || i < 50; i++) await undefined;
+  leaving.abort(new Error("left"));
+  const outcomes = (await settled).map(({ status }) => status);
+  assert.deepEqual(outcomes.slice(1), ALL.slice(1).map(() => "fulfilled"));
+  await host.close();
+});
+
+Deno.test("a stream's own deadline counts from the push, also while a frame waits for its turn", async () => {
+  const host = await hostOf({ admit: () => new Promise(() => {}) });
+  const session = host.open(SERVED, { deadlineMs: 30 });
+  const pushed = [0, 1].map((t) => session.push(frame(t)));
+  // The first one waits for admission, of which a deadline is the admission's matter.
+  pushed[0].catch(() => {});
+  await assert.rejects(pushed[1], DeadlineError);
+});
+
 Deno.test("property: whatever an admission lets in first, and however often, frames keep their order", async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -308,6 +308,32 @@ Deno.test("a first frame that is refused opens nothing, a last one ends nothing 
   }, { host: { admission } });
 });
 
+Deno.test("a last frame that is refused brings no more back than may be open", async () => {
+  const config = {
+    sequence_batching: { oldest: { max_candidate_sequences: 1 } },
+  };
+  const admission: Admission = { admit: () => () => {} };
+  await withServer([gestures("1", config)], async (ask, host) => {
+    const sequences = Sequences.of(host);
+    const start = (sequence_id: number) =>
+      frame(ask, 0, { sequence_id, sequence_start: true });
+    await start(1);
+    let refuse = () => {};
+    admission.admit = () =>
+      new Promise((_, reject) =>
+        refuse = () => reject(new OverloadedError("No more", 1000))
+      );
+    const ended = ask1(ask, 1, { sequence_id: 1, sequence_end: true });
+    while (sequences.size > 0) await new Promise((turn) => setTimeout(turn));
+    admission.admit = () => () => {};
+    await start(2);
+    refuse();
+    assert.equal((await ended).status, 503);
+    assert.equal(sequences.size, 1);
+    assert.equal((await ask1(ask, 1, { sequence_id: 1 })).status, 400);
+  }, { host: { admission } });
+});
+
 Deno.test("what is no sequence is refused", async () => {
   const tokens = servedTokens(lstm({ hidden: 2, vocabulary: 4 }), {
     name: "tokens",
