@@ -242,6 +242,56 @@ Deno.test("a frame that is pushed in a callback before its stream is closed ther
   assert.deepEqual([...outputs.sum.data], [2, 4, 6, 8, 10, 12]);
 });
 
+Deno.test("a state begins as its model said, whatever becomes of the array that said it", async () => {
+  class Sly extends Float32Array {
+    override slice(): Float32Array<ArrayBuffer> {
+      return this as unknown as Float32Array<ArrayBuffer>;
+    }
+  }
+  const initial = new Sly(6).fill(1);
+  const begun = defineStream({
+    ...model.stream,
+    name: "begun",
+    cells: [cell],
+    states: { before: { ...f32(6), from: "sum", initial } },
+    outputs: { sum: "f32" },
+    frame: model.stream.frame,
+  });
+  await using engine = await created({ models: [begun] });
+  const stream = engine.open(begun);
+  initial.fill(9);
+  await stream.reset();
+  const { outputs } = await stream.push(frame());
+  assert.deepEqual([...outputs.sum.data], [2, 3, 4, 5, 6, 7]);
+});
+
+Deno.test("pipe takes what for await takes: an iterator of another kind may be undefined", async () => {
+  await using engine = await created();
+  const frames = {
+    [Symbol.asyncIterator]: undefined,
+    [Symbol.iterator]: () => [frame()][Symbol.iterator](),
+  };
+  let results = 0;
+  const stream = engine.open(model);
+  for await (const _ of stream.pipe(frames as never)) results++;
+  assert.equal(results, 1);
+});
+
+Deno.test("nothing waits in a stream whose engine has ended", async () => {
+  const engine = await created({
+    policy: {
+      ...cellular(),
+      schedule() {
+        throw new Error("out of luck");
+      },
+    },
+  });
+  const stream = engine.open(model);
+  await Promise.allSettled([0, 1, 2].map(() => stream.push(frame())));
+  assert.equal(stream.pending, 0);
+  await engine.close();
+});
+
 Deno.test("pipe refuses what gives no frames one after the other", async () => {
   await using engine = await created();
   const stream = engine.open(model);

@@ -391,7 +391,7 @@ class GraphLowering implements Around {
       name: "Identity",
       opset: 1,
       inputs: [constant],
-      outputs: [{ dtype: rowType(type, at), dims: rowDims(dims, at) }],
+      outputs: [{ dtype: rowType(type, at), dims }],
       run: runPlain,
     })[0];
   }

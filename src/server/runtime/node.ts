@@ -287,9 +287,7 @@ async function writeBody(
       if (piece === undefined || piece.done) break;
       if (!outgoing.write(piece.value)) await drained(outgoing);
     }
-    // Who has left may still hear that this was not all.
-    if (gone.aborted) outgoing.destroy();
-    else outgoing.end();
+    outgoing.end();
   } catch {
     // The head has gone out: that the rest is missing is all that can be said.
     outgoing.destroy();
