@@ -18,8 +18,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "sizes by the curve: everybody goes",
     file: STATE,
-    from: "sorted.slice(0, rows), why",
-    to: "sorted.slice(0, this.batchSizeMax), why",
+    from: "sorted.slice(0, rows)",
+    to: "sorted.slice(0, this.batchSizeMax)",
   },
   {
     without: "those who will come, in a size",
@@ -48,8 +48,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "a model's turn by all its requests: by those of a part",
     file: STATE,
-    from: "batch.perNs = all.perNs;",
-    to: "",
+    from: "perNs: all.perNs, why",
+    to: "why",
   },
   {
     without: "sizes by what is known, where workers slow each other down",
@@ -91,8 +91,8 @@ export const ABLATIONS: readonly Ablation[] = [
     without: "going together where workers slow each other down",
     file: STATE,
     from:
-      "return this.#goesTogether(batch.requests, free.length) ? undefined : batch;",
-    to: "return batch;",
+      "if (this.#goesTogether(batch.requests, free.length)) return undefined;",
+    to: "",
   },
   {
     without: "what a pass takes of the device: only how many are busy",

@@ -59,7 +59,7 @@ Deno.test("ServingEngine without a policy takes our own", async () => {
   });
   assert.deepStrictEqual(await ask(engine, model, short), expectedOf(short));
   assert.deepEqual([...reasons], [
-    "1 of 1 leave everybody the least time waiting",
+    "1 of 1 leave the least waiting",
   ]);
 });
 

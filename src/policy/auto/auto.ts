@@ -61,20 +61,20 @@ export function auto(options: AutoOptions = {}): Policy {
       const free = workers.filter(({ queued }) => queued <= ahead)
         .sort((a, b) => a.queued - b.queued);
       const [all, shares] = [workers.length, states.length];
-      for (const { id } of free) {
-        const others = workers.filter((w) => w.queued > 0 && w.id !== id);
+      for (const { id: worker } of free) {
+        const others = workers.filter((w) => w.queued > 0 && w.id !== worker);
         const beside = costs.sharesOf(others.map((w) => newestOf[w.id]));
         const busy = others.length + 1;
-        const now = { nowNs, worker: id, busy, beside, ahead, all, shares };
+        const now = { ...RUN, nowNs, worker, busy, beside, ahead, all, shares };
         const [one] = states.map((state) => state.batch(now))
           .sort((a, b) => b!.rank - a!.rank || b!.perNs - a!.perNs);
         if (!one) continue;
         const { why, requests, requests: { length: rows, 0: { model } } } = one;
-        costs.sawGap(newestOf[id], requests, nowNs);
-        newestOf[id] = Object.assign(now, RUN, { model, rows });
-        for (const { tag } of requests) tag.newest = newestOf[id];
+        costs.sawGap(newestOf[worker], requests, nowNs);
+        newestOf[worker] = { ...now, model, rows };
+        for (const { tag } of requests) tag.newest = newestOf[worker];
         const steps = sweep(requests);
-        const launch = { worker: id, steps, release: "step", why } as const;
+        const launch = { worker, steps, release: "step", why } as const;
         return { kind: "launch", launch };
       }
       return IDLE;

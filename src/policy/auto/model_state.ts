@@ -142,11 +142,12 @@ export class ModelState {
     const isSlowed = this.costs.slowdown(workers, workers) > SLOWED;
     const isShared = isSlowed && this.#turns > 1 || this.#slackNs < Infinity;
     this.#shares = isShared ? Infinity : shares;
-    const isLate = ({ tag }: AutoRequest) => nowNs + tag.leftNs > tag.dueNs;
     const hasDue = this.requests[0].tag.dueNs < Infinity; // Who has goes first.
-    const late = this.requests.slice(0, hasDue ? LOOKED_AT : 0).filter(isLate);
-    for (const { tag } of late) tag.dueNs = Infinity;
-    if (late.length > 0) this.requests.sort(inOrder);
+    let late = 0;
+    for (const { tag } of this.requests.slice(0, hasDue ? LOOKED_AT : 0)) {
+      if (nowNs + tag.leftNs > tag.dueNs) late = tag.dueNs = Infinity;
+    }
+    if (late > 0) this.requests.sort(inOrder);
     const isFree = ({ tag }: AutoRequest) =>
       tag.ready.length > 0 &&
       (tag.underWay === 0 || tag.newest?.worker === worker &&
@@ -158,8 +159,10 @@ export class ModelState {
     const of = (isUrgent ? this.#urgent : this.#shortest).bind(this);
     const [all, part] = [of(free), this.#part(free, isUrgent)];
     const batch = part === free ? all : of(part);
-    batch.perNs = all.perNs;
-    return this.#goesTogether(batch.requests, free.length) ? undefined : batch;
+    if (this.#goesTogether(batch.requests, free.length)) return undefined;
+    const how = isUrgent ? "are in time together" : "leave the least waiting";
+    const why = `${batch.requests.length} of ${part.length} ${how}`;
+    return { ...batch, perNs: all.perNs, why };
   }
 
   /** Those in one part, where most get through it for its time, or the most urgent is: parts share no cells. */
@@ -240,28 +243,27 @@ export class ModelState {
       const figure = ns * (1 + all / parallel / idle / size);
       if (figure < least) [rows, least] = [size, figure];
     }
-    const why = `${rows} of ${all} leave everybody the least time waiting`;
-    return this.#made(sorted.slice(0, rows), why);
+    return this.#made(sorted.slice(0, rows));
   }
 
   /** The most urgent that are all in time together; or a later, denser group that they would make late. */
   #urgent(sorted: readonly AutoRequest[]) {
     const first = this.#inTime(sorted);
     let best = first;
-    const saved = sorted.filter(({ tag }) => tag.dueNs < Infinity).length;
+    const saved = sorted.findLastIndex(({ tag }) => tag.dueNs < Infinity) + 1;
     for (let from = 1; from < saved; from = 2 * from + 1) {
-      const group = this.#inTime(sorted.slice(from));
+      const group = this.#inTime(sorted, from);
       if (group.perNs > best.perNs) best = group;
     }
     return this.#now.nowNs + first.takesNs <= best.latestNs ? first : best;
   }
 
   /** The first that are in time together, and who rides along; one alone where that takes as long one by one. */
-  #inTime(sorted: readonly AutoRequest[]) {
+  #inTime(sorted: readonly AutoRequest[], from = 0) {
     const requests: AutoRequest[] = [];
     let [rows, mayTake] = [0, Infinity];
-    for (const request of sorted) {
-      if (rows === this.batchSizeMax) break;
+    for (let i = from; i < sorted.length && rows < this.batchSizeMax; i++) {
+      const request = sorted[i];
       const { dueNs, leftNs } = request.tag;
       const isLost = dueNs === Infinity;
       if (isLost && !request.graph.closed) continue;
@@ -273,11 +275,10 @@ export class ModelState {
       rows = requests.push(request);
     }
     if (this.#times(rows) > PAYS * rows) requests.length = 1;
-    const why = `the ${requests.length} most urgent that are in time together`;
-    return this.#made(requests, why);
+    return this.#made(requests);
   }
 
-  #made(requests: readonly AutoRequest[], why: string) {
+  #made(requests: readonly AutoRequest[]) {
     const rows = requests.length;
     const times = this.#slowdown(rows) * this.#times(rows);
     const start = ({ tag }: AutoRequest) => tag.dueNs - tag.leftNs * times;
@@ -285,7 +286,7 @@ export class ModelState {
     const takesNs = times * sumNs(requests) / rows;
     const isOwed = this.#owedNs > OTHERS * takesNs;
     const rank = (latestNs < Infinity ? 2 : 0) + (isOwed ? 1 : 0);
-    return { requests, latestNs, takesNs, perNs: rows / takesNs, rank, why };
+    return { requests, latestNs, takesNs, perNs: rows / takesNs, rank };
   }
 }
 

@@ -15,8 +15,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.everybody",
     file: STATE,
-    from: "sorted.slice(0, rows), why",
-    to: "sorted.slice(0, this.batchSizeMax), why",
+    from: "sorted.slice(0, rows)",
+    to: "sorted.slice(0, this.batchSizeMax)",
     tests: TESTS,
     why: "on a steep curve few go together",
   },
@@ -203,8 +203,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.rank-of-a-part",
     file: STATE,
-    from: "batch.perNs = all.perNs;",
-    to: "",
+    from: "perNs: all.perNs, why",
+    to: "why",
     tests: DECODERS,
     why: "a model with requests in several parts has as many as all of them",
   },
@@ -300,8 +300,8 @@ export const MUTANTS: MutantList = [
     id: "auto.side-by-side",
     file: STATE,
     from:
-      "return this.#goesTogether(batch.requests, free.length) ? undefined : batch;",
-    to: "return batch;",
+      "if (this.#goesTogether(batch.requests, free.length)) return undefined;",
+    to: "",
     tests: SHARING,
     why: "where workers slow each other down requests go together",
   },
