@@ -12,6 +12,7 @@ import { httpErrorOf } from "../http/error_status.ts";
 import { HttpError } from "../http/http_error.ts";
 import { isLoopback } from "../runtime/loopback.ts";
 import type { Handler } from "../runtime/listener.ts";
+import { SILENT_MS } from "../runtime/socket_limits.ts";
 import { within } from "../runtime/within.ts";
 import type { Server } from "../server.ts";
 import { TIMEOUT, timeoutText } from "./deadline.ts";
@@ -110,6 +111,8 @@ export async function listenGrpc(
     "grpc.max_send_message_length": -1,
     "grpc.max_metadata_size": headerCharactersMax,
     "grpc.max_concurrent_streams": STREAMS_MAX,
+    "grpc.keepalive_time_ms": SILENT_MS,
+    "grpc.keepalive_timeout_ms": SILENT_MS,
   });
   const handler = server.speaking([GRPC]);
   const door: Door = {

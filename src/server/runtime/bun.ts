@@ -2,7 +2,7 @@
 import { noHandshake, type SocketHandlers } from "../http/socket.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
-import { MESSAGE_MAX, UNREAD_MAX } from "./socket_limits.ts";
+import { MESSAGE_MAX, SILENT_MS, UNREAD_MAX } from "./socket_limits.ts";
 import { urlOf, urlRefusal } from "./url.ts";
 import { within } from "./within.ts";
 
@@ -36,6 +36,7 @@ interface BunRuntime {
     fetch(request: Request, server: BunServer): Promise<Response | undefined>;
     readonly websocket: {
       readonly maxPayloadLength: number;
+      readonly idleTimeout: number;
       readonly backpressureLimit: number;
       readonly closeOnBackpressureLimit: boolean;
       open(socket: BunSocket): void;
@@ -95,6 +96,8 @@ export const listenInBun = bun &&
         },
         websocket: {
           maxPayloadLength: MESSAGE_MAX,
+          // It asks before that, and answers count.
+          idleTimeout: 2 * SILENT_MS / 1000,
           backpressureLimit: UNREAD_MAX,
           closeOnBackpressureLimit: true,
           open(socket) {

@@ -4,6 +4,7 @@ import {
   type Socket,
   type SocketHandlers,
 } from "../http/socket.ts";
+import { SILENT_MS } from "./socket_limits.ts";
 
 /** How long it may take from the request to a socket that is open; what is none by then has no client. */
 const OPENING_MS = 5000;
@@ -12,7 +13,7 @@ const OPENING_MS = 5000;
 export interface DenoSockets {
   upgradeWebSocket(
     request: Request,
-    options: { readonly protocol?: string },
+    options: { readonly protocol?: string; readonly idleTimeout: number },
   ): { readonly socket: WebSocket; readonly response: Response };
 }
 
@@ -57,10 +58,10 @@ function upgraded(
   protocol: string | undefined,
 ): ReturnType<DenoSockets["upgradeWebSocket"]> {
   try {
-    return upgradeWebSocket(
-      request,
-      protocol === undefined ? {} : { protocol },
-    );
+    return upgradeWebSocket(request, {
+      idleTimeout: SILENT_MS / 1000,
+      ...(protocol !== undefined && { protocol }),
+    });
   } catch (error) {
     // Of headers; what else it may throw is no fault of the request's.
     if (error instanceof TypeError) throw noHandshake(error);

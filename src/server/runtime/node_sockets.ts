@@ -5,12 +5,13 @@ import type { Socket, SocketHandlers } from "../http/socket.ts";
 import {
   acceptKey,
   closeFrame,
+  pingFrame,
   pongFrame,
   SocketProtocolError,
   SocketReader,
   textFrame,
 } from "./socket_frames.ts";
-import { MESSAGE_MAX, UNREAD_MAX } from "./socket_limits.ts";
+import { MESSAGE_MAX, SILENT_MS, UNREAD_MAX } from "./socket_limits.ts";
 
 /** How long a client has to answer a close. */
 const CLOSE_MS = 2000;
@@ -24,6 +25,13 @@ export interface Wanted {
 /** Sockets of one server. */
 export class NodeSockets {
   readonly #open = new Set<NodeSocket>();
+  readonly #silentMs: number;
+  #looking: ReturnType<typeof setInterval> | undefined;
+
+  /** @param silentMs how long a client may be silent before it is asked whether it is there, and after that */
+  constructor(silentMs = SILENT_MS) {
+    this.#silentMs = silentMs;
+  }
 
   /** Finishes the handshake (section 4.2.2). */
   async open(
@@ -58,13 +66,26 @@ export class NodeSockets {
     connection.write(`${lines.join("\r\n")}\r\n\r\n`);
     const socket = new NodeSocket(connection, handlers);
     this.#open.add(socket);
-    connection.once("close", () => this.#open.delete(socket));
+    this.#looking ??= setInterval(() => this.#look(), this.#silentMs);
+    connection.once("close", () => this.#forget(socket));
     socket.begin(head);
   }
 
   /** The server is about to end. */
   closeAll(): void {
     for (const socket of this.#open) socket.close(1001, "The server ends");
+  }
+
+  /** Of clients whose network is gone no event tells. */
+  #look(): void {
+    for (const socket of this.#open) socket.look();
+  }
+
+  #forget(socket: NodeSocket): void {
+    this.#open.delete(socket);
+    if (this.#open.size > 0) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
   }
 }
 
@@ -73,6 +94,8 @@ class NodeSocket implements Socket {
   readonly #handlers: SocketHandlers;
   readonly #reader = new SocketReader(MESSAGE_MAX);
   #isClosing = false;
+  /** Since the last look. */
+  #isHeard = true;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(connection: Duplex, handlers: SocketHandlers) {
@@ -111,7 +134,19 @@ class NodeSocket implements Socket {
     this.#timer = setTimeout(() => this.#connection.destroy(), CLOSE_MS);
   }
 
+  /** Asks a client that was silent since the last look; one that did not answer that has gone. */
+  look(): void {
+    if (this.#isClosing) return;
+    if (!this.#isHeard) {
+      this.#connection.destroy();
+      return;
+    }
+    this.#isHeard = false;
+    this.#connection.write(pingFrame());
+  }
+
   #take(bytes: Uint8Array): void {
+    this.#isHeard = true;
     try {
       for (const message of this.#reader.push(bytes)) {
         switch (message.kind) {

@@ -164,6 +164,11 @@ export function textFrame(text: string): Uint8Array<ArrayBuffer> {
   return frame(TEXT, new TextEncoder().encode(text));
 }
 
+/** A question that every client answers by itself. */
+export function pingFrame(): Uint8Array<ArrayBuffer> {
+  return frame(PING, new Uint8Array());
+}
+
 /** The answer to a ping. */
 export function pongFrame(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return frame(PONG, bytes);

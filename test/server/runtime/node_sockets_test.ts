@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 import { NodeSockets } from "../../../src/server/runtime/node_sockets.ts";
+import { pingFrame } from "../../../src/server/runtime/socket_frames.ts";
 
 const HEADERS = {
   "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
@@ -34,4 +35,52 @@ Deno.test("a connection that breaks while the handshake is computed is told of, 
   // Its event comes a turn later, if there is one.
   await new Promise((resolve) => setTimeout(resolve));
   assert.deepEqual(told, ["closed"]);
+});
+
+Deno.test("who answers no ping has gone, who does stays", async () => {
+  const sockets = new NodeSockets(10);
+  const closed: string[] = [];
+  const ping = String(pingFrame());
+  let answered = 0;
+  const opened = async (name: string, answers: boolean): Promise<Duplex> => {
+    const connection: Duplex = new Duplex({
+      read() {},
+      write(bytes: Uint8Array, _encoding, done) {
+        // The answer is masked, with zeros.
+        if (answers && String([...bytes]) === ping) {
+          answered++;
+          connection.push(Uint8Array.of(0x8a, 0x80, 0, 0, 0, 0));
+        }
+        done();
+      },
+    });
+    await sockets.open(
+      { headers: HEADERS } as unknown as IncomingMessage,
+      connection,
+      new Uint8Array(0),
+      {
+        handlers: {
+          opened: () => {},
+          message: () => {},
+          closed: () => void closed.push(name),
+        },
+        protocol: undefined,
+      },
+      new Headers(),
+    );
+    return connection;
+  };
+  const there = await opened("there", true);
+  await opened("gone", false);
+  const once = (isSo: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const look = () => isSo() ? resolve() : setTimeout(look, 1);
+      look();
+    });
+  await once(() => closed.length > 0 || answered > 50);
+  const before = answered;
+  await once(() => answered > before + 3 || closed.length > 1);
+  assert.deepEqual(closed, ["gone"]);
+  // Nothing is asked any more: the test would not end.
+  there.destroy();
 });
