@@ -367,7 +367,7 @@ Deno.test("ServingEngine.create() leaves no worker behind when it fails", async 
     await assert.rejects(create({ slotBytes: 2 ** 32 }), {
       name: "RangeError",
       message:
-        /more than the 4 GiB that WebAssembly addresses; give the engine fewer workers \(now \d+\), fewer slotBytes/,
+        /more than the 4 GiB that WebAssembly addresses, less a page; give the engine fewer workers \(now \d+\), fewer slotBytes/,
     });
     await assert.rejects(create({ models: [] }), {
       name: "RangeError",

@@ -4,16 +4,17 @@ import type { Cell } from "../../graph/cell.ts";
 import type { Model } from "../../graph/model.ts";
 import { rowBytes } from "../../graph/row_layout.ts";
 import { alignUp } from "../../graph/slot_plan.ts";
-import { createMemory, PAGE_BYTES } from "../../kernels/module/memory.ts";
+import {
+  createMemory,
+  PAGE_BYTES,
+  PAGES_MAX,
+} from "../../kernels/module/memory.ts";
 import { instantiateKernels } from "../../kernels/module/module.ts";
 import type { TensorData } from "../../tensor/tensor.ts";
 import type { CellProgram } from "../lowering/cell_program.ts";
 import { lowerCell } from "../lowering/lower_cell.ts";
 import { tokenTableBytes } from "../lowering/task_layout.ts";
 import type { RunnerMemory } from "./cell_runner.ts";
-
-/** WebAssembly's 32-bit address space. */
-const PAGES_MAX = 65_536;
 
 export interface MemoryOptions {
   models: readonly Model[];
@@ -89,7 +90,7 @@ export function planMemory(options: MemoryOptions): MemoryPlan {
   const slots = take(slotBytes);
   if (Math.ceil(top / PAGE_BYTES) > PAGES_MAX) {
     throw new RangeError(
-      `Weights, scratch and slots need ${top} bytes, more than the 4 GiB that WebAssembly addresses; ` +
+      `Weights, scratch and slots need ${top} bytes, more than the 4 GiB that WebAssembly addresses, less a page; ` +
         `give the engine fewer workers (now ${options.workers}), fewer slotBytes (now ${slotBytes}) or smaller models`,
     );
   }

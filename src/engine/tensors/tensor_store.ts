@@ -62,7 +62,7 @@ export class TensorStore {
   /** Runs the cells' operators in plain TypeScript, if they have any. */
   readonly plain: RunPlain | undefined;
 
-  /** @throws RangeError when weights and slots do not fit the 4 GiB that WebAssembly addresses */
+  /** @throws RangeError when weights and slots do not fit the 4 GiB that WebAssembly addresses, less a page */
   constructor(options: MemoryOptions) {
     const plan = planMemory(options);
     const { cells, programs, constants, workers, slots, bytes } = plan;

@@ -1,6 +1,6 @@
 /** Operands in linear memory with their types and shapes, placed one after the other. */
 import { describe } from "../../base/describe.ts";
-import { PAGE_BYTES } from "../module/memory.ts";
+import { PAGE_BYTES, PAGES_MAX } from "../module/memory.ts";
 import type { OperandType } from "../spec/signature.ts";
 import { rowBytes } from "../spec/signature.ts";
 
@@ -109,13 +109,13 @@ export class Arena {
     }
     const at = Math.ceil(this.#top / LINE_BYTES) * LINE_BYTES;
     const { byteLength } = this.memory.buffer;
-    if (at + bytes > byteLength) {
+    if (at + bytes > Math.min(byteLength, PAGES_MAX * PAGE_BYTES)) {
       const pages = Math.ceil((at + bytes) / PAGE_BYTES);
       throw new RangeError(
         `Cannot place ${bytes} bytes at ${at} in a memory of ${byteLength} bytes; ` +
-          (pages <= PAGE_BYTES
+          (pages <= PAGES_MAX
             ? `give it ${pages} pages of 64 KiB`
-            : "WebAssembly addresses 4 GiB: split the work"),
+            : "WebAssembly addresses 4 GiB, of which kernels leave the last page alone: split the work"),
       );
     }
     this.#top = at + bytes;

@@ -3,6 +3,7 @@
  * every operand lies inside memory and above the module's own data. Messages name kernel,
  * argument and value, and the way out.
  */
+import { PAGE_BYTES, PAGES_MAX } from "../module/memory.ts";
 import { SHAPE_FIELDS } from "../pack/image_words.ts";
 import { CallSizes } from "../spec/call_sizes.ts";
 import { KERNEL_SPECS } from "../spec/registry.ts";
@@ -140,6 +141,12 @@ function checkSpan(
     refuse(
       call.kernel,
       `${what} (${bytes} bytes at ${address}) ends outside memory of ${byteLength} bytes; grow it or place the operand lower`,
+    );
+  }
+  if (address + bytes > PAGES_MAX * PAGE_BYTES) {
+    refuse(
+      call.kernel,
+      `${what} (${bytes} bytes at ${address}) ends in the last page of 4 GiB, which kernels leave alone; place the operand lower`,
     );
   }
 }

@@ -7,8 +7,11 @@ import { describe } from "../../base/describe.ts";
 import { checkFeatures, type EngineProbe, THIS_ENGINE } from "./features.ts";
 
 export const PAGE_BYTES = 65_536;
-/** WebAssembly's 32-bit address space. */
-const PAGES_MAX = 65_536;
+/**
+ * Pages of operands: WebAssembly's 32-bit address space but for the last one. Kernels go along a row until they are at
+ * its end or behind it, and behind the last page is address 0: they would be done before they began.
+ */
+export const PAGES_MAX = 65_535;
 
 /** What a memory is for. */
 export interface MemoryOptions {
@@ -32,7 +35,7 @@ const MEMORY_CHECKS: Checks<MemoryOptions> = {
  * A memory for the kernels, of whole pages. It never grows, which makes checks of bounds cheaper
  * (see fixed_memory.ts).
  * @throws {TypeError} on an option that is not one
- * @throws {RangeError} if it would be larger than 4 GiB, or the system has no such room
+ * @throws {RangeError} if it would be larger than 4 GiB less a page, or the system has no such room
  * @throws {Error} if it should be shared and the engine has no threads
  *
  * @example
@@ -59,7 +62,7 @@ export function createMemory(
   const initial = Math.ceil(bytes / PAGE_BYTES);
   if (initial > PAGES_MAX) {
     throw new RangeError(
-      `A memory of ${bytes} bytes is more than the 4 GiB that WebAssembly addresses; ` +
+      `A memory of ${bytes} bytes is more than the 4 GiB that WebAssembly addresses, less a page; ` +
         "use smaller models, fewer requests at once, or several engines",
     );
   }
