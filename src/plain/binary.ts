@@ -23,7 +23,7 @@ import {
   optionalInt,
 } from "./given.ts";
 import { bigOf, converted } from "./convert.ts";
-import { sigmoid } from "./functions.ts";
+import { power, sigmoid } from "./functions.ts";
 import { broadcastDims, broadcastTo, checkOutput, outputOf } from "./layout.ts";
 import type { PlainAttributes, PlainOperator } from "./operator.ts";
 
@@ -207,8 +207,8 @@ const Pow: PlainOperator = {
     const left = broadcastTo(base, dims).data;
     const right = broadcastTo(exponent, dims).data;
     for (let i = 0; i < to.length; i++) {
-      const power = Number(left[i]) ** Number(right[i]);
-      to[i] = isBig(to) ? bigOf(power) : power;
+      const value = power(Number(left[i]), Number(right[i]));
+      to[i] = isBig(to) ? bigOf(value) : value;
     }
     return [result];
   },

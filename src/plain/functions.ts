@@ -35,6 +35,12 @@ export function geluTanh(x: number): number {
   return 0.5 * x * (1 + Math.tanh(inner));
 }
 
+/** A power as IEEE 754 has it: of 1 to anything, and of -1 to an infinity, it is 1, where JavaScript has NaN. */
+export function power(x: number, exponent: number): number {
+  const isOne = x === 1 || x === -1 && Math.abs(exponent) === Infinity;
+  return isOne ? 1 : x ** exponent;
+}
+
 /** To the nearest whole number, of two the even one. */
 export function roundHalfEven(x: number): number {
   const below = Math.floor(x);

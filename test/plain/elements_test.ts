@@ -129,6 +129,19 @@ Deno.test("floats are rounded once, to f32", () => {
   assert.equal(outputOf("Exp", [third]).data[0], Math.fround(Math.exp(value)));
 });
 
+Deno.test("powers of 1 are 1, and of -1 to an infinity, as in C and NumPy", () => {
+  const run = (base: number, exponent: number) =>
+    outputOf("Pow", [floats([], base), floats([], exponent)]).data[0];
+  for (const exponent of [NaN, Infinity, -Infinity, 0, 2.5]) {
+    assert.equal(run(1, exponent), 1);
+  }
+  assert.equal(run(-1, Infinity), 1);
+  assert.equal(run(-1, -Infinity), 1);
+  assert.equal(run(-1, NaN), NaN);
+  assert.equal(run(-1, 0.5), NaN);
+  assert.equal(run(2, Infinity), Infinity);
+});
+
 Deno.test("NaN goes through Max, Min, Clip, Relu", () => {
   const nan = floats([1], NaN);
   const one = floats([1], 1);
