@@ -208,7 +208,7 @@ const Pow: PlainOperator = {
     const right = broadcastTo(exponent, dims).data;
     for (let i = 0; i < to.length; i++) {
       const value = power(Number(left[i]), Number(right[i]));
-      to[i] = isBig(to) ? bigOf(value) : value;
+      to[i] = isBig(to) ? bigOf(value, base.type) : value;
     }
     return [result];
   },

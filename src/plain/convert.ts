@@ -15,9 +15,24 @@ import type { PlainOperator } from "./operator.ts";
 /** What C programs make of a float that no int64 is. */
 const INT64_MIN = -(2n ** 63n);
 
-/** A float cut off to a whole number of 64 bits. */
-export function bigOf(x: number): bigint {
-  return Math.abs(x) < 2 ** 63 ? BigInt(Math.trunc(x)) : INT64_MIN;
+/** A float cut off to a whole number of 64 bits; of a type without a sign to twice as large a one. */
+export function bigOf(x: number, type: PlainType): bigint {
+  const end = type === "uint64" ? 2 ** 64 : 2 ** 63;
+  return Math.abs(x) < end ? BigInt(Math.trunc(x)) : INT64_MIN;
+}
+
+/** Bits that f64 has no room for in an integer of 64. */
+const SPARE_BITS = 11n;
+
+/**
+ * An integer of 64 bits as a number that rounds to f32 as the integer does: what f64 has no room for is kept in its
+ * last bit. To the nearest f64 first, and to f32 then, would round twice.
+ */
+function roundableTo32(x: bigint): number {
+  const near = Number(x);
+  if (Math.abs(near) < 2 ** 53) return near;
+  const isRest = BigInt.asUintN(Number(SPARE_BITS), x) !== 0n;
+  return Number(x >> SPARE_BITS | (isRest ? 1n : 0n)) * 2 ** Number(SPARE_BITS);
 }
 
 /**
@@ -38,7 +53,7 @@ export function converted<T extends PlainType>(
   } else if (isBig(to)) {
     for (let i = 0; i < to.length; i++) {
       const element = from[i];
-      to[i] = typeof element === "bigint" ? element : bigOf(element);
+      to[i] = typeof element === "bigint" ? element : bigOf(element, type);
     }
   } else {
     for (let i = 0; i < to.length; i++) to[i] = from[i] as number;
@@ -61,7 +76,7 @@ function fromBig(
     if (isBool) to[i] = (low | high) === 0 ? 0 : 1;
     else if (keepsLow || (low < 0 ? high === negative : high === 0)) {
       to[i] = low;
-    } else to[i] = Number(from[i]);
+    } else to[i] = roundableTo32(from[i]);
   }
 }
 

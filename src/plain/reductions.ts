@@ -127,7 +127,7 @@ function throughFloats(
 ): Reduction {
   return {
     floats: f,
-    integers: (lane) => bigOf(f(Float64Array.from(lane, Number))),
+    integers: (lane, type) => bigOf(f(Float64Array.from(lane, Number)), type),
   };
 }
 

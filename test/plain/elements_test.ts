@@ -214,6 +214,29 @@ Deno.test("Cast of 64 bits is that of their numbers, at every edge", () => {
   }
 });
 
+Deno.test("Cast to and from 64 bits rounds once, and takes all that uint64 holds", () => {
+  const cast = (x: PlainTensor, to: number) => outputOf("Cast", [x], { to });
+  // Just above the middle of two floats; the nearest f64 is the middle, of which the even one is below.
+  const above = 2n ** 60n + 2n ** 36n + 1n;
+  const next = 2 ** 60 + 2 ** 37;
+  const edges = [above, -above, above - 1n, above - 2n, 2n ** 63n - 1n];
+  assert.deepEqual(
+    numbersOf(cast(plainOf("int64", [5], edges), 1)),
+    [next, -next, 2 ** 60, 2 ** 60, 2 ** 63],
+  );
+  assert.deepEqual(
+    numbersOf(cast(plainOf("uint64", [2], [2n ** 64n - 1n, 8n * above]), 1)),
+    [2 ** 64, 8 * next],
+  );
+  const large = 2 ** 64 - 2 ** 40;
+  assert.deepEqual(
+    cast(floats([3], large, 2 ** 63, 5.5), 13).data,
+    BigUint64Array.of(BigInt(large), 2n ** 63n, 5n),
+  );
+  const one = plainOf("uint64", [1], [BigInt(large)]);
+  assert.deepEqual(outputOf("ReduceL2", [one]).data, one.data);
+});
+
 Deno.test("the error function is that of the tables", () => {
   // Abramowitz & Stegun, table 7.1, to ten digits.
   for (
