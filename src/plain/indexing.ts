@@ -192,6 +192,7 @@ type Join<T> = (was: T, update: T) => T;
 /** How an update meets what is there, by attribute `reduction`: it replaces it by default. */
 function reductionOf(
   attributes: PlainAttributes,
+  type: PlainType,
 ): { numbers: Join<number>; bigs: Join<bigint> } | undefined {
   const name = choice(attributes, "reduction", [
     "none",
@@ -204,7 +205,11 @@ function reductionOf(
     case "add":
       return { numbers: (a, b) => a + b, bigs: (a, b) => a + b };
     case "mul":
-      return { numbers: (a, b) => a * b, bigs: (a, b) => a * b };
+      // f64 has no room for all products of integers.
+      return {
+        numbers: type === "float32" ? (a, b) => a * b : Math.imul,
+        bigs: (a, b) => a * b,
+      };
     case "max":
       return { numbers: Math.max, bigs: (a, b) => a > b ? a : b };
     case "min":
@@ -219,7 +224,7 @@ function scattered(
   updates: PlainTensor,
   attributes: PlainAttributes,
 ): PlainTensor {
-  const join = reductionOf(attributes);
+  const join = reductionOf(attributes, data.type);
   if (join && data.type === "bool") {
     throw new TypeError("attribute reduction is for numbers, data are bool");
   }

@@ -319,6 +319,17 @@ Deno.test("updates of one element meet in their order", () => {
   assert.deepEqual(run("mul"), [60, 80]);
   assert.deepEqual(run("max"), [10, 20]);
   assert.deepEqual(run("min"), [2, 4]);
+
+  const whole = plainOf("int32", [1], [2 ** 31 - 1]);
+  const joined = (reduction: string) =>
+    numbersOf(outputOf("ScatterND", [
+      whole,
+      plainOf("int64", [1, 1], [0]),
+      whole,
+    ], { reduction }));
+  // Wrapped around, as everywhere.
+  assert.deepEqual(joined("mul"), [1]);
+  assert.deepEqual(joined("add"), [-2]);
 });
 
 Deno.test("TopK has NaN last, wherever it lies", () => {
