@@ -135,16 +135,25 @@ function dividedBig(a: bigint, b: bigint): bigint {
   return a / b;
 }
 
+/** Remainder with the sign of the dividend. */
+function remainder(a: number, b: number): number {
+  if (b === 0) throw new RangeError("remainder of a division by 0");
+  return a % b;
+}
+
+function remainderBig(a: bigint, b: bigint): bigint {
+  if (b === 0n) throw new RangeError("remainder of a division by 0");
+  return a % b;
+}
+
 /** Remainder with the sign of the divisor. */
 function modulo(a: number, b: number): number {
-  if (b === 0) throw new RangeError("remainder of a division by 0");
-  const rest = a % b;
+  const rest = remainder(a, b);
   return rest !== 0 && (rest < 0) !== (b < 0) ? rest + b : rest;
 }
 
 function moduloBig(a: bigint, b: bigint): bigint {
-  if (b === 0n) throw new RangeError("remainder of a division by 0");
-  const rest = a % b;
+  const rest = remainderBig(a, b);
   return rest !== 0n && (rest < 0n) !== (b < 0n) ? rest + b : rest;
 }
 
@@ -161,14 +170,13 @@ const Mod: PlainOperator = {
   types: NUMBERS,
   run: (inputs, attributes, { opset }) => {
     const [a, b] = [input(inputs, 0, "A"), input(inputs, 1, "B")];
+    const isFloat = a.type === "float32";
     if (flag(attributes, "fmod")) {
-      return [mapped2(a, b, a.type, (x, y) => x % y, (x, y) => {
-        if (y === 0n) throw new RangeError("remainder of a division by 0");
-        return x % y;
-      })];
+      const f: Numbers = isFloat ? (x, y) => x % y : remainder;
+      return [mapped2(a, b, a.type, f, remainderBig)];
     }
     if (opset < 28) input(inputs, 0, "A", INTEGERS);
-    const f = a.type === "float32" ? floatModulo : modulo;
+    const f = isFloat ? floatModulo : modulo;
     return [mapped2(a, b, a.type, f, moduloBig)];
   },
 };

@@ -116,7 +116,12 @@ Deno.test("integers wrap around, and are divided towards 0", () => {
   assert.equal(run("Pow", "int64", 3n, 39n), 3n ** 39n);
   assert.equal(run("Pow", "int32", 2n, 33n), 0);
   assert.throws(() => run("Div", "int32", 1n, 0n), /^RangeError: Div: .* by 0/);
-  assert.throws(() => run("Mod", "int64", 1n, 0n), /by 0/);
+  for (const type of ["int64", "int32", "uint8"] as const) {
+    const [one, zero] = [plainOf(type, [], [1]), plainOf(type, [], [0])];
+    for (const fmod of [0, 1]) {
+      assert.throws(() => outputOf("Mod", [one, zero], { fmod }), /by 0/);
+    }
+  }
 });
 
 Deno.test("floats are rounded once, to f32", () => {
