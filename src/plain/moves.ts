@@ -53,6 +53,7 @@ function sliced(
   if (step === 0 || !Number.isInteger(step)) {
     throw new RangeError(`a step is ${step}`);
   }
+  if (size === 0) return { first: 0, count: 0 };
   const bounded = (at: number, least: number, most: number) =>
     Math.max(least, Math.min(most, at < 0 ? at + size : at));
   const [first, last] = step > 0

@@ -158,7 +158,7 @@ interface Cut {
 /** Elements of an axis that are left; null where that is not known. */
 function cutSize(size: Dim, { start, end, step }: Cut): Dim | null {
   if (start === null || end === null || typeof step !== "number") return null;
-  const from = bound(size, start, step > 0);
+  const from = startOf(size, start, step > 0);
   const to = bound(size, end, step > 0);
   if (from === null || to === null) return null;
   return step > 0
@@ -166,11 +166,21 @@ function cutSize(size: Dim, { start, end, step }: Cut): Dim | null {
     : maxDims(0, ceilDivDims(subtractDims(from, to), -step));
 }
 
-/** A bound within the axis: 0 to its size forwards, -1 to its size less 1 backwards. */
-function bound(size: Dim, at: Dim, isForwards: boolean): Dim | null {
+/** Where a cut begins: backwards at the first element where that is before it, if there is one. */
+function startOf(size: Dim, at: Dim, isForwards: boolean): Dim | null {
+  return bound(size, at, isForwards, leastOf(size) >= 1 ? 0 : -1);
+}
+
+/** A bound within the axis: 0 to its size forwards, `first` to its size less 1 backwards. */
+function bound(
+  size: Dim,
+  at: Dim,
+  isForwards: boolean,
+  first = -1,
+): Dim | null {
   const [least, most] = isForwards
     ? [0, size]
-    : [-1, subtractDims(size, 1)] as const;
+    : [first, subtractDims(size, 1)] as const;
   if (typeof at === "number") {
     if (at >= ENDLESS) return most;
     if (at <= -ENDLESS) return least;
@@ -230,7 +240,7 @@ const slice: ShapeRule = (view) => {
     const [count] = result;
     const from = start === null || typeof step !== "number"
       ? null
-      : bound(elements.length, start, step > 0);
+      : startOf(elements.length, start, step > 0);
     if (typeof from === "number" && typeof count === "number") {
       return [
         elementsValue(
