@@ -360,7 +360,10 @@ const TopK: PlainOperator = {
   },
 };
 
-/** Elements, or slices along an axis, each once: sorted, or in the order they are met in. */
+/**
+ * Elements, or slices along an axis, each once: sorted, or in the order they are met in. NaN is last, and one for all,
+ * as NumPy has it.
+ */
 const Unique: PlainOperator = {
   since: [11, 28],
   types: PLAIN_TYPES,
@@ -378,7 +381,10 @@ const Unique: PlainOperator = {
     const compare = (a: number, b: number): number => {
       for (let i = 0; i < size; i++) {
         const [left, right] = [elements[a * size + i], elements[b * size + i]];
-        if (left !== right) return left < right ? -1 : 1;
+        if (left < right) return -1;
+        if (left > right) return 1;
+        const [isNot, isNotEither] = [left !== left, right !== right];
+        if (isNot !== isNotEither) return isNot ? 1 : -1;
       }
       return 0;
     };

@@ -402,3 +402,29 @@ Deno.test("Unique counts, and finds its way back", () => {
   assert.deepEqual(inverse, [0, 1, 1, 2, 3, 2]);
   assert.deepEqual(counts, [1, 2, 2, 1]);
 });
+
+Deno.test("Unique has each number once beside NaN, which is last", () => {
+  const number = fc.constantFrom(NaN, -1, 0, 1, 2, 3);
+  fc.assert(
+    fc.property(fc.array(number, { minLength: 1, maxLength: 12 }), (given) => {
+      const x = floats([given.length], ...given);
+      const [y, first, inverse, counts] = outputsOf("Unique", [x], {}, {
+        outputs: 4,
+      }).map(numbersOf);
+      const numbers = [...new Set(given)].toSorted((a, b) =>
+        Number.isNaN(a) ? 1 : Number.isNaN(b) ? -1 : a - b
+      );
+      assert.deepEqual(y, numbers);
+      assert.deepEqual(
+        first,
+        y.map((one) => given.findIndex((other) => Object.is(one, other))),
+      );
+      assert.deepEqual(inverse.map((i) => y[i]), given);
+      assert.deepEqual(
+        counts,
+        y.map((one) => given.filter((other) => Object.is(one, other)).length),
+      );
+    }),
+    runs,
+  );
+});
