@@ -20,6 +20,7 @@ import {
   NUMBERS,
   optionalFloat,
   optionalInt,
+  type PlainInputs,
   scalar,
   tensorAttribute,
   whole,
@@ -77,6 +78,19 @@ const ConstantOfShape: PlainOperator = {
   },
 };
 
+/** Steps of a range: of 64-bit integers exactly, of others by the quotient. */
+function stepsOf(inputs: PlainInputs, quotient: number): number {
+  const [start, limit, delta] = inputs.map((x) => x?.data[0]);
+  if (
+    typeof start !== "bigint" || typeof limit !== "bigint" ||
+    typeof delta !== "bigint"
+  ) return Math.ceil(quotient);
+  const span = limit - start;
+  // Quotients are cut off, which is upwards below 0.
+  const isMore = span % delta !== 0n && span > 0n === delta > 0n;
+  return Number(span / delta) + Number(isMore);
+}
+
 /** Numbers from start in steps of delta, of floats each start + i delta in f64, rounded once. */
 const Range: PlainOperator = {
   since: [11, 27],
@@ -87,7 +101,7 @@ const Range: PlainOperator = {
       scalar(inputs, i, name, [type])
     );
     if (delta === 0) throw new RangeError("input 2 (delta) is 0");
-    const count = Math.max(0, Math.ceil((limit - start) / delta));
+    const count = Math.max(0, stepsOf(inputs, (limit - start) / delta));
     const result = outputOf(type, [count]);
     const to: PlainArrays[PlainType] = result.data;
     if (isBig(to)) {

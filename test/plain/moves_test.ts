@@ -428,3 +428,32 @@ Deno.test("Unique has each number once beside NaN, which is last", () => {
     runs,
   );
 });
+
+Deno.test("Range of 64 bits has as many numbers as fit, whatever f64 rounds", () => {
+  const run = (...bounds: bigint[]) =>
+    outputOf("Range", bounds.map((bound) => plainOf("int64", [], [bound])))
+      .data;
+  const high = 2n ** 53n;
+  assert.deepEqual(
+    run(high, high + 3n, 1n),
+    BigInt64Array.of(high, high + 1n, high + 2n),
+  );
+  const small = fc.bigInt({ min: -20n, max: 20n });
+  fc.assert(
+    fc.property(
+      small,
+      small,
+      small.filter((step) => step !== 0n),
+      (a, b, step) => {
+        const numbers: bigint[] = [];
+        for (let at = a; step > 0n ? at < b : at > b; at += step) {
+          numbers.push(
+            at,
+          );
+        }
+        assert.deepEqual(run(a, b, step), BigInt64Array.from(numbers));
+      },
+    ),
+    runs,
+  );
+});
