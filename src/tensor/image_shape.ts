@@ -25,7 +25,10 @@ export interface ImageWindow {
   pads?: readonly [number, number, number, number];
   /** Groups of channels that see only each other; 1 by default. */
   groups?: number;
-  /** Output lines and columns are rounded up instead of down (pooling). */
+  /**
+   * Output lines and columns are rounded up instead of down (pooling); not for a last window that begins behind the
+   * image and its first padding (ONNX MaxPool: those that would start in the right padded region are ignored).
+   */
   ceil?: boolean;
 }
 
@@ -87,15 +90,18 @@ export interface ImageShape {
 export function imageShape(window: ImageWindow): ImageShape {
   const shape = complete(window);
   const { pads: [top, left, bottom, right] } = shape;
-  const size = (input: number, pads: number, axis: 0 | 1) => {
+  const size = (inside: number, after: number, axis: 0 | 1) => {
     const reach = (shape.kernel[axis] - 1) * shape.dilation[axis] + 1;
-    const steps = (input + pads - reach) / shape.stride[axis];
-    return 1 + (window.ceil ? Math.ceil(steps) : Math.floor(steps));
+    const stride = shape.stride[axis];
+    const steps = (inside + after - reach) / stride;
+    if (!window.ceil) return 1 + Math.floor(steps);
+    const last = Math.ceil(steps);
+    return last * stride < inside ? 1 + last : last;
   };
   return sized(
     shape,
-    size(shape.height, top + bottom, 0),
-    size(shape.width, left + right, 1),
+    size(shape.height + top, bottom, 0),
+    size(shape.width + left, right, 1),
   );
 }
 

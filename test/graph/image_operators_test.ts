@@ -180,6 +180,14 @@ Deno.test("image operators say what size comes out", () => {
     ),
     of(5, 4, 4),
   );
+  assert.deepEqual(
+    size((op, x) =>
+      op.MaxPool(op.CenterCropPad(x, 8, 6), {
+        ...{ kernelShape: 1, strides: 2, ceilMode: true },
+      })
+    ),
+    of(4, 3, 4),
+  );
   assert.deepEqual(size((op, x) => op.GlobalAveragePool(x)), of(1, 1, 4));
   assert.deepEqual(
     size((op, x) => op.Flatten(op.GlobalAveragePool(x))),

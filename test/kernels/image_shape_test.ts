@@ -49,6 +49,10 @@ Deno.test("imageShape() counts windows as ONNX does", () => {
   assert.deepEqual(size({ stride: 2 }), [3, 4]);
   assert.deepEqual(size({ stride: [3, 4] }), [2, 2]);
   assert.deepEqual(size({ stride: [3, 4], ceil: true }), [3, 3]);
+  // A last window that would begin behind the image and its first padding is none.
+  const square = { height: 4, width: 4, kernel: 1, stride: 2, ceil: true };
+  assert.deepEqual(size(square), [2, 2]);
+  assert.deepEqual(size({ ...square, kernel: 2, pads: [0, 1, 1, 0] }), [2, 3]);
   assert.deepEqual(size({ dilation: [2, 4] }), [3, 1]);
 });
 

@@ -116,15 +116,8 @@ export function pool(kind: "max" | "average", global: boolean): Adapter {
     const sizes = window(given, kernel as number[]);
     if (sizes === undefined || attributes.storage_order === 1) return undefined;
     const shape = imageShape({ ...sizes, ceil: attributes.ceil_mode === 1 });
-    const [lines, columns] = given.outputs[0].shape.slice(-2);
-    // ONNX drops a last window that would start in the padding.
-    const clipped = {
-      ...shape,
-      outHeight: given.outputs[0].shape.length === 3 ? 1 : lines,
-      outWidth: columns,
-    };
     const m = x.shape[0];
-    return images(host, clipped, m, x, (at, rows, out) => {
+    return images(host, shape, m, x, (at, rows, out) => {
       if (kind === "max") host.kernels.pool_max_f32(m, at, rows, out);
       else {
         const countPadding = attributes.count_include_pad === 1 ? 1 : 0;

@@ -40,7 +40,10 @@ export interface ConvTransposeAttributes extends ConvAttributes {
 export interface PoolAttributes extends WindowAttributes {
   /** Height and width of the window, in pixels. */
   kernelShape: Pair;
-  /** Output lines and columns are rounded up instead of down; default false. */
+  /**
+   * Output lines and columns are rounded up instead of down, but for a last window that would begin in the padding behind
+   * the image; default false.
+   */
   ceilMode?: boolean;
 }
 

@@ -132,7 +132,7 @@ const batchNormalization: NodeLowering = (view) => {
   );
 };
 
-/** Pooling as long as as many windows come out as ONNX says: one that begins in the padding is none. */
+/** Pooling as long as as many windows come out as ONNX says: with pads of its own choice it rounds nothing up. */
 function pool(
   make: (
     view: LoweredNode,
