@@ -224,6 +224,25 @@ Deno.test("a runtime that shares memory and lacks Atomics.waitAsync is named as 
   }
 });
 
+Deno.test("where memory is shared and there are no workers, as in service workers, the engine has its own thread", async () => {
+  const globals = globalThis as unknown as Record<string, unknown>;
+  const { Worker: worker, process } = globals;
+  // Without either of them it is a runtime that has no threads: neither the Web's nor Node's.
+  Object.assign(globals, { Worker: undefined, process: undefined });
+  try {
+    await using engine = await create({ workers: undefined });
+    assert.equal(engine.threads, 0);
+    const { outputs } = await engine.run(model, sentences[9]);
+    assert.deepStrictEqual(outputs, runRequests(model, [sentences[9]])[0]);
+    await assert.rejects(create({ workers: 2 }), {
+      name: "RangeError",
+      message: /got workers: 2, .*service worker/,
+    });
+  } finally {
+    Object.assign(globals, { Worker: worker, process });
+  }
+});
+
 function unknownCell({ cell }: { cell: object }): object {
   return { ...cell };
 }

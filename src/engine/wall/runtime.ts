@@ -91,6 +91,12 @@ function wayOut(): string {
       `some bundlers want to be told (README, "Bundlers")`;
 }
 
+/** Whether the runtime has worker threads at all: service workers have none, however their page is served. */
+export function hasWorkers(): boolean {
+  return typeof Worker === "function" ||
+    nodeModule("node:worker_threads") !== undefined;
+}
+
 /** Threads of Node's, where there are none of the Web's. */
 function nodeThreads(): typeof import("node:worker_threads") {
   const threads = nodeModule("node:worker_threads");

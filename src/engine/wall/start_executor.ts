@@ -1,6 +1,7 @@
 import { supports } from "../../kernels/module/features.ts";
 import type { TensorOptions } from "../tensors/tensor_options.ts";
 import { InlineExecutor } from "./inline_executor.ts";
+import { hasWorkers } from "./runtime.ts";
 import { TensorExecutor } from "./tensor_executor.ts";
 import type { WallExecutor } from "./wall_executor.ts";
 
@@ -24,18 +25,26 @@ export function startExecutor(options: TensorOptions): Promise<WallExecutor> {
   throw new RangeError(
     `There is one thread here, got workers: ${
       workers ?? 1
-    }, threadsPerWorker: ${threadsPerWorker}. ` +
-      (supports("threads", engine)
-        ? "Workers are heard of by Atomics.waitAsync, which this runtime does not have yet: take a newer one"
-        : "Threads need memory that they share. In a page that is where crossOriginIsolated is true: " +
-          `serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and ` +
-          `"Cross-Origin-Embedder-Policy: require-corp"`) +
-      "; or leave both options out",
+    }, threadsPerWorker: ${threadsPerWorker}. ${obstacle(engine)}; ` +
+      "or leave both options out",
   );
 }
 
 /** Whether workers can be started, and heard of without blocking. */
 function hasThreads(engine: TensorOptions["engine"]): boolean {
-  return supports("threads", engine) &&
+  return supports("threads", engine) && hasWorkers() &&
     typeof Atomics.waitAsync === "function";
+}
+
+/** Why there are no threads, and what would help. */
+function obstacle(engine: TensorOptions["engine"]): string {
+  if (!supports("threads", engine)) {
+    return "Threads need memory that they share. In a page that is where crossOriginIsolated is true: " +
+      `serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and ` +
+      `"Cross-Origin-Embedder-Policy: require-corp"`;
+  }
+  return hasWorkers()
+    ? "Workers are heard of by Atomics.waitAsync, which this runtime does not have yet: take a newer one"
+    : "A service worker, or what else has neither the Web's workers nor Node's, starts none: " +
+      "let a page or a worker of its own have the engine";
 }
