@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { build, stop } from "esbuild";
 import { chooseBuild } from "../../src/kernels/module/features.ts";
 import { ROOT, Stranger } from "./stranger.ts";
 
@@ -46,5 +47,30 @@ for (const [what, { damage, workers, message }] of Object.entries(CASES)) {
       workers,
     });
     await assert.rejects(made, { message });
+  });
+}
+
+const ENGINE = `import { lstm, ServingEngine } from "./dist/mod.js";
+ServingEngine.create({ models: [lstm({ hidden: 4, vocabulary: 5 })], workers: 0 })
+  .then(() => console.log("there is an engine"), ({ message }) => console.log(message));
+`;
+
+for (const format of ["cjs", "iife"] as const) {
+  Deno.test(`an engine in a bundle of format ${format} says that it has to be an ES module`, async () => {
+    using stranger = new Stranger({ "main.js": ENGINE });
+    cpSync(`${ROOT}build/dist`, stranger.path("dist"), { recursive: true });
+    await build({
+      entryPoints: [stranger.path("main.js")],
+      outfile: stranger.path("bundle.cjs"),
+      bundle: true,
+      format,
+      logLevel: "error",
+      logOverride: { "empty-import-meta": "silent" },
+    }).finally(() => stop());
+    const { stdout } = stranger.run("node", "bundle.cjs");
+    assert.match(
+      stdout,
+      /^Cannot tell where shoal[.a-z]*\.wasm is: .* ES modules .*README, "Bundlers"/,
+    );
   });
 }

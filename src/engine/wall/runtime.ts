@@ -85,7 +85,7 @@ function workerUrl(here = import.meta.url): URL {
 
 /** Why a file of ours may not be where it belongs. */
 function wayOut(): string {
-  return import.meta.url.endsWith(".ts")
+  return import.meta.url?.endsWith(".ts")
     ? `run "deno task build" first`
     : "worker.js and the .wasm files of @shoal/core belong beside the code that loads them; " +
       `some bundlers want to be told (README, "Bundlers")`;
@@ -240,7 +240,7 @@ export function runtimeName(): string {
  */
 export async function readKernels(build: KernelBuild): Promise<BufferSource> {
   const plain = SHARED[build];
-  const url = KERNELS[plain ?? build as KernelFile]();
+  const url = kernelsUrl(plain ?? build as KernelFile);
   const bytes = await readBinary(url, wayOut());
   // Some servers answer with a page of theirs where there is no file.
   if (MAGIC.every((byte, i) => bytes[i] === byte)) {
@@ -249,6 +249,19 @@ export async function readKernels(build: KernelBuild): Promise<BufferSource> {
   throw new Error(
     `Cannot use ${url.pathname}: it is no WebAssembly module; ${wayOut()}`,
   );
+}
+
+/** @throws Error where code no longer knows where it is from, as in bundles that are no ES modules */
+function kernelsUrl(file: KernelFile): URL {
+  try {
+    return KERNELS[file]();
+  } catch (cause) {
+    throw new Error(
+      `Cannot tell where ${file}.wasm is: import.meta.url is ${import.meta.url} here; ` +
+        `bundles of @shoal/core are to be ES modules (format "esm"); ${wayOut()}`,
+      { cause },
+    );
+  }
 }
 
 /** How WebAssembly modules begin. */
