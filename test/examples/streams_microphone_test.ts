@@ -20,10 +20,15 @@ import {
 const HOP = 128;
 /** Messages of the worklet, of 1,024 samples each: more than a second. */
 const MESSAGES = 20;
+/** After "Stop", for what is heard still: eight messages, if somebody listens. */
+const LISTENED_MS = 512;
 /** Less than a visit may take: what the page says is told. */
 const PATIENCE_MS = 60_000;
 
-/** Clicks on "Microphone" and, when there is enough of it, on "Stop"; reports what the engine was given and gave. */
+/**
+ * Clicks on "Microphone", in haste twice, and, when there is enough of it, on "Stop"; reports what the engine was given
+ * and gave, and what it was given after that.
+ */
 const DRIVER = `
 const { ready } = globalThis.denoiserPage;
 const heard = [];
@@ -56,6 +61,7 @@ async function drive() {
   await ready;
   const button = document.getElementById("microphone");
   button.click();
+  button.click();
   await until(() => cleaned.length >= ${MESSAGES});
   const status = document.getElementById("status").textContent;
   button.click();
@@ -66,7 +72,9 @@ async function drive() {
     return data.reduce((sum, value, i) => sum + (i % 4 === 0 && value > 40 ? 1 : 0), 0);
   };
   const count = ${MESSAGES};
-  return { status, heard: heard.slice(0, count).flat(), cleaned: cleaned.slice(0, count).flat(), before: lit("before") };
+  const stopped = heard.length;
+  await new Promise((resolve) => setTimeout(resolve, ${LISTENED_MS}));
+  return { status, later: heard.length - stopped, heard: heard.slice(0, count).flat(), cleaned: cleaned.slice(0, count).flat(), before: lit("before") };
 }
 const report = await drive().catch((error) => ({ error: String(error) }));
 const answer = await fetch("/report", { method: "POST", body: JSON.stringify(report) });
@@ -80,6 +88,8 @@ interface Report {
   readonly heard: readonly number[];
   readonly cleaned: readonly number[];
   readonly before: number;
+  /** Messages heard after "Stop". */
+  readonly later: number;
 }
 
 /** Share of the signal's energy that lies at a frequency, over windows of a tenth of a second. */
@@ -124,6 +134,7 @@ Deno.test("the page denoises what a microphone hears, in Chromium", async () => 
     assert.equal(report.error, undefined);
     assert.match(report.status, /^live; 64 ms of sound took/);
     assert(report.before > 1000, `${report.before} pixels`);
+    assert.equal(report.later, 0, "a microphone is open still");
     const heard = Float32Array.from(report.heard);
     const share = toneShare(heard, TONE_HZ);
     assert(share > 0.5, `${share} of what was heard is the tone`);

@@ -141,7 +141,19 @@ function wavOf(sound) {
   return new Blob([view], { type: "audio/wav" });
 }
 
+/** Does what nothing else may be done beside: there is one stream, of a recording or of the microphone. */
+async function alone(body) {
+  const controls = ["file", "microphone"].map(element);
+  controls.forEach((control) => control.disabled = true);
+  try {
+    return await body();
+  } finally {
+    controls.forEach((control) => control.disabled = false);
+  }
+}
+
 async function openFile(bytes) {
+  await stopLive?.();
   const sound = await decoded(bytes);
   const startMs = performance.now();
   const result = await denoised(sound);
@@ -157,14 +169,31 @@ async function openFile(bytes) {
   return result;
 }
 
-/** Live, until it is called again. */
+/** Ends what is live; undefined where nothing is. */
 let stopLive;
 
+/** Live, until it is called again. */
 async function toggleMicrophone() {
   if (stopLive) return stopLive();
-  const media = await navigator.mediaDevices.getUserMedia({
-    audio: { noiseSuppression: false, echoCancellation: false },
+  // A second click meanwhile would open a second microphone, and nothing would close the first.
+  await alone(async () => {
+    const media = await navigator.mediaDevices.getUserMedia({
+      audio: { noiseSuppression: false, echoCancellation: false },
+    });
+    try {
+      await listen(media);
+    } catch (error) {
+      release(media);
+      throw error;
+    }
   });
+}
+
+function release(media) {
+  media.getTracks().forEach((track) => track.stop());
+}
+
+async function listen(media) {
   const context = new AudioContext({ sampleRate: RATE_HZ });
   await context.audioWorklet.addModule("microphone.js");
   const microphone = new AudioWorkletNode(context, "microphone", {
@@ -195,7 +224,8 @@ async function toggleMicrophone() {
   element("microphone").textContent = "Stop";
   stopLive = () => {
     stopLive = undefined;
-    media.getTracks().forEach((track) => track.stop());
+    microphone.port.onmessage = null;
+    release(media);
     element("microphone").textContent = "Microphone";
     return context.close();
   };
@@ -280,7 +310,8 @@ async function start() {
 }
 
 element("file").onchange = ({ target: { files: [file] } }) =>
-  file && file.arrayBuffer().then(openFile).catch(failed);
+  file &&
+  alone(async () => openFile(await file.arrayBuffer())).catch(failed);
 element("microphone").onclick = () => toggleMicrophone().catch(failed);
 element("callers").oninput = ({ target: { value } }) => {
   element("callers-shown").value = value;
