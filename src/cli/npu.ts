@@ -3,7 +3,6 @@
  * standard error; nothing is printed as a result if any input is bad.
  */
 import { describe } from "../base/describe.ts";
-import process from "node:process";
 import {
   type ArrayShape,
   DATAFLOWS,
@@ -58,7 +57,7 @@ import {
 import { zeroElements } from "./onnx_inputs.ts";
 import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
 import { integerOf, integerOption, readOptions } from "./options.ts";
-import { EXIT, progress, reportError, UsageError } from "./terminal.ts";
+import { EXIT, print, progress, reportError, UsageError } from "./terminal.ts";
 import {
   formatNetwork,
   formatScaleSim,
@@ -202,7 +201,7 @@ function runScaleSim(flags: Flags, { batch, form, cfg }: Context): void {
     : oneOf(flags.dataflow, DATAFLOWS, "--dataflow");
   checkArray(cfg.array);
   checkWalk(layers, { ...cfg, dataflow });
-  process.stdout.write(formatScaleSim(layers, { ...cfg, dataflow }, form));
+  print(formatScaleSim(layers, { ...cfg, dataflow }, form));
 }
 
 async function runModel(
@@ -236,7 +235,7 @@ async function runModel(
       });
     saveText(flags.profile, saveProfile(profile));
   }
-  process.stdout.write(output);
+  print(output);
 }
 
 function machineOf(flags: Flags, cfg: ScaleSimConfig | undefined): NpuConfig {

@@ -15,13 +15,28 @@ export const EXIT = { success: 0, failure: 1, usage: 2 } as const;
 /** Characters of an error's message that are printed. */
 const MESSAGE_MAX = 2000;
 
+/** What terminals obey, but for line breaks, tabs and colours. */
+const OBEYED =
+  // deno-lint-ignore no-control-regex -- control characters are what is looked for
+  /(?!\u001b\[[\d;]*m)[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** Results, with what terminals obey escaped: a name in a file may have it, whoever wrote that. */
 export function print(text: string): void {
-  process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  const shown = escaped(text);
+  process.stdout.write(shown.endsWith("\n") ? shown : `${shown}\n`);
 }
 
-/** A line of progress. */
+/** A line of progress, escaped as results are. */
 export function progress(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${escaped(text)}\n`);
+}
+
+/** As JSON has such characters. */
+function escaped(text: string): string {
+  return text.replace(
+    OBEYED,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** Whether results may be coloured: a terminal, and NO_COLOR not set. */

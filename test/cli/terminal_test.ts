@@ -1,0 +1,68 @@
+/** What is printed: results and progress, without what a terminal would obey. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { main } from "../../src/cli/main.ts";
+import { print, progress } from "../../src/cli/terminal.ts";
+import { plainOf } from "../../src/tensor/plain_tensor.ts";
+import { node, writeModel } from "../onnx/write_model.ts";
+import { captured } from "./captured.ts";
+
+/** Clears the screen, and gives the window a title. */
+const HOSTILE = "\u001b[2J\u001b]0;title\u0007\u009b2J";
+
+/** Its names are what anybody may have written. */
+const MODEL = writeModel({
+  graph: {
+    inputs: [{ name: `x${HOSTILE}`, dims: [1, 4] }],
+    outputs: [{ name: `y${HOSTILE}`, dims: [1, 4] }],
+    initializers: {
+      [`w${HOSTILE}`]: plainOf("float32", [4, 4], Array(16).fill(1)),
+    },
+    nodes: [
+      node("MatMul", [`x${HOSTILE}`, `w${HOSTILE}`], [`h${HOSTILE}`]),
+      node("Round", [`h${HOSTILE}`], [`y${HOSTILE}`]),
+    ],
+  },
+});
+
+Deno.test("what terminals obey is escaped, line breaks, tabs and colours are not", async () => {
+  const coloured = "\u001b[1;31mred\u001b[0m\tand\nplain";
+  const { out, err } = await captured(() => {
+    print(coloured);
+    print(`é ${HOSTILE}`);
+    progress("one\rtwo\u001b");
+    return 0;
+  });
+  assert.equal(
+    out,
+    `${coloured}\né \\u001b[2J\\u001b]0;title\\u0007\\u009b2J\n`,
+  );
+  assert.equal(err, "one\\u000dtwo\\u001b\n");
+});
+
+Deno.test("names of an ONNX file do nothing to the terminal", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-terminal-"));
+  try {
+    const path = join(folder, "model.onnx");
+    writeFileSync(path, MODEL);
+    for (
+      const args of [
+        ["inspect", path],
+        ["inspect", path, "--dot"],
+        ["quantize", path, "--requests", "1"],
+        ["npu", path],
+        ["npu", path, "--csv"],
+      ]
+    ) {
+      const { code, out, err } = await captured(() => main(args));
+      assert.equal(code, 0, err);
+      assert.doesNotMatch(out + err, /[^\P{Cc}\n]/u, args.join(" "));
+    }
+    const { out } = await captured(() => main(["inspect", path, "--json"]));
+    assert.equal(JSON.parse(out).inputs[0].name, `x${HOSTILE}`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
