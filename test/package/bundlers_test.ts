@@ -19,6 +19,10 @@ const IMPORT_MAP = `<script type="importmap">${
   })
 }</script>`;
 
+/** What the page's policy has to allow at least. */
+const POLICY = `<meta http-equiv="Content-Security-Policy" content="` +
+  `default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; worker-src 'self'">`;
+
 const VITE_CONFIG =
   `export default { optimizeDeps: { exclude: ["@shoal/core"] } };\n`;
 
@@ -35,11 +39,11 @@ function build(stranger: Stranger): Record<string, string> {
     if (name !== "worker.js" && !name.endsWith(".wasm")) continue;
     cpSync(`${dist}/${name}`, stranger.path(`public/esbuild/${name}`));
   }
-  cpSync(
-    stranger.path("index.html"),
-    stranger.path("public/esbuild/index.html"),
-  );
   stranger.write({
+    "public/esbuild/index.html": PAGE["index.html"].replace(
+      "<script",
+      `${POLICY}\n<script`,
+    ),
     "bare.html": PAGE["index.html"].replace("<script", `${IMPORT_MAP}\n<script`)
       .replace("main.js", "bare.js"),
     "bare.js": PAGE["main.js"].replaceAll(
