@@ -88,6 +88,13 @@ Deno.test("the installed package serves the bits of the sources", async (t) => {
     );
     assert.equal(stdout.trim(), `${hash}\n${hash}`);
   });
+  await t.step("in Node, from a text", () => {
+    const { stdout } = stranger.run(
+      ...RUNTIMES["node"],
+      ...["--input-type=module", "-e", PROGRAM["main.mjs"]] as const,
+    );
+    assert.equal(stdout.trim(), `${hash}\n${hash}`);
+  });
   await t.step("in Deno, imported by its path", () => {
     stranger.write({
       "elsewhere/smoke_load.mjs": PROGRAM["smoke_load.mjs"],

@@ -107,6 +107,14 @@ function nodeThreads(): typeof import("node:worker_threads") {
   );
 }
 
+/** A thread inherits the options of `node`, and cannot start with the one that says what `node -e` is given. */
+function threadOptions(): { readonly execArgv?: string[] } {
+  const given = nodeModule("node:process")?.execArgv ?? [];
+  return given.some((option) => option.startsWith("--input-type"))
+    ? { execArgv: [] }
+    : {};
+}
+
 /**
  * Starts a worker thread. The listeners are there before anything else can happen: Deno drops messages
  * that nobody listens for, and does not wait for the next turn of the event loop to do so.
@@ -114,7 +122,7 @@ function nodeThreads(): typeof import("node:worker_threads") {
 export function spawnWorker(listeners: WorkerListeners): WorkerHandle {
   if (typeof Worker === "function") return spawnWebWorker(listeners);
   const { Worker: NodeWorker } = nodeThreads();
-  const worker = new NodeWorker(workerUrl());
+  const worker = new NodeWorker(workerUrl(), threadOptions());
   worker.on("message", listeners.onMessage);
   worker.on("error", (error) => listeners.onError(error as Error));
   worker.on("exit", listeners.onGone);
