@@ -16,6 +16,8 @@ export interface LoggedLaunch {
   readonly cells: readonly string[];
   /** Ids, ascending. */
   readonly requests: readonly number[];
+  /** Of its largest step, padding aside; a request may have several, as a tree has leaves. */
+  readonly rows: number;
   readonly paddedRows: number;
   readonly why: string;
   readonly notes: readonly Note[];
@@ -60,7 +62,9 @@ export class DecisionLog implements Observer {
   decided(atNs: number, launch: Launch, id: number): void {
     const { worker, steps, tail, paddedRows = 0, why, notes = [] } = launch;
     const requests = new Set<number>(tail?.requests.map(({ id }) => id));
+    let rows = requests.size;
     for (const { nodes } of steps) {
+      rows = Math.max(rows, nodes.length);
       for (const { graph } of nodes) requests.add(graph.owner.id);
     }
     this.launches.set(id, {
@@ -69,6 +73,7 @@ export class DecisionLog implements Observer {
       worker,
       cells: [...new Set(steps.map(({ cell }) => cell.name))],
       requests: [...requests].sort((a, b) => a - b),
+      rows,
       paddedRows,
       why,
       notes,
@@ -94,7 +99,7 @@ export class DecisionLog implements Observer {
 
   /**
    * Why a request waited: every gap between its arrival and its end in which nothing of it ran, with
-   * what was decided meanwhile.
+   * what was decided meanwhile; of one that was given up, the last one, too.
    * @throws RangeError when there is no such request
    */
   explainRequest(id: number): string[] {
@@ -129,10 +134,15 @@ export class DecisionLog implements Observer {
       before = text;
       sinceNs = Math.max(sinceNs, launch.endNs);
     }
-    if (endNs > sinceNs) {
-      lines.push(`held until ${ms(endNs)}, the end of its run`);
+    if (!(endNs > sinceNs)) return lines;
+    if (outcome === "done") {
+      return [...lines, `held until ${ms(endNs)}, the end of its run`];
     }
-    return lines;
+    return [
+      ...lines,
+      `waited ${ms(endNs - sinceNs)} from ${ms(sinceNs)} on:`,
+      ...this.#between(sinceNs, endNs),
+    ];
   }
 
   /**
@@ -226,10 +236,14 @@ function range(entries: ReadonlyMap<number, unknown>): string {
 
 /** What a launch is, in a line. */
 export function tellLaunch(launch: LoggedLaunch): string {
-  const { worker, cells, requests, paddedRows, why } = launch;
-  const padding = paddedRows > requests.length ? ` of ${paddedRows}` : "";
+  const { worker, cells, requests, rows, paddedRows, why } = launch;
+  const padding = paddedRows > rows ? ` of ${paddedRows}` : "";
+  const { length } = requests;
+  const whose = rows === length
+    ? ""
+    : ` of ${length} request${length === 1 ? "" : "s"}`;
   return `on worker ${worker}: ${cells.join(", ")}, ` +
-    `${requests.length}${padding} rows (${why})`;
+    `${rows}${padding} rows${whose} (${why})`;
 }
 
 /** What a policy did to its tables, in a line. */

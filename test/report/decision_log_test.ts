@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
+import { treeLstm } from "../../src/models/tree_lstm.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { dvabatch } from "../../src/policy/dvabatch/dvabatch.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { lazy } from "../../src/policy/lazybatching/lazy.ts";
@@ -10,31 +13,39 @@ import {
   DecisionLog,
   type DecisionLogLimits,
 } from "../../src/report/decision_log.ts";
-import {
-  letters,
-  simulateStatic,
-  staticChain,
-} from "../policy/static_chain.ts";
+import { completeTree } from "../../src/workload/complete_tree.ts";
+import { runSimulated } from "../engine/harness.ts";
+import { letters, staticChain } from "../policy/static_chain.ts";
 
 const MS = 1_000_000;
 
 function logged(policy: Policy, arrivals: readonly number[]): DecisionLog {
-  const log = new DecisionLog(policy.name);
-  simulateStatic(
+  const model = staticChain({ cells: letters(4) });
+  return loggedOf(
     policy,
-    [staticChain({ cells: letters(4) })],
-    arrivals.map((at) => ({ arrivalNs: at * MS })),
-    {
-      cost: { latencyNs: () => MS },
-      // The methods are on the prototype: the observer is spread by the harness.
-      observer: {
-        decided: (...all) => log.decided(...all),
-        waited: (...all) => log.waited(...all),
-        task: (...all) => log.task(...all),
-        request: (...all) => log.request(...all),
-      },
-    },
+    arrivals.map((at) => ({ model, input: {}, arrivalNs: at * MS })),
   );
+}
+
+/** Every task takes a millisecond. */
+function loggedOf(
+  policy: Policy,
+  arrivals: readonly VirtualArrival[],
+): DecisionLog {
+  const log = new DecisionLog(policy.name);
+  runSimulated({
+    policy,
+    models: [...new Set(arrivals.map(({ model }) => model))],
+    arrivals,
+    cost: { latencyNs: () => MS },
+    // The methods are on the prototype: the observer is spread by the harness.
+    observer: {
+      decided: (...all) => log.decided(...all),
+      waited: (...all) => log.waited(...all),
+      task: (...all) => log.task(...all),
+      request: (...all) => log.request(...all),
+    },
+  });
   return log;
 }
 
@@ -77,6 +88,37 @@ Deno.test("explainRequest() tells the window that was waited for and the end of 
     lines,
     "at 5 ms in launch 0 on worker 0: A, B, C, D, 1 rows (the window is over)",
   );
+});
+
+Deno.test("explainRequest() tells what one that was given up waited for, and of no run that held it", () => {
+  const model = staticChain({ cells: letters(4) });
+  const log = loggedOf(graph({ batchSizeMax: 1 }), [
+    { model, input: {}, arrivalNs: 0 },
+    { model, input: {}, arrivalNs: MS, deadlineNs: 3 * MS },
+    { model, input: {}, arrivalNs: MS, cancelAtNs: 2 * MS },
+  ]);
+  const behind = "  0 ms  on worker 0: A, B, C, D, 1 rows (the batch is full)";
+  assert.deepEqual(log.explainRequest(1), [
+    "graph: request 1 (ABCD) arrived at 1 ms, expired at 3 ms: 2 ms in all",
+    "waited 2 ms from 1 ms on:",
+    behind,
+  ]);
+  assert.deepEqual(log.explainRequest(2).slice(1), [
+    "waited 1 ms from 1 ms on:",
+    behind,
+  ]);
+});
+
+Deno.test("rows of a launch are rows, of which a tree has several", () => {
+  const model = treeLstm({ hidden: 2, vocabulary: 4 });
+  const tree = completeTree(4);
+  const arrivals = [{ model, input: { tree }, arrivalNs: 0 }];
+  const told = loggedOf(cellular(), arrivals).explainRequest(0).slice(1);
+  assert.deepEqual(told.map((line) => line.split(" (")[0].slice(8)), [
+    "in launch 0 on worker 0: tree_leaf, 4 rows of 1 request",
+    "in launch 1 on worker 0: tree_node, 2 rows of 1 request",
+    "in launch 2 on worker 0: tree_node, 1 rows",
+  ]);
 });
 
 Deno.test("explainBatch() says where everybody else was", () => {
