@@ -215,6 +215,23 @@ Deno.test("deferred: the window that closes first goes first, what is lost goes 
   assert.deepEqual(run(deferred(options), [soon]), ["58..68 w0 A:1"]);
 });
 
+Deno.test("of models that are equal the one with the older request goes first", () => {
+  // More of A comes all the time than is executed.
+  const requests = [
+    one(0),
+    one(1, B),
+    ...Array.from({ length: 20 }, (_, i) => one(2 + i)),
+  ];
+  for (
+    const policy of [
+      deferred({ profile: CURVE, batchSizeMax: 1 }),
+      deferred({ profile: CURVE, batchSizeMax: 1, slaNs: Infinity }),
+      earliestDeadline({ slaNs: Infinity, batchSizeMax: 1 }),
+      shortestFirst({ profile: CURVE, batchSizeMax: 1, aging: 0 }),
+    ]
+  ) assert.equal(run(policy, requests)[1], "10..20 w0 B:2", policy.name);
+});
+
 Deno.test("without a profile what batches take is found out", () => {
   const two = (arrivalNs: number) => [steps(arrivalNs, 3), steps(arrivalNs, 1)];
   const order = run(

@@ -26,12 +26,12 @@ export class KeyedQueues {
     request.tag = entry;
   }
 
-  /** Takes the first of the model whose first has the smallest key of all models, `most` at the most. */
+  /** Takes the first of the model whose first goes before those of all others, `most` at the most. */
   take(most: number): Request[] {
     let best: Waiting[] | undefined;
     for (const queue of this.#queues.values()) {
       if (queue.length === 0) continue;
-      if (best === undefined || queue[0].key < best[0].key) best = queue;
+      if (best === undefined || isBefore(queue[0], best[0])) best = queue;
     }
     const taken = best?.splice(0, most).map(({ request }) => request) ?? [];
     for (const request of taken) request.tag = undefined;
@@ -44,4 +44,8 @@ export class KeyedQueues {
     const index = queue?.indexOf(request.tag as Waiting) ?? -1;
     if (index >= 0) queue!.splice(index, 1);
   }
+}
+
+function isBefore(a: Waiting, b: Waiting): boolean {
+  return a.key === b.key ? a.request.id < b.request.id : a.key < b.key;
 }

@@ -3,9 +3,11 @@
  * waiting for one more request would make it miss the deadline of its most urgent one. With t(b) for what b requests
  * take and d for their earliest deadline, a candidate of b requests may start in [d - t(b + 1), d - t(b)].
  * Source: Chen et al., "Symphony: Optimized DNN Model Serving using Deferred Batch Scheduling" (arXiv:2308.07470), the
- * schedulable window; of several models within their windows, the one whose window closes first.
- * Deviation: what can no longer meet its deadline is dropped there; here it is executed when no candidate is in its
- * window, the oldest first, since requests are refused by their own deadlines only.
+ * schedulable window; of several models within their windows, the one whose window closes first, or whose request is the
+ * older one.
+ * Deviation: what can no longer meet its deadline is dropped there; here it is executed once nobody of its model who
+ * waits could be in time and no candidate is in its window, the oldest first, since requests are refused by their own
+ * deadlines only. As long as there are others who can be in time, it waits.
  * Assumption: a request to a model without a target is not waited for; a batch of the greatest size starts at once.
  */
 import { insertInOrder } from "../../base/insert_in_order.ts";
@@ -164,7 +166,7 @@ export function deferred(options: DeferredOptions = {}): Policy {
           }
         } else if (found.fromNs > nowNs) {
           untilNs = Math.min(untilNs, found.fromNs);
-        } else if (best === undefined || found.latestNs < best.latestNs) {
+        } else if (best === undefined || closesBefore(found, best)) {
           best = found;
         }
       }
@@ -185,4 +187,10 @@ export function deferred(options: DeferredOptions = {}): Policy {
     completed: (task, ranNs) => time.saw(task, ranNs),
     ended: take,
   };
+}
+
+function closesBefore(a: Candidate, b: Candidate): boolean {
+  return a.latestNs === b.latestNs
+    ? a.requests[0].id < b.requests[0].id
+    : a.latestNs < b.latestNs;
 }

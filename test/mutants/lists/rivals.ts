@@ -104,10 +104,18 @@ export const MUTANTS: MutantList = [
   {
     id: "rivals.oldest-window",
     file: file("deferred"),
-    from: "found.latestNs < best.latestNs",
+    from: "closesBefore(found, best)",
     to: "false",
     tests: TESTS,
     why: "the window that closes first goes first",
+  },
+  {
+    id: "rivals.first-model",
+    file: "src/policy/common/keyed_queues.ts",
+    from: "a.request.id < b.request.id",
+    to: "false",
+    tests: TESTS,
+    why: "of equals the older request goes first, whatever its model",
   },
   {
     id: "rivals.lost-never",
