@@ -8,7 +8,7 @@ export type CurvePoints = readonly (readonly [size: number, value: number])[];
 
 /**
  * @param label what the curve is of, for messages
- * @throws RangeError when the curve is empty, its sizes are not ascending integers, or a value is negative
+ * @throws RangeError when the curve is empty, its sizes are not ascending integers, or a value is negative or not finite
  */
 export function checkCurve(label: string, points: CurvePoints): void {
   if (!Array.isArray(points) || points.length === 0) {
@@ -31,7 +31,7 @@ export function checkCurve(label: string, points: CurvePoints): void {
         } after ${before}; sizes are integers that ascend from 1`,
       );
     }
-    if (typeof value !== "number" || !(value >= 0)) {
+    if (typeof value !== "number" || !(value >= 0 && value < Infinity)) {
       throw new RangeError(
         `The table of ${label} has the value ${describe(value)}`,
       );

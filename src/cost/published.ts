@@ -133,10 +133,17 @@ export function sharedTable(
     options,
     SHARED_TABLE_CHECKS,
   );
-  const best = Math.max(...points.map(([rows, ns]) => rows / ns));
+  // What takes no time has no throughput: like a batch of nothing, it fills the device.
+  const best = Math.max(
+    0,
+    ...points.map(([rows, ns]) => ns > 0 ? rows / ns : 0),
+  );
   return {
     latencyNs: (_cell, rows) => Math.round(onCurve(points, rows)),
-    demand: (_cell, rows) => Math.min(1, rows / onCurve(points, rows) / best),
+    demand: (_cell, rows) => {
+      const ns = onCurve(points, rows);
+      return ns > 0 ? Math.min(1, rows / ns / best) : 1;
+    },
     interference,
     htodNs: (_cell, rows) => htodNs * rows,
     dtohNs: (_cell, rows) => dtohNs * rows,

@@ -29,7 +29,7 @@ export class TableCost implements CostModel {
    * Costs of the cells that are in the tables.
    * @param tables points [rows, ns] by cell name; the entry "*" serves every cell without one
    * @throws TypeError when these are no tables
-   * @throws RangeError when a table is empty, not ascending, or negative
+   * @throws RangeError when a table is empty, not ascending, negative, or not finite
    */
   constructor(tables: Readonly<Record<string, CurvePoints>>) {
     ofType("object")("tables", tables);

@@ -130,6 +130,10 @@ Deno.test("sharedTable() refuses points and options that are not", async () => {
     name: "RangeError",
     message: "The table of the network is empty",
   });
+  assert.throws(() => sharedTable([[1, 5], [2, Infinity]]), {
+    name: "RangeError",
+    message: "The table of the network has the value Infinity",
+  });
   assert.throws(() => sharedTable([[1, NaN]]), {
     name: "RangeError",
     message: "The table of the network has the value NaN",

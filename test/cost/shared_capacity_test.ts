@@ -14,7 +14,7 @@ import {
   titanRtxInterference,
 } from "../../src/cost/published.ts";
 import { coRunNs, SharedCapacity } from "../../src/cost/shared_capacity.ts";
-import { onCurve } from "../../src/base/curve.ts";
+import { type CurvePoints, onCurve } from "../../src/base/curve.ts";
 import { staticChain } from "../policy/static_chain.ts";
 import { propertyRuns } from "../property_runs.ts";
 
@@ -176,6 +176,14 @@ Deno.test("sharedTable(): any mix of batches does the work of its rows at the be
   const endNs = Math.max(...coRunNs(jobs));
   assert(endNs >= cost.latencyNs(cell, 32) - 3);
   assert.equal(cost.demand(cell, 32), 1);
+});
+
+Deno.test("sharedTable(): a batch that takes no time fills the device, and the others as without it", () => {
+  const { cells: [cell] } = staticChain({ cells: ["a"] });
+  const demands = (points: CurvePoints) =>
+    [1, 2, 4].map((rows) => sharedTable(points).demand(cell, rows));
+  assert.deepEqual(demands([[1, 0]]), [1, 1, 1]);
+  assert.deepEqual(demands([[1, 0], [2, 40], [4, 40]]), [1, 0.5, 1]);
 });
 
 Deno.test("E2bird Fig. 12: interference gives the profile's 85.3 ms and four times as much", () => {
