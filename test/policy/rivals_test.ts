@@ -11,7 +11,8 @@ import { lengthSorted } from "../../src/policy/rivals/length_sorted.ts";
 import { shortestFirst } from "../../src/policy/rivals/shortest_first.ts";
 import { tokenBudget } from "../../src/policy/rivals/token_budget.ts";
 import { staticChain } from "./static_chain.ts";
-import { told } from "./told.ts";
+import { runSimulated } from "../engine/harness.ts";
+import { told, type ToldRequest } from "./told.ts";
 
 const A = staticChain({ cells: ["A"] });
 const B = staticChain({ cells: ["B"] });
@@ -213,6 +214,37 @@ Deno.test("deferred: the window that closes first goes first, what is lost goes 
   );
   const soon = { ...one(0), deadlineNs: 70 };
   assert.deepEqual(run(deferred(options), [soon]), ["58..68 w0 A:1"]);
+});
+
+Deno.test("what is said of a launch is so: a full batch, no target, a size that was never within the objective", () => {
+  const whys = (policy: Policy, requests: readonly ToldRequest[]) => {
+    const said: string[] = [];
+    runSimulated({
+      policy,
+      models: [A],
+      cost: new TableCost(CURVE),
+      arrivals: requests.map(({ arrivalNs }) => ({
+        model: A,
+        input: {},
+        arrivalNs,
+      })),
+      observer: { decided: (_atNs, { why }) => said.push(why) },
+    });
+    return said;
+  };
+  const three = [one(0), one(0), one(0)];
+  const deferring = { profile: CURVE, slaNs: 100, batchSizeMax: 2 };
+  assert.deepEqual(whys(deferred(deferring), three), [
+    "the batch is full",
+    "one more would make it miss its earliest deadline",
+  ]);
+  assert.deepEqual(whys(deferred({ profile: CURVE }), three), [
+    "nobody is waited for without a target",
+  ]);
+  assert.deepEqual(whys(aimd({ slaNs: 5 }), three.slice(1)), [
+    "1 of the 1 that are tried now",
+    "1 of the 1 that are tried now",
+  ]);
 });
 
 Deno.test("of models that are equal the one with the older request goes first", () => {

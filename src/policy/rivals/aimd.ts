@@ -117,7 +117,7 @@ export function aimd(options: AimdOptions = {}): Policy {
         const launch = lockstep({
           worker: worker.id,
           requests,
-          why: `batches of ${size} have kept the objective`,
+          why: `${requests.length} of the ${size} that are tried now`,
         });
         running.set(launch, {
           model,

@@ -52,6 +52,8 @@ interface Candidate {
   /** The window's ends. */
   readonly fromNs: number;
   readonly latestNs: number;
+  /** Why it starts once its window is open. */
+  readonly why: string;
 }
 
 /**
@@ -111,11 +113,17 @@ export function deferred(options: DeferredOptions = {}): Policy {
       // Whoever comes next is taken to be no longer than these.
       oneMoreNs = batch.ns(rows + 1);
     }
-    const isOpen = requests.length === batchSizeMax || dueNs === Infinity;
+    const isFull = requests.length === batchSizeMax;
+    const isOpen = isFull || dueNs === Infinity;
     return {
       requests,
       fromNs: isOpen ? -Infinity : dueNs - oneMoreNs,
       latestNs: dueNs - batchNs,
+      why: isFull
+        ? "the batch is full"
+        : isOpen
+        ? "nobody is waited for without a target"
+        : "one more would make it miss its earliest deadline",
     };
   }
 
@@ -170,10 +178,7 @@ export function deferred(options: DeferredOptions = {}): Policy {
           best = found;
         }
       }
-      if (best) {
-        const why = "one more would make it miss its earliest deadline";
-        return start(best.requests, worker.id, why);
-      }
+      if (best) return start(best.requests, worker.id, best.why);
       if (lost.length > 0) {
         return start(lost, worker.id, "too late for their deadlines already");
       }
