@@ -49,6 +49,8 @@ export class DecisionLog implements Observer {
   readonly requests = new Map<number, RequestRecord>();
   readonly #requestsMax: number;
   readonly #decisionsMax: number;
+  /** Until then launches ran that are forgotten, as far as was heard; -Infinity while all are there. */
+  #forgottenNs = -Infinity;
 
   /** @param policy name of the policy that decides */
   constructor(
@@ -79,7 +81,9 @@ export class DecisionLog implements Observer {
       notes,
       endNs: NaN,
     });
-    keep(this.launches, this.#decisionsMax);
+    for (const { atNs, endNs } of keep(this.launches, this.#decisionsMax)) {
+      this.#forgottenNs = Math.max(this.#forgottenNs, atNs, endNs || atNs);
+    }
   }
 
   waited(atNs: number, untilNs: number, why = "no reason given"): void {
@@ -115,6 +119,10 @@ export class DecisionLog implements Observer {
       `${outcome} at ${ms(endNs)}: ${ms(endNs - arrivalNs)} in all`,
     ];
     let sinceNs = arrivalNs;
+    if (this.#forgottenNs >= arrivalNs) {
+      sinceNs = this.#forgottenNs;
+      lines.push(`launches that ran until ${ms(sinceNs)} are forgotten`);
+    }
     let before = "";
     for (const launch of this.launches.values()) {
       if (!launch.requests.includes(id)) continue;
@@ -216,12 +224,15 @@ export class DecisionLog implements Observer {
   }
 }
 
-/** Forgets the oldest entries. */
-function keep(entries: Map<number, unknown>, most: number): void {
-  for (const oldest of entries.keys()) {
-    if (entries.size <= most) return;
+/** Forgets the oldest entries. @returns these */
+function keep<T>(entries: Map<number, T>, most: number): T[] {
+  const forgotten: T[] = [];
+  for (const [oldest, entry] of entries) {
+    if (entries.size <= most) break;
     entries.delete(oldest);
+    forgotten.push(entry);
   }
+  return forgotten;
 }
 
 /** Numbers that there are. */

@@ -287,3 +287,22 @@ Deno.test("a log with limits forgets the oldest", () => {
   assert.deepEqual([...log.requests.keys()], [1, 2]);
   assert.deepEqual([...log.waits].map(({ why }) => why), ["b", "c"]);
 });
+
+Deno.test("of a request whose launches are forgotten no wait is told, and that they are", () => {
+  const log = told({
+    limits: { decisionsMax: 2 },
+    launches: [0, 1, 2, 4].map((at) => ({ at, of: [0], ends: [at + 1] })),
+    requests: [[0, 0, 5], [1, 1, 2], [2, 3, 5]],
+  });
+  assert.deepEqual(log.explainRequest(0).slice(1), [
+    "launches that ran until 2 ms are forgotten",
+    "at 2 ms in launch 2 on worker 0: A, 1 rows (launch of 0)",
+    "waited 1 ms from 3 ms on:",
+    "at 4 ms in launch 3 on worker 0: A, 1 rows (launch of 0)",
+  ]);
+  assert.deepEqual(log.explainRequest(1).slice(1), [
+    "launches that ran until 2 ms are forgotten",
+  ]);
+  // Nothing that is forgotten ran when it came.
+  assert.match(log.explainRequest(2)[1], /^held until 5 ms/);
+});
