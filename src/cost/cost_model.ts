@@ -7,7 +7,7 @@ import type { Cell } from "../graph/cell.ts";
  */
 export interface CostModel {
   /**
-   * Integer nanoseconds to execute `rows` rows of `cell` as one batch, padding included.
+   * Integer nanoseconds, finite and at least 0, to execute `rows` rows of `cell` as one batch, padding included.
    * @param extents how much there is of every row; for ragged cells and those that read caches
    * @param worker that executes it, where workers differ
    */

@@ -3,12 +3,15 @@
  * the device's capacity; one engine copies in, one copies out, both beside the computation.
  * Source: E2bird, sections 3.2, 5 and 7.1.
  */
+import { describe } from "../../base/describe.ts";
 import { RANK } from "../../base/event_heap.ts";
 import { SharedCapacity } from "../../cost/shared_capacity.ts";
 import type { SharedCost } from "../../cost/shared_cost.ts";
+import type { Cell } from "../../graph/cell.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
 import { computed } from "../core/task_extents.ts";
+import { checkedNs } from "./checked_ns.ts";
 import type { Timeline } from "./timeline.ts";
 import type {
   VirtualDevices,
@@ -88,16 +91,21 @@ export class SharedWorkers<Slot> implements VirtualDevices<Slot> {
       timeline.at(startNs, RANK.completion, () => this.#end(task, startNs));
       return;
     }
-    this.#in.copy(this.#cost.htodNs?.(cell, rows) ?? 0, () => {
+    const cost = this.#cost;
+    const copyNs = (name: "htodNs" | "dtohNs") =>
+      checkedNs(name, cost[name]?.(cell, rows) ?? 0, cell, rows);
+    this.#in.copy(copyNs("htodNs"), () => {
       const done = () =>
-        this.#out.copy(
-          this.#cost.dtohNs?.(cell, rows) ?? 0,
-          () => this.#end(task, startNs),
-        );
+        this.#out.copy(copyNs("dtohNs"), () => this.#end(task, startNs));
       this.#capacity.start(
         { task, computed: done },
-        this.#cost.latencyNs(cell, rows, extents),
-        this.#cost.demand(cell, rows, extents),
+        checkedNs(
+          "latencyNs",
+          cost.latencyNs(cell, rows, extents),
+          cell,
+          rows,
+        ),
+        checkedShare(cost.demand(cell, rows, extents), cell, rows),
         timeline.nowNs,
       );
       this.#plan();
@@ -126,4 +134,16 @@ export class SharedWorkers<Slot> implements VirtualDevices<Slot> {
     if (queue.length > 0) this.#start(queue[0]);
     onCompleted(task, startNs, timeline.nowNs);
   }
+}
+
+/** Above 1 a batch would slow down itself; rounding may put it there. */
+function checkedShare(demand: number, { name }: Cell, rows: number): number {
+  if (typeof demand === "number" && demand >= 0 && demand < Infinity) {
+    return demand;
+  }
+  throw new RangeError(
+    `"demand" is a function that returns a share of the device, got ${
+      describe(demand)
+    } for ${rows} rows of cell "${name}"`,
+  );
 }

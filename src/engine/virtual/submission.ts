@@ -1,6 +1,7 @@
 import { RANK } from "../../base/event_heap.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
+import { checkedNs } from "./checked_ns.ts";
 import type { Timeline } from "./timeline.ts";
 import type { VirtualDevices } from "./virtual_workers.ts";
 
@@ -36,9 +37,11 @@ export class SubmissionDelay<Slot> implements VirtualDevices<Slot> {
 
   push(task: Task<ActiveRequest<Slot>>): void {
     const { nowNs } = this.#timeline;
-    const { worker } = task;
+    const { worker, cell, nodes, padding } = task;
+    const rows = nodes.length + padding;
+    const ns = checkedNs("submitNs", this.#submitNs(task), cell, rows);
     const freeNs = this.#freeNs[worker] =
-      Math.max(this.#freeNs[worker], nowNs) + this.#submitNs(task);
+      Math.max(this.#freeNs[worker], nowNs) + ns;
     if (freeNs === nowNs) this.#devices.push(task);
     else {
       this.#timeline.at(

@@ -10,6 +10,7 @@ import type { CostModel } from "../../cost/cost_model.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
 import { computed } from "../core/task_extents.ts";
+import { checkedNs } from "./checked_ns.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** Options of executors on virtual time. */
@@ -90,8 +91,8 @@ export class VirtualWorkers<Slot> implements VirtualDevices<Slot> {
     const startNs = timeline.nowNs;
     const { rows, extents } = computed(task, this.#isDone);
     const { cell, worker } = task;
-    const endNs = startNs +
-      (rows === 0 ? 0 : cost.latencyNs(cell, rows, extents, worker));
+    const ns = rows === 0 ? 0 : cost.latencyNs(cell, rows, extents, worker);
+    const endNs = startNs + checkedNs("latencyNs", ns, cell, rows);
     timeline.at(endNs, RANK.completion, () => {
       this.#execute(task);
       const queue = this.#queues[task.worker];

@@ -61,8 +61,8 @@ export const MUTANTS: MutantList = [
   {
     id: "virtual.copy-in",
     file: "src/engine/virtual/shared_workers.ts",
-    from: "this.#cost.htodNs?.(cell, rows) ?? 0",
-    to: "0",
+    from: 'this.#in.copy(copyNs("htodNs"), ',
+    to: "this.#in.copy(0, ",
     tests: [SHARED],
     why: "inputs are copied in before the computation (E2bird, section 3.2)",
   },
@@ -94,7 +94,7 @@ export const MUTANTS: MutantList = [
   {
     id: "virtual.void-time",
     file: "src/engine/virtual/virtual_workers.ts",
-    from: "(rows === 0 ? 0 : cost.latencyNs(cell, rows, extents, worker))",
+    from: "rows === 0 ? 0 : cost.latencyNs(cell, rows, extents, worker)",
     to: "cost.latencyNs(cell, Math.max(1, rows), extents, worker)",
     tests: ["test/engine/padding_test.ts"],
     why: "a task of which nothing is computed takes no time",

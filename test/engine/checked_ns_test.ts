@@ -1,0 +1,56 @@
+/** What a simulation's functions return is a time, or said to be none: nothing would happen at it, or for ever. */
+import assert from "node:assert/strict";
+import type { SharedCost } from "../../src/cost/shared_cost.ts";
+import type { VirtualWorkersOptions } from "../../src/engine/virtual/virtual_workers.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
+import { staticChain } from "../policy/static_chain.ts";
+import { told } from "../policy/told.ts";
+
+const NO_TIMES = [NaN, -5, Infinity, undefined, "7", 7n];
+
+function run(
+  { submitNs, ...cost }:
+    & Partial<SharedCost>
+    & Pick<VirtualWorkersOptions, "submitNs">,
+): string[] {
+  return told({
+    policy: serial(),
+    models: [staticChain({ cells: ["A"] })],
+    requests: [{ arrivalNs: 0 }, { arrivalNs: 3 }],
+    cost: { latencyNs: () => 5, ...cost },
+    ...(submitNs && { submitNs }),
+  });
+}
+
+/** That every figure that is none is refused, by name. */
+function refuses(
+  name: string,
+  what: string,
+  with_: (figure: () => never) => Parameters<typeof run>[0],
+): void {
+  for (const bad of NO_TIMES) {
+    assert.throws(() => run(with_(() => bad as never)), {
+      name: "RangeError",
+      message: `"${name}" is a function that returns ${what}, got ${
+        typeof bad === "string" ? '"7"' : typeof bad === "bigint" ? "7n" : bad
+      } for 1 rows of cell "A"`,
+    });
+  }
+}
+
+Deno.test("a cost model's time that is none is refused, by function, batch and value", () => {
+  refuses("latencyNs", "nanoseconds", (latencyNs) => ({ latencyNs }));
+  refuses("submitNs", "nanoseconds", (submitNs) => ({ submitNs }));
+});
+
+Deno.test("so are those of a device that is shared, and its shares", () => {
+  const demand = () => 1;
+  refuses("demand", "a share of the device", (demand) => ({ demand }));
+  refuses("latencyNs", "nanoseconds", (latencyNs) => ({ latencyNs, demand }));
+  for (const copy of ["htodNs", "dtohNs"] as const) {
+    assert.throws(() => run({ demand, [copy]: () => NaN }), {
+      message:
+        `"${copy}" is a function that returns nanoseconds, got NaN for 1 rows of cell "A"`,
+    });
+  }
+});
