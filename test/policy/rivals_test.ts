@@ -1,8 +1,11 @@
 /** Today's schedulers beside the papers': what each goes by, on small timelines. */
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { constantCost, TableCost } from "../../src/cost/table_cost.ts";
 import type { CostModel } from "../../src/cost/cost_model.ts";
 import type { Policy } from "../../src/policy/policy.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { merged } from "../../src/policy/baselines/merged.ts";
 import { aimd } from "../../src/policy/rivals/aimd.ts";
 import { deferred } from "../../src/policy/rivals/deferred.ts";
 import { earliestDeadline } from "../../src/policy/rivals/earliest_deadline.ts";
@@ -10,6 +13,7 @@ import { iteration } from "../../src/policy/rivals/iteration.ts";
 import { lengthSorted } from "../../src/policy/rivals/length_sorted.ts";
 import { shortestFirst } from "../../src/policy/rivals/shortest_first.ts";
 import { tokenBudget } from "../../src/policy/rivals/token_budget.ts";
+import { propertyRuns } from "../property_runs.ts";
 import { staticChain } from "./static_chain.ts";
 import { runSimulated } from "../engine/harness.ts";
 import { told, type ToldRequest } from "./told.ts";
@@ -262,6 +266,41 @@ Deno.test("of models that are equal the one with the older request goes first", 
       shortestFirst({ profile: CURVE, batchSizeMax: 1, aging: 0 }),
     ]
   ) assert.equal(run(policy, requests)[1], "10..20 w0 B:2", policy.name);
+});
+
+Deno.test("without targets earliest-deadline launches what merged does, deferred what graph does, of several models too", () => {
+  const models = [A, B, STEPS];
+  const drawn = fc.record({
+    gap: fc.nat(15),
+    model: fc.constantFrom(...models),
+    steps: fc.integer({ min: 1, max: 4 }),
+  });
+  const property = fc.property(
+    fc.array(drawn, { minLength: 1, maxLength: 30 }),
+    fc.integer({ min: 1, max: 6 }),
+    fc.integer({ min: 1, max: 3 }),
+    (requests, batchSizeMax, workers) => {
+      let arrivalNs = 0;
+      const due = requests.map(({ gap, model, steps }) => ({
+        arrivalNs: arrivalNs += gap,
+        model,
+        input: { steps },
+      }));
+      const cost = new TableCost(CURVE);
+      const timeline = (policy: Policy) =>
+        told({ policy, models, workers, cost, requests: due });
+      for (
+        const [policy, simpler] of [
+          [
+            earliestDeadline({ slaNs: Infinity, batchSizeMax }),
+            merged({ batchSizeMax }),
+          ],
+          [deferred({ batchSizeMax }), graph({ batchSizeMax })],
+        ]
+      ) assert.deepEqual(timeline(policy), timeline(simpler));
+    },
+  );
+  fc.assert(property, { numRuns: propertyRuns(50) });
 });
 
 Deno.test("without a profile what batches take is found out", () => {
