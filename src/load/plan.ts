@@ -19,7 +19,7 @@ export interface LoadPlan {
   readonly dueNs: readonly number[];
   /** Requests due before are sent and not counted. */
   readonly warmUpNs: number;
-  /** End of what is counted. */
+  /** End of what is counted: of the time that was asked for, or of a trace that ends before. */
   readonly endNs: number;
   /** Requests that are told apart. */
   readonly requests: readonly WireRequest[];
@@ -80,14 +80,19 @@ export function loadPlan(
     leavesWithinNs,
   }: PlanOptions,
 ): LoadPlan {
-  const endNs = (warmUpS + seconds) * NS_PER_S;
-  const dueNs = timesUpTo(arrivals, endNs, ratePerS, prng);
+  const warmUpNs = warmUpS * NS_PER_S;
+  const askedNs = (warmUpS + seconds) * NS_PER_S;
+  const { dueNs, isAll } = timesUpTo(arrivals, askedNs, ratePerS, prng);
+  // Nobody was due behind the end of a trace: that time has no rate.
+  const endNs = isAll
+    ? Math.max(warmUpNs, dueNs[dueNs.length - 1] ?? 0)
+    : askedNs;
   const choosing = prng.fork("choice");
   const leaving = prng.fork("leaves");
   return {
     arrivals: arrivals.name,
     dueNs,
-    ...{ warmUpNs: warmUpS * NS_PER_S, endNs },
+    ...{ warmUpNs, endNs },
     requests: bodies,
     choice: Uint16Array.from(dueNs, () => choosing.int(bodies.length)),
     leaveNs: Float64Array.from(dueNs, () => {
@@ -98,19 +103,23 @@ export function loadPlan(
   };
 }
 
-/** All arrivals before a time. A process gives as many as it is asked for: as many are asked for as it takes. */
+/**
+ * All arrivals before a time. A process gives as many as it is asked for: as many are asked for as it takes.
+ * @returns them, and whether the process has no others
+ */
 function timesUpTo(
   arrivals: Arrivals,
   endNs: number,
   ratePerS: number,
   prng: Prng,
-): number[] {
+): { dueNs: number[]; isAll: boolean } {
   const most = arrivals.requestsMax ?? Infinity;
   for (let asked = Math.ceil(1.2 * ratePerS * endNs / NS_PER_S) + 100;;) {
     const count = Math.min(asked, most);
     const times = arrivals.timesNs(count, prng.fork("arrivals"));
-    if (count === most || times[times.length - 1] >= endNs) {
-      return times.filter((ns) => ns < endNs);
+    const isEnough = times[times.length - 1] >= endNs;
+    if (isEnough || count === most) {
+      return { dueNs: times.filter((ns) => ns < endNs), isAll: !isEnough };
     }
     asked *= 2;
   }

@@ -143,13 +143,19 @@ Deno.test("a plan holds all arrivals of its time, the same for the same seed", (
 
 Deno.test("a trace that ends before the run does is all there is", () => {
   const csv = "t_seconds,input_tokens,output_tokens\n0,1,1\n1,1,1\n2,1,1\n";
-  const { dueNs } = loadPlan({
-    ...{ arrivals: traceReplay({ csv }), ratePerS: 1, warmUpS: 0, seconds: 9 },
-    ...{ leaves: 0, leavesWithinNs: 1 },
-    prng: new Prng(1),
-    bodies: [REQUEST],
-  });
-  assert.deepEqual(dueNs, [0, 1e9, 2e9]);
+  const plan = (warmUpS: number, seconds: number) =>
+    loadPlan({
+      ...{ arrivals: traceReplay({ csv }), ratePerS: 1, warmUpS, seconds },
+      ...{ leaves: 0, leavesWithinNs: 1 },
+      prng: new Prng(1),
+      bodies: [REQUEST],
+    });
+  assert.deepEqual(plan(0, 9).dueNs, [0, 1e9, 2e9]);
+  assert.equal(plan(0, 9).endNs, 2e9);
+  // The warm-up is not shortened, nor is what ends before the trace does.
+  assert.equal(plan(3, 9).endNs, 3e9);
+  assert.equal(plan(0, 1.5).endNs, 1.5e9);
+  assert.equal(plan(0, 2).endNs, 2e9);
 });
 
 Deno.test("bodies differ, and are the same for the same seed", () => {

@@ -126,6 +126,22 @@ Deno.test("a client that gives up before there is a connection was never sent", 
   assert.equal(result.ends.failed, 50);
 });
 
+Deno.test("rates of a trace that ends before the run does are of the time that it took", async () => {
+  const lines = Array.from({ length: 501 }, (_, i) => `${i / 500},1,1\n`);
+  const csv = "t_seconds,input_tokens,output_tokens\n" + lines.join("");
+  const { result } = await virtualRun({
+    ...{ arrivals: traceReplay({ csv }), ratePerS: 500, seconds: 20 },
+    serve: () => ({ tookNs: MS }),
+    target: { sloNs: 10 * MS, share: 0.99 },
+  });
+  assert.equal(result.seconds, 1);
+  assert.equal(result.goodputPerS, 501);
+  assert.equal(result.scheduledPerS, 500);
+  // A second is too short to say anything, however long it was to be.
+  const duration = result.checks.find(({ name }) => name === "duration");
+  assert.equal(duration?.ok, false);
+});
+
 Deno.test("a stop starts no more requests and waits for those under way", async () => {
   const stop = new AbortController();
   const { ledger, result, sent } = await virtualRun({
