@@ -1,6 +1,7 @@
 /** What batches take, as far as it was seen. */
 import assert from "node:assert/strict";
 import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
+import { NODE } from "../../src/graph/cell_graph.ts";
 import type { Model } from "../../src/graph/model.ts";
 import type { Profile } from "../../src/policy/profile.ts";
 import { CostTable } from "../../src/policy/common/cost_table.ts";
@@ -42,6 +43,25 @@ Deno.test("without a profile costs are found out, the best being hoped for of wh
   assert.equal(found.ns(CELL, 2), 40);
   assert.equal(found.ns(CELL, 8), 80);
   assert.equal(after(1, [[rows(4), 80]]).ns(CELL, 1), 20);
+});
+
+Deno.test("rows that workers left out count as nothing, and a task of nothing else does not", () => {
+  const costs = after(50, [[rows(1), 20], [rows(4), 80]]);
+  const some = (voids: number, padsDone = false) => {
+    const { nodes, ...others } = rows(4);
+    const states = nodes.map((node, i) => ({
+      ...node,
+      state: i < voids ? NODE.void : NODE.done,
+    }));
+    return { ...others, nodes: states, padsDone };
+  };
+  // Two of four were computed, in as long as two take; then none, in no time; then four, two of them as padding.
+  costs.saw(some(2), 40);
+  assert.equal(costs.ns(CELL, 4), 80);
+  assert(Number.isNaN(costs.saw(some(4), 0)));
+  assert(Number.isNaN(costs.saw(some(4, true), 0)));
+  assert.equal(costs.saw(some(2, true), 80), 80);
+  assert.equal(costs.ns(CELL, 4), 80);
 });
 
 Deno.test("a wrong profile is corrected, also beyond what was seen", () => {

@@ -7,6 +7,7 @@ import { MovingMean } from "../../base/moving_mean.ts";
 import { mean } from "../../base/statistics.ts";
 import { type Extent, hasExtents } from "../../graph/cache.ts";
 import type { Cell } from "../../graph/cell.ts";
+import { NODE } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Task } from "../launch.ts";
 import type { Profile } from "../profile.ts";
@@ -18,10 +19,11 @@ const NEWEST_SHARE = 0.05;
 /** What takes so many times as long as alone is slowed down by others; less is noise. */
 export const SLOWED = 1.02;
 
-/** What counts of a task: how much there is of each of its rows. */
+/** What counts of a task: how much there is of each of its rows, and whether it was computed. */
 export type RanTask =
   & Pick<Task, "cell" | "padding" | "paddedLength">
-  & { readonly nodes: readonly Extent[] };
+  & Partial<Pick<Task, "padsDone">>
+  & { readonly nodes: readonly (Extent & { readonly state?: number })[] };
 
 /** What a pass of so many requests took, ns, and was expected to take alone, beside others that take such a share. */
 export interface RanPass {
@@ -56,14 +58,13 @@ export class CostTable {
   }
 
   /**
-   * A task took so long, while so many workers were busy. Padding counts as what it stands for.
-   * @returns what it was expected to take alone, ns; NaN when nothing was known
+   * A task took so long, while so many workers were busy. Padding counts as what it stands for, a void row as nothing.
+   * @returns what it was expected to take alone, ns; NaN when nothing was known or computed
    */
-  saw(
-    { cell, nodes, padding, paddedLength }: RanTask,
-    ns: number,
-    busy = 1,
-  ): number {
+  saw(task: RanTask, ns: number, busy = 1): number {
+    const { cell, padding, paddedLength } = task;
+    const nodes = computed(task);
+    if (nodes.length === 0 && task.nodes.length > 0) return NaN;
     const rows = nodes.length + padding;
     const extent = hasExtents(cell) && nodes.length > 0
       ? {
@@ -178,4 +179,15 @@ export class CostTable {
     if (below === rows) return ns;
     return ns + (rows - below) * (this.ns(cell, below + 1, extent) - ns);
   }
+}
+
+/**
+ * Its rows but for those that workers leave out: steps behind a decoder's last, rows of requests that were cancelled.
+ * Done requests' padding is computed unless it is all that there is.
+ */
+function computed({ nodes, padsDone }: RanTask): RanTask["nodes"] {
+  let left = 0;
+  for (const { state } of nodes) if (state !== NODE.void) left++;
+  if (left === nodes.length || padsDone && left > 0) return nodes;
+  return nodes.filter(({ state }) => state !== NODE.void);
 }
