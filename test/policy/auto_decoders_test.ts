@@ -3,6 +3,10 @@ import assert from "node:assert/strict";
 import type { CostModel } from "../../src/cost/cost_model.ts";
 import type { Cell } from "../../src/graph/cell.ts";
 import { seq2seq } from "../../src/models/seq2seq.ts";
+import { constantCost } from "../../src/cost/table_cost.ts";
+import { simulatedEngine } from "../../src/engine/virtual/simulated_engine.ts";
+import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
+import { stepsTaken } from "../../src/policy/common/exec_time.ts";
 import { auto } from "../../src/policy/auto/auto.ts";
 import { staticChain } from "./static_chain.ts";
 import { told, type ToldRequest } from "./told.ts";
@@ -39,6 +43,74 @@ Deno.test("a decoder is expected to take as many steps as those that brought as 
   const last = tasks.findLast((task) => task.endsWith(":22"))!;
   const [, endNs] = /\.\.(\d+)/.exec(last)!;
   assert(Number(endNs) <= 20_030, last);
+});
+
+/** What `stepsTaken` says of each request when it has ended. */
+function taken(
+  arrivals: readonly (ToldRequest & { cancelAtNs?: number })[],
+  isRemote: boolean,
+): number[] {
+  const policy = auto();
+  const counts: number[] = [];
+  const { engine, timeline } = simulatedEngine({
+    models: [DECODER],
+    policy: {
+      ...policy,
+      ended(request) {
+        counts[request.id] = stepsTaken(request);
+        policy.ended!(request);
+      },
+    },
+    ...{ cost: constantCost(100), isRemote, observer: {} },
+  });
+  const model = DECODER;
+  driveVirtual(
+    engine,
+    timeline,
+    arrivals.map(({ input, ...rest }) => ({ model, input, ...rest })),
+  );
+  return counts;
+}
+
+Deno.test("steps that were appended behind a decoder's end are none that it took, nor is one given up", () => {
+  const [tokens, far] = [[0, 1], 10_000];
+  const limited = { input: { tokens, maxSteps: 4 }, stepsFixed: 9 };
+  for (const isRemote of [false, true]) {
+    assert.deepEqual(
+      taken([
+        pair(0, 2, 1),
+        pair(far, 2, 3),
+        { ...limited, arrivalNs: 2 * far },
+        { ...pair(3 * far, 2, 9), cancelAtNs: 3 * far + 450 },
+        pair(4 * far, 2, 6),
+      ], isRemote),
+      [1, 3, 4, 0, 6],
+    );
+  }
+});
+
+Deno.test("an answer that is in time by the steps that others took is not taken for lost", () => {
+  const { cost, profile } = profiled(({ phase }) =>
+    phase === "decoder" ? 10 : 1
+  );
+  const whys: string[] = [];
+  const { engine, timeline } = simulatedEngine({
+    models: [DECODER],
+    // Two of input and one step take 12; of one that takes two more nobody would be in time.
+    policy: auto({ profile, slaNs: 25 }),
+    cost,
+    observer: { decided: (_atNs, { why }) => whys.push(why) },
+  });
+  driveVirtual(
+    engine,
+    timeline,
+    Array.from({ length: 40 }, (_, i) => ({
+      model: DECODER,
+      ...pair(1000 * i, 2, 1),
+    })),
+  );
+  assert.match(whys[0], /least time waiting/);
+  assert.match(whys.at(-1)!, /in time/);
 });
 
 /** What runs at a time, ids by cell, where a task takes 100 whatever its rows. */

@@ -7,7 +7,7 @@ import { settle } from "../../base/settle.ts";
 import type { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { type CostTable, type RanPass, SLOWED } from "../common/cost_table.ts";
-import { type ExecTime, execTime } from "../common/exec_time.ts";
+import { type ExecTime, execTime, stepsTaken } from "../common/exec_time.ts";
 import { type Advance, rowsReady, startOf } from "../common/frontier.ts";
 import type { Step } from "../launch.ts";
 import type { Request } from "../request.ts";
@@ -132,7 +132,7 @@ export class ModelState {
   ended(request: AutoRequest): void {
     const at = this.requests.indexOf(request);
     if (at >= 0) this.requests.splice(at, 1);
-    const steps = request.graph.nodes.filter(({ cell }) => cell.stop).length;
+    const steps = stepsTaken(request);
     if (steps > 0) this.#steps.observe([1, request.tag.brought], steps);
   }
 

@@ -6,6 +6,7 @@
 import { integer, listOf } from "../../base/checked_options.ts";
 import { describe } from "../../base/describe.ts";
 import { type Extent, hasExtents } from "../../graph/cache.ts";
+import { NODE } from "../../graph/cell_graph.ts";
 import type { Profile } from "../profile.ts";
 import type { Request } from "../request.ts";
 
@@ -92,6 +93,19 @@ export function execTime(
     graphLatencyNs += nodeNs[n] * work[n];
   }
   return { work, nodeNs, execNs: graphLatencyNs, extents }; // l. 12-14
+}
+
+/**
+ * Steps that a growing request took to its end; 0 of one that does not grow, or was given up before. Those that were
+ * appended or submitted ahead of it do not count.
+ */
+export function stepsTaken({ graph: { nodes, closed } }: Request): number {
+  if (!closed) return 0;
+  let steps = 0;
+  for (const { cell, state } of nodes) {
+    if (cell.stop && state === NODE.done) steps++;
+  }
+  return steps;
 }
 
 const checkLengths = listOf(listOf(integer(0, Number.MAX_SAFE_INTEGER)));
