@@ -401,4 +401,28 @@ export const MUTANTS: MutantList = [
     tests: COST_TESTS,
     why: "rows of a batch differ in length",
   },
+  {
+    id: "auto.steps-appended",
+    file: "src/policy/common/exec_time.ts",
+    from: "if (cell.stop && state === NODE.done) steps++;",
+    to: "if (cell.stop) steps++;",
+    tests: DECODERS,
+    why: "steps behind a decoder's end are none that it took",
+  },
+  {
+    id: "auto.steps-given-up",
+    file: "src/policy/common/exec_time.ts",
+    from: "  if (!closed) return 0;\n",
+    to: "",
+    tests: DECODERS,
+    why: "what was given up says nothing of how long answers are",
+  },
+  {
+    id: "auto.void-rows",
+    file: COSTS,
+    from: "if (left === nodes.length || padsDone && left > 0) return nodes;",
+    to: "if (left > 0) return nodes;",
+    tests: COST_TESTS,
+    why: "rows that workers leave out take no time",
+  },
 ];

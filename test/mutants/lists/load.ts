@@ -72,4 +72,12 @@ export const MUTANTS: MutantList = [
     tests: ["test/load/requests_test.ts"],
     why: "a carriage return may be half of a line's end",
   },
+  {
+    id: "load.beyond-the-trace",
+    file: "src/load/plan.ts",
+    from: "isAll: !isEnough",
+    to: "isAll: false",
+    tests: RUN_TEST,
+    why: "rates of a trace are of the time that it takes",
+  },
 ];

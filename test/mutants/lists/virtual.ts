@@ -182,4 +182,12 @@ export const MUTANTS: MutantList = [
     tests: [ARRIVALS],
     why: "a trace replayed at twice its rate takes half the time",
   },
+  {
+    id: "virtual.no-time",
+    file: "src/engine/virtual/checked_ns.ts",
+    from: "ns >= 0 && ns < Infinity",
+    to: "true",
+    tests: ["test/engine/checked_ns_test.ts"],
+    why: "nothing happens at what is no time",
+  },
 ];
