@@ -136,6 +136,34 @@ export const BYTES: Readonly<Record<string, Case>> = {
       bs: float(Math.fround(Math.fround(0.02) * Math.fround(0.01))),
     },
   },
+  "QGemm with alpha and scales of columns": {
+    given: contrib("QGemm", ["x", "xs", "xz", "w", "ws", "wz", "b"], ["y"], {
+      transB: 1,
+      alpha: { float: 0.5 },
+    }),
+    // alpha (A B + C), with C in units of both scales.
+    own: [
+      dequantize("x", "xs", "xz", "a"),
+      node("Transpose", ["w"], ["t"], { perm: [1, 0] }),
+      node("DequantizeLinear", ["t", "ws", "wz"], ["c"], { axis: 1 }),
+      node("MatMul", ["a", "c"], ["d"]),
+      node("Cast", ["b"], ["e"], { to: 1 }),
+      node("Mul", ["xs", "ws"], ["s"]),
+      node("Mul", ["e", "s"], ["f"]),
+      node("Add", ["d", "f"], ["g"]),
+      node("Mul", ["g", "half"], ["y"]),
+    ],
+    inputs: { x: byteRows(1, 4) },
+    constants: {
+      ...RANGES,
+      half: float(0.5),
+      // As many columns as rows: scales of either would do.
+      w: bytes(4, 4),
+      ws: plainOf("float32", [4], [0.01, 0.02, 0.03, 0.04]),
+      wz: plainOf("int8", [4], [0, 5, -9, 20]),
+      b: plainOf("int32", [1, 4], [100, -200, 300, 0]),
+    },
+  },
   MatMulIntegerToFloat: {
     given: contrib("MatMulIntegerToFloat", [
       ...["x", "w", "xs", "ws", "xz", "wz", "b"],

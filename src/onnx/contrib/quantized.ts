@@ -6,12 +6,13 @@
 import { matMulNBits } from "./n_bits.ts";
 import type { Expand, Expansion } from "./expansion.ts";
 
-/** Inputs `i`, `i + 1` and `i + 2`: bytes, scale and zero point. */
-function dequantized(given: Expansion, i: number): string {
+/** Inputs `i`, `i + 1` and `i + 2`: bytes, scale and zero point; of several scales one for each index of an axis. */
+function dequantized(given: Expansion, i: number, axis = 1): string {
   const [x, scale, zero = ""] = given.node.inputs.slice(i, i + 3);
   return given.add(
     "DequantizeLinear",
     zero === "" ? [x, scale] : [x, scale, zero],
+    { axis },
   );
 }
 
@@ -65,16 +66,22 @@ const concat: Expand = (given) => {
 };
 
 const qGemm: Expand = (given) => {
-  const operands = [dequantized(given, 0), dequantized(given, 3)];
+  const transB = given.int("transB");
+  // Scales of B are those of its columns, as it is multiplied.
+  const operands = [
+    dequantized(given, 0),
+    dequantized(given, 3, transB === 0 ? 1 : 0),
+  ];
   if (given.has(6)) {
     const scale = given.add("Mul", [given.input(1), given.input(4)]);
     const bias = [given.input(6), scale];
-    operands.push(given.add("DequantizeLinear", bias, { axis: 0 }));
+    operands.push(given.add("DequantizeLinear", bias, { axis: -1 }));
   }
+  const alpha = { float: given.float("alpha", 1) };
+  // C is added to the sums of bytes, so that alpha, which scales these, is a factor of its scale as well.
   const attributes = {
-    transA: given.int("transA"),
-    transB: given.int("transB"),
-    alpha: { float: given.float("alpha", 1) },
+    ...{ transA: given.int("transA"), transB },
+    ...{ alpha, beta: alpha },
   };
   if (given.has(7)) {
     quantize(given, given.add("Gemm", operands, attributes), 7);
