@@ -90,6 +90,34 @@ const CASES: Readonly<Record<string, Case>> = {
     inputs: { x: drawn(1, 5) },
     constants: { w: drawn(4, 5), b: drawn(4) },
   },
+  "FusedGemm with a slope": {
+    given: contrib("FusedGemm", ["x", "w"], ["y"], {
+      activation: "LeakyRelu",
+      activation_alpha: { float: 0.25 },
+    }),
+    own: [
+      node("Gemm", ["x", "w"], ["a"]),
+      node("LeakyRelu", ["a"], ["y"], { alpha: { float: 0.25 } }),
+    ],
+    inputs: { x: drawn(1, 5) },
+    constants: { w: drawn(5, 4) },
+  },
+  "FusedGemm with a slope and a shift": {
+    given: contrib("FusedGemm", ["x", "w"], ["y"], {
+      activation: "HardSigmoid",
+      activation_alpha: { float: 0.5 },
+      activation_beta: { float: 0.25 },
+    }),
+    own: [
+      node("Gemm", ["x", "w"], ["a"]),
+      node("HardSigmoid", ["a"], ["y"], {
+        alpha: { float: 0.5 },
+        beta: { float: 0.25 },
+      }),
+    ],
+    inputs: { x: drawn(1, 5) },
+    constants: { w: drawn(5, 4) },
+  },
   Gelu: {
     given: contrib("Gelu", ["x"]),
     own: [node("Gelu", ["x"], ["y"])],

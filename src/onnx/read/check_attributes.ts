@@ -39,6 +39,24 @@ const KINDS: ReadonlyMap<string, OnnxAttributeKind> = new Map(
   ),
 );
 
+/** Attributes of operators of `com.microsoft` that are of another kind there. */
+const CONTRIB_KINDS: Readonly<
+  Record<string, Readonly<Record<string, OnnxAttributeKind>>>
+> = {
+  FusedGemm: { activation_alpha: "float", activation_beta: "float" },
+};
+
+/** What kind an operator's attribute is of; undefined where it may be of any. */
+function kindOf(
+  { op, domain }: VersionedNode,
+  name: string,
+): OnnxAttributeKind | undefined {
+  const own = domain === CONTRIB_DOMAIN && Object.hasOwn(CONTRIB_KINDS, op)
+    ? CONTRIB_KINDS[op]
+    : {};
+  return Object.hasOwn(own, name) ? own[name] : KINDS.get(name);
+}
+
 /** By operator, attributes with the operator set from which on they are not there. */
 type Gone = ReadonlyMap<string, Readonly<Record<string, number>>>;
 
@@ -76,16 +94,14 @@ function each(
 }
 
 /** @throws OnnxError when it has attributes of another kind or version, or inputs of a later version */
-export function checkAttributes(
-  { op, domain, version, inputs, attributes }: VersionedNode,
-  at: Place,
-): void {
+export function checkAttributes(node: VersionedNode, at: Place): void {
+  const { op, domain, version, inputs, attributes } = node;
   if (domain !== "" && domain !== CONTRIB_DOMAIN) return;
   const moved = domain === "" ? MOVED.get(op) : undefined;
   const gone = moved ?? (domain === "" ? REMOVED.get(op) : undefined);
   for (const [name, { kind }] of attributes) {
     const where = at.in(`attribute ${quoted(name)}`);
-    const expected = KINDS.get(name);
+    const expected = kindOf(node, name);
     if (expected !== undefined && kind !== expected) {
       where.fail(`it is of kind ${kind}, expected ${expected}`);
     }
