@@ -4,7 +4,7 @@ import { drawn, whole } from "./cell_cases.ts";
 import { type Case, contrib, float, ids } from "./contrib_cases.ts";
 import { node, type WrittenNode } from "./write_model.ts";
 
-/** Attention of 2 heads of 3 over 4 tokens, with what is added to scores. */
+/** Attention of 2 heads of 3 of 4 tokens, with what is added to scores. */
 const parts = (
   [q, k, v]: readonly string[],
   added: string | undefined,
@@ -25,7 +25,7 @@ const parts = (
   node("Reshape", ["o1", "rows"], ["y"]),
 ];
 const PARTS = {
-  heads: whole(1, 4, 2, 3),
+  heads: whole(1, -1, 2, 3),
   rows: whole(1, 4, 6),
   scale: float(1 / Math.sqrt(3)),
 };
@@ -115,6 +115,21 @@ export const ATTENTION_CASES: Readonly<Record<string, Case>> = {
         [4, 4],
         Array.from({ length: 16 }, (_, i) => i % 4 > i >> 2 ? -1e30 : 0),
       ),
+    },
+  },
+  "MultiHeadAttention, by lengths": {
+    given: contrib(
+      "MultiHeadAttention",
+      ["x", "k", "v", "", "count"],
+      ["y"],
+      { num_heads: 2 },
+    ),
+    own: parts(["x", "k", "v"], "added"),
+    inputs: { x: drawn(1, 4, 6), k: drawn(1, 5, 6), v: drawn(1, 5, 6) },
+    constants: {
+      ...PARTS,
+      count: plainOf("int32", [1], [3]),
+      added: plainOf("float32", [1, 1, 1, 5], [0, 0, 0, -10000, -10000]),
     },
   },
   "MultiHeadAttention, with a past": {

@@ -13,8 +13,13 @@ function inHeads(given: Expansion, x: string, isTurned = false): string {
   return given.add("Transpose", [split], { perm });
 }
 
-/** What is added to scores: 0 where a key counts; a mask of every key, or the number of keys. */
-function maskOf(given: Expansion, mask: string, i: number): string {
+/**
+ * What is added to scores: 0 where a key counts.
+ * @param i the input that is a mask of every key, or how many count
+ * @param from the input that has as many tokens as there are keys
+ */
+function maskOf(given: Expansion, i: number, from: number): string {
+  const mask = given.input(i);
   const filter = given.floats(given.float("mask_filter_value", -10000));
   const { length } = given.dims(i);
   given.refuse(length > 2, `a mask of ${length} axes`);
@@ -23,7 +28,7 @@ function maskOf(given: Expansion, mask: string, i: number): string {
     // As many lengths as sequences; other forms have more.
     const isLengths = given.size(i, 0) === given.size(0, 0);
     given.refuse(!isLengths, "a mask of starts and ends");
-    const tokens = Array.from({ length: given.tokens(0, 1) }, (_, at) => at);
+    const tokens = Array.from({ length: given.tokens(from, 1) }, (_, at) => at);
     const numbers = given.add("Cast", [given.whole(...tokens)], { to: INT32 });
     const lengths = given.add("Unsqueeze", [mask, given.whole(1)]);
     counts = given.add("Less", [numbers, lengths]);
@@ -95,7 +100,7 @@ const attention: Expand = (given) => {
     given.fresh(3),
   );
   const added: string[] = [];
-  if (given.has(3)) added.push(maskOf(given, given.input(3), 3));
+  if (given.has(3)) added.push(maskOf(given, 3, 0));
   if (given.has(5)) added.push(given.input(5));
   if (given.int("unidirectional") !== 0) {
     added.push(causal(given, given.tokens(0, 1)));
@@ -130,8 +135,9 @@ const multiHead: Expand = (given) => {
   }
   const added: string[] = [];
   if (given.has(4)) {
-    given.dims(4, 2);
-    added.push(maskOf(given, given.input(4), 4));
+    const isLengths = given.dims(4).length === 1;
+    given.refuse(isLengths && hasPast, "a mask of lengths with a past");
+    added.push(maskOf(given, 4, 1));
   }
   if (given.has(5)) added.push(given.input(5));
   const isCausal = given.int("unidirectional") !== 0;
