@@ -144,9 +144,9 @@ const loop: ShapeRule = (view) => {
   });
   const count = scalarOf(trips);
   const condition = view.optional(1);
-  // With a condition it may end before, unless that always holds.
-  const isFixed = condition === undefined ||
-    scalarOf(condition) === 1 && scalarOf(next) === 1;
+  // It may end before, unless the body's condition always holds, which counts where none is given, too.
+  const isFixed = scalarOf(next) === 1 &&
+    (condition === undefined || scalarOf(condition) === 1);
   const rounds = count !== undefined && isFixed
     ? Math.max(0, count)
     : undefined;
