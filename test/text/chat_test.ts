@@ -126,6 +126,31 @@ Deno.test("expressions are what they are in Jinja", () => {
       ["map.constructor is defined or map['__proto__'] is defined", "False"],
       ["not 'a' == 'b' and 1 < 2 <= 2", "True"],
       ["'don\\'t' ~ \"\\n\"", "don't\n"],
+      ["'\\x41\\u00e9\\d\\\\' ~ '\\U0001f41f'", "Aé\\d\\🐟"],
+      ["'=' * 3 ~ [1] * 2 ~ 'a' * -1", "===[1, 1]"],
+      ["'a,b,c'.split(',', 1) | last", "b,c"],
+      ["' a  b c '.split(maxsplit=1) | last", "b c "],
+      ["'aaa'.replace('a', 'b', 2) ~ 'aa' | replace('a', 'c', 1)", "bbaca"],
+      ["'abc'.startswith(('x', 'ab')) and 'abc'.endswith('c')", "True"],
+      ["'xax' | trim('x')", "a"],
+      [
+        "words[2:0:-1] ~ words[::-2] ~ 'abcd'[-1:-3:-1]",
+        "['c', 'b']['c', 'a']dc",
+      ],
+      ["words[-9:2] ~ words[5:]", "['a', 'b'][]"],
+      ["map == {'y z': [2], 'x': 1} and [map] != [{}]", "True"],
+      ["true == 1 and true in [1]", "True"],
+      ["3 > 2 > 2 or 1 < 2 < 2", "False"],
+      ["-2 | string ~ -map.x", "-2-1"],
+      ["[\"it's\", 'a\nb\\\\', '\"']", `["it's", 'a\\nb\\\\', '"']`],
+      [
+        "map | tojson(indent=2)",
+        '{\n  "x": 1,\n  "y z": [\n    2\n  ]\n}',
+      ],
+      ["[{}, []] | tojson(indent=4)", "[\n    {},\n    []\n]"],
+      ["'0x10' | int ~ ' 2.9 ' | int ~ 'a' | int(7) ~ [5] | int", "0270"],
+      ["missing is iterable and missing | length == 0", "True"],
+      ["missing in words or missing in map or 'a' in missing", "False"],
     ]
   ) assert.equal(value(expression, words), expected, expression);
 });
@@ -151,6 +176,34 @@ Deno.test("what chat templates do not use is refused, naming the line", () => {
   refused("{{ 'a'.format(1) }}", /no method "format"/);
   refused("{{ a.b }}", /a member of what there is not/);
   refused("{{ 1 + 'a' }}", /"\+" of number and string/);
+  refused("{{ 'a' * 'b' }}", /"\*" of string and string/);
+  refused("{{ a < 1 }}", /"<" of what there is not and number/);
+  refused("{{ -none }}", /"-" of number and none/);
+  refused("{{ 1 % 0 }}", /a division by 0/);
+  refused("{{ 'a' * 1000000000 }}", /repeats something 1000000000 times/);
+  refused("{{ 1 in none }}", /"in" of number and none/);
+  refused("{{ a[1:] }}", /a part of what there is not/);
+  refused("{{ 'a'[::0] }}", /steps of 0/);
+  refused("{{ a | tojson }}", /what there is not is no JSON/);
+  refused("{{ a | int }}", /a number of nothing/);
+  refused("{{ none | length }}", /filter "length" takes a list, not none/);
+  refused("{{ range(a) }}", /"range" of what there is not/);
+  refused("{{ a is odd }}", /what there is not is neither odd nor even/);
+  refused("{{ '\\u12' }}", /is no escape that is known/);
+  // Left out, they would change the prompt without a word.
+  refused(
+    "{{ [] | join('', attribute='role') }}",
+    /filter "join" takes no argument "attribute"/,
+  );
+  refused(
+    "{{ [] | first(1) }}",
+    /filter "first" is given 1 arguments and takes 0/,
+  );
+  refused(
+    "{{ 'a'.strip('a', 'b') }}",
+    /method "strip" is given 2 arguments and takes 1/,
+  );
+  refused("{{ 'a'.replace('a') }}", /method "replace" takes a text/);
   refused("{% set a.b = 1 %}", /"a" is no namespace/);
   refused("{{ 1 1 }}", /"}}" is missing/);
   const deep = `${"(".repeat(500)}1${")".repeat(500)}`;

@@ -7,14 +7,16 @@ import { TextFileError } from "../errors.ts";
 import { parseTemplate } from "./parse_template.ts";
 import { templateError } from "./template_error.ts";
 import type { Expression, Statement } from "./template_syntax.ts";
+import { argumentsOf, type GivenArguments } from "./template_arguments.ts";
+import { filtered } from "./template_filters.ts";
+import { method } from "./template_methods.ts";
+import { operated, sliced } from "./template_operators.ts";
 import {
   entriesOf,
-  filtered,
-  isEqual,
   isSuch,
   isTrue,
+  kindOf,
   memberOf,
-  method,
   Namespace,
   textOf,
   UNDEFINED,
@@ -64,32 +66,34 @@ export class ChatTemplate {
 }
 
 /** What is called by name. */
-type Callable = (
-  values: readonly unknown[],
-  named: Readonly<Record<string, unknown>>,
-  line: number,
-) => unknown;
+type Callable = (given: GivenArguments, line: number) => unknown;
 
 const FUNCTIONS: ReadonlyMap<string, Callable> = new Map<string, Callable>([
-  ["raise_exception", ([message]) => {
+  ["raise_exception", ({ values: [message] }) => {
     throw new TextFileError(`The chat template says: ${textOf(message)}`);
   }],
-  ["range", (values, _, line) => {
-    const [from, to, step] = values.length === 1
-      ? [0, Number(values[0]), 1]
-      : [Number(values[0]), Number(values[1]), Number(values[2] ?? 1)];
+  ["range", (given, line) => {
+    const [first, second, step = 1] = argumentsOf(
+      ...["range", ["start", "stop", "step"], given, line] as const,
+    ).map((value) => {
+      if (value === undefined || typeof value === "number") return value;
+      throw templateError(`"range" of ${kindOf(value)}`, line);
+    });
+    const [from, to] = second === undefined
+      ? [0, first ?? 0]
+      : [first!, second];
     const count = Math.max(0, Math.ceil((to - from) / step));
     if (!(count <= STEPS_MAX)) throw templateError("it counts too far", line);
     return Array.from({ length: count }, (_, i) => from + i * step);
   }],
-  ["namespace", (_, named) => {
+  ["namespace", ({ named }) => {
     const made = new Namespace();
     for (const [name, value] of Object.entries(named)) {
       made.values.set(name, value);
     }
     return made;
   }],
-  ["dict", (_, named) => named],
+  ["dict", ({ named }) => named],
 ]);
 
 class Rendering {
@@ -178,8 +182,8 @@ class Rendering {
         first: i === 0,
         last: i === items.length - 1,
         length: items.length,
-        previtem: items[i - 1] ?? UNDEFINED,
-        nextitem: items[i + 1] ?? UNDEFINED,
+        previtem: i > 0 ? items[i - 1] : UNDEFINED,
+        nextitem: i + 1 < items.length ? items[i + 1] : UNDEFINED,
       });
       this.run(body);
     });
@@ -220,7 +224,11 @@ class Rendering {
         throw templateError("a member of what there is not", expression.line);
       }
       case "slice":
-        return this.#slice(expression);
+        return sliced(
+          this.#value(expression.of),
+          expression.bounds.map((bound) => bound && this.#value(bound)),
+          expression.line,
+        );
       case "call":
         return this.#call(expression);
       case "filter":
@@ -239,7 +247,7 @@ class Rendering {
       case "not":
         return !isTrue(this.#value(expression.of));
       case "minus":
-        return -Number(this.#value(expression.of));
+        return operated("-", 0, this.#value(expression.of), expression.line);
       case "choice": {
         const { of, then, otherwise } = expression;
         if (isTrue(this.#value(of))) return this.#value(then);
@@ -252,53 +260,32 @@ class Rendering {
     }
   }
 
-  /** Arguments of filters, which have few: those by name behind the others. */
   #given(
     { values, named }: {
       readonly values: readonly Expression[];
       readonly named: Readonly<Record<string, Expression>>;
     },
-  ): readonly unknown[] {
-    return [...values, ...Object.values(named)].map((each) =>
-      this.#value(each)
-    );
+  ): GivenArguments {
+    return {
+      values: values.map((each) => this.#value(each)),
+      named: Object.fromEntries(
+        Object.entries(named).map(([name, each]) => [name, this.#value(each)]),
+      ),
+    };
   }
 
-  #call(
-    { of, values, named, line }: Extract<Expression, { kind: "call" }>,
-  ): unknown {
-    const given = values.map((each) => this.#value(each));
+  #call(call: Extract<Expression, { kind: "call" }>): unknown {
+    const { of, line } = call;
+    const given = this.#given(call);
     if (of.kind === "member" && of.key.kind === "literal") {
-      return method(this.#value(of.of), `${of.key.value}`, given, line);
+      return method(this.#value(of.of), textOf(of.key.value), given, line);
     }
     const name = of.kind === "name" ? of.name : "";
     const called = FUNCTIONS.get(name);
     if (called === undefined) {
       throw templateError(`there is no function "${name}"`, line);
     }
-    const byName = Object.fromEntries(
-      Object.entries(named).map(([name, each]) => [name, this.#value(each)]),
-    );
-    return called(given, byName, line);
-  }
-
-  #slice(
-    { of, bounds }: Extract<Expression, { kind: "slice" }>,
-  ): unknown {
-    const value = this.#value(of);
-    const all = typeof value === "string"
-      ? [...value]
-      : Array.isArray(value)
-      ? value
-      : [];
-    const [from, to, step] = [0, 1, 2].map((i) => {
-      const bound = bounds[i] && this.#value(bounds[i]);
-      return bound === undefined || bound === null ? undefined : Number(bound);
-    });
-    const picked = step === -1
-      ? all.slice(from, to).reverse()
-      : all.slice(from, to).filter((_, i) => i % (step ?? 1) === 0);
-    return typeof value === "string" ? picked.join("") : picked;
+    return called(given, line);
   }
 
   #binary(
@@ -307,65 +294,6 @@ class Rendering {
     const a = this.#value(left);
     if (sign === "and") return isTrue(a) ? this.#value(right) : a;
     if (sign === "or") return isTrue(a) ? a : this.#value(right);
-    const b = this.#value(right);
-    switch (sign) {
-      case "==":
-        return isEqual(a, b);
-      case "!=":
-        return !isEqual(a, b);
-      case "in":
-        return contains(b, a);
-      case "not in":
-        return !contains(b, a);
-      case "~":
-        return textOf(a) + textOf(b);
-      case "+":
-        if (Array.isArray(a) && Array.isArray(b)) return [...a, ...b];
-        if (typeof a === "number" && typeof b === "number") return a + b;
-        if (typeof a === "string" && typeof b === "string") return a + b;
-        throw templateError(
-          `"+" of ${kindOf(a)} and ${kindOf(b)}`,
-          line,
-        );
-    }
-    const [x, y] = [Number(a), Number(b)];
-    const isText = typeof a === "string" && typeof b === "string";
-    switch (sign) {
-      case "<":
-        return isText ? a < b : x < y;
-      case ">":
-        return isText ? a > b : x > y;
-      case "<=":
-        return isText ? a <= b : x <= y;
-      case ">=":
-        return isText ? a >= b : x >= y;
-      case "-":
-        return x - y;
-      case "*":
-        return x * y;
-      case "/":
-        return x / y;
-      case "//":
-        return Math.floor(x / y);
-      case "%":
-        // As in Python, of the divisor's sign.
-        return ((x % y) + y) % y;
-    }
-    throw templateError(`there is no operator "${sign}"`, line);
+    return operated(sign, a, this.#value(right), line);
   }
-}
-
-function kindOf(value: unknown): string {
-  if (value === UNDEFINED) return "what there is not";
-  return value === null
-    ? "none"
-    : Array.isArray(value)
-    ? "a list"
-    : typeof value;
-}
-
-function contains(all: unknown, one: unknown): boolean {
-  if (typeof all === "string") return all.includes(textOf(one));
-  if (Array.isArray(all)) return all.some((each) => isEqual(each, one));
-  return memberOf(all, one) !== UNDEFINED;
 }

@@ -207,15 +207,24 @@ class Parser {
       : this.#comparison();
   }
 
+  /** One, or several in a row, of which all have to hold: `a < b < c`. */
   #comparison(): Expression {
     let left = this.#between(0);
+    let all: Expression | undefined;
     for (;;) {
       const { line } = this.#token ?? { line: 0 };
       const isNotIn = this.#is("not") && this.#is("in", 1);
       const sign = isNotIn ? "not in" : this.#token?.value ?? "";
-      if (!isNotIn && !COMPARISONS.some((one) => this.#is(one))) return left;
+      if (!isNotIn && !COMPARISONS.some((one) => this.#is(one))) {
+        return all ?? left;
+      }
       this.#at += isNotIn ? 2 : 1;
-      left = { kind: "binary", sign, left, right: this.#between(0), line };
+      const right = this.#between(0);
+      const one: Expression = { kind: "binary", sign, left, right, line };
+      all = all
+        ? { kind: "binary", sign: "and", left: all, right: one, line }
+        : one;
+      left = right;
     }
   }
 
@@ -229,8 +238,14 @@ class Parser {
   }
 
   #unary(): Expression {
-    if (this.#take("-")) return { kind: "minus", of: this.#unary() };
-    return this.#filtered(this.#behind(this.#primary()));
+    return this.#filtered(this.#negated());
+  }
+
+  /** A minus binds tighter than a filter, and less than a member. */
+  #negated(): Expression {
+    const line = this.#line;
+    if (this.#take("-")) return { kind: "minus", of: this.#negated(), line };
+    return this.#behind(this.#primary());
   }
 
   #primary(): Expression {
@@ -313,7 +328,7 @@ class Parser {
       isSlice ||= this.#is(":");
     } while (this.#take(":"));
     this.#expect("]");
-    if (isSlice) return { kind: "slice", of, bounds };
+    if (isSlice) return { kind: "slice", of, bounds, line };
     const [key] = bounds;
     if (key === undefined) this.#fail("an index is missing");
     return { kind: "member", of, key, line };

@@ -19,6 +19,7 @@ export type Expression =
     readonly kind: "slice";
     readonly of: Expression;
     readonly bounds: readonly (Expression | undefined)[];
+    readonly line: number;
   }
   | {
     readonly kind: "call";
@@ -35,7 +36,8 @@ export type Expression =
     readonly named: Readonly<Record<string, Expression>>;
     readonly line: number;
   }
-  | { readonly kind: "not" | "minus"; readonly of: Expression }
+  | { readonly kind: "not"; readonly of: Expression }
+  | { readonly kind: "minus"; readonly of: Expression; readonly line: number }
   | {
     readonly kind: "binary";
     readonly sign: string;

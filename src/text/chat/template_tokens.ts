@@ -24,10 +24,37 @@ const WORD =
   /\s*(?:([A-Za-z_]\w*)|(\d+(?:\.\d+)?)|('(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*")|([-+]?(?:\}\}|%\})|==|!=|<=|>=|\/\/|\*\*|[-+*\/%~<>=.,:|()[\]{}]))/y;
 
 const ESCAPES: Readonly<Record<string, string>> = {
-  n: "\n",
-  t: "\t",
-  r: "\r",
+  ...{ n: "\n", t: "\t", r: "\r", a: "\x07", b: "\b", f: "\f", v: "\v" },
+  ...{ "\\": "\\", "'": "'", '"': '"', "\n": "" },
 };
+
+const ESCAPE =
+  /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3})|([\s\S]))/g;
+
+/** A text as Python reads it between quotes: what is no escape stays as it is. */
+function unescaped(written: string, line: number): string {
+  return written.replace(
+    ESCAPE,
+    (
+      all,
+      x?: string,
+      u?: string,
+      long?: string,
+      octal?: string,
+      one?: string,
+    ) => {
+      if (one !== undefined) {
+        if (!"xuU".includes(one) && one !== "N") return ESCAPES[one] ?? all;
+        throw templateError(`${all} is no escape that is known`, line);
+      }
+      const code = octal === undefined
+        ? parseInt(x ?? u ?? long!, 16)
+        : parseInt(octal, 8);
+      if (code <= 0x10ffff) return String.fromCodePoint(code);
+      throw templateError(`${all} is no character`, line);
+    },
+  );
+}
 
 /** @throws TextFileError on a word that is none, or what is not closed */
 export function templateTokens(source: string): TemplateToken[] {
@@ -102,10 +129,7 @@ export function templateTokens(source: string): TemplateToken[] {
         if (")]}".includes(sign)) depth--;
         tokens.push({ kind: "sign", value: sign, line });
       } else if (string !== undefined) {
-        const value = string.slice(1, -1).replace(
-          /\\([\s\S])/g,
-          (_, letter: string) => ESCAPES[letter] ?? letter,
-        );
+        const value = unescaped(string.slice(1, -1), line);
         tokens.push({ kind: "string", value, line });
       } else if (number !== undefined) {
         tokens.push({ kind: "number", value: number, line });

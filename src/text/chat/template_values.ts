@@ -19,20 +19,37 @@ export function entriesOf(
   return isMap ? Object.entries(value) : undefined;
 }
 
+/** What a value is, for messages. */
+export function kindOf(value: unknown): string {
+  if (value === UNDEFINED) return "what there is not";
+  if (value === null) return "none";
+  if (Array.isArray(value)) return "a list";
+  return entriesOf(value) ? "a map" : typeof value;
+}
+
+/** A number; of a truth value 1 or 0, as Python has it. Undefined for anything else. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === "number") return value;
+  return typeof value === "boolean" ? Number(value) : undefined;
+}
+
 /** A member of a map, or UNDEFINED. */
 export function memberOf(value: unknown, key: unknown): unknown {
+  if (key === UNDEFINED) return UNDEFINED;
   if (Array.isArray(value) || typeof value === "string") {
     const all = typeof value === "string" ? [...value] : value;
-    if (!Number.isInteger(key)) return UNDEFINED;
-    const at = Number(key) < 0 ? all.length + Number(key) : Number(key);
+    const given = numberOf(key);
+    if (given === undefined || !Number.isInteger(given)) return UNDEFINED;
+    const at = given < 0 ? all.length + given : given;
     return at in all ? all[at] : UNDEFINED;
   }
+  const name = textOf(key);
   if (value instanceof Namespace) {
-    return value.values.has(`${key}`) ? value.values.get(`${key}`) : UNDEFINED;
+    return value.values.has(name) ? value.values.get(name) : UNDEFINED;
   }
   const isMap = typeof value === "object" && value !== null;
-  return isMap && Object.hasOwn(value, `${key}`)
-    ? (value as Record<string, unknown>)[`${key}`]
+  return isMap && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
     : UNDEFINED;
 }
 
@@ -51,7 +68,13 @@ export function isEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((item, i) => isEqual(item, b[i]));
   }
-  return a === b;
+  const [entries, others] = [entriesOf(a), entriesOf(b)];
+  if (entries && others) {
+    return a === b || entries.length === others.length &&
+        entries.every(([key, item]) => isEqual(item, memberOf(b, key)));
+  }
+  const number = numberOf(a);
+  return a === b || number !== undefined && number === numberOf(b);
 }
 
 /** A value as text, as `str()` has it. */
@@ -67,146 +90,69 @@ export function textOf(value: unknown): string {
     case false:
       return "False";
   }
-  return typeof value === "object" ? jsonOf(value, "'") : `${value}`;
+  return typeof value === "object" ? writtenOf(value) : `${String(value)}`;
 }
 
-/** A value as JSON, with spaces as Python writes them. */
-export function jsonOf(value: unknown, quote = '"'): string {
-  if (Array.isArray(value)) {
-    return `[${value.map((item) => jsonOf(item, quote)).join(", ")}]`;
-  }
+/** A value in a list or map, as `repr()` has it. */
+function writtenOf(value: unknown): string {
+  if (value === UNDEFINED) return "Undefined";
+  if (Array.isArray(value)) return `[${value.map(writtenOf).join(", ")}]`;
   const entries = entriesOf(value);
   if (entries) {
     const parts = entries.map(([key, item]) =>
-      `${jsonOf(key, quote)}: ${jsonOf(item, quote)}`
+      `${writtenOf(key)}: ${writtenOf(item)}`
     );
     return `{${parts.join(", ")}}`;
   }
-  if (typeof value === "string") {
-    return quote === '"' ? JSON.stringify(value) : `'${value}'`;
-  }
-  return quote === '"' ? JSON.stringify(value ?? null) : textOf(value);
+  return typeof value === "string" ? quotedAsIn(value) : textOf(value);
 }
 
-/** What `of.name(...)` does. */
-export function method(
-  of: unknown,
-  name: string,
-  values: readonly unknown[],
-  line: number,
-): unknown {
-  const [first, second] = values;
-  if (typeof of === "string") {
-    switch (name) {
-      case "strip":
-      case "lstrip":
-      case "rstrip":
-        return stripped(of, name, first);
-      case "startswith":
-        return of.startsWith(`${first}`);
-      case "endswith":
-        return of.endsWith(`${first}`);
-      case "upper":
-        return of.toUpperCase();
-      case "lower":
-        return of.toLowerCase();
-      case "replace":
-        return of.replaceAll(`${first}`, () => `${second}`);
-      case "split":
-        return first === undefined || first === null
-          ? of.split(/\s+/).filter((part) => part !== "")
-          : of.split(`${first}`);
-      case "join":
-        return (first as readonly unknown[]).map(textOf).join(of);
-    }
-  }
-  const entries = entriesOf(of);
-  switch (entries && name) {
-    case "items":
-      return entries!.map((entry) => [...entry]);
-    case "keys":
-      return entries!.map(([key]) => key);
-    case "values":
-      return entries!.map(([, value]) => value);
-    case "get": {
-      const found = memberOf(of, first);
-      return found === UNDEFINED ? second ?? null : found;
-    }
-  }
-  throw templateError(`there is no method "${name}" of such a value`, line);
+const WRITTEN: Readonly<Record<string, string>> = {
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\\": "\\\\",
+};
+
+/** A text in quotes as Python writes it: in double ones where it has single ones alone. */
+function quotedAsIn(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  // deno-lint-ignore no-control-regex -- they are what is written otherwise
+  const inside = text.replace(/[\\'"\x00-\x1f\x7f]/g, (letter) => {
+    if (letter === quote) return `\\${letter}`;
+    if (letter === "'" || letter === '"') return letter;
+    const code = letter.charCodeAt(0).toString(16).padStart(2, "0");
+    return WRITTEN[letter] ?? `\\x${code}`;
+  });
+  return `${quote}${inside}${quote}`;
 }
 
-/** Without characters of a set at its ends; default: space. */
-function stripped(text: string, how: string, set: unknown): string {
-  const isOf = typeof set === "string"
-    ? (letter: string) => set.includes(letter)
-    : (letter: string) => letter.trim() === "";
-  const letters = [...text];
-  let [from, to] = [0, letters.length];
-  while (how !== "rstrip" && from < to && isOf(letters[from])) from++;
-  while (how !== "lstrip" && to > from && isOf(letters[to - 1])) to--;
-  return letters.slice(from, to).join("");
-}
-
-/** What `of | name(...)` makes. */
-export function filtered(
-  of: unknown,
-  name: string,
-  values: readonly unknown[],
-  line: number,
-): unknown {
-  const [first, second] = values;
-  const list = () =>
-    Array.isArray(of)
-      ? of
-      : typeof of === "string"
-      ? [...of]
-      : (entriesOf(of) ?? []).map(([key]) => key);
-  switch (name) {
-    case "trim":
-      return textOf(of).trim();
-    case "upper":
-      return textOf(of).toUpperCase();
-    case "lower":
-      return textOf(of).toLowerCase();
-    case "capitalize": {
-      const [head = "", ...tail] = textOf(of);
-      return head.toUpperCase() + tail.join("").toLowerCase();
-    }
-    case "string":
-      return textOf(of);
-    case "safe":
-      return of;
-    case "int":
-      return Math.trunc(Number(of)) || 0;
-    case "length":
-    case "count":
-      return list().length;
-    case "first":
-      return memberOf(list(), 0);
-    case "last":
-      return memberOf(list(), -1);
-    case "list":
-      return list();
-    case "reverse":
-      return typeof of === "string"
-        ? list().reverse().join("")
-        : list().toReversed();
-    case "join":
-      return list().map(textOf).join(first === undefined ? "" : `${first}`);
-    case "replace":
-      return textOf(of).replaceAll(`${first}`, () => `${second}`);
-    case "default":
-    case "d":
-      return of === UNDEFINED || isTrue(second ?? false) && !isTrue(of)
-        ? first ?? ""
-        : of;
-    case "tojson":
-      return jsonOf(of);
-    case "items":
-      return (entriesOf(of) ?? []).map((entry) => [...entry]);
+/**
+ * A value as JSON, with spaces as Python's `json.dumps` writes them.
+ * @param indent spaces in front of what is inside; default: all in one line
+ * @throws TypeError on what is no JSON
+ */
+export function jsonOf(value: unknown, indent?: number, depth = 0): string {
+  if (value === UNDEFINED || value instanceof Namespace) {
+    throw new TypeError(`${kindOf(value)} is no JSON`);
   }
-  throw templateError(`there is no filter "${name}"`, line);
+  const lines = (open: string, parts: readonly string[], close: string) => {
+    if (parts.length === 0) return open + close;
+    if (indent === undefined) return open + parts.join(", ") + close;
+    const newline = (depth: number) => `\n${" ".repeat(indent * depth)}`;
+    const inside = newline(depth + 1);
+    return `${open}${inside}${parts.join(`,${inside}`)}${
+      newline(depth)
+    }${close}`;
+  };
+  const inside = (item: unknown) => jsonOf(item, indent, depth + 1);
+  if (Array.isArray(value)) return lines("[", value.map(inside), "]");
+  const entries = entriesOf(value);
+  if (!entries) return JSON.stringify(value ?? null);
+  const parts = entries.map(([key, item]) =>
+    `${JSON.stringify(key)}: ${inside(item)}`
+  );
+  return lines("{", parts, "}");
 }
 
 /** Whether `of is name`. */
@@ -221,7 +167,7 @@ export function isSuch(of: unknown, name: string, line: number): boolean {
     case "string":
       return typeof of === "string";
     case "number":
-      return typeof of === "number";
+      return numberOf(of) !== undefined;
     case "integer":
       return Number.isInteger(of);
     case "boolean":
@@ -234,12 +180,17 @@ export function isSuch(of: unknown, name: string, line: number): boolean {
       return entriesOf(of) !== undefined;
     case "sequence":
     case "iterable":
+      // What there is not has nothing in it.
       return typeof of === "string" || Array.isArray(of) ||
-        entriesOf(of) !== undefined;
+        entriesOf(of) !== undefined || of === UNDEFINED;
     case "odd":
-      return Math.abs(Number(of) % 2) === 1;
-    case "even":
-      return Number(of) % 2 === 0;
+    case "even": {
+      const number = numberOf(of);
+      if (number === undefined) {
+        throw templateError(`${kindOf(of)} is neither odd nor even`, line);
+      }
+      return Math.abs(number % 2) === (name === "odd" ? 1 : 0);
+    }
   }
   throw templateError(`there is no test "${name}"`, line);
 }
