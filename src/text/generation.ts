@@ -61,6 +61,8 @@ export class Generation {
   readonly #seeds: Prng;
   /** Whether its requests say how tokens are drawn. */
   readonly #draws: boolean;
+  /** Ids that end an answer: those that are named, and those that the model ends with by itself. */
+  readonly #lastIds: ReadonlySet<number>;
 
   constructor(
     model: TokenModel,
@@ -72,6 +74,9 @@ export class Generation {
     this.#options = options;
     this.#seeds = new Prng(options.seed);
     this.#draws = accepts(model, { tokens: [0], temperature: 1 });
+    const own = model.stop ??
+      model.cells.flatMap(({ stop }) => stop?.token ?? []);
+    this.#lastIds = new Set([...options.eosIds, ...own]);
   }
 
   /**
@@ -200,8 +205,8 @@ export class Generation {
     { maxTokens }: AnswerOptions,
   ): boolean {
     const last = tokens.at(-1);
-    if (last !== undefined && this.#options.eosIds.includes(last)) return true;
-    // Ids that nobody has named may end it, too.
+    if (last !== undefined && this.#lastIds.has(last)) return true;
+    // Ids that nobody knows may end it, too.
     return maxTokens !== undefined &&
       tokens.length < Math.min(maxTokens, this.#stepsLeft(prompt));
   }

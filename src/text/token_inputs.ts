@@ -25,6 +25,8 @@ export interface TokenModel extends Model {
   readonly results?: readonly TensorOfModel[];
   /** Of a decoder: most positions of a request, prompt and answer. */
   readonly positionsMax?: number;
+  /** Of a decoder: ids that end a request; absent: those that its cells stop at. */
+  readonly stop?: readonly number[];
 }
 
 type Role = "ids" | "mask" | "types" | "positions";

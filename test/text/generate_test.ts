@@ -197,6 +197,46 @@ Deno.test("a token that ends answers is no text; without room for more an answer
   }
 });
 
+Deno.test("an answer that its model ends by itself has stopped, whatever its limit", async () => {
+  const options = { temperature: 1.5, seed: 4 };
+  const open = await decoder([]);
+  let tokens: readonly number[] = [];
+  await withEngine(open, async (stream) => {
+    const texts = new TextModel(open, tokenizer, { eosIds: [] });
+    ({ tokens } = await answer(
+      texts.generate(stream, "the", { ...options, maxTokens: 3 }),
+    ));
+  });
+  const model = await decoder([tokens[2], tokens[2] === 5 ? 6 : 5]);
+  const count = tokens.indexOf(tokens[2]) + 1;
+  await withEngine(model, async (stream) => {
+    const texts = new TextModel(model, tokenizer, { eosIds: [] });
+    for (const limit of [{}, { maxTokens: count }, { maxTokens: 20 }]) {
+      const end = await answer(
+        texts.generate(stream, "the", { ...options, ...limit }),
+      );
+      assert.deepEqual(
+        [end.finishReason, end.tokens],
+        ["stop", tokens.slice(0, count)],
+      );
+    }
+  });
+  // A model of one's own says it with its cells.
+  const small = { layers: 1, hidden: 8, heads: 2, vocabulary: 263 };
+  const first = (eos: number | null) => {
+    const made = gpt({ ...small, positionsMax: 16, eos });
+    const texts = new TextModel(made, tokenizer, { eosIds: [] });
+    let end: GeneratedEnd;
+    return withEngine(made, async (stream) => {
+      end = await answer(texts.generate(stream, "a", { maxTokens: 1 }));
+    }).then(() => end);
+  };
+  const never = await first(null);
+  assert.equal(never.finishReason, "length");
+  const at = await first(never.tokens[0]);
+  assert.deepEqual([at.finishReason, at.tokens], ["stop", never.tokens]);
+});
+
 Deno.test("who leaves an answer ends its request; a signal ends it with its reason", async () => {
   const model = await decoder([]);
   await withEngine(model, async (stream, engine) => {

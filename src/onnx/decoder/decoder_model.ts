@@ -79,6 +79,8 @@ export interface OnnxDecoder
   readonly positionsMax: number;
   /** Ids that there are, from 0 on. */
   readonly vocabulary: number;
+  /** Ids that end a request, as the option `stop` has them. */
+  readonly stop: readonly number[];
   /** Whether requests may say how tokens are drawn. */
   readonly isSampled: boolean;
   /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
@@ -277,6 +279,7 @@ class Decoder {
       inputs: [...this.#specs, ...this.#encoder?.inputs ?? []],
       positionsMax: step.positionsMax,
       vocabulary: step.vocabulary,
+      stop: this.options.stop ?? [],
       isSampled: this.#isSampled,
       notes: [
         ...notes,
