@@ -86,9 +86,17 @@ export class TokenInputs {
       accepts(model, { tokens: [0], segments: [0] });
   }
 
-  /** @param padId fills up a fixed length, where nothing looks at it */
+  /**
+   * @param padId fills up a fixed length, where nothing looks at it
+   * @throws RangeError on a text of no tokens, of which there is no mean and no first one
+   */
   of({ ids, typeIds }: EncodedText, padId: number): TextInput {
     const rows = ids.length;
+    if (rows === 0) {
+      throw new RangeError(
+        `A text has no tokens: "${this.#model.name}" takes one at least`,
+      );
+    }
     if (this.#specs.length === 0) {
       const input = this.#takesSegments
         ? { tokens: ids, segments: typeIds }

@@ -159,6 +159,20 @@ Deno.test("a model of a fixed length gets texts filled up, which nothing looks a
     await withEngine(model, async (run) => {
       const embedded = await each.embed(run, texts);
       found.push(embedded.map(({ embedding }) => embedding));
+      // Filled up, it would have a mean of nothing.
+      for (const nothing of [[[]], ["a", []]]) {
+        await assert.rejects(
+          each.embed(run, nothing),
+          {
+            name: "RangeError",
+            message: `A text has no tokens: "${model.name}" takes one at least`,
+          },
+        );
+      }
+      await assert.rejects(
+        each.embed(run, [" "], { addSpecialTokens: false }),
+        /has no tokens/,
+      );
     });
   }
   found[0].forEach((row, i) => isNear(found[1][i], row));
