@@ -15,16 +15,31 @@ export type PostProcessor = (
   addSpecialTokens: boolean,
 ) => { tokens: string[]; token_type_ids?: number[] };
 
+/** The post-processor as a file has it. */
+interface WrittenProcessor {
+  readonly type?: unknown;
+  /** Of a sequence of them. */
+  readonly processors?: readonly WrittenProcessor[];
+}
+
+/** Models behind it know of one type alone. Source: Hugging Face tokenizers, `RobertaProcessing`. */
+function isOfOneType(written: WrittenProcessor | null | undefined): boolean {
+  return written?.type === "RobertaProcessing" ||
+    (written?.processors ?? []).some(isOfOneType);
+}
+
 /** No token of a file is one of these. */
 const STAND_INS = ["\0first", "\0second"] as const;
 
 /**
  * The template of one text, or of two.
+ * @param written what the file says of the post-processor
  * @param idOf the id of a special token
  * @throws Error of the post-processor
  */
 export function templateOf(
   process: PostProcessor | null,
+  written: unknown,
   isPair: boolean,
   idOf: (token: string) => number,
 ): readonly Place[] {
@@ -34,15 +49,16 @@ export function templateOf(
     isPair ? [second] : null,
     true,
   ) ?? { tokens: [first] };
+  const isUntyped = isOfOneType(written as WrittenProcessor);
   const places = tokens.map((token, i): Place => {
-    const type = types?.[i] ?? 0;
+    const type = isUntyped ? 0 : types?.[i] ?? 0;
     return token === first || token === second
       ? { kind: "text", pair: token === second, type }
       : { kind: "special", id: idOf(token), type };
   });
   // Byte-level processors know of one text alone; the second one follows it, as without any.
   if (isPair && !tokens.includes(second)) {
-    places.push({ kind: "text", pair: true, type: 0 });
+    places.push({ kind: "text", pair: true, type: isUntyped ? 0 : 1 });
   }
   return places;
 }

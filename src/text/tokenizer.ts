@@ -191,8 +191,9 @@ export class TextTokenizer {
         `special token ${describe(token)} is not in the vocabulary`,
       );
     };
-    this.#single = templateOf(process, false, idOf);
-    this.#pair = templateOf(process, true, idOf);
+    const written = tokenizer["post_processor"];
+    this.#single = templateOf(process, written, false, idOf);
+    this.#pair = templateOf(process, written, true, idOf);
     const added = (tokenizer["added_tokens"] ?? []) as readonly {
       readonly id: number;
       readonly special?: boolean;

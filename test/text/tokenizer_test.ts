@@ -46,7 +46,40 @@ Deno.test("pairs of byte-level tokenizers are one behind the other", () => {
   const { tokenizer } = TOKENIZERS["byte pairs"];
   const { ids, typeIds } = tokenizer.encode("the in", { pair: " the" });
   assert.equal(tokenizer.decode(ids), "the in the");
-  assert.deepEqual([...typeIds], Array(ids.length).fill(0));
+  const first = tokenizer.encode("the in").ids.length;
+  assert.deepEqual(
+    [...typeIds],
+    Array.from(ids, (_, i) => i < first ? 0 : 1),
+  );
+});
+
+Deno.test("pairs of RoBERTa's tokenizers are of one type: its models have no other", async () => {
+  const words = ["<s>", "</s>", "<unk>", "the", "cat"];
+  const roberta = {
+    ...{ type: "RobertaProcessing", sep: ["</s>", 1], cls: ["<s>", 0] },
+    ...{ trim_offsets: true, add_prefix_space: false },
+  };
+  const byteLevel = { type: "ByteLevel", trim_offsets: true };
+  for (
+    const post_processor of [
+      roberta,
+      { type: "Sequence", processors: [byteLevel, roberta] },
+    ]
+  ) {
+    const tokenizer = await TextTokenizer.load({
+      tokenizer: {
+        pre_tokenizer: { type: "Whitespace" },
+        post_processor,
+        model: {
+          ...{ type: "WordLevel", unk_token: "<unk>" },
+          vocab: Object.fromEntries(words.map((word, id) => [word, id])),
+        },
+      },
+    });
+    const { ids, typeIds } = tokenizer.encode("the cat", { pair: "cat" });
+    assert.deepEqual([...ids], [0, 3, 4, 1, 1, 4, 1]);
+    assert.deepEqual([...typeIds], Array(7).fill(0));
+  }
 });
 
 Deno.test("what is too long is refused, or cut at the end that is asked for", () => {
