@@ -1,5 +1,6 @@
 /** What a folder's configuration files say of a model of texts. */
-import { isList } from "../base/describe.ts";
+import { isList, listed } from "../base/describe.ts";
+import { TextFileError } from "./errors.ts";
 import { parsed } from "./parsed.ts";
 import type { Pooling } from "./pooling.ts";
 
@@ -47,7 +48,7 @@ const POOLING_FLAGS: Readonly<Record<string, Pooling>> = {
 
 /**
  * Reads the files that sentence-transformers and transformers write.
- * @throws TextFileError when one is no JSON object
+ * @throws TextFileError when one is no JSON object, or rows are pooled in a way that is not known
  *
  * @example
  * ```ts
@@ -81,13 +82,11 @@ export function textSettings(files: TextSettingsFiles): TextSettings {
   const isScored = kind === "classifier" || kind === "reranker";
   const eosIds = idsOf(generation["eos_token_id"] ?? config["eos_token_id"]);
   const tokensMax = tokensMaxOf(config, sentence);
-  const pools = Object.keys(POOLING_FLAGS).filter((flag) =>
-    pooling[flag] === true
-  );
+  const pools = poolingOf(pooling);
   return {
     ...(kind && { kind }),
     ...(tokensMax !== undefined && { tokensMax }),
-    ...(pools.length === 1 && { pooling: POOLING_FLAGS[pools[0]] }),
+    ...(pools && { pooling: pools }),
     ...(labels && isScored && { labels }),
     ...(isScored && { activation: activationOf(config, labels) }),
     ...(eosIds && kind === "decoder" && { eosIds }),
@@ -110,6 +109,25 @@ function tokensMaxOf(config: Json, sentence: Json): number | undefined {
       : config["n_positions"],
   ].filter((limit) => typeof limit === "number" && limit >= 1) as number[];
   return limits.length > 0 ? Math.min(...limits) : undefined;
+}
+
+/** The one that is switched on; of several, rows would be one behind the other. */
+function poolingOf(flags: Json): Pooling | undefined {
+  const on = Object.keys(flags).filter((name) =>
+    name.startsWith("pooling_mode_") && flags[name] === true
+  );
+  if (on.length === 0) return undefined;
+  const [first] = on;
+  if (on.length === 1 && Object.hasOwn(POOLING_FLAGS, first)) {
+    return POOLING_FLAGS[first];
+  }
+  throw new TextFileError(
+    `1_Pooling/config.json has ${
+      listed(on)
+    }; rows are pooled in one way, by one of ${
+      listed(Object.keys(POOLING_FLAGS))
+    }`,
+  );
 }
 
 function labelsOf(config: Json): readonly string[] | undefined {

@@ -41,7 +41,21 @@ Deno.test("pooling is the one that sentence-transformers' file switches on", () 
   for (const pooling of ["cls", "mean", "last"]) {
     assert.deepEqual(textSettings({ pooling: flags(pooling) }), { pooling });
   }
-  assert.deepEqual(textSettings({ pooling: flags("max") }), {});
+  assert.deepEqual(textSettings({ pooling: flags("none") }), {});
+  // Their mean would be another row, without a word.
+  for (
+    const more of [
+      { ...flags("none"), pooling_mode_max_tokens: true },
+      { ...flags("mean"), pooling_mode_cls_token: true },
+    ]
+  ) {
+    assert.throws(() => textSettings({ pooling: more }), (error: Error) => {
+      assert(error instanceof TextFileError);
+      assert.match(error.message, /^1_Pooling\/config.json has /);
+      assert.match(error.message, /rows are pooled in one way/);
+      return true;
+    });
+  }
 });
 
 Deno.test("classifiers, rerankers and decoders are told by their architecture", () => {

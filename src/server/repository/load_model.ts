@@ -135,7 +135,7 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   const { folder, files, settings, config } = version;
   const text = textSettings({
     ...(config !== undefined && { config }),
-    ...await others(files),
+    ...await others(files, settings),
   });
   const tokenizerFile = await files.read("tokenizer.json");
   const served = await loadTensors(version, text, tokenizerFile !== undefined);
@@ -165,11 +165,12 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
 }
 
 /** What sentence-transformers and transformers have beside a model. */
-async function others(files: ModelFiles) {
+async function others(files: ModelFiles, { text }: ModelSettings) {
   const [generation, sentence, pooling] = await Promise.all([
     files.read("generation_config.json"),
     files.read("sentence_bert_config.json"),
-    files.folder("1_Pooling").read("config.json"),
+    // What the settings say counts, also where the file says what is not known.
+    text?.pooling ? undefined : files.folder("1_Pooling").read("config.json"),
   ]);
   return {
     ...(generation && { generation }),
