@@ -135,7 +135,8 @@ export const UNARY: Readonly<Record<string, PlainOperator>> = {
   }),
   ThresholdedRelu: unary([10, 22], (attributes) => {
     const alpha = float(attributes, "alpha", 1);
-    return (x) => x <= alpha ? 0 : x;
+    // What is not above alpha is 0, also what is no number.
+    return (x) => x > alpha ? x : 0;
   }),
   Elu: unary([1, 6, 22], (attributes) => {
     const alpha = float(attributes, "alpha", 1);

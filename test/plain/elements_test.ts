@@ -157,6 +157,8 @@ Deno.test("NaN goes through Max, Min, Clip, Relu", () => {
   const bound = floats([], 0);
   assert.deepEqual(numbersOf(outputOf("Clip", [nan, bound])), [NaN]);
   assert.deepEqual(numbersOf(outputOf("Relu", [nan])), [NaN]);
+  // Which is not above any number.
+  assert.deepEqual(numbersOf(outputOf("ThresholdedRelu", [nan])), [0]);
 });
 
 Deno.test("Clip has bounds as attributes or inputs, by its version; the upper one wins", () => {
