@@ -114,18 +114,19 @@ export function windowsOf(
     const [before, after] = autoPad === "VALID"
       ? [0, 0]
       : [pads[axis], pads[axis + rank]];
-    if (size + before + after < long) {
-      throw new RangeError(
-        `a window of ${long} elements over ${size} and ${
-          before + after
-        } of padding`,
-      );
-    }
     const room = (size + before + after - long) / stride;
     let out = Math.floor(room) + 1;
     if (isCeil && autoPad === "NOTSET") {
       out = Math.ceil(room) + 1;
       if ((out - 1) * stride >= size + before) out--;
+    }
+    // Of a size that is rounded up, the first window may be cut off as well.
+    if (out < 1) {
+      throw new RangeError(
+        `a window of ${long} elements over ${size} and ${
+          before + after
+        } of padding`,
+      );
     }
     return { before, after, out };
   });

@@ -295,3 +295,23 @@ Deno.test("an integer convolution's padding is the zero point", () => {
   });
   assert.deepEqual(got, plainOf("int32", [1, 1, 3], [1, 3, 3]));
 });
+
+Deno.test("of a size that is rounded up, the first window may be cut off, too", () => {
+  const x = floats([1, 1, 6], 1, 5, 2, 6, 3, 4);
+  const ceil = { ceil_mode: 1, strides: [3] };
+  // Elements 0, 2, 4 and one that is not there.
+  const far = { kernel_shape: [4], dilations: [2], ...ceil };
+  assert.deepEqual(outputOf("MaxPool", [x], far), floats([1, 1, 1], 3));
+  assert.deepEqual(outputOf("AveragePool", [x], far), floats([1, 1, 1], 2));
+  const [, places] = outputsOf("MaxPool", [x], far, { outputs: 2 });
+  assert.deepEqual(numbersOf(places), [4]);
+  assert.throws(
+    () => outputOf("MaxPool", [x], { ...far, ceil_mode: 0 }),
+    /a window of 7 elements over 6/,
+  );
+  // Its beginning would be behind the image.
+  assert.throws(
+    () => outputOf("MaxPool", [x], { ...far, strides: [1] }),
+    /a window of 7 elements over 6/,
+  );
+});
