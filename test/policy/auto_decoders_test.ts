@@ -109,7 +109,7 @@ Deno.test("an answer that is in time by the steps that others took is not taken 
       ...pair(1000 * i, 2, 1),
     })),
   );
-  assert.match(whys[0], /least time waiting/);
+  assert.match(whys[0], /leave the least waiting/);
   assert.match(whys.at(-1)!, /in time/);
 });
 
