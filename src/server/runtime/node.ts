@@ -48,6 +48,8 @@ export function listenInNode(
     ? https.createServer({ ...tls }, serve)
     : http.createServer(serve);
   server.on(tls ? "secureConnection" : "connection", (connection: Duplex) => {
+    // It comes again with each request that would rather speak another protocol.
+    if (underWay.has(connection)) return;
     underWay.set(connection, 0);
     connection.once("close", () => underWay.delete(connection));
     if (tls) beforeTls.delete(peerOf(connection as Socket));
@@ -63,12 +65,12 @@ export function listenInNode(
   /** Connections that Node has handed over: it ends none of them. */
   const handedOver = new Set<Duplex>();
   server.on("upgrade", (incoming, connection, head) => {
-    underWay.delete(connection);
     if (!asksForSocket(incoming)) {
       connection.unshift(withoutUpgrade(incoming, head));
       server.emit(tls ? "secureConnection" : "connection", connection);
       return;
     }
+    underWay.delete(connection);
     handedOver.add(connection);
     connection.once("close", () => handedOver.delete(connection));
     void upgrade(handler, incoming, connection, head, {

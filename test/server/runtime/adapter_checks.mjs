@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { request as httpsRequest } from "node:https";
+import process from "node:process";
 import { connect } from "node:net";
 import { withCertificate } from "./certificate.mjs";
 
@@ -412,6 +413,42 @@ export const CHECKS = {
         assert.match(answer, /GET again \./);
       }
     });
+  },
+
+  async "who would rather speak HTTP/2 in every request leaves nothing at the connection"(
+    listen,
+  ) {
+    const warnings = [];
+    const onWarning = ({ message }) => warnings.push(message);
+    process.on("warning", onWarning);
+    try {
+      await listening(
+        listen,
+        () => Promise.resolve(new Response("fine")),
+        async ({ port }) => {
+          const socket = connect(port, "127.0.0.1");
+          const wish = "GET / HTTP/1.1\r\nHost: here\r\n" +
+            "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n" +
+            "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n";
+          // More than an emitter has listeners without a warning.
+          for (let request = 0; request < 12; request++) {
+            socket.write(wish);
+            let answer = "";
+            for await (
+              const bytes of socket.iterator({ destroyOnReturn: false })
+            ) {
+              answer += bytes;
+              if (answer.includes("fine")) break;
+            }
+            assert.match(answer, /^HTTP\/1\.1 200 /);
+          }
+          socket.destroy();
+        },
+      );
+    } finally {
+      process.off("warning", onWarning);
+    }
+    assert.deepEqual(warnings, []);
   },
 
   async "who asks for a socket and leaves before there is one is told of, once"(
