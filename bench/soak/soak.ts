@@ -25,7 +25,7 @@ import { Ledger } from "./ledger.ts";
 import { type Deadlines, Load } from "./load.ts";
 import { watchLoop } from "./loop_delay.ts";
 import { soakModels } from "./models.ts";
-import { watchOthers } from "./others.ts";
+import { watchOthers } from "../../src/cli/watch_others.ts";
 import { OnceEach } from "./once_each.ts";
 import { badQuestions, questions } from "./pool.ts";
 import {

@@ -1,5 +1,5 @@
 /** Whether other processes have had processors that the engine needed: what is late then says nothing about it. */
-import { watchOthers } from "../soak/others.ts";
+import { watchOthers } from "../../src/cli/watch_others.ts";
 import { waitedMs } from "./cpu.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { Result } from "../../src/graph/result.ts";
 import type { Frame, StreamModel } from "../../src/graph/stream_model.ts";
 import type { TensorData } from "../../src/tensor/tensor.ts";
 import { streamLoad } from "../../src/workload/stream_load.ts";
-import { watchOthers } from "../soak/others.ts";
+import { watchOthers } from "../../src/cli/watch_others.ts";
 import type { StreamSubject } from "./models.ts";
 import { watchDisturbance } from "./disturbance.ts";
 import { Slices, type Tally } from "./slices.ts";

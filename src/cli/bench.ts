@@ -14,6 +14,7 @@ import type {
 } from "../report/bench_result.ts";
 import { benchText } from "../report/bench_text.ts";
 import { htmlReport } from "../report/html_report.ts";
+import { besideOthers } from "./beside_others.ts";
 import { batchCurves, fastestOf, profileTable } from "./batch_curve.ts";
 import { buildModel, type BuiltModel } from "./bench_models.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
@@ -44,9 +45,9 @@ export async function bench(args: string[]): Promise<number> {
   const startedAt = isoNow();
   makeFolder(settings.out);
   const { file } = settings;
-  const { size, models } = file
-    ? await benchFile(file, settings)
-    : await benchRegistry(settings);
+  const { size, models } = await besideOthers(() =>
+    file ? benchFile(file, settings) : benchRegistry(settings)
+  );
   const result: BenchResult = {
     machine: {
       cpu: os.cpus()[0]?.model ?? "unknown",

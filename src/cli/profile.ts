@@ -4,6 +4,7 @@ import os from "node:os";
 import { runtimeName } from "../engine/wall/runtime.ts";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
+import { besideOthers } from "./beside_others.ts";
 import { batchCurves, profileTable } from "./batch_curve.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import { MODELS, SIZE_CLASSES, type SizeClass } from "../models/registry.ts";
@@ -166,10 +167,8 @@ export async function savedProfile(
     requests,
   };
   const tokens = rowTokens(built, seed);
-  const { curves, host, runs } = await withExecutor(
-    built,
-    settings,
-    async (executor) => {
+  const { curves, host, runs } = await besideOthers(() =>
+    withExecutor(built, settings, async (executor) => {
       progress(`${name}: warming up`);
       await new BenchRun(built, executor, settings).warmUp();
       const curves: BatchCurve[] = [];
@@ -196,7 +195,7 @@ export async function savedProfile(
       }
       const host = await hostTime(built, executor, sizes, seed);
       return { curves, host, runs };
-    },
+    })
   );
   const tablesNs = profileTable(curves);
   const result = {

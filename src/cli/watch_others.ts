@@ -22,8 +22,8 @@ function busy(): Busy {
 }
 
 /**
- * Starts to watch what other processes take of the machine: figures of a soak beside others are not those
- * of the engine. @returns what tells their share of all cores' time since then
+ * Starts to watch what other processes take of the machine: what was measured beside others is not the engine's.
+ * @returns what tells their share of all cores' time since then; NaN where the system tells none
  */
 export function watchOthers(): () => number {
   const from = busy();
