@@ -155,6 +155,28 @@ Deno.test("expressions are what they are in Jinja", () => {
   ) assert.equal(value(expression, words), expected, expression);
 });
 
+Deno.test("statements are what they are in Jinja", () => {
+  for (
+    const [template, expected] of [
+      ["a{# b +#}\nc{# d #}\ne", "a\nce"],
+      ["a\n\xa0{% if true %}\x1c{%- endif %}", "a\n"],
+      ["a \ufeff{%- if true %}{% endif -%}\x85\nb", "a \ufeffb"],
+    ]
+  ) assert.equal(new ChatTemplate(template).render({}), expected, template);
+});
+
+Deno.test("a long template takes a time as its length, and so does a long number", () => {
+  const [spaces, number] = [" ".repeat(200_000), "1".repeat(200_000)];
+  const { length } = new ChatTemplate(
+    `a${spaces}b{%- if true %}${"{{ 1 }}\n".repeat(50_000)}{% endif %}`,
+  ).render({});
+  assert.equal(length, 300_002);
+  assert.equal(
+    new ChatTemplate("{{ a | int }}").render({ a: `${number}x` }),
+    "0",
+  );
+});
+
 Deno.test("what chat templates do not use is refused, naming the line", () => {
   const refused = (template: string, message: RegExp, variables = {}) =>
     assert.throws(

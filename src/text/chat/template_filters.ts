@@ -60,7 +60,7 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
     run: (of, [otherwise = 0], _, line) => {
       if (of === UNDEFINED) throw templateError("a number of nothing", line);
       const isDigits = typeof of === "string" &&
-        /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i.test(of);
+        /^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i.test(stripped(of, "strip"));
       const number = isDigits ? Number(of) : numberOf(of);
       return number === undefined ? otherwise : Math.trunc(number);
     },

@@ -8,14 +8,25 @@ export function asText(value: unknown, what: string, line: number): string {
   throw templateError(`${what} takes a text, not ${kindOf(value)}`, line);
 }
 
+/** What Python has as space (`str.isspace`): separators of information, but no byte order mark. */
+const SPACES =
+  "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const ALL_SPACES = new RegExp(`^[${SPACES}]*$`);
+const NEXT_SPACES = new RegExp(`[${SPACES}]+`);
+
+/** Whether a text has nothing in it but space. */
+export function isSpace(text: string): boolean {
+  return ALL_SPACES.test(text);
+}
+
 /** Without characters of a set at its ends; default: space. */
 export function stripped(
   text: string,
   ends: "strip" | "lstrip" | "rstrip",
-  set: string | undefined,
+  set?: string,
 ): string {
   const isOf = set === undefined
-    ? (letter: string) => letter.trim() === ""
+    ? isSpace
     : (letter: string) => set.includes(letter);
   const letters = [...text];
   let [from, to] = [0, letters.length];
@@ -43,10 +54,10 @@ export function splitAt(
 ): string[] {
   const limit = most < 0 ? Infinity : most;
   const parts: string[] = [];
-  let rest = separator === undefined ? text.trimStart() : text;
+  let rest = separator === undefined ? stripped(text, "lstrip") : text;
   while (parts.length < limit) {
     const found = separator === undefined
-      ? /\s+/.exec(rest)
+      ? NEXT_SPACES.exec(rest)
       : { index: rest.indexOf(separator), 0: separator };
     if (found === null || found.index < 0) break;
     parts.push(rest.slice(0, found.index));

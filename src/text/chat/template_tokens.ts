@@ -4,6 +4,7 @@
  * for chat templates.
  */
 import { templateError } from "./template_error.ts";
+import { isSpace, stripped } from "./template_texts.ts";
 
 /** A piece: text, the borders of `{% %}` and `{{ }}`, or a word of what is between. */
 export interface TemplateToken {
@@ -21,7 +22,7 @@ export interface TemplateToken {
 
 const OPENING = /\{(\{|%|#)([-+]?)/g;
 const WORD =
-  /\s*(?:([A-Za-z_]\w*)|(\d+(?:\.\d+)?)|('(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*")|([-+]?(?:\}\}|%\})|==|!=|<=|>=|\/\/|\*\*|[-+*\/%~<>=.,:|()[\]{}]))/y;
+  /\s*(?:([A-Za-z_]\w*)|(\d+(?:\.\d+)?)|('(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*")|(-?\}\}|[-+]?%\}|==|!=|<=|>=|\/\/|\*\*|[-+*\/%~<>=.,:|()[\]{}]))/y;
 
 const ESCAPES: Readonly<Record<string, string>> = {
   ...{ n: "\n", t: "\t", r: "\r", a: "\x07", b: "\b", f: "\f", v: "\v" },
@@ -56,21 +57,38 @@ function unescaped(written: string, line: number): string {
   );
 }
 
+/** What a block takes of the spaces behind it. */
+type Trims = "all" | "newline" | "nothing";
+
+/** Of a block or comment, by the sign in front of its end. */
+function trimsBehind(mark: string): Trims {
+  if (mark === "") return "newline";
+  return mark === "-" ? "all" : "nothing";
+}
+
 /** @throws TextFileError on a word that is none, or what is not closed */
 export function templateTokens(source: string): TemplateToken[] {
   const tokens: TemplateToken[] = [];
   // A single newline at the end is no text.
   const text = source.replace(/\r\n?/g, "\n").replace(/\n$/, "");
-  const lineAt = (at: number) => text.slice(0, at).split("\n").length;
   let at = 0;
+  // Lines are asked for from the beginning to the end: each is counted once.
+  let [line, counted] = [1, 0];
+  const lineAt = (at: number) => {
+    for (; counted < at; counted++) if (text[counted] === "\n") line++;
+    return line;
+  };
   /** What the block before does to the text behind it. */
-  let trims: "all" | "newline" | "nothing" = "nothing";
+  let trims: Trims = "nothing";
   const takeText = (end: number, strips: boolean, isBlock: boolean) => {
     let piece = text.slice(at, end);
-    if (trims === "all") piece = piece.replace(/^\s+/, "");
+    if (trims === "all") piece = stripped(piece, "lstrip");
     if (trims === "newline") piece = piece.replace(/^\n/, "");
-    if (strips) piece = piece.replace(/\s+$/, "");
-    else if (isBlock) piece = piece.replace(/(^|\n)[ \t]+$/, "$1");
+    if (strips) piece = stripped(piece, "rstrip");
+    else if (isBlock) {
+      const begin = piece.lastIndexOf("\n") + 1;
+      if (isSpace(piece.slice(begin))) piece = piece.slice(0, begin);
+    }
     if (piece !== "") {
       tokens.push({ kind: "text", value: piece, line: lineAt(at) });
     }
@@ -96,7 +114,7 @@ export function templateTokens(source: string): TemplateToken[] {
         throw templateError("a comment has no end", lineAt(at));
       }
       at = end.lastIndex;
-      trims = closing[1] === "-" ? "all" : "newline";
+      trims = trimsBehind(closing[1]);
       continue;
     }
     tokens.push({ kind: "open", value: `{${kind}`, line: lineAt(at) });
@@ -115,12 +133,8 @@ export function templateTokens(source: string): TemplateToken[] {
         sign = sign[0];
       }
       if (sign !== undefined && sign.endsWith(close)) {
-        const isBlock = close === "%}";
-        trims = sign.startsWith("-")
-          ? "all"
-          : isBlock && !sign.startsWith("+")
-          ? "newline"
-          : "nothing";
+        const mark = sign.slice(0, -2);
+        trims = close === "}}" && mark === "" ? "nothing" : trimsBehind(mark);
         tokens.push({ kind: "close", value: close, line });
         break;
       }
