@@ -149,6 +149,28 @@ Deno.test("expressions are what they are in Jinja", () => {
       ],
       ["[{}, []] | tojson(indent=4)", "[\n    {},\n    []\n]"],
       ["'0x10' | int ~ ' 2.9 ' | int ~ 'a' | int(7) ~ [5] | int", "0270"],
+      ["10 / 2 ~ 7 // 2.0 ~ (2.5 + 1.5) ~ 2 * 3", "5.03.04.06"],
+      ["[2.0, 10 / 5] ~ 2.0 | tojson ~ (4 / 2 == 2)", "[2.0, 2.0]2.0True"],
+      ["1 / 3 * 3 ~ 0.1 % 3 ~ 1 // 0.1 ~ -7.5 // 2", "1.00.19.0-4.0"],
+      ["-3 % 3 / 10 ~ -0 ~ 0 * -1", "0.000"],
+      ["1 / 100000 ~ ' ' ~ 10000000000000000.0", "1e-05 1e+16"],
+      ["2.0 is float and 2.0 is not integer and not 0.0", "True"],
+      ["words[1.0] is defined", "False"],
+      [
+        "(1, 'a') ~ (1,) ~ (1, 2)[1:] ~ (1, 2) * 2",
+        "(1, 'a')(1,)(2,)(1, 2, 1, 2)",
+      ],
+      [
+        "map.items() | list ~ [(1, 2)] | tojson",
+        "[('x', 1), ('y z', [2])][[1, 2]]",
+      ],
+      ["(1, 2) == [1, 2] or (1, 2) != (1, 2)", "False"],
+      ["{'1': 'a'}[1] is defined or 1 in {'1': 'a'}", "False"],
+      ["'🐟x'.replace('', '.') ~ 'ab'.replace('', '.', 1)", ".🐟.x..ab"],
+      // A byte order mark is no space; separators of information are.
+      ["'\ufeffa\x1c\x85'.strip() | length", "2"],
+      ["'\x1ca\x1fb\ufeff'.split() | length", "2"],
+      ["['\u200b\xa0\u{e0001}é']", "['\\u200b\\xa0\\U000e0001é']"],
       ["missing is iterable and missing | length == 0", "True"],
       ["missing in words or missing in map or 'a' in missing", "False"],
     ]
@@ -158,6 +180,13 @@ Deno.test("expressions are what they are in Jinja", () => {
 Deno.test("statements are what they are in Jinja", () => {
   for (
     const [template, expected] of [
+      ["{% for i in [1] %}{{ loop.depth }}{{ loop.depth0 }}{% endfor %}", "10"],
+      ["{% for a, b in ['xy', (1, 2)] %}{{ a }}{{ b }},{% endfor %}", "xy,12,"],
+      // What is set between these words is forgotten behind them.
+      [
+        "{% set a = 1 %}{% generation %}{% set a = 2 %}{{ a }}{% endgeneration %}{{ a }}",
+        "21",
+      ],
       ["a{# b +#}\nc{# d #}\ne", "a\nce"],
       ["a\n\xa0{% if true %}\x1c{%- endif %}", "a\n"],
       ["a \ufeff{%- if true %}{% endif -%}\x85\nb", "a \ufeffb"],
@@ -227,6 +256,28 @@ Deno.test("what chat templates do not use is refused, naming the line", () => {
   );
   refused("{{ 'a'.replace('a') }}", /method "replace" takes a text/);
   refused("{% set a.b = 1 %}", /"a" is no namespace/);
+  refused("{{ namespace({'a': 1}).a }}", /"namespace" takes .* by name alone/);
+  refused("{{ dict({'a': 1}, b=2).a }}", /"dict" takes .* by name alone/);
+  refused("{{ {1: 2} }}", /a key is a text, not number/);
+  refused("{% for a, b in [[1]] %}{% endfor %}", /1 values for 2 names/);
+  refused("{{ [1] + (2, 3) }}", /"\+" of a list and a tuple/);
+  refused("{{ 'a'.startswith(['a']) }}", /takes a text, not a list/);
+  refused("{{ range(2.0) }}", /"range" of number/);
+  refused("{{ 'a' * 2.0 }}", /"\*" of string and number/);
+  refused("{{ 1 + }}", /begins no expression/);
+  refused("{{ 9007199254740991 + 1 }}", /more digits than are exact/);
+  refused("{{ 9007199254740993 }}", /more digits than are exact/);
+  refused("{{ '9007199254740993' | int }}", /more digits than are exact/);
+  refused(`${"{% if a %}".repeat(20_000)}`, /nested too deeply/);
+  refused(`{{ ${"a or ".repeat(50_000)} 1 }}`, /nested too deeply/);
+  refused(
+    "{% set n = namespace(s='a') %}{% for i in range(40) %}{% set n.s = n.s + n.s %}{% endfor %}",
+    /makes too long a text/,
+  );
+  refused(
+    "{% set n = namespace(s=[1]) %}{% for i in range(40) %}{% set n.s = n.s + n.s %}{% endfor %}",
+    /makes too long a list/,
+  );
   refused("{{ 1 1 }}", /"}}" is missing/);
   const deep = `${"(".repeat(500)}1${")".repeat(500)}`;
   refused(`{{ ${deep} }}`, /nested too deeply/);

@@ -1,6 +1,10 @@
 /**
  * Templates of chats, which Hugging Face's tokenizers write in Jinja: the part of the language that they use. There are no
  * macros, includes, filters of lists of objects, or clock; a template that uses them is refused, naming the line.
+ * It is our own beside `@huggingface/jinja` (0.5.11), since that gives other prompts than Python's jinja2 (3.1.6) without a
+ * word: of 3967 conversations in 56 published templates in 486 cases and this in 53, all of one template, which asks whether
+ * there is a clock; of 18000 drawn templates in 4392 and this in 16. It refuses 15 of the 56, for macros most of them, which
+ * that renders.
  * Source: Jinja's documentation ("Template Designer Documentation"); transformers, `apply_chat_template`.
  */
 import { TextFileError } from "../errors.ts";
@@ -13,12 +17,14 @@ import { method } from "./template_methods.ts";
 import { operated, sliced } from "./template_operators.ts";
 import {
   entriesOf,
+  integerOf,
   isSuch,
   isTrue,
   kindOf,
   memberOf,
   Namespace,
   textOf,
+  Tuple,
   UNDEFINED,
 } from "./template_values.ts";
 
@@ -50,7 +56,7 @@ export class ChatTemplate {
 
   /** @throws TextFileError on what chat templates do not use, naming the line */
   constructor(source: string) {
-    this.#statements = parseTemplate(source);
+    this.#statements = bounded(() => parseTemplate(source));
   }
 
   /**
@@ -60,8 +66,21 @@ export class ChatTemplate {
    */
   render(variables: Readonly<Record<string, unknown>>): string {
     const rendering = new Rendering(variables);
-    rendering.run(this.#statements);
+    bounded(() => rendering.run(this.#statements));
     return rendering.text;
+  }
+}
+
+/** @throws TextFileError where it goes beyond what the runtime can nest, or hold in one text */
+function bounded<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new TextFileError(
+      `The chat template is nested too deeply, or makes too long a text: ${error.message}`,
+      { cause: error },
+    );
   }
 }
 
@@ -76,7 +95,8 @@ const FUNCTIONS: ReadonlyMap<string, Callable> = new Map<string, Callable>([
     const [first, second, step = 1] = argumentsOf(
       ...["range", ["start", "stop", "step"], given, line] as const,
     ).map((value) => {
-      if (value === undefined || typeof value === "number") return value;
+      const whole = value === undefined ? value : integerOf(value);
+      if (value === undefined || whole !== undefined) return whole;
       throw templateError(`"range" of ${kindOf(value)}`, line);
     });
     const [from, to] = second === undefined
@@ -86,15 +106,28 @@ const FUNCTIONS: ReadonlyMap<string, Callable> = new Map<string, Callable>([
     if (!(count <= STEPS_MAX)) throw templateError("it counts too far", line);
     return Array.from({ length: count }, (_, i) => from + i * step);
   }],
-  ["namespace", ({ named }) => {
+  ["namespace", ({ values, named }, line) => {
+    namedAlone("namespace", values, line);
     const made = new Namespace();
     for (const [name, value] of Object.entries(named)) {
       made.values.set(name, value);
     }
     return made;
   }],
-  ["dict", ({ named }) => named],
+  ["dict", ({ values, named }, line) => {
+    namedAlone("dict", values, line);
+    return named;
+  }],
 ]);
+
+function namedAlone(
+  name: string,
+  values: readonly unknown[],
+  line: number,
+): void {
+  if (values.length === 0) return;
+  throw templateError(`"${name}" takes arguments by name alone`, line);
+}
 
 class Rendering {
   text = "";
@@ -146,6 +179,11 @@ class Rendering {
         this.run(holds ? statement.then : statement.otherwise);
         return;
       }
+      case "scope":
+        this.#scopes.push(new Map());
+        this.run(statement.body);
+        this.#scopes.pop();
+        return;
       case "for":
         this.#loop(statement);
         return;
@@ -161,10 +199,14 @@ class Rendering {
     this.#scopes.push(scope);
     const bind = (item: unknown) => {
       this.#count(line);
-      names.forEach((name, i) => {
-        const value = names.length === 1 ? item : memberOf(item, i);
-        scope.set(name, value);
-      });
+      const values = names.length === 1 ? [item] : this.#items(item, line);
+      if (values.length !== names.length) {
+        throw templateError(
+          `${values.length} values for ${names.length} names`,
+          line,
+        );
+      }
+      names.forEach((name, i) => scope.set(name, values[i]));
     };
     const items = this.#items(this.#value(of), line).filter((item) => {
       if (when === undefined) return true;
@@ -182,6 +224,9 @@ class Rendering {
         first: i === 0,
         last: i === items.length - 1,
         length: items.length,
+        // None calls itself.
+        depth: 1,
+        depth0: 0,
         previtem: i > 0 ? items[i - 1] : UNDEFINED,
         nextitem: i + 1 < items.length ? items[i + 1] : UNDEFINED,
       });
@@ -212,12 +257,17 @@ class Rendering {
         return this.#lookUp(expression.name);
       case "list":
         return expression.items.map((item) => this.#value(item));
+      case "tuple":
+        return Tuple.from(expression.items.map((item) => this.#value(item)));
       case "map":
-        return Object.fromEntries(
-          expression.entries.map((
-            [key, value],
-          ) => [textOf(this.#value(key)), this.#value(value)]),
-        );
+        return Object.fromEntries(expression.entries.map(([key, value]) => {
+          const name = this.#value(key);
+          if (typeof name === "string") return [name, this.#value(value)];
+          throw templateError(
+            `a key is a text, not ${kindOf(name)}`,
+            expression.line,
+          );
+        }));
       case "member": {
         const of = this.#value(expression.of);
         if (of !== UNDEFINED) return memberOf(of, this.#value(expression.key));

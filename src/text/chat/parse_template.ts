@@ -2,6 +2,7 @@
 import { describe } from "../../base/describe.ts";
 import { templateError } from "./template_error.ts";
 import type { Expression, Statement } from "./template_syntax.ts";
+import { floatOf } from "./template_values.ts";
 import { type TemplateToken, templateTokens } from "./template_tokens.ts";
 
 const COMPARISONS = ["==", "!=", "<", ">", "<=", ">=", "in", "not in"];
@@ -132,7 +133,7 @@ class Parser {
         this.#expect("%}");
         const body = this.#body(["endgeneration"]);
         this.#end("endgeneration");
-        return body;
+        return [{ kind: "scope", body }];
       }
       default:
         this.#fail(`there is no statement ${describe(word)}`);
@@ -253,7 +254,17 @@ class Parser {
     if (token === undefined) this.#fail("it ends amid an expression");
     this.#at++;
     const { kind, value, line } = token;
-    if (kind === "number") return { kind: "literal", value: Number(value) };
+    if (kind === "number") {
+      const number = Number(value);
+      if (value.includes(".")) {
+        return { kind: "literal", value: floatOf(number) };
+      }
+      if (Number.isSafeInteger(number)) {
+        return { kind: "literal", value: number };
+      }
+      this.#at--;
+      this.#fail("a number of more digits than are exact");
+    }
     if (kind === "string") {
       let all = value;
       for (; this.#token?.kind === "string"; this.#at++) {
@@ -275,7 +286,7 @@ class Parser {
       const items = [first];
       while (this.#take(",") && !this.#is(")")) items.push(this.#expression());
       this.#expect(")");
-      return { kind: "list", items };
+      return { kind: "tuple", items };
     }
     if (value === "[") {
       return {
@@ -289,7 +300,7 @@ class Parser {
         this.#expect(":");
         return [key, this.#expression()] as const;
       };
-      return { kind: "map", entries: this.#listed("}", entry) };
+      return { kind: "map", entries: this.#listed("}", entry), line };
     }
     this.#at--;
     this.#fail(`${describe(value)} begins no expression`);

@@ -10,6 +10,7 @@ import {
   memberOf,
   numberOf,
   textOf,
+  Tuple,
   UNDEFINED,
 } from "./template_values.ts";
 
@@ -62,14 +63,17 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
       const isDigits = typeof of === "string" &&
         /^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i.test(stripped(of, "strip"));
       const number = isDigits ? Number(of) : numberOf(of);
-      return number === undefined ? otherwise : Math.trunc(number);
+      if (number === undefined) return otherwise;
+      const whole = Math.trunc(number);
+      if (Number.isSafeInteger(whole)) return whole;
+      throw templateError("a number of more digits than are exact", line);
     },
   }],
   ["length", LENGTH],
   ["count", LENGTH],
   ["first", ofList((all) => memberOf(all, 0))],
   ["last", ofList((all) => memberOf(all, -1))],
-  ["list", ofList((all) => all)],
+  ["list", ofList((all) => [...all])],
   ["reverse", {
     names: [],
     run: (of, _, what, line) => {
@@ -111,7 +115,7 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
     names: [],
     run: (of, _, what, line) => {
       const entries = of === UNDEFINED ? [] : entriesOf(of);
-      if (entries) return entries.map((entry) => [...entry]);
+      if (entries) return entries.map((entry) => Tuple.from(entry));
       throw templateError(`${what} takes a map, not ${kindOf(of)}`, line);
     },
   }],

@@ -13,6 +13,7 @@ import {
   kindOf,
   memberOf,
   numberOf,
+  Tuple,
   UNDEFINED,
 } from "./template_values.ts";
 
@@ -42,7 +43,7 @@ const strip = (ends: "strip" | "lstrip" | "rstrip"): Method => ({
 const hasAtEnd = (has: (of: string, part: string) => boolean): Method => ({
   names: ["part"],
   run: (of, [part], what, line) =>
-    (Array.isArray(part) ? part : [part]).some((one) =>
+    (part instanceof Tuple ? part : [part]).some((one) =>
       has(of, asText(one, what, line))
     ),
 });
@@ -109,7 +110,7 @@ export function method(
   switch (entries && name) {
     case "items":
       none();
-      return entries!.map((entry) => [...entry]);
+      return entries!.map((entry) => Tuple.from(entry));
     case "keys":
       none();
       return entries!.map(([key]) => key);

@@ -2,16 +2,22 @@
 import { templateError } from "./template_error.ts";
 import {
   entriesOf,
+  floatOf,
+  integerOf,
   isEqual,
   kindOf,
   memberOf,
   numberOf,
   textOf,
+  Tuple,
   UNDEFINED,
 } from "./template_values.ts";
 
-/** Elements or characters that a product makes. */
+/** Characters that a product makes. */
 const REPEATED_MAX = 2 ** 26;
+
+/** Elements that a product or sum makes. */
+const ELEMENTS_MAX = 2 ** 20;
 
 /** `a sign b`, of both values. */
 export function operated(
@@ -36,7 +42,15 @@ export function operated(
     const made = ofTexts(sign, a, b);
     if (made !== undefined) return made;
   }
-  if (sign === "+" && Array.isArray(a) && Array.isArray(b)) return [...a, ...b];
+  if (sign === "+" && Array.isArray(a) && Array.isArray(b)) {
+    const isTuple = a instanceof Tuple;
+    if (isTuple === b instanceof Tuple) {
+      if (a.length + b.length > ELEMENTS_MAX) {
+        throw templateError("it makes too long a list", line);
+      }
+      return isTuple ? Tuple.from([...a, ...b]) : [...a, ...b];
+    }
+  }
   if (sign === "*") {
     const made = repeated(a, b, line) ?? repeated(b, a, line);
     if (made !== undefined) return made;
@@ -45,7 +59,14 @@ export function operated(
   if (x === undefined || y === undefined) {
     throw templateError(`"${sign}" of ${kindOf(a)} and ${kindOf(b)}`, line);
   }
-  return ofNumbers(sign, x, y, line);
+  const made = ofNumbers(sign, x, y, line);
+  if (typeof made !== "number") return made;
+  const isWhole = sign !== "/" && integerOf(a) !== undefined &&
+    integerOf(b) !== undefined;
+  if (!isWhole) return floatOf(made);
+  // There is one 0.
+  if (Number.isSafeInteger(made)) return made + 0;
+  throw templateError("a number of more digits than are exact", line);
 }
 
 function ofTexts(sign: string, a: string, b: string): unknown {
@@ -86,24 +107,33 @@ function ofNumbers(sign: string, x: number, y: number, line: number): unknown {
     case "/":
       return x / y;
     case "//":
-      return Math.floor(x / y);
+      // Of what is a multiple: 1 // 0.1 is 9, as 0.1 is a little more than a tenth.
+      return Math.round((x - remainder(x, y)) / y);
     case "%":
-      // Of the divisor's sign.
-      return ((x % y) + y) % y;
+      return remainder(x, y);
   }
   throw templateError(`there is no operator "${sign}"`, line);
+}
+
+/** Of the divisor's sign. */
+function remainder(x: number, y: number): number {
+  const rest = x % y;
+  if (rest === 0) return y < 0 ? -0 : 0;
+  return rest < 0 !== y < 0 ? rest + y : rest;
 }
 
 /** A text or list so many times; undefined where it is none of these. */
 function repeated(all: unknown, times: unknown, line: number): unknown {
   const isText = typeof all === "string";
-  const given = numberOf(times);
+  const given = integerOf(times);
   if (!(isText || Array.isArray(all)) || given === undefined) return undefined;
   const count = Math.max(0, given);
-  if (!Number.isInteger(count) || all.length * count > REPEATED_MAX) {
+  if (all.length * count > (isText ? REPEATED_MAX : ELEMENTS_MAX)) {
     throw templateError(`it repeats something ${count} times`, line);
   }
-  return isText ? all.repeat(count) : new Array(count).fill(all).flat();
+  if (isText) return all.repeat(count);
+  const list = new Array(count).fill([...all]).flat();
+  return all instanceof Tuple ? Tuple.from(list) : list;
 }
 
 function contains(all: unknown, one: unknown, line: number): boolean {
@@ -130,8 +160,8 @@ export function sliced(
   const { length } = all;
   const [first, last, step = 1] = bounds.map((bound) => {
     if (bound === undefined || bound === null) return undefined;
-    const number = numberOf(bound);
-    if (number !== undefined && Number.isInteger(number)) return number;
+    const number = integerOf(bound);
+    if (number !== undefined) return number;
     throw templateError(`a part from ${kindOf(bound)} on`, line);
   });
   if (step === 0) throw templateError("a part in steps of 0", line);
@@ -147,5 +177,6 @@ export function sliced(
     step > 0 ? at < to : at > to;
     at += step
   ) picked.push(all[at]);
-  return isText ? picked.join("") : picked;
+  if (isText) return picked.join("");
+  return value instanceof Tuple ? Tuple.from(picked) : picked;
 }

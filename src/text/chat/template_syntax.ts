@@ -4,10 +4,11 @@
 export type Expression =
   | { readonly kind: "literal"; readonly value: unknown }
   | { readonly kind: "name"; readonly name: string; readonly line: number }
-  | { readonly kind: "list"; readonly items: readonly Expression[] }
+  | { readonly kind: "list" | "tuple"; readonly items: readonly Expression[] }
   | {
     readonly kind: "map";
     readonly entries: readonly (readonly [Expression, Expression])[];
+    readonly line: number;
   }
   | {
     readonly kind: "member";
@@ -55,6 +56,8 @@ export type Expression =
 /** Something that is done. */
 export type Statement =
   | { readonly kind: "text"; readonly text: string }
+  /** What is set in it is forgotten behind it. */
+  | { readonly kind: "scope"; readonly body: readonly Statement[] }
   | { readonly kind: "print"; readonly of: Expression }
   | {
     readonly kind: "set";

@@ -43,6 +43,13 @@ export function replaced(
   most = Infinity,
 ): string {
   let left = most < 0 ? Infinity : most;
+  if (part === "") {
+    // In front of every letter and at the end, but not amid a pair of surrogates.
+    const letters = [...text].map((letter) =>
+      left-- > 0 ? by + letter : letter
+    );
+    return letters.join("") + (left > 0 ? by : "");
+  }
   return text.replaceAll(part, (found) => left-- > 0 ? by : found);
 }
 
