@@ -16,6 +16,7 @@ import {
   optionalScalar,
   whole,
 } from "./given.ts";
+import { largestFirst } from "./largest_first.ts";
 import { checkOutput, outputOf, stridesOf, upTo } from "./layout.ts";
 import type { PlainOperator } from "./operator.ts";
 import { tapsOf, windowsOf } from "./windows.ts";
@@ -63,7 +64,10 @@ function cubicWeight(distance: number): number {
 /** PyTorch's place for coordinates that are no numbers: far outside. */
 const NOWHERE = -100;
 
-/** Elements and weights that make up what lies at a place of an axis. */
+/**
+ * Elements and weights that make up what lies at a place of an axis, as PyTorch and ONNX Runtime have it: ONNX's
+ * reference also moves a cubic's place to the border.
+ */
 function sampled(
   coordinate: number,
   axis: SampledAxis,
@@ -73,7 +77,8 @@ function sampled(
   let place = Number.isFinite(coordinate) ? coordinate : NOWHERE;
   if (mode === "nearest") place = roundHalfEven(place);
   if (place < axis.least || place > axis.most) {
-    if (padding === "border") {
+    // A cubic's neighbours are those of the border, each by itself: moved to it, a place would have other weights.
+    if (padding === "border" && mode !== "cubic") {
       place = Math.max(0, Math.min(axis.size - 1, place));
     } else if (padding === "reflection") {
       place = reflected(place, axis.least, axis.most);
@@ -346,8 +351,7 @@ const NonMaxSuppression: PlainOperator = {
     ) ?? 0;
     const limit = optionalScalar(inputs, 3, "iou_threshold", FLOATS) ?? 0;
     // As ONNX Runtime has it, a score has to be above the threshold.
-    const least = optionalScalar(inputs, 4, "score_threshold", FLOATS) ??
-      -Infinity;
+    const least = optionalScalar(inputs, 4, "score_threshold", FLOATS);
     const isCentred = flag(attributes, "center_point_box");
     const boxAt = (image: number, i: number): Box => {
       const [a, b, c, d] = boxes.data.subarray(
@@ -371,10 +375,12 @@ const NonMaxSuppression: PlainOperator = {
     const selected: number[] = [];
     for (let lane = 0; lane < batch * classes; lane++) {
       const image = Math.floor(lane / classes);
-      const score = (i: number) => scores.data[lane * count + i];
-      const order = upTo(count).filter((i) =>
-        least === -Infinity || score(i) > least
-      ).sort((a, b) => score(b) - score(a) || a - b);
+      const scored = scores.data.subarray(lane * count, (lane + 1) * count);
+      // A score that is no number is below all others, and above no threshold.
+      const order = [
+        ...largestFirst(scored),
+        ...upTo(count).filter((i) => Number.isNaN(scored[i])),
+      ].filter((i) => least === undefined || scored[i] > least);
       const kept: Box[] = [];
       for (const i of order) {
         if (kept.length >= most) break;

@@ -1,5 +1,6 @@
 /** Operators with graphs, transforms, resizing, boxes. */
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
 import type { PlainContext } from "../../src/plain/operator.ts";
 import {
@@ -8,6 +9,7 @@ import {
   scalarOf,
 } from "../../src/tensor/plain_tensor.ts";
 import { difference } from "../onnx/node_cases.ts";
+import { propertyRuns } from "../property_runs.ts";
 import {
   at,
   floats,
@@ -241,6 +243,26 @@ Deno.test("a grid of its own coordinates gives an image back", () => {
   }
 });
 
+Deno.test("a cubic near the border has the border's neighbours, and the weights of where it is", () => {
+  // As ONNX Runtime 1.30 has it.
+  const x = floats([1, 1, 1, 4], 1, 2, 4, 8);
+  const grid = floats([1, 1, 5, 2], ...[-0.9, 0, 0.9, 0, 1, 0, 1.5, 0, 9, 0]);
+  for (
+    const [align_corners, expected] of [
+      [0, [0.88975, 8.441, 8.375, 8, 8]],
+      [1, [1.099, 7.51794, 8, 8.140625, 8]],
+    ] as const
+  ) {
+    const got = outputOf("GridSample", [x, grid], {
+      ...{ align_corners, mode: "cubic", padding_mode: "border" },
+    });
+    assert.equal(
+      difference(got, floats([1, 1, 1, 5], ...expected), 1e-4, 1e-4),
+      undefined,
+    );
+  }
+});
+
 Deno.test("of boxes that overlap, the one with the highest score stays", () => {
   const boxes = floats(
     [1, 3, 4],
@@ -263,6 +285,44 @@ Deno.test("of boxes that overlap, the one with the highest score stays", () => {
   assert.deepEqual(run(3, 0.9, 0), [0, 0, 1, 0, 0, 0, 0, 0, 2]);
   assert.deepEqual(run(1, 0.9, 0), [0, 0, 1]);
   assert.deepEqual(run(3, 0.9, 0.45), [0, 0, 1, 0, 0, 0]);
+});
+
+Deno.test("boxes of scores that are no numbers come last, and are above no threshold", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(NaN, -Infinity, 0.25, 0.5, 0.5, Infinity), {
+        ...{ minLength: 1, maxLength: 12 },
+      }),
+      fc.constantFrom(undefined, -Infinity, 0.25),
+      (scores, least) => {
+        const { length } = scores;
+        const boxes = made(
+          "float32",
+          [1, length, 4],
+          ([, i, edge]) => 2 * i + Number(edge > 1),
+        );
+        const got = numbersOf(
+          outputOf("NonMaxSuppression", [
+            ...[boxes, floats([1, 1, length], ...scores)],
+            ...[int64(length), floats([1], 0.5)],
+            least === undefined ? undefined : floats([1], least),
+          ]),
+        ).filter((_, i) => i % 3 === 2);
+        const ids = scores.map((_, i) => i);
+        const values = [Infinity, 0.5, 0.25, -Infinity, NaN];
+        assert.deepEqual(
+          got,
+          values.flatMap((value) =>
+            ids.filter((i) =>
+              Object.is(scores[i], value) &&
+              (least === undefined || value > least)
+            )
+          ),
+        );
+      },
+    ),
+    { numRuns: propertyRuns(100) },
+  );
 });
 
 Deno.test("a region of a slope is the slope at its bins' centres", () => {
