@@ -139,6 +139,11 @@ function columnMajor(at: number, dims: readonly number[]): number {
   );
 }
 
+/** What a window of padding only has for its largest element, as ONNX Runtime has it of bytes. */
+function leastOf(type: PlainType): number {
+  return type === "int8" ? -128 : type === "uint8" ? 0 : -Infinity;
+}
+
 /** The largest element of each window, the first of equals, and where it lies in the whole input. */
 const MaxPool: PlainOperator = {
   since: [1, 8, 10, 11, 12, 22],
@@ -168,8 +173,7 @@ const MaxPool: PlainOperator = {
             Number.isNaN(from[at]) && !Number.isNaN(from[best]);
           if (isLargest) best = at;
         }
-        // A window of padding only has no largest element.
-        to[map * outPixels + i] = best < 0 ? -Infinity : from[best];
+        to[map * outPixels + i] = best < 0 ? leastOf(x.type) : from[best];
         indices.data[map * outPixels + i] = BigInt(
           isColumnMajor && best >= 0 ? columnMajor(best, x.dims) : best,
         );

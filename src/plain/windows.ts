@@ -107,6 +107,8 @@ export function windowsOf(
     const long = extent(kernel[axis], dilations[axis]);
     if (autoPad === "SAME_UPPER" || autoPad === "SAME_LOWER") {
       const out = Math.ceil(size / stride);
+      // Windows far apart need none, as in TensorFlow, whose rule it is; ONNX's formula is below 0 there, and of ONNX
+      // Runtime's operators each crops in another way or refuses.
       const total = Math.max(0, (out - 1) * stride + long - size);
       const [before, after] = halves(total, autoPad === "SAME_UPPER");
       return { before, after, out };

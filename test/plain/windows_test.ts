@@ -272,6 +272,21 @@ Deno.test("MaxPool keeps a NaN, wherever it lies in a window", () => {
   });
 });
 
+Deno.test("a window of padding only has the least number of its type", () => {
+  for (
+    const [type, least] of [
+      ["int8", -128],
+      ["uint8", 0],
+      ["float32", -Infinity],
+    ] as const
+  ) {
+    const got = outputOf("MaxPool", [plainOf(type, [1, 1, 3], [5, 6, 7])], {
+      ...{ kernel_shape: [2], dilations: [4], pads: [1, 1] },
+    });
+    assert.deepEqual(numbersOf(got), [least]);
+  }
+});
+
 Deno.test("auto_pad divides its padding evenly, an odd one with more at the end or the beginning", () => {
   const x = floats([1, 1, 4], 1, 2, 3, 4);
   const run = (auto_pad: string, kernel: number) =>
