@@ -105,7 +105,7 @@ export function onnxModel(
   const place = new Place(file.label);
   const dims = sizesOf(file.graph, sizes, place);
   const free = freeOf(sizes.sizesMax);
-  const { model, values } = simplify(
+  const { model, values, emptied } = simplify(
     { ...file, graph: withOutputs(file.graph) },
     {
       inputs: dims,
@@ -186,7 +186,7 @@ export function onnxModel(
     inputs,
     results,
     indexBounds: indexBounds(model.graph, known),
-    ...rowsOf(name, model.graph, known, inputs, results),
+    ...rowsOf(name, model.graph, emptied, known, inputs, results),
     ...requests(unfold),
     ...(states && {
       stream: streamOf(
@@ -213,11 +213,12 @@ function rowsAtLength(
   { inputs: specs, results }: Pick<OnnxCellModel, "inputs" | "results">,
 ) {
   try {
-    const { model, values } = simplify(
+    const { model, values, emptied } = simplify(
       { ...file, graph: withOutputs(file.graph) },
       { inputs, ...(constants && { constants }) },
     );
-    return rowsOf(name, model.graph, knownValues(values), specs, results);
+    const known = knownValues(values);
+    return rowsOf(name, model.graph, emptied, known, specs, results);
   } catch (error) {
     if (!(error instanceof OnnxError)) throw error;
     return { whyOneRow: `at ${ROWS_LENGTH} positions: ${error.message}` };

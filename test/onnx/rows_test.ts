@@ -106,6 +106,17 @@ const FILES: Record<string, Written> = {
       }),
     ],
   },
+  "images stretched, with a border": {
+    inputs: [x("N", 2, 3, 3)],
+    constants: {
+      scales: plainOf("float32", [2], [1.5, 2]),
+      pads: integers(0, 0, 1, 0, 0, 0, 1, 2),
+    },
+    nodes: [
+      node("Resize", ["x", "", "scales"], ["a"], { axes: [2, 3] }),
+      node("Pad", ["a", "pads"], ["y"]),
+    ],
+  },
   "an input that all rows share": {
     inputs: [x("N", 4), { name: "shift", dims: [4] }],
     constants: { axis: integers(1) },
@@ -264,6 +275,28 @@ const MIXING: Record<string, [Written, why: RegExp]> = {
     constants: { from: integers(0), to: integers(1), axis: integers(0) },
     nodes: [node("Slice", ["x", "from", "to", "axis"], ["y"])],
   }, /\(Slice\): it takes some of the rows/],
+  "rows behind the first, of which one row has none": [{
+    inputs: [x("N", 4)],
+    constants: { from: integers(1), to: integers(2 ** 31), axis: integers(0) },
+    nodes: [
+      node("Slice", ["x", "from", "to", "axis"], ["others"]),
+      node("Concat", ["others", "x"], ["y"], { axis: 0 }),
+    ],
+  }, /\(Slice\): it takes some of the rows/],
+  "rows stretched by less than one": [{
+    inputs: [x("N", 4)],
+    constants: { scales: plainOf("float32", [2], [1.5, 1]) },
+    nodes: [node("Resize", ["x", "", "scales"], ["y"])],
+  }, /\(Resize\): it makes others of the rows/],
+  "rows moved by one": [{
+    inputs: [x("N", 4)],
+    constants: { pads: integers(1, 0, -1, 0) },
+    nodes: [node("Pad", ["x", "pads"], ["y"])],
+  }, /\(Pad\): it puts something beside the rows/],
+  "places in the whole batch": [{
+    inputs: [x("N", 2, 4)],
+    nodes: [node("MaxPool", ["x"], ["v", "y"], { kernel_shape: [2] })],
+  }, /\(MaxPool\): it says where its maxima lie among all rows/],
   "another row behind": [{
     inputs: [x("N", 4)],
     constants: { more: floats(1, 4) },

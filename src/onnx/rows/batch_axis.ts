@@ -41,6 +41,9 @@ export function batchAxesOf(node: OnnxNode, of: BatchAxes): BatchAxis[] {
   const axes = Array.isArray(found) ? found : all(found);
   node.outputs.forEach((name, i) => {
     const axis = axes[i];
+    if (name !== "" && !of.known.has(name)) {
+      view.fail("the size of what it makes depends on values");
+    }
     if (name === "" || axis === "none" || view.outDims(i)[axis] === 1) return;
     view.fail("it makes several of a row");
   });
@@ -145,6 +148,12 @@ const images: Rule = (view) =>
   view.first === 0
     ? 0
     : view.fail("it takes its first axis for the batch, rows lie elsewhere");
+
+/** Where maxima lie is said by positions in the whole batch. */
+const maxPool: Rule = (view) =>
+  view.node.outputs.length > 1
+    ? view.fail("it says where its maxima lie among all rows")
+    : images(view);
 
 const batchNormalization: Rule = (view) =>
   view.attribute("training_mode", "int") === 1
@@ -298,6 +307,47 @@ const slice: Rule = (view) => {
   return at < 0 || isWhole ? first : view.fail("it takes some of the rows");
 };
 
+/** Sizes are those of one row, which has to be as long as before; so no scale may say otherwise. */
+const resize: Rule = (view) => {
+  const { first, node: { op, version } } = view;
+  const { length: rank } = view.dims(0);
+  const axes =
+    view.attribute("axes", "ints")?.map((axis) =>
+      axis < 0 ? axis + rank : axis
+    ) ?? view.dims(0).map((_, axis) => axis);
+  const at = axes.indexOf(first);
+  if (at < 0) return first;
+  const numbers = (input: number) =>
+    view.node.inputs[input]
+      ? [...view.constant(input)?.data ?? view.fail("its scales are computed")]
+      : undefined;
+  const scales = op === "Upsample" && version < 9
+    ? view.attribute("scales", "floats")
+    : numbers(op === "Upsample" || version < 11 ? 1 : 2);
+  const isScaled = scales !== undefined && scales.length > 0
+    ? scales[at] !== 1
+    : (view.attribute("keep_aspect_ratio_policy", "string") ?? "stretch") !==
+      "stretch";
+  const isCrop = view.attribute("coordinate_transformation_mode", "string") ===
+    "tf_crop_and_resize";
+  const region = isCrop ? numbers(1) : undefined;
+  const isCropped = region !== undefined &&
+    (region[at] !== 0 || region[at + axes.length] !== 1);
+  return isScaled || isCropped
+    ? view.fail("it makes others of the rows")
+    : first;
+};
+
+const pad: Rule = (view) => {
+  const { first } = view;
+  const pads = view.numbers("pads", 1, 11) ?? [];
+  const axes = view.named(18, 3) ?? view.dims(0).map((_, axis) => axis);
+  const at = axes.indexOf(first);
+  return at < 0 || pads[at] === 0 && pads[at + axes.length] === 0
+    ? first
+    : view.fail("it puts something beside the rows");
+};
+
 const gather: Rule = (view) => {
   const [data, indices] = view.axes;
   const axis = view.axis(0);
@@ -366,7 +416,7 @@ const RULES: Readonly<Record<string, Rule>> = Object.fromEntries([
   ...named(kept, "Tan", "Tanh", "ThresholdedRelu"),
   ...named(kept, "QuantizeLinear", "DequantizeLinear"),
   ...named(images, "Conv", "ConvTranspose", "ConvInteger", "QLinearConv"),
-  ...named(images, "AveragePool", "MaxPool", "LpPool", "GlobalAveragePool"),
+  ...named(images, "AveragePool", "LpPool", "GlobalAveragePool"),
   ...named(images, "GlobalMaxPool", "GlobalLpPool"),
   ...named(images, "InstanceNormalization", "GroupNormalization", "LRN"),
   ...named(images, "DepthToSpace", "SpaceToDepth"),
@@ -381,7 +431,8 @@ const RULES: Readonly<Record<string, Rule>> = Object.fromEntries([
   ...named(product(3), "QLinearMatMul"),
   ...named(along(0), "Split"),
   // Where they change the number of rows, there are several.
-  ...named(kept, "Resize", "Upsample", "Pad", "Tile", "CenterCropPad"),
+  ...named(kept, "Tile", "CenterCropPad"),
+  ...named(resize, "Resize", "Upsample"),
   ...named(recurrent, "LSTM", "GRU", "RNN"),
   ...Object.entries({
     ...{ Gemm: gemm, Reshape: reshape, Flatten: flatten, Squeeze: squeeze },
@@ -389,6 +440,6 @@ const RULES: Readonly<Record<string, Rule>> = Object.fromEntries([
     ...{ Slice: slice, Gather: gather, GatherElements: gatherElements },
     ...{ Expand: expand, OneHot: oneHot, Attention: attention },
     DynamicQuantizeLinear: dynamicQuantize,
-    BatchNormalization: batchNormalization,
+    ...{ BatchNormalization: batchNormalization, MaxPool: maxPool, Pad: pad },
   }),
 ]);

@@ -15,7 +15,7 @@ import {
   type OnnxInput,
   shapeOf,
 } from "../input_tensors.ts";
-import type { OnnxGraph } from "../ir.ts";
+import type { OnnxGraph, OnnxNode } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
 import { quoted } from "../place.ts";
 import {
@@ -43,20 +43,23 @@ export interface Rows {
 /**
  * @param name the model's
  * @param graph simplified, at the sizes of one row
+ * @param emptied nodes that are not in it, since what they make has no elements of one row, but may have of several
  * @param known type and dims of every value
  */
 export function rowsOf(
   name: string,
   graph: OnnxGraph,
+  emptied: readonly OnnxNode[],
   known: ReadonlyMap<string, KnownValue>,
   inputs: readonly InputSpec[],
   results: readonly InputSpec[],
 ): Rows {
+  const nodes = [...graph.nodes, ...emptied];
   let batched: readonly Batched[] = [];
   let axes: readonly number[] | string = "no input has an axis of rows";
   for (const guess of guesses(graph, inputs)) {
     batched = guess;
-    axes = resultAxes(graph, known, batched, results);
+    axes = resultAxes(nodes, known, batched, results);
     if (typeof axes !== "string") break;
   }
   const whyOneRow = typeof axes === "string" ? axes : undefined;
@@ -144,7 +147,7 @@ function guesses(
 
 /** The axis of the rows in every result, or why there is none. */
 function resultAxes(
-  { nodes }: OnnxGraph,
+  nodes: readonly OnnxNode[],
   known: ReadonlyMap<string, KnownValue>,
   batched: readonly Batched[],
   results: readonly InputSpec[],

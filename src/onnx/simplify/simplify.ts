@@ -50,6 +50,8 @@ export interface SimplifyOptions {
 export interface SimplifiedModel {
   /** Its inputs and outputs are the file's; an output may be an input or an initializer. */
   readonly model: OnnxModel;
+  /** Nodes that are not in it, since only parts of a Concat depend on them that have no elements at these sizes. */
+  readonly emptied: readonly OnnxNode[];
   /** What is known of every value of the graph, by name. */
   readonly values: InferredValues;
 }
@@ -74,7 +76,10 @@ export function simplify(
   }
   for (const [name, tensor] of constants) simplifier.define(name, tensor);
   const graph = simplifier.run();
-  return { model: { ...model, graph }, values: simplifier.values };
+  return {
+    ...{ model: { ...model, graph }, values: simplifier.values },
+    emptied: simplifier.emptied(graph),
+  };
 }
 
 class Simplifier {
@@ -85,6 +90,8 @@ class Simplifier {
   readonly #outputs: ReadonlySet<string>;
   readonly #read: Set<string>;
   readonly #nodes: OnnxNode[] = [];
+  /** Parts of a Concat that have no elements. */
+  readonly #emptyParts = new Set<string>();
 
   constructor(
     readonly graph: OnnxGraph,
@@ -212,10 +219,11 @@ class Simplifier {
   /** What is put together has elements: exporters leave slices of size 0 between others. */
   #filled({ op, domain }: OnnxNode, inputs: string[]): string[] {
     if (op !== "Concat" || domain !== "") return inputs;
-    const filled = inputs.filter((name) =>
-      !this.values.get(name)?.dims?.includes(0)
-    );
-    return filled.length === 0 ? inputs : filled;
+    const isEmpty = (name: string) => this.values.get(name)?.dims?.includes(0);
+    const filled = inputs.filter((name) => !isEmpty(name));
+    if (filled.length === 0) return inputs;
+    for (const name of inputs.filter(isEmpty)) this.#emptyParts.add(name);
+    return filled;
   }
 
   /** Results up to the last one that somebody wants, where an operator has so many in any case. */
@@ -321,15 +329,28 @@ class Simplifier {
     } else this.#aliases.set(name, from);
   }
 
-  /** The graph without nodes and initializers that nothing depends on. */
-  #living(): OnnxGraph {
-    const needed = new Set(this.#outputs);
+  /** Nodes that only parts of a Concat without elements depend on. */
+  emptied({ nodes }: OnnxGraph): OnnxNode[] {
+    return this.#behind(new Set(this.#emptyParts)).filter((node) =>
+      !nodes.includes(node)
+    );
+  }
+
+  /** Nodes that values depend on, to which the names are added of those that nodes read. */
+  #behind(needed: Set<string>): OnnxNode[] {
     const nodes: OnnxNode[] = [];
     for (const node of this.#nodes.toReversed()) {
       if (!node.outputs.some((name) => needed.has(name))) continue;
       nodes.push(node);
       for (const name of readNames(node)) needed.add(name);
     }
+    return nodes.toReversed();
+  }
+
+  /** The graph without nodes and initializers that nothing depends on. */
+  #living(): OnnxGraph {
+    const needed = new Set(this.#outputs);
+    const nodes = this.#behind(needed);
     const { graph } = this;
     const initializers = new Map(
       [...this.#initializers].filter(([name]) => needed.has(name)),
@@ -338,7 +359,7 @@ class Simplifier {
       ...graph,
       inputs: graph.inputs.filter(({ name }) => !this.#initializers.has(name)),
       initializers,
-      nodes: nodes.toReversed(),
+      nodes,
       declared: new Map(
         [...graph.declared].filter(([name]) => needed.has(name)),
       ),
