@@ -53,12 +53,11 @@ export function site(
       callers.accept(socket);
       return response;
     }
-    const [, folder, name = ""] = /^\/(?:(shoal|models)\/)?([\w.-]*)$/.exec(
-      pathname,
+    const [, folder, file = ""] = /^\/(?:(shoal|models)\/)?([\w.-]+)$/.exec(
+      pathname === "/" ? "/index.html" : pathname,
     ) ?? [];
-    const file = name === "" ? "index.html" : name;
-    const known = folder === "models"
-      ? models[file.replace(/\.onnx$/, "")]
+    const known = folder === "models" && file.endsWith(".onnx")
+      ? models[file.slice(0, -".onnx".length)]
       : folder === "shoal" && /\.(js|wasm)$/.test(file)
       ? new URL(file, dist)
       : folder === undefined && PAGE_FILES.includes(file)

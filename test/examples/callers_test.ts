@@ -241,7 +241,8 @@ Deno.test("a caller may begin again", async () => {
 });
 
 Deno.test("the site serves its page, and nothing else", async () => {
-  const get = site({ models: {} });
+  const model = await Deno.makeTempFile();
+  const get = site({ models: { model1: model } });
   const at = (path: string) => get(new Request(`http://localhost${path}`));
   const page = await at("/");
   assert.equal(page.status, 200);
@@ -253,11 +254,19 @@ Deno.test("the site serves its page, and nothing else", async () => {
     const path of [
       "/server.ts",
       "/shoal/../callers.ts",
-      "/models/model1.onnx",
+      "/models/model1",
+      "/models/model2.onnx",
+      "/models/",
+      "/shoal/",
       "/shoal/%2e%2e/x.js",
+      "/shoal/..%2fx",
+      "/a/b/c",
       "/callers",
     ]
   ) {
     assert.equal((await at(path)).status, 404, path);
   }
+  const found = await at("/models/model1.onnx");
+  assert.equal(found.headers.get("content-type"), "application/octet-stream");
+  await Deno.remove(model);
 });
