@@ -29,7 +29,13 @@ import { policyOf } from "./serve/served_policy.ts";
 import { readSettings, type ServerSettings } from "./serve/serve_settings.ts";
 import { readTls, type Tls } from "./serve/tls_files.ts";
 import { checkPorts, tellPort, type WantedPort } from "./serve/wanted_ports.ts";
-import { EXIT, print, progress, UsageError } from "./terminal.ts";
+import {
+  EXIT,
+  outliveReaders,
+  print,
+  progress,
+  UsageError,
+} from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
 const NAME = "shoal serve";
@@ -55,7 +61,7 @@ Options go before those of DIR/shoal.json.
   --keep-going          serve what can be loaded, if something cannot
 
 SIGHUP loads what has changed in DIR. SIGTERM and SIGINT: no more requests are taken, those that have come are answered,
-within grace_ms, and it ends; a second time it ends at once.
+within grace_ms, and it ends; a second time it ends at once. When nobody reads its output any more, it goes on.
 `;
 
 const TEXT = { type: "string" } as const;
@@ -286,6 +292,7 @@ async function listening(
   if (server.host.models.length === 0) {
     progress(`there are no models in ${path}: each has a folder in it`);
   }
+  outliveReaders(NAME);
   if (grpcListener) print(`gRPC at ${hostname}:${grpcListener.port}`);
   print(`listening at ${listener.url}`);
   return await endOnSignal({

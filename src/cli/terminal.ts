@@ -90,6 +90,21 @@ export function guard(name: string): void {
   process.stderr.on("error", () => process.exit(EXIT.failure));
 }
 
+/**
+ * From here on the program goes on where its output cannot be written, and says so once: a server does not end with who
+ * reads its log.
+ */
+export function outliveReaders(name: string): void {
+  let isSaid = false;
+  // What `guard` does there would end it.
+  process.stdout.removeAllListeners("error").on("error", ({ message }) => {
+    if (isSaid) return;
+    isSaid = true;
+    progress(`${name}: goes on without its output: ${oneLine(message)}`);
+  });
+  process.stderr.removeAllListeners("error").on("error", () => {});
+}
+
 function asError(error: unknown): Error & { code?: string } {
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -60,6 +60,27 @@ Deno.test("it serves a folder, loads what has changed, and ends when it is told"
   await assert.rejects(fetch(url));
 });
 
+for (const left of [["stdout"], ["stdout", "stderr"]] as const) {
+  Deno.test(`it goes on when nobody reads its ${left.join(" and ")} any more`, async () => {
+    using folder = new TestFolder();
+    folder.write("scale/model.onnx", scaleFile(2));
+    await using running = new Running(["-A"], [
+      ...[folder.path, "--port", "0", "--access-log"],
+    ]);
+    const url = await running.until(LISTENING);
+    assert.deepEqual(await scaled(url), [2, 4]);
+    await running.until(/"path":"\/v2\/models\/scale\/infer"/);
+    running.leave(...left);
+    for (let i = 0; i < 3; i++) assert.deepEqual(await scaled(url), [2, 4]);
+    if (left.length === 1) {
+      await running.until(/goes on without its output: .*EPIPE/, "err");
+      assert.equal(running.err.match(/goes on/g)!.length, 1);
+    }
+    running.signal("SIGTERM");
+    assert.equal(await running.ended, 0, running.err);
+  });
+}
+
 Deno.test("SIGHUP while it loads for the first time loads again what has changed", async () => {
   using folder = new TestFolder();
   folder.write("scale/model.onnx", scaleFile(2));

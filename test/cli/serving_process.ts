@@ -50,6 +50,11 @@ export class Running {
     }
   }
 
+  /** From here on nobody reads what it writes. */
+  leave(...from: ("stdout" | "stderr")[]): void {
+    for (const output of from) this.#child[output]?.destroy();
+  }
+
   signal(name: NodeJS.Signals): void {
     // The child's own kill() sends one signal only, in Deno.
     process.kill(this.#child.pid!, name);
