@@ -1,4 +1,5 @@
 import { describe } from "../base/describe.ts";
+import { nodeModule } from "../base/node_module.ts";
 import { COMMANDS } from "./commands.ts";
 import { readOptions, see } from "./options.ts";
 import { EXIT, print, reportError, UsageError } from "./terminal.ts";
@@ -44,6 +45,8 @@ async function run(args: readonly string[]): Promise<number> {
       `there is no command ${describe(name)}, only ${commands()}${see(NAME)}`,
     );
   }
+  // A Node that is too old says so, before it has no function of an array's.
+  nodeModule("node:process");
   return await (await command.load())(rest);
 }
 
