@@ -128,7 +128,7 @@ function optionsOf(
 export async function makePlan(options: PlanOptions): Promise<Plan> {
   const { model, machine, profile, made, heldBack, target, precision } =
     options;
-  const aloneNs = timeAlone(options);
+  const aloneNs = mean(timesAlone(options, machine, [0]));
   const steps = made.inputs.map(({ stepsFixed = 1 }) => stepsFixed);
   const given = {
     profile,
@@ -170,9 +170,7 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
     }
   }
   if (best === undefined) {
-    throw new RangeError(
-      nobodyKeeps(contenders, target, aloneNs),
-    );
+    throw new RangeError(nobodyKeeps(contenders, options, aloneNs));
   }
   const obstacle = tooFew(made, best.perS, target);
   if (obstacle !== undefined) throw new RangeError(obstacle);
@@ -266,22 +264,30 @@ function tooFew(
     } or more in each part of the trace (--requests)`;
 }
 
-function timeAlone({ model, machine, made }: PlanOptions): number {
+/** Times of requests alone, which begin at a place, or at several, of what was recorded of a machine. */
+function timesAlone(
+  { model, made }: PlanOptions,
+  machine: Machine,
+  starts: readonly number[],
+): number[] {
   const requests = arrivalsAt(made, model, 1).slice(0, ALONE);
   const target = { sloNs: Infinity, share: 1 };
-  return mean(requests.map((request) => {
-    const [ns] = simulatedTrial({
-      ...{ machine, policy: serial(), arrivals: [request], target },
-    }).latenciesNs;
-    return ns;
-  }));
+  return starts.flatMap((from) =>
+    requests.map((request) => {
+      const [ns] = simulatedTrial({
+        ...{ machine, policy: serial(), arrivals: [request], target, from },
+      }).latenciesNs;
+      return ns;
+    })
+  );
 }
 
 function nobodyKeeps(
   contenders: readonly Contender[],
-  { sloNs, share }: Target,
+  options: PlanOptions,
   aloneNs: number,
 ): string {
+  const { sloNs, share } = options.target;
   const obstacles = contenders.flatMap(({ policy, obstacle }) =>
     obstacle === undefined ? [] : [`${policy}: ${obstacle}`]
   );
@@ -289,6 +295,24 @@ function nobodyKeeps(
     return `no policy can be planned with: ${obstacles.join("; ")}`;
   }
   const ms = (ns: number) => `${(ns / 1e6).toPrecision(3)} ms`;
-  return `${100 * share} % within ${ms(sloNs)} is not kept at any rate; ` +
+  const why = `${100 * share} % within ${ms(sloNs)} is not kept at any rate; ` +
     `a request alone takes ${ms(aloneNs)} on average`;
+  if (aloneNs > sloNs) return why;
+  // The mean is none of the reasons.
+  const { recorded, ...undisturbed } = options.machine;
+  const most = (machine: Machine) =>
+    ms(
+      percentile(
+        ascending(timesAlone(options, machine, startsOf(machine))),
+        share,
+      ),
+    );
+  const calm = recorded
+    ? `, without what held the machine up when it was measured up to ${
+      most(undisturbed)
+    }`
+    : "";
+  return `${why}, ${100 * share} % of them up to ${
+    most(options.machine)
+  }${calm}`;
 }

@@ -281,6 +281,36 @@ Deno.test("a target that no request alone can keep is refused", async () => {
   );
 });
 
+Deno.test("who asks for more than a machine's pauses, or the longest requests, allow is told so", async () => {
+  const target = { sloNs: msToNs(15), share: 0.99 };
+  const prng = new Prng(3);
+  const scattered = Array.from({ length: 800 }, () => 160 * prng.float())
+    .sort((a, b) => a - b);
+  // 30 ms in every 100 the host is not there.
+  const machine = recordedAs(
+    slices(1000, () => 1000),
+    Array.from({ length: 10 }, (_, i) => [i * 1e8, i * 1e8 + 3e7] as const),
+  );
+  await assert.rejects(
+    makePlan(optionsFor(STEEP, { ...parts(scattered), machine, target })),
+    /alone takes \d.*ms on average, 99 % of them up to (29|30|31)\.\d ms, without what held the machine up when it was measured up to 1\.00 ms$/,
+  );
+  const inputs = inputGenerator({
+    ...{ kind: "tokens", vocabulary: 10, lengths: { fixed: 10 } },
+  });
+  const parted = partsOf(scattered, 400, inputs, new Prng(1));
+  // One in twenty is as long as forty others.
+  const long = parted.made.inputs.map((input, i) =>
+    i % 20 > 0 ? input : { ...input, input: { tokens: new Array(400).fill(1) } }
+  );
+  await assert.rejects(
+    makePlan(optionsFor(STEEP, {
+      ...{ ...parted, made: { ...parted.made, inputs: long }, target },
+    })),
+    /alone takes \d.*ms on average, 99 % of them up to 40\.0 ms$/,
+  );
+});
+
 Deno.test("what was not measured is refused: cells, rows, tokens", () => {
   const [cell] = model.cells;
   const cost = new ProfiledCost({
