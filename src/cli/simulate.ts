@@ -36,6 +36,7 @@ Runs policies on virtual time with a given cost table. The configuration is JSON
 "model" may also be {"file": "MODEL.onnx"}, with "size", "shape" (lists) and "cells" as shoal inspect takes them.
 "cost" is {"constantNs": N}, {"tablesNs": {CELL: [[rows, ns], ...]}}, "*" for any cell, or
 {"profile": FILE} as shoal profile or shoal npu --profile saved it; a policy's "profile" may be such a FILE, too.
+Files are looked for from where the command is run, not from where the configuration lies.
 With "log": true, --json lists every decision.`;
 
 interface Decision {
