@@ -140,13 +140,6 @@ const MISFITS: Readonly<Record<string, [Partial<WrittenGraph>, RegExp]>> = {
     },
     /refused its inputs/,
   ],
-  "slopes of more axes": [
-    {
-      initializers: { s: plainOf("float32", [2, 1, 1], [1, 2]) },
-      nodes: [node("PRelu", ["x", "s"], ["y"])],
-    },
-    /refused its inputs/,
-  ],
   "both scales and sizes": [
     {
       inputs: [{ name: "x", dims: [1, 1, 2, 2] }],

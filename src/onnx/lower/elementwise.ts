@@ -134,8 +134,6 @@ const slopes: NodeLowering = (view) => {
   const [x, slope] = [view.operand(), view.operand(1)];
   if (!isFloat(view) || view.version < 7 || x.constant) return undefined;
   if (slope.constant && !isFinite(slope.constant)) return undefined;
-  // Slopes are broadcast to x, never x to them.
-  if (slope.rank > x.rank) return undefined;
   const { type, dims } = x;
   const above = new Operand(op, { type, dims }, op.Relu(x.any));
   const below = new Operand(op, { type, dims }, op.Relu(op.Neg(x.any)));

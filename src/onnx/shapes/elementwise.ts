@@ -15,7 +15,12 @@ import {
   subtractDims,
 } from "./dim.ts";
 import type { NodeView, ShapeRule } from "./node_view.ts";
-import { elementsValue, type InferredValue, isInteger } from "./value.ts";
+import {
+  describeDims,
+  elementsValue,
+  type InferredValue,
+  isInteger,
+} from "./value.ts";
 
 /** The shape and type of input 0. */
 const same: ShapeRule = ({ first: { type, dims } }) => [{ type, dims }];
@@ -207,15 +212,34 @@ const SAME = [
   ],
   ...["Sigmoid", "Softplus", "Softsign", "Swish", "ThresholdedRelu", "Hardmax"],
   ...["LogSoftmax", "Softmax", "LRN", "LpNormalization", "Trilu", "CumSum"],
-  ...["MeanVarianceNormalization", "InstanceNormalization", "PRelu"],
+  ...["MeanVarianceNormalization", "InstanceNormalization"],
   ...["GroupNormalization", "RMSNormalization"],
   ...["RotaryEmbedding", "ReverseSequence", "ScatterElements", "ScatterND"],
   ...["Scatter", "CumProd"],
 ];
 
+/** A slope is broadcast to what it is for, never that to the slope; before version 7 there is one of each channel. */
+const prelu: ShapeRule = (view) => {
+  const { first: { type, dims }, version } = view;
+  const slope = view.input(1).dims;
+  const out = version < 7 ? dims : broadcastDims([dims, slope], view);
+  const isGrown = dims !== null && out !== null &&
+    (out.length > dims.length ||
+      out.some((size, axis) =>
+        dims[axis] === 1 && typeof size === "number" && size !== 1
+      ));
+  if (isGrown) {
+    view.place.fail(
+      `a slope of ${describeDims(slope)} over ${describeDims(dims)}`,
+    );
+  }
+  return [{ type, dims }];
+};
+
 export const ELEMENTWISE: Readonly<Record<string, ShapeRule>> = {
   ...Object.fromEntries(SAME.map((op) => [op, same])),
   Identity: identity,
+  PRelu: prelu,
   Dropout: dropout,
   Not: boolean,
   IsNaN: boolean,

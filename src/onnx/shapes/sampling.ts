@@ -35,6 +35,9 @@ const affineGrid: ShapeRule = (view) => {
   const { type } = view;
   const size = sizesGiven(view, 1);
   if (size === undefined) return [{ type, dims: null }];
+  if (size.length < 3) {
+    view.place.fail(`a size of ${size.length} axes, expected three or more`);
+  }
   const [batch, , ...spatial] = size;
   return [{ type, dims: [batch, ...spatial, spatial.length] }];
 };
@@ -56,6 +59,9 @@ const roiAlign: ShapeRule = (view) => {
 const col2Im: ShapeRule = (view) => {
   const { type, dims } = view.first;
   const [image, block] = [1, 2].map((i) => sizesGiven(view, i));
+  if (dims !== null && dims.length !== 3) {
+    view.place.fail(`columns of ${describeDims(dims)}, expected three axes`);
+  }
   if (image === undefined) return [{ type, dims: null }];
   const taps = block?.reduce(multiplyDims, 1);
   return [{
@@ -105,6 +111,9 @@ const causalConvolution: ShapeRule = (view) => {
   const { type, dims } = view.first;
   const kernel = view.input(1).dims?.[2];
   if (dims === null || kernel === undefined) return [{ type, dims }];
+  if (dims.length < 3) {
+    view.place.fail(`${describeDims(dims)} has no axis of positions`);
+  }
   return [{ type, dims }, { type, dims: dims.with(2, addDims(kernel, -1)) }];
 };
 
