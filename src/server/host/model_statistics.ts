@@ -1,4 +1,5 @@
 /** What becomes of a model's requests, in counts and sums of nanoseconds since it was first asked. */
+import { SteadyMap } from "../../base/steady_map.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Observer } from "../../policy/records.ts";
 import { dateMs } from "../../engine/wall/clock.ts";
@@ -59,6 +60,8 @@ class Figures implements ModelFigures {
 /** Counts for all models of a host; figures of a version stay when it is loaded again. */
 export class ModelStatistics implements HostObserver {
   readonly #figures = new Map<string, Figures>();
+  /** Of requests that are there, by label: a model may be served under several names. */
+  readonly #asked = new SteadyMap<Figures>();
 
   /** Figures of a model's version. */
   of(served: ServedModel): ModelFigures {
@@ -72,8 +75,11 @@ export class ModelStatistics implements HostObserver {
       for (const cell of served.model.cells) byCell.set(cell, this.#of(served));
     }
     return {
-      task({ cell }, { rows, startNs, endNs }) {
-        const figures = byCell.get(cell)!;
+      task: ({ cell, nodes }, { rows, startNs, endNs }) => {
+        // Rows of requests to several names share batches: one is its first row's.
+        const label = nodes[0]?.graph.owner.label;
+        const asked = label === undefined ? undefined : this.#asked.get(label);
+        const figures = asked ?? byCell.get(cell)!;
         figures.executions++;
         let batches = figures.batches.get(rows);
         if (batches === undefined) {
@@ -85,10 +91,16 @@ export class ModelStatistics implements HostObserver {
   }
 
   /** See HostObserver. */
+  arrived({ label, served }: HostRequest): void {
+    this.#asked.set(label, this.#of(served));
+  }
+
+  /** See HostObserver. */
   ended(
-    { served, arrivalNs, input }: HostRequest,
+    { label, served, arrivalNs, input }: HostRequest,
     { outcome, endNs, timing }: HostEnding,
   ): void {
+    this.#asked.delete(label);
     const figures = this.#of(served);
     const tookNs = endNs - arrivalNs;
     if (outcome !== "done" || timing === undefined) {

@@ -45,6 +45,12 @@ export class ModelTotals {
   batches = 0;
 }
 
+/** A request that the engine has, and since when. */
+interface Started {
+  readonly labels: Labels;
+  readonly startNs: number;
+}
+
 /** Figures of a host. */
 export class ServerMetrics implements HostObserver {
   readonly #queue = new HistogramFamily(
@@ -102,11 +108,13 @@ export class ServerMetrics implements HostObserver {
     ...[this.#batchSize, this.#padding, this.#running, this.#waiting],
     ...[this.#served, this.#refused, this.#refusedUnread, this.#failed],
   ];
-  readonly #labels = new WeakMap<Model, Labels>();
+  readonly #labels = new WeakMap<ServedModel, Labels>();
+  /** Of one that is served under several names: under the first. */
+  readonly #ofModel = new WeakMap<Model, Labels>();
   /** Labels with each reason that there was. */
   readonly #reasons = new WeakMap<Labels, Map<string, Labels>>();
-  /** When a request was given to the engine. */
-  readonly #startsNs = new SteadyMap<number>();
+  /** Requests that were given to the engine, by label. */
+  readonly #started = new SteadyMap<Started>();
   #policy = "";
 
   /** By `servedLabel`; models that nobody has asked for are not there. */
@@ -170,14 +178,14 @@ export class ServerMetrics implements HostObserver {
     const labels = this.#labelsOf(served);
     this.#waiting.with(labels).add(-1);
     this.#running.with(labels).add(1);
-    this.#startsNs.set(label, wallNs());
+    this.#started.set(label, { labels, startNs: wallNs() });
   }
 
   /** See HostObserver. */
   ended(request: HostRequest, ending: HostEnding): void {
     const labels = this.#labelsOf(request.served);
-    const startNs = this.#startsNs.get(request.label);
-    this.#startsNs.delete(request.label);
+    const startNs = this.#started.get(request.label)?.startNs;
+    this.#started.delete(request.label);
     const gauge = startNs === undefined ? this.#waiting : this.#running;
     gauge.with(labels).add(-1);
     const { outcome, error, timing, endNs } = ending;
@@ -198,7 +206,10 @@ export class ServerMetrics implements HostObserver {
 
   #ran({ nodes }: Task, { rows, padding, tokens }: TaskRecord): void {
     if (nodes.length === 0) return;
-    const labels = this.#labels.get(nodes[0].graph.owner.model);
+    const { label, model } = nodes[0].graph.owner;
+    const started = label === undefined ? undefined : this.#started.get(label);
+    // Rows of requests to several names of a model share batches: one is its first row's.
+    const labels = started?.labels ?? this.#ofModel.get(model);
     // A model that no request of the host has asked for is nobody's here.
     if (labels === undefined) return;
     this.#batchSize.with(labels).observe(rows);
@@ -218,12 +229,14 @@ export class ServerMetrics implements HostObserver {
     return found;
   }
 
-  #labelsOf({ model, name, version }: ServedModel): Labels {
-    let labels = this.#labels.get(model);
+  #labelsOf(served: ServedModel): Labels {
+    let labels = this.#labels.get(served);
     if (labels === undefined) {
+      const { model, name, version } = served;
       // Of the policy that it was first served under: what has begun has to end under the same labels.
       labels = { model: name, version, policy: this.#policy };
-      this.#labels.set(model, labels);
+      this.#labels.set(served, labels);
+      if (!this.#ofModel.has(model)) this.#ofModel.set(model, labels);
     }
     return labels;
   }

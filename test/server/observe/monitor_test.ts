@@ -1,9 +1,11 @@
 /** What a server tells of itself: figures, explanations, its log, and spans. */
 import assert from "node:assert/strict";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { lstm } from "../../../src/models/lstm.ts";
 import { loadOnnx } from "../../../src/onnx/load.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import { servedOnnx } from "../../../src/server/models/served_onnx.ts";
+import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { createServer } from "../../../src/server/server.ts";
 import { node, writeModel } from "../../onnx/write_model.ts";
 import { DeadlineError } from "../../../src/engine/core/errors.ts";
@@ -94,6 +96,38 @@ Deno.test("what was not served is counted by its reason", async () => {
   });
   assert.equal(reasonOf(new DOMException("gone", "AbortError")), "cancelled");
   assert.equal(reasonOf("whatever"), "internal");
+});
+
+Deno.test("a model under two names, or of two versions, has the figures of each", async () => {
+  const monitor = new Monitor({ compatible: ["triton"] });
+  const model = lstm({ hidden: 8, vocabulary: 10 });
+  const [one, two] = [
+    servedTokens(model, { name: "one" }),
+    servedTokens(model, { name: "two", version: "2" }),
+  ];
+  const host = { observers: monitor.observers, models: [one, two] };
+  await withServer({ monitor, host }, async (ask, { host }) => {
+    await host.run(two, { tokens: [1, 2, 3] });
+    await host.run(one, { tokens: [1] });
+    await host.change(() => [two]);
+    await host.run(two, { tokens: [4, 5] });
+    const text = await (await ask("/metrics")).text();
+    const labels = ['model="one",version="1"', 'model="two",version="2"'];
+    const read = (name: string, more = "") =>
+      labels.map((of) => samples(text, name)[`${of}${more}`]);
+    const own = ',policy="cellular"';
+    assert.deepEqual(read("shoal_requests_served_total", own), [1, 2]);
+    assert.deepEqual(read("shoal_request_seconds_count", own), [1, 2]);
+    assert.deepEqual(read("shoal_requests_running", own), [0, 0]);
+    assert.deepEqual(read("shoal_batch_size_count", own), [1, 5]);
+    assert.deepEqual(read("nv_inference_request_success"), [1, 2]);
+    assert.deepEqual(read("nv_inference_exec_count"), [1, 5]);
+    const { statistics } = host;
+    assert.deepEqual(
+      [one, two].map((served) => statistics.of(served).executions),
+      [1, 5],
+    );
+  });
 });
 
 Deno.test("of a request of many rows the last ones are explained", async () => {
