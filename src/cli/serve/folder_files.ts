@@ -1,5 +1,5 @@
 /** Models' files in a folder of this machine. */
-import { lstat, readdir, readFile, stat } from "node:fs/promises";
+import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { ModelFiles } from "../../server/repository/model_files.ts";
 
@@ -8,7 +8,7 @@ export class FolderFiles implements ModelFiles {
   constructor(readonly path: string) {}
 
   async has(name: string): Promise<boolean> {
-    const isThere = await this.#sizeAndTime(name) !== undefined;
+    const isThere = await entryAt(this.#of(name)) !== undefined;
     if (!isThere) await this.#checkLinks(name);
     return isThere;
   }
@@ -45,21 +45,7 @@ export class FolderFiles implements ModelFiles {
 
   async stamp(): Promise<string> {
     await this.#checkLinks();
-    const names = (await readdir(this.path, { recursive: true })).sort();
-    const stamps = names.map(async (name) =>
-      `${name} ${await this.#sizeAndTime(name)}`
-    );
-    return (await Promise.all(stamps)).join("\n");
-  }
-
-  async #sizeAndTime(name: string): Promise<string | undefined> {
-    try {
-      const found = await stat(this.#of(name));
-      return `${found.size} ${found.mtimeMs}`;
-    } catch (error) {
-      if (isAbsent(error)) return undefined;
-      throw error;
-    }
+    return await contentsOf(await realpath(this.path));
   }
 
   /** What a link that leads nowhere was for nobody knows; what is gone since the folder was read is none. */
@@ -80,6 +66,39 @@ export class FolderFiles implements ModelFiles {
 
   #of(name: string): string {
     return join(this.path, name);
+  }
+}
+
+/**
+ * What is in a folder, and in those that links lead to, each once: a line for each file and folder, with where it really
+ * is, as a link may come to lead to another file of the same size and time.
+ * @param folder its real path
+ */
+async function contentsOf(folder: string): Promise<string> {
+  const lines: string[] = [];
+  const folders = new Set([folder]);
+  // Those that are found on the way come at the end.
+  for (const at of folders) {
+    const paths = (await readdir(at)).sort().map((name) => join(at, name));
+    const entries = await Promise.all(paths.map(entryAt));
+    entries.forEach((entry, i) => {
+      lines.push(`${paths[i]} ${entry?.text}`);
+      if (entry?.isFolder) folders.add(entry.path);
+    });
+  }
+  return lines.join("\n");
+}
+
+/** Undefined where there is none any more, or a link leads nowhere. */
+async function entryAt(name: string) {
+  try {
+    const path = await realpath(name);
+    const found = await stat(path);
+    const text = `${path} ${found.size} ${found.mtimeMs}`;
+    return { path, text, isFolder: found.isDirectory() };
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
   }
 }
 

@@ -72,7 +72,11 @@ export class Repository implements ModelRepository {
     for (const name of names) {
       try {
         const stamp = await this.#stamp(name);
-        if (this.#stamps.get(name) === stamp) continue;
+        if (this.#stamps.get(name) === stamp) {
+          // What could not be loaded meanwhile is gone again.
+          this.#reasons.delete(name);
+          continue;
+        }
         loaded.set(name, await this.#read(name));
         stamps.set(name, stamp);
       } catch (error) {
