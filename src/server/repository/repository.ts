@@ -85,13 +85,10 @@ export class Repository implements ModelRepository {
     }
     const gone = [...new Set(this.#host.models.map(({ name }) => name))]
       .filter((name) => !names.includes(name));
-    if (loaded.size > 0 || gone.length > 0) {
-      await this.#change((models) => [
-        ...models.filter(({ name }) =>
-          !loaded.has(name) && !gone.includes(name)
-        ),
-        ...[...loaded.values()].flat(),
-      ]);
+    for (const [name, error] of await this.#place([...loaded], gone)) {
+      failed.set(name, error.message);
+      loaded.delete(name);
+      stamps.delete(name);
     }
     for (const name of gone) this.#left(name);
     // Not before they are served: what fails is tried again.
@@ -134,10 +131,8 @@ export class Repository implements ModelRepository {
     if (!names.includes(name)) throw unknown(name);
     const stamp = await this.#stamp(name);
     const loaded = await this.#read(name, settings);
-    await this.#change((models) => [
-      ...models.filter((served) => served.name !== name),
-      ...loaded,
-    ]);
+    const failed = await this.#place([[name, loaded]]);
+    for (const [, error] of failed) throw error;
     this.#stamps.set(name, stamp);
     for (const served of loaded) this.#hooks.loaded?.(served);
   }
@@ -151,9 +146,7 @@ export class Repository implements ModelRepository {
     if (!this.#host.models.some((served) => served.name === name)) {
       throw unknown(name);
     }
-    await this.#change((models) =>
-      models.filter((served) => served.name !== name)
-    );
+    await this.#place([], [name]);
     this.#left(name);
   }
 
@@ -219,16 +212,41 @@ export class Repository implements ModelRepository {
     });
   }
 
-  /** @throws InputError saying why an engine of these models cannot be made; what was served is served on */
-  async #change(
-    edit: (models: readonly ServedModel[]) => readonly ServedModel[],
-  ): Promise<void> {
+  /**
+   * Serves models in place of those of their names, as many as an engine can have: which of several it cannot, it does
+   * not say.
+   * @param gone names that are served no more
+   * @returns those that cannot be served; what was served under their names is served on
+   */
+  async #place(
+    loaded: readonly (readonly [string, readonly ServedModel[]])[],
+    gone: readonly string[] = [],
+  ): Promise<[string, InputError][]> {
+    if (loaded.length === 0 && gone.length === 0) return [];
+    const replaced = new Set([...gone, ...loaded.map(([name]) => name)]);
     try {
-      await this.#host.change(edit);
+      await this.#host.change((models) => [
+        ...models.filter(({ name }) => !replaced.has(name)),
+        ...loaded.flatMap(([, served]) => served),
+      ]);
+      return [];
     } catch (error) {
       const isTheirs = error instanceof RangeError ||
         error instanceof TypeError;
-      throw isTheirs ? new InputError(error.message, { cause: error }) : error;
+      if (!isTheirs) throw error;
+      if (loaded.length === 0) {
+        throw new InputError(error.message, { cause: error });
+      }
+      if (loaded.length === 1) {
+        const [[name]] = loaded;
+        const rest = await this.#place([], gone);
+        return [[name, this.#failure(name, error)], ...rest];
+      }
+      const half = loaded.length >> 1;
+      return [
+        ...await this.#place(loaded.slice(0, half), gone),
+        ...await this.#place(loaded.slice(half)),
+      ];
     }
   }
 }

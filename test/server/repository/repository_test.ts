@@ -14,6 +14,7 @@ import {
   safetensors,
   scaleFile,
   STREAM_FILE,
+  TestFolder,
   TEXT_FILE,
   TOKENIZER,
 } from "./folders.ts";
@@ -167,6 +168,62 @@ Deno.test("a folder that cannot be looked through is told, and keeps no other ba
     assert.equal((await repository.sync()).size, 0);
     assert.deepEqual(host.models.map(({ name }) => name), ["good", "bad"]);
   });
+});
+
+Deno.test("a model that the engine cannot have beside the others keeps none of them back", async () => {
+  const told: string[] = [];
+  const why = "All of them are too much";
+  using folder = new TestFolder();
+  const write = (name: string, { isLarge = false } = {}) => {
+    folder.write(`${name}/model.onnx`, scaleFile(1));
+    folder.write(`${name}/shoal.json`, { parameters: { isLarge } });
+  };
+  const host = EngineHost.empty({
+    // As where memory does not suffice, of which an engine cannot say whose fault it is.
+    policy: (models) => {
+      const isTooMuch = models.some(({ config: { parameters } }) =>
+        (parameters as { isLarge: boolean }).isLarge
+      );
+      if (isTooMuch) throw new RangeError(why);
+      return cellular();
+    },
+    engine: { workers: 0, warmUp: false },
+  });
+  const repository = new Repository(host, new FolderFiles(folder.path), {
+    loaded: ({ name }) => told.push(name),
+    failed: (name, reason) => told.push(`${name}: ${reason}`),
+  });
+  const served = () => host.models.map(({ name }) => name).sort().join("");
+  try {
+    for (const name of "abcdef") write(name, { isLarge: "ce".includes(name) });
+    assert.deepEqual([...await repository.sync()], [
+      ["c", `Model "c" cannot be loaded: ${why}`],
+      ["e", `Model "e" cannot be loaded: ${why}`],
+    ]);
+    assert.deepEqual(told, [`c: ${why}`, `e: ${why}`, ..."abdf"]);
+    assert.equal(served(), "abdf");
+    const index = await repository.index();
+    assert.deepEqual(
+      index.filter(({ state }) => state === "UNAVAILABLE"),
+      [..."ce"].map((name) => ({ name, state: "UNAVAILABLE", reason: why })),
+    );
+    await assert.rejects(repository.load("c"), {
+      name: "InputError",
+      message: `Model "c" cannot be loaded: ${why}`,
+    });
+    // What is gone goes all the same, and what was served under a name is served on.
+    const before = host.find("b");
+    write("b", { isLarge: true });
+    for (const name of "ace") folder.remove(name);
+    assert.deepEqual([...(await repository.sync()).keys()], ["b"]);
+    assert.equal(served(), "bdf");
+    assert.equal(host.find("b"), before);
+    write("b");
+    assert.equal((await repository.sync()).size, 0);
+    assert.notEqual(host.find("b"), before);
+  } finally {
+    await host.close();
+  }
 });
 
 Deno.test("a link that leads nowhere is told: a model's, a version's, a file's", async () => {
