@@ -35,4 +35,8 @@ export class Allowance {
     }
     return (least - this.#left) / this.perSecond * NS_PER_S / NS_PER_MS;
   }
+  /** Of what was taken and not used. */
+  giveBack(amount: number): void {
+    this.#left = Math.min(this.most, this.#left + amount);
+  }
 }

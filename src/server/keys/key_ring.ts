@@ -27,7 +27,10 @@ export interface KeyEntry {
   readonly requestsPerSecond?: number;
   /** Requests that it may make at once after a pause; default: those of a second, at least 1. */
   readonly burst?: number;
-  /** Work that its requests may be each second, in milliseconds of one worker's time; default: as much as there is. */
+  /**
+   * Work that its requests may be each second, in milliseconds of one worker's time, as expected when they are admitted;
+   * default: as much as there is.
+   */
   readonly costMsPerSecond?: number;
 }
 

@@ -60,14 +60,34 @@ export class KeyedAdmission implements Admission {
     // Its share was taken.
     if (this.#again.delete(request.label)) return this.#inner.admit(request);
     const share = key === undefined ? undefined : this.#shares.get(key);
-    if (share) {
-      checkModel(share, served);
-      const now = this.#inner.nowNs();
-      check(share.requests, 1, now, "requests");
-      const costMs = this.#inner.costNs(request) / NS_PER_MS;
-      check(share.costMs, costMs, now, "work");
+    if (share === undefined) return this.#inner.admit(request);
+    checkModel(share, served);
+    const now = this.#inner.nowNs();
+    check(share.requests, 1, now, "requests");
+    if (share.costMs === undefined) return this.#inner.admit(request);
+    const costMs = this.#inner.costNs(request) / NS_PER_MS;
+    check(share.costMs, costMs, now, "work");
+    return this.#admitPaid(request, share.costMs, costMs);
+  }
+
+  /** What is not admitted is no work of its key's. */
+  #admitPaid(
+    request: HostRequest,
+    share: Allowance,
+    costMs: number,
+  ): Promise<() => void> | (() => void) {
+    const refused = (error: unknown): never => {
+      share.giveBack(costMs);
+      throw error;
+    };
+    try {
+      const admitted = this.#inner.admit(request);
+      return typeof admitted === "function"
+        ? admitted
+        : admitted.catch(refused);
+    } catch (error) {
+      return refused(error);
     }
-    return this.#inner.admit(request);
   }
 
   /** See Admission. @throws ForbiddenError */

@@ -254,6 +254,36 @@ Deno.test("a key's work is limited by what its requests cost", async () => {
   asks();
 });
 
+Deno.test("what is refused for others' sake is no work of its key's", async () => {
+  const time = new VirtualTime();
+  const keys = new KeyRing([{ name: "app", sha256: APP, costMsPerSecond: 50 }]);
+  const inner = new CostAdmission({ runningMax: 1, queueMax: 1 }, time);
+  const admission = new KeyedAdmission(keys, inner);
+  const { served } = request(time);
+  // Ten elements take 20 ms.
+  for (let i = 0; i < 50; i++) {
+    inner.estimateOf(served.model).ran(10, 20e6, 0);
+  }
+  const asks = (more: Partial<HostRequest> = {}) =>
+    admission.admit({ ...request(time), served, ...more });
+  const endOther = asks({ label: "other" }) as () => void;
+  // One that waits, and whose client leaves.
+  for (let i = 0; i < 5; i++) {
+    const leaves = new AbortController();
+    const waits = asks({ key: "app", label: "left", signal: leaves.signal });
+    assert.throws(() => asks({ key: "app", label: "full" }), {
+      reason: "full",
+    });
+    leaves.abort();
+    await assert.rejects(async () => await waits, { name: "AbortError" });
+  }
+  endOther();
+  for (let i = 0; i < 2; i++) {
+    (asks({ key: "app", label: `own ${i}` }) as () => void)();
+  }
+  assert.throws(() => asks({ key: "app" }), { reason: "key" });
+});
+
 Deno.test("what is larger than a share is owed", () => {
   const share = new Allowance(10, 10, 0);
   assert.equal(share.take(25, 0), 0);
