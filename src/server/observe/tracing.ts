@@ -2,7 +2,7 @@
  * Spans for OpenTelemetry, through its API package and nothing else: whoever sets up an SDK, or a runtime that brings
  * one, decides what becomes of them; without one they cost a few calls that do nothing. A request's span continues what
  * its `traceparent` began and has two children, told when it has ended: "queue", from arrival to its first batch, and
- * "execute", from there to its last.
+ * "execute", from there to its last. It ends when its answer is made; of one that is streamed, when that begins.
  */
 import { SteadyMap } from "../../base/steady_map.ts";
 import { NS_PER_MS } from "../../base/units.ts";
@@ -60,6 +60,13 @@ const HEADERS = {
   keys: (headers: Headers) => [...headers.keys()],
 };
 
+/** A request that has not ended; its answer may have begun, and its span have ended. */
+interface Present {
+  readonly context: unknown;
+  /** When the engine had it. */
+  admittedNs: number | undefined;
+}
+
 /**
  * Makes spans of a server's requests: give it to its host and to the server.
  *
@@ -79,7 +86,8 @@ export class Tracing implements HttpObserver, HostObserver {
   readonly #tracer: ReturnType<TraceApi["trace"]["getTracer"]>;
   /** Contexts of requests that are being answered, by their ids. */
   readonly #contexts = new SteadyMap<unknown>();
-  readonly #startsNs = new SteadyMap<number>();
+  /** Requests that came while theirs was being answered, by label. */
+  readonly #present = new SteadyMap<Present>();
 
   /**
    * Spans of one server.
@@ -121,17 +129,25 @@ export class Tracing implements HttpObserver, HostObserver {
   }
 
   /** See HostObserver. */
+  arrived({ label, id }: HostRequest): void {
+    const context = this.#contexts.get(id);
+    if (context === undefined) return;
+    this.#present.set(label, { context, admittedNs: undefined });
+  }
+
+  /** See HostObserver. */
   started({ label }: HostRequest): void {
-    this.#startsNs.set(label, wallNs());
+    const present = this.#present.get(label);
+    if (present) present.admittedNs = wallNs();
   }
 
   /** See HostObserver. */
   ended(request: HostRequest, { timing, endNs, outcome }: HostEnding): void {
-    const { label, id, arrivalNs, served } = request;
-    const admittedNs = this.#startsNs.get(label);
-    this.#startsNs.delete(label);
-    const context = this.#contexts.get(id);
-    if (context === undefined) return;
+    const { label, arrivalNs, served } = request;
+    const present = this.#present.get(label);
+    if (present === undefined) return;
+    this.#present.delete(label);
+    const { context, admittedNs } = present;
     const attributes = {
       "shoal.model": served.name,
       "shoal.version": served.version,

@@ -3,6 +3,7 @@ import * as api from "@opentelemetry/api";
 import assert from "node:assert/strict";
 import { Tracing } from "../../../src/server/observe/tracing.ts";
 import { inferBody, withServer } from "../serving_host.ts";
+import { TEXT_MODELS, withTextServer } from "../text_models.ts";
 
 interface Recorded {
   readonly name: string;
@@ -105,6 +106,35 @@ Deno.test("a request's span continues its caller's, and has a child for the queu
     assert.equal(missing.attributes["http.response.status_code"], 404);
     assert.equal(missing.code, undefined);
   });
+  api.trace.disable();
+  api.propagation.disable();
+});
+
+Deno.test("of an answer that is streamed there is what follows its head, too", async () => {
+  const spans = record();
+  const observers = [new Tracing(api)];
+  await withTextServer(
+    async (ask) => {
+      const headers = { "x-request-id": "same" };
+      const body = { model: "writer", prompt: "fish", max_tokens: 200 };
+      const streamed = await ask("/v1/completions", { ...body, stream: true }, {
+        headers,
+      });
+      // Has the id of one that is still being answered.
+      await ask("/v2", undefined, { headers });
+      await streamed.text();
+    },
+    TEXT_MODELS,
+    { observers, host: { observers } },
+  );
+  const [request, other, queue, execute] = spans;
+  assert.deepEqual(
+    [request, other, queue, execute].map((span) => span?.name),
+    ["POST", "GET", "queue", "execute"],
+  );
+  assert.deepEqual([queue.parent, execute.parent], [request.id, request.id]);
+  assert.equal(execute.attributes["shoal.outcome"], "done");
+  assert(execute.endMs! > request.endMs!);
   api.trace.disable();
   api.propagation.disable();
 });
