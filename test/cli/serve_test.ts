@@ -91,11 +91,12 @@ Deno.test("SIGHUP while it loads for the first time loads again what has changed
   const settings = await open(pipe, "w");
   folder.remove("scale/shoal.json");
   folder.write("scale/model.onnx", scaleFile(3));
+  folder.write("other/model.onnx", scaleFile(1));
   running.signal("SIGHUP");
   await settings.writeFile("{}");
   await settings.close();
   const url = await running.until(LISTENING);
-  await running.until(/loaded scale[^]*loaded scale/, "err");
+  await running.until(/loaded scale[^]*loaded other/, "err");
   assert.deepEqual(await scaled(url), [3, 6]);
   running.signal("SIGTERM");
   assert.equal(await running.ended, 0, running.err);

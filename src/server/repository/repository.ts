@@ -19,6 +19,15 @@ const NO_MODEL = /^\.|^lost\+found$/;
 const UNFIT =
   `a model's name has up to 128 letters (A to Z), digits, "_", "-" and "."; rename its folder`;
 
+/** Times that files are read anew which have changed meanwhile; of some that change all the time it is what it is. */
+const AGAIN_MAX = 3;
+
+/** What was read of a model's folder, and what its files were like. */
+interface Read {
+  readonly served: readonly ServedModel[];
+  readonly stamp: string;
+}
+
 /** What there is to tell as models come and go. */
 export interface RepositoryHooks {
   /** A model's versions are served. */
@@ -77,8 +86,9 @@ export class Repository implements ModelRepository {
           this.#reasons.delete(name);
           continue;
         }
-        loaded.set(name, await this.#read(name));
-        stamps.set(name, stamp);
+        const read = await this.#read(name, stamp);
+        loaded.set(name, read.served);
+        stamps.set(name, read.stamp);
       } catch (error) {
         failed.set(name, (error as Error).message);
       }
@@ -129,12 +139,15 @@ export class Repository implements ModelRepository {
   async #load(name: string, settings: unknown): Promise<void> {
     const { names } = await this.#folders();
     if (!names.includes(name)) throw unknown(name);
-    const stamp = await this.#stamp(name);
-    const loaded = await this.#read(name, settings);
-    const failed = await this.#place([[name, loaded]]);
+    const { served, stamp } = await this.#read(
+      name,
+      await this.#stamp(name),
+      settings,
+    );
+    const failed = await this.#place([[name, served]]);
     for (const [, error] of failed) throw error;
     this.#stamps.set(name, stamp);
-    for (const served of loaded) this.#hooks.loaded?.(served);
+    for (const one of served) this.#hooks.loaded?.(one);
   }
 
   /** See ModelRepository. */
@@ -179,13 +192,29 @@ export class Repository implements ModelRepository {
     return this.#loading.has(name) ? "LOADING" : otherwise;
   }
 
-  /** @throws InputError saying why it cannot be loaded */
-  async #read(name: string, settings?: unknown): Promise<ServedModel[]> {
+  /**
+   * Loads a model from its files: all of them as they were before a change of them, or after it.
+   * @param stamp what they are like
+   * @throws InputError saying why it cannot be loaded
+   */
+  async #read(name: string, stamp: string, settings?: unknown): Promise<Read> {
     this.#loading.add(name);
     try {
-      const loaded = await loadModel(name, this.#files.folder(name), settings);
-      this.#reasons.delete(name);
-      return loaded;
+      const files = this.#files.folder(name);
+      for (let at = stamp, again = AGAIN_MAX;; again--) {
+        const [read] = await Promise.allSettled([
+          loadModel(name, files, settings),
+        ]);
+        const isLast = again === 0;
+        const now = isLast ? at : await files.stamp();
+        if (now !== at) {
+          at = now;
+          continue;
+        }
+        if (read.status === "rejected") throw read.reason;
+        this.#reasons.delete(name);
+        return { served: read.value, stamp: at };
+      }
     } catch (error) {
       throw this.#failure(name, error);
     } finally {

@@ -1,5 +1,8 @@
 /** Models that are replaced, unloaded and loaded while requests come. */
 import assert from "node:assert/strict";
+import { FolderFiles } from "../../../src/cli/serve/folder_files.ts";
+import type { ModelFiles } from "../../../src/server/repository/model_files.ts";
+import { Repository } from "../../../src/server/repository/repository.ts";
 import { answerOf, binaryOf, requestOf } from "../oip/client.ts";
 import { scaleFile } from "./folders.ts";
 import { scaled, withFolder } from "./with_folder.ts";
@@ -68,6 +71,48 @@ Deno.test("models are replaced, unloaded and loaded over HTTP while requests com
     assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [5, 10]);
     const { extensions } = await json(ask("/v2"));
     assert(extensions.includes("model_repository"));
+  });
+});
+
+Deno.test("files that are replaced while they are read are read anew, until they are of one kind", async () => {
+  await withFolder((folder) => {
+    folder.write("scale/model.onnx", scaleFile(1));
+  }, async ({ folder, host, ask }) => {
+    let changes = 1;
+    // Replaced when the settings have been read, and the model has not.
+    const replacing = (files: ModelFiles): ModelFiles => ({
+      has: (name) => files.has(name),
+      read: async (name) => {
+        const bytes = await files.read(name);
+        if (name === "shoal.json" && changes-- > 0) {
+          folder.write("scale/model.onnx", scaleFile(20 + changes));
+          folder.write("scale/shoal.json", {
+            output: [{ name: "y", data_type: "TYPE_FP64" }],
+          });
+        }
+        return bytes;
+      },
+      locationOf: (name) => files.locationOf(name),
+      folders: () => files.folders(),
+      folder: (name) => replacing(files.folder(name)),
+      stamp: () => files.stamp(),
+    });
+    const repository = new Repository(
+      host,
+      replacing(new FolderFiles(folder.path)),
+    );
+    await repository.load("scale");
+    assert.equal(host.find("scale").outputs[0].datatype, "FP64");
+    assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [20, 40]);
+    const served = host.models;
+    assert.equal((await repository.sync()).size, 0);
+    assert.equal(host.models, served);
+    // Those that change all the time are loaded, and next time again.
+    changes = Infinity;
+    await repository.load("scale");
+    const once = host.models;
+    assert.equal((await repository.sync()).size, 0);
+    assert.notEqual(host.models, once);
   });
 });
 
