@@ -233,10 +233,14 @@ export class CostAdmission implements Admission {
     );
   }
 
-  /** Displaces requests of lower levels as far as needed. */
+  /** Displaces requests of lower levels as far as needed; nobody, where all of their places would not do. */
   #makeRoom(ticket: Ticket): void {
     const { estimate, size, level } = ticket;
     const costNs = estimate.workNs(1, size);
+    const belowNs = this.#waiting.workNs() - this.#waiting.workNs(level);
+    const below = this.#waiting.countBelow(level);
+    const inVain = this.#fullBy(costNs - belowNs, 1 - below, estimate);
+    if (inVain) throw inVain;
     for (;;) {
       const full = this.#fullBy(costNs, 1, estimate);
       if (full === undefined) return;

@@ -55,6 +55,12 @@ class Level {
     if (tally.count === 0) this.tallies.delete(estimate);
   }
 
+  get count(): number {
+    let sum = 0;
+    for (const { count } of this.tallies.values()) sum += count;
+    return sum;
+  }
+
   get workNs(): number {
     let sum = 0;
     for (const [estimate, { count, size }] of this.tallies) {
@@ -103,6 +109,15 @@ export class WaitingLevels {
   /** The newest of the lowest level below another one. */
   lastBelow(level: number): Ticket | undefined {
     return this.#levels.findLast(({ last }, i) => i > level && last)?.last;
+  }
+
+  /** Requests that wait in the levels below another one. */
+  countBelow(level: number): number {
+    let sum = 0;
+    for (let i = level + 1; i < this.#levels.length; i++) {
+      sum += this.#levels[i].count;
+    }
+    return sum;
   }
 
   /** Work that waits in a level and those above it. */

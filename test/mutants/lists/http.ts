@@ -191,8 +191,8 @@ export const MUTANTS: MutantList = [
   {
     id: "http.unchanged",
     file: "src/server/repository/repository.ts",
-    from: "if (this.#stamps.get(name) === stamp) continue;",
-    to: 'if (this.#stamps.get(name) === "") continue;',
+    from: "if (this.#stamps.get(name) === stamp) {",
+    to: 'if (this.#stamps.get(name) === "") {',
     tests: REPOSITORY,
     why: "what has not changed is not loaded again",
   },

@@ -144,6 +144,28 @@ Deno.test("a request of higher priority takes the place of the newest of the low
   ]);
 });
 
+Deno.test("nobody goes for one of higher priority that has no room even so", async () => {
+  const made = await taught({ queueCostMs: 50 });
+  const now = made.time.nowNs();
+  const low = [1, 2, 3].map(() => made.send({ size: 12, priority: 3 }));
+  const large = made.send({ size: 60, priority: 1 });
+  await made.time.until(now + 1);
+  assert(isRefused((await large).error, "full"));
+  const { retryAfterMs } = (await large).error as OverloadedError;
+  // Beside what runs, and with the places of the others, it is 22 ms too much.
+  assert(retryAfterMs >= 11 && retryAfterMs <= 44, `${retryAfterMs}`);
+  const fits = made.send({ size: 36, priority: 1 });
+  await made.time.until(now + 200 * MS);
+  const outcomes = await Promise.all([...low, fits]);
+  assert.deepEqual(outcomes.map(({ outcome, error }) => error ?? outcome), [
+    ...["done", outcomes[1].error, outcomes[2].error, "done"],
+  ]);
+  for (const { endNs, error } of outcomes.slice(1, 3)) {
+    assert(isRefused(error, "displaced"));
+    assert.equal(endNs, now + 1);
+  }
+});
+
 Deno.test("a time-out fires when it expires, not when what runs has ended", async () => {
   const made = machine();
   const long = made.send({ size: 1000 });
