@@ -308,6 +308,7 @@ export class EngineHost {
     let release: (() => void) | undefined;
     let isAdmitted = false;
     let result: T | undefined;
+    let beganNs = NaN;
     let turn: FrameTurn | undefined;
     this.#tell((observer) => observer.arrived?.(request));
     try {
@@ -324,6 +325,7 @@ export class EngineHost {
           throw new DeadlineError("It was not admitted in time", "finish");
         }
         if (isFirst) this.#tell((observer) => observer.started?.(request));
+        beganNs = wallNs();
         try {
           result = await entered.begin({
             label,
@@ -343,7 +345,8 @@ export class EngineHost {
           this.#call(giveBack);
         }
       }
-      this.#ended(request, { outcome: "done", timing: result.timing });
+      const { timing } = result;
+      this.#ended(request, { outcome: "done", timing, beganNs });
       return result;
     } catch (error) {
       const isRefused = !isAdmitted || error instanceof InputError;

@@ -10,8 +10,10 @@ export interface HostEnding {
   readonly outcome: "done" | "refused" | "failed";
   /** When it ended, in nanoseconds of the engine's clock. */
   readonly endNs: number;
-  /** How long it queued and ran, if it is done. */
+  /** How long it queued in the engine and ran there, if it is done. */
   readonly timing?: Timing;
+  /** When the engine that did it was given it, if it is done: later than it was first where that had no room for it. */
+  readonly beganNs?: number;
   /** Why it is not. */
   readonly error?: unknown;
 }

@@ -4,7 +4,6 @@
  */
 import { SteadyMap } from "../../base/steady_map.ts";
 import { NS_PER_MS, NS_PER_S } from "../../base/units.ts";
-import { wallNs } from "../../engine/wall/clock.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { Observer, TaskRecord } from "../../policy/records.ts";
@@ -43,12 +42,6 @@ export class ModelTotals {
   executeS = 0;
   /** Tasks that advanced a request. */
   batches = 0;
-}
-
-/** A request that the engine has, and since when. */
-interface Started {
-  readonly labels: Labels;
-  readonly startNs: number;
 }
 
 /** Figures of a host. */
@@ -114,7 +107,7 @@ export class ServerMetrics implements HostObserver {
   /** Labels with each reason that there was. */
   readonly #reasons = new WeakMap<Labels, Map<string, Labels>>();
   /** Requests that were given to the engine, by label. */
-  readonly #started = new SteadyMap<Started>();
+  readonly #started = new SteadyMap<Labels>();
   #policy = "";
 
   /** By `servedLabel`; models that nobody has asked for are not there. */
@@ -178,17 +171,16 @@ export class ServerMetrics implements HostObserver {
     const labels = this.#labelsOf(served);
     this.#waiting.with(labels).add(-1);
     this.#running.with(labels).add(1);
-    this.#started.set(label, { labels, startNs: wallNs() });
+    this.#started.set(label, labels);
   }
 
   /** See HostObserver. */
   ended(request: HostRequest, ending: HostEnding): void {
     const labels = this.#labelsOf(request.served);
-    const startNs = this.#started.get(request.label)?.startNs;
-    this.#started.delete(request.label);
-    const gauge = startNs === undefined ? this.#waiting : this.#running;
+    const isStarted = this.#started.delete(request.label);
+    const gauge = isStarted ? this.#running : this.#waiting;
     gauge.with(labels).add(-1);
-    const { outcome, error, timing, endNs } = ending;
+    const { outcome, error, timing, beganNs, endNs } = ending;
     if (outcome !== "done") {
       const family = outcome === "refused" ? this.#refused : this.#failed;
       family.with(this.#withReason(labels, reasonOf(error))).add(1);
@@ -197,9 +189,9 @@ export class ServerMetrics implements HostObserver {
     const { arrivalNs } = request;
     this.#served.with(labels).add(1);
     this.#request.with(labels).observe((endNs - arrivalNs) / NS_PER_S);
-    if (timing === undefined || startNs === undefined) return;
+    if (timing === undefined || beganNs === undefined) return;
     this.#queue.with(labels).observe(
-      (startNs - arrivalNs) / NS_PER_S + timing.queuedMs / MS_PER_S,
+      (beganNs - arrivalNs) / NS_PER_S + timing.queuedMs / MS_PER_S,
     );
     this.#execute.with(labels).observe(timing.ranMs / MS_PER_S);
   }
@@ -209,7 +201,7 @@ export class ServerMetrics implements HostObserver {
     const { label, model } = nodes[0].graph.owner;
     const started = label === undefined ? undefined : this.#started.get(label);
     // Rows of requests to several names of a model share batches: one is its first row's.
-    const labels = started?.labels ?? this.#ofModel.get(model);
+    const labels = started ?? this.#ofModel.get(model);
     // A model that no request of the host has asked for is nobody's here.
     if (labels === undefined) return;
     this.#batchSize.with(labels).observe(rows);

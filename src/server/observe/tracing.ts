@@ -60,13 +60,6 @@ const HEADERS = {
   keys: (headers: Headers) => [...headers.keys()],
 };
 
-/** A request that has not ended; its answer may have begun, and its span have ended. */
-interface Present {
-  readonly context: unknown;
-  /** When the engine had it. */
-  admittedNs: number | undefined;
-}
-
 /**
  * Makes spans of a server's requests: give it to its host and to the server.
  *
@@ -86,8 +79,8 @@ export class Tracing implements HttpObserver, HostObserver {
   readonly #tracer: ReturnType<TraceApi["trace"]["getTracer"]>;
   /** Contexts of requests that are being answered, by their ids. */
   readonly #contexts = new SteadyMap<unknown>();
-  /** Requests that came while theirs was being answered, by label. */
-  readonly #present = new SteadyMap<Present>();
+  /** Of those that have not ended, by label: their answers may have begun, and their spans have ended. */
+  readonly #present = new SteadyMap<unknown>();
 
   /**
    * Spans of one server.
@@ -132,22 +125,18 @@ export class Tracing implements HttpObserver, HostObserver {
   arrived({ label, id }: HostRequest): void {
     const context = this.#contexts.get(id);
     if (context === undefined) return;
-    this.#present.set(label, { context, admittedNs: undefined });
+    this.#present.set(label, context);
   }
 
   /** See HostObserver. */
-  started({ label }: HostRequest): void {
-    const present = this.#present.get(label);
-    if (present) present.admittedNs = wallNs();
-  }
-
-  /** See HostObserver. */
-  ended(request: HostRequest, { timing, endNs, outcome }: HostEnding): void {
+  ended(
+    request: HostRequest,
+    { timing, beganNs, endNs, outcome }: HostEnding,
+  ): void {
     const { label, arrivalNs, served } = request;
-    const present = this.#present.get(label);
-    if (present === undefined) return;
+    const context = this.#present.get(label);
+    if (context === undefined) return;
     this.#present.delete(label);
-    const { context, admittedNs } = present;
     const attributes = {
       "shoal.model": served.name,
       "shoal.version": served.version,
@@ -160,8 +149,8 @@ export class Tracing implements HttpObserver, HostObserver {
         context,
       ).end(absoluteMsOf(toNs));
     // Of one that did not finish nobody knows when its first batch began.
-    const startNs = timing && admittedNs !== undefined
-      ? admittedNs + timing.queuedMs * NS_PER_MS
+    const startNs = timing && beganNs !== undefined
+      ? beganNs + timing.queuedMs * NS_PER_MS
       : endNs;
     child("queue", arrivalNs, startNs);
     if (timing) child("execute", startNs, startNs + timing.ranMs * NS_PER_MS);

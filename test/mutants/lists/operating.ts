@@ -220,7 +220,7 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.gauge-drifts",
     file: "src/server/observe/server_metrics.ts",
-    from: "startNs === undefined ? this.#waiting : this.#running",
+    from: "isStarted ? this.#running : this.#waiting",
     to: "this.#running",
     tests: MONITOR,
     why: "what is refused does not wait any more",

@@ -6,9 +6,13 @@ import { lstm } from "../../../src/models/lstm.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
+import type { HostObserver } from "../../../src/server/host/host_observer.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import { OverloadedError } from "../../../src/server/host/errors.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
+import { exposition } from "../../../src/server/observe/exposition.ts";
+import { ServerMetrics } from "../../../src/server/observe/server_metrics.ts";
+import { samples } from "../observe/samples.ts";
 
 const MODEL = lstm({ hidden: 8, vocabulary: 10 });
 
@@ -16,12 +20,14 @@ const MODEL = lstm({ hidden: 8, vocabulary: 10 });
 async function withFewSlots(
   admission: Admission | undefined,
   run: (host: EngineHost) => Promise<void>,
+  observers: readonly HostObserver[] = [],
 ): Promise<void> {
   const host = await EngineHost.create({
     models: [servedTokens(MODEL, { name: "m" })],
     policy: () => cellular({ batchSizeMax: 8 }),
     engine: { workers: 0, warmUp: false, slotBytes: 2 ** 16 },
     ...(admission && { admission }),
+    observers,
   });
   try {
     await run(host);
@@ -54,6 +60,22 @@ Deno.test("what the engine has no room for waits until it has, and nobody is ref
     assert.equal(admission.running, 0);
     assert.equal(admission.waiting, 0);
   });
+});
+
+Deno.test("figures have the time that one waited for room as a queue's", async () => {
+  const metrics = new ServerMetrics();
+  const seconds = (what: string) =>
+    Object.values(
+      samples(exposition(metrics.families), `shoal_${what}_seconds_sum`),
+    ).reduce((sum, value) => sum + value, 0);
+  await withFewSlots(
+    new CostAdmission({ runningMax: 24 }),
+    async (host) => void await together(host),
+    [metrics],
+  );
+  const requests = seconds("request");
+  const parts = seconds("queue") + seconds("execute");
+  assert(parts > 0.9 * requests, `${parts} of ${requests} s`);
 });
 
 Deno.test("of one that is begun once more every step is told", async () => {

@@ -218,7 +218,12 @@ Deno.test("a version that is served again, under another policy, has the sum of 
         observer.arrived(requestFor(served));
         observer.started(requestFor(served));
       }
-      const ending = { outcome: "done", timing, endNs: 25e6 } as const;
+      const ending = {
+        outcome: "done",
+        timing,
+        beganNs: 0,
+        endNs: 25e6,
+      } as const;
       observer.ended(requestFor(served), ending);
     }
   });
