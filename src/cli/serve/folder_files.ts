@@ -94,8 +94,12 @@ async function entryAt(name: string) {
   try {
     const path = await realpath(name);
     const found = await stat(path);
-    const text = `${path} ${found.size} ${found.mtimeMs}`;
-    return { path, text, isFolder: found.isDirectory() };
+    const isFolder = found.isDirectory();
+    // A pipe's time is when somebody read or wrote, as this server may have.
+    const has = isFolder || found.isFile()
+      ? `${found.size} ${found.mtimeMs}`
+      : "no size";
+    return { path, text: `${path} ${has}`, isFolder };
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw error;
