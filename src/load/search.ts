@@ -70,7 +70,10 @@ export async function searchRate<Result>(
     best !== undefined && worstPerS / best.ratePerS > 1 + precision &&
     worstPerS < Infinity
   ) {
-    await tryAt(Math.sqrt(best.ratePerS * worstPerS));
+    const between = Math.sqrt(best.ratePerS * worstPerS);
+    // Neighbours have none between them, however precise it is to be.
+    if (between <= best.ratePerS || between >= worstPerS) break;
+    await tryAt(between);
   }
   return { ...(best && { best }), isBounded: worstPerS < Infinity, trials };
 }

@@ -25,7 +25,7 @@ export interface KeyEntry {
   readonly models?: readonly string[];
   /** Requests that it may make each second, on average; default: any number. */
   readonly requestsPerSecond?: number;
-  /** Requests that it may make at once after a pause; default: those of a second, at least 1. */
+  /** Requests that it may make at once after a pause, beside `requestsPerSecond`; default: those of a second, at least 1. */
   readonly burst?: number;
   /**
    * Work that its requests may be each second, in milliseconds of one worker's time, as expected when they are admitted;
@@ -77,6 +77,7 @@ export class KeyRing {
     this.#entries = entries.map((entry) =>
       checkedOptions("a key", entry, ENTRY_CHECKS, ["name", "sha256"])
     );
+    this.#entries.forEach(checkBurst);
     this.#entries.forEach(checkOther);
     this.#digests = this.#entries.map(({ sha256 }) => bytesOfHex(sha256));
   }
@@ -109,6 +110,16 @@ export class KeyRing {
     });
     return found;
   }
+}
+
+/** @throws RangeError where a burst is all that is said of a key's requests, which limits nothing */
+function checkBurst({ name, burst, requestsPerSecond }: KeyEntry): void {
+  if (burst === undefined || requestsPerSecond !== undefined) return;
+  throw new RangeError(
+    `Key ${
+      describe(name)
+    } has "burst" and no "requestsPerSecond": requests are limited by both, or by the latter`,
+  );
 }
 
 /** @throws RangeError where one before has its name, by which logs and shares know it, or its hash */

@@ -70,6 +70,7 @@ Deno.test("entries that are none are refused, and a hash is not repeated", () =>
       { ...entry, scope: "root" },
       { ...entry, models: "intents" },
       { ...entry, requestsPerSecond: 0 },
+      { ...entry, burst: 3 },
       { ...entry, other: 1 },
       { sha256: APP },
     ]
