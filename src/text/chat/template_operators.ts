@@ -70,9 +70,16 @@ export function operated(
 }
 
 function ofTexts(sign: string, a: string, b: string): unknown {
+  return sign === "+" ? a + b : compared(sign, a, b);
+}
+
+/** Undefined of what is no comparison by size. */
+function compared<T extends string | number>(
+  sign: string,
+  a: T,
+  b: T,
+): boolean | undefined {
   switch (sign) {
-    case "+":
-      return a + b;
     case "<":
       return a < b;
     case ">":
@@ -90,14 +97,6 @@ function ofNumbers(sign: string, x: number, y: number, line: number): unknown {
     throw templateError("a division by 0", line);
   }
   switch (sign) {
-    case "<":
-      return x < y;
-    case ">":
-      return x > y;
-    case "<=":
-      return x <= y;
-    case ">=":
-      return x >= y;
     case "+":
       return x + y;
     case "-":
@@ -112,6 +111,8 @@ function ofNumbers(sign: string, x: number, y: number, line: number): unknown {
     case "%":
       return remainder(x, y);
   }
+  const isSo = compared(sign, x, y);
+  if (isSo !== undefined) return isSo;
   throw templateError(`there is no operator "${sign}"`, line);
 }
 
