@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { SocketHandlers } from "../../../src/server/http/socket.ts";
 import { openDenoSocket } from "../../../src/server/runtime/deno_socket.ts";
+import { SILENT_MS } from "../../../src/server/runtime/socket_limits.ts";
 
 /** Runs with timers that expire when it is over, those that were not cleared. */
 function withTimers(run: () => void): void {
@@ -38,4 +39,23 @@ Deno.test("a socket that closes before it opens is told of once", () => {
     socket.onclose?.(new CloseEvent("close"));
   });
   assert.equal(closed, 1);
+});
+
+Deno.test("Deno is told when to ask whether a client is there", () => {
+  const asked: number[] = [];
+  withTimers(() => {
+    openDenoSocket(
+      {
+        upgradeWebSocket(_request, { idleTimeout }) {
+          asked.push(idleTimeout);
+          return { socket: {} as WebSocket, response: new Response() };
+        },
+      },
+      new Request("http://localhost/"),
+      { opened() {}, message() {}, closed() {} },
+      undefined,
+    );
+  });
+  // Seconds.
+  assert.deepEqual(asked, [SILENT_MS / 1000]);
 });
