@@ -8,11 +8,23 @@ import type { CostModel } from "./cost_model.ts";
 /** Cycles of a cell, computed once per number of tokens and per extent of a row. */
 interface Known {
   readonly batch: Map<number, number>;
-  readonly rows: Map<number, number>;
+  readonly rows: ByExtent;
 }
 
-/** Positions of a cache that keys of the memory tell apart. */
-const POSITIONS = 2 ** 16;
+/**
+ * Cycles of rows: step by step by length and what each cache holds. A single number of all of them would run out of
+ * digits behind three caches, and a decoder's step from a file has two or more for every layer.
+ */
+class ByExtent {
+  cycles: number | undefined = undefined;
+  readonly #next = new Map<number, ByExtent>();
+
+  at(length: number): ByExtent {
+    let next = this.#next.get(length);
+    if (next === undefined) this.#next.set(length, next = new ByExtent());
+    return next;
+  }
+}
 
 /**
  * Latencies of a modelled NPU: those of the batch's tokens together, and of every row's attention.
@@ -48,7 +60,7 @@ export class NpuCost implements CostModel {
   latencyNs(cell: Cell, rows: number, extents?: Extents): number {
     let known = this.#known.get(cell);
     if (known === undefined) {
-      known = { batch: new Map(), rows: new Map() };
+      known = { batch: new Map(), rows: new ByExtent() };
       this.#known.set(cell, known);
     }
     const tokens = tokensOf(cell, rows, extents);
@@ -69,15 +81,10 @@ export class NpuCost implements CostModel {
     return cyclesToNs(cycles, this.#npu.config.clockHz);
   }
 
-  #rowCycles(cell: Cell, extent: Extent, known: Map<number, number>): number {
-    let key = extent.length;
-    for (const { seen } of extent.caches) key = key * POSITIONS + seen;
-    let cycles = known.get(key);
-    if (cycles === undefined) {
-      cycles = this.#cycles(extentLayers(cell, extent));
-      known.set(key, cycles);
-    }
-    return cycles;
+  #rowCycles(cell: Cell, extent: Extent, rows: ByExtent): number {
+    let known = rows.at(extent.length);
+    for (const { seen } of extent.caches) known = known.at(seen);
+    return known.cycles ??= this.#cycles(extentLayers(cell, extent));
   }
 
   #cycles(layers: readonly LayerSpec[]): number {

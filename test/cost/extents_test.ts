@@ -5,6 +5,7 @@ import { NpuCost } from "../../src/cost/npu_cost.ts";
 import { typicalProfile } from "../../src/cost/typical_profile.ts";
 import type { Extent } from "../../src/graph/cache.ts";
 import type { Cell } from "../../src/graph/cell.ts";
+import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { bert } from "../../src/models/bert.ts";
 import { transformer } from "../../src/models/transformer.ts";
@@ -80,6 +81,32 @@ Deno.test("a decoder's step costs more the further it looks back", () => {
   const step = (seen: number) =>
     cost.latencyNs(cell, 8, { length: 1, caches: [{ seen }] });
   assert(step(1) < step(200) && step(200) < step(560));
+});
+
+Deno.test("costs are kept by what every cache holds, however many there are", () => {
+  const spec = { keyWidth: 64, valueWidth: 64, positionsMax: 2 ** 20 };
+  const names = Array.from({ length: 40 }, (_, i) => `cache${i}`);
+  const cell = defineCell({
+    name: "step",
+    inputs: { x: f32(64) },
+    caches: Object.fromEntries(names.map((name) => [name, spec])),
+    body: (op, { x }, caches) => ({
+      y: names.reduce(
+        (y, name) => op.Attention(y, caches[name], { heads: 4 }),
+        x,
+      ),
+    }),
+  });
+  const extent = (last: number, length = 1): Extent => ({
+    length,
+    caches: names.map((_, i) => ({ seen: i < 39 ? 100 : last })),
+  });
+  for (const cost of [npu(), new GpuCost(TITAN_RTX)]) {
+    const step = (extent: Extent) => cost.latencyNs(cell, 1, extent);
+    assert(step(extent(10)) < step(extent(2000)));
+    assert(step(extent(2000)) < step(extent(2000 + 2 ** 16)));
+    assert(step(extent(10, 2)) < step(extent(10 + 2 ** 16)));
+  }
 });
 
 Deno.test("costs that depend on lengths are not had without them", () => {
