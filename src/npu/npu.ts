@@ -3,13 +3,14 @@
  *
  * A layer starts with nothing on chip and ends with its results in DRAM, because a policy may
  * preempt after any node (LazyBatching, section VI-D: "the output activations are stored into
- * DRAM"). `network(layers, { keepOnChip: true })` instead keeps results on chip where they fit.
+ * DRAM"). `network(layers, { keepOnChip: true })` instead keeps results on chip where they fit and the
+ * network is done no later for it: their room may be worth more to tiles.
  */
 import { NS_PER_S } from "../base/units.ts";
 import { checkConfig, type NpuConfig, NUMBER_FORMATS } from "./config.ts";
 import type { LayerSpec } from "./layer_spec.ts";
 import { type LayerTime, layerTime } from "./memory/layer_time.ts";
-import type { OnChip } from "./memory/tiling.ts";
+import { fits, leastRoom, type OnChip } from "./memory/tiling.ts";
 
 /** What layers one after another take. */
 export interface NetworkTime {
@@ -36,7 +37,8 @@ export interface Npu {
   layer(layer: LayerSpec, onChip?: OnChip): LayerTime;
   /**
    * What layers one after another take.
-   * @param options keepOnChip: results stay on chip for the next layer where they fit; default false
+   * @param options keepOnChip: results stay on chip for the next layer where they fit and nothing is slower for it;
+   * default false. Assumption: who reads as many words as the layer before has written reads those, and nobody else does
    * @throws RangeError as `layer` does
    */
   network(
@@ -45,6 +47,14 @@ export interface Npu {
   ): NetworkTime;
   /** Integer nanoseconds (rounded up) of the layers one after another. */
   latencyNs(layers: readonly LayerSpec[]): number;
+}
+
+/** A way through layers, from its last one back. */
+interface Way {
+  readonly cycles: number;
+  readonly before?: Way;
+  readonly spec?: LayerSpec;
+  readonly time?: LayerTime;
 }
 
 const FROM_DRAM: OnChip = { ifmap: false, ofmap: false };
@@ -86,20 +96,30 @@ export function createNpu(machine: NpuConfig): Npu {
   };
 
   const network: Npu["network"] = (layers, { keepOnChip = false } = {}) => {
-    let ifmap = false;
-    const timed = layers.map((spec, i) => {
+    /** The soonest ways through the layers so far: with results in DRAM, and on chip. */
+    let apart: Way = { cycles: 0 };
+    let kept: Way | undefined;
+    layers.forEach((spec, i) => {
       const next = layers[i + 1];
-      const ofmap = keepOnChip && next !== undefined &&
-        staysOnChip(spec, next, config);
-      const onChip = { ifmap, ofmap };
-      ifmap = ofmap;
-      return { layer: spec, time: layer(spec, onChip) };
+      const through = (before: Way | undefined, onChip: OnChip) => {
+        const isKept = onChip.ifmap || onChip.ofmap;
+        if (!before || isKept && !hasRoom(spec, config, onChip)) return;
+        const time = layer(spec, onChip);
+        return { cycles: before.cycles + time.cycles, before, spec, time };
+      };
+      const to = (ofmap: boolean) =>
+        sooner(
+          through(kept, { ifmap: true, ofmap }),
+          through(apart, { ifmap: false, ofmap }),
+        );
+      const stays = keepOnChip && next !== undefined &&
+        mayStay(spec, next, config);
+      [apart, kept] = [to(false)!, stays ? to(true) : undefined];
     });
-    const cycles = timed.reduce((sum, { time }) => sum + time.cycles, 0);
     return {
-      layers: timed,
-      cycles,
-      latencyNs: cyclesToNs(cycles, config.clockHz),
+      layers: stepsOf(apart),
+      cycles: apart.cycles,
+      latencyNs: cyclesToNs(apart.cycles, config.clockHz),
     };
   };
 
@@ -120,11 +140,35 @@ export function cyclesToNs(cycles: number, clockHz: number): number {
   return Math.ceil(cycles * NS_PER_S / clockHz);
 }
 
+/** Of two ways to one end the sooner one; of equals the first, which moves less. */
+function sooner(a: Way | undefined, b: Way | undefined): Way | undefined {
+  return a && !(b && b.cycles < a.cycles) ? a : b;
+}
+
+function stepsOf(way: Way): { layer: LayerSpec; time: LayerTime }[] {
+  const steps: { layer: LayerSpec; time: LayerTime }[] = [];
+  for (let at: Way | undefined = way; at?.spec && at.time; at = at.before) {
+    steps.push({ layer: at.spec, time: at.time });
+  }
+  return steps.reverse();
+}
+
+/** Whether the layer has tiles that fit beside what stays. */
+function hasRoom(
+  { gemms }: LayerSpec,
+  config: NpuConfig,
+  onChip: OnChip,
+): boolean {
+  return gemms.every((work) =>
+    fits(leastRoom(work, { config, onChip }), config)
+  );
+}
+
 /**
- * Do this layer's results wait on chip for the next? Only from one plain GEMM to the next that
+ * May this layer's results wait on chip for the next? Only from one plain GEMM to the next that
  * reads exactly them, and only if they leave half of the activation scratchpad free.
  */
-function staysOnChip(
+function mayStay(
   layer: LayerSpec,
   next: LayerSpec,
   config: NpuConfig,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { NpuCost } from "../../src/cost/npu_cost.ts";
 import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
 import { cellLayers } from "../../src/npu/cell_layers.ts";
@@ -10,6 +11,9 @@ import {
   matmul,
   pool,
 } from "../../src/npu/layers.ts";
+import type { LayerSpec } from "../../src/npu/layer_spec.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { machines, slack, smallest } from "./machines.ts";
 import { macsOf } from "./macs_of.ts";
 import { resnet50 } from "../../src/npu/networks/resnet50.ts";
 import { createNpu, cyclesToNs } from "../../src/npu/npu.ts";
@@ -128,7 +132,7 @@ Deno.test("vector work is not free", () => {
   assert.equal(pooled.bound, "vector");
 });
 
-Deno.test("network() is never slower with results kept on chip", () => {
+Deno.test("network() keeps results on chip where they fit", () => {
   const layers = [1, 2, 3].map((i) =>
     matmul(`fc${i}`, { rows: 256, inputs: 1024, outputs: 1024 })
   );
@@ -138,6 +142,64 @@ Deno.test("network() is never slower with results kept on chip", () => {
   const written = (network: typeof kept) =>
     network.layers.map(({ time }) => time.bytesWritten);
   assert.deepEqual(written(kept), [0, 0, 256 * 1024 * 2]);
+});
+
+Deno.test("network() is never slower with results kept on chip, and refuses no layer for them", () => {
+  const size = fc.integer({ min: 1, max: 400 });
+  const chains = fc.record({
+    m: size,
+    sizes: fc.array(size, { minLength: 3, maxLength: 5 }),
+    filterIsActivation: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(machines, chains, slack, (machine, chain, more) => {
+      const { m, sizes, filterIsActivation } = chain;
+      const layers = sizes.slice(1).map((n, i): LayerSpec => ({
+        name: `product${i}`,
+        gemms: [{
+          gemm: { m, n, k: sizes[i] },
+          copies: 1,
+          filterIsActivation,
+        }],
+        vector: [],
+        extraReadWords: 0,
+        extraWriteWords: 0,
+      }));
+      const [config] = layers
+        .map((layer) => smallest(machine, { layer, more }))
+        .sort((a, b) => b.activationBytes - a.activationBytes);
+      const npu = createNpu({
+        ...config,
+        weightBytes: machine.weightBytes,
+        accumulatorBytes: machine.accumulatorBytes,
+      });
+      const kept = npu.network(layers, { keepOnChip: true });
+      assert(kept.cycles <= npu.network(layers).cycles);
+      assert.deepEqual(kept.layers.map(({ layer }) => layer), layers);
+      const sum = kept.layers.reduce((sum, { time }) => sum + time.cycles, 0);
+      assert.equal(kept.cycles, sum);
+    }),
+    { numRuns: propertyRuns(100) },
+  );
+});
+
+Deno.test("network() takes no room from a layer whose two operands are activations", () => {
+  const product = (name: string): LayerSpec => ({
+    name,
+    gemms: [{
+      gemm: { m: 256, n: 256, k: 256 },
+      copies: 1,
+      filterIsActivation: true,
+    }],
+    vector: [],
+    extraReadWords: 0,
+    extraWriteWords: 0,
+  });
+  // Each result is half of the activation scratchpad.
+  const layers = ["a", "b", "c"].map(product);
+  const gemmini = createNpu(preset("gemmini"));
+  const kept = gemmini.network(layers, { keepOnChip: true });
+  assert(kept.cycles < gemmini.network(layers).cycles);
 });
 
 Deno.test("cyclesToNs() rounds up to whole nanoseconds", () => {
