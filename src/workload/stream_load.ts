@@ -112,7 +112,7 @@ export function* streamLoad(
     ["sources", "durationNs", "seed"],
   );
   const heap = new EventHeap<Upcoming>();
-  const prng = new Prng(seed);
+  const prng = new Prng(seed).fork("sources");
   let stream = 0;
   sources.forEach((given, group) => {
     const checked = checkedOptions("A group of streams", given, SOURCE_CHECKS, [
