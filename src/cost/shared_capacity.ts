@@ -1,3 +1,5 @@
+import { finiteNonNegative, finitePositive } from "../base/checked_options.ts";
+
 /**
  * Concurrent work on one device: while all that runs asks for more than the device has, everything is
  * slowed down in proportion.
@@ -16,7 +18,12 @@ export class SharedCapacity<Job> {
 
   /** @param interference see SharedCost; default: none */
   constructor(interference: (jobs: number) => number = () => 1) {
-    this.#interference = interference;
+    this.#interference = (jobs) => {
+      if (jobs === 0) return 1;
+      const factor = interference(jobs);
+      finitePositive(`interference(${jobs})`, factor);
+      return factor;
+    };
   }
 
   /** @param aloneNs time the job takes with the device to itself */
@@ -66,6 +73,7 @@ export class SharedCapacity<Job> {
  * Source: E2bird, section 7.1, Eq. 3. Assumption: shares are in proportion to demands.
  * @param jobs time of each alone, ns, and the share of the device that it fills then, in (0, 1]
  * @param interference see `SharedCost.interference`; default: none
+ * @throws RangeError on what is no time, share or factor
  *
  * @example
  * ```ts
@@ -83,7 +91,11 @@ export function coRunNs(
   interference?: (jobs: number) => number,
 ): number[] {
   const device = new SharedCapacity<number>(interference);
-  jobs.forEach(({ aloneNs, demand }, i) => device.start(i, aloneNs, demand, 0));
+  jobs.forEach(({ aloneNs, demand }, i) => {
+    finiteNonNegative("aloneNs", aloneNs);
+    finiteNonNegative("demand", demand);
+    device.start(i, aloneNs, demand, 0);
+  });
   const endsNs = jobs.map(() => 0);
   for (let next = device.next(); next; next = device.next()) {
     endsNs[next.job] = next.atNs;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { GpuCost, TITAN_RTX } from "../../src/cost/gpu_cost.ts";
 import { profileCells } from "../../src/cost/profile_cells.ts";
 import { sharedTable } from "../../src/cost/published.ts";
+import { coRunNs, SharedCapacity } from "../../src/cost/shared_capacity.ts";
 import { constantCost, TableCost } from "../../src/cost/table_cost.ts";
 import { assertRefuses, type Refusal } from "../option_refusals.ts";
 
@@ -138,6 +139,35 @@ Deno.test("sharedTable() refuses points and options that are not", async () => {
     name: "RangeError",
     message: "The table of the network has the value NaN",
   });
+});
+
+Deno.test("what is no time, share or factor of jobs on one device is refused", () => {
+  const job = { aloneNs: 100, demand: 1 };
+  for (const bad of [NaN, 0, -1, Infinity, undefined]) {
+    assert.throws(() => coRunNs([job, job], () => bad as number), {
+      name: "RangeError",
+      message: `"interference(1)" is finite and positive, got ${bad}`,
+    });
+  }
+  for (const key of ["aloneNs", "demand"]) {
+    for (const bad of [NaN, -1, Infinity]) {
+      assert.throws(() => coRunNs([job, { ...job, [key]: bad }]), {
+        name: "RangeError",
+        message: `"${key}" is finite and at least 0, got ${bad}`,
+      });
+    }
+  }
+});
+
+Deno.test("a device that nothing runs on has no interference", () => {
+  const device = new SharedCapacity<string>((jobs) => {
+    assert(jobs > 0);
+    return jobs;
+  });
+  device.start("a", 10, 1, 5);
+  assert.deepEqual(device.next(), { job: "a", atNs: 15 });
+  device.finish("a", 15);
+  assert.equal(device.next(), undefined);
 });
 
 Deno.test("constantCost() and TableCost refuse what are no times", () => {

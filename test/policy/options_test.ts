@@ -93,6 +93,11 @@ Deno.test("searchConfigurations() refuses options that are not", async () => {
         name: "TypeError",
         message: '"latenciesNs" is a function, got undefined',
       },
+      {
+        with: { latenciesNs: () => [NaN] },
+        name: "RangeError",
+        message: '"latenciesNs()[0]" is at least 0, got NaN',
+      },
     ],
   );
 });

@@ -7,6 +7,7 @@ import {
   type Checks,
   integer,
   listOf,
+  nonNegative,
   ofType,
   oneOf,
   positiveInteger,
@@ -102,6 +103,8 @@ const SEARCH_CHECKS: Checks<SearchOptions> = {
   latenciesNs: ofType("function"),
 };
 
+const checkLatencies = listOf(nonNegative);
+
 const checkCounts = listOf(integer(0, 2 ** SIZES_MAX));
 
 /**
@@ -109,7 +112,7 @@ const checkCounts = listOf(integer(0, 2 ** SIZES_MAX));
  * equals the one with fewer workers wins.
  * Source: E2bird, section 7.3.1, Eq. 6.
  * @returns by load (TotalBS), how many workers of sizes 1, 2, 4, ...; the option `configurations` of `eEbird`
- * @throws TypeError or RangeError on an option that is not one
+ * @throws TypeError or RangeError on an option that is not one, and on what `latenciesNs` returns if that are no times
  *
  * @example Workers that share a device: each fills a sixteenth of it per row
  * ```ts
@@ -136,13 +139,18 @@ export function searchConfigurations(
   } = checkedOptions("searchConfigurations()", options, SEARCH_CHECKS, [
     "latenciesNs",
   ]);
+  const checkedLatencies = (workers: readonly number[]) => {
+    const found = latenciesNs(workers);
+    checkLatencies("latenciesNs()", found);
+    return found;
+  };
   const best: Record<number, number[]> = {};
   for (const totalBS of totals) {
     let bestNs = Infinity;
     let bestWorkers = Infinity;
     for (const counts of combinations(totalBS, sizes)) {
       const workers = workerSizes(counts);
-      const ns = judge(objective, latenciesNs(workers), workers);
+      const ns = judge(objective, checkedLatencies(workers), workers);
       const isBetter = ns < bestNs ||
         ns === bestNs && workers.length < bestWorkers;
       if (!isBetter) continue;
