@@ -8,6 +8,7 @@ import type { Cell } from "../../src/graph/cell.ts";
 import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { bert } from "../../src/models/bert.ts";
+import { gpt } from "../../src/models/gpt.ts";
 import { transformer } from "../../src/models/transformer.ts";
 import { Collector } from "../../src/metrics/collector.ts";
 import { summarize } from "../../src/metrics/summarize.ts";
@@ -21,6 +22,7 @@ import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { lazy } from "../../src/policy/lazybatching/lazy.ts";
 import { merged } from "../../src/policy/baselines/merged.ts";
 import type { Policy } from "../../src/policy/policy.ts";
+import type { Profile } from "../../src/policy/profile.ts";
 import type { Request } from "../../src/policy/request.ts";
 import { shapesOnly } from "../../src/tensor/weights.ts";
 import { runSimulated } from "../engine/harness.ts";
@@ -212,6 +214,31 @@ Deno.test("LazyBatching estimates a request by the length that it brings", () =>
     caches: [{ seen: 5 }],
   });
   assert.equal(asked.get("decoder_2_forward"), undefined);
+});
+
+Deno.test("steps behind a prompt are expected to look back at it, up to what a cache can hold", () => {
+  const decoder = gpt({ ...SIZES, positionsMax: 64 });
+  const asked = new Map<string, Extent | undefined>();
+  const profile: Profile = (cell, _rows, extent) => {
+    asked.set(cell.name, extent);
+    return 1;
+  };
+  const expected = (prompt: number) => {
+    runSimulated({
+      models: [decoder],
+      policy: lazy({ decTimesteps: 9, profile }),
+      cost: { latencyNs: () => 1 },
+      arrivals: [{
+        model: decoder,
+        arrivalNs: 0,
+        input: { tokens: new Int32Array(prompt), maxSteps: 3 },
+      }],
+    });
+    return asked.get("layer_2");
+  };
+  assert.deepEqual(expected(1), { length: 1, caches: [{ seen: 9 }] });
+  assert.deepEqual(expected(50), { length: 1, caches: [{ seen: 58 }] });
+  assert.deepEqual(expected(60), { length: 1, caches: [{ seen: 64 }] });
 });
 
 Deno.test("models without ragged rows or caches have no extents", () => {

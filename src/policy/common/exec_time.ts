@@ -35,7 +35,8 @@ export type CellExtents = readonly (Extent | undefined)[];
 /**
  * The extents of the rows that a request will have.
  * Assumption: the paper takes a node's time as independent of the input. Rows of tokens and attention are
- * not: what the request brings is known, and a growing cache counts as full after `decTimesteps` steps.
+ * not: what the request brings is known, and a cache that steps append to counts as it is after `decTimesteps` of
+ * them, behind what the request's input has put there.
  * @returns undefined when no cell of the model has extents
  */
 export function expectedExtents(
@@ -53,12 +54,13 @@ export function expectedExtents(
     const grows = !closed && cell.phase === "decoder";
     extents[index] = {
       length: Math.max(length, known?.length ?? 0),
-      caches: caches.map(({ seen }, i) => ({
-        seen: Math.max(
-          grows && cell.caches[i].appends ? decTimesteps : seen,
-          known?.caches[i]?.seen ?? 0,
-        ),
-      })),
+      caches: caches.map(({ seen }, i) => {
+        const { appends, positionsMax } = cell.caches[i];
+        const last = grows && appends
+          ? Math.min(seen - 1 + decTimesteps, positionsMax)
+          : seen;
+        return { seen: Math.max(last, known?.caches[i]?.seen ?? 0) };
+      }),
     };
   }
   return extents;
