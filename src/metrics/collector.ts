@@ -46,6 +46,8 @@ export class Collector implements Observer {
   readonly tasksByRows = new Map<number, number>();
   /** Time each worker spent in tasks. */
   readonly busyNs: number[] = [];
+  /** End of the last task: later than all requests' where they were given up meanwhile. */
+  lastTaskNs = -Infinity;
 
   request(_request: Request | undefined, record: RequestRecord): void {
     this.arrivalsNs.push(record.arrivalNs);
@@ -73,6 +75,7 @@ export class Collector implements Observer {
     tally.tokens += record.tokens?.done ?? rows;
     tally.paddingTokens += record.tokens?.padding ?? record.padding;
     tally.busyNs += tookNs;
+    this.lastTaskNs = Math.max(this.lastTaskNs, record.endNs);
     if (rows + record.padding > 0) {
       this.tasksByRows.set(rows, (this.tasksByRows.get(rows) ?? 0) + 1);
     }

@@ -59,7 +59,7 @@ export interface Metrics {
   /** Rows submitted ahead and void, of all rows (or tokens). */
   readonly speculativeShare: number;
   readonly workers: number;
-  /** Time in tasks, of all workers' time from first arrival to last departure. */
+  /** Time in tasks, of all workers' time from first arrival to last departure or end of a task. */
   readonly utilisation: number;
   readonly deadlines: {
     /** Requests that had one. */

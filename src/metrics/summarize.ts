@@ -54,6 +54,9 @@ export function summarize(
   }
   const durationNs = outcomes.length === 0 ? 0 : lastEndNs - firstArrivalNs;
   const sortedLatencies = ascending(latencies);
+  const workedNs = outcomes.length === 0
+    ? 0
+    : Math.max(lastEndNs, collector.lastTaskNs) - firstArrivalNs;
   const busyNs = collector.busyNs.reduce((a, b) => a + b, 0);
   return {
     requests,
@@ -68,7 +71,7 @@ export function summarize(
     throughputPerS: requests.done / (durationNs / NS_PER_S),
     ...rowMetrics(collector),
     workers,
-    utilisation: busyNs / (workers * durationNs),
+    utilisation: busyNs / (workers * workedNs),
     deadlines: { requests: withDeadline, violated },
     cells: [...collector.cells].map(([cell, tally]) => ({ cell, ...tally })),
   };

@@ -167,6 +167,15 @@ Deno.test("summarize() counts idle workers into the utilisation", () => {
   equal(summarize(handMade(), { workers: 4 }).utilisation, 0.25);
 });
 
+Deno.test("summarize() counts the time of a task that outlasts all requests into the utilisation", () => {
+  const collector = new Collector();
+  const given = { arrivalNs: 100, endNs: 150, outcome: "expired" } as const;
+  collector.request(undefined, request(0, given));
+  collector.task(undefined, task(0, { startNs: 100, endNs: 300 }));
+  equal(summarize(collector).utilisation, 1);
+  equal(summarize(collector).durationNs, 50);
+});
+
 Deno.test("summarize() counts a task of padding alone, but none in which every row was void", () => {
   const collector = handMade();
   collector.task(undefined, task(5, { rows: 0, speculative: 2 }));
