@@ -82,7 +82,7 @@ export interface DvaBatchOptions {
    * may run beside it); "parallel": parts follow each other through the stages as any two batches do. Default "serial".
    */
   splitManner?: "serial" | "parallel";
-  /** Policy I: ratio of input lengths from which on queries do not share a batch; default 2. */
+  /** Policy I: ratio of input lengths from which on queries never share a batch; default 2. */
   lengthRatio?: number;
 }
 

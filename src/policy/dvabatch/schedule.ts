@@ -73,7 +73,7 @@ export interface ScheduleOptions {
   compWaitNs: CompWait;
   /** Policy II: share by which two halves may take longer than the whole and still are preferred. */
   splitTolerance: number;
-  /** Policy I: input lengths whose ratio is below this share a batch. */
+  /** Policy I: ratio of input lengths from which on queries never share a batch. */
   lengthRatio: number;
 }
 

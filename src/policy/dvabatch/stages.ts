@@ -15,7 +15,10 @@ export type Stage = readonly Cell[];
  */
 export const PROFILED_SIZES: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 
-/** Time of cells at a batch size, each executed once, ns. */
+/**
+ * Time of cells at a batch size, each executed once, ns.
+ * Assumption: so is a cell that recurs, as how often is the request's; the paper's networks have none.
+ */
 export function durationNs(
   cells: readonly Cell[],
   rows: number,

@@ -1,9 +1,11 @@
 /**
  * Late batching: a request's block graph is executed block by block; the next batch is decided when
- * the last one was pushed to the device, not when it completed, in order of arrival.
+ * the last one was pushed to the device, not when it completed.
  * Source: Gao, Yu, Wu, Li, "Low Latency Model Serving with Late Batching" (AISys 2017), section 2.
  * One device executes pushed blocks in order, so a block whose inputs are pushed may be pushed
  * (ahead-of-time scheduling). No subgraphs, priorities or pinning.
+ * Assumption: the text does not say which nodes the driver selects. The oldest request that has a ready one decides
+ * which block it is, and all ready nodes of that block go along, in order of arrival.
  * Assumption: the text bounds neither the batch nor how far the driver runs ahead of the device.
  * `batchSizeMax` is Fig. 1's batch size; `pushAhead` is the number of blocks on the device, the running
  * one included.
