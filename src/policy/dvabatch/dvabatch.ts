@@ -11,6 +11,7 @@
 import { assert } from "../../base/assert.ts";
 import { describe } from "../../base/describe.ts";
 import type { Cell } from "../../graph/cell.ts";
+import { checkedSchedule } from "./checked_schedule.ts";
 import { profiledCompWait } from "./comp_wait.ts";
 import type { Model } from "../../graph/model.ts";
 import { type Query, SPLIT_MANNERS } from "./query_table.ts";
@@ -202,7 +203,9 @@ export function dvabatch(options: DvaBatchOptions = {}): Policy {
   }
 
   function scheduleFor(model: Model, stages: readonly Stage[]): DvaSchedule {
-    if (options.schedule) return options.schedule(model, stages);
+    if (options.schedule) {
+      return checkedSchedule(options.schedule(model, stages));
+    }
     const windowNs = options.windowNs ??
       (policy === "I" ? durationNs(stages[0], batchSizeMax, profile) : 0);
     const remainingNs = (stage: number, rows: number) =>

@@ -52,7 +52,11 @@ export type AdmitChoice =
   /** Nothing before `untilNs` unless something happens. */
   | { readonly op: "wait"; readonly untilNs: number; readonly why: string };
 
-/** The public hook: implement it for a policy of your own (DVABatch, Fig. 12), the option `schedule` of `dvabatch`. */
+/**
+ * The public hook: implement it for a policy of your own (DVABatch, Fig. 12), the option `schedule` of `dvabatch`. Who
+ * takes nobody, a query that does not wait, or more than a batch can be stretched by, ends the engine with an error, as
+ * do sizes that do not sum up.
+ */
 export interface DvaSchedule {
   /** Asked while queries wait; undefined: nothing before the next event. */
   admit(view: AdmitView): AdmitChoice | undefined;
