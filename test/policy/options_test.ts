@@ -48,6 +48,10 @@ Deno.test("searchWindow() refuses arguments that are not", () => {
       [[[1, NaN], () => 1], /^"windowsNs\[1\]" is at least 0, got NaN$/],
       [[["1"], () => 1], /^"windowsNs\[0\]" is at least 0, got "1"$/],
       [[[1]], /^"score" is a function, got undefined$/],
+      [
+        [[0, 1, 2], (ns: number) => ns === 0 ? NaN : ns],
+        /^"score\(0\)" is a number, got NaN$/,
+      ],
     ] as const
   ) assert.throws(() => search(...args), { message });
 });

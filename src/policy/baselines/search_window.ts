@@ -10,6 +10,7 @@ import {
   type Checks,
   listOf,
   nonNegative,
+  number,
   ofType,
 } from "../../base/checked_options.ts";
 
@@ -102,6 +103,7 @@ function withWindow(
 }
 
 const checkWindows = listOf(nonNegative);
+const checkScore = number("a number", (value) => !Number.isNaN(value));
 
 /**
  * The best of several windows for a baseline; the shorter of equals.
@@ -109,7 +111,7 @@ const checkWindows = listOf(nonNegative);
  * @param score of a run with a window, the higher the better: the peak throughput that keeps the QoS
  * target (DelayBatch), or the negative latency at high load (OPT_Wait)
  * @returns the window, and its score
- * @throws TypeError or RangeError on an argument that is not one, or without a window
+ * @throws TypeError or RangeError on an argument that is not one, a score that is no number, or without a window
  *
  * @example
  * ```ts
@@ -130,6 +132,7 @@ export function searchWindow(
   let best: { windowNs: number; score: number } | undefined;
   for (const windowNs of [...windowsNs].sort((a, b) => a - b)) {
     const reached = score(windowNs);
+    checkScore(`score(${windowNs})`, reached);
     if (best === undefined || reached > best.score) {
       best = { windowNs, score: reached };
     }
