@@ -4,7 +4,7 @@ import {
   type Socket,
   type SocketHandlers,
 } from "../http/socket.ts";
-import { SILENT_MS } from "./socket_limits.ts";
+import { SILENT_MS, UNREAD_MAX } from "./socket_limits.ts";
 
 /** How long it may take from the request to a socket that is open; what is none by then has no client. */
 const OPENING_MS = 5000;
@@ -72,7 +72,12 @@ function upgraded(
 function seenFrom(socket: WebSocket): Socket {
   return {
     send(text) {
-      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+      if (socket.readyState !== WebSocket.OPEN) return;
+      socket.send(text);
+      // Deno keeps for a client whatever it leaves unread.
+      if (socket.bufferedAmount > UNREAD_MAX) {
+        socket.close(1008, "Too much is left unread");
+      }
     },
     close: (code, reason) => socket.close(code, reason),
   };
