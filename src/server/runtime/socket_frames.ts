@@ -46,14 +46,12 @@ interface Header {
 export class SocketReader {
   readonly #sizeMax: number;
   /** What has come and is no whole frame. */
-  #pieces: Uint8Array[] = [];
-  #piecesSize = 0;
+  #pieces = new Gathered();
   /** Bytes of the frame under way, as far as is known. */
   #wanted = 0;
   #bytes: Uint8Array<ArrayBuffer> = new Uint8Array();
   /** Of a message in several frames. */
-  #parts: Uint8Array<ArrayBuffer>[] = [];
-  #partsSize = 0;
+  #parts = new Gathered();
   #opcode: number | undefined;
 
   /** @param sizeMax most bytes of a message */
@@ -66,11 +64,9 @@ export class SocketReader {
    * @throws SocketProtocolError
    */
   *push(bytes: Uint8Array): Generator<SocketMessage, void, undefined> {
-    this.#pieces.push(bytes);
-    this.#piecesSize += bytes.length;
-    // A large frame's pieces are put together once.
-    if (this.#piecesSize < this.#wanted) return;
-    this.#bytes = joined(this.#pieces);
+    this.#pieces.add(bytes as Uint8Array<ArrayBuffer>);
+    if (this.#pieces.size < this.#wanted) return;
+    this.#bytes = this.#pieces.take();
     this.#wanted = 0;
     let at = 0;
     for (let header; (header = this.#header(at)) !== undefined;) {
@@ -84,8 +80,7 @@ export class SocketReader {
       const message = this.#message(header, payload);
       if (message) yield message;
     }
-    this.#pieces = [this.#bytes.slice(at)];
-    this.#piecesSize = this.#pieces[0].length;
+    this.#pieces.add(this.#bytes.slice(at));
   }
 
   /** The header of the frame at `at`, if all of it is there. */
@@ -110,7 +105,7 @@ export class SocketReader {
       maskAt += sizeBytes;
     }
     // Before it is waited for.
-    if (size + this.#partsSize > this.#sizeMax) {
+    if (size + this.#parts.size > this.#sizeMax) {
       throw new SocketProtocolError(
         `a message has up to ${this.#sizeMax} bytes`,
         1009,
@@ -145,13 +140,10 @@ export class SocketReader {
       default:
         throw broken(`there is no opcode ${opcode}`);
     }
-    this.#parts.push(payload);
-    this.#partsSize += payload.length;
+    this.#parts.add(payload);
     if (!isLast) return undefined;
-    const bytes = joined(this.#parts);
+    const bytes = this.#parts.take();
     const isText = this.#opcode === TEXT;
-    this.#parts = [];
-    this.#partsSize = 0;
     this.#opcode = undefined;
     return isText
       ? { kind: "text", text: textOf(bytes) }
@@ -248,15 +240,36 @@ function broken(message: string): SocketProtocolError {
   return new SocketProtocolError(message, 1002);
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  if (parts.length === 1) return parts[0] as Uint8Array<ArrayBuffer>;
-  const bytes = new Uint8Array(
-    parts.reduce((size, part) => size + part.length, 0),
-  );
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
+/** Pieces as one, in room that doubles: however small they are, they take no more than twice their bytes. */
+class Gathered {
+  #room: Uint8Array<ArrayBuffer> = new Uint8Array();
+  #size = 0;
+
+  /** Bytes so far. */
+  get size(): number {
+    return this.#size;
   }
-  return bytes;
+
+  /** @param piece nobody's any more: the first one is not copied */
+  add(piece: Uint8Array<ArrayBuffer>): void {
+    const size = this.#size + piece.length;
+    if (this.#size === 0) this.#room = piece;
+    else {
+      if (size > this.#room.length) {
+        const grown = new Uint8Array(Math.max(size, 2 * this.#size));
+        grown.set(this.#room);
+        this.#room = grown;
+      }
+      this.#room.set(piece, this.#size);
+    }
+    this.#size = size;
+  }
+
+  /** All of them; there are none then. */
+  take(): Uint8Array<ArrayBuffer> {
+    const bytes = this.#room.subarray(0, this.#size);
+    this.#room = new Uint8Array();
+    this.#size = 0;
+    return bytes;
+  }
 }

@@ -1,6 +1,10 @@
 /** Frames of RFC 6455: its own examples, any split of any messages, and what breaks the protocol. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { execFile } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import fc from "fast-check";
 import {
   acceptKey,
@@ -13,6 +17,8 @@ import {
 import { propertyRuns } from "../../property_runs.ts";
 
 const SIZE_MAX = 70_000;
+
+const HELD_FRAMES = fileURLToPath(new URL("./held_frames.ts", import.meta.url));
 
 function hex(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text.replaceAll(" ", ""), "hex"));
@@ -171,4 +177,14 @@ Deno.test("a large frame in small pieces is put together once", () => {
   assert.deepEqual(messages, [
     { kind: "binary", bytes: new Uint8Array(60_000).fill(7) },
   ]);
+});
+
+Deno.test("small frames and pieces take no more memory than what is in them", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...["run", "-A", "--no-check", "--v8-flags=--expose-gc", HELD_FRAMES],
+  ]);
+  const held: Readonly<Record<string, number>> = JSON.parse(stdout);
+  for (const [what, bytes] of Object.entries(held)) {
+    assert(bytes < 2 ** 20, `${what}: ${bytes} bytes`);
+  }
 });
