@@ -11,8 +11,11 @@ import { RealtimeSession, type SpeechStream } from "./session.ts";
 /** The one that OpenAI's clients offer, beside one that is a key. */
 const SUBPROTOCOL = "realtime";
 
-/** Characters of messages that wait for those before them: a bit more than an append may have. */
+/** Bytes of messages that wait for those before them, a character each: a bit more than an append may have. */
 const WAITING_MAX = 2 ** 25;
+
+/** Of a message that waits, besides its characters: less, but all may be done in one turn of the event loop. */
+const MESSAGE_BYTES = 1024;
 
 /** Of a detector whose configuration does not say. */
 const SAMPLES_PER_SECOND = 16_000;
@@ -130,15 +133,15 @@ class Connected implements SocketHandlers, SpeechStream {
   }
 
   message(text: string): void {
-    const { length } = text;
-    this.#waiting += length;
+    const bytes = text.length + MESSAGE_BYTES;
+    this.#waiting += bytes;
     if (this.#waiting > WAITING_MAX) {
       this.#socket?.close(1009, "More audio than is worked through");
       return;
     }
     this.#last = this.#last.then(async () => {
       if (!this.#left.signal.aborted) await this.#session?.receive(text);
-      this.#waiting -= length;
+      this.#waiting -= bytes;
     });
   }
 

@@ -8,6 +8,7 @@ import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import type { EngineSettings } from "../../../src/server/host/host_options.ts";
+import type { SocketHandlers } from "../../../src/server/http/socket.ts";
 import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
 import { KeyedAdmission } from "../../../src/server/keys/keyed_admission.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
@@ -175,6 +176,37 @@ Deno.test("a key that may not use the detector opens nothing", async () => {
   });
   assert.equal(status, 403);
   await server.close();
+});
+
+Deno.test("messages that wait for others are bounded, also where there is nothing in them", async () => {
+  const host = await EngineHost.create({
+    models: [servedStream(detector, { name: "voices" })],
+    policy: () => cellular(),
+    engine: { workers: 0, warmUp: false },
+  });
+  const server = createServer(host);
+  const asked = new Request("http://localhost/v1/realtime?model=voices", {
+    headers: { upgrade: "websocket" },
+  });
+  let client: SocketHandlers | undefined;
+  await server.fetch(asked, {
+    openSocket(handlers) {
+      client = handlers;
+      return new Response();
+    },
+  });
+  const codes: number[] = [];
+  client!.opened({ send() {}, close: (code) => void codes.push(code) });
+  client!.message(JSON.stringify(audio(0, 0, 0)));
+  const most = 200_000;
+  let sent = 0;
+  while (sent < most && codes.length === 0) {
+    client!.message("");
+    sent++;
+  }
+  client!.closed();
+  await server.close();
+  assert.deepEqual(codes, [1009], `${sent} were taken`);
 });
 
 for (const [what, start] of Object.entries(LISTENERS)) {
