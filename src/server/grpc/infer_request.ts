@@ -69,7 +69,10 @@ export function readInferRequest(bytes: Uint8Array): GrpcInferRequest {
   inputs.forEach((input, i) => {
     const tensor = tensorOf(input, isRaw ? raw[i] : undefined);
     if (tensors.has(tensor.name)) {
-      throw new HttpError(400, `Input "${tensor.name}" is there twice`);
+      throw new HttpError(
+        400,
+        `Input "${shorten(tensor.name)}" is there twice`,
+      );
     }
     tensors.set(tensor.name, tensor);
     if (tensor.datatype === "BYTES") strings += tensor.data.length;

@@ -5,6 +5,7 @@ import {
   integer,
   ofType,
 } from "../../base/checked_options.ts";
+import { shorten } from "../../base/describe.ts";
 import { nodeModule } from "../../base/node_module.ts";
 import { dateMs } from "../../engine/wall/clock.ts";
 import { UnavailableError } from "../host/errors.ts";
@@ -340,6 +341,12 @@ function headersOf(call: GrpcCall): Headers {
   return headers;
 }
 
+/**
+ * Characters of an error's details: clients take trailers of 8 KiB unless told otherwise (grpc/grpc, "grpc.max_metadata_size"),
+ * Node sends none of more than 64 KiB, and a character may take nine bytes.
+ */
+const DETAILS_MAX = 800;
+
 /** What trailers tell besides; the first says when a client may try again (grpc/proposal, A6). */
 const TRAILERS = ["grpc-retry-pushback-ms", "retry-after-ms", REQUEST_ID];
 
@@ -355,5 +362,6 @@ function statusOf({ grpc }: Door, error: unknown): GrpcStatus {
     const value = trailers[name];
     if (value !== undefined) metadata.set(name, value);
   }
-  return { code: codeOf(told), details: told.message, metadata };
+  const details = shorten(told.message, DETAILS_MAX);
+  return { code: codeOf(told), details, metadata };
 }

@@ -3,6 +3,7 @@
  * so a change makes another engine (a generation) with the new list beside the old one, which takes all that comes from
  * then on, while the old one finishes what it has. Admission, deadlines, priorities and observers hang here.
  */
+import { shorten } from "../../base/describe.ts";
 import { refusePromise } from "../../base/refuse_promise.ts";
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
 import { checkPolicy } from "../../engine/core/check_models.ts";
@@ -167,8 +168,8 @@ export class EngineHost {
     if (found) return found;
     throw new NotFoundError(
       version === undefined || !this.#models.some((m) => m.name === name)
-        ? `There is no model "${name}"`
-        : `Model "${name}" has no version "${version}"`,
+        ? `There is no model "${shorten(name)}"`
+        : `Model "${name}" has no version "${shorten(version)}"`,
     );
   }
 

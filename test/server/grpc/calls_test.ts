@@ -10,6 +10,7 @@ import {
 } from "../../../src/server/host/errors.ts";
 import type { ModelRepository } from "../../../src/server/host/model_repository.ts";
 import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
+import type { ServedModel } from "../../../src/server/host/served_model.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { listenGrpc } from "../../../src/grpc.ts";
 import { grpc, grpcClient } from "./client.ts";
@@ -344,6 +345,47 @@ Deno.test("an end waits for calls under way, as long as it may", async () => {
     );
     client.close();
   }, { host: { admission } });
+});
+
+Deno.test("what is wrong is told in a line, however long the names of it are", async () => {
+  const long = "é".repeat(100_000);
+  const [input] = asked().inputs;
+  await withGrpc([INTENTS], async ({ client }) => {
+    const deadline = () => ({ deadline: new Date(Date.now() + 10_000) });
+    const cases: [method: string, message: object, code: number][] = [
+      ["ModelInfer", { ...asked(), model_name: long }, status.NOT_FOUND],
+      ["ModelInfer", { ...asked(), model_version: long }, status.NOT_FOUND],
+      [
+        "ModelInfer",
+        asked([3], { inputs: [1, 2].map(() => ({ ...input, name: long })) }),
+        status.INVALID_ARGUMENT,
+      ],
+      ["ModelMetadata", { name: long }, status.NOT_FOUND],
+      ["ModelMetadata", { name: "intents", version: long }, status.NOT_FOUND],
+      ["ModelStatistics", { name: long }, status.NOT_FOUND],
+    ];
+    for (const [method, message, code] of cases) {
+      const error = await refused(client, method, message, deadline());
+      assert.equal(error.code, code, error.details);
+      assert(error.details.length < 200, error.details);
+    }
+  });
+});
+
+Deno.test("an error of more words than trailers have room for is cut off", async () => {
+  const model: ServedModel = {
+    ...INTENTS,
+    toInput: () => assert.fail(new RangeError("€".repeat(50_000))),
+  };
+  await withGrpc([model], async ({ client }) => {
+    const { code, details } = await refused(client, "ModelInfer", asked(), {
+      deadline: new Date(Date.now() + 10_000),
+    });
+    assert.equal(code, status.INVALID_ARGUMENT);
+    assert.match(details, /^€+…$/);
+    // As they are sent; clients take no more than 8 KiB unless told otherwise.
+    assert(encodeURIComponent(details).length < 7500);
+  });
 });
 
 Deno.test("an error of the server's own is told without its words", async () => {
