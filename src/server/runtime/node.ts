@@ -13,6 +13,9 @@ import { within } from "./within.ts";
 /** Bytes of a body that wait to be read before its sender has to. */
 const BUFFER_BYTES = 2 ** 16;
 
+/** Status of a body that takes too long. */
+const TOO_SLOW = 408;
+
 /** Listens with node:http, or node:https. */
 export function listenInNode(
   handler: Handler,
@@ -262,13 +265,28 @@ async function write(
   gone: AbortSignal,
 ): Promise<void> {
   const headers = Object.fromEntries(response.headers);
-  // Whoever still sends has been told enough: Node cuts such connections off behind the answer.
-  const isWhole = incoming.complete || incoming.readableEnded;
+  const isUsedAgain = isOverSoon(incoming, response);
+  // What nobody has read is in front of the next request.
+  if (isUsedAgain) outgoing.once("finish", () => incoming.resume());
   outgoing.writeHead(
     response.status,
-    isWhole ? headers : { ...headers, connection: "close" },
+    isUsedAgain ? headers : { ...headers, connection: "close" },
   );
   await writeBody(response, outgoing, gone);
+}
+
+/**
+ * Whether all of a request has come, or the little that is left soon will, so that its connection can be used again:
+ * a refusal is told before its body is looked at. Whoever sends on otherwise has been told enough: Node cuts such
+ * connections off behind the answer.
+ */
+function isOverSoon(
+  { complete, readableEnded, headers }: IncomingMessage,
+  { status }: Response,
+): boolean {
+  if (complete || readableEnded) return true;
+  // One that comes too slowly has not ended by itself.
+  return status !== TOO_SLOW && Number(headers["content-length"]) < BUFFER_BYTES;
 }
 
 /** What goes out behind the head, no faster than the client reads. */
