@@ -264,7 +264,11 @@ async function write(
   outgoing: ServerResponse,
   gone: AbortSignal,
 ): Promise<void> {
-  const headers = Object.fromEntries(response.headers);
+  const headers = {
+    ...Object.fromEntries(response.headers),
+    // The only ones that are not joined.
+    "set-cookie": response.headers.getSetCookie(),
+  };
   const isUsedAgain = isOverSoon(incoming, response);
   // What nobody has read is in front of the next request.
   if (isUsedAgain) outgoing.once("finish", () => incoming.resume());
@@ -286,7 +290,8 @@ function isOverSoon(
 ): boolean {
   if (complete || readableEnded) return true;
   // One that comes too slowly has not ended by itself.
-  return status !== TOO_SLOW && Number(headers["content-length"]) < BUFFER_BYTES;
+  return status !== TOO_SLOW &&
+    Number(headers["content-length"]) < BUFFER_BYTES;
 }
 
 /** What goes out behind the head, no faster than the client reads. */

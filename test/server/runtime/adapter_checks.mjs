@@ -103,6 +103,24 @@ export const CHECKS = {
     });
   },
 
+  async "an answer has all of its cookies"(listen) {
+    const cookies = ["a=1; Path=/", "b=2; HttpOnly"];
+    await listening(listen, (request) => {
+      const response = new Response("here");
+      const { pathname } = new URL(request.url);
+      for (const cookie of pathname === "/none" ? [] : cookies) {
+        response.headers.append("set-cookie", cookie);
+      }
+      return Promise.resolve(response);
+    }, async ({ url }) => {
+      for (const [path, expected] of [["", cookies], ["none", []]]) {
+        const response = await fetch(url + path);
+        await response.text();
+        assert.deepEqual(response.headers.getSetCookie(), expected);
+      }
+    });
+  },
+
   async "a client that leaves is noticed while it waits"(listen) {
     let begun = false;
     let left = false;
