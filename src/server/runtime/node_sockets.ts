@@ -120,11 +120,7 @@ class NodeSocket implements Socket {
   }
 
   send(text: string): void {
-    if (this.#isClosing) return;
-    this.#connection.write(textFrame(text));
-    if (this.#connection.writableLength > UNREAD_MAX) {
-      this.#connection.destroy();
-    }
+    if (!this.#isClosing) this.#write(textFrame(text));
   }
 
   close(code: number, reason: string): void {
@@ -145,6 +141,13 @@ class NodeSocket implements Socket {
     this.#connection.write(pingFrame());
   }
 
+  #write(frame: Uint8Array): void {
+    this.#connection.write(frame);
+    if (this.#connection.writableLength > UNREAD_MAX) {
+      this.#connection.destroy();
+    }
+  }
+
   #take(bytes: Uint8Array): void {
     this.#isHeard = true;
     try {
@@ -157,7 +160,7 @@ class NodeSocket implements Socket {
             this.close(1003, "Messages are text");
             break;
           case "ping":
-            this.#connection.write(pongFrame(message.bytes));
+            this.#write(pongFrame(message.bytes));
             break;
           case "close":
             // It is answered, or was the answer (section 5.5.1).

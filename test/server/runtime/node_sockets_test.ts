@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 import { NodeSockets } from "../../../src/server/runtime/node_sockets.ts";
 import { pingFrame } from "../../../src/server/runtime/socket_frames.ts";
+import { UNREAD_MAX } from "../../../src/server/runtime/socket_limits.ts";
 
 const HEADERS = {
   "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
@@ -83,4 +84,29 @@ Deno.test("who answers no ping has gone, who does stays", async () => {
   assert.deepEqual(closed, ["gone"]);
   // Nothing is asked any more: the test would not end.
   there.destroy();
+});
+
+Deno.test("who asks with pings and reads no answer is cut off", async () => {
+  const connection = new Duplex({ read() {}, write() {} });
+  let closed = 0;
+  await new NodeSockets().open(
+    { headers: HEADERS } as unknown as IncomingMessage,
+    connection,
+    new Uint8Array(0),
+    {
+      handlers: { opened() {}, message() {}, closed: () => void closed++ },
+      protocol: undefined,
+    },
+    new Headers(),
+  );
+  // As large as one may be, its mask and letters zeros.
+  const ping = new Uint8Array(131);
+  ping.set([0x89, 0xfd]);
+  const most = 2 * UNREAD_MAX / ping.length;
+  for (let sent = 0; sent < most && closed === 0; sent += 100) {
+    for (let i = 0; i < 100; i++) connection.push(ping);
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  connection.destroy();
+  assert.equal(closed, 1);
 });
