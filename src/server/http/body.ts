@@ -40,8 +40,8 @@ export class Body {
 
   /**
    * Its bytes; see `readBody`.
-   * @throws HttpError 413 when they are too many, 408 when they come too slowly, 400 when they end early, 503 when other
-   * bodies leave no room
+   * @throws HttpError 413 when they are too many, 408 when they come too slowly, 400 when they end early; OverloadedError
+   * when other bodies leave no room
    */
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
     this.#read ??= readBody(
@@ -62,7 +62,7 @@ export class Body {
   /**
    * Counts bytes that are read of it in another way.
    * @returns called when they are held no more
-   * @throws HttpError 503 when other bodies leave no room, 413 when there never is
+   * @throws OverloadedError when other bodies leave no room, HttpError 413 when there never is
    */
   hold(bytes: number): () => void {
     if (!this.#budget.take(bytes)) throw noRoom(bytes, this.#budget);
@@ -73,7 +73,7 @@ export class Body {
    * Its bytes, which `bytes` has given, are not needed any more; counted is what was made of them, until the request is over:
    * no less than was read, as names and parameters may be long.
    * @param bytes of tensors and of whatever takes more memory than it was read from
-   * @throws HttpError 503 when other bodies leave no room, 413 when there never is
+   * @throws OverloadedError when other bodies leave no room, HttpError 413 when there never is
    */
   became(bytes: number): void {
     const whole = this.#whole;

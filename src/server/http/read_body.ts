@@ -4,6 +4,7 @@
  * without an end or of a byte each (triton-inference-server/server#8770, #8796) cost their sender a connection and the
  * server no more than a body of the largest size.
  */
+import { OverloadedError } from "../host/errors.ts";
 import type { BodyBudget } from "./body_budget.ts";
 import type { BodyLimits } from "./body_limits.ts";
 import { HttpError } from "./http_error.ts";
@@ -29,7 +30,8 @@ export interface ReadBody {
  * @param budget what the bodies of all requests may take together
  * @param signal the client's: what it sends afterwards is nobody's
  * @throws HttpError 400 on a length that is none or that the body does not keep, 408 when it took too long, 413 when it
- * is too large, packed or unpacked, or than all may be together, 415 when it is packed in another way than gzip or deflate, 503 when the bodies of other requests leave no room for it
+ * is too large, packed or unpacked, or than all may be together, 415 when it is packed in another way than gzip or deflate
+ * @throws OverloadedError when the bodies of other requests leave no room for it
  * @throws the signal's reason
  */
 export async function readBody(
@@ -235,18 +237,23 @@ async function withLimits(
   }
 }
 
+/** When bodies of others may be over: nobody knows. */
+const RETRY_AFTER_MS = 1000;
+
 /** What is told where the bodies of other requests leave no room for so many bytes, or there never is any. */
-export function noRoom(bytes: number, { bytesMax }: BodyBudget): HttpError {
+export function noRoom(
+  bytes: number,
+  { bytesMax }: BodyBudget,
+): HttpError | OverloadedError {
   if (bytes > bytesMax) {
     return new HttpError(
       413,
       `This body takes ${bytes} bytes of memory, all of them together have at most ${bytesMax}`,
     );
   }
-  return new HttpError(
-    503,
+  return new OverloadedError(
     "The bodies of other requests leave no room for this one; retry later",
-    { "retry-after": "1" },
+    RETRY_AFTER_MS,
   );
 }
 

@@ -100,6 +100,41 @@ Deno.test("what is full is said before a body is read, with the protocol's statu
   }
 });
 
+Deno.test("where other bodies leave no room that is overload, as each protocol has it", async () => {
+  const paths: Record<string, number> = {
+    "/v2/models/classifier/infer": 503,
+    "/v1/embeddings": 429,
+    "/v1/chat/completions": 429,
+    "/embed": 429,
+    "/v2/rerank": 429,
+  };
+  await withTextServer(
+    async (ask) => {
+      // One that has begun, and is all that there is room for.
+      let end = () => {};
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(Uint8Array.of(32));
+          end = () => controller.close();
+        },
+      });
+      const begun = ask("/embed", undefined, { method: "POST", body });
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      for (const [path, status] of Object.entries(paths)) {
+        const response = await ask(path, { model: "writer" });
+        assert.match(await response.text(), /leave no room/, path);
+        assert.equal(response.status, status, path);
+        assert.equal(response.headers.get("retry-after"), "1", path);
+        assert.equal(response.headers.get("retry-after-ms"), "1000", path);
+      }
+      end();
+      assert.equal((await begun).status, 400);
+    },
+    TEXT_MODELS,
+    { limits: { bytesTogetherMax: 16 * 1024 } },
+  );
+});
+
 Deno.test("a body of texts has a limit of its own, in every protocol of texts", async () => {
   const limits = { textBytesMax: 200 };
   await withTextServer(
