@@ -51,6 +51,8 @@ type Controller = ReadableStreamDefaultController<Uint8Array>;
 
 class Call {
   readonly #underWay = new Set<Promise<void>>();
+  /** Of those under way. */
+  #oneIsOver = () => {};
   readonly #leftMs: number;
   /** Answers that wait to be asked for. */
   readonly #waiting: (() => void)[] = [];
@@ -78,10 +80,12 @@ class Call {
       for await (const message of messages) {
         const answered = this.#answer(message, controller).finally(() => {
           this.#underWay.delete(answered);
+          this.#oneIsOver();
         });
         this.#underWay.add(answered);
         if (this.#underWay.size >= UNDER_WAY_MAX) {
-          await Promise.race(this.#underWay);
+          // Not a race of them, which those that take long would keep for every message behind them.
+          await new Promise<void>((resolve) => this.#oneIsOver = resolve);
         }
       }
     } finally {

@@ -1,6 +1,10 @@
 /** `ModelStreamInfer`: answers as they are done, steps of what grows, frames of sequences, errors that end nothing. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { EventEmitter } from "node:events";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { lstmStream } from "../../../src/models/rnn_stream.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
 import { listenGrpc } from "../../../src/server/grpc/listen_grpc.ts";
@@ -251,6 +255,14 @@ Deno.test("more requests than may be under way at once are taken as there is roo
     );
     assert.equal(most, 64);
   }, { host: { admission } });
+});
+
+Deno.test("requests that take long hold nothing of those that are answered meanwhile", async () => {
+  const script = fileURLToPath(new URL("./held_messages.ts", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...["run", "-A", "--no-check", "--v8-flags=--expose-gc", script],
+  ]);
+  assert(Number(stdout) < 1000, `${stdout} bytes a message`);
 });
 
 Deno.test("a call without requests ends", async () => {
