@@ -87,6 +87,10 @@ interface Backend {
 const CHAT_CHECKS: Checks<ChatOptions> = {
   addGenerationPrompt: ofType("boolean"),
   variables: ofType("object"),
+  now: (name, value) => {
+    if (value instanceof Date && !Number.isNaN(value.getTime())) return;
+    throw new TypeError(`"${name}" is a time, got ${describe(value)}`);
+  },
 };
 
 /** Tokens in front that a token's text is seen behind: more than a character has bytes. */
@@ -235,7 +239,7 @@ export class TextTokenizer {
     messages: readonly ChatMessage[],
     options: ChatOptions = {},
   ): string {
-    const { addGenerationPrompt = true, variables = {} } = checkedOptions(
+    const { addGenerationPrompt = true, variables = {}, now } = checkedOptions(
       "chatPrompt()",
       options,
       CHAT_CHECKS,
@@ -252,11 +256,14 @@ export class TextTokenizer {
         return token === undefined ? [] : [[role, token]];
       });
     return this.#chat.render({
+      // What transformers gives a template of a conversation without them.
+      tools: null,
+      documents: null,
       ...Object.fromEntries(tokens),
       ...variables,
       messages,
       add_generation_prompt: addGenerationPrompt,
-    });
+    }, now);
   }
 
   /** A token by its role, such as "eos_token" or "pad_token", as `tokenizer_config.json` has it. */

@@ -22,6 +22,11 @@ export function dateMs(): number {
   return Date.now();
 }
 
+/** Now by the machine's clock, and in its zone. */
+export function dateNow(): Date {
+  return new Date();
+}
+
 /** When something was done, in nanoseconds of this thread. */
 interface Span {
   readonly startNs: number;

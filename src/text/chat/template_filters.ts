@@ -1,18 +1,31 @@
 /** Filters, `of | name(...)`. Their arguments have the names that Jinja and transformers give them. */
 import { argumentsOf, type GivenArguments } from "./template_arguments.ts";
 import { templateError } from "./template_error.ts";
-import { asText, capitalized, replaced, stripped } from "./template_texts.ts";
+import { jsonOf } from "./template_json.ts";
+import { LIST_FILTERS } from "./template_list_filters.ts";
+import {
+  asText,
+  capitalized,
+  indented,
+  replaced,
+  stripped,
+  titledWords,
+} from "./template_texts.ts";
 import {
   entriesOf,
+  integerOf,
   isTrue,
-  jsonOf,
+  itemsOf,
   kindOf,
+  Markup,
   memberOf,
   numberOf,
+  Series,
   textOf,
   Tuple,
   UNDEFINED,
 } from "./template_values.ts";
+import { work, workOn } from "./template_work.ts";
 
 interface Filter {
   readonly names: readonly string[];
@@ -29,12 +42,15 @@ const ofText = (run: (of: string) => unknown): Filter => ({
   run: (of) => run(textOf(of)),
 });
 
-const ofList = (run: (all: readonly unknown[]) => unknown): Filter => ({
+const ofList = (
+  run: (all: readonly unknown[]) => unknown,
+  takesOnce: boolean,
+): Filter => ({
   names: [],
-  run: (of, _, what, line) => run(listOf(of, what, line)),
+  run: (of, _, what, line) => run(listOf(of, what, line, takesOnce)),
 });
 
-const LENGTH = ofList(({ length }) => length);
+const LENGTH = ofList(({ length }) => length, false);
 
 const DEFAULT: Filter = {
   names: ["default_value", "boolean"],
@@ -54,8 +70,27 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["upper", ofText((of) => of.toUpperCase())],
   ["lower", ofText((of) => of.toLowerCase())],
   ["capitalize", ofText(capitalized)],
-  ["string", ofText((of) => of)],
-  ["safe", { names: [], run: (of) => of }],
+  ["title", ofText(titledWords)],
+  ["string", {
+    names: [],
+    run: (of) => of instanceof Markup ? of : textOf(of),
+  }],
+  ["safe", { names: [], run: (of) => new Markup(textOf(of)) }],
+  ["indent", {
+    names: ["width", "first", "blank"],
+    run: (of, [width = 4, first = false, blank = false], what, line) => {
+      const count = integerOf(width);
+      const front = count === undefined
+        ? asText(width, what, line)
+        : " ".repeat(Math.max(0, count));
+      return indented(
+        asText(of, what, line),
+        front,
+        isTrue(first),
+        isTrue(blank),
+      );
+    },
+  }],
   ["int", {
     names: ["default"],
     run: (of, [otherwise = 0], _, line) => {
@@ -71,65 +106,100 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   }],
   ["length", LENGTH],
   ["count", LENGTH],
-  ["first", ofList((all) => memberOf(all, 0))],
-  ["last", ofList((all) => memberOf(all, -1))],
-  ["list", ofList((all) => [...all])],
+  ["first", {
+    names: [],
+    run: (of, _, what, line) => {
+      if (!(of instanceof Series)) return memberOf(listOf(of, what, line), 0);
+      const next = of.items[Symbol.iterator]().next();
+      return next.done ? UNDEFINED : next.value;
+    },
+  }],
+  ["last", ofList((all) => memberOf(all, -1), false)],
+  ["list", ofList((all) => [...all], true)],
   ["reverse", {
     names: [],
     run: (of, _, what, line) => {
       const all = listOf(of, what, line).toReversed();
-      return typeof of === "string" ? all.join("") : all;
+      if (typeof of === "string") return all.join("");
+      return of instanceof Series && !of.list ? all : Series.once(all);
     },
   }],
   ["join", {
     names: ["d"],
     run: (of, [between = ""], what, line) =>
-      listOf(of, what, line).map(textOf).join(textOf(between)),
+      written(listOf(of, what, line).map(textOf), textOf(between)),
   }],
   ["replace", {
     names: ["old", "new", "count"],
     run: (of, [part, by, count], what, line) =>
       replaced(
         textOf(of),
-        asText(part, what, line),
-        asText(by, what, line),
+        textOf(part ?? asText(part, what, line)),
+        textOf(by ?? asText(by, what, line)),
         numberOf(count),
       ),
   }],
   ["default", DEFAULT],
   ["d", DEFAULT],
   ["tojson", {
-    names: ["ensure_ascii", "indent"],
-    run: (of, [isAscii = false, indent], what, line) => {
-      if (isTrue(isAscii)) {
-        throw templateError(`${what} writes no escapes of letters`, line);
+    names: ["ensure_ascii", "indent", "separators", "sort_keys"],
+    run: (
+      of,
+      [isAscii = false, spaces, separators, sortsKeys = false],
+      what,
+      line,
+    ) => {
+      const indent = (spaces ?? null) === null ? undefined : integerOf(spaces);
+      const [comma, colon, ...others] = Array.isArray(separators)
+        ? separators.map((each) => asText(each, what, line))
+        : [indent === undefined ? ", " : ",", ": "];
+      if (
+        colon === undefined || others.length > 0 ||
+        (separators ?? null) !== null && !Array.isArray(separators) ||
+        (spaces ?? null) !== null && indent === undefined
+      ) {
+        throw templateError(`${what} takes a number and two separators`, line);
       }
-      try {
-        return jsonOf(of, numberOf(indent));
-      } catch (error) {
-        throw templateError((error as Error).message, line);
-      }
+      return jsonOf(of, {
+        isAscii: isTrue(isAscii),
+        indent: indent && Math.max(0, indent),
+        separators: [comma, colon],
+        sortsKeys: isTrue(sortsKeys),
+      });
     },
   }],
   ["items", {
     names: [],
     run: (of, _, what, line) => {
       const entries = of === UNDEFINED ? [] : entriesOf(of);
-      if (entries) return entries.map((entry) => Tuple.from(entry));
+      if (entries) {
+        return Series.once(entries.map((entry) => Tuple.from(entry)));
+      }
       throw templateError(`${what} takes a map, not ${kindOf(of)}`, line);
     },
   }],
 ]);
 
+function written(parts: readonly string[], between: string): string {
+  work(parts.length * between.length);
+  return parts.join(between);
+}
+
 /** What there is to go through in a value. */
-function listOf(of: unknown, what: string, line: number): readonly unknown[] {
-  if (Array.isArray(of)) return of;
-  if (typeof of === "string") return [...of];
-  if (of === UNDEFINED) return [];
-  const entries = entriesOf(of);
-  if (entries) return entries.map(([key]) => key);
+function listOf(
+  of: unknown,
+  what: string,
+  line: number,
+  takesOnce = true,
+): readonly unknown[] {
+  const items = itemsOf(of);
+  if (Array.isArray(items)) return items;
+  if (items && takesOnce) return [...items];
   throw templateError(`${what} takes a list, not ${kindOf(of)}`, line);
 }
+
+/** Filters that take a text that is safe as it is; of others it is not known what they make of it. */
+const OF_MARKUP = ["string", "safe", "default", "d", "tojson"];
 
 /** What `of | name(...)` makes. */
 export function filtered(
@@ -138,13 +208,15 @@ export function filtered(
   given: GivenArguments,
   line: number,
 ): unknown {
-  const filter = FILTERS.get(name);
   const what = `filter "${name}"`;
+  if (of instanceof Markup && !OF_MARKUP.includes(name)) {
+    throw templateError(`${what} takes no text that is safe`, line);
+  }
+  workOn(of);
+  const ofItems = LIST_FILTERS.get(name);
+  if (ofItems) return ofItems(of, given, what, line, filtered);
+  const filter = FILTERS.get(name);
   if (!filter) throw templateError(`there is no ${what}`, line);
-  return filter.run(
-    of,
-    argumentsOf(what, filter.names, given, line),
-    what,
-    line,
-  );
+  const values = argumentsOf(what, filter.names, given, line);
+  return workOn(filter.run(of, values, what, line));
 }

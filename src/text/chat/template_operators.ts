@@ -1,17 +1,19 @@
 /** Operators between two values, and slices, as Python has them. */
 import { templateError } from "./template_error.ts";
+import { textOrder } from "./template_texts.ts";
 import {
-  entriesOf,
   floatOf,
   integerOf,
   isEqual,
+  itemsOf,
   kindOf,
-  memberOf,
+  lettersOf,
+  Markup,
   numberOf,
   textOf,
   Tuple,
-  UNDEFINED,
 } from "./template_values.ts";
+import { ELEMENT_WORK, work } from "./template_work.ts";
 
 /** Characters that a product makes. */
 const REPEATED_MAX = 2 ** 26;
@@ -38,6 +40,9 @@ export function operated(
     case "~":
       return textOf(a) + textOf(b);
   }
+  if (sign === "+" && (a instanceof Markup || b instanceof Markup)) {
+    return new Markup(escaped(a, b, line) + escaped(b, a, line));
+  }
   if (typeof a === "string" && typeof b === "string") {
     const made = ofTexts(sign, a, b);
     if (made !== undefined) return made;
@@ -48,6 +53,7 @@ export function operated(
       if (a.length + b.length > ELEMENTS_MAX) {
         throw templateError("it makes too long a list", line);
       }
+      work((a.length + b.length) * ELEMENT_WORK);
       return isTuple ? Tuple.from([...a, ...b]) : [...a, ...b];
     }
   }
@@ -69,16 +75,26 @@ export function operated(
   throw templateError("a number of more digits than are exact", line);
 }
 
+const ENTITIES: Readonly<Record<string, string>> = {
+  ...{ "&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;", '"': "&#34;" },
+};
+
+/** A text that is put beside another one, of which one is safe. */
+function escaped(text: unknown, beside: unknown, line: number): string {
+  if (text instanceof Markup) return text.text;
+  if (typeof text !== "string") {
+    throw templateError(`"+" of ${kindOf(text)} and ${kindOf(beside)}`, line);
+  }
+  work(text.length * ELEMENT_WORK);
+  return text.replace(/[&<>'"]/g, (letter) => ENTITIES[letter]);
+}
+
 function ofTexts(sign: string, a: string, b: string): unknown {
-  return sign === "+" ? a + b : compared(sign, a, b);
+  return sign === "+" ? a + b : compared(sign, textOrder(a, b), 0);
 }
 
 /** Undefined of what is no comparison by size. */
-function compared<T extends string | number>(
-  sign: string,
-  a: T,
-  b: T,
-): boolean | undefined {
+function compared(sign: string, a: number, b: number): boolean | undefined {
   switch (sign) {
     case "<":
       return a < b;
@@ -132,18 +148,27 @@ function repeated(all: unknown, times: unknown, line: number): unknown {
   if (all.length * count > (isText ? REPEATED_MAX : ELEMENTS_MAX)) {
     throw templateError(`it repeats something ${count} times`, line);
   }
+  work(all.length * count * (isText ? 1 : ELEMENT_WORK));
   if (isText) return all.repeat(count);
   const list = new Array(count).fill([...all]).flat();
   return all instanceof Tuple ? Tuple.from(list) : list;
 }
 
 function contains(all: unknown, one: unknown, line: number): boolean {
-  if (typeof all === "string" && typeof one === "string") {
-    return all.includes(one);
+  if (all instanceof Markup) return contains(all.text, one, line);
+  if (one instanceof Markup) return contains(all, one.text, line);
+  if (typeof all === "string") {
+    if (typeof one === "string") {
+      work(all.length);
+      return all.includes(one);
+    }
+  } else {
+    const items = itemsOf(all);
+    if (items) {
+      for (const each of items) if (isEqual(each, one)) return true;
+      return false;
+    }
   }
-  if (Array.isArray(all)) return all.some((each) => isEqual(each, one));
-  if (all === UNDEFINED) return false;
-  if (entriesOf(all)) return memberOf(all, one) !== UNDEFINED;
   throw templateError(`"in" of ${kindOf(one)} and ${kindOf(all)}`, line);
 }
 
@@ -157,7 +182,7 @@ export function sliced(
   if (!isText && !Array.isArray(value)) {
     throw templateError(`a part of ${kindOf(value)}`, line);
   }
-  const all: readonly unknown[] = isText ? [...value] : value;
+  const all: readonly unknown[] = isText ? lettersOf(value) : value;
   const { length } = all;
   const [first, last, step = 1] = bounds.map((bound) => {
     if (bound === undefined || bound === null) return undefined;
@@ -172,6 +197,7 @@ export function sliced(
       ? absent
       : Math.min(most, Math.max(least, bound < 0 ? bound + length : bound));
   const to = place(last, step > 0 ? most : least);
+  if (!isText) work(all.length * ELEMENT_WORK);
   const picked: unknown[] = [];
   for (
     let at = place(first, step > 0 ? least : most);

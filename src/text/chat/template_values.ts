@@ -1,17 +1,116 @@
 /** Values of templates as Python has them: what is true, how they are written, what there is to do with them. */
-import { templateError } from "./template_error.ts";
+import type { GivenArguments } from "./template_arguments.ts";
+import { TemplateValueError } from "./template_error.ts";
+import { ELEMENT_WORK, work } from "./template_work.ts";
 
 /** What a name or a member that there is not stands for. */
 export const UNDEFINED: unique symbol = Symbol("undefined");
 
+/** A value that is neither text nor number, list nor map. */
+export abstract class Opaque {
+  /** What it is, for messages. */
+  abstract readonly kind: string;
+
+  /** @throws TemplateValueError where it has some that are not known */
+  member(name: string): unknown {
+    throw new TemplateValueError(`${this.kind} has no member "${name}"`);
+  }
+
+  /** @throws TemplateValueError where Python writes an address */
+  get text(): string {
+    throw new TemplateValueError(`${this.kind} is no text`);
+  }
+}
+
 /** What a template may assign to from inside of a loop: `namespace(...)`. */
-export class Namespace {
+export class Namespace extends Opaque {
+  readonly kind = "a namespace";
   readonly values: Map<string, unknown> = new Map();
+
+  override member(name: string): unknown {
+    return this.values.has(name) ? this.values.get(name) : UNDEFINED;
+  }
+
+  override get text(): string {
+    return `<Namespace ${textOf(Object.fromEntries(this.values))}>`;
+  }
 }
 
 /** A whole number that Python has as a float: `10 / 2` is written "5.0". Any other one is a number as JavaScript has it. */
-export class WholeFloat {
-  constructor(readonly value: number) {}
+export class WholeFloat extends Opaque {
+  readonly kind = "number";
+
+  constructor(readonly value: number) {
+    super();
+  }
+}
+
+/** A text that `safe` makes: one that is added to it is written with entities of HTML, as in Jinja. */
+export class Markup extends Opaque {
+  readonly kind = "a text that is safe";
+
+  readonly #text: string;
+
+  constructor(text: string) {
+    super();
+    this.#text = text;
+  }
+
+  override get text(): string {
+    return this.#text;
+  }
+}
+
+/** What is called: a function, a macro or a value's method. */
+export class Callable extends Opaque {
+  constructor(
+    readonly kind: string,
+    readonly call: (given: GivenArguments, line: number) => unknown,
+    readonly written?: string,
+  ) {
+    super();
+  }
+
+  override get text(): string {
+    return this.written ?? super.text;
+  }
+
+  override member(name: string): unknown {
+    return this.kind === "a method" ? UNDEFINED : super.member(name);
+  }
+}
+
+const SERIES_MEMBERS =
+  "close count index isdisjoint mapping send start step stop throw".split(" ");
+
+/** What is gone through and is no list: numbers that are counted, a map's entries, or once what a filter makes. */
+export class Series extends Opaque {
+  constructor(
+    readonly kind: "a range" | "a view of a map" | "what is gone through once",
+    /** A list, except where it is gone through once. */
+    readonly items: Iterable<unknown>,
+  ) {
+    super();
+  }
+
+  /** What goes on where it was left, also behind a loop that was ended. */
+  static once(items: Iterable<unknown>): Series {
+    const iterator = items[Symbol.iterator]();
+    const left = {
+      next: () => iterator.next(),
+      [Symbol.iterator]: () => left,
+    };
+    return new Series("what is gone through once", left);
+  }
+
+  override member(name: string): unknown {
+    return SERIES_MEMBERS.includes(name) ? super.member(name) : UNDEFINED;
+  }
+
+  /** Undefined where it is gone through once. */
+  get list(): readonly unknown[] | undefined {
+    return Array.isArray(this.items) ? this.items : undefined;
+  }
 }
 
 /** Values in round brackets, and entries of maps: a list that is written otherwise and equals no other list. */
@@ -25,18 +124,43 @@ export class Tuple extends Array<unknown> {
 /** Entries of a map, whoever made it; what objects inherit does not count. */
 export function entriesOf(
   value: unknown,
-): readonly (readonly [string, unknown])[] | undefined {
-  if (value instanceof Namespace) return [...value.values];
+): readonly (readonly [unknown, unknown])[] | undefined {
+  if (value instanceof Map) return counted([...value]);
   const isMap = typeof value === "object" && value !== null &&
-    !Array.isArray(value) && !(value instanceof WholeFloat);
-  return isMap ? Object.entries(value) : undefined;
+    !Array.isArray(value) && !(value instanceof Opaque);
+  return isMap ? counted(Object.entries(value)) : undefined;
+}
+
+/** A list that is gone through, or was made. */
+export function counted<T extends readonly unknown[]>(all: T): T {
+  work(all.length * ELEMENT_WORK);
+  return all;
+}
+
+/** What there is to go through in a value, letter by letter in a text; undefined where there is nothing. */
+export function itemsOf(value: unknown): Iterable<unknown> | undefined {
+  if (value instanceof Series) return value.items;
+  return value === UNDEFINED ? [] : listed(value);
+}
+
+/** A text's letters, a list, and a map's keys. */
+function listed(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return counted(value);
+  if (typeof value === "string") return lettersOf(value);
+  return entriesOf(value)?.map(([key]) => key);
+}
+
+/** A text's characters: of a pair of surrogates there is one. */
+export function lettersOf(text: string): string[] {
+  work(text.length);
+  return [...text];
 }
 
 /** What a value is, for messages. */
 export function kindOf(value: unknown): string {
   if (value === UNDEFINED) return "what there is not";
   if (value === null) return "none";
-  if (value instanceof WholeFloat) return "number";
+  if (value instanceof Opaque) return value.kind;
   if (value instanceof Tuple) return "a tuple";
   if (Array.isArray(value)) return "a list";
   return entriesOf(value) ? "a map" : typeof value;
@@ -62,19 +186,29 @@ export function floatOf(number: number): number | WholeFloat {
 
 /** A member of a map, or UNDEFINED. */
 export function memberOf(value: unknown, key: unknown): unknown {
-  if (key === UNDEFINED) return UNDEFINED;
-  if (Array.isArray(value) || typeof value === "string") {
-    const all = typeof value === "string" ? [...value] : value;
-    const given = integerOf(key);
-    if (given === undefined) return UNDEFINED;
+  if (key instanceof Markup) return memberOf(value, key.text);
+  if (value instanceof Map) {
+    const name = numberOf(key) ?? key;
+    return value.has(name) ? value.get(name) : UNDEFINED;
+  }
+  const given = integerOf(key);
+  if (given !== undefined) {
+    const isRange = value instanceof Series && value.kind === "a range";
+    const all = isRange
+      ? value.list!
+      : typeof value === "string"
+      ? lettersOf(value)
+      : Array.isArray(value)
+      ? value
+      : [];
     const at = given < 0 ? all.length + given : given;
     return at in all ? all[at] : UNDEFINED;
   }
   if (typeof key !== "string") return UNDEFINED;
-  if (value instanceof Namespace) {
-    return value.values.has(key) ? value.values.get(key) : UNDEFINED;
-  }
-  return entriesOf(value) && Object.hasOwn(value as object, key)
+  if (value instanceof Opaque) return value.member(key);
+  const isMap = typeof value === "object" && value !== null &&
+    !Array.isArray(value);
+  return isMap && Object.hasOwn(value, key)
     ? (value as Record<string, unknown>)[key]
     : UNDEFINED;
 }
@@ -83,18 +217,29 @@ export function memberOf(value: unknown, key: unknown): unknown {
 export function isTrue(value: unknown): boolean {
   if (value === UNDEFINED) return false;
   if (value instanceof WholeFloat) return value.value !== 0;
+  if (value instanceof Markup) return value.text !== "";
+  if (value instanceof Series) return value.list?.length !== 0;
   if (Array.isArray(value)) return value.length > 0;
   const entries = entriesOf(value);
-  return entries && !(value instanceof Namespace)
-    ? entries.length > 0
-    : Boolean(value);
+  return entries ? entries.length > 0 : Boolean(value);
 }
 
 /** Whether two values are equal, whole lists and maps. */
 export function isEqual(a: unknown, b: unknown): boolean {
+  if (a instanceof Markup) a = a.text;
+  if (b instanceof Markup) b = b.text;
   if (Array.isArray(a) && Array.isArray(b)) {
+    work(Math.min(a.length, b.length) * ELEMENT_WORK);
+    const others: readonly unknown[] = b;
     return a instanceof Tuple === b instanceof Tuple &&
-      a.length === b.length && a.every((item, i) => isEqual(item, b[i]));
+      a.length === b.length && a.every((item, i) => isEqual(item, others[i]));
+  }
+  if (a instanceof Series && b instanceof Series && a !== b) {
+    throw new TemplateValueError(`${a.kind} and ${b.kind} are not compared`);
+  }
+  if (typeof a === "string" && typeof b === "string") {
+    if (a.length === b.length) work(a.length);
+    return a === b;
   }
   const [entries, others] = [entriesOf(a), entriesOf(b)];
   if (entries && others) {
@@ -120,6 +265,7 @@ export function textOf(value: unknown): string {
   }
   const number = numberOf(value);
   if (number !== undefined) return numberText(value, number);
+  if (value instanceof Opaque) return value.text;
   return typeof value === "object" ? writtenOf(value) : `${String(value)}`;
 }
 
@@ -141,7 +287,9 @@ function numberText(value: unknown, number: number): string {
 
 /** A value in a list or map, as `repr()` has it. */
 function writtenOf(value: unknown): string {
+  work(ELEMENT_WORK);
   if (value === UNDEFINED) return "Undefined";
+  if (value instanceof Markup) return `Markup(${quotedAsIn(value.text)})`;
   if (Array.isArray(value)) {
     const all = value.map(writtenOf).join(", ");
     if (!(value instanceof Tuple)) return `[${all}]`;
@@ -166,6 +314,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
 
 /** A text in quotes as Python writes it: in double ones where it has single ones alone. */
 function quotedAsIn(text: string): string {
+  work(text.length);
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   // What is not printed is written otherwise, and of spaces all but one.
   const inside = text.replace(/[\\'"]|(?! )[\p{C}\p{Z}]/gu, (letter) => {
@@ -180,78 +329,4 @@ function quotedAsIn(text: string): string {
         : `\\U${code.padStart(8, "0")}`);
   });
   return `${quote}${inside}${quote}`;
-}
-
-/**
- * A value as JSON, with spaces as Python's `json.dumps` writes them.
- * @param indent spaces in front of what is inside; default: all in one line
- * @throws TypeError on what is no JSON
- */
-export function jsonOf(value: unknown, indent?: number, depth = 0): string {
-  if (value === UNDEFINED || value instanceof Namespace) {
-    throw new TypeError(`${kindOf(value)} is no JSON`);
-  }
-  const lines = (open: string, parts: readonly string[], close: string) => {
-    if (parts.length === 0) return open + close;
-    if (indent === undefined) return open + parts.join(", ") + close;
-    const newline = (depth: number) => `\n${" ".repeat(indent * depth)}`;
-    const inside = newline(depth + 1);
-    return `${open}${inside}${parts.join(`,${inside}`)}${
-      newline(depth)
-    }${close}`;
-  };
-  const inside = (item: unknown) => jsonOf(item, indent, depth + 1);
-  if (Array.isArray(value)) return lines("[", value.map(inside), "]");
-  const entries = entriesOf(value);
-  if (!entries) {
-    if (value instanceof WholeFloat) return textOf(value);
-    if (typeof value !== "number") return JSON.stringify(value ?? null);
-    return Number.isFinite(value) ? textOf(value) : `${value}`;
-  }
-  const parts = entries.map(([key, item]) =>
-    `${JSON.stringify(key)}: ${inside(item)}`
-  );
-  return lines("{", parts, "}");
-}
-
-/** Whether `of is name`. */
-export function isSuch(of: unknown, name: string, line: number): boolean {
-  switch (name) {
-    case "defined":
-      return of !== UNDEFINED;
-    case "undefined":
-      return of === UNDEFINED;
-    case "none":
-      return of === null;
-    case "string":
-      return typeof of === "string";
-    case "number":
-      return numberOf(of) !== undefined;
-    case "integer":
-      return typeof of !== "boolean" && integerOf(of) !== undefined;
-    case "float":
-      return numberOf(of) !== undefined && integerOf(of) === undefined;
-    case "boolean":
-      return typeof of === "boolean";
-    case "true":
-      return of === true;
-    case "false":
-      return of === false;
-    case "mapping":
-      return entriesOf(of) !== undefined;
-    case "sequence":
-    case "iterable":
-      // What there is not has nothing in it.
-      return typeof of === "string" || Array.isArray(of) ||
-        entriesOf(of) !== undefined || of === UNDEFINED;
-    case "odd":
-    case "even": {
-      const number = numberOf(of);
-      if (number === undefined) {
-        throw templateError(`${kindOf(of)} is neither odd nor even`, line);
-      }
-      return Math.abs(number % 2) === (name === "odd" ? 1 : 0);
-    }
-  }
-  throw templateError(`there is no test "${name}"`, line);
 }

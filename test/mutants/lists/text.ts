@@ -184,4 +184,28 @@ export const MUTANTS: MutantList = [
     tests: ["test/text/chat_test.ts"],
     why: "Jinja, trim_blocks",
   },
+  {
+    id: "text.names-of-a-block-from-its-beginning",
+    file: "src/text/chat/template_names.ts",
+    from: "this.conditions === 0",
+    to: "false",
+    tests: ["test/text/chat_statements_test.ts"],
+    why: "Jinja's scopes: what a block sets first is not what is given",
+  },
+  {
+    id: "text.else-of-loops-that-jump",
+    file: "src/text/chat/rendering.ts",
+    from: "passed ||= jump === undefined;",
+    to: "passed = true;",
+    tests: ["test/text/chat_statements_test.ts"],
+    why: "Jinja runs `else` where no pass comes to its end",
+  },
+  {
+    id: "text.conditions-of-loops-asked-in-turn",
+    file: "src/text/chat/rendering.ts",
+    from: "new Loop(this.#chosen(of, statement), undefined)",
+    to: "new Loop([...this.#chosen(of, statement)], undefined)",
+    tests: ["test/text/chat_statements_test.ts"],
+    why: "a condition may depend on what the loop does",
+  },
 ];
