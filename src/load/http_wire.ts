@@ -77,7 +77,12 @@ export function httpWire(
           response.on("aborted", () => end("the answer was cut off"));
           response.on("error", (error) => end(reason(error)));
         });
-        const leave = () => request.destroy(new Error("abandoned"));
+        const leave = () => {
+          request.destroy();
+          end("abandoned");
+        };
+        // Deno would send a request again whose connection had been used before and broke, or was left.
+        request.on("socket", () => request.reusedSocket = false);
         request.on("error", (error) => end(reason(error)));
         abandon?.addEventListener("abort", leave);
         if (abandon?.aborted) leave();

@@ -128,6 +128,30 @@ Deno.test("a client that leaves closes its connection", async () => {
   );
 });
 
+Deno.test("what breaks or is left on a connection that was used before is over, and was sent once", async () => {
+  const asked: string[] = [];
+  await served(
+    (request, response) => {
+      asked.push(request.url!);
+      if (request.url === "/first") response.end();
+      if (request.url === "/cut") response.socket!.destroy();
+    },
+    async (wire, server) => {
+      const send = async (path: string, abandon?: AbortSignal) =>
+        (await wire.send({ ...POST, path }, abandon && { abandon })).error;
+      await send("/first");
+      assert.equal(await send("/cut"), "ECONNRESET");
+      assert.equal(server.sockets, 1);
+      await send("/first");
+      assert.equal(await send("/hang", AbortSignal.timeout(20)), "abandoned");
+      assert.equal(server.sockets, 2);
+      // Comes behind whatever would be sent again.
+      await send("/first");
+      assert.deepEqual(asked, ["/first", "/cut", "/first", "/hang", "/first"]);
+    },
+  );
+});
+
 Deno.test("an answer that is cut off is an error", async () => {
   await served(
     (_request, response) => {
