@@ -3,6 +3,7 @@ import os from "node:os";
 import process from "node:process";
 import { shorten } from "../base/describe.ts";
 import { Prng } from "../base/prng.ts";
+import { nsToMs } from "../base/units.ts";
 import { isoNow, wallNs } from "../engine/wall/clock.ts";
 import { runtimeName } from "../engine/wall/runtime.ts";
 import { timerClock } from "../load/clock.ts";
@@ -161,19 +162,31 @@ async function bodiesOf(
 async function textOf(
   wire: Wire,
   path: string,
-  { url, headers }: LoadSettings,
+  settings: LoadSettings,
 ): Promise<string> {
   const request = {
-    method: "GET" as const,
-    path,
-    headers,
+    ...{ method: "GET" as const, path, headers: settings.headers },
     body: new Uint8Array(),
   };
-  const answer = await wire.send(request, { wantsText: true });
+  const answer = await answerTo(request, wire, settings);
   if (answer.status === 200 && answer.error === undefined) {
     return answer.text ?? "";
   }
-  throw unanswered(request, url, answer);
+  throw unanswered(request, settings.url, answer);
+}
+
+/** What comes of a request before the run, which is as patient as those in it. */
+async function answerTo(
+  request: WireRequest,
+  wire: Wire,
+  { timeoutNs }: LoadSettings,
+): Promise<WireAnswer> {
+  const ms = Math.ceil(nsToMs(timeoutNs));
+  const abandon = AbortSignal.timeout(ms);
+  const answer = await wire.send(request, { wantsText: true, abandon });
+  return answer.error !== undefined && abandon.aborted
+    ? { ...answer, error: `no whole answer within ${ms} ms` }
+    : answer;
 }
 
 /** What is said of a request whose answer is none to go on with. */
@@ -192,16 +205,13 @@ function unanswered(
 async function probe(
   wire: Wire,
   request: WireRequest,
-  { url, timeoutNs }: LoadSettings,
+  settings: LoadSettings,
 ): Promise<void> {
-  const answer = await wire.send(request, {
-    wantsText: true,
-    abandon: AbortSignal.timeout(Math.ceil(timeoutNs / 1e6)),
-  });
+  const answer = await answerTo(request, wire, settings);
   const { status, error } = answer;
   if (error === undefined && status < 400) return;
   if (status === 429 || status === 503) return;
-  throw unanswered(request, url, answer);
+  throw unanswered(request, settings.url, answer);
 }
 
 /** A run at a rate. With `trial` it ends as soon as it cannot hold its target any more. */

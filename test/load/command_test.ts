@@ -160,6 +160,13 @@ Deno.test("a server that is not there, or refuses what it is asked, is the calle
     await fails(server.url, ...oip, ...rate),
     /GET http:\S+\/v2\/models\/model: 404 no such model/,
   );
+  await using silent = await recorder(() => {});
+  for (const asked of [[], oip]) {
+    assert.match(
+      await fails(silent.url, ...asked, ...rate, "--timeout-ms", "50"),
+      /GET http:\S+: no whole answer within 50 ms; is the server up/,
+    );
+  }
   assert.match(
     await fails(`${server.url}/x`, "--protocol", "tei", ...rate),
     /"tei"/,
