@@ -11,10 +11,18 @@ export function timerClock(nowNs: () => number): LoadClock {
     Math.min(TIMER_MS_MAX, Math.max(0, Math.floor(nsToMs(atNs - nowNs()))));
   return {
     nowNs,
-    async until(atNs) {
-      do {
-        await new Promise((resolve) => setTimeout(resolve, msTo(atNs)));
-      } while (nowNs() < atNs);
+    async until(atNs, stop) {
+      while (!stop?.aborted && nowNs() < atNs) {
+        await new Promise<void>((resolve) => {
+          const over = () => {
+            clearTimeout(id);
+            stop?.removeEventListener("abort", over);
+            resolve();
+          };
+          const id = setTimeout(over, msTo(atNs));
+          stop?.addEventListener("abort", over);
+        });
+      }
     },
     turn: () => setImmediate(),
     at(atNs, then) {

@@ -94,7 +94,7 @@ export async function runLoad(
   for (let i = 0; i < dueNs.length; i++) {
     const atNs = startNs + dueNs[i];
     if (clock.nowNs() < atNs) {
-      await clock.until(atNs);
+      await clock.until(atNs, stop);
       burst = 0;
     } else if (++burst % BURST === 0) await clock.turn();
     if (stop?.aborted) break;

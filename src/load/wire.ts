@@ -42,8 +42,8 @@ export interface Wire {
 /** The generator's clock. */
 export interface LoadClock {
   nowNs(): number;
-  /** Resolves then or somewhat later. */
-  until(atNs: number): Promise<void>;
+  /** Resolves then or somewhat later, or as soon as `stop` fires. */
+  until(atNs: number, stop?: AbortSignal): Promise<void>;
   /** Lets what has come in be heard. */
   turn(): Promise<void>;
   /** Calls back then or somewhat later. @returns what takes that back */

@@ -1,6 +1,8 @@
 /** The open loop, on virtual time, against servers that do not exist. */
 import assert from "node:assert/strict";
 import { NS_PER_MS, NS_PER_S } from "../../src/base/units.ts";
+import { wallNs } from "../../src/engine/wall/clock.ts";
+import { timerClock } from "../../src/load/clock.ts";
 import { loadText } from "../../src/load/load_text.ts";
 import { traceReplay } from "../../src/workload/arrivals.ts";
 import { virtualRun } from "./run_load.ts";
@@ -38,8 +40,8 @@ Deno.test("with one connection the stall is one long exchange, and still a hundr
 
 Deno.test("a generator that is late charges the wait to latency and says so", async () => {
   class Late extends VirtualClock {
-    override until(atNs: number) {
-      return super.until(atNs + 20 * MS);
+    override until(atNs: number, stop?: AbortSignal) {
+      return super.until(atNs + 20 * MS, stop);
     }
   }
   const { result } = await virtualRun({
@@ -154,6 +156,29 @@ Deno.test("a stop starts no more requests and waits for those under way", async 
   assert.equal(sent.length, 100);
   assert.equal(ledger.ends.filter((end) => end !== 255).length, 100);
   assert.equal(result.checks[0].ok, false);
+});
+
+Deno.test("a stop does not wait for when the next request is due", async () => {
+  const stop = new AbortController();
+  const clock = new VirtualClock();
+  clock.at(1e9, () => stop.abort());
+  const { ledger } = await virtualRun({
+    ...{ clock, ratePerS: 1 / 3600, seconds: 7200, stop: stop.signal },
+    serve: () => ({ tookNs: 30 * MS }),
+  });
+  assert.equal(clock.nowNs(), 1e9);
+  assert.deepEqual([...ledger.ends], [0, 255]);
+});
+
+Deno.test("a clock of timers tells the time that was asked for, and stops at once", async () => {
+  const clock = timerClock(wallNs);
+  const startNs = wallNs();
+  await clock.until(startNs + 5 * MS);
+  assert(wallNs() >= startNs + 5 * MS);
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 5);
+  await clock.until(startNs + 3600e9, stop.signal);
+  assert(wallNs() < startNs + 60e9);
 });
 
 Deno.test("events of a stream give time to the first one and between them", async () => {

@@ -31,8 +31,14 @@ export class VirtualClock implements LoadClock {
     return () => void this.#events.delete(id);
   }
 
-  until(atNs: number): Promise<void> {
-    return new Promise((resolve) => this.at(atNs, resolve));
+  until(atNs: number, stop?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const takeBack = this.at(atNs, resolve);
+      stop?.addEventListener("abort", () => {
+        takeBack();
+        resolve();
+      });
+    });
   }
 
   turn(): Promise<void> {
