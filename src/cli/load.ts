@@ -13,8 +13,8 @@ import { httpWire, type HttpWireOptions } from "../load/http_wire.ts";
 import { loadReport } from "../load/load_report.ts";
 import { loadText, trialsTable } from "../load/load_text.ts";
 import { type MachineUse, watchMachine } from "../load/machine.ts";
-import { loadPlan, wireRequests } from "../load/plan.ts";
-import type { LoadResult } from "../load/result.ts";
+import { type LoadPlan, loadPlan, wireRequests } from "../load/plan.ts";
+import type { LoadResult, Target } from "../load/result.ts";
 import { runLoad } from "../load/run.ts";
 import { searchRate, type Trial } from "../load/search.ts";
 import { summarizeLoad } from "../load/summarize.ts";
@@ -234,6 +234,7 @@ async function run(
       formatNumber(seconds)
     } s: ${plan.dueNs.length} requests`,
   );
+  if (trial && target) checkEnough(plan, target, ratePerS);
   const end = trial && target && trialEnd(plan, target);
   const machine = watchMachine();
   const ledger = await runLoad(plan, {
@@ -249,6 +250,22 @@ async function run(
     wasStopped: stop.aborted || end?.stop.aborted === true,
     prng: prng.fork("blocks"),
   });
+}
+
+/** That a trial can hold its target: a short trace would be taken for what the server cannot do. */
+function checkEnough(
+  { arrivals, dueNs, warmUpNs }: LoadPlan,
+  { share, confidence }: Target,
+  ratePerS: number,
+): void {
+  const counted = dueNs.filter((ns) => ns >= warmUpNs).length;
+  const least = requestsLeast(share, 0, confidence);
+  if (counted >= least) return;
+  throw new UsageError(
+    `${arrivals} has ${counted} requests behind the warm-up at ${
+      formatNumber(ratePerS)
+    }/s, and a target takes at least ${least}; give a longer trace, or less --warm-up`,
+  );
 }
 
 async function search(

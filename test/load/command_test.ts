@@ -190,6 +190,32 @@ Deno.test("a body's template and headers are sent as given", async () => {
   }
 });
 
+Deno.test("a search does not take the end of a trace for what a server cannot do", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-load-"));
+  try {
+    const trace = join(folder, "short.csv");
+    const lines = Array.from({ length: 300 }, (_, i) => `${i / 10},1,1`);
+    const header = "t_seconds,input_tokens,output_tokens";
+    writeFileSync(trace, [header, ...lines].join("\n"));
+    await using server = await recorder((_body, response) => response.end());
+    const { code, err } = await captured(() =>
+      main([
+        ...["load", server.url, "--search", "--slo-ms", "50"],
+        ...["--arrivals", trace],
+      ])
+    );
+    assert.equal(code, 2);
+    assert.match(
+      err,
+      /short\.csv \S+ has 1\d\d requests behind the warm-up at 32\.0\/s, and a target takes at least 459/,
+    );
+    // It was only asked whether it is there.
+    assert.equal(server.bodies.length, 1);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 const run = promisify(execFile);
 const hasWrk = await run("wrk", ["-v"]).then(
   () => true,
