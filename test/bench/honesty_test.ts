@@ -23,7 +23,13 @@ function optionsOf(stretch?: Stretch, tablesNs = TABLE) {
   return {
     ...{ model: "lstm", size: "small" as const, policies: ["serial"], seed: 1 },
     profile: {
-      ...{ file: "", model: "lstm", name: "", options: {}, tablesNs },
+      ...{
+        file: "",
+        model: "lstm",
+        name: "",
+        options: {},
+        times: { tablesNs },
+      },
       machine: {
         ...{ cost: new ProfiledCost({ tablesNs }), workers: 1 },
         submitNs: () => 0,

@@ -111,6 +111,37 @@ Deno.test("shoal plan: load, policy and workers, other targets and machines, wha
   });
 });
 
+Deno.test("a machine twice as fast is one whose profile has half the times of cells, and the host's as they are", async () => {
+  const profileOf = (rowNs: number) =>
+    JSON.stringify({
+      ...PROFILE,
+      // Half of what a task takes is between it and the one before.
+      host: {
+        taskNs: [[1, 50_000]],
+        turnNs: [[1, 50_000]],
+        requestNs: 1000,
+      },
+      tablesNs: { lstm_step: [[1, rowNs], [8, 4 * rowNs]] },
+    });
+  const files = {
+    "trace.csv": TRACE,
+    "one.json": profileOf(100_000),
+    "fast.json": profileOf(50_000),
+  };
+  await inFolder(files, async (path) => {
+    const { out } = await captured(() =>
+      main([
+        ...["plan", path("one.json"), path("fast.json"), "--slo-ms", "30"],
+        ...["--trace", path("trace.csv"), "--requests", "300"],
+        ...["--policy", "cellular", "--json"],
+      ])
+    );
+    const [one, fast] = JSON.parse(out).plans;
+    const { perS } = one.otherwise[2];
+    assert(Math.abs(perS / fast.perS - 1) < 0.05, `${perS} ${fast.perS}`);
+  });
+});
+
 Deno.test("shoal plan says why it has no figure for a target that requests are too few for", async () => {
   await inFolder(FILES, async (path) => {
     const { code, out } = await captured(() =>

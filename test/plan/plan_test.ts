@@ -393,7 +393,8 @@ Deno.test("what tune writes, serve takes: every policy with what the plan has", 
       ...plan,
       otherwise: [],
       profile: {
-        ...{ file: "", model: "lstm", options: {}, name: "", tablesNs },
+        ...{ file: "", model: "lstm", options: {}, name: "" },
+        times: { tablesNs },
         machine,
       },
     }, options.target.sloNs);

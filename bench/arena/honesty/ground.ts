@@ -51,7 +51,7 @@ export function groundOf({ model: name, size, profile, policies, seed }: {
 }): Ground {
   const built = buildModel(name, size, seed);
   const { model, inputs } = built;
-  const { machine, tablesNs } = profile;
+  const { machine, times: { tablesNs } } = profile;
   // What a capacity is does not hang on what came in between.
   const { recorded: _, ...steady } = machine;
   const batchSizeMax = Math.min(

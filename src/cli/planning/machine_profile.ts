@@ -2,10 +2,9 @@
 import * as z from "zod";
 import { onCurve } from "../../base/curve.ts";
 import { shorten } from "../../base/describe.ts";
-import { ProfiledCost } from "../../plan/profiled_cost.ts";
+import { type MachineTimes, ProfiledCost } from "../../plan/profiled_cost.ts";
 import { RecordedTime } from "../../plan/recorded_time.ts";
 import type { Machine } from "../../plan/simulated_trial.ts";
-import type { ProfileTable } from "../../policy/profile.ts";
 import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
 import { threadsMax } from "../limits.ts";
@@ -46,7 +45,7 @@ export interface MachineProfile {
   readonly options: Readonly<Record<string, unknown>>;
   /** What it was measured on, in words. */
   readonly name: string;
-  readonly tablesNs: ProfileTable;
+  readonly times: MachineTimes;
   readonly machine: Machine;
 }
 
@@ -63,10 +62,11 @@ export function machineProfile(file: string): MachineProfile {
     );
   }
   const { taskNs, turnNs, requestNs } = host;
+  const times = { tablesNs, taskNs, ...(tokens && { tokens }) };
   return {
-    ...{ file, model, options, tablesNs, name: machine },
+    ...{ file, model, options, times, name: machine },
     machine: {
-      cost: new ProfiledCost({ tablesNs, taskNs, ...(tokens && { tokens }) }),
+      cost: new ProfiledCost(times),
       ...{ workers, requestNs, recorded: new RecordedTime(stretches) },
       submitNs: (rows) =>
         Math.max(

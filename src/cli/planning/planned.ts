@@ -7,7 +7,11 @@ import {
   type Plan,
   type PlanOptions,
 } from "../../plan/plan.ts";
-import { OutsideProfile } from "../../plan/profiled_cost.ts";
+import {
+  type MachineTimes,
+  OutsideProfile,
+  ProfiledCost,
+} from "../../plan/profiled_cost.ts";
 import { progress, UsageError } from "../terminal.ts";
 import type { MachineProfile } from "./machine_profile.ts";
 import type { PlanSettings } from "./plan_settings.ts";
@@ -50,7 +54,7 @@ async function plannedFor(
   profile: MachineProfile,
   settings: PlanSettings,
 ): Promise<MachinePlan> {
-  const { machine, tablesNs } = profile;
+  const { machine, times: { tablesNs } } = profile;
   const options: PlanOptions = {
     ...settings,
     machine,
@@ -76,17 +80,21 @@ async function plannedFor(
   }
   otherwise.push(
     await with_("a machine twice as fast", {
-      machine: { ...machine, cost: twiceAsFast(machine.cost) },
+      machine: { ...machine, cost: twiceAsFast(profile.times) },
     }),
   );
   return { profile, ...plan, otherwise };
 }
 
-function twiceAsFast(cost: CostModel): CostModel {
-  return {
-    latencyNs: (cell, rows, extents) =>
-      Math.round(cost.latencyNs(cell, rows, extents) / 2),
-  };
+/** Cells take half as long; what is between two tasks is the host's. */
+function twiceAsFast({ tablesNs, ...others }: MachineTimes): CostModel {
+  const halved = Object.entries(tablesNs).map((
+    [cell, points],
+  ) => [cell, points.map(([rows, ns]) => [rows, ns / 2] as const)]);
+  return new ProfiledCost({
+    ...others,
+    tablesNs: Object.fromEntries(halved),
+  });
 }
 
 /** The plan that carries most; of those within the precision of it, the one with the fewest workers. */
