@@ -174,7 +174,13 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
       small: { layers: 2, hidden: 32, heads: 4, vocabulary: 512, eos: null },
       medium: { layers: 2, hidden: 64, heads: 4, vocabulary: 1024, eos: null },
       large: { layers: 2, hidden: 128, heads: 4, vocabulary: 2048, eos: null },
-      full: { layers: 12, hidden: 768, heads: 12, eos: null },
+      full: {
+        layers: 12,
+        hidden: 768,
+        heads: 12,
+        vocabulary: 50_257,
+        eos: null,
+      },
     },
     tries: [{
       vocabulary: VOCABULARY,
