@@ -111,6 +111,34 @@ Deno.test("shoal plan: load, policy and workers, other targets and machines, wha
   });
 });
 
+Deno.test("texts that are drawn as the profile's were may be longer than those that it looked at, others not", async () => {
+  const options = { layers: 1, hidden: 8, heads: 2, vocabulary: 11 };
+  const files = {
+    "trace.csv": TRACE,
+    "bert.json": JSON.stringify({
+      ...PROFILE,
+      ...{ model: "bert", options },
+      tokens: { least: 60, mean: 70, most: 80 },
+      tablesNs: { "*": [[1, 500_000], [8, 2_000_000]] },
+    }),
+  };
+  await inFolder(files, async (path) => {
+    const run = (...more: string[]) =>
+      captured(() =>
+        main([
+          ...["plan", path("bert.json"), "--trace", path("trace.csv")],
+          ...["--slo-ms", "20", "--requests", "300", "--policy", "serial"],
+          ...more,
+        ])
+      );
+    const { code, err } = await run();
+    assert.equal(code, 0, err);
+    const others = await run("--lengths", "glue.cola");
+    assert.equal(others.code, 2);
+    assert.match(others.err, /rows of \d+ tokens.*the profile has 60 to 80/);
+  });
+});
+
 Deno.test("a machine twice as fast is one whose profile has half the times of cells, and the host's as they are", async () => {
   const profileOf = (rowNs: number) =>
     JSON.stringify({

@@ -8,6 +8,7 @@ import type { Machine } from "../../plan/simulated_trial.ts";
 import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
 import { threadsMax } from "../limits.ts";
+import { isFile } from "../onnx_built.ts";
 import { readProfile } from "../read_profile.ts";
 import { UsageError } from "../terminal.ts";
 
@@ -49,8 +50,12 @@ export interface MachineProfile {
   readonly machine: Machine;
 }
 
-/** @throws UsageError naming the file when it is not what `shoal profile --out` saves */
-export function machineProfile(file: string): MachineProfile {
+/**
+ * @param lengths of requests; default: they are drawn as the profile's were. Of a model of the registry these are of any
+ * length then: the profile has only the least and most of some of them.
+ * @throws UsageError naming the file when it is not what `shoal profile --out` saves
+ */
+export function machineProfile(file: string, lengths?: string): MachineProfile {
   const label = `Profile ${shorten(file)}`;
   const saved = checkedBy(SCHEMA, parseJson(readText(file), label), label);
   const tablesNs = readProfile(file);
@@ -62,7 +67,13 @@ export function machineProfile(file: string): MachineProfile {
     );
   }
   const { taskNs, turnNs, requestNs } = host;
-  const times = { tablesNs, taskNs, ...(tokens && { tokens }) };
+  const isAnyLength = lengths === undefined && !isFile(model);
+  const times = {
+    ...{ tablesNs, taskNs },
+    ...(tokens && {
+      tokens: { ...tokens, ...(isAnyLength && { least: 0, most: Infinity }) },
+    }),
+  };
   return {
     ...{ file, model, options, times, name: machine },
     machine: {

@@ -99,7 +99,7 @@ export async function planSettings(
       `--${trace === undefined ? "trace" : "slo-ms"} is missing${see(name)}`,
     );
   }
-  const profiles = files.map(machineProfile);
+  const profiles = files.map((file) => machineProfile(file, values.lengths));
   const [first, ...others] = profiles;
   const other = others.find(({ model, options }) =>
     model !== first.model ||
