@@ -295,7 +295,9 @@ async function search(
       progress(
         `${formatNumber(perS)}/s ${holds ? "holds" : "does not hold"}: p99 ${
           formatMs(p99?.ns ?? NaN)
-        } ms, ${result.verdict!.over} of ${result.requests} not in time${
+        } ms, ${result.verdict!.over} of ${
+          result.requests - result.ends.left
+        } not in time${
           result.isValid
             ? ""
             : `, not valid: ${

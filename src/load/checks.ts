@@ -31,6 +31,7 @@ const OWN_SHARE_MAX = 0.1;
 
 /** What a run is judged by. */
 export interface Facts {
+  /** Without those whose client left as planned. */
   readonly requests: number;
   readonly completed: number;
   readonly failed: number;

@@ -31,7 +31,7 @@ export function conclusions(result: LoadResult): string[] {
         `${verdict.holds ? "HOLDS" : "DOES NOT HOLD"} ${
           formatMs(verdict.sloNs)
         } ms at p${100 * verdict.share}: ${formatCount(verdict.over)} of ${
-          formatCount(result.requests)
+          formatCount(result.requests - result.ends.left)
         } requests were not answered in time, ${
           verdict.overMost < 0
             ? "and they are too few to say so"

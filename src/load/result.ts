@@ -23,7 +23,10 @@ export interface Target {
 export interface Verdict extends Target {
   /** Requests that were not answered within the target: late, refused or failed. */
   readonly over: number;
-  /** The most that there may be of so many requests (MLPerf's early stopping); -1: there are too few requests. */
+  /**
+   * The most that there may be of so many requests, without those whose client left (MLPerf's early stopping); -1: there
+   * are too few requests.
+   */
   readonly overMost: number;
   readonly holds: boolean;
 }

@@ -71,8 +71,10 @@ export function summarizeLoad(
   ) as Record<End, number>;
   const reasons = [...ledger.reasons].sort(([, a], [, b]) => b - a);
   const eventful = completed.filter((i) => Number.isFinite(firstEventNs[i]));
+  // Those whose client left as planned are no fault of the server's, and tell nothing of it.
+  const judged = all.length - left.length;
   const checks = checksOf({
-    ...{ requests: all.length, completed: completed.length },
+    ...{ requests: judged, completed: completed.length },
     ...{ failed: ends.failed, reasons, seconds, sloNs: target?.sloNs },
     ...{ share: target?.share ?? SHARE, confidence },
     ...{ lag, connectionWait, connections, slices, machine, isLocal },
@@ -114,10 +116,7 @@ export function summarizeLoad(
     ...{ lag, connectionWait, openMost: ledger.openMost },
     ...(machine && { machine }),
     slices,
-    // Those whose client left as planned are no fault of the server's.
-    ...(target && {
-      verdict: verdict(target, all.length - left.length, inTime),
-    }),
+    ...(target && { verdict: verdict(target, judged, inTime) }),
     checks,
     isValid: checks.every(({ ok }) => ok),
   };

@@ -117,6 +117,25 @@ Deno.test("clients that leave are neither failures nor late", async () => {
   assert.equal(result.verdict!.over, 0);
 });
 
+Deno.test("a run of which too few stayed is not valid, rather than not held", async () => {
+  // Who leaves does so within a second, all others are in time.
+  const { result } = await virtualRun({
+    serve: () => ({ tookNs: 1.5 * NS_PER_S }),
+    ...{ ratePerS: 15, seconds: 40, leaves: 0.5 },
+    target: { sloNs: 2 * NS_PER_S, share: 0.99 },
+  });
+  const { requests, ends, verdict, checks } = result;
+  const stayed = requests - ends.left;
+  assert(requests >= 459 && stayed < 459 && stayed === ends.completed);
+  assert.equal(verdict!.holds, false);
+  const failed = checks.filter(({ ok }) => !ok).map(({ name }) => name);
+  assert.deepEqual(failed, ["requests"]);
+  assert.match(
+    loadText(result, { color: false }),
+    new RegExp(`: 0 of ${stayed} requests were not answered in time`),
+  );
+});
+
 Deno.test("a client that gives up before there is a connection was never sent", async () => {
   const csv = "t_seconds,input_tokens,output_tokens\n" + "0,1,1\n".repeat(50);
   const { result, sent } = await virtualRun({
