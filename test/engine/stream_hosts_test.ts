@@ -153,6 +153,44 @@ Deno.test("an error is not hidden by what the iterator's return() throws; that o
   }, /of return/);
 });
 
+Deno.test("an iterator whose result is no object is told so, as by for await, behind the results that were there", async () => {
+  for (const none of [undefined, null, 5]) {
+    let asked = 0;
+    const frames = {
+      [Symbol.asyncIterator]: () => ({
+        next: () =>
+          Promise.resolve(asked++ < 2 ? { value: frameOf(asked) } : none),
+      }),
+    };
+    await using engine = await created();
+    let results = 0;
+    await assert.rejects(async () => {
+      for await (const _ of engine.open(narrow).pipe(frames as never)) {
+        results++;
+      }
+    }, {
+      name: "TypeError",
+      message: `Iterator result ${none} is not an object`,
+    });
+    assert.equal(results, 2);
+  }
+});
+
+Deno.test("what whoever iterates throws into a pipe ends it, and is no frame's error", async () => {
+  await using engine = await created();
+  const heard: Error[] = [];
+  const results = engine.open(narrow).pipe(made(), {
+    onError: (error) => heard.push(error),
+  });
+  await results.next();
+  await assert.rejects(
+    results.throw(new Error("from outside")),
+    /from outside/,
+  );
+  assert.deepEqual(await results.next(), { done: true, value: undefined });
+  assert.deepEqual(heard, []);
+});
+
 Deno.test("pipe ends when its stream or engine is closed, whoever hears of errors", async () => {
   const FRAMES_MAX = 10_000;
   for (const closes of ["stream", "engine"] as const) {

@@ -1,3 +1,4 @@
+import { describe } from "../../base/describe.ts";
 import { nextTurn } from "./next_turn.ts";
 
 /**
@@ -24,7 +25,7 @@ export async function* orderedResults<In, Out>(
 
   const ask = async (): Promise<void> => {
     try {
-      came = await source.next();
+      came = asResult(await source.next());
     } catch (error) {
       broken = { error };
     }
@@ -55,15 +56,19 @@ export async function* orderedResults<In, Out>(
       }
       if (first === undefined) break;
       underWay.shift();
+      const number = index++;
+      let result: Out;
       try {
-        yield await first;
+        result = await first;
       } catch (error) {
         if (onError === undefined) throw error;
-        onError(error as Error, index);
+        onError(error as Error, number);
         // What is refused at once, as there is no room, would otherwise keep everybody from making some.
         await new Promise<void>(nextTurn);
+        continue;
       }
-      index++;
+      // Out there: what whoever iterates throws in here is no input's error.
+      yield result;
     }
   } catch (error) {
     failure = { error };
@@ -73,6 +78,12 @@ export async function* orderedResults<In, Out>(
     if (!isOver) await end(source, failure !== undefined || isComing);
   }
   if (broken) throw broken.error;
+}
+
+/** @throws TypeError on what is no result of an iterator, as for await does */
+function asResult<In>(result: IteratorResult<In>): IteratorResult<In> {
+  if (typeof result === "object" && result !== null) return result;
+  throw new TypeError(`Iterator result ${describe(result)} is not an object`);
 }
 
 function settled(promise: Promise<unknown>): Promise<void> {
