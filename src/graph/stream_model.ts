@@ -317,7 +317,16 @@ export function checkStream(
     }
     froms.add(from);
     if (initial !== undefined) {
-      readRow(`The first frame of ${called}`, name, state, initial);
+      const what = `The first frame of ${called}`;
+      const read = readRow(what, name, state, initial);
+      // Of a frame that is pushed a list is made one; this one is taken as it is.
+      if (read !== initial) {
+        throw new TypeError(
+          `${what} brings "${shorten(name)}", an array of ${
+            rowText(state)
+          }, got ${describe(initial)}`,
+        );
+      }
     }
   }
   for (const [name, row] of Object.entries(inputs)) {

@@ -201,6 +201,11 @@ Deno.test("declarations that contradict themselves are refused before any frame"
   refused({ states: { x: h } }, /"x" of .* is a state and an input/);
   refused({ states: { h, again: h } }, /Result "h" .* two states/);
   refused({ states: { h: { ...h, initial: new Float32Array(3) } } }, /"h"/);
+  const list = [1, 2] as unknown as Float32Array;
+  refused(
+    { states: { h: { ...h, initial: list } } },
+    /first frame of .*"mixed" brings "h", an array of f32\[2\], got \[1,2\]/,
+  );
   refused({ states: { h: f32(2) as typeof h } }, /comes "from" a result/);
   refused({ states: { h: { ...h, width: 0 } } }, /is a row of elements/);
   refused({ inputs: { x: { ...i32(), width: 0.5 } } }, /is a row of elements/);
