@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   cellular,
+  graph,
   gruStream,
   lstm,
   lstmStream,
@@ -107,6 +108,25 @@ Deno.test("of a frame of several cells the last one alone may lie", async () => 
   // Before the second one begins the worker knows that results may lie.
   await stream.push(frame(0));
   await isSoon(() => msOf(() => stream.push(frame(1))), 1.8 * LINGER_MS);
+});
+
+Deno.test("a frame whose tasks wait for room in the worker's arena is computed at once", async () => {
+  await using engine = await ServingEngine.create({
+    models: [fragileStream],
+    policy: graph(),
+    warmUp: false,
+    lingerMs: LINGER_MS,
+    // The tables of one task.
+    taskBytes: 32,
+  });
+  await using stream = engine.open(fragileStream);
+  const push = () => stream.push({ x: [1, 2], id: [0] });
+  // Before the second one begins the worker knows that results may lie.
+  await push();
+  await isSoon(async () => {
+    const { timing } = await push();
+    return timing.queuedMs + timing.ranMs;
+  });
 });
 
 Deno.test("a request that comes in while results lie there is told of at once, and they with it", async () => {

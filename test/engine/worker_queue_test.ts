@@ -116,6 +116,23 @@ Deno.test("of what a worker leaves undone it had begun at most the first, and no
   }
 });
 
+Deno.test("a worker keeps no ring back while tasks wait for room in its ring", () => {
+  const { store, control, queue, push } = queueOfOne();
+  const doorbell = control + 4 * CONTROL.doorbell;
+  const told = () => store.words[(control >>> 2) + CONTROL.linger];
+  for (let id = 0; id <= RING_ENTRIES; id++) push(id);
+  queue.linger(1000, doorbell);
+  assert.equal(told(), 0);
+  runEntry({ run: () => true }, store, entryAddress(control, 0));
+  reportDone(store.words, { control, doorbell }, 0, false);
+  assert.equal(queue.poll().length, 1);
+  queue.linger(1000, doorbell);
+  assert.equal(told(), 1000);
+  push(RING_ENTRIES + 1);
+  queue.linger(1000, doorbell);
+  assert.equal(told(), 0);
+});
+
 /** A queue, and a way to give it tasks of one row. */
 function queueOfOne() {
   const store = new TensorStore({

@@ -66,10 +66,12 @@ export class WorkerQueue {
 
   /** How long the worker may keep its news from the doorbell once it has nothing more to do; at first 0. */
   linger(us: number, doorbell: number): void {
-    if (this.#paused || us === this.#lingerUs) return;
-    this.#lingerUs = us;
+    // What waits here has nobody else to bring it into the ring than an engine that hears of room.
+    const allowedUs = this.#backlog.size > 0 ? 0 : us;
+    if (this.#paused || allowedUs === this.#lingerUs) return;
+    this.#lingerUs = allowedUs;
     const bell = { control: this.#control, doorbell };
-    allowLinger(this.#store.words, bell, us, this.#completed);
+    allowLinger(this.#store.words, bell, allowedUs, this.#completed);
   }
 
   /** The worker died: until `resume`, tasks wait here. */

@@ -54,6 +54,14 @@ export const MUTANTS: MutantList = [
     why: "the engine hears at once of a task that others of a frame follow",
   },
   {
+    id: "workers.linger-backlog",
+    file: "src/engine/wall/worker_queue.ts",
+    from: "this.#backlog.size > 0 ? 0 : us",
+    to: "us",
+    tests: [QUEUE],
+    why: "an engine that has tasks for which there was no room hears of room",
+  },
+  {
     id: "workers.linger-due",
     file: "src/engine/core/engine.ts",
     from: "this.#active.isOut && !this.sessions.awaitsFrames",
