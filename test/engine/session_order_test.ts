@@ -99,6 +99,28 @@ Deno.test("the frame behind a cancelled one begins when nothing of that is in fl
   assert.deepEqual(endsNs, [3 * BATCH_NS]);
 });
 
+Deno.test("a frame that is late names its own deadline, and says what it waited for", () => {
+  const { engine, session, run } = started(model);
+  const errors: string[] = [];
+  run(0, () => {
+    for (const finishNs of [BATCH_NS / 2, BATCH_NS / 4]) {
+      engine.submit({
+        model,
+        session,
+        input: frame(0),
+        arrivalNs: 0,
+        finishNs,
+        onEnd: ({ error }) => errors.push(error!.message),
+      });
+    }
+  });
+  const late = "had not finished by its deadlineMs";
+  assert.deepEqual(errors, [
+    `Frame 1 ${late}, 0.00025 ms: it waited for the frames before it`,
+    `Frame 0 ${late}, 0.0005 ms: 0 of its 1 nodes were done`,
+  ]);
+});
+
 Deno.test("frames that wait have a copy each, whatever waited before them", () => {
   const { push, run, gave } = started(model);
   run(0, () => [0, 1].forEach((number) => push(number)));

@@ -15,29 +15,35 @@ function deadlineError(
   request: ActiveRequest,
   missed: DeadlineError["missed"],
 ): DeadlineError {
-  const { id, arrivalNs, deadlineNs, finishNs } = request;
+  const { id, arrivalNs, deadlineNs, finishNs, session } = request;
   const ms = (atNs: number) =>
     `${Number(((atNs - arrivalNs) / NS_PER_MS).toPrecision(6))} ms`;
-  return withoutStack(() =>
-    missed === "start"
-      ? new DeadlineError(
+  return withoutStack(() => {
+    if (missed === "start") {
+      return new DeadlineError(
         `Request ${id} had not started by its deadlineMs, ${ms(deadlineNs)}`,
         missed,
-      )
-      : new DeadlineError(
-        `Request ${id} had not finished by its finishMs, ${ms(finishNs)}: ${
-          progress(request)
-        }`,
-        missed,
-      )
-  );
+      );
+    }
+    // A frame has one deadline, which is called so.
+    const who = session
+      ? `Frame ${id} had not finished by its deadlineMs`
+      : `Request ${id} had not finished by its finishMs`;
+    return new DeadlineError(
+      `${who}, ${ms(finishNs)}: ${progress(request)}`,
+      missed,
+    );
+  });
 }
 
-function progress({ begun, waiting, nodesDone, graph }: ActiveRequest): string {
+function progress(
+  { begun, waiting, nodesDone, graph, session }: ActiveRequest,
+): string {
   if (!begun) {
-    return waiting
-      ? "it waited for its turn to be unfolded"
-      : "it had not started";
+    if (!waiting) return "it had not started";
+    return session
+      ? "it waited for the frames before it"
+      : "it waited for its turn to be unfolded";
   }
   return graph.closed
     ? `${nodesDone} of its ${graph.nodes.length} nodes were done`
