@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { constantCost } from "../../src/cost/table_cost.ts";
 import { sharedTable } from "../../src/cost/published.ts";
+import { SubmissionDelay } from "../../src/engine/virtual/submission.ts";
+import { Timeline } from "../../src/engine/virtual/timeline.ts";
+import type { Task } from "../../src/policy/launch.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { staticChain } from "../policy/static_chain.ts";
 import { told, type ToldOptions } from "../policy/told.ts";
@@ -48,4 +51,22 @@ Deno.test("every worker has a host of its own", () => {
 
 Deno.test("a shared device is submitted to in the same way", () => {
   assert.deepEqual(run(1, [4], { cost: sharedTable([[1, 3]]) }), run(1, [4]));
+});
+
+Deno.test("a task that costs its host nothing does not overtake one that is handed on at that time", () => {
+  const timeline = new Timeline();
+  const handedOn: number[] = [];
+  const devices = { count: 1, push: ({ id }: Task) => handedOn.push(id) };
+  const delay = new SubmissionDelay(
+    devices,
+    timeline,
+    ({ id }) => id === 0 ? 5 : 0,
+  );
+  const task = (id: number) =>
+    ({ id, worker: 0, cell: {}, nodes: [], padding: 1 }) as unknown as Task;
+  // What ends then was begun before, and is heard of first.
+  timeline.at(5, 0, () => delay.push(task(1) as never));
+  delay.push(task(0) as never);
+  while (timeline.advance());
+  assert.deepEqual(handedOn, [0, 1]);
 });

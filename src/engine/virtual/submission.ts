@@ -18,6 +18,8 @@ export class SubmissionDelay<Slot> implements VirtualDevices<Slot> {
   readonly #submitNs: (task: Task) => number;
   /** When each worker's host has handed on what it was given. */
   readonly #freeNs: number[];
+  /** Tasks that each worker's host has not handed on. */
+  readonly #waiting: number[];
 
   /** @param submitNs host time of a task, ns */
   constructor(
@@ -29,6 +31,7 @@ export class SubmissionDelay<Slot> implements VirtualDevices<Slot> {
     this.#timeline = timeline;
     this.#submitNs = submitNs;
     this.#freeNs = new Array(devices.count).fill(0);
+    this.#waiting = new Array(devices.count).fill(0);
   }
 
   get count(): number {
@@ -40,15 +43,16 @@ export class SubmissionDelay<Slot> implements VirtualDevices<Slot> {
     const { worker, cell, nodes, padding } = task;
     const rows = nodes.length + padding;
     const ns = checkedNs("submitNs", this.#submitNs(task), cell, rows);
+    // One that is due at this very time comes first.
+    if (ns === 0 && this.#waiting[worker] === 0) {
+      return this.#devices.push(task);
+    }
     const freeNs = this.#freeNs[worker] =
       Math.max(this.#freeNs[worker], nowNs) + ns;
-    if (freeNs === nowNs) this.#devices.push(task);
-    else {
-      this.#timeline.at(
-        freeNs,
-        RANK.completion,
-        () => this.#devices.push(task),
-      );
-    }
+    this.#waiting[worker]++;
+    this.#timeline.at(freeNs, RANK.completion, () => {
+      this.#waiting[worker]--;
+      this.#devices.push(task);
+    });
   }
 }
