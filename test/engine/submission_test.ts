@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { constantCost } from "../../src/cost/table_cost.ts";
 import { sharedTable } from "../../src/cost/published.ts";
+import { simulatedEngine } from "../../src/engine/virtual/simulated_engine.ts";
 import { SubmissionDelay } from "../../src/engine/virtual/submission.ts";
 import { Timeline } from "../../src/engine/virtual/timeline.ts";
+import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
 import type { Task } from "../../src/policy/launch.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { staticChain } from "../policy/static_chain.ts";
@@ -69,4 +71,26 @@ Deno.test("a task that costs its host nothing does not overtake one that is hand
   delay.push(task(0) as never);
   while (timeline.advance());
   assert.deepEqual(handedOn, [0, 1]);
+});
+
+Deno.test("an engine that hears late hears of a worker's tasks in order, those that end at that time included", () => {
+  const heard: number[] = [];
+  const policy = cellular({ batchSizeMax: 1, maxTasksToSubmit: 2 });
+  const { completed } = policy;
+  policy.completed = (task, ranNs) => {
+    heard.push(task.id);
+    completed?.call(policy, task, ranNs);
+  };
+  let tasks = 0;
+  const { engine, timeline } = simulatedEngine({
+    models: [model],
+    policy,
+    cost: { latencyNs: () => tasks++ % 2 === 0 ? 300 : 700 },
+    observer: {},
+    heardNs: (nowNs) => 1000 * Math.ceil(nowNs / 1000),
+  });
+  driveVirtual(engine, timeline, [
+    { model, input: { steps: 4 }, arrivalNs: 0 },
+  ]);
+  assert.deepEqual(heard, [0, 1, 2, 3]);
 });

@@ -33,6 +33,8 @@ export function simulatedEngine(
     SimulatedOptions,
 ): { engine: EngineCore; timeline: Timeline } {
   const timeline = new Timeline();
+  /** Ends that the engine has not heard of. */
+  let unheard = 0;
   const executor = new SimExecutor({
     timeline,
     cost,
@@ -41,8 +43,13 @@ export function simulatedEngine(
     onCompleted: (task, startNs, endNs) => {
       const hear = () => engine.completed(task, startNs, endNs);
       const atNs = heardNs?.(timeline.nowNs) ?? timeline.nowNs;
-      if (atNs > timeline.nowNs) timeline.at(atNs, RANK.completion, hear);
-      else hear();
+      // Of one that is due to be heard of at this very time it hears first.
+      if (atNs <= timeline.nowNs && unheard === 0) return hear();
+      unheard++;
+      timeline.at(Math.max(atNs, timeline.nowNs), RANK.completion, () => {
+        unheard--;
+        hear();
+      });
     },
   });
   const engine = new EngineCore({
