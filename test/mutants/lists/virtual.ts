@@ -190,4 +190,20 @@ export const MUTANTS: MutantList = [
     tests: ["test/engine/checked_ns_test.ts"],
     why: "nothing happens at what is no time",
   },
+  {
+    id: "virtual.handed-on-in-order",
+    file: "src/engine/virtual/submission.ts",
+    from: "ns === 0 && this.#waiting[worker] === 0",
+    to: "ns === 0 && this.#freeNs[worker] <= nowNs",
+    tests: ["test/engine/submission_test.ts"],
+    why: "a worker's tasks are first in, first out, at one time, too",
+  },
+  {
+    id: "virtual.heard-in-order",
+    file: "src/engine/virtual/simulated_engine.ts",
+    from: "atNs <= timeline.nowNs && unheard === 0",
+    to: "atNs <= timeline.nowNs",
+    tests: ["test/engine/submission_test.ts"],
+    why: "a worker's tasks are heard of in order, at one time, too",
+  },
 ];
