@@ -1,12 +1,14 @@
 /** An ONNX file, from wherever it lies, as a model that every policy batches. */
+import { describe } from "../base/describe.ts";
+import { knownOptions } from "../base/options.ts";
 import {
+  DECODER_CHECKS,
   decoderModel,
   type DecoderModelOptions,
   type OnnxDecoder,
 } from "./decoder/decoder_model.ts";
 import type { ModelOptions, OnnxCellModel, OnnxStreamModel } from "./model.ts";
-import { onnxModel } from "./model.ts";
-import { describe } from "../base/describe.ts";
+import { MODEL_CHECKS, onnxModel } from "./model.ts";
 import { readModel } from "./read/read_model.ts";
 import { BYTES_MAX, openSource, withFiles } from "./source.ts";
 
@@ -16,11 +18,14 @@ export interface FetchOptions {
   readonly bytesMax?: number;
 }
 
+/** Of all options, those of decoders and of others. */
+const NAMES = Object.keys({ ...MODEL_CHECKS, ...DECODER_CHECKS, bytesMax: 0 });
+
 /**
  * Loads an ONNX file and cuts it into cells.
  * @param source its bytes, or where it lies: a URL, or a path where there are files
  * @throws OnnxError naming node and attribute, or input and axis, when it is no model, or none that cells compute;
- * TypeError on a source or an option that is none
+ * TypeError on a source or an option that is none; Error when nothing can be read there, or more than `bytesMax`
  *
  * @example
  * ```ts
@@ -105,11 +110,7 @@ export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
   options: (ModelOptions | DecoderModelOptions) & FetchOptions = {},
 ): Promise<OnnxCellModel | OnnxDecoder> {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(
-      `loadOnnx takes an object with options, got ${describe(options)}`,
-    );
-  }
+  knownOptions("loadOnnx", options, NAMES);
   const { bytesMax = BYTES_MAX, ...others } = options;
   if (!(Number.isInteger(bytesMax) && bytesMax > 0)) {
     throw new TypeError(

@@ -101,7 +101,7 @@ export function onnxModel(
   options: ModelOptions = {},
 ): OnnxCellModel {
   const { name = file.label, cells, constants, states, ...sizes } =
-    checkedOptions("loadOnnx", options, CHECKS);
+    checkedOptions("loadOnnx", options, MODEL_CHECKS);
   const place = new Place(file.label);
   const dims = sizesOf(file.graph, sizes, place);
   const free = freeOf(sizes.sizesMax);
@@ -290,7 +290,8 @@ function madeModel(
   };
 }
 
-const CHECKS = {
+/** Of the options of a model that is no decoder. */
+export const MODEL_CHECKS = {
   ...FILE_CHECKS,
   cells: (option: string, value: unknown) => {
     const isNumber = typeof value === "number" && value >= 0;

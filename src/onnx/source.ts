@@ -1,5 +1,5 @@
 /** Where a model's bytes come from. */
-import { describe } from "../base/describe.ts";
+import { describe, shorten } from "../base/describe.ts";
 import { nodeModule } from "../base/node_module.ts";
 import type { ExternalFiles } from "./read/external_data.ts";
 
@@ -122,8 +122,13 @@ async function fetched(
   url: URL,
   bytesMax: number,
 ): Promise<Uint8Array | undefined> {
-  const answer = await fetch(url);
   const label = labelOf(url.pathname);
+  const answer = await fetch(url).catch((cause: Error) => {
+    // Node and browsers do not say of what.
+    throw new Error(`Cannot load ${shorten(url.href)}: ${cause.message}`, {
+      cause,
+    });
+  });
   if (!answer.ok) {
     await answer.body?.cancel();
     if (answer.status === 404) return undefined;

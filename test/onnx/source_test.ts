@@ -139,3 +139,40 @@ Deno.test("a file beside a model that cannot be read is not said to be missing",
     rmSync(folder, { recursive: true });
   }
 });
+
+Deno.test("where nobody answers, the error says what was asked for", async () => {
+  let gone = "";
+  await served({}, (base) => Promise.resolve(void (gone = `${base}/m.onnx`)));
+  await assert.rejects(loadOnnx(gone), (error: Error) => {
+    assert(error.message.startsWith(`Cannot load ${gone}: `), error.message);
+    return error.cause instanceof Error;
+  });
+});
+
+Deno.test("an option that there is not is told before anything is read, with all that there are", async () => {
+  const other = { size: { n: 1 } } as never;
+  await assert.rejects(loadOnnx("not there.onnx", other), {
+    name: "TypeError",
+    message:
+      'loadOnnx has no option "size"; it takes name, constants, sizes, ' +
+      "sizesMax, shapes, cells, states, decoder, bytesMax",
+  });
+  for (const none of [null, 1, "sizes", []]) {
+    await assert.rejects(loadOnnx("not there.onnx", none as never), {
+      name: "TypeError",
+      message: /^loadOnnx takes an object with options, got /,
+    });
+  }
+  const whole = writeModel({
+    graph: {
+      inputs: [{ name: "x", dims: [1, 2] }],
+      outputs: [{ name: "y" }],
+      nodes: [node("Relu", ["x"], ["y"])],
+    },
+  });
+  const both = { decoder: {}, cells: "model" } as const;
+  await assert.rejects(loadOnnx(whole, both as never), {
+    name: "TypeError",
+    message: /^loadOnnx of a decoder has no option "cells"; it takes /,
+  });
+});

@@ -103,7 +103,8 @@ const BANNED = -1e30;
 /** Settings of a draw: temperature, topK, topP. */
 const SETTINGS = 3;
 
-const CHECKS = {
+/** Of the options of a decoder. */
+export const DECODER_CHECKS = {
   ...FILE_CHECKS,
   decoder: (_: string, value: unknown) => {
     checkedDecoder(value as DecoderOptions);
@@ -116,7 +117,9 @@ export function decoderModel(
   options: DecoderModelOptions,
 ): OnnxDecoder {
   const { name = file.label, decoder, constants = new Map(), ...sizes } =
-    checkedOptions("loadOnnx", options, CHECKS, ["decoder"]);
+    checkedOptions("loadOnnx of a decoder", options, DECODER_CHECKS, [
+      "decoder",
+    ]);
   const given = checkedDecoder(decoder);
   const place = new Place(file.label);
   const whole = withConstants(file, constants);
