@@ -88,8 +88,5 @@ export type {
   Listener,
   ListenOptions,
 } from "./server/runtime/listener.ts";
-export {
-  createServer,
-  type Server,
-  type ServerOptions,
-} from "./server/server.ts";
+export { createServer, type Server } from "./server/server.ts";
+export type { ServerOptions } from "./server/server_options.ts";

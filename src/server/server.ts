@@ -1,15 +1,15 @@
 /** One `fetch` handler for all protocols: no sockets, no files, so that it runs wherever there are Web APIs. */
+import { checkedOptions } from "../base/checked_options.ts";
+import { describe } from "../base/describe.ts";
 import { ServingEngine } from "../engine/wall/serving.ts";
 import { EngineHost } from "./host/engine_host.ts";
-import type { ModelRepository } from "./host/model_repository.ts";
-import type { ServedModel } from "./host/served_model.ts";
 import { Body } from "./http/body.ts";
 import { BodyBudget } from "./http/body_budget.ts";
-import { BODY_LIMITS, type BodyLimits } from "./http/body_limits.ts";
-import { Cors, type CorsOptions } from "./http/cors.ts";
+import type { BodyLimits } from "./http/body_limits.ts";
+import { Cors } from "./http/cors.ts";
 import { httpErrorOf } from "./http/error_status.ts";
-import { checkHead, HEAD_LIMITS, type HeadLimits } from "./http/head_limits.ts";
-import type { Answered, HttpObserver } from "./http/http_observer.ts";
+import { checkHead, type HeadLimits } from "./http/head_limits.ts";
+import type { Answered } from "./http/http_observer.ts";
 import type { HttpError } from "./http/http_error.ts";
 import { requestIdOf } from "./http/request_id.ts";
 import { errorResponse, withHeader } from "./http/respond.ts";
@@ -18,36 +18,12 @@ import type { Handler } from "./runtime/listener.ts";
 import type { Connection } from "./http/socket.ts";
 import { type Match, Router } from "./http/router.ts";
 import { openGate, type Origin } from "./keys/gate.ts";
-import type { KeyRing } from "./keys/key_ring.ts";
-import type { Monitor } from "./monitor.ts";
 import { PROTOCOLS } from "./protocols.ts";
-
-/** Options of {@linkcode createServer}. */
-export interface ServerOptions {
-  /** With an engine: what it serves, under which names. */
-  models?: readonly ServedModel[];
-  /** What it speaks; default: all protocols that there are. */
-  protocols?: readonly Protocol[];
-  /** Where models come from, if they come and go: what calls for loading and unloading reach. */
-  repository?: ModelRepository;
-  /** What it says its version is; default "unknown". */
-  version?: string;
-  /**
-   * What is read of a request. Default: a body of 64 MiB, of texts 4 MiB, that takes 30 s, 100 levels of JSON, 512 MiB of bodies at once;
-   * a URL of 8192 characters; 100 headers of 16,384 characters together.
-   */
-  limits?: Partial<BodyLimits & HeadLimits>;
-  /** Who may call what; default: anybody may ask models for something, and calls of administrators are off. */
-  keys?: KeyRing;
-  /** Pages of which other origins may read its answers; default: of none. Calls of administrators are for none. */
-  cors?: CorsOptions;
-  /** Answers `/metrics` and explains requests; its observers have to be the host's. Default: nobody does. */
-  monitor?: Monitor;
-  /** Hear of each request and its answer. */
-  observers?: readonly HttpObserver[];
-  /** Hears of errors that are the server's own, which clients are told nothing of; default: the console's `error`. */
-  onError?: (error: unknown, requestId: string) => void;
-}
+import {
+  limitsOf,
+  SERVER_CHECKS,
+  type ServerOptions,
+} from "./server_options.ts";
 
 /** What serves. */
 export interface Server {
@@ -68,6 +44,7 @@ export interface Server {
 
 /**
  * Makes a server of an engine, or of a host of engines whose models come and go.
+ * @throws TypeError or RangeError on what is neither, or an option that there is not, or that cannot be
  *
  * @example A request without a socket
  * ```ts
@@ -93,11 +70,19 @@ export interface Server {
  */
 export function createServer(
   of: EngineHost | ServingEngine,
-  options: ServerOptions = {},
+  given: ServerOptions = {},
 ): Server {
+  const options = checkedOptions("createServer()", given, SERVER_CHECKS);
   const host = of instanceof ServingEngine
     ? EngineHost.around(of, options.models ?? [])
     : of;
+  if (!(host instanceof EngineHost)) {
+    throw new TypeError(
+      `A server is made of a ServingEngine or an EngineHost, got ${
+        describe(of)
+      }`,
+    );
+  }
   const {
     protocols = PROTOCOLS,
     repository,
@@ -107,7 +92,7 @@ export function createServer(
   } = options;
   const cors = options.cors && new Cors(options.cors);
   const texts = options.monitor?.texts;
-  const limits = { ...BODY_LIMITS, ...HEAD_LIMITS, ...options.limits };
+  const limits = limitsOf(options.limits);
   const budget = new BodyBudget(limits.bytesTogetherMax);
 
   async function answer(

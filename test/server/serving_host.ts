@@ -4,11 +4,8 @@ import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { EngineHost } from "../../src/server/host/engine_host.ts";
 import type { HostOptions } from "../../src/server/host/host_options.ts";
 import { servedTokens } from "../../src/server.ts";
-import {
-  createServer,
-  type Server,
-  type ServerOptions,
-} from "../../src/server/server.ts";
+import { createServer, type Server } from "../../src/server/server.ts";
+import type { ServerOptions } from "../../src/server/server_options.ts";
 
 /** Its name is "intents"; there is another one, "others". */
 const MODEL = lstm({ hidden: 8, vocabulary: 10, head: "classifier" });

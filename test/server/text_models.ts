@@ -10,11 +10,8 @@ import type { ServedModel } from "../../src/server/host/served_model.ts";
 import { servedOnnx } from "../../src/server/models/served_onnx.ts";
 import { servedText } from "../../src/server/models/served_text.ts";
 import { servedTokens } from "../../src/server/models/served_tokens.ts";
-import {
-  createServer,
-  type Server,
-  type ServerOptions,
-} from "../../src/server/server.ts";
+import { createServer, type Server } from "../../src/server/server.ts";
+import type { ServerOptions } from "../../src/server/server_options.ts";
 import { TextModel } from "../../src/text/text_model.ts";
 import { TextTokenizer } from "../../src/text/tokenizer.ts";
 import { BERT_INPUTS, bertFile } from "../onnx/sequence_models.ts";

@@ -3,6 +3,7 @@
  * so a change makes another engine (a generation) with the new list beside the old one, which takes all that comes from
  * then on, while the old one finishes what it has. Admission, deadlines, priorities and observers hang here.
  */
+import { checkedOptions } from "../../base/checked_options.ts";
 import { shorten } from "../../base/describe.ts";
 import { refusePromise } from "../../base/refuse_promise.ts";
 import { msToNs, NS_PER_MS } from "../../base/units.ts";
@@ -27,7 +28,11 @@ import type { Entered } from "./entered.ts";
 import type { FrameTurn } from "./frame_turns.ts";
 import { Generation } from "./generation.ts";
 import type { HostEnding, HostObserver } from "./host_observer.ts";
-import type { HostHooks, HostOptions } from "./host_options.ts";
+import {
+  HOST_CHECKS,
+  type HostHooks,
+  type HostOptions,
+} from "./host_options.ts";
 import type { HostRequest } from "./host_request.ts";
 import { HostSession } from "./host_session.ts";
 import { ModelStatistics } from "./model_statistics.ts";
@@ -81,17 +86,24 @@ export class EngineHost {
   #state: HostState = "serving";
   #closing: Promise<void> | undefined;
 
-  /** A host that makes its engines itself, so that models may come and go. */
+  /**
+   * A host that makes its engines itself, so that models may come and go.
+   * @throws TypeError on an option that there is not, or of another type; what `ServingEngine.create` throws
+   */
   static async create(options: HostOptions): Promise<EngineHost> {
-    const host = new EngineHost(options);
-    const { models = [] } = options;
+    const host = EngineHost.empty(options);
+    const { models = [] } = host.#options;
     if (models.length > 0) await host.change(() => models);
     return host;
   }
 
   /** As `create`, of no models yet. */
   static empty(options: Omit<HostOptions, "models">): EngineHost {
-    return new EngineHost(options);
+    return new EngineHost(
+      checkedOptions<HostOptions>("EngineHost", options, HOST_CHECKS, [
+        "policy",
+      ]),
+    );
   }
 
   /** A host of an engine that somebody else made, and closes; its models stay what they are. */

@@ -1,9 +1,15 @@
 /** Options of hosts. */
+import {
+  type Checks,
+  listOf,
+  ofType,
+  withMethods,
+} from "../../base/checked_options.ts";
 import type { ServingOptions } from "../../engine/wall/serving_options.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Admission } from "./admission.ts";
 import type { HostObserver } from "./host_observer.ts";
-import type { ServedModel } from "./served_model.ts";
+import { type ServedModel, servedModel } from "./served_model.ts";
 
 /** Options of an engine that the host does not decide itself. */
 export type EngineSettings = Omit<
@@ -30,3 +36,13 @@ export interface HostOptions extends HostHooks {
   /** Workers, memory and so on of every engine. */
   engine?: EngineSettings;
 }
+
+/** Of the options of hosts; the engine's are checked by each engine. */
+export const HOST_CHECKS: Checks<HostOptions> = {
+  admission: withMethods("an admission", ["admit"]),
+  observers: listOf(ofType("object")),
+  onError: ofType("function"),
+  models: listOf(servedModel),
+  policy: ofType("function"),
+  engine: ofType("object"),
+};

@@ -1,4 +1,5 @@
 /** A model as protocols see it: what it is called, what it takes and gives on the wire, and the engine's model behind. */
+import { withMethods } from "../../base/checked_options.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Result } from "../../graph/result.ts";
 import type { TextModel } from "../../text/text_model.ts";
@@ -69,6 +70,12 @@ export interface ServedModel {
   /** The tensors of a result, or of a step of one, in the order of `outputs`; those that it does not have are left out. */
   toTensors(outputs: Result): readonly WireTensor[];
 }
+
+/** A model that is served, rather than the engine's own. */
+export const servedModel = withMethods(
+  "a served model, such as servedTokens() or servedOnnx() returns",
+  ["toInput", "toTensors"],
+);
 
 /** How messages and logs name a model's version. */
 export function servedLabel(

@@ -4,6 +4,7 @@
  * compared with every one of them, byte by byte to the end, so that the time it takes says nothing about any.
  */
 import {
+  anything,
   checkedOptions,
   type Checks,
   finitePositive,
@@ -48,6 +49,8 @@ const ENTRY_CHECKS: Checks<KeyEntry> = {
   costMsPerSecond: finitePositive,
 };
 
+const ENTRIES = listOf(anything);
+
 /** Characters of a key; a longer one is none, and is not hashed. */
 const CHARACTERS_MAX = 512;
 
@@ -71,9 +74,10 @@ export class KeyRing {
 
   /**
    * Checks entries; each is copied.
-   * @throws TypeError or RangeError on one that is none, or when two have one name or are one key
+   * @throws TypeError or RangeError on what is no array, on one that is none, or when two have one name or are one key
    */
   constructor(entries: readonly KeyEntry[]) {
+    ENTRIES("entries", entries);
     this.#entries = entries.map((entry) =>
       checkedOptions("a key", entry, ENTRY_CHECKS, ["name", "sha256"])
     );

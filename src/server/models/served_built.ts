@@ -8,7 +8,7 @@ import type {
 } from "../host/served_model.ts";
 import { toWire } from "../host/to_wire.ts";
 import { resultSpecs } from "./result_specs.ts";
-import type { ServedOptions } from "./served_options.ts";
+import { type ServedOptions, servedOptions } from "./served_options.ts";
 import { checkDatatypes } from "./wire_type.ts";
 
 /** Kinds of inputs that are tensors; a parse tree is none. */
@@ -27,13 +27,14 @@ const FRAMES = 64;
 
 /**
  * @param input what its requests bring, see InputKind
- * @throws RangeError on a type that an input or output cannot have
+ * @throws TypeError on an option that there is not; RangeError on a type that an input or output cannot have
  */
 export function servedBuilt(
   model: Model,
   input: BuiltInput,
-  options: ServedOptions,
+  given: ServedOptions,
 ): ServedModel {
+  const options = servedOptions(given);
   const { name, version = "1", platform = "shoal_model", config = {} } =
     options;
   const grows = model.grow !== undefined;

@@ -15,7 +15,7 @@ import type {
 import { toWire } from "../host/to_wire.ts";
 import { resultSpecs } from "./result_specs.ts";
 import { maxSteps } from "./served_built.ts";
-import type { ServedOptions } from "./served_options.ts";
+import { type ServedOptions, servedOptions } from "./served_options.ts";
 import { checkDatatypes } from "./wire_type.ts";
 
 /** How tokens are drawn: name on the wire, field of the request, type. */
@@ -30,7 +30,7 @@ const SETTINGS = [
  * Serves a decoder that `loadOnnx` made: an input "tokens" of INT32, the prompt; besides, all of one element or of the
  * file's shapes and none required but what an encoder saw, "max_steps", where tokens are drawn "temperature", "top_k",
  * "top_p" and "seed", and the file's own inputs and states. Output "tokens" has an id for each step.
- * @throws RangeError on a type that an input or output cannot have
+ * @throws TypeError on an option that there is not; RangeError on a type that an input or output cannot have
  *
  * @example
  * ```ts
@@ -42,8 +42,9 @@ const SETTINGS = [
  */
 export function servedDecoder(
   model: OnnxDecoder,
-  options: ServedOptions,
+  given: ServedOptions,
 ): ServedModel {
+  const options = servedOptions(given);
   const { name, version = "1", platform = "onnx_onnxv1", config = {} } =
     options;
   const settings = model.isSampled ? SETTINGS : [];

@@ -9,7 +9,7 @@ import type {
   WireTensor,
 } from "../host/served_model.ts";
 import { toWire } from "../host/to_wire.ts";
-import type { ServedOptions } from "./served_options.ts";
+import { type ServedOptions, servedOptions } from "./served_options.ts";
 import { servedStream } from "./served_stream.ts";
 import { checkDatatypes, wireType } from "./wire_type.ts";
 
@@ -19,7 +19,7 @@ const ROWS_MAX = 2 ** 16;
 /**
  * Serves a model that `loadOnnx` made, under the file's names: axes that stay open are -1, and so is that of rows where a
  * request may have several. One that was loaded with `states` is served as a stream, whose requests bring frames.
- * @throws RangeError on a type that an input or output cannot have
+ * @throws TypeError on an option that there is not; RangeError on a type that an input or output cannot have
  *
  * @example
  * ```ts
@@ -39,8 +39,9 @@ const ROWS_MAX = 2 ** 16;
  */
 export function servedOnnx(
   model: OnnxCellModel,
-  options: ServedOptions,
+  given: ServedOptions,
 ): ServedModel {
+  const options = servedOptions(given);
   const { name, version = "1", platform = "onnx_onnxv1", config = {} } =
     options;
   if (model.stream !== undefined) {

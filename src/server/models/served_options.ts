@@ -1,3 +1,9 @@
+import {
+  checkedOptions,
+  type Checks,
+  ofType,
+  oneOf,
+} from "../../base/checked_options.ts";
 import type { Datatype } from "../host/datatypes.ts";
 import type { ServedKind } from "../host/served_model.ts";
 
@@ -18,4 +24,27 @@ export interface ServedOptions {
   readonly datatypes?: Readonly<Record<string, Datatype>>;
   /** Told on request, in snake_case. */
   readonly config?: Readonly<Record<string, unknown>>;
+}
+
+const KINDS: Readonly<Record<ServedKind, true>> = {
+  tensors: true,
+  stream: true,
+  embedding: true,
+  classifier: true,
+  reranker: true,
+  decoder: true,
+};
+
+const CHECKS: Checks<ServedOptions> = {
+  name: ofType("string"),
+  version: ofType("string"),
+  kind: oneOf(Object.keys(KINDS)),
+  platform: ofType("string"),
+  datatypes: ofType("object"),
+  config: ofType("object"),
+};
+
+/** A copy of options that are checked. @throws TypeError or RangeError on one that there is not, or that cannot be */
+export function servedOptions(given: ServedOptions): ServedOptions {
+  return checkedOptions("a served model", given, CHECKS, ["name"]);
 }

@@ -7,12 +7,12 @@ import { DATATYPE_OF } from "../host/datatypes.ts";
 import { converted } from "../host/convert.ts";
 import type { ServedModel } from "../host/served_model.ts";
 import { toWire } from "../host/to_wire.ts";
-import type { ServedOptions } from "./served_options.ts";
+import { type ServedOptions, servedOptions } from "./served_options.ts";
 import { checkDatatypes, wireType } from "./wire_type.ts";
 
 /**
  * Serves a model of streams: requests bring the inputs of a frame and get its outputs; states stay in the server.
- * @throws RangeError on a type that an input or output cannot have
+ * @throws TypeError on an option that there is not; RangeError on a type that an input or output cannot have
  *
  * @example
  * ```ts
@@ -27,8 +27,9 @@ import { checkDatatypes, wireType } from "./wire_type.ts";
  */
 export function servedStream(
   model: StreamModel,
-  options: ServedOptions,
+  given: ServedOptions,
 ): ServedModel {
+  const options = servedOptions(given);
   const { name, version = "1", platform = "shoal_stream", config = {} } =
     options;
   const { stream } = model;

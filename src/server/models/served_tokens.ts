@@ -7,7 +7,7 @@ import type { ServedOptions } from "./served_options.ts";
 /**
  * Serves a model whose requests are token ids (`lstm`, `bert`, `gpt`): an input "tokens" of INT32, of any length, and,
  * where requests grow, "max_steps", which may be left out; outputs are the model's results.
- * @throws RangeError on a type that an input or output cannot have
+ * @throws TypeError on an option that there is not; RangeError on a type that an input or output cannot have
  *
  * @example
  * ```ts

@@ -4,6 +4,7 @@ import {
   type Checks,
   integer,
   ofType,
+  withMethods,
 } from "../../base/checked_options.ts";
 import { listenInBun } from "./bun.ts";
 import { listenInDeno } from "./deno.ts";
@@ -13,6 +14,8 @@ import { listenInNode } from "./node.ts";
 const PORT = 8000;
 const PORT_MAX = 65_535;
 
+const checkServer = withMethods("what createServer() returns", ["fetch"]);
+
 const CHECKS: Checks<ListenOptions> = {
   hostname: ofType("string"),
   port: integer(0, PORT_MAX),
@@ -21,7 +24,7 @@ const CHECKS: Checks<ListenOptions> = {
 
 /**
  * Listens at a port, with Deno's, Bun's or Node's own server.
- * @throws TypeError or RangeError on an option that is none; what the runtime throws where the port is taken; Error in
+ * @throws TypeError or RangeError on a server or an option that is none; what the runtime throws where the port is taken; Error in
  * a runtime without ports: there `fetch` is what to call, as in a service worker
  *
  * @example
@@ -44,6 +47,7 @@ export function listen(
   server: Handler,
   options: ListenOptions = {},
 ): Promise<Listener> {
+  checkServer("server", server);
   const { hostname = "127.0.0.1", port = PORT, tls } = checkedOptions(
     "listen()",
     options,

@@ -9,11 +9,8 @@ import {
   type ListenGrpcOptions,
 } from "../../../src/server/grpc/listen_grpc.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
-import {
-  createServer,
-  type Server,
-  type ServerOptions,
-} from "../../../src/server/server.ts";
+import { createServer, type Server } from "../../../src/server/server.ts";
+import type { ServerOptions } from "../../../src/server/server_options.ts";
 import { type CallError, type Client, grpc, grpcClient } from "./client.ts";
 
 /** What a test has. */

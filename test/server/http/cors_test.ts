@@ -7,10 +7,8 @@ import type { CorsOptions } from "../../../src/server/http/cors.ts";
 import type { Protocol } from "../../../src/server/http/route.ts";
 import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
 import { Monitor } from "../../../src/server/monitor.ts";
-import {
-  createServer,
-  type ServerOptions,
-} from "../../../src/server/server.ts";
+import { createServer } from "../../../src/server/server.ts";
+import type { ServerOptions } from "../../../src/server/server_options.ts";
 import { inferBody, withServer } from "../serving_host.ts";
 import { withTextServer } from "../text_models.ts";
 

@@ -10,10 +10,8 @@ import type {
   TensorSpec,
   WireTensor,
 } from "../../../src/server/host/served_model.ts";
-import {
-  createServer,
-  type ServerOptions,
-} from "../../../src/server/server.ts";
+import { createServer } from "../../../src/server/server.ts";
+import type { ServerOptions } from "../../../src/server/server_options.ts";
 import { servedOnnx } from "../../../src/server/models/served_onnx.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { recurrentFile } from "../../onnx/sequence_models.ts";
