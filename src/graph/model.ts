@@ -72,6 +72,11 @@ export interface Model<
   readonly image?: ImageSize;
   /** For inputs "frames" and "frames2seq": numbers of a frame. */
   readonly frameSize?: number;
+  /**
+   * Of requests that are ids of tokens: most of them, of which texts are refused or cut; where an answer goes on from
+   * its prompt, of both together. Absent: it does not say.
+   */
+  readonly tokensMax?: number;
   /** Most nodes of a request's graph, growth included; default 2^20, at most 2^24 - 2. */
   readonly nodesMax?: number;
   /**

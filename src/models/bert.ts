@@ -214,6 +214,7 @@ export function bert<Classes extends number = 0>(
       pooled: "f32",
       ...(classify && { logits: "f32" }),
     } as BertOutputs<Classes>,
+    tokensMax,
     check(input): asserts input is BertInput {
       checkObject(name, input);
       checkKeys(name, input, ["tokens", "segments"]);

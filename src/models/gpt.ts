@@ -287,6 +287,7 @@ export function gpt(
     cells: [...prompts, ...steps, classifier],
     shape: "chain",
     outputs: { tokens: "i32" },
+    tokensMax: positionsMax,
     nodesMax: nodesMaxFor(layers + (layers + 1) * positionsMax),
     check(input): asserts input is Seq2SeqInput {
       read(input);

@@ -147,6 +147,7 @@ export function lstm<Head extends LstmHead = "none">(
     cells: head ? [step, head] : [step],
     shape: "chain",
     outputs: outputTypes(headKind) as LstmOutputs<Head>,
+    tokensMax,
     nodesMax: nodesMaxFor(tokensMax + 1),
     check(input): asserts input is LstmInput {
       checkObject(name, input);

@@ -81,7 +81,8 @@ export class TokenInputs {
     }
     const count = ids?.shape.reduce((product, size) => product * size, 1);
     this.#fixed = ids?.free ? undefined : count;
-    this.tokensMax = count ?? model.positionsMax ?? Infinity;
+    this.tokensMax = count ?? model.positionsMax ?? model.tokensMax ??
+      Infinity;
     this.#takesSegments = this.#specs.length === 0 && !model.grow &&
       accepts(model, { tokens: [0], segments: [0] });
   }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import { bert } from "../../src/models/bert.ts";
+import { lstm } from "../../src/models/lstm.ts";
 import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
 import { readModel } from "../../src/onnx/read/read_model.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
@@ -294,6 +295,20 @@ Deno.test("texts are limited by model, tokenizer, option and request, or cut", a
       /embed\(\) has no option "normalise"/,
     );
   });
+});
+
+Deno.test("models that are built here say how long a text may be", async () => {
+  const sizes = { hidden: 16, vocabulary: 1000, tokensMax: 5 };
+  for (const model of [bert({ ...sizes, layers: 1, heads: 2 }), lstm(sizes)]) {
+    await withEngine(model, async (run) => {
+      const texts = new TextModel(model, tokenizer);
+      assert.equal(texts.tokensMax, 5);
+      const long = WORDS.join(" ");
+      await assert.rejects(texts.embed(run, [long]), TextTooLongError);
+      const [cut] = await texts.embed(run, [long], { truncate: true });
+      assert.equal(cut.tokens, 5);
+    });
+  }
 });
 
 Deno.test("one text that fails ends the others; a signal ends all", async () => {

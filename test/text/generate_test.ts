@@ -197,6 +197,25 @@ Deno.test("a token that ends answers is no text; without room for more an answer
   }
 });
 
+Deno.test("an answer of a decoder that is built here ends where it has no position left", async () => {
+  const model = gpt({
+    ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 1000, eos: null },
+    positionsMax: 12,
+  });
+  await withEngine(model, async (stream) => {
+    const texts = new TextModel(model, tokenizer);
+    const prompt = [1, 2, 3];
+    const end = await answer(texts.generate(stream, prompt, { maxTokens: 50 }));
+    assert.equal(end.finishReason, "length");
+    // The last one's token takes no position.
+    assert.equal(end.tokens.length, 12 - prompt.length + 1);
+  });
+  assert.throws(
+    () => new TextModel(model, tokenizer).encode("a ".repeat(20)),
+    TextTooLongError,
+  );
+});
+
 Deno.test("an answer that its model ends by itself has stopped, whatever its limit", async () => {
   const options = { temperature: 1.5, seed: 4 };
   const open = await decoder([]);
