@@ -35,13 +35,42 @@ function smallFiles(): Record<string, Uint8Array> {
       },
     });
   };
-  return { model1: file(257, "Sigmoid", 0.1), model2: file(512, "Tanh", 0.25) };
+  return {
+    ...{ model1: file(257, "Sigmoid", 0.1), model2: file(512, "Tanh", 0.25) },
+    openDetector: detectorFile(),
+  };
 }
 
-/** Paths of files: the published ones, or such as are written into the folder; a detector where there is one. */
-export function pageModels(
-  folder: string,
-): { model1: string; model2: string; detector: string | undefined } {
+/** A detector with the sizes that the published file leaves open, which the one of the reference models does not. */
+function detectorFile(): Uint8Array {
+  return writeModel({
+    graph: {
+      inputs: [
+        { name: "input", dims: ["batch", "samples"] },
+        { name: "state", dims: [2, "batch", 128] },
+        { name: "sr", type: "int64", dims: [] },
+      ],
+      outputs: [{ name: "output" }, { name: "stateN" }],
+      initializers: { axes: plainOf("int64", [1], [1]) },
+      nodes: [
+        node("ReduceMax", ["input", "axes"], ["peak"]),
+        node("Sigmoid", ["peak"], ["output"]),
+        node("Tanh", ["state"], ["stateN"]),
+      ],
+    },
+  });
+}
+
+/**
+ * Paths of files: the published ones, or such as are written into the folder; a detector where there is one, and one
+ * whose sizes are open.
+ */
+export function pageModels(folder: string): {
+  model1: string;
+  model2: string;
+  detector: string | undefined;
+  openDetector: string;
+} {
   for (const [name, bytes] of Object.entries(smallFiles())) {
     writeFileSync(join(folder, `${name}.onnx`), bytes);
   }
@@ -50,7 +79,10 @@ export function pageModels(
   const path = (folder: URL) => fileURLToPath(new URL("model.onnx", folder));
   const [model1, model2] = real?.map(path) ??
     ["model1", "model2"].map((name) => join(folder, `${name}.onnx`));
-  return { model1, model2, detector: detector && path(detector) };
+  return {
+    ...{ model1, model2, detector: detector && path(detector) },
+    openDetector: join(folder, "openDetector.onnx"),
+  };
 }
 
 /** A tone that comes and goes, and noise. In floats: of 16 bits, browsers make numbers of their own. */

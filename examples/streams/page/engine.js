@@ -20,6 +20,8 @@ const RATE_HZ = 16_000;
 const HOP = 128;
 const PERIOD_MS = 1000 * HOP / RATE_HZ;
 const SILERO_HOP = 512;
+/** Its new samples, and the last ones of before. */
+const SILERO_WINDOW = SILERO_HOP + 64;
 /** Frames of what is on the page that are in the engine at once. */
 const AHEAD = 32;
 const LOAD_EVERY_MS = 500;
@@ -222,8 +224,13 @@ const ON = {
       model2: await loadOnnx(model2),
     });
     const rate = plainTensor("int64", [], BigInt64Array.of(BigInt(RATE_HZ)));
-    const detector = speech &&
-      silero(await loadOnnx(speech, { constants: new Map([["sr", rate]]) }));
+    // The published files leave these sizes open.
+    const detector = speech && silero(
+      await loadOnnx(speech, {
+        constants: new Map([["sr", rate]]),
+        shapes: { input: [1, SILERO_WINDOW], state: [2, 1, 128] },
+      }),
+    );
     const spectrum = spectra();
     const engine = await ServingEngine.create({
       models: [denoiser, spectrum, ...(detector ? [detector] : [])],
