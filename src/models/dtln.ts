@@ -13,7 +13,7 @@ import { regroupState } from "../graph/regroup_state.ts";
 import { type RowShape, sameLayout } from "../graph/row_layout.ts";
 import type { StreamModel } from "../graph/stream_model.ts";
 import { isFftLength } from "../base/fft_lengths.ts";
-import { type CellSource, describePorts } from "./cell_source.ts";
+import { type CellSource, cellSource, describePorts } from "./cell_source.ts";
 import { cellStream } from "./cell_stream.ts";
 import { overlapAdd } from "./frames.ts";
 
@@ -61,6 +61,8 @@ const OVERLAP = 4;
 export function dtln(
   { model1, model2 }: DtlnParts,
 ): StreamModel<"samples", { samples: "f32" }> {
+  cellSource("model1", model1);
+  cellSource("model2", model2);
   const [first, second] = [wholeOf(model1), wholeOf(model2)];
   const window = second.inputs[0]?.width ?? 0;
   if (!isFftLength(window)) {

@@ -5,7 +5,7 @@
 import { defineCell, f32 } from "../graph/cell_builder.ts";
 import { sameLayout } from "../graph/row_layout.ts";
 import type { StreamModel } from "../graph/stream_model.ts";
-import { type CellSource, describePorts } from "./cell_source.ts";
+import { type CellSource, cellSource, describePorts } from "./cell_source.ts";
 import { cellStream } from "./cell_stream.ts";
 import { frameShift } from "./frames.ts";
 
@@ -18,7 +18,7 @@ import { frameShift } from "./frames.ts";
  * Cell: `silero_frame`, everything in one.
  * @param file takes a window and a state, gives a probability and a state; its sampling rate is not
  * looked at, or a constant
- * @throws RangeError when it is not of this form
+ * @throws RangeError when it is not of this form; TypeError when it is none
  *
  * @example
  * ```ts
@@ -37,6 +37,7 @@ import { frameShift } from "./frames.ts";
 export function silero(
   file: CellSource,
 ): StreamModel<"samples", { speech: "f32" }> {
+  cellSource("file", file);
   const whole = file.whole();
   const { inputs, outputs } = whole;
   const [input, state] = inputs;

@@ -3,6 +3,7 @@ import {
   type Checks,
   listOf,
   ofType,
+  withMethods,
 } from "../base/checked_options.ts";
 import { listed } from "../base/describe.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -53,6 +54,11 @@ const TOKEN_OUTPUTS = ["last_hidden_state", "token_embeddings"];
 const TEXT_OUTPUTS = ["sentence_embedding", "text_embeds", "pooler_output"];
 const SCORE_OUTPUTS = ["logits", "scores"];
 
+const checkModel = withMethods("a model", ["check"]);
+const checkTokenizer = withMethods("what TextTokenizer.load() resolves to", [
+  "encode",
+]);
+
 /**
  * Text in, text out: a tokenizer around a model whose requests are tokens. It computes nothing but what is in front of
  * the model and behind it, and is given the way to run requests with every call, so that it works with a
@@ -98,7 +104,8 @@ export class TextModel {
 
   /**
    * Puts a tokenizer in front of a model.
-   * @throws TextFileError on an input of the model that is none of texts; TypeError or RangeError on an option
+   * @throws TextFileError on an input of the model that is none of texts; TypeError or RangeError on a model, a tokenizer
+   * or an option that is none
    */
   constructor(
     model: TokenModel,
@@ -106,6 +113,8 @@ export class TextModel {
     options: TextModelOptions = {},
   ) {
     this.#options = checkedOptions("TextModel", options, MODEL_CHECKS);
+    checkModel("model", model);
+    checkTokenizer("tokenizer", tokenizer);
     this.model = model;
     this.tokenizer = tokenizer;
     this.labels = options.labels;

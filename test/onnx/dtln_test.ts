@@ -90,6 +90,11 @@ Deno.test("dtln: stages that change nothing give the signal back, four windows o
 });
 
 Deno.test("dtln: files of another form are refused", () => {
+  const promised = Promise.resolve() as never;
+  assert.throws(() => dtln({ model1: promised, model2: promised }), {
+    name: "TypeError",
+    message: /^"model1" is what loadOnnx\(\) resolves to, /,
+  });
   const refuses = (model1: CellSource, model2: CellSource, message: RegExp) =>
     assert.throws(() => dtln({ model1, model2 }), message);
   refuses(PASS, PASS, /model2 takes windows .* got magnitude f32\[257\]/);

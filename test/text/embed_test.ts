@@ -346,3 +346,18 @@ Deno.test("a model whose inputs are none of texts is refused", async () => {
   const pixels = { ...model, inputs: [{ ...ids, name: "pixels" }] };
   assert.throws(() => new TextModel(pixels, tokenizer), /"pixels"/);
 });
+
+Deno.test("a promise that was not awaited is neither a model nor a tokenizer", () => {
+  const model = bert({ layers: 1, hidden: 16, heads: 2, vocabulary: 1000 });
+  const promised = Promise.resolve(tokenizer) as never;
+  assert.throws(() => new TextModel(model, promised), {
+    name: "TypeError",
+    message: /^"tokenizer" is what TextTokenizer.load\(\) resolves to, /,
+  });
+  const loaded = Promise.resolve(model) as never;
+  assert.throws(() => new TextModel(loaded, tokenizer), {
+    name: "TypeError",
+    message:
+      '"model" is a model, which has a method "check", got [object Promise]',
+  });
+});
