@@ -121,8 +121,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "groups that are in time together: everybody goes",
     file: STATE,
-    from: "isLost ? FREE * this.#times(rows) : own",
-    to: "isLost ? FREE * this.#times(rows) : Infinity",
+    from: "FREE * this.#times(rows)) : own",
+    to: "FREE * this.#times(rows)) : Infinity",
   },
   {
     without: "later, denser groups",

@@ -45,6 +45,25 @@ Deno.test("a decoder is expected to take as many steps as those that brought as 
   assert(Number(endNs) <= 20_030, last);
 });
 
+Deno.test("a decoder that is lost rides along where that takes no longer, and does not wait for who came later", () => {
+  const { cost, profile } = profiled(() => 10);
+  const before = Array.from({ length: 400 }, (_, i) => pair(1000 * i, 1, 4));
+  const tasks = told({
+    policy: auto({ profile, slaNs: 90 }),
+    models: [DECODER],
+    // The first takes twice as long as expected, and is late before the second is done.
+    requests: [...before, pair(400_000, 1, 12), pair(400_095, 1, 4)],
+    cost,
+  });
+  assert.deepEqual(tasks.slice(-5), [
+    "400100..400110 w0 encoder:402",
+    "400110..400120 w0 decoder:401,402",
+    "400120..400130 w0 decoder:401,402",
+    "400130..400140 w0 decoder:401,402",
+    "400140..400150 w0 decoder:402",
+  ]);
+});
+
 /** What `stepsTaken` says of each request when it has ended. */
 function taken(
   arrivals: readonly (ToldRequest & { cancelAtNs?: number })[],

@@ -230,6 +230,18 @@ Deno.test("who is lost rides along where that takes no longer, and not where it 
   ]);
 });
 
+Deno.test("who is lost does not make late who can be in time", () => {
+  const { cost, profile } = linear(1000, 9);
+  const tasks = told({
+    policy: auto({ profile, slaNs: 1035 }),
+    models: MODELS,
+    requests: [one(0), ...Array.from({ length: 7 }, () => one(1)), one(1005)],
+    cost,
+  });
+  // A row more is less than a hundredth each time, but the ninth has until 2040.
+  assert.equal(tasks[1], "1009..2036 w0 A:2,3,9");
+});
+
 Deno.test("batches that turn out to gain nothing become small", () => {
   const { cost } = linear(0, 10);
   const tasks = told({

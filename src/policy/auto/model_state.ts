@@ -266,10 +266,9 @@ export class ModelState {
       const request = sorted[i];
       const { dueNs, leftNs } = request.tag;
       const isLost = dueNs === Infinity;
-      if (isLost && !request.graph.closed) continue;
       const takesNs = leftNs * this.#slowdown(rows + 1);
       const own = Math.min(mayTake, (dueNs - this.#now.nowNs) / takesNs);
-      const limit = isLost ? FREE * this.#times(rows) : own;
+      const limit = isLost ? Math.min(own, FREE * this.#times(rows)) : own;
       if (rows > 0 && this.#times(rows + 1) > limit) continue;
       mayTake = own;
       rows = requests.push(request);

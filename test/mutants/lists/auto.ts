@@ -265,6 +265,22 @@ export const MUTANTS: MutantList = [
     why: "who is lost rides along where that takes no longer",
   },
   {
+    id: "auto.riders-first",
+    file: STATE,
+    from: "Math.min(own, FREE * this.#times(rows))",
+    to: "FREE * this.#times(rows)",
+    tests: TESTS,
+    why: "who is lost makes nobody late who can be in time",
+  },
+  {
+    id: "auto.no-growing-riders",
+    file: STATE,
+    from: "const limit = isLost ? Math",
+    to: "const limit = isLost ? !request.graph.closed ? 0 : Math",
+    tests: DECODERS,
+    why: "decoders ride along as well",
+  },
+  {
     id: "auto.riders-always",
     file: STATE,
     from: "[1.01, 0.95, 0.6, 1.2]",
