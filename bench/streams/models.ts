@@ -63,6 +63,8 @@ const FEATURES_MS = 10;
 /** Samples of the denoiser's hop and the detector's, at 16 kHz. */
 const DTLN_HOP = 128;
 const SILERO_HOP = 512;
+/** The detector's window, with the last samples of the one before, and its state. */
+const SILERO_SHAPES = { input: [1, SILERO_HOP + 64], state: [2, 1, 128] };
 const SAMPLES_PER_MS = 16;
 /** Different frames. */
 const POOL = 61;
@@ -117,7 +119,10 @@ export function subjectMakers(
         const bytes = await bytesOf(file);
         return {
           name,
-          model: silero(await loadOnnx(bytes, { constants })),
+          // The published files leave these sizes open.
+          model: silero(
+            await loadOnnx(bytes, { constants, shapes: SILERO_SHAPES }),
+          ),
           periodMs: SILERO_HOP / SAMPLES_PER_MS,
           frame: frames("samples", SILERO_HOP, seed),
           onPeers: {
