@@ -64,7 +64,9 @@ export class SocketReader {
    * @throws SocketProtocolError
    */
   *push(bytes: Uint8Array): Generator<SocketMessage, void, undefined> {
-    this.#pieces.add(bytes as Uint8Array<ArrayBuffer>);
+    // Of Node's Buffers slice() would be no copy.
+    const { buffer, byteOffset, length } = bytes as Uint8Array<ArrayBuffer>;
+    this.#pieces.add(new Uint8Array(buffer, byteOffset, length));
     if (this.#pieces.size < this.#wanted) return;
     this.#bytes = this.#pieces.take();
     this.#wanted = 0;

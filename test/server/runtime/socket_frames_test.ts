@@ -24,9 +24,20 @@ function hex(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text.replaceAll(" ", ""), "hex"));
 }
 
+/** What comes in pieces, be they arrays or, as Node brings them, Buffers within larger ones. */
 function read(...pieces: Uint8Array[]): SocketMessage[] {
-  const reader = new SocketReader(SIZE_MAX);
-  return pieces.flatMap((piece) => [...reader.push(piece)]);
+  const [messages, ofBuffers] = [pieces, pieces.map(withinBuffer)].map(
+    (pieces) => {
+      const reader = new SocketReader(SIZE_MAX);
+      return pieces.flatMap((piece) => [...reader.push(piece)]);
+    },
+  );
+  assert.deepEqual(ofBuffers, messages);
+  return messages;
+}
+
+function withinBuffer(piece: Uint8Array): Buffer {
+  return Buffer.concat([Uint8Array.of(0), piece]).subarray(1);
 }
 
 /** A client's frame. */
