@@ -9,7 +9,7 @@ export type Check = (name: string, value: unknown) => void;
 export type Checks<Options> = Readonly<Record<keyof Options & string, Check>>;
 
 /**
- * Reads every option once: a getter might tell the check one thing and the engine another.
+ * Reads every option once, inherited ones, too: a getter might tell the check one thing and the engine another.
  * @param owner who takes the options, for messages
  * @param required options that must have a value: their checks see `undefined`, too
  * @returns a copy of them
@@ -23,7 +23,15 @@ export function checkedOptions<Options extends object>(
   required: readonly (keyof Options & string)[] = [],
 ): Options {
   withOptions(owner, options);
-  const copy = { ...options as Readonly<Record<string, unknown>> };
+  const given = options as Readonly<Record<string, unknown>>;
+  const copy = { ...given };
+  const prototype = Object.getPrototypeOf(given);
+  if (prototype !== Object.prototype && prototype !== null) {
+    // Getters of its class, and what it inherits.
+    for (const name of Object.keys(checks)) {
+      if (name in given && !Object.hasOwn(copy, name)) copy[name] = given[name];
+    }
+  }
   // Once through: who pushes a frame every few milliseconds brings some every time.
   const names = Object.keys(copy);
   for (let i = 0; i < names.length; i++) {

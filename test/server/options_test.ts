@@ -100,6 +100,32 @@ Deno.test("createServer refuses options that are not", async () => {
   );
 });
 
+Deno.test("options that an object has of its class, or inherits, are options, and checked", async () => {
+  await using engine = await ServingEngine.create(settings);
+  class Settings {
+    readonly models = models;
+    get keys() {
+      return new KeyRing([{ name: "app", sha256: "0".repeat(64) }]);
+    }
+    get limits() {
+      return Object.create({ bytesMax: 10 });
+    }
+  }
+  const server = createServer(engine, new Settings());
+  assert.equal(server.limits.bytesMax, 10);
+  const { status } = await server.fetch(
+    new Request("http://localhost/v2/models/sentences/infer", {
+      method: "POST",
+      body: "{}",
+    }),
+  );
+  assert.equal(status, 401);
+  assert.throws(
+    () => createServer(engine, Object.create({ models, version: 1 })),
+    { name: "TypeError", message: '"version" is a string, got 1' },
+  );
+});
+
 Deno.test("a limit of which nothing is said is the default", async () => {
   await using engine = await ServingEngine.create(settings);
   const said = { bytesMax: undefined, headersMax: 7 } as { headersMax: number };
