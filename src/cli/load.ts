@@ -20,7 +20,7 @@ import { searchRate, type Trial } from "../load/search.ts";
 import { summarizeLoad } from "../load/summarize.ts";
 import { trialEnd } from "../load/trial_end.ts";
 import type { LoadClock, Wire, WireAnswer, WireRequest } from "../load/wire.ts";
-import { formatMs, formatNumber } from "../report/format.ts";
+import { formatCount, formatMs, formatNumber } from "../report/format.ts";
 import { renderTable } from "../report/table.ts";
 import { writeText } from "./files.ts";
 import { LOAD_REQUESTS_MAX } from "./limits.ts";
@@ -252,19 +252,20 @@ async function run(
   });
 }
 
-/** That a trial can hold its target: a short trace would be taken for what the server cannot do. */
+/** That a trial can hold its target, whoever leaves: a short trace would be taken for what the server cannot do. */
 function checkEnough(
-  { arrivals, dueNs, warmUpNs }: LoadPlan,
+  { arrivals, dueNs, leaveNs, warmUpNs }: LoadPlan,
   { share, confidence }: Target,
   ratePerS: number,
 ): void {
-  const counted = dueNs.filter((ns) => ns >= warmUpNs).length;
+  const counted =
+    dueNs.filter((ns, i) => ns >= warmUpNs && leaveNs[i] === Infinity).length;
   const least = requestsLeast(share, 0, confidence);
   if (counted >= least) return;
   throw new UsageError(
     `${arrivals} has ${counted} requests behind the warm-up at ${
       formatNumber(ratePerS)
-    }/s, and a target takes at least ${least}; give a longer trace, or less --warm-up`,
+    }/s, and a target takes at least ${least}; give a longer trace, or less --warm-up or --leave`,
   );
 }
 
@@ -273,7 +274,9 @@ async function search(
 ): Promise<{ result: LoadResult; trials: readonly Trial<LoadResult>[] }> {
   const { settings, stop } = given;
   const { target, seconds, ratePerS, search } = settings;
-  const least = requestsLeast(target!.share, OVER_IN_TRIAL);
+  // Who leaves may tell nothing of the server.
+  const least = requestsLeast(target!.share, OVER_IN_TRIAL) /
+    (1 - settings.leaves);
   const { best, trials } = await searchRate<LoadResult>({
     ...{ ratePerS, leastPerS: LEAST_PER_S, mostPerS: MOST_PER_S },
     precision: search!.precision,
@@ -281,14 +284,15 @@ async function search(
       if (stop.aborted) throw new UsageError("stopped");
       // A tenth more: the number of arrivals in a time is itself chance.
       const enoughS = 1.1 * least / perS;
-      if (perS * Math.max(seconds, enoughS) > LOAD_REQUESTS_MAX) {
+      const trialS = Math.max(seconds, enoughS);
+      if (perS * trialS > LOAD_REQUESTS_MAX) {
         throw new UsageError(
-          `${perS} requests per second are beyond this generator`,
+          `A trial at ${formatNumber(perS)}/s takes ${
+            formatCount(Math.ceil(perS * trialS))
+          } requests, ${formatCount(LOAD_REQUESTS_MAX)} are the most`,
         );
       }
-      const result = await run(given, perS, {
-        seconds: Math.max(seconds, enoughS),
-      });
+      const result = await run(given, perS, { seconds: trialS });
       const holds = result.verdict!.holds &&
         result.checks.every(({ name, ok }) => ok || name === "duration");
       const p99 = result.latency.find(({ share }) => share === 0.99);

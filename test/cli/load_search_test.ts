@@ -8,6 +8,7 @@ import { load } from "../../src/cli/load.ts";
 import { httpWire, type HttpWireOptions } from "../../src/load/http_wire.ts";
 import type { LoadResult } from "../../src/load/result.ts";
 import type { Wire } from "../../src/load/wire.ts";
+import { fakeWire } from "../load/fake_wire.ts";
 import { VirtualClock } from "../load/virtual_clock.ts";
 import { scaleFile, TestFolder } from "../server/repository/folders.ts";
 import { captured } from "./captured.ts";
@@ -81,4 +82,33 @@ Deno.test("shoal load --search finds what a shoal serve holds", async () => {
   assert(Math.min(...rates(false)) <= 1.05 * most, `${rates(false)}`);
   running.signal("SIGTERM");
   assert.equal(await running.ended, 0, running.err);
+});
+
+Deno.test("shoal load --search tries for as long as enough clients stay", async () => {
+  const searched = async (leave: string) => {
+    const clock = new VirtualClock();
+    const { out, err } = await captured(() =>
+      clock.run(load(
+        [
+          ...["http://localhost", "--search", "--rate", "5", "--slo-ms", "50"],
+          ...["--arrivals", "interval", "--percentile", "90", "--json"],
+          ...["--seconds", "1", "--warm-up", "1", "--precision", "2"],
+          ...["--leave", leave],
+        ],
+        {
+          clock,
+          // Most of those who may leave have left by then.
+          connect: () =>
+            fakeWire(clock, (nth) => ({ tookNs: nth < 500 ? 45e6 : 60e6 })),
+          watchMachine: () => () => ({ ownCores: 0, busyShare: 0, cores: 2 }),
+        },
+      ))
+    );
+    return { err, ...JSON.parse(out) as LoadResult };
+  };
+  const { verdict, err } = await searched("0.7");
+  assert.equal(verdict?.holds, true, err);
+  await assert.rejects(searched("1"), {
+    message: /^A trial at 5\.00\/s takes Infinity requests, /,
+  });
 });
