@@ -347,6 +347,9 @@ function headersOf(call: GrpcCall): Headers {
  */
 const DETAILS_MAX = 800;
 
+/** Halves of characters, where a name was cut off: what percent-encodes details throws on them, in nobody's hands. */
+const HALVES = /\p{Surrogate}/gu;
+
 /** What trailers tell besides; the first says when a client may try again (grpc/proposal, A6). */
 const TRAILERS = ["grpc-retry-pushback-ms", "retry-after-ms", REQUEST_ID];
 
@@ -362,6 +365,6 @@ function statusOf({ grpc }: Door, error: unknown): GrpcStatus {
     const value = trailers[name];
     if (value !== undefined) metadata.set(name, value);
   }
-  const details = shorten(told.message, DETAILS_MAX);
+  const details = shorten(told.message, DETAILS_MAX).replace(HALVES, "\ufffd");
   return { code: codeOf(told), details, metadata };
 }

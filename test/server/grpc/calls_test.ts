@@ -388,6 +388,30 @@ Deno.test("an error of more words than trailers have room for is cut off", async
   });
 });
 
+Deno.test("an error that is cut off within a character ends nothing but its call", async () => {
+  const model: ServedModel = {
+    ...INTENTS,
+    toInput: () => assert.fail(new RangeError(`a${"😀".repeat(1000)}`)),
+  };
+  await withGrpc([model], async ({ client }) => {
+    const deadline = () => ({ deadline: new Date(Date.now() + 10_000) });
+    for (const before of ["", "a"]) {
+      const name = before + "😀".repeat(100);
+      const error = await refused(
+        client,
+        "ModelMetadata",
+        { name },
+        deadline(),
+      );
+      assert.equal(error.code, status.NOT_FOUND);
+      assert.match(error.details, /^There is no model "a?😀+\ufffd?…"$/u);
+    }
+    const error = await refused(client, "ModelInfer", asked(), deadline());
+    assert.equal(error.code, status.INVALID_ARGUMENT);
+    assert.match(error.details, /^a😀+\ufffd…$/u);
+  });
+});
+
 Deno.test("an error of the server's own is told without its words", async () => {
   const told: unknown[] = [];
   const broken = {
