@@ -282,7 +282,7 @@ const BAD: Readonly<
     [["lstm", "--sizes", "1,1e9"], /--sizes.*from 1 to 4096, got "1e9"/],
     [["lstm", "--sizes", "1,,2"], /--sizes.*got ""/],
     [["lstm", "--option", "hidden=1e12"], /"hidden".*at most 8192/],
-    [["lstm", "--hidden", "8192"], /The weights up to tensor "lstm\.W"/],
+    [["lstm", "--hidden", "8192"], /The weights up to tensor "lstm\.R"/],
     [["lstm", "--option", "head=tail"], /"head".*"tail"/],
     [["bert", "--option", "layers=900"], /more than 10000 tensors/],
     [["lstm", "--option", "="], /--option "="/],
