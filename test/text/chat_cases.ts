@@ -78,6 +78,12 @@ export const MACROS: Cases = [
     "{% macro f(a) %}{{ a is defined }}{{ a or 'none' }}{% endmacro %}{{ f(missing) }}",
     "Falsenone",
   ],
+  // Each of several values in a row is asked for once, up to the first that does not hold.
+  [
+    "{% set n = namespace(i=0) %}{% macro f() %}{% set n.i = n.i + 1 %}b{% endmacro %}{{ 'a' < f() < 'c' }}{{ n.i }}{{ 'b' < f() < f() }}{{ n.i }}",
+    "True1False2",
+  ],
+  [`{{ ${"0 < (".repeat(60)}1${") < 2".repeat(60)} }}`, "True"],
 ];
 
 export const BLOCKS: Cases = [

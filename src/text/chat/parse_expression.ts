@@ -126,22 +126,17 @@ export class ExpressionParser {
 
   /** One, or several in a row, of which all have to hold: `a < b < c`. */
   #comparison(): Expression {
-    let left = this.#between(0);
-    let all: Expression | undefined;
+    const of = this.#between(0);
+    const others: { sign: string; of: Expression; line: number }[] = [];
     for (;;) {
       const { line } = this.token ?? { line: 0 };
       const isNotIn = this.is("not") && this.is("in", 1);
       const sign = isNotIn ? "not in" : this.token?.value ?? "";
       if (!isNotIn && !COMPARISONS.some((one) => this.is(one))) {
-        return all ?? left;
+        return others.length > 0 ? { kind: "comparison", of, others } : of;
       }
       this.at += isNotIn ? 2 : 1;
-      const right = this.#between(0);
-      const one: Expression = { kind: "binary", sign, left, right, line };
-      all = all
-        ? { kind: "binary", sign: "and", left: all, right: one, line }
-        : one;
-      left = right;
+      others.push({ sign, of: this.#between(0), line });
     }
   }
 

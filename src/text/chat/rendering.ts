@@ -358,6 +358,8 @@ export class Rendering {
       }
       case "binary":
         return this.#binary(expression);
+      case "comparison":
+        return this.#compared(expression);
       default:
         return expression satisfies never;
     }
@@ -413,6 +415,18 @@ export class Rendering {
     if (sign === "and") return isTrue(a) ? this.#value(right) : a;
     if (sign === "or") return isTrue(a) ? a : this.#value(right);
     return operated(sign, a, this.#value(right), line);
+  }
+
+  #compared(
+    { of, others }: Extract<Expression, { kind: "comparison" }>,
+  ): unknown {
+    let left = this.#value(of);
+    return others.every(({ sign, of, line }) => {
+      const right = this.#value(of);
+      const holds = operated(sign, left, right, line);
+      left = right;
+      return holds;
+    });
   }
 }
 

@@ -57,6 +57,16 @@ export type Expression =
     readonly line: number;
   }
   | {
+    /** Of values in a row, each of which is asked for once: `a < b < c`. */
+    readonly kind: "comparison";
+    readonly of: Expression;
+    readonly others: readonly {
+      readonly sign: string;
+      readonly of: Expression;
+      readonly line: number;
+    }[];
+  }
+  | {
     readonly kind: "choice";
     readonly of: Expression;
     readonly then: Expression;
