@@ -11,6 +11,7 @@ import { dateNow } from "../../engine/wall/clock.ts";
 import { TextFileError } from "../errors.ts";
 import { parseTemplate } from "./parse_template.ts";
 import { Rendering } from "./rendering.ts";
+import { TemplateValueError } from "./template_error.ts";
 import type { Block } from "./template_syntax.ts";
 import { beginWork } from "./template_work.ts";
 
@@ -62,7 +63,9 @@ function bounded<T>(run: () => T): T {
   try {
     return run();
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+    if (!(error instanceof RangeError || error instanceof TemplateValueError)) {
+      throw error;
+    }
     throw new TextFileError(
       `The chat template is nested too deeply, or makes too long a text: ${error.message}`,
       { cause: error },

@@ -24,7 +24,7 @@ import {
   Tuple,
   UNDEFINED,
 } from "./template_values.ts";
-import { STATEMENT_WORK, work } from "./template_work.ts";
+import { ELEMENT_WORK, STATEMENT_WORK, work } from "./template_work.ts";
 
 /** Macros in macros: what Python's own limit comes to. */
 const CALLS_MAX = 200;
@@ -257,8 +257,8 @@ export class Rendering {
     written: string,
   ): Callable {
     const scopes = this.#scopes;
-    const names = parameters.map(({ name }) => name);
     const call = ({ values, named }: GivenArguments, line: number) => {
+      const names = parameters.map(({ name }) => name);
       if (this.#calls === CALLS_MAX) {
         throw templateError("macros are nested too deeply", line);
       }
@@ -298,6 +298,8 @@ export class Rendering {
   }
 
   #value(expression: Expression): unknown {
+    // A name is looked up in each of them.
+    work(1 + this.#scopes.length);
     switch (expression.kind) {
       case "literal":
         return expression.value;
@@ -369,6 +371,7 @@ export class Rendering {
     const made = new Map(entries.map(([key, value]) => {
       const name = this.#value(key);
       if (typeof name === "string" || Number.isSafeInteger(name)) {
+        if (typeof name === "string") work(name.length * ELEMENT_WORK);
         return [name, this.#value(value)];
       }
       throw templateError(
@@ -432,6 +435,7 @@ export class Rendering {
 
 /** With names that stand for nothing. */
 function bind(scope: Scope, unset: readonly string[]): Scope {
+  work(unset.length * ELEMENT_WORK);
   for (const name of unset) scope.set(name, UNDEFINED);
   return scope;
 }

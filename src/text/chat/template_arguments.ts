@@ -1,4 +1,5 @@
 import { templateError } from "./template_error.ts";
+import { ELEMENT_WORK, work } from "./template_work.ts";
 
 /** What a call is given. */
 export interface GivenArguments {
@@ -25,8 +26,10 @@ export function argumentsOf(
       line,
     );
   }
+  work(names.length * ELEMENT_WORK);
   const all: unknown[] = names.map((_, i) => values[i]);
   for (const [name, value] of Object.entries(named)) {
+    work(names.length);
     const at = names.indexOf(name);
     if (at < values.length) {
       throw templateError(

@@ -25,7 +25,7 @@ import {
   Tuple,
   UNDEFINED,
 } from "./template_values.ts";
-import { work, workOn } from "./template_work.ts";
+import { joined, workOn } from "./template_work.ts";
 
 interface Filter {
   readonly names: readonly string[];
@@ -127,7 +127,7 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["join", {
     names: ["d"],
     run: (of, [between = ""], what, line) =>
-      written(listOf(of, what, line).map(textOf), textOf(between)),
+      joined(listOf(of, what, line).map(textOf), textOf(between)),
   }],
   ["replace", {
     names: ["old", "new", "count"],
@@ -179,11 +179,6 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
     },
   }],
 ]);
-
-function written(parts: readonly string[], between: string): string {
-  work(parts.length * between.length);
-  return parts.join(between);
-}
 
 /** What there is to go through in a value. */
 function listOf(

@@ -9,7 +9,7 @@ import {
   UNDEFINED,
   WholeFloat,
 } from "./template_values.ts";
-import { ELEMENT_WORK, work } from "./template_work.ts";
+import { ELEMENT_WORK, joined, work } from "./template_work.ts";
 
 /** How JSON is written, as Python's `json.dumps` has it. */
 export interface JsonForm {
@@ -31,11 +31,10 @@ export function jsonOf(value: unknown, form: JsonForm, depth = 0): string {
   const { indent, separators: [comma, colon] } = form;
   const lines = (open: string, parts: readonly string[], close: string) => {
     if (parts.length === 0) return open + close;
-    if (indent === undefined) return open + parts.join(comma) + close;
+    if (indent === undefined) return open + joined(parts, comma) + close;
     const newline = (depth: number) => `\n${" ".repeat(indent * depth)}`;
     const inside = newline(depth + 1);
-    work(parts.length * inside.length);
-    return `${open}${inside}${parts.join(comma + inside)}${
+    return `${open}${inside}${joined(parts, comma + inside)}${
       newline(depth)
     }${close}`;
   };

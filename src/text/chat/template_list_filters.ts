@@ -66,6 +66,7 @@ function attribute(
   line: number,
   otherwise?: unknown,
 ): (item: unknown) => unknown {
+  workOn(path);
   const isName = typeof path === "string" &&
     /^[^.,\d][^.,]*(\.[^.,\d][^.,]*)*$/.test(path);
   if (!isName) {
@@ -110,8 +111,9 @@ const choosing = (keeps: boolean, ofMember: boolean): ListFilter =>
 /** What texts are compared by, unless letters' cases count. */
 const sortKey = (isExact: unknown) => (value: unknown): unknown => {
   if (value instanceof Markup) value = value.text;
+  workOn(value);
   return typeof value === "string" && !isTrue(isExact)
-    ? workOn(value).toLowerCase()
+    ? value.toLowerCase()
     : value;
 };
 

@@ -1,3 +1,4 @@
+import { TemplateValueError } from "./template_error.ts";
 import { Opaque, UNDEFINED } from "./template_values.ts";
 
 /** A loop under way, which templates know as `loop`: it looks ahead when it is asked what comes, as Jinja's does. */
@@ -6,6 +7,7 @@ export class Loop extends Opaque {
   #items: Iterator<unknown>;
   #ahead: { readonly item: unknown } | undefined;
   #length: number | undefined;
+  #isAsked = false;
   #index = -1;
   #before: unknown = UNDEFINED;
   current: unknown = UNDEFINED;
@@ -28,20 +30,27 @@ export class Loop extends Opaque {
   }
 
   #looksAhead(): boolean {
-    if (this.#ahead) return true;
+    this.#ahead ??= this.#asked();
+    return this.#ahead !== undefined;
+  }
+
+  /** What comes next: a loop's condition that asks the loop what comes would ask itself. */
+  #asked(): { readonly item: unknown } | undefined {
+    if (this.#isAsked) {
+      throw new TemplateValueError("a loop is asked by its own condition");
+    }
+    this.#isAsked = true;
     const { done, value } = this.#items.next();
-    if (!done) this.#ahead = { item: value };
-    return !done;
+    this.#isAsked = false;
+    return done ? undefined : { item: value };
   }
 
   get #all(): number {
     if (this.#length === undefined) {
       const rest: unknown[] = [];
-      for (
-        let next = this.#items.next();
-        !next.done;
-        next = this.#items.next()
-      ) rest.push(next.value);
+      for (let next = this.#asked(); next; next = this.#asked()) {
+        rest.push(next.item);
+      }
       this.#items = rest[Symbol.iterator]();
       this.#length = this.#index + 1 + (this.#ahead ? 1 : 0) + rest.length;
     }

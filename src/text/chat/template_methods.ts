@@ -24,7 +24,7 @@ import {
   Tuple,
   UNDEFINED,
 } from "./template_values.ts";
-import { workOn } from "./template_work.ts";
+import { joined, workOn } from "./template_work.ts";
 
 interface Method {
   readonly names: readonly string[];
@@ -98,7 +98,7 @@ const TEXT_METHODS: ReadonlyMap<string, Method> = new Map([
       if (!all) {
         throw templateError(`${what} takes a list, not ${kindOf(parts)}`, line);
       }
-      return Array.from(all, (part) => asText(part, what, line)).join(of);
+      return joined(Array.from(all, (part) => asText(part, what, line)), of);
     },
   }],
 ]);

@@ -13,10 +13,10 @@ import {
   textOf,
   Tuple,
 } from "./template_values.ts";
-import { ELEMENT_WORK, work } from "./template_work.ts";
+import { ELEMENT_WORK, work, workOnSearch } from "./template_work.ts";
 
-/** Characters that a product makes. */
-const REPEATED_MAX = 2 ** 26;
+/** Characters that a product or sum makes. */
+const LETTERS_MAX = 2 ** 26;
 
 /** Elements that a product or sum makes. */
 const ELEMENTS_MAX = 2 ** 20;
@@ -38,14 +38,15 @@ export function operated(
     case "not in":
       return !contains(b, a, line);
     case "~":
-      return textOf(a) + textOf(b);
+      return added(textOf(a), textOf(b), line);
   }
   if (sign === "+" && (a instanceof Markup || b instanceof Markup)) {
-    return new Markup(escaped(a, b, line) + escaped(b, a, line));
+    return new Markup(added(escaped(a, b, line), escaped(b, a, line), line));
   }
   if (typeof a === "string" && typeof b === "string") {
-    const made = ofTexts(sign, a, b);
-    if (made !== undefined) return made;
+    if (sign === "+") return added(a, b, line);
+    const holds = compared(sign, textOrder(a, b), 0);
+    if (holds !== undefined) return holds;
   }
   if (sign === "+" && Array.isArray(a) && Array.isArray(b)) {
     const isTuple = a instanceof Tuple;
@@ -89,8 +90,10 @@ function escaped(text: unknown, beside: unknown, line: number): string {
   return text.replace(/[&<>'"]/g, (letter) => ENTITIES[letter]);
 }
 
-function ofTexts(sign: string, a: string, b: string): unknown {
-  return sign === "+" ? a + b : compared(sign, textOrder(a, b), 0);
+/** Two texts in one, which costs nothing before it is gone through. */
+function added(a: string, b: string, line: number): string {
+  if (a.length + b.length <= LETTERS_MAX) return a + b;
+  throw templateError("it makes too long a text", line);
 }
 
 /** Undefined of what is no comparison by size. */
@@ -145,12 +148,14 @@ function repeated(all: unknown, times: unknown, line: number): unknown {
   const given = integerOf(times);
   if (!(isText || Array.isArray(all)) || given === undefined) return undefined;
   const count = Math.max(0, given);
-  if (all.length * count > (isText ? REPEATED_MAX : ELEMENTS_MAX)) {
+  const length = all.length * count;
+  if (length > (isText ? LETTERS_MAX : ELEMENTS_MAX)) {
     throw templateError(`it repeats something ${count} times`, line);
   }
-  work(all.length * count * (isText ? 1 : ELEMENT_WORK));
+  work(length * (isText ? 1 : ELEMENT_WORK));
   if (isText) return all.repeat(count);
-  const list = new Array(count).fill([...all]).flat();
+  // Of no element there may be more than an array has.
+  const list = Array.from({ length }, (_, i) => all[i % all.length]);
   return all instanceof Tuple ? Tuple.from(list) : list;
 }
 
@@ -159,7 +164,7 @@ function contains(all: unknown, one: unknown, line: number): boolean {
   if (one instanceof Markup) return contains(all, one.text, line);
   if (typeof all === "string") {
     if (typeof one === "string") {
-      work(all.length);
+      workOnSearch(all, one);
       return all.includes(one);
     }
   } else {

@@ -1,7 +1,7 @@
 /** What there is to do with texts, for methods and filters alike. */
 import { templateError, TemplateValueError } from "./template_error.ts";
 import { counted, kindOf, lettersOf } from "./template_values.ts";
-import { work } from "./template_work.ts";
+import { joined, work, workOnSearch } from "./template_work.ts";
 
 /** @throws TextFileError when it is none */
 export function asText(value: unknown, what: string, line: number): string {
@@ -50,9 +50,9 @@ export function replaced(
     const letters = lettersOf(text).map((letter) =>
       left-- > 0 ? by + letter : letter
     );
-    return letters.join("") + (left > 0 ? by : "");
+    return joined(letters, "") + (left > 0 ? by : "");
   }
-  work(text.length);
+  workOnSearch(text, part);
   return text.replaceAll(part, (found) => left-- > 0 ? by : found);
 }
 
@@ -62,7 +62,7 @@ export function splitAt(
   separator: string | undefined,
   most = Infinity,
 ): string[] {
-  work(text.length);
+  workOnSearch(text, separator ?? "");
   const limit = most < 0 ? Infinity : most;
   const parts: string[] = [];
   let rest = separator === undefined ? stripped(text, "lstrip") : text;
@@ -144,11 +144,11 @@ export function indented(
   blank: boolean,
 ): string {
   const lines = linesOf(`${text}\n`);
-  work(lines.length * front.length);
-  return lines.map((line, i) => {
+  const made = lines.map((line, i) => {
     const has = i === 0 ? first : blank || line !== "";
     return has ? front + line : line;
-  }).join("\n");
+  });
+  return joined(made, "\n");
 }
 
 /** A text with values in the place of `{}` and `{0}`, as the method `format` puts them. */
@@ -162,6 +162,7 @@ export function filledIn(text: string, values: readonly string[]): string {
       isNumbered ||= number !== undefined && number !== "";
       const at = number ? Number(number) : next++;
       if (number !== undefined && at in values && !(isNumbered && next > 0)) {
+        work(values[at].length);
         return values[at];
       }
       throw new TemplateValueError(
@@ -173,10 +174,10 @@ export function filledIn(text: string, values: readonly string[]): string {
 
 /** Below 0 where the first text is less, by characters: those of two surrogates are behind all others. */
 export function textOrder(a: string, b: string): number {
+  work(a.length + b.length);
   const length = Math.min(a.length, b.length);
   let at = 0;
   while (at < length && a[at] === b[at]) at++;
-  work(at);
   const [x, y] = [a, b].map((text) => {
     const unit = text.charCodeAt(at);
     return unit >= 0xd800 && unit < 0xe000 ? unit + 0x2800 : unit;

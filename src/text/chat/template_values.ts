@@ -1,7 +1,7 @@
 /** Values of templates as Python has them: what is true, how they are written, what there is to do with them. */
 import type { GivenArguments } from "./template_arguments.ts";
 import { TemplateValueError } from "./template_error.ts";
-import { ELEMENT_WORK, work } from "./template_work.ts";
+import { ELEMENT_WORK, joined, work, workOn } from "./template_work.ts";
 
 /** What a name or a member that there is not stands for. */
 export const UNDEFINED: unique symbol = Symbol("undefined");
@@ -139,7 +139,9 @@ export function counted<T extends readonly unknown[]>(all: T): T {
 
 /** What there is to go through in a value, letter by letter in a text; undefined where there is nothing. */
 export function itemsOf(value: unknown): Iterable<unknown> | undefined {
-  if (value instanceof Series) return value.items;
+  if (value instanceof Series) {
+    return value.list ? counted(value.list) : value.items;
+  }
   return value === UNDEFINED ? [] : listed(value);
 }
 
@@ -187,6 +189,7 @@ export function floatOf(number: number): number | WholeFloat {
 /** A member of a map, or UNDEFINED. */
 export function memberOf(value: unknown, key: unknown): unknown {
   if (key instanceof Markup) return memberOf(value, key.text);
+  workOn(key);
   if (value instanceof Map) {
     const name = numberOf(key) ?? key;
     return value.has(name) ? value.get(name) : UNDEFINED;
@@ -291,7 +294,7 @@ function writtenOf(value: unknown): string {
   if (value === UNDEFINED) return "Undefined";
   if (value instanceof Markup) return `Markup(${quotedAsIn(value.text)})`;
   if (Array.isArray(value)) {
-    const all = value.map(writtenOf).join(", ");
+    const all = joined(value.map(writtenOf), ", ");
     if (!(value instanceof Tuple)) return `[${all}]`;
     return value.length === 1 ? `(${all},)` : `(${all})`;
   }
@@ -300,7 +303,7 @@ function writtenOf(value: unknown): string {
     const parts = entries.map(([key, item]) =>
       `${writtenOf(key)}: ${writtenOf(item)}`
     );
-    return `{${parts.join(", ")}}`;
+    return `{${joined(parts, ", ")}}`;
   }
   return typeof value === "string" ? quotedAsIn(value) : textOf(value);
 }
