@@ -212,6 +212,9 @@ export const VALUES: Cases = [
     "{{ map.items is callable }}{{ map['items'] }}{{ rows[0]['items'] is callable }}{{ rows[0].update is defined }}",
     "True3TrueFalse",
   ],
+  // What changes a list is no member of a map, and what changes a map is one whatever it has.
+  ["{{ {'sort': 1, 'append': 2}.sort }}{{ {'pop': 3}.pop }}", "1"],
+  ["{{ '\x7f\x80' | tojson(ensure_ascii=true) }}", '"\\u007f\\u0080"'],
   [
     "{{ map['b'] }}{{ rows.0.n }}{{ {1: 'a', 'x': 2}[1] }}{{ {'b': 1, '1': 2} }}",
     "12a{'b': 1, '1': 2}",

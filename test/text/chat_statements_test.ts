@@ -65,6 +65,14 @@ Deno.test("what macros, blocks and filters do not take is refused, naming the li
   refused("{{ words | select('loud') | list }}", /no test "loud"/);
   refused("{{ [1, 'a'] | sort }}", /"<" of .* and /);
   refused("{{ [{}] | unique | list }}", /filter "unique" of a map/);
+  for (const digits of ["1_0", " -1_0.5", "\uff11"]) {
+    refused(`{{ '${digits}' | int }}`, /digits that are not known/);
+  }
+  // Jinja reads no more behind these.
+  refused("{{ 'ab'[::1:1] }}", /"]" is missing/);
+  refused("{{ rows | first.n }}", /"}}" is missing/);
+  refused("{{ rows | first['n'] }}", /"}}" is missing/);
+  refused("{{ x is defined is true }}", /"}}" is missing/);
   refused("{{ x is eq }}", /test "eq" takes one argument/);
   refused("{{ x is string(1) }}", /is given 1 arguments and takes 0/);
   refused("{{ ('a' | safe) | upper }}", /takes no text that is safe/);

@@ -258,7 +258,7 @@ export class ExpressionParser {
       const isEmpty = this.is(":") || this.is("]");
       bounds.push(isEmpty ? undefined : this.expression());
       isSlice ||= this.is(":");
-    } while (this.take(":"));
+    } while (bounds.length < 3 && this.take(":"));
     this.expect("]");
     if (isSlice) return { kind: "slice", of, bounds, line };
     const [key] = bounds;
@@ -294,7 +294,8 @@ export class ExpressionParser {
   protected filtered(of: Expression): Expression {
     for (;;) {
       const { line } = this;
-      if (this.take("|")) of = this.behind(this.filter(of));
+      if (this.take("|")) of = this.filter(of);
+      else if (this.is("(")) of = this.called(of);
       else if (this.take("is")) {
         const isNot = this.take("not");
         const name = this.name();
@@ -316,7 +317,7 @@ export class ExpressionParser {
     if (this.is("(")) return this.#arguments();
     const { kind, value } = this.token ?? {};
     const isOne = kind === "name"
-      ? !["else", "or", "and", "is"].includes(value!)
+      ? !["else", "or", "and"].includes(value!)
       : kind === "string" || kind === "number" || this.is("[") || this.is("{");
     return isOne
       ? { values: [this.behind(this.#primary())], named: {} }

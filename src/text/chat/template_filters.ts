@@ -58,6 +58,9 @@ const DEFAULT: Filter = {
     of === UNDEFINED || isTrue(ofFalse) && !isTrue(of) ? otherwise : of,
 };
 
+/** What Python has in numbers besides: digits of other scripts, and "_" between two. */
+const OTHER_DIGITS = /\d_\d|[^\P{Nd}\d]/u;
+
 const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["trim", {
     names: ["chars"],
@@ -98,7 +101,10 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
       const isDigits = typeof of === "string" &&
         /^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i.test(stripped(of, "strip"));
       const number = isDigits ? Number(of) : numberOf(of);
-      if (number === undefined) return otherwise;
+      if (number === undefined) {
+        if (typeof of !== "string" || !OTHER_DIGITS.test(of)) return otherwise;
+        throw templateError("a number of digits that are not known", line);
+      }
       const whole = Math.trunc(number);
       if (Number.isSafeInteger(whole)) return whole;
       throw templateError("a number of more digits than are exact", line);

@@ -68,7 +68,7 @@ function quoted(text: string, { isAscii }: JsonForm): string {
   const written = JSON.stringify(text);
   if (!isAscii) return written;
   return written.replace(
-    /[\u0080-\uffff]/g,
+    /[\u007f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

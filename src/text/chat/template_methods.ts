@@ -108,10 +108,8 @@ const OTHER_TEXT_METHODS =
   "casefold center count encode expandtabs find format_map index isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper ljust maketrans partition removeprefix removesuffix rfind rindex rjust rpartition rsplit splitlines swapcase translate zfill"
     .split(" ");
 
-/** What changes a map or list, which Jinja's sandbox has for nothing. */
-const CHANGING =
-  "append clear extend insert pop popitem remove reverse setdefault sort update"
-    .split(" ");
+/** What changes a map, which Jinja's sandbox has for nothing, even where the map has something by that name. */
+const CHANGING = "clear pop popitem setdefault update".split(" ");
 
 type MapMethod = (
   of: object,
