@@ -154,6 +154,14 @@ Deno.test("templates without end are ended, whatever they do", () => {
   }
 });
 
+Deno.test("a long conversation is no template without end", () => {
+  const messages = Array.from({ length: 3000 }, () => ({ content: "Hi" }));
+  const text = new ChatTemplate(
+    "{% for m in messages %}{% if loop.index0 < messages | length - 1 and messages[loop.index0:loop.index] and messages | last %}{{ m.content }}{% endif %}{% endfor %}",
+  ).render({ messages });
+  assert.equal(text, "Hi".repeat(2999));
+});
+
 Deno.test("texts are in order by their characters", () => {
   const points = (text: string) => [...text].map((one) => one.codePointAt(0)!);
   const isLess = (a: readonly number[], b: readonly number[]) => {

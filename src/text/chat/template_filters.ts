@@ -12,6 +12,7 @@ import {
   titledWords,
 } from "./template_texts.ts";
 import {
+  counted,
   entriesOf,
   integerOf,
   isTrue,
@@ -121,11 +122,11 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
     },
   }],
   ["last", ofList((all) => memberOf(all, -1), false)],
-  ["list", ofList((all) => [...all], true)],
+  ["list", ofList((all) => counted([...all]), true)],
   ["reverse", {
     names: [],
     run: (of, _, what, line) => {
-      const all = listOf(of, what, line).toReversed();
+      const all = counted(listOf(of, what, line)).toReversed();
       if (typeof of === "string") return all.join("");
       return of instanceof Series && !of.list ? all : Series.once(all);
     },
@@ -133,7 +134,7 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["join", {
     names: ["d"],
     run: (of, [between = ""], what, line) =>
-      joined(listOf(of, what, line).map(textOf), textOf(between)),
+      joined(counted(listOf(of, what, line)).map(textOf), textOf(between)),
   }],
   ["replace", {
     names: ["old", "new", "count"],
@@ -193,7 +194,8 @@ function listOf(
   line: number,
   takesOnce = true,
 ): readonly unknown[] {
-  const items = itemsOf(of);
+  // A list is not gone through yet.
+  const items = Array.isArray(of) ? of : itemsOf(of);
   if (Array.isArray(items)) return items;
   if (items && takesOnce) return [...items];
   throw templateError(`${what} takes a list, not ${kindOf(of)}`, line);

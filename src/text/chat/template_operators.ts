@@ -2,6 +2,7 @@
 import { templateError } from "./template_error.ts";
 import { textOrder } from "./template_texts.ts";
 import {
+  counted,
   floatOf,
   integerOf,
   isEqual,
@@ -202,7 +203,6 @@ export function sliced(
       ? absent
       : Math.min(most, Math.max(least, bound < 0 ? bound + length : bound));
   const to = place(last, step > 0 ? most : least);
-  if (!isText) work(all.length * ELEMENT_WORK);
   const picked: unknown[] = [];
   for (
     let at = place(first, step > 0 ? least : most);
@@ -210,5 +210,6 @@ export function sliced(
     at += step
   ) picked.push(all[at]);
   if (isText) return picked.join("");
+  counted(picked);
   return value instanceof Tuple ? Tuple.from(picked) : picked;
 }
