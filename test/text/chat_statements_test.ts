@@ -177,6 +177,14 @@ Deno.test("texts are in order by their characters", () => {
   }));
 });
 
+Deno.test("what is undefined is not there, as in JSON", () => {
+  const template = new ChatTemplate(
+    "{{ x is defined }}{{ m.a is defined }}{{ 'a' in m }}{{ m | tojson }}{{ m == {'b': 1} }}",
+  );
+  const text = template.render({ x: undefined, m: { a: undefined, b: 1 } });
+  assert.equal(text, 'FalseFalseFalse{"b": 1}True');
+});
+
 Deno.test("a conversation without tools has none, and the clock is given", async () => {
   const chat_template =
     "{{ 'tools' if tools is not none }}{{ documents is none }}{{ strftime_now('%Y-%m-%d') }}";

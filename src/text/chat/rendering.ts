@@ -52,7 +52,10 @@ export class Rendering {
    * @param now what the clock says
    */
   constructor(variables: Readonly<Record<string, unknown>>, now: Date) {
-    this.#scopes = [new Map(Object.entries(variables))];
+    const given = Object.entries(variables).filter(([, value]) =>
+      value !== undefined
+    );
+    this.#scopes = [new Map(given)];
     this.#functions = functionsAt(now);
   }
 

@@ -128,7 +128,11 @@ export function entriesOf(
   if (value instanceof Map) return counted([...value]);
   const isMap = typeof value === "object" && value !== null &&
     !Array.isArray(value) && !(value instanceof Opaque);
-  return isMap ? counted(Object.entries(value)) : undefined;
+  if (!isMap) return undefined;
+  // As in JSON, what is undefined is not there.
+  return counted(Object.entries(value)).filter(([, item]) =>
+    item !== undefined
+  );
 }
 
 /** A list that is gone through, or was made. */
@@ -211,9 +215,10 @@ export function memberOf(value: unknown, key: unknown): unknown {
   if (value instanceof Opaque) return value.member(key);
   const isMap = typeof value === "object" && value !== null &&
     !Array.isArray(value);
-  return isMap && Object.hasOwn(value, key)
+  const found = isMap && Object.hasOwn(value, key)
     ? (value as Record<string, unknown>)[key]
-    : UNDEFINED;
+    : undefined;
+  return found === undefined ? UNDEFINED : found;
 }
 
 /** Whether a condition holds. */
