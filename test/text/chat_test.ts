@@ -154,6 +154,7 @@ Deno.test("expressions are what they are in Jinja", () => {
       ["1 / 3 * 3 ~ 0.1 % 3 ~ 1 // 0.1 ~ -7.5 // 2", "1.00.19.0-4.0"],
       ["-3 % 3 / 10 ~ -0 ~ 0 * -1", "0.000"],
       ["1 / 100000 ~ ' ' ~ 10000000000000000.0", "1e-05 1e+16"],
+      ["-0.0 ~ -(1 - 1.0) ~ -0", "-0.0-0.00"],
       ["2.0 is float and 2.0 is not integer and not 0.0", "True"],
       ["words[1.0] is defined", "False"],
       [

@@ -355,7 +355,7 @@ export class Rendering {
       case "not":
         return !isTrue(this.#value(expression.of));
       case "minus":
-        return operated("-", 0, this.#value(expression.of), expression.line);
+        return operated("-", -0, this.#value(expression.of), expression.line);
       case "choice": {
         const { of, then, otherwise } = expression;
         if (isTrue(this.#value(of))) return this.#value(then);
