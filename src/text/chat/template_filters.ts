@@ -7,6 +7,7 @@ import {
   asText,
   capitalized,
   indented,
+  optionalText,
   replaced,
   stripped,
   titledWords,
@@ -65,11 +66,8 @@ const OTHER_DIGITS = /\d_\d|[^\P{Nd}\d]/u;
 const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["trim", {
     names: ["chars"],
-    run: (of, [chars], what, line) => {
-      const isSpaces = chars === undefined || chars === null;
-      const set = isSpaces ? undefined : asText(chars, what, line);
-      return stripped(textOf(of), "strip", set);
-    },
+    run: (of, [chars], what, line) =>
+      stripped(textOf(of), "strip", optionalText(chars, what, line)),
   }],
   ["upper", ofText((of) => of.toUpperCase())],
   ["lower", ofText((of) => of.toLowerCase())],

@@ -5,6 +5,7 @@ import {
   asText,
   capitalized,
   filledIn,
+  optionalText,
   replaced,
   splitAt,
   stripped,
@@ -39,13 +40,7 @@ interface Method {
 const strip = (ends: "strip" | "lstrip" | "rstrip"): Method => ({
   names: ["chars"],
   run: (of, [chars], what, line) =>
-    stripped(
-      of,
-      ends,
-      chars === undefined || chars === null
-        ? undefined
-        : asText(chars, what, line),
-    ),
+    stripped(of, ends, optionalText(chars, what, line)),
 });
 
 /** Whether a text has one of several at an end. */
@@ -82,13 +77,8 @@ const TEXT_METHODS: ReadonlyMap<string, Method> = new Map([
   ["split", {
     names: ["sep", "maxsplit"],
     run: (of, [separator, most], what, line) => {
-      const isSpaces = separator === undefined || separator === null;
       if (separator === "") throw templateError("an empty separator", line);
-      return splitAt(
-        of,
-        isSpaces ? undefined : asText(separator, what, line),
-        numberOf(most),
-      );
+      return splitAt(of, optionalText(separator, what, line), numberOf(most));
     },
   }],
   ["join", {

@@ -9,6 +9,15 @@ export function asText(value: unknown, what: string, line: number): string {
   throw templateError(`${what} takes a text, not ${kindOf(value)}`, line);
 }
 
+/** A text, or undefined where none is given. @throws TextFileError when it is something else */
+export function optionalText(
+  value: unknown,
+  what: string,
+  line: number,
+): string | undefined {
+  return (value ?? null) === null ? undefined : asText(value, what, line);
+}
+
 /** What Python has as space (`str.isspace`): separators of information, but no byte order mark. */
 const SPACES =
   "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
