@@ -30,6 +30,7 @@ function refused(template: string, message: RegExp): void {
 Deno.test("what macros, blocks and filters do not take is refused, naming the line", () => {
   const f = "{% macro f(a) %}{{ a }}{% endmacro %}\n";
   refused(`${f}{{ f(1, 2) }}`, /line 2: macro "f" is given 2 arguments/);
+  refused(`${f}{{ f(*none) }}`, /line 2: "\*" of none/);
   refused(`${f}{{ f(b=1) }}`, /macro "f" takes no argument "b"/);
   refused(`${f}{{ f(1, a=1) }}`, /macro "f" is given "a" twice/);
   refused(`${f}{% call f(1) %}{% endcall %}`, /takes no argument "caller"/);

@@ -388,7 +388,10 @@ export class Rendering {
   #given({ values, rest, named }: Arguments): GivenArguments {
     const all = values.map((each) => this.#value(each));
     if (rest) {
-      for (const value of itemsOf(this.#value(rest)) ?? []) all.push(value);
+      const more = this.#value(rest);
+      const items = itemsOf(more);
+      if (!items) throw new TemplateValueError(`"*" of ${kindOf(more)}`);
+      for (const item of items) all.push(item);
     }
     return {
       values: all,
