@@ -208,4 +208,12 @@ export const MUTANTS: MutantList = [
     tests: ["test/text/chat_statements_test.ts"],
     why: "a condition may depend on what the loop does",
   },
+  {
+    id: "text.values-are-work",
+    file: "src/text/chat/rendering.ts",
+    from: "work(1 + this.#scopes.length);",
+    to: "",
+    tests: ["test/text/chat_statements_test.ts"],
+    why: "a statement may have any number of values",
+  },
 ];
