@@ -133,22 +133,31 @@ function sorted(
     .map(({ item }) => item);
 }
 
-const extreme = (isMost: boolean): ListFilter => (of, given, what, line) => {
-  const [isExact, path] = argumentsOf(
-    what,
-    ["case_sensitive", "attribute"],
-    given,
-    line,
-  );
-  const keyOf = keyed(path, isExact, what, line);
-  const [first = UNDEFINED] = sorted(
-    goneThrough(of, what, line),
-    keyOf,
-    line,
-    isMost,
-  );
-  return first;
-};
+/** A filter that takes arguments by these names, or by their places. */
+const taking = (
+  names: readonly string[],
+  run: (
+    of: unknown,
+    values: readonly unknown[],
+    what: string,
+    line: number,
+  ) => unknown,
+): ListFilter =>
+(of, given, what, line) =>
+  run(of, argumentsOf(what, names, given, line), what, line);
+
+const extreme = (isMost: boolean) =>
+  taking(["case_sensitive", "attribute"], (of, values, what, line) => {
+    const [isExact, path] = values;
+    const keyOf = keyed(path, isExact, what, line);
+    const [first = UNDEFINED] = sorted(
+      goneThrough(of, what, line),
+      keyOf,
+      line,
+      isMost,
+    );
+    return first;
+  });
 
 function keyed(path: unknown, isExact: unknown, what: string, line: number) {
   const read = (path ?? null) === null
@@ -183,57 +192,54 @@ export const LIST_FILTERS: ReadonlyMap<string, ListFilter> = new Map<
     const read = attribute(path, what, line, otherwise);
     return each(all, what, line, (item) => ({ item: read(item) }));
   }],
-  ["sort", (of, given, what, line) => {
-    const [isReversed, isExact, path] = argumentsOf(
-      what,
+  [
+    "sort",
+    taking(
       ["reverse", "case_sensitive", "attribute"],
-      given,
-      line,
-    );
-    const keyOf = keyed(path, isExact, what, line);
-    return sorted(goneThrough(of, what, line), keyOf, line, isReversed);
-  }],
-  ["dictsort", (of, given, what, line) => {
-    const [isExact, by = "key", isReversed] = argumentsOf(
-      what,
-      ["case_sensitive", "by", "reverse"],
-      given,
-      line,
-    );
-    const entries = entriesOf(of);
-    const at = ["key", "value"].indexOf(`${String(by)}`);
-    if (!entries || at < 0) {
-      throw templateError(`${what} takes a map, and "key" or "value"`, line);
-    }
-    const key = sortKey(isExact);
-    const all = entries.map((entry) => Tuple.from(entry));
-    return sorted(
-      all,
-      (item: unknown) => key((item as Tuple)[at]),
-      line,
-      isReversed,
-    );
-  }],
-  ["unique", (of, given, what, line) => {
-    const [isExact, path] = argumentsOf(
-      what,
-      ["case_sensitive", "attribute"],
-      given,
-      line,
-    );
-    const keyOf = keyed(path, isExact, what, line);
-    const seen = new Set<unknown>();
-    return each(of, what, line, (item) => {
-      const key = keyOf(item);
-      const simple = numberOf(key) ?? key;
-      if (typeof simple === "object" && simple !== null) {
-        throw templateError(`${what} of ${kindOf(key)}`, line);
+      (of, values, what, line) => {
+        const [isReversed, isExact, path] = values;
+        const keyOf = keyed(path, isExact, what, line);
+        return sorted(goneThrough(of, what, line), keyOf, line, isReversed);
+      },
+    ),
+  ],
+  [
+    "dictsort",
+    taking(["case_sensitive", "by", "reverse"], (of, values, what, line) => {
+      const [isExact, by = "key", isReversed] = values;
+      const entries = entriesOf(of);
+      const at = ["key", "value"].indexOf(`${String(by)}`);
+      if (!entries || at < 0) {
+        throw templateError(`${what} takes a map, and "key" or "value"`, line);
       }
-      if (seen.has(simple)) return undefined;
-      seen.add(simple);
-      return { item };
-    });
-  }],
+      const key = sortKey(isExact);
+      const all = entries.map((entry) => Tuple.from(entry));
+      return sorted(
+        all,
+        (item: unknown) => key((item as Tuple)[at]),
+        line,
+        isReversed,
+      );
+    }),
+  ],
+  [
+    "unique",
+    taking(["case_sensitive", "attribute"], (of, values, what, line) => {
+      const [isExact, path] = values;
+      const keyOf = keyed(path, isExact, what, line);
+      const seen = new Set<unknown>();
+      return each(of, what, line, (item) => {
+        const key = keyOf(item);
+        const simple = numberOf(key) ?? key;
+        if (typeof simple === "object" && simple !== null) {
+          throw templateError(`${what} of ${kindOf(key)}`, line);
+        }
+        if (seen.has(simple)) return undefined;
+        seen.add(simple);
+        return { item };
+      });
+    }),
+  ],
   ["min", extreme(false)],
   ["max", extreme(true)],
 ]);
