@@ -50,6 +50,13 @@ function put(
 const VALID = JSON.parse(inferBody());
 const PLACES = places(VALID);
 
+/**
+ * A line of a stack trace or a path of this machine, which no client is to
+ * see. A source is told by the line behind it: an input may be called
+ * "token.ts", and its error names it.
+ */
+const TRACE = /\bat .*:\d+:\d+|\.[jt]s:\d+|file:\/\/|\/work|\/home/;
+
 const jsonBody = fc.tuple(fc.constantFrom(...PLACES), ODD)
   .map(([path, odd]) => JSON.stringify(put(VALID, path, odd)));
 
@@ -109,14 +116,14 @@ Deno.test(`${numRuns} bodies that are nearly right cost nobody but their sender 
       const { error, ...rest } = JSON.parse(text);
       assert.deepEqual(rest, {});
       assert(typeof error === "string" && error.length < 1000, text);
-      assert(!/\bat .*:\d+|\.ts\b|file:|\/work|\/home/.test(error), error);
+      assert.doesNotMatch(error, TRACE);
     };
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(jsonBody, bytesBody),
         async (body) => await check(await infer(body)),
       ),
-      { numRuns },
+      { numRuns, examples: [[inferBody().replace("tokens", "token.ts")]] },
     );
     await fc.assert(
       fc.asyncProperty(binaryBody, async ({ body, header }) =>
