@@ -16,6 +16,9 @@ const BUFFER_BYTES = 2 ** 16;
 /** Status of a body that takes too long. */
 const TOO_SLOW = 408;
 
+/** How long the rest of a request is read that has been answered. */
+const LINGER_MS = 1000;
+
 /** Listens with node:http, or node:https. */
 export function listenInNode(
   handler: Handler,
@@ -269,9 +272,10 @@ async function write(
     // The only ones that are not joined.
     "set-cookie": response.headers.getSetCookie(),
   };
-  const isUsedAgain = isOverSoon(incoming, response);
-  // What nobody has read is in front of the next request.
-  if (isUsedAgain) outgoing.once("finish", () => incoming.resume());
+  const { complete, readableEnded } = incoming;
+  // One that comes too slowly will not end soon.
+  const isUsedAgain = complete || readableEnded || response.status !== TOO_SLOW;
+  if (isUsedAgain) outgoing.once("finish", () => skipRest(incoming));
   outgoing.writeHead(
     response.status,
     isUsedAgain ? headers : { ...headers, connection: "close" },
@@ -280,18 +284,16 @@ async function write(
 }
 
 /**
- * Whether all of a request has come, or the little that is left soon will, so that its connection can be used again:
- * a refusal is told before its body is looked at. Whoever sends on otherwise has been told enough: Node cuts such
- * connections off behind the answer.
+ * Reads what nobody has read of a request that is answered: it is in front of the next one, and a client whose
+ * connection is cut while it sends would often see that and not its answer (RFC 9112, section 9.6). Whoever sends on
+ * has been told enough.
  */
-function isOverSoon(
-  { complete, readableEnded, headers }: IncomingMessage,
-  { status }: Response,
-): boolean {
-  if (complete || readableEnded) return true;
-  // One that comes too slowly has not ended by itself.
-  return status !== TOO_SLOW &&
-    Number(headers["content-length"]) < BUFFER_BYTES;
+function skipRest(incoming: IncomingMessage): void {
+  incoming.removeAllListeners("data").resume();
+  const timer = setTimeout(() => {
+    if (!incoming.complete) incoming.socket.destroy();
+  }, LINGER_MS);
+  incoming.once("close", () => clearTimeout(timer));
 }
 
 /** What goes out behind the head, no faster than the client reads. */
