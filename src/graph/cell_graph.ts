@@ -206,9 +206,9 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
   }
 
   /**
-   * Token ids or other integers that the request brings, to be picked one per step with `id`; copied. While
+   * Token ids or other integers of 32 bits that the request brings, to be picked one per step with `id`; copied. While
    * `unfold` runs only.
-   * @throws TypeError when they are no list of numbers or the graph is unfolded; RangeError beyond 2^30 numbers
+   * @throws TypeError when they are no list of numbers or the graph is unfolded; RangeError on others, or beyond 2^30
    */
   ids(ids: ArrayLike<number>): InputData {
     this.#brings("ids");

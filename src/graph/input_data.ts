@@ -46,7 +46,8 @@ const ELEMENTS_MAX = 2 ** 30;
 /**
  * Copies numbers that a request brings into `Data`. Their number is read once: what it is asked for again,
  * a proxy may answer otherwise.
- * @throws TypeError when they are no list of numbers, RangeError when they are too many
+ * @throws TypeError when they are no list of numbers, RangeError when they are too many or no integers of 32 bits where
+ * `Data` holds these
  */
 export function elementsOf<Data extends Float32Array | Int32Array>(
   values: unknown,
@@ -66,7 +67,19 @@ export function elementsOf<Data extends Float32Array | Int32Array>(
     );
   }
   const data = new Data(count);
-  for (let i = 0; i < count; i++) data[i] = list![i];
+  const areFloats = data instanceof Float32Array;
+  for (let i = 0; i < count; i++) {
+    const value: unknown = list![i];
+    const isNumber = typeof value === "number";
+    if (isNumber) data[i] = value;
+    // An id that does not fit is another one by now.
+    if (isNumber && (areFloats || data[i] === value)) continue;
+    throw new (isNumber ? RangeError : TypeError)(
+      `A request brings ${areFloats ? "numbers" : "ids of 32 bits"}, got ${
+        describe(value)
+      } at ${i}`,
+    );
+  }
   return data;
 }
 

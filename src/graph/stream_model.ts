@@ -17,7 +17,7 @@ import type { GraphShape, Model } from "./model.ts";
 import type { OutputTypes } from "./result.ts";
 import { type RowShape, shapeOf } from "./row_layout.ts";
 
-/** Numbers of a frame: an array of the input's type, or a list of numbers. */
+/** Numbers of a frame: an array of the input's type, or a list of numbers of which each is one of that type. */
 export type FrameData = TensorData | readonly number[];
 
 /**
@@ -201,7 +201,8 @@ export function initialOf(
 /**
  * The elements of a row that somebody brings.
  * @param what what brings it, for messages
- * @throws TypeError when it is missing or of another type, RangeError when it has another length
+ * @throws TypeError when it is missing or of another type, RangeError when it has another length or a list a number that
+ * the type does not have
  */
 export function readRow(
   what: string,
@@ -242,14 +243,17 @@ function fromList(
     : (element: unknown) => typeof element === "number";
   for (let i = 0; i < data.length; i++) {
     const element = list[i];
-    if (!isElement(element)) {
-      throw new TypeError(
-        `${what} brings "${shorten(name)}", ${rowText(row)}, got ${
-          describe(element)
-        } at ${i}`,
-      );
-    }
-    data[i] = element as number;
+    const isOfType = isElement(element);
+    if (isOfType) data[i] = element as number;
+    // An integer that does not fit is another one by now.
+    const fits = row.dtype === "f32" ||
+      data[i] === element && (row.dtype !== "bool" || data[i] <= 1);
+    if (isOfType && fits) continue;
+    throw new (isOfType ? RangeError : TypeError)(
+      `${what} brings "${shorten(name)}", ${rowText(row)}, got ${
+        describe(element)
+      } at ${i}`,
+    );
   }
   return data;
 }

@@ -1,15 +1,19 @@
 /** What a frame of a stream may not be: models that contradict themselves are refused by name, when they are opened. */
 import assert from "node:assert/strict";
-import { defineCell, f32, i32 } from "../../src/graph/cell_builder.ts";
+import fc from "fast-check";
+import { defineCell, f32, i32, row } from "../../src/graph/cell_builder.ts";
 import { type CellGraph, NODE } from "../../src/graph/cell_graph.ts";
 import { FrameGraph } from "../../src/graph/frame_graph.ts";
 import type { InputData } from "../../src/graph/input_data.ts";
 import {
   defineStream,
+  readRow,
   type StreamDefinition,
   type StreamModel,
 } from "../../src/graph/stream_model.ts";
 import type { OutputTypes } from "../../src/graph/result.ts";
+import { DTYPES } from "../../src/tensor/tensor.ts";
+import { propertyRuns } from "../property_runs.ts";
 
 const cell = defineCell({
   name: "mixer",
@@ -209,4 +213,63 @@ Deno.test("declarations that contradict themselves are refused before any frame"
   refused({ states: { h: f32(2) as typeof h } }, /comes "from" a result/);
   refused({ states: { h: { ...h, width: 0 } } }, /is a row of elements/);
   refused({ inputs: { x: { ...i32(), width: 0.5 } } }, /is a row of elements/);
+});
+
+/** The least and the greatest of each type of integers. */
+const BOUNDS = {
+  i32: [-(2n ** 31n), 2n ** 31n - 1n],
+  i64: [-(2n ** 63n), 2n ** 63n - 1n],
+  i8: [-128n, 127n],
+  u8: [0n, 255n],
+  bool: [0n, 1n],
+} as const;
+
+const anyNumber = fc.oneof(
+  fc.integer({ min: -300, max: 300 }),
+  fc.constantFrom(2 ** 31 - 1, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1, 2 ** 32),
+  fc.double(),
+);
+
+const anyBigInt = fc.oneof(
+  fc.bigInt(-3n, 3n),
+  fc.bigInt(-(2n ** 64n), 2n ** 64n),
+  fc.constantFrom(2n ** 63n, 2n ** 63n - 1n, -(2n ** 63n), -(2n ** 63n) - 1n),
+);
+
+Deno.test("a list of numbers is the row that it says, or refused by the first one that does not fit", () => {
+  const anyList = fc.constantFrom(...DTYPES).chain((dtype) =>
+    fc.record({
+      dtype: fc.constant(dtype),
+      list: fc.array<number | bigint>(
+        dtype === "i64" ? anyBigInt : anyNumber,
+        { minLength: 3, maxLength: 3 },
+      ),
+    })
+  );
+  fc.assert(
+    fc.property(anyList, ({ dtype, list }) => {
+      const read = () => readRow("A frame", "x", row(dtype, [3]), list);
+      const misfit = list.findIndex((value) => {
+        if (dtype === "f32") return false;
+        const [least, most] = BOUNDS[dtype];
+        const isWhole = typeof value === "bigint" || Number.isInteger(value);
+        return !isWhole || BigInt(value) < least || BigInt(value) > most;
+      });
+      if (misfit >= 0) {
+        assert.throws(read, {
+          name: "RangeError",
+          message: new RegExp(`"x", ${dtype}\\[3\\], got .* at ${misfit}$`),
+        });
+        return;
+      }
+      const expected = dtype === "f32" ? list.map(Math.fround as never) : list;
+      const taken: readonly (number | bigint)[] = [...read()];
+      // 0 and -0 are one integer.
+      const isSame = dtype === "f32"
+        ? Object.is
+        : (a: unknown, b: unknown) => a === b;
+      assert(taken.every((value, i) => isSame(value, expected[i])));
+    }),
+    { numRuns: propertyRuns(300) },
+  );
 });

@@ -149,7 +149,7 @@ Deno.test("CellGraph copies the lists that a request brings, and refuses what is
   let length = 2;
   const growing = new Proxy([1, 2], {
     get: (list, key) =>
-      key === "length" ? length *= 1000 : Reflect.get(list, key),
+      key === "length" ? length *= 1000 : Reflect.get(list, key) ?? 0,
   });
   assert.equal(graph.rows(growing).data.length, 2000);
   for (const values of [5, "12", null, undefined, {}, { length: -1 }, 9n]) {
@@ -162,6 +162,28 @@ Deno.test("CellGraph copies the lists that a request brings, and refuses what is
     name: "RangeError",
     message: /brings up to 1073741824 numbers at once, got 2147483648/,
   });
+});
+
+Deno.test("what is no number, or an id that does not fit, is refused by its place", () => {
+  const graph = new CellGraph(model);
+  for (const none of ["1", undefined, null, 1n, true, [1]]) {
+    for (const bring of ["ids", "rows"] as const) {
+      assert.throws(() => graph[bring]([1, none as never]), {
+        name: "TypeError",
+        message: /^A request brings (ids of 32 bits|numbers), got .* at 1$/,
+      });
+    }
+  }
+  for (const id of [2 ** 31, -(2 ** 31) - 1, 2 ** 32 + 1, 0.5, NaN, Infinity]) {
+    assert.throws(() => graph.ids([id, 1]), {
+      name: "RangeError",
+      message: `A request brings ids of 32 bits, got ${id} at 0`,
+    });
+  }
+  const most = [2 ** 31 - 1, -(2 ** 31), -0];
+  assert.deepEqual([...graph.ids(most).data], [2 ** 31 - 1, -(2 ** 31), 0]);
+  const floats = [NaN, -Infinity, 0.5];
+  assert.deepEqual([...graph.rows(floats).data], floats);
 });
 
 Deno.test("CellGraph is complete once it is sealed", () => {

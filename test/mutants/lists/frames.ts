@@ -49,4 +49,12 @@ export const MUTANTS: MutantList = [
     tests: BOUNDARY,
     why: "a set of the caller's would be given the engine's memory",
   },
+  {
+    id: "frames.number-that-does-not-fit",
+    file: "src/graph/stream_model.ts",
+    from: "if (isOfType && fits) continue;",
+    to: "if (isOfType) continue;",
+    tests: ["test/graph/frame_graph_test.ts"],
+    why: "an integer that does not fit would be another one",
+  },
 ];
