@@ -200,6 +200,35 @@ Deno.test("a stream whose results lie there is parked for another one", async ()
   await Promise.all([...lying, third.close()]);
 });
 
+Deno.test("a stream is not opened in an engine that ends of what lies there", async () => {
+  let isArmed = false;
+  const failure = new Error("out of luck");
+  const engine = await ServingEngine.create({
+    models: [gru, sentences],
+    policy: {
+      ...cellular(),
+      completed() {
+        if (isArmed) throw failure;
+      },
+    },
+    warmUp: false,
+    lingerMs: LINGER_MS,
+  });
+  // The worker knows that results may lie.
+  await engine.run(sentences, { tokens: [1, 2] });
+  const lying = assert.rejects(engine.open(gru).push(frame(0)), failure);
+  isArmed = true;
+  const opened = async () => {
+    for (;;) {
+      await passed(20);
+      assert(!engine.open(gru).closed, "a stream that is closed");
+    }
+  };
+  await assert.rejects(opened(), failure);
+  await lying;
+  await engine.close();
+});
+
 Deno.test("who listens to workers is not kept when they are gone", async () => {
   const executor = await TensorExecutor.start({
     models: [gru],

@@ -161,11 +161,16 @@ export class StreamSession<
     const { deadlineMs = Infinity, parkIdle = false, ...session } =
       checkedOptions("open()", options, STREAM_CHECKS);
     const { pendingMax = PENDING_MAX, snapshot } = session;
-    const refusal = host.refusal();
-    if (refusal) throw refusal;
     this.#host = host;
     this.#deadlineMs = deadlineMs;
+    const checkOpen = () => {
+      const refusal = host.refusal();
+      if (refusal) throw refusal;
+    };
+    checkOpen();
     host.comeBy();
+    // What was delivered may have ended the engine.
+    checkOpen();
     this.#session = host.core.sessions.open(
       model,
       pendingMax,
