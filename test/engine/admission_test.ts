@@ -12,6 +12,7 @@ import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { lstm } from "../../src/models/lstm.ts";
+import { gruStream } from "../../src/models/rnn_stream.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { propertyRuns } from "../property_runs.ts";
@@ -203,6 +204,43 @@ Deno.test("nobody comes in for whom there is no time, and it is told that somebo
   time = true;
   assert.equal(admission.next(0)?.id, 0);
   assert(!admission.isHeld);
+});
+
+Deno.test("more streams than a policy could start, always with frames, do not keep a request out", () => {
+  const model = gruStream({ hidden: 2, features: 1 });
+  const input = { x: [0] };
+  const timeline = new Timeline();
+  const executor = new SimExecutor({
+    timeline,
+    cost: constantCost(100),
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const engine = new EngineCore({
+    models: [model],
+    policy: cellular({ batchSizeMax: 1 }),
+    executor,
+    hasTime: always,
+  });
+  const ended: string[] = [];
+  const frames = Array.from({ length: 8 }, () => {
+    const session = engine.sessions.open(model, 10);
+    return Array.from({ length: 10 }, () => ({
+      model,
+      session,
+      input,
+      arrivalNs: 0,
+      onEnd: () => ended.push("frame"),
+    }));
+  });
+  const onEnd = () => ended.push("request");
+  driveVirtual(engine, timeline, [
+    ...frames.flat(),
+    { model, input, arrivalNs: 1, onEnd },
+  ]);
+  assert.equal(ended.length, 81);
+  // Behind the frames that were there, one of each stream.
+  assert.equal(ended.indexOf("request"), 8);
 });
 
 Deno.test("everything is unfolded at once where nobody says that it may wait", () => {

@@ -79,14 +79,14 @@ export class Admission {
     request.waiting = undefined;
   }
 
-  /** A request was unfolded. */
-  entered({ model }: ActiveRequest): void {
-    this.#door(model).unbegun++;
+  /** A request was unfolded. A frame was not, and takes nobody's place. */
+  entered({ model, session }: ActiveRequest): void {
+    if (!session) this.#door(model).unbegun++;
   }
 
   /** An unfolded request has begun, or departs without. */
-  began({ model }: ActiveRequest): void {
-    this.#door(model).unbegun--;
+  began({ model, session }: ActiveRequest): void {
+    if (!session) this.#door(model).unbegun--;
   }
 
   /**

@@ -211,8 +211,8 @@ export const MUTANTS: MutantList = [
   {
     id: "engine.admission-began",
     file: "src/engine/core/admission.ts",
-    from: "    this.#door(model).unbegun--;",
-    to: "    this.#door(model);",
+    from: "if (!session) this.#door(model).unbegun--;",
+    to: "this.#door(model);",
     tests: [ADMISSION],
     why: "a request that has begun makes room for the next",
   },

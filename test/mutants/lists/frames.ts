@@ -57,4 +57,12 @@ export const MUTANTS: MutantList = [
     tests: ["test/graph/frame_graph_test.ts"],
     why: "an integer that does not fit would be another one",
   },
+  {
+    id: "frames.keep-requests-out",
+    file: "src/engine/core/admission.ts",
+    from: "if (!session) this.#door(model).unbegun++;",
+    to: "this.#door(model).unbegun++;",
+    tests: ["test/engine/admission_test.ts"],
+    why: "frames take no place of requests that wait to be unfolded",
+  },
 ];
