@@ -77,7 +77,7 @@ export const PENDING_MAX = 32;
 const AHEAD = 4;
 
 /** Of the options of `ServingEngine.open`. */
-const STREAM_CHECKS: Checks<StreamOptions> = {
+export const STREAM_CHECKS: Checks<StreamOptions> = {
   deadlineMs: positive,
   pendingMax: positiveInteger,
   parkIdle: ofType("boolean"),

@@ -1,7 +1,9 @@
 /** A stream that outlives engines: its state goes from one to the next by snapshot, between two frames. */
+import { checkedOptions } from "../../base/checked_options.ts";
 import type { RunResult } from "../../engine/wall/run_result.ts";
 import {
   PENDING_MAX,
+  STREAM_CHECKS,
   type StreamOptions,
   type StreamSession,
 } from "../../engine/wall/stream_session.ts";
@@ -50,11 +52,14 @@ export class HostSession {
     door: SessionDoor,
   ) {
     const { generation } = door;
-    this.#options = options;
+    const checked = checkedOptions("open()", options, STREAM_CHECKS);
+    // Two at least: the engine lets no result lie (lingerMs) that it knows the next frame to wait for.
+    const pendingMax = Math.max(2, checked.pendingMax ?? PENDING_MAX);
+    this.#options = { ...checked, pendingMax };
     this.#door = door;
-    this.#stream = generation.engine.open(this.#model, options);
+    this.#stream = generation.engine.open(this.#model, this.#options);
     // One less than there is room for: a frame that has ended early may be in flight still.
-    this.#turns = new FrameTurns(options.pendingMax ?? PENDING_MAX);
+    this.#turns = new FrameTurns(pendingMax);
     this.#generation = generation;
     this.#leave = generation.use();
   }

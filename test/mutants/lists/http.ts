@@ -94,8 +94,8 @@ export const MUTANTS: MutantList = [
   {
     id: "http.frames-all-the-room",
     file: "src/server/host/host_session.ts",
-    from: "new FrameTurns(options.pendingMax ?? PENDING_MAX)",
-    to: "new FrameTurns(1 + (options.pendingMax ?? PENDING_MAX))",
+    from: "new FrameTurns(pendingMax)",
+    to: "new FrameTurns(1 + pendingMax)",
     tests: FRAME_ORDER,
     why: "a frame that has ended early may be in flight still",
   },

@@ -219,3 +219,38 @@ Deno.test("a session without frames gives its slot away when it is closed, not l
   await closed;
   await host.close();
 });
+
+Deno.test("frames behind another one are told of at once, also where one may wait", async () => {
+  const lingerMs = 500;
+  const host = await EngineHost.create({
+    models: [SERVED],
+    policy: () => cellular(),
+    engine: { workers: 1, warmUp: false, lingerMs },
+  });
+  const session = host.open(SERVED, { pendingMax: 1 });
+  // The worker knows that results may lie.
+  await session.push(frame(0));
+  const sinceMs = performance.now();
+  const pushed = ALL.slice(0, 10).map((t) => session.push(frame(t)));
+  pushed[9].catch(() => {});
+  await Promise.all(pushed.slice(0, 9));
+  const ms = performance.now() - sinceMs;
+  assert(ms < 4 * lingerMs, `9 frames took ${ms} ms`);
+  await host.close();
+});
+
+Deno.test("options that a session has of a class are its own in the next engine, too", async () => {
+  class Options {
+    get pendingMax() {
+      return FRAMES;
+    }
+  }
+  const host = await hostOf();
+  const session = host.open(SERVED, new Options());
+  await host.change((models) => [...models]);
+  const results = await Promise.all(
+    ALL.map((t) => first(session.push(frame(t)))),
+  );
+  assert.deepEqual(results, EXPECTED);
+  await host.close();
+});
