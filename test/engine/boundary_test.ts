@@ -316,6 +316,16 @@ Deno.test("options of an engine are checked before anything is started", async (
   });
 });
 
+Deno.test("who makes an engine with new is told how it is made", () => {
+  const Engine = ServingEngine as unknown as new (options?: object) => object;
+  for (const options of [undefined, {}, { models: [model] }]) {
+    assert.throws(() => new Engine(options), {
+      name: "TypeError",
+      message: /is made by await ServingEngine\.create\(options\), not by new/,
+    });
+  }
+});
+
 Deno.test("windows and deadlines beyond what a timer takes do not come at once", async () => {
   const { setTimeout } = globalThis;
   const delays: number[] = [];

@@ -123,6 +123,12 @@ export class ServingEngine {
     options: EngineOptions,
     lingerMs: number,
   ) {
+    // In plain JavaScript nothing else says that it is private.
+    if (options === undefined) {
+      throw new TypeError(
+        "An engine is made by await ServingEngine.create(options), not by new",
+      );
+    }
     this.#executor = executor;
     this.#lingerUs = Math.round(lingerMs * NS_PER_MS / NS_PER_US);
     this.#policyName = options.policy.name;
