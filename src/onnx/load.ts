@@ -1,6 +1,10 @@
 /** An ONNX file, from wherever it lies, as a model that every policy batches. */
+import {
+  anything,
+  checkedOptions,
+  type Checks,
+} from "../base/checked_options.ts";
 import { describe } from "../base/describe.ts";
-import { knownOptions } from "../base/options.ts";
 import {
   DECODER_CHECKS,
   decoderModel,
@@ -18,8 +22,11 @@ export interface FetchOptions {
   readonly bytesMax?: number;
 }
 
-/** Of all options, those of decoders and of others. */
-const NAMES = Object.keys({ ...MODEL_CHECKS, ...DECODER_CHECKS, bytesMax: 0 });
+/** All options, those of decoders and of others; whoever takes them checks them. */
+const KNOWN = Object.fromEntries(
+  Object.keys({ ...MODEL_CHECKS, ...DECODER_CHECKS, bytesMax: 0 })
+    .map((name) => [name, anything]),
+) as Checks<(ModelOptions | DecoderModelOptions) & FetchOptions>;
 
 /**
  * Loads an ONNX file and cuts it into cells.
@@ -110,8 +117,11 @@ export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
   options: (ModelOptions | DecoderModelOptions) & FetchOptions = {},
 ): Promise<OnnxCellModel | OnnxDecoder> {
-  knownOptions("loadOnnx", options, NAMES);
-  const { bytesMax = BYTES_MAX, ...others } = options;
+  const { bytesMax = BYTES_MAX, ...others } = checkedOptions(
+    "loadOnnx",
+    options,
+    KNOWN,
+  );
   if (!(Number.isInteger(bytesMax) && bytesMax > 0)) {
     throw new TypeError(
       `"bytesMax" of loadOnnx is a number of bytes, got ${describe(bytesMax)}`,

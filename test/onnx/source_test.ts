@@ -176,3 +176,27 @@ Deno.test("an option that there is not is told before anything is read, with all
     message: /^loadOnnx of a decoder has no option "cells"; it takes /,
   });
 });
+
+Deno.test("options of a class are read, and looked at", async () => {
+  const file = writeModel({
+    graph: {
+      inputs: [{ name: "x", dims: ["n", 2] }],
+      outputs: [{ name: "y" }],
+      nodes: [node("Relu", ["x"], ["y"])],
+    },
+  });
+  class Options {
+    get name() {
+      return "mine";
+    }
+    get sizes() {
+      return { n: 3 };
+    }
+  }
+  const { name, inputs } = await loadOnnx(file, new Options());
+  assert.equal(name, "mine");
+  assert.deepEqual(inputs[0].shape, [3, 2]);
+  for (const wrong of [{ sizes: { m: 3 } }, { cells: -1 }, { bytesMax: 0 }]) {
+    await assert.rejects(loadOnnx(file, Object.create(wrong)));
+  }
+});
