@@ -89,6 +89,26 @@ Deno.test("a row that fails ends the others, and so does the caller", async () =
   });
 });
 
+Deno.test("options of a class are those of every row", async () => {
+  class Options {
+    get label() {
+      return "mine";
+    }
+    get batches() {
+      return true;
+    }
+  }
+  await withEngine({}, async (engine, model) => {
+    const options = new Options();
+    const { timing } = await engine.run(model, { lists: [[1], [2]] }, options);
+    assert.equal(timing.batchCount, 2);
+    await assert.rejects(
+      engine.run(model, { lists: [[1]] }, Object.create({ finishMs: 0 })),
+      /"finishMs" is positive, got 0/,
+    );
+  });
+});
+
 Deno.test("every row has a place in the queue", async () => {
   await withEngine({ queueMax: 2 }, async (engine, model) => {
     await assert.rejects(engine.run(model, { lists: [[1], [2], [3]] }), {

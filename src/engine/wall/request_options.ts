@@ -1,3 +1,11 @@
+import {
+  anything,
+  type Checks,
+  ofType,
+  positive,
+  positiveInteger,
+} from "../../base/checked_options.ts";
+
 /** Options of `ServingEngine.run`. */
 export interface RequestOptions {
   /** Cancels the request; its promise is rejected with the signal's reason. */
@@ -29,3 +37,13 @@ export interface RequestOptions {
 
 /** Those of a request that is given none: nothing to be checked. */
 export const NO_OPTIONS: RequestOptions = Object.freeze({});
+
+export const REQUEST_CHECKS: Checks<RequestOptions> = {
+  // Whatever it is, watchSignal finds out.
+  signal: anything,
+  deadlineMs: positive,
+  finishMs: positive,
+  batches: ofType("boolean"),
+  label: ofType("string"),
+  stepsFixed: positiveInteger,
+};

@@ -2,12 +2,13 @@
  * A request of several rows as a request for each: they are batched like those of anybody else, under every policy, and
  * have the same bits.
  */
+import { checkedOptions } from "../../base/checked_options.ts";
 import { describe, isList } from "../../base/describe.ts";
 import type { Model, ModelRows } from "../../graph/model.ts";
 import type { OutputTypes, Result } from "../../graph/result.ts";
 import type { Tensor, TensorData } from "../../tensor/tensor.ts";
 import type { RunResult } from "./run_result.ts";
-import type { RequestOptions } from "./request_options.ts";
+import { REQUEST_CHECKS, type RequestOptions } from "./request_options.ts";
 import type { Timing } from "./timing.ts";
 import { watchSignal } from "./watch_signal.ts";
 
@@ -59,12 +60,16 @@ async function together<Input, Outputs extends OutputTypes>(
   runOne: (row: Input, options: RequestOptions) => Promise<RunResult<Outputs>>,
 ): Promise<RunResult<Outputs>> {
   const others = new AbortController();
-  const { signal } = options;
+  const { signal, ...shared } = checkedOptions(
+    "run()",
+    options,
+    REQUEST_CHECKS,
+  );
   const unwatch = signal &&
     watchSignal(signal, (reason) => others.abort(reason));
   try {
     const results = await Promise.all(
-      split.map((row) => runOne(row, { ...options, signal: others.signal })),
+      split.map((row) => runOne(row, { ...shared, signal: others.signal })),
     );
     return {
       // Of what names and types they are, the model says.

@@ -1,11 +1,4 @@
-import {
-  anything,
-  checkedOptions,
-  type Checks,
-  ofType,
-  positive,
-  positiveInteger,
-} from "../../base/checked_options.ts";
+import { checkedOptions } from "../../base/checked_options.ts";
 import { plainCopy } from "../../base/plain_copy.ts";
 import { msToNs } from "../../base/units.ts";
 import type { Model } from "../../graph/model.ts";
@@ -13,21 +6,15 @@ import type { OutputTypes, Result } from "../../graph/result.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
 import type { OnStep } from "../core/step_rows.ts";
 import { wallNs } from "./clock.ts";
-import { NO_OPTIONS, type RequestOptions } from "./request_options.ts";
+import {
+  NO_OPTIONS,
+  REQUEST_CHECKS,
+  type RequestOptions,
+} from "./request_options.ts";
 import type { RunResult } from "./run_result.ts";
 import type { StreamHost } from "./stream_session.ts";
 import { timingOf } from "./timing.ts";
 import { watchSignal } from "./watch_signal.ts";
-
-const REQUEST_CHECKS: Checks<RequestOptions> = {
-  // Whatever it is, watchSignal finds out.
-  signal: anything,
-  deadlineMs: positive,
-  finishMs: positive,
-  batches: ofType("boolean"),
-  label: ofType("string"),
-  stepsFixed: positiveInteger,
-};
 
 /** A request on its way. */
 export interface SubmittedRequest<Outputs extends OutputTypes> {
