@@ -19,7 +19,10 @@ export function describe(value: unknown, shown = SHOWN): string {
 
 /** A name or another text in quotes' stead: cut off behind `shown` characters. */
 export function shorten(text: string, shown = SHOWN): string {
-  return text.length > shown ? `${text.slice(0, shown)}…` : text;
+  if (text.length <= shown) return text;
+  // Half a pair is no character.
+  const isPair = text.codePointAt(shown - 1)! > 0xffff;
+  return `${text.slice(0, isPair ? shown - 1 : shown)}…`;
 }
 
 /** Names one after the other, as many as fit. */

@@ -1,8 +1,11 @@
 import type * as z from "zod";
-import { describe } from "./describe.ts";
+import { describe, shorten } from "./describe.ts";
 
 /** Mistakes that one message lists. */
 const LISTED = 3;
+
+/** Characters of one: messages repeat keys that nobody knows. */
+const SHOWN = 300;
 
 interface Mistake {
   /** Where the value is that is not as it should be. */
@@ -40,7 +43,7 @@ function mistakes(
   const path = [...within, ...issue.path];
   if (issue.code !== "invalid_union" || issue.errors.length === 0) {
     const place = path.length === 0 ? "the file" : describe(path.join("."));
-    return [{ path, text: `${place}: ${cut(issue.message)}` }];
+    return [{ path, text: `${place}: ${shorten(issue.message, SHOWN)}` }];
   }
   const ways = issue.errors.map((errors) =>
     errors.flatMap((error) => mistakes(error, path))
@@ -61,9 +64,4 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
     at = (at as Record<PropertyKey, unknown>)[key];
   }
   return at;
-}
-
-/** Messages repeat keys that nobody knows. */
-function cut(message: string): string {
-  return message.length > 300 ? `${message.slice(0, 300)}…` : message;
 }

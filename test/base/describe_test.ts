@@ -117,3 +117,23 @@ Deno.test("names and lists of them are cut off", () => {
   assert.equal(describeShape(7), "7");
   assert(describeShape(new Array(1e6).fill(1)).length < 90);
 });
+
+Deno.test("no character is cut in half", () => {
+  const anyText = fc.string({ unit: "binary", minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(anyText, fc.integer({ min: 1, max: 20 }), (text, shown) => {
+      const short = shorten(text, shown);
+      assert(short.isWellFormed(), short);
+      if (text.length <= shown) return assert.equal(short, text);
+      const kept = short.slice(0, -1);
+      assert(text.startsWith(kept) && short.endsWith("…"), short);
+      assert(kept.length === shown || kept.length === shown - 1);
+    }),
+    { numRuns: propertyRuns(300) },
+  );
+  const fish = "🐟".repeat(100);
+  for (const texts of [[fish], [`-${fish}`], ["-", fish]]) {
+    assert(describe(texts).isWellFormed());
+    assert(listed(texts).isWellFormed());
+  }
+});

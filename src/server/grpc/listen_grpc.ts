@@ -347,7 +347,7 @@ function headersOf(call: GrpcCall): Headers {
  */
 const DETAILS_MAX = 800;
 
-/** Halves of characters, where a name was cut off: what percent-encodes details throws on them, in nobody's hands. */
+/** Halves of characters, which texts may have: what percent-encodes details throws on them, in nobody's hands. */
 const HALVES = /\p{Surrogate}/gu;
 
 /** What trailers tell besides; the first says when a client may try again (grpc/proposal, A6). */
