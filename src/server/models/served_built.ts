@@ -1,6 +1,8 @@
 /** Models that are built here rather than read from a file (`lstm`, `bert`, `resnet50`, `gpt`), as protocols see them. */
 import type { InputKind, Model } from "../../graph/model.ts";
-import { elementCount } from "../../tensor/tensor.ts";
+import { type Dtype, elementCount } from "../../tensor/tensor.ts";
+import { converted } from "../host/convert.ts";
+import { DATATYPE_OF } from "../host/datatypes.ts";
 import type {
   ServedModel,
   TensorSpec,
@@ -9,18 +11,13 @@ import type {
 import { toWire } from "../host/to_wire.ts";
 import { resultSpecs } from "./result_specs.ts";
 import { type ServedOptions, servedOptions } from "./served_options.ts";
-import { checkDatatypes } from "./wire_type.ts";
+import { checkDatatypes, wireType } from "./wire_type.ts";
 
 /** Kinds of inputs that are tensors; a parse tree is none. */
 export type BuiltInput = Exclude<InputKind, "tree">;
 
-/** Most steps of a request that grows. */
-const MAX_STEPS: TensorSpec = {
-  name: "max_steps",
-  datatype: "INT32",
-  shape: [1],
-  optional: true,
-};
+/** Of the most steps of a request that grows. */
+const MAX_STEPS = "max_steps";
 
 /** Frames of a request that is only looked at. */
 const FRAMES = 64;
@@ -38,9 +35,12 @@ export function servedBuilt(
   const { name, version = "1", platform = "shoal_model", config = {} } =
     options;
   const grows = model.grow !== undefined;
-  const { main, field, smallest } = inputOf(model, input);
+  const { main, dtype, field, smallest } = inputOf(model, input);
   const outputs = resultSpecs(model, smallest, options);
-  const inputs = grows ? [main, MAX_STEPS] : [main];
+  const inputs = [
+    { ...main, datatype: wireType(main.name, dtype, options) },
+    ...grows ? [maxStepsSpec(options)] : [],
+  ];
   checkDatatypes(options, [...inputs, ...outputs].map(({ name }) => name));
   return {
     name,
@@ -53,30 +53,42 @@ export function servedBuilt(
     maxBatchSize: 0,
     config,
     toInput: (tensors) => ({
-      [field]: tensors.get(main.name)!.data,
+      [field]: converted(tensors.get(main.name)!, DATATYPE_OF[dtype]).data,
       ...maxSteps(tensors),
     }),
     toTensors: (results) => toWire(outputs, results),
   };
 }
 
+/** @throws RangeError on another type than that of integers of 32 bits */
+export function maxStepsSpec(options: ServedOptions): TensorSpec {
+  const datatype = wireType(MAX_STEPS, "i32", options);
+  return { name: MAX_STEPS, datatype, shape: [1], optional: true };
+}
+
 /** The option of a request that grows, if it is given. */
 export function maxSteps(
   tensors: ReadonlyMap<string, WireTensor>,
 ): { maxSteps?: number } {
-  const tensor = tensors.get(MAX_STEPS.name);
+  const tensor = tensors.get(MAX_STEPS);
   return tensor ? { maxSteps: Number(tensor.data[0]) } : {};
 }
 
 function inputOf(
   model: Model,
   kind: BuiltInput,
-): { main: TensorSpec; field: string; smallest: unknown } {
+): {
+  main: Pick<TensorSpec, "name" | "shape">;
+  dtype: Dtype;
+  field: string;
+  smallest: unknown;
+} {
   if (kind === "image") {
     const { height, width, channels } = model.image!;
     const shape = [height, width, channels];
     return {
-      main: { name: "image", datatype: "FP32", shape },
+      main: { name: "image", shape },
+      dtype: "f32",
       field: "image",
       smallest: { image: new Float32Array(elementCount(shape)) },
     };
@@ -84,13 +96,15 @@ function inputOf(
   if (kind === "frames" || kind === "frames2seq") {
     const size = model.frameSize!;
     return {
-      main: { name: "frames", datatype: "FP32", shape: [-1, size] },
+      main: { name: "frames", shape: [-1, size] },
+      dtype: "f32",
       field: "frames",
       smallest: { frames: new Float32Array(FRAMES * size) },
     };
   }
   return {
-    main: { name: "tokens", datatype: "INT32", shape: [-1] },
+    main: { name: "tokens", shape: [-1] },
+    dtype: "i32",
     field: "tokens",
     smallest: { tokens: Int32Array.of(0) },
   };

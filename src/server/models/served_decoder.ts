@@ -4,7 +4,7 @@ import type {
   OnnxDecoder,
 } from "../../onnx/decoder/decoder_model.ts";
 import type { OnnxInput } from "../../onnx/input_tensors.ts";
-import { elementCount, elements } from "../../tensor/tensor.ts";
+import { type Dtype, elementCount, elements } from "../../tensor/tensor.ts";
 import { DATATYPE_OF } from "../host/datatypes.ts";
 import { converted } from "../host/convert.ts";
 import type {
@@ -14,16 +14,16 @@ import type {
 } from "../host/served_model.ts";
 import { toWire } from "../host/to_wire.ts";
 import { resultSpecs } from "./result_specs.ts";
-import { maxSteps } from "./served_built.ts";
+import { maxSteps, maxStepsSpec } from "./served_built.ts";
 import { type ServedOptions, servedOptions } from "./served_options.ts";
-import { checkDatatypes } from "./wire_type.ts";
+import { checkDatatypes, wireType } from "./wire_type.ts";
 
 /** How tokens are drawn: name on the wire, field of the request, type. */
 const SETTINGS = [
-  ["temperature", "temperature", "FP32"],
-  ["top_k", "topK", "INT32"],
-  ["top_p", "topP", "FP32"],
-  ["seed", "seed", "INT64"],
+  ["temperature", "temperature", "f32"],
+  ["top_k", "topK", "i32"],
+  ["top_p", "topP", "f32"],
+  ["seed", "seed", "i64"],
 ] as const;
 
 /**
@@ -48,14 +48,20 @@ export function servedDecoder(
   const { name, version = "1", platform = "onnx_onnxv1", config = {} } =
     options;
   const settings = model.isSampled ? SETTINGS : [];
-  const one = { shape: [1], optional: true };
+  const typed = (name: string, dtype: Dtype) => ({
+    name,
+    datatype: wireType(name, dtype, options),
+  });
   const inputs: TensorSpec[] = [
-    { name: "tokens", datatype: "INT32", shape: [-1] },
-    { name: "max_steps", datatype: "INT32", ...one },
-    ...settings.map(([name, , datatype]) => ({ name, datatype, ...one })),
+    { ...typed("tokens", "i32"), shape: [-1] },
+    maxStepsSpec(options),
+    ...settings.map(([name, , dtype]) => ({
+      ...typed(name, dtype),
+      shape: [1],
+      optional: true,
+    })),
     ...model.inputs.map(({ name, dtype, shape, free }) => ({
-      name,
-      datatype: DATATYPE_OF[dtype],
+      ...typed(name, dtype),
       shape: shape.map((size, axis) => axis === free?.axis ? -1 : size),
       optional: free === undefined,
     })),
@@ -80,16 +86,16 @@ export function servedDecoder(
     maxBatchSize: 0,
     config,
     toInput(tensors): DecoderInput {
-      const numberOf = (name: string): number | undefined => {
+      const numberOf = (name: string, dtype: Dtype): number | undefined => {
         const given = tensors.get(name);
-        return given && Number(given.data[0]);
+        return given && Number(converted(given, DATATYPE_OF[dtype]).data[0]);
       };
       return {
         tokens: tensors.get("tokens")!.data as Int32Array,
         ...maxSteps(tensors),
         ...Object.fromEntries(
-          settings.flatMap(([name, field]) => {
-            const value = numberOf(name);
+          settings.flatMap(([name, field, dtype]) => {
+            const value = numberOf(name, dtype);
             return value === undefined ? [] : [[field, value]];
           }),
         ),
