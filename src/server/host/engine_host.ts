@@ -187,6 +187,7 @@ export class EngineHost {
 
   /**
    * Runs a request, see `ServingEngine.run`.
+   * @param input not copied: it is read when the request is admitted, and is to stay as it is until then
    * @throws InputError when the input is none of the model's; OverloadedError, DeadlineError, QueueFullError, CellError,
    * WorkerError, UnavailableError, or the reason of the signal
    */
@@ -214,6 +215,7 @@ export class EngineHost {
   /**
    * Runs a request that grows, and gives its steps as they are done, then its result, see `ServingEngine.stream`.
    * Leaving the iteration ends the request.
+   * @param input as of `run`
    * @throws as `run`, from the iteration
    */
   async *stream(

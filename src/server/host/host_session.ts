@@ -82,6 +82,7 @@ export class HostSession {
   /**
    * As `StreamSession.push`, but that those beyond `pendingMax` wait. Frames are computed in the order of the calls,
    * whatever their priorities; one that comes while it moves is the first one that it computes there.
+   * @param frame not copied: it is read when its turn has come, and is to stay as it is until its promise is settled
    */
   push(frame: Frame, options: HostRunOptions = {}): Promise<RunResult> {
     const { finishMs = this.#options.deadlineMs } = options;
