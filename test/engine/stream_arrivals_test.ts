@@ -242,3 +242,18 @@ Deno.test("a group without a model is named", () => {
   const arrivals = streamArrivals(engine, streamLoad(load), { models: [] });
   assert.throws(() => arrivals.next(), /group 0 has undefined/);
 });
+
+Deno.test("options of arrivals that there are not, or that cannot be, are refused", () => {
+  const engine = { sessions: {} } as EngineCore;
+  const cases: [object, RegExp][] = [
+    [{}, /"models" is an array, got undefined/],
+    [{ models: [], pendingMaxx: 1 }, /has no option "pendingMaxx"; it takes/],
+    [{ models: [], pendingMax: NaN }, /"pendingMax" is a positive integer/],
+    [{ models: [], finishNs: -1 }, /"finishNs" is positive, got -1/],
+    [{ models: [], each: 5 }, /"each" is a function, got 5/],
+  ];
+  for (const [options, message] of cases) {
+    const arrivals = streamArrivals(engine, [], options as never);
+    assert.throws(() => arrivals.next(), { message });
+  }
+});

@@ -1,4 +1,12 @@
-import { ofType } from "../../base/checked_options.ts";
+import {
+  anything,
+  checkedOptions,
+  type Checks,
+  listOf,
+  ofType,
+  positive,
+  positiveInteger,
+} from "../../base/checked_options.ts";
 import { describe } from "../../base/describe.ts";
 import type { FrameData, StreamModel } from "../../graph/stream_model.ts";
 import { type Dtype, elements } from "../../tensor/tensor.ts";
@@ -33,9 +41,18 @@ export interface StreamArrivalsOptions<F extends FrameArrival> {
 /** Frames that may wait, unless told. */
 const PENDING_MAX = 32;
 
+const CHECKS: Checks<StreamArrivalsOptions<FrameArrival>> = {
+  // Whatever they are, the engine finds out.
+  models: listOf(anything),
+  rows: ofType("function"),
+  pendingMax: positiveInteger,
+  finishNs: positive,
+  each: ofType("function"),
+};
+
 /**
  * Frames of a load as arrivals of `driveVirtual`: a stream's session is opened when its first frame is asked for.
- * @throws TypeError when a group has no model, what `EngineCore.sessions.open` throws when a session cannot be opened
+ * @throws TypeError or RangeError on an option that is not one, TypeError when a group has no model, what `EngineCore.sessions.open` throws when a session cannot be opened
  *
  * @example 200 callers, a frame every 8 ms each, on a device where a batch takes 100 us and 5 us a frame
  * ```ts
@@ -84,10 +101,9 @@ export function* streamArrivals<F extends FrameArrival>(
   load: Iterable<F>,
   options: StreamArrivalsOptions<F>,
 ): Generator<VirtualArrival, void, undefined> {
-  ofType("object")("options", options);
-  const { models, pendingMax = PENDING_MAX, finishNs = Infinity, each } =
-    options;
-  const rows = options.rows ?? zeros(models);
+  const { models, pendingMax = PENDING_MAX, finishNs = Infinity, each, rows } =
+    checkedOptions("streamArrivals()", options, CHECKS, ["models"]);
+  const rowsOf = rows ?? zeros(models);
   const sessions: (ActiveSession | undefined)[] = [];
   for (const frame of load) {
     const { stream, group, atNs } = frame;
@@ -106,7 +122,7 @@ export function* streamArrivals<F extends FrameArrival>(
     yield {
       model,
       session,
-      input: rows(frame),
+      input: rowsOf(frame),
       arrivalNs: atNs,
       finishNs: atNs + finishNs,
       ...each?.(frame),
