@@ -204,6 +204,51 @@ Deno.test("what is pushed in a callback goes behind the push that it is called i
   assert.deepEqual(ended, inner ? ["first", "second"] : ["first"]);
 });
 
+Deno.test("a frame that pushes another one when it is read is done first, in a callback, too", async () => {
+  const ended: string[] = [];
+  let hook: (() => void) | undefined;
+  await using engine = await created({
+    observer: {
+      request() {
+        const called = hook;
+        hook = undefined;
+        called?.();
+      },
+    },
+  });
+  const stream = engine.open(model);
+  const pushed: Promise<unknown>[] = [];
+  const push = (name: string, given: Parameters<typeof stream.push>[0]) =>
+    pushed.push(
+      stream.push(given).then(
+        () => ended.push(name),
+        ({ message }) => ended.push(`${name}: ${message}`),
+      ),
+    );
+  const pushing = (y: number[]) => ({
+    get x() {
+      push("second", frame());
+      return six();
+    },
+    y,
+  });
+  push("first", pushing([0]));
+  await Promise.all(pushed);
+  hook = () => push("first", pushing([0]));
+  push("before", frame());
+  await pushed[pushed.length - 1];
+  await Promise.all(pushed);
+  hook = () => push("none", pushing([]));
+  push("before", frame());
+  await pushed[pushed.length - 1];
+  await Promise.all(pushed);
+  assert.deepEqual(ended, [
+    ...["first", "second", "before", "first", "second", "before"],
+    'none: A frame of "sums" brings "y", f32[1], got 0 elements',
+    "second",
+  ]);
+});
+
 Deno.test("a pipe whose frames are refused lets others have their turn", async () => {
   await using engine = await created({ workers: 1, queueMax: 1 });
   const [a, b] = [engine.open(model), engine.open(model)];

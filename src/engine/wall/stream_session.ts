@@ -218,8 +218,8 @@ export class StreamSession<
       const refusal = this.#refusal();
       if (refusal) throw refusal;
       const arrivalNs = wallNs();
-      // What is done later may find the caller's arrays changed.
-      const input = host.isBusy ? session.copyOfFrame(frame) : frame;
+      let input: unknown = frame;
+      const isLater = host.isBusy;
       let request: ActiveRequest | undefined;
       let aborted: { reason: unknown } | undefined;
       const unwatch = signal && watchSignal(signal, (reason) => {
@@ -259,6 +259,13 @@ export class StreamSession<
           unwatch?.();
         }
       });
+      if (!isLater) return;
+      // By then the caller's arrays may be others. It has its place: a frame may push one itself when it is read.
+      try {
+        input = session.copyOfFrame(frame);
+      } catch (reason) {
+        aborted = { reason };
+      }
     });
   }
 
