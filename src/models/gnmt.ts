@@ -201,6 +201,7 @@ export function gnmt(
     cells: [forward, backward, ...encoder, attending, ...decoder, classifier],
     shape: "chain",
     outputs: { tokens: "i32" },
+    tokensMax,
     nodesMax: nodesMaxFor((layers + 1) * (tokensMax + stepsMax)),
     check(input): asserts input is Seq2SeqInput {
       readSeq2Seq(name, input, limits);

@@ -179,6 +179,7 @@ export function seq2seq(
     cells: [encoder, decoder],
     shape: "chain",
     outputs: { tokens: "i32" },
+    tokensMax,
     nodesMax: nodesMaxFor(tokensMax + stepsMax),
     check(input): asserts input is Seq2SeqInput {
       readSeq2Seq(name, input, limits);

@@ -267,6 +267,7 @@ export function transformer(
     ],
     shape: "chain",
     outputs: { tokens: "i32" },
+    tokensMax,
     nodesMax: nodesMaxFor(1 + 3 * layers + (1 + 3 * layers) * stepsMax),
     check(input): asserts input is Seq2SeqInput {
       readSeq2Seq(name, input, limits);

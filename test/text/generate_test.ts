@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { gnmt } from "../../src/models/gnmt.ts";
 import { gpt } from "../../src/models/gpt.ts";
+import { seq2seq } from "../../src/models/seq2seq.ts";
+import { transformer } from "../../src/models/transformer.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { TextTooLongError } from "../../src/text/errors.ts";
@@ -214,6 +217,29 @@ Deno.test("an answer of a decoder that is built here ends where it has no positi
     () => new TextModel(model, tokenizer).encode("a ".repeat(20)),
     TextTooLongError,
   );
+});
+
+Deno.test("of an encoder and a decoder that are built here the text alone has a limit of tokens", async () => {
+  const sizes = { hidden: 8, eos: null, tokensMax: 5 };
+  const sourceVocabulary = 1000;
+  const models = [
+    seq2seq({ ...sizes, sourceVocabulary }),
+    gnmt({ ...sizes, sourceVocabulary, layers: 2 }),
+    transformer({ ...sizes, vocabulary: 1000, layers: 1, heads: 2 }),
+  ];
+  for (const model of models) {
+    await withEngine(model, async (stream) => {
+      const texts = new TextModel(model, tokenizer, { isEncoderDecoder: true });
+      const long = "a ".repeat(20);
+      const generated = async (options: GenerateOptions) =>
+        await answer(
+          texts.generate(stream, long, { maxTokens: 12, ...options }),
+        );
+      await assert.rejects(generated({}), TextTooLongError);
+      const { promptTokens, tokens } = await generated({ truncate: true });
+      assert.deepEqual([promptTokens, tokens.length], [5, 12]);
+    });
+  }
 });
 
 Deno.test("an answer that its model ends by itself has stopped, whatever its limit", async () => {
