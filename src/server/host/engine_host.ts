@@ -37,7 +37,7 @@ import type { HostRequest } from "./host_request.ts";
 import { HostSession } from "./host_session.ts";
 import { ModelStatistics } from "./model_statistics.ts";
 import { RoomTurns } from "./room_turns.ts";
-import type { HostRunOptions } from "./run_options.ts";
+import { type HostRunOptions, RUN_CHECKS } from "./run_options.ts";
 import { servedLabel, type ServedModel } from "./served_model.ts";
 
 /** Whether a host takes requests: it does while it serves. */
@@ -188,8 +188,8 @@ export class EngineHost {
   /**
    * Runs a request, see `ServingEngine.run`.
    * @param input not copied: it is read when the request is admitted, and is to stay as it is until then
-   * @throws InputError when the input is none of the model's; OverloadedError, DeadlineError, QueueFullError, CellError,
-   * WorkerError, UnavailableError, or the reason of the signal
+   * @throws TypeError on an option that there is not; InputError when the input is none of the model's; OverloadedError,
+   * DeadlineError, QueueFullError, CellError, WorkerError, UnavailableError, or the reason of the signal
    */
   async run(
     served: ServedModel,
@@ -305,11 +305,12 @@ export class EngineHost {
     options: HostRunOptions,
     enter: () => Entered<T>,
   ): Promise<T> {
-    const { signal, finishMs = Infinity, sloMs, priority = 0, key } = options;
+    const { id, signal, finishMs = Infinity, sloMs, priority = 0, key } =
+      checkedOptions("A request to a host", options, RUN_CHECKS);
     const arrivalNs = wallNs();
     const label = `${++this.#requests}`;
     const request: HostRequest = {
-      id: options.id ?? label,
+      id: id ?? label,
       label,
       served,
       input,

@@ -1,3 +1,5 @@
+import { anything, type Checks, ofType } from "../../base/checked_options.ts";
+
 /** A request to a host, besides its input. */
 export interface HostRunOptions {
   /** What logs and explanations call it; default: a number. */
@@ -16,6 +18,18 @@ export interface HostRunOptions {
   /** Name of the key that it came with. */
   key?: string;
 }
+
+/** Of the options of a request. */
+export const RUN_CHECKS: Checks<HostRunOptions> = {
+  id: ofType("string"),
+  // Whatever it is, watchSignal finds out, and the engine which times are none.
+  signal: anything,
+  finishMs: anything,
+  // What it means is the admission's.
+  sloMs: anything,
+  priority: anything,
+  key: ofType("string"),
+};
 
 /** What is left of them for the engine. */
 export interface AdmittedOptions {

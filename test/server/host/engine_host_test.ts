@@ -6,6 +6,7 @@ import { lstm } from "../../../src/models/lstm.ts";
 import { lstmStream } from "../../../src/models/rnn_stream.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { HostRunOptions } from "../../../src/server/host/run_options.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
 import {
   InputError,
@@ -373,6 +374,28 @@ Deno.test("a deadline that is no time is refused, for requests as for frames", a
     ]
   ) {
     await assert.rejects(asked, { name: "InputError", message: /got NaN$/ });
+  }
+  await host.close();
+});
+
+Deno.test("options of a request that there are not are refused, also where the engine has them", async () => {
+  const models = [sentences("1"), gestures("1")];
+  const host = await hostOf(models);
+  const [words, frames] = models;
+  const session = host.open(frames);
+  for (const options of [{ deadlineMs: 5 }, { finishMS: 5 }, { key: 5 }]) {
+    const given = options as HostRunOptions;
+    const asked = [
+      host.run(words, { tokens: TOKENS }, given),
+      host.stream(words, { tokens: TOKENS }, given).next(),
+      session.push({ x: [1, 2] }, given),
+    ];
+    for (const one of asked) {
+      await assert.rejects(one, {
+        name: "TypeError",
+        message: /has no option "\w+"; it takes .*finishMs|"key" is a string/,
+      });
+    }
   }
   await host.close();
 });
