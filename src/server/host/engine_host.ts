@@ -29,6 +29,7 @@ import type { FrameTurn } from "./frame_turns.ts";
 import { Generation } from "./generation.ts";
 import type { HostEnding, HostObserver } from "./host_observer.ts";
 import {
+  HOOK_CHECKS,
   HOST_CHECKS,
   type HostHooks,
   type HostOptions,
@@ -106,13 +107,14 @@ export class EngineHost {
     );
   }
 
-  /** A host of an engine that somebody else made, and closes; its models stay what they are. */
+  /** A host of an engine that somebody else made, and closes; its models stay. @throws TypeError on other hooks */
   static around(
     engine: ServingEngine,
     models: readonly ServedModel[],
     hooks: HostHooks = {},
   ): EngineHost {
-    const host = new EngineHost(hooks);
+    const checked = checkedOptions("EngineHost.around()", hooks, HOOK_CHECKS);
+    const host = new EngineHost(checked);
     host.#generation = new Generation(0, engine, new Set(models), false);
     host.#models = models;
     return host;

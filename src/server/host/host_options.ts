@@ -37,11 +37,16 @@ export interface HostOptions extends HostHooks {
   engine?: EngineSettings;
 }
 
-/** Of the options of hosts; the engine's are checked by each engine. */
-export const HOST_CHECKS: Checks<HostOptions> = {
+/** Of what hosts have in common. */
+export const HOOK_CHECKS: Checks<HostHooks> = {
   admission: withMethods("an admission", ["admit"]),
   observers: listOf(ofType("object")),
   onError: ofType("function"),
+};
+
+/** Of the options of hosts; the engine's are checked by each engine. */
+export const HOST_CHECKS: Checks<HostOptions> = {
+  ...HOOK_CHECKS,
   models: listOf(servedModel),
   policy: ofType("function"),
   engine: ofType("object"),

@@ -1,11 +1,13 @@
 /** Models come and go while requests run: every request is answered, by the version that it came for. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { ServingEngine } from "../../../src/engine/wall/serving.ts";
 import { gpt } from "../../../src/models/gpt.ts";
 import { lstm } from "../../../src/models/lstm.ts";
 import { lstmStream } from "../../../src/models/rnn_stream.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import type { HostHooks } from "../../../src/server/host/host_options.ts";
 import type { HostRunOptions } from "../../../src/server/host/run_options.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
 import {
@@ -398,4 +400,21 @@ Deno.test("options of a request that there are not are refused, also where the e
     }
   }
   await host.close();
+});
+
+Deno.test("hooks that there are not are no host without them", async () => {
+  const served = sentences("1");
+  await using engine = await ServingEngine.create({
+    models: [served.model],
+    ...ENGINE,
+  });
+  for (const hooks of [{ admision: {} }, { admission: {} }, { observers: 5 }]) {
+    assert.throws(
+      () => EngineHost.around(engine, [served], hooks as HostHooks),
+      {
+        name: "TypeError",
+        message: /has no option "admision"|"admission" is|"observers" is/,
+      },
+    );
+  }
 });
