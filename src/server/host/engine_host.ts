@@ -226,38 +226,35 @@ export class EngineHost {
     options: HostRunOptions = {},
   ): AsyncGenerator<StepResult, RunResult, undefined> {
     let leave: (() => void) | undefined;
-    try {
-      let begin: (steps: StepStream) => void;
-      const next = () => new Promise<StepStream>((resolve) => begin = resolve);
-      let begun = next();
-      const done = this.#through(served, input, options, () => {
-        const generation = this.#generationOf(served);
-        leave = generation.use();
-        return {
-          begin(admitted) {
-            const { engine } = generation;
-            const steps = engine.stream(served.model, input, admitted);
-            begin(steps);
-            return steps.result;
-          },
-        };
-      });
-      const over = done.then(() => undefined, () => undefined);
-      for (;;) {
-        const steps = await Promise.race([begun, over]);
-        if (steps === undefined) break;
-        // One that the engine had no room for is begun once more; it had no steps.
-        begun = next();
-        try {
-          yield* steps;
-        } catch {
-          // What went wrong the promise tells in the host's words.
-        }
+    let begin: (steps: StepStream) => void;
+    const next = () => new Promise<StepStream>((resolve) => begin = resolve);
+    let begun = next();
+    const done = this.#through(served, input, options, () => {
+      const generation = this.#generationOf(served);
+      leave = generation.use();
+      return {
+        begin(admitted) {
+          const { engine } = generation;
+          const steps = engine.stream(served.model, input, admitted);
+          begin(steps);
+          return steps.result;
+        },
+      };
+      // With the request: who asks for no further step keeps no engine.
+    }).finally(() => leave?.());
+    const over = done.then(() => undefined, () => undefined);
+    for (;;) {
+      const steps = await Promise.race([begun, over]);
+      if (steps === undefined) break;
+      // One that the engine had no room for is begun once more; it had no steps.
+      begun = next();
+      try {
+        yield* steps;
+      } catch {
+        // What went wrong the promise tells in the host's words.
       }
-      return await done;
-    } finally {
-      leave?.();
     }
+    return await done;
   }
 
   /**

@@ -19,6 +19,7 @@ import type { ServedModel } from "../../../src/server/host/served_model.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
+import { unlessItHangs } from "../../engine/hang_guard.ts";
 
 const ENGINE = { workers: 0, warmUp: false } as const;
 
@@ -205,6 +206,21 @@ Deno.test("a growing request's steps are told, and leaving ends it", async () =>
     InputError,
   );
   await host.close();
+});
+
+Deno.test("who asks for no further step keeps no engine, and has those that are there", async () => {
+  const model = gpt({
+    ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 20, positionsMax: 64 },
+    eos: null,
+  });
+  const served = servedTokens(model, { name: "writer" });
+  const host = await hostOf([served]);
+  const steps = host.stream(served, { tokens: [3], maxSteps: 9 });
+  await steps.next();
+  await unlessItHangs(() => "the host's end", host.close());
+  let told = 1;
+  for await (const _ of steps) told++;
+  assert.equal(told, 9);
 });
 
 Deno.test("what is not there, does not fit or comes too late is refused by name", async () => {
