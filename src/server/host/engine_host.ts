@@ -29,6 +29,7 @@ import type { FrameTurn } from "./frame_turns.ts";
 import { Generation } from "./generation.ts";
 import type { HostEnding, HostObserver } from "./host_observer.ts";
 import {
+  ENGINE_CHECKS,
   HOOK_CHECKS,
   HOST_CHECKS,
   type HostHooks,
@@ -417,7 +418,7 @@ export class EngineHost {
   }
 
   async #change(models: readonly ServedModel[]): Promise<void> {
-    const { policy, engine: settings } = this.#options;
+    const { policy, engine: settings = {} } = this.#options;
     if (policy === undefined) {
       throw new UnavailableError("The models of this server do not change");
     }
@@ -433,7 +434,7 @@ export class EngineHost {
       const decides: unknown = policy(models);
       checkPolicy(decides);
       const engine = await ServingEngine.create({
-        ...settings,
+        ...checkedOptions('"engine" of a host', settings, ENGINE_CHECKS),
         models: models.map(({ model }) => model),
         policy: decides,
         observer: this.#engineObserver(number, models, decides.name),

@@ -5,7 +5,10 @@ import {
   ofType,
   withMethods,
 } from "../../base/checked_options.ts";
-import type { ServingOptions } from "../../engine/wall/serving_options.ts";
+import {
+  SERVING_CHECKS,
+  type ServingOptions,
+} from "../../engine/wall/serving_options.ts";
 import type { Policy } from "../../policy/policy.ts";
 import type { Admission } from "./admission.ts";
 import type { HostObserver } from "./host_observer.ts";
@@ -44,7 +47,14 @@ export const HOOK_CHECKS: Checks<HostHooks> = {
   onError: ofType("function"),
 };
 
-/** Of the options of hosts; the engine's are checked by each engine. */
+const { models: _models, policy: _policy, observer: _observer, ...others } =
+  SERVING_CHECKS;
+const { onError: _onError, ...settings } = others;
+
+/** Of the options of an engine that the host does not decide itself. */
+export const ENGINE_CHECKS: Checks<EngineSettings> = settings;
+
+/** Of the options of hosts; the engine's are checked with each engine. */
 export const HOST_CHECKS: Checks<HostOptions> = {
   ...HOOK_CHECKS,
   models: listOf(servedModel),

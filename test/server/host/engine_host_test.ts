@@ -434,3 +434,33 @@ Deno.test("hooks that there are not are no host without them", async () => {
     );
   }
 });
+
+Deno.test("settings of engines may be of a class, and those that there are not are refused", async () => {
+  class Settings {
+    readonly warmUp = false;
+    get workers() {
+      return 0;
+    }
+    get queueMax() {
+      return 1;
+    }
+  }
+  const served = sentences("1");
+  const created = (engine: object) =>
+    EngineHost.create({ models: [served], policy: () => cellular(), engine });
+  const host = await created(new Settings());
+  const asked = [1, 2, 3].map((id) => host.run(served, { tokens: [id] }));
+  const outcomes = await Promise.allSettled(asked);
+  assert.deepEqual(outcomes.map(({ status }) => status), [
+    "fulfilled",
+    "rejected",
+    "rejected",
+  ]);
+  await host.close();
+  for (const wrong of [{ wokers: 0 }, { observer: {} }, { policy: {} }]) {
+    await assert.rejects(created(wrong), {
+      name: "TypeError",
+      message: /^"engine" of a host has no option ".*"; it takes .*workers/,
+    });
+  }
+});
