@@ -73,6 +73,9 @@ export class LiveFeed implements HostObserver {
   #ended: EndedLine[] = [];
   #named = 0;
   #leftOut = 0;
+  /** Of this frame, those left out included. */
+  #done = 0;
+  #refused = 0;
   #frames = 0;
   #running = 0;
   #waiting = 0;
@@ -150,6 +153,8 @@ export class LiveFeed implements HostObserver {
     if (this.#started.delete(label)) this.#running--;
     else this.#waiting--;
     if (this.#readers.size === 0) return;
+    if (outcome === "done") this.#done++;
+    else this.#refused++;
     if (this.#ended.length === ENDED_MAX) {
       this.#leftOut++;
       return;
@@ -218,6 +223,8 @@ export class LiveFeed implements HostObserver {
       waiting: this.#waiting,
       tasks: this.#tasks,
       ended: this.#ended,
+      done: this.#done,
+      refused: this.#refused,
       left_out: this.#leftOut,
       ...(++this.#frames % CURVE_EVERY === 0 &&
         { curves: this.#curveLines() }),
@@ -225,7 +232,7 @@ export class LiveFeed implements HostObserver {
     this.#tasks = [];
     this.#ended = [];
     this.#named = 0;
-    this.#leftOut = 0;
+    this.#leftOut = this.#done = this.#refused = 0;
     for (const reader of this.#readers) this.#send(reader, frame);
   }
 
@@ -242,5 +249,10 @@ export class LiveFeed implements HostObserver {
     this.#timer = undefined;
     this.#tasks = [];
     this.#ended = [];
+    this.#named =
+      this.#leftOut =
+      this.#done =
+      this.#refused =
+        0;
   }
 }

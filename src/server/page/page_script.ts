@@ -64,7 +64,8 @@ function take(frame) {
   for (const [, model, tookMs, ranMs, how] of frame.ended) {
     ended.push({ atMs: frame.at_ms, model, tookMs, ranMs, how });
   }
-  queue.push({ atMs: frame.at_ms, running: frame.running, waiting: frame.waiting });
+  const { running, waiting, done, refused } = frame;
+  queue.push({ atMs: frame.at_ms, running, waiting, done, refused });
   at("running").textContent = frame.running;
   at("waiting").textContent = frame.waiting;
   const since = (list, field, ms) => list.filter((one) => one[field] > frame.at_ms - ms);
@@ -77,11 +78,15 @@ function take(frame) {
   figures(frame.at_ms);
 }
 
+const largest = (list, least) => list.reduce((a, b) => Math.max(a, b), least);
+// Of all that ended, told of one by one or not.
+const sumSince = (field, sinceMs) =>
+  queue.reduce((sum, one) => sum + (one.atMs > sinceMs ? one[field] : 0), 0);
+
 function figures(nowMs) {
-  const lately = ended.filter(({ atMs }) => atMs > nowMs - 5000);
-  const done = lately.filter(({ how }) => how === "done");
-  at("served").textContent = (done.length / 5).toFixed(1);
-  at("refused").textContent = ((lately.length - done.length) / 5).toFixed(1);
+  for (const [id, field] of [["served", "done"], ["refused", "refused"]]) {
+    at(id).textContent = (sumSince(field, nowMs - 5000) / 5).toFixed(1);
+  }
   const recent = tasks.slice(-200);
   at("rows").textContent = recent.length === 0
     ? "–"
@@ -181,7 +186,7 @@ function drawQueue() {
   const view = canvas("queue"), { context, width, height } = view;
   if (queue.length === 0) return;
   const nowMs = queue[queue.length - 1].atMs;
-  const most = Math.max(4, ...queue.map((q) => Math.max(q.running, q.waiting)));
+  const most = largest(queue.map((q) => Math.max(q.running, q.waiting)), 4);
   const x = (t) => width - RIGHT - (nowMs - t) / QUEUE_MS * (width - LEFT - RIGHT);
   const y = (v) => height - BOTTOM - v / most * (height - BOTTOM - TOP);
   axes(view, {
@@ -203,12 +208,14 @@ function drawLatency() {
   const times = ended.filter(({ how }) => how === "done").map(({ tookMs }) => tookMs);
   if (times.length === 0) return;
   // Equal parts of the logarithm: eight to a doubling would be too many, four are seen.
-  const lowest = Math.min(...times, sloMs ?? Infinity), highest = Math.max(...times, sloMs ?? 0);
+  // There may be more of them than a call has arguments.
+  const lowest = times.reduce((a, b) => Math.min(a, b), sloMs ?? Infinity);
+  const highest = largest(times, sloMs ?? 0);
   const first = Math.floor(Math.log2(Math.max(lowest, 0.01)) * 4);
   const last = Math.max(first + 8, Math.ceil(Math.log2(Math.max(highest, 0.02)) * 4));
   const counts = new Array(last - first + 1).fill(0);
   for (const t of times) counts[Math.min(last, Math.max(first, Math.floor(Math.log2(t) * 4))) - first]++;
-  const most = Math.max(...counts);
+  const most = largest(counts, 1);
   const x = (value) => LEFT + (Math.log2(value) * 4 - first) / counts.length * (width - LEFT - RIGHT);
   const y = (v) => height - BOTTOM - v / most * (height - BOTTOM - TOP);
   const marks = [];
@@ -239,7 +246,9 @@ function drawLatency() {
     context.textBaseline = "top";
     context.fillText("target " + ms(sloMs), x(sloMs) + (isRight ? -5 : 5), TOP);
     const late = times.filter((t) => t > sloMs).length;
-    at("latency-note").textContent = times.length + " requests that ended in the last minute, " +
+    const all = sumSince("done", queue[queue.length - 1].atMs - LATENCY_MS);
+    const part = times.length < all ? " of " + all : "";
+    at("latency-note").textContent = times.length + part + " requests that ended in the last minute, " +
       late + " of them later than the target.";
   }
 }
@@ -248,8 +257,9 @@ function drawCurve() {
   const view = canvas("curve"), { context, width, height } = view;
   const lists = Object.entries(curves).filter(([, points]) => points.length > 0);
   if (lists.length === 0) return;
-  const rows = Math.max(4, ...lists.flatMap(([, points]) => points.map(([r]) => r)));
-  const most = Math.max(...lists.flatMap(([, points]) => points.map(([, t]) => t)));
+  const points = lists.flatMap(([, points]) => points);
+  const rows = largest(points.map(([r]) => r), 4);
+  const most = largest(points.map(([, t]) => t), 0);
   const x = (r) => LEFT + r / rows * (width - LEFT - RIGHT);
   const y = (t) => height - BOTTOM - t / most * (height - BOTTOM - TOP);
   axes(view, { xs: steps(rows, 6), ys: steps(most, 4), x, y, yText: ms, xText: String });

@@ -1,6 +1,7 @@
 /** What the page is told: who was in which batch, what ended, and no more than it can take. */
 import assert from "node:assert/strict";
 import { HttpError } from "../../../src/server/http/http_error.ts";
+import type { ServedModel } from "../../../src/server/host/served_model.ts";
 import { Monitor } from "../../../src/server/monitor.ts";
 import { LiveFeed } from "../../../src/server/page/live_feed.ts";
 import { inferBody, withServer } from "../serving_host.ts";
@@ -114,6 +115,34 @@ Deno.test("so many pages look, and one that does not read is not waited for", as
   feed.close();
   for await (const _event of events(readers[0])) frames++;
   assert(frames >= 1 && frames <= 5, `${frames} frames`);
+});
+
+Deno.test("requests that a frame has no room for are counted", async () => {
+  const feed = new LiveFeed();
+  const read = events(feed.read());
+  await read.next();
+  const served = { name: "m" } as ServedModel;
+  for (let i = 0; i < 900; i++) {
+    const request = {
+      ...{ id: `${i}`, label: `${i}`, served, input: 0 },
+      ...{ arrivalNs: 0, finishNs: Infinity, priority: 0 },
+    };
+    feed.arrived();
+    feed.started(request);
+    const outcome = i < 700 ? "done" as const : "failed" as const;
+    feed.ended(request, { outcome, endNs: 1e6 });
+  }
+  const { value } = await read.next();
+  const { done, refused, ended, left_out } = value;
+  assert.deepEqual([done, refused, ended.length, left_out], [
+    700,
+    200,
+    500,
+    400,
+  ]);
+  const next = (await read.next()).value;
+  assert.deepEqual([next.done, next.refused], [0, 0]);
+  await read.return();
 });
 
 Deno.test("a page that comes back while the server closes is not held", async () => {
