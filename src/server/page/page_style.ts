@@ -45,6 +45,7 @@ canvas { display: block; width: 100%; height: 220px; }
 .legend {
   display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 6px 0 0; padding: 0;
   list-style: none; font-size: 12px; color: var(--soft);
+  overflow-wrap: anywhere;
 }
 .legend li::before {
   content: ""; display: inline-block; width: 10px; height: 10px;

@@ -8,6 +8,8 @@ const FRAMES = 28;
 const TOLD = 5000;
 const DONE = 7000;
 const REFUSED = 30;
+/** Of a cell: no browser breaks it by itself. */
+const LONG_NAME = "x".repeat(300);
 
 /** A minute of a busy server, at once, then the end; a page asks again after some seconds. */
 function feed(): string {
@@ -20,7 +22,10 @@ function feed(): string {
     ...{ at_ms: nowMs - 200 * (FRAMES - i), running: 3, waiting: 1 },
     ...{ tasks: [], ended, done: DONE, refused: REFUSED, left_out: DONE },
   }));
-  return [{ policy: "auto", slo_ms: 20, curves: {} }, ...frames]
+  return [
+    { policy: "auto", slo_ms: 20, curves: { [LONG_NAME]: [[1, 2]] } },
+    ...frames,
+  ]
     .map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("");
 }
 
@@ -37,6 +42,8 @@ addEventListener("error", ({ message }) => errors.push(message));
     return Number(/^\\d+/.exec(shown("latency-note"))?.[0] ?? 0) / ${TOLD};
   }
   const report = { errors, served: shown("served"), refused: shown("refused"), note: shown("latency-note") };
+  report.cell = shown("curve-cells").length;
+  report.isWide = document.documentElement.scrollWidth > innerWidth;
   await fetch("/report", { method: "POST", body: JSON.stringify(report) });
 })();
 </script>`;
@@ -65,6 +72,8 @@ for (const name of BROWSER_NAMES) {
       refused: `${(25 * REFUSED / 5).toFixed(1)}`,
       note: `${FRAMES * TOLD} of ${all} requests that ended in the last ` +
         `minute, ${late} of them later than the target.`,
+      cell: LONG_NAME.length,
+      isWide: false,
     });
   });
 }
