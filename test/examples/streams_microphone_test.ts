@@ -74,7 +74,8 @@ async function drive() {
   const count = ${MESSAGES};
   const stopped = heard.length;
   await new Promise((resolve) => setTimeout(resolve, ${LISTENED_MS}));
-  return { status, later: heard.length - stopped, heard: heard.slice(0, count).flat(), cleaned: cleaned.slice(0, count).flat(), before: lit("before") };
+  const stoppedStatus = document.getElementById("status").textContent;
+  return { status, stoppedStatus, later: heard.length - stopped, heard: heard.slice(0, count).flat(), cleaned: cleaned.slice(0, count).flat(), before: lit("before") };
 }
 const report = await drive().catch((error) => ({ error: String(error) }));
 const answer = await fetch("/report", { method: "POST", body: JSON.stringify(report) });
@@ -85,6 +86,8 @@ if (next) location.href = next;
 interface Report {
   readonly error?: string;
   readonly status: string;
+  /** Some time after "Stop". */
+  readonly stoppedStatus: string;
   readonly heard: readonly number[];
   readonly cleaned: readonly number[];
   readonly before: number;
@@ -133,6 +136,7 @@ Deno.test("the page denoises what a microphone hears, in Chromium", async () => 
     const report: Report = JSON.parse(texts[0]);
     assert.equal(report.error, undefined);
     assert.match(report.status, /^live; 64 ms of sound took/);
+    assert.equal(report.stoppedStatus, "Stopped.");
     assert(report.before > 1000, `${report.before} pixels`);
     assert.equal(report.later, 0, "a microphone is open still");
     const heard = Float32Array.from(report.heard);

@@ -4,7 +4,7 @@
  *
  * In: { kind: "start", models, workers }, { kind: "frames", id, samples }, { kind: "reset" }, { kind: "callers", count }.
  * Out: { kind: "ready", threads, hasSpeech }, { kind: "frames", id, samples, before, after, speech },
- * { kind: "load", callers, frames, p50Ms, p99Ms, late }, { kind: "failed", message }.
+ * { kind: "load", callers, frames, p50Ms, p99Ms, late }, { kind: "failed", id, message }; an id if it is one of frames.
  */
 import {
   cellular,
@@ -264,6 +264,10 @@ let line = Promise.resolve();
 // One after the other: a reset lies between what was sent before and after it.
 onmessage = ({ data }) => {
   line = line.then(() => ON[data.kind](data)).catch((error) =>
-    postMessage({ kind: "failed", message: String(error?.message ?? error) })
+    postMessage({
+      kind: "failed",
+      id: data.id,
+      message: String(error?.message ?? error),
+    })
   );
 };

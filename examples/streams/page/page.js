@@ -13,11 +13,11 @@ const engine = new Worker("engine.js", { type: "module" });
 const waiting = new Map();
 let calls = 0;
 
-/** Frames through the engine. */
+/** Frames through the engine; rejects with what it could not do. */
 function processed(samples) {
   const id = calls++;
   engine.postMessage({ kind: "frames", id, samples });
-  return new Promise((resolve) => waiting.set(id, resolve));
+  return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
 }
 
 /** A picture that moves to the left by a column a frame. */
@@ -158,6 +158,8 @@ async function openFile(bytes) {
   const startMs = performance.now();
   const result = await denoised(sound);
   const seconds = (performance.now() - startMs) / 1000;
+  // The one before would be kept as long as the page is there.
+  URL.revokeObjectURL(element("player").src);
   const url = URL.createObjectURL(wavOf(result.sound));
   element("player").src = element("download").href = url;
   element("result").hidden = false;
@@ -202,9 +204,11 @@ async function listen(media) {
   context.createMediaStreamSource(media).connect(microphone);
   await reset();
   let playAtS = 0;
-  microphone.port.onmessage = async ({ data }) => {
+  const hear = async (data) => {
     const sentMs = performance.now();
     const result = await processed(data);
+    // Stopped meanwhile.
+    if (microphone.port.onmessage === null) return;
     draw(result);
     status(
       `live; ${data.length / RATE_HZ * 1000} ms of sound took ${
@@ -221,12 +225,14 @@ async function listen(media) {
     source.start(playAtS);
     playAtS += buffer.duration;
   };
+  microphone.port.onmessage = ({ data }) => hear(data).catch(failed);
   element("microphone").textContent = "Stop";
   stopLive = () => {
     stopLive = undefined;
     microphone.port.onmessage = null;
     release(media);
     element("microphone").textContent = "Microphone";
+    status("Stopped.");
     return context.close();
   };
 }
@@ -260,11 +266,12 @@ const ready = new Promise((resolve, reject) => {
   engine.onerror = ({ message }) =>
     reject(new Error(message ?? "engine.js was not loaded"));
   engine.onmessage = ({ data: { kind, id, ...rest } }) => {
+    const call = waiting.get(id);
+    waiting.delete(id);
     if (kind === "ready") resolve(rest);
-    else if (kind === "frames") {
-      waiting.get(id)(rest);
-      waiting.delete(id);
-    } else if (kind === "load") {
+    else if (kind === "frames") call.resolve(rest);
+    else if (call) call.reject(new Error(rest.message));
+    else if (kind === "load") {
       loads.push(rest);
       showLoad(rest);
     } else {
