@@ -77,7 +77,10 @@ export function cellTable(cell: Cell): Table {
       { title: "p50", meaning: "in multiples of the time alone" },
       { title: "p99", meaning: "in multiples of the time alone" },
       { title: "per s", meaning: "requests done in a second" },
-      { title: "goodput", meaning: "of them within the target" },
+      {
+        title: "goodput",
+        meaning: "requests due in a second, by the share within the target",
+      },
       { title: "device, us", meaning: "device time of a request" },
       { title: "rows", meaning: "of the batch that a row was in" },
       { title: "setting", align: "left" },
