@@ -37,7 +37,11 @@ import {
   checkSize,
   readTokens,
 } from "./checks.ts";
-import { readMaxSteps, type Seq2SeqInput } from "./seq2seq_input.ts";
+import {
+  BEHIND_PROMPT,
+  readMaxSteps,
+  type Seq2SeqInput,
+} from "./seq2seq_input.ts";
 
 /** Sizes are positive integers. */
 export interface GptOptions {
@@ -274,10 +278,13 @@ export function gpt(
       input["tokens"],
       vocabulary,
       positionsMax,
+      "tokens",
+      "positionsMax",
     );
     const limit = readMaxSteps(name, input["maxSteps"], {
       steps: tokens.length + extraSteps,
       stepsMax: positionsMax - tokens.length + 1,
+      from: BEHIND_PROMPT,
     });
     return { tokens, limit };
   }

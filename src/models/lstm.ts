@@ -76,7 +76,7 @@ export type LstmOutputs<Head extends LstmHead = LstmHead> =
  * LSTM over a sentence: embedding and one LSTM step per token, then a head over the last state.
  * Source: Cellular Batching, sections 2.1 and 7.2.
  *
- * Results: `h` [hidden], and `logits` [classes] or `next` [1] by head.
+ * Results: `h` [hidden], and `logits` [classes] or `next`, an id, by head.
  *
  * Cells: `lstm_step`, `lstm_head`. Tensors: `embedding` [vocabulary, embedding], `lstm.W` [4 hidden, embedding],
  * `lstm.R` [4 hidden, hidden], `lstm.Wb` and `lstm.Rb` [4 hidden], gates i, o, f, c as in ONNX; `head.W`

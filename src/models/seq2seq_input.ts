@@ -2,13 +2,20 @@
 import { describe } from "../base/describe.ts";
 import { checkKeys, checkObject, readTokens } from "./checks.ts";
 
-/** What a request to `seq2seq`, `gnmt` or `transformer` brings. */
+/** What a request to `seq2seq`, `gnmt`, `transformer` or `gpt` brings. */
 export interface Seq2SeqInput {
-  /** Ids of the source, 1 to `tokensMax` of them, in an array or an Int32Array. */
+  /** Ids of the source or prompt, 1 to `tokensMax` of the model, in an array or an Int32Array. */
   readonly tokens: ArrayLike<number>;
-  /** Most decoder steps; default: source length + the model's `extraSteps`, up to its `stepsMax`. */
+  /**
+   * Most decoder steps; default: source length + the model's `extraSteps`, up to its `stepsMax`, or of `gpt` the
+   * positions that the prompt leaves.
+   */
   readonly maxSteps?: number;
 }
+
+/** Where the limit of steps comes from that stand in one row with the prompt. */
+export const BEHIND_PROMPT =
+  `what the prompt leaves of the model's option "positionsMax"`;
 
 /** Limits of a model on its requests. */
 export interface Seq2SeqLimits {
@@ -43,20 +50,24 @@ export function readSeq2Seq(
 
 /**
  * A request's limit of decoder steps.
- * @param defaults what it is where a request names none, up to `stepsMax`
+ * @param limits what it is where a request names none, up to `stepsMax`, and where that comes from
  * @throws RangeError unless it is a positive integer up to `stepsMax`
  */
 export function readMaxSteps(
   model: string,
   maxSteps: unknown,
-  { steps, stepsMax }: { readonly steps: number; readonly stepsMax: number },
+  { steps, stepsMax, from = `the model's option "stepsMax"` }: {
+    readonly steps: number;
+    readonly stepsMax: number;
+    readonly from?: string;
+  },
 ): number {
   if (maxSteps === undefined) return Math.min(steps, stepsMax);
   const given = maxSteps as number;
   if (!Number.isInteger(maxSteps) || given < 1 || given > stepsMax) {
     throw new RangeError(
       `"maxSteps" of a request to "${model}" is a positive integer up to ${stepsMax} ` +
-        `(the model's option "stepsMax"), got ${describe(maxSteps)}`,
+        `(${from}), got ${describe(maxSteps)}`,
     );
   }
   return given;

@@ -101,6 +101,20 @@ Deno.test("models of speech have a limit of frames, and look at no more", () => 
   }
 });
 
+Deno.test("a decoder of prompts has one limit, of positions, and says so", () => {
+  assert(MODELS["gpt"].options.includes("positionsMax"));
+  const model = small("gpt", { positionsMax: 6 });
+  takes(model, { tokens: [1, 2], maxSteps: 5 });
+  refuses(
+    model,
+    { tokens: [1, 2], maxSteps: 6 },
+    "RangeError",
+    /up to 5 \(what the prompt leaves of the model's option "positionsMax"\), got 6$/,
+  );
+  const tokens = new Array(7).fill(1);
+  refuses(model, { tokens }, "RangeError", /6 \(its option "positionsMax"\)$/);
+});
+
 Deno.test("every decoder has a limit of steps", () => {
   const las = small("las", { framesMax: 8, stepsMax: 6 });
   takes(las, { frames: [1, 2], maxSteps: 6 });

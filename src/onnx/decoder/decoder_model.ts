@@ -9,7 +9,7 @@ import { nodesMaxFor } from "../../graph/nodes_max.ts";
 import type { OutputTypes } from "../../graph/result.ts";
 import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
-import { readMaxSteps } from "../../models/seq2seq_input.ts";
+import { BEHIND_PROMPT, readMaxSteps } from "../../models/seq2seq_input.ts";
 import { runPlain } from "../../plain/registry.ts";
 import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import { elementCount, tensor } from "../../tensor/tensor.ts";
@@ -319,6 +319,7 @@ class Decoder {
     const steps = readMaxSteps(name, input["maxSteps"], {
       steps: this.options.stepsMax ?? left,
       stepsMax: left,
+      from: BEHIND_PROMPT,
     });
     const given = (input["inputs"] ?? {}) as OnnxInput;
     checkObject(name, given);
