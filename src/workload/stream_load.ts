@@ -143,12 +143,12 @@ class Source {
   #stallToNs: number;
 
   constructor(options: StreamSources, prng: Prng) {
-    const { periodNs } = options;
+    const { periodNs, jitterNs, stallEveryNs, stallNs } = options;
     this.#options = {
-      jitterNs: 0,
-      stallEveryNs: Infinity,
-      stallNs: 10 * periodNs,
       ...options,
+      jitterNs: jitterNs ?? 0,
+      stallEveryNs: stallEveryNs ?? Infinity,
+      stallNs: stallNs ?? 10 * periodNs,
     };
     this.#prng = prng;
     this.#phaseNs = prng.float() * periodNs;

@@ -165,3 +165,14 @@ Deno.test("a load names the option that is none", () => {
   assert.throws(load(good, { seed: 0.5 }), /"seed"/);
   assert.throws(load(good, { sources: 3 }), /"sources"/);
 });
+
+Deno.test("an option without a value has its default", () => {
+  const given = { streams: 2, jitterNs: MS, stallEveryNs: 30 * MS };
+  for (const name of ["jitterNs", "stallEveryNs", "stallNs"] as const) {
+    const { [name]: _, ...absent } = { ...given, stallNs: undefined };
+    const frames = arrivals({ ...absent, [name]: undefined });
+    assert(frames.length > 0);
+    assert.deepEqual(frames, arrivals(absent), name);
+    assert(frames.every(({ atNs }) => atNs >= 0), name);
+  }
+});

@@ -57,8 +57,8 @@ export const MUTANTS: MutantList = [
   {
     id: "stream_load.stall-length",
     file: FILE,
-    from: "stallNs: 10 * periodNs,",
-    to: "stallNs: periodNs,",
+    from: "stallNs ?? 10 * periodNs,",
+    to: "stallNs ?? periodNs,",
     tests: TESTS,
     why: "stalls are ten periods long by default",
   },
