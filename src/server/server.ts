@@ -1,6 +1,7 @@
 /** One `fetch` handler for all protocols: no sockets, no files, so that it runs wherever there are Web APIs. */
 import { checkedOptions } from "../base/checked_options.ts";
 import { describe } from "../base/describe.ts";
+import { reporter } from "../engine/wall/reporter.ts";
 import { ServingEngine } from "../engine/wall/serving.ts";
 import { EngineHost } from "./host/engine_host.ts";
 import { Body } from "./http/body.ts";
@@ -88,12 +89,14 @@ export function createServer(
     repository,
     version = "unknown",
     observers = [],
-    onError = (error) => console.error("Shoal:", error),
+    onError,
   } = options;
   const cors = options.cors && new Cors(options.cors);
   const texts = options.monitor?.texts;
   const limits = limitsOf(options.limits);
   const budget = new BodyBudget(limits.bytesTogetherMax);
+  const report = (error: unknown, id: string) =>
+    reporter(onError && ((error) => onError(error, id)))(error);
 
   async function answer(
     router: Router,
@@ -156,7 +159,7 @@ export function createServer(
         signal: request.signal,
         requestId: id,
         report: (error) => {
-          if (httpErrorOf(error).status === 500) onError(error, id);
+          if (httpErrorOf(error).status === 500) report(error, id);
         },
         ...(key !== undefined && { key }),
         ...(texts && { texts }),
@@ -169,19 +172,23 @@ export function createServer(
     } catch (error) {
       const protocol = match?.protocol ?? router.protocols[0];
       const asTold: HttpError = httpErrorOf(error, protocol.overloadedStatus);
-      if (asTold.status === 500) onError(error, id);
-      return told(errorResponse(asTold, protocol.errorBody(asTold)), error);
+      if (asTold.status === 500) report(error, id);
+      const response = safely(
+        id,
+        () => errorResponse(asTold, protocol.errorBody(asTold)),
+      );
+      return told(response ?? new Response(null, { status: 500 }), error);
     } finally {
       body.release();
     }
   }
 
-  /** What an observer throws is no request's fault. */
+  /** What an observer throws is no request's fault, nor what a protocol does that tells of an error. */
   function safely<T>(id: string, tell: () => T): T | undefined {
     try {
       return tell();
     } catch (error) {
-      onError(error, id);
+      report(error, id);
       return undefined;
     }
   }

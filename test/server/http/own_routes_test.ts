@@ -7,19 +7,26 @@ import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
 
 async function answerOf(
   handle: Route["handle"],
+  { errorBody = ({ message }) => ({ message }), onError }: {
+    errorBody?: Protocol["errorBody"];
+    onError?: () => void;
+  } = {},
 ): Promise<{ response: Response; errors: unknown[] }> {
   const errors: unknown[] = [];
   const own: Protocol = {
     name: "own",
     routes: [{ method: "GET", path: "/own", scope: "open", handle }],
-    errorBody: ({ message }) => ({ message }),
+    errorBody,
   };
   const server = createServer(
     await EngineHost.create({ policy: () => cellular() }),
     {
       protocols: [own],
       cors: { origins: ["*"] },
-      onError: (error) => errors.push(error),
+      onError(error) {
+        errors.push(error);
+        return onError?.();
+      },
     },
   );
   const request = new Request("http://localhost/own", {
@@ -50,5 +57,32 @@ Deno.test("what is no answer is the server's mistake, of which its operator hear
     assert.equal(response.headers.get("x-request-id"), "r1");
     assert.equal(errors.length, 1);
     await response.body?.cancel();
+  }
+});
+
+Deno.test("an operator's function and a protocol that fail themselves leave nobody without an answer", async () => {
+  const mistake = new Error("a route's");
+  const second = new Error("behind it");
+  const handle = () => {
+    throw mistake;
+  };
+  const fails = () => {
+    throw second;
+  };
+  const rejects = () => Promise.reject(second) as unknown as void;
+  for (const onError of [fails, rejects]) {
+    const { response, errors } = await answerOf(handle, { onError });
+    assert.equal(response.status, 500);
+    assert.deepEqual(await response.json(), {
+      message: "An error of the server's; its log says more",
+    });
+    assert.deepEqual(errors, [mistake]);
+  }
+  for (const errorBody of [fails, () => 1n]) {
+    const { response, errors } = await answerOf(handle, { errorBody });
+    assert.equal(response.status, 500);
+    assert.equal(response.headers.get("x-request-id"), "r1");
+    assert.equal(await response.text(), "");
+    assert.equal(errors.length, 2);
   }
 });
