@@ -223,3 +223,31 @@ Deno.test("keys are an array", () => {
     message: '"entries" is an array, got undefined',
   });
 });
+
+Deno.test("what is to be encrypted has a certificate and a key, or is not listened for", async () => {
+  await using engine = await ServingEngine.create(settings);
+  const server = createServer(engine, { models });
+  const tls = (tls: unknown) => ({
+    with: { tls },
+    name: "TypeError" as const,
+    message: /^"(cert|key)" of "tls" is the text of a PEM file, got /,
+  });
+  await assertRefuses(
+    { port: 0 },
+    async (options) => (await listen(server, options)).close(0),
+    [
+      ...[{}, { cert: "PEM" }, { key: "PEM" }].map(tls),
+      // Of environment variables that are not there.
+      tls({ cert: undefined, key: undefined }),
+      tls({ cert: "", key: "" }),
+      tls({ cert: new Uint8Array(3), key: "PEM" }),
+      {
+        with: { tls: { cert: "PEM", key: "PEM", hostname: "0.0.0.0" } },
+        name: "TypeError",
+        message: '"tls" has no option "hostname"; it takes cert, key',
+      },
+      { with: { tls: true }, name: "TypeError", message: /^"tls" takes an / },
+    ],
+  );
+  await server.close();
+});

@@ -12,7 +12,7 @@ import { UnavailableError } from "../host/errors.ts";
 import { httpErrorOf } from "../http/error_status.ts";
 import { HttpError } from "../http/http_error.ts";
 import { isLoopback } from "../runtime/loopback.ts";
-import type { Handler } from "../runtime/listener.ts";
+import { checkTls, type Handler } from "../runtime/listener.ts";
 import { SILENT_MS } from "../runtime/socket_limits.ts";
 import { within } from "../runtime/within.ts";
 import type { Server } from "../server.ts";
@@ -68,7 +68,7 @@ const CHECKS: Checks<ListenGrpcOptions> = {
   },
   hostname: ofType("string"),
   port: integer(0, 65_535),
-  tls: ofType("object"),
+  tls: checkTls,
 };
 
 /**

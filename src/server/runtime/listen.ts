@@ -8,7 +8,12 @@ import {
 } from "../../base/checked_options.ts";
 import { listenInBun } from "./bun.ts";
 import { listenInDeno } from "./deno.ts";
-import type { Handler, Listener, ListenOptions } from "./listener.ts";
+import {
+  checkTls,
+  type Handler,
+  type Listener,
+  type ListenOptions,
+} from "./listener.ts";
 import { listenInNode } from "./node.ts";
 
 const PORT = 8000;
@@ -19,7 +24,7 @@ const checkServer = withMethods("what createServer() returns", ["fetch"]);
 const CHECKS: Checks<ListenOptions> = {
   hostname: ofType("string"),
   port: integer(0, PORT_MAX),
-  tls: ofType("object"),
+  tls: checkTls,
 };
 
 /**

@@ -1,4 +1,9 @@
 /** What runtimes' adapters have in common. */
+import {
+  type Check,
+  checkedOptions,
+  type Checks,
+} from "../../base/checked_options.ts";
 import type { Connection } from "../http/socket.ts";
 
 /** What answers: see Server. */
@@ -19,6 +24,27 @@ export interface ListenOptions {
   /** Certificate chain and private key as PEM: HTTPS. */
   tls?: { readonly cert: string; readonly key: string };
 }
+
+// What it is, if it is anything, may be a secret.
+const pem: Check = (name, value) => {
+  if (typeof value === "string" && value !== "") return;
+  throw new TypeError(
+    `"${name}" of "tls" is the text of a PEM file, got ${
+      value === "" ? "none" : typeof value
+    }`,
+  );
+};
+
+const TLS_CHECKS: Checks<NonNullable<ListenOptions["tls"]>> = {
+  cert: pem,
+  key: pem,
+};
+
+/** The option `tls`: without certificate or key a runtime might serve in the clear. */
+export const checkTls: Check = (name, value) => {
+  const tls = value as NonNullable<ListenOptions["tls"]>;
+  checkedOptions(`"${name}"`, tls, TLS_CHECKS, ["cert", "key"]);
+};
 
 /** What a runtime's adapter is given. */
 export type Address =

@@ -236,7 +236,7 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.observer-ends-request",
     file: "src/server/server.ts",
-    from: "      onError(error, id);\n      return undefined;\n",
+    from: "      report(error, id);\n      return undefined;\n",
     to: "      throw error;\n",
     tests: MONITOR,
     why: "an observer that throws changes no answer",
