@@ -31,8 +31,8 @@ const CHECKS: Checks<ListenAgentOptions> = {
 
 /**
  * Tells a line to whoever connects; see LoadAgent for one.
- * @param line is asked for it each time
- * @throws TypeError or RangeError on an option that is none; what the runtime throws where the port is taken; Error in a
+ * @param line is asked for it each time; who connects while it throws is told nothing
+ * @throws TypeError or RangeError on a line or an option that is none; what the runtime throws where the port is taken; Error in a
  * runtime without ports
  *
  * @example
@@ -47,6 +47,7 @@ export function listenAgent(
   line: () => string,
   options: ListenAgentOptions,
 ): Promise<AgentListener> {
+  ofType("function")("line", line);
   const { hostname = "127.0.0.1", port } = checkedOptions(
     "listenAgent()",
     options,
@@ -65,7 +66,13 @@ export function listenAgent(
     socket.on("error", () => {});
     // What a balancer sends (`agent-send`) is nothing here; unread it would keep the connection from its end.
     socket.resume();
-    socket.end(line());
+    try {
+      socket.end(line());
+    } catch (error) {
+      // Nobody would catch it here; to a balancer it is a check that failed.
+      console.error("Shoal:", error);
+      socket.destroy();
+    }
   });
   return new Promise((resolve, reject) => {
     server.once("error", reject);

@@ -51,3 +51,33 @@ Deno.test("closing waits for no balancer that keeps its side open", async () => 
     socket.destroy();
   }
 });
+
+Deno.test("who connects while there is no line is told nothing, and the next one is", async () => {
+  const logged: unknown[] = [];
+  const { error: log } = console;
+  console.error = (...said) => logged.push(said);
+  let calls = 0;
+  const failure = new Error("no state yet");
+  const listener = await listenAgent(() => {
+    if (calls++ === 0) throw failure;
+    return LINE;
+  }, { port: 0 });
+  try {
+    for (const expected of ["", LINE]) {
+      const socket = asking(listener.port);
+      let told = "";
+      socket.on("data", (bytes) => told += bytes);
+      socket.on("end", () => socket.end());
+      await soon("the connection has ended", once(socket, "close"));
+      assert.equal(told, expected);
+    }
+    assert.deepEqual(logged, [["Shoal:", failure]]);
+  } finally {
+    console.error = log;
+    await listener.close();
+  }
+  assert.throws(() => listenAgent(LINE as never, { port: 0 }), {
+    name: "TypeError",
+    message: /^"line" is a function, got "ready/,
+  });
+});
