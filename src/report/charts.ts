@@ -70,7 +70,8 @@ export function cdfCharts(model: ModelResult, styles: Styles): Chart[] {
           const quantiles = metrics.latencyQuantilesNs;
           return {
             ...lineSeries(policy, styles),
-            showSymbol: false,
+            // A line of one point is seen by its marker alone.
+            showSymbol: quantiles.length === 1,
             data: quantiles.map((
               ns,
               k,

@@ -17,7 +17,7 @@ export function styleSheet(styles: ReadonlyMap<string, PolicyStyle>): string {
 body{margin:0 auto;max-width:1380px;padding:24px 28px 48px;background:${
     cssColor(PAPER)
   };color:${cssColor(INK)};
-font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;overflow-wrap:anywhere}
 h1{font-size:26px;margin:0 0 12px}
 h2{font-size:21px;margin:44px 0 10px;padding-top:18px;border-top:1px solid ${
     cssColor(GRID)
@@ -26,7 +26,7 @@ h3{font-size:15px;margin:26px 0 8px;color:${cssColor(MUTED)};font-weight:600}
 nav a{color:inherit;margin-right:14px}
 .facts{display:flex;flex-wrap:wrap;gap:6px 26px;margin:0 0 14px}
 .facts dt{font-size:12px;color:${cssColor(MUTED)}}
-.facts dd{margin:0;overflow-wrap:anywhere}
+.facts dd{margin:0}
 .conclusion{font-size:16px;max-width:900px;margin:4px 0 16px}
 .note{font-size:13px;color:${cssColor(MUTED)};margin:4px 0 0}
 a{color:inherit}
@@ -59,13 +59,6 @@ tbody tr:last-child td{padding-bottom:6px}
 .chip{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:6px}
 footer{font-size:13px;color:${cssColor(MUTED)};max-width:900px}
 @media (max-width:600px){body{padding:16px 14px 32px}.legend{font-size:13px;gap:2px 14px;padding:6px 0}}
-@media print{.conclusion{font-size:16px;max-width:900px;margin:4px 0 16px}
-.note{font-size:13px;color:${cssColor(MUTED)};margin:4px 0 0}
-a{color:inherit}
-.columns{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:2px 24px}
-.columns div{display:grid;grid-template-columns:92px 1fr}
-.columns dt{font-weight:600}
-.columns dd{margin:0}
-.legend{position:static}figure{break-inside:avoid}}
+@media print{.legend{position:static}figure{break-inside:avoid}}
 ${colors.use}`;
 }

@@ -55,3 +55,13 @@ Deno.test("a row of a batch counts in the bin that its size is up to", () => {
   // 4 rows alone, and 12 + 4 in batches of up to four, of 20.
   deepEqual(drawn(chart, point.policy), [20, 0, 80]);
 });
+
+Deno.test("a single latency is seen, though its line has no length", () => {
+  const markers = (requests: number) => {
+    const [{ option }] = cdfCharts(syntheticResult(requests).models[0], STYLES);
+    return (option["series"] as { showSymbol: boolean }[])
+      .map(({ showSymbol }) => showSymbol);
+  };
+  deepEqual(markers(1), markers(1).map(() => true));
+  deepEqual(markers(2), markers(2).map(() => false));
+});
