@@ -30,7 +30,7 @@ export function errorResponse(
 
 /**
  * An answer with a header more; one like it where its own cannot be changed (`Response.redirect`, or what `fetch` gave).
- * @throws TypeError when a route answered with something else
+ * @throws TypeError when a route answered with something else, or with what somebody has read already
  */
 export function withHeader(
   response: Response,
@@ -40,6 +40,11 @@ export function withHeader(
   if (!response?.headers) {
     throw new TypeError(
       `A route answers with a Response, got ${describe(response)}`,
+    );
+  }
+  if (response.bodyUsed || response.body?.locked) {
+    throw new TypeError(
+      "A route answers with a Response of its own for each request, got one whose body is read already",
     );
   }
   try {

@@ -86,3 +86,18 @@ Deno.test("an operator's function and a protocol that fail themselves leave nobo
     assert.equal(errors.length, 2);
   }
 });
+
+Deno.test("an answer that was given before is the server's mistake, too", async () => {
+  const once = new Response("the same for everybody");
+  const first = await answerOf(() => once);
+  assert.equal(await first.response.text(), "the same for everybody");
+  const locked = new Response("read by somebody");
+  locked.body!.getReader();
+  for (const answer of [once, locked]) {
+    const { response, errors } = await answerOf(() => answer);
+    assert.equal(response.status, 500);
+    assert.equal(errors.length, 1);
+    assert.match(`${errors[0]}`, /TypeError: .* read already/);
+    await response.body?.cancel();
+  }
+});
