@@ -7,12 +7,21 @@ import { fileURLToPath } from "node:url";
 
 const COMPILER = "node_modules/typescript/bin/tsc";
 
-/** What the sources are written for; the declarations need less. */
+/** Beside the entries: nobody needs declarations of them, but they are part of the package. */
+const PROGRAMS = ["cli", "engine/wall/worker_main"];
+
+const LIBRARIES = "es2023,es2024.sharedmemory,esnext.disposable," +
+  "dom,dom.iterable,dom.asynciterable";
+
+/**
+ * What the sources are written for, the oldest Node of package.json: what it does not have is an error. The declarations
+ * need less.
+ */
 const OPTIONS = [
   ...["--declaration", "--emitDeclarationOnly", "--noEmitOnError"],
   ...["--strict", "--skipLibCheck", "--allowImportingTsExtensions"],
   ...["--module", "nodenext", "--target", "es2022"],
-  ...["--lib", "esnext,dom,dom.iterable,dom.asynciterable"],
+  ...["--lib", LIBRARIES],
   ...["--types", "node"],
 ];
 
@@ -39,7 +48,8 @@ export function declarations(
       COMPILER,
       ...OPTIONS,
       ...["--rootDir", "src", "--outDir", folder],
-      ...entries.map((entry) => `src/${entry}`),
+      ...[...entries, ...PROGRAMS.map((name) => `${name}.ts`)]
+        .map((module) => `src/${module}`),
     ], { cwd: fileURLToPath(root), encoding: "utf8" });
     if (error) throw error;
     if (status !== 0) {

@@ -109,8 +109,10 @@ function triedText(contenders: readonly Contender[]): string {
         .join(", ")
     }.`,
     ...(behind.length > 0 ? [`Behind: ${behind.join(", ")}.`] : []),
-    ...new Map(without.map(({ policy, obstacle }) => [policy, obstacle]))
-      .entries().map(([policy, obstacle]) => `Without ${policy}: ${obstacle}.`),
+    ...Array.from(
+      new Map(without.map(({ policy, obstacle }) => [policy, obstacle])),
+      ([policy, obstacle]) => `Without ${policy}: ${obstacle}.`,
+    ),
   ].join(" ");
 }
 
