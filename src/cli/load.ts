@@ -272,50 +272,76 @@ function checkEnough(
 async function search(
   given: Given,
 ): Promise<{ result: LoadResult; trials: readonly Trial<LoadResult>[] }> {
-  const { settings, stop } = given;
-  const { target, seconds, ratePerS, search } = settings;
-  // Who leaves may tell nothing of the server.
-  const least = requestsLeast(target!.share, OVER_IN_TRIAL) /
-    (1 - settings.leaves);
+  const { settings: { ratePerS, search }, stop } = given;
+  let tried = 0;
+  let cutBy: string | undefined;
   const { best, trials } = await searchRate<LoadResult>({
     ...{ ratePerS, leastPerS: LEAST_PER_S, mostPerS: MOST_PER_S },
     precision: search!.precision,
     trial: async (perS) => {
-      if (stop.aborted) throw new UsageError("stopped");
-      // A tenth more: the number of arrivals in a time is itself chance.
-      const enoughS = 1.1 * least / perS;
-      const trialS = Math.max(seconds, enoughS);
-      if (perS * trialS > LOAD_REQUESTS_MAX) {
-        throw new UsageError(
-          `A trial at ${formatNumber(perS)}/s takes ${
-            formatCount(Math.ceil(perS * trialS))
-          } requests, ${formatCount(LOAD_REQUESTS_MAX)} are the most`,
-        );
+      try {
+        if (tried === 0 || !stop.aborted) {
+          const trial = await tryRate(given, perS);
+          if (tried++ === 0 || !stop.aborted) return trial;
+        }
+        cutBy = "it was stopped";
+      } catch (error) {
+        if (tried === 0 || !(error instanceof UsageError)) throw error;
+        cutBy = error.message;
       }
-      const result = await run(given, perS, { seconds: trialS });
-      const holds = result.verdict!.holds &&
-        result.checks.every(({ name, ok }) => ok || name === "duration");
-      const p99 = result.latency.find(({ share }) => share === 0.99);
-      progress(
-        `${formatNumber(perS)}/s ${holds ? "holds" : "does not hold"}: p99 ${
-          formatMs(p99?.ns ?? NaN)
-        } ms, ${result.verdict!.over} of ${
-          result.requests - result.ends.left
-        } not in time${
-          result.isValid
-            ? ""
-            : `, not valid: ${
-              result.checks.filter(({ ok }) => !ok).map(({ name }) =>
-                name
-              )
-                .join(", ")
-            }`
-        }`,
-      );
-      return { holds, result };
+      return undefined;
     },
   });
-  return { result: (best ?? trials[trials.length - 1]).result, trials };
+  const { result } = best ?? trials[trials.length - 1];
+  return {
+    result: cutBy === undefined ? result : cutShort(result, cutBy),
+    trials,
+  };
+}
+
+/** A trial of a search, and a line about it. */
+async function tryRate(
+  given: Given,
+  perS: number,
+): Promise<Omit<Trial<LoadResult>, "ratePerS">> {
+  const { settings: { target, seconds, leaves }, stop } = given;
+  // Who leaves may tell nothing of the server.
+  const least = requestsLeast(target!.share, OVER_IN_TRIAL) / (1 - leaves);
+  // A tenth more: the number of arrivals in a time is itself chance.
+  const trialS = Math.max(seconds, 1.1 * least / perS);
+  if (perS * trialS > LOAD_REQUESTS_MAX) {
+    throw new UsageError(
+      `A trial at ${formatNumber(perS)}/s takes ${
+        formatCount(Math.ceil(perS * trialS))
+      } requests, ${formatCount(LOAD_REQUESTS_MAX)} are the most`,
+    );
+  }
+  const result = await run(given, perS, { seconds: trialS });
+  const { verdict, checks, requests, ends, latency, isValid } = result;
+  const holds = verdict!.holds &&
+    checks.every(({ name, ok }) => ok || name === "duration");
+  const p99 = latency.find(({ share }) => share === 0.99);
+  const failed = checks.filter(({ ok }) => !ok).map(({ name }) => name);
+  progress(
+    `${formatNumber(perS)}/s ${
+      holds ? "holds" : stop.aborted ? "was stopped" : "does not hold"
+    }: p99 ${formatMs(p99?.ns ?? NaN)} ms, ${verdict!.over} of ${
+      requests - ends.left
+    } not in time${isValid ? "" : `, not valid: ${failed.join(", ")}`}`,
+  );
+  return { holds, result };
+}
+
+/** The best of a search that did not come to its end: greater rates may hold. */
+function cutShort(result: LoadResult, why: string): LoadResult {
+  const found = `the search ended before its end: ${why}`;
+  return {
+    ...result,
+    checks: result.checks.map((check) =>
+      check.name === "whole" ? { name: check.name, ok: false, found } : check
+    ),
+    isValid: false,
+  };
 }
 
 /** What the caller's mistake throws, as such. */

@@ -25,9 +25,10 @@ export interface SearchOptions<Result> {
   readonly step?: number;
   /** Stops when the rate that does not hold is at most this much more than the one that does, e.g. 0.05. */
   readonly precision: number;
+  /** Tries a rate; undefined: the search ends with the trials before. */
   readonly trial: (
     ratePerS: number,
-  ) => Promise<Omit<Trial<Result>, "ratePerS">>;
+  ) => Promise<Omit<Trial<Result>, "ratePerS"> | undefined>;
 }
 
 /** What came of it. */
@@ -49,8 +50,14 @@ export async function searchRate<Result>(
   const trials: Trial<Result>[] = [];
   let best: Trial<Result> | undefined;
   let worstPerS = Infinity;
+  let isOver = false;
   const tryAt = async (perS: number): Promise<boolean> => {
-    const made = { ratePerS: perS, ...await trial(perS) };
+    const tried = await trial(perS);
+    if (tried === undefined) {
+      isOver = true;
+      return false;
+    }
+    const made = { ratePerS: perS, ...tried };
     trials.push(made);
     if (made.holds) best = made;
     else worstPerS = perS;
@@ -58,17 +65,17 @@ export async function searchRate<Result>(
   };
   let perS = Math.min(mostPerS, Math.max(leastPerS, ratePerS));
   if (await tryAt(perS)) {
-    while (worstPerS === Infinity && perS < mostPerS) {
+    while (!isOver && worstPerS === Infinity && perS < mostPerS) {
       await tryAt(perS = Math.min(mostPerS, step * perS));
     }
   } else {
-    while (best === undefined && perS > leastPerS) {
+    while (!isOver && best === undefined && perS > leastPerS) {
       await tryAt(perS = Math.max(leastPerS, perS / step));
     }
   }
   while (
-    best !== undefined && worstPerS / best.ratePerS > 1 + precision &&
-    worstPerS < Infinity
+    !isOver && best !== undefined &&
+    worstPerS / best.ratePerS > 1 + precision && worstPerS < Infinity
   ) {
     const between = Math.sqrt(best.ratePerS * worstPerS);
     // Neighbours have none between them, however precise it is to be.
