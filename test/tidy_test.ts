@@ -46,6 +46,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "cost",
     "engine",
     "workload",
+    "report",
     "load",
   ],
   cli: [

@@ -6,6 +6,7 @@
  * limits are below, with what they mean.
  */
 import { NS_PER_MS, NS_PER_S, nsToMs } from "../base/units.ts";
+import { formatPercentile } from "../report/format.ts";
 import { requestsLeast } from "./early_stopping.ts";
 import type { MachineUse } from "./machine.ts";
 import type { Check, Slice, Spread } from "./result.ts";
@@ -128,8 +129,8 @@ function enough({ requests, share, confidence }: Facts): Check {
     name: "requests",
     ok: requests >= least,
     found: `${requests} requests; ${
-      percent(share)
-    } takes at least ${least} (MLPerf's early stopping)`,
+      formatPercentile(share)
+    } % takes at least ${least} (MLPerf's early stopping)`,
   };
 }
 

@@ -3,6 +3,7 @@ import {
   formatCount,
   formatMs,
   formatNumber,
+  formatPercentile,
   NO_FIGURE,
 } from "../report/format.ts";
 import { renderTable, type Table, type TableCell } from "../report/table.ts";
@@ -30,7 +31,9 @@ export function conclusions(result: LoadResult): string[] {
       ? [
         `${verdict.holds ? "HOLDS" : "DOES NOT HOLD"} ${
           formatMs(verdict.sloNs)
-        } ms at p${100 * verdict.share}: ${formatCount(verdict.over)} of ${
+        } ms at p${formatPercentile(verdict.share)}: ${
+          formatCount(verdict.over)
+        } of ${
           formatCount(result.requests - result.ends.left)
         } requests were not answered in time, ${
           verdict.overMost < 0
@@ -94,7 +97,7 @@ export function latencyTable(result: LoadResult): Table {
     columns: [
       { title: "ms", align: "left" },
       ...latency.map(({ share }) => ({
-        title: `p${+(100 * share).toFixed(1)}`,
+        title: `p${formatPercentile(share)}`,
       })),
       { title: "max" },
     ],

@@ -7,6 +7,7 @@ import { serial } from "../policy/baselines/serial.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import { POLICIES } from "../policy/registry.ts";
+import { formatMs, formatPercentile } from "../report/format.ts";
 import { carriedPerS, type IN_RUNS, startsOf } from "./carried.ts";
 import { TARGETS_LEAST } from "./lasting.ts";
 import {
@@ -294,8 +295,9 @@ function nobodyKeeps(
   if (obstacles.length === contenders.length) {
     return `no policy can be planned with: ${obstacles.join("; ")}`;
   }
-  const ms = (ns: number) => `${(ns / 1e6).toPrecision(3)} ms`;
-  const why = `${100 * share} % within ${ms(sloNs)} is not kept at any rate; ` +
+  const ms = (ns: number) => `${formatMs(ns)} ms`;
+  const percent = `${formatPercentile(share)} %`;
+  const why = `${percent} within ${ms(sloNs)} is not kept at any rate; ` +
     `a request alone takes ${ms(aloneNs)} on average`;
   if (aloneNs > sloNs) return why;
   // The mean is none of the reasons.
@@ -312,7 +314,5 @@ function nobodyKeeps(
       most(undisturbed)
     }`
     : "";
-  return `${why}, ${100 * share} % of them up to ${
-    most(options.machine)
-  }${calm}`;
+  return `${why}, ${percent} of them up to ${most(options.machine)}${calm}`;
 }

@@ -22,6 +22,11 @@ export function formatShare(share: number | null): string {
     : (100 * share).toFixed(1);
 }
 
+/** A share that somebody asked for, as the percentage that it was given as: of 99.9 / 100 and the like. */
+export function formatPercentile(share: number): string {
+  return `${Number((100 * share).toPrecision(12))}`;
+}
+
 /** With two decimals below 100. */
 export function formatRatio(ratio: number): string {
   return Number.isFinite(ratio)

@@ -226,6 +226,19 @@ Deno.test("a queue that only grows is not valid, whatever its percentiles", asyn
   assert(failed.includes("steady"), failed.join());
 });
 
+Deno.test("a percentile is named as it was asked for", async () => {
+  for (const [asked, least] of [[57, 9], [99.9, 4603], [99.99, 46_050]]) {
+    const { result } = await virtualRun({
+      serve: () => ({ tookNs: MS }),
+      target: { sloNs: 10 * MS, share: asked / 100 },
+    });
+    const text = loadText(result, { color: false });
+    assert(text.includes(` 10.0 ms at p${asked}: 0 of 1,000 `), text);
+    const { found } = result.checks.find(({ name }) => name === "requests")!;
+    assert(found.includes(`; ${asked} % takes at least ${least} `), found);
+  }
+});
+
 Deno.test("a good run is valid, and holds its target by MLPerf's rule alone", async () => {
   // Every hundredth request is late: exactly 1 %, which does not prove a p99.
   const run = (every: number) =>

@@ -7,6 +7,7 @@ import {
 import {
   formatMs,
   formatNumber,
+  formatPercentile,
   formatShare,
 } from "../../src/report/format.ts";
 import { renderTable, type Table, wantsColor } from "../../src/report/table.ts";
@@ -76,6 +77,13 @@ Deno.test("numbers have three significant digits and no exponent", () => {
   );
   equal(formatMs(1_234_567), "1.23");
   deepEqual([formatShare(0.4567), formatShare(NaN)], ["45.7", "–"]);
+});
+
+Deno.test("a percentile is named as it was asked for", () => {
+  for (let hundredths = 1; hundredths < 10_000; hundredths++) {
+    const asked = hundredths / 100;
+    equal(formatPercentile(asked / 100), `${asked}`);
+  }
 });
 
 Deno.test("benchTable() gives ratios to the baselines at the same load", () => {

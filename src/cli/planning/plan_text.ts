@@ -1,6 +1,6 @@
 /** A plan in words and tables. */
 import { basename } from "node:path";
-import { formatNumber } from "../../report/format.ts";
+import { formatNumber, formatPercentile } from "../../report/format.ts";
 import { renderTable } from "../../report/table.ts";
 import { wrap } from "../../report/wrap.ts";
 import type { Contender } from "../../plan/plan.ts";
@@ -25,7 +25,7 @@ export function planText(
   { model, trace, target, made }: PlanSettings,
   color: boolean,
 ): string {
-  const percent = formatNumber(100 * target.share);
+  const percent = formatPercentile(target.share);
   const slo = `${percent} % within ${target.sloNs / 1e6} ms`;
   const { choice, perS, rangePerS, heldBack, profile, contenders } = best;
   const carried = heldBack.perS === undefined
