@@ -25,6 +25,7 @@ import { renderTable } from "../report/table.ts";
 import { writeText } from "./files.ts";
 import { LOAD_REQUESTS_MAX } from "./limits.ts";
 import { type LoadSettings, loadSettings } from "./load_settings.ts";
+import { withoutSecrets } from "./secrets.ts";
 import { EXIT, print, progress, stdoutColor, UsageError } from "./terminal.ts";
 
 /** Requests over the target that a trial of a search can bear and still pass. */
@@ -75,7 +76,7 @@ export async function load(
       : { result: await run(given, settings.ratePerS), trials: undefined };
     const about = {
       url: url.href,
-      command: `shoal load ${args.join(" ")}`,
+      command: `shoal load ${args.map(withoutSecrets).join(" ")}`,
       seed: settings.seed,
       started: startedAt,
       cpu: os.cpus()[0]?.model ?? "unknown",

@@ -28,6 +28,7 @@ import {
   see,
   seedOption,
 } from "./options.ts";
+import { takeCredentials } from "./secrets.ts";
 import { UsageError } from "./terminal.ts";
 
 const NAME = "shoal load";
@@ -53,7 +54,7 @@ valid and holds its target.
   --model NAME      of the requests; oip: of the path, too
   --output NAME     oip: asks for it alone; may be given more than once
   --body FILE       each request's body, with {{text}}, {{tokens}} and {{seed}}; without one raw sends GET
-  --header H        "name: value"; may be given more than once
+  --header H        "name: value"; may be given more than once; a user and password in URL are one (Basic)
   --max-tokens N    of completions (default 64)
   --no-stream       asks for completions as a whole
   --lengths CORPUS  lengths of sentences (default europarl-v7.de-en)
@@ -131,6 +132,7 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
   if (given === undefined) return undefined;
   const { values, positionals } = given;
   const url = urlOf(positionals[0]);
+  const credentials = takeCredentials(url);
   const protocol = values.protocol === undefined
     ? protocolOf(url.pathname)
     : oneName("--protocol", values.protocol, PROTOCOLS);
@@ -164,7 +166,7 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
   return {
     ...{ url, protocol, model: values.model, outputs: values.output },
     ...(values.body !== undefined && { template: readText(values.body) }),
-    headers: headersOf(values.header),
+    headers: { ...credentials, ...headersOf(values.header) },
     tokensMax: integerOption("max-tokens", values["max-tokens"], 64, {
       min: 1,
       max: 1e6,

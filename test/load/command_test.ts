@@ -1,5 +1,6 @@
 /** `shoal load` as a whole, against servers in this process, and beside wrk. */
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { execFile } from "node:child_process";
 import http from "node:http";
 import { once } from "node:events";
@@ -30,14 +31,22 @@ async function load(
 async function recorder(
   answer: (body: string, response: http.ServerResponse, url: string) => void,
 ) {
-  const bodies: { url: string; body: string; method: string }[] = [];
+  const bodies: {
+    url: string;
+    body: string;
+    method: string;
+    authorization?: string;
+  }[] = [];
   const server = http.createServer((request, response) => {
     request.setEncoding("utf8");
     let body = "";
     request.on("data", (text: string) => body += text);
     request.on("end", () => {
-      const { url = "", method = "" } = request;
-      bodies.push({ url, body, method });
+      const { url = "", method = "", headers: { authorization } } = request;
+      bodies.push({
+        ...{ url, body, method },
+        ...(authorization !== undefined && { authorization }),
+      });
       answer(body, response, url);
     });
   });
@@ -185,6 +194,53 @@ Deno.test("a body's template and headers are sent as given", async () => {
     );
     assert.equal(server.bodies[0].method, "POST");
     assert.match(JSON.parse(server.bodies[0].body).q, /^[a-z. ]+$/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("a URL's user and password are sent, and told to nobody else", async () => {
+  await using server = await recorder((_body, response) => response.end("{}"));
+  const folder = mkdtempSync(join(tmpdir(), "shoal-load-"));
+  try {
+    const html = join(folder, "report.html");
+    const sent = async (user: string, ...args: string[]) => {
+      const told = await load(
+        ...[server.url.replace("//", `//${user}@`), "--rate", "50", ...args],
+        ...["--seconds", "0.2", "--warm-up", "0", "--html", html],
+      );
+      const shown = JSON.stringify(told) + readFileSync(html, "utf8");
+      assert(!/s3cret|s%33cret/.test(shown), shown);
+      return new Set(
+        server.bodies.splice(0).map(({ authorization }) => authorization),
+      );
+    };
+    const basic = (text: string) =>
+      new Set([`Basic ${Buffer.from(text).toString("base64")}`]);
+    assert.deepEqual(await sent("a%20b:s%33cret%C3%A4"), basic("a b:s3cretä"));
+    assert.deepEqual(await sent("us@er:s3cret@"), basic("us@er:s3cret@"));
+    assert.deepEqual(await sent("user"), basic("user:"));
+    // What is said goes before it.
+    for (
+      const given of [
+        ["--header", "Authorization: s3cret"],
+        ["--header=authorization:s3cret"],
+      ]
+    ) {
+      assert.deepEqual(
+        await sent("user:s3cret", ...given),
+        new Set(["s3cret"]),
+      );
+    }
+    for (const user of ["a%3Ab:s3cret", "a%E0:s3cret"]) {
+      const url = server.url.replace("//", `//${user}@`);
+      const { code, err } = await captured(() =>
+        main(["load", url, "--rate", "9"])
+      );
+      assert.equal(code, 2);
+      assert.match(err, /no colon|not percent-encoded UTF-8/);
+    }
+    assert.equal(server.bodies.length, 0);
   } finally {
     rmSync(folder, { recursive: true });
   }
