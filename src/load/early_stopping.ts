@@ -51,7 +51,13 @@ export function overMost(
   confidence = CONFIDENCE,
 ): number {
   let low = -1;
-  let high = Math.min(OVER_MAX, Math.ceil(requests * (1 - p)) + 1);
+  const end = Math.min(OVER_MAX, requests);
+  let high = Math.min(end, Math.ceil(requests * (1 - p)) + 1);
+  // With a confidence below a half it may be more than are expected.
+  while (high < end && passes(requests, high, p, confidence)) {
+    low = high;
+    high = Math.min(end, 2 * high);
+  }
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (passes(requests, middle, p, confidence)) low = middle;

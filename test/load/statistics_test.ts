@@ -30,6 +30,22 @@ Deno.test("early stopping takes as many requests as MLPerf's table says, and not
   }
 });
 
+Deno.test("the most that may be over is the last that passes, at any confidence", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 2000 }),
+      fc.double({ min: 0.01, max: 0.999, noNaN: true }),
+      fc.double({ min: 0.001, max: 0.999, noNaN: true }),
+      (requests, p, confidence) => {
+        let most = -1;
+        while (passes(requests, most + 1, p, confidence)) most++;
+        assert.equal(overMost(requests, p, confidence), most);
+      },
+    ),
+    { numRuns: propertyRuns(50) },
+  );
+});
+
 Deno.test("early stopping counts millions of requests", () => {
   const most = overMost(5_000_000, 0.99);
   // Some 2.33 standard deviations below one in a hundred.
