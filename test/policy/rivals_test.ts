@@ -127,6 +127,16 @@ Deno.test("a batch within the objective lets the next be larger, one beyond it m
   );
 });
 
+Deno.test("AIMD: a batch may be as large as its options say", () => {
+  const rows = 150_000;
+  const batches = run(
+    aimd({ slaNs: 1000, increase: rows, batchSizeMax: rows }),
+    Array.from({ length: rows + 1 }, () => one(0)),
+    constantCost(1),
+  ).map((task) => task.split(",").length);
+  assert.deepEqual(batches, [1, rows]);
+});
+
 Deno.test("AIMD: a window waits for company, a batch that was not full says nothing", () => {
   assert.deepEqual(
     run(

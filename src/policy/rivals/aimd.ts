@@ -122,7 +122,10 @@ export function aimd(options: AimdOptions = {}): Policy {
         running.set(launch, {
           model,
           startNs: view.nowNs,
-          targetNs: Math.min(...requests.map(targetNsOf)),
+          targetNs: requests.reduce(
+            (least, request) => Math.min(least, targetNsOf(request)),
+            Infinity,
+          ),
           isFull: requests.length === size,
           isOver: false,
         });
