@@ -131,14 +131,18 @@ Deno.test("costs that depend on lengths are not had without them", () => {
 });
 
 /** Time of the encoder's cells for requests that arrive at once. */
-function busyNs(policy: Policy, lengths: readonly number[]): number {
+function busyNs(
+  policy: Policy,
+  lengths: readonly number[],
+  model = encoder,
+): number {
   let sum = 0;
   runSimulated({
-    models: [encoder],
+    models: [model],
     policy,
     cost: npu(),
     arrivals: lengths.map((length) => ({
-      model: encoder,
+      model,
       arrivalNs: 0,
       input: { tokens: new Int32Array(length) },
     })),
@@ -153,6 +157,15 @@ Deno.test("padding policies pay for the length that they pad to, others for what
   assert.equal(busyNs(graph(), lengths), equal(61));
   assert.equal(busyNs(bucketed({ bucketWidth: 32 }), [33, 40, 61]), equal(64));
   assert(busyNs(merged(), lengths) < equal(61));
+});
+
+Deno.test("the last bucket ends with the longest row that a model takes", () => {
+  const short = bert({ ...SIZES, tokensMax: 70 });
+  const equal = (length: number) => busyNs(graph(), [length, length], short);
+  const padded = (lengths: readonly number[]) =>
+    busyNs(bucketed({ bucketWidth: 32 }), lengths, short);
+  assert.equal(padded([65, 69]), equal(70));
+  assert.equal(padded([40, 60]), equal(64));
 });
 
 Deno.test("padding of ragged rows is counted in tokens", () => {

@@ -1,10 +1,12 @@
 /**
  * Padding with buckets: bucket i holds requests of input length in (i*width, (i+1)*width]; a batch
- * takes requests of one bucket and is padded to the bucket's edge; buckets take turns round robin;
+ * takes requests of one bucket and is padded to the bucket's edge, but to no more tokens than a row
+ * can have; buckets take turns round robin;
  * a partly filled batch starts as soon as a worker is idle and it is its bucket's turn.
  * Source: Cellular Batching, section 7.1 (MXNet and TensorFlow: width 10, maximum batch 512, no timeout).
  */
 import { Fifo } from "../../base/fifo.ts";
+import { growingCells } from "../../graph/growing_cells.ts";
 import type { Model } from "../../graph/model.ts";
 import { inputLength, lockstep, paddingObstacle } from "../common/lockstep.ts";
 import { takeOldest } from "../common/model_queues.ts";
@@ -69,7 +71,8 @@ export function bucketed(options: BucketedOptions = {}): Policy {
   function bucketOf(request: Request): Bucket {
     let edges = byModel.get(request.model);
     if (!edges) byModel.set(request.model, edges = new Map());
-    const edge = Math.max(1, Math.ceil(inputLength(request) / width)) * width;
+    const most = Math.max(1, Math.ceil(inputLength(request) / width)) * width;
+    const edge = Math.min(most, lengthMax(request.model));
     let bucket = edges.get(edge);
     if (!bucket) {
       edges.set(edge, bucket = { edge, requests: new Fifo() });
@@ -111,4 +114,13 @@ export function bucketed(options: BucketedOptions = {}): Policy {
       if (request.tag instanceof Fifo) request.tag.delete(request);
     },
   };
+}
+
+/** The longest input that a model takes, as far as its cells say. */
+function lengthMax({ cells }: Model): number {
+  const growing = growingCells(cells);
+  const limits = cells.map((cell) =>
+    cell.tokensMax ?? (cell.recurrent && !growing.includes(cell) ? Infinity : 0)
+  );
+  return Math.max(...limits) || Infinity;
 }
