@@ -1,5 +1,6 @@
 /** Bun's server. */
 import { noHandshake, type SocketHandlers } from "../http/socket.ts";
+import { headAnswer } from "./head_answer.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
 import { MESSAGE_MAX, SILENT_MS, UNREAD_MAX } from "./socket_limits.ts";
@@ -92,7 +93,7 @@ export const listenInBun = bun &&
             },
           });
           // Bun has answered it.
-          return isSocket ? undefined : response;
+          return isSocket ? undefined : headAnswer(request, response);
         },
         websocket: {
           maxPayloadLength: MESSAGE_MAX,

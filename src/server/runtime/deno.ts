@@ -1,6 +1,7 @@
 /** Deno's server. */
 import { Cuts } from "./cuts.ts";
 import { type DenoSockets, openDenoSocket } from "./deno_socket.ts";
+import { headAnswer } from "./head_answer.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
 import { urlOf, urlRefusal } from "./url.ts";
@@ -64,7 +65,7 @@ export const listenInDeno = deno?.serve && (
         // Whoever still sends has been told enough.
         response.headers.set("connection", "close");
       }
-      return response;
+      return headAnswer(request, response);
     });
     const { port: given } = listening.addr;
     return {

@@ -103,6 +103,46 @@ export const CHECKS = {
     });
   },
 
+  async "a head alone says no other length than with its body"(listen) {
+    await listening(listen, (request) => {
+      const { pathname } = new URL(request.url);
+      const isHead = request.method === "HEAD";
+      if (pathname === "/none") {
+        return Promise.resolve(new Response(null, { status: 204 }));
+      }
+      const headers = pathname === "/told" ? { "content-length": "9" } : {};
+      return Promise.resolve(
+        new Response(isHead ? null : "some text", { headers }),
+      );
+    }, async ({ port }) => {
+      const asked = [
+        "HEAD /a",
+        "HEAD /told",
+        "HEAD /none",
+        "HEAD /a",
+        "GET /a",
+      ];
+      const requests = asked.map((line, i) =>
+        `${line} HTTP/1.1\r\nHost: here\r\n${
+          i + 1 < asked.length ? "" : "Connection: close\r\n"
+        }\r\n`
+      );
+      const heads = (await rawly(port, requests.join("")))
+        .split(/(?=HTTP\/1\.1 )/);
+      assert.deepEqual(
+        heads.map((head) => Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1])),
+        [200, 200, 204, 200, 200],
+      );
+      const get = heads.pop();
+      const lengths = heads.map((head) =>
+        /^content-length: *(\d+)/im.exec(head)?.[1]
+      );
+      assert.deepEqual(lengths, [undefined, "9", undefined, undefined]);
+      for (const head of heads) assert(head.endsWith("\r\n\r\n"), head);
+      assert.match(get, /some text/);
+    });
+  },
+
   async "an answer has all of its cookies"(listen) {
     const cookies = ["a=1; Path=/", "b=2; HttpOnly"];
     await listening(listen, (request) => {
