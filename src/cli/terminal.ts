@@ -51,8 +51,7 @@ export function stdoutColor(): boolean {
  * @returns the exit code
  */
 export function reportError(name: string, error: unknown): number {
-  const { code, message, stack } = asError(error);
-  if (code === "EPIPE") return EXIT.success;
+  const { message, stack } = asError(error);
   const isUsage = error instanceof UsageError;
   if (isUsage) progress(`${name}: ${oneLine(message)}`);
   else if (process.env["SHOAL_DEBUG"]) progress(`${name}: ${stack ?? message}`);
@@ -85,7 +84,12 @@ export function guard(name: string): void {
   const end = (error: unknown) => process.exit(reportError(name, error));
   process.on("uncaughtException", end);
   process.on("unhandledRejection", end);
-  process.stdout.on("error", end);
+  // That nobody reads on is no failure, of this stream.
+  process.stdout.on(
+    "error",
+    (error: Error & { code?: string }) =>
+      error.code === "EPIPE" ? process.exit(EXIT.success) : end(error),
+  );
   // There is nowhere left to say anything.
   process.stderr.on("error", () => process.exit(EXIT.failure));
 }
@@ -105,7 +109,7 @@ export function outliveReaders(name: string): void {
   process.stderr.removeAllListeners("error").on("error", () => {});
 }
 
-function asError(error: unknown): Error & { code?: string } {
+function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 

@@ -1,8 +1,11 @@
 /** What is printed: results and progress, without what a terminal would obey. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { main } from "../../src/cli/main.ts";
 import { print, progress } from "../../src/cli/terminal.ts";
 import { plainOf } from "../../src/tensor/plain_tensor.ts";
@@ -65,4 +68,15 @@ Deno.test("names of an ONNX file do nothing to the terminal", async () => {
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+Deno.test("a pipe that breaks is a failure where it is not the program's own output", () => {
+  const program = new URL("./broken_pipe_process.ts", import.meta.url);
+  const { status, stderr } = spawnSync(process.execPath, [
+    ...["run", "-A", "--no-check", fileURLToPath(program)],
+  ], { encoding: "utf8", timeout: 30_000 });
+  assert.deepEqual([status, stderr], [
+    1,
+    "broken: write EPIPE (SHOAL_DEBUG=1 shows where)\n",
+  ]);
 });
