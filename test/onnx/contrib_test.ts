@@ -282,6 +282,13 @@ Deno.test("what is left out of them is refused by name", () => {
       /\(MultiHeadAttention\): the products as a result is not supported/,
     ],
     [
+      contrib("MultiHeadAttention", ["two", "x", "x"], ["y"], {
+        num_heads: 1,
+        unidirectional: 1,
+      }),
+      /\(MultiHeadAttention\): unidirectional with 2 queries and 5000 keys is not/,
+    ],
+    [
       contrib("Attention", ["x", "w"], ["y", "", "more"], { num_heads: 1 }),
       /\(Attention\): a past or present state is not supported/,
     ],
@@ -318,6 +325,7 @@ Deno.test("what is left out of them is refused by name", () => {
         constants: {
           w: drawn(3, 3),
           w4: drawn(3, 4),
+          two: drawn(1, 2, 3),
           past: drawn(1, 1, 2, 3),
         },
         outputs: given.outputs.filter((name) => name !== ""),

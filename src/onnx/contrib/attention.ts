@@ -143,7 +143,15 @@ const multiHead: Expand = (given) => {
   const isCausal = given.int("unidirectional") !== 0;
   const scale = scaleOf(given, width / given.int("num_heads"));
   if (hasPast) return attendPast(given, parts, scale, added, isCausal);
-  if (isCausal) added.push(causal(given, given.tokens(0, 1)));
+  if (isCausal) {
+    const [queries, keys] = [given.tokens(0, 1), given.dims(1)[1]];
+    // ONNX Runtime lets the last query alone see all that is behind it.
+    given.refuse(
+      queries > 1 && typeof keys === "number" && keys !== queries,
+      `unidirectional with ${queries} queries and ${keys} keys`,
+    );
+    added.push(causal(given, queries));
+  }
   attend(given, parts, scale, added);
 };
 
