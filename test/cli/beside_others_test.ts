@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
+import { join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { besideOthers } from "../../src/cli/beside_others.ts";
 
 const afterMs = (ms: number) =>
@@ -38,5 +41,22 @@ Deno.test("who measures beside others is told so", async () => {
     );
     for (const each of busy) each.kill("SIGKILL");
     await Promise.all(gone);
+  }
+});
+
+Deno.test("shoal bench tells of others", () => {
+  const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+  const out = mkdtempSync(join(os.tmpdir(), "shoal-bench-"));
+  try {
+    const { status, stderr } = spawnSync(process.execPath, [
+      ...["run", "-A", "--no-check", "--preload", path("./busy_machine.ts")],
+      ...[path("../../src/cli.ts"), "bench", "--quick", "--size", "small"],
+      ...["--model", "lstm", "--policy", "serial", "--requests", "20"],
+      ...["--rate", "500", "--out", out],
+    ], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /^other processes had \d+ % of the machine/m);
+  } finally {
+    rmSync(out, { recursive: true });
   }
 });

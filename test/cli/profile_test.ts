@@ -10,6 +10,7 @@ import { saveProfile } from "../../src/npu/profile.ts";
 import type { Stretch } from "../../src/plan/stretch.ts";
 
 const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+const BUSY = fileURLToPath(new URL("./busy_machine.ts", import.meta.url));
 
 const shoal = (...args: string[]): string =>
   execFileSync(process.execPath, ["run", "-A", CLI, ...args], {
@@ -31,11 +32,12 @@ Deno.test("shoal profile measures every cell at every size, and simulate takes t
     const file = join(folder, "unet.json");
     const options = ["size=8", "depth=1", "base=2"];
     const { status, stderr } = spawnSync(process.execPath, [
-      ...["run", "-A", CLI],
+      ...["run", "-A", "--preload", BUSY, CLI],
       ...["profile", "unet", "--sizes", "4,1,2", "--out", file],
       ...options.flatMap((option) => ["--option", option]),
     ], { encoding: "utf8" });
     assert.equal(status, 0, stderr);
+    assert.match(stderr, /^other processes had \d+ % of the machine/m);
     // In turns, so that a slow minute of the machine is not one size's.
     assert.deepEqual(
       [...stderr.matchAll(/batches of (\d+)/g)].map(([, size]) => size),
