@@ -38,6 +38,8 @@ export async function plan(args: string[]): Promise<number> {
   const settings = await planSettings(NAME, positionals, values);
   const plans = await planned(settings);
   const best = bestOf(plans, settings.precision);
+  // Before it is checked, which takes as long again and may be given up.
+  if (!values.json) print(planText(plans, best, settings, stdoutColor()));
   const measured = values.check
     ? await measuredPlan(NAME, best, settings.heldBack, settings, values)
     : undefined;
@@ -58,7 +60,6 @@ export async function plan(args: string[]): Promise<number> {
     ));
     return 0;
   }
-  print(planText(plans, best, settings, stdoutColor()));
   if (measured) print(checkText(best, measured));
   return 0;
 }

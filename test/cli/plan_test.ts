@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { main } from "../../src/cli/main.ts";
 import { PLAN_OPTIONS } from "../../src/cli/planning/plan_settings.ts";
 import { readSettings } from "../../src/cli/serve/serve_settings.ts";
+import { withGlobals } from "../base/with_globals.ts";
 import { captured } from "./captured.ts";
 
 /** Times that nobody measured: 0.1 ms a row, nearly. */
@@ -112,6 +113,28 @@ Deno.test("shoal plan: load, policy and workers, other targets and machines, wha
     );
     assert.match(text.out, /held back: [\d.]+ % in time at this rate/);
     assert.match(text.out, /target 15 ms.*target 60 ms.*twice as fast/);
+  });
+});
+
+class NoWorker {
+  constructor() {
+    throw new Error("no threads today");
+  }
+}
+
+Deno.test("shoal plan --check has said what it plans, whatever becomes of the check", async () => {
+  await inFolder(FILES, async (path) => {
+    const asked = ["plan", path("one.json"), "--trace", path("trace.csv")];
+    const { code, out, err } = await withGlobals(
+      { Worker: NoWorker },
+      () =>
+        captured(() =>
+          main([...asked, ...QUICK, "--policy", "serial", "--check"])
+        ),
+    );
+    assert.equal(code, 1);
+    assert.match(out, /Carries \d+ requests\/s/);
+    assert.match(err, /no threads today/);
   });
 });
 
