@@ -143,6 +143,15 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
   if (values.search && sloMs === undefined) {
     throw new UsageError(`--search takes a target: --slo-ms${see(NAME)}`);
   }
+  const unused = values.percentile !== undefined && sloMs === undefined
+    ? "--percentile is of a target: --slo-ms"
+    : values.precision !== undefined && !values.search
+    ? "--precision is of --search"
+    : values.output.length > 0 &&
+        (protocol !== "oip" || values.body !== undefined)
+    ? "--output is of bodies for oip"
+    : undefined;
+  if (unused !== undefined) throw new UsageError(`${unused}${see(NAME)}`);
   const process = arrivalsOf(values.arrivals, values.search, values.rate);
   const seconds = numberOption("seconds", values.seconds, 30, 1e6);
   const warmUpS = values["warm-up"] === "0"

@@ -182,6 +182,27 @@ Deno.test("a server that is not there, or refuses what it is asked, is the calle
   );
 });
 
+Deno.test("an option that would change nothing is refused", async () => {
+  const url = "http://127.0.0.1:1/v1/embeddings";
+  const target = ["--slo-ms", "50"];
+  for (
+    const [args, why] of [
+      [["--percentile", "90"], /--percentile is of a target: --slo-ms;/],
+      [["--precision", "1"], /--precision is of --search;/],
+      [[...target, "--precision", "1"], /--precision is of --search;/],
+      [["--output", "y"], /--output is of bodies for oip;/],
+      // It comes to asking.
+      [[...target, "--percentile", "90"], /ECONNREFUSED/],
+    ] as const
+  ) {
+    const { code, err } = await captured(() =>
+      main(["load", url, "--rate", "9", ...args])
+    );
+    assert.equal(code, 2);
+    assert.match(err, why);
+  }
+});
+
 Deno.test("a body's template and headers are sent as given", async () => {
   const folder = mkdtempSync(join(tmpdir(), "shoal-load-"));
   try {
