@@ -276,7 +276,9 @@ const RoiAlign: PlainOperator = {
           );
           const to = (region * channels + c) * outHeight * outWidth + bin;
           result.data[to] = isMax
-            ? places.length > 0 ? Math.max(...parts.flat()) : 0
+            ? places.length > 0
+              ? parts.flat().reduce((a, b) => Math.max(a, b))
+              : 0
             : parts.flat().reduce((a, b) => a + b, 0) /
               Math.max(1, places.length);
         }

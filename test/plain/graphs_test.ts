@@ -325,6 +325,22 @@ Deno.test("boxes of scores that are no numbers come last, and are above no thres
   );
 });
 
+Deno.test("a region's bin has the largest of as many places as it takes", () => {
+  const size = 200;
+  const x = made(
+    "float32",
+    [1, 1, size, size],
+    ([, , y, x]) => y === 77 && x === 5 ? 9 : 1,
+  );
+  const got = outputOf("RoiAlign", [
+    x,
+    floats([1, 4], 0, 0, size, size),
+    int64(0),
+  ], { mode: "max", coordinate_transformation_mode: "output_half_pixel" });
+  // Places lie between four pixels, each of which counts a quarter.
+  assert.deepEqual(numbersOf(got), [9 / 4]);
+});
+
 Deno.test("a region of a slope is the slope at its bins' centres", () => {
   const x = made("float32", [1, 1, 8, 8], ([, , y, x]) => 10 * y + x);
   const got = outputOf("RoiAlign", [
