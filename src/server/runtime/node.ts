@@ -272,10 +272,9 @@ async function write(
     // The only ones that are not joined.
     "set-cookie": response.headers.getSetCookie(),
   };
-  const { complete, readableEnded } = incoming;
+  linger(incoming, outgoing);
   // One that comes too slowly will not end soon.
-  const isUsedAgain = complete || readableEnded || response.status !== TOO_SLOW;
-  if (isUsedAgain) outgoing.once("finish", () => skipRest(incoming));
+  const isUsedAgain = incoming.complete || response.status !== TOO_SLOW;
   outgoing.writeHead(
     response.status,
     isUsedAgain ? headers : { ...headers, connection: "close" },
@@ -285,15 +284,33 @@ async function write(
 
 /**
  * Reads what nobody has read of a request that is answered: it is in front of the next one, and a client whose
- * connection is cut while it sends would often see that and not its answer (RFC 9112, section 9.6). Whoever sends on
- * has been told enough.
+ * connection is cut while it sends would often see that and not its answer, also where that is the last one of the
+ * connection, as proxies often ask for (RFC 9112, section 9.6). Whoever sends on has been told enough.
  */
-function skipRest(incoming: IncomingMessage): void {
-  incoming.removeAllListeners("data").resume();
-  const timer = setTimeout(() => {
-    if (!incoming.complete) incoming.socket.destroy();
-  }, LINGER_MS);
-  incoming.once("close", () => clearTimeout(timer));
+function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  outgoing.once("finish", () => incoming.removeAllListeners("data").resume());
+  if (incoming.complete) return;
+  const { socket } = incoming;
+  const own: { destroySoon?: () => void } = socket;
+  let isLast = false;
+  // Node ends a connection by it, behind the last answer.
+  own.destroySoon = () => {
+    isLast = true;
+    socket.end();
+  };
+  outgoing.once("close", () => {
+    const end = () => {
+      clearTimeout(timer);
+      socket.off("close", end);
+      delete own.destroySoon;
+      if (isLast || !incoming.complete) socket.destroySoon();
+    };
+    const timer = setTimeout(end, LINGER_MS);
+    // Of a request that was answered its connection tells nothing any more.
+    socket.once("close", end);
+    if (incoming.closed || socket.closed) end();
+    else incoming.once("close", end);
+  });
 }
 
 /** What goes out behind the head, no faster than the client reads. */

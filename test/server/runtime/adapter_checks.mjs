@@ -394,6 +394,82 @@ export const CHECKS = {
     }
   },
 
+  async "a refusal that is the last answer does not cost a client that sends its answer"(
+    listen,
+    cutsOff,
+  ) {
+    // Deno's server waits for it, Bun's cuts it off.
+    if (!cutsOff) return;
+    await listening(
+      listen,
+      () => Promise.resolve(new Response("refused", { status: 413 })),
+      async ({ port }) => {
+        for (
+          const [version, header] of [["1.1", "Connection: close\r\n"], [
+            "1.0",
+            "",
+          ]]
+        ) {
+          const piece = "x".repeat(2 ** 20);
+          let answer = "";
+          let error;
+          let isClosed = false;
+          const socket = connect({
+            ...{ port, host: "127.0.0.1", allowHalfOpen: true },
+          });
+          socket.on("data", (bytes) => answer += bytes.toString("latin1"));
+          socket.on("error", (thrown) => error = thrown);
+          socket.on("close", () => isClosed = true);
+          socket.write(
+            `POST / HTTP/${version}\r\nHost: here\r\n${header}Content-Length: ${
+              3 * piece.length
+            }\r\n\r\n`,
+          );
+          for (let i = 0; i < 3; i++) {
+            await new Promise((resolve) => socket.write(piece, resolve));
+            await until("the answer is there", () => /refused/.test(answer));
+          }
+          socket.end();
+          await until("the connection has ended", () => isClosed);
+          assert.ifError(error);
+          assert.match(answer, /^HTTP\/1\.1 413 /);
+        }
+      },
+    );
+  },
+
+  async "no timer is left of a request that was read and answered"(listen) {
+    const { setTimeout: set, clearTimeout: clear } = globalThis;
+    const left = new Set();
+    await listening(
+      listen,
+      async (request) => new Response(await request.text()),
+      async ({ port }) => {
+        globalThis.setTimeout = (...given) => {
+          const timer = set(...given);
+          left.add(timer);
+          return timer;
+        };
+        globalThis.clearTimeout = (timer) => {
+          left.delete(timer);
+          clear(timer);
+        };
+        try {
+          await rawly(
+            port,
+            "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 3\r\n\r\nall",
+            /\r\n\r\n[^]*all/,
+          );
+          // Of an answer it is told when its client has it already.
+          await new Promise((resolve) => set(resolve, 20));
+        } finally {
+          Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
+        }
+        assert.equal(left.size, 0);
+      },
+    );
+  },
+
   async "a body that is cut off is an error of its reader"(listen) {
     let error;
     let isRead = false;
