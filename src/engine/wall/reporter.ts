@@ -4,17 +4,17 @@ export function reporter(
 ): (error: unknown, hook?: string) => void {
   const told = new Set<string>();
   return (error, hook) => {
-    if (onError) {
-      // There is nobody left to tell of what it throws itself.
-      try {
+    // There is nobody left to tell of what it throws itself, as Deno's console does when a disk is full.
+    try {
+      if (onError) {
         const returned: unknown = onError(error as Error);
         if (returned instanceof Promise) returned.catch(() => {});
-      } catch {
-        return;
+      } else if (hook === undefined || !told.has(hook)) {
+        if (hook !== undefined) told.add(hook);
+        console.error(hook ? `Shoal: observer.${hook}:` : "Shoal:", error);
       }
-    } else if (hook === undefined || !told.has(hook)) {
-      if (hook !== undefined) told.add(hook);
-      console.error(hook ? `Shoal: observer.${hook}:` : "Shoal:", error);
+    } catch {
+      return;
     }
   };
 }
