@@ -96,7 +96,7 @@ export function guard(name: string): void {
 
 /**
  * From here on the program goes on where its output cannot be written, and says so once: a server does not end with who
- * reads its log.
+ * reads its log, nor where its disk is full for a while.
  */
 export function outliveReaders(name: string): void {
   let isSaid = false;
@@ -107,6 +107,21 @@ export function outliveReaders(name: string): void {
     progress(`${name}: goes on without its output: ${oneLine(message)}`);
   });
   process.stderr.removeAllListeners("error").on("error", () => {});
+  if ("Deno" in globalThis) {
+    [process.stdout, process.stderr].forEach(tellFaults);
+  }
+}
+
+/** Deno's streams throw it where a disk is full, and keep whatever is written from then on. */
+function tellFaults(output: NodeJS.WriteStream): void {
+  const write = output._write.bind(output);
+  output._write = (chunk, encoding, done) => {
+    try {
+      write(chunk, encoding, done);
+    } catch (error) {
+      done(asError(error));
+    }
+  };
 }
 
 function asError(error: unknown): Error {

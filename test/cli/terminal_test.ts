@@ -1,7 +1,14 @@
 /** What is printed: results and progress, without what a terminal would obey. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -79,4 +86,29 @@ Deno.test("a pipe that breaks is a failure where it is not the program's own out
     1,
     "broken: write EPIPE (SHOAL_DEBUG=1 shows where)\n",
   ]);
+});
+
+/** Whatever is written to it finds no space on its disk. */
+const FULL = "/dev/full";
+
+Deno.test({
+  name: "a full disk is said once, and what is not written is not kept",
+  ignore: !existsSync(FULL),
+  fn() {
+    const script = fileURLToPath(
+      new URL("./full_disk_process.ts", import.meta.url),
+    );
+    const full = openSync(FULL, "w");
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ["run", "-A", "--no-check", script],
+      { encoding: "utf8", stdio: ["ignore", full, "pipe"] },
+    );
+    closeSync(full);
+    assert.equal(status, 0, stderr);
+    assert.match(
+      stderr,
+      /^lines: goes on without its output: .*space left.*\n0\n$/,
+    );
+  },
 });
