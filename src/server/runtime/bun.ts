@@ -76,10 +76,11 @@ export const listenInBun = bun &&
         // Bodies have limits of their own.
         maxRequestBodySize: Number.MAX_SAFE_INTEGER,
         async fetch(request, own) {
-          const refusal = urlRefusal(request);
+          const named = withHost(request, tls !== undefined);
+          const refusal = urlRefusal(named);
           if (refusal) return refusal;
           let isSocket = false;
-          const response = await server.fetch(request, {
+          const response = await server.fetch(named, {
             isLoopback: isLoopback(own.requestIP(request)?.address),
             openSocket(handlers, protocol) {
               isSocket = own.upgrade(request, {
@@ -137,3 +138,11 @@ export const listenInBun = bun &&
         },
       });
     }));
+
+/** Of a client that names no host, as one of HTTP/1.0 may (RFC 9112, section 3.2), Bun has a path in place of a URL. */
+function withHost(request: Request, isSecure: boolean): Request {
+  const { url } = request;
+  return url.startsWith("/")
+    ? new Request(`${isSecure ? "https" : "http"}://localhost${url}`, request)
+    : request;
+}

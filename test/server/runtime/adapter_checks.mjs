@@ -529,6 +529,41 @@ export const CHECKS = {
     });
   },
 
+  async "a client of HTTP/1.0 need not name a host, as HAProxy's checks do not"(
+    listen,
+  ) {
+    const asked = [];
+    let left = false;
+    await listening(listen, async (request) => {
+      const { pathname, search } = new URL(request.url);
+      asked.push(`${request.method} ${pathname}${search}`);
+      if (pathname === "/waits") {
+        await new Promise((resolve) =>
+          request.signal.addEventListener("abort", resolve)
+        );
+        left = true;
+      }
+      const { headers } = request;
+      return new Response(`${await request.text()} ${headers.get("x-mine")}`);
+    }, async ({ port }) => {
+      const head = "HTTP/1.0\r\nx-mine: yes\r\n";
+      const read = await rawly(port, `GET //a?b ${head}\r\n`);
+      assert.match(read, /^HTTP\/1\.[01] 200 [^]*\r\n\r\n yes$/);
+      const sent = await rawly(
+        port,
+        `POST / ${head}Content-Length: 4\r\n\r\nbody`,
+      );
+      assert.match(sent, /^HTTP\/1\.[01] 200 [^]*\r\n\r\nbody yes$/);
+      const socket = connect(port, "127.0.0.1", () => {
+        socket.write(`GET /waits ${head}\r\n`);
+      });
+      await until("the request came", () => asked.length === 3);
+      socket.destroy();
+      await until("the signal is set", () => left);
+      assert.deepEqual(asked, ["GET //a?b", "POST /", "GET /waits"]);
+    });
+  },
+
   async "a target may be a whole URL, as clients of proxies have it"(listen) {
     const urls = [];
     await listening(listen, (request) => {
