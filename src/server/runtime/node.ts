@@ -16,6 +16,9 @@ const BUFFER_BYTES = 2 ** 16;
 /** Status of a body that takes too long. */
 const TOO_SLOW = 408;
 
+/** How long a connection is kept for the next request: longer than proxies keep theirs (nginx, AWS: 60 s), or they send it while it ends. */
+const IDLE_MS = 75_000;
+
 /** How long the rest of a request is read that has been answered. */
 const LINGER_MS = 1000;
 
@@ -53,6 +56,7 @@ export function listenInNode(
   const server: Server = tls
     ? https.createServer({ ...tls }, serve)
     : http.createServer(serve);
+  server.keepAliveTimeout = IDLE_MS;
   server.on(tls ? "secureConnection" : "connection", (connection: Duplex) => {
     // It comes again with each request that would rather speak another protocol.
     if (underWay.has(connection)) return;

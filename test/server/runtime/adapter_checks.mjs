@@ -529,6 +529,20 @@ export const CHECKS = {
     });
   },
 
+  async "a connection is kept for longer than proxies keep theirs"(listen) {
+    await listening(
+      listen,
+      () => Promise.resolve(new Response("here")),
+      async ({ port }) => {
+        const asked = "GET / HTTP/1.1\r\nHost: here\r\n\r\n";
+        const answer = await rawly(port, asked, /here/);
+        // Node says how long; the others keep it without a word, Deno for ever, Bun for 255 s.
+        const [, told] = /^keep-alive: timeout=(\d+)/im.exec(answer) ?? [];
+        assert(told === undefined || Number(told) > 60, answer);
+      },
+    );
+  },
+
   async "a client of HTTP/1.0 need not name a host, as HAProxy's checks do not"(
     listen,
   ) {
