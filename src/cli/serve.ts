@@ -1,6 +1,6 @@
 /** `shoal serve`: models of a folder over HTTP. */
 import { statSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { EngineHost } from "../server/host/engine_host.ts";
 import { servedLabel, type ServedModel } from "../server/host/served_model.ts";
@@ -26,7 +26,11 @@ import { endOnSignal } from "./serve/ending.ts";
 import { FolderFiles } from "./serve/folder_files.ts";
 import { loadGrpc } from "./serve/load_grpc.ts";
 import { policyOf } from "./serve/served_policy.ts";
-import { readSettings, type ServerSettings } from "./serve/serve_settings.ts";
+import {
+  readSettings,
+  type ServerSettings,
+  SETTINGS_FILE,
+} from "./serve/serve_settings.ts";
 import { readTls, type Tls } from "./serve/tls_files.ts";
 import { checkPorts, tellPort, type WantedPort } from "./serve/wanted_ports.ts";
 import {
@@ -60,8 +64,9 @@ Options go before those of DIR/shoal.json.
   --access-log          a line of JSON on stdout for each request
   --keep-going          serve what can be loaded, if something cannot
 
-SIGHUP loads what has changed in DIR. SIGTERM and SIGINT: no more requests are taken, those that have come are answered,
-within grace_ms, and it ends; a second time it ends at once. When nobody reads its output any more, it goes on.
+SIGHUP loads models that have changed in DIR; DIR/shoal.json is read once. SIGTERM and SIGINT: no more requests are
+taken, those that have come are answered, within grace_ms, and it ends; a second time it ends at once. When nobody reads
+its output any more, it goes on.
 `;
 
 const TEXT = { type: "string" } as const;
@@ -101,6 +106,9 @@ export async function serve(args: string[]): Promise<number> {
     throw new UsageError(`${what}${see(NAME)}`);
   }
   const path = resolve(folder);
+  const settingsChange = () =>
+    statSync(join(path, SETTINGS_FILE), { throwIfNoEntry: false })?.mtimeMs;
+  const readAt = settingsChange();
   const settings = readSettings(path, values);
   const agentPort = values["agent-port"];
   const agent = agentPort === undefined ? undefined : {
@@ -126,9 +134,13 @@ export async function serve(args: string[]): Promise<number> {
   );
   // While it loads for the first time, too: without a handler the signal ends the process.
   const reload = () => {
-    repository.sync().catch((error) =>
-      progress(`${NAME}: ${(error as Error).message}`)
-    );
+    repository.sync().then(() => {
+      if (settingsChange() === readAt) return;
+      // Of a key that was taken out somebody may think that it opens nothing any more.
+      progress(
+        `${NAME}: ${SETTINGS_FILE} has changed: it is read when the server starts`,
+      );
+    }).catch((error) => progress(`${NAME}: ${(error as Error).message}`));
   };
   process.on("SIGHUP", reload);
   let told: AgentListener | undefined;

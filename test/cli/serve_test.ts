@@ -55,6 +55,11 @@ Deno.test("it serves a folder, loads what has changed, and ends when it is told"
   running.signal("SIGHUP");
   await running.until(/loaded other\/1/, "err");
   assert.deepEqual(await scaled(url), [3, 6]);
+  assert.doesNotMatch(running.err, /shoal\.json/);
+  folder.write("shoal.json", { keys: [] });
+  running.signal("SIGHUP");
+  await running.until(/^shoal serve: shoal\.json has changed: it is /m, "err");
+  assert.deepEqual(await scaled(url), [3, 6]);
   running.signal("SIGTERM");
   assert.equal(await running.ended, 0, running.err);
   await assert.rejects(fetch(url));

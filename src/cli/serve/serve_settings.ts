@@ -10,7 +10,8 @@ import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
 import { UsageError } from "../terminal.ts";
 
-const FILE = "shoal.json";
+/** What has them, in the folder of models. */
+export const SETTINGS_FILE = "shoal.json";
 
 const names = Object.keys(POLICIES) as [string, ...string[]];
 
@@ -116,9 +117,13 @@ export function readSettings(
   folder: string,
   given: GivenOptions,
 ): ServerSettings {
-  const file = join(folder, FILE);
+  const file = join(folder, SETTINGS_FILE);
   const own = existsSync(file)
-    ? checkedBy(z.looseObject({}), parseJson(readText(file), FILE), FILE)
+    ? checkedBy(
+      z.looseObject({}),
+      parseJson(readText(file), SETTINGS_FILE),
+      SETTINGS_FILE,
+    )
     : {};
   const { policy: name, host, "tls-cert": cert, "tls-key": key } = given;
   const { "cors-origin": origins } = given;
@@ -151,6 +156,6 @@ export function readSettings(
   return checkedBy<ServerSettings>(
     SERVER_SETTINGS as z.ZodType<ServerSettings>,
     settings,
-    existsSync(file) ? `${FILE} and options` : "the options",
+    existsSync(file) ? `${SETTINGS_FILE} and options` : "the options",
   );
 }
