@@ -121,8 +121,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "groups that are in time together: everybody goes",
     file: STATE,
-    from: "FREE * this.#times(rows)) : own",
-    to: "FREE * this.#times(rows)) : Infinity",
+    from: "dueNs < Infinity ? own :",
+    to: "dueNs < Infinity ? Infinity :",
   },
   {
     without: "later, denser groups",
@@ -133,14 +133,26 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "riding along of who is late",
     file: STATE,
-    from: "[1.01, 0.95, 0.6, 1.2]",
-    to: "[0, 0.95, 0.6, 1.2]",
+    from: "own : Math.min(own, rides)",
+    to: "own : 0",
+  },
+  {
+    without: "more riding along of late frames of streams",
+    file: STATE,
+    from: '"stream" in this.model ? CLOSE : FREE',
+    to: "FREE",
   },
   {
     without: "a limit to batches of who is late",
     file: STATE,
-    from: "isLost && size > 1 && ns > this.#slackNs / 2",
+    from: "isLost && size > 1 && ns - heldNs > this.#slackNs / 2",
     to: "false",
+  },
+  {
+    without: "larger batches of late frames of streams",
+    file: STATE,
+    from: '"stream" in this.model ? takesNs(1) : 0',
+    to: "0",
   },
   {
     without: "a share for each model",

@@ -3,7 +3,7 @@
  * - *whom*: with a deadline the most urgent first, without one the shortest first (less a share of the time waited);
  * - *where*: in one part of their way, encoder or decoder, where batches pay and most get through it for its time;
  * - *how many*: as many as are in time, or of k the b of least t(b) (1 + k / idle / b); beside others if it pays;
- * - *who is lost*: who would be late even alone is set aside, or rides along (frames of a stream wait for each other);
+ * - *who is lost*: who would be late even alone is set aside, or rides along; frames of streams sooner, as others wait for them;
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
  * Assumption: a decoder takes as many steps as those before did that brought as much: a line, fitted as they end.
  */

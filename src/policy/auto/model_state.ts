@@ -37,7 +37,7 @@ export interface AutoRequest extends Request<AutoTag> {
 
 /** Shares: of time waited, off what is left; of the newest in what is learned; of time that no request takes, at least. */
 const [AGING, NEWEST, IDLE] = [0.02, 1 / 128, 0.1];
-/** How much longer: a batch for who is late; of one by one, together, in parts; near. */
+/** How much longer: a batch for who is late; of one by one, together, in parts; near, or for late frames of streams. */
 const [FREE, PAYS, FLAT, CLOSE] = [1.01, 0.95, 0.6, 1.2];
 /** Passes so short have so many rows for a task ahead, beside threads; others' time for one; looked at; asked again. */
 const [SHORT_NS, ROWS, OTHERS, LOOKED_AT, AGAIN] = [5e5, 4, 8, 192, 64];
@@ -230,6 +230,7 @@ export class ModelState {
     const takesNs = (size: number) =>
       oneNs * this.#times(size) * this.#slowdown(size, this.#now.all);
     const isLost = this.#slackNs < Infinity;
+    const heldNs = "stream" in this.model ? takesNs(1) : 0; // Late, it makes the next late.
     const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
     const wide = sorted.reduce((n, { tag }) => n + rowsReady(tag), 0) / all;
     const enough = Math.min(most, ROWS * this.#now.ahead / wide);
@@ -238,7 +239,7 @@ export class ModelState {
     let [rows, least] = [1, Infinity];
     for (let size = 1; size <= most; size++) {
       const ns = takesNs(size);
-      if (isLost && size > 1 && ns > this.#slackNs / 2) break; // Or who comes meanwhile could not be saved.
+      if (isLost && size > 1 && ns - heldNs > this.#slackNs / 2) break; // Or who comes meanwhile could not be saved.
       if (size < enough && ns < SHORT_NS * this.#turns) continue;
       const figure = ns * (1 + all / parallel / idle / size);
       if (figure < least) [rows, least] = [size, figure];
@@ -261,17 +262,17 @@ export class ModelState {
   /** The first that are in time together, and who rides along; one alone where that takes as long one by one. */
   #inTime(sorted: readonly AutoRequest[], from = 0) {
     const requests: AutoRequest[] = [];
-    let [rows, mayTake] = [0, Infinity];
+    const share = "stream" in this.model ? CLOSE : FREE; // In all, or each.
+    let [rows, mayTake, rides] = [0, Infinity, 0];
     for (let i = from; i < sorted.length && rows < this.batchSizeMax; i++) {
-      const request = sorted[i];
-      const { dueNs, leftNs } = request.tag;
-      const isLost = dueNs === Infinity;
+      const { dueNs, leftNs } = sorted[i].tag;
       const takesNs = leftNs * this.#slowdown(rows + 1);
       const own = Math.min(mayTake, (dueNs - this.#now.nowNs) / takesNs);
-      const limit = isLost ? Math.min(own, FREE * this.#times(rows)) : own;
+      const limit = dueNs < Infinity ? own : Math.min(own, rides);
       if (rows > 0 && this.#times(rows + 1) > limit) continue;
       mayTake = own;
-      rows = requests.push(request);
+      rows = requests.push(sorted[i]);
+      if (share === FREE || dueNs < Infinity) rides = share * this.#times(rows);
     }
     if (this.#times(rows) > PAYS * rows) requests.length = 1;
     return this.#made(requests);

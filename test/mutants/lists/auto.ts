@@ -9,6 +9,7 @@ const TESTS = ["test/policy/auto_test.ts"];
 const SIZES = ["test/policy/auto_sizes_test.ts"];
 const THREADS = ["test/policy/auto_threads_test.ts"];
 const SHARING = ["test/policy/auto_sharing_test.ts"];
+const STREAMS = ["test/policy/auto_streams_test.ts"];
 const DECODERS = ["test/policy/auto_decoders_test.ts"];
 
 export const MUTANTS: MutantList = [
@@ -267,18 +268,52 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.riders-first",
     file: STATE,
-    from: "Math.min(own, FREE * this.#times(rows))",
-    to: "FREE * this.#times(rows)",
+    from: "Math.min(own, rides)",
+    to: "rides",
     tests: TESTS,
     why: "who is lost makes nobody late who can be in time",
   },
   {
     id: "auto.no-growing-riders",
     file: STATE,
-    from: "const limit = isLost ? Math",
-    to: "const limit = isLost ? !request.graph.closed ? 0 : Math",
+    from: "own : Math.min(own, rides)",
+    to: "own : !sorted[i].graph.closed ? 0 : Math.min(own, rides)",
     tests: DECODERS,
     why: "decoders ride along as well",
+  },
+  {
+    id: "auto.frames-ride-as-others",
+    file: STATE,
+    from: '"stream" in this.model ? CLOSE : FREE',
+    to: "FREE",
+    tests: STREAMS,
+    why: "a late frame of a stream makes the next one late",
+  },
+  {
+    id: "auto.frames-ride-each",
+    file: STATE,
+    from: "if (share === FREE || dueNs < Infinity) rides",
+    to: "rides",
+    tests: STREAMS,
+    why:
+      "all late frames that ride along make who is in time a fifth later at most",
+  },
+  {
+    id: "auto.late-frames-one-by-one",
+    file: STATE,
+    from: '"stream" in this.model ? takesNs(1) : 0',
+    to: "0",
+    tests: STREAMS,
+    why: "late frames go together where one alone takes about as long",
+  },
+  {
+    id: "auto.late-requests-together",
+    file: STATE,
+    from: '"stream" in this.model ? takesNs(1) : 0',
+    to: "takesNs(1)",
+    tests: STREAMS,
+    why:
+      "late requests that hold up nobody delay who comes as little as can be",
   },
   {
     id: "auto.riders-always",

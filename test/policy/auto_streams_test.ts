@@ -1,0 +1,78 @@
+/** Our own policy beside streams: a frame that is late makes the next one of its stream late, so it counts for more. */
+import assert from "node:assert/strict";
+import type { Cell } from "../../src/graph/cell.ts";
+import { simulatedEngine } from "../../src/engine/virtual/simulated_engine.ts";
+import { streamArrivals } from "../../src/engine/virtual/stream_arrivals.ts";
+import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
+import { gruStream } from "../../src/models/rnn_stream.ts";
+import { auto } from "../../src/policy/auto/auto.ts";
+import { staticChain } from "./static_chain.ts";
+import { told } from "./told.ts";
+
+const STREAM = gruStream({ hidden: 1, features: 1 });
+/** Of no stream. */
+const PLAIN = staticChain({ cells: ["A"] });
+/** A batch of one takes 110. */
+const batchNs = (_cell: Cell, rows: number) => 100 + 10 * rows;
+/** So late frames could wait for 90. */
+const policy = () => auto({ profile: batchNs, slaNs: 200 });
+
+/** Batches of frames, each of a stream of its own, by their numbers from 1. */
+function framesTold(timesNs: readonly number[]): string[] {
+  const tasks: string[] = [];
+  const { engine, timeline } = simulatedEngine({
+    models: [STREAM],
+    policy: policy(),
+    cost: { latencyNs: batchNs },
+    observer: {
+      task(_task, { startNs, endNs, requests }) {
+        const numbers = requests.map((id) => id + 1);
+        tasks.push(`${startNs}..${endNs} ${numbers}`);
+      },
+    },
+  });
+  const frames = timesNs.map((atNs, stream) => ({ stream, group: 0, atNs }));
+  driveVirtual(
+    engine,
+    timeline,
+    streamArrivals(engine, frames, { models: [STREAM] }),
+  );
+  return tasks;
+}
+
+/** The same of requests of no stream. */
+const plainTold = (timesNs: readonly number[]) =>
+  told({
+    policy: policy(),
+    models: [PLAIN],
+    requests: timesNs.map((arrivalNs) => ({ arrivalNs })),
+    cost: { latencyNs: batchNs },
+  }).map((task) => task.replace("w0 A:", ""));
+
+Deno.test("late frames go together as far as that takes little longer than one alone; late requests one by one", () => {
+  const timesNs = [0, 5, 5, 5, 5, 5, 5, 5, 5];
+  assert.deepEqual(framesTold(timesNs).slice(0, 2), [
+    "0..110 1",
+    // Five at most: 150 is 40 more than one alone, half of the 90 is 45.
+    "110..260 2,3,4,5,6",
+  ]);
+  assert.deepEqual(plainTold(timesNs).slice(0, 3), [
+    "0..110 1",
+    "110..220 2",
+    "220..330 3",
+  ]);
+});
+
+Deno.test("late frames ride along while those in time take a fifth longer at most; late requests where it is next to nothing", () => {
+  const timesNs = [0, 5, 5, 5, 5, 109];
+  assert.deepEqual(framesTold(timesNs).slice(0, 2), [
+    "0..110 1",
+    // 130 instead of 110, though the last one has until 309.
+    "110..240 6,2,3",
+  ]);
+  assert.deepEqual(plainTold(timesNs).slice(0, 3), [
+    "0..110 1",
+    "110..220 6",
+    "220..330 2",
+  ]);
+});
