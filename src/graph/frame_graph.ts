@@ -235,6 +235,22 @@ export class FrameGraph<Owner = unknown> {
     return arrays;
   }
 
+  /**
+   * The arrays that are in it now, for a frame that is taken later.
+   * @throws as `readInto`
+   */
+  arraysIn(
+    into: Readonly<Record<string, unknown>>,
+  ): Record<string, TensorData> {
+    const arrays = this.readInto(into);
+    return Object.fromEntries(
+      this.outputs.flatMap(({ name }, i) => {
+        const array = arrays[i];
+        return array === undefined ? [] : [[name, array]];
+      }),
+    );
+  }
+
   /** What messages call a caller's arrays. */
   get #intoWhat(): string {
     return `"into" of a frame of "${shorten(this.model.name)}"`;

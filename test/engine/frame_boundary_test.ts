@@ -204,6 +204,33 @@ Deno.test("what is pushed in a callback goes behind the push that it is called i
   assert.deepEqual(ended, inner ? ["first", "second"] : ["first"]);
 });
 
+Deno.test("arrays for results are those of the time of the push, in a callback, too", async () => {
+  let hook: (() => void) | undefined;
+  await using engine = await created({
+    observer: {
+      request() {
+        const called = hook;
+        hook = undefined;
+        called?.();
+      },
+    },
+  });
+  const [a, b] = [engine.open(model), engine.open(model)];
+  const [first, second] = [new Float32Array(6), new Float32Array(6)];
+  const into: Record<string, Float32Array> = { sum: first };
+  const pushed: Promise<unknown>[] = [];
+  hook = () => {
+    pushed.push(b.push(frame(), { into }));
+    into["sum"] = second;
+    pushed.push(b.push(frame(), { into }));
+    into["none"] = second;
+    pushed.push(assert.rejects(b.push(frame(), { into }), /has "none"/));
+  };
+  await a.push(frame());
+  await Promise.all(pushed);
+  assert.deepEqual([first, second], [six(), six().map((x) => 2 * x)]);
+});
+
 Deno.test("a frame that pushes another one when it is read is done first, in a callback, too", async () => {
   const ended: string[] = [];
   let hook: (() => void) | undefined;

@@ -219,6 +219,7 @@ export class StreamSession<
       if (refusal) throw refusal;
       const arrivalNs = wallNs();
       let input: unknown = frame;
+      let arrays = into as Readonly<Record<string, TensorData>> | undefined;
       const isLater = host.isBusy;
       let request: ActiveRequest | undefined;
       let aborted: { reason: unknown } | undefined;
@@ -250,7 +251,7 @@ export class StreamSession<
             },
           };
           // To spread what may be there into it takes as long as the rest of this.
-          if (into) submission.into = into as Record<string, TensorData>;
+          if (arrays) submission.into = arrays;
           if (label !== undefined) submission.label = label;
           request = host.core.submit(submission);
           host.turnSoon();
@@ -262,6 +263,7 @@ export class StreamSession<
       if (!isLater) return;
       // By then the caller's arrays may be others. It has its place: a frame may push one itself when it is read.
       try {
+        arrays &&= session.frame.arraysIn(arrays);
         input = session.copyOfFrame(frame);
       } catch (reason) {
         aborted = { reason };
