@@ -420,6 +420,18 @@ Deno.test("close: frames that were pushed are finished, or rejected", async () =
   assert.throws(() => other.open(model), ClosedError);
 });
 
+Deno.test("a stream that is closed while its engine is ends with its frames", async () => {
+  const engine = await created();
+  const stream = engine.open(model);
+  let done = 0;
+  const pushed = times(3, (t) => stream.push(frameOf(t)).then(() => done++));
+  const ended = engine.close();
+  await stream.close();
+  assert.equal(stream.frames, 3);
+  await Promise.all([...pushed, ended]);
+  assert.equal(done, 3);
+});
+
 Deno.test("an engine that gives up takes its streams along", async () => {
   const broken: Policy = {
     ...cellular(),

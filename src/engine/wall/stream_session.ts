@@ -338,9 +338,8 @@ export class StreamSession<
     const { core } = this.#host;
     const session = this.#session;
     if (this.#closing === undefined) {
-      const closed = this.#host.refusal() === undefined
-        ? this.#after((sessions) => sessions.close(session))
-        : Promise.resolve();
+      // An engine that is being closed finishes its frames, too.
+      const closed = this.#after((sessions) => sessions.close(session), false);
       // Behind frames that were pushed from inside the same callback.
       this.#host.do(() => session.isClosed = true);
       // An engine that has ended has no slots left to give away.
@@ -365,11 +364,17 @@ export class StreamSession<
     await this.close();
   }
 
-  /** Does something when all that was asked for before is done. */
-  #after<T>(run: (sessions: EngineCore["sessions"]) => T): Promise<T> {
+  /**
+   * Does something when all that was asked for before is done.
+   * @param isNew what a stream that is closed, or its engine, refuses
+   */
+  #after<T>(
+    run: (sessions: EngineCore["sessions"]) => T,
+    isNew = true,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       const { core } = this.#host;
-      const refusal = this.#refusal();
+      const refusal = isNew ? this.#refusal() : undefined;
       if (refusal) throw refusal;
       this.#host.do(() => {
         const failure = this.#host.failure();
