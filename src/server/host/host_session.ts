@@ -12,7 +12,11 @@ import type { Entered } from "./entered.ts";
 import { UnavailableError } from "./errors.ts";
 import { type FrameTurn, FrameTurns } from "./frame_turns.ts";
 import type { Generation } from "./generation.ts";
-import type { AdmittedOptions, HostRunOptions } from "./run_options.ts";
+import {
+  type AdmittedOptions,
+  type HostRunOptions,
+  RUN_CHECKS,
+} from "./run_options.ts";
 import type { ServedModel } from "./served_model.ts";
 
 /** What a session has of its host. */
@@ -84,10 +88,11 @@ export class HostSession {
    * whatever their priorities; one that comes while it moves is the first one that it computes there.
    * @param frame not copied: it is read when its turn has come, and is to stay as it is until its promise is settled
    */
-  push(frame: Frame, options: HostRunOptions = {}): Promise<RunResult> {
-    const { finishMs = this.#options.deadlineMs } = options;
-    const timed = { ...options, ...(finishMs !== undefined && { finishMs }) };
-    return this.#door.push(frame, timed, () => {
+  async push(frame: Frame, options: HostRunOptions = {}): Promise<RunResult> {
+    const own = checkedOptions("A request to a host", options, RUN_CHECKS);
+    const { finishMs = this.#options.deadlineMs } = own;
+    const timed = { ...own, ...(finishMs !== undefined && { finishMs }) };
+    return await this.#door.push(frame, timed, () => {
       if (this.#closed) throw new UnavailableError("The stream is closed");
       const turn = this.#turns.join();
       return { turn, begin: (admitted) => this.#begin(frame, turn, admitted) };

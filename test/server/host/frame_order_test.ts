@@ -254,3 +254,21 @@ Deno.test("options that a session has of a class are its own in the next engine,
   assert.deepEqual(results, EXPECTED);
   await host.close();
 });
+
+Deno.test("options of a frame may be of a class, and what is none rejects its promise", async () => {
+  const reason = new Error("left");
+  class Options {
+    get signal() {
+      return AbortSignal.abort(reason);
+    }
+  }
+  const host = await hostOf();
+  const session = host.open(SERVED, { deadlineMs: 60_000 });
+  await assert.rejects(
+    session.push(frame(0), new Options()),
+    (error) => error === reason,
+  );
+  await assert.rejects(session.push(frame(0), null as never), TypeError);
+  assert.equal(await first(session.push(frame(0))), EXPECTED[0]);
+  await host.close();
+});
