@@ -78,8 +78,8 @@ export class EngineHost {
   readonly #sessions = new Set<HostSession>();
   #generation: Generation | undefined;
   #models: readonly ServedModel[] = [];
-  /** Those that no request reaches any more, and that are not closed yet. */
-  readonly #retired = new Set<Promise<void>>();
+  /** Those that are not closed yet, whether or not a request still reaches them. */
+  readonly #open = new Set<Generation>();
   /** Changes come one after the other. */
   #changes: Promise<unknown> = Promise.resolve();
   readonly #roomTurns = new RoomTurns();
@@ -117,6 +117,7 @@ export class EngineHost {
     const checked = checkedOptions("EngineHost.around()", hooks, HOOK_CHECKS);
     const host = new EngineHost(checked);
     host.#generation = new Generation(0, engine, new Set(models), false);
+    host.#open.add(host.#generation);
     host.#models = models;
     return host;
   }
@@ -144,12 +145,12 @@ export class EngineHost {
 
   /** Engines that are there: the one that takes requests, and those that finish what they have. */
   get engines(): number {
-    return this.#retired.size + (this.#generation ? 1 : 0);
+    return this.#open.size;
   }
 
   /** Requests that engines have. */
   get active(): number {
-    return this.#generation?.engine.active ?? 0;
+    return [...this.#open].reduce((sum, { engine }) => sum + engine.active, 0);
   }
 
   /** The engine's error that ended it, if it was ended by one: the host is not alive then. */
@@ -443,17 +444,17 @@ export class EngineHost {
       next = new Generation(number, engine, new Set(models), true);
     }
     this.#generation = next;
+    if (next) this.#open.add(next);
     this.#models = [...models];
     await Promise.all(
       [...this.#sessions].map((session) => session.moveTo(next)),
     );
-    if (before) this.#retire(before);
+    if (before) void this.#retire(before);
   }
 
-  #retire(generation: Generation): void {
-    const done = generation.retire().catch((error) => this.#report(error))
-      .finally(() => this.#retired.delete(done));
-    this.#retired.add(done);
+  async #retire(generation: Generation): Promise<void> {
+    await generation.retire().catch((error) => this.#report(error));
+    this.#open.delete(generation);
   }
 
   #engineObserver(
@@ -474,8 +475,7 @@ export class EngineHost {
     this.#state = "draining";
     await this.#changes;
     await Promise.all([...this.#sessions].map((session) => session.close()));
-    if (this.#generation) this.#retire(this.#generation);
-    await Promise.all(this.#retired);
+    await Promise.all([...this.#open].map((one) => this.#retire(one)));
     this.#state = "closed";
   }
 

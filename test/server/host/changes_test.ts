@@ -1,0 +1,44 @@
+/** What a host says of its engines while models come and go, and of changes that are none. */
+import assert from "node:assert/strict";
+import { lstm } from "../../../src/models/lstm.ts";
+import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import { servedTokens } from "../../../src/server/models/served_tokens.ts";
+
+const ENGINE = { workers: 0, warmUp: false } as const;
+const model = lstm({ hidden: 6, vocabulary: 10 });
+const [first, second] = ["1", "2"].map((version) =>
+  servedTokens(model, { name: "sentences", version })
+);
+
+Deno.test("a host's figures have the requests of versions that were replaced, and engines until they are closed", async () => {
+  let isHeld = true;
+  const host = await EngineHost.create({
+    models: [first],
+    engine: ENGINE,
+    policy() {
+      const policy = cellular();
+      const { schedule } = policy;
+      return {
+        ...policy,
+        schedule: (view) =>
+          isHeld
+            ? { kind: "wait", untilNs: view.nowNs + 1e6, why: "held" }
+            : schedule.call(policy, view),
+      };
+    },
+  });
+  const counts: number[][] = [];
+  const count = () => counts.push([host.engines, host.active]);
+  const asked = host.run(first, { tokens: [3, 1, 4] });
+  await host.change(() => [second]);
+  count();
+  isHeld = false;
+  await asked;
+  while (host.engines > 1) await new Promise((r) => setTimeout(r));
+  const closed = host.close();
+  count();
+  await closed;
+  count();
+  assert.deepEqual(counts, [[2, 1], [1, 0], [0, 0]]);
+});
