@@ -178,3 +178,27 @@ Deno.test("a request takes as many steps as were asked for in worker threads", a
     asked.map(limitOf),
   );
 });
+
+Deno.test("steps of a workload that are no positive integer are refused, simulated or computed", () => {
+  const [model] = ENDLESS;
+  const { build } = POLICIES["cellular"];
+  for (const run of [runSimulated, runPaired]) {
+    for (const stepsFixed of [0, -1, 1.5, NaN, Infinity]) {
+      const arrival = {
+        ...{ model, arrivalNs: 0, stepsFixed },
+        input: { tokens: [1], maxSteps: 5 },
+      };
+      assert.throws(
+        () =>
+          run({
+            ...{ models: [model], policy: build(), arrivals: [arrival] },
+            cost: { latencyNs: () => 1000 },
+          }),
+        {
+          name: "RangeError",
+          message: `"stepsFixed" is a positive integer, got ${stepsFixed}`,
+        },
+      );
+    }
+  }
+});

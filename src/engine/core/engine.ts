@@ -21,8 +21,8 @@ import { Deadlines } from "./deadlines.ts";
 import { Dispatch } from "./dispatch.ts";
 import {
   checkedEngineOptions,
-  deadlinesOf,
   type EngineOptions,
+  limitsOf,
   type Submission,
 } from "./engine_options.ts";
 import { QueueFullError } from "./errors.ts";
@@ -147,7 +147,8 @@ export class EngineCore {
 
   /**
    * Takes a request in. The caller pumps afterwards.
-   * @throws TypeError or RangeError on bad input, QueueFullError when the queue is full; nothing is queued then
+   * @throws TypeError or RangeError on bad input, deadlines or steps, QueueFullError when the queue is full; nothing is
+   * queued then
    */
   submit(submission: Submission): ActiveRequest {
     const { input, model, session } = submission;
@@ -158,7 +159,7 @@ export class EngineCore {
         `${this.#active.size} requests are in the system, queueMax is ${this.#queueMax}; retry later or raise it`,
       );
     }
-    const { deadlineNs, finishNs } = deadlinesOf(submission);
+    const { deadlineNs, finishNs } = limitsOf(submission);
     const request = new ActiveRequest(
       this.#requests,
       model,

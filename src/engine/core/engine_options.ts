@@ -5,6 +5,7 @@ import {
   nonNegative,
   number,
   ofType,
+  positiveInteger,
 } from "../../base/checked_options.ts";
 import type { Model } from "../../graph/model.ts";
 import type { TensorData } from "../../tensor/tensor.ts";
@@ -75,7 +76,7 @@ export interface Submission {
   deadlineNs?: number;
   /** A request that has not departed by then is refused, or ended if it has started. Default Infinity. */
   finishNs?: number;
-  /** The workload ends growth after this many steps; policies do not see it. */
+  /** The workload ends growth after this many steps, one or more; policies do not see it. */
   stepsFixed?: number | undefined;
   /** What records call it, beside its id. Default: nothing. */
   label?: string | undefined;
@@ -94,12 +95,13 @@ export interface Submission {
   onEnd?: OnEnd;
 }
 
-/** @throws RangeError on a deadline that is no time */
-export function deadlinesOf(
-  { deadlineNs = Infinity, finishNs = Infinity }: Submission,
+/** @throws RangeError on a deadline that is no time, or steps that are no positive integer */
+export function limitsOf(
+  { deadlineNs = Infinity, finishNs = Infinity, stepsFixed }: Submission,
 ): { deadlineNs: number; finishNs: number } {
   checkTime("deadlineNs", deadlineNs);
   checkTime("finishNs", finishNs);
+  if (stepsFixed !== undefined) positiveInteger("stepsFixed", stepsFixed);
   return { deadlineNs, finishNs };
 }
 
