@@ -424,6 +424,8 @@ export class EngineHost {
       throw new UnavailableError("The models of this server do not change");
     }
     this.#checkServing();
+    refusePromise(models, "edit", "a host's change");
+    HOST_CHECKS.models("models", models);
     const labels = new Set(models.map(servedLabel));
     if (labels.size < models.length) {
       throw new RangeError("Two models have one name and version");
@@ -457,14 +459,10 @@ export class EngineHost {
     this.#open.delete(generation);
   }
 
-  #engineObserver(
-    generation: number,
-    models: readonly ServedModel[],
-    policy: string,
-  ) {
+  #engineObserver(...of: Parameters<NonNullable<HostObserver["engine"]>>) {
     const observers: Observer[] = [];
     this.#tell((observer) => {
-      const heard = observer.engine?.(generation, models, policy);
+      const heard = observer.engine?.(...of);
       if (heard) observers.push(guardedObserver(heard, this.#report));
       return heard;
     });

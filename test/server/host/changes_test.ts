@@ -42,3 +42,27 @@ Deno.test("a host's figures have the requests of versions that were replaced, an
   count();
   assert.deepEqual(counts, [[2, 1], [1, 0], [0, 0]]);
 });
+
+Deno.test("a change to what are no served models says so, and changes nothing", async () => {
+  const host = await EngineHost.create({
+    models: [first],
+    engine: ENGINE,
+    policy: () => cellular(),
+  });
+  const lost = () => Promise.reject(new Error("lost"));
+  for (
+    const [edit, message] of [
+      [lost, /"edit" of a host's change returned a promise/],
+      [() => undefined, /"models" is an array, got undefined/],
+      [() => [first, null], /"models\[1\]" is a served model, .*, got null/],
+    ] as const
+  ) {
+    await assert.rejects(host.change(edit as never), {
+      name: "TypeError",
+      message,
+    });
+  }
+  assert.equal(host.find("sentences"), first);
+  assert.equal(host.engines, 1);
+  await host.close();
+});
