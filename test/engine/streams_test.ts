@@ -298,6 +298,11 @@ Deno.test("slots: a stream without room is refused, others go on, parked ones co
       streams.push(engine.open(model));
     } catch (error) {
       assert(error instanceof QueueFullError);
+      // There is no request that could end.
+      assert.match(
+        error.message,
+        /in use by requests in flight and open streams/,
+      );
       break;
     }
   }

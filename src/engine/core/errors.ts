@@ -1,6 +1,6 @@
 /**
- * The bounded queue is full, or the memory for requests in flight: slow down, or make `queueMax` or `slotBytes` larger.
- * The request was not taken.
+ * The bounded queue is full, or the memory for requests in flight and open streams: slow down, or make `queueMax` or
+ * `slotBytes` larger. The request was not taken.
  *
  * @example
  * ```ts

@@ -56,7 +56,7 @@ export class SlotPool {
     }
     return new QueueFullError(
       `Slot memory is full: no room for a slot of ${size} bytes, as ${this.#used} of ${all} bytes are in use ` +
-        `by requests in flight; retry later or give the engine more slotBytes`,
+        `by requests in flight and open streams; retry when some have ended or give the engine more slotBytes`,
     );
   }
 

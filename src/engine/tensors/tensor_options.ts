@@ -35,7 +35,7 @@ export interface ExecutionOptions {
   warmUp?: boolean;
   /** When and how a worker's threads share calls. */
   team?: Partial<TeamWays>;
-  /** Room for the requests in flight; default 64 MiB. */
+  /** Room for the requests in flight, and for the streams that are open and not parked; default 64 MiB. */
   slotBytes?: number;
   /** Room per worker for the row tables of queued tasks; default 4 MiB. */
   taskBytes?: number;
