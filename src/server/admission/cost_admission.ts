@@ -137,14 +137,18 @@ export class CostAdmission implements Admission {
 
   /** See Admission. @throws OverloadedError, DeadlineError, or the signal's reason */
   admit(request: HostRequest): Promise<() => void> | (() => void) {
-    request.signal?.throwIfAborted();
+    const { signal, label } = request;
+    const againNs = this.#again.get(label);
+    this.#again.delete(label);
+    // A polyfill's may not say why itself, and what is none is not watched.
+    if (signal && signal.aborted !== false) watchSignal(signal, () => {})();
     const ticket = this.#ticketOf(request);
-    ticket.askedNs = this.#again.get(request.label) ?? this.#time.nowNs();
+    ticket.askedNs = againNs ?? this.#time.nowNs();
     const ahead = this.#runningNs + this.#waiting.workNs(ticket.level);
     ticket.aheadNs = ahead;
     const { estimate, size } = ticket;
     if (estimate.isKnown) ticket.latencyNs = estimate.latencyNs(size, ahead);
-    if (this.#again.delete(request.label)) return this.#wait(ticket, true);
+    if (againNs !== undefined) return this.#wait(ticket, true);
     const isAlone = this.#running === 0 && this.#waiting.count === 0;
     // An estimate that is wrong could refuse everything, and would never hear that it is.
     if (!isAlone) {

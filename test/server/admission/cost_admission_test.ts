@@ -198,6 +198,25 @@ Deno.test("a client that goes away frees its place", async () => {
   assert.equal(early.error, reason);
 });
 
+Deno.test("a client's signal may be a polyfill's, and what is none is its own request's error", async () => {
+  const made = machine();
+  // Without `throwIfAborted` and `reason`, which are younger than signals.
+  const polyfill = (aborted: boolean) =>
+    Object.assign(new EventTarget(), { aborted }) as AbortSignal;
+  const sent = (signal: unknown) =>
+    made.send({ size: 1, signal: signal as AbortSignal });
+  const [first, second] = [sent(polyfill(false)), sent(polyfill(false))];
+  const gone = await sent(polyfill(true));
+  assert.equal((gone.error as Error).name, "AbortError");
+  for (const none of [{}, { aborted: false }]) {
+    const { error } = await sent(none);
+    assert.match(`${error}`, /^TypeError: "signal" is an AbortSignal/);
+  }
+  await made.time.until(20 * MS);
+  assert.equal((await first).outcome, "done");
+  assert.equal((await second).outcome, "done");
+});
+
 Deno.test("texts of one client that wait have one listener at its signal: from the eleventh on Node warns", async () => {
   const made = machine();
   const client = new AbortController();
