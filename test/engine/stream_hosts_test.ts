@@ -191,6 +191,24 @@ Deno.test("what whoever iterates throws into a pipe ends it, and is no frame's e
   assert.deepEqual(heard, []);
 });
 
+Deno.test("pipe: what onError throws ends the iteration, where it is async, too", async () => {
+  await using engine = await created();
+  const stream = engine.open(narrow);
+  const frames = [frameOf(0), { x: [1] }, frameOf(1)];
+  const reason = new Error("of onError");
+  const throwing = () => {
+    throw reason;
+  };
+  const hooks = [throwing, () => Promise.reject(reason)];
+  for (const onError of hooks) {
+    let results = 0;
+    await assert.rejects(async () => {
+      for await (const _ of stream.pipe(frames, { onError })) results++;
+    }, (error) => error === reason);
+    assert.equal(results, 1);
+  }
+});
+
 Deno.test("pipe ends when its stream or engine is closed, whoever hears of errors", async () => {
   const FRAMES_MAX = 10_000;
   for (const closes of ["stream", "engine"] as const) {

@@ -6,7 +6,8 @@ import { nextTurn } from "./next_turn.ts";
  * it may go on, and a result does not wait for what comes in next.
  * @param push starts one
  * @param ahead under way at once, at most
- * @param onError hears of those that fail, which are left out then; default: the first ends the iteration
+ * @param onError hears of those that fail, which are left out then, and is waited for; default: the first ends the
+ * iteration
  */
 export async function* orderedResults<In, Out>(
   inputs: AsyncIterable<In> | Iterable<In>,
@@ -62,7 +63,7 @@ export async function* orderedResults<In, Out>(
         result = await first;
       } catch (error) {
         if (onError === undefined) throw error;
-        onError(error as Error, number);
+        await onError(error as Error, number);
         // What is refused at once, as there is no room, would otherwise keep everybody from making some.
         await new Promise<void>(nextTurn);
         continue;

@@ -64,7 +64,8 @@ export interface PipeOptions {
   /** Frames that are under way or wait at once, at most; default 4, or `pendingMax` + 1 if that is less. */
   ahead?: number;
   /**
-   * Hears of frames without a result (too late, failed), by their number from 0 on, which are left out then.
+   * Hears of frames without a result (too late, failed), by their number from 0 on, which are left out then. A promise
+   * that it returns is waited for; what it throws, or that is rejected with, ends the iteration.
    * Default: the first one ends the iteration with its error, as one that finds stream or engine closed always does.
    */
   onError?: (error: Error, index: number) => void;
@@ -297,7 +298,7 @@ export class StreamSession<
         const isEnd = error instanceof ClosedError ||
           error === this.#host.refusal();
         if (isEnd) throw error;
-        onError(error, index);
+        return onError(error, index);
       }),
     );
   }
