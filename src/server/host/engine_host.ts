@@ -435,6 +435,7 @@ export class EngineHost {
     if (models.length > 0) {
       const number = this.#generations++;
       const decides: unknown = policy(models);
+      refusePromise(decides, "policy", "a host");
       checkPolicy(decides);
       const engine = await ServingEngine.create({
         ...checkedOptions('"engine" of a host', settings, ENGINE_CHECKS),

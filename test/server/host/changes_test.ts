@@ -66,3 +66,14 @@ Deno.test("a change to what are no served models says so, and changes nothing", 
   assert.equal(host.engines, 1);
   await host.close();
 });
+
+Deno.test("a host's policy that is made by an async function is refused, whatever becomes of it", async () => {
+  await assert.rejects(
+    EngineHost.create({
+      models: [first],
+      engine: ENGINE,
+      policy: () => Promise.reject(new Error("lost")) as never,
+    }),
+    /"policy" of a host returned a promise/,
+  );
+});
