@@ -174,3 +174,23 @@ Deno.test("what a model throws of its rows rejects the call; rows that are none 
     /"rows" of model "\w+" has the functions split and join/,
   );
 });
+
+Deno.test("functions of rows that return a promise reject the call, whatever becomes of it", async () => {
+  const model = sentences();
+  const lost = () => Promise.reject(new Error("lost")) as never;
+  const { split, join } = model.rows!;
+  const splits = { ...model, rows: { split: lost, join } };
+  const joins = { ...model, rows: { split, join: lost } };
+  await using engine = await ServingEngine.create({
+    models: [splits, joins],
+    policy: cellular(),
+    workers: 0,
+  });
+  const input = { lists: [[1], [2, 3]] };
+  const message = (name: string) =>
+    new RegExp(`"rows.${name}" of model "\\w+" returned a promise`);
+  await assert.rejects(engine.run(splits, input), message("split"));
+  await assert.rejects(engine.run(joins, input), message("join"));
+  const growing = { ...splits, grow() {} };
+  assert.throws(() => engine.stream(growing, input), message("split"));
+});

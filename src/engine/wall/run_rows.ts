@@ -4,7 +4,8 @@
  */
 import { checkedOptions } from "../../base/checked_options.ts";
 import { describe, isList } from "../../base/describe.ts";
-import type { Model, ModelRows } from "../../graph/model.ts";
+import { refusePromise } from "../../base/refuse_promise.ts";
+import type { Model } from "../../graph/model.ts";
 import type { OutputTypes, Result } from "../../graph/result.ts";
 import type { Tensor, TensorData } from "../../tensor/tensor.ts";
 import type { RunResult } from "./run_result.ts";
@@ -33,6 +34,7 @@ export function runRows<Input, Outputs extends OutputTypes>(
   let split: readonly unknown[] | undefined;
   try {
     split = rows.split(input);
+    refusePromise(split, "rows.split", "model", model.name);
     if (split !== undefined) checkSplit(model.name, split);
   } catch (error) {
     return Promise.reject(error);
@@ -40,7 +42,7 @@ export function runRows<Input, Outputs extends OutputTypes>(
   return split === undefined
     ? runOne(input, options)
     // Each is checked when it is run.
-    : together(split as readonly Input[], rows, options, runOne);
+    : together(split as readonly Input[], model, options, runOne);
 }
 
 /** Without rows nothing would look at the model and the options, and nothing would have a time. */
@@ -55,7 +57,7 @@ function checkSplit(name: string, split: readonly unknown[]): void {
 
 async function together<Input, Outputs extends OutputTypes>(
   split: readonly Input[],
-  rows: ModelRows,
+  { name, rows }: Model<Input, Outputs>,
   options: RequestOptions,
   runOne: (row: Input, options: RequestOptions) => Promise<RunResult<Outputs>>,
 ): Promise<RunResult<Outputs>> {
@@ -71,11 +73,13 @@ async function together<Input, Outputs extends OutputTypes>(
     const results = await Promise.all(
       split.map((row) => runOne(row, { ...shared, signal: others.signal })),
     );
+    const outputs: unknown = rows!.join(
+      results.map(({ outputs }) => outputs as Row),
+    );
+    refusePromise(outputs, "rows.join", "model", name);
     return {
       // Of what names and types they are, the model says.
-      outputs: rows.join(
-        results.map(({ outputs }) => outputs as Row),
-      ) as Result<Outputs>,
+      outputs: outputs as Result<Outputs>,
       timing: timingOfAll(results.map(({ timing }) => timing)),
     };
   } catch (error) {

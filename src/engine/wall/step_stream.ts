@@ -1,5 +1,6 @@
 import { Fifo } from "../../base/fifo.ts";
 import { shorten } from "../../base/describe.ts";
+import { refusePromise } from "../../base/refuse_promise.ts";
 import { NS_PER_MS } from "../../base/units.ts";
 import type { Model } from "../../graph/model.ts";
 import type { OutputTypes, Result } from "../../graph/result.ts";
@@ -160,7 +161,9 @@ function checkGrowing(model: Model | undefined, input: unknown): void {
       }" take no steps one by one: stream() is for models that grow, run() for all`,
     );
   }
-  if (model.rows?.split(input) === undefined) return;
+  const split = model.rows?.split(input);
+  refusePromise(split, "rows.split", "model", model.name);
+  if (split === undefined) return;
   throw new TypeError(
     `stream() takes one row, got an input that is several to "${
       shorten(model.name)
