@@ -122,7 +122,8 @@ for (const model of settings.models) {
         {},
       );
       progress(`measured ${formatNumber(measured.perS ?? null)}/s`);
-      rounds.push(measured);
+      if (measured.obstacle === undefined) rounds.push(measured);
+      else progress(measured.obstacle);
     }
   }
   for (const { trace, best, rounds } of subjects) {
@@ -145,7 +146,11 @@ const off = (predicted: number | undefined, measured: number | undefined) =>
     ? formatNumber(null)
     : `${((predicted / measured - 1) * 100).toFixed(1)} %`;
 const rangeText = (perS: readonly number[]) =>
-  [Math.min, Math.max].map((end) => formatNumber(end(...perS))).join(" to ");
+  perS.length === 0
+    ? formatNumber(null)
+    : [Math.min, Math.max].map((end) => formatNumber(end(...perS))).join(
+      " to ",
+    );
 
 if (settings.json) print(JSON.stringify(rows));
 else {

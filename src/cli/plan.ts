@@ -40,36 +40,48 @@ export async function plan(args: string[]): Promise<number> {
   const best = bestOf(plans, settings.precision);
   // Before it is checked, which takes as long again and may be given up.
   if (!values.json) print(planText(plans, best, settings, stdoutColor()));
-  const measured = values.check
-    ? await measuredPlan(NAME, best, settings.heldBack, settings, values)
-    : undefined;
-  if (values.json) {
-    print(JSON.stringify(
-      {
-        plans: plans.map((plan) => ({
-          ...plan,
-          profile: plan.profile.file,
-          workers: plan.profile.machine.workers,
-        })),
-        best: plans.indexOf(best),
-        ...(measured && { measured }),
-      },
-      // The times of a profile are in its file.
-      (key, value) =>
-        key === "profile" && typeof value === "object" ? undefined : value,
-    ));
-    return 0;
+  let measured: MeasuredLoad | undefined;
+  try {
+    if (values.check) {
+      const { heldBack } = settings;
+      measured = await measuredPlan(NAME, best, heldBack, settings, values);
+    }
+  } finally {
+    if (values.json) print(planJson(plans, best, measured));
   }
-  if (measured) print(checkText(best, measured));
+  if (measured && !values.json) print(checkText(best, measured));
   return 0;
+}
+
+function planJson(
+  plans: readonly MachinePlan[],
+  best: MachinePlan,
+  measured: MeasuredLoad | undefined,
+): string {
+  return JSON.stringify(
+    {
+      plans: plans.map((plan) => ({
+        ...plan,
+        profile: plan.profile.file,
+        workers: plan.profile.machine.workers,
+      })),
+      best: plans.indexOf(best),
+      ...(measured && { measured }),
+    },
+    // The times of a profile are in its file.
+    (key, value) =>
+      key === "profile" && typeof value === "object" ? undefined : value,
+  );
 }
 
 function checkText(
   { perS, heldBack }: MachinePlan,
-  { perS: measuredPerS, runs }: MeasuredLoad,
+  { perS: measuredPerS, obstacle, leastPerS, runs }: MeasuredLoad,
 ): string {
   if (measuredPerS === undefined) {
-    return `Measured on what was held back: no rate keeps the target, in ${runs.length} runs.`;
+    const why = obstacle ??
+      `not even ${formatNumber(leastPerS)}/s keeps the target`;
+    return `Measured on what was held back: ${why}, in ${runs.length} runs.`;
   }
   const off = (predictedPerS: number) =>
     `${formatNumber(100 * Math.abs(predictedPerS / measuredPerS - 1))} %`;

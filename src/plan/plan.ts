@@ -9,7 +9,7 @@ import type { ProfileTable } from "../policy/profile.ts";
 import { POLICIES } from "../policy/registry.ts";
 import { formatMs, formatPercentile } from "../report/format.ts";
 import { carriedPerS, type IN_RUNS, startsOf } from "./carried.ts";
-import { TARGETS_LEAST } from "./lasting.ts";
+import { tooFew } from "./lasting.ts";
 import {
   policyOptionsOf,
   type Setting,
@@ -240,29 +240,6 @@ async function judged(
     inTime: inTime / arrivals.length,
     ...await carriedBy(choice, perS, { ...options, made: heldBack }),
   };
-}
-
-/** Why a rate at which a part keeps a target says nothing of what is carried for longer, if it is over too soon. */
-function tooFew(
-  { seconds, recordedPerS }: RecordedPart,
-  perS: number,
-  { sloNs }: Target,
-): string | undefined {
-  const lastsNs = seconds[seconds.length - 1] * NS_PER_S * recordedPerS / perS;
-  if (lastsNs >= TARGETS_LEAST * sloNs) return undefined;
-  const needed = seconds.length * TARGETS_LEAST * sloNs /
-    Math.max(sloNs, lastsNs);
-  const rounded = (value: number) => Number(value.toPrecision(3));
-  // Of requests that all come within a target any rate seems to be carried.
-  const within = lastsNs < sloNs
-    ? "they come within that time"
-    : `at ${rounded(perS)}/s they come within ${rounded(lastsNs / 1e6)} ms`;
-  return `${seconds.length} requests are too few for a target of ${
-    sloNs / 1e6
-  } ms: ${within}, not ${TARGETS_LEAST} times as long, so that they are worked off in time rather than carried; ` +
-    `a plan needs ${
-      Math.ceil(needed)
-    } or more in each part of the trace (--requests)`;
 }
 
 /** Times of requests alone, which begin at a place, or at several, of what was recorded of a machine. */

@@ -125,16 +125,55 @@ class NoWorker {
 Deno.test("shoal plan --check has said what it plans, whatever becomes of the check", async () => {
   await inFolder(FILES, async (path) => {
     const asked = ["plan", path("one.json"), "--trace", path("trace.csv")];
-    const { code, out, err } = await withGlobals(
-      { Worker: NoWorker },
-      () =>
-        captured(() =>
-          main([...asked, ...QUICK, "--policy", "serial", "--check"])
-        ),
-    );
+    const run = (...more: string[]) =>
+      withGlobals(
+        { Worker: NoWorker },
+        () =>
+          captured(() =>
+            main([...asked, ...QUICK, "--policy", "serial", "--check", ...more])
+          ),
+      );
+    const { code, out, err } = await run();
     assert.equal(code, 1);
     assert.match(out, /Carries \d+ requests\/s/);
     assert.match(err, /no threads today/);
+    const json = await run("--json");
+    assert.equal(json.code, 1);
+    const { plans, measured } = JSON.parse(json.out);
+    assert(plans[0].perS > 0);
+    assert.equal(measured, undefined);
+  });
+});
+
+Deno.test("shoal plan --check says what it measured, and of a plan that is far off that it is", async () => {
+  const files = {
+    "trace.csv": TRACE,
+    // Cells that take 10 ns: nobody's do.
+    "quick.json": JSON.stringify({
+      ...PROFILE,
+      host: { taskNs: [[1, 0]], turnNs: [[1, 0]], requestNs: 0 },
+      tablesNs: { lstm_step: [[1, 10], [8, 10]] },
+    }),
+  };
+  await inFolder(files, async (path) => {
+    const run = (...more: string[]) =>
+      captured(() =>
+        main([
+          ...["plan", path("quick.json"), "--trace", path("trace.csv")],
+          ...["--slo-ms", "0.001", "--requests", "200", "--policy", "serial"],
+          ...["--check", ...more],
+        ])
+      );
+    const { code, out, err } = await run();
+    assert.equal(code, 0, err);
+    assert.match(
+      out,
+      /Measured on what was held back: not even \d+\/s keeps the target, in \d+ runs\./,
+    );
+    const { plans, best, measured } = JSON.parse((await run("--json")).out);
+    assert.equal(measured.perS, undefined);
+    assert.equal(measured.runs[0].perS, plans[best].perS);
+    assert.equal(measured.leastPerS, plans[best].perS / 4);
   });
 });
 

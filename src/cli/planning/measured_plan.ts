@@ -29,13 +29,12 @@ export async function measuredPlan(
   const sizes = { workers, requests: part.seconds.length };
   return await withExecutor(built, sizes, async (executor) => {
     const subject = { executor, model: built.model, choice, target };
-    progress("warming up");
+    progress(`${name}: warming up`);
     const first = { ...part, seconds: part.seconds.slice(0, WARM_UP) };
     // So coarse that it is a trial or two.
     await measuredLoad({ ...subject, part: first }, {
-      ...{ fromPerS: perS / 2, precision: 16 },
+      ...{ fromPerS: perS / 2, precision: 16, areWhole: true },
     });
-    progress("measuring");
     return await measuredLoad({ ...subject, part }, {
       ...{ fromPerS: perS, precision: 2 * precision, step: STEP },
     });

@@ -17,14 +17,15 @@ const OVERSLEEP_NS = 150 * NS_PER_US;
  * (`Atomics.wait`, about 0.1 ms precise, where a timer has 1 ms), so this is for measurements in Deno,
  * Node and Bun; `ServingEngine` is for serving.
  * @param arrivals in ascending order of arrivalNs, which counts from the start of the replay, as deadlines do
- * @param stopAfterNs give up on what has not departed by then (an overloaded policy); default Infinity
+ * @param isOver asked with the time since the start: once it says so nobody comes any more, and what has not departed is
+ * given up (an overloaded policy); default: never
  * @returns nanoseconds of the wall clock at the start
  */
 export async function replay(
   engine: EngineCore,
   executor: TensorExecutor,
   arrivals: readonly Submission[],
-  stopAfterNs = Infinity,
+  isOver: (sinceStartNs: number) => boolean = () => false,
 ): Promise<number> {
   const originNs = wallNs();
   let next = 0;
@@ -37,7 +38,7 @@ export async function replay(
       engine.completed(task, startNs, endNs);
     }
     const nowNs = wallNs();
-    if (nowNs - originNs > stopAfterNs && engine.active > 0) {
+    if (isOver(nowNs - originNs)) {
       engine.failAll(nowNs, new Error("The replay gave up on what was left"));
       next = arrivals.length;
     }

@@ -39,7 +39,7 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "plan.lasts",
-    file: "src/plan/plan.ts",
+    file: "src/plan/lasting.ts",
     from: "if (lastsNs >= TARGETS_LEAST * sloNs) return undefined;",
     to: "if (lastsNs >= 0) return undefined;",
     tests: PLAN,
