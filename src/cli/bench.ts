@@ -5,6 +5,8 @@
 import os from "node:os";
 import { isoNow, wallNs } from "../engine/wall/clock.ts";
 import { runtimeName } from "../engine/wall/runtime.ts";
+import type { Model } from "../graph/model.ts";
+import type { ProfileTable } from "../policy/profile.ts";
 import { POLICIES } from "../policy/registry.ts";
 import type {
   BatchCurve,
@@ -16,7 +18,7 @@ import { benchText } from "../report/bench_text.ts";
 import { htmlReport } from "../report/html_report.ts";
 import { besideOthers } from "./beside_others.ts";
 import { batchCurves, fastestOf, profileTable } from "./batch_curve.ts";
-import { buildModel, type BuiltModel } from "./bench_models.ts";
+import { buildModel, type BuiltModel, sizedModel } from "./bench_models.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
 import {
   type BenchSettings,
@@ -24,11 +26,11 @@ import {
   hasHidden,
   type MeasuredFile,
 } from "./bench_settings.ts";
-import { makeFolder, writeText } from "./files.ts";
+import { checkWritable, makeFolder, writeText } from "./files.ts";
 import { builtFile } from "./onnx_built.ts";
 import { machineSize } from "./machine_size.ts";
-import { hasLimit } from "./policy_options.ts";
-import { print, progress, stdoutColor } from "./terminal.ts";
+import { hasLimit, policyOptions } from "./policy_options.ts";
+import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
 
 /** Loads as shares of the best policy's peak. */
 const LOADS = { low: 1 / 4, medium: 3 / 5, high: 9 / 10 } as const;
@@ -44,11 +46,9 @@ export async function bench(args: string[]): Promise<number> {
   if (settings === undefined) return 0;
   const startedAt = isoNow();
   makeFolder(settings.out);
-  const { file } = settings;
-  const { size, models } = await besideOthers(() =>
-    file ? benchFile(file, settings) : benchRegistry(settings)
-  );
-  const result: BenchResult = {
+  const report = `${settings.out}/report.html`;
+  checkWritable(report);
+  const resultOf = (benched: Benched): BenchResult => ({
     machine: {
       cpu: os.cpus()[0]?.model ?? "unknown",
       cores: os.cpus().length,
@@ -56,15 +56,23 @@ export async function bench(args: string[]): Promise<number> {
       platform: `${os.platform()} ${os.arch()}`,
       runtime: runtimeName(),
     },
-    size,
     seed: settings.seed,
     command: `shoal bench ${args.join(" ")}`.trim(),
     startedAt,
-    models,
+    ...benched,
+  });
+  const measured: Measured = async (benched) => {
+    writeText(report, await htmlReport(resultOf(benched)));
+    progress(`report: ${report}`);
   };
-  const report = `${settings.out}/report.html`;
-  writeText(report, await htmlReport(result));
-  progress(`report: ${report}`);
+  const { file } = settings;
+  const result = resultOf(
+    await besideOthers(() =>
+      file
+        ? benchFile(file, settings, measured)
+        : benchRegistry(settings, measured)
+    ),
+  );
   if (settings.json) print(JSON.stringify(result));
   else {
     const { out: folder } = settings;
@@ -75,30 +83,71 @@ export async function bench(args: string[]): Promise<number> {
 
 type Benched = Pick<BenchResult, "size" | "models">;
 
-async function benchRegistry(settings: BenchSettings): Promise<Benched> {
+/** Hears of every model that is done, with those before it: what was measured is there if a later one fails or is given up. */
+type Measured = (benched: Benched) => Promise<void>;
+
+async function benchRegistry(
+  settings: BenchSettings,
+  measured: Measured,
+): Promise<Benched> {
   const { seed, hidden } = settings;
   const { size, why } = settings.size === undefined
     ? await machineSize()
     : { size: settings.size, why: "as asked for" };
   progress(`size ${size}: ${why}`);
-  const models: ModelResult[] = [];
+  const overrides = (name: string) =>
+    hidden !== undefined && hasHidden(name) ? { hidden } : {};
+  // What cannot be made, or batched, is said before hours of others.
   for (const name of settings.models) {
-    const overrides = hidden !== undefined && hasHidden(name) ? { hidden } : {};
-    const built = buildModel(name, size, seed, overrides);
-    models.push(await benchOne(name, built, settings));
+    policiesFor(sizedModel(name, size, overrides(name)), settings);
   }
-  return { size: { class: size, why }, models };
+  const benched = { size: { class: size, why }, models: [] as ModelResult[] };
+  for (const name of settings.models) {
+    const built = buildModel(name, size, seed, overrides(name));
+    benched.models.push(await benchOne(name, built, settings));
+    await measured(benched);
+  }
+  return benched;
 }
 
 async function benchFile(
   file: MeasuredFile,
   settings: BenchSettings,
+  measured: Measured,
 ): Promise<Benched> {
   const built = await builtFile("shoal bench", file.path, file, settings.seed);
-  return {
+  policiesFor(built.model, settings);
+  const benched = {
     size: { class: "file", why: "as the file says" },
     models: [await benchOne(built.model.name, built, settings)],
   };
+  await measured(benched);
+  return benched;
+}
+
+/**
+ * Those of the policies asked for that can batch a model.
+ * @throws UsageError when there are none
+ */
+function policiesFor(
+  model: Model,
+  { policies, batchSizeMax }: BenchSettings,
+  profile?: ProfileTable,
+): string[] {
+  const obstacles = policies.map((policy) => {
+    const options = policyOptions(policy, {
+      batchSizeMax,
+      ...(profile && { profile }),
+    });
+    return POLICIES[policy].build(options).supports(model);
+  });
+  const able = policies.filter((_, i) => obstacles[i] === undefined);
+  if (able.length > 0) return able;
+  throw new UsageError(
+    `No policy of --policy can batch model "${model.name}": ${
+      policies.map((policy, i) => `${policy}: ${obstacles[i]}`).join("; ")
+    }`,
+  );
 }
 
 async function benchOne(
@@ -128,10 +177,7 @@ async function benchOne(
     if (model.cells.every(({ name }) => name in table)) {
       run.profile = table;
     }
-    const policies = settings.policies.filter((policy) =>
-      POLICIES[policy].build(run.options(policy)).supports(model) ===
-        undefined
-    );
+    const policies = policiesFor(model, settings, run.profile);
     const { serial: serialCapacityPerS, ...others } = await run.peaks([
       ...new Set(["serial", ...policies]),
     ]);

@@ -40,8 +40,26 @@ export function buildModel(
   overrides: Readonly<Record<string, unknown>> = {},
 ): BuiltModel {
   const options = { ...MODELS[name].sizes[size], ...overrides };
+  return callersMistake(() => built(name, options, seed));
+}
+
+/**
+ * The same without values.
+ * @throws UsageError as `buildModel`
+ */
+export function sizedModel(
+  name: string,
+  size: SizeClass,
+  overrides: Readonly<Record<string, unknown>>,
+): Model {
+  const options = { ...MODELS[name].sizes[size], ...overrides };
+  return callersMistake(() => shapedModel(name, options));
+}
+
+/** What options that a model cannot take make it throw, as a mistake of the caller's. */
+function callersMistake<T>(make: () => T): T {
   try {
-    return built(name, options, seed);
+    return make();
   } catch (error) {
     if (!(error instanceof RangeError || error instanceof TypeError)) {
       throw error;

@@ -65,7 +65,7 @@ ${listed("--policy NAMES", Object.keys(POLICIES))}
   --quick           fewer requests, the medium load only
   --full            --size full, the papers' sizes: hidden 1024, vocabulary 30,000; images of 224
                     and 572 pixels a side
-  --out DIR         where report and traces go (default shoal-bench)
+  --out DIR         where traces go and, after every model, the report (default shoal-bench)
   --json            the whole result as JSON on stdout
 
 Of a file, whose requests are drawn as its inputs say (ids below the size of the table that they pick from):
