@@ -102,6 +102,11 @@ Deno.test("searchConfigurations() refuses options that are not", async () => {
         name: "RangeError",
         message: '"latenciesNs()[0]" is at least 0, got NaN',
       },
+      {
+        with: { latenciesNs: (sizes: readonly number[]) => sizes.slice(1) },
+        name: "RangeError",
+        message: '"latenciesNs()" is as many as there are workers, 2, got 1',
+      },
     ],
   );
 });

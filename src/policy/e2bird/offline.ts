@@ -112,7 +112,8 @@ const checkCounts = listOf(integer(0, 2 ** SIZES_MAX));
  * equals the one with fewer workers wins.
  * Source: E2bird, section 7.3.1, Eq. 6.
  * @returns by load (TotalBS), how many workers of sizes 1, 2, 4, ...; the option `configurations` of `eEbird`
- * @throws TypeError or RangeError on an option that is not one, and on what `latenciesNs` returns if that are no times
+ * @throws TypeError or RangeError on an option that is not one, and on what `latenciesNs` returns if that are not as many
+ * times as it was given workers
  *
  * @example Workers that share a device: each fills a sixteenth of it per row
  * ```ts
@@ -142,6 +143,11 @@ export function searchConfigurations(
   const checkedLatencies = (workers: readonly number[]) => {
     const found = latenciesNs(workers);
     checkLatencies("latenciesNs()", found);
+    if (found.length !== workers.length) {
+      throw new RangeError(
+        `"latenciesNs()" is as many as there are workers, ${workers.length}, got ${found.length}`,
+      );
+    }
     return found;
   };
   const best: Record<number, number[]> = {};
