@@ -21,8 +21,15 @@ export interface LoggedLaunch {
   readonly paddedRows: number;
   readonly why: string;
   readonly notes: readonly Note[];
+  /** Start of its first task; NaN while none has ended. */
+  startNs: number;
   /** End of its last task so far; NaN while none has ended. */
   endNs: number;
+  /**
+   * Of one with more steps than one, three for each request: start of its first task in it, end of its last so far, and
+   * the time between its tasks in which there were tasks without it; NaN where it has had none.
+   */
+  readonly partsNs?: Float64Array;
 }
 
 export interface LoggedWait {
@@ -38,6 +45,9 @@ export interface DecisionLogLimits {
   /** Launches, and as many waits. */
   readonly decisionsMax?: number;
 }
+
+/** Figures of a request in a launch. */
+const PARTS = 3;
 
 /** Lines about one gap in a request's life before the rest is only counted. */
 const LINES_MAX = 12;
@@ -63,23 +73,27 @@ export class DecisionLog implements Observer {
 
   decided(atNs: number, launch: Launch, id: number): void {
     const { worker, steps, tail, paddedRows = 0, why, notes = [] } = launch;
-    const requests = new Set<number>(tail?.requests.map(({ id }) => id));
-    let rows = requests.size;
+    const ids = new Set<number>(tail?.requests.map(({ id }) => id));
+    let rows = ids.size;
     for (const { nodes } of steps) {
       rows = Math.max(rows, nodes.length);
-      for (const { graph } of nodes) requests.add(graph.owner.id);
+      for (const { graph } of nodes) ids.add(graph.owner.id);
     }
+    const requests = [...ids].sort((a, b) => a - b);
+    const hasParts = tail !== undefined || steps.length > 1;
     this.launches.set(id, {
       id,
       atNs,
       worker,
       cells: [...new Set(steps.map(({ cell }) => cell.name))],
-      requests: [...requests].sort((a, b) => a - b),
+      requests,
       rows,
       paddedRows,
       why,
       notes,
-      endNs: NaN,
+      ...{ startNs: NaN, endNs: NaN },
+      ...(hasParts &&
+        { partsNs: new Float64Array(PARTS * requests.length).fill(NaN) }),
     });
     for (const { atNs, endNs } of keep(this.launches, this.#decisionsMax)) {
       this.#forgottenNs = Math.max(this.#forgottenNs, atNs, endNs || atNs);
@@ -91,9 +105,26 @@ export class DecisionLog implements Observer {
     if (this.waits.size > this.#decisionsMax) this.waits.shift();
   }
 
-  task(_task: Task, { launchId, endNs }: TaskRecord): void {
+  task(_task: Task, { launchId, startNs, endNs, requests }: TaskRecord): void {
     const launch = this.launches.get(launchId);
-    if (launch) launch.endNs = endNs;
+    if (launch === undefined) return;
+    if (Number.isNaN(launch.startNs)) launch.startNs = startNs;
+    const beforeNs = launch.endNs;
+    launch.endNs = endNs;
+    const { partsNs } = launch;
+    if (partsNs === undefined) return;
+    for (const id of requests) {
+      // Rows of one that was given up before are computed for nobody.
+      if (startNs >= (this.requests.get(id)?.endNs ?? Infinity)) continue;
+      const at = PARTS * placeOf(launch.requests, id);
+      if (Number.isNaN(partsNs[at])) {
+        partsNs[at] = startNs;
+        partsNs[at + 2] = 0;
+      } else if (beforeNs > partsNs[at + 1]) {
+        partsNs[at + 2] += startNs - partsNs[at + 1];
+      }
+      partsNs[at + 1] = endNs;
+    }
   }
 
   request(_request: Request, record: RequestRecord): void {
@@ -102,8 +133,9 @@ export class DecisionLog implements Observer {
   }
 
   /**
-   * Why a request waited: every gap between its arrival and its end in which nothing of it ran, with
-   * what was decided meanwhile; of one that was given up, the last one, too.
+   * Why a request waited: every gap between its arrival and its end in which it was in no launch, with what was decided
+   * meanwhile; behind what it was queued on its worker; for how long its batch went on without it; and how long its
+   * results were held. Of one that was given up, the last gap, too.
    * @throws RangeError when there is no such request
    */
   explainRequest(id: number): string[] {
@@ -124,8 +156,14 @@ export class DecisionLog implements Observer {
       lines.push(`launches that ran until ${ms(sinceNs)} are forgotten`);
     }
     let before = "";
-    for (const launch of this.launches.values()) {
-      if (!launch.requests.includes(id)) continue;
+    const own = [...this.launches.values()].filter(({ requests }) =>
+      requests.includes(id)
+    );
+    const firstNs = (launch: LoggedLaunch) =>
+      partsOf(launch, id)[0] || launch.atNs;
+    // On several workers the one that was decided first is not always the first that ran.
+    own.sort((a, b) => firstNs(a) - firstNs(b) || a.id - b.id);
+    for (const launch of own) {
       const at = `at ${ms(launch.atNs)}`;
       const notes = launch.notes.filter((note) => note.requests.includes(id));
       const text = tellLaunch(launch);
@@ -140,15 +178,33 @@ export class DecisionLog implements Observer {
         lines.push(`${at} in launch ${launch.id} ${text}`);
       }
       before = text;
-      sinceNs = Math.max(sinceNs, launch.endNs);
+      sinceNs = Math.max(sinceNs, launch.atNs);
+      const [startNs, untilNs, withoutNs] = partsOf(launch, id);
+      const beganNs = Math.min(startNs, endNs);
+      const ahead = this.#ahead(launch, sinceNs, beganNs);
+      if (ahead.length > 0) {
+        lines.push(
+          `queued ${ms(beganNs - sinceNs)} from ${ms(sinceNs)} on, ` +
+            `behind launch ${ahead.join(", ")}`,
+        );
+      }
+      if (withoutNs > 0) {
+        lines.push(`there, tasks without it took ${ms(withoutNs)}`);
+      }
+      // Nothing of it ran in a launch that it left before.
+      if (untilNs > sinceNs) sinceNs = untilNs;
     }
     if (!(endNs > sinceNs)) return lines;
+    const restMs = ms(endNs - sinceNs);
     if (outcome === "done") {
-      return [...lines, `held until ${ms(endNs)}, the end of its run`];
+      return [
+        ...lines,
+        `held ${restMs} until ${ms(endNs)}, the end of its run`,
+      ];
     }
     return [
       ...lines,
-      `waited ${ms(endNs - sinceNs)} from ${ms(sinceNs)} on:`,
+      `waited ${restMs} from ${ms(sinceNs)} on:`,
       ...this.#between(sinceNs, endNs),
     ];
   }
@@ -190,6 +246,15 @@ export class DecisionLog implements Observer {
     return lines;
   }
 
+  /** Launches that ran on a launch's worker, itself among them, while a request of it was queued there. */
+  #ahead({ worker }: LoggedLaunch, fromNs: number, untilNs: number): number[] {
+    if (!(untilNs > fromNs)) return [];
+    return [...this.launches.values()].filter((other) =>
+      other.worker === worker && other.startNs < untilNs &&
+      other.endNs > fromNs
+    ).map(({ id }) => id);
+  }
+
   #between(fromNs: number, untilNs: number): string[] {
     const events: { atNs: number; text: string }[] = [];
     for (const launch of this.launches.values()) {
@@ -222,6 +287,27 @@ export class DecisionLog implements Observer {
     }
     return more > 0 ? [...lines, `  and ${more} decisions more`] : lines;
   }
+}
+
+/** Of a request in a launch, as `LoggedLaunch.partsNs` has them. */
+function partsOf(
+  { requests, startNs, endNs, partsNs }: LoggedLaunch,
+  id: number,
+): readonly number[] | Float64Array {
+  if (partsNs === undefined) return [startNs, endNs, 0];
+  const at = PARTS * placeOf(requests, id);
+  return partsNs.subarray(at, at + PARTS);
+}
+
+/** Where a number that is there stands among ascending ones. */
+function placeOf(ascending: readonly number[], value: number): number {
+  let [low, high] = [0, ascending.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Forgets the oldest entries. @returns these */

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
+import { lstm } from "../../src/models/lstm.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { dvabatch } from "../../src/policy/dvabatch/dvabatch.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { late } from "../../src/policy/late_batching/late.ts";
 import { lazy } from "../../src/policy/lazybatching/lazy.ts";
 import type { Launch, Task } from "../../src/policy/launch.ts";
 import type { Policy } from "../../src/policy/policy.ts";
@@ -13,6 +15,7 @@ import {
   DecisionLog,
   type DecisionLogLimits,
 } from "../../src/report/decision_log.ts";
+import { shapesOnly } from "../../src/tensor/weights.ts";
 import { completeTree } from "../../src/workload/complete_tree.ts";
 import { runSimulated } from "../engine/harness.ts";
 import { letters, staticChain } from "../policy/static_chain.ts";
@@ -109,6 +112,42 @@ Deno.test("explainRequest() tells what one that was given up waited for, and of 
   ]);
 });
 
+/** A chain of so many steps for each request. */
+function chains(
+  policy: Policy,
+  requests: readonly (readonly [came: number, steps: number])[],
+): DecisionLog {
+  const model = lstm({ hidden: 2, vocabulary: 4, weights: shapesOnly() });
+  return loggedOf(
+    policy,
+    requests.map(([came, steps]) => ({
+      model,
+      input: { tokens: new Array<number>(steps).fill(0) },
+      arrivalNs: came * MS,
+    })),
+  );
+}
+
+Deno.test("explainRequest() tells how long a batch held the results of a short request", () => {
+  const log = chains(graph({ batchSizeMax: 2 }), [[0, 1], [0, 3]]);
+  assert.deepEqual(log.explainRequest(0), [
+    "graph: request 0 (lstm) arrived at 0 ms, done at 3 ms: 3 ms in all",
+    "at 0 ms in launch 0 on worker 0: lstm_step, 2 rows (the batch is full)",
+    "held 2 ms until 3 ms, the end of its run",
+  ]);
+  assert.equal(log.explainRequest(1).length, 2);
+});
+
+Deno.test("explainRequest() tells behind what a launch was queued on its worker", () => {
+  const log = chains(late({ pushAhead: 2 }), [[0, 3], [0.5, 3]]);
+  const lines = log.explainRequest(1);
+  line(lines, "waited 0.5 ms from 0.5 ms on:");
+  const at = lines.indexOf(
+    line(lines, "at 1 ms in launch 2 on worker 0: lstm_step, 2 rows"),
+  );
+  assert.equal(lines[at + 1], "queued 1 ms from 1 ms on, behind launch 1");
+});
+
 Deno.test("rows of a launch are rows, of which a tree has several", () => {
   const model = treeLstm({ hidden: 2, vocabulary: 4 });
   const tree = completeTree(4);
@@ -178,12 +217,16 @@ function told(
       why: `launch of ${[...of, ...tail ?? []].join()}`,
     } as unknown as Launch;
     log.decided(at * MS, launch, id);
-    for (const end of ends) {
+    ends.forEach((end, k) => {
       log.task(
         undefined as unknown as Task,
-        { launchId: id, endNs: end * MS } as TaskRecord,
+        {
+          ...{ launchId: id, endNs: end * MS },
+          startNs: (ends[k - 1] ?? at) * MS,
+          requests: [...of, ...tail ?? []],
+        } as unknown as TaskRecord,
       );
-    }
+    });
   });
   for (const [at, until, why] of waits) log.waited(at * MS, until * MS, why);
   for (const [id, came, left] of requests) {
@@ -221,7 +264,7 @@ Deno.test("explainRequest() tells each gap with what was decided in it, and noth
     "waited 2 ms from 5 ms on:",
     "  5 ms  on worker 0: A, 1 rows (launch of 9)",
     "at 7 ms in launch 3 on worker 0: A, 1 rows (launch of 0)",
-    "held until 9 ms, the end of its run",
+    "held 1 ms until 9 ms, the end of its run",
   ]);
   assert.deepEqual(log.explainRequest(1), [
     "own: request 1 (m) arrived at 1 ms, done at 5 ms: 4 ms in all",
@@ -304,5 +347,5 @@ Deno.test("of a request whose launches are forgotten no wait is told, and that t
     "launches that ran until 2 ms are forgotten",
   ]);
   // Nothing that is forgotten ran when it came.
-  assert.match(log.explainRequest(2)[1], /^held until 5 ms/);
+  assert.match(log.explainRequest(2)[1], /^held 2 ms until 5 ms/);
 });

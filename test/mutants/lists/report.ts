@@ -2,6 +2,7 @@
 import type { MutantList } from "../mutant.ts";
 
 const LOG = ["test/report/decision_log_test.ts"];
+const EXPLAINED = ["test/report/explained_time_test.ts"];
 const TABLE = ["test/report/table_test.ts"];
 const PARTS = ["test/report/html_parts_test.ts"];
 const CHARTS = ["test/report/charts_test.ts"];
@@ -12,8 +13,8 @@ export const MUTANTS: MutantList = [
   {
     id: "report.last-task",
     file: "src/report/decision_log.ts",
-    from: "if (launch) launch.endNs = endNs;",
-    to: "if (launch) launch.endNs ||= endNs;",
+    from: "    launch.endNs = endNs;",
+    to: "    launch.endNs ||= endNs;",
     tests: LOG,
     why:
       "a launch runs until its last task has ended, so that no wait is told while it runs",
@@ -105,5 +106,21 @@ export const MUTANTS: MutantList = [
     to: "if (true) {",
     tests: LOG,
     why: "who was given up was not held by a run",
+  },
+  {
+    id: "report.own-end",
+    file: "src/report/decision_log.ts",
+    from: "partsNs[at + 1] = endNs;",
+    to: "",
+    tests: EXPLAINED,
+    why: "what is held until the end of its run is told as held",
+  },
+  {
+    id: "report.queued",
+    file: "src/report/decision_log.ts",
+    from: "other.worker === worker && other.startNs < untilNs &&",
+    to: "other.startNs > untilNs &&",
+    tests: LOG,
+    why: "who is behind others on a worker is told so",
   },
 ];
