@@ -14,10 +14,12 @@ import { workload } from "../workload/workload.ts";
 import { submissions } from "./measure.ts";
 import { meanTextsNs, rowTokens } from "./row_tokens.ts";
 
+const SIZES = [1, 2, 4, 8, 16, 32, 64];
+
 /** Full batches of a size that a median is taken over, at least. */
 const SAMPLES = 8;
 
-/** Full batches of a cell that requests go through once in a round of `2 * size + 1` requests a worker. */
+/** Full batches of a cell that requests go through once in a round of `requestsAtOnce`. */
 const LEAST_PER_ROUND = 2;
 
 /**
@@ -25,6 +27,16 @@ const LEAST_PER_ROUND = 2;
  * (decoders of many layers) it seldom does, and requests are taken through all of them together.
  */
 const POLICIES = [cellular, merged];
+
+/** Requests at once that full batches of a size are seen of: twice what the workers' batches hold, and one each. */
+export function requestsAtOnce(size: number, workers: number): number {
+  return workers * (2 * size + 1);
+}
+
+/** Sizes of batches that a curve has where there is room for so many requests at once. */
+export function curveSizes(requests: number, workers: number): number[] {
+  return SIZES.filter((size) => requestsAtOnce(size, workers) <= requests);
+}
 
 /**
  * Throughput of each cell of a model against the rows in its batch: the median time of full batches
@@ -50,7 +62,7 @@ export async function batchCurves(
     const arrivals = workload({
       arrivals: atOnce(),
       inputs,
-      requests: executor.workers * (2 * size + 1),
+      requests: requestsAtOnce(size, executor.workers),
       seed,
     });
     const isEnough = () =>

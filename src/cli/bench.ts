@@ -17,7 +17,12 @@ import type {
 import { benchText } from "../report/bench_text.ts";
 import { htmlReport } from "../report/html_report.ts";
 import { besideOthers } from "./beside_others.ts";
-import { batchCurves, fastestOf, profileTable } from "./batch_curve.ts";
+import {
+  batchCurves,
+  curveSizes,
+  fastestOf,
+  profileTable,
+} from "./batch_curve.ts";
 import { buildModel, type BuiltModel, sizedModel } from "./bench_models.ts";
 import { BenchRun, slotsFor, withExecutor } from "./bench_run.ts";
 import {
@@ -34,8 +39,6 @@ import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
 
 /** Loads as shares of the best policy's peak. */
 const LOADS = { low: 1 / 4, medium: 3 / 5, high: 9 / 10 } as const;
-
-const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64];
 
 /** Batches of each size are measured in so many turns, as far as those begin within this time: the fastest counts. */
 const TURNS = 7;
@@ -165,7 +168,7 @@ async function benchOne(
     const run = new BenchRun(built, executor, settings);
     await run.warmUp();
     const { model, inputs } = built;
-    const sizes = BATCH_SIZES.filter((size) => 2 * size < requests);
+    const sizes = curveSizes(requests, workers);
     const turns: BatchCurve[] = [];
     const untilNs = wallNs() + TURNS_NS;
     for (let turn = 0; turn < TURNS; turn++) {

@@ -9,6 +9,7 @@ import { serial } from "../policy/baselines/serial.ts";
 import { cellular } from "../policy/cellular_batching/cellular.ts";
 import { atOnce } from "../workload/arrivals.ts";
 import { workload } from "../workload/workload.ts";
+import { requestsAtOnce } from "./batch_curve.ts";
 import type { BuiltModel } from "./bench_models.ts";
 import { submissions } from "./measure.ts";
 
@@ -44,7 +45,7 @@ export async function hostTime(
     const arrivals = workload({
       arrivals: atOnce(),
       inputs,
-      requests: executor.workers * (2 * rows + 1),
+      requests: requestsAtOnce(rows, executor.workers),
       seed,
     });
     const gapsNs: number[] = [];

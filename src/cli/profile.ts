@@ -5,7 +5,7 @@ import { runtimeName } from "../engine/wall/runtime.ts";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
 import { besideOthers } from "./beside_others.ts";
-import { batchCurves, profileTable } from "./batch_curve.ts";
+import { batchCurves, profileTable, requestsAtOnce } from "./batch_curve.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import { MODELS, SIZE_CLASSES, type SizeClass } from "../models/registry.ts";
 import { buildModel, type BuiltModel } from "./bench_models.ts";
@@ -154,7 +154,7 @@ export async function savedProfile(
     min: 1,
     max: threadsMax(),
   });
-  const requests = workers * (2 * Math.max(...sizes) + 1);
+  const requests = requestsAtOnce(Math.max(...sizes), workers);
   const room = slotsFor(built, requests);
   if (room.requests < requests) {
     throw new UsageError(

@@ -1,6 +1,14 @@
 /** Profiles out of curves that were measured more than once. */
 import assert from "node:assert/strict";
-import { profileTable } from "../../src/cli/batch_curve.ts";
+import {
+  batchCurves,
+  curveSizes,
+  profileTable,
+} from "../../src/cli/batch_curve.ts";
+import { buildModel } from "../../src/cli/bench_models.ts";
+import { TensorExecutor } from "../../src/engine/wall/tensor_executor.ts";
+import { CellGraph } from "../../src/graph/cell_graph.ts";
+import { SlotPlan } from "../../src/graph/slot_plan.ts";
 
 Deno.test("of sizes that were measured several times the fastest counts, in the order of their rows", () => {
   const point = (rows: number, ns: number) => ({
@@ -15,4 +23,34 @@ Deno.test("of sizes that were measured several times the fastest counts, in the 
     { cell: "A", points: [point(1, 150), point(8, 500)] },
   ];
   assert.deepEqual(profileTable(curves), { A: [[1, 100], [8, 400]] });
+});
+
+Deno.test("a curve's batches fit where there is room for so many requests, however many workers have some", async () => {
+  const options = { hidden: 4, vocabulary: 10 };
+  const { model } = buildModel("lstm", "small", 1, options);
+  const graph = new CellGraph(model);
+  model.unfold({ tokens: new Array<number>(100).fill(0) }, graph);
+  const room = 15;
+  const executor = await TensorExecutor.start({
+    ...{ models: [model], workers: 2 },
+    slotBytes: room * new SlotPlan(graph).bytes,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  try {
+    const sizes = curveSizes(room, executor.workers);
+    assert.deepEqual(sizes, [1, 2]);
+    const fixed = {
+      name: "fixed",
+      next: () => ({ input: { tokens: new Array<number>(100).fill(0) } }),
+    };
+    const curves = await batchCurves(model, executor, fixed, sizes, 1);
+    assert.deepEqual(curves[0].points.map(({ rows }) => rows), sizes);
+    // More are not all there at once.
+    await assert.rejects(batchCurves(model, executor, fixed, [4], 1), /room/);
+  } finally {
+    await executor.close();
+  }
+  assert.deepEqual(curveSizes(129, 1), [1, 2, 4, 8, 16, 32, 64]);
 });
