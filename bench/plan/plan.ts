@@ -106,7 +106,8 @@ for (const model of settings.models) {
       requests: `${settings.requests}`,
       policy: settings.policies.join(),
     });
-    const best = bestOf(await planned(options), options.precision);
+    const { plans } = await planned(options);
+    const best = bestOf(plans, options.precision);
     progress(`planned ${formatNumber(best.perS)}/s`);
     const rounds: MeasuredLoad[] = [];
     subjects.push({ trace, options, best, rounds });

@@ -3,7 +3,12 @@ import { readOptions } from "./options.ts";
 import type { MeasuredLoad } from "./planning/measured.ts";
 import { measuredPlan } from "./planning/measured_plan.ts";
 import { planText } from "./planning/plan_text.ts";
-import { bestOf, type MachinePlan, planned } from "./planning/planned.ts";
+import {
+  bestOf,
+  type MachinePlan,
+  type Planned,
+  planned,
+} from "./planning/planned.ts";
 import {
   PLAN_FILE_HELP,
   PLAN_HELP,
@@ -36,10 +41,10 @@ export async function plan(args: string[]): Promise<number> {
   if (given === undefined) return 0;
   const { values, positionals } = given;
   const settings = await planSettings(NAME, positionals, values);
-  const plans = await planned(settings);
-  const best = bestOf(plans, settings.precision);
+  const all = await planned(settings);
+  const best = bestOf(all.plans, settings.precision);
   // Before it is checked, which takes as long again and may be given up.
-  if (!values.json) print(planText(plans, best, settings, stdoutColor()));
+  if (!values.json) print(planText(all, best, settings, stdoutColor()));
   let measured: MeasuredLoad | undefined;
   try {
     if (values.check) {
@@ -47,14 +52,14 @@ export async function plan(args: string[]): Promise<number> {
       measured = await measuredPlan(NAME, best, heldBack, settings, values);
     }
   } finally {
-    if (values.json) print(planJson(plans, best, measured));
+    if (values.json) print(planJson(all, best, measured));
   }
   if (measured && !values.json) print(checkText(best, measured));
   return 0;
 }
 
 function planJson(
-  plans: readonly MachinePlan[],
+  { plans, refused }: Planned,
   best: MachinePlan,
   measured: MeasuredLoad | undefined,
 ): string {
@@ -66,6 +71,12 @@ function planJson(
         workers: plan.profile.machine.workers,
       })),
       best: plans.indexOf(best),
+      ...(refused.length > 0 && {
+        refused: refused.map(({ profile: { file }, why }) => ({
+          profile: file,
+          why,
+        })),
+      }),
       ...(measured && { measured }),
     },
     // The times of a profile are in its file.

@@ -67,14 +67,14 @@ export async function tune(args: string[]): Promise<number> {
   const settings = await planSettings(NAME, positionals, values);
   makeFolder(out);
   checkWritable(path);
-  const plans = await planned(settings);
-  const best = bestOf(plans, settings.precision);
+  const all = await planned(settings);
+  const best = bestOf(all.plans, settings.precision);
   const written = { ...own, ...tuned(best, settings.target.sloNs) };
   const text = `${JSON.stringify(written, undefined, 2)}\n`;
   writeText(path, text);
   progress(`saved: ${path}`);
   print(
-    values.json ? text : planText(plans, best, settings, stdoutColor()),
+    values.json ? text : planText(all, best, settings, stdoutColor()),
   );
   return 0;
 }

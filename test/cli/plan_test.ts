@@ -254,6 +254,32 @@ Deno.test("shoal plan says why it has no figure for a target that requests are t
   });
 });
 
+Deno.test("a profile that cannot be planned with is told beside the plans of others", async () => {
+  await inFolder(FILES, async (path) => {
+    const run = (...more: string[]) =>
+      captured(() =>
+        main([
+          ...["plan", path("slow.json"), path("one.json"), path("hole.json")],
+          ...["--trace", path("trace.csv"), "--slo-ms", "30"],
+          ...["--requests", "300", "--policy", "serial", ...more],
+        ])
+      );
+    const { code, out } = await run();
+    assert.equal(code, 0);
+    const words = out.replace(/\s+/g, " ");
+    assert.match(words, /slow\.json: 99 % within 30\.0 ms is not kept at any/);
+    assert.match(words, /hole\.json: not measured: .* "lstm_step"\./);
+    const { plans, best, refused } = JSON.parse((await run("--json")).out);
+    assert.equal(plans.length, 1);
+    assert.equal(best, 0);
+    assert.equal(plans[0].profile, path("one.json"));
+    assert.deepEqual(
+      refused.map(({ profile }: { profile: string }) => profile),
+      [path("slow.json"), path("hole.json")],
+    );
+  });
+});
+
 Deno.test("shoal plan says in one line what cannot be planned", async () => {
   await inFolder(FILES, async (path) => {
     for (

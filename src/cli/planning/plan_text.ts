@@ -4,7 +4,7 @@ import { formatNumber, formatPercentile } from "../../report/format.ts";
 import { renderTable } from "../../report/table.ts";
 import { wrap } from "../../report/wrap.ts";
 import type { Contender } from "../../plan/plan.ts";
-import type { MachinePlan } from "./planned.ts";
+import type { MachinePlan, Planned } from "./planned.ts";
 import type { PlanSettings } from "./plan_settings.ts";
 
 /** Options without the times that a policy was told. */
@@ -20,7 +20,7 @@ export function optionsText(
 
 /** The whole of it. */
 export function planText(
-  plans: readonly MachinePlan[],
+  { plans, refused }: Planned,
   best: MachinePlan,
   { model, trace, target, made }: PlanSettings,
   color: boolean,
@@ -74,6 +74,9 @@ export function planText(
         ].map((text) => ({ text }))
       ),
     }, { color }),
+    ...refused.map(({ profile: { file }, why }) =>
+      wrap(`${basename(file)}: ${why}.`, "  ")
+    ),
     ...untoldText(plans),
     wrap(triedText(contenders), "  "),
   ].join("\n");

@@ -30,24 +30,36 @@ export interface MachinePlan extends Plan {
 /** Factors of the target that are asked for. */
 const TARGETS = [0.5, 2];
 
-/**
- * @returns plans in the order of their profiles
- * @throws UsageError when a target cannot be kept, or something was not measured
- */
-export async function planned(
-  settings: PlanSettings,
-): Promise<MachinePlan[]> {
+/** A profile that there is no plan for. */
+export interface Refused {
+  readonly profile: MachineProfile;
+  readonly why: string;
+}
+
+/** What came of several profiles, each in their order. */
+export interface Planned {
+  /** At least one. */
+  readonly plans: readonly MachinePlan[];
+  readonly refused: readonly Refused[];
+}
+
+/** @throws UsageError when no profile can be planned with: its target cannot be kept, or something was not measured */
+export async function planned(settings: PlanSettings): Promise<Planned> {
   const plans: MachinePlan[] = [];
+  const refused: Refused[] = [];
   for (const profile of settings.profiles) {
     try {
       plans.push(await plannedFor(profile, settings));
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       const what = error instanceof OutsideProfile ? "not measured: " : "";
-      throw new UsageError(`${profile.file}: ${what}${error.message}`);
+      refused.push({ profile, why: `${what}${error.message}` });
     }
   }
-  return plans;
+  if (plans.length > 0) return { plans, refused };
+  throw new UsageError(
+    refused.map(({ profile: { file }, why }) => `${file}: ${why}`).join("; "),
+  );
 }
 
 async function plannedFor(
