@@ -237,7 +237,10 @@ class Track {
       model,
       nodes,
     });
-    const waitedUntilNs = Number.isNaN(startNs) ? endNs : startNs;
+    // Of one that was given up while its first task ran, only that task knows that it began.
+    const waitedUntilNs = Number.isNaN(startNs)
+      ? slices[0]?.startNs ?? endNs
+      : startNs;
     if (waitedUntilNs > arrivalNs) {
       this.slice(tid, {
         name: "queued",

@@ -208,6 +208,18 @@ Deno.test("perfettoTrace() shows one that never began as queued until it was giv
   );
 });
 
+Deno.test("perfettoTrace() shows one that was given up during its first task as queued until that began", () => {
+  const recorder = record([request(0, 0, NaN, 2000)], [
+    task(0, 1500, 2500, [0]),
+  ]);
+  const found = slices(eventsOf(perfettoTrace([{ name: "a", recorder }])));
+  deepEqual(
+    found.filter(({ track }) => track === "request 0")
+      .map(({ name, fromUs, toUs }) => [name, fromUs, toUs]),
+    [["queued", 0, 1.5], ["step (1 rows)", 1.5, 2], ["request 0", 0, 2]],
+  );
+});
+
 Deno.test("TraceRecorder keeps the reason of a launch that its requests only follow in", () => {
   const recorder = new TraceRecorder(1);
   const launch = (id: number) =>
