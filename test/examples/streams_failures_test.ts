@@ -6,7 +6,10 @@ import { join } from "node:path";
 import { BROWSER_NAMES, visit } from "../browsers.ts";
 import { pageModels, recording, servePage } from "./page_site.ts";
 
-/** Reports what the page says behind each, whether one can go on, and whether it keeps the recording before. */
+/**
+ * Reports what the page says behind each, whether one can go on, where the focus is, whether the page keeps the recording
+ * before, and what is chosen while one chooses again.
+ */
 const DRIVER = `
 const { ready } = globalThis.denoiserPage;
 const element = (id) => document.getElementById(id);
@@ -35,14 +38,22 @@ async function drive() {
   const failed = await choose(bytes);
   Worker.prototype.postMessage = postMessage;
   const silent = await choose(new TextEncoder().encode("no sound"));
-  navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("Permission denied", "NotAllowedError"));
+  navigator.mediaDevices.getUserMedia = async () => {
+    // As long as a visitor thinks about it: a control loses the focus with the next picture.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    throw new DOMException("Permission denied", "NotAllowedError");
+  };
+  element("microphone").focus();
   element("microphone").click();
   const refused = await settled();
+  const focused = document.activeElement.id;
   const done = await choose(bytes);
   const { href } = element("download");
   await choose(bytes);
   const isKept = await fetch(href).then(() => true, () => false);
-  return { failed, silent, refused, done, isKept };
+  // Nobody has asked for it, so no dialog opens.
+  element("file").click();
+  return { failed, silent, refused, focused, done, isKept, chosen: element("file").files.length };
 }
 const late = new Promise((resolve) => setTimeout(resolve, 60_000)).then(() => "nothing more after " + status());
 const report = await Promise.race([drive(), late]).catch(String);
@@ -67,12 +78,14 @@ for (const browser of BROWSER_NAMES) {
       }
       const told = JSON.parse(report);
       assert.equal(typeof told, "object", told);
-      const { failed, silent, refused, done, isKept } = told;
+      const { failed, silent, refused, focused, done, isKept, chosen } = told;
       assert.match(failed, /brings "samples", f32\[128\], got 100 elements/);
       assert.match(silent, /decode/);
       assert.match(refused, /Permission denied/);
+      assert.equal(focused, "microphone", "the keyboard's place is lost");
       assert.match(done, /^2\.00 s of sound in/);
       assert.equal(isKept, false, "the recording before is kept");
+      assert.equal(chosen, 0, "choosing the same file again is no change");
     } finally {
       rmSync(folder, { recursive: true });
     }

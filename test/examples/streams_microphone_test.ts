@@ -63,7 +63,7 @@ async function drive() {
   button.click();
   button.click();
   await until(() => cleaned.length >= ${MESSAGES});
-  const status = document.getElementById("status").textContent;
+  const status = ["status", "figure"].map((id) => document.getElementById(id).textContent).join(" ");
   button.click();
   await until(() => button.textContent === "Microphone");
   const lit = (id) => {
@@ -135,7 +135,7 @@ Deno.test("the page denoises what a microphone hears, in Chromium", async () => 
     }
     const report: Report = JSON.parse(texts[0]);
     assert.equal(report.error, undefined);
-    assert.match(report.status, /^live; 64 ms of sound took/);
+    assert.match(report.status, /^Live\. 64 ms of sound took/);
     assert.equal(report.stoppedStatus, "Stopped.");
     assert(report.before > 1000, `${report.before} pixels`);
     assert.equal(report.later, 0, "a microphone is open still");

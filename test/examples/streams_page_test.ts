@@ -13,16 +13,17 @@ import { pageModels, RATE_HZ, recording, servePage } from "./page_site.ts";
 const CALLERS = 20;
 
 /**
- * Chooses a file as a visitor would, adds callers, loads the page again, for which Firefox keeps what was entered, and
- * reports what came out, and the callers that it shows then.
+ * Chooses a file as a visitor would, adds callers, loads the page again, for which Firefox keeps what was entered and
+ * what could be, and reports what came out, the callers that it shows then, and what could be done before it was ready.
  */
 const DRIVER = `
 const { ready, loads, setCallers } = globalThis.denoiserPage;
+const early = ["file", "microphone", "callers"].filter((id) => !document.getElementById(id).disabled);
 async function drive() {
   const { threads } = await ready;
   const shown = ["callers", "callers-shown"].map((id) => document.getElementById(id).value);
   const first = sessionStorage.getItem("report");
-  if (first) return { ...JSON.parse(first), shown };
+  if (first) return { ...JSON.parse(first), shown, early };
   setCallers(${CALLERS});
   const bytes = await (await fetch("recording.wav")).arrayBuffer();
   const files = new DataTransfer();
@@ -65,6 +66,8 @@ interface Report {
   readonly speech: number;
   /** Of the slider and beside it. */
   readonly shown: readonly string[];
+  /** Controls that could be used before there was an engine. */
+  readonly early: readonly string[];
 }
 
 Deno.test("the page gives a recording the bits that denoise.ts gives it, in each browser", async (t) => {
@@ -111,6 +114,7 @@ Deno.test("the page gives a recording the bits that denoise.ts gives it, in each
           assert(report.after > 100, `${report.after} pixels`);
           assert(report.speech > 100, `${report.speech} pixels`);
           assert.deepEqual(report.shown, ["0", "0"]);
+          assert.deepEqual(report.early, []);
         });
       });
     }

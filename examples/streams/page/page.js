@@ -7,7 +7,17 @@ const DELAY = 384;
 const PART = 64 * HOP;
 
 const element = (id) => document.getElementById(id);
-const status = (text) => element("status").textContent = text;
+
+/**
+ * Says what is going on.
+ * @param figure changes many times a second: beside what screen readers read out, which is every change of the text
+ */
+function status(text, figure = "") {
+  if (element("status").textContent !== text) {
+    element("status").textContent = text;
+  }
+  element("figure").textContent = figure;
+}
 
 const engine = new Worker("engine.js", { type: "module" });
 const waiting = new Map();
@@ -97,7 +107,8 @@ async function denoised(sound) {
     out.set(result.samples, at);
     speech.push(...result.speech);
     draw(result);
-    status(`${Math.round(100 * Math.min(1, (at + PART) / padded.length))} %`);
+    const share = Math.min(1, (at + PART) / padded.length);
+    status("Denoising", `${Math.round(100 * share)} %`);
   }
   return { sound: out.slice(DELAY, DELAY + sound.length), speech };
 }
@@ -144,11 +155,14 @@ function wavOf(sound) {
 /** Does what nothing else may be done beside: there is one stream, of a recording or of the microphone. */
 async function alone(body) {
   const controls = ["file", "microphone"].map(element);
+  const focused = document.activeElement;
   controls.forEach((control) => control.disabled = true);
   try {
     return await body();
   } finally {
     controls.forEach((control) => control.disabled = false);
+    // What is disabled loses it, and who has no mouse would begin at the top.
+    if (document.activeElement === document.body) focused?.focus();
   }
 }
 
@@ -179,13 +193,16 @@ async function toggleMicrophone() {
   if (stopLive) return stopLive();
   // A second click meanwhile would open a second microphone, and nothing would close the first.
   await alone(async () => {
-    const media = await navigator.mediaDevices.getUserMedia({
-      audio: { noiseSuppression: false, echoCancellation: false },
-    });
+    const context = new AudioContext({ sampleRate: RATE_HZ });
+    let media;
     try {
-      await listen(media);
+      media = await navigator.mediaDevices.getUserMedia({
+        audio: { noiseSuppression: false, echoCancellation: false },
+      });
+      await listen(media, context);
     } catch (error) {
-      release(media);
+      if (media) release(media);
+      await context.close();
       throw error;
     }
   });
@@ -195,8 +212,7 @@ function release(media) {
   media.getTracks().forEach((track) => track.stop());
 }
 
-async function listen(media) {
-  const context = new AudioContext({ sampleRate: RATE_HZ });
+async function listen(media, context) {
   await context.audioWorklet.addModule("microphone.js");
   const microphone = new AudioWorkletNode(context, "microphone", {
     numberOfOutputs: 0,
@@ -210,10 +226,11 @@ async function listen(media) {
     // Stopped meanwhile.
     if (microphone.port.onmessage === null) return;
     draw(result);
+    const soundMs = data.length / RATE_HZ * 1000;
+    const tookMs = performance.now() - sentMs;
     status(
-      `live; ${data.length / RATE_HZ * 1000} ms of sound took ${
-        (performance.now() - sentMs).toFixed(1)
-      } ms`,
+      "Live.",
+      `${soundMs} ms of sound took ${tookMs.toFixed(1)} ms`,
     );
     if (!element("listen").checked) return;
     const buffer = context.createBuffer(1, result.samples.length, RATE_HZ);
@@ -227,14 +244,18 @@ async function listen(media) {
   };
   microphone.port.onmessage = ({ data }) => hear(data).catch(failed);
   element("microphone").textContent = "Stop";
-  stopLive = () => {
+  stopLive = (why = "Stopped.") => {
     stopLive = undefined;
     microphone.port.onmessage = null;
     release(media);
     element("microphone").textContent = "Microphone";
-    status("Stopped.");
+    status(why);
     return context.close();
   };
+  // Unplugged, or no longer allowed: the worklet would go on with zeros. Our own stop is no such event.
+  for (const track of media.getTracks()) {
+    track.onended = () => stopLive?.("The microphone is gone.");
+  }
 }
 
 function showLoad({ callers, frames, p50Ms, p99Ms, late }) {
@@ -316,6 +337,8 @@ async function start() {
   return { threads, hasSpeech };
 }
 
+// The same one again would be no change.
+element("file").onclick = ({ target }) => target.value = "";
 element("file").onchange = ({ target: { files: [file] } }) =>
   file &&
   alone(async () => openFile(await file.arrayBuffer())).catch(failed);
