@@ -261,13 +261,18 @@ const ON = {
 
 let line = Promise.resolve();
 
-// One after the other: a reset lies between what was sent before and after it.
+// One after the other: a reset lies between what was sent before and after it. How many callers there are is heard at
+// once: too many keep frames waiting, and fewer are the cure.
 onmessage = ({ data }) => {
-  line = line.then(() => ON[data.kind](data)).catch((error) =>
-    postMessage({
-      kind: "failed",
-      id: data.id,
-      message: String(error?.message ?? error),
-    })
-  );
+  const hasTurn = data.kind !== "callers" || !callers;
+  const done = (hasTurn ? line : Promise.resolve())
+    .then(() => ON[data.kind](data))
+    .catch((error) =>
+      postMessage({
+        kind: "failed",
+        id: data.id,
+        message: String(error?.message ?? error),
+      })
+    );
+  if (hasTurn) line = done;
 };

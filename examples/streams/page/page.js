@@ -5,6 +5,9 @@ const HOP = 128;
 const DELAY = 384;
 /** Samples of a recording that go to the engine at once. */
 const PART = 64 * HOP;
+/** Messages of the microphone that may be in the engine at once, half a second; what is heard beyond is left out. */
+const LIVE_AHEAD = 8;
+const BEHIND = "Live, but the engine is behind: not all is heard.";
 
 const element = (id) => document.getElementById(id);
 
@@ -220,16 +223,25 @@ async function listen(media, context) {
   context.createMediaStreamSource(media).connect(microphone);
   await reset();
   let playAtS = 0;
+  let ahead = 0;
+  let isBehind = false;
   const hear = async (data) => {
+    if (ahead === LIVE_AHEAD) {
+      isBehind = true;
+      status(BEHIND);
+      return;
+    }
+    ahead++;
     const sentMs = performance.now();
-    const result = await processed(data);
+    const result = await processed(data).finally(() => ahead--);
     // Stopped meanwhile.
     if (microphone.port.onmessage === null) return;
     draw(result);
+    if (ahead === 0) isBehind = false;
     const soundMs = data.length / RATE_HZ * 1000;
     const tookMs = performance.now() - sentMs;
     status(
-      "Live.",
+      isBehind ? BEHIND : "Live.",
       `${soundMs} ms of sound took ${tookMs.toFixed(1)} ms`,
     );
     if (!element("listen").checked) return;
