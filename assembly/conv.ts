@@ -223,9 +223,10 @@ function copyWindows(most: i32, s: usize, oy: i32, ox: i32, a: usize, table: usi
 /**
  * Transposed convolution (ONNX ConvTranspose) of m NHWC images. Output pixels whose
  * places agree modulo the strides see the same taps; each of these strideHeight *
- * strideWidth phases is a convolution of its own. w: per phase (row by row), per group,
- * panels over K = (the phase's taps in ascending order) * (channels / groups). The rest
- * as in conv_f32.
+ * strideWidth phases is a convolution of its own. Of phase (p, q) are the taps (i, j) with
+ * i dilationHeight = p and j dilationWidth = q modulo the strides, and so pixels (y, x) with
+ * y + padTop = p and x + padLeft = q. w: per phase (row by row), per group, panels over
+ * K = (the phase's taps in ascending order) * (channels / groups). The rest as in conv_f32.
  */
 export function conv_transpose_f32(
   m: i32, shape: usize, inRows: usize, w: usize, residualRows: usize, outRows: usize, act: i32,
