@@ -1,9 +1,10 @@
-/** What a bundler leaves behind is missed with a word about it. */
+/** What a bundler leaves behind, or a page's policy does not allow, is missed with a word about it. */
 import assert from "node:assert/strict";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { build, stop } from "esbuild";
 import { chooseBuild } from "../../src/kernels/module/features.ts";
+import { BROWSER_NAMES, visit } from "../browsers.ts";
 import { ROOT, Stranger } from "./stranger.ts";
 
 /** The kernels that this engine takes. */
@@ -71,6 +72,33 @@ for (const format of ["cjs", "iife"] as const) {
     assert.match(
       stdout,
       /^Cannot tell where shoal[.a-z]*\.wasm is: .* ES modules .*README, "Bundlers"/,
+    );
+  });
+}
+
+const PAGE = `<!doctype html>
+<meta http-equiv="Content-Security-Policy" content="script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'">
+<script type="module" src="main.js"></script>
+`;
+
+const MAIN = `import { lstm, ServingEngine } from "./dist/mod.js";
+const body = await ServingEngine.create({ models: [lstm({ hidden: 4, vocabulary: 5 })] })
+  .then(() => "there is an engine", ({ message }) => message);
+await fetch("/report", { method: "POST", body });
+`;
+
+for (const browser of BROWSER_NAMES) {
+  Deno.test(`an engine in a page without threads by policy says so, in ${browser}`, async () => {
+    using stranger = new Stranger({ "index.html": PAGE, "main.js": MAIN });
+    cpSync(`${ROOT}build/dist`, stranger.path("dist"), { recursive: true });
+    const page = { root: stranger.folder, isolated: true };
+    const texts = await visit(browser, [page]);
+    if (texts === undefined) {
+      return console.log(`skipped: a page's policy in ${browser}: not here`);
+    }
+    assert.match(
+      texts[0],
+      /^A worker thread failed to start from http:.*\(worker-src\).*\(workers: 0\)$/,
     );
   });
 }

@@ -137,7 +137,7 @@ function spawnWebWorker(
   { onMessage, onError, onGone }: WorkerListeners,
 ): WorkerHandle {
   const name = `shoal-${crypto.randomUUID()}`;
-  const worker = webWorker(name);
+  const worker = startWebWorker(name);
   let watched = false;
   worker.addEventListener("message", ({ data }) => {
     // With its first message the thread says that it holds its lock.
@@ -150,13 +150,7 @@ function spawnWebWorker(
     if (watched) {
       return onError(new Error(`A worker thread failed: ${event.message}`));
     }
-    // Browsers do not say what a script that cannot be loaded lacks.
-    const why = event.message || "it cannot be loaded";
-    onError(
-      new Error(
-        `A worker thread failed to start from ${workerUrl().pathname}: ${why}; ${wayOut()}`,
-      ),
-    );
+    onError(notStarted(event.message));
   });
   // Bun says so.
   worker.addEventListener("close", onGone);
@@ -165,6 +159,30 @@ function spawnWebWorker(
     post: (message) => worker.postMessage(message),
     terminate: () => worker.terminate(),
   };
+}
+
+/** @throws Error where a page may not have it: browsers throw for another origin, or what is no TrustedScriptURL */
+function startWebWorker(name: string): Worker {
+  try {
+    return webWorker(name);
+  } catch (cause) {
+    throw notStarted((cause as Error).message, { cause });
+  }
+}
+
+/** @param why what the runtime says; of a script that is not loaded browsers say nothing */
+function notStarted(why: string, options?: ErrorOptions): Error {
+  const { href, protocol } = workerUrl();
+  const pages = protocol === "file:"
+    ? ""
+    : "; a page starts threads from its own origin alone, and where its policy (worker-src) allows it: " +
+      "else ask for none (workers: 0)";
+  return new Error(
+    `A worker thread failed to start from ${href}: ${
+      why || "it cannot be loaded"
+    }; ${wayOut()}${pages}`,
+    options,
+  );
 }
 
 /**
