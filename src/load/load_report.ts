@@ -116,7 +116,8 @@ export function loadCharts(result: LoadResult, styles: Styles): Chart[] {
   const sloMs = verdict && nsToMs(verdict.sloNs);
   const line = (name: string, data: readonly (readonly number[])[]) => ({
     ...lineSeries(name, styles),
-    showSymbol: false,
+    // A line of one point is seen by its marker alone.
+    showSymbol: data.length === 1,
     data,
   });
   const over = (value: (slice: typeof slices[number]) => number) =>
