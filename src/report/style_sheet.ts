@@ -8,7 +8,7 @@ import {
   type PolicyStyle,
 } from "./palette.ts";
 
-/** The report's style: system fonts, light or dark after the reader's setting, printable. */
+/** The report's style: system fonts, light or dark after the reader's setting, printable: paper does not scroll. */
 export function styleSheet(styles: ReadonlyMap<string, PolicyStyle>): string {
   const colors = colorRules(styles);
   return `:root{color-scheme:light dark;--better:#00704f;--worse:#b33a00;${colors.light}}
@@ -31,7 +31,7 @@ nav a{color:inherit;margin-right:14px}
 .note{font-size:13px;color:${cssColor(MUTED)};margin:4px 0 0}
 a{color:inherit}
 .columns{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:2px 24px}
-.columns div{display:grid;grid-template-columns:92px 1fr}
+.columns div{display:grid;grid-template-columns:104px 1fr}
 .columns dt{font-weight:600}
 .columns dd{margin:0}
 .legend{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:4px 22px;margin:12px 0 0;padding:8px 0;list-style:none;
@@ -59,6 +59,7 @@ tbody tr:last-child td{padding-bottom:6px}
 .chip{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:6px}
 footer{font-size:13px;color:${cssColor(MUTED)};max-width:900px}
 @media (max-width:600px){body{padding:16px 14px 32px}.legend{font-size:13px;gap:2px 14px;padding:6px 0}}
-@media print{.legend{position:static}figure{break-inside:avoid}}
+@media print{.legend{position:static}h2,h3{break-after:avoid}figure{break-inside:avoid}.scroll{overflow:visible}
+table{font-size:10px;overflow-wrap:break-word}th,td{padding:3px 4px}th,td:last-child{white-space:normal}}
 ${colors.use}`;
 }
