@@ -1,7 +1,7 @@
 /** What the page does, in plain JavaScript; see page_html.ts. */
 export const PAGE_SCRIPT = String.raw`
 "use strict";
-const SWIM_MS = 2000, QUEUE_MS = 120000, LATENCY_MS = 60000, TRACKS = 48;
+const SWIM_MS = 2000, QUEUE_MS = 120000, LATENCY_MS = 60000, AGAIN_MS = 3000, TRACKS = 48;
 const at = (id) => document.getElementById(id);
 
 const probe = document.createElement("span");
@@ -291,8 +291,15 @@ function draw(nowMs) {
 }
 requestAnimationFrame(draw);
 
-const source = new EventSource("live");
-source.onopen = () => at("state").textContent = "live";
-source.onerror = () => at("state").textContent = "no connection";
-source.onmessage = ({ data }) => take(JSON.parse(data));
+function listen() {
+  const source = new EventSource("live");
+  source.onopen = () => at("state").textContent = "live";
+  source.onerror = () => {
+    at("state").textContent = "no connection";
+    // What is refused, by a server that enough look at or a proxy that finds none, browsers do not ask for again.
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN_MS);
+  };
+  source.onmessage = ({ data }) => take(JSON.parse(data));
+}
+listen();
 `;

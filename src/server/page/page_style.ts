@@ -31,7 +31,7 @@ dt { color: var(--soft); font-size: 12px; }
 dd { margin: 0; font-variant-numeric: tabular-nums; font-size: 17px; }
 #state { margin: 0; color: var(--soft); font-size: 13px; }
 main {
-  display: grid; grid-template-columns: repeat(auto-fit, minmax(320px, 1fr));
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 320px), 1fr));
   gap: 16px; padding: 16px 24px;
 }
 section {

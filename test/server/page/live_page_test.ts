@@ -1,4 +1,4 @@
-/** The live page in the browsers that this machine has, told of more than one can look at. */
+/** The live page in the browsers that this machine has, refused at first, then told of more than one can look at. */
 import assert from "node:assert/strict";
 import { PAGE_HTML } from "../../../src/server/page/page_html.ts";
 import { BROWSER_NAMES, visit } from "../../browsers.ts";
@@ -43,7 +43,10 @@ addEventListener("error", ({ message }) => errors.push(message));
   }
   const report = { errors, served: shown("served"), refused: shown("refused"), note: shown("latency-note") };
   report.cell = shown("curve-cells").length;
-  report.isWide = document.documentElement.scrollWidth > innerWidth;
+  const isWide = ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth;
+  report.isWide = isWide(document.documentElement);
+  document.documentElement.style.width = "340px";
+  report.isWideOnPhone = isWide(document.querySelector("main"));
   await fetch("/report", { method: "POST", body: JSON.stringify(report) });
 })();
 </script>`;
@@ -51,8 +54,10 @@ addEventListener("error", ({ message }) => errors.push(message));
 for (const name of BROWSER_NAMES) {
   Deno.test(`the live page in ${name} draws a busy minute, and counts those it was not told of`, async () => {
     const html = PAGE_HTML.replace("</body>", () => `${DRIVER}</body>`);
+    let asked = 0;
     const server = Deno.serve({ port: 0, onListen() {} }, ({ url }) => {
       const isFeed = new URL(url).pathname === "/live";
+      if (isFeed && asked++ === 0) return new Response("", { status: 503 });
       return new Response(isFeed ? feed() : html, {
         headers: { "content-type": isFeed ? "text/event-stream" : "text/html" },
       });
@@ -74,6 +79,7 @@ for (const name of BROWSER_NAMES) {
         `minute, ${late} of them later than the target.`,
       cell: LONG_NAME.length,
       isWide: false,
+      isWideOnPhone: false,
     });
   });
 }
