@@ -82,7 +82,7 @@ export function page(title: string, parts: readonly string[]): string {
     escapeText(title)
   }</title>
 <style>
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 svg { max-width: 100%; height: auto; } h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; }
 </style></head><body>
 <h1>${escapeText(title)}</h1>
