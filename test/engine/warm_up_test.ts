@@ -37,3 +37,32 @@ Deno.test("warmUp() refuses a memory that is too small to practise in", async ()
     );
   }
 });
+
+Deno.test("warmUp() asks for no timer in a page that nobody sees, whose timers come a second late", async () => {
+  const source = await readKernels("shoal");
+  const { setTimeout } = globalThis;
+  let timers = 0;
+  const counting = (callback: () => void, ms: number) => {
+    timers++;
+    return setTimeout(callback, ms);
+  };
+  // Sizes of their own: code of other tests is warm already.
+  const practise = (pages: number) =>
+    warmUp(source, {
+      shared: false,
+      kernels: ["relu_f32", "tanh_f32"],
+      memoryBytes: 2 ** 24 + pages * 2 ** 16,
+    });
+  Object.assign(globalThis, { setTimeout: counting });
+  try {
+    await practise(1);
+    assert(timers > 0, "this test counts nothing");
+    timers = 0;
+    Object.assign(globalThis, { document: { visibilityState: "hidden" } });
+    await practise(2);
+    assert.equal(timers, 0);
+  } finally {
+    Object.assign(globalThis, { setTimeout });
+    Reflect.deleteProperty(globalThis, "document");
+  }
+});
