@@ -52,7 +52,7 @@ export async function readBody(
   const isSmall = !packing && (declared ?? Infinity) <= SMALL_BYTES;
   const source = isSmall && request.arrayBuffer
     ? wholeOf(request.arrayBuffer.bind(request))
-    : piecesOf(request.body, packing, limits, declared);
+    : piecesOf(streamOf(request), packing, limits, declared);
   try {
     await withLimits(limits.timeoutMs, signal, () => source.readTo(room));
     return room.take();
@@ -69,6 +69,19 @@ interface Source {
   readTo(room: Room): Promise<void>;
   /** Nobody waits for what the sender makes of it. */
   cancel(): void;
+}
+
+/** A body's pieces; one, where requests have no stream of them, as in Firefox. */
+function streamOf(
+  request: Pick<Request, "body"> & Partial<Pick<Request, "arrayBuffer">>,
+): ReadableStream<Uint8Array> | null {
+  if (request.body !== undefined || !request.arrayBuffer) return request.body;
+  return new ReadableStream({
+    async start(controller) {
+      controller.enqueue(new Uint8Array(await request.arrayBuffer!()));
+      controller.close();
+    },
+  });
 }
 
 function wholeOf(whole: () => Promise<ArrayBuffer>): Source {

@@ -350,3 +350,29 @@ Deno.test("packed bodies that are none, are cut short or too long, are refused",
   }
   assert.equal(budget.held, 0);
 });
+
+Deno.test("a request without a stream of its body, as Firefox's are, is read as a whole", async () => {
+  const text = new TextEncoder().encode("swim ".repeat(5000));
+  const packed = new Uint8Array(
+    await new Response(
+      new Blob([text]).stream().pipeThrough(new CompressionStream("gzip")),
+    ).arrayBuffer(),
+  );
+  const read = (bytes: Uint8Array<ArrayBuffer>, headers: HeadersInit = {}) =>
+    readBody(
+      {
+        headers: new Headers(headers),
+        body: undefined as unknown as null,
+        arrayBuffer: () => Promise.resolve(bytes.slice().buffer),
+      },
+      LIMITS,
+      new BodyBudget(Infinity),
+    );
+  assert.deepEqual((await read(text)).bytes, text);
+  assert.deepEqual(
+    (await read(packed, { "content-encoding": "gzip" })).bytes,
+    text,
+  );
+  assert.equal((await read(new Uint8Array())).bytes.length, 0);
+  await refused(read(new Uint8Array(LIMITS.bytesMax + 1)), 413);
+});
