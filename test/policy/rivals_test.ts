@@ -230,6 +230,39 @@ Deno.test("deferred: the window that closes first goes first, what is lost goes 
   assert.deepEqual(run(deferred(options), [soon]), ["58..68 w0 A:1"]);
 });
 
+Deno.test("deferred: who is waited for is not lost by rounded times or late timers", () => {
+  const flat = { "*": [[1, 10], [4, 10]] } as const;
+  // The window is the instant 90.5.
+  assert.deepEqual(
+    run(
+      deferred({ slaNs: 100.5, profile: flat }),
+      [one(0), one(20)],
+      constantCost(10),
+    ),
+    ["91..101 w0 A:1,2"],
+  );
+  const lateTimers = (policy: Policy): Policy => ({
+    ...policy,
+    schedule(view) {
+      const decision = policy.schedule(view);
+      return decision.kind === "wait"
+        ? { ...decision, untilNs: decision.untilNs + 5 }
+        : decision;
+    },
+  });
+  const stream = Array.from({ length: 9 }, (_, i) => one(70 * i));
+  assert.deepEqual(
+    run(lateTimers(deferred({ slaNs: 100, profile: CURVE })), stream),
+    [
+      "91..103 w0 A:1,2",
+      "231..243 w0 A:3,4",
+      "371..383 w0 A:5,6",
+      "511..523 w0 A:7,8",
+      "653..663 w0 A:9",
+    ],
+  );
+});
+
 Deno.test("what is said of a launch is so: a full batch, no target, a size that was never within the objective", () => {
   const whys = (policy: Policy, requests: readonly ToldRequest[]) => {
     const said: string[] = [];

@@ -86,6 +86,8 @@ export function deferred(options: DeferredOptions = {}): Policy {
   const targetNsOf = modelTarget(name, options.slaNs ?? Infinity);
   /** By model, the earliest deadline first. */
   const queues = new Map<Model, Waiting[]>();
+  /** When the window opens that is waited for; Infinity when none is. */
+  let openNs = Infinity;
 
   /** The largest batch of the most urgent requests that meets its deadline if it starts now. */
   function candidate(
@@ -161,12 +163,15 @@ export function deferred(options: DeferredOptions = {}): Policy {
     schedule({ nowNs, workers }: EngineView): Decision {
       const worker = workers.find(({ queued }) => queued === 0);
       if (worker === undefined) return IDLE;
+      // Timers are late and times are rounded: whom it waited for would be lost by that alone.
+      const asOfNs = Math.min(nowNs, openNs);
+      openNs = Infinity;
       let best: Candidate | undefined;
       let untilNs = Infinity;
       let lost: Request[] = [];
       for (const queue of queues.values()) {
         if (queue.length === 0) continue;
-        const found = candidate(queue, nowNs);
+        const found = candidate(queue, asOfNs);
         if (found === undefined) {
           const oldest = queue.slice(0, batchSizeMax);
           if (lost.length === 0 || oldest[0].request.id < lost[0].id) {
@@ -183,6 +188,7 @@ export function deferred(options: DeferredOptions = {}): Policy {
         return start(lost, worker.id, "too late for their deadlines already");
       }
       if (untilNs === Infinity) return IDLE;
+      openNs = untilNs;
       return {
         kind: "wait",
         untilNs: Math.ceil(untilNs),
