@@ -1,6 +1,7 @@
 /** Padding with buckets (Cellular Batching, section 7.1): which bucket's turn it is, and who shares one. */
 import assert from "node:assert/strict";
 import { bucketed } from "../../src/policy/baselines/bucketed.ts";
+import { las } from "../../src/models/las.ts";
 import { staticChain } from "./static_chain.ts";
 import { told } from "./told.ts";
 
@@ -70,4 +71,30 @@ Deno.test("an empty bucket is passed over, and the turn goes on behind the one t
 
 Deno.test("a batch is padded to its bucket's edge", () => {
   assert.deepEqual(batches([1], 1), ["0..1 w0 A:1", "1..2 w0 A:"]);
+});
+
+Deno.test("a pyramid's layers are padded to what a request as long as the edge has", () => {
+  const features = 1;
+  const model = las({
+    features,
+    hidden: 1,
+    pyramidLayers: 2,
+    spellerLayers: 1,
+  });
+  const cellsOf = (frames: number) =>
+    told({
+      policy: bucketed({ bucketWidth: 16 }),
+      models: [model],
+      requests: [{
+        arrivalNs: 0,
+        input: { frames: new Float32Array(features * frames), maxSteps: 1 },
+      }],
+    }).map((task) => /(\w+):/.exec(task)![1]);
+  const steps = (name: string, count: number) =>
+    ["forward", "backward"].flatMap((way) =>
+      new Array<string>(count).fill(`listener_${name}_${way}`)
+    );
+  const whole = [...steps("1", 16), ...steps("2", 8), ...steps("3", 4)];
+  assert.deepEqual(cellsOf(16).slice(0, -2), whole);
+  assert.deepEqual(cellsOf(13).slice(0, -2), whole);
 });

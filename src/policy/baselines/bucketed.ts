@@ -4,6 +4,7 @@
  * can have; buckets take turns round robin;
  * a partly filled batch starts as soon as a worker is idle and it is its bucket's turn.
  * Source: Cellular Batching, section 7.1 (MXNet and TensorFlow: width 10, maximum batch 512, no timeout).
+ * Assumption: what takes fewer steps than the input is long, as the upper layers of a pyramid do, is padded in proportion.
  */
 import { Fifo } from "../../base/fifo.ts";
 import { growingCells } from "../../graph/growing_cells.ts";
@@ -97,13 +98,18 @@ export function bucketed(options: BucketedOptions = {}): Policy {
         if (bucket.requests.size === 0) continue;
         turn = (turn + i + 1) % buckets.length;
         const requests = takeOldest(bucket.requests, batchSizeMax);
+        const longest = requests.reduce(
+          (most, request) => Math.max(most, inputLength(request)),
+          0,
+        );
         const why = `it is the turn of the bucket up to ${bucket.edge}`;
         return {
           kind: "launch",
           launch: lockstep({
             worker: worker.id,
             requests,
-            padTo: () => bucket.edge,
+            padTo: (steps) =>
+              Math.floor(bucket.edge * steps / Math.max(steps, longest)),
             why,
           }),
         };

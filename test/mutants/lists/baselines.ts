@@ -43,8 +43,8 @@ export const MUTANTS: MutantList = [
   {
     id: "baselines.bucketed-not-padded",
     file: BUCKETED,
-    from: "padTo: () => bucket.edge,",
-    to: "",
+    from: "Math.floor(bucket.edge * steps / Math.max(steps, longest))",
+    to: "steps",
     tests: ["test/policy/bucketed_test.ts"],
     why: "Cellular Batching, section 7.3: length 21 is padded to 30",
   },
