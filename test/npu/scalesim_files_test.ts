@@ -50,6 +50,18 @@ Deno.test("parseTopology() takes byte-order marks, CRLF, blank and comma-only li
   assert.deepEqual(embedding.gemm, { m: 257 * 257, n: 4096, k: 3 });
 });
 
+Deno.test("parseTopology() takes a comment behind the last comma, as the tool's mobilnet_paper.csv has", () => {
+  const [layer] = parseTopology(
+    CONV_HEADER + "Conv2_dw, 112, 112, 3, 3, 1, 1, 1,#dw\n",
+    "mobilnet_paper.csv",
+  );
+  assert.deepEqual(layer.gemm, { m: 110 * 110, n: 1, k: 9 });
+  assert.throws(
+    () => parseTopology(CONV_HEADER + "a, 8, 8, #3, 3, 1, 1, 1,\n", "net.csv"),
+    /net\.csv:2: column 4 \(filterH\) is missing/,
+  );
+});
+
 const BAD_TOPOLOGIES: [string, string, RegExp][] = [
   [
     "a missing column",

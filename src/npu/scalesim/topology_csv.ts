@@ -61,9 +61,10 @@ export function parseTopology(text: string, file: string): TopologyLayer[] {
   return layers;
 }
 
-/** The fields of a line up to its last that is not empty. */
+/** The fields of a line up to its last that is not empty, or to a comment: the tool drops what is behind the last comma. */
 function fieldsOf(line: string): string[] {
-  const fields = line.split(",").map((field) => field.trim());
+  const fields = line.replace(/,\s*#.*$/, "").split(",")
+    .map((field) => field.trim());
   while (fields.length > 0 && fields[fields.length - 1] === "") fields.pop();
   return fields;
 }
