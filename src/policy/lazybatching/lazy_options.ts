@@ -10,7 +10,7 @@ import type { Request } from "../request.ts";
 export interface LazyOptions {
   /** Offline profile, NodeLatency: a function, or points [rows, ns] by cell. Default: every node counts as 0 ns. */
   profile?: Profile | ProfileTable;
-  /** SLA_target of requests without a nearer deadline of their own, in all or by model name; default 100 ms. */
+  /** SLA_target of requests without a deadline of their own for starting, in all or by model name; default 100 ms. */
   slaNs?: SlaNs;
   /** Steps a decoder is expected to take; default 32 (section VI-C; see `decTimesteps`). */
   decTimesteps?: number;
