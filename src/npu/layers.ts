@@ -206,6 +206,8 @@ export function matmul(
 
 export interface AttentionOptions {
   heads: number;
+  /** Heads of keys and values, each moved once for all heads of queries that share it; default `heads`. */
+  kvHeads?: number;
   /** Width of one head. */
   headWidth: number;
   queries: number;
@@ -218,19 +220,20 @@ export function attention(
   options: AttentionOptions,
   batch = 1,
 ): LayerSpec {
-  const { heads, headWidth, queries, keys } = options;
-  const copies = heads * batch;
-  const scores = copies * queries * keys;
+  const { heads, kvHeads = heads, headWidth, queries, keys } = options;
+  const copies = kvHeads * batch;
+  const m = queries * heads / kvHeads;
+  const scores = heads * batch * queries * keys;
   return {
     name,
     gemms: [
       {
-        gemm: { m: queries, n: keys, k: headWidth },
+        gemm: { m, n: keys, k: headWidth },
         copies,
         filterIsActivation: true,
       },
       {
-        gemm: { m: queries, n: headWidth, k: keys },
+        gemm: { m, n: headWidth, k: keys },
         copies,
         filterIsActivation: true,
       },

@@ -5,7 +5,7 @@ import { NpuCost } from "../../src/cost/npu_cost.ts";
 import { typicalProfile } from "../../src/cost/typical_profile.ts";
 import type { Extent } from "../../src/graph/cache.ts";
 import type { Cell } from "../../src/graph/cell.ts";
-import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
+import { defineCell, f32, row } from "../../src/graph/cell_builder.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { bert } from "../../src/models/bert.ts";
 import { gpt } from "../../src/models/gpt.ts";
@@ -83,6 +83,55 @@ Deno.test("a decoder's step costs more the further it looks back", () => {
   const step = (seen: number) =>
     cost.latencyNs(cell, 8, { length: 1, caches: [{ seen }] });
   assert(step(1) < step(200) && step(200) < step(560));
+});
+
+Deno.test("heads that share keys and values have them moved once", () => {
+  const HEAD = 64;
+  const step = (heads: number, kvHeads: number) => {
+    const width = kvHeads * HEAD;
+    const spec = { keyWidth: width, valueWidth: width, positionsMax: 2 ** 13 };
+    return defineCell({
+      name: "step",
+      inputs: { q: f32(heads * HEAD) },
+      caches: { kv: spec },
+      body: (op, { q }, { kv }) => ({
+        y: op.Attention(q, kv, { heads, kvHeads }),
+      }),
+    });
+  };
+  const seeing: Extent = { length: 1, caches: [{ seen: 4000 }] };
+  const gemms = (cell: Cell) =>
+    cellLayers(cell, 2, seeing).flatMap(({ gemms }) => gemms);
+  assert.deepEqual(
+    gemms(step(8, 2)).map(({ gemm, copies }) => [gemm, copies]),
+    [
+      [{ m: 4, n: 4000, k: HEAD }, 2 * 2],
+      [{ m: 4, n: HEAD, k: 4000 }, 2 * 2],
+    ],
+  );
+  assert.equal(
+    macs(step(8, 2), 2, [seeing, seeing]),
+    macs(step(8, 8), 2, [seeing, seeing]),
+  );
+  for (const cost of [npu(), new GpuCost(TITAN_RTX)]) {
+    const ns = (kvHeads: number) =>
+      cost.latencyNs(step(32, kvHeads), 1, seeing);
+    assert(ns(1) < ns(8) && ns(8) < ns(32));
+  }
+  const between = (rows: number, heads: number) =>
+    row("f32", [rows, heads * HEAD]);
+  const rows = defineCell({
+    name: "rows",
+    inputs: { q: between(5, 4), k: between(7, 1), v: between(7, 1) },
+    body: (op, { q, k, v }) => ({
+      y: op.RowAttention(q, k, v, { heads: 4, kvHeads: 1 }),
+    }),
+  });
+  const [layer] = cellLayers(rows, 3);
+  assert.deepEqual(
+    layer.gemms.map(({ gemm, copies }) => [gemm, copies]),
+    [[{ m: 20, n: 7, k: HEAD }, 3], [{ m: 20, n: HEAD, k: 7 }, 3]],
+  );
 });
 
 Deno.test("costs are kept by what every cache holds, however many there are", () => {

@@ -39,11 +39,11 @@ export const attention: Costs<
       extraWriteWords: 0,
     },
   ],
-  RowAttention: ({ heads, inputs: [q, k] }, { name, rows }) => {
+  RowAttention: ({ heads, kvHeads, inputs: [q, k] }, { name, rows }) => {
     const [queries, keys] = [axesOf(q).at(-2)!, axesOf(k).at(-2)!];
     const headWidth = lastAxis(q) / heads;
     const groups = rowsOf(q) / queries;
-    const sizes = { heads, headWidth, queries, keys };
+    const sizes = { heads, kvHeads, headWidth, queries, keys };
     return [attentionLayer(name, sizes, rows * groups)];
   },
   /** Without mean and shift. */
@@ -55,9 +55,10 @@ export const attention: Costs<
 export const attentionByRow: RowCosts<
   Extract<AttentionOperator, { readonly op: LooksBack }>
 > = {
-  Attention: ({ heads, cache, inputs }, { name, extent, count }) => [
+  Attention: ({ heads, kvHeads, cache, inputs }, { name, extent, count }) => [
     attentionLayer(name, {
       heads,
+      kvHeads,
       headWidth: inputs[0].width / heads,
       queries: extent.length,
       keys: seen(cache, extent),
