@@ -48,8 +48,8 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "a model's turn by all its requests: by those of a part",
     file: STATE,
-    from: "perNs: all.perNs, why",
-    to: "why",
+    from: "...batch, perNs, why",
+    to: "...batch, why",
   },
   {
     without: "sizes by what is known, where workers slow each other down",
@@ -86,6 +86,12 @@ export const ABLATIONS: readonly Ablation[] = [
     file: STATE,
     from: "grows < 0 ||",
     to: "grows >= -1 ||",
+  },
+  {
+    without: "enough in one part on a steep curve: whoever is next",
+    file: STATE,
+    from: "!isFlat && (isUrgent || this.#now.shares > 1)",
+    to: "!isFlat",
   },
   {
     without: "going together where workers slow each other down",

@@ -255,3 +255,28 @@ Deno.test("who reads a long input is not passed for ever by those whose input is
   // A fiftieth of what it waits is as much as the 30 steps that it has to read.
   assert(Number.parseInt(begins) < 28_900 + 50 * 3000 + 1000, begins);
 });
+
+Deno.test("on a steep curve two who are in the same part go, and not one of each; beside other models whoever is next", () => {
+  const { cost, profile } = profiled((_cell, rows) =>
+    rows > 1 ? 70 * rows : 100
+  );
+  const begun = (others: readonly ToldRequest[]) =>
+    told({
+      policy: auto({ profile }),
+      models: [DECODER, STEPS],
+      requests: [pair(0, 1, 6), pair(150, 4, 6), pair(150, 4, 6), ...others],
+      cost,
+    });
+  assert.deepEqual(begun([]).slice(0, 5), [
+    "0..100 w0 encoder:1",
+    "100..200 w0 decoder:1",
+    "200..340 w0 encoder:2,3",
+    "340..480 w0 encoder:2,3",
+    "480..620 w0 encoder:2,3",
+  ]);
+  const long = { arrivalNs: 150, model: STEPS, input: { steps: 100 } };
+  assert.deepEqual(begun([long]).slice(2, 4), [
+    "200..300 w0 encoder:2",
+    "300..400 w0 decoder:1",
+  ]);
+});

@@ -1,7 +1,7 @@
 /**
  * Our own. Whenever a worker is idle it picks a model, and requests of it for a pass over its cells, by learned costs:
  * - *whom*: with a deadline the most urgent first, without one the shortest first (less a share of the time waited);
- * - *where*: in one part of their way, encoder or decoder, where batches pay and most get through it for its time;
+ * - *where*: in one part of their way, encoder or decoder: most get through it for its time, or are enough for a batch;
  * - *how many*: as many as are in time, or of k the b of least t(b) (1 + k / idle / b); beside others if it pays;
  * - *who is lost*: who would be late even alone is set aside, or rides along; frames of streams sooner, as others wait for them;
  * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;

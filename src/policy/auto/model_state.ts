@@ -50,15 +50,13 @@ export class ModelState {
   /** By cell: rows of it that a request has in a pass, as the nodes of a tree; how long one is, where they differ. */
   readonly #widths: MovingMean[] = [];
   readonly #lengths: MovingMean[] = [];
-  /** By rows: what a batch takes, in multiples of one row. */
-  #curve: number[] = [];
+  #curve: number[] = []; // By rows: what a batch takes, in multiples of one row.
   #asked = 0;
   /** Of the newest request: when it came, what it takes, how late it might have begun. */
   #lastNs = NaN;
   #time!: ExecTime;
   #slackNs = Infinity;
-  /** Time that other models had while requests were here, less what this one had, that often. */
-  #owedNs = 0;
+  #owedNs = 0; // Time that other models had while requests were here, less what this one had, that often.
   /** What is decided about; models that share the workers, Infinity: as if there were one; most turns of a cell. */
   #now!: Situation;
   #shares = Infinity;
@@ -142,12 +140,10 @@ export class ModelState {
     const isSlowed = this.costs.slowdown(workers, workers) > SLOWED;
     const isShared = isSlowed && this.#turns > 1 || this.#slackNs < Infinity;
     this.#shares = isShared ? Infinity : shares;
-    const hasDue = this.requests[0].tag.dueNs < Infinity; // Who has goes first.
-    let late = 0;
-    for (const { tag } of this.requests.slice(0, hasDue ? LOOKED_AT : 0)) {
-      if (nowNs + tag.leftNs > tag.dueNs) late = tag.dueNs = Infinity;
-    }
-    if (late > 0) this.requests.sort(inOrder);
+    const first = this.requests.slice(0, LOOKED_AT); // Who is due goes first.
+    const late = first.filter(({ tag }) => nowNs + tag.leftNs > tag.dueNs);
+    for (const { tag } of late) tag.dueNs = Infinity;
+    if (late.length > 0) this.requests.sort(inOrder);
     const isFree = ({ tag }: AutoRequest) =>
       tag.ready.length > 0 &&
       (tag.underWay === 0 || tag.newest?.worker === worker &&
@@ -156,30 +152,32 @@ export class ModelState {
     if (free.length === 0) return undefined;
     if (this.#asked++ < AGAIN || this.#asked % AGAIN === 0) this.#curve = [];
     const isUrgent = free[0].tag.dueNs < Infinity;
-    const of = (isUrgent ? this.#urgent : this.#shortest).bind(this);
-    const [all, part] = [of(free), this.#part(free, isUrgent)];
-    const batch = part === free ? all : of(part);
+    let batch = isUrgent ? this.#urgent(free) : this.#shortest(free);
+    const { perNs, requests: { length: rows } } = batch;
+    const part = this.#part(free, isUrgent, rows);
+    if (part !== free && isUrgent) batch = this.#urgent(part);
+    if (part !== free && !isUrgent) batch = this.#made(part.slice(0, rows));
     if (this.#goesTogether(batch.requests, free.length)) return undefined;
     const how = isUrgent ? "are in time together" : "leave the least waiting";
     const why = `${batch.requests.length} of ${part.length} ${how}`;
-    return { ...batch, perNs: all.perNs, why };
+    return { ...batch, perNs, why };
   }
 
-  /** Those in one part, where most get through it for its time, or the most urgent is: parts share no cells. */
-  #part(free: AutoRequest[], isUrgent: boolean): AutoRequest[] {
+  /** Those in one part: where most get through it for its time, the most urgent is, or enough for a batch are. */
+  #part(free: AutoRequest[], isUrgent: boolean, rows: number): AutoRequest[] {
     const [{ cells }, { nowNs }] = [this.model, this.#now];
     const grows = cells.findIndex(({ phase }) => phase === "decoder");
     const most = Math.min(free.length, this.batchSizeMax);
-    if (grows < 0 || this.#times(most) > FLAT * most) return free;
+    const isFlat = this.#times(most) <= FLAT * most;
+    if (grows < 0 || !isFlat && (isUrgent || this.#now.shares > 1)) return free;
     const stepNs = this.#time.nodeNs.slice(grows).reduce((a, b) => a + b, 1);
     const times: number[][] = cells.map(() => []);
     const parts = free.map(({ arrivalNs, tag }) => {
       const { ready: [{ cell }], left, leftNs, nodeNs, dueNs } = tag;
       const at = cells.indexOf(cell);
-      const isThere = left[at] < 2 || at >= grows; // Or will be, by a pass.
-      const part = isThere ? grows : at;
+      const part = left[at] < 2 || at >= grows ? grows : at; // Or there by a pass.
       const agedNs = isUrgent ? 0 : AGING * (arrivalNs - nowNs);
-      let [ns, c] = [isThere ? Math.max(stepNs, leftNs) : agedNs, part];
+      let [ns, c] = [part < grows ? agedNs : Math.max(stepNs, leftNs), part];
       while (c < grows && left[c] <= left[at]) ns += left[c] * nodeNs[c++];
       if (!isUrgent || dueNs < Infinity) times[part].push(Math.max(1, ns));
       return part;
@@ -188,8 +186,10 @@ export class ModelState {
       Math.max(0, ...of.sort((a, b) => a - b).map((ns, i) => (i + 1) / ns))
     );
     const isClose = nowNs + CLOSE * free[0].tag.leftNs > free[0].tag.dueNs;
-    const best = isClose ? parts[0] : perNs.indexOf(Math.max(...perNs));
-    return free.filter((_, i) => parts[i] === best);
+    const best = isFlat && !isClose
+      ? perNs.indexOf(Math.max(...perNs))
+      : parts.find((one) => isFlat || times[one].length >= rows);
+    return free.filter((_, i) => parts[i] === (best ?? parts[i]));
   }
 
   /** How much longer it takes beside so many. Passes of a model that takes several differ: only their mean is known. */
