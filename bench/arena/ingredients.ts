@@ -151,7 +151,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     without: "a limit to batches of who is late",
     file: STATE,
-    from: "isLost && size > 1 && ns - heldNs > this.#slackNs / 2",
+    from: "size > 1 && ns - heldNs > this.#slackNs / 2",
     to: "false",
   },
   {

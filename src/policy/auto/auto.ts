@@ -44,7 +44,6 @@ export function auto(options: AutoOptions = {}): Policy {
   const costs = new CostTable(profile && profileOf("auto", profile));
   const models = new Map<Model, ModelState>();
   const newestOf: Pass[] = [];
-
   return {
     name: "auto",
     supports: () => undefined,

@@ -140,10 +140,12 @@ export class ModelState {
     const isSlowed = this.costs.slowdown(workers, workers) > SLOWED;
     const isShared = isSlowed && this.#turns > 1 || this.#slackNs < Infinity;
     this.#shares = isShared ? Infinity : shares;
-    const first = this.requests.slice(0, LOOKED_AT); // Who is due goes first.
-    const late = first.filter(({ tag }) => nowNs + tag.leftNs > tag.dueNs);
-    for (const { tag } of late) tag.dueNs = Infinity;
-    if (late.length > 0) this.requests.sort(inOrder);
+    let late = 0;
+    for (const { tag } of this.requests.slice(0, LOOKED_AT)) {
+      if (tag.dueNs === Infinity) break; // Who is due goes first.
+      if (nowNs + tag.leftNs > tag.dueNs) late = tag.dueNs = Infinity;
+    }
+    if (late > 0) this.requests.sort(inOrder);
     const isFree = ({ tag }: AutoRequest) =>
       tag.ready.length > 0 &&
       (tag.underWay === 0 || tag.newest?.worker === worker &&
@@ -229,9 +231,8 @@ export class ModelState {
     const most = Math.min(all, this.batchSizeMax);
     const takesNs = (size: number) =>
       oneNs * this.#times(size) * this.#slowdown(size, this.#now.all);
-    const isLost = this.#slackNs < Infinity;
     const heldNs = "stream" in this.model ? takesNs(1) : 0; // Late, it makes the next late.
-    const gapNs = (isLost ? 0 : this.#gapNs.value) || Infinity;
+    const gapNs = this.#slackNs === Infinity && this.#gapNs.value || Infinity;
     const wide = sorted.reduce((n, { tag }) => n + rowsReady(tag), 0) / all;
     const enough = Math.min(most, ROWS * this.#now.ahead / wide);
     const parallel = Math.max(1, this.#now.all / this.#shares);
@@ -239,7 +240,7 @@ export class ModelState {
     let [rows, least] = [1, Infinity];
     for (let size = 1; size <= most; size++) {
       const ns = takesNs(size);
-      if (isLost && size > 1 && ns - heldNs > this.#slackNs / 2) break; // Or who comes meanwhile could not be saved.
+      if (size > 1 && ns - heldNs > this.#slackNs / 2) break; // Or who comes meanwhile could not be saved.
       if (size < enough && ns < SHORT_NS * this.#turns) continue;
       const figure = ns * (1 + all / parallel / idle / size);
       if (figure < least) [rows, least] = [size, figure];
