@@ -161,6 +161,12 @@ export const ABLATIONS: readonly Ablation[] = [
     to: "0",
   },
   {
+    without: "the streams first whose frames have waited most",
+    file: STATE,
+    from: "inTurn ? rows + waitedNs / takesNs : rows / takesNs",
+    to: "rows / takesNs",
+  },
+  {
     without: "a share for each model",
     file: STATE,
     from: "const isOwed = this.#owedNs > OTHERS * takesNs;",

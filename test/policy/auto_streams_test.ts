@@ -4,12 +4,16 @@ import type { Cell } from "../../src/graph/cell.ts";
 import { simulatedEngine } from "../../src/engine/virtual/simulated_engine.ts";
 import { streamArrivals } from "../../src/engine/virtual/stream_arrivals.ts";
 import { driveVirtual } from "../../src/engine/virtual/virtual_driver.ts";
-import { gruStream } from "../../src/models/rnn_stream.ts";
+import type { StreamModel } from "../../src/graph/stream_model.ts";
+import { gruStream, lstmStream } from "../../src/models/rnn_stream.ts";
 import { auto } from "../../src/policy/auto/auto.ts";
+import type { Policy } from "../../src/policy/policy.ts";
 import { staticChain } from "./static_chain.ts";
 import { told } from "./told.ts";
 
 const STREAM = gruStream({ hidden: 1, features: 1 });
+/** Of another model. */
+const OTHER = lstmStream({ hidden: 1, features: 1 });
 /** Of no stream. */
 const PLAIN = staticChain({ cells: ["A"] });
 /** A batch of one takes 110. */
@@ -17,13 +21,22 @@ const batchNs = (_cell: Cell, rows: number) => 100 + 10 * rows;
 /** So late frames could wait for 90. */
 const policy = () => auto({ profile: batchNs, slaNs: 200 });
 
-/** Batches of frames, each of a stream of its own, by their numbers from 1. */
-function framesTold(timesNs: readonly number[]): string[] {
+/** Batches of frames by their numbers from 1. */
+function framesTold(
+  timesNs: readonly number[],
+  // Each of a stream of its own.
+  { models = [STREAM], group = () => 0, latencyNs = batchNs, ...rest }: {
+    models?: readonly StreamModel[];
+    group?: (frame: number) => number;
+    latencyNs?: (cell: Cell, rows: number) => number;
+    policy?: Policy;
+  } = {},
+): string[] {
   const tasks: string[] = [];
   const { engine, timeline } = simulatedEngine({
-    models: [STREAM],
-    policy: policy(),
-    cost: { latencyNs: batchNs },
+    models,
+    policy: rest.policy ?? policy(),
+    cost: { latencyNs },
     observer: {
       task(_task, { startNs, endNs, requests }) {
         const numbers = requests.map((id) => id + 1);
@@ -31,12 +44,12 @@ function framesTold(timesNs: readonly number[]): string[] {
       },
     },
   });
-  const frames = timesNs.map((atNs, stream) => ({ stream, group: 0, atNs }));
-  driveVirtual(
-    engine,
-    timeline,
-    streamArrivals(engine, frames, { models: [STREAM] }),
-  );
+  const frames = timesNs.map((atNs, stream) => ({
+    stream,
+    group: group(stream),
+    atNs,
+  }));
+  driveVirtual(engine, timeline, streamArrivals(engine, frames, { models }));
   return tasks;
 }
 
@@ -75,4 +88,38 @@ Deno.test("late frames ride along while those in time take a fifth longer at mos
     "110..220 6",
     "220..330 2",
   ]);
+});
+
+Deno.test("without a target the model goes whose frames have waited most for its time; of others the one that is done first", () => {
+  // The second is of a model that takes three times as long: of requests it would be last.
+  const timesNs = [0, 5, 95];
+  const isLong = (i: number) => i === 1;
+  const models = [STREAM, OTHER];
+  const latencyNs = ({ name }: Cell) =>
+    name === OTHER.cells[0].name ? 300 : 100;
+  assert.deepEqual(
+    framesTold(timesNs, {
+      models,
+      group: (i) => isLong(i) ? 1 : 0,
+      latencyNs,
+      policy: auto({ profile: latencyNs }),
+    }),
+    ["0..100 1", "100..400 2", "400..500 3"],
+  );
+  const [short, long] = ["A", "B"].map((name) =>
+    staticChain({ cells: [name] })
+  );
+  const plainNs = ({ name }: Cell) => name === "B" ? 300 : 100;
+  assert.deepEqual(
+    told({
+      policy: auto({ profile: plainNs }),
+      models: [short, long],
+      requests: timesNs.map((arrivalNs, i) => ({
+        arrivalNs,
+        model: isLong(i) ? long : short,
+      })),
+      cost: { latencyNs: plainNs },
+    }),
+    ["0..100 w0 A:1", "100..200 w0 A:3", "200..500 w0 B:2"],
+  );
 });

@@ -4,7 +4,7 @@
  * - *where*: in one part of their way, encoder or decoder: most get through it for its time, or are enough for a batch;
  * - *how many*: as many as are in time, or of k the b of least t(b) (1 + k / idle / b); beside others if it pays;
  * - *who is lost*: who would be late even alone is set aside, or rides along; frames of streams sooner, as others wait for them;
- * - *which model*: the one whose requests are done fastest, but one that waits gets a ninth of the time in the end;
+ * - *which model*: whose requests are done fastest, of streams who waited most for its time; one that waits gets a ninth;
  * Assumption: a decoder takes as many steps as those before did that brought as much: a line, fitted as they end.
  */
 import { CostTable } from "../common/cost_table.ts";

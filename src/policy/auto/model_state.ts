@@ -31,9 +31,7 @@ interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
   newest?: Pass;
 }
 
-export interface AutoRequest extends Request<AutoTag> {
-  readonly graph: CellGraph<AutoRequest>;
-}
+export type AutoRequest = Request<AutoTag> & { graph: CellGraph<AutoRequest> };
 
 /** Shares: of time waited, off what is left; of the newest in what is learned; of time that no request takes, at least. */
 const [AGING, NEWEST, IDLE] = [0.02, 1 / 128, 0.1];
@@ -61,13 +59,11 @@ export class ModelState {
   #now!: Situation;
   #shares = Infinity;
   #turns = 1;
-
   constructor(
     readonly model: Model,
     readonly costs: CostTable,
     readonly batchSizeMax: number,
   ) {}
-
   enqueue(request: AutoRequest, targetNs: number): void {
     const { finishNs, deadlineNs, arrivalNs, graph } = request;
     const brought = graph.nodes.reduce((sum, { length }) => sum + length, 1);
@@ -287,7 +283,11 @@ export class ModelState {
     const takesNs = times * sumNs(requests) / rows;
     const isOwed = this.#owedNs > OTHERS * takesNs;
     const rank = (latestNs < Infinity ? 2 : 0) + (isOwed ? 1 : 0);
-    return { requests, latestNs, takesNs, perNs: rows / takesNs, rank };
+    const { nowNs, all } = this.#now;
+    const waitedNs = requests.reduce((a, b) => a + nowNs - b.arrivalNs, 0);
+    const inTurn = latestNs === Infinity && all < 2 && "stream" in this.model;
+    const perNs = inTurn ? rows + waitedNs / takesNs : rows / takesNs;
+    return { requests, latestNs, takesNs, perNs, rank };
   }
 }
 

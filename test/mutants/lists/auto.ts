@@ -3,8 +3,6 @@ import type { MutantList } from "../mutant.ts";
 
 const STATE = "src/policy/auto/model_state.ts";
 const POLICY = "src/policy/auto/auto.ts";
-const COSTS = "src/policy/common/cost_table.ts";
-const COST_TESTS = ["test/policy/cost_table_test.ts"];
 const TESTS = ["test/policy/auto_test.ts"];
 const SIZES = ["test/policy/auto_sizes_test.ts"];
 const THREADS = ["test/policy/auto_threads_test.ts"];
@@ -52,14 +50,6 @@ export const MUTANTS: MutantList = [
     to: "nowNs + tag.leftNs > Infinity",
     tests: TESTS,
     why: "who is lost delays nobody who can be saved",
-  },
-  {
-    id: "auto.pessimistic",
-    file: COSTS,
-    from: "this.isProfiled ? 0 : Math.max(0, at - seen.length + 1);",
-    to: "0;",
-    tests: COST_TESTS,
-    why: "what was not seen is taken at its best, so that it is tried",
   },
   {
     id: "auto.first-gap",
@@ -406,22 +396,6 @@ export const MUTANTS: MutantList = [
     why: "what there is room for on the device is not left idle",
   },
   {
-    id: "auto.own-share-only",
-    file: COSTS,
-    from: "Math.max(least, known + beside)",
-    to: "Math.max(least, known)",
-    tests: COST_TESTS,
-    why: "all that run beside each other take their shares",
-  },
-  {
-    id: "auto.room-for-all",
-    file: COSTS,
-    from: "const least = times > SLOWED ? 0 : 1;",
-    to: "const least = times > SLOWED ? 0 : Infinity;",
-    tests: COST_TESTS,
-    why: "who is not slowed down takes what there was room for, not nothing",
-  },
-  {
     id: "auto.goes-with-the-done",
     file: STATE,
     from: "running.filter(({ tag }) => tag.leftNs >= 1)",
@@ -462,35 +436,11 @@ export const MUTANTS: MutantList = [
     why: "who came last may be longer or shorter than those who wait",
   },
   {
-    id: "auto.first-length",
-    file: COSTS,
-    from: "Math.round(mean(nodes.map(({ length }) => length)))",
-    to: "nodes[0].length",
-    tests: COST_TESTS,
-    why: "rows of a batch differ in length",
-  },
-  {
-    id: "auto.steps-appended",
-    file: "src/policy/common/exec_time.ts",
-    from: "if (cell.stop && state === NODE.done) steps++;",
-    to: "if (cell.stop) steps++;",
-    tests: DECODERS,
-    why: "steps behind a decoder's end are none that it took",
-  },
-  {
-    id: "auto.steps-given-up",
-    file: "src/policy/common/exec_time.ts",
-    from: "  if (!closed) return 0;\n",
-    to: "",
-    tests: DECODERS,
-    why: "what was given up says nothing of how long answers are",
-  },
-  {
-    id: "auto.void-rows",
-    file: COSTS,
-    from: "if (left === nodes.length || padsDone && left > 0) return nodes;",
-    to: "if (left > 0) return nodes;",
-    tests: COST_TESTS,
-    why: "rows that workers leave out take no time",
+    id: "auto.frames-for-their-time",
+    file: STATE,
+    from: "inTurn ? rows + waitedNs / takesNs : rows / takesNs",
+    to: "rows / takesNs",
+    tests: STREAMS,
+    why: "of streams' models the one whose frames have waited most goes",
   },
 ];
