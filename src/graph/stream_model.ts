@@ -2,6 +2,14 @@
  * Models without an end: a frame goes in, a result comes out, and some outputs of a frame are inputs of the next.
  * Which, the model declares; where they lie and who moves them is the engine's business.
  */
+import {
+  anything,
+  checkedOptions,
+  type Checks,
+  listOf,
+  ofType,
+  oneOf,
+} from "../base/checked_options.ts";
 import { describe, listed, shorten } from "../base/describe.ts";
 import { knownOptions } from "../base/options.ts";
 import {
@@ -101,8 +109,20 @@ export interface StreamDefinition<I extends string, O extends OutputTypes> {
   frame(graph: CellGraph, given: Readonly<Record<string, InputData>>): void;
 }
 
+const DEFINITION_CHECKS: Checks<StreamDefinition<string, OutputTypes>> = {
+  name: ofType("string"),
+  // Of which kind, the engine finds out, as of any model.
+  cells: listOf(anything),
+  shape: oneOf(["chain", "dag"]),
+  inputs: ofType("object"),
+  states: ofType("object"),
+  outputs: ofType("object"),
+  frame: ofType("function"),
+};
+
 /**
  * Makes a model of streams out of cells.
+ * @throws TypeError on a field that a definition does not have, or that is missing or of another type
  * @throws TypeError or RangeError naming model and row when the declaration contradicts itself
  *
  * @example A running mean: what a frame leaves is what the next one finds
@@ -140,8 +160,14 @@ export function defineStream<
 >(
   definition: StreamDefinition<I, O>,
 ): StreamModel<I, O, FrameRequest<I>> {
-  const { name, cells, shape = "chain", inputs, states, outputs } = definition;
-  const frame = definition.frame.bind(definition);
+  const given = checkedOptions(
+    "defineStream()",
+    definition,
+    DEFINITION_CHECKS as Checks<StreamDefinition<I, O>>,
+    ["name", "cells", "inputs", "states", "outputs", "frame"],
+  );
+  const { name, cells, shape = "chain", inputs, states, outputs } = given;
+  const frame = given.frame.bind(definition);
   const types: Record<string, Dtype | undefined> = { ...outputs };
   for (const { from, dtype } of Object.values(states)) {
     types[from] ??= dtype as Dtype;

@@ -2,6 +2,13 @@
  * A model's latencies over batch sizes as a table that policies use, saved and loaded as JSON.
  * Source of the idea: LazyBatching, section IV-C (node-level latency lookup table).
  */
+import {
+  anything,
+  checkedOptions,
+  type Checks,
+  listOf,
+  ofType,
+} from "../base/checked_options.ts";
 import { describe } from "../base/describe.ts";
 import type { LayerSpec } from "./layer_spec.ts";
 import type { Npu } from "./npu.ts";
@@ -35,12 +42,18 @@ export interface ProfileOptions {
   batchSizes?: readonly number[];
 }
 
+const PROFILE_CHECKS: Checks<ProfileOptions> = {
+  model: ofType("string"),
+  batchSizes: listOf(anything),
+};
+
 /**
  * Profiles a model given as a function from batch size to layers.
  * Source of the idea: LazyBatching, section IV-C (node-level latency lookup table).
  * @param layersOf the layers of a batch, equally many at every size
  * @throws RangeError when a batch size is not a positive integer or there is none, the number of layers changes, or
  * one does not fit the machine
+ * @throws TypeError on an option that is none, or of another type
  *
  * @example
  * ```ts
@@ -66,8 +79,14 @@ export interface ProfileOptions {
 export function profileModel(
   npu: Npu,
   layersOf: (batch: number) => readonly LayerSpec[],
-  { model, batchSizes = BATCH_SIZES }: ProfileOptions,
+  options: ProfileOptions,
 ): LatencyProfile {
+  const { model, batchSizes = BATCH_SIZES } = checkedOptions(
+    "profileModel()",
+    options,
+    PROFILE_CHECKS,
+    ["model"],
+  );
   if (batchSizes.length === 0) {
     throw new RangeError("batchSizes must not be empty");
   }

@@ -1,5 +1,6 @@
 /** What a folder's configuration files say of a model of texts. */
 import { isList, listed } from "../base/describe.ts";
+import { knownOptions } from "../base/options.ts";
 import { TextFileError } from "./errors.ts";
 import { parsed } from "./parsed.ts";
 import type { Pooling } from "./pooling.ts";
@@ -46,8 +47,16 @@ const POOLING_FLAGS: Readonly<Record<string, Pooling>> = {
   pooling_mode_lasttoken: "last",
 };
 
+const FILES = [
+  "config",
+  "generation",
+  "sentence",
+  "pooling",
+] satisfies (keyof TextSettingsFiles)[];
+
 /**
  * Reads the files that sentence-transformers and transformers write.
+ * @throws TypeError on a file that it has no name for
  * @throws TextFileError when one is no JSON object, or rows are pooled in a way that is not known
  *
  * @example
@@ -71,6 +80,7 @@ const POOLING_FLAGS: Readonly<Record<string, Pooling>> = {
  * ```
  */
 export function textSettings(files: TextSettingsFiles): TextSettings {
+  knownOptions("textSettings()", files, FILES, "file");
   const read = (name: string, file: unknown) =>
     file === undefined ? {} : parsed(name, file);
   const config = read("config.json", files.config);

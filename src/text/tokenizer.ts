@@ -12,6 +12,7 @@ import {
   positiveInteger,
 } from "../base/checked_options.ts";
 import { describe } from "../base/describe.ts";
+import { knownOptions } from "../base/options.ts";
 import {
   type ChatMessage,
   type ChatOptions,
@@ -46,6 +47,12 @@ export interface EncodeOptions {
   /** Which end is cut off; default "right". */
   readonly truncationSide?: TruncationSide;
 }
+
+const FILES = [
+  "tokenizer",
+  "config",
+  "chatTemplate",
+] satisfies (keyof TokenizerFiles)[];
 
 const ENCODE_CHECKS: Checks<EncodeOptions> = {
   pair: ofType("string"),
@@ -138,9 +145,11 @@ export class TextTokenizer {
 
   /**
    * Reads a tokenizer.
+   * @throws TypeError on a file that it has no name for
    * @throws TextFileError when the files are none of a tokenizer, or say what is not known
    */
   static async load(files: TokenizerFiles): Promise<TextTokenizer> {
+    knownOptions("TextTokenizer.load()", files, FILES, "file");
     const tokenizer = parsed("tokenizer.json", files.tokenizer);
     const { chatTemplate } = files;
     const config = {

@@ -13,6 +13,7 @@ import {
 } from "../../src/graph/stream_model.ts";
 import type { OutputTypes } from "../../src/graph/result.ts";
 import { DTYPES } from "../../src/tensor/tensor.ts";
+import { assertRefuses } from "../option_refusals.ts";
 import { propertyRuns } from "../property_runs.ts";
 
 const cell = defineCell({
@@ -272,4 +273,39 @@ Deno.test("a list of numbers is the row that it says, or refused by the first on
     }),
     { numRuns: propertyRuns(300) },
   );
+});
+
+Deno.test("defineStream() names what a definition does not have, or has of another type", async () => {
+  const good = {
+    name: "mixed",
+    cells: [cell],
+    inputs: { x: f32(2) },
+    states: { h: { ...f32(2), from: "h" } },
+    outputs: { h: "f32" },
+    frame() {},
+  };
+  const missing = (field: string, what: string) => ({
+    with: { [field]: undefined },
+    name: "TypeError" as const,
+    message: `"${field}" is ${what}, got undefined`,
+  });
+  await assertRefuses(good, defineStream, [
+    {
+      with: { state: {} },
+      name: "TypeError",
+      message:
+        'defineStream() has no option "state"; it takes name, cells, shape, inputs, states, outputs, frame',
+    },
+    {
+      with: { shape: "tree" },
+      name: "RangeError",
+      message: '"shape" is one of chain, dag, got "tree"',
+    },
+    missing("name", "a string"),
+    missing("cells", "an array"),
+    missing("inputs", "an object"),
+    missing("states", "an object"),
+    missing("outputs", "an object"),
+    missing("frame", "a function"),
+  ]);
 });

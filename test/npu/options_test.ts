@@ -5,6 +5,7 @@ import { preset } from "../../src/npu/presets.ts";
 import {
   type LatencyProfile,
   loadProfile,
+  profileModel,
   saveProfile,
 } from "../../src/npu/profile.ts";
 import { assertRefuses, type Refusal } from "../option_refusals.ts";
@@ -110,4 +111,35 @@ Deno.test("saveProfile() and loadProfile() refuse what is no profile", async () 
     name: "RangeError",
     message: /^profile: not JSON/,
   });
+});
+
+Deno.test("profileModel() refuses what is no option", async () => {
+  const npu = createNpu(preset("gemmini"));
+  await assertRefuses(
+    { model: "none", batchSizes: [1] },
+    (options: never) => profileModel(npu, () => [], options),
+    [
+      {
+        with: { batchsizes: [1, 2] },
+        name: "TypeError",
+        message:
+          'profileModel() has no option "batchsizes"; it takes model, batchSizes',
+      },
+      {
+        with: { model: undefined },
+        name: "TypeError",
+        message: '"model" is a string, got undefined',
+      },
+      {
+        with: { batchSizes: 64 },
+        name: "TypeError",
+        message: '"batchSizes" is an array, got 64',
+      },
+      {
+        with: { batchSizes: [0] },
+        name: "RangeError",
+        message: "batch size must be an integer of at least 1, got 0",
+      },
+    ],
+  );
 });

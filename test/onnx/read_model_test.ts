@@ -33,6 +33,21 @@ function readGraph(graph: WrittenGraph) {
 
 const X = { name: "x", dims: ["batch", 3, null] };
 
+Deno.test("readModel() refuses what is no option", () => {
+  const file = writeModel({ graph: { inputs: [X], outputs: [X], nodes: [] } });
+  assert.throws(
+    () => readModel(file, { files: () => undefined } as never),
+    {
+      name: "TypeError",
+      message: 'readModel() has no option "files"; it takes label, external',
+    },
+  );
+  assert.throws(
+    () => readModel(file, { external: {} } as never),
+    { name: "TypeError", message: '"external" is a function, got {}' },
+  );
+});
+
 Deno.test("a model has what its file says", () => {
   const axes = plainOf("int64", [1], [1]);
   const model = read({

@@ -1,4 +1,10 @@
 /** `ModelProto` of onnx.proto. */
+import {
+  anything,
+  checkedOptions,
+  type Checks,
+  ofType,
+} from "../../base/checked_options.ts";
 import { describe, shorten } from "../../base/describe.ts";
 import type { OnnxModel } from "../ir.ts";
 import { Place, quoted } from "../place.ts";
@@ -53,12 +59,18 @@ export interface ReadOptions {
   external?: ExternalFiles;
 }
 
+const READ_CHECKS: Checks<ReadOptions> = {
+  // Whatever it is, messages describe it.
+  label: anything,
+  external: ofType("function"),
+};
+
 /**
  * Reads an ONNX file: every part of it is checked, functions of the model are inlined, nodes are put in an order in
  * which they can run. Time and memory are in proportion to the file, whatever is in it.
  * @param file the whole file
  * @throws OnnxError naming the node and attribute when the file is cut off, malformed, or has what is not read
- * (sparse tensors, strings, integers of 4 and floats of 8 bits, sequences); TypeError when the file is no bytes
+ * (sparse tensors, strings, integers of 4 and floats of 8 bits, sequences); TypeError when the file is no bytes, or an option is none
  *
  * @example
  * ```ts
@@ -85,8 +97,13 @@ export interface ReadOptions {
  */
 export function readModel(
   file: Uint8Array | ArrayBufferLike,
-  { label = "the model", external = () => undefined }: ReadOptions = {},
+  options: ReadOptions = {},
 ): OnnxModel {
+  const { label = "the model", external = () => undefined } = checkedOptions(
+    "readModel()",
+    options,
+    READ_CHECKS,
+  );
   const name = typeof label === "string" ? label : describe(label);
   const place = new Place(shorten(name, LABEL_SHOWN));
   const context = new ReadContext(new ExternalData(external));
