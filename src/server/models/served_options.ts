@@ -1,4 +1,5 @@
 import {
+  type Check,
   checkedOptions,
   type Checks,
   ofType,
@@ -35,10 +36,13 @@ const KINDS: Readonly<Record<ServedKind, true>> = {
   decoder: true,
 };
 
+/** @throws RangeError on what models are not for */
+export const servedKind: Check = oneOf(Object.keys(KINDS));
+
 const CHECKS: Checks<ServedOptions> = {
   name: ofType("string"),
   version: ofType("string"),
-  kind: oneOf(Object.keys(KINDS)),
+  kind: servedKind,
   platform: ofType("string"),
   datatypes: ofType("object"),
   config: ofType("object"),

@@ -1,12 +1,13 @@
 import type { TextModel } from "../../text/text_model.ts";
 import type { ServedKind, ServedModel } from "../host/served_model.ts";
+import { servedKind } from "./served_options.ts";
 
 /**
  * Serves a model to protocols of texts, too.
  * @param text of the same model
- * @param kind what it is for; default: a decoder if its requests grow, a reranker or classifier if it has labels, one or
- * several, otherwise embeddings
- * @throws RangeError when `text` is of another model
+ * @param kind what it is for; default: what `served` is for, if that is of texts, or else a decoder if its requests grow,
+ * a reranker or classifier if it has labels, one or several, otherwise embeddings
+ * @throws RangeError when `text` is of another model, or on a kind that there is not
  *
  * @example
  * ```ts
@@ -29,17 +30,22 @@ import type { ServedKind, ServedModel } from "../host/served_model.ts";
 export function servedText(
   served: ServedModel,
   text: TextModel,
-  kind: ServedKind = kindOf(text),
+  kind: ServedKind = kindOf(served, text),
 ): ServedModel {
   if (text.model !== served.model) {
     throw new RangeError(
       `The texts are those of "${text.model.name}", the model is "${served.model.name}"`,
     );
   }
+  servedKind("kind", kind);
   return { ...served, text, kind };
 }
 
-function kindOf({ model, labels }: TextModel): ServedKind {
+function kindOf(
+  { kind }: ServedModel,
+  { model, labels }: TextModel,
+): ServedKind {
+  if (kind !== "tensors" && kind !== "stream") return kind;
   if (model.grow !== undefined) return "decoder";
   if (labels === undefined) return "embedding";
   return labels.length === 1 ? "reranker" : "classifier";
