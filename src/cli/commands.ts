@@ -13,8 +13,7 @@ export interface CommandEntry {
 /** Every command by name: one line adds one. */
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   bench: {
-    summary:
-      "run every policy on real tensors under load; table, report, traces",
+    summary: "run policies on real tensors under load; table, report, traces",
     load: async () => (await import("./bench.ts")).bench,
   },
   ebird: {

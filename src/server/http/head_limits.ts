@@ -3,7 +3,7 @@ import { HttpError } from "./http_error.ts";
 
 /** What a request's first lines may take. */
 export interface HeadLimits {
-  /** Characters of the URL's path and query. */
+  /** Characters of the URL, its origin included. */
   readonly urlCharactersMax: number;
   /** Headers. */
   readonly headersMax: number;
