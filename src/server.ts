@@ -19,7 +19,13 @@ export type {
   HostHooks,
   HostOptions,
 } from "./server/host/host_options.ts";
-export { ForbiddenError, OverloadedError } from "./server/host/errors.ts";
+export {
+  ForbiddenError,
+  InputError,
+  NotFoundError,
+  OverloadedError,
+  UnavailableError,
+} from "./server/host/errors.ts";
 export type { CorsOptions } from "./server/http/cors.ts";
 export type { Answered, HttpObserver } from "./server/http/http_observer.ts";
 export type { Origin } from "./server/keys/gate.ts";

@@ -95,6 +95,28 @@ for (const door of DOORS) {
   });
 }
 
+/** Errors that a documentation says are thrown, wherever in it. */
+function thrown(documentation: unknown): string[] {
+  if (typeof documentation !== "object" || documentation === null) return [];
+  const { kind, doc } = documentation as { kind?: unknown; doc?: unknown };
+  const named = kind === "throws" && typeof doc === "string"
+    ? doc.match(/\b[A-Z]\w*Error\b/g) ?? []
+    : [];
+  return [...named, ...Object.values(documentation).flatMap(thrown)];
+}
+
+Deno.test("errors that are documented can be told apart: some door exports each", async () => {
+  const known = new Set(["Error", "TypeError", "RangeError"]);
+  const named = new Set<string>();
+  for (const door of DOORS) {
+    for (const name of await valuesOf(door)) known.add(name);
+    const { stdout } = await denoDoc("--json", fileOf(door));
+    for (const name of thrown(JSON.parse(stdout))) named.add(name);
+  }
+  assert(named.has("QueueFullError"));
+  assert.deepEqual([...named].filter((name) => !known.has(name)), []);
+});
+
 Deno.test("a thing has one name, whichever door it comes through", async () => {
   const names = new Map<string, string>();
   for (const door of DOORS) {

@@ -1,18 +1,62 @@
 /** What may be wrong with a request before the engine has it. Protocols give each a status in one place. */
 
-/** There is no such model, version, sequence or request. */
+/**
+ * There is no such model, version, sequence or request.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular } from "@shoal/core";
+ * import { EngineHost, NotFoundError } from "@shoal/core/server";
+ *
+ * const host = await EngineHost.create({ policy: () => cellular() });
+ * assert.throws(() => host.find("nobody"), NotFoundError);
+ * await host.close();
+ * ```
+ */
 export class NotFoundError extends Error {
   /** "NotFoundError". */
   override name = "NotFoundError";
 }
 
-/** What a request brings does not fit the model. */
+/**
+ * What a request brings does not fit the model; the cause is the engine's TypeError or RangeError.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular, lstm } from "@shoal/core";
+ * import { EngineHost, InputError, servedTokens } from "@shoal/core/server";
+ *
+ * const model = lstm({ hidden: 4, vocabulary: 10 });
+ * const host = await EngineHost.create({
+ *   models: [servedTokens(model, { name: "texts" })],
+ *   policy: () => cellular(),
+ *   engine: { workers: 0, warmUp: false },
+ * });
+ * await assert.rejects(host.run(host.find("texts"), { tokens: [10] }), InputError);
+ * await host.close();
+ * ```
+ */
 export class InputError extends Error {
   /** "InputError". */
   override name = "InputError";
 }
 
-/** The model is there, but not to be used now: it is being loaded, or the server is about to end. */
+/**
+ * The model or stream is not to be used any more, or the server is about to end.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { cellular } from "@shoal/core";
+ * import { EngineHost, UnavailableError } from "@shoal/core/server";
+ *
+ * const host = await EngineHost.create({ policy: () => cellular() });
+ * await host.close();
+ * await assert.rejects(host.change(() => []), UnavailableError);
+ * ```
+ */
 export class UnavailableError extends Error {
   /** "UnavailableError". */
   override name = "UnavailableError";
