@@ -54,7 +54,7 @@ export interface TextOptions<
   readonly tokensMax?: number;
   /** Whether longer texts are cut; default false: they are refused with a TextTooLongError. */
   readonly truncate?: boolean;
-  /** Which end is cut off; default "right". */
+  /** Which end is cut off; default "right", of the prompt of an answer "left". */
   readonly truncationSide?: TruncationSide;
   /** Whether special tokens go around texts; default true. */
   readonly addSpecialTokens?: boolean;
