@@ -33,7 +33,6 @@
  *
  * @module
  */
-export { AssertionError } from "./base/assert.ts";
 export { coRunNs } from "./cost/shared_capacity.ts";
 export type { CostModel } from "./cost/cost_model.ts";
 export { GpuCost, TITAN_RTX } from "./cost/gpu_cost.ts";

@@ -276,7 +276,7 @@ export class EngineCore {
   /**
    * A task was executed from `startNs` to `endNs`: settles its rows, ends requests that need nothing more, and tells
    * observer and policy. What executors are given as `onCompleted`; the caller pumps afterwards.
-   * @throws AssertionError when the task is not under way
+   * @throws Error when the task is not under way
    */
   completed(given: Task, startNs: number, endNs: number): void {
     const task = given as EngineTask;

@@ -29,7 +29,7 @@ export interface VirtualArrival extends Submission {
  * @param arrivals in ascending order of arrivalNs; taken one by one, so that a generator will do
  * @param onRefused called when the engine refuses a request at the boundary; default: throws the error
  * @throws TypeError on an argument that is not one
- * @throws AssertionError when requests are left but nothing will ever happen again (a policy that lost one)
+ * @throws Error when requests are left but nothing will ever happen again (a policy that lost one)
  *
  * @example A request is cancelled, another is refused
  * ```ts

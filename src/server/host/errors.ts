@@ -6,12 +6,9 @@
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { cellular } from "@shoal/core";
- * import { EngineHost, NotFoundError } from "@shoal/core/server";
+ * import { NotFoundError } from "@shoal/core/server";
  *
- * const host = await EngineHost.create({ policy: () => cellular() });
- * assert.throws(() => host.find("nobody"), NotFoundError);
- * await host.close();
+ * assert.equal(new NotFoundError('There is no model "a"').name, "NotFoundError");
  * ```
  */
 export class NotFoundError extends Error {
@@ -25,17 +22,9 @@ export class NotFoundError extends Error {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { cellular, lstm } from "@shoal/core";
- * import { EngineHost, InputError, servedTokens } from "@shoal/core/server";
+ * import { InputError } from "@shoal/core/server";
  *
- * const model = lstm({ hidden: 4, vocabulary: 10 });
- * const host = await EngineHost.create({
- *   models: [servedTokens(model, { name: "texts" })],
- *   policy: () => cellular(),
- *   engine: { workers: 0, warmUp: false },
- * });
- * await assert.rejects(host.run(host.find("texts"), { tokens: [10] }), InputError);
- * await host.close();
+ * assert.equal(new InputError('"tokens" are empty').name, "InputError");
  * ```
  */
 export class InputError extends Error {
@@ -49,12 +38,9 @@ export class InputError extends Error {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { cellular } from "@shoal/core";
- * import { EngineHost, UnavailableError } from "@shoal/core/server";
+ * import { UnavailableError } from "@shoal/core/server";
  *
- * const host = await EngineHost.create({ policy: () => cellular() });
- * await host.close();
- * await assert.rejects(host.change(() => []), UnavailableError);
+ * assert.equal(new UnavailableError("The server is about to end").name, "UnavailableError");
  * ```
  */
 export class UnavailableError extends Error {
