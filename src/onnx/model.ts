@@ -109,6 +109,7 @@ export function onnxModel(
     { ...file, graph: withOutputs(file.graph) },
     {
       inputs: dims,
+      hoist: free === undefined,
       ...(constants && { constants }),
       // Kernels of int8 take whole requests.
       ...(free &&

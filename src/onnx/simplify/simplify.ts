@@ -26,8 +26,10 @@ import {
   dimsOfDeclared,
   type InferredValue,
   scalarOf,
+  UNKNOWN,
 } from "../shapes/value.ts";
 import { mostOf } from "../shapes/arity.ts";
+import { cannotFail } from "./cannot_fail.ts";
 import { constantFolder } from "./fold_constants.ts";
 import { allReadNames, readNames, renamedAttribute } from "../names.ts";
 
@@ -44,6 +46,8 @@ export interface SimplifyOptions {
   sizesMax?: ReadonlyMap<string, number>;
   /** Operators that are not computed even of constants; DequantizeLinear by default. */
   kept?: ReadonlySet<string>;
+  /** Branches that can be computed whether they are taken or not are computed in front of their `If`; default no. */
+  hoist?: boolean;
 }
 
 /** A model without what need not run. */
@@ -62,7 +66,7 @@ const ZEROS_MAX = 2 ** 16;
 /** @throws OnnxError naming the node whose inputs do not fit */
 export function simplify(
   model: OnnxModel,
-  { constants = new Map(), inputs = new Map(), sizesMax, kept }:
+  { constants = new Map(), inputs = new Map(), sizesMax, kept, hoist = false }:
     SimplifyOptions = {},
 ): SimplifiedModel {
   const place = new Place(model.label);
@@ -70,6 +74,7 @@ export function simplify(
     model.graph,
     place,
     new ShapeInference(constantFolder(kept)),
+    hoist,
   );
   for (const [name, dims] of inputs) {
     simplifier.resize(name, dims, sizesMax);
@@ -97,7 +102,12 @@ class Simplifier {
     readonly graph: OnnxGraph,
     readonly place: Place,
     readonly inference: ShapeInference,
+    readonly hoist: boolean,
+    around: InferredValues = new Map(),
   ) {
+    for (const name of graph.captured) {
+      this.values.set(name, around.get(name) ?? UNKNOWN);
+    }
     this.#initializers = new Map(graph.initializers);
     this.#outputs = new Set(graph.outputs.map(({ name }) => name));
     this.#read = allReadNames(graph);
@@ -149,9 +159,10 @@ class Simplifier {
       name === "" || this.#initializers.has(name)
     );
     if (isDefined && given.outputs.length > 0) return;
-    const node = this.#renamed(given);
-    const branch = this.#certainBranch(node);
-    if (branch !== undefined) return this.#inline(node, branch);
+    const renamed = this.#renamed(given);
+    const branch = this.#certainBranch(renamed);
+    if (branch !== undefined) return this.#inline(renamed, branch);
+    const node = this.hoist ? this.#hoisted(renamed) : renamed;
     const expand = expansionOf(node);
     if (expand !== undefined && this.#expand(node, expand)) return;
     const results = this.inference.node(
@@ -245,6 +256,46 @@ class Simplifier {
     const branch = attributeOf(node, name, "graph");
     // Names of its values are its own, so that it can be put here as it is.
     return branch?.outputs.length === node.outputs.length ? branch : undefined;
+  }
+
+  /** An `If` whose branches hand on what is computed in front of it. */
+  #hoisted(node: OnnxNode): OnnxNode {
+    if (node.op !== "If" || node.domain !== "") return node;
+    const attributes = new Map(node.attributes);
+    for (const name of ["then_branch", "else_branch"]) {
+      const branch = attributeOf(node, name, "graph");
+      const value = branch && this.#computed(branch, this.place.node(node));
+      if (value) attributes.set(name, { kind: "graph", value });
+    }
+    return { ...node, attributes };
+  }
+
+  /** What is left of a branch whose nodes are taken over; undefined where these may fail. */
+  #computed(branch: OnnxGraph, place: Place): OnnxGraph | undefined {
+    const { inference, values } = this;
+    const inner = new Simplifier(branch, place, inference, this.hoist, values);
+    let graph: OnnxGraph;
+    try {
+      graph = inner.run();
+    } catch (error) {
+      // It is none that a request may take at these sizes; who does hears why.
+      if (error instanceof OnnxError) return undefined;
+      throw error;
+    }
+    if (!graph.nodes.every((node) => cannotFail(node, inner.values))) {
+      return undefined;
+    }
+    for (const [name, value] of inner.values) this.values.set(name, value);
+    for (const [name, tensor] of graph.initializers) {
+      this.#initializers.set(name, tensor);
+    }
+    this.#nodes.push(...graph.nodes);
+    return {
+      ...branch,
+      nodes: [],
+      initializers: new Map(),
+      captured: [...new Set(branch.outputs.map(({ name }) => name))],
+    };
   }
 
   /** @returns whether it is written otherwise now */
