@@ -52,6 +52,24 @@ function read({ inputs, outputs = ["y"], constants = {}, nodes }: Written) {
 
 const x = (...dims: (number | string)[]) => ({ name: "x", dims });
 
+/** An If of nodes that make r, or what is below 0 turned around. */
+const either = (
+  condition: string,
+  output: string,
+  nodes: readonly WrittenNode[],
+) =>
+  node("If", [condition], [output], {
+    then_branch: { graph: { outputs: [{ name: "r" }], nodes } },
+    else_branch: {
+      graph: {
+        outputs: [{ name: "o" }],
+        nodes: [node("Abs", ["x"], ["o"])],
+      },
+    },
+  });
+
+const CONDITION = { name: "c", type: "bool" as const, dims: [] };
+
 /** Files whose rows lie everywhere. */
 const FILES: Record<string, Written> = {
   "a product with a sum and a softmax": {
@@ -307,6 +325,24 @@ const MIXING: Record<string, [Written, why: RegExp]> = {
     outputs: ["y", "v"],
     nodes: [node("Relu", ["x"], ["y"]), node("Relu", ["z"], ["v"])],
   }, /^output "v" has no axis of rows$/],
+  "a branch that sums rows up": [{
+    inputs: [x("N", 4), CONDITION],
+    outputs: ["y", "v"],
+    constants: { axis: integers(0) },
+    nodes: [
+      either("c", "s", [node("ReduceSum", ["x", "axis"], ["r"])]),
+      node("Add", ["x", "s"], ["y"]),
+      node("Relu", ["x"], ["v"]),
+    ],
+  }, /\(ReduceSum\): it computes across the rows$/],
+  "a branch that takes the first row": [{
+    inputs: [x("N", 4), CONDITION],
+    constants: { first: plainOf("int64", [1, 1], [0]) },
+    nodes: [
+      either("c", "s", [node("GatherND", ["x", "first"], ["r"])]),
+      node("Add", ["x", "s"], ["y"]),
+    ],
+  }, /\(If\): nobody knows what it does with rows$/],
   "no rows in front": [{
     inputs: [x(4)],
     nodes: [node("Relu", ["x"], ["y"])],

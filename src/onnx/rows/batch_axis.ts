@@ -10,6 +10,7 @@ import {
   type OnnxNode,
 } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
+import { readNames } from "../names.ts";
 
 /** More rows are no request: each becomes one of its own. */
 export const ROWS_MAX = 2 ** 16;
@@ -32,7 +33,11 @@ export interface BatchAxes {
 export function batchAxesOf(node: OnnxNode, of: BatchAxes): BatchAxis[] {
   const view = new View(node, of);
   const all = (axis: BatchAxis) => node.outputs.map(() => axis);
-  if (view.axes.every((axis) => axis === "none")) return all("none");
+  if (
+    readNames(node).every((name) => (of.axes.get(name) ?? "none") === "none")
+  ) {
+    return all("none");
+  }
   const rule = node.domain === "" && Object.hasOwn(RULES, node.op)
     ? RULES[node.op]
     : undefined;
