@@ -235,6 +235,34 @@ const CASES: Readonly<Record<string, Case>> = {
       ...["position", "step", "position", "step", "request"] as const,
     ],
   },
+  "a branch for each request, of what is around it": {
+    inputs: [FRAMES, { name: "z", dims: [1, 1, 8] }],
+    write(file) {
+      const z = file.add("Tanh", ["z"]);
+      const rows = file.linear("x", 8, 8);
+      const mean = file.add("ReduceMean", [rows], { axes: [1] });
+      const first = file.add("Slice", [
+        ...[mean, file.ints(0), file.ints(1), file.ints(2)],
+      ]);
+      const number = file.add("Reshape", [first, file.ints(1)]);
+      file.add("If", [file.add("Less", [number, file.float(0)])], {
+        then_branch: {
+          graph: {
+            outputs: [{ name: "sum" }],
+            nodes: [node("Add", [mean, z], ["sum"])],
+          },
+        },
+        else_branch: {
+          graph: {
+            outputs: [{ name: "negative" }],
+            nodes: [node("Neg", [z], ["negative"])],
+          },
+        },
+      }, "chosen");
+      file.add("Mul", [rows, "chosen"], undefined, "y");
+    },
+    cells: ["ragged", "request", "step", "request", "position"],
+  },
 };
 
 function load({ inputs, write, opset = 17 }: Case): OnnxModel {

@@ -82,6 +82,24 @@ Deno.test("what computes positions together is named, with the way out", () => {
     );
     return "h";
   }, /\(LSTM\): .*clipping/);
+  // What graphs of a node read from around is read by the node, too.
+  over((file) => {
+    const branch = (op: string) => ({
+      graph: {
+        outputs: [{ name: op }],
+        nodes: [node(op, ["x"], [op], { axes: [0] })],
+      },
+    });
+    const first = file.ints(...Array(3).fill(0));
+    const number = file.add("GatherND", [
+      file.add("ReduceMax", ["x"], { axes: [0] }),
+      first,
+    ]);
+    return file.add("If", [file.add("Less", [number, file.float(0)])], {
+      then_branch: branch("ReduceMean"),
+      else_branch: branch("ReduceMax"),
+    });
+  }, /\(If\): "time" cannot stay free: it computes positions together/);
 });
 
 Deno.test("attention behind recurrent layers is refused by name", () => {

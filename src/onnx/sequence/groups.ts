@@ -24,7 +24,7 @@ import type { HostValues } from "./host_values.ts";
 import { madeNode } from "./made_node.ts";
 import type { Masks } from "./masks.ts";
 import { isBrought, type Role, type Roles } from "./roles.ts";
-import { SIZE_INPUTS } from "./token_rules.ts";
+import { operandsOf, SIZE_INPUTS } from "./token_rules.ts";
 
 /** Name of the numbers of positions. */
 const POSITIONS = "#positions";
@@ -152,7 +152,7 @@ class Grouping {
     switch (from.kind) {
       case "node": {
         const embedded = this.#embedded(from.node);
-        const read = embedded ? [] : this.#operands(from.node);
+        const read = embedded ? [] : operandsOf(from.node);
         for (const input of read) this.#reads(draft, input);
         return;
       }
@@ -279,12 +279,6 @@ class Grouping {
       dims.map((_, i) => dims.length - 1 - i);
     const kept = perm.filter((axis) => dims[axis] !== 1);
     return kept.every((axis, i) => i === 0 || kept[i - 1] < axis);
-  }
-
-  /** What a node reads besides what says sizes. */
-  #operands({ op, inputs }: OnnxNode): string[] {
-    const sizes = SIZE_INPUTS[op] ?? [];
-    return inputs.filter((_, i) => !sizes.includes(i));
   }
 
   /** A lookup of ids that are known on unfolding: rows of a table, by address. */

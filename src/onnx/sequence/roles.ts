@@ -16,7 +16,7 @@ import { describeDims } from "../shapes/value.ts";
 import type { AttentionParts } from "./attention_parts.ts";
 import { dependsOn, freeAxisOf } from "./free_axis.ts";
 import { areElementsKnown, type HostValues } from "./host_values.ts";
-import { SIZE_INPUTS, whyNotByToken } from "./token_rules.ts";
+import { operandsOf, SIZE_INPUTS, whyNotByToken } from "./token_rules.ts";
 
 /** What a value is: rows for all positions, or one of the request. */
 export interface Role {
@@ -417,8 +417,8 @@ class Naming implements Roles {
         quoted(name)
       } of up to ${max}`;
     }
-    const given = node.inputs.filter((name, i) =>
-      name !== "" && !sizes.includes(i) && !inputs[i]?.constant
+    const given = operandsOf(node).filter((name) =>
+      name !== "" && !this.values.get(name)?.constant
     );
     if (!given.every((name) => this.roles.has(name))) {
       return "an input is of no position";

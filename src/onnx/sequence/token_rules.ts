@@ -4,6 +4,7 @@
  * none of its elements to meet another one's.
  */
 import { attributeOf, type OnnxNode } from "../ir.ts";
+import { capturedBy } from "../names.ts";
 import { type Dim, productOf } from "../shapes/dim.ts";
 import type { InferredValue } from "../shapes/value.ts";
 
@@ -42,6 +43,15 @@ export const SIZE_INPUTS: Readonly<Record<string, readonly number[]>> = {
   ReduceLogSum: [1],
   ReduceLogSumExp: [1],
 };
+
+/** What a node reads, in graphs inside it, too, besides what says sizes. */
+export function operandsOf(node: OnnxNode): string[] {
+  const sizes = SIZE_INPUTS[node.op] ?? [];
+  return [
+    ...node.inputs.filter((_, i) => !sizes.includes(i)),
+    ...capturedBy(node) ?? [],
+  ];
+}
 
 const MEETS = "it computes positions together";
 
