@@ -50,7 +50,8 @@ export interface Note {
 }
 
 /**
- * A decision to occupy a worker with a run of steps, as data.
+ * A decision to occupy a worker with a run of steps, as data. The engine copies its lists, so that a policy may use them
+ * again for the next one.
  * @typeParam R requests as whoever reads it knows them
  */
 export interface Launch<R extends Request = Request> {

@@ -5,12 +5,15 @@ import type { ServingOptions } from "../../src/engine/wall/serving_options.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import type { Decision, Policy } from "../../src/policy/policy.ts";
+import type { Step } from "../../src/policy/launch.ts";
+import type { Request } from "../../src/policy/request.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { runRequests } from "../run_requests.ts";
 import { withWatchedWorkers } from "../watched_workers.ts";
 import { ask } from "./ask.ts";
 
 const model = lstm({ hidden: 12, vocabulary: 20, head: "classifier" });
+const [cell, head] = model.cells;
 const input = { tokens: [1, 2, 3] };
 const expected = runRequests(model, [input])[0];
 
@@ -160,6 +163,17 @@ Deno.test("a launch or a wait that cannot be is named, and ends the engine", asy
     ]),
     [{ steps: undefined }, /one or more "steps", got undefined/],
     [{ steps: [] }, /one or more "steps", got \[\]/],
+    [{ steps: [undefined] }, /"steps" of a "cell" and its "nodes", got undef/],
+    [{ steps: [{ nodes: [] }] }, /"steps" of a "cell" and its "nodes", got {/],
+    [{ steps: [{ cell }] }, /"steps" of a "cell" and its "nodes", got {/],
+    [{ steps: [{ cell, nodes: [] }] }, /steps with "nodes", or "paddedRows",/],
+    // It would be asked for ever.
+    [
+      { steps: [{ cell, nodes: [] }], paddedRows: 4 },
+      /a node in one of its steps, got 0/,
+    ],
+    [{ tail: {} }, /a "tail" of "cells" and "requests", got {}/],
+    [{ steps: [{ cell, nodes: [7] }] }, /nodes of requests' graphs .* got 7/],
     [{ release: "never" }, /"release" "step" or "end", got "never"/],
     ...["paddedRows", "paddedLength"].flatMap((key) =>
       [-1, 0.5, NaN, "8", 1e9].map((
@@ -195,4 +209,61 @@ Deno.test("a launch or a wait that cannot be is named, and ends the engine", asy
       message: /^A wait of policy "cellular" has "untilNs" later than now, /,
     });
   }
+});
+
+Deno.test("a node that cannot be launched is named, and why", async () => {
+  type Answer = (request: Request, before: Request | undefined) => Step;
+  const inputs = "inputs are neither done nor queued on worker 0 before it";
+  const wrong: [Answer, string][] = [
+    [
+      ({ graph }) => ({ cell, nodes: [graph.nodes[1]] }),
+      `node 1, of cell "lstm_step" and request 0, whose ${inputs}`,
+    ],
+    [
+      ({ graph }) => ({ cell, nodes: [graph.nodes[0], graph.nodes[0]] }),
+      'node 0, of cell "lstm_step" and request 0, which was launched before',
+    ],
+    [
+      ({ graph }) => ({ cell: head, nodes: [graph.nodes[0]] }),
+      'node 0, of cell "lstm_step" and request 0, in a step of cell "lstm_head"',
+    ],
+    [
+      (_, before) => ({ cell, nodes: [before!.graph.nodes[0]] }),
+      'node 0, of cell "lstm_step" and request 0, which is over or another engine\'s',
+    ],
+  ];
+  const requests: Request[] = [];
+  const lazy: Policy = {
+    ...cellular(),
+    enqueue: (request) => void requests.push(request),
+    schedule: () => ({ kind: "idle" }),
+  };
+  await using other = await create({ policy: lazy });
+  const left = assert.rejects(ask(other, model, input), /leaves 1 requests/);
+  for (const [step, which] of wrong) {
+    const waiting: Request[] = [];
+    await using engine = await create({
+      policy: {
+        ...lazy,
+        enqueue: (request) => void waiting.push(request),
+        schedule() {
+          if (waiting.length === 0) return { kind: "idle" };
+          const steps = [step(waiting[0], requests[0])];
+          const launch = {
+            worker: 0,
+            steps,
+            release: "step",
+            why: "",
+          } as const;
+          return { kind: "launch", launch };
+        },
+      },
+    });
+    await assert.rejects(ask(engine, model, input), {
+      name: "TypeError",
+      message: `A launch of policy "cellular" has ${which}`,
+    });
+  }
+  await other.close();
+  await left;
 });

@@ -23,6 +23,10 @@ export class ActiveList {
     this.#out++;
   }
 
+  has(request: ActiveRequest): boolean {
+    return this.#requests[request.place] === request;
+  }
+
   add(request: ActiveRequest): void {
     request.place = this.#requests.push(request) - 1;
   }

@@ -1,7 +1,12 @@
 /** What a policy answers when it is asked what to do: an answer that is none ends the engine, with words for its author. */
-import { describe } from "../../base/describe.ts";
+import { describe, shorten } from "../../base/describe.ts";
+import type { Cell } from "../../graph/cell.ts";
+import { CellNode, NODE } from "../../graph/cell_graph.ts";
 import type { Launch } from "../../policy/launch.ts";
 import type { Decision, Policy } from "../../policy/policy.ts";
+import type { NodeOf } from "../../policy/request.ts";
+import type { ActiveList } from "./active_list.ts";
+import type { ActiveRequest } from "./active_request.ts";
 
 /** Rows or tokens that a launch is padded to, at most: beyond it padding would be all that a worker ever does. */
 const PADDED_MAX = 2 ** 20;
@@ -22,12 +27,31 @@ export function checkLaunch(
   workers: number,
   { name }: Policy,
 ): void {
-  const { worker, steps, release } = launch ?? {};
+  const { worker, steps, release, tail } = launch ?? {};
   if (!isCount(worker, workers - 1)) {
     throw mistake(name, `"worker" of 0 to ${workers - 1}`, worker);
   }
   if (!Array.isArray(steps) || steps.length === 0) {
     throw mistake(name, 'one or more "steps"', steps);
+  }
+  let rows = 0;
+  for (const step of steps) {
+    const nodes: unknown = step?.nodes;
+    if (!step?.cell || !Array.isArray(nodes)) {
+      throw mistake(name, '"steps" of a "cell" and its "nodes"', step);
+    }
+    if (nodes.length === 0 && !launch.paddedRows) {
+      throw mistake(name, 'steps with "nodes", or "paddedRows"', nodes);
+    }
+    rows += nodes.length;
+  }
+  // Of padding alone there is no end.
+  if (rows === 0) throw mistake(name, "a node in one of its steps", rows);
+  if (
+    tail !== undefined &&
+    !(Array.isArray(tail?.cells) && Array.isArray(tail.requests))
+  ) {
+    throw mistake(name, 'a "tail" of "cells" and "requests"', tail);
   }
   if (release !== "step" && release !== "end") {
     throw mistake(name, '"release" "step" or "end"', release);
@@ -37,6 +61,35 @@ export function checkLaunch(
       throw mistake(name, `"${key}" of 0 to ${PADDED_MAX}`, launch[key]);
     }
   }
+}
+
+/** @throws TypeError when a policy may not submit the node as a row of the cell */
+export function checkRow(
+  node: NodeOf<ActiveRequest>,
+  cell: Cell,
+  worker: number,
+  active: ActiveList,
+  { name }: Policy,
+): void {
+  const request = node?.graph?.owner;
+  const isThere = request !== undefined && active.has(request);
+  if (isThere && node.cell === cell && node.readyFor(worker)) return;
+  if (!(node instanceof CellNode)) {
+    throw mistake(name, "nodes of requests' graphs in its steps", node);
+  }
+  const which = `node ${node.index}, of cell "${shorten(node.cell.name)}"` +
+    (request ? ` and request ${request.id}` : "");
+  throw new TypeError(
+    `A launch of policy "${name}" has ${which}, ${
+      !isThere
+        ? "which is over or another engine's"
+        : node.cell !== cell
+        ? `in a step of cell "${shorten(`${cell.name}`)}"`
+        : node.state !== NODE.waiting
+        ? "which was launched before"
+        : `whose inputs are neither done nor queued on worker ${worker} before it`
+    }`,
+  );
 }
 
 /** @throws TypeError unless the wait ends later than now */

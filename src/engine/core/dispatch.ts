@@ -1,13 +1,13 @@
-import { assert } from "../../base/assert.ts";
 import { NODE } from "../../graph/cell_graph.ts";
 import type { Step } from "../../policy/launch.ts";
+import type { Policy } from "../../policy/policy.ts";
 import type { ActiveList } from "./active_list.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import type { Admission } from "./admission.ts";
+import { checkRow } from "./check_decision.ts";
 import type { Executor } from "./executor.ts";
 import type { Growth } from "./growth.ts";
 import {
-  checkRow,
   countTask,
   type EngineTask,
   idleWorkers,
@@ -20,6 +20,7 @@ import { looksAtInput } from "./task_extents.ts";
 
 /** Who hears of what is submitted. */
 interface Parts {
+  readonly policy: Policy;
   readonly executor: Executor;
   readonly growth: Growth;
   readonly admission: Admission;
@@ -30,14 +31,16 @@ interface Parts {
 export class Dispatch {
   /** By id. */
   readonly workers: readonly WorkerLoad[];
+  readonly #policy: Policy;
   readonly #executor: Executor;
   readonly #growth: Growth;
   readonly #admission: Admission;
   readonly #active: ActiveList;
   #tasks = 0;
 
-  constructor({ executor, growth, admission, active }: Parts) {
+  constructor({ policy, executor, growth, admission, active }: Parts) {
     this.workers = idleWorkers(executor.workers);
+    this.#policy = policy;
     this.#executor = executor;
     this.#growth = growth;
     this.#admission = admission;
@@ -83,12 +86,13 @@ export class Dispatch {
 
   #submit(run: Run, step: Step<ActiveRequest>): void {
     const { worker, paddedRows = 0, paddedLength = 0 } = run.launch;
-    const { cell, nodes } = step;
+    const { cell } = step;
+    // The policy may use its list again.
+    const nodes = step.nodes.slice();
     const padding = Math.max(0, paddedRows - nodes.length);
-    assert(nodes.length + padding > 0, "a step has rows");
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i];
-      checkRow(node, cell, worker);
+      checkRow(node, cell, worker, this.#active, this.#policy);
       const request = node.graph.owner;
       node.state = NODE.submitted;
       node.worker = worker;

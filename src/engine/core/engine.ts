@@ -111,6 +111,7 @@ export class EngineCore {
     this.sessions = new Sessions(executor, this.#admission);
     for (const model of models) checkSupported(model, policy);
     this.#dispatch = new Dispatch({
+      policy,
       executor,
       growth: this.#growth,
       admission: this.#admission,
@@ -441,7 +442,7 @@ export class EngineCore {
 
   #finish(run: Run, nowNs: number): void {
     if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
-    this.#told("finished", this.#policy.finished?.(run.launch));
+    this.#told("finished", this.#policy.finished?.(run.given));
     this.#graphs.finished(run);
     this.#letGo(run);
     this.#tellSteps(run, nowNs);

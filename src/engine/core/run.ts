@@ -1,4 +1,3 @@
-import { assert } from "../../base/assert.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Launch, Step, Tail, Task } from "../../policy/launch.ts";
 import type { EngineView } from "../../policy/policy.ts";
@@ -7,6 +6,9 @@ import type { ActiveRequest } from "./active_request.ts";
 
 /** A launch under way. */
 export interface Run {
+  /** What the policy answered, and is told of: it may have changed since. */
+  readonly given: Launch<ActiveRequest>;
+  /** As it was answered, but for the nodes of steps, which tasks have. */
   readonly launch: Launch<ActiveRequest>;
   readonly id: number;
   /** Nobody waits for single tasks of it, and hearing of each is dear: tasks that others follow are quiet. */
@@ -46,12 +48,23 @@ export function idleWorkers(count: number): WorkerLoad[] {
 
 /** A launch of which nothing is submitted yet. */
 export function startRun(
-  launch: Launch<ActiveRequest>,
+  given: Launch<ActiveRequest>,
   id: number,
   { isRemote = false }: EngineView,
 ): Run {
+  // A copy: a decision stays what it was, whatever its policy uses its objects and lists for next.
+  const { steps, tail, tokens } = given;
+  const launch: Launch<ActiveRequest> = {
+    ...given,
+    steps: steps.slice(),
+    ...(tail && {
+      tail: { cells: tail.cells.slice(), requests: tail.requests.slice() },
+    }),
+    ...(tokens && { tokens: tokens.slice() }),
+  };
   const isQuiet = isRemote && launch.release === "end";
   return {
+    given,
     launch,
     id,
     isQuiet,
@@ -90,17 +103,6 @@ export function tasksAhead(
 ): number {
   if (!isQuiet) return TAIL_AHEAD;
   return 1 + tailAt + (tailAt < TAIL_AHEAD ? cells.length : 0);
-}
-
-/** @throws AssertionError when a policy may not submit the node as a row of the cell */
-export function checkRow(
-  node: NodeOf<ActiveRequest>,
-  cell: Cell,
-  worker: number,
-): void {
-  assert(node.cell === cell, "rows of a step are of its cell");
-  assert(node.readyFor(worker), "a row's inputs are done or queued before it");
-  assert(!node.graph.owner.departed, "a row of a request that is there");
 }
 
 /** The next step of a run's tail in which some request of it goes on; undefined when none does. */

@@ -33,6 +33,11 @@ export class Timeline {
     return this.#nowNs;
   }
 
+  /** Whether nothing is left to happen. */
+  get isOver(): boolean {
+    return this.#events.size === 0;
+  }
+
   /**
    * Lets something happen at a time to come or right now.
    * @param rank order among what happens at one time: completions (0), arrivals (1), scheduling points (2); of one

@@ -15,6 +15,9 @@ import { checkTimeline } from "./virtual_workers.ts";
 
 const checkEngine = withMethods("an EngineCore", ["submit", "pump"]);
 
+/** Waits after which a policy that is alone with its requests, and launches none, is taken to wait for ever. */
+const WAITS_MAX = 1e6;
+
 /** Something that happens to the engine from outside, at a time: arrivals and cancellations. */
 export interface VirtualArrival extends Submission {
   /** When it enters the engine, after its inputs were copied in; default: arrivalNs. Ascending, too. */
@@ -29,7 +32,8 @@ export interface VirtualArrival extends Submission {
  * @param arrivals in ascending order of arrivalNs; taken one by one, so that a generator will do
  * @param onRefused called when the engine refuses a request at the boundary; default: throws the error
  * @throws TypeError on an argument that is not one
- * @throws Error when requests are left but nothing will ever happen again (a policy that lost one)
+ * @throws Error when requests are left but nothing will ever happen again (a policy that lost one), or
+ * nothing but that the policy waits, a million times
  *
  * @example A request is cancelled, another is refused
  * ```ts
@@ -118,6 +122,7 @@ export function driveVirtual(
  * Lets happen what a timeline has, and what follows from it, and pumps the engine every time: for those who put
  * arrivals on the timeline themselves, such as frames that come when others have ended.
  * @param timeline the one that the engine's executor has
+ * @throws AssertionError when nothing happens any more but that the policy waits, a million times
  *
  * @example Two streams of 50 frames, one every 8 ms
  * ```ts
@@ -148,8 +153,18 @@ export function driveVirtual(
  */
 export function driveTimeline(engine: EngineCore, timeline: Timeline): void {
   let wakeNs = Infinity;
+  let waits = 0;
+  let before = engine.active;
   while (timeline.advance()) {
     const nextNs = engine.pump(timeline.nowNs);
+    const { active } = engine;
+    if (timeline.isOver && active === 0) return;
+    waits = timeline.isOver && active === before ? waits + 1 : 0;
+    before = active;
+    assert(
+      waits < WAITS_MAX,
+      `${active} requests are left, and nothing happens but that the policy waits, ${waits} times now`,
+    );
     if (nextNs < Infinity && (nextNs < wakeNs || wakeNs <= timeline.nowNs)) {
       wakeNs = nextNs;
       timeline.at(nextNs, RANK.schedule, () => {});

@@ -1,0 +1,98 @@
+/** A decision is data: what it was when it was answered, whatever becomes of the policy's objects and lists later. */
+import assert from "node:assert/strict";
+import { constantCost } from "../../src/cost/table_cost.ts";
+import type { Model } from "../../src/graph/model.ts";
+import { lstm } from "../../src/models/lstm.ts";
+import { seq2seq } from "../../src/models/seq2seq.ts";
+import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import type { Launch, Step, Token } from "../../src/policy/launch.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import { staticChain } from "../policy/static_chain.ts";
+import { told } from "../policy/told.ts";
+import { runRequests } from "../run_requests.ts";
+
+type Loose<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Decides as another policy does, ahead of its worker, with one launch object and its lists for everything. */
+function frugal(inner: Policy): Policy {
+  const launch = {} as Loose<Launch>;
+  const tokens: Token[] = [];
+  let launches = 0;
+  const nodes: Step["nodes"][number][][] = [];
+  const requests: Launch["steps"][number]["nodes"][number]["graph"]["owner"][] =
+    [];
+  return {
+    ...inner,
+    schedule(view) {
+      const workers = view.workers.map((worker) => ({ ...worker, queued: 0 }));
+      const decision = inner.schedule({ ...view, workers });
+      if (decision.kind !== "launch") return decision;
+      const { steps, tail, ...rest } = decision.launch;
+      const before = launch.steps as Step[] | undefined ?? [];
+      before.length = 0;
+      steps.forEach((step, i) => {
+        const list = nodes[i] ??= [];
+        list.length = 0;
+        list.push(...step.nodes);
+        before.push({ cell: step.cell, nodes: list });
+      });
+      requests.length = 0;
+      requests.push(...tail?.requests ?? []);
+      tokens[0] = { id: `${launches++}`, access: "write" };
+      Object.assign(launch, rest, { steps: before, tokens, tail: undefined });
+      if (tail) launch.tail = { cells: tail.cells, requests };
+      return { kind: "launch", launch };
+    },
+  };
+}
+
+Deno.test("a policy may use its launch and its lists again", () => {
+  const sentences = Array.from({ length: 12 }, (_, i) => ({
+    tokens: Array.from({ length: 1 + i % 4 }, (_, t) => (3 * i + t) % 10),
+  }));
+  const cases: [Model, unknown[]][] = [
+    [lstm({ hidden: 8, vocabulary: 10, head: "classifier" }), sentences],
+    [
+      seq2seq({ hidden: 8, sourceVocabulary: 10, targetVocabulary: 10 }),
+      sentences.map(({ tokens }, i) => ({ tokens, maxSteps: 1 + i % 3 })),
+    ],
+  ];
+  for (const [model, inputs] of cases) {
+    const expected = runRequests(model, inputs);
+    for (const inner of [serial, () => graph({ windowNs: 0 }), cellular]) {
+      assert.deepStrictEqual(
+        runRequests(model, inputs, { policy: frugal(inner()), gapNs: 700 }),
+        expected,
+        inner().name,
+      );
+    }
+  }
+});
+
+Deno.test("a policy that does nothing but wait ends its simulation", () => {
+  let asked = 0;
+  const dozing: Policy = {
+    ...serial(),
+    schedule: ({ nowNs }) => {
+      asked++;
+      return { kind: "wait", untilNs: nowNs + 1 };
+    },
+  };
+  const models = [staticChain({ cells: ["A"] })];
+  const simulate = (requests: { arrivalNs: number; deadlineNs?: number }[]) =>
+    told({ policy: { ...dozing }, models, cost: constantCost(1), requests });
+  assert.throws(() => simulate([{ arrivalNs: 0 }, { arrivalNs: 5 }]), {
+    message:
+      "2 requests are left, and nothing happens but that the policy waits, 1000000 times now",
+  });
+  assert(asked < 1.1e6);
+  // As long as something is to come it may.
+  const deadlineNs = 1_200_000;
+  const ended = simulate([{ arrivalNs: 0, deadlineNs }, {
+    arrivalNs: 1_100_000,
+    deadlineNs,
+  }]);
+  assert.deepEqual(ended, []);
+});
