@@ -167,8 +167,8 @@ export interface GraphModel {
  * @typeParam Tag what the policy keeps with every node
  */
 export class CellGraph<Owner = unknown, Tag = unknown> {
-  /** All nodes so far, in a topological order. */
-  readonly nodes: CellNode<Owner, Tag>[] = [];
+  /** All nodes so far, in a topological order. The engine's own list, to be read. */
+  readonly nodes: readonly CellNode<Owner, Tag>[] = [];
   /** What the request brought, in the order of the calls of `ids`, `rows` and `data`. */
   readonly inputs: InputData[] = [];
   /** Its caches, in the order of the calls of `cache`. */
@@ -338,7 +338,7 @@ export class CellGraph<Owner = unknown, Tag = unknown> {
       cache.filled = seen;
       cache.writer = node;
     }
-    this.nodes.push(node);
+    (this.nodes as CellNode<Owner, Tag>[]).push(node);
     this.remaining++;
     return node;
   }

@@ -1,4 +1,4 @@
-import type { CellGraph } from "./cell_graph.ts";
+import type { CellGraph, CellNode } from "./cell_graph.ts";
 
 /**
  * Takes apart the graph of a request that is over and whose nodes nobody looks at any more: none of its objects leads
@@ -14,7 +14,7 @@ export function emptyGraph(graph: CellGraph): void {
     node.next = undefined;
   }
   for (const { sources } of graph.results.values()) sources.length = 0;
-  nodes.length = inputs.length = caches.length = 0;
+  (nodes as CellNode[]).length = inputs.length = caches.length = 0;
 }
 
 const NOTHING: readonly never[] = [];

@@ -267,3 +267,10 @@ Deno.test("a node that cannot be launched is named, and why", async () => {
   await other.close();
   await left;
 });
+
+Deno.test("the nodes of a request are to be read: who takes them out does not compile", () => {
+  const reading: Policy["enqueue"] = ({ graph }) => void graph.nodes[0];
+  // @ts-expect-error -- they are the engine's
+  const taking: Policy["enqueue"] = ({ graph }) => void graph.nodes.shift();
+  assert.notEqual(reading, taking);
+});
