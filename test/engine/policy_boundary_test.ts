@@ -4,7 +4,7 @@ import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import type { ServingOptions } from "../../src/engine/wall/serving_options.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
-import type { Decision, Policy } from "../../src/policy/policy.ts";
+import type { Decision, Policy, WorkerView } from "../../src/policy/policy.ts";
 import type { Step } from "../../src/policy/launch.ts";
 import type { Request } from "../../src/policy/request.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
@@ -273,4 +273,20 @@ Deno.test("the nodes of a request are to be read: who takes them out does not co
   // @ts-expect-error -- they are the engine's
   const taking: Policy["enqueue"] = ({ graph }) => void graph.nodes.shift();
   assert.notEqual(reading, taking);
+});
+
+Deno.test("a policy that sorts the workers of its view in place is told so", async () => {
+  const inner = cellular();
+  const policy: Policy = {
+    ...inner,
+    schedule(view) {
+      (view.workers as WorkerView[]).sort((a, b) => b.id - a.id);
+      return inner.schedule(view);
+    },
+  };
+  await using engine = await create({ policy, workers: 2 });
+  await assert.rejects(ask(engine, model, input), {
+    name: "TypeError",
+    message: /read only property/,
+  });
 });

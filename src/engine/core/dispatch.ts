@@ -39,7 +39,8 @@ export class Dispatch {
   #tasks = 0;
 
   constructor({ policy, executor, growth, admission, active }: Parts) {
-    this.workers = idleWorkers(executor.workers);
+    // A policy that sorts them in place would have them counted as each other.
+    this.workers = Object.freeze(idleWorkers(executor.workers));
     this.#policy = policy;
     this.#executor = executor;
     this.#growth = growth;
