@@ -41,6 +41,39 @@ export const MUTANTS: MutantList = [
     why: "what a policy of one's own launches is looked at before it is done",
   },
   {
+    id: "serving.policy-lists",
+    file: "src/engine/core/dispatch.ts",
+    from: "const nodes = step.nodes.slice();",
+    to: "const nodes = step.nodes;",
+    tests: [{
+      file: "test/engine/decided_test.ts",
+      filter: "use its launch",
+    }],
+    why: "what was launched stays what it was, whatever its policy does next",
+  },
+  {
+    id: "serving.policy-tail",
+    file: "src/engine/core/run.ts",
+    from: "requests: tail.requests.slice()",
+    to: "requests: tail.requests",
+    tests: [{
+      file: "test/engine/decided_test.ts",
+      filter: "use its launch",
+    }],
+    why: "what was launched stays what it was, whatever its policy does next",
+  },
+  {
+    id: "serving.endless-wait",
+    file: "src/engine/virtual/virtual_driver.ts",
+    from: "    if (timeline.isOver && active === 0) return;\n",
+    to: "",
+    tests: [{
+      file: "test/engine/decided_test.ts",
+      filter: "nothing but wait",
+    }],
+    why: "a simulation is over when nobody is left",
+  },
+  {
     id: "serving.abandon",
     file: "src/engine/wall/serving.ts",
     from: "    this.#core.abandonAll(wallNs(), error);\n",
