@@ -7,10 +7,12 @@ import { seq2seq } from "../../src/models/seq2seq.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
 import { serial } from "../../src/policy/baselines/serial.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
-import type { Launch, Step, Token } from "../../src/policy/launch.ts";
+import type { Launch, Note, Step, Token } from "../../src/policy/launch.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { staticChain } from "../policy/static_chain.ts";
+import { DecisionLog } from "../../src/report/decision_log.ts";
 import { told } from "../policy/told.ts";
+import { runSimulated } from "./harness.ts";
 import { runRequests } from "../run_requests.ts";
 
 type Loose<T> = { -readonly [K in keyof T]: T[K] };
@@ -19,6 +21,7 @@ type Loose<T> = { -readonly [K in keyof T]: T[K] };
 function frugal(inner: Policy): Policy {
   const launch = {} as Loose<Launch>;
   const tokens: Token[] = [];
+  const notes: Note[] = [];
   let launches = 0;
   const nodes: Step["nodes"][number][][] = [];
   const requests: Launch["steps"][number]["nodes"][number]["graph"]["owner"][] =
@@ -41,7 +44,9 @@ function frugal(inner: Policy): Policy {
       requests.length = 0;
       requests.push(...tail?.requests ?? []);
       tokens[0] = { id: `${launches++}`, access: "write" };
-      Object.assign(launch, rest, { steps: before, tokens, tail: undefined });
+      notes[0] = { op: "push", requests: [], why: tokens[0].id };
+      Object.assign(launch, rest, { steps: before, tokens, notes });
+      launch.tail = undefined;
       if (tail) launch.tail = { cells: tail.cells, requests };
       return { kind: "launch", launch };
     },
@@ -69,6 +74,20 @@ Deno.test("a policy may use its launch and its lists again", () => {
       );
     }
   }
+});
+
+Deno.test("a log of decisions keeps the notes of each", () => {
+  const log = new DecisionLog("frugal");
+  const model = staticChain({ cells: ["A"] });
+  runSimulated({
+    policy: frugal(serial()),
+    models: [model],
+    cost: constantCost(1),
+    observer: { decided: (...decision) => log.decided(...decision) },
+    arrivals: [0, 1, 2].map((arrivalNs) => ({ model, input: {}, arrivalNs })),
+  });
+  const notes = [...log.launches.values()].flatMap(({ notes }) => notes);
+  assert.deepEqual(notes.map(({ why }) => why), ["0", "1", "2"]);
 });
 
 Deno.test("a policy that does nothing but wait ends its simulation", () => {

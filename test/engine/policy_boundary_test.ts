@@ -173,6 +173,8 @@ Deno.test("a launch or a wait that cannot be is named, and ends the engine", asy
       /a node in one of its steps, got 0/,
     ],
     [{ tail: {} }, /a "tail" of "cells" and "requests", got {}/],
+    [{ tokens: "a" }, /a list of "tokens", got "a"/],
+    [{ notes: 7 }, /a list of "notes", got 7/],
     [{ steps: [{ cell, nodes: [7] }] }, /nodes of requests' graphs .* got 7/],
     [{ release: "never" }, /"release" "step" or "end", got "never"/],
     ...["paddedRows", "paddedLength"].flatMap((key) =>

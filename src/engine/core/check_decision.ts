@@ -56,6 +56,11 @@ export function checkLaunch(
   if (release !== "step" && release !== "end") {
     throw mistake(name, '"release" "step" or "end"', release);
   }
+  for (const key of ["tokens", "notes"] as const) {
+    if (!Array.isArray(launch[key] ?? [])) {
+      throw mistake(name, `a list of "${key}"`, launch[key]);
+    }
+  }
   for (const key of ["paddedRows", "paddedLength"] as const) {
     if (!isCount(launch[key] ?? 0, PADDED_MAX)) {
       throw mistake(name, `"${key}" of 0 to ${PADDED_MAX}`, launch[key]);

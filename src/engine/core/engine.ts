@@ -427,7 +427,7 @@ export class EngineCore {
     const run = startRun(launch, this.#launches++, this.#view);
     this.#graphs.launched(run);
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
-    this.#observer?.decided?.(nowNs, launch, run.id);
+    this.#observer?.decided?.(nowNs, run.launch, run.id);
     this.#dispatch.begin(run);
     this.#told("submitted", this.#policy.submitted?.(launch));
     this.#endStunted(nowNs);

@@ -1,4 +1,3 @@
-import type { Cell } from "../../graph/cell.ts";
 import type { Launch, Step, Tail, Task } from "../../policy/launch.ts";
 import type { EngineView } from "../../policy/policy.ts";
 import type { NodeOf } from "../../policy/request.ts";
@@ -53,7 +52,7 @@ export function startRun(
   { isRemote = false }: EngineView,
 ): Run {
   // A copy: a decision stays what it was, whatever its policy uses its objects and lists for next.
-  const { steps, tail, tokens } = given;
+  const { steps, tail, tokens, notes } = given;
   const launch: Launch<ActiveRequest> = {
     ...given,
     steps: steps.slice(),
@@ -61,6 +60,7 @@ export function startRun(
       tail: { cells: tail.cells.slice(), requests: tail.requests.slice() },
     }),
     ...(tokens && { tokens: tokens.slice() }),
+    ...(notes && { notes: notes.slice() }),
   };
   const isQuiet = isRemote && launch.release === "end";
   return {
