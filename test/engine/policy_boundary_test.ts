@@ -163,16 +163,18 @@ Deno.test("a launch or a wait that cannot be is named, and ends the engine", asy
     ]),
     [{ steps: undefined }, /one or more "steps", got undefined/],
     [{ steps: [] }, /one or more "steps", got \[\]/],
-    [{ steps: [undefined] }, /"steps" of a "cell" and its "nodes", got undef/],
-    [{ steps: [{ nodes: [] }] }, /"steps" of a "cell" and its "nodes", got {/],
-    [{ steps: [{ cell }] }, /"steps" of a "cell" and its "nodes", got {/],
-    [{ steps: [{ cell, nodes: [] }] }, /steps with "nodes", or "paddedRows",/],
+    ...[undefined, { nodes: [] }, { cell }, { cell, nodes: [] }].map((
+      step,
+    ): [Record<string, unknown>, RegExp] => [
+      { steps: [step] },
+      /steps of a "cell" and "nodes", got /,
+    ]),
     // It would be asked for ever.
     [
       { steps: [{ cell, nodes: [] }], paddedRows: 4 },
       /a node in one of its steps, got 0/,
     ],
-    [{ tail: {} }, /a "tail" of "cells" and "requests", got {}/],
+    [{ tail: { requests: [] } }, /a list of "cells", got undefined/],
     [{ tokens: "a" }, /a list of "tokens", got "a"/],
     [{ notes: 7 }, /a list of "notes", got 7/],
     [{ steps: [{ cell, nodes: [7] }] }, /nodes of requests' graphs .* got 7/],
@@ -215,23 +217,23 @@ Deno.test("a launch or a wait that cannot be is named, and ends the engine", asy
 
 Deno.test("a node that cannot be launched is named, and why", async () => {
   type Answer = (request: Request, before: Request | undefined) => Step;
-  const inputs = "inputs are neither done nor queued on worker 0 before it";
+  const inputs = "its inputs are neither done nor queued on worker 0 before it";
   const wrong: [Answer, string][] = [
     [
       ({ graph }) => ({ cell, nodes: [graph.nodes[1]] }),
-      `node 1, of cell "lstm_step" and request 0, whose ${inputs}`,
+      `node 1, of cell "lstm_step" and request 0: ${inputs}`,
     ],
     [
       ({ graph }) => ({ cell, nodes: [graph.nodes[0], graph.nodes[0]] }),
-      'node 0, of cell "lstm_step" and request 0, which was launched before',
+      'node 0, of cell "lstm_step" and request 0: it was launched before',
     ],
     [
       ({ graph }) => ({ cell: head, nodes: [graph.nodes[0]] }),
-      'node 0, of cell "lstm_step" and request 0, in a step of cell "lstm_head"',
+      'node 0, of cell "lstm_step" and request 0: the step is of cell "lstm_head"',
     ],
     [
       (_, before) => ({ cell, nodes: [before!.graph.nodes[0]] }),
-      'node 0, of cell "lstm_step" and request 0, which is over or another engine\'s',
+      'node 0, of cell "lstm_step" and request 0: it is over, or another engine\'s',
     ],
   ];
   const requests: Request[] = [];

@@ -27,7 +27,8 @@ export function checkLaunch(
   workers: number,
   { name }: Policy,
 ): void {
-  const { worker, steps, release, tail } = launch ?? {};
+  const { worker, steps, release, tail, tokens = [], notes = [] } = launch ??
+    {};
   if (!isCount(worker, workers - 1)) {
     throw mistake(name, `"worker" of 0 to ${workers - 1}`, worker);
   }
@@ -36,30 +37,21 @@ export function checkLaunch(
   }
   let rows = 0;
   for (const step of steps) {
-    const nodes: unknown = step?.nodes;
-    if (!step?.cell || !Array.isArray(nodes)) {
-      throw mistake(name, '"steps" of a "cell" and its "nodes"', step);
+    const length = step?.cell && step.nodes?.length;
+    if (!(length > 0 || length === 0 && launch.paddedRows)) {
+      throw mistake(name, 'steps of a "cell" and "nodes"', step);
     }
-    if (nodes.length === 0 && !launch.paddedRows) {
-      throw mistake(name, 'steps with "nodes", or "paddedRows"', nodes);
-    }
-    rows += nodes.length;
+    rows += length;
   }
   // Of padding alone there is no end.
   if (rows === 0) throw mistake(name, "a node in one of its steps", rows);
-  if (
-    tail !== undefined &&
-    !(Array.isArray(tail?.cells) && Array.isArray(tail.requests))
-  ) {
-    throw mistake(name, 'a "tail" of "cells" and "requests"', tail);
-  }
   if (release !== "step" && release !== "end") {
     throw mistake(name, '"release" "step" or "end"', release);
   }
-  for (const key of ["tokens", "notes"] as const) {
-    if (!Array.isArray(launch[key] ?? [])) {
-      throw mistake(name, `a list of "${key}"`, launch[key]);
-    }
+  const { cells, requests } = tail ?? { cells: [], requests: [] };
+  const lists = { tokens, notes, cells, requests };
+  for (const [key, list] of Object.entries(lists)) {
+    if (!Array.isArray(list)) throw mistake(name, `a list of "${key}"`, list);
   }
   for (const key of ["paddedRows", "paddedLength"] as const) {
     if (!isCount(launch[key] ?? 0, PADDED_MAX)) {
@@ -82,18 +74,18 @@ export function checkRow(
   if (!(node instanceof CellNode)) {
     throw mistake(name, "nodes of requests' graphs in its steps", node);
   }
-  const which = `node ${node.index}, of cell "${shorten(node.cell.name)}"` +
-    (request ? ` and request ${request.id}` : "");
+  const why = !isThere
+    ? "it is over, or another engine's"
+    : node.cell !== cell
+    ? `the step is of cell "${shorten(`${cell.name}`)}"`
+    : node.state !== NODE.waiting
+    ? "it was launched before"
+    : `its inputs are neither done nor queued on worker ${worker} before it`;
+  const of = request ? ` and request ${request.id}` : "";
   throw new TypeError(
-    `A launch of policy "${name}" has ${which}, ${
-      !isThere
-        ? "which is over or another engine's"
-        : node.cell !== cell
-        ? `in a step of cell "${shorten(`${cell.name}`)}"`
-        : node.state !== NODE.waiting
-        ? "which was launched before"
-        : `whose inputs are neither done nor queued on worker ${worker} before it`
-    }`,
+    `A launch of policy "${name}" has node ${node.index}, of cell "${
+      shorten(node.cell.name)
+    }"${of}: ${why}`,
   );
 }
 
