@@ -34,7 +34,7 @@ import { endThreads, startThreads, type Thread } from "./threads.ts";
 export interface KernelTeamOptions extends Partial<TeamPlan & TeamWays> {
   /** Bytes of a build over shared memory. */
   kernels: BufferSource;
-  /** A shared memory. */
+  /** A shared memory. Once it has grown, calls stay on one thread. */
   memory: WebAssembly.Memory;
   /** Where the team's `KernelTeam.bytes` lie, 64-byte aligned. */
   address: number;
@@ -140,23 +140,24 @@ export class KernelTeam {
     if (!isShared(memory)) {
       throw new Error("A team's memory is shared between threads; this is not");
     }
-    if (
-      !Number.isInteger(address) || address < 0 || address % 64 !== 0 ||
-      address + teamBytes(place) > memory.buffer.byteLength
-    ) {
-      throw new RangeError(
-        `A team's ${
-          teamBytes(place)
-        } bytes lie inside memory, 64-byte aligned; ` +
-          `${describe(address)} of ${memory.buffer.byteLength} does not do`,
-      );
-    }
     if (!mayBlock()) {
       throw new Error(
         "This thread may not block (a browser's main thread): start the team from a worker",
       );
     }
     const kernels = instantiateKernels(options.kernels, { memory });
+    const free = kernels.shoal_static_end() >>> 0;
+    if (
+      !Number.isInteger(address) || address < free || address % 64 !== 0 ||
+      address + teamBytes(place) > memory.buffer.byteLength
+    ) {
+      throw new RangeError(
+        `A team's ${
+          teamBytes(place)
+        } bytes lie inside memory, 64-byte aligned, from shoal_static_end() = ${free} on; ` +
+          `${describe(address)} of ${memory.buffer.byteLength} does not do`,
+      );
+    }
     prepareTeam(memory, place);
     const { address: scratch, variants } = options.kernelScratch ?? NO_SCRATCH;
     const scratchOf = (thread: number): ScratchPlace => ({

@@ -148,6 +148,8 @@ export class TeamLeader {
     if (this.#closed) return false;
     const nanoseconds = splitting.nanoseconds(call, memory);
     if (nanoseconds < this.ways.leastNs) return false;
+    // What lies where memory has grown is behind the end of every thread's view.
+    if (memory.words.byteLength !== this.memory.buffer.byteLength) return false;
     const sleepers = Atomics.load(words, this.#member.at(MEETING.sleepers));
     const wake = sleepers > 0 && this.#earnsWaking(nanoseconds);
     if (!wake && sleepers === place.threads - 1) return false;

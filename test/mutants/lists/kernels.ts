@@ -226,6 +226,18 @@ export const MUTANTS: MutantList = [
     why: "a call is cut between groups of panels in pieces, not within one",
   },
   {
+    id: "kernels.team-grown-memory",
+    file: "src/kernels/team/leader.ts",
+    from:
+      "if (memory.words.byteLength !== this.memory.buffer.byteLength) return false;",
+    to: "",
+    tests: [{
+      file: "test/kernels/team_test.ts",
+      filter: "/^calls over memory that has grown/",
+    }],
+    why: "a team looks at no memory behind the end of its views",
+  },
+  {
     id: "kernels.lstm-cell",
     file: "assembly/gates.ts",
     from: "f32x4.add(f32x4.mul(get(f, left), get(old, left)), get(c, left))",
