@@ -84,6 +84,33 @@ for (const { name, cases } of KERNELS) {
     }
   });
 
+  Deno.test(`${name}: no result lies over what says where operands are, nor over a shape or weights`, () => {
+    const kernelCase = cases({ prng: new Prng(1), rows: ROWS, exact: false });
+    const call = recordCalls(release, kernelCase)
+      .findLast((call) => call.kernel === kernel)!;
+    const { parameters } = KERNEL_SPECS[kernel];
+    for (const { parameter, i } of results) {
+      if (call.args[i] === 0 || empty(kernel, call.args, parameter)) continue;
+      const entry = call.args[i] / 4;
+      const [saved] = words.subarray(entry);
+      parameters.forEach((other, at) => {
+        const address = call.args[at];
+        const isPlace = ["rows", "tables", "shape", "array"]
+          .includes(other.kind);
+        const isUsed = other.kind !== "rows" ||
+          other.when?.(sizes(kernel, call.args)) !== false;
+        if (!isPlace || !isUsed || address === 0) return;
+        words[entry] = address;
+        assert.throws(
+          () => checkCall(kernel, call.args, { kernels, memory }),
+          /overlaps/,
+          `${parameter.name} over ${other.name}, ${kernelCase.label}`,
+        );
+      });
+      words[entry] = saved;
+    }
+  });
+
   for (const { parameter, i } of results) {
     for (const input of parameter.over ?? []) {
       Deno.test(`${name} gives the same bits where ${parameter.name} are ${input}`, () => {

@@ -253,6 +253,12 @@ function checkTables(
     4 * tableCount,
     4,
   );
+  call.spans.push({
+    operand: `${name}'s list`,
+    from: address,
+    to: address + 4 * tableCount,
+    access: "in",
+  });
   for (let i = 0; i < tableCount; ++i) {
     checkTable(
       call,
