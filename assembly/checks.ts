@@ -10,6 +10,16 @@
   }
 }
 
+/** The same of rows that are copied as bytes, wherever they begin. */
+// @ts-ignore: decorator
+@inline export function checkByteRows(table: usize, count: i32, bytes: usize): void {
+  if (!ASC_NO_ASSERT) {
+    assert(count >= 0, "row count is negative");
+    checkArray(table, <usize>count << 2);
+    for (let i = 0; i < count; ++i) checkSpan(<usize>load<u32>(table + (<usize>i << 2)), bytes);
+  }
+}
+
 /** Traps unless `address` is an aligned array of `bytes` bytes inside memory. */
 // @ts-ignore: decorator
 @inline export function checkArray(address: usize, bytes: usize): void {

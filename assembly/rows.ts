@@ -1,5 +1,5 @@
 // Row moves: lookups that only write addresses, and copies.
-import { checkArray, checkLeast, checkRows, checkSpan } from "./checks";
+import { checkArray, checkByteRows, checkLeast, checkRows, checkSpan } from "./checks";
 import { row } from "./simd";
 
 /**
@@ -28,12 +28,12 @@ export function gather_rows(
   return -1;
 }
 
-/** Copies `bytes` bytes from each row of aRows to the same row of outRows. */
+/** Copies `bytes` bytes from each row of aRows to the same row of outRows; rows need no alignment. */
 export function copy_rows(m: i32, bytes: i32, aRows: usize, outRows: usize): void {
   if (!ASC_NO_ASSERT) {
     checkLeast(bytes, 0);
-    checkRows(aRows, m, bytes);
-    checkRows(outRows, m, bytes);
+    checkByteRows(aRows, m, bytes);
+    checkByteRows(outRows, m, bytes);
   }
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     memory.copy(row(outRows, at), row(aRows, at), bytes);
@@ -65,7 +65,7 @@ function copyWords(count: i32, from: usize, fromBytes: usize, to: usize, toBytes
  * Copies a block of pixels between images of different sizes: in every row `lines` times
  * `pieces` pieces of `bytes` bytes, so many bytes apart in either image. Cropping an
  * image, and putting one into some channels of another, are such copies. bytes and
- * distances are multiples of 4.
+ * distances are multiples of 4; rows need no alignment.
  */
 export function copy_blocks(
   m: i32, lines: i32, pieces: i32, bytes: i32, aLine: i32, aPiece: i32, outLine: i32, outPiece: i32,
@@ -77,8 +77,8 @@ export function copy_blocks(
     checkLeast(bytes, 0);
     assert(((bytes | aLine | aPiece | outLine | outPiece) & 3) == 0, "bytes and distances must be multiples of 4");
     // Programs of cells read mirrored pieces: aPiece is less than 0 there, and rows begin at the last one.
-    checkRows(aRows, m, <usize>((lines - 1) * aLine + max(0, (pieces - 1) * aPiece) + bytes));
-    checkRows(outRows, m, <usize>((lines - 1) * outLine + (pieces - 1) * outPiece + bytes));
+    checkByteRows(aRows, m, <usize>((lines - 1) * aLine + max(0, (pieces - 1) * aPiece) + bytes));
+    checkByteRows(outRows, m, <usize>((lines - 1) * outLine + (pieces - 1) * outPiece + bytes));
   }
   for (let at: usize = 0, end = <usize>m << 2; at < end; at += 4) {
     let from = row(aRows, at);

@@ -120,7 +120,9 @@ export function faults(
           4 * (parameter.count === undefined ? prng.int(m) : 0);
         for (
           const [what, value] of [
-            ["misaligned", words[row / 4] + 2],
+            ...parameter.type === "byte"
+              ? []
+              : [["misaligned", words[row / 4] + 2] as const],
             ["in the static data", 8],
             ["outside memory", end + 4],
           ] as const

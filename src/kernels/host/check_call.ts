@@ -162,6 +162,8 @@ function checkRows(
   const { type, each } = parameter;
   checkTable(call, parameter, table, {
     count: rowCount(parameter, sizes, kernels),
+    // Bytes are copied from anywhere to anywhere.
+    alignment: type === "byte" ? 1 : 4,
     bytes(row) {
       const own = each === undefined
         ? undefined
@@ -178,7 +180,11 @@ function checkTable(
     "name" | "access" | "over" | "repeats"
   >,
   table: number,
-  { bytes, count }: { bytes: (row: number) => number; count: number },
+  { bytes, count, alignment = 4 }: {
+    bytes: (row: number) => number;
+    count: number;
+    alignment?: number;
+  },
 ): void {
   checkSpan(call, `${name}, a table of ${count} rows,`, table, 4 * count, 4);
   call.spans.push({
@@ -190,7 +196,7 @@ function checkTable(
   for (let row = 0; row < count; ++row) {
     const from = call.words[table / 4 + row];
     const size = bytes(row);
-    checkSpan(call, `${name}: row ${row}`, from, size, 4);
+    checkSpan(call, `${name}: row ${row}`, from, size, alignment);
     call.spans.push({
       operand: name,
       row,

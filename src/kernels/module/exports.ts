@@ -187,7 +187,7 @@ export interface KernelExports {
    * Copies a block of pixels between images of different sizes: in every row `lines` times
    * `pieces` pieces of `bytes` bytes, so many bytes apart in either image. Cropping an
    * image, and putting one into some channels of another, are such copies. bytes and
-   * distances are multiples of 4.
+   * distances are multiples of 4; rows need no alignment.
    */
   copy_blocks(
     m: number,
@@ -201,7 +201,7 @@ export interface KernelExports {
     aRows: number,
     outRows: number,
   ): void;
-  /** Copies `bytes` bytes from each row of aRows to the same row of outRows. */
+  /** Copies `bytes` bytes from each row of aRows to the same row of outRows; rows need no alignment. */
   copy_rows(
     m: number,
     bytes: number,
