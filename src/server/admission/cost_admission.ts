@@ -148,13 +148,15 @@ export class CostAdmission implements Admission {
     ticket.aheadNs = ahead;
     const { estimate, size } = ticket;
     if (estimate.isKnown) ticket.latencyNs = estimate.latencyNs(size, ahead);
-    if (againNs !== undefined) return this.#wait(ticket, true);
     const isAlone = this.#running === 0 && this.#waiting.count === 0;
-    // An estimate that is wrong could refuse everything, and would never hear that it is.
-    if (!isAlone) {
-      this.#refuseLate(ticket);
+    // An estimate that is wrong could refuse everything, of its model at least, and would never hear that it is.
+    ticket.isTrial = estimate.isOutdated(ticket.askedNs);
+    if (againNs === undefined && !isAlone) {
+      if (!ticket.isTrial) this.#refuseLate(ticket);
       this.#makeRoom(ticket);
     }
+    estimate.letIn(this.#time.nowNs());
+    if (againNs !== undefined) return this.#wait(ticket, true);
     const isNext = this.#hasRoomFor(ticket) &&
       (this.#waiting.first?.level ?? Infinity) > ticket.level;
     return isNext ? this.#start(ticket) : this.#wait(ticket);
@@ -239,8 +241,8 @@ export class CostAdmission implements Admission {
 
   /** Displaces requests of lower levels as far as needed; nobody, where all of their places would not do. */
   #makeRoom(ticket: Ticket): void {
-    const { estimate, size, level } = ticket;
-    const costNs = estimate.workNs(1, size);
+    const { estimate, size, level, isTrial } = ticket;
+    const costNs = isTrial ? 0 : estimate.workNs(1, size);
     const belowNs = this.#waiting.workNs() - this.#waiting.workNs(level);
     const below = this.#waiting.countBelow(level);
     const inVain = this.#fullBy(costNs - belowNs, 1 - below, estimate);
@@ -294,8 +296,9 @@ export class CostAdmission implements Admission {
         ticket.settle = undefined;
         cancelTimer();
         unwatch?.();
-        if (error === undefined) resolve(this.#start(ticket));
-        else reject(error);
+        if (error === undefined) return resolve(this.#start(ticket));
+        ticket.estimate.left();
+        reject(error);
       };
       if (isFirst) this.#waiting.pushFirst(ticket);
       else this.#waiting.push(ticket);
@@ -316,6 +319,7 @@ export class CostAdmission implements Admission {
     this.#tickets.set(label, ticket);
     return () => {
       if (!this.#tickets.delete(label)) return;
+      estimate.left();
       this.#running--;
       // Sums of what was added and taken away again are not 0 to the last bit.
       this.#runningNs = this.#running === 0
@@ -351,7 +355,8 @@ export class CostAdmission implements Admission {
    */
   #hopeless(ticket: Ticket): OverloadedError | undefined {
     const { estimate, size, finishNs, dueNs, request: { arrivalNs } } = ticket;
-    if (dueNs === Infinity || this.#running === 0) return undefined;
+    const isRun = ticket.isTrial || this.#running === 0;
+    if (dueNs === Infinity || isRun) return undefined;
     const endNs = this.#time.nowNs() +
       estimate.latencyNs(size, this.#runningNs);
     const lastNs = Math.min(finishNs, dueNs + BY_FAR * (dueNs - arrivalNs));

@@ -19,6 +19,9 @@ const PER_AHEAD_MAX = 2;
 const WORK_KEPT = 0.995;
 const LATENCY_KEPT = 0.98;
 
+/** Time after which what was learned says little, where nobody was let in meanwhile: half of it would be forgotten. */
+const OUTDATED_NS = 5e9;
+
 /** What is known of a model's requests; made and taught by an admission. */
 export class CostEstimate {
   readonly #work = new LeastSquares([0, 0], WORK_KEPT);
@@ -28,6 +31,8 @@ export class CostEstimate {
   /** Of a task, by its rows, or tokens. */
   readonly #task = new LeastSquares([0, 0], WORK_KEPT);
   #taskLength = 0;
+  #underWay = 0;
+  #letInNs = 0;
 
   /**
    * Nothing is known yet.
@@ -41,6 +46,26 @@ export class CostEstimate {
   /** Whether a request of the model was ever seen to end. */
   get isKnown(): boolean {
     return this.#work.weight > 0;
+  }
+
+  /**
+   * Whether it is time that somebody finds out how long it takes now: no request of the model was let in for a while, and
+   * none is there. Requests of other models say nothing of it.
+   */
+  isOutdated(nowNs: number): boolean {
+    return this.isKnown && this.#underWay === 0 &&
+      nowNs - this.#letInNs > OUTDATED_NS;
+  }
+
+  /** A request was not refused when it came. */
+  letIn(nowNs: number): void {
+    this.#underWay++;
+    this.#letInNs = nowNs;
+  }
+
+  /** It is over, or was refused after all. */
+  left(): void {
+    this.#underWay--;
   }
 
   /** Nanoseconds of work of `count` requests that have `size` together. */

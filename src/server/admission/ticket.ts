@@ -13,6 +13,8 @@ export class Ticket {
   expectedNs = 0;
   /** What workers spent on it so far. */
   workNs = 0;
+  /** Let in whatever was expected of it, so that what is known of its model does not stay wrong. */
+  isTrial = false;
   /** How it left the queue, if it waits there. */
   settle: ((error?: unknown) => void) | undefined;
   /** Neighbours in its level, while it waits. */

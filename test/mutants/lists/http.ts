@@ -278,4 +278,12 @@ export const MUTANTS: MutantList = [
     tests: CORS,
     why: "a page reads errors, or cannot tell them",
   },
+  {
+    id: "http.long-answers-at-once",
+    file: "src/server/oip/tensor_json.ts",
+    from: "    await pieceTurn(count - i);\n",
+    to: "",
+    tests: ["test/server/http/piece_turns_test.ts"],
+    why: "others have their turns while a long answer is written",
+  },
 ];

@@ -15,7 +15,7 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.late-admitted",
     file: admission,
-    from: "      this.#refuseLate(ticket);\n",
+    from: "      if (!ticket.isTrial) this.#refuseLate(ticket);\n",
     to: "",
     tests: ADMISSION,
     why: "what cannot be done in time is refused when it comes",
@@ -47,10 +47,18 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.alone-refused",
     file: admission,
-    from: "if (!isAlone) {",
-    to: "if (ticket) {",
+    from: "if (againNs === undefined && !isAlone) {",
+    to: "if (againNs === undefined) {",
     tests: ADMISSION,
     why: "an estimate that is far too high is found out",
+  },
+  {
+    id: "operating.rare-refused",
+    file: admission,
+    from: "estimate.isOutdated(ticket.askedNs)",
+    to: "false",
+    tests: ADMISSION,
+    why: "it is found out of a model that is never alone, too",
   },
   {
     id: "operating.leaver-stays",
@@ -91,14 +99,6 @@ export const MUTANTS: MutantList = [
     to: "      0,\n",
     tests: OVERLOAD,
     why: "work ahead takes its time, also where nobody had any lately",
-  },
-  {
-    id: "operating.long-answers-at-once",
-    file: "src/server/oip/tensor_json.ts",
-    from: "    await pieceTurn(count - i);\n",
-    to: "",
-    tests: ["test/server/http/piece_turns_test.ts"],
-    why: "others have their turns while a long answer is written",
   },
   {
     id: "operating.forgets-nothing",

@@ -264,10 +264,45 @@ Deno.test("an estimate that is far too high does not refuse for ever", async () 
     await time.until(time.nowNs() + 1000 * MS);
     return (await Promise.all(sent)).filter((one) => one.outcome === "done");
   };
-  for (let i = 0; i < 30; i++) await wave();
+  for (let i = 0; i < 30; i++) {
+    assert((await wave()).length > 0, "the first one finds nobody");
+  }
   slow = false;
   for (let i = 0; i < 60; i++) await wave();
   assert.equal((await wave()).length, 4);
+});
+
+Deno.test("an estimate of one model that is far too high does not refuse for ever where another's requests always are", async () => {
+  const time = new VirtualTime();
+  let slow = true;
+  const made = new Machine(
+    time,
+    new CostAdmission({ sloMs: 50, workers: 1 }, time),
+    16,
+    // "often" is of size 1; somebody of it is always there.
+    (sizes) => (sizes.some((size) => size === 2) && slow ? 200 : 5) * MS,
+  );
+  const seconds = async (count: number) => {
+    const rare = [];
+    const firstNs = time.nowNs();
+    for (let ms = 0; ms < 1000 * count; ms += 4) {
+      await time.until(firstNs + ms * MS);
+      void made.send({ model: "often", size: 1 });
+      if (ms % 100 === 0) rare.push(made.send({ model: "rare", size: 2 }));
+    }
+    return rare;
+  };
+  await seconds(2);
+  const few = await seconds(30);
+  slow = false;
+  await seconds(30);
+  const all = await seconds(2);
+  await time.until(time.nowNs() + 1000 * MS);
+  const done = async (sent: typeof all) =>
+    (await Promise.all(sent)).filter(({ outcome }) => outcome === "done")
+      .length;
+  assert(await done(few) <= 6, "one in five seconds finds out");
+  assert.equal(await done(all), all.length);
 });
 
 Deno.test("one that waits and could only be late by now is told so, and not run", async () => {
