@@ -161,26 +161,39 @@ export const CHECKS = {
     });
   },
 
-  async "a client that leaves is noticed while it waits"(listen) {
+  async "a client that leaves is noticed while it waits, whatever it has sent"(
+    listen,
+    cutsOff,
+  ) {
     let begun = false;
     let left = false;
+    // Deno's own server tells of nobody whose body did not come in one packet with the head.
+    const isDeno = "Deno" in globalThis && !cutsOff;
+    const sizes = isDeno ? [0] : [0, 100, 1000, 40_000, 1_000_000];
     await listening(
       listen,
-      (request) =>
-        new Promise((resolve) => {
-          begun = true;
-          request.signal.addEventListener("abort", () => {
-            left = true;
-            resolve(new Response("too late"));
-          });
-        }),
+      async (request) => {
+        await request.arrayBuffer();
+        begun = true;
+        await new Promise((resolve) =>
+          request.signal.addEventListener("abort", resolve)
+        );
+        left = true;
+        return new Response("too late");
+      },
       async ({ url }) => {
-        const client = new AbortController();
-        const asked = fetch(url, { signal: client.signal });
-        await until("the request came", () => begun);
-        client.abort();
-        await assert.rejects(asked);
-        await until("the signal is set", () => left);
+        for (const size of sizes) {
+          begun = left = false;
+          const client = new AbortController();
+          const { signal } = client;
+          const asked = size === 0
+            ? fetch(url, { signal })
+            : fetch(url, { signal, method: "POST", body: "a".repeat(size) });
+          await until("the request came", () => begun);
+          client.abort();
+          await assert.rejects(asked);
+          await until(`the signal is set, of ${size} bytes`, () => left);
+        }
       },
     );
   },
