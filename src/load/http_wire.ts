@@ -84,6 +84,11 @@ export function httpWire(
         // Deno would send a request again whose connection had been used before and broke, or was left.
         request.on("socket", () => request.reusedSocket = false);
         request.on("error", (error) => end(reason(error)));
+        // Without a listener of this, nothing but "close" would tell of it.
+        request.on("upgrade", (_response, socket) => {
+          socket.destroy();
+          end("the server switched protocols");
+        });
         abandon?.addEventListener("abort", leave);
         if (abandon?.aborted) leave();
         request.end(body);

@@ -168,6 +168,20 @@ Deno.test("an answer that is cut off is an error", async () => {
   );
 });
 
+Deno.test("a server that switches protocols unasked is an error, and is left", async () => {
+  await served(
+    (_request, { socket }) =>
+      socket!.write(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: a\r\nConnection: Upgrade\r\n\r\n",
+      ),
+    async (wire, server) => {
+      const { error } = await wire.send(POST);
+      assert.equal(error, "the server switched protocols");
+      await server.left;
+    },
+  );
+});
+
 Deno.test("a port at which nobody listens is an error, not a rejection", async () => {
   const wire = httpWire({
     origin: new URL("http://127.0.0.1:1"),
