@@ -122,7 +122,7 @@ export function driveVirtual(
  * Lets happen what a timeline has, and what follows from it, and pumps the engine every time: for those who put
  * arrivals on the timeline themselves, such as frames that come when others have ended.
  * @param timeline the one that the engine's executor has
- * @throws AssertionError when nothing happens any more but that the policy waits, a million times
+ * @throws Error when nothing happens any more but that the policy waits, a million times
  *
  * @example Two streams of 50 frames, one every 8 ms
  * ```ts
