@@ -107,8 +107,13 @@ export function createServer(
     let match: Match | undefined;
     let key: string | undefined;
     const body = new Body(request, limits, budget);
+    let isSocket = false;
     const told = (given: Response, error?: unknown) => {
-      const response = withHeader(given, "x-request-id", id);
+      let response = withHeader(given, "x-request-id", id);
+      // The port closes soon: who keeps the connection would send the next request into that.
+      if (host.state !== "serving" && !isSocket) {
+        response = withHeader(response, "connection", "close");
+      }
       cors?.share(request, response, match?.route.scope);
       return {
         response,
@@ -127,6 +132,7 @@ export function createServer(
     const openSocket: Connection["openSocket"] = connection.openSocket &&
       ((handlers, protocol) => {
         cors?.checkSocket(request);
+        isSocket = true;
         return connection.openSocket!(handlers, protocol);
       });
     try {

@@ -101,3 +101,40 @@ Deno.test("an answer that was given before is the server's mistake, too", async 
     await response.body?.cancel();
   }
 });
+
+Deno.test("while its host ends a server asks clients to come on another connection, but for one that is a socket", async () => {
+  const host = await EngineHost.create({ policy: () => cellular() });
+  const route = (path: string, handle: Route["handle"]): Route => ({
+    ...{ method: "GET", path, scope: "open" as const },
+    handle,
+  });
+  const server = createServer(host, {
+    protocols: [{
+      name: "own",
+      routes: [
+        route("/own", () => new Response("here")),
+        route(
+          "/talk",
+          ({ openSocket }) =>
+            openSocket!({ opened() {}, message() {}, closed() {} }),
+        ),
+      ],
+      errorBody: ({ message }) => ({ message }),
+    }],
+  });
+  const connectionOf = async (path: string) => {
+    const response = await server.fetch(
+      new Request(`http://localhost${path}`),
+      { openSocket: () => new Response() },
+    );
+    await response.body?.cancel();
+    return response.headers.get("connection");
+  };
+  for (const path of ["/own", "/talk", "/nothing"]) {
+    assert.equal(await connectionOf(path), null, path);
+  }
+  await server.close();
+  assert.equal(await connectionOf("/own"), "close");
+  assert.equal(await connectionOf("/nothing"), "close");
+  assert.equal(await connectionOf("/talk"), null);
+});

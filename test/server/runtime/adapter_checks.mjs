@@ -878,6 +878,17 @@ export const CHECKS = {
     assert.match(await answer, /first [^]*last/);
   },
 
+  async "an answer may say that it is the last of its connection"(listen) {
+    const handler = () =>
+      new Response("the last", { headers: { connection: "close" } });
+    await listening(listen, handler, async ({ port }) => {
+      const text = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+      // Deno leaves it to the client to close it.
+      const answer = await rawly(port, text, /the last/);
+      assert.match(answer, /\r\nconnection: close\r\n/i);
+    });
+  },
+
   async "what takes too long is cut off when it closes"(listen) {
     let begun = false;
     const listener = await listen({
