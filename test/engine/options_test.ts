@@ -282,7 +282,8 @@ Deno.test("KernelTeam refuses options that are not", async () => {
       {
         with: { address: undefined },
         name: "RangeError",
-        message: /inside memory, 64-byte aligned; undefined of 4194304/,
+        message:
+          /64-byte aligned, from shoal_static_end\(\) = \d+ on; undefined of /,
       },
       {
         with: { spinLoads: "2" },

@@ -78,6 +78,11 @@ const CASES: Record<
     otherwise: network("B"),
     kernels: 2,
   },
+  "both have the same names": {
+    then: network("A"),
+    otherwise: network("A"),
+    kernels: 2,
+  },
   "one takes an entry that may not be there": {
     then: network("A"),
     otherwise: pick,

@@ -343,6 +343,7 @@ Deno.test("more than there is room for is refused with 429, and when to come bac
       run: {
         value: () => Promise.reject(new OverloadedError("It is full", 1500)),
       },
+      state: { value: host.state },
       models: { value: host.models },
       find: { value: host.find.bind(host) },
       refusal: { value: () => undefined },
