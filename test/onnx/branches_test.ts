@@ -167,3 +167,38 @@ for (const [name, { then, otherwise, kernels }] of Object.entries(CASES)) {
     assert.match(refused.message, /\(node "If:y"\).*"Gather:row"/);
   });
 }
+
+Deno.test("branches: one that takes an entry which is never there fails for whom it is taken", () => {
+  const few: WrittenGraph = {
+    outputs: [{ name: "yFew" }],
+    initializers: { beyond: plainOf("int64", X.dims, Array(24).fill(9)) },
+    nodes: [node("GatherElements", ["x", "beyond"], ["yFew"], { axis: 1 })],
+  };
+  const all: WrittenGraph = {
+    outputs: [{ name: "yAll" }],
+    nodes: [node("Relu", ["x"], ["yAll"])],
+  };
+  const file = readModel(writeModel({
+    graph: {
+      inputs: [X, RATE],
+      outputs: [{ name: "y" }],
+      initializers: { high: scalarOf("int64", 2) },
+      nodes: [
+        node("Equal", ["rate", "high"], ["isHigh"]),
+        node("If", ["isHigh"], ["y"], {
+          then_branch: { graph: all },
+          else_branch: { graph: few },
+        }),
+      ],
+    },
+  }));
+  const model = onnxModel(file, { cells: "layer" });
+  const x = floats(...X.dims).data;
+  const [taken, other] = endings(
+    model,
+    [1, 2].map((rate) => ({ x, rate: BigInt64Array.of(BigInt(rate)) })),
+  );
+  assert(taken instanceof Error);
+  assert.match(taken.message, /"GatherElements:yFew"/);
+  assert(!(other instanceof Error), String(other));
+});
