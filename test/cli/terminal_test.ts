@@ -80,7 +80,7 @@ Deno.test("names of an ONNX file do nothing to the terminal", async () => {
 Deno.test("a pipe that breaks is a failure where it is not the program's own output", () => {
   const program = new URL("./broken_pipe_process.ts", import.meta.url);
   const { status, stderr } = spawnSync(process.execPath, [
-    ...["run", "-A", "--no-check", fileURLToPath(program)],
+    ...["run", "-A", "-q", "--no-check", fileURLToPath(program)],
   ], { encoding: "utf8", timeout: 30_000 });
   assert.deepEqual([status, stderr], [
     1,
@@ -101,7 +101,7 @@ Deno.test({
     const full = openSync(FULL, "w");
     const { status, stderr } = spawnSync(
       process.execPath,
-      ["run", "-A", "--no-check", script],
+      ["run", "-A", "-q", "--no-check", script],
       { encoding: "utf8", stdio: ["ignore", full, "pipe"] },
     );
     closeSync(full);
