@@ -30,6 +30,7 @@ function framesTold(
     group?: (frame: number) => number;
     latencyNs?: (cell: Cell, rows: number) => number;
     policy?: Policy;
+    workers?: number;
   } = {},
 ): string[] {
   const tasks: string[] = [];
@@ -37,6 +38,7 @@ function framesTold(
     models,
     policy: rest.policy ?? policy(),
     cost: { latencyNs },
+    workers: rest.workers ?? 1,
     observer: {
       task(_task, { startNs, endNs, requests }) {
         const numbers = requests.map((id) => id + 1);
@@ -122,4 +124,18 @@ Deno.test("without a target the model goes whose frames have waited most for its
     }),
     ["0..100 w0 A:1", "100..200 w0 A:3", "200..500 w0 B:2"],
   );
+});
+
+Deno.test("beside other workers the streams go that are done first", () => {
+  const latencyNs = ({ name }: Cell) =>
+    name === OTHER.cells[0].name ? 300 : 100;
+  // Both workers are busy when the third comes, which is of the slow model.
+  const tasks = framesTold([0, 1, 5, 95], {
+    models: [STREAM, OTHER],
+    group: (i) => i === 2 ? 1 : 0,
+    latencyNs,
+    policy: auto({ profile: latencyNs }),
+    workers: 2,
+  });
+  assert.deepEqual(tasks, ["0..100 1", "1..101 2", "100..200 4", "101..401 3"]);
 });
